@@ -1,0 +1,18 @@
+// Package diag holds every sentence that a user may read as an error or a
+// warning: what happened, the facts (names, hexadecimal IDs, figures), what to
+// do next, and the original error. The exact texts are tested.
+//
+// One file for each subject: membership refusals, connections, discovery,
+// resources. Nothing in it decides anything.
+package diag
+
+// Text is one diagnostic. Summary is one line without a full stop; Detail is
+// whole sentences.
+type Text struct {
+	Summary string
+	Detail  string
+}
+
+// Error makes a Text usable as an error where one must pass through code that
+// knows only errors.
+func (t Text) Error() string { return t.Summary + ": " + t.Detail }

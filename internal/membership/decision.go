@@ -1,0 +1,151 @@
+package membership
+
+// Verdict is the outcome of a decision.
+type Verdict uint8
+
+const (
+	// Refuse means that the change must not be made. It is the zero value, so
+	// that a decision that was never taken refuses.
+	Refuse Verdict = iota
+	// Wait means that the change must not be made now, but that time alone
+	// may make it possible: look again.
+	Wait
+	// Go means that the change may be made now.
+	Go
+	// Done means that nothing is left to do.
+	Done
+)
+
+// Code says why a decision is not [Go], or what a warning is about. Package
+// diag has one text for each.
+type Code string
+
+// The codes. "The others" are the members in [Facts.Others].
+const (
+	// QuorumLost: fewer voters are alive than a quorum of today's voters. The
+	// others are the voters that do not answer.
+	QuorumLost Code = "quorum lost"
+	// NoLeader: a quorum of voters is alive but does not name one leader and
+	// term. (wait)
+	NoLeader Code = "no leader"
+	// MixedClusters: endpoints answer for different clusters.
+	MixedClusters Code = "mixed clusters"
+	// ListMoved: the member list was not confirmed, or changed while the
+	// members were asked: somebody else is changing it. (wait)
+	ListMoved Code = "member list moved"
+	// NotProbed: the others could not be asked, and the change needs to know
+	// how they are (see the provider's address_map).
+	NotProbed Code = "not probed"
+	// MemberDown: the others are voters that do not answer, and the change
+	// would leave no room for another failure, or the server refuses it.
+	MemberDown Code = "member down"
+	// MemberUnstarted: the others were announced and have never started.
+	MemberUnstarted Code = "member not started"
+	// LearnerSlotTaken: the others are learners, and the cluster takes no
+	// more of them now. (wait)
+	LearnerSlotTaken Code = "learner slot taken"
+	// BelowQuorum: after the change fewer voters would be alive than a quorum.
+	BelowQuorum Code = "below quorum"
+	// NameTaken, URLTaken: the others bear the name, or one of the peer URLs.
+	NameTaken Code = "name taken"
+	URLTaken  Code = "peer URL taken"
+	// LoopbackURL: a loopback or wildcard peer URL in a cluster whose other
+	// members have addresses that can be reached from elsewhere.
+	LoopbackURL Code = "loopback peer URL"
+	// NotMember: the subject is not in the list.
+	NotMember Code = "not a member"
+	// NotStarted: the learner has not published its name yet. (wait)
+	NotStarted Code = "not started"
+	// NotAlive: the subject does not answer now. (wait)
+	NotAlive Code = "not alive"
+	// OtherLeader: the learner names another leader or term than the majority
+	// does. (wait)
+	OtherLeader Code = "other leader"
+	// Lagging: the learner is too far behind the leader. (wait)
+	Lagging Code = "lagging"
+	// Unconfirmed: all holds, but for the first time; it must hold twice. (wait)
+	Unconfirmed Code = "unconfirmed"
+	// LastVoter: the subject is the only voter.
+	LastVoter Code = "last voter"
+	// NotOurs: the subject's name or URLs are not those that were announced.
+	NotOurs Code = "not ours"
+	// OthersNotActive: a member is taken out in order to be replaced, and the
+	// others are not all active.
+	OthersNotActive Code = "others not active"
+	// ToleranceZero (warning): after the change no further member may fail.
+	ToleranceZero Code = "tolerance zero"
+	// KnownBadRelease (warning): the others run a release with a known
+	// membership bug; Detail names the upstream issue.
+	KnownBadRelease Code = "known bad release"
+	// VersionTooOld: the change is unsafe on the version in Detail.
+	VersionTooOld Code = "version too old"
+	// NoSpace: a NOSPACE alarm is raised; adding would make it worse.
+	NoSpace Code = "no space"
+)
+
+// Facts are the figures behind a code; diag turns them into sentences.
+type Facts struct {
+	// Subject is the member the change is about, 0 for one not yet announced.
+	Subject MemberID
+	// Others are the members in the way, sorted by ID.
+	Others []MemberID
+	// Voters, Quorum and Alive describe the projection after the change (for
+	// QuorumLost: today): how many voters it has, how many of them it needs,
+	// and how many of them would be alive.
+	Voters, Quorum, Alive int
+	// Lag and MaxLag are in raft entries.
+	Lag, MaxLag uint64
+	// Detail is a version, a URL, an upstream issue: what the code says.
+	Detail string
+}
+
+// Warning is something the operator should know about a change that goes on.
+type Warning struct {
+	Code  Code
+	Facts Facts
+}
+
+// Decision is a verdict with its reason. Code and Facts are set unless the
+// verdict is [Go] or [Done].
+type Decision struct {
+	Verdict  Verdict
+	Code     Code
+	Facts    Facts
+	Warnings []Warning
+	// MoveLeaderTo is the voter that should lead before the change is made,
+	// or 0 if leadership need not move.
+	MoveLeaderTo MemberID
+}
+
+// AddRequest describes a member that wants in. It always joins as a learner.
+type AddRequest struct {
+	Name     string
+	PeerURLs []string
+}
+
+// PromoteRequest describes a learner that wants a vote.
+type PromoteRequest struct {
+	ID MemberID
+	// MaxLag is how far behind the leader the learner may be, in entries; 0
+	// means the default, see [DefaultMaxLag].
+	MaxLag uint64
+	// Before is what the learner answered in the previous snapshot of the same
+	// wait; its zero value means that there was none.
+	Before Answer
+}
+
+// RemoveRequest describes a member that is to leave.
+type RemoveRequest struct {
+	ID MemberID
+	// Name and PeerURLs are what the member is known by in state; both must
+	// agree with the list before anything is removed. An empty Name is not
+	// compared (the member may never have started), nor are empty PeerURLs.
+	Name     string
+	PeerURLs []string
+	// Replacement is true when the member is taken out to be replaced: then
+	// every other member must be active, and the last voter never goes.
+	Replacement bool
+	// Leaving are members known to be on their way out in the same run: they
+	// are waited for where they are in the way, and not made leader.
+	Leaving []MemberID
+}

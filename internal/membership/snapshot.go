@@ -1,0 +1,120 @@
+// Package membership decides about the members of an etcd cluster.
+//
+// Everything in it is a value or a pure function of values: no I/O, no clock,
+// no log, nothing but the standard library. What the cluster said goes in as a
+// [Snapshot]; what may be done about it comes out as a [Decision]. A decision
+// carries a code and facts and no prose: package diag words it.
+package membership
+
+import "sort"
+
+// Member is one entry of the cluster's member list.
+type Member struct {
+	ID MemberID
+	// Name is empty until the member has published it. Founders bear a name
+	// before they have run, so a name alone does not mean "started".
+	Name string
+	// PeerURLs and ClientURLs are as the cluster lists them.
+	PeerURLs   []string
+	ClientURLs []string
+	// Learner is true for a member without a vote.
+	Learner bool
+}
+
+// Started reports whether the member has ever published its attributes. It is
+// etcd's own notion, and it does not mean that the member is alive now.
+func (m Member) Started() bool { return m.Name != "" && len(m.ClientURLs) > 0 }
+
+// AnswerState says what came back when a member was asked directly.
+type AnswerState uint8
+
+const (
+	// Unprobed means that no address is known at which to ask, or that every
+	// address that was tried was answered by some other member (a load
+	// balancer). Nothing is known about the member.
+	Unprobed AnswerState = iota
+	// Silent means that an address is known and did not answer in time.
+	Silent
+	// Answered means that the member itself answered: the answer bears its ID.
+	Answered
+	// WrongCluster means that the process at the member's address answered
+	// for another cluster.
+	WrongCluster
+)
+
+// Answer is what a member said when it was asked directly (the Status call,
+// and for voters a linearizable read).
+type Answer struct {
+	State AnswerState
+	// Endpoint is the URL that was asked, Detail what came back instead of an
+	// answer ("connection refused"), both for people.
+	Endpoint string
+	Detail   string
+
+	// MemberID and ClusterID are those in the header of the answer.
+	MemberID  MemberID
+	ClusterID ClusterID
+	// Leader and Term are the member's own view. Leader is 0 if it knows none.
+	Leader MemberID
+	Term   uint64
+	// Index is the member's raft index, Applied what it has applied, in
+	// entries. Applied is 0 where the version does not tell (before 3.4).
+	Index   uint64
+	Applied uint64
+	// Learner is the member's own opinion of its role.
+	Learner bool
+	// ReadOK is true when a linearizable read through this member succeeded.
+	// Learners do not serve such reads; for them it is false.
+	ReadOK bool
+	// Version is the server's version, such as "3.6.16"; DBSize is in bytes.
+	Version string
+	DBSize  int64
+	// NoSpace is true when the member reports a NOSPACE alarm.
+	NoSpace bool
+}
+
+// Snapshot is what was seen of a cluster within one request timeout.
+type Snapshot struct {
+	ClusterID ClusterID
+	// Members is the member list, sorted by ID.
+	Members []Member
+	// Answers holds one entry for every member that was asked; a member
+	// without an entry is Unprobed.
+	Answers map[MemberID]Answer
+	// Linearizable is true when the list was confirmed by a quorum, both
+	// before and after the members were asked, and did not change between.
+	Linearizable bool
+	// Others lists the endpoints that answered for another cluster, by the ID
+	// of that cluster. It is empty in a healthy configuration.
+	Others map[ClusterID][]string
+}
+
+// Member returns the member with the given ID.
+func (s Snapshot) Member(id MemberID) (Member, bool) {
+	for _, m := range s.Members {
+		if m.ID == id {
+			return m, true
+		}
+	}
+	return Member{}, false
+}
+
+// Answer returns what the member said; the zero Answer is Unprobed.
+func (s Snapshot) Answer(id MemberID) Answer { return s.Answers[id] }
+
+// Voters returns the members that have a vote, sorted by ID.
+func (s Snapshot) Voters() []Member { return s.filter(func(m Member) bool { return !m.Learner }) }
+
+// Learners returns the members that have none, sorted by ID.
+func (s Snapshot) Learners() []Member { return s.filter(func(m Member) bool { return m.Learner }) }
+
+func (s Snapshot) filter(keep func(Member) bool) []Member {
+	var out []Member
+	for _, m := range s.Members {
+		if keep(m) {
+			out = append(out, m)
+		}
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].ID < out[j].ID })
+	return out
+}

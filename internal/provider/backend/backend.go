@@ -1,0 +1,55 @@
+// Package backend is what the provider hands to its resources and data
+// sources: the connection settings, and what is shared between them in one
+// process (connections, locks, hints).
+package backend
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+)
+
+// Backend is made once for each configured provider.
+type Backend struct {
+	// Unknown is true while the provider's configuration holds values that are
+	// not known yet (normal at plan, when the machines are made in the same
+	// apply). Nothing may be dialled then: reads keep the prior state and plan
+	// checks are skipped.
+	Unknown bool
+	// Settings are the provider's own. Endpoints may be empty: then each
+	// resource must bring its own, or fail with diag.NoEndpoints.
+	Settings connection.Settings
+}
+
+// ForResource returns the Backend in a resource's configure request, nil while
+// the provider is not configured yet (validation).
+func ForResource(req resource.ConfigureRequest, resp *resource.ConfigureResponse) *Backend {
+	b, err := from(req.ProviderData)
+	if err != nil {
+		resp.Diagnostics.AddError("Unexpected provider data", err.Error())
+	}
+	return b
+}
+
+// ForDataSource is [ForResource] for data sources.
+func ForDataSource(req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) *Backend {
+	b, err := from(req.ProviderData)
+	if err != nil {
+		resp.Diagnostics.AddError("Unexpected provider data", err.Error())
+	}
+	return b
+}
+
+func from(data any) (*Backend, error) {
+	if data == nil {
+		return nil, nil
+	}
+	b, ok := data.(*Backend)
+	if !ok {
+		return nil, fmt.Errorf("got %T, want *backend.Backend; this is a bug in the provider", data)
+	}
+	return b, nil
+}
