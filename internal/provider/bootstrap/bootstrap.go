@@ -1,0 +1,202 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+// Package bootstrap is the object that passes from the resources that decide
+// how a cluster is first formed (etcd_discovery_token, etcd_initial_cluster)
+// to the one that configures its members (etcd_member_config). Both sides take
+// its type from here, so that one can be assigned to the other as it is.
+package bootstrap
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+)
+
+// Values of [Bootstrap.Kind].
+const (
+	// KindDiscovery is a bootstrap through a discovery registry.
+	KindDiscovery = "discovery"
+	// KindStatic is a bootstrap from a list of members given to each of them.
+	KindStatic = "static"
+)
+
+// Values of [Bootstrap.Protocol].
+const (
+	// ProtocolV3 is discovery through any v3 key space (members 3.6 or later).
+	ProtocolV3 = "v3"
+	// ProtocolV2 is discovery through the v2 keys API (members up to 3.6).
+	ProtocolV2 = "v2"
+	// ProtocolService is discovery through a service that speaks as
+	// discovery.etcd.io does (members up to 3.6).
+	ProtocolService = "service"
+	// ProtocolStatic asks no registry.
+	ProtocolStatic = "static"
+)
+
+// Bootstrap is the Go form of the object. Every field may be unknown while a
+// plan is made.
+type Bootstrap struct {
+	// Kind is [KindDiscovery] or [KindStatic].
+	Kind types.String `tfsdk:"kind"`
+	// Protocol is one of the Protocol constants.
+	Protocol types.String `tfsdk:"protocol"`
+	// Token is the discovery token, or the static cluster's token.
+	Token types.String `tfsdk:"token"`
+	// Founders are the names of those who may bootstrap; null if only their
+	// number is known.
+	Founders types.Set `tfsdk:"founders"`
+	// Size is the number of founders.
+	Size types.Int64 `tfsdk:"size"`
+	// Complete is true once every founder has registered (discovery) or the
+	// cluster has answered (static). It never turns false again.
+	Complete types.Bool `tfsdk:"complete"`
+	// Environment holds the ETCD_* variables that a founder needs to
+	// bootstrap, beside its name and its URLs.
+	Environment types.Map `tfsdk:"environment"`
+	// ClusterID is the cluster's ID, 16 hexadecimal digits; null for a
+	// discovery, which cannot tell it.
+	ClusterID types.String `tfsdk:"cluster_id"`
+	// RegistryEndpoints are the client URLs of the registry as a machine dials
+	// them; null for a static bootstrap.
+	RegistryEndpoints types.List `tfsdk:"registry_endpoints"`
+}
+
+// AttrTypes returns the object's attribute types.
+func AttrTypes() map[string]attr.Type {
+	return map[string]attr.Type{
+		"kind":               types.StringType,
+		"protocol":           types.StringType,
+		"token":              types.StringType,
+		"founders":           types.SetType{ElemType: types.StringType},
+		"size":               types.Int64Type,
+		"complete":           types.BoolType,
+		"environment":        types.MapType{ElemType: types.StringType},
+		"cluster_id":         types.StringType,
+		"registry_endpoints": types.ListType{ElemType: types.StringType},
+	}
+}
+
+// Type returns the object's type.
+func Type() types.ObjectType { return types.ObjectType{AttrTypes: AttrTypes()} }
+
+// Object returns b as the value of an attribute of [Type]. Collections that
+// were never set become null.
+func (b Bootstrap) Object(ctx context.Context) (types.Object, diag.Diagnostics) {
+	if isMissing(b.Founders.ElementType(ctx)) {
+		b.Founders = types.SetNull(types.StringType)
+	}
+	if isMissing(b.Environment.ElementType(ctx)) {
+		b.Environment = types.MapNull(types.StringType)
+	}
+	if isMissing(b.RegistryEndpoints.ElementType(ctx)) {
+		b.RegistryEndpoints = types.ListNull(types.StringType)
+	}
+	return types.ObjectValueFrom(ctx, AttrTypes(), b)
+}
+
+// From reads the value of an attribute of [Type]. A null object gives nil, and
+// so does one that is wholly unknown: ask IsUnknown of the object first.
+func From(ctx context.Context, object types.Object) (*Bootstrap, diag.Diagnostics) {
+	if object.IsNull() || object.IsUnknown() {
+		return nil, nil
+	}
+	var b Bootstrap
+	diags := object.As(ctx, &b, basetypes.ObjectAsOptions{})
+	if diags.HasError() {
+		return nil, diags
+	}
+	return &b, diags
+}
+
+// ComputedAttribute is the attribute of the resources that give a bootstrap.
+func ComputedAttribute() schema.SingleNestedAttribute {
+	attributes := describe()
+	for name, attribute := range attributes {
+		attributes[name] = mark(attribute, func(computed, _ *bool) { *computed = true })
+	}
+	return schema.SingleNestedAttribute{
+		Computed:            true,
+		MarkdownDescription: "How the cluster is bootstrapped: give it to `bootstrap` of every [`etcd_member_config`](member_config.md) as it is.",
+		Attributes:          attributes,
+	}
+}
+
+// InputAttribute is the attribute of the resource that takes a bootstrap,
+// optional; add plan modifiers and validators to it there.
+func InputAttribute() schema.SingleNestedAttribute {
+	attributes := describe()
+	for name, attribute := range attributes {
+		attributes[name] = mark(attribute, func(_, optional *bool) { *optional = true })
+	}
+	return schema.SingleNestedAttribute{
+		Optional: true,
+		MarkdownDescription: "How the cluster is bootstrapped: the `bootstrap` of an [`etcd_discovery_token`](discovery_token.md) or an " +
+			"[`etcd_initial_cluster`](initial_cluster.md).",
+		Attributes: attributes,
+	}
+}
+
+func describe() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"kind":     schema.StringAttribute{MarkdownDescription: "`discovery` or `static`."},
+		"protocol": schema.StringAttribute{MarkdownDescription: "`v3`, `v2`, `service` or `static`."},
+		"token":    schema.StringAttribute{MarkdownDescription: "The discovery token, or the token of the static cluster."},
+		"founders": schema.SetAttribute{
+			ElementType:         types.StringType,
+			MarkdownDescription: "Names of the members that may bootstrap. Null when only their number was given.",
+		},
+		"size": schema.Int64Attribute{MarkdownDescription: "Number of members that bootstrap together."},
+		"complete": schema.BoolAttribute{
+			MarkdownDescription: "Whether the bootstrap has happened. Once true it stays true, and every further member is a joiner.",
+		},
+		"environment": schema.MapAttribute{
+			ElementType:         types.StringType,
+			MarkdownDescription: "The `ETCD_*` variables that a founder needs to bootstrap, beside its name and its URLs.",
+		},
+		"cluster_id": schema.StringAttribute{
+			MarkdownDescription: "ID of the cluster in hexadecimal. Null for a discovery, where it follows from who registers.",
+		},
+		"registry_endpoints": schema.ListAttribute{
+			ElementType:         types.StringType,
+			MarkdownDescription: "Client URLs of the registry as the machines dial them. Null for a static bootstrap.",
+		},
+	}
+}
+
+// mark sets Computed or Optional on any of the attribute kinds of describe.
+func mark(attribute schema.Attribute, set func(computed, optional *bool)) schema.Attribute {
+	switch a := attribute.(type) {
+	case schema.StringAttribute:
+		set(&a.Computed, &a.Optional)
+		return a
+	case schema.SetAttribute:
+		set(&a.Computed, &a.Optional)
+		return a
+	case schema.Int64Attribute:
+		set(&a.Computed, &a.Optional)
+		return a
+	case schema.BoolAttribute:
+		set(&a.Computed, &a.Optional)
+		return a
+	case schema.MapAttribute:
+		set(&a.Computed, &a.Optional)
+		return a
+	case schema.ListAttribute:
+		set(&a.Computed, &a.Optional)
+		return a
+	default:
+		panic("bootstrap: an attribute kind that describe does not use")
+	}
+}
+
+// isMissing tells the zero value of a collection, which was never given an
+// element type, from a null one.
+func isMissing(elem attr.Type) bool {
+	_, typed := elem.(basetypes.StringType)
+	return !typed
+}

@@ -1,0 +1,75 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package bootstrap_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+)
+
+func TestObjectRoundTrip(t *testing.T) {
+	ctx := context.Background()
+	in := bootstrap.Bootstrap{
+		Kind:     types.StringValue(bootstrap.KindDiscovery),
+		Protocol: types.StringValue(bootstrap.ProtocolV3),
+		Token:    types.StringUnknown(),
+		Founders: types.SetValueMust(types.StringType, []attr.Value{types.StringValue("a")}),
+		Size:     types.Int64Value(1),
+		Complete: types.BoolValue(false),
+	}
+	object, diags := in.Object(ctx)
+	if diags.HasError() {
+		t.Fatal(diags)
+	}
+	out, diags := bootstrap.From(ctx, object)
+	if diags.HasError() {
+		t.Fatal(diags)
+	}
+	if !out.Token.IsUnknown() || out.Kind != in.Kind || !out.Founders.Equal(in.Founders) || out.Size != in.Size {
+		t.Errorf("got %+v, want %+v", out, in)
+	}
+	// What was not set is null of the right type, not an error.
+	if !out.Environment.IsNull() || !out.RegistryEndpoints.IsNull() || !out.ClusterID.IsNull() {
+		t.Errorf("environment %v, registry_endpoints %v, cluster_id %v: want nulls", out.Environment, out.RegistryEndpoints, out.ClusterID)
+	}
+}
+
+func TestFromNothing(t *testing.T) {
+	ctx := context.Background()
+	for name, object := range map[string]types.Object{
+		"null":    types.ObjectNull(bootstrap.AttrTypes()),
+		"unknown": types.ObjectUnknown(bootstrap.AttrTypes()),
+	} {
+		got, diags := bootstrap.From(ctx, object)
+		if got != nil || diags.HasError() {
+			t.Errorf("%s: got %v, %v", name, got, diags)
+		}
+	}
+}
+
+// What one resource gives must be assignable to what another takes.
+func TestAttributesHaveTheObjectsType(t *testing.T) {
+	want := bootstrap.Type()
+	if got := bootstrap.ComputedAttribute().GetType(); !got.Equal(want) {
+		t.Errorf("computed attribute: got %s, want %s", got, want)
+	}
+	if got := bootstrap.InputAttribute().GetType(); !got.Equal(want) {
+		t.Errorf("input attribute: got %s, want %s", got, want)
+	}
+	for name, attribute := range bootstrap.ComputedAttribute().Attributes {
+		if !attribute.IsComputed() || attribute.IsOptional() || attribute.GetMarkdownDescription() == "" {
+			t.Errorf("computed attribute %s: want computed only, with a description", name)
+		}
+	}
+	for name, attribute := range bootstrap.InputAttribute().Attributes {
+		if attribute.IsComputed() || !attribute.IsOptional() {
+			t.Errorf("input attribute %s: want optional only", name)
+		}
+	}
+}
