@@ -1,0 +1,50 @@
+terraform {
+  required_providers {
+    etcd = { source = "terraform-provider-etcd/etcd" }
+  }
+}
+
+locals {
+  nodes = { a = "10.0.1.10", b = "10.0.1.11", c = "10.0.1.12" }
+}
+
+provider "etcd" {
+  endpoints = [for ip in values(local.nodes) : "https://${ip}:2379"]
+  ca_cert   = "pki/ca.pem"
+  cert      = "pki/root.pem"
+  key       = "pki/root-key.pem"
+}
+
+provider "etcd" { # the registry is another etcd
+  alias     = "registry"
+  endpoints = ["https://registry.example.com:2379"]
+}
+
+resource "etcd_discovery_token" "this" {
+  provider = etcd.registry
+  founders = ["a", "b", "c"] # who may bootstrap; or only: size = 3
+}
+
+resource "etcd_member_config" "node" {
+  for_each    = local.nodes
+  name        = each.key
+  peer_urls   = ["https://${each.value}:2380"]
+  client_urls = ["https://${each.value}:2379"]
+  bootstrap   = etcd_discovery_token.this.bootstrap
+}
+
+# Stands for your virtual machine. Its user data installs etcd.environment and
+# etcd.join_script of the configuration that it is given.
+resource "terraform_data" "machine" {
+  for_each         = local.nodes
+  input            = templatefile("cloud-init.yaml.tftpl", { etcd = etcd_member_config.node[each.key] })
+  triggers_replace = etcd_member_config.node[each.key].id
+}
+
+resource "etcd_member" "node" {
+  for_each   = local.nodes
+  name       = each.key
+  peer_urls  = etcd_member_config.node[each.key].peer_urls
+  config_id  = etcd_member_config.node[each.key].id
+  machine_id = terraform_data.machine[each.key].id # its replacement takes the member out first
+}

@@ -1,0 +1,20 @@
+# A standby: it follows the cluster and does not vote. Set promote to true to
+# give it a vote, in place, once it has caught up.
+resource "etcd_member_config" "standby" {
+  name        = "standby"
+  peer_urls   = ["https://10.0.1.20:2380"]
+  client_urls = ["https://10.0.1.20:2379"]
+}
+
+resource "terraform_data" "machine" { # stands for your virtual machine
+  triggers_replace = etcd_member_config.standby.id
+  input            = etcd_member_config.standby.environment
+}
+
+resource "etcd_learner" "standby" {
+  name       = "standby"
+  peer_urls  = etcd_member_config.standby.peer_urls
+  config_id  = etcd_member_config.standby.id
+  machine_id = terraform_data.machine.id
+  promote    = false
+}

@@ -1,0 +1,17 @@
+resource "etcd_member" "node" {
+  for_each   = local.nodes
+  name       = each.key
+  peer_urls  = etcd_member_config.node[each.key].peer_urls
+  config_id  = etcd_member_config.node[each.key].id
+  machine_id = terraform_data.machine[each.key].id # its replacement takes the member out first
+}
+
+# A member whose process something else starts.
+resource "etcd_member" "elsewhere" {
+  name      = "d"
+  peer_urls = ["https://10.0.1.13:2380"]
+
+  timeouts = {
+    create = "30m"
+  }
+}

@@ -1,0 +1,19 @@
+resource "etcd_member_config" "node" {
+  for_each         = local.nodes
+  name             = each.key
+  peer_urls        = ["https://${each.value}:2380"]
+  client_urls      = ["https://${each.value}:2379"]
+  bootstrap        = etcd_discovery_token.this.bootstrap
+  triggers_replace = var.image # what makes the machine be built anew
+}
+
+# Stands for your virtual machine: it gets the environment and the join script.
+resource "terraform_data" "machine" {
+  for_each         = local.nodes
+  triggers_replace = etcd_member_config.node[each.key].id
+  input = {
+    image       = var.image
+    environment = etcd_member_config.node[each.key].environment
+    join_script = etcd_member_config.node[each.key].join_script
+  }
+}

@@ -1,0 +1,29 @@
+# What the example next to it stands on.
+terraform {
+  required_providers {
+    etcd = { source = "terraform-provider-etcd/etcd" }
+  }
+}
+
+provider "etcd" {
+  endpoints = ["https://10.0.1.10:2379"]
+}
+
+provider "etcd" {
+  alias     = "registry"
+  endpoints = ["https://registry.example.com:2379"]
+}
+
+locals {
+  nodes = { a = "10.0.1.10", b = "10.0.1.11", c = "10.0.1.12" }
+}
+
+variable "image" {
+  type    = string
+  default = "debian-12-etcd-3.6"
+}
+
+resource "etcd_discovery_token" "this" {
+  provider = etcd.registry
+  founders = ["a", "b", "c"]
+}
