@@ -1,0 +1,140 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package etcdtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+)
+
+const (
+	dialTimeout  = 2 * time.Second
+	probeTimeout = time.Second // one request to one member
+)
+
+// clientConfig is for the options' TLS and, if asked for, password.
+func (o Options) clientConfig(withPassword bool, endpoints ...string) clientv3.Config {
+	cfg := clientv3.Config{
+		Endpoints:   endpoints,
+		DialTimeout: dialTimeout,
+		Logger:      zap.NewNop(),
+		// A server that has just been started is to be found at once; gRPC
+		// would wait a second after the first refusal.
+		DialOptions: []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: 20 * time.Millisecond, Multiplier: 1.5, Jitter: 0.2, MaxDelay: 250 * time.Millisecond},
+			MinConnectTimeout: dialTimeout,
+		})},
+	}
+	if o.TLS != nil {
+		cfg.TLS = o.TLS.ClientConfig(o.TLS.Client(clientName))
+	}
+	if withPassword && o.Password != "" {
+		cfg.Username, cfg.Password = user, o.Password
+	}
+	return cfg
+}
+
+func newClient(tb TB, cfg clientv3.Config) *clientv3.Client {
+	tb.Helper()
+	client, err := clientv3.New(cfg)
+	if err != nil {
+		tb.Fatalf("etcdtest: client of %v: %v", cfg.Endpoints, err)
+	}
+	tb.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// Client returns a client of this process alone, with TLS and password if the
+// options have them. It is closed when the test ends. With a password the
+// process must serve already.
+func (p *Process) Client(tb TB) *clientv3.Client {
+	tb.Helper()
+	return newClient(tb, p.opts.clientConfig(true, p.ClientURL()))
+}
+
+// WaitReady waits until the process serves: as a voter once a linearizable
+// read through it succeeds, as a learner once it tells its status (learners
+// serve no such reads). If the process ends meanwhile and nobody restarts it,
+// WaitReady returns at once.
+func (p *Process) WaitReady(ctx context.Context) error {
+	dialer := net.Dialer{Timeout: probeTimeout}
+	err := poll(ctx, 10*time.Millisecond, func(ctx context.Context) error {
+		if err := p.gone(); err != nil {
+			return finalError{err}
+		}
+		conn, err := dialer.DialContext(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", p.client))
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	})
+	if err == nil {
+		err = p.waitServing(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("%s (etcd %s, %s) is not ready: %w", p.Name, p.Version, p.ClientURL(), err)
+	}
+	return nil
+}
+
+func (p *Process) waitServing(ctx context.Context) error {
+	plain, err := clientv3.New(p.opts.clientConfig(false, p.ClientURL()))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = plain.Close() }()
+	reader := plain
+	if p.opts.Password != "" {
+		reader = nil // made once the process answers: it asks for a token
+	}
+	defer func() {
+		if reader != nil && reader != plain {
+			_ = reader.Close()
+		}
+	}()
+	return poll(ctx, 20*time.Millisecond, func(ctx context.Context) error {
+		if err := p.gone(); err != nil {
+			return finalError{err}
+		}
+		ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+		defer cancel()
+		status, err := plain.Status(ctx, p.ClientURL())
+		if err != nil {
+			return fmt.Errorf("status: %w", err)
+		}
+		if status.IsLearner {
+			return nil
+		}
+		if reader == nil {
+			if reader, err = clientv3.New(p.opts.clientConfig(true, p.ClientURL())); err != nil {
+				reader = nil
+				return fmt.Errorf("login: %w", err)
+			}
+		}
+		if _, err := reader.Get(ctx, "etcdtest/ready"); err != nil {
+			return fmt.Errorf("linearizable read: %w", err)
+		}
+		return nil
+	})
+}
+
+// gone is an error if the process has ended for good.
+func (p *Process) gone() error {
+	r := p.currentRun()
+	if r == nil {
+		return errors.New("it was never started")
+	}
+	if r.ended() {
+		return fmt.Errorf("it has ended with exit code %d; its log ends:\n%s", p.ExitCode(), p.log.lastLines(5))
+	}
+	return nil
+}

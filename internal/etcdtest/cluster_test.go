@@ -1,0 +1,107 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package etcdtest
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestClusterOfOneOnEachVersion(t *testing.T) {
+	for _, v := range Versions() {
+		t.Run(string(v), func(t *testing.T) {
+			c := Start(t, 1, Options{Version: v, V2: v.servesV2()})
+			p := c.Member("infra1")
+			client := c.Client(t)
+			_, err := client.Put(within(t, 5*time.Second), "key", "value")
+			noError(t, err)
+
+			t.Run("freeze", func(t *testing.T) {
+				p.Freeze()
+				if !p.Running() {
+					t.Error("a frozen process is not running")
+				}
+				if err := p.WaitReady(within(t, 300*time.Millisecond)); err == nil {
+					t.Error("a frozen process is ready")
+				}
+				p.Thaw()
+				noError(t, p.WaitReady(within(t, 10*time.Second)))
+			})
+
+			t.Run("stop", func(t *testing.T) {
+				p.Stop()
+				if p.Running() || p.PID() != 0 || p.Exits() != 1 {
+					t.Errorf("after Stop: running %v, pid %d, exits %d", p.Running(), p.PID(), p.Exits())
+				}
+				if err := p.WaitReady(within(t, 5*time.Second)); err == nil || !strings.Contains(err.Error(), "it has ended with exit code") {
+					t.Errorf("a stopped process: %v", err)
+				}
+				p.Stop() // again: nothing to do
+				p.Start()
+				noError(t, p.WaitReady(within(t, 20*time.Second)))
+			})
+
+			t.Run("kill", func(t *testing.T) {
+				pid := p.PID()
+				p.Kill()
+				if p.Running() || p.ExitCode() != -1 {
+					t.Errorf("after Kill: running %v, exit code %d", p.Running(), p.ExitCode())
+				}
+				p.Start()
+				if p.PID() == pid || p.Starts() != 3 {
+					t.Errorf("after another start: pid %d as before, %d starts", p.PID(), p.Starts())
+				}
+				noError(t, p.WaitReady(within(t, 20*time.Second)))
+				got, err := client.Get(within(t, 5*time.Second), "key")
+				noError(t, err)
+				if got.Count != 1 {
+					t.Error("the key is gone though the data directory is not")
+				}
+			})
+
+			t.Run("wipe", func(t *testing.T) {
+				p.PowerOff()
+				p.Wipe()
+				if _, err := os.Stat(p.Dir()); !os.IsNotExist(err) {
+					t.Errorf("data directory after Wipe: %v", err)
+				}
+				p.Start()
+				noError(t, p.WaitReady(within(t, 20*time.Second)))
+				got, err := client.Get(within(t, 5*time.Second), "key")
+				noError(t, err)
+				if got.Count != 0 {
+					t.Error("the key is still there though the data directory was removed")
+				}
+			})
+
+			out, err := c.Etcdctl("endpoint", "status", "--write-out=simple")
+			noError(t, err)
+			if !strings.Contains(out, p.ClientURL()) && !strings.Contains(out, strings.TrimPrefix(p.ClientURL(), "http://")) {
+				t.Errorf("etcdctl endpoint status: %s", out)
+			}
+		})
+	}
+}
+
+func TestTLSAndPassword(t *testing.T) {
+	pki := NewPKI(t)
+	c := Start(t, 3, Options{Version: V36, TLS: pki, Password: "correct horse"})
+	noError(t, c.WaitHealthy(within(t, 10*time.Second)))
+	leader := c.Leader(t)
+	if _, err := c.Client(t).Put(within(t, 5*time.Second), "a", "b"); err != nil {
+		t.Errorf("with password: %v", err)
+	}
+	if _, err := c.ClientFor(t, leader).Get(within(t, 5*time.Second), "a"); err != nil {
+		t.Errorf("from the leader: %v", err)
+	}
+	if out, err := c.Etcdctl("member", "list"); err != nil || strings.Count(out, "started") != 3 {
+		t.Errorf("etcdctl member list: %v\n%s", err, out)
+	}
+	joiner := c.NewJoiner(t, "infra4")
+	if got := strings.Count(joiner.Env["ETCD_INITIAL_CLUSTER"], "="); got != 4 {
+		t.Errorf("a joiner's initial cluster: %s", joiner.Env["ETCD_INITIAL_CLUSTER"])
+	}
+}

@@ -1,0 +1,161 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package etcdtest
+
+import (
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// newPeerLink is the link in front of a process's peer port.
+func newPeerLink(tb TB, p *Process) *Link {
+	tb.Helper()
+	return Proxy(tb, fmt.Sprintf("127.0.0.1:%d", p.peer))
+}
+
+// partition knows all processes whose peer ports have links, and who is cut
+// off from whom. All members dial a member at the same URL, so its link must
+// tell them apart: it asks the kernel which process holds the other end.
+type partition struct {
+	mu        sync.Mutex
+	processes []*Process
+}
+
+func newPartition() *partition { return &partition{} }
+
+func (n *partition) add(p *Process) {
+	n.mu.Lock()
+	n.processes = append(n.processes, p)
+	n.mu.Unlock()
+	p.link.mu.Lock()
+	p.link.source = n.source
+	p.link.mu.Unlock()
+}
+
+func (n *partition) all() []*Process {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.processes)
+}
+
+// separate cuts, or heals, what runs between processes of different sides.
+func (n *partition) separate(side map[*Process]int) {
+	all := n.all()
+	for _, to := range all {
+		for _, from := range all {
+			if to != from {
+				to.link.setCutFrom(from, side[to] != side[from])
+			}
+		}
+	}
+}
+
+// source returns the process that has dialled conn, nil if it is none of them.
+func (n *partition) source(conn net.Conn) *Process {
+	inode, err := socketInode(conn.RemoteAddr(), conn.LocalAddr())
+	if err != nil {
+		return nil // it has hung up again
+	}
+	for _, p := range n.all() {
+		if pid := p.PID(); pid != 0 && holdsSocket(pid, inode) {
+			return p
+		}
+	}
+	return nil
+}
+
+// Isolate cuts the members given off from every other process of the cluster,
+// and from each other, as far as peers are concerned; clients still reach
+// them. It replaces what an earlier Isolate or Split did. Options.Links must
+// have been set.
+func (c *Cluster) Isolate(members ...*Process) {
+	c.tb.Helper()
+	side := map[*Process]int{}
+	for i, p := range members {
+		side[p] = i + 1
+	}
+	c.separate(side)
+}
+
+// Split parts the cluster in two, as far as peers are concerned: the members
+// given, and all others. It replaces what an earlier Isolate or Split did.
+// Options.Links must have been set.
+func (c *Cluster) Split(members ...*Process) {
+	c.tb.Helper()
+	side := map[*Process]int{}
+	for _, p := range members {
+		side[p] = 1
+	}
+	c.separate(side)
+}
+
+// Heal undoes [Cluster.Isolate] and [Cluster.Split].
+func (c *Cluster) Heal() {
+	c.tb.Helper()
+	c.separate(nil)
+}
+
+func (c *Cluster) separate(side map[*Process]int) {
+	c.tb.Helper()
+	if c.links == nil {
+		c.tb.Fatalf("etcdtest: members cannot be cut off from each other without Options.Links")
+	}
+	if _, err := os.Stat(tcpTable); err != nil {
+		c.tb.Fatalf("etcdtest: members cannot be cut off from each other on this system: %v", err)
+	}
+	all := c.links.all()
+	for p := range maps.Keys(side) {
+		if !slices.Contains(all, p) {
+			c.tb.Fatalf("etcdtest: %s is no process of this cluster", p.Name)
+		}
+	}
+	c.links.separate(side)
+}
+
+// tcpTable is Linux's list of IPv4 TCP sockets.
+const tcpTable = "/proc/net/tcp"
+
+// socketInode finds the inode of the IPv4 loopback socket with these ends, as
+// seen from it.
+func socketInode(local, remote net.Addr) (string, error) {
+	table, err := os.ReadFile(tcpTable)
+	if err != nil {
+		return "", err
+	}
+	localEnd, remoteEnd := tableAddress(local), tableAddress(remote)
+	for line := range strings.Lines(string(table)) {
+		f := strings.Fields(line)
+		if len(f) > 9 && f[1] == localEnd && f[2] == remoteEnd && f[9] != "0" {
+			return f[9], nil
+		}
+	}
+	return "", os.ErrNotExist
+}
+
+// tableAddress writes an address as tcpTable does: the four bytes of the
+// address as one number of the machine's byte order. Loopback is 127.0.0.1.
+func tableAddress(addr net.Addr) string {
+	return fmt.Sprintf("%08X:%04X", binary.NativeEndian.Uint32([]byte{127, 0, 0, 1}), addr.(*net.TCPAddr).Port)
+}
+
+func holdsSocket(pid int, inode string) bool {
+	dir := fmt.Sprintf("/proc/%d/fd", pid)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return false // it has just ended
+	}
+	for _, e := range entries {
+		if target, err := os.Readlink(filepath.Join(dir, e.Name())); err == nil && target == "socket:["+inode+"]" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,212 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package etcdtest
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/hex"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// clientName is the common name of the certificate that the package's own
+// clients show. It is no user's.
+const clientName = "etcdtest"
+
+// PKI is a certificate authority with certificates for etcd on loopback: the
+// files that etcd is given, and those that negative tests want.
+type PKI struct {
+	// CAFile holds the certificate of the authority, in PEM.
+	CAFile string
+	// Server is for client ports, Peer for peer ports; both name 127.0.0.1,
+	// ::1 and localhost and serve as client certificates too.
+	Server Cert
+	Peer   Cert
+
+	tb   TB
+	dir  string
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+
+	mu      sync.Mutex
+	issued  map[string]Cert
+	foreign *PKI
+}
+
+// Cert is a certificate with its key, in PEM, on disk.
+type Cert struct {
+	CertFile string
+	KeyFile  string
+}
+
+// NewPKI makes an authority with certificates that are valid for a day. Its
+// files go when the test ends.
+func NewPKI(tb TB) *PKI {
+	tb.Helper()
+	pki := &PKI{tb: tb, dir: tb.TempDir(), issued: map[string]Cert{}}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		tb.Fatalf("etcdtest: %v", err)
+	}
+	template := &x509.Certificate{
+		SerialNumber:          serial(),
+		Subject:               pkix.Name{CommonName: "etcdtest CA " + randomHex()},
+		NotBefore:             time.Now().Add(-time.Hour),
+		NotAfter:              time.Now().Add(24 * time.Hour),
+		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		tb.Fatalf("etcdtest: %v", err)
+	}
+	if pki.cert, err = x509.ParseCertificate(der); err != nil {
+		tb.Fatalf("etcdtest: %v", err)
+	}
+	pki.key = key
+	pki.CAFile = pki.write("ca.pem", "CERTIFICATE", der)
+	pki.Server = pki.issue("server", "", true, false)
+	pki.Peer = pki.issue("peer", "", true, false)
+	return pki
+}
+
+// Client returns a client certificate with the common name cn; with
+// authentication on, etcd takes it for the user of that name. Certificates of
+// the same name are the same. It may be called from the test's goroutine only.
+func (k *PKI) Client(cn string) Cert { k.tb.Helper(); return k.issue("client-"+cn, cn, false, false) }
+
+// ExpiredClient returns a client certificate that has expired an hour ago.
+func (k *PKI) ExpiredClient(cn string) Cert {
+	k.tb.Helper()
+	return k.issue("expired-client-"+cn, cn, false, true)
+}
+
+// ExpiredServer returns a server certificate like Server that has expired an
+// hour ago. To use it set ETCD_CERT_FILE and ETCD_KEY_FILE.
+func (k *PKI) ExpiredServer() Cert {
+	k.tb.Helper()
+	return k.issue("expired-server", "", true, true)
+}
+
+// Foreign returns another authority, whose certificates this one's servers
+// and clients do not accept. It is always the same.
+func (k *PKI) Foreign() *PKI {
+	k.tb.Helper()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.foreign == nil {
+		k.foreign = NewPKI(k.tb)
+	}
+	return k.foreign
+}
+
+// ClientConfig returns a TLS configuration of a client that trusts this
+// authority and shows cert; the zero Cert shows none.
+func (k *PKI) ClientConfig(cert Cert) *tls.Config {
+	k.tb.Helper()
+	pool := x509.NewCertPool()
+	pool.AddCert(k.cert)
+	cfg := &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	if cert != (Cert{}) {
+		pair, err := tls.LoadX509KeyPair(cert.CertFile, cert.KeyFile)
+		if err != nil {
+			k.tb.Fatalf("etcdtest: %v", err)
+		}
+		cfg.Certificates = []tls.Certificate{pair}
+	}
+	return cfg
+}
+
+// environment asks etcd for mutual TLS on both its ports.
+func (k *PKI) environment() map[string]string {
+	return map[string]string{
+		"ETCD_CERT_FILE":             k.Server.CertFile,
+		"ETCD_KEY_FILE":              k.Server.KeyFile,
+		"ETCD_TRUSTED_CA_FILE":       k.CAFile,
+		"ETCD_CLIENT_CERT_AUTH":      "true",
+		"ETCD_PEER_CERT_FILE":        k.Peer.CertFile,
+		"ETCD_PEER_KEY_FILE":         k.Peer.KeyFile,
+		"ETCD_PEER_TRUSTED_CA_FILE":  k.CAFile,
+		"ETCD_PEER_CLIENT_CERT_AUTH": "true",
+	}
+}
+
+// issue makes a certificate, or returns the one of that file name.
+func (k *PKI) issue(file, cn string, server, expired bool) Cert {
+	k.tb.Helper()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if cert, ok := k.issued[file]; ok {
+		return cert
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		k.tb.Fatalf("etcdtest: %v", err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: serial(),
+		Subject:      pkix.Name{CommonName: cn},
+		NotBefore:    time.Now().Add(-2 * time.Hour),
+		NotAfter:     time.Now().Add(24 * time.Hour),
+		KeyUsage:     x509.KeyUsageDigitalSignature,
+		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}
+	if server {
+		// etcd shows its server certificates as client certificates as well:
+		// to its peers, and to itself.
+		template.ExtKeyUsage = append(template.ExtKeyUsage, x509.ExtKeyUsageServerAuth)
+		template.DNSNames = []string{"localhost"}
+		template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
+	}
+	if expired {
+		template.NotAfter = time.Now().Add(-time.Hour)
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, k.cert, &key.PublicKey, k.key)
+	if err != nil {
+		k.tb.Fatalf("etcdtest: %v", err)
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		k.tb.Fatalf("etcdtest: %v", err)
+	}
+	cert := Cert{
+		CertFile: k.write(file+".pem", "CERTIFICATE", der),
+		KeyFile:  k.write(file+"-key.pem", "PRIVATE KEY", keyDER),
+	}
+	k.issued[file] = cert
+	return cert
+}
+
+func (k *PKI) write(file, kind string, der []byte) string {
+	k.tb.Helper()
+	path := filepath.Join(k.dir, file)
+	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
+		k.tb.Fatalf("etcdtest: %v", err)
+	}
+	return path
+}
+
+func serial() *big.Int {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	b[0] &= 0x7f
+	return new(big.Int).SetBytes(b[:])
+}
+
+func randomHex() string {
+	var b [6]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}

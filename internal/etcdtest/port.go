@@ -1,0 +1,24 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package etcdtest
+
+// ReservePort returns a TCP port of 127.0.0.1 that the kernel chose and that
+// nobody else is given until the test ends, so that a server may be started,
+// stopped and started again on it.
+//
+// On Linux a bound socket that does not listen keeps the port for the test's
+// life. It has SO_REUSEADDR, as have the listeners of Go programs (etcd), so
+// these may bind the port and listen, while the kernel gives it neither to
+// someone who asks for any port nor to an outgoing connection. A server
+// without SO_REUSEADDR cannot use the port. Elsewhere the port is only
+// remembered within this process: another process may come first.
+func ReservePort(tb TB) int {
+	tb.Helper()
+	port, release, err := reservePort()
+	if err != nil {
+		tb.Fatalf("etcdtest: no loopback port: %v", err)
+	}
+	tb.Cleanup(release)
+	return port
+}

@@ -1,0 +1,369 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package etcdtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// ExitNever is the exit code after which a supervisor does not start a
+// process again: systemd's RestartPreventExitStatus, as the provider's join
+// script uses it. Any other exit is followed by another start, among them
+// that of a pre-start command with [ExitLater].
+const (
+	ExitLater = 75
+	ExitNever = 78
+)
+
+// stopTimeout is how long a process may take to end on SIGTERM before it is
+// killed.
+const stopTimeout = 10 * time.Second
+
+// Process is one etcd, running or not, with two ports and a data directory of
+// its own, for the life of a test. Make it with [NewProcess], [Start] or
+// [Cluster.NewJoiner].
+//
+// The exported fields may be changed while nothing runs; [Process.Start] and
+// [Process.Supervise] read them. The methods may be called from any goroutine,
+// except those that can fail the test: NewProcess, Start, Supervise, Freeze,
+// Thaw and Wipe.
+type Process struct {
+	// Name is the member's name.
+	Name string
+	// Version is the etcd that runs; change it to upgrade.
+	Version Version
+	// Env are the variables, ETCD_* mostly, that the process is started with
+	// beside those of this process that do not begin with ETCD.
+	Env map[string]string
+	// Args are flags. etcd refuses a flag whose variable is set as well.
+	Args []string
+	// PreStart, if not empty, is a command that runs with the same
+	// environment before each start of etcd, as systemd's ExecStartPre does.
+	// Its standard output holds assignments (NAME=value, one a line) that are
+	// added to the environment of that start. If it exits other than with 0,
+	// etcd is not started, and its exit code is the process's.
+	PreStart []string
+
+	tb      TB
+	opts    Options
+	dir     string
+	client  int // port
+	peer    int // port
+	peerURL string
+	link    *Link // in front of the peer port, or nil
+	log     *logBuffer
+
+	mu       sync.Mutex
+	run      *run // the latest; nil before the first
+	exitCode int
+	exits    int
+	starts   int
+	attempts int
+}
+
+// NewProcess prepares an etcd and starts nothing. Its ports are reserved, and
+// Env holds name, data directory, URLs, TLS and what the options ask for, but
+// nothing about the cluster it is to form or to join. The process is killed
+// when the test ends, and the end of its log shown if the test failed.
+func NewProcess(tb TB, opts Options) *Process {
+	tb.Helper()
+	opts = opts.clone()
+	v := opts.version(0)
+	if opts.V2 && !v.servesV2() {
+		tb.Fatalf("etcdtest: etcd %s does not serve the v2 API", v)
+	}
+	p := &Process{
+		Name:     opts.Name,
+		Version:  v,
+		Args:     opts.Args,
+		PreStart: opts.PreStart,
+		tb:       tb,
+		opts:     opts,
+		log:      &logBuffer{},
+		exitCode: -1,
+	}
+	if p.Name == "" {
+		p.Name = "infra1"
+	}
+	// TempDir before Cleanup: directories go after the processes in them.
+	p.dir = filepath.Join(tb.TempDir(), p.Name+".etcd")
+	p.client, p.peer = ReservePort(tb), ReservePort(tb)
+	p.peerURL = p.listenPeerURL()
+	if opts.Links {
+		p.link = newPeerLink(tb, p)
+		p.peerURL = fmt.Sprintf("%s://%s", opts.scheme(), p.link.Addr())
+	}
+	p.Env = p.environment()
+	tb.Cleanup(func() {
+		p.PowerOff()
+		if tb.Failed() {
+			tb.Logf("etcdtest: the end of the log of %s (etcd %s):\n%s", p.Name, p.Version, p.log.lastLines(60))
+		}
+	})
+	return p
+}
+
+func (p *Process) listenPeerURL() string {
+	return fmt.Sprintf("%s://127.0.0.1:%d", p.opts.scheme(), p.peer)
+}
+
+// environment is Env as NewProcess leaves it.
+func (p *Process) environment() map[string]string {
+	o := p.opts
+	env := map[string]string{
+		"ETCD_NAME":                        p.Name,
+		"ETCD_DATA_DIR":                    p.dir,
+		"ETCD_LISTEN_CLIENT_URLS":          p.ClientURL(),
+		"ETCD_ADVERTISE_CLIENT_URLS":       p.ClientURL(),
+		"ETCD_LISTEN_PEER_URLS":            p.listenPeerURL(),
+		"ETCD_INITIAL_ADVERTISE_PEER_URLS": p.peerURL,
+	}
+	if o.TLS != nil {
+		maps.Copy(env, o.TLS.environment())
+	}
+	if o.V2 {
+		env["ETCD_ENABLE_V2"] = "true"
+	}
+	if o.QuotaBytes != 0 {
+		env["ETCD_QUOTA_BACKEND_BYTES"] = strconv.FormatInt(o.QuotaBytes, 10)
+	}
+	if o.Heartbeat != 0 {
+		env["ETCD_HEARTBEAT_INTERVAL"] = strconv.FormatInt(o.Heartbeat.Milliseconds(), 10)
+	}
+	if o.Election != 0 {
+		env["ETCD_ELECTION_TIMEOUT"] = strconv.FormatInt(o.Election.Milliseconds(), 10)
+	}
+	maps.Copy(env, o.Env)
+	return env
+}
+
+// ClientURL returns the URL that the process serves clients on.
+func (p *Process) ClientURL() string {
+	return fmt.Sprintf("%s://127.0.0.1:%d", p.opts.scheme(), p.client)
+}
+
+// PeerURL returns the URL that the process is announced with: that of its
+// peer port or, with Options.Links, of the link before it.
+func (p *Process) PeerURL() string { return p.peerURL }
+
+// Dir returns the data directory; it need not exist.
+func (p *Process) Dir() string { return p.dir }
+
+// PeerLink returns the link in front of the peer port, nil without
+// Options.Links.
+func (p *Process) PeerLink() *Link { return p.link }
+
+// Start starts the process and returns once it, or its pre-start command,
+// runs. It does not wait until it serves: [Process.WaitReady]. Failing to
+// start at all, or running already, fails the test.
+func (p *Process) Start() {
+	p.tb.Helper()
+	p.launch(false, 0)
+}
+
+// Supervise starts the process and keeps it running as systemd's
+// Restart=always does: delay after each exit, its own or that of its
+// pre-start command, it is started again, until [Process.Stop] or
+// [Process.PowerOff], or an exit with [ExitNever].
+func (p *Process) Supervise(delay time.Duration) {
+	p.tb.Helper()
+	p.launch(true, delay)
+}
+
+// Stop ends the process with SIGTERM, and the supervision if there is one,
+// and waits for it. After 10 s it is killed. A process that does not run is
+// left as it is.
+func (p *Process) Stop() {
+	r := p.currentRun()
+	if r == nil {
+		return
+	}
+	r.end(signalTerminate)
+	// A frozen process takes the signal only when it goes on.
+	r.signal(signalThaw)
+	timer := time.NewTimer(stopTimeout)
+	defer timer.Stop()
+	select {
+	case <-r.done:
+		return
+	case <-timer.C:
+	}
+	p.log.notef("did not end within %v of SIGTERM: killed", stopTimeout)
+	r.signal(signalKill)
+	<-r.done
+}
+
+// PowerOff ends the process with SIGKILL, and the supervision if there is
+// one, and waits for it: the machine is gone.
+func (p *Process) PowerOff() {
+	if r := p.currentRun(); r != nil {
+		r.end(signalKill)
+		<-r.done
+	}
+}
+
+// Kill ends the process with SIGKILL and waits for it. A supervised process
+// is started again by its supervisor, as after a crash; see
+// [Process.PowerOff].
+func (p *Process) Kill() {
+	r := p.currentRun()
+	if r == nil {
+		return
+	}
+	if !r.supervised {
+		r.end(signalKill)
+		<-r.done
+		return
+	}
+	if c := r.signal(signalKill); c != nil {
+		<-c.done
+	}
+}
+
+// Freeze stops the process in its tracks with SIGSTOP: its connections stay
+// open and it answers nothing. A process that does not run fails the test.
+func (p *Process) Freeze() {
+	p.tb.Helper()
+	p.mustSignal("freeze", signalFreeze)
+}
+
+// Thaw lets a frozen process go on.
+func (p *Process) Thaw() {
+	p.tb.Helper()
+	p.mustSignal("thaw", signalThaw)
+}
+
+func (p *Process) mustSignal(what string, sig os.Signal) {
+	p.tb.Helper()
+	r := p.currentRun()
+	if r == nil || r.signal(sig) == nil {
+		p.tb.Fatalf("etcdtest: cannot %s %s: it does not run", what, p.Name)
+	}
+}
+
+// Wipe removes the data directory, as when a machine's disk is lost. A
+// process that runs, or would be started again, fails the test.
+func (p *Process) Wipe() {
+	p.tb.Helper()
+	if r := p.currentRun(); r != nil && !r.ended() {
+		p.tb.Fatalf("etcdtest: cannot wipe %s: it runs", p.Name)
+	}
+	if err := os.RemoveAll(p.dir); err != nil {
+		p.tb.Fatalf("etcdtest: cannot wipe %s: %v", p.Name, err)
+	}
+}
+
+// Running reports whether etcd itself runs, frozen or not; a pre-start command
+// does not count.
+func (p *Process) Running() bool { return p.PID() != 0 }
+
+// PID returns the process ID of etcd, 0 if it does not run.
+func (p *Process) PID() int {
+	if r := p.currentRun(); r != nil {
+		return r.pid()
+	}
+	return 0
+}
+
+// ExitCode returns the code that etcd, or its pre-start command, last exited
+// with; -1 if it was ended by a signal (etcd ends itself by SIGTERM when it
+// was sent one) or has never exited.
+func (p *Process) ExitCode() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.exitCode
+}
+
+// Exits returns how many starts have come to an end, be it that etcd or its
+// pre-start command exited.
+func (p *Process) Exits() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.exits
+}
+
+// Starts returns how many times etcd itself was started.
+func (p *Process) Starts() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.starts
+}
+
+// Attempts returns how many times a start was tried, those included that a
+// pre-start command ended.
+func (p *Process) Attempts() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.attempts
+}
+
+// Log returns what the process and its pre-start command wrote to standard
+// output and standard error, over all starts: the first 256 KiB and the last
+// MiB at least. (The pre-start command's standard output is shown as well.)
+func (p *Process) Log() string { return p.log.String() }
+
+// WaitExit waits until the process has ended and is not going to be started
+// again by a supervisor, and returns its exit code as [Process.ExitCode] does.
+func (p *Process) WaitExit(ctx context.Context) (int, error) {
+	if r := p.currentRun(); r != nil {
+		select {
+		case <-r.done:
+		case <-ctx.Done():
+			return 0, fmt.Errorf("%s has not ended: %w", p.Name, context.Cause(ctx))
+		}
+	}
+	return p.ExitCode(), nil
+}
+
+// WaitLog waits until text occurs in the log.
+func (p *Process) WaitLog(ctx context.Context, text string) error {
+	err := poll(ctx, 20*time.Millisecond, func(context.Context) error {
+		if !p.log.contains(text) {
+			return errors.New("not in the log")
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %q: %w", p.Name, text, err)
+	}
+	return nil
+}
+
+func (p *Process) currentRun() *run {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.run
+}
+
+// poll tries until there is no error or ctx is done; the latest error is then
+// part of what it returns.
+func poll(ctx context.Context, every time.Duration, try func(context.Context) error) error {
+	for {
+		err := try(ctx)
+		var final finalError
+		if err == nil || errors.As(err, &final) {
+			return err
+		}
+		timer := time.NewTimer(every)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return fmt.Errorf("%w: %w", context.Cause(ctx), err)
+		}
+	}
+}
+
+// finalError is an error that ends a poll.
+type finalError struct{ error }
+
+func (e finalError) Unwrap() error { return e.error }

@@ -1,0 +1,90 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package etcdtest
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// Version is a minor release of etcd, such as "3.6", of which a binary has
+// been built.
+type Version string
+
+// The versions that `make tools` builds.
+const (
+	V34 Version = "3.4"
+	V35 Version = "3.5"
+	V36 Version = "3.6"
+	V37 Version = "3.7"
+)
+
+// DefaultVersion is what runs where [Options] name none.
+const DefaultVersion = V37
+
+// Versions returns every version, oldest first.
+func Versions() []Version { return []Version{V34, V35, V36, V37} }
+
+// servesV2 reports whether the version has --enable-v2.
+func (v Version) servesV2() bool { return v == V34 || v == V35 }
+
+// skipsFsync reports whether the version has --unsafe-no-fsync; 3.4 lacks it.
+func (v Version) skipsFsync() bool { return v != V34 }
+
+// binDirVariable overrides where the binaries are looked for.
+const binDirVariable = "ETCDTEST_BIN"
+
+// Binary returns the path of the etcd server of version v, from the directory
+// that ETCDTEST_BIN names, else from bin/ at the root of the module. A missing
+// binary fails the test.
+func Binary(tb TB, v Version) string {
+	tb.Helper()
+	return findBinary(tb, "etcd-"+string(v))
+}
+
+// EtcdctlBinary returns the path of etcdctl of version v, as [Binary] does.
+func EtcdctlBinary(tb TB, v Version) string {
+	tb.Helper()
+	return findBinary(tb, "etcdctl-"+string(v))
+}
+
+func findBinary(tb TB, name string) string {
+	tb.Helper()
+	dir := os.Getenv(binDirVariable)
+	if dir == "" {
+		root, err := moduleRoot()
+		if err != nil {
+			tb.Fatalf("etcdtest: %s: %v; set %s to the directory that holds it", name, err, binDirVariable)
+		}
+		dir = filepath.Join(root, "bin")
+	}
+	path := filepath.Join(dir, name)
+	info, err := os.Stat(path)
+	if err != nil {
+		tb.Fatalf("etcdtest: %v: run `make tools` at the root of the repository, or set %s", err, binDirVariable)
+	}
+	if info.IsDir() || info.Mode().Perm()&0o111 == 0 {
+		tb.Fatalf("etcdtest: %s is no executable file: run `make tools` at the root of the repository, or set %s", path, binDirVariable)
+	}
+	return path
+}
+
+// moduleRoot is the nearest directory above the working directory that holds
+// a go.mod: tests run in their package's directory.
+func moduleRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", os.ErrNotExist
+		}
+		dir = parent
+	}
+}
