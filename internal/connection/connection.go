@@ -1,6 +1,15 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
 // Package connection knows how to reach etcd servers: where they are, what
 // TLS and credentials to use, how long to wait. It opens nothing by itself;
 // packages cluster, discovery and claim dial with it, at first use.
+//
+// One [Client] speaks to exactly one endpoint. clientv3 makes every call wait
+// until a connection is ready, so that a refused connection or a certificate
+// that does not verify shows up as an exceeded deadline, without its cause, and
+// a dead endpoint eats the deadline of a live one. [Client.Do] ends a call as
+// soon as an attempt to connect has failed, and says why it failed.
 package connection
 
 import (
@@ -8,41 +17,24 @@ import (
 	"time"
 )
 
-// Secret is a text that must not be printed. Every way of formatting it
-// yields "***"; only [Secret.Reveal] gives the text away.
-type Secret string
-
-// String implements fmt.Stringer.
-func (s Secret) String() string {
-	if s == "" {
-		return ""
-	}
-	return "***"
-}
-
-// GoString implements fmt.GoStringer.
-func (s Secret) GoString() string { return s.String() }
-
-// Reveal returns the secret itself, for the one call that needs it.
-func (s Secret) Reveal() string { return string(s) }
-
 // Settings says how to reach the servers of one cluster.
 type Settings struct {
-	// Endpoints are client URLs, normalised: scheme, host and port.
+	// Endpoints are client URLs, normalised: scheme, host and port. See
+	// [ParseEndpoint].
 	Endpoints []string
 	// Username and Password are for etcd's own authentication; both empty
 	// without it.
 	Username string
 	Password Secret
-	// TLS is nil for plain HTTP endpoints. It holds the CA, the client
-	// certificate, and nothing about server names: those follow the URL.
+	// TLS is nil where no TLS material is configured. It holds the CA, the
+	// client certificate, and nothing about server names: those follow the URL.
 	TLS *tls.Config
 	// AddressMap maps an advertised client URL (normalised) to the URL that
 	// can be dialled from here. TLS is still verified against the host of the
 	// advertised URL.
 	AddressMap map[string]string
 	// DialTimeout limits the making of one connection, RequestTimeout one
-	// request to one endpoint.
+	// request to one endpoint. 0 means the default.
 	DialTimeout    time.Duration
 	RequestTimeout time.Duration
 	// MetadataPrefix is where ownership records and locks are kept; it begins
@@ -56,3 +48,17 @@ const (
 	DefaultRequestTimeout = 5 * time.Second
 	DefaultMetadataPrefix = "/_terraform/etcd/"
 )
+
+func (s Settings) dialTimeout() time.Duration {
+	if s.DialTimeout <= 0 {
+		return DefaultDialTimeout
+	}
+	return s.DialTimeout
+}
+
+func (s Settings) requestTimeout() time.Duration {
+	if s.RequestTimeout <= 0 {
+		return DefaultRequestTimeout
+	}
+	return s.RequestTimeout
+}

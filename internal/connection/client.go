@@ -1,0 +1,204 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package connection
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/grpclog"
+	"google.golang.org/grpc/keepalive"
+)
+
+func init() {
+	// gRPC prints errors to standard error by default, and everything, with
+	// metadata, if the environment asks for it. What matters comes back as
+	// errors here.
+	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, io.Discard))
+}
+
+// How often a connection that is down is tried again in the background, and
+// how soon a connection whose peer has gone silent is given up.
+const (
+	backoffBase      = 50 * time.Millisecond
+	backoffMax       = time.Second
+	keepaliveTime    = 10 * time.Second
+	keepaliveTimeout = 3 * time.Second
+)
+
+// Client speaks to exactly one endpoint. Every call goes through [Client.Do].
+// It is safe for concurrent use.
+type Client struct {
+	*clientv3.Client
+
+	endpoint       string
+	requestTimeout time.Duration
+	attempts       *attempts
+	cancel         context.CancelFunc
+	pooled         bool
+}
+
+// Option changes how [Settings.Client] makes a client.
+type Option func(*options)
+
+type options struct {
+	anonymous bool
+}
+
+// WithoutCredentials leaves out user name and password. A learner needs it: it
+// serves no authentication.
+func WithoutCredentials() Option { return func(o *options) { o.anonymous = true } }
+
+// Client makes a client for one endpoint. It dials nothing, except that with a
+// user name and a password it authenticates, within the request timeout; where
+// the cluster has no authentication (yet) that is no error. The caller closes
+// the client.
+//
+// Errors are of type [*EndpointError] or [*Error].
+func (s Settings) Client(ctx context.Context, endpoint string, opts ...Option) (*Client, error) {
+	var o options
+	for _, opt := range opts {
+		opt(&o)
+	}
+	endpoint, err := ParseEndpoint(endpoint, s.TLS != nil)
+	if err != nil {
+		return nil, err
+	}
+	target := endpoint
+	if mapped, ok := s.AddressMap[endpoint]; ok {
+		target = mapped
+	}
+	address, err := hostPort(target)
+	if err != nil {
+		return nil, err
+	}
+
+	tries := &attempts{}
+	c := &Client{endpoint: endpoint, requestTimeout: s.requestTimeout(), attempts: tries}
+	config := clientv3.Config{
+		Endpoints: []string{endpoint},
+		// clientv3 limits its authentication by this, not its dialling.
+		DialTimeout: s.requestTimeout(),
+		Logger:      zap.NewNop(),
+		DialOptions: []grpc.DialOption{
+			grpc.WithContextDialer(tries.dialer(address)),
+			grpc.WithNoProxy(),
+			grpc.WithTransportCredentials(tries.transport(strings.HasPrefix(endpoint, "https:"), s.TLS)),
+			grpc.WithConnectParams(grpc.ConnectParams{
+				Backoff:           backoff.Config{BaseDelay: backoffBase, Multiplier: 1.6, Jitter: 0.2, MaxDelay: backoffMax},
+				MinConnectTimeout: s.dialTimeout(),
+			}),
+			grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
+		},
+	}
+	if !o.anonymous {
+		config.Username, config.Password = s.Username, s.Password.Reveal()
+	}
+
+	// The client's context outlives ctx, which must still end the making.
+	life, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	c.cancel = func() { cancel(nil) }
+	config.Context = life
+	unhook := context.AfterFunc(ctx, func() { cancel(ctx.Err()) })
+	unsubscribe := tries.subscribe(func(err error) { cancel(&attemptError{err}) })
+	c.Client, err = clientv3.New(config)
+	unsubscribe()
+	unhook()
+	if err == nil && life.Err() != nil {
+		// Ended at the last moment: such a client would be of no use.
+		err = life.Err()
+		_ = c.Client.Close()
+	}
+	if err != nil {
+		err = c.explain(ctx, life, err)
+		cancel(nil)
+		return nil, err
+	}
+	// Each status would open a connection of its own otherwise.
+	c.Maintenance = clientv3.NewMaintenanceFromMaintenanceClient(
+		clientv3.RetryMaintenanceClient(c.Client, c.ActiveConnection()), c.Client)
+	return c, nil
+}
+
+// Endpoint returns the normalised URL that the client speaks to, as it is
+// advertised, not as the address map changes it.
+func (c *Client) Endpoint() string { return c.endpoint }
+
+// Close ends the connection, unless the client belongs to a [Pool], which
+// closes it.
+func (c *Client) Close() error {
+	if c.pooled {
+		return nil
+	}
+	return c.close()
+}
+
+func (c *Client) close() error {
+	defer c.cancel()
+	if err := c.Client.Close(); err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// Do calls f once, with a context that ends after the request timeout or as
+// soon as an attempt to connect fails; a connection that is down is tried at
+// once. f makes its requests through c with that context.
+//
+// Errors of requests come back as [*Error]. Whatever else f returns comes back
+// as it is, and so does ctx's own cancellation. After [Timeout] and
+// [Interrupted] a request may have been carried out, or still be.
+func (c *Client) Do(ctx context.Context, f func(ctx context.Context) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	call, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	call, stop := context.WithTimeout(call, c.requestTimeout)
+	defer stop()
+	defer c.attempts.subscribe(func(err error) { cancel(&attemptError{err}) })()
+	if c.attempts.lastFailed() {
+		connection := c.ActiveConnection()
+		connection.ResetConnectBackoff()
+		// Again shortly after: the failure may be known here before gRPC has
+		// begun to back off, and then the first call is lost on it.
+		again := time.AfterFunc(backoffBase, connection.ResetConnectBackoff)
+		defer again.Stop()
+	}
+	if err := f(call); err != nil {
+		return c.explain(ctx, call, err)
+	}
+	return nil
+}
+
+// attemptError marks the cause of a cancelled call as a failed attempt.
+type attemptError struct{ err error }
+
+func (e *attemptError) Error() string { return e.err.Error() }
+
+// explain turns what a call returned into an [*Error], where it is about the
+// server. ctx is the caller's, call that of the call.
+func (c *Client) explain(ctx, call context.Context, err error) error {
+	var attempt *attemptError
+	if errors.As(context.Cause(call), &attempt) && isEnded(err) {
+		return &Error{Endpoint: c.endpoint, Kind: kindOfAttempt(attempt.err), Err: attempt.err}
+	}
+	if errors.Is(ctx.Err(), context.Canceled) && isEnded(err) {
+		return ctx.Err()
+	}
+	if errors.As(err, new(*Error)) {
+		return err
+	}
+	if kind, ok := kindOfAnswer(err); ok {
+		return &Error{Endpoint: c.endpoint, Kind: kind, Err: err}
+	}
+	return err
+}

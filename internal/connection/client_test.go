@@ -1,0 +1,128 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package connection
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// serve runs handle for each connection to a new loopback listener, whose
+// address it returns, until the test ends.
+func serve(t *testing.T, handle func(net.Conn)) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	t.Cleanup(func() {
+		_ = listener.Close()
+		<-done
+	})
+	go func() {
+		defer close(done)
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			t.Cleanup(func() { _ = conn.Close() })
+			if handle != nil {
+				handle(conn)
+			}
+		}
+	}()
+	return listener.Addr().String()
+}
+
+// ask makes one member list request with a new client and returns its error
+// and how long it took.
+func ask(t *testing.T, s Settings, endpoint string) (error, time.Duration) {
+	t.Helper()
+	begin := time.Now()
+	c, err := s.Client(t.Context(), endpoint)
+	if err == nil {
+		defer func() {
+			if err := c.Close(); err != nil {
+				t.Errorf("Close: %v", err)
+			}
+		}()
+		err = c.Do(t.Context(), func(ctx context.Context) error {
+			_, err := c.MemberList(ctx)
+			return err
+		})
+	}
+	return err, time.Since(begin)
+}
+
+// refusing returns an address where nothing listens.
+func refusing(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	return listener.Addr().String()
+}
+
+func TestFailsFastWithItsCause(t *testing.T) {
+	plainHTTP := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(plainHTTP.Close)
+	tlsServer := httptest.NewUnstartedServer(http.NotFoundHandler())
+	tlsServer.EnableHTTP2 = true
+	tlsServer.Config.ErrorLog = log.New(io.Discard, "", 0)
+	tlsServer.StartTLS()
+	t.Cleanup(tlsServer.Close)
+	hangUp := serve(t, func(c net.Conn) { _ = c.Close() })
+	silent := serve(t, nil)
+	dead := refusing(t)
+
+	const dial = 300 * time.Millisecond
+	for name, c := range map[string]struct {
+		endpoint string
+		kind     Kind
+		text     string
+		min, max time.Duration
+	}{
+		"refused":               {"http://" + dead, Refused, "http://" + dead + ": connection refused", 0, dial},
+		"refused, TLS":          {"https://" + dead, Refused, "https://" + dead + ": connection refused", 0, dial},
+		"name without address":  {"http://no-such-host.invalid:2379", DNS, "http://no-such-host.invalid:2379: host name not found (no-such-host.invalid)", 0, time.Second},
+		"black hole":            {"http://" + silent, Timeout, "http://" + silent + ": no answer in time", dial, 5 * dial},
+		"black hole, TLS":       {"https://" + silent, Timeout, "https://" + silent + ": no answer in time", dial, 5 * dial},
+		"hangs up":              {"http://" + hangUp, NotEtcd, "http://" + hangUp + ": not an etcd server, or one that expects https (it closed the connection)", 0, dial},
+		"web server":            {plainHTTP.URL, NotEtcd, plainHTTP.URL + `: not an etcd server, or one that expects https (its first bytes are not HTTP/2 but "HTTP")`, 0, dial},
+		"https to a plain port": {"https://" + plainHTTP.Listener.Addr().String(), PlainServer, "https://" + plainHTTP.Listener.Addr().String() + ": server does not speak TLS", 0, dial},
+		"http to a TLS port":    {"http://" + tlsServer.Listener.Addr().String(), NotEtcd, "http://" + tlsServer.Listener.Addr().String() + ": not an etcd server, or one that expects https (it closed the connection)", 0, dial},
+		"unknown authority":     {tlsServer.URL, UnknownCA, tlsServer.URL + ": certificate signed by an unknown authority (x509: certificate signed by unknown authority)", 0, dial},
+	} {
+		for _, user := range []string{"", "root"} {
+			t.Run(name+"/"+user, func(t *testing.T) {
+				err, took := ask(t, Settings{DialTimeout: dial, RequestTimeout: 20 * time.Second, Username: user, Password: "swordfish"}, c.endpoint)
+				var e *Error
+				if !errors.As(err, &e) || e.Kind != c.kind || e.Endpoint != c.endpoint {
+					t.Fatalf("got %v (%q), want %q", err, KindOf(err), c.kind)
+				}
+				if c.text != "" && err.Error() != c.text {
+					t.Errorf("got  %s\nwant %s", err, c.text)
+				}
+				if took < c.min || took > c.max {
+					t.Errorf("took %s, want %s to %s", took, c.min, c.max)
+				}
+			})
+		}
+	}
+}

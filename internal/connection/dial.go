@@ -1,0 +1,223 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package connection
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"sync"
+
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+)
+
+// errNotHTTP2 means that a server's first bytes were not HTTP/2 settings.
+var errNotHTTP2 = errors.New("its first bytes are not HTTP/2")
+
+// errHungUp is what a server that expects TLS does to a client without it.
+var errHungUp error = hungUp{}
+
+type hungUp struct{}
+
+func (hungUp) Error() string        { return "it closed the connection" }
+func (hungUp) Is(target error) bool { return target == errNotHTTP2 }
+
+// errSilent means that the dial timeout was over before the server's first word.
+var errSilent = fmt.Errorf("the server accepted the connection and said nothing: %w", context.DeadlineExceeded)
+
+// attempts hears how attempts to connect ended and tells those whose calls
+// wait for the connection. gRPC keeps the cause of a failure to itself as long
+// as calls wait for a connection to become ready.
+type attempts struct {
+	mu      sync.Mutex
+	waiting map[*func(error)]struct{}
+	failing bool
+}
+
+// subscribe calls f with the error of each attempt that fails from now on,
+// until stop is called. f must not block.
+func (a *attempts) subscribe(f func(error)) (stop func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.waiting == nil {
+		a.waiting = map[*func(error)]struct{}{}
+	}
+	a.waiting[&f] = struct{}{}
+	return func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		delete(a.waiting, &f)
+	}
+}
+
+func (a *attempts) failed(err error) {
+	// A cancelled attempt says nothing about the server: the client was closed.
+	if errors.Is(err, context.Canceled) {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.failing = true
+	for f := range a.waiting {
+		(*f)(err)
+	}
+}
+
+func (a *attempts) succeeded() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.failing = false
+}
+
+// lastFailed reports whether the most recent attempt failed.
+func (a *attempts) lastFailed() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.failing
+}
+
+// dialer returns a gRPC dialer that connects to address whatever it is asked
+// for, and never through a proxy of the environment.
+func (a *attempts) dialer(address string) func(context.Context, string) (net.Conn, error) {
+	return func(ctx context.Context, _ string) (net.Conn, error) {
+		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+		if err != nil {
+			a.failed(err)
+			return nil, err
+		}
+		return conn, nil
+	}
+}
+
+// observed are transport credentials that report failed handshakes, and
+// connections that end before the server has said its first word in HTTP/2.
+type observed struct {
+	credentials.TransportCredentials
+	attempts *attempts
+}
+
+// transport returns the transport credentials for the scheme of an endpoint.
+// The name that a certificate is verified against is the endpoint's host: gRPC
+// passes it as the authority.
+func (a *attempts) transport(secure bool, config *tls.Config) credentials.TransportCredentials {
+	if !secure {
+		return &observed{insecure.NewCredentials(), a}
+	}
+	if config == nil {
+		config = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	return &observed{credentials.NewTLS(config), a}
+}
+
+// ClientHandshake implements credentials.TransportCredentials.
+func (o *observed) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	conn, info, err := o.TransportCredentials.ClientHandshake(ctx, authority, raw)
+	if err != nil {
+		o.attempts.failed(err)
+		return nil, nil, err
+	}
+	return &firstWord{Conn: conn, attempts: o.attempts}, info, nil
+}
+
+// Clone implements credentials.TransportCredentials.
+func (o *observed) Clone() credentials.TransportCredentials {
+	return &observed{o.TransportCredentials.Clone(), o.attempts}
+}
+
+// firstWord watches a connection until the server's first HTTP/2 frame, which
+// must be its settings. In TLS 1.3 a server that refuses the client's
+// certificate says so only here, after the client's side of the handshake.
+type firstWord struct {
+	net.Conn
+	attempts *attempts
+
+	mu   sync.Mutex
+	head []byte
+	done bool
+}
+
+// settingsHead is how much of a frame's header tells its type: three bytes of
+// length, one of type.
+const (
+	settingsHead = 4
+	settingsType = 4
+)
+
+// Read implements net.Conn.
+func (c *firstWord) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.done {
+		return n, err
+	}
+	c.head = append(c.head, p[:min(n, settingsHead-len(c.head))]...)
+	switch {
+	case len(c.head) == settingsHead && c.head[settingsType-1] == settingsType:
+		c.done = true
+		c.attempts.succeeded()
+	case len(c.head) == settingsHead:
+		c.end(fmt.Errorf("%w but %q", errNotHTTP2, c.head))
+	case err != nil:
+		c.end(tellEnd(err))
+	}
+	return n, err
+}
+
+// Write implements net.Conn.
+func (c *firstWord) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	if err != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if !c.done {
+			c.end(tellEnd(err))
+		}
+	}
+	return n, err
+}
+
+// Close implements net.Conn. gRPC closes a connection whose server has not
+// said its first word within the dial timeout; it may close the connection
+// below, so that a read ends with net.ErrClosed, or this one.
+func (c *firstWord) Close() error {
+	c.mu.Lock()
+	if !c.done {
+		c.end(errSilent)
+	}
+	c.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// tellEnd says what the end of a connection before the server's first word
+// means.
+func tellEnd(err error) error {
+	var op *net.OpError
+	switch {
+	case errors.Is(err, net.ErrClosed):
+		return errSilent
+	case errors.As(err, &op) && op.Op == "remote error":
+		return err
+	}
+	return errHungUp
+}
+
+// end reports the end of the attempt, once. c.mu is held.
+func (c *firstWord) end(err error) {
+	c.done = true
+	c.attempts.failed(err)
+}
+
+// hostPort returns what is dialled for a normalised endpoint.
+func hostPort(endpoint string) (string, error) {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return "", &EndpointError{Endpoint: endpoint, Reason: "is not a URL"}
+	}
+	return u.Host, nil
+}

@@ -1,0 +1,132 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package connection
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// DefaultPort is the port of an endpoint that names none: etcd's client port.
+const DefaultPort = "2379"
+
+// EndpointError says why a text is not an endpoint. It never holds the user
+// information of a URL, which may contain a password.
+type EndpointError struct {
+	// Endpoint is the text, without user information.
+	Endpoint string
+	// Reason completes the sentence "The endpoint ...".
+	Reason string
+}
+
+// Error implements error.
+func (e *EndpointError) Error() string { return fmt.Sprintf("endpoint %q %s", e.Endpoint, e.Reason) }
+
+// ParseEndpoint returns the normal form of a client URL: scheme, host in lower
+// case, port; IPv6 addresses in brackets. A text without a scheme gets https
+// where withTLS is set (TLS material is configured), else http; one without a
+// port gets [DefaultPort]. The normal form of a normal form is itself.
+//
+// Errors are of type [*EndpointError].
+func ParseEndpoint(raw string, withTLS bool) (string, error) {
+	text := strings.TrimSpace(raw)
+	fail := func(shown, reason string) (string, error) {
+		return "", &EndpointError{Endpoint: shown, Reason: reason}
+	}
+	if text == "" {
+		return fail(raw, "is empty")
+	}
+	scheme, rest, found := strings.Cut(text, "://")
+	if !found {
+		scheme, rest = "http", text
+		if withTLS {
+			scheme = "https"
+		}
+		// An IPv6 address may come without brackets, if no port follows.
+		if ip := net.ParseIP(rest); ip != nil && strings.Contains(rest, ":") {
+			rest = "[" + rest + "]"
+		}
+	}
+	scheme = strings.ToLower(scheme)
+	if at := strings.LastIndex(rest, "@"); at >= 0 {
+		return fail(scheme+"://***@"+rest[at+1:], "contains user information; use username and password instead")
+	}
+	if scheme != "http" && scheme != "https" {
+		return fail(text, fmt.Sprintf("has the scheme %q; etcd clients speak http or https", scheme))
+	}
+	u, err := url.Parse(scheme + "://" + rest)
+	if err != nil {
+		return fail(text, "is not a URL such as https://10.0.1.10:2379")
+	}
+	host, port := strings.ToLower(u.Hostname()), u.Port()
+	switch {
+	case host == "":
+		return fail(text, "has no host")
+	case u.Path != "" && u.Path != "/":
+		return fail(text, fmt.Sprintf("has the path %q; it must end after the port", u.Path))
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return fail(text, "has a query or a fragment; it must end after the port")
+	case strings.ContainsAny(host, " \t,"):
+		return fail(text, "is not one URL; give each endpoint as a list element of its own")
+	}
+	if port == "" {
+		port = DefaultPort
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return fail(text, fmt.Sprintf("has the port %q; a port is a number from 1 to 65535", port))
+	}
+	return scheme + "://" + net.JoinHostPort(host, port), nil
+}
+
+// ParseEndpoints is [ParseEndpoint] for a list. The order stays; an endpoint
+// that is given twice is kept once.
+func ParseEndpoints(raw []string, withTLS bool) ([]string, error) {
+	endpoints := make([]string, 0, len(raw))
+	for _, r := range raw {
+		e, err := ParseEndpoint(r, withTLS)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(endpoints, e) {
+			endpoints = append(endpoints, e)
+		}
+	}
+	return endpoints, nil
+}
+
+// ParseAddressMap returns the normal form of an address map: both sides as
+// [ParseEndpoint] gives them. The right side may leave out its scheme: it has
+// that of the left side then, and must have it otherwise, because whether TLS
+// is spoken follows from the advertised URL.
+//
+// Errors are of type [*EndpointError].
+func ParseAddressMap(raw map[string]string, withTLS bool) (map[string]string, error) {
+	parsed := make(map[string]string, len(raw))
+	// In order, so that of several errors it is always the same that is told.
+	for _, from := range slices.Sorted(maps.Keys(raw)) {
+		to := raw[from]
+		advertised, err := ParseEndpoint(from, withTLS)
+		if err != nil {
+			return nil, err
+		}
+		dialled, err := ParseEndpoint(to, strings.HasPrefix(advertised, "https:"))
+		if err != nil {
+			return nil, err
+		}
+		if scheme := dialled[:strings.Index(dialled, ":")+1]; !strings.HasPrefix(advertised, scheme) {
+			return nil, &EndpointError{Endpoint: to, Reason: fmt.Sprintf(
+				"has another scheme than the advertised URL it stands for (%s)", advertised)}
+		}
+		if other, ok := parsed[advertised]; ok && other != dialled {
+			return nil, &EndpointError{Endpoint: from, Reason: "is mapped twice, to different addresses"}
+		}
+		parsed[advertised] = dialled
+	}
+	return parsed, nil
+}

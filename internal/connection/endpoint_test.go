@@ -1,0 +1,98 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package connection
+
+import (
+	"maps"
+	"strings"
+	"testing"
+)
+
+func TestParseEndpoint(t *testing.T) {
+	for _, c := range []struct {
+		raw     string
+		withTLS bool
+		want    string
+	}{
+		{"https://10.0.1.10:2379", false, "https://10.0.1.10:2379"},
+		{"http://10.0.1.10:2379", true, "http://10.0.1.10:2379"},
+		{"10.0.1.10:2380", false, "http://10.0.1.10:2380"},
+		{"10.0.1.10:2380", true, "https://10.0.1.10:2380"},
+		{"infra1.Example.COM", true, "https://infra1.example.com:2379"},
+		{" HTTPS://Infra1:2379/ ", false, "https://infra1:2379"},
+		{"::1", false, "http://[::1]:2379"},
+		{"[FD00::A]:4001", false, "http://[fd00::a]:4001"},
+		{"https://[fd00::a]", false, "https://[fd00::a]:2379"},
+		{"localhost", false, "http://localhost:2379"},
+	} {
+		got, err := ParseEndpoint(c.raw, c.withTLS)
+		if err != nil || got != c.want {
+			t.Errorf("ParseEndpoint(%q, %v) = %q, %v; want %q", c.raw, c.withTLS, got, err, c.want)
+		}
+		if again, err := ParseEndpoint(got, !c.withTLS); err != nil || again != got {
+			t.Errorf("the normal form %q is not stable: %q, %v", got, again, err)
+		}
+	}
+}
+
+func TestParseEndpointRefuses(t *testing.T) {
+	for raw, want := range map[string]string{
+		"":                            `endpoint "" is empty`,
+		"  ":                          `endpoint "  " is empty`,
+		"ftp://a:2379":                `endpoint "ftp://a:2379" has the scheme "ftp"; etcd clients speak http or https`,
+		"unix:///run/etcd.sock":       `endpoint "unix:///run/etcd.sock" has the scheme "unix"; etcd clients speak http or https`,
+		"https://a:2379/v3":           `endpoint "https://a:2379/v3" has the path "/v3"; it must end after the port`,
+		"https://a:2379?x=1":          `endpoint "https://a:2379?x=1" has a query or a fragment; it must end after the port`,
+		"https://a:2379#x":            `endpoint "https://a:2379#x" has a query or a fragment; it must end after the port`,
+		"https://:2379":               `endpoint "https://:2379" has no host`,
+		"https://a:0":                 `endpoint "https://a:0" has the port "0"; a port is a number from 1 to 65535`,
+		"https://a:65536":             `endpoint "https://a:65536" has the port "65536"; a port is a number from 1 to 65535`,
+		"https://a:port":              `endpoint "https://a:port" is not a URL such as https://10.0.1.10:2379`,
+		"a:2379,b:2379":               `endpoint "a:2379,b:2379" is not a URL such as https://10.0.1.10:2379`,
+		"a,b":                         `endpoint "a,b" is not one URL; give each endpoint as a list element of its own`,
+		"https://root:swordfish@a:23": `endpoint "https://***@a:23" contains user information; use username and password instead`,
+		"root:sword@fish@a:23":        `endpoint "http://***@a:23" contains user information; use username and password instead`,
+		"sword://fish@https://a":      `endpoint "sword://***@https://a" contains user information; use username and password instead`,
+	} {
+		got, err := ParseEndpoint(raw, false)
+		if err == nil || err.Error() != want {
+			t.Errorf("ParseEndpoint(%q) = %q, %v; want %s", raw, got, err, want)
+		}
+	}
+}
+
+func TestParseEndpoints(t *testing.T) {
+	got, err := ParseEndpoints([]string{"b", "a:2379", "http://A:2379/"}, false)
+	if err != nil || strings.Join(got, " ") != "http://b:2379 http://a:2379" {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if _, err := ParseEndpoints([]string{"a", "x://b"}, false); err == nil {
+		t.Error("a bad endpoint passed")
+	}
+}
+
+func TestParseAddressMap(t *testing.T) {
+	got, err := ParseAddressMap(map[string]string{
+		"https://10.0.0.1:2379": "bastion:12379",
+		"http://10.0.0.2":       "http://127.0.0.1:22379/",
+	}, false)
+	want := map[string]string{
+		"https://10.0.0.1:2379": "https://bastion:12379",
+		"http://10.0.0.2:2379":  "http://127.0.0.1:22379",
+	}
+	if err != nil || !maps.Equal(got, want) {
+		t.Errorf("got %q, %v; want %q", got, err, want)
+	}
+	for want, raw := range map[string]map[string]string{
+		`endpoint "http://b" has another scheme than the advertised URL it stands for (https://a:2379)`: {"https://a": "http://b"},
+		`endpoint "https://b" has another scheme than the advertised URL it stands for (http://a:2379)`: {"http://a": "https://b"},
+		`endpoint "http://a:2379" is mapped twice, to different addresses`:                              {"http://a": "b", "http://a:2379": "c"},
+		`endpoint "x://a" has the scheme "x"; etcd clients speak http or https`:                         {"x://a": "b"},
+		`endpoint "b/c" has the path "/c"; it must end after the port`:                                  {"a": "b/c"},
+	} {
+		if got, err := ParseAddressMap(raw, false); err == nil || err.Error() != want {
+			t.Errorf("ParseAddressMap(%q) = %q, %v; want %s", raw, got, err, want)
+		}
+	}
+}

@@ -1,0 +1,147 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package connection
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"sync"
+	"time"
+)
+
+// ErrPoolClosed is what a closed [Pool] answers.
+var ErrPoolClosed = errors.New("the connections of this provider process are closed already")
+
+// Pool keeps one open client for each endpoint and set of credentials. One is
+// shared by everything in a provider process. Its zero value is ready for use,
+// and it is safe for concurrent use.
+type Pool struct {
+	mu      sync.Mutex
+	closed  bool
+	entries map[poolKey]*poolEntry
+}
+
+// poolKey is all that makes a difference between two clients.
+type poolKey struct {
+	endpoint, target string
+	username         string
+	password         Secret
+	anonymous        bool
+	tls              *tls.Config
+	dial, request    time.Duration
+}
+
+// poolEntry is a client, or one in the making: done is closed when client and
+// err are set.
+type poolEntry struct {
+	done   chan struct{}
+	client *Client
+	err    error
+}
+
+// Client returns the open client for s and endpoint, or makes it as
+// [Settings.Client] does. Those who ask while it is being made get the same
+// client or the same error; a failure is not remembered beyond that. The
+// client belongs to the pool: its Close does nothing.
+func (p *Pool) Client(ctx context.Context, s Settings, endpoint string, opts ...Option) (*Client, error) {
+	key, err := newPoolKey(s, endpoint, opts)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		entry, mine, err := p.entry(key)
+		if err != nil {
+			return nil, err
+		}
+		if mine {
+			return p.open(ctx, s, key, entry, opts)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-entry.done:
+		}
+		// Whoever made it may have been cancelled; that is not our failure.
+		if errors.Is(entry.err, context.Canceled) && ctx.Err() == nil {
+			continue
+		}
+		return entry.client, entry.err
+	}
+}
+
+// entry returns the entry for key; mine tells the caller to fill it.
+func (p *Pool) entry(key poolKey) (entry *poolEntry, mine bool, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, false, ErrPoolClosed
+	}
+	if entry, ok := p.entries[key]; ok {
+		return entry, false, nil
+	}
+	if p.entries == nil {
+		p.entries = map[poolKey]*poolEntry{}
+	}
+	entry = &poolEntry{done: make(chan struct{})}
+	p.entries[key] = entry
+	return entry, true, nil
+}
+
+func (p *Pool) open(ctx context.Context, s Settings, key poolKey, entry *poolEntry, opts []Option) (*Client, error) {
+	client, err := s.Client(ctx, key.endpoint, opts...)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	defer close(entry.done)
+	if err == nil && p.closed {
+		_ = client.close()
+		client, err = nil, ErrPoolClosed
+	}
+	if err != nil {
+		delete(p.entries, key)
+		entry.err = err
+		return nil, err
+	}
+	client.pooled = true
+	entry.client = client
+	return client, nil
+}
+
+// Close closes every client. Later calls of [Pool.Client] fail with
+// [ErrPoolClosed].
+func (p *Pool) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	var errs []error
+	for key, entry := range p.entries {
+		// One in the making is closed by its maker, who waits for p.mu.
+		if entry.client != nil {
+			errs = append(errs, entry.client.close())
+		}
+		delete(p.entries, key)
+	}
+	return errors.Join(errs...)
+}
+
+func newPoolKey(s Settings, endpoint string, opts []Option) (poolKey, error) {
+	endpoint, err := ParseEndpoint(endpoint, s.TLS != nil)
+	if err != nil {
+		return poolKey{}, err
+	}
+	var o options
+	for _, opt := range opts {
+		opt(&o)
+	}
+	key := poolKey{
+		endpoint: endpoint, target: s.AddressMap[endpoint],
+		anonymous: o.anonymous || s.Username == "",
+		tls:       s.TLS,
+		dial:      s.dialTimeout(), request: s.requestTimeout(),
+	}
+	if !key.anonymous {
+		key.username, key.password = s.Username, s.Password
+	}
+	return key, nil
+}

@@ -1,0 +1,214 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package connection
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+// TLSMaterial is where the CA, the client's certificate and its key come from:
+// for each of them a file path or the PEM text itself, or neither.
+type TLSMaterial struct {
+	CACert, Cert, Key  string
+	CACertPEM, CertPEM string
+	KeyPEM             Secret
+	// InsecureSkipVerify switches off the verification of the server's
+	// certificate.
+	InsecureSkipVerify bool
+}
+
+// TLSProblem says what is wrong with TLS material.
+type TLSProblem string
+
+// The problems.
+const (
+	// BothGiven: the path and the inline text of the same thing.
+	BothGiven TLSProblem = "both given"
+	// CertWithoutKey and KeyWithoutCert: one half of a client certificate.
+	CertWithoutKey TLSProblem = "certificate without key"
+	KeyWithoutCert TLSProblem = "key without certificate"
+	// Unreadable: the file cannot be read.
+	Unreadable TLSProblem = "unreadable file"
+	// NoPEM: no certificate or key in PEM form in it.
+	NoPEM TLSProblem = "not PEM"
+	// EncryptedKey: the key is protected by a pass phrase.
+	EncryptedKey TLSProblem = "encrypted key"
+	// KeyMismatch: the key is not that of the certificate.
+	KeyMismatch TLSProblem = "key of another certificate"
+	// CertExpired and CertNotYetValid are about the client's certificate.
+	CertExpired     TLSProblem = "certificate expired"
+	CertNotYetValid TLSProblem = "certificate not yet valid"
+)
+
+// TLSError says what is wrong with which part of the TLS material. It never
+// holds any of the material itself.
+type TLSError struct {
+	// Argument is the provider's argument: ca_cert, cert, key, or one of them
+	// with _pem.
+	Argument string
+	Problem  TLSProblem
+	// Path is the file, "" for inline text.
+	Path string
+	// When is the end (or the beginning) of the certificate's validity.
+	When time.Time
+	// Err is the original error, if there is one.
+	Err error
+}
+
+// Error implements error.
+func (e *TLSError) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Argument)
+	if e.Path != "" {
+		fmt.Fprintf(&b, " %q", e.Path)
+	}
+	b.WriteString(": " + string(e.Problem))
+	if e.Err != nil {
+		b.WriteString(": " + e.Err.Error())
+	}
+	return b.String()
+}
+
+// Unwrap returns the original error.
+func (e *TLSError) Unwrap() error { return e.Err }
+
+// LoadTLS reads TLS material. It returns nil without an error where there is
+// none: an https endpoint is then verified against the CAs that the system
+// trusts. now is what the client certificate's validity is compared with.
+//
+// Errors are of type [*TLSError].
+func LoadTLS(m TLSMaterial, now time.Time) (*tls.Config, error) {
+	ca, err := read("ca_cert", m.CACert, m.CACertPEM)
+	if err != nil {
+		return nil, err
+	}
+	cert, err := read("cert", m.Cert, m.CertPEM)
+	if err != nil {
+		return nil, err
+	}
+	key, err := read("key", m.Key, m.KeyPEM.Reveal())
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case cert.given() && !key.given():
+		return nil, cert.problem(CertWithoutKey, nil)
+	case key.given() && !cert.given():
+		return nil, key.problem(KeyWithoutCert, nil)
+	case !ca.given() && !cert.given() && !m.InsecureSkipVerify:
+		return nil, nil
+	}
+
+	config := &tls.Config{
+		MinVersion: tls.VersionTLS12,
+		// The operator's explicit choice: insecure_skip_tls_verify.
+		InsecureSkipVerify: m.InsecureSkipVerify, //nolint:gosec
+	}
+	if ca.given() {
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(ca.pem) {
+			return nil, ca.problem(NoPEM, nil)
+		}
+	}
+	if cert.given() {
+		pair, err := keyPair(cert, key, now)
+		if err != nil {
+			return nil, err
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	return config, nil
+}
+
+// part is one of the three things, as bytes.
+type part struct {
+	argument, path string
+	pem            []byte
+}
+
+func (p part) given() bool { return p.argument != "" }
+
+func (p part) problem(problem TLSProblem, err error) *TLSError {
+	return &TLSError{Argument: p.argument, Problem: problem, Path: p.path, Err: err}
+}
+
+// read returns the part called name; its zero value if it is not given.
+func read(name, path, inline string) (part, error) {
+	switch {
+	case path != "" && inline != "":
+		return part{}, &TLSError{Argument: name, Problem: BothGiven}
+	case inline != "":
+		return part{argument: name + "_pem", pem: []byte(inline)}, nil
+	case path == "":
+		return part{}, nil
+	}
+	p := part{argument: name, path: path}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		var pathErr *os.PathError
+		if errors.As(err, &pathErr) {
+			err = pathErr.Err
+		}
+		return part{}, p.problem(Unreadable, err)
+	}
+	p.pem = content
+	return p, nil
+}
+
+func keyPair(cert, key part, now time.Time) (tls.Certificate, error) {
+	if !hasBlock(cert.pem, func(kind string) bool { return kind == "CERTIFICATE" }) {
+		return tls.Certificate{}, cert.problem(NoPEM, nil)
+	}
+	if hasBlock(key.pem, func(kind string) bool { return kind == "ENCRYPTED PRIVATE KEY" }) ||
+		strings.Contains(string(key.pem), "Proc-Type: 4,ENCRYPTED") {
+		return tls.Certificate{}, key.problem(EncryptedKey, nil)
+	}
+	if !hasBlock(key.pem, func(kind string) bool { return strings.HasSuffix(kind, "PRIVATE KEY") }) {
+		return tls.Certificate{}, key.problem(NoPEM, nil)
+	}
+	pair, err := tls.X509KeyPair(cert.pem, key.pem)
+	if err != nil {
+		// Either half may be damaged; which one, the standard library tells
+		// only in its text.
+		switch {
+		case strings.Contains(err.Error(), "does not match"):
+			return tls.Certificate{}, key.problem(KeyMismatch, nil)
+		case strings.Contains(err.Error(), "private key"):
+			return tls.Certificate{}, key.problem(NoPEM, nil)
+		}
+		return tls.Certificate{}, cert.problem(NoPEM, nil)
+	}
+	switch leaf := pair.Leaf; {
+	case now.After(leaf.NotAfter):
+		e := cert.problem(CertExpired, nil)
+		e.When = leaf.NotAfter
+		return tls.Certificate{}, e
+	case now.Before(leaf.NotBefore):
+		e := cert.problem(CertNotYetValid, nil)
+		e.When = leaf.NotBefore
+		return tls.Certificate{}, e
+	}
+	return pair, nil
+}
+
+// hasBlock reports whether a PEM text has a block of a wanted type.
+func hasBlock(text []byte, wanted func(kind string) bool) bool {
+	for {
+		block, rest := pem.Decode(text)
+		if block == nil {
+			return false
+		}
+		if wanted(block.Type) {
+			return true
+		}
+		text = rest
+	}
+}
