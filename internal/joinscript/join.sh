@@ -1,11 +1,13 @@
 #!/bin/sh
-# etcd-join: says how etcd may start on this machine. Run it before etcd:
+# etcd-join: says how etcd may start on this machine. Run it before etcd, from
+# the command that then becomes etcd:
 #
-#   EnvironmentFile=/etc/etcd/etcd.env
-#   EnvironmentFile=-/run/etcd/join.env
-#   ExecStartPre=/bin/sh -c '/usr/local/bin/etcd-join > /run/etcd/join.env'
-#   Restart=always
-#   RestartPreventExitStatus=78
+#   etcd-join > /run/etcd/join.env || exit
+#   while IFS= read -r assignment; do export "$assignment"; done < /run/etcd/join.env
+#   exec etcd
+#
+# and not as an ExecStartPre of systemd, which heeds RestartPreventExitStatus=78
+# for the main process only (systemd#11868).
 #
 # It reads etcd's own ETCD_* variables and ETCD_JOIN_PEERS (more peer URLs to
 # ask). Standard output: ETCD_* assignments that override the environment.
