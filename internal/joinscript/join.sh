@@ -101,8 +101,10 @@ others() {
 initial_urls=$(printf '%s\n' "${ETCD_INITIAL_CLUSTER:-}" | tr ',' '\n' | sed 's/^[^=]*=//')
 peers=$(others "$known_peers" "${ETCD_JOIN_PEERS:-}" "$initial_urls")
 
-# How a founder was told to find the other founders.
+# How a founder was told to find the other founders. One whose environment
+# already says "existing" holds what an earlier run printed: it was announced.
 bootstrap=none
+[ "${ETCD_INITIAL_CLUSTER_STATE:-new}" = new ] || founder=0
 if [ "$founder" = 1 ]; then
 	if [ -n "${ETCD_DISCOVERY_TOKEN:-}" ] && [ -n "${ETCD_DISCOVERY_ENDPOINTS:-}" ]; then
 		bootstrap=v3
@@ -524,11 +526,20 @@ ask_registry() {
 
 # start STATE CLUSTER: etcd may start with that cluster and nothing else.
 start() {
+	printf 'ETCD_NAME=%s\nETCD_INITIAL_ADVERTISE_PEER_URLS=%s\n' "$name" "$OWN_RAW"
 	printf 'ETCD_INITIAL_CLUSTER=%s\nETCD_INITIAL_CLUSTER_STATE=%s\n' "$2" "$1"
 	printf 'ETCD_DISCOVERY=\nETCD_DISCOVERY_TOKEN=\nETCD_DISCOVERY_ENDPOINTS=\n'
-	[ -z "${ETCD_DISCOVERY_SRV:-}" ] || printf 'ETCD_DISCOVERY_SRV=\n'
-	[ -n "${ETCD_NAME:-}" ] || printf 'ETCD_NAME=%s\n' "$name"
-	[ -n "${ETCD_INITIAL_ADVERTISE_PEER_URLS:-}" ] || printf 'ETCD_INITIAL_ADVERTISE_PEER_URLS=%s\n' "$OWN_RAW"
+	[ -z "${ETCD_DISCOVERY_SRV+set}" ] || printf 'ETCD_DISCOVERY_SRV=\n'
+}
+
+# A founder may start with its environment as it is. If that holds what an
+# earlier run printed (an empty token tells), it is printed again.
+start_founder() {
+	if [ "$bootstrap" = static ] && [ -n "${ETCD_DISCOVERY_TOKEN+set}" ]; then
+		start new "$ETCD_INITIAL_CLUSTER"
+		printf 'ETCD_INITIAL_CLUSTER_TOKEN=%s\n' "${ETCD_INITIAL_CLUSTER_TOKEN:-etcd-cluster}"
+	fi
+	exit 0
 }
 
 # No sign of a cluster that has formed: may this founder help to form it?
@@ -536,10 +547,10 @@ start() {
 # silent; $2 1 if it is certain (silent) or if this member is listed (forming).
 found() {
 	case $bootstrap/$registry/$1/$2 in
-	static//forming/1 | static//silent/1) exit 0 ;;
+	static//forming/1 | static//silent/1) start_founder ;;
 	static//silent/0)
 		# Peers whose machines are not up yet, or a bad moment: ask once more.
-		[ "$rounds" -lt 2 ] || exit 0
+		[ "$rounds" -lt 2 ] || start_founder
 		why_not="nobody answers: ${verdict#silent 0 }"
 		;;
 	v3/open/silent/* | v3/open/forming/1) exit 0 ;;

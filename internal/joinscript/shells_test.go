@@ -121,7 +121,8 @@ func (r result) want(t *testing.T, code int, stdout, reason string) {
 }
 
 // joined is what the script prints for a member that starts with cluster.
-func joined(cluster string) string {
-	return "ETCD_INITIAL_CLUSTER=" + cluster + "\nETCD_INITIAL_CLUSTER_STATE=existing\n" +
+func joined(name, urls, cluster string) string {
+	return "ETCD_NAME=" + name + "\nETCD_INITIAL_ADVERTISE_PEER_URLS=" + urls + "\n" +
+		"ETCD_INITIAL_CLUSTER=" + cluster + "\nETCD_INITIAL_CLUSTER_STATE=existing\n" +
 		"ETCD_DISCOVERY=\nETCD_DISCOVERY_TOKEN=\nETCD_DISCOVERY_ENDPOINTS=\n"
 }
