@@ -104,7 +104,7 @@ peers=$(others "$known_peers" "${ETCD_JOIN_PEERS:-}" "$initial_urls")
 # How a founder was told to find the other founders. One whose environment
 # already says "existing" holds what an earlier run printed: it was announced.
 bootstrap=none
-[ "${ETCD_INITIAL_CLUSTER_STATE:-new}" = new ] || founder=0
+case ${ETCD_INITIAL_CLUSTER_STATE:-new} in new) ;; *) founder=0 ;; esac
 if [ "$founder" = 1 ]; then
 	if [ -n "${ETCD_DISCOVERY_TOKEN:-}" ] && [ -n "${ETCD_DISCOVERY_ENDPOINTS:-}" ]; then
 		bootstrap=v3

@@ -1,0 +1,393 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+// Package localcluster tests the machines of the local-cluster example.
+package localcluster
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// machine runs machine.sh for one directory.
+type machine struct {
+	shell []string
+	dir   string
+	etcd  string
+}
+
+// eachShell runs f with a machine for every shell there is. What is left out
+// is said by name.
+func eachShell(t *testing.T, etcd string, f func(t *testing.T, m machine)) {
+	t.Helper()
+	all := map[string][]string{}
+	for _, name := range []string{"dash", "sh"} {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			t.Fatalf("%s is needed to test machine.sh: %v", name, err)
+		}
+		all[name] = []string{path}
+	}
+	if busybox, err := exec.LookPath("busybox"); err != nil {
+		t.Logf("LEFT OUT: machine.sh under busybox sh: no busybox on PATH")
+	} else {
+		all["busybox"] = []string{busybox, "sh"}
+	}
+	for name, shell := range all {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // most of the time passes in waiting
+			m := machine{shell: shell, dir: filepath.Join(t.TempDir(), "node one"), etcd: etcd}
+			t.Cleanup(func() {
+				if t.Failed() {
+					log, _ := os.ReadFile(filepath.Join(m.dir, "etcd.log"))
+					t.Logf("etcd.log:\n%s", log)
+				}
+				m.run(t, "down")
+			})
+			f(t, m)
+		})
+	}
+}
+
+// run runs one command the way Terraform's local-exec does: it waits for the
+// end of the process and of its output. It returns exit code and output.
+func (m machine) run(t *testing.T, command string, env ...string) (int, string) {
+	t.Helper()
+	// Not t.Context(): down also runs when the test is over.
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, m.shell[0], append(m.shell[1:], "machine.sh", command, m.dir)...)
+	cmd.Env = append(os.Environ(), append([]string{"ETCD_BIN=" + m.etcd, "ETCD_INHERITED=must not be seen"}, env...)...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	if cmd.ProcessState == nil {
+		t.Fatalf("machine.sh %s: %v", command, err)
+	}
+	if ctx.Err() != nil {
+		t.Fatalf("machine.sh %s does not return, or leaves its output open", command)
+	}
+	return cmd.ProcessState.ExitCode(), out.String()
+}
+
+func (m machine) must(t *testing.T, code int, command string, env ...string) string {
+	t.Helper()
+	got, out := m.run(t, command, env...)
+	if got != code {
+		t.Fatalf("machine.sh %s: exit code %d, want %d\n%s", command, got, code, out)
+	}
+	return out
+}
+
+// pid returns the pid in a file of the machine, 0 if there is none.
+func (m machine) pid(name string) int {
+	text, _ := os.ReadFile(filepath.Join(m.dir, name))
+	first, _, _ := strings.Cut(string(text), "\n")
+	pid, _ := strconv.Atoi(first)
+	return pid
+}
+
+// events returns the words after the name of every event, and checks the time.
+func (m machine) events(t *testing.T) []string {
+	t.Helper()
+	text, err := os.ReadFile(m.dir + ".events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for line := range strings.Lines(string(text)) {
+		ms, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		at, err := strconv.ParseInt(ms, 10, 64)
+		if age := time.Since(time.UnixMilli(at)); err != nil || age < -time.Second || age > time.Minute {
+			t.Errorf("event %q: the time is not in milliseconds", line)
+		}
+		what, ok := strings.CutPrefix(rest, filepath.Base(m.dir)+" ")
+		if !ok {
+			t.Errorf("event %q does not name the machine", line)
+		}
+		all = append(all, what)
+	}
+	return all
+}
+
+// alive reports whether the process runs. One that has ended and that nobody
+// has waited for, as happens in containers without an init, does not.
+func alive(pid int) bool {
+	if pid <= 0 || syscall.Kill(pid, 0) != nil {
+		return false
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err != nil || !strings.Contains(string(stat), ") Z ")
+}
+
+func eventually(t *testing.T, what string, f func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !f(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("after 20 s: %s: not so", what)
+		}
+	}
+}
+
+// standIn writes a program that takes etcd's place: it appends its environment
+// to env.txt in its directory and stays.
+func standIn(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "etcd")
+	script := "#!/bin/sh\n{ env | grep ^ETCD | sort; pwd; echo --; } >>env.txt\nexec sleep 1000\n"
+	if err := os.WriteFile(file, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestMachineRunsRealEtcd(t *testing.T) {
+	eachShell(t, etcdtest.Binary(t, etcdtest.DefaultVersion), func(t *testing.T, m machine) {
+		client, peer := etcdtest.ReservePort(t), etcdtest.ReservePort(t)
+		endpoint := fmt.Sprintf("http://127.0.0.1:%d", client)
+		env := func(name string) string {
+			return fmt.Sprintf("MACHINE_ENV=ETCD_NAME=%[1]s\nETCD_INITIAL_CLUSTER=%[1]s=http://127.0.0.1:%[2]d\n"+
+				"ETCD_LISTEN_PEER_URLS=http://127.0.0.1:%[2]d\nETCD_INITIAL_ADVERTISE_PEER_URLS=http://127.0.0.1:%[2]d\n"+
+				"ETCD_LISTEN_CLIENT_URLS=%[3]s\nETCD_ADVERTISE_CLIENT_URLS=%[3]s\n", name, peer, endpoint)
+		}
+		begun := time.Now()
+		m.must(t, 0, "up", env("a"))
+		if took := time.Since(begun); took > 5*time.Second {
+			t.Errorf("up took %s: it waits for what it started", took)
+		}
+		c, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, DialTimeout: time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		served := func() bool {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			_, err := c.Put(ctx, "k", "v")
+			return err == nil
+		}
+		eventually(t, "etcd serves", served)
+		if out := m.must(t, 0, "status"); !strings.HasPrefix(out, "node one: etcd runs (pid ") {
+			t.Errorf("status says %q", out)
+		}
+		if _, err := os.Stat(filepath.Join(m.dir, "data", "member")); err != nil {
+			t.Errorf("the data is not in data/: %v", err)
+		}
+
+		// The same contents again change nothing.
+		etcd, supervisor := m.pid("etcd.pid"), m.pid("supervisor.pid")
+		m.must(t, 0, "up", env("a"))
+		if m.pid("etcd.pid") != etcd || m.pid("supervisor.pid") != supervisor {
+			t.Error("a second up with the same contents restarted the machine")
+		}
+
+		// A crash is followed by another start, with the data there is.
+		if err := syscall.Kill(etcd, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "etcd is started again", func() bool { p := m.pid("etcd.pid"); return p != 0 && p != etcd })
+		eventually(t, "etcd serves again", served)
+		second := m.pid("etcd.pid")
+
+		m.must(t, 0, "down")
+		if _, err := os.Stat(m.dir); !os.IsNotExist(err) {
+			t.Errorf("after down the directory is there: %v", err)
+		}
+		if alive(second) || alive(supervisor) {
+			t.Errorf("after down etcd %d or its supervisor %d runs", second, supervisor)
+		}
+		want := []string{"start " + strconv.Itoa(etcd), "exit 137", "start " + strconv.Itoa(second)}
+		if got := m.events(t); len(got) != 4 || strings.Join(got[:3], "\n") != strings.Join(want, "\n") ||
+			(got[3] != "exit 0" && got[3] != "exit 143") {
+			t.Errorf("the events are %q, want %q and an exit", got, want)
+		}
+		if m.must(t, 0, "down") != "" {
+			t.Error("down without a machine is not silent")
+		}
+		if out := m.must(t, 3, "status"); out != "node one: not up\n" {
+			t.Errorf("status says %q", out)
+		}
+	})
+}
+
+func TestMachineIsNewWithOtherContents(t *testing.T) {
+	eachShell(t, standIn(t), func(t *testing.T, m machine) {
+		m.must(t, 0, "up", "MACHINE_ENV=ETCD_NAME=a")
+		eventually(t, "it runs", func() bool { return m.pid("etcd.pid") != 0 })
+		first := m.pid("etcd.pid")
+		if err := os.MkdirAll(filepath.Join(m.dir, "data", "member"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		m.must(t, 0, "up", "MACHINE_ENV=ETCD_NAME=b")
+		eventually(t, "it runs again", func() bool { return m.pid("etcd.pid") != 0 })
+		if alive(first) {
+			t.Error("the machine that was replaced runs on")
+		}
+		if _, err := os.Stat(filepath.Join(m.dir, "data")); !os.IsNotExist(err) {
+			t.Error("the new machine has the old one's data")
+		}
+	})
+}
+
+// The join script decides; what it prints comes over what stands in etcd.env.
+func TestMachineObeysTheJoinScript(t *testing.T) {
+	const join = `MACHINE_JOIN=#!/bin/sh
+echo "run" >>runs.txt
+env | grep ^ETCD | sort >>seen.txt
+echo "a reason" >&2
+[ "$(grep -c run runs.txt)" -ge 3 ] || { echo ETCD_INITIAL_CLUSTER=wrong; exit 75; }
+echo ETCD_INITIAL_CLUSTER=right
+echo ETCD_DISCOVERY=
+`
+	env := "MACHINE_ENV=# a comment\n\nETCD_NAME=a\nETCD_INITIAL_CLUSTER=frozen\nETCD_DISCOVERY=http://x\n" +
+		"ETCD_QUOTED=\"two words\"\nETCD_SINGLE='$(touch PWNED)'\nETCD_BARE=$(touch PWNED) `touch PWNED` \\ \" '\nnot an assignment\nETCD_EQ=a=b,c=d"
+	eachShell(t, standIn(t), func(t *testing.T, m machine) {
+		m.must(t, 0, "up", env, join)
+		seen := filepath.Join(m.dir, "env.txt")
+		eventually(t, "etcd runs", func() bool { _, err := os.Stat(seen); return err == nil })
+		eventually(t, "it has written", func() bool { b, _ := os.ReadFile(seen); return strings.Contains(string(b), "--") })
+		text, _ := os.ReadFile(seen)
+		want := "ETCD_BARE=$(touch PWNED) `touch PWNED` \\ \" '\nETCD_DATA_DIR=" + m.dir + "/data\nETCD_DISCOVERY=\nETCD_EQ=a=b,c=d\n" +
+			"ETCD_INITIAL_CLUSTER=right\nETCD_NAME=a\nETCD_QUOTED=two words\nETCD_SINGLE=$(touch PWNED)\n" + m.dir + "\n--\n"
+		if string(text) != want {
+			t.Errorf("etcd sees\n%s\nwant\n%s", text, want)
+		}
+		runs, _ := os.ReadFile(filepath.Join(m.dir, "runs.txt"))
+		if string(runs) != "run\nrun\nrun\n" {
+			t.Errorf("the join script ran %q, want three times", runs)
+		}
+		frozen, _ := os.ReadFile(filepath.Join(m.dir, "seen.txt"))
+		if n := strings.Count(string(frozen), "ETCD_INITIAL_CLUSTER=frozen\n"); n != 3 {
+			t.Errorf("the join script saw etcd.env %d times of 3:\n%s", n, frozen)
+		}
+		log, _ := os.ReadFile(filepath.Join(m.dir, "etcd.log"))
+		if strings.Count(string(log), "a reason\n") != 3 {
+			t.Errorf("etcd.log lacks the script's reasons:\n%s", log)
+		}
+		if files, _ := filepath.Glob(filepath.Join(m.dir, "PWNED*")); files != nil {
+			t.Error("a value of etcd.env was run")
+		}
+		if info, err := os.Stat(filepath.Join(m.dir, "etcd.env")); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("etcd.env may be read by others: %v %v", info.Mode(), err)
+		}
+	})
+}
+
+func TestMachineStaysDownAfter78(t *testing.T) {
+	eachShell(t, standIn(t), func(t *testing.T, m machine) {
+		m.must(t, 0, "up", "MACHINE_ENV=ETCD_NAME=a", "MACHINE_JOIN=echo run >>runs.txt; exit 78")
+		eventually(t, "it is stopped for good", func() bool { code, _ := m.run(t, "status"); return code == 2 })
+		time.Sleep(time.Second) // more than two retries
+		if runs, _ := os.ReadFile(filepath.Join(m.dir, "runs.txt")); string(runs) != "run\n" {
+			t.Errorf("the join script ran %q, want once", runs)
+		}
+		if out := m.must(t, 2, "status"); out != "node one: stopped for good by the join script\n" {
+			t.Errorf("status says %q", out)
+		}
+		if got := m.events(t); len(got) != 1 || got[0] != "never 78" {
+			t.Errorf("the events are %q", got)
+		}
+		m.must(t, 0, "down")
+	})
+}
+
+// A process that hangs is killed, after it has had its time.
+func TestMachineDownKillsWhatHangs(t *testing.T) {
+	eachShell(t, standIn(t), func(t *testing.T, m machine) {
+		m.must(t, 0, "up", "MACHINE_ENV=ETCD_NAME=a")
+		eventually(t, "it runs", func() bool { return m.pid("etcd.pid") != 0 })
+		etcd := m.pid("etcd.pid")
+		if err := syscall.Kill(etcd, syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		begun := time.Now()
+		if out := m.must(t, 0, "down"); !strings.Contains(out, "had to be killed") {
+			t.Errorf("down says %q", out)
+		}
+		if took := time.Since(begun); took > 10*time.Second {
+			t.Errorf("down took %s", took)
+		}
+		eventually(t, "it has ended", func() bool { return !alive(etcd) })
+	})
+}
+
+// Without its supervisor etcd is still found; a process that only has the same
+// pid is left alone, and so is a directory that is no machine.
+func TestMachineDownEndsItsOwnOnly(t *testing.T) {
+	eachShell(t, standIn(t), func(t *testing.T, m machine) {
+		m.must(t, 0, "up", "MACHINE_ENV=ETCD_NAME=a")
+		eventually(t, "it runs", func() bool { return m.pid("etcd.pid") != 0 })
+		etcd := m.pid("etcd.pid")
+		if err := syscall.Kill(m.pid("supervisor.pid"), syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		stranger := exec.CommandContext(t.Context(), "sleep", "1000")
+		if err := stranger.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = stranger.Process.Kill(); _ = stranger.Wait() }()
+		record := fmt.Sprintf("%d\n1\n", stranger.Process.Pid)
+		if err := os.WriteFile(filepath.Join(m.dir, "supervisor.pid"), []byte(record), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		m.must(t, 0, "down")
+		eventually(t, "etcd has ended", func() bool { return !alive(etcd) })
+		if !alive(stranger.Process.Pid) {
+			t.Error("down ended a process that is not the machine's")
+		}
+
+		other := m
+		other.dir = t.TempDir()
+		kept := filepath.Join(other.dir, "kept")
+		if err := os.WriteFile(kept, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if out := other.must(t, 64, "down"); !strings.Contains(out, "is no machine: nothing was touched") {
+			t.Errorf("down says %q", out)
+		}
+		if _, err := os.Stat(kept); err != nil {
+			t.Error("down removed what is no machine")
+		}
+	})
+}
+
+func TestMachineSaysWhatIsMissing(t *testing.T) {
+	eachShell(t, standIn(t), func(t *testing.T, m machine) {
+		if out := m.must(t, 64, "up"); !strings.Contains(out, "MACHINE_ENV is empty") {
+			t.Errorf("up says %q", out)
+		}
+		if out := m.must(t, 64, "up", "MACHINE_ENV=ETCD_NAME=a", "ETCD_BIN=/no/such/etcd"); !strings.Contains(out, "no etcd: /no/such/etcd") {
+			t.Errorf("up says %q", out)
+		}
+		if out := m.must(t, 64, "reboot"); !strings.Contains(out, "usage: machine.sh up|down|status DIR") {
+			t.Errorf("reboot says %q", out)
+		}
+		if _, err := os.Stat(m.dir); !os.IsNotExist(err) {
+			t.Error("a machine was made")
+		}
+	})
+}
+
+func TestShellcheck(t *testing.T) {
+	path, err := exec.LookPath("shellcheck")
+	if err != nil {
+		t.Logf("LEFT OUT: shellcheck of machine.sh: no shellcheck on PATH")
+		return
+	}
+	if out, err := exec.CommandContext(t.Context(), path, "--norc", "--shell=sh", "--severity=style", "machine.sh").CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
