@@ -1,3 +1,6 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
 package membership
 
 // Verdict is the outcome of a decision.
@@ -52,6 +55,9 @@ const (
 	// LoopbackURL: a loopback or wildcard peer URL in a cluster whose other
 	// members have addresses that can be reached from elsewhere.
 	LoopbackURL Code = "loopback peer URL"
+	// BadURL: a peer URL that no member can use; Detail is the URL, empty where
+	// none was given.
+	BadURL Code = "bad peer URL"
 	// NotMember: the subject is not in the list.
 	NotMember Code = "not a member"
 	// NotStarted: the learner has not published its name yet. (wait)
@@ -121,6 +127,11 @@ type Decision struct {
 type AddRequest struct {
 	Name     string
 	PeerURLs []string
+	// MaxLearners is how many learners the cluster takes; 0 means 1, which is
+	// etcd's default. The limit is a flag of the servers and can be read
+	// nowhere, so a caller that knows better says so, and the server has the
+	// last word.
+	MaxLearners int
 }
 
 // PromoteRequest describes a learner that wants a vote.

@@ -1,3 +1,6 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
 package membership
 
 import (

@@ -1,3 +1,6 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
 // Package membership decides about the members of an etcd cluster.
 //
 // Everything in it is a value or a pure function of values: no I/O, no clock,

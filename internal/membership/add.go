@@ -1,0 +1,150 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package membership
+
+import (
+	"slices"
+	"strings"
+)
+
+// DecideAdd decides whether a member may be announced now, as a learner. The
+// order, so that nobody waits for what can never be:
+//
+//  1. the request by itself: peer URLs that no cluster can use
+//     (a garbage URL panics the other members);
+//  2. what every change needs: one cluster, quorum, leader, confirmed list;
+//  3. what time does not cure: a version without learners, a URL or name that
+//     is taken, a loopback URL among reachable ones, a NOSPACE alarm;
+//  4. voters that are not alive: refused where the server of that version
+//     refuses, or where the membership to be, with the newcomer counted as a
+//     failed voter, has no quorum; else a warning;
+//  5. the learner slot, the only thing here worth waiting for.
+//
+// A cluster of one is exempt from the projection, as it is in the server:
+// there is no other way from one to two, and the learner has no vote before
+// [DecidePromote] has seen it alive.
+func DecideAdd(s Snapshot, r AddRequest) Decision {
+	if d, ok := usableURLs(r.PeerURLs); !ok {
+		return d
+	}
+	if d, _, _, ok := s.gate(0); !ok {
+		return d
+	}
+	if ids, v := s.tooOld(func(v string) bool { return !hasLearners(v) }); len(ids) > 0 {
+		return refuse(VersionTooOld, Facts{Others: ids, Detail: v})
+	}
+	if d, ok := s.freeIdentity(r); !ok {
+		return d
+	}
+	if full := s.noSpace(); len(full) > 0 {
+		return refuse(NoSpace, Facts{Others: full})
+	}
+
+	voters := s.Voters()
+	t := s.tallyOf(voters, 0)
+	f := Facts{Voters: len(voters) + 1, Quorum: Quorum(len(voters) + 1), Alive: len(t.alive)}
+	strict, _ := s.tooOld(wantsEveryVoter)
+	short := len(voters) > 1 && len(t.alive) < f.Quorum
+	switch {
+	case short && len(t.alive)+len(t.unprobed) >= f.Quorum && (len(t.gone()) == 0 || len(strict) == 0):
+		f.Others = t.unprobed
+		return refuse(NotProbed, f)
+	case short, len(strict) > 0 && len(t.gone()) > 0:
+		f.Others = t.gone()
+		return refuse(t.goneCode(), f)
+	}
+
+	limit := max(r.MaxLearners, 1)
+	if learners := s.Learners(); len(learners) >= limit {
+		return wait(LearnerSlotTaken, Facts{Others: idsOf(learners)})
+	}
+	return Decision{Verdict: Go, Warnings: s.joinWarnings(0, t, f)}
+}
+
+// joinWarnings are those of a change by which the voters become one more. f is
+// the projection with the newcomer counted as failed. Tolerance is spoken of
+// only where a voter is missing already: of a healthy three that become four it
+// would be said each time, and the newcomer gets its vote only while it lives.
+func (s Snapshot) joinWarnings(subject MemberID, t tally, f Facts) []Warning {
+	var out []Warning
+	f.Subject = subject
+	if gone := t.gone(); len(gone) > 0 {
+		w := f
+		w.Others = gone
+		out = append(out, Warning{t.goneCode(), w})
+	}
+	if len(t.unprobed) > 0 {
+		w := f
+		w.Others = t.unprobed
+		out = append(out, Warning{NotProbed, w})
+	}
+	if missing := t.missing(); len(missing) > 0 && f.Alive == f.Quorum {
+		w := f
+		w.Others = missing
+		out = append(out, Warning{ToleranceZero, w})
+	}
+	return append(out, s.badReleases(subject)...)
+}
+
+// usableURLs refuses peer URLs that no cluster can use.
+func usableURLs(urls []string) (Decision, bool) {
+	if len(urls) == 0 {
+		return refuse(BadURL, Facts{}), false
+	}
+	for _, raw := range urls {
+		_, err := NormalizeURL(raw)
+		switch problem, url := urlProblem(err); {
+		case err == nil:
+		case problem == URLWildcard:
+			return refuse(LoopbackURL, Facts{Detail: url}), false
+		default:
+			return refuse(BadURL, Facts{Detail: url}), false
+		}
+	}
+	return Decision{}, true
+}
+
+// freeIdentity refuses a peer URL or a name that a member bears, and a
+// loopback URL in a cluster that has a member elsewhere.
+func (s Snapshot) freeIdentity(r AddRequest) (Decision, bool) {
+	var sameURL, sameName []MemberID
+	var taken string
+	var elsewhere []MemberID
+	for _, m := range s.Members {
+		if r.Name != "" && m.Name == r.Name {
+			sameName = append(sameName, m.ID)
+		}
+		for _, have := range m.PeerURLs {
+			if !IsLoopback(have) {
+				elsewhere = append(elsewhere, m.ID)
+			}
+			for _, want := range r.PeerURLs {
+				if SameURLs([]string{have}, []string{want}) {
+					sameURL, taken = append(sameURL, m.ID), want
+				}
+			}
+		}
+	}
+	if len(sameURL) > 0 {
+		return refuse(URLTaken, Facts{Others: union(sameURL), Detail: taken}), false
+	}
+	if len(sameName) > 0 {
+		return refuse(NameTaken, Facts{Others: union(sameName), Detail: r.Name}), false
+	}
+	if i := slices.IndexFunc(r.PeerURLs, IsLoopback); i >= 0 && len(elsewhere) > 0 {
+		return refuse(LoopbackURL, Facts{Others: union(elsewhere), Detail: strings.TrimSpace(r.PeerURLs[i])}), false
+	}
+	return Decision{}, true
+}
+
+// noSpace returns the members that report a NOSPACE alarm.
+func (s Snapshot) noSpace() []MemberID {
+	var out []MemberID
+	for _, m := range s.Members {
+		if s.answers(m.ID) && s.Answer(m.ID).NoSpace {
+			out = append(out, m.ID)
+		}
+	}
+	return union(out)
+}

@@ -1,0 +1,219 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package membership
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+)
+
+// TestDecisions runs the stanzas of testdata/*.txt. "cluster" sets the scene,
+// one member a line, named by a letter whose ID is its place in the alphabet;
+// what is not said is healthy: a voter that answers, names a as the leader in
+// term 2, and has applied 1000 of 1000 entries. The other commands take one
+// decision and print it.
+func TestDecisions(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		var s Snapshot
+		datadriven.RunTest(t, path, func(t *testing.T, td *datadriven.TestData) string {
+			switch td.Cmd {
+			case "cluster":
+				s = scene(t, td)
+				return describe(s)
+			case "add":
+				r := AddRequest{Name: "n", PeerURLs: []string{"http://10.0.0.99:2380"}}
+				argString(t, td, "name", &r.Name)
+				argURLs(td, &r.PeerURLs)
+				td.MaybeScanArgs(t, "max-learners", &r.MaxLearners)
+				return show(DecideAdd(s, r))
+			case "promote":
+				r := PromoteRequest{ID: idOf(argument(t, td, "id"))}
+				if td.HasArg("before") {
+					r.Before = s.Answer(r.ID)
+					r.Before.Applied -= uint64(argInt(t, td, "moved"))
+					r.Before.Term -= uint64(argInt(t, td, "terms-ago"))
+				}
+				r.MaxLag = uint64(argInt(t, td, "max-lag"))
+				return show(DecidePromote(s, r))
+			case "remove":
+				r := RemoveRequest{ID: idOf(argument(t, td, "id")), Replacement: td.HasArg("replacement")}
+				argString(t, td, "name", &r.Name)
+				argURLs(td, &r.PeerURLs)
+				for _, l := range list(td, "leaving") {
+					r.Leaving = append(r.Leaving, idOf(l))
+				}
+				return show(DecideRemove(s, r))
+			default:
+				t.Fatalf("%s: unknown command %q", td.Pos, td.Cmd)
+				return ""
+			}
+		})
+	})
+}
+
+func idOf(letter string) MemberID { return MemberID(letter[0]-'a') + 1 }
+
+func letter(id MemberID) string { return string(rune('a' + id - 1)) }
+
+func letters(ids []MemberID) string {
+	var out []string
+	for _, id := range ids {
+		out = append(out, letter(id))
+	}
+	return strings.Join(out, ",")
+}
+
+const here, elsewhere = ClusterID(0xc1), ClusterID(0xc2)
+
+func scene(t *testing.T, td *datadriven.TestData) Snapshot {
+	s := Snapshot{ClusterID: here, Linearizable: !td.HasArg("moved"), Answers: map[MemberID]Answer{}}
+	if td.HasArg("mixed") {
+		s.Others = map[ClusterID][]string{elsewhere: {"http://10.0.0.2:2379"}}
+	}
+	for _, line := range strings.Split(strings.TrimSpace(td.Input), "\n") {
+		m, a := sceneMember(t, strings.Fields(line))
+		s.Members = append(s.Members, m)
+		s.Answers[m.ID] = a
+	}
+	return s
+}
+
+// sceneMember reads a line such as "b learner silent applied=7".
+func sceneMember(t *testing.T, words []string) (Member, Answer) {
+	id := idOf(words[0])
+	m := Member{
+		ID: id, Name: words[0],
+		PeerURLs:   []string{fmt.Sprintf("http://10.0.0.%d:2380", id)},
+		ClientURLs: []string{fmt.Sprintf("http://10.0.0.%d:2379", id)},
+	}
+	a := Answer{
+		State: Answered, Endpoint: m.ClientURLs[0], MemberID: id, ClusterID: here,
+		Leader: 1, Term: 2, Index: 1000, Applied: 1000, ReadOK: true, Version: "3.6.16",
+	}
+	for _, w := range words[1:] {
+		key, value, _ := strings.Cut(w, "=")
+		n, _ := strconv.ParseUint(value, 10, 64)
+		switch key {
+		case "learner":
+			m.Learner, a.Learner, a.ReadOK = true, true, false
+		case "silent":
+			a = Answer{State: Silent, Endpoint: a.Endpoint, Detail: "connection refused"}
+		case "unprobed":
+			a = Answer{}
+		case "unstarted":
+			m.Name, m.ClientURLs, a = "", nil, Answer{}
+		case "never-ran": // a founder has a name before it has run
+			m.ClientURLs, a = nil, Answer{}
+		case "wrong-cluster":
+			a = Answer{State: WrongCluster, Endpoint: a.Endpoint, ClusterID: elsewhere}
+		case "answered-by":
+			a.MemberID = idOf(value)
+		case "no-read":
+			a.ReadOK = false
+		case "calls-itself-voter":
+			a.Learner = false
+		case "calls-itself-learner":
+			a.Learner = true
+		case "leader":
+			if a.Leader = 0; value != "none" {
+				a.Leader = idOf(value)
+			}
+		case "term":
+			a.Term = n
+		case "index":
+			a.Index, a.Applied = n, n
+		case "applied":
+			a.Applied = n
+		case "version":
+			a.Version = value
+		case "no-space":
+			a.NoSpace = true
+		case "url":
+			m.PeerURLs = []string{value}
+		default:
+			t.Fatalf("unknown word %q", w)
+		}
+	}
+	return m, a
+}
+
+func describe(s Snapshot) string {
+	var alive []MemberID
+	for _, m := range s.Members {
+		if s.Alive(m.ID) {
+			alive = append(alive, m.ID)
+		}
+	}
+	leader := "none"
+	if l, term, ok := s.MajorityLeader(); ok {
+		leader = fmt.Sprintf("%s term=%d", letter(l), term)
+	}
+	return fmt.Sprintf("voters=%s learners=%s alive=%s quorum=%d leader=%s",
+		letters(idsOf(s.Voters())), letters(idsOf(s.Learners())), letters(alive), s.Quorum(), leader)
+}
+
+func show(d Decision) string {
+	out := [...]string{Refuse: "refuse", Wait: "wait", Go: "go", Done: "done"}[d.Verdict]
+	if d.Code != "" {
+		out += ": " + string(d.Code) + showFacts(d.Facts)
+	}
+	if d.MoveLeaderTo != 0 {
+		out += " move-leader-to=" + letter(d.MoveLeaderTo)
+	}
+	for _, w := range d.Warnings {
+		out += "\nwarning: " + string(w.Code) + showFacts(w.Facts)
+	}
+	return out
+}
+
+func showFacts(f Facts) (out string) {
+	if len(f.Others) > 0 {
+		out += " others=" + letters(f.Others)
+	}
+	if f.Quorum > 0 {
+		out += fmt.Sprintf(" voters=%d quorum=%d alive=%d", f.Voters, f.Quorum, f.Alive)
+	}
+	if f.MaxLag > 0 {
+		out += fmt.Sprintf(" lag=%d max-lag=%d", f.Lag, f.MaxLag)
+	}
+	if f.Detail != "" {
+		out += fmt.Sprintf(" detail=%q", f.Detail)
+	}
+	return out
+}
+
+func argument(t *testing.T, td *datadriven.TestData, key string) (value string) {
+	td.ScanArgs(t, key, &value)
+	return value
+}
+
+func argString(t *testing.T, td *datadriven.TestData, key string, to *string) {
+	if td.HasArg(key) {
+		*to = argument(t, td, key)
+	}
+}
+
+func argInt(t *testing.T, td *datadriven.TestData, key string) (n int) {
+	td.MaybeScanArgs(t, key, &n)
+	return n
+}
+
+func argURLs(td *datadriven.TestData, to *[]string) {
+	if td.HasArg("urls") {
+		*to = list(td, "urls")
+	}
+}
+
+func list(td *datadriven.TestData, key string) []string {
+	for _, arg := range td.CmdArgs {
+		if arg.Key == key {
+			return arg.Vals
+		}
+	}
+	return nil
+}

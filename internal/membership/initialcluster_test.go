@@ -1,0 +1,93 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package membership
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestValidateName(t *testing.T) {
+	for _, name := range []string{"infra1", "a.b-c_d", "Zürich", strings.Repeat("a", 253)} {
+		if err := ValidateName(name); err != nil {
+			t.Errorf("ValidateName(%q) = %v", name, err)
+		}
+	}
+	for name, want := range map[string]NameProblem{
+		"":                       NameEmpty,
+		"a=b":                    NameSeparator,
+		"a,b":                    NameSeparator,
+		"a b":                    NameCharacter,
+		"a\nb":                   NameCharacter,
+		"a\x00":                  NameCharacter,
+		"a\xff":                  NameCharacter,
+		strings.Repeat("a", 254): NameLong,
+	} {
+		var e *NameError
+		if err := ValidateName(name); !errors.As(err, &e) || e.Problem != want {
+			t.Errorf("ValidateName(%q) = %v, want problem %q", name, err, want)
+		}
+	}
+}
+
+func TestInitialCluster(t *testing.T) {
+	members := []Member{
+		{ID: 3, Name: "b", PeerURLs: []string{"http://10.0.0.2:2380", "http://10.1.0.2:2380"}},
+		{ID: 0xab, PeerURLs: []string{"http://10.0.0.3:2380"}},
+		{ID: 1, Name: "a", PeerURLs: []string{"http://10.0.0.1:2380"}},
+	}
+	want := "a=http://10.0.0.1:2380,b=http://10.0.0.2:2380,b=http://10.1.0.2:2380,mab=http://10.0.0.3:2380"
+	if got := FormatInitialCluster(members); got != want {
+		t.Errorf("FormatInitialCluster = %s\nwant %s", got, want)
+	}
+	parsed, err := ParseInitialCluster(want)
+	if err != nil || !reflect.DeepEqual(parsed, map[string][]string{
+		"a":   {"http://10.0.0.1:2380"},
+		"b":   {"http://10.0.0.2:2380", "http://10.1.0.2:2380"},
+		"mab": {"http://10.0.0.3:2380"},
+	}) {
+		t.Errorf("ParseInitialCluster = %v, %v", parsed, err)
+	}
+}
+
+// Two members that bear one name, or a name that is somebody's placeholder,
+// must not be merged: the joiner would count too few and exit.
+func TestInitialClusterKeepsMembersApart(t *testing.T) {
+	members := []Member{
+		{ID: 1, Name: "a", PeerURLs: []string{"http://10.0.0.1:2380"}},
+		{ID: 2, Name: "a", PeerURLs: []string{"http://10.0.0.2:2380"}},
+		{ID: 3, Name: "m2", PeerURLs: []string{"http://10.0.0.3:2380"}},
+		{ID: 4, Name: "x,y", PeerURLs: []string{"http://10.0.0.4:2380"}},
+	}
+	got := FormatInitialCluster(members)
+	want := "a=http://10.0.0.1:2380,m2=http://10.0.0.3:2380,m2_=http://10.0.0.2:2380,m4=http://10.0.0.4:2380"
+	if got != want {
+		t.Errorf("FormatInitialCluster = %s\nwant %s", got, want)
+	}
+	if parsed, err := ParseInitialCluster(got); err != nil || len(parsed) != len(members) {
+		t.Errorf("ParseInitialCluster = %v, %v", parsed, err)
+	}
+}
+
+func TestParseInitialClusterErrors(t *testing.T) {
+	tests := []struct{ text, entry, want string }{
+		{"", "", "no entries"},
+		{" ", "", "no entries"},
+		{"a=http://h:1,", "", "want name=url"},
+		{"http://h:1", "http://h:1", "want name=url"},
+		{"=http://h:1", "=http://h:1", `member name "": empty`},
+		{"a=http://h:1,b=h:2", "b=h:2", `peer URL "h:2": no scheme`},
+		{"a=http://u:secret@h:1", "a=http://h:1", `peer URL "http://h:1": userinfo`},
+		{"a=http://h:1,b=HTTP://H:1/", "b=HTTP://H:1/", "the peer URL is in the list twice"},
+	}
+	for _, tt := range tests {
+		_, err := ParseInitialCluster(tt.text)
+		var e *EntryError
+		if !errors.As(err, &e) || e.Entry != tt.entry || e.Err.Error() != tt.want {
+			t.Errorf("ParseInitialCluster(%q) = %v, want %q for entry %q", tt.text, err, tt.want, tt.entry)
+		}
+	}
+}

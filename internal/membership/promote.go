@@ -1,0 +1,121 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package membership
+
+// DefaultMaxLag is how far behind a learner may be when it is given a vote, in
+// raft entries: 1,000, or one per cent of the leader's index where that is
+// more. (The server lets it be 10 per cent behind, which may be millions.)
+func DefaultMaxLag(leaderIndex uint64) uint64 { return max(1000, leaderIndex/100) }
+
+// DecidePromote decides whether a learner may be given a vote now. The server
+// does not ask whether the learner is alive: one that was killed seconds before
+// is promoted by every version, and from one to two voters that loses quorum
+// for good. So everything must be seen here, and sent to the leader at once:
+//
+//  1. what every change needs: one cluster, quorum, leader, confirmed list;
+//  2. what time does not cure: the subject is not in the list, its address
+//     belongs to another cluster, the version cannot do it;
+//  3. done already: the list says voter, and so does the member itself;
+//  4. the learner has published its name and answers itself, as a learner;
+//  5. the leader answers too (its index is the measure, and the request goes
+//     to it), and the learner names it, in the same term;
+//  6. the voters to be, with the learner counted as failed, have a quorum; a
+//     cluster of one is exempt, since the learner was just seen alive; the
+//     caller looks again directly afterwards;
+//  7. its lag is small, for the second time in a row, within the same term,
+//     and its applied index has not gone backwards. An index that moves is not
+//     enough by itself: a learner that is millions behind moves as well.
+//
+// From 4 on the verdict is [Wait]; also where a voter is down, since it may
+// come back (a split into halves heals), and where the learner could not be
+// asked, since its address may be published only now.
+func DecidePromote(s Snapshot, r PromoteRequest) Decision {
+	d, leader, term, ok := s.gate(r.ID)
+	if !ok {
+		return d
+	}
+	m, listed := s.Member(r.ID)
+	a := s.Answer(r.ID)
+	f := Facts{Subject: r.ID}
+	switch {
+	case !listed:
+		return refuse(NotMember, f)
+	case a.State == WrongCluster, a.State == Answered && a.MemberID == r.ID && a.ClusterID != s.ClusterID:
+		f.Others = []MemberID{r.ID}
+		return refuse(MixedClusters, f)
+	case !m.Learner:
+		return s.voteConfirmed(r.ID)
+	}
+	voters := s.Voters()
+	if ids, v := s.tooOld(cannotPromoteAlone); len(ids) > 0 && len(voters) == 1 {
+		f.Others, f.Detail = ids, v
+		return refuse(VersionTooOld, f)
+	}
+
+	switch {
+	case !m.Started():
+		return wait(NotStarted, f)
+	case !s.answers(r.ID):
+		return s.notHeard(r.ID)
+	case !a.Learner:
+		f.Detail = "it calls itself a voter"
+		return wait(NotAlive, f)
+	case !s.Alive(leader):
+		f.Others = []MemberID{leader}
+		return wait(NoLeader, f)
+	case a.Leader != leader || a.Term != term:
+		f.Others = []MemberID{leader}
+		return wait(OtherLeader, f)
+	}
+
+	t := s.tallyOf(voters, 0)
+	f.Voters, f.Quorum, f.Alive = len(voters)+1, Quorum(len(voters)+1), len(t.alive)
+	if len(voters) > 1 && f.Alive < f.Quorum {
+		if f.Alive+len(t.unprobed) >= f.Quorum {
+			f.Others = t.unprobed
+			return refuse(NotProbed, f)
+		}
+		f.Others = t.gone()
+		return wait(t.goneCode(), f)
+	}
+
+	lead := s.Answer(leader).Index
+	if f.MaxLag = r.MaxLag; f.MaxLag == 0 {
+		f.MaxLag = DefaultMaxLag(lead)
+	}
+	if f.Lag = lead - min(lead, a.Applied); f.Lag > f.MaxLag {
+		return wait(Lagging, f)
+	}
+	b := r.Before
+	if b.State != Answered || b.MemberID != r.ID || b.ClusterID != s.ClusterID || !b.Learner ||
+		b.Leader != leader || b.Term != term || b.Applied > a.Applied {
+		return wait(Unconfirmed, f)
+	}
+	f.Lag, f.MaxLag = 0, 0
+	return Decision{Verdict: Go, Warnings: s.joinWarnings(r.ID, t, f)}
+}
+
+// voteConfirmed says whether a member that the list calls a voter knows it,
+// and answers as one.
+func (s Snapshot) voteConfirmed(id MemberID) Decision {
+	switch {
+	case !s.answers(id):
+		return s.notHeard(id)
+	case s.Answer(id).Learner:
+		return wait(Unconfirmed, Facts{Subject: id})
+	case !s.Alive(id):
+		return wait(NotAlive, Facts{Subject: id, Detail: s.Answer(id).Detail})
+	default:
+		return Decision{Verdict: Done}
+	}
+}
+
+// notHeard is the reason to wait for a member that did not answer itself.
+func (s Snapshot) notHeard(id MemberID) Decision {
+	a := s.Answer(id)
+	if a.State == Silent {
+		return wait(NotAlive, Facts{Subject: id, Detail: a.Detail})
+	}
+	return wait(NotProbed, Facts{Subject: id, Others: []MemberID{id}})
+}

@@ -1,0 +1,66 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package membership
+
+// Quorum returns how many of n voters must agree before anything is decided:
+// more than half of them.
+//
+// Quorum(0), and that of a negative number, is 1: a cluster without voters
+// decides nothing, however many of its members are alive. Raft's own code has
+// it the other way round (an empty half of a joint configuration agrees to
+// everything); here "the quorum of nothing is reached" would read as leave to
+// take out the last voter.
+func Quorum(n int) int {
+	if n < 1 {
+		return 1
+	}
+	return n/2 + 1
+}
+
+// Quorum returns how many of the voters in the list must be alive. Learners
+// have no vote and do not count.
+func (s Snapshot) Quorum() int { return Quorum(len(s.Voters())) }
+
+// Alive reports whether the member is in the list and answered itself, with
+// its own ID and this cluster's ID, and, if it is a voter, served a
+// linearizable read. "Started" is not enough: the server counts members that
+// have ever published a name as started, however long they have been dead.
+func (s Snapshot) Alive(id MemberID) bool {
+	m, ok := s.Member(id)
+	return ok && s.answers(id) && (m.Learner || s.Answer(id).ReadOK)
+}
+
+// answers reports whether the member itself answered, for this cluster. Behind
+// a load balancer the answer may be another member's: then nothing is known
+// about this one.
+func (s Snapshot) answers(id MemberID) bool {
+	a := s.Answer(id)
+	return a.State == Answered && a.MemberID == id && a.ClusterID == s.ClusterID && id != 0
+}
+
+// MajorityLeader returns the leader and term that a quorum of all voters in
+// the list name, each in an answer of its own. ok is false when there is no
+// such pair, or when the leader is not a voter in the list: one endpoint's
+// word is never enough, because a leader that was cut off believes in itself
+// until it finds out.
+func (s Snapshot) MajorityLeader() (leader MemberID, term uint64, ok bool) {
+	type view struct {
+		leader MemberID
+		term   uint64
+	}
+	votes := map[view]int{}
+	voters := s.Voters()
+	for _, m := range voters {
+		if a := s.Answer(m.ID); s.answers(m.ID) && a.Leader != 0 {
+			votes[view{a.Leader, a.Term}]++
+		}
+	}
+	for v, n := range votes {
+		m, listed := s.Member(v.leader)
+		if n >= Quorum(len(voters)) && listed && !m.Learner {
+			return v.leader, v.term, true
+		}
+	}
+	return 0, 0, false
+}

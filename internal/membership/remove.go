@@ -1,0 +1,169 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package membership
+
+import (
+	"slices"
+	"strings"
+)
+
+// DecideRemove decides whether a member may be taken out now, and who should
+// lead before that. The order:
+//
+//  1. what every change needs: one cluster, quorum, leader, confirmed list.
+//     This comes before "gone already", because only a confirmed list can say
+//     so;
+//  2. gone already: done. So it is when the subject's URL is back under another
+//     ID: that member is not ours, and the ID we know never returns;
+//  3. the name (once it has one) and the URLs agree with what was announced;
+//  4. a replacement of a member that may be alive: every other member is
+//     active. A dead one may go while another is dead, so that five with two
+//     lost heal one after the other;
+//  5. a learner has no vote and goes;
+//  6. the last voter stays: there is nobody to hand over to;
+//  7. the voters that remain have a quorum alive. (For a dead voter this
+//     follows from 1.)
+//
+// A refusal under 4 or 7 becomes [Wait] where members in Leaving cause it: they
+// are on their way out in this same run, and a dead one can always go. The last
+// voter, too, waits for learners that are leaving, because they need it.
+//
+// MoveLeaderTo is set when the subject leads: removing a leader costs more than
+// a second of writes, moving leadership first costs milliseconds.
+func DecideRemove(s Snapshot, r RemoveRequest) Decision {
+	d, leader, _, ok := s.gate(r.ID)
+	if !ok {
+		return d
+	}
+	m, listed := s.Member(r.ID)
+	if !listed {
+		return Decision{Verdict: Done}
+	}
+	if d, ok := ours(m, r); !ok {
+		return d
+	}
+	if d, ok := s.replaceable(m, r); !ok {
+		return d
+	}
+	if m.Learner {
+		return Decision{Verdict: Go, Warnings: s.fullWarning(r.ID)}
+	}
+	voters := s.Voters()
+	if len(voters) == 1 {
+		return s.lastVoter(r)
+	}
+
+	rest := s.tallyOf(voters, r.ID)
+	f := Facts{Subject: r.ID, Voters: len(voters) - 1, Quorum: Quorum(len(voters) - 1), Alive: len(rest.alive)}
+	if f.Alive < f.Quorum {
+		f.Others = rest.missing()
+		departing := in(f.Others, r.Leaving)
+		switch {
+		case f.Alive >= Quorum(f.Voters-len(departing)):
+			f.Others = departing
+			return wait(BelowQuorum, f)
+		case f.Alive+len(rest.unprobed) >= f.Quorum:
+			f.Others = rest.unprobed
+			return refuse(NotProbed, f)
+		default:
+			return refuse(BelowQuorum, f)
+		}
+	}
+
+	out := Decision{Verdict: Go, Warnings: s.fullWarning(r.ID)}
+	if r.ID == leader {
+		out.MoveLeaderTo = s.successor(rest.alive, r.Leaving)
+	}
+	spare := len(s.tallyOf(voters, 0).alive) - s.Quorum()
+	stays := len(in(rest.alive, r.Leaving)) < len(rest.alive)
+	if f.Alive == f.Quorum && spare > 0 && stays {
+		f.Others = rest.missing()
+		out.Warnings = append(out.Warnings, Warning{ToleranceZero, f})
+	}
+	return out
+}
+
+// ours refuses a member whose name or URLs are not those that were announced;
+// Detail is what was expected.
+func ours(m Member, r RemoveRequest) (Decision, bool) {
+	f := Facts{Subject: m.ID}
+	if r.Name != "" && m.Name != "" && r.Name != m.Name {
+		f.Detail = r.Name
+		return refuse(NotOurs, f), false
+	}
+	if len(r.PeerURLs) > 0 && !SameURLs(r.PeerURLs, m.PeerURLs) {
+		f.Detail = strings.Join(r.PeerURLs, ", ")
+		return refuse(NotOurs, f), false
+	}
+	return Decision{}, true
+}
+
+// replaceable holds what a replacement needs beyond a removal. A subject that
+// could not be asked may be alive, so it is treated as alive.
+func (s Snapshot) replaceable(m Member, r RemoveRequest) (Decision, bool) {
+	c := s.conditionOf(m)
+	if !r.Replacement || c == unstarted || c == down && !s.answers(m.ID) {
+		return Decision{}, true
+	}
+	others := s.tallyOf(s.Members, m.ID)
+	f := Facts{Subject: m.ID, Others: others.missing()}
+	voters := s.Voters()
+	if f.Voters, f.Alive = len(voters), len(s.tallyOf(voters, m.ID).alive); !m.Learner {
+		f.Voters--
+	}
+	f.Quorum = Quorum(f.Voters)
+	switch departing := in(f.Others, r.Leaving); {
+	case len(f.Others) == 0:
+		return Decision{}, true
+	case len(departing) == len(f.Others):
+		return wait(OthersNotActive, f), false
+	case len(others.gone()) == 0:
+		return refuse(NotProbed, f), false
+	default:
+		return refuse(OthersNotActive, f), false
+	}
+}
+
+// lastVoter refuses to take out the only voter; the caller forgets it in state,
+// except as part of a replacement. The others are the learners that stay, or
+// those that are waited for.
+func (s Snapshot) lastVoter(r RemoveRequest) Decision {
+	f := Facts{Subject: r.ID, Others: idsOf(s.Learners())}
+	if departing := in(f.Others, r.Leaving); len(departing) > 0 && !r.Replacement {
+		f.Others = departing
+		return wait(LastVoter, f)
+	}
+	return refuse(LastVoter, f)
+}
+
+// successor is the most advanced of the candidates, rather one that stays than
+// one that is leaving; of equals the one with the lowest ID.
+func (s Snapshot) successor(candidates, leaving []MemberID) MemberID {
+	var best MemberID
+	better := func(id MemberID) bool {
+		if a, b := slices.Contains(leaving, id), slices.Contains(leaving, best); a != b {
+			return b
+		}
+		x, y := s.Answer(id), s.Answer(best)
+		if x.Index != y.Index {
+			return x.Index > y.Index
+		}
+		return x.Applied > y.Applied
+	}
+	for _, id := range candidates {
+		if best == 0 || better(id) {
+			best = id
+		}
+	}
+	return best
+}
+
+// fullWarning says that a NOSPACE alarm is raised: no lease can be granted
+// then, so the removal goes on without a claim that other processes can see.
+func (s Snapshot) fullWarning(subject MemberID) []Warning {
+	if full := s.noSpace(); len(full) > 0 {
+		return []Warning{{NoSpace, Facts{Subject: subject, Others: full}}}
+	}
+	return nil
+}

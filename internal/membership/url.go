@@ -1,0 +1,173 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package membership
+
+import (
+	"errors"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// URLProblem says what is wrong with a peer URL; package diag words it.
+type URLProblem string
+
+// The problems.
+const (
+	URLEmpty      URLProblem = "empty"
+	URLUnreadable URLProblem = "unreadable"
+	URLNoScheme   URLProblem = "no scheme"
+	URLScheme     URLProblem = "scheme"   // neither http nor https
+	URLUserinfo   URLProblem = "userinfo" // a user name or password
+	URLNoHost     URLProblem = "no host"  // nothing to dial
+	URLHost       URLProblem = "host"     // neither an IP address nor a host name
+	URLWildcard   URLProblem = "wildcard" // 0.0.0.0 or ::, which nobody can dial
+	URLNoPort     URLProblem = "no port"  // etcd has no default port for peers
+	URLPort       URLProblem = "port"     // not in 1 to 65535
+	URLPath       URLProblem = "path"     // a path other than "/"
+	URLQuery      URLProblem = "query"    // a query or a fragment
+)
+
+// maxNameLen is the length of the longest host name, and of the longest member
+// name taken here.
+const maxNameLen = 253
+
+// URLError is a peer URL that cannot be used. URL is as it was given, without
+// any user name and password.
+type URLError struct {
+	URL     string
+	Problem URLProblem
+}
+
+// Error returns a short text for logs; package diag has the full sentences.
+func (e *URLError) Error() string {
+	return "peer URL " + strconv.Quote(e.URL) + ": " + string(e.Problem)
+}
+
+// urlProblem takes an error of [NormalizeURL] apart.
+func urlProblem(err error) (URLProblem, string) {
+	var e *URLError
+	if errors.As(err, &e) {
+		return e.Problem, e.URL
+	}
+	return "", ""
+}
+
+// NormalizeURL returns an advertised peer URL in the one form in which it can
+// be compared: scheme and host in lower case, IPv6 addresses in brackets and
+// in their canonical form, no trailing slash. It refuses, with a [*URLError],
+// what etcd refuses (a missing port, a path), and what could not be dialled by
+// others (a wildcard address) or does not belong there (a user, a query, a
+// Unix socket).
+func NormalizeURL(raw string) (string, error) {
+	trimmed := strings.TrimSpace(raw)
+	bad := func(p URLProblem) (string, error) { return "", &URLError{URL: withoutUser(trimmed), Problem: p} }
+	if trimmed == "" {
+		return bad(URLEmpty)
+	}
+	if !strings.Contains(trimmed, "://") {
+		return bad(URLNoScheme)
+	}
+	u, err := url.Parse(trimmed)
+	if err != nil {
+		return bad(URLUnreadable)
+	}
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
+		return bad(URLScheme)
+	case u.User != nil:
+		return bad(URLUserinfo)
+	case u.Hostname() == "":
+		return bad(URLNoHost)
+	case u.Path != "" && u.Path != "/":
+		return bad(URLPath)
+	case u.RawQuery != "" || u.ForceQuery || strings.Contains(trimmed, "#"):
+		return bad(URLQuery)
+	case u.Port() == "":
+		return bad(URLNoPort)
+	}
+	port, err := strconv.ParseUint(u.Port(), 10, 16)
+	if err != nil || port == 0 {
+		return bad(URLPort)
+	}
+	host, problem := normalizeHost(u.Hostname())
+	if problem != "" {
+		return bad(problem)
+	}
+	return u.Scheme + "://" + host + ":" + strconv.FormatUint(port, 10), nil
+}
+
+// normalizeHost returns the host as it stands in a URL.
+func normalizeHost(host string) (string, URLProblem) {
+	if ip, err := netip.ParseAddr(host); err == nil {
+		switch {
+		case ip.Zone() != "": // means nothing on another machine
+			return "", URLHost
+		case ip.Unmap().IsUnspecified():
+			return "", URLWildcard
+		case ip.Is6():
+			return "[" + ip.String() + "]", ""
+		default:
+			return ip.String(), ""
+		}
+	}
+	host = strings.ToLower(host)
+	if len(host) > maxNameLen || strings.Trim(host, "abcdefghijklmnopqrstuvwxyz0123456789.-_") != "" {
+		return "", URLHost
+	}
+	return host, ""
+}
+
+// withoutUser cuts a user name and password out of what may be a URL.
+func withoutUser(raw string) string {
+	start := strings.Index(raw, "://")
+	if start < 0 {
+		start = 0
+	} else {
+		start += len("://")
+	}
+	authority := raw[start:]
+	if end := strings.IndexAny(authority, "/?#"); end >= 0 {
+		authority = authority[:end]
+	}
+	at := strings.LastIndex(authority, "@")
+	if at < 0 {
+		return raw
+	}
+	return raw[:start] + raw[start+at+1:]
+}
+
+// IsLoopback reports whether the URL's host can be reached on its own machine
+// only: localhost, or an address such as 127.0.0.1 or ::1.
+func IsLoopback(raw string) bool {
+	u, err := url.Parse(strings.TrimSpace(raw))
+	if err != nil {
+		return false
+	}
+	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback()
+}
+
+// SameURLs reports whether two lists hold the same peer URLs, in any order and
+// in any spelling. A URL that cannot be normalised is compared as it stands.
+func SameURLs(a, b []string) bool { return slices.Equal(urlSet(a), urlSet(b)) }
+
+func urlSet(urls []string) []string {
+	out := make([]string, 0, len(urls))
+	for _, raw := range urls {
+		n, err := NormalizeURL(raw)
+		if err != nil {
+			n = strings.TrimSpace(raw)
+		}
+		out = append(out, n)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}

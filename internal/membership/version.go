@@ -1,0 +1,121 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package membership
+
+import (
+	"strconv"
+	"strings"
+)
+
+// release is a server version: major, minor, patch.
+type release [3]int
+
+// parseRelease reads a version such as "3.6.16" or "3.7.0-rc.1"; what follows
+// the third number is ignored. ok is false for anything else.
+func parseRelease(s string) (r release, ok bool) {
+	s, _, _ = strings.Cut(s, "-")
+	s, _, _ = strings.Cut(s, "+")
+	parts := strings.Split(s, ".")
+	if len(parts) != 3 {
+		return release{}, false
+	}
+	for i, p := range parts {
+		n, err := strconv.ParseUint(p, 10, 16)
+		if err != nil {
+			return release{}, false
+		}
+		r[i] = int(n)
+	}
+	return r, true
+}
+
+// before reports whether r is older than 3.minor.patch.
+func (r release) before(minor, patch int) bool {
+	o := release{3, minor, patch}
+	for i := range r {
+		if r[i] != o[i] {
+			return r[i] < o[i]
+		}
+	}
+	return false
+}
+
+// wantsEveryVoter reports whether a server of that version accepts a new
+// member only while every voter has been connected for its health interval of
+// 5 s: up to 3.5.29, up to 3.6.10, and in all of 3.4. Later ones want as many
+// connected as a quorum with one voter more. A version that cannot be read is
+// taken for a strict one.
+func wantsEveryVoter(version string) bool {
+	r, ok := parseRelease(version)
+	switch {
+	case !ok:
+		return true
+	case r[0] == 3 && r[1] == 6:
+		return r.before(6, 11)
+	default:
+		return r.before(5, 30)
+	}
+}
+
+// hasLearners reports whether servers of that version know learners, as of
+// 3.4. A version that cannot be read is given the benefit of the doubt: the
+// server refuses what it does not know.
+func hasLearners(version string) bool {
+	r, ok := parseRelease(version)
+	return !ok || !r.before(4, 0)
+}
+
+// cannotPromoteAlone reports whether a cluster of one cannot promote a learner
+// on that version (up to 3.4.3, etcd-io/etcd#11633).
+func cannotPromoteAlone(version string) bool {
+	r, ok := parseRelease(version)
+	return ok && r.before(4, 4)
+}
+
+// promotionBug names the upstream issue by which a promotion may not last on
+// that version, or is empty: 3.5.1 to 3.5.19 do not persist it
+// (etcd-io/etcd#19557), and up to 3.5.25 a snapshot may still spread what an
+// older release left behind (etcd-io/etcd#20793).
+func promotionBug(version string) string {
+	r, ok := parseRelease(version)
+	switch {
+	case !ok || r.before(5, 1) || !r.before(5, 26):
+		return ""
+	case r.before(5, 20):
+		return "etcd-io/etcd#19557"
+	default:
+		return "etcd-io/etcd#20793"
+	}
+}
+
+// badReleases returns one warning for each upstream issue that members which
+// answer are exposed to.
+func (s Snapshot) badReleases(subject MemberID) []Warning {
+	var out []Warning
+	for _, issue := range []string{"etcd-io/etcd#19557", "etcd-io/etcd#20793"} {
+		var exposed []MemberID
+		for _, m := range s.Members {
+			if s.answers(m.ID) && promotionBug(s.Answer(m.ID).Version) == issue {
+				exposed = append(exposed, m.ID)
+			}
+		}
+		if len(exposed) > 0 {
+			out = append(out, Warning{KnownBadRelease, Facts{Subject: subject, Others: union(exposed), Detail: issue}})
+		}
+	}
+	return out
+}
+
+// tooOld returns the members that answer and run a version for which the rule
+// holds, and the version of the first of them.
+func (s Snapshot) tooOld(rule func(version string) bool) (ids []MemberID, version string) {
+	for _, m := range s.Members {
+		if v := s.Answer(m.ID).Version; s.answers(m.ID) && rule(v) {
+			if ids = append(ids, m.ID); version == "" {
+				version = v
+			}
+		}
+	}
+	return union(ids), version
+}
