@@ -1,0 +1,72 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+// Package discovery speaks with the registries through which the founders of a
+// cluster find each other: a key space of another etcd. A token names one
+// bootstrap in a registry; it says how many founders there are, and collects
+// who they are.
+package discovery
+
+import (
+	"context"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// DefaultPrefix is the key under which every registry keeps its tokens.
+// Members that use protocol v3 look nowhere else.
+const DefaultPrefix = "/_etcd/registry"
+
+// Registry is a place where tokens are kept. Its implementations are safe for
+// concurrent use.
+type Registry interface {
+	// Create reserves token for size founders, and returns where it is. It
+	// never changes a token that exists: that is an [*ExistsError]. An
+	// [*UnsureError] says that ctx ended before it was known whether the token
+	// was written; the same Create can then be repeated.
+	//
+	// Other errors: [*UnreachableError], [*DeniedError]; both mean that nothing was
+	// written.
+	Create(ctx context.Context, token string, size int) (Place, error)
+
+	// Status returns what the registry knows of token. Errors: [ErrNotFound],
+	// [*BadSizeError] (with the members of the Status set), [*UnreachableError],
+	// [*DeniedError].
+	Status(ctx context.Context, token string) (Status, error)
+
+	// Delete removes token and all that is registered under it. Errors:
+	// [ErrNotFound], [*UnreachableError], [*DeniedError].
+	Delete(ctx context.Context, token string) error
+}
+
+// Place says where a token is.
+type Place struct {
+	// Token is the token's name in its registry.
+	Token string
+	// URL is what a member takes as its discovery URL; empty with v3, where
+	// members are given endpoints and a token.
+	URL string
+}
+
+// Status is what a registry knows of one token.
+type Status struct {
+	// Size is the number of founders.
+	Size int
+	// Members are the first Size that registered, in that order: they are the
+	// cluster. A race can leave more registrations behind, which do not count.
+	Members []Member
+}
+
+// Complete tells whether all founders have registered. From then on the
+// registry turns everyone else away ("discovery: cluster is full").
+func (s Status) Complete() bool { return s.Size > 0 && len(s.Members) >= s.Size }
+
+// Member is one registration.
+type Member struct {
+	// ID is the ID that the member has in the cluster it founds.
+	ID membership.MemberID
+	// Name is the member's name.
+	Name string
+	// PeerURLs are the peer URLs it advertises, in the order it gave them.
+	PeerURLs []string
+}

@@ -1,0 +1,57 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package discovery
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestNewToken(t *testing.T) {
+	got, err := NewToken(strings.NewReader("0123456789abcdef"))
+	if err != nil || got != "30313233343536373839616263646566" {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if got, err := NewToken(strings.NewReader("short")); err == nil {
+		t.Errorf("too little randomness: got %q and no error", got)
+	}
+}
+
+func TestProblems(t *testing.T) {
+	for _, test := range []struct {
+		of    func(string) Problem
+		input string
+		want  Problem
+	}{
+		{TokenProblem, token3, ""},
+		{TokenProblem, "my-cluster_1.prod", ""},
+		{TokenProblem, "", "is empty"},
+		{TokenProblem, "a/b", `contains "/"`},
+		{TokenProblem, "a..b", `contains ".."`},
+		{TokenProblem, "..", `contains ".."`},
+		{TokenProblem, ".", `is ".", which names no key of its own`},
+		{TokenProblem, "a b", "contains a space"},
+		{TokenProblem, "a\n", "contains a line break"},
+		{TokenProblem, "a?b", `contains '?'`},
+		{TokenProblem, "a%2fb", `contains '%'`},
+		{TokenProblem, "ä", `contains 'ä'`},
+		{PrefixProblem, "/_etcd/registry", ""},
+		{PrefixProblem, "", "is empty"},
+		{PrefixProblem, "_etcd/registry", `does not begin with "/"`},
+		{PrefixProblem, "/", "is the root of the key space"},
+		{PrefixProblem, "/a/", `ends with "/"`},
+		{PrefixProblem, "/a//b", `contains "//", "." or ".." as a part of the path`},
+		{PrefixProblem, "/a/../b", `contains "//", "." or ".." as a part of the path`},
+		{PrefixProblem, "/a b", "contains a space"},
+		{FounderProblem, "infra-1", ""},
+		{FounderProblem, "", "is empty"},
+		{FounderProblem, "a=b", `contains "="`},
+		{FounderProblem, "a,b", `contains ","`},
+		{FounderProblem, "a b", "contains a space, a tab or a line break"},
+	} {
+		if got := test.of(test.input); got != test.want {
+			t.Errorf("%q: got %q, want %q", test.input, got, test.want)
+		}
+	}
+}

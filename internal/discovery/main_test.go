@@ -1,0 +1,126 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package discovery
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/goleak"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	token3 = "3e86b59982e49066c5d813af1c2e2579"
+	// formTimeout is for a cluster to form from a token, on a busy machine.
+	formTimeout = 60 * time.Second
+)
+
+// settings reach the endpoints without TLS.
+func settings(endpoints ...string) connection.Settings {
+	return connection.Settings{
+		Endpoints:      endpoints,
+		DialTimeout:    2 * time.Second,
+		RequestTimeout: 3 * time.Second,
+	}
+}
+
+func within(t *testing.T, d time.Duration) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func put(t *testing.T, c *clientv3.Client, key, value string) {
+	t.Helper()
+	if _, err := c.Put(within(t, 5*time.Second), key, value); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// dump returns everything in the registry, key by key, with its version.
+func dump(t *testing.T, c *clientv3.Client) map[string]string {
+	t.Helper()
+	got, err := c.Get(within(t, 5*time.Second), "/", clientv3.WithPrefix())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, kv := range got.Kvs {
+		out[string(kv.Key)] = string(kv.Value)
+	}
+	return out
+}
+
+func mustCreate(t *testing.T, r Registry, token string, size int) Place {
+	t.Helper()
+	place, err := r.Create(within(t, 20*time.Second), token, size)
+	if err != nil {
+		t.Fatalf("create %s for %d: %v", token, size, err)
+	}
+	return place
+}
+
+func mustStatus(t *testing.T, r Registry, token string) Status {
+	t.Helper()
+	s, err := r.Status(within(t, 10*time.Second), token)
+	if err != nil {
+		t.Fatalf("status of %s: %v", token, err)
+	}
+	return s
+}
+
+func wantError(t *testing.T, got, want error) {
+	t.Helper()
+	if !errors.Is(got, want) {
+		t.Fatalf("got error %v, want %v", got, want)
+	}
+}
+
+// eventually waits until is, and fails the test after formTimeout.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(formTimeout); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if is() {
+			return
+		}
+	}
+	t.Fatalf("not within %v: %s", formTimeout, what)
+}
+
+// allReady waits until every process serves.
+func allReady(t *testing.T, processes []*etcdtest.Process) {
+	t.Helper()
+	ctx := within(t, formTimeout)
+	for _, p := range processes {
+		if err := p.WaitReady(ctx); err != nil {
+			t.Fatalf("%s: %v", p.Name, err)
+		}
+	}
+}
+
+// clusterIDs returns the cluster ID that each process reports.
+func clusterIDs(t *testing.T, processes []*etcdtest.Process) map[uint64]int {
+	t.Helper()
+	out := map[uint64]int{}
+	for _, p := range processes {
+		got, err := p.Client(t).MemberList(within(t, 10*time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got.Members) != len(processes) {
+			t.Errorf("%s lists %d members, want %d", p.Name, len(got.Members), len(processes))
+		}
+		out[got.Header.ClusterId]++
+	}
+	return out
+}

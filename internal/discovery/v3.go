@@ -1,0 +1,239 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package discovery
+
+import (
+	"context"
+	"errors"
+	"path"
+	"slices"
+	"strconv"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/codes"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+)
+
+// retryAfter is the pause before a Create whose outcome is unknown is tried
+// again at all endpoints.
+const retryAfter = time.Second
+
+// V3 is a registry in the key space of an etcd of any version, for members of
+// 3.6 or later. Its zero value is not usable: see [NewV3].
+//
+// Layout, as members expect it:
+//
+//	<prefix>/<token>/_config/size       3
+//	<prefix>/<token>/members/<hex id>   name=url[,name=url…]
+type V3 struct {
+	settings connection.Settings
+	prefix   string
+	sleep    func(context.Context, time.Duration) error
+}
+
+// NewV3 returns the registry under prefix at the endpoints of settings, which
+// are tried one after the other. It connects at first use only, and keeps no
+// connection open between two calls.
+func NewV3(settings connection.Settings, prefix string) *V3 {
+	return &V3{settings: settings, prefix: prefix, sleep: sleep}
+}
+
+func (r *V3) key(token string) string     { return path.Join(r.prefix, token) + "/" }
+func (r *V3) sizeKey(token string) string { return r.key(token) + "_config/size" }
+
+// Create implements [Registry]. The token is written in one transaction, on
+// condition that it was never written. A registry that dies between the write
+// and its answer is asked again, as long as ctx lasts: what is then found with
+// the same size is this call's own, since a first look found nothing.
+func (r *V3) Create(ctx context.Context, token string, size int) (Place, error) {
+	place := Place{Token: token}
+	unsure := false
+	for {
+		var answers []Answer
+		for _, endpoint := range r.settings.Endpoints {
+			sent, err := r.createAt(ctx, endpoint, token, size)
+			var exists *ExistsError
+			var denied *DeniedError
+			switch {
+			case err == nil:
+				return place, nil
+			case errors.As(err, &exists):
+				if unsure && exists.Size == size {
+					return place, nil
+				}
+				return Place{}, exists
+			case errors.As(err, &denied) && !unsure:
+				return Place{}, denied
+			}
+			unsure = unsure || sent
+			answers = append(answers, Answer{Endpoint: endpoint, Err: err})
+		}
+		unreachable := &UnreachableError{Answers: answers}
+		if !unsure {
+			return Place{}, unreachable
+		}
+		if r.sleep(ctx, retryAfter) != nil {
+			return Place{}, &UnsureError{Place: place, Err: unreachable}
+		}
+	}
+}
+
+// createAt tries to create at one endpoint; sent says that a failed attempt
+// may have written all the same.
+func (r *V3) createAt(ctx context.Context, endpoint, token string, size int) (sent bool, err error) {
+	err = r.at(ctx, endpoint, func(ctx context.Context, kv clientv3.KV) error {
+		// A look first: an answer lost later is then known to be about this
+		// call's write. It also shows, before anything is at stake, whether
+		// the endpoint answers.
+		found, err := kv.Get(ctx, r.sizeKey(token))
+		if err != nil {
+			return err
+		}
+		if len(found.Kvs) > 0 {
+			return existsError(found.Kvs[0])
+		}
+		made, err := kv.Txn(ctx).
+			If(clientv3.Compare(clientv3.CreateRevision(r.sizeKey(token)), "=", 0)).
+			Then(clientv3.OpPut(r.sizeKey(token), strconv.Itoa(size))).
+			Else(clientv3.OpGet(r.sizeKey(token))).
+			Commit()
+		if err != nil {
+			sent = !refused(err)
+			return err
+		}
+		if !made.Succeeded {
+			return existsError(made.Responses[0].GetResponseRange().Kvs[0])
+		}
+		return nil
+	})
+	return sent, err
+}
+
+func existsError(kv *mvccpb.KeyValue) error {
+	size, _ := parseSize(string(kv.Value))
+	return &ExistsError{Size: size}
+}
+
+// Status implements [Registry]. Size and members are read at one revision.
+func (r *V3) Status(ctx context.Context, token string) (Status, error) {
+	var s Status
+	err := r.anywhere(ctx, func(ctx context.Context, kv clientv3.KV) error {
+		got, err := kv.Txn(ctx).Then(
+			clientv3.OpGet(r.sizeKey(token)),
+			clientv3.OpGet(r.key(token)+"members/", clientv3.WithPrefix()),
+		).Commit()
+		if err != nil {
+			return err
+		}
+		s, err = statusOf(got.Responses[0].GetResponseRange().Kvs, got.Responses[1].GetResponseRange().Kvs)
+		return err
+	})
+	return s, err
+}
+
+// statusOf reads a token from its keys. The order of joining is that of the
+// create revisions, not that of the keys.
+func statusOf(size, members []*mvccpb.KeyValue) (Status, error) {
+	var s Status
+	members = slices.Clone(members)
+	slices.SortFunc(members, func(a, b *mvccpb.KeyValue) int { return int(a.CreateRevision - b.CreateRevision) })
+	for _, kv := range members {
+		if m, ok := parseMember(path.Base(string(kv.Key)), string(kv.Value)); ok {
+			s.Members = append(s.Members, m)
+		}
+	}
+	if len(size) == 0 {
+		return s, ErrNotFound
+	}
+	n, err := parseSize(string(size[0].Value))
+	if err != nil {
+		return s, err
+	}
+	s.Size = n
+	s.Members = s.Members[:min(len(s.Members), n)]
+	return s, nil
+}
+
+// Delete implements [Registry].
+func (r *V3) Delete(ctx context.Context, token string) error {
+	tried := false
+	return r.anywhere(ctx, func(ctx context.Context, kv clientv3.KV) error {
+		got, err := kv.Delete(ctx, r.key(token), clientv3.WithPrefix())
+		if err != nil {
+			tried = true
+			return err
+		}
+		if got.Deleted == 0 && !tried {
+			return ErrNotFound
+		}
+		return nil
+	})
+}
+
+// anywhere calls do at one endpoint after the other, until one answers.
+func (r *V3) anywhere(ctx context.Context, do func(context.Context, clientv3.KV) error) error {
+	var answers []Answer
+	for _, endpoint := range r.settings.Endpoints {
+		err := r.at(ctx, endpoint, do)
+		if err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrBadSize) || errors.Is(err, ErrDenied) {
+			return err
+		}
+		answers = append(answers, Answer{Endpoint: endpoint, Err: err})
+	}
+	return &UnreachableError{Answers: answers}
+}
+
+// at calls do with the key space at one endpoint.
+func (r *V3) at(ctx context.Context, endpoint string, do func(context.Context, clientv3.KV) error) error {
+	err := withKV(ctx, r.settings, endpoint, do)
+	if isDenied(err) {
+		return &DeniedError{Endpoint: endpoint, Err: err}
+	}
+	return err
+}
+
+// isDenied recognises what etcd answers to credentials that are missing,
+// wrong, or allow too little.
+func isDenied(err error) bool {
+	switch connection.KindOf(err) {
+	case connection.WrongPassword, connection.AuthRequired, connection.StaleToken, connection.PermissionDenied:
+		return true
+	default:
+		return false
+	}
+}
+
+// refused tells the answers that mean that a request was not carried out from
+// those after which it may have been: no answer in time, a broken connection,
+// a leader that changed.
+func refused(err error) bool {
+	var e rpctypes.EtcdError
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Code() {
+	case codes.InvalidArgument, codes.FailedPrecondition, codes.PermissionDenied,
+		codes.Unauthenticated, codes.ResourceExhausted, codes.Unimplemented:
+		return true
+	default:
+		// As the errors of a lost leader or a stopped server, which come with
+		// Unavailable: the request may have got through before.
+		return false
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

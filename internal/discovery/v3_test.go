@@ -1,0 +1,324 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package discovery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+func TestV3Create(t *testing.T) {
+	for _, version := range []etcdtest.Version{etcdtest.V34, etcdtest.V35, etcdtest.V36, etcdtest.V37} {
+		t.Run(string(version), func(t *testing.T) {
+			t.Parallel()
+			c := etcdtest.Start(t, 1, etcdtest.Options{Version: version})
+			r := NewV3(settings(c.Endpoints()...), DefaultPrefix)
+			ctx := within(t, 30*time.Second)
+
+			if place := mustCreate(t, r, token3, 3); place != (Place{Token: token3}) {
+				t.Errorf("place: got %+v", place)
+			}
+			want := map[string]string{"/_etcd/registry/" + token3 + "/_config/size": "3"}
+			if got := dump(t, c.Client(t)); !reflect.DeepEqual(got, want) {
+				t.Errorf("keys: got %v, want %v", got, want)
+			}
+			if got := mustStatus(t, r, token3); got.Size != 3 || len(got.Members) != 0 || got.Complete() {
+				t.Errorf("status: got %+v", got)
+			}
+
+			// Neither another size nor the same one is written over it.
+			for _, size := range []int{5, 3} {
+				_, err := r.Create(ctx, token3, size)
+				var exists *ExistsError
+				if !errors.As(err, &exists) || exists.Size != 3 {
+					t.Errorf("create again for %d: got %v, want that it exists for 3", size, err)
+				}
+			}
+			if got := dump(t, c.Client(t)); !reflect.DeepEqual(got, want) {
+				t.Errorf("keys after the second create: got %v, want %v", got, want)
+			}
+
+			// A neighbour whose token begins the same way stays.
+			mustCreate(t, r, token3+"0", 1)
+			if err := r.Delete(ctx, token3); err != nil {
+				t.Errorf("delete: %v", err)
+			}
+			wantError(t, r.Delete(ctx, token3), ErrNotFound)
+			_, err := r.Status(ctx, token3)
+			wantError(t, err, ErrNotFound)
+			if got := mustStatus(t, r, token3+"0"); got.Size != 1 {
+				t.Errorf("the neighbour: got %+v", got)
+			}
+		})
+	}
+}
+
+func TestV3StatusGoesByCreateRevision(t *testing.T) {
+	c := etcdtest.Start(t, 1, etcdtest.Options{})
+	client := c.Client(t)
+	r := NewV3(settings(c.Endpoints()...), DefaultPrefix)
+	mustCreate(t, r, token3, 2)
+	members := DefaultPrefix + "/" + token3 + "/members/"
+	put(t, client, members+"ff", "late-in-the-alphabet=http://10.0.0.1:2380")
+	put(t, client, members+"00zz", "not-an-id=http://10.0.0.9:2380")
+	put(t, client, members+"ee", "no-url")
+	put(t, client, members+"aa", "second=http://10.0.0.2:2380,second=http://10.0.1.2:2380")
+	put(t, client, members+"01", "too-late=http://10.0.0.3:2380")
+	// Written again, but registered first.
+	put(t, client, members+"ff", "late-in-the-alphabet=http://10.0.0.7:2380")
+
+	got := mustStatus(t, r, token3)
+	want := Status{Size: 2, Members: []Member{
+		{ID: 0xff, Name: "late-in-the-alphabet", PeerURLs: []string{"http://10.0.0.7:2380"}},
+		{ID: 0xaa, Name: "second", PeerURLs: []string{"http://10.0.0.2:2380", "http://10.0.1.2:2380"}},
+	}}
+	if !reflect.DeepEqual(got, want) || !got.Complete() {
+		t.Errorf("got %+v, want %+v, complete", got, want)
+	}
+
+	for _, value := range []string{"0", "-1", "abc", " 3", "3\n", ""} {
+		put(t, client, DefaultPrefix+"/"+token3+"/_config/size", value)
+		s, err := r.Status(t.Context(), token3)
+		var bad *BadSizeError
+		if !errors.As(err, &bad) || bad.Value != value || len(s.Members) != 3 {
+			t.Errorf("size %q: got %v with %d members, want a bad size with 3", value, err, len(s.Members))
+		}
+		_, err = r.Create(t.Context(), token3, 3)
+		wantError(t, err, ErrExists)
+	}
+}
+
+// Real members form a cluster from the token, and the fourth is turned away.
+func TestV3FormsACluster(t *testing.T) {
+	for _, test := range []struct{ registry, members etcdtest.Version }{
+		{etcdtest.V35, etcdtest.V37},
+		{etcdtest.V36, etcdtest.V36},
+		{etcdtest.V37, etcdtest.V37},
+	} {
+		t.Run(fmt.Sprintf("%s-registry-%s-members", test.registry, test.members), func(t *testing.T) {
+			t.Parallel()
+			registry := etcdtest.Start(t, 1, etcdtest.Options{Version: test.registry})
+			r := NewV3(settings(registry.Endpoints()...), DefaultPrefix)
+			place := mustCreate(t, r, token3, 3)
+
+			founder := func(name string) *etcdtest.Process {
+				p := etcdtest.NewProcess(t, etcdtest.Options{Name: name, Version: test.members})
+				p.Env["ETCD_DISCOVERY_TOKEN"] = place.Token
+				p.Env["ETCD_DISCOVERY_ENDPOINTS"] = strings.Join(registry.Endpoints(), ",")
+				p.Start()
+				return p
+			}
+			processes := []*etcdtest.Process{founder("a")}
+			eventually(t, "a registers", func() bool { return len(mustStatus(t, r, token3).Members) == 1 })
+			if mustStatus(t, r, token3).Complete() {
+				t.Error("complete with one of three")
+			}
+			processes = append(processes, founder("b"), founder("c"))
+			allReady(t, processes)
+
+			s := mustStatus(t, r, token3)
+			if !s.Complete() || len(s.Members) != 3 || s.Members[0].Name != "a" || s.Members[0].PeerURLs[0] != processes[0].PeerURL() {
+				t.Errorf("status: got %+v", s)
+			}
+			if ids := clusterIDs(t, processes); len(ids) != 1 {
+				t.Errorf("clusters formed: %v, want one", ids)
+			}
+
+			fourth := founder("d")
+			if code, err := fourth.WaitExit(within(t, formTimeout)); err != nil || code != 1 {
+				t.Errorf("fourth: exit %d, %v; want 1", code, err)
+			}
+			if !strings.Contains(fourth.Log(), "discovery: cluster is full") {
+				t.Error("the fourth process was not told that the cluster is full")
+			}
+		})
+	}
+}
+
+// A race leaves registrations behind: only the one that won is shown.
+func TestV3ExtraRegistrations(t *testing.T) {
+	registry := etcdtest.Start(t, 1, etcdtest.Options{})
+	r := NewV3(settings(registry.Endpoints()...), DefaultPrefix)
+	mustCreate(t, r, token3, 1)
+	var wg sync.WaitGroup
+	processes := make([]*etcdtest.Process, 3)
+	for i := range processes {
+		p := etcdtest.NewProcess(t, etcdtest.Options{Name: string(rune('a' + i))})
+		p.Env["ETCD_DISCOVERY_TOKEN"] = token3
+		p.Env["ETCD_DISCOVERY_ENDPOINTS"] = registry.Endpoints()[0]
+		processes[i] = p
+	}
+	for _, p := range processes {
+		p.Start()
+	}
+	var mu sync.Mutex
+	running := map[string]bool{}
+	for _, p := range processes {
+		wg.Go(func() {
+			ready := p.WaitReady(within(t, formTimeout)) == nil
+			mu.Lock()
+			defer mu.Unlock()
+			if ready {
+				running[p.Name] = true
+			}
+		})
+	}
+	wg.Wait()
+	s := mustStatus(t, r, token3)
+	if len(s.Members) != 1 || !running[s.Members[0].Name] || len(running) != 1 {
+		t.Errorf("the token shows %+v, and %v run; want the same one", s.Members, running)
+	}
+}
+
+func TestV3TwoAtOnce(t *testing.T) {
+	c := etcdtest.Start(t, 1, etcdtest.Options{})
+	r := NewV3(settings(c.Endpoints()...), DefaultPrefix)
+	results := make(chan error, 2)
+	for range 2 {
+		go func() {
+			_, err := r.Create(t.Context(), token3, 3)
+			results <- err
+		}()
+	}
+	first, second := <-results, <-results
+	if first != nil {
+		first, second = second, first
+	}
+	if first != nil || !errors.Is(second, ErrExists) {
+		t.Errorf("got %v and %v, want one success and one that it exists", first, second)
+	}
+}
+
+func TestV3Unreachable(t *testing.T) {
+	c := etcdtest.Start(t, 1, etcdtest.Options{})
+	dead := fmt.Sprintf("http://127.0.0.1:%d", etcdtest.ReservePort(t))
+	ctx := within(t, 20*time.Second)
+
+	// One dead endpoint is passed over.
+	r := NewV3(settings(dead, c.Endpoints()[0]), DefaultPrefix)
+	mustCreate(t, r, token3, 3)
+	if got := mustStatus(t, r, token3); got.Size != 3 {
+		t.Errorf("got %+v", got)
+	}
+
+	other := fmt.Sprintf("http://127.0.0.1:%d", etcdtest.ReservePort(t))
+	r = NewV3(settings(dead, other), DefaultPrefix)
+	start := time.Now()
+	_, err := r.Create(ctx, token3, 3)
+	wantError(t, err, ErrUnreachable)
+	if errors.Is(err, ErrUnsure) {
+		t.Error("nothing was sent, so the outcome is known")
+	}
+	if want := dead + ": connection refused; " + other + ": connection refused"; err.Error() != want {
+		t.Errorf("got %q, want %q", err, want)
+	}
+	if d := time.Since(start); d > 2*time.Second {
+		t.Errorf("took %v to find that nothing listens", d)
+	}
+	_, err = r.Status(ctx, token3)
+	wantError(t, err, ErrUnreachable)
+	wantError(t, r.Delete(ctx, token3), ErrUnreachable)
+	_, err = NewV3(settings(), DefaultPrefix).Status(ctx, token3)
+	wantError(t, err, ErrUnreachable)
+}
+
+func TestV3Denied(t *testing.T) {
+	c := etcdtest.Start(t, 1, etcdtest.Options{})
+	client := c.Client(t)
+	ctx := within(t, 20*time.Second)
+	key := DefaultPrefix + "/mine/"
+	for _, step := range []func() error{
+		func() error { _, err := client.RoleAdd(ctx, "registrar"); return err },
+		func() error { _, err := client.UserAdd(ctx, "registrar", "pass"); return err },
+		func() error { _, err := client.UserGrantRole(ctx, "registrar", "registrar"); return err },
+		func() error {
+			_, err := client.RoleGrantPermission(ctx, "registrar", key, DefaultPrefix+"/mine0", clientv3.PermissionType(clientv3.PermReadWrite))
+			return err
+		},
+		func() error { _, err := client.UserAdd(ctx, "root", "s3cret"); return err },
+		func() error { _, err := client.UserGrantRole(ctx, "root", "root"); return err },
+		func() error { _, err := client.AuthEnable(ctx); return err },
+	} {
+		if err := step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	s := settings(c.Endpoints()...)
+	_, err := NewV3(s, DefaultPrefix).Create(ctx, "mine", 3)
+	wantError(t, err, ErrDenied)
+	s.Username, s.Password = "registrar", "wrong"
+	_, err = NewV3(s, DefaultPrefix).Create(ctx, "mine", 3)
+	wantError(t, err, ErrDenied)
+	if strings.Contains(err.Error(), "wrong") && !strings.Contains(err.Error(), "wrong user name or password") {
+		t.Errorf("the password is in the error: %v", err)
+	}
+	s.Password = "pass"
+	r := NewV3(s, DefaultPrefix)
+	_, err = r.Create(ctx, "theirs", 3)
+	wantError(t, err, ErrDenied)
+	// The least that is needed: its own prefix.
+	mustCreate(t, r, "mine", 3)
+	mustStatus(t, r, "mine")
+	if err := r.Delete(ctx, "mine"); err != nil {
+		t.Errorf("delete: %v", err)
+	}
+}
+
+// The registry dies between the create and its answer. While it stays away the
+// outcome is unsure; once it is back the same create succeeds, and the token is
+// there once.
+func TestV3AnswerLost(t *testing.T) {
+	c := etcdtest.Start(t, 1, etcdtest.Options{})
+	proxy := newSwallower(t, strings.TrimPrefix(c.Endpoints()[0], "http://"))
+	s := settings("http://" + proxy.Addr())
+	s.RequestTimeout = time.Second
+
+	t.Run("for good", func(t *testing.T) {
+		proxy.swallowAfter(2) // the look, then the transaction
+		_, err := NewV3(s, DefaultPrefix).Create(within(t, 3*time.Second), "lost", 3)
+		var unsure *UnsureError
+		if !errors.As(err, &unsure) || unsure.Place.Token != "lost" || !errors.Is(err, ErrUnreachable) {
+			t.Fatalf("got %v, want an unsure one that lists the endpoints", err)
+		}
+		if got := dump(t, c.Client(t)); got[DefaultPrefix+"/lost/_config/size"] != "3" {
+			t.Errorf("the write has not got through, so this tests nothing: %v", got)
+		}
+	})
+	t.Run("and back", func(t *testing.T) {
+		proxy.swallowAfter(2)
+		r := NewV3(s, DefaultPrefix)
+		pauses := 0
+		r.sleep = func(context.Context, time.Duration) error {
+			pauses++
+			proxy.heal()
+			return nil
+		}
+		if _, err := r.Create(within(t, 20*time.Second), "back", 3); err != nil {
+			t.Fatal(err)
+		}
+		if pauses != 1 {
+			t.Errorf("paused %d times, want once", pauses)
+		}
+	})
+	t.Run("an older token is not taken for ours", func(t *testing.T) {
+		proxy.swallowAfter(1) // not even the look is answered
+		r := NewV3(s, DefaultPrefix)
+		_, err := r.Create(within(t, 5*time.Second), "back", 3)
+		wantError(t, err, ErrUnreachable)
+		if errors.Is(err, ErrUnsure) {
+			t.Error("nothing was written, so the outcome is known")
+		}
+	})
+}
