@@ -1,0 +1,287 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package diag
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// DiscoveryTokenInvalid refuses a token of the user's own. The problem ends
+// the sentence.
+func DiscoveryTokenInvalid(token, problem string) Text {
+	return Text{
+		Summary: "Invalid discovery token",
+		Detail: fmt.Sprintf("token = %q %s. Every member puts the token into a key of the registry, so it may hold letters, digits, \"-\", \"_\" and \".\" only. "+
+			"Leave token out to have one made.", token, problem),
+	}
+}
+
+// DiscoveryPrefixInvalid refuses a prefix.
+func DiscoveryPrefixInvalid(prefix, problem string) Text {
+	return Text{
+		Summary: "Invalid registry prefix",
+		Detail:  fmt.Sprintf("prefix = %q %s. It is an absolute key, such as \"/_etcd/registry\".", prefix, problem),
+	}
+}
+
+// DiscoveryPrefixUnusual warns of a v3 prefix that members do not look under.
+func DiscoveryPrefixUnusual(prefix string) Text {
+	return Text{
+		Summary: "Members look for the token elsewhere",
+		Detail: fmt.Sprintf("With protocol \"v3\" etcd looks for tokens under /_etcd/registry only. prefix = %q works where the machines reach the registry through an "+
+			"etcd gRPC proxy that adds a namespace; without one, leave prefix out.", prefix),
+	}
+}
+
+// DiscoverySizeInvalid refuses a size outside of 1 to most.
+func DiscoverySizeInvalid(size int64, most int) Text {
+	return Text{
+		Summary: "Invalid size",
+		Detail:  fmt.Sprintf("size = %d; it is the number of members that form the cluster together, from 1 to %d.", size, most),
+	}
+}
+
+// DiscoverySizeMissing asks for founders or size.
+func DiscoverySizeMissing() Text {
+	return Text{
+		Summary: "Neither founders nor size",
+		Detail:  "Set founders to the names of the members that form the cluster together, or size to their number.",
+	}
+}
+
+// DiscoverySizeDisagrees refuses a size that is not the number of founders.
+func DiscoverySizeDisagrees(size int64, founders []string) Text {
+	return Text{
+		Summary: "size and founders disagree",
+		Detail: fmt.Sprintf("size = %d, but founders names %s: %s. A token that waits for more members than there are is never complete, and one for fewer turns the rest away. "+
+			"Leave size out.", size, count(len(founders), "member"), list(founders)),
+	}
+}
+
+// DiscoveryFoundersEmpty refuses an empty set of founders.
+func DiscoveryFoundersEmpty() Text {
+	return Text{
+		Summary: "No founders",
+		Detail:  "founders is empty; a cluster is formed by at least one member.",
+	}
+}
+
+// DiscoveryFounderInvalid refuses a name among the founders.
+func DiscoveryFounderInvalid(name, problem string) Text {
+	return Text{
+		Summary: "Invalid name of a founder",
+		Detail:  fmt.Sprintf("founders holds %q, which %s. A member registers as name=url[,name=url], so its name can hold neither.", name, problem),
+	}
+}
+
+// DiscoverySizeEven warns of an even number of founders.
+func DiscoverySizeEven(size int64) Text {
+	return Text{
+		Summary: "Even number of founders",
+		Detail: fmt.Sprintf("A cluster of %d survives the loss of %s, as one of %d does, and has one member more that can fail. Prefer %d or %d.",
+			size, count(int(size-1)/2, "member"), size-1, size-1, size+1),
+	}
+}
+
+// DiscoverySizeLarge warns of more founders than etcd's authors advise.
+func DiscoverySizeLarge(size int64) Text {
+	return Text{
+		Summary: "Many founders",
+		Detail: fmt.Sprintf("%d founders: every write waits for a majority of them, and more than 7 members make a cluster slower rather than safer. 3 survive the loss of one member, 5 of two, 7 of three.",
+			size),
+	}
+}
+
+// DiscoveryProtocolUnavailable refuses a protocol that is described but not served.
+func DiscoveryProtocolUnavailable(protocol string) Text {
+	return Text{
+		Summary: "Protocol not available",
+		Detail:  fmt.Sprintf("protocol = %q is not served by this version of the provider. Use \"v3\": any etcd can hold the token; the members must be 3.6 or later.", protocol),
+	}
+}
+
+// DiscoveryServiceURLUnused refuses a service_url beside another protocol.
+func DiscoveryServiceURLUnused(protocol string) Text {
+	return Text{
+		Summary: "service_url without the service",
+		Detail:  fmt.Sprintf("service_url is used with protocol = \"service\" only, and protocol is %q. The registry of \"v2\" and \"v3\" is given by the provider's endpoints.", protocol),
+	}
+}
+
+// DiscoveryTokenExists refuses to take a token that someone else made. size is
+// 0 where it is not a number.
+func DiscoveryTokenExists(token, prefix string, size int, importID string) Text {
+	what := fmt.Sprintf("for size %d", size)
+	if size == 0 {
+		what = "with a size that is not a number"
+	}
+	return Text{
+		Summary: "The discovery token exists already",
+		Detail: fmt.Sprintf("Token %s is in the registry under %s, %s. A token serves one cluster for ever, so it is not taken over; nothing was changed. "+
+			"If it is yours, import it with the ID %q; otherwise choose another token, or leave token out.", token, prefix, what, importID),
+	}
+}
+
+// DiscoveryNoEndpoints says that the provider has no registry to speak to.
+func DiscoveryNoEndpoints() Text {
+	return Text{
+		Summary: "No registry to speak to",
+		Detail: "The provider of this resource has no endpoints. Set endpoints in the provider block that the resource uses, or the environment variable ETCDCTL_ENDPOINTS, " +
+			"to the client URLs of the etcd that holds the token.",
+	}
+}
+
+// DiscoveryUnreachable says that no endpoint gave a usable answer; doing is
+// what was attempted, such as "create the token". Nothing was written.
+func DiscoveryUnreachable(doing string, answers []string) Text {
+	return Text{
+		Summary: "The discovery registry does not answer",
+		Detail:  fmt.Sprintf("Cannot %s; nothing was changed. %s", doing, answered(answers)),
+	}
+}
+
+// DiscoveryDenied says that the registry refused the credentials.
+func DiscoveryDenied(doing, answer, prefix string) Text {
+	return Text{
+		Summary: "The discovery registry denies access",
+		Detail: fmt.Sprintf("Cannot %s; nothing was changed. %s. Check username and password of the provider; the user's role needs readwrite on the prefix %s/.",
+			doing, answer, prefix),
+	}
+}
+
+// DiscoveryFailed passes on any other error.
+func DiscoveryFailed(doing string, err error) Text {
+	return Text{Summary: "Discovery failed", Detail: fmt.Sprintf("Cannot %s: %v.", doing, err)}
+}
+
+// DiscoveryUnsure warns that a token may or may not have been written.
+func DiscoveryUnsure(token string, answers []string) Text {
+	return Text{
+		Summary: "Not known whether the token was written",
+		Detail: fmt.Sprintf("The registry took the request for token %s and did not answer. The token is kept in the state, so that no second one is made: the next plan looks for it, "+
+			"and the next apply writes it if it is missing. Until then machines that start with it may exit with \"size key not found\" and start again. %s", token, answered(answers)),
+	}
+}
+
+// DiscoveryUnwritten warns that an unsure token turned out to be missing, and
+// that this apply writes it.
+func DiscoveryUnwritten(token string) Text {
+	return Text{
+		Summary: "The token was not written last time",
+		Detail:  fmt.Sprintf("The registry answers now and has no token %s. This plan writes it, under the same name.", token),
+	}
+}
+
+// DiscoveryVanished warns of a token that went before it was complete.
+func DiscoveryVanished(token, prefix string, size int64) Text {
+	return Text{
+		Summary: "The discovery token has vanished",
+		Detail: fmt.Sprintf("Token %s is no longer under %s, and its %s had not all registered. Members that wait on it cannot form a cluster: the plan makes a new token, "+
+			"which replaces the founders that never formed.", token, prefix, count(int(size), "founder")),
+	}
+}
+
+// DiscoverySizeOverwritten warns of a size that someone changed.
+func DiscoverySizeOverwritten(token string, found, made int64) Text {
+	return Text{
+		Summary: "The size of the discovery token was changed",
+		Detail: fmt.Sprintf("Token %s was made for size %d and says %d now. Members go by what it says. Until %s registered, the plan replaces the token; "+
+			"find out who writes to the registry.", token, made, found, have(found)),
+	}
+}
+
+// DiscoverySizeBad warns of a size that is not a number.
+func DiscoverySizeBad(token, value string) Text {
+	return Text{
+		Summary: "The size of the discovery token is not a number",
+		Detail:  fmt.Sprintf("Token %s says %q where its size should be. Members that start with it exit with \"discovery: size key is bad\". The plan replaces the token.", token, value),
+	}
+}
+
+// DiscoveryReadSkipped warns that a refresh could not ask the registry.
+func DiscoveryReadSkipped(token string, answers []string) Text {
+	return Text{
+		Summary: "Discovery token not checked",
+		Detail:  fmt.Sprintf("What the state says of token %s is kept as it is. %s", token, answered(answers)),
+	}
+}
+
+// DiscoveryCompleted stops a replacement of a token that was completed since
+// the plan was made.
+func DiscoveryCompleted(token string, names []string) Text {
+	return Text{
+		Summary: "The discovery token is complete",
+		Detail: fmt.Sprintf("Token %s was incomplete when this plan was made; since then %s registered: %s. Their cluster has formed, so the token is not replaced, and nothing was changed. "+
+			"Plan again.", token, have(int64(len(names))), list(names)),
+	}
+}
+
+// DiscoveryDestroyIncomplete warns of members that had registered with a token
+// that is removed.
+func DiscoveryDestroyIncomplete(token string, size int64, names []string) Text {
+	return Text{
+		Summary: "Removed an incomplete discovery token",
+		Detail: fmt.Sprintf("Token %s waited for %s, of which %s registered: %s. A process of theirs that still runs never forms this cluster: stop it, and empty its data directory.",
+			token, count(int(size), "founder"), have(int64(len(names))), list(names)),
+	}
+}
+
+// DiscoveryForgotten warns of a token that could not be removed.
+func DiscoveryForgotten(token, prefix string, answers []string) Text {
+	return Text{
+		Summary: "Discovery token forgotten, not removed",
+		Detail: fmt.Sprintf("The registry does not answer, so token %s is only taken out of the state. What is left of it is under %s/%s/ and does no harm; it can be removed by hand. %s",
+			token, prefix, token, answered(answers)),
+	}
+}
+
+// DiscoveryImportID refuses an import ID.
+func DiscoveryImportID(id, problem string) Text {
+	return Text{
+		Summary: "Invalid import ID",
+		Detail: fmt.Sprintf("%q %s. Import by token (\"3e86b59982e49066c5d813af1c2e2579\"), with its prefix before it where that is not /_etcd/registry (\"/my/registry:TOKEN\").",
+			id, problem),
+	}
+}
+
+// DiscoveryImportMissing says that there is no such token to import.
+func DiscoveryImportMissing(token, prefix string) Text {
+	return Text{
+		Summary: "No such discovery token",
+		Detail:  fmt.Sprintf("The registry answers and has no token %s under %s. Nothing was imported.", token, prefix),
+	}
+}
+
+// answered lists the endpoints, each with what it answered.
+func answered(answers []string) string {
+	if len(answers) == 0 {
+		return "The provider has no endpoints."
+	}
+	return "What each endpoint answered: " + strings.Join(answers, "; ") + "."
+}
+
+// count writes a number with its noun: 1 member, 3 members.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}
+
+func have(n int64) string {
+	if n == 1 {
+		return "1 has"
+	}
+	return strconv.FormatInt(n, 10) + " have"
+}
+
+// list writes names in order of the alphabet.
+func list(names []string) string {
+	names = slices.Clone(names)
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,170 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package discoverytoken
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
+)
+
+// ModifyPlan implements [resource.ResourceWithModifyPlan]. It asks nobody: what
+// it plans follows from configuration and state alone.
+func (r *tokenResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	// Delete has to know whether it is a part of a replacement: the pure
+	// removal is the one that is planned without a plan.
+	resp.Diagnostics.Append(setFlag(ctx, resp.Private, flagRemoval, req.Plan.Raw.IsNull())...)
+	if req.Plan.Raw.IsNull() {
+		return
+	}
+	var config, plan model
+	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	plan.Size = wantedSize(ctx, config)
+
+	var prior *model
+	if !req.State.Raw.IsNull() {
+		prior = new(model)
+		resp.Diagnostics.Append(req.State.Get(ctx, prior)...)
+		if resp.Diagnostics.HasError() {
+			return
+		}
+	}
+	if prior == nil {
+		resp.Diagnostics.Append(plan.planCreate(ctx, config)...)
+		warnOfSize(&resp.Diagnostics, plan.Size)
+		if prefixIsUnusual(plan.Prefix) {
+			warn(&resp.Diagnostics, text.DiscoveryPrefixUnusual(plan.Prefix.ValueString()))
+		}
+	} else {
+		unwritten, diags := flag(ctx, req.Private, flagUnwritten)
+		resp.Diagnostics.Append(diags...)
+		replace, diags := plan.planUpdate(ctx, config, *prior, unwritten)
+		resp.Diagnostics.Append(diags...)
+		resp.RequiresReplace = append(resp.RequiresReplace, replace...)
+		if unwritten && len(replace) == 0 {
+			warn(&resp.Diagnostics, text.DiscoveryUnwritten(prior.Token.ValueString()))
+		}
+	}
+	resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
+}
+
+// wantedSize is the size that the configuration asks for, unknown while it
+// cannot be told.
+func wantedSize(ctx context.Context, config model) types.Int64 {
+	if !config.Size.IsNull() {
+		return config.Size
+	}
+	if names, ok := founderNames(ctx, config.Founders); ok {
+		return types.Int64Value(int64(len(names)))
+	}
+	return types.Int64Unknown()
+}
+
+// planCreate fills in what is known of a token before it is made: everything
+// but its name (unless given) and what the machines need, which depends on
+// where the registry is.
+func (m *model) planCreate(ctx context.Context, config model) diag.Diagnostics {
+	m.ID, m.Token = config.Token, config.Token
+	if config.Token.IsNull() {
+		m.ID, m.Token = types.StringUnknown(), types.StringUnknown()
+	}
+	m.ServiceURL = types.StringNull()
+	m.URL = types.StringNull()
+	m.Environment = types.MapUnknown(types.StringType)
+	m.Members = types.ListValueMust(types.ObjectType{AttrTypes: memberTypes()}, []attr.Value{})
+	m.Complete = types.BoolValue(false)
+	return m.setBootstrap(ctx)
+}
+
+// planUpdate plans for a token that exists: nothing for what has been decided
+// by a bootstrap that is complete, a new token for one that is not. It returns
+// the arguments that ask for a new token.
+func (m *model) planUpdate(ctx context.Context, config, prior model, unwritten bool) (replace path.Paths, diags diag.Diagnostics) {
+	advertised := m.AdvertisedEndpoints
+	wanted := *m
+	if config.Token.IsNull() {
+		wanted.Token = prior.Token
+	}
+	if !prior.Complete.ValueBool() {
+		replace = wanted.differences(prior)
+	}
+	if len(replace) > 0 {
+		*m = wanted
+		return replace, m.planCreate(ctx, config)
+	}
+
+	timeouts, founders := m.Timeouts, m.Founders
+	*m = prior
+	m.Timeouts, m.AdvertisedEndpoints = timeouts, advertised
+	if !prior.Complete.ValueBool() && adoptsFounders(prior.Founders, founders) {
+		m.Founders = founders
+		diags.Append(m.setBootstrap(ctx)...)
+	}
+	if !advertised.Equal(prior.AdvertisedEndpoints) {
+		m.Environment = types.MapUnknown(types.StringType)
+		diags.Append(m.setBootstrap(ctx)...)
+	}
+	if unwritten {
+		// The plan needs a difference to become an update.
+		m.Members = types.ListUnknown(types.ObjectType{AttrTypes: memberTypes()})
+	}
+	return nil, diags
+}
+
+// differences returns the arguments whose change asks for a new token.
+func (m *model) differences(prior model) path.Paths {
+	var paths path.Paths
+	changed := func(name string, now, before attr.Value) {
+		if !now.Equal(before) {
+			paths = append(paths, path.Root(name))
+		}
+	}
+	changed("size", m.Size, prior.Size)
+	changed("protocol", m.Protocol, prior.Protocol)
+	changed("prefix", m.Prefix, prior.Prefix)
+	changed("token", m.Token, prior.Token)
+	if !adoptsFounders(prior.Founders, m.Founders) {
+		changed("founders", m.Founders, prior.Founders)
+	}
+	return paths
+}
+
+// adoptsFounders tells whether names are only given to founders that had been
+// a number so far, as after an import. Whether that number is the same shows
+// in the size.
+func adoptsFounders(before, now types.Set) bool {
+	return before.IsNull() && !now.IsNull() && !now.IsUnknown()
+}
+
+// largeSize is the greatest size that is planned without a warning.
+const largeSize = 9
+
+func warnOfSize(diags *diag.Diagnostics, size types.Int64) {
+	n := size.ValueInt64()
+	switch {
+	case n > largeSize:
+		warn(diags, text.DiscoverySizeLarge(n))
+	case n > 0 && n%2 == 0:
+		warn(diags, text.DiscoverySizeEven(n))
+	}
+}
+
+// prefixIsUnusual tells a prefix that members with v3 do not look under.
+func prefixIsUnusual(prefix types.String) bool {
+	return isGiven(prefix) && prefix.ValueString() != discovery.DefaultPrefix
+}
+
+func warn(diags *diag.Diagnostics, t text.Text)  { diags.AddWarning(t.Summary, t.Detail) }
+func fault(diags *diag.Diagnostics, t text.Text) { diags.AddError(t.Summary, t.Detail) }

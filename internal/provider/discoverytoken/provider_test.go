@@ -1,0 +1,208 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package discoverytoken
+
+import (
+	"context"
+	"io"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/provider"
+	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
+	"github.com/hashicorp/terraform-plugin-framework/providerserver"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"go.uber.org/goleak"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// testProvider has endpoints for its only argument, and the resource under
+// test for its only resource.
+type testProvider struct{ resource func() *tokenResource }
+
+func (p *testProvider) Metadata(_ context.Context, _ provider.MetadataRequest, resp *provider.MetadataResponse) {
+	resp.TypeName = "etcd"
+}
+
+func (p *testProvider) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.SchemaResponse) {
+	resp.Schema = schema.Schema{Attributes: map[string]schema.Attribute{
+		"endpoints": schema.ListAttribute{ElementType: types.StringType, Optional: true},
+	}}
+}
+
+func (p *testProvider) Configure(ctx context.Context, req provider.ConfigureRequest, resp *provider.ConfigureResponse) {
+	var config struct {
+		Endpoints types.List `tfsdk:"endpoints"`
+	}
+	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+	b := &backend.Backend{
+		Unknown:  config.Endpoints.IsUnknown(),
+		Settings: connection.Settings{DialTimeout: time.Second, RequestTimeout: 3 * time.Second},
+	}
+	if !b.Unknown {
+		resp.Diagnostics.Append(config.Endpoints.ElementsAs(ctx, &b.Settings.Endpoints, false)...)
+	}
+	resp.ResourceData = b
+}
+
+func (p *testProvider) Resources(context.Context) []func() resource.Resource {
+	return []func() resource.Resource{func() resource.Resource { return p.resource() }}
+}
+
+func (p *testProvider) DataSources(context.Context) []func() datasource.DataSource { return nil }
+
+// realProvider has the resource as users get it.
+func realProvider() provider.Provider {
+	return &testProvider{resource: func() *tokenResource { return NewResource().(*tokenResource) }}
+}
+
+// fakeProvider has the resource on a registry of the test's own.
+func fakeProvider(fake *fakeRegistry) provider.Provider {
+	return &testProvider{resource: func() *tokenResource {
+		return &tokenResource{
+			random: fake,
+			open:   func(*backend.Backend, model) discovery.Registry { return fake },
+		}
+	}}
+}
+
+func factories(p provider.Provider) map[string]func() (tfprotov6.ProviderServer, error) {
+	return map[string]func() (tfprotov6.ProviderServer, error){"etcd": providerserver.NewProtocol6WithError(p)}
+}
+
+// fakeRegistry is a registry in memory, whose answers the test decides. As an
+// [io.Reader] it is the randomness of tokens: they come out as 0101…, 0202….
+type fakeRegistry struct {
+	mu     sync.Mutex
+	tokens map[string]discovery.Status
+	made   byte
+
+	// Errors that the methods return when set, without doing anything; with
+	// lateCreate Create does its work all the same.
+	createErr, statusErr, deleteErr error
+	lateCreate                      bool
+	// Calls, by method.
+	calls map[string]int
+}
+
+var _ io.Reader = (*fakeRegistry)(nil)
+
+func newFake() *fakeRegistry {
+	return &fakeRegistry{tokens: map[string]discovery.Status{}, calls: map[string]int{}}
+}
+
+const (
+	firstToken  = "01010101010101010101010101010101"
+	secondToken = "02020202020202020202020202020202"
+)
+
+func (f *fakeRegistry) Read(p []byte) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.made++
+	for i := range p {
+		p[i] = f.made
+	}
+	return len(p), nil
+}
+
+func (f *fakeRegistry) Create(_ context.Context, token string, size int) (discovery.Place, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls["create"]++
+	if f.createErr != nil && !f.lateCreate {
+		return discovery.Place{}, f.createErr
+	}
+	if s, ok := f.tokens[token]; ok {
+		return discovery.Place{}, &discovery.ExistsError{Size: s.Size}
+	}
+	f.tokens[token] = discovery.Status{Size: size}
+	return discovery.Place{Token: token}, f.createErr
+}
+
+func (f *fakeRegistry) Status(_ context.Context, token string) (discovery.Status, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls["status"]++
+	if f.statusErr != nil {
+		return discovery.Status{}, f.statusErr
+	}
+	s, ok := f.tokens[token]
+	if !ok {
+		return s, discovery.ErrNotFound
+	}
+	return s, nil
+}
+
+func (f *fakeRegistry) Delete(_ context.Context, token string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls["delete"]++
+	if f.deleteErr != nil {
+		return f.deleteErr
+	}
+	if _, ok := f.tokens[token]; !ok {
+		return discovery.ErrNotFound
+	}
+	delete(f.tokens, token)
+	return nil
+}
+
+// register lets members register, as far as the size allows.
+func (f *fakeRegistry) register(token string, names ...string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.tokens[token]
+	for _, name := range names {
+		if len(s.Members) < s.Size {
+			s.Members = append(s.Members, discovery.Member{
+				ID: membership.MemberID(0xa0 + len(s.Members)), Name: name, PeerURLs: []string{"http://" + name + ".example:2380"},
+			})
+		}
+	}
+	f.tokens[token] = s
+}
+
+// resize writes another size over a token.
+func (f *fakeRegistry) resize(token string, size int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.tokens[token]
+	s.Size = size
+	f.tokens[token] = s
+}
+
+// forget loses a token.
+func (f *fakeRegistry) forget(token string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.tokens, token)
+}
+
+// unreachable is how every endpoint fails when the registry is gone.
+func unreachable() error {
+	return &discovery.UnreachableError{Answers: []discovery.Answer{
+		{Endpoint: "http://10.0.0.1:2379", Err: errRefused},
+		{Endpoint: "http://10.0.0.2:2379", Err: errTimeout},
+	}}
+}
+
+type plainError string
+
+func (e plainError) Error() string { return string(e) }
+
+const (
+	errRefused = plainError("connection refused")
+	errTimeout = plainError("no answer in time")
+)

@@ -1,0 +1,283 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+// Package discoverytoken is the resource etcd_discovery_token: one bootstrap,
+// named in a registry.
+package discoverytoken
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+
+	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+)
+
+// How long an operation lasts where timeouts says nothing.
+const (
+	defaultCreate = time.Minute
+	defaultRead   = 20 * time.Second
+	defaultDelete = 30 * time.Second
+)
+
+// What is being done, as the end of "Cannot …".
+const (
+	creating  = "create the token"
+	removing  = "remove the token"
+	importing = "import the token"
+)
+
+// tokenResource implements etcd_discovery_token.
+type tokenResource struct {
+	backend *backend.Backend
+	random  io.Reader
+	open    func(*backend.Backend, model) discovery.Registry
+}
+
+// NewResource returns the resource etcd_discovery_token.
+func NewResource() resource.Resource {
+	return &tokenResource{random: rand.Reader, open: openRegistry}
+}
+
+// openRegistry returns the registry that a token belongs to. It connects to nothing.
+func openRegistry(b *backend.Backend, m model) discovery.Registry {
+	return discovery.NewV3(b.Settings, m.Prefix.ValueString())
+}
+
+var (
+	_ resource.ResourceWithConfigure      = (*tokenResource)(nil)
+	_ resource.ResourceWithImportState    = (*tokenResource)(nil)
+	_ resource.ResourceWithModifyPlan     = (*tokenResource)(nil)
+	_ resource.ResourceWithValidateConfig = (*tokenResource)(nil)
+)
+
+// Metadata implements [resource.Resource].
+func (r *tokenResource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_discovery_token"
+}
+
+// Configure implements [resource.ResourceWithConfigure].
+func (r *tokenResource) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
+	r.backend = backend.ForResource(req, resp)
+}
+
+// Create implements [resource.Resource]. A token of which it is not known
+// whether it was written goes into the state all the same, with a warning: an
+// error would leave no state, and the next apply would make a second token.
+func (r *tokenResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	var plan model
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	timeout, diags := plan.Timeouts.Create(ctx, defaultCreate)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() || !r.hasEndpoints(&resp.Diagnostics) {
+		return
+	}
+	if plan.Token.IsUnknown() {
+		token, err := discovery.NewToken(r.random)
+		if err != nil {
+			fault(&resp.Diagnostics, text.DiscoveryFailed(creating, err))
+			return
+		}
+		resp.Diagnostics.Append(plan.setPlace(ctx, discovery.Place{Token: token}, r.backend.Settings.Endpoints)...)
+	}
+	unsure := r.write(ctx, timeout, &plan, &resp.Diagnostics)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	resp.Diagnostics.Append(setFlag(ctx, resp.Private, flagUnsure, unsure)...)
+	resp.Diagnostics.Append(setFlag(ctx, resp.Private, flagUnwritten, false)...)
+	resp.Diagnostics.Append(resp.State.Set(ctx, &plan)...)
+}
+
+// write makes the token that plan names, and says whether its outcome is unsure.
+func (r *tokenResource) write(ctx context.Context, timeout time.Duration, plan *model, diags *diag.Diagnostics) (unsure bool) {
+	call, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	token := plan.Token.ValueString()
+	place, err := r.open(r.backend, *plan).Create(call, token, int(plan.Size.ValueInt64()))
+	var exists *discovery.ExistsError
+	var uncertain *discovery.UnsureError
+	switch {
+	case err == nil:
+	case errors.As(err, &exists):
+		prefix := plan.Prefix.ValueString()
+		at(diags, "token", text.DiscoveryTokenExists(token, prefix, exists.Size, importID(prefix, token)))
+		return false
+	case errors.As(err, &uncertain):
+		unsure, place = true, uncertain.Place
+		warn(diags, text.DiscoveryUnsure(token, answersOf(err)))
+	default:
+		fault(diags, failure(creating, *plan, err))
+		return false
+	}
+	diags.Append(plan.setPlace(ctx, place, r.backend.Settings.Endpoints)...)
+	diags.Append(plan.setStatus(ctx, discovery.Status{Size: int(plan.Size.ValueInt64())})...)
+	return unsure
+}
+
+// Read implements [resource.Resource]. What is complete is not asked for
+// again: it cannot change any more, and the registry may be gone.
+func (r *tokenResource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	var state model
+	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	if resp.Diagnostics.HasError() || state.Complete.ValueBool() || r.backend.Unknown {
+		return
+	}
+	timeout, diags := state.Timeouts.Read(ctx, defaultRead)
+	resp.Diagnostics.Append(diags...)
+	unsure, diags := flag(ctx, req.Private, flagUnsure)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	call, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	token := state.Token.ValueString()
+	status, err := r.open(r.backend, state).Status(call, token)
+	if state.isImport() {
+		r.finishImport(ctx, &state, status, err, resp)
+		return
+	}
+	var bad *discovery.BadSizeError
+	switch {
+	case err == nil:
+		made := state.Size.ValueInt64()
+		if int64(status.Size) != made {
+			warn(&resp.Diagnostics, text.DiscoverySizeOverwritten(token, int64(status.Size), made))
+		}
+		resp.Diagnostics.Append(setFlag(ctx, resp.Private, flagUnsure, false)...)
+		resp.Diagnostics.Append(setFlag(ctx, resp.Private, flagUnwritten, false)...)
+	case errors.As(err, &bad):
+		warn(&resp.Diagnostics, text.DiscoverySizeBad(token, bad.Value))
+	case errors.Is(err, discovery.ErrNotFound) && unsure:
+		resp.Diagnostics.Append(setFlag(ctx, resp.Private, flagUnwritten, true)...)
+		return
+	case errors.Is(err, discovery.ErrNotFound):
+		warn(&resp.Diagnostics, text.DiscoveryVanished(token, state.Prefix.ValueString(), state.Size.ValueInt64()))
+		resp.State.RemoveResource(ctx)
+		return
+	default:
+		warn(&resp.Diagnostics, text.DiscoveryReadSkipped(token, answersOf(err)))
+		return
+	}
+	resp.Diagnostics.Append(state.setStatus(ctx, status)...)
+	resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
+}
+
+// Update implements [resource.Resource]. The registry is written to only where
+// the creation was unsure and its token is missing.
+func (r *tokenResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	var plan, state model
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	unwritten, diags := flag(ctx, req.Private, flagUnwritten)
+	resp.Diagnostics.Append(diags...)
+	timeout, diags := plan.Timeouts.Update(ctx, defaultCreate)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	if plan.Members.IsUnknown() {
+		plan.Members = state.Members
+	}
+	if unwritten {
+		if !r.hasEndpoints(&resp.Diagnostics) {
+			return
+		}
+		unsure := r.write(ctx, timeout, &plan, &resp.Diagnostics)
+		if resp.Diagnostics.HasError() {
+			return
+		}
+		resp.Diagnostics.Append(setFlag(ctx, resp.Private, flagUnsure, unsure)...)
+		resp.Diagnostics.Append(setFlag(ctx, resp.Private, flagUnwritten, false)...)
+	}
+	if plan.Environment.IsUnknown() {
+		place := discovery.Place{Token: plan.Token.ValueString(), URL: plan.URL.ValueString()}
+		resp.Diagnostics.Append(plan.setPlace(ctx, place, r.backend.Settings.Endpoints)...)
+	}
+	resp.Diagnostics.Append(resp.State.Set(ctx, &plan)...)
+}
+
+// Delete implements [resource.Resource]. It never stands in the way of a
+// destroy because a registry is gone.
+func (r *tokenResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+	var state model
+	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	timeout, diags := state.Timeouts.Delete(ctx, defaultDelete)
+	resp.Diagnostics.Append(diags...)
+	removal, diags := flag(ctx, req.Private, flagRemoval)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	call, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	registry, token := r.open(r.backend, state), state.Token.ValueString()
+
+	status, err := registry.Status(call, token)
+	if err == nil && !removal && !state.Complete.ValueBool() && status.Complete() {
+		fault(&resp.Diagnostics, text.DiscoveryCompleted(token, names(status.Members)))
+		return
+	}
+	if err == nil || errors.Is(err, discovery.ErrBadSize) || errors.Is(err, discovery.ErrNotFound) {
+		err = registry.Delete(call, token)
+	}
+	switch {
+	case err == nil || errors.Is(err, discovery.ErrNotFound):
+		if !status.Complete() && len(status.Members) > 0 && !state.Complete.ValueBool() {
+			warn(&resp.Diagnostics, text.DiscoveryDestroyIncomplete(token, state.Size.ValueInt64(), names(status.Members)))
+		}
+	case errors.Is(err, discovery.ErrUnreachable):
+		if ctx.Err() != nil {
+			// Interrupted by the user: what is not done stays in the state.
+			fault(&resp.Diagnostics, failure(removing, state, err))
+			return
+		}
+		warn(&resp.Diagnostics, text.DiscoveryForgotten(token, state.Prefix.ValueString(), answersOf(err)))
+	default:
+		fault(&resp.Diagnostics, failure(removing, state, err))
+	}
+}
+
+// hasEndpoints says whether there is a registry to speak to, and adds an error
+// where there is none.
+func (r *tokenResource) hasEndpoints(diags *diag.Diagnostics) bool {
+	if len(r.backend.Settings.Endpoints) > 0 {
+		return true
+	}
+	fault(diags, text.DiscoveryNoEndpoints())
+	return false
+}
+
+// failure words an error after which nothing has changed.
+func failure(doing string, m model, err error) text.Text {
+	var denied *discovery.DeniedError
+	switch {
+	case errors.As(err, &denied):
+		return text.DiscoveryDenied(doing, denied.Error(), m.Prefix.ValueString())
+	case errors.Is(err, discovery.ErrUnreachable):
+		return text.DiscoveryUnreachable(doing, answersOf(err))
+	default:
+		return text.DiscoveryFailed(doing, err)
+	}
+}
+
+// answersOf lists what each endpoint answered.
+func answersOf(err error) []string {
+	var unreachable *discovery.UnreachableError
+	if !errors.As(err, &unreachable) {
+		return []string{err.Error()}
+	}
+	out := make([]string, len(unreachable.Answers))
+	for i, a := range unreachable.Answers {
+		out[i] = a.String()
+	}
+	return out
+}

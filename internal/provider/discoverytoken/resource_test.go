@@ -1,0 +1,434 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package discoverytoken
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
+)
+
+var (
+	registryEndpoints = []string{"http://10.0.0.1:2379", "http://10.0.0.2:2379"}
+	threeFounders     = attributes{"founders": []string{"a", "b", "c"}}
+)
+
+// want compares diagnostics.
+func want(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if len(got) != len(want) || (len(got) > 0 && !reflect.DeepEqual(got, want)) {
+		t.Errorf("diagnostics:\n got %s\nwant %s", strings.Join(got, "\n     "), strings.Join(want, "\n     "))
+	}
+}
+
+func wantAttribute(t *testing.T, s *session, want string, path ...string) {
+	t.Helper()
+	if got := attribute(s.state, path...); got != want {
+		t.Errorf("%s: got %s, want %s", strings.Join(path, "."), got, want)
+	}
+}
+
+func wantAction(t *testing.T, p planned, want string) {
+	t.Helper()
+	if p.action != want {
+		t.Errorf("planned %s, want %s\nplan %s", p.action, want, p.value)
+	}
+}
+
+func TestCreate(t *testing.T) {
+	fake := newFake()
+	s := newSession(t, fakeProvider(fake), registryEndpoints)
+	p := s.up(threeFounders)
+	wantAction(t, p, "create")
+	for path, want := range map[string]string{
+		"token": "(unknown)", "id": "(unknown)", "environment": "(unknown)", "url": "",
+		"protocol": "v3", "prefix": "/_etcd/registry", "service_url": "",
+		"bootstrap.kind": "discovery", "bootstrap.token": "(unknown)", "bootstrap.registry_endpoints": "(unknown)", "bootstrap.cluster_id": "",
+		"bootstrap.environment": "(unknown)",
+	} {
+		if got := attribute(p.value, strings.Split(path, ".")...); got != want {
+			t.Errorf("planned %s: got %q, want %q", path, got, want)
+		}
+	}
+	for _, path := range []string{"size", "complete", "members", "bootstrap.size", "bootstrap.complete", "bootstrap.founders"} {
+		path := strings.Split(path, ".")
+		if got := attribute(p.value, path...); strings.Contains(got, "nknown") || got != attribute(s.state, path...) {
+			t.Errorf("planned %s: got %q, want what was applied: %q", path, got, attribute(s.state, path...))
+		}
+	}
+	wantAttribute(t, s, firstToken, "token")
+	wantAttribute(t, s, firstToken, "id")
+	wantAttribute(t, s, firstToken, "bootstrap", "token")
+	wantAttribute(t, s, firstToken, "environment", "ETCD_DISCOVERY_TOKEN")
+	wantAttribute(t, s, "http://10.0.0.1:2379,http://10.0.0.2:2379", "environment", "ETCD_DISCOVERY_ENDPOINTS")
+	wantAttribute(t, s, attribute(s.state, "environment"), "bootstrap", "environment")
+	if fake.tokens[firstToken].Size != 3 {
+		t.Errorf("made %+v, want size 3", fake.tokens)
+	}
+	want(t, s.refresh())
+	wantAction(t, s.plan(threeFounders), "no-op")
+}
+
+// Refreshes and plans write nothing and mint nothing.
+func TestHundredRefreshes(t *testing.T) {
+	fake := newFake()
+	s := newSession(t, fakeProvider(fake), registryEndpoints)
+	s.up(threeFounders)
+	for range 100 {
+		want(t, s.refresh())
+		wantAction(t, s.plan(threeFounders), "no-op")
+	}
+	if fake.calls["create"] != 1 || fake.calls["delete"] != 0 {
+		t.Errorf("calls: %v, want one create", fake.calls)
+	}
+}
+
+// Before completion each of these makes a new token, after it none does.
+func TestChanges(t *testing.T) {
+	base := attributes{"founders": []string{"a", "b", "c"}, "prefix": "/one", "token": "mine"}
+	changes := map[string]attributes{
+		"another founder":        {"founders": []string{"a", "b", "d"}, "prefix": "/one", "token": "mine"},
+		"more founders":          {"founders": []string{"a", "b", "c", "d", "e"}, "prefix": "/one", "token": "mine"},
+		"size instead":           {"size": 3, "prefix": "/one", "token": "mine"},
+		"another prefix":         {"founders": []string{"a", "b", "c"}, "prefix": "/two", "token": "mine"},
+		"another token":          {"founders": []string{"a", "b", "c"}, "prefix": "/one", "token": "other"},
+		"founders not known yet": {"founders": unknown{}, "prefix": "/one", "token": "mine"},
+		"size not known yet":     {"size": unknown{}, "prefix": "/one", "token": "mine"},
+		"token not known yet":    {"founders": []string{"a", "b", "c"}, "prefix": "/one", "token": unknown{}},
+	}
+	for _, complete := range []bool{false, true} {
+		fake := newFake()
+		s := newSession(t, fakeProvider(fake), registryEndpoints)
+		s.carryOut(s.plan(base))
+		action := "replace"
+		if complete {
+			action = "no-op"
+			fake.register("mine", "c", "a", "b")
+			want(t, s.refresh())
+			wantAttribute(t, s, `tftypes.Bool<"true">`, "complete")
+			wantAttribute(t, s, `tftypes.Bool<"true">`, "bootstrap", "complete")
+		}
+		for name, config := range changes {
+			if p := s.plan(config); p.action != action {
+				t.Errorf("complete %t, %s: planned %s, want %s", complete, name, p.action, action)
+			}
+		}
+		// One of one's own that is no longer given stays.
+		wantAction(t, s.plan(attributes{"founders": []string{"a", "b", "c"}, "prefix": "/one"}), "no-op")
+		// Timeouts are nobody's business.
+		wantAction(t, s.plan(attributes{"founders": []string{"a", "b", "c"}, "prefix": "/one", "token": "mine", "timeouts": map[string]any{
+			"create": "5m", "read": nil, "update": nil, "delete": nil,
+		}}), "update")
+	}
+}
+
+func TestAdvertisedEndpointsChangeInPlace(t *testing.T) {
+	fake := newFake()
+	s := newSession(t, fakeProvider(fake), registryEndpoints)
+	s.up(threeFounders)
+	p := s.up(attributes{"founders": []string{"a", "b", "c"}, "advertised_endpoints": []string{"https://registry.example:2379"}})
+	wantAction(t, p, "update")
+	wantAttribute(t, s, firstToken, "token")
+	wantAttribute(t, s, "https://registry.example:2379", "environment", "ETCD_DISCOVERY_ENDPOINTS")
+	wantAttribute(t, s, `tftypes.List[tftypes.String]<tftypes.String<"https://registry.example:2379">>`, "bootstrap", "registry_endpoints")
+	wantAction(t, s.up(threeFounders), "update")
+	wantAttribute(t, s, "http://10.0.0.1:2379,http://10.0.0.2:2379", "environment", "ETCD_DISCOVERY_ENDPOINTS")
+	if fake.calls["create"] != 1 {
+		t.Errorf("calls: %v, want one create", fake.calls)
+	}
+}
+
+// A complete token is not asked for again: it may be gone, or the registry.
+func TestCompleteIsSticky(t *testing.T) {
+	fake := newFake()
+	s := newSession(t, fakeProvider(fake), registryEndpoints)
+	s.up(threeFounders)
+	fake.register(firstToken, "c", "a", "b")
+	want(t, s.refresh())
+	wantAttribute(t, s, `tftypes.Bool<"true">`, "complete")
+	members := attribute(s.state, "members")
+	if i, j := strings.Index(members, `"c"`), strings.Index(members, `"a"`); i < 0 || j < i || !strings.Contains(members, `"http://c.example:2380"`) {
+		t.Errorf("members are not in order of registration: %s", members)
+	}
+	asked := fake.calls["status"]
+
+	fake.forget(firstToken)
+	want(t, s.refresh())
+	wantAction(t, s.plan(threeFounders), "no-op")
+	fake.statusErr = unreachable()
+	want(t, s.refresh())
+	wantAction(t, s.plan(threeFounders), "no-op")
+	wantAttribute(t, s, members, "members")
+	if fake.calls["status"] != asked {
+		t.Error("the registry was asked for a complete token")
+	}
+}
+
+func TestVanishedBeforeCompletion(t *testing.T) {
+	fake := newFake()
+	s := newSession(t, fakeProvider(fake), registryEndpoints)
+	s.up(threeFounders)
+	fake.forget(firstToken)
+	want(t, s.refresh(), "warning: The discovery token has vanished: Token "+firstToken+" is no longer under /_etcd/registry, and its 3 founders had not all registered. "+
+		"Members that wait on it cannot form a cluster: the plan makes a new token, which replaces the founders that never formed.")
+	wantAction(t, s.up(threeFounders), "create")
+	wantAttribute(t, s, secondToken, "token")
+}
+
+func TestUnreachableAtRefresh(t *testing.T) {
+	fake := newFake()
+	s := newSession(t, fakeProvider(fake), registryEndpoints)
+	s.up(threeFounders)
+	fake.statusErr = unreachable()
+	want(t, s.refresh(), "warning: Discovery token not checked: What the state says of token "+firstToken+" is kept as it is. "+
+		"What each endpoint answered: http://10.0.0.1:2379: connection refused; http://10.0.0.2:2379: no answer in time.")
+	wantAction(t, s.plan(threeFounders), "no-op")
+}
+
+func TestUnknownProviderConfiguration(t *testing.T) {
+	fake := newFake()
+	s := newSession(t, fakeProvider(fake), registryEndpoints)
+	s.up(threeFounders)
+	later := newSession(t, fakeProvider(fake), unknown{})
+	later.state, later.private = s.state, s.private
+	calls := fake.calls["status"]
+	want(t, later.refresh())
+	wantAction(t, later.plan(threeFounders), "no-op")
+	wantAction(t, later.plan(attributes{"size": 5}), "replace")
+	fresh := newSession(t, fakeProvider(fake), unknown{})
+	wantAction(t, fresh.plan(threeFounders), "create")
+	if fake.calls["status"] != calls {
+		t.Error("the registry was asked although nobody knows where it is")
+	}
+}
+
+func TestSizeOverwritten(t *testing.T) {
+	fake := newFake()
+	s := newSession(t, fakeProvider(fake), registryEndpoints)
+	s.up(threeFounders)
+	fake.resize(firstToken, 5)
+	want(t, s.refresh(), "warning: The size of the discovery token was changed: Token "+firstToken+" was made for size 3 and says 5 now. Members go by what it says. "+
+		"Until 5 have registered, the plan replaces the token; find out who writes to the registry.")
+	p := s.plan(threeFounders)
+	wantAction(t, p, "replace")
+	want(t, s.carryOut(p))
+	wantAttribute(t, s, secondToken, "token")
+	if len(fake.tokens) != 1 {
+		t.Errorf("in the registry: %v, want the second token alone", fake.tokens)
+	}
+
+	fake.statusErr = &discovery.BadSizeError{Value: "abc"}
+	want(t, s.refresh(), "warning: The size of the discovery token is not a number: Token "+secondToken+" says \"abc\" where its size should be. "+
+		"Members that start with it exit with \"discovery: size key is bad\". The plan replaces the token.")
+	wantAction(t, s.plan(threeFounders), "replace")
+}
+
+func TestCreateFailures(t *testing.T) {
+	for name, test := range map[string]struct {
+		err    error
+		config attributes
+		want   string
+	}{
+		"unreachable": {
+			unreachable(), threeFounders,
+			"error: The discovery registry does not answer: Cannot create the token; nothing was changed. " +
+				"What each endpoint answered: http://10.0.0.1:2379: connection refused; http://10.0.0.2:2379: no answer in time.",
+		},
+		"denied": {
+			&discovery.DeniedError{Endpoint: "http://10.0.0.1:2379", Err: plainError("wrong user name or password")}, threeFounders,
+			"error: The discovery registry denies access: Cannot create the token; nothing was changed. http://10.0.0.1:2379: wrong user name or password. " +
+				"Check username and password of the provider; the user's role needs readwrite on the prefix /_etcd/registry/.",
+		},
+		"exists": {
+			&discovery.ExistsError{Size: 5}, attributes{"size": 3, "token": "mine"},
+			"error: The discovery token exists already: Token mine is in the registry under /_etcd/registry, for size 5. A token serves one cluster for ever, so it is not taken over; " +
+				"nothing was changed. If it is yours, import it with the ID \"mine\"; otherwise choose another token, or leave token out.",
+		},
+		"exists with a bad size": {
+			&discovery.ExistsError{}, attributes{"size": 3, "token": "mine", "prefix": "/my"},
+			"error: The discovery token exists already: Token mine is in the registry under /my, with a size that is not a number. A token serves one cluster for ever, so it is not taken over; " +
+				"nothing was changed. If it is yours, import it with the ID \"/my:mine\"; otherwise choose another token, or leave token out.",
+		},
+		"other": {
+			plainError("boom"), threeFounders,
+			"error: Discovery failed: Cannot create the token: boom.",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fake := newFake()
+			fake.createErr = test.err
+			s := newSession(t, fakeProvider(fake), registryEndpoints)
+			want(t, s.carryOut(s.plan(test.config)), test.want)
+			if !s.state.IsNull() {
+				t.Error("there is a state, which Terraform would destroy at the next apply")
+			}
+		})
+	}
+	s := newSession(t, fakeProvider(newFake()), nil)
+	want(t, s.carryOut(s.plan(threeFounders)), "error: No registry to speak to: The provider of this resource has no endpoints. Set endpoints in the provider block that the resource uses, "+
+		"or the environment variable ETCDCTL_ENDPOINTS, to the client URLs of the etcd that holds the token.")
+}
+
+// The registry dies between the write and its answer: the next apply has the
+// same token, and there is no second one.
+func TestUnsureCreate(t *testing.T) {
+	warning := "warning: Not known whether the token was written: The registry took the request for token " + firstToken + " and did not answer. " +
+		"The token is kept in the state, so that no second one is made: the next plan looks for it, and the next apply writes it if it is missing. " +
+		"Until then machines that start with it may exit with \"size key not found\" and start again. " +
+		"What each endpoint answered: http://10.0.0.1:2379: connection refused; http://10.0.0.2:2379: no answer in time."
+	for _, written := range []bool{true, false} {
+		fake := newFake()
+		fake.createErr, fake.lateCreate = &discovery.UnsureError{Place: discovery.Place{Token: firstToken}, Err: unreachable()}, written
+		s := newSession(t, fakeProvider(fake), registryEndpoints)
+		want(t, s.carryOut(s.plan(threeFounders)), warning)
+		wantAttribute(t, s, firstToken, "token")
+
+		// Still away: nothing is decided.
+		fake.createErr, fake.statusErr = nil, unreachable()
+		s.refresh()
+		wantAction(t, s.plan(threeFounders), "no-op")
+
+		fake.statusErr = nil
+		want(t, s.refresh())
+		p := s.plan(threeFounders)
+		if written {
+			wantAction(t, p, "no-op")
+		} else {
+			wantAction(t, p, "update")
+			want(t, p.texts, "warning: The token was not written last time: The registry answers now and has no token "+firstToken+". This plan writes it, under the same name.")
+			want(t, s.carryOut(p))
+		}
+		wantAttribute(t, s, firstToken, "token")
+		if len(fake.tokens) != 1 || fake.tokens[firstToken].Size != 3 {
+			t.Errorf("in the registry: %v, want the first token alone", fake.tokens)
+		}
+		// From here on it is a token as any other.
+		want(t, s.refresh())
+		wantAction(t, s.plan(threeFounders), "no-op")
+		fake.forget(firstToken)
+		if len(s.refresh()) != 1 || !s.state.IsNull() {
+			t.Error("a token that was seen and then vanished must leave the state, with a warning")
+		}
+	}
+}
+
+func TestDestroy(t *testing.T) {
+	setUp := func(t *testing.T, registered ...string) (*fakeRegistry, *session) {
+		fake := newFake()
+		s := newSession(t, fakeProvider(fake), registryEndpoints)
+		s.up(threeFounders)
+		fake.register(firstToken, registered...)
+		return fake, s
+	}
+	gone := func(t *testing.T, fake *fakeRegistry, s *session) {
+		t.Helper()
+		if !s.state.IsNull() || len(fake.tokens) != 0 {
+			t.Errorf("state %s, registry %v: want nothing", s.state, fake.tokens)
+		}
+	}
+	t.Run("nobody registered", func(t *testing.T) {
+		fake, s := setUp(t)
+		want(t, s.destroy())
+		gone(t, fake, s)
+	})
+	t.Run("incomplete", func(t *testing.T) {
+		fake, s := setUp(t, "c", "a")
+		want(t, s.destroy(), "warning: Removed an incomplete discovery token: Token "+firstToken+" waited for 3 founders, of which 2 have registered: a, c. "+
+			"A process of theirs that still runs never forms this cluster: stop it, and empty its data directory.")
+		gone(t, fake, s)
+	})
+	t.Run("complete", func(t *testing.T) {
+		fake, s := setUp(t, "c", "a", "b")
+		want(t, s.refresh())
+		want(t, s.destroy())
+		gone(t, fake, s)
+	})
+	t.Run("gone already", func(t *testing.T) {
+		fake, s := setUp(t)
+		fake.forget(firstToken)
+		want(t, s.destroy())
+		gone(t, fake, s)
+	})
+	t.Run("unreachable", func(t *testing.T) {
+		fake, s := setUp(t)
+		fake.statusErr = unreachable()
+		want(t, s.destroy(), "warning: Discovery token forgotten, not removed: The registry does not answer, so token "+firstToken+" is only taken out of the state. "+
+			"What is left of it is under /_etcd/registry/"+firstToken+"/ and does no harm; it can be removed by hand. "+
+			"What each endpoint answered: http://10.0.0.1:2379: connection refused; http://10.0.0.2:2379: no answer in time.")
+		if !s.state.IsNull() {
+			t.Error("still in the state")
+		}
+	})
+	t.Run("denied", func(t *testing.T) {
+		fake, s := setUp(t)
+		fake.deleteErr = &discovery.DeniedError{Endpoint: "http://10.0.0.1:2379", Err: plainError("permission denied")}
+		want(t, s.destroy(), "error: The discovery registry denies access: Cannot remove the token; nothing was changed. http://10.0.0.1:2379: permission denied. "+
+			"Check username and password of the provider; the user's role needs readwrite on the prefix /_etcd/registry/.")
+		if s.state.IsNull() {
+			t.Error("out of the state, although it is still there")
+		}
+	})
+}
+
+// A token that was completed after the plan is not replaced, though it may be
+// removed.
+func TestCompletedSinceThePlan(t *testing.T) {
+	fake := newFake()
+	s := newSession(t, fakeProvider(fake), registryEndpoints)
+	s.up(threeFounders)
+	p := s.plan(attributes{"founders": []string{"a", "b", "x"}})
+	wantAction(t, p, "replace")
+	fake.register(firstToken, "b", "a", "c")
+	want(t, s.carryOut(p), "error: The discovery token is complete: Token "+firstToken+" was incomplete when this plan was made; since then 3 have registered: a, b, c. "+
+		"Their cluster has formed, so the token is not replaced, and nothing was changed. Plan again.")
+	if len(fake.tokens) != 1 || s.state.IsNull() {
+		t.Errorf("registry %v, state %s: want the token in both", fake.tokens, s.state)
+	}
+	want(t, s.refresh())
+	wantAction(t, s.plan(attributes{"founders": []string{"a", "b", "x"}}), "no-op")
+	want(t, s.destroy())
+}
+
+func TestImport(t *testing.T) {
+	fake := newFake()
+	fake.tokens["theirs"] = discovery.Status{Size: 3}
+	fake.register("theirs", "a")
+	s := newSession(t, fakeProvider(fake), registryEndpoints)
+	want(t, s.importState("theirs"))
+	for path, value := range map[string]string{
+		"id": "theirs", "token": "theirs", "prefix": "/_etcd/registry", "protocol": "v3", "founders": "", "bootstrap.token": "theirs",
+	} {
+		wantAttribute(t, s, value, strings.Split(path, ".")...)
+	}
+	wantAttribute(t, s, `tftypes.Number<"3">`, "size")
+	wantAction(t, s.plan(attributes{"size": 3}), "no-op")
+	// Names for founders that had been a number replace nothing.
+	wantAction(t, s.plan(threeFounders), "update")
+	wantAction(t, s.plan(attributes{"founders": []string{"a", "b", "c", "d", "e"}}), "replace")
+	s.up(threeFounders)
+	wantAction(t, s.plan(threeFounders), "no-op")
+
+	other := newSession(t, fakeProvider(fake), registryEndpoints)
+	want(t, other.importState("/my/registry:theirs"))
+	wantAttribute(t, other, "/my/registry", "prefix")
+}
+
+func TestImportFailures(t *testing.T) {
+	hint := " Import by token (\"3e86b59982e49066c5d813af1c2e2579\"), with its prefix before it where that is not /_etcd/registry (\"/my/registry:TOKEN\")."
+	for id, text := range map[string]string{
+		"a/b":       "error: Invalid import ID: \"a/b\" has a token that contains \"/\"." + hint,
+		"my:token":  "error: Invalid import ID: \"my:token\" has a prefix that does not begin with \"/\"." + hint,
+		"/my:":      "error: Invalid import ID: \"/my:\" has a token that is empty." + hint,
+		"not-there": "error: No such discovery token: The registry answers and has no token not-there under /_etcd/registry. Nothing was imported.",
+	} {
+		want(t, newSession(t, fakeProvider(newFake()), registryEndpoints).importState(id), text)
+	}
+	fake := newFake()
+	fake.statusErr = unreachable()
+	want(t, newSession(t, fakeProvider(fake), registryEndpoints).importState("theirs"),
+		"error: The discovery registry does not answer: Cannot import the token; nothing was changed. "+
+			"What each endpoint answered: http://10.0.0.1:2379: connection refused; http://10.0.0.2:2379: no answer in time.")
+}
