@@ -90,7 +90,7 @@ func (s Snapshot) joinWarnings(subject MemberID, t tally, f Facts) []Warning {
 // usableURLs refuses peer URLs that no cluster can use.
 func usableURLs(urls []string) (Decision, bool) {
 	if len(urls) == 0 {
-		return refuse(BadURL, Facts{}), false
+		return refuse(BadURL, Facts{Problem: URLEmpty}), false
 	}
 	for _, raw := range urls {
 		_, err := NormalizeURL(raw)
@@ -99,7 +99,7 @@ func usableURLs(urls []string) (Decision, bool) {
 		case problem == URLWildcard:
 			return refuse(LoopbackURL, Facts{Detail: url}), false
 		default:
-			return refuse(BadURL, Facts{Detail: url}), false
+			return refuse(BadURL, Facts{Detail: url, Problem: problem}), false
 		}
 	}
 	return Decision{}, true

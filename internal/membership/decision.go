@@ -103,6 +103,8 @@ type Facts struct {
 	Lag, MaxLag uint64
 	// Detail is a version, a URL, an upstream issue: what the code says.
 	Detail string
+	// Problem says what is wrong with the URL in Detail, for BadURL.
+	Problem URLProblem
 }
 
 // Warning is something the operator should know about a change that goes on.

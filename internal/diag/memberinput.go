@@ -1,0 +1,87 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package diag
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// PeerURL words an unusable peer URL.
+func PeerURL(err *membership.URLError) Text {
+	return Text{Summary: "Invalid peer URL", Detail: peerURLDetail(err)}
+}
+
+func peerURLDetail(err *membership.URLError) string {
+	const want = " Want a scheme, a host and a port, such as https://10.0.0.1:2380."
+	u := err.URL
+	switch err.Problem {
+	case membership.URLEmpty:
+		return "The peer URL is empty." + want
+	case membership.URLNoScheme:
+		return u + " has no scheme." + want
+	case membership.URLScheme:
+		return u + " is neither http nor https: members reach each other over these alone." + want
+	case membership.URLUserinfo:
+		return u + " was given with a user name or password; between members there are none. Leave it out."
+	case membership.URLNoHost:
+		return u + " has no host." + want
+	case membership.URLHost:
+		return u + " names neither an IP address nor a host name (letters, digits, dots, hyphens; no address zone)." + want
+	case membership.URLWildcard:
+		return u + " is an address to listen on; no other member can dial it. Give the URL at which the others reach this member."
+	case membership.URLNoPort:
+		return u + " has no port, and etcd assumes none." + want
+	case membership.URLPort:
+		return u + " has a port outside of 1 to 65535." + want
+	case membership.URLPath:
+		return u + " has a path; etcd takes none in a peer URL." + want
+	case membership.URLQuery:
+		return u + " has a query or a fragment; etcd takes none in a peer URL." + want
+	default: // URLUnreadable
+		return fmt.Sprintf("%q cannot be read as a URL.", u) + want
+	}
+}
+
+// MemberName words an unusable member name.
+func MemberName(err *membership.NameError) Text {
+	return Text{Summary: "Invalid member name", Detail: memberNameDetail(err)}
+}
+
+func memberNameDetail(err *membership.NameError) string {
+	switch err.Problem {
+	case membership.NameEmpty:
+		return "The member name is empty. A member needs a name that no other member of its cluster bears."
+	case membership.NameSeparator:
+		return fmt.Sprintf("The member name %q contains '=' or ',', which separate the entries of an initial cluster. Choose another name.", err.Name)
+	case membership.NameLong:
+		return fmt.Sprintf("The member name %.20q… has %d bytes; at most 253 are taken. Choose a shorter name.", err.Name, len(err.Name))
+	default: // NameCharacter
+		return fmt.Sprintf("The member name %q contains white space or a character that cannot be printed. Choose another name.", err.Name)
+	}
+}
+
+// InitialCluster words an error of [membership.ParseInitialCluster].
+func InitialCluster(err *membership.EntryError) Text {
+	t := Text{Summary: "Invalid initial cluster"}
+	var urlErr *membership.URLError
+	var nameErr *membership.NameError
+	switch {
+	case errors.Is(err, membership.ErrNoEntries):
+		t.Detail = "The initial cluster is empty. Want name=url entries with commas between them."
+		return t
+	case errors.Is(err, membership.ErrDuplicateURL):
+		t.Detail = "Its peer URL is in the list twice; each belongs to one member."
+	case errors.As(err, &urlErr):
+		t.Detail = peerURLDetail(urlErr)
+	case errors.As(err, &nameErr):
+		t.Detail = memberNameDetail(nameErr)
+	default:
+		t.Detail = "Want name=url, such as infra1=https://10.0.0.1:2380."
+	}
+	t.Detail = fmt.Sprintf("Entry %q: %s", err.Entry, t.Detail)
+	return t
+}

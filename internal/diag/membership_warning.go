@@ -1,0 +1,67 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package diag
+
+import (
+	"fmt"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// WarningText words a warning about a change that goes on. action, name and s
+// are as in [Refused].
+func WarningText(action, name string, w membership.Warning, s membership.Snapshot) Text {
+	f := w.Facts
+	name = orOwn(name, s, f.Subject)
+	doing := map[string]string{"add": "Adding", "promote": "Promoting", "remove": "Removing", "replace": "Replacing"}[action]
+	if doing == "" {
+		doing = "Changing"
+	}
+	doing += " member " + name
+	others, count := shorts(s, f.Others), len(f.Others)
+
+	switch w.Code {
+	case membership.MemberDown:
+		return Text{doing + " while " + others + " " + plural(count, "is", "are") + " down",
+			fmt.Sprintf("%s The change is safe without %s: %s Bring %s back or remove %s soon.",
+				MemberAnswers(s, f.Others), plural(count, "it", "them"), ifItFails(name, f), plural(count, "it", "them"), plural(count, "it", "them"))}
+	case membership.MemberUnstarted:
+		return Text{doing + " while " + others + " " + plural(count, "has", "have") + " not started",
+			fmt.Sprintf("%s The change is safe without %s: %s Start %s or remove %s soon.",
+				MemberAnswers(s, f.Others), plural(count, "it", "them"), ifItFails(name, f), plural(count, "it", "them"), plural(count, "it", "them"))}
+	case membership.NotProbed:
+		return Text{doing + " without an answer of " + others,
+			fmt.Sprintf("%s The change is safe even if %s down: %s %s",
+				MemberAnswers(s, f.Others), plural(count, "it is", "they are"), ifItFails(name, f), addressMap)}
+	case membership.ToleranceZero:
+		return toleranceZero(action, name, doing, f, s)
+	case membership.KnownBadRelease:
+		return Text{doing + " on a release with a known bug",
+			fmt.Sprintf("%s %s a release on which a promotion may be lost, at a restart or at the next upgrade (%s). Upgrade to 3.5.26 or later within 3.5 before anything else.",
+				capital(Members(s, f.Others)), plural(count, "runs", "run"), f.Detail)}
+	case membership.NoSpace:
+		return Text{doing + " under a NOSPACE alarm",
+			fmt.Sprintf("%s %s a NOSPACE alarm. Nothing can be written, so this change is not guarded against other runs at the same time. Compact and defragment, then disarm the alarm (etcdctl alarm disarm).",
+				capital(Members(s, f.Others)), plural(count, "reports", "report"))}
+	default:
+		return Text{doing, fmt.Sprintf("The change goes on, with a warning: %s.", w.Code)}
+	}
+}
+
+func ifItFails(name string, f membership.Facts) string {
+	return fmt.Sprintf("if %s failed as a voter, %d of %d voters would be alive; quorum would be %d.", name, f.Alive, f.Voters, f.Quorum)
+}
+
+func toleranceZero(action, name, doing string, f membership.Facts, s membership.Snapshot) Text {
+	t := Text{Summary: doing + " leaves no tolerance"}
+	if action == "add" || action == "promote" {
+		t.Detail = fmt.Sprintf("I%s If it does, no further voter may fail. %s", ifItFails(name, f)[1:], MemberAnswers(s, f.Others))
+		return t
+	}
+	t.Detail = fmt.Sprintf("Without %s %d of %d voters are alive; quorum is %d: no further voter may fail.", Member(s, f.Subject), f.Alive, f.Voters, f.Quorum)
+	if len(f.Others) > 0 {
+		t.Detail += " " + MemberAnswers(s, f.Others)
+	}
+	return t
+}

@@ -1,0 +1,83 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package diag
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// The refusals whose reason is the member itself.
+
+func (c refusal) notStarted() string {
+	m, _ := c.s.Member(c.f.Subject)
+	who := fmt.Sprintf("%s (%s)", c.name, c.f.Subject)
+	if c.name == c.f.Subject.String() {
+		who = "Member " + c.name
+	}
+	return fmt.Sprintf("%s was announced with the peer URLs %s and has not started: its process does not run, cannot reach the other members, or does not listen there. Look at its log. "+
+		"It is a learner, so the cluster is as safe as before; correct what is wrong, then apply again.", who, strings.Join(m.PeerURLs, ", "))
+}
+
+func (c refusal) notAlive() string {
+	m, _ := c.s.Member(c.f.Subject)
+	said := MemberAnswer(c.s, c.f.Subject)
+	switch {
+	case c.s.Alive(c.f.Subject): // it answers, but not as what it should be
+		return fmt.Sprintf("%s is a learner in the member list, but %s. Apply again; if this stays so, remove the member and add it anew.", capital(Member(c.s, c.f.Subject)), c.f.Detail)
+	case m.Learner:
+		return said + " A learner that does not answer gets no vote: it stays a learner. Bring it back, then apply again."
+	default:
+		return said + " It has its vote already, and counts as failed while it does not answer. Bring it back, then apply again."
+	}
+}
+
+func (c refusal) otherLeader() string {
+	a := c.s.Answer(c.f.Subject)
+	_, term, _ := c.s.MajorityLeader()
+	own := "knows no leader"
+	if a.Leader != 0 {
+		own = fmt.Sprintf("names %s as the leader in term %d", Member(c.s, a.Leader), a.Term)
+	}
+	return fmt.Sprintf("%s %s; the voters name %s in term %d. It stays a learner. Look at the network between it and the others, then apply again.",
+		capital(Member(c.s, c.f.Subject)), own, Members(c.s, c.f.Others), term)
+}
+
+func (c refusal) unconfirmed() string {
+	if m, _ := c.s.Member(c.f.Subject); !m.Learner {
+		return fmt.Sprintf("The member list says that %s is a voter, and the member itself does not say so yet. Apply again.", Member(c.s, c.f.Subject))
+	}
+	return fmt.Sprintf("%s has caught up, but was seen so only once; it must be seen twice in a row, under one leader. It stays a learner. Apply again.", capital(Member(c.s, c.f.Subject)))
+}
+
+func (c refusal) lastVoter() string {
+	who := capital(Member(c.s, c.f.Subject))
+	switch {
+	case c.action == "replace":
+		return who + " is the only voter: to replace it would be to lose the data. Add another member first, then apply again. Nothing was changed."
+	case c.d.Verdict == membership.Wait:
+		return fmt.Sprintf("%s is the only voter, and %s must be removed before it: see what holds that up, then apply again.", who, Members(c.s, c.f.Others))
+	case len(c.f.Others) > 0:
+		return fmt.Sprintf("%s is the only voter, and %s %s left: without it the cluster is gone. Remove %s first, or promote %s, then apply again.",
+			who, Members(c.s, c.f.Others), plural(len(c.f.Others), "is", "are"), plural(len(c.f.Others), "that learner", "those learners"), plural(len(c.f.Others), "it", "one of them"))
+	default:
+		return who + " is the only voter: there is nobody to hand over to, and the cluster ends with its process."
+	}
+}
+
+func (c refusal) notOurs() string {
+	m, _ := c.s.Member(c.f.Subject)
+	return fmt.Sprintf("%s, with the peer URLs %s, is not what was announced (%s). It was not touched. Remove this resource from the state, or import the member anew.",
+		capital(Member(c.s, c.f.Subject)), strings.Join(m.PeerURLs, ", "), c.f.Detail)
+}
+
+func (c refusal) versionTooOld() string {
+	run := fmt.Sprintf("%s %s etcd %s", capital(Members(c.s, c.f.Others)), plural(len(c.f.Others), "runs", "run"), c.f.Detail)
+	if c.action == "promote" {
+		return run + ", by which a cluster of one cannot promote a learner (etcd-io/etcd#11633). Upgrade to 3.4.4 or later, then apply again."
+	}
+	return run + ", which knows no learners, and a member is never added in any other way. Upgrade to 3.4 or later, then apply again."
+}

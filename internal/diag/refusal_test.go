@@ -1,0 +1,281 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package diag
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+type sight = func(*membership.Member, *membership.Answer)
+
+// seen is a snapshot of voters infra1, infra2, … that are healthy but for what
+// the changes say; infra1 leads in term 7.
+func seen(changes ...sight) membership.Snapshot {
+	s := membership.Snapshot{ClusterID: 0xc1, Linearizable: true, Answers: map[membership.MemberID]membership.Answer{}}
+	for i, change := range changes {
+		id := membership.MemberID(0x8e9e05c52164694c + uint64(i))
+		host := fmt.Sprintf("https://10.0.1.%d", 11+i)
+		m := membership.Member{ID: id, Name: fmt.Sprintf("infra%d", i+1), PeerURLs: []string{host + ":2380"}, ClientURLs: []string{host + ":2379"}}
+		a := membership.Answer{
+			State: membership.Answered, Endpoint: host + ":2379", MemberID: id, ClusterID: s.ClusterID,
+			Leader: 0x8e9e05c52164694c, Term: 7, Index: 500, Applied: 500, ReadOK: true, Version: "3.6.16",
+		}
+		change(&m, &a)
+		s.Members = append(s.Members, m)
+		s.Answers[id] = a
+	}
+	return s
+}
+
+func ok(*membership.Member, *membership.Answer) {}
+
+func silent(_ *membership.Member, a *membership.Answer) {
+	*a = membership.Answer{State: membership.Silent, Endpoint: a.Endpoint, Detail: "connection refused"}
+}
+
+func unprobed(_ *membership.Member, a *membership.Answer) { *a = membership.Answer{} }
+
+func unstarted(m *membership.Member, a *membership.Answer) {
+	m.Name, m.ClientURLs, *a = "", nil, membership.Answer{}
+}
+
+func wrongCluster(_ *membership.Member, a *membership.Answer) {
+	*a = membership.Answer{State: membership.WrongCluster, Endpoint: a.Endpoint, ClusterID: 0xc2}
+}
+
+func learner(m *membership.Member, a *membership.Answer) {
+	m.Learner, a.Learner, a.ReadOK = true, true, false
+}
+
+func candidate(_ *membership.Member, a *membership.Answer) { a.ReadOK, a.Leader = false, 0 }
+
+func version(v string) sight {
+	return func(_ *membership.Member, a *membership.Answer) { a.Version = v }
+}
+
+func full(_ *membership.Member, a *membership.Answer) { a.NoSpace = true }
+
+func both(f, g sight) sight {
+	return func(m *membership.Member, a *membership.Answer) { f(m, a); g(m, a) }
+}
+
+func unconfirmed(s membership.Snapshot) membership.Snapshot {
+	s.Linearizable = false
+	return s
+}
+
+func nth(s membership.Snapshot, n int) membership.MemberID { return s.Members[n-1].ID }
+
+type textCase struct {
+	action, name string
+	s            membership.Snapshot
+	d            membership.Decision
+	warning      membership.Code // instead of the refusal
+}
+
+func (c textCase) code() membership.Code {
+	if c.warning != "" {
+		return c.warning
+	}
+	return c.d.Code
+}
+
+func (c textCase) text(t *testing.T) Text {
+	if c.warning == "" {
+		return Refused(c.action, c.name, c.d, c.s)
+	}
+	for _, w := range c.d.Warnings {
+		if w.Code == c.warning {
+			return WarningText(c.action, c.name, w, c.s)
+		}
+	}
+	t.Fatalf("the decision %v has no warning %q", c.d, c.warning)
+	return Text{}
+}
+
+func adding(s membership.Snapshot, r membership.AddRequest) textCase {
+	if r.PeerURLs == nil {
+		r.PeerURLs = []string{"https://10.0.1.99:2380"}
+	}
+	return textCase{action: "add", name: "infra9", s: s, d: membership.DecideAdd(s, r)}
+}
+
+func promoting(s membership.Snapshot, n int) textCase {
+	id := nth(s, n)
+	before := s.Answer(id)
+	return textCase{action: "promote", name: fmt.Sprintf("infra%d", n), s: s,
+		d: membership.DecidePromote(s, membership.PromoteRequest{ID: id, Before: before})}
+}
+
+func removing(s membership.Snapshot, n int, leaving ...int) textCase {
+	r := membership.RemoveRequest{ID: nth(s, n)}
+	for _, l := range leaving {
+		r.Leaving = append(r.Leaving, nth(s, l))
+	}
+	return textCase{action: "remove", name: fmt.Sprintf("infra%d", n), s: s, d: membership.DecideRemove(s, r)}
+}
+
+func replacing(s membership.Snapshot, n int, leaving ...int) textCase {
+	c := removing(s, n, leaving...)
+	r := membership.RemoveRequest{ID: nth(s, n), Replacement: true}
+	for _, l := range leaving {
+		r.Leaving = append(r.Leaving, nth(s, l))
+	}
+	c.action, c.d = "replace", membership.DecideRemove(s, r)
+	return c
+}
+
+func warning(code membership.Code, c textCase) textCase {
+	c.warning = code
+	return c
+}
+
+func textCases() map[string]textCase {
+	mixed := seen(ok)
+	mixed.Others = map[membership.ClusterID][]string{0xc3: {"https://10.0.1.13:2379"}, 0xc2: {"https://10.0.1.12:2379"}}
+	away := seen(ok, ok, ok)
+	gone := promoting(away, 3)
+	gone.d = membership.DecidePromote(away, membership.PromoteRequest{ID: 0xabc})
+	notOurs := removing(away, 3)
+	notOurs.d = membership.DecideRemove(away, membership.RemoveRequest{ID: nth(away, 3), Name: "node-c"})
+	once := promoting(seen(ok, learner), 2)
+	once.d = membership.DecidePromote(once.s, membership.PromoteRequest{ID: nth(once.s, 2)})
+	unnamed := promoting(seen(ok, both(learner, unstarted)), 2)
+	unnamed.name = ""
+	return map[string]textCase{
+		"quorum lost, one of two must come back": adding(unconfirmed(seen(candidate, silent, wrongCluster)), membership.AddRequest{}),
+		"quorum lost, both must come back":       replacing(unconfirmed(seen(silent, silent)), 1),
+		"quorum lost, an unnamed one":            adding(unconfirmed(seen(candidate, silent, unstarted)), membership.AddRequest{}),
+		"no leader, election":                    removing(unconfirmed(seen(candidate, candidate, silent)), 2),
+		"no leader, two of them":                 removing(seen(ok, func(_ *membership.Member, a *membership.Answer) { a.Term = 8 }), 2),
+		"no leader that can be heard":            promoting(seen(silent, ok, ok, ok, ok, learner), 6),
+		"mixed clusters":                         adding(mixed, membership.AddRequest{}),
+		"mixed clusters, the learner's address":  promoting(seen(ok, both(learner, wrongCluster)), 2),
+		"member list moved":                      adding(unconfirmed(seen(ok)), membership.AddRequest{}),
+		"not probed, a voter":                    adding(seen(ok, unprobed, ok), membership.AddRequest{}),
+		"not probed, no list at all":             adding(membership.Snapshot{}, membership.AddRequest{}),
+		"not probed, quorum elsewhere":           adding(seen(ok, silent, silent), membership.AddRequest{}),
+		"not probed, a load balancer": promoting(seen(ok, both(learner, func(_ *membership.Member, a *membership.Answer) {
+			a.MemberID = 0x8e9e05c52164694c
+		})), 2),
+		"member down, add":                 adding(seen(ok, silent, ok), membership.AddRequest{}),
+		"member down, add on an older one": adding(seen(ok, version("3.5.29"), ok, ok, silent), membership.AddRequest{}),
+		"member down, promote":             promoting(seen(ok, ok, silent, learner), 4),
+		"member not started, add":          adding(seen(ok, ok, unstarted), membership.AddRequest{}),
+		"learner slot taken":               adding(seen(ok, both(learner, unstarted)), membership.AddRequest{}),
+		"learner slots taken":              adding(seen(ok, learner, learner), membership.AddRequest{MaxLearners: 2}),
+		"below quorum":                     removing(seen(ok, ok, silent), 2),
+		"below quorum, waiting":            removing(seen(ok, ok, silent), 2, 3),
+		"below quorum, unnamed":            removing(seen(ok, ok, unstarted), 2),
+		"name taken":                       adding(away, membership.AddRequest{Name: "infra2"}),
+		"peer URL taken":                   adding(away, membership.AddRequest{PeerURLs: []string{"https://10.0.1.12:2380/"}}),
+		"loopback peer URL":                adding(seen(ok), membership.AddRequest{PeerURLs: []string{"http://localhost:2380"}}),
+		"loopback peer URL, wildcard":      adding(seen(ok), membership.AddRequest{PeerURLs: []string{"http://0.0.0.0:2380"}}),
+		"bad peer URL":                     adding(seen(ok), membership.AddRequest{PeerURLs: []string{"https://root:secret@10.0.1.1:2380"}}),
+		"bad peer URL, none":               adding(seen(ok), membership.AddRequest{PeerURLs: []string{}}),
+		"not a member":                     gone,
+		"not started":                      promoting(seen(ok, both(learner, unstarted)), 2),
+		"not alive, learner":               promoting(seen(ok, both(learner, silent)), 2),
+		"not alive, voter":                 promoting(seen(ok, ok, silent), 3),
+		"not alive, calls itself a voter":  promoting(seen(ok, both(learner, func(_ *membership.Member, a *membership.Answer) { a.Learner = false })), 2),
+		"other leader":                     promoting(seen(ok, both(learner, func(_ *membership.Member, a *membership.Answer) { a.Term = 6 })), 2),
+		"other leader, none":               promoting(seen(ok, both(learner, func(_ *membership.Member, a *membership.Answer) { a.Leader = 0 })), 2),
+		"lagging":                          promoting(seen(func(_ *membership.Member, a *membership.Answer) { a.Index = 90000 }, learner), 2),
+		"unconfirmed":                      once,
+		"unconfirmed, voter":               promoting(seen(ok, func(_ *membership.Member, a *membership.Answer) { a.Learner = true }), 2),
+		"last voter":                       removing(seen(ok), 1),
+		"last voter, replacement":          replacing(seen(ok), 1),
+		"last voter, learner stays":        removing(seen(ok, learner), 1),
+		"last voter, learner leaves":       removing(seen(ok, learner), 1, 2),
+		"not ours":                         notOurs,
+		"others not active":                replacing(seen(ok, ok, silent), 2),
+		"others not active, waiting":       replacing(seen(ok, ok, silent, ok), 2, 3),
+		"version too old, add":             adding(seen(version("3.3.27")), membership.AddRequest{}),
+		"version too old, promote":         promoting(seen(version("3.4.3"), learner), 2),
+		"no space":                         adding(seen(full, full, ok), membership.AddRequest{}),
+		"not started, no name given":       unnamed,
+
+		"warning: member down":                  warning(membership.MemberDown, adding(seen(ok, ok, ok, ok, silent), membership.AddRequest{})),
+		"warning: members not started":          warning(membership.MemberUnstarted, adding(seen(ok, ok, ok, ok, ok, unstarted, unstarted), membership.AddRequest{})),
+		"warning: not probed":                   warning(membership.NotProbed, adding(seen(ok, ok, ok, ok, unprobed), membership.AddRequest{})),
+		"warning: tolerance zero, add":          warning(membership.ToleranceZero, adding(seen(ok, ok, ok, silent), membership.AddRequest{})),
+		"warning: tolerance zero, remove":       warning(membership.ToleranceZero, removing(seen(ok, ok, ok), 2)),
+		"warning: tolerance zero, with one out": warning(membership.ToleranceZero, removing(seen(ok, ok, ok, ok, silent), 2)),
+		"warning: known bad release":            warning(membership.KnownBadRelease, promoting(seen(version("3.5.19"), both(version("3.5.19"), learner)), 2)),
+		"warning: no space":                     warning(membership.NoSpace, removing(seen(ok, full, ok), 3)),
+	}
+}
+
+// TestMembershipTexts compares every text with testdata/membership_texts.txt.
+func TestMembershipTexts(t *testing.T) {
+	cases := textCases()
+	shown := map[string]bool{}
+	datadriven.RunTest(t, "testdata/membership_texts.txt", func(t *testing.T, td *datadriven.TestData) string {
+		name := strings.TrimSpace(td.Input)
+		c, found := cases[name]
+		if !found {
+			t.Fatalf("%s: no case %q", td.Pos, name)
+		}
+		shown[name] = true
+		text := c.text(t)
+		if strings.HasSuffix(text.Summary, ".") || strings.Contains(text.Summary, "\n") || !strings.HasSuffix(text.Detail, ".") {
+			t.Errorf("%s: a summary is one line without a full stop, a detail whole sentences", td.Pos)
+		}
+		if strings.Contains(text.Detail, "secret") || strings.Contains(text.Detail, "  ") || strings.Contains(text.Detail, "%!") {
+			t.Errorf("%s: %s", td.Pos, text.Detail)
+		}
+		return text.Summary + "\n" + text.Detail
+	})
+	for name := range cases {
+		if !shown[name] {
+			t.Errorf("testdata/membership_texts.txt lacks the case %q", name)
+		}
+	}
+}
+
+// TestEveryCodeHasAText reads the codes from the source, so that a new one
+// without a text fails here.
+func TestEveryCodeHasAText(t *testing.T) {
+	covered := map[membership.Code]bool{}
+	for _, c := range textCases() {
+		covered[c.code()] = true
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), "../membership/decision.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	codes := 0
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+		if typ, ok := spec.Type.(*ast.Ident); !ok || typ.Name != "Code" {
+			return true
+		}
+		for i, v := range spec.Values {
+			code, err := strconv.Unquote(v.(*ast.BasicLit).Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if codes++; !covered[membership.Code(code)] {
+				t.Errorf("%s has no text", spec.Names[i].Name)
+			}
+		}
+		return true
+	})
+	if codes < 25 {
+		t.Errorf("found %d codes in decision.go: the search is broken", codes)
+	}
+}
