@@ -1,0 +1,145 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package membership
+
+// Bootstrap says what was decided about a member when the configuration of its
+// process was made, see [Identify].
+type Bootstrap uint8
+
+const (
+	// Joiner is a member that joins a cluster that exists.
+	Joiner Bootstrap = iota
+	// Founder is a member that forms the cluster together with others. It is
+	// never announced: it is in the list from the start, or it is an error.
+	Founder
+)
+
+// Claim is what the ownership record says: that this member was announced by
+// us. Its zero value means that there is no record.
+type Claim struct {
+	// Recorded is true if there is a record at all. If ID is 0 the intent was
+	// written, and the announcement may have happened or not.
+	Recorded bool
+	ID       MemberID
+	PeerURLs []string
+	// Left is true when the member was ours and was taken out.
+	Left bool
+}
+
+// IdentifyRequest describes the member that is looked for.
+type IdentifyRequest struct {
+	Name      string
+	PeerURLs  []string
+	Bootstrap Bootstrap
+	Claim     Claim
+}
+
+// Step is what to do about the member that was looked for.
+type Step uint8
+
+const (
+	// StepRefuse: it must not be touched, for the reason in the code.
+	StepRefuse Step = iota
+	// StepAnnounce: nobody like it is in the list; announce it.
+	StepAnnounce
+	// StepAdopt: the member with the ID is ours; carry on with it.
+	StepAdopt
+	// StepWithdraw: the member with the ID is ours, was announced with other
+	// peer URLs and never started; take it out, then announce the right one.
+	StepWithdraw
+)
+
+// The codes of [Identify].
+const (
+	// AlreadyMember: a member with these peer URLs (or this name) is in the
+	// cluster and was not announced by us: it has to be imported.
+	AlreadyMember Code = "already a member"
+	// AnnouncedElsewhere: a member with these peer URLs was announced by
+	// someone else and has not started.
+	AnnouncedElsewhere Code = "announced by someone else"
+	// FounderMissing: the cluster was formed without this founder.
+	FounderMissing Code = "founder missing"
+	// FounderRenamed: the founder's peer URLs belong to a member of another
+	// name.
+	FounderRenamed Code = "founder of another name"
+	// MovedMember: the member is ours and runs with other peer URLs.
+	MovedMember Code = "member moved"
+)
+
+// Identity is the outcome of [Identify]. Code and Facts are set with
+// StepRefuse, ID with StepAdopt and StepWithdraw.
+type Identity struct {
+	Step  Step
+	ID    MemberID
+	Code  Code
+	Facts Facts
+}
+
+// Identify finds out whether the member that is wanted is in the list, and
+// whether it is ours. It goes by the ownership record, by the whole set of
+// peer URLs, and for a founder by name and URLs together; never by reachability
+// and never by a name alone, because adopting somebody else's member is how two
+// configurations come to fight over it.
+func Identify(s Snapshot, r IdentifyRequest) Identity {
+	if r.Claim.Recorded && !r.Claim.Left {
+		if found, ok := identifyClaimed(s, r); ok {
+			return found
+		}
+	}
+	if m, ok := byURLs(s, r.PeerURLs); ok {
+		facts := Facts{Subject: m.ID, Others: []MemberID{m.ID}, Detail: m.Name}
+		switch {
+		case r.Bootstrap == Founder && !r.Claim.Left && !m.Learner && m.Name == r.Name:
+			return Identity{Step: StepAdopt, ID: m.ID}
+		case r.Bootstrap == Founder && !m.Learner && m.Name != "" && m.Name != r.Name:
+			return Identity{Code: FounderRenamed, Facts: facts}
+		case m.Name != "" || len(m.ClientURLs) > 0:
+			return Identity{Code: AlreadyMember, Facts: facts}
+		default:
+			return Identity{Code: AnnouncedElsewhere, Facts: facts}
+		}
+	}
+	for _, m := range s.Members {
+		if m.Name == r.Name {
+			return Identity{Code: NameTaken, Facts: Facts{Subject: m.ID, Others: []MemberID{m.ID}, Detail: r.Name}}
+		}
+	}
+	if r.Bootstrap == Founder && !r.Claim.Recorded {
+		return Identity{Code: FounderMissing, Facts: Facts{Detail: r.Name}}
+	}
+	return Identity{Step: StepAnnounce}
+}
+
+// identifyClaimed looks for the member that the record speaks of. ok is false
+// when it is not in the list: never announced after all, or removed since.
+func identifyClaimed(s Snapshot, r IdentifyRequest) (Identity, bool) {
+	m, ok := s.Member(r.Claim.ID)
+	if r.Claim.ID == 0 {
+		// The intent was written and nothing after it: the only member that it
+		// can have become is one with exactly the URLs of the record.
+		m, ok = byURLs(s, r.Claim.PeerURLs)
+	}
+	switch {
+	case !ok:
+		return Identity{}, false
+	case SameURLs(m.PeerURLs, r.PeerURLs):
+		return Identity{Step: StepAdopt, ID: m.ID}, true
+	case m.Learner && !m.Started():
+		return Identity{Step: StepWithdraw, ID: m.ID}, true
+	default:
+		return Identity{Code: MovedMember, Facts: Facts{Subject: m.ID, Others: []MemberID{m.ID}}}, true
+	}
+}
+
+func byURLs(s Snapshot, urls []string) (Member, bool) {
+	if len(urls) == 0 {
+		return Member{}, false
+	}
+	for _, m := range s.Members {
+		if SameURLs(m.PeerURLs, urls) {
+			return m, true
+		}
+	}
+	return Member{}, false
+}

@@ -1,0 +1,82 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package membership
+
+import "testing"
+
+func TestIdentify(t *testing.T) {
+	const (
+		urlA, urlD, urlX = "http://10.0.0.1:2380", "http://10.0.0.4:2380", "http://10.0.0.9:2380"
+	)
+	a := Member{ID: 1, Name: "a", PeerURLs: []string{urlA}, ClientURLs: []string{"http://10.0.0.1:2379"}}
+	announced := Member{ID: 4, PeerURLs: []string{urlD}, Learner: true}
+	started := Member{ID: 4, Name: "d", PeerURLs: []string{urlD}, ClientURLs: []string{"http://10.0.0.4:2379"}, Learner: true}
+	voter := started
+	voter.Learner = false
+	moved := started
+	moved.PeerURLs = []string{urlX}
+	elsewhere := announced
+	elsewhere.PeerURLs = []string{urlX}
+
+	ours := Claim{Recorded: true, ID: 4, PeerURLs: []string{urlD}}
+	intent := Claim{Recorded: true, PeerURLs: []string{urlD}}
+	left := Claim{Recorded: true, ID: 4, PeerURLs: []string{urlD}, Left: true}
+
+	for _, c := range []struct {
+		name    string
+		member  *Member // beside a
+		founder bool
+		claim   Claim
+		step    Step
+		id      MemberID
+		code    Code
+	}{
+		{name: "absent", step: StepAnnounce},
+		{name: "absent, recorded: removed by someone else", claim: ours, step: StepAnnounce},
+		{name: "absent, left", claim: left, step: StepAnnounce},
+		{name: "absent, intent only", claim: intent, step: StepAnnounce},
+		{name: "announced and ours", member: &announced, claim: ours, step: StepAdopt, id: 4},
+		{name: "started and ours", member: &started, claim: ours, step: StepAdopt, id: 4},
+		{name: "voting and ours", member: &voter, claim: ours, step: StepAdopt, id: 4},
+		{name: "intent, announced", member: &announced, claim: intent, step: StepAdopt, id: 4},
+		{name: "intent, started meanwhile", member: &started, claim: intent, step: StepAdopt, id: 4},
+		{name: "ours with other URLs, never started", member: &elsewhere, claim: ours, step: StepWithdraw, id: 4},
+		{name: "ours with other URLs, running", member: &moved, claim: ours, code: MovedMember},
+		{name: "announced by someone else", member: &announced, code: AnnouncedElsewhere},
+		{name: "started, not ours", member: &started, code: AlreadyMember},
+		{name: "voting, not ours", member: &voter, code: AlreadyMember},
+		{name: "back under our URLs after we left", member: &voter, claim: left, code: AlreadyMember},
+		{name: "the name is taken", member: &moved, code: NameTaken},
+		{name: "the name is taken, intent only", member: &moved, claim: intent, code: NameTaken},
+		{name: "a founder in the list", member: &voter, founder: true, step: StepAdopt, id: 4},
+		{name: "a founder that is a learner", member: &started, founder: true, code: AlreadyMember},
+		{name: "a founder that is missing", founder: true, code: FounderMissing},
+		{name: "a founder that left", founder: true, claim: left, step: StepAnnounce},
+		{name: "a founder removed by someone else", founder: true, claim: ours, step: StepAnnounce},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := Snapshot{Members: []Member{a}}
+			if c.member != nil {
+				s.Members = append(s.Members, *c.member)
+			}
+			r := IdentifyRequest{Name: "d", PeerURLs: []string{urlD}, Claim: c.claim}
+			if c.founder {
+				r.Bootstrap = Founder
+			}
+			got := Identify(s, r)
+			if got.Step != c.step || got.ID != c.id || got.Code != c.code {
+				t.Errorf("got step %d, ID %s, code %q; want %d, %s, %q", got.Step, got.ID, got.Code, c.step, c.id, c.code)
+			}
+		})
+	}
+
+	t.Run("a founder of another name", func(t *testing.T) {
+		other := voter
+		other.Name = "z"
+		got := Identify(Snapshot{Members: []Member{a, other}}, IdentifyRequest{Name: "d", PeerURLs: []string{urlD}, Bootstrap: Founder})
+		if got.Step != StepRefuse || got.Code != FounderRenamed {
+			t.Errorf("got %+v", got)
+		}
+	})
+}
