@@ -1,0 +1,117 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+// Package cluster is the port to an etcd cluster, in the words of package
+// membership, and its adapter over clientv3. It observes and it changes; it
+// decides nothing.
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// Cluster is one etcd cluster as seen from here. All methods honour ctx, limit
+// each request by the request timeout of the settings, and may be called from
+// several goroutines at once.
+type Cluster interface {
+	// Observe lists the members, asks each of them and every configured
+	// endpoint directly and all at once, and lists the members again. It takes
+	// at most two request timeouts. want is the cluster that is expected, 0 if
+	// none is: endpoints of any other are reported in Snapshot.Others.
+	// The error is an [*Unreachable] when no endpoint gave a member list.
+	Observe(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error)
+
+	// Members lists the members through a quorum (linearizable).
+	Members(ctx context.Context) ([]membership.Member, membership.ClusterID, error)
+
+	// Ask asks one member directly, by its client URLs. It needs no quorum.
+	Ask(ctx context.Context, m membership.Member, cluster membership.ClusterID) membership.Answer
+
+	// AddLearner announces a member without a vote and returns its ID. The
+	// call goes to the member via where its address is known.
+	AddLearner(ctx context.Context, via membership.MemberID, peerURLs []string) (membership.MemberID, error)
+
+	// Promote gives a learner its vote. Send it to the leader: through a
+	// follower it fails with authentication on before 3.5.28 and 3.6.6
+	// (etcd-io/etcd#20757).
+	Promote(ctx context.Context, via, id membership.MemberID) error
+
+	// Remove takes a member out for ever. Send it to a member that stays.
+	Remove(ctx context.Context, via, id membership.MemberID) error
+
+	// UpdatePeerURLs replaces the peer URLs of a member.
+	UpdatePeerURLs(ctx context.Context, via, id membership.MemberID, peerURLs []string) error
+
+	// MoveLeader hands leadership from the leader to another voter.
+	MoveLeader(ctx context.Context, leader, to membership.MemberID) error
+
+	// Records returns the ownership records kept in this cluster.
+	Records() Records
+}
+
+// Sentinels for what the server answers to a change. [errors.Is] finds them
+// under the error that the server gave.
+var (
+	// ErrUnhealthy: some voter was not connected for the last five seconds
+	// (etcd's HealthInterval). Settle, look again, retry.
+	ErrUnhealthy = errors.New("the cluster is not healthy enough for a change")
+	// ErrNotEnoughStarted: a member that was announced and never started
+	// blocks the change. Also etcd's answer to removing the last voter.
+	ErrNotEnoughStarted = errors.New("not enough started members")
+	// ErrLearnerSlotTaken: the cluster takes no more learners now.
+	ErrLearnerSlotTaken = errors.New("the learner slot is taken")
+	// ErrNotInSync: the learner has not caught up, or was promoted already:
+	// list before trying again.
+	ErrNotInSync = errors.New("the learner is not in sync with the leader")
+	// ErrNotLearner: the member has a vote already.
+	ErrNotLearner = errors.New("the member is not a learner")
+	// ErrExists: the peer URLs or the computed ID are in the list already.
+	ErrExists = errors.New("a member with these peer URLs exists")
+	// ErrNotFound: the member is not in the list. An add can answer it too,
+	// when the same URL was removed within the same second.
+	ErrNotFound = errors.New("the member is not in the list")
+	// ErrBadURL: the server does not accept the peer URLs.
+	ErrBadURL = errors.New("the server does not accept the peer URLs")
+	// ErrPermission: membership needs the root role.
+	ErrPermission = errors.New("permission denied")
+	// ErrAmbiguous: the change may have happened or not, or may still happen:
+	// list, reconcile, then decide again.
+	ErrAmbiguous = errors.New("the outcome is not known")
+)
+
+// ErrNoEndpoints means that neither the provider nor the resource says where
+// the cluster is.
+var ErrNoEndpoints = errors.New("no endpoints are configured")
+
+// EndpointError is what one endpoint answered instead of what was asked.
+type EndpointError struct {
+	Endpoint string
+	Err      error
+}
+
+// Unreachable means that no endpoint gave a member list.
+type Unreachable struct{ Endpoints []EndpointError }
+
+// Error lists every endpoint with its answer.
+func (u *Unreachable) Error() string {
+	var b strings.Builder
+	b.WriteString("no endpoint answered")
+	for _, e := range u.Endpoints {
+		fmt.Fprintf(&b, "; %s: %v", e.Endpoint, e.Err)
+	}
+	return b.String()
+}
+
+// Unwrap returns the answers, so that errors.Is and errors.As look into them.
+func (u *Unreachable) Unwrap() []error {
+	out := make([]error, len(u.Endpoints))
+	for i, e := range u.Endpoints {
+		out[i] = e.Err
+	}
+	return out
+}

@@ -1,0 +1,109 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+)
+
+// translate puts the sentinel for err in front of it. clientv3 returns
+// rpctypes.EtcdError values, so the comparison is with rpctypes.ErrX and never
+// with rpctypes.ErrGRPCX. Some refusals reach the client with code Unknown and
+// are told apart by their text.
+func translate(err error) error {
+	if err == nil {
+		return nil
+	}
+	if s := sentinel(err); s != nil {
+		return fmt.Errorf("%w: %w", s, err)
+	}
+	return err
+}
+
+func sentinel(err error) error {
+	for _, known := range []struct {
+		err error
+		is  []error
+	}{
+		{ErrUnhealthy, []error{rpctypes.ErrUnhealthy}},
+		{ErrNotEnoughStarted, []error{rpctypes.ErrMemberNotEnoughStarted}},
+		{ErrLearnerSlotTaken, []error{rpctypes.ErrTooManyLearners}},
+		{ErrNotInSync, []error{rpctypes.ErrMemberLearnerNotReady}},
+		{ErrNotLearner, []error{rpctypes.ErrMemberNotLearner}},
+		{ErrExists, []error{rpctypes.ErrMemberExist, rpctypes.ErrPeerURLExist}},
+		{ErrNotFound, []error{rpctypes.ErrMemberNotFound}},
+		{ErrBadURL, []error{rpctypes.ErrMemberBadURLs}},
+		{ErrPermission, []error{rpctypes.ErrPermissionDenied, rpctypes.ErrUserEmpty, rpctypes.ErrPermissionNotGranted}},
+		{ErrAmbiguous, []error{
+			rpctypes.ErrNoLeader, rpctypes.ErrLeaderChanged, rpctypes.ErrNotLeader, rpctypes.ErrStopped,
+			rpctypes.ErrTimeout, rpctypes.ErrTimeoutDueToLeaderFail, rpctypes.ErrTimeoutDueToConnectionLost,
+			rpctypes.ErrTimeoutWaitAppliedIndex, context.DeadlineExceeded, context.Canceled, io.EOF,
+		}},
+	} {
+		for _, e := range known.is {
+			if errors.Is(err, e) {
+				return known.err
+			}
+		}
+	}
+	// On the wire, "not enough started members" carries the code Unknown on
+	// some releases, and is then no EtcdError.
+	text := err.Error()
+	switch {
+	case strings.Contains(text, "not enough started members"):
+		return ErrNotEnoughStarted
+	case strings.Contains(text, "unhealthy cluster"):
+		return ErrUnhealthy
+	}
+	switch connection.KindOf(err) {
+	case connection.WrongPassword, connection.AuthRequired, connection.PermissionDenied:
+		return ErrPermission
+	case connection.Timeout, connection.Interrupted, connection.Refused, connection.Unreachable,
+		connection.StaleToken, connection.Learner:
+		return ErrAmbiguous
+	default:
+		return nil
+	}
+}
+
+// Hopeless reports whether waiting cannot help: of those who answered at all,
+// everyone refused the credentials or the certificate, or offered one that
+// cannot be trusted.
+func Hopeless(err error) bool {
+	var gone *Unreachable
+	if !errors.As(err, &gone) {
+		return refusesUs(err)
+	}
+	refused := 0
+	for _, e := range gone.Endpoints {
+		switch {
+		case refusesUs(e.Err):
+			refused++
+		case connection.KindOf(e.Err) == connection.NotEtcd:
+			return false
+		}
+	}
+	return refused > 0
+}
+
+func refusesUs(err error) bool {
+	if errors.Is(err, ErrPermission) || errors.Is(err, ErrBadURL) {
+		return true
+	}
+	switch connection.KindOf(err) {
+	case connection.WrongPassword, connection.AuthRequired, connection.PermissionDenied,
+		connection.UnknownCA, connection.Expired, connection.HostMismatch, connection.ClientCert, connection.PlainServer:
+		return true
+	default:
+		return false
+	}
+}

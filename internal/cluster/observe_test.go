@@ -1,0 +1,189 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func settings(endpoints ...string) connection.Settings {
+	return connection.Settings{Endpoints: endpoints, MetadataPrefix: "/t/", DialTimeout: time.Second, RequestTimeout: 3 * time.Second}
+}
+
+func clientFor(t *testing.T, s connection.Settings) *Client {
+	t.Helper()
+	pool := &connection.Pool{}
+	t.Cleanup(func() { _ = pool.Close() })
+	return New(s, pool)
+}
+
+func observe(t *testing.T, c *Client) membership.Snapshot {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	snap, err := c.Observe(ctx, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return snap
+}
+
+// One endpoint is enough to see everybody, on every version.
+func TestObserveFromOneEndpoint(t *testing.T) {
+	for _, v := range etcdtest.Versions() {
+		t.Run(string(v), func(t *testing.T) {
+			t.Parallel()
+			b := etcdtest.Start(t, 3, etcdtest.Options{Version: v})
+			snap := observe(t, clientFor(t, settings(b.Endpoints()[1])))
+			if len(snap.Members) != 3 || !snap.Linearizable || len(snap.Others) != 0 {
+				t.Fatalf("saw %+v", snap)
+			}
+			for _, m := range snap.Members {
+				a := snap.Answer(m.ID)
+				if !snap.Alive(m.ID) || a.Version == "" || a.Index == 0 || a.Applied == 0 || a.DBSize == 0 {
+					t.Errorf("%s answered %+v", m.Name, a)
+				}
+			}
+			if leader, term, ok := snap.MajorityLeader(); !ok || leader == 0 || term == 0 {
+				t.Errorf("leader %s, term %d, %v", leader, term, ok)
+			}
+		})
+	}
+}
+
+// A frozen member costs one request timeout and is Silent; with two of three
+// frozen the list comes from the one that is left, without a quorum.
+func TestObserveFrozenMembers(t *testing.T) {
+	t.Parallel()
+	b := etcdtest.Start(t, 3, etcdtest.Options{})
+	c := clientFor(t, settings(b.Endpoints()...))
+	frozen := []*etcdtest.Process{b.Member("infra1"), b.Member("infra2")}
+	for i, p := range frozen {
+		p.Freeze()
+		defer p.Thaw()
+		snap := observe(t, c)
+		silent := 0
+		for _, m := range snap.Members {
+			if snap.Answer(m.ID).State == membership.Silent {
+				silent++
+			}
+		}
+		if silent != i+1 || len(snap.Members) != 3 {
+			t.Errorf("%d frozen: %d silent of %d", i+1, silent, len(snap.Members))
+		}
+		if i == 1 && snap.Linearizable {
+			t.Error("a list without quorum was called linearizable")
+		}
+	}
+}
+
+// Behind one shared address only one member is seen; of the others nothing is
+// known, which is not the same as dead.
+func TestObserveBehindASharedAddress(t *testing.T) {
+	t.Parallel()
+	b := etcdtest.Start(t, 3, etcdtest.Options{})
+	shared := b.Endpoints()[0]
+	s := settings(shared)
+	s.AddressMap = map[string]string{b.Endpoints()[1]: shared, b.Endpoints()[2]: shared}
+	snap := observe(t, clientFor(t, s))
+	states := map[membership.AnswerState]int{}
+	for _, m := range snap.Members {
+		states[snap.Answer(m.ID).State]++
+	}
+	if states[membership.Answered] != 1 || states[membership.Unprobed] != 2 {
+		t.Errorf("states %v, want 1 answered and 2 unprobed", states)
+	}
+}
+
+func TestObserveTwoClusters(t *testing.T) {
+	t.Parallel()
+	one, two := etcdtest.Start(t, 1, etcdtest.Options{}), etcdtest.Start(t, 1, etcdtest.Options{})
+	c := clientFor(t, settings(append(one.Endpoints(), two.Endpoints()...)...))
+	first := observe(t, clientFor(t, settings(one.Endpoints()...)))
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	snap, err := c.Observe(ctx, first.ClusterID)
+	if err != nil || snap.ClusterID != first.ClusterID {
+		t.Fatalf("asked for %s, got %s (%v)", first.ClusterID, snap.ClusterID, err)
+	}
+	if len(snap.Others) != 1 {
+		t.Errorf("others %v, want the second cluster", snap.Others)
+	}
+}
+
+func TestUnreachableNamesEveryEndpoint(t *testing.T) {
+	t.Parallel()
+	one, two := etcdtest.NewProcess(t, etcdtest.Options{}), etcdtest.NewProcess(t, etcdtest.Options{})
+	c := clientFor(t, settings(one.ClientURL(), two.ClientURL()))
+	_, err := c.Observe(context.Background(), 0)
+	var gone *Unreachable
+	if !errors.As(err, &gone) || len(gone.Endpoints) != 2 {
+		t.Fatalf("got %v", err)
+	}
+	for _, e := range gone.Endpoints {
+		if connection.KindOf(e.Err) != connection.Refused {
+			t.Errorf("%s: %v, want a refused connection", e.Endpoint, e.Err)
+		}
+	}
+	if Hopeless(err) {
+		t.Error("machines that are not up yet were called hopeless")
+	}
+}
+
+func TestWrongPasswordIsHopeless(t *testing.T) {
+	t.Parallel()
+	b := etcdtest.Start(t, 1, etcdtest.Options{Password: "right"})
+	s := settings(b.Endpoints()...)
+	s.Username, s.Password = "root", "wrong"
+	_, err := clientFor(t, s).Observe(context.Background(), 0)
+	if !Hopeless(err) || connection.KindOf(err) != connection.WrongPassword {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestRecords(t *testing.T) {
+	t.Parallel()
+	b := etcdtest.Start(t, 1, etcdtest.Options{})
+	records := clientFor(t, settings(b.Endpoints()...)).Records()
+	ctx := context.Background()
+	if _, ok, err := records.Get(ctx, "a"); ok || err != nil {
+		t.Fatalf("a record out of nothing: %v, %v", ok, err)
+	}
+	r, err := records.Put(ctx, Record{Owner: "a", Name: "a", PeerURLs: []string{"http://x:1"}, State: Intended})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Somebody who read nothing must not overwrite it.
+	if _, err := records.Put(ctx, Record{Owner: "a", Name: "other", State: Intended}); !errors.Is(err, ErrRecordChanged) {
+		t.Errorf("overwriting unread: %v", err)
+	}
+	r.State, r.MemberID = Announced, "2a"
+	if _, err = records.Put(ctx, r); err != nil {
+		t.Fatal(err)
+	}
+	got, ok, err := records.Get(ctx, "a")
+	if err != nil || !ok || got.ID() != 0x2a || got.State != Announced {
+		t.Errorf("read back %+v, %v, %v", got, ok, err)
+	}
+	if owners, err := records.Owners(ctx, 0x2a); err != nil || len(owners) != 1 || owners[0] != "a" {
+		t.Errorf("owners %v, %v", owners, err)
+	}
+	if err := records.Delete(ctx, "a"); err != nil {
+		t.Fatal(err)
+	}
+	if owners, _ := records.Owners(ctx, 0x2a); len(owners) != 0 {
+		t.Errorf("owners %v after the deletion", owners)
+	}
+}
