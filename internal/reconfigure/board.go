@@ -1,0 +1,150 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package reconfigure
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// Board is what the operations of one process know of each other: the lock of
+// each cluster, who is about to leave, and what has happened to the members of
+// configurations that are about to go themselves. It is shared by everything
+// that one configured provider serves.
+type Board struct {
+	mu       sync.Mutex
+	locks    map[membership.ClusterID]chan struct{}
+	leaving  []membership.MemberID
+	settled  map[string]bool
+	removed  map[string]time.Time
+	initial  map[string]string
+	reported map[string]bool
+}
+
+// NewBoard returns an empty Board.
+func NewBoard() *Board {
+	return &Board{
+		locks:    map[membership.ClusterID]chan struct{}{},
+		settled:  map[string]bool{},
+		removed:  map[string]time.Time{},
+		initial:  map[string]string{},
+		reported: map[string]bool{},
+	}
+}
+
+// lock serialises the changes of one cluster in this process. It fails only
+// with ctx.
+func (b *Board) lock(ctx context.Context, id membership.ClusterID) (unlock func(), err error) {
+	b.mu.Lock()
+	l, ok := b.locks[id]
+	if !ok {
+		l = make(chan struct{}, 1)
+		b.locks[id] = l
+	}
+	b.mu.Unlock()
+	select {
+	case l <- struct{}{}:
+		return func() { <-l }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// leave notes that a member is on its way out, until the function returned is
+// called.
+func (b *Board) leave(id membership.MemberID) (stay func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.leaving = append(b.leaving, id)
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if i := slices.Index(b.leaving, id); i >= 0 {
+			b.leaving = slices.Delete(b.leaving, i, i+1)
+		}
+	}
+}
+
+// leavingNow returns the members that are on their way out.
+func (b *Board) leavingNow() []membership.MemberID {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.leaving)
+}
+
+// settle notes that nothing announced for the owner remains in the cluster, so
+// that the backstop need not ask a cluster that may be gone by then.
+func (b *Board) settle(owner string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.settled[owner] = true
+}
+
+func (b *Board) unsettle(owner string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.settled, owner)
+}
+
+// isSettled reports whether this process saw the owner's member leave.
+func (b *Board) isSettled(owner string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.settled[owner]
+}
+
+// left notes when peer URLs were given up; sinceLeft says how long ago the
+// last of these was. The same URL must not be announced within the same second
+// as its removal: the new member would get the ID that was just removed.
+func (b *Board) left(urls []string, at time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, u := range urls {
+		b.removed[u] = at
+	}
+}
+
+func (b *Board) sinceLeft(urls []string, now time.Time) (time.Duration, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	shortest, any := time.Duration(0), false
+	for _, u := range urls {
+		if at, ok := b.removed[u]; ok {
+			if d := now.Sub(at); !any || d < shortest {
+				shortest, any = d, true
+			}
+		}
+	}
+	return shortest, any
+}
+
+// NoteInitialCluster remembers the initial cluster that a configuration's
+// frozen environment holds, so that a join that never starts can be explained.
+func (b *Board) NoteInitialCluster(owner, initial string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.initial[owner] = initial
+}
+
+func (b *Board) initialCluster(owner string) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.initial[owner]
+}
+
+// FirstTime reports true once for each key: a warning that every resource of a
+// cluster would repeat is worth reading once.
+func (b *Board) FirstTime(key string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.reported[key] {
+		return false
+	}
+	b.reported[key] = true
+	return true
+}

@@ -1,0 +1,155 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+// Package reconfigure carries the decisions of package membership out: it
+// takes the lock, looks, decides, changes one thing, and looks again until the
+// change has settled. It holds no rule of its own about what is safe.
+package reconfigure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// Clock is the time as the engine sees it; tests bring their own.
+type Clock interface {
+	Now() time.Time
+	// Sleep waits for d or until ctx is done, and returns ctx.Err().
+	Sleep(ctx context.Context, d time.Duration) error
+}
+
+// SystemClock is the real time.
+type SystemClock struct{}
+
+// Now implements [Clock].
+func (SystemClock) Now() time.Time { return time.Now() }
+
+// Sleep implements [Clock].
+func (SystemClock) Sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Engine makes changes to one cluster.
+type Engine struct {
+	Port  cluster.Cluster
+	Board *Board
+	Clock Clock
+}
+
+const (
+	// firstPoll and slowPoll bound the pause between two looks: a join that is
+	// ready at once costs no pause worth noticing, one that takes minutes no
+	// load worth noticing.
+	firstPoll = 20 * time.Millisecond
+	slowPoll  = 500 * time.Millisecond
+	// doubt is how long a refusal must hold before it is believed: members
+	// that restart, and a change of leader, pass within it. It is etcd's own
+	// HealthInterval.
+	doubt = 5 * time.Second
+	// nudge is how often a wait writes its record anew. A learner that lost
+	// the publication of its name behind a snapshot waits for an entry.
+	nudge = 2 * time.Second
+	// sameURL is how long the same peer URL must stay away: a member's ID is
+	// computed from its URLs and the time in seconds.
+	sameURL = 1100 * time.Millisecond
+)
+
+// Refusal is a decision that was not to go on.
+type Refusal struct {
+	// Action is "add", "promote" or "remove", Name the member's.
+	Action   string
+	Name     string
+	Decision membership.Decision
+	Snapshot membership.Snapshot
+	// Timeout is true when the decision was to wait and time ran out.
+	Timeout bool
+}
+
+// Error implements error, for logs; diagnostics are worded elsewhere.
+func (r *Refusal) Error() string {
+	return fmt.Sprintf("cannot %s member %s: %s", r.Action, r.Name, r.Decision.Code)
+}
+
+// Unidentified means that the member found in the list is not ours to touch.
+type Unidentified struct {
+	Name     string
+	PeerURLs []string
+	Identity membership.Identity
+	Snapshot membership.Snapshot
+}
+
+// Error implements error.
+func (u *Unidentified) Error() string {
+	return fmt.Sprintf("cannot use member %s: %s", u.Name, u.Identity.Code)
+}
+
+// OtherCluster means that the endpoints answer for another cluster than the
+// one that is known.
+type OtherCluster struct {
+	Want, Got membership.ClusterID
+	Endpoints []string
+}
+
+// Error implements error.
+func (o *OtherCluster) Error() string {
+	return fmt.Sprintf("the endpoints answer for cluster %s, not %s", o.Got, o.Want)
+}
+
+// NoCluster means that a member is to join and there is no cluster to join.
+type NoCluster struct {
+	Name  string
+	Cause error
+}
+
+// Error implements error.
+func (n *NoCluster) Error() string { return "no cluster to join: " + n.Cause.Error() }
+
+// Unwrap returns what the endpoints answered.
+func (n *NoCluster) Unwrap() error { return n.Cause }
+
+// backoff is the pause between looks: short at first, longer as time passes.
+type backoff struct{ next time.Duration }
+
+func (b *backoff) sleep(ctx context.Context, c Clock) error {
+	if b.next == 0 {
+		b.next = firstPoll
+	}
+	err := c.Sleep(ctx, b.next)
+	b.next = min(b.next*3/2, slowPoll)
+	return err
+}
+
+// observe looks at the cluster and makes sure that it is the one expected.
+func (e *Engine) observe(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error) {
+	snap, err := e.Port.Observe(ctx, want)
+	if err != nil {
+		return snap, err
+	}
+	if want != 0 && snap.ClusterID != want {
+		o := &OtherCluster{Want: want, Got: snap.ClusterID}
+		for _, a := range snap.Answers {
+			o.Endpoints = append(o.Endpoints, a.Endpoint)
+		}
+		return snap, o
+	}
+	return snap, nil
+}
+
+// hopeless reports whether an error will not go away by waiting: the
+// credentials or certificates are wrong, or the cluster is another one.
+func hopeless(err error) bool {
+	var other *OtherCluster
+	return errors.As(err, &other) || cluster.Hopeless(err)
+}

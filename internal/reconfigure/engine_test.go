@@ -1,0 +1,346 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package reconfigure_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// bench is a real cluster and an engine that knows its way to it.
+type bench struct {
+	*etcdtest.Cluster
+	engine *reconfigure.Engine
+}
+
+func start(t *testing.T, n int, opts etcdtest.Options) *bench {
+	t.Helper()
+	c := etcdtest.Start(t, n, opts)
+	return &bench{c, engineFor(t, c, opts, c.Endpoints())}
+}
+
+func engineFor(t *testing.T, c *etcdtest.Cluster, opts etcdtest.Options, endpoints []string) *reconfigure.Engine {
+	t.Helper()
+	s := connection.Settings{
+		Endpoints: endpoints, MetadataPrefix: connection.DefaultMetadataPrefix,
+		DialTimeout: connection.DefaultDialTimeout, RequestTimeout: connection.DefaultRequestTimeout,
+	}
+	if opts.TLS != nil {
+		s.TLS = opts.TLS.ClientConfig(opts.TLS.Client("root"))
+	}
+	if opts.Password != "" {
+		s.Username, s.Password = "root", connection.Secret(opts.Password)
+	}
+	pool := &connection.Pool{}
+	t.Cleanup(func() { _ = pool.Close() })
+	return &reconfigure.Engine{Port: cluster.New(s, pool), Board: reconfigure.NewBoard(), Clock: reconfigure.SystemClock{}}
+}
+
+func within(t *testing.T, d time.Duration) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func request(p *etcdtest.Process, goal reconfigure.Stage) reconfigure.JoinRequest {
+	return reconfigure.JoinRequest{
+		Owner: "name:" + p.Name, Name: p.Name, PeerURLs: []string{p.PeerURL()}, Goal: goal, StallTimeout: time.Minute,
+	}
+}
+
+func (b *bench) members(t *testing.T) []membership.Member {
+	t.Helper()
+	members, _, err := b.engine.Port.Members(within(t, 20*time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return members
+}
+
+func named(members []membership.Member, name string) (membership.Member, bool) {
+	i := slices.IndexFunc(members, func(m membership.Member) bool { return m.Name == name })
+	if i < 0 {
+		return membership.Member{}, false
+	}
+	return members[i], true
+}
+
+func (b *bench) leaveRequest(t *testing.T, name string) reconfigure.LeaveRequest {
+	t.Helper()
+	m, ok := named(b.members(t), name)
+	if !ok {
+		t.Fatalf("no member %s", name)
+	}
+	snap, err := b.engine.Port.Observe(within(t, 20*time.Second), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reconfigure.LeaveRequest{Owner: "name:" + name, ID: m.ID, Cluster: snap.ClusterID, Name: name, PeerURLs: m.PeerURLs}
+}
+
+// A member joins, and the leader leaves, on every version.
+func TestJoinThenTheLeaderLeaves(t *testing.T) {
+	for _, v := range etcdtest.Versions() {
+		t.Run(string(v), func(t *testing.T) {
+			t.Parallel()
+			b := start(t, 3, etcdtest.Options{Version: v})
+			d := b.NewJoiner(t, "d")
+			d.Supervise(100 * time.Millisecond)
+			got, err := b.engine.Join(within(t, time.Minute), request(d, reconfigure.Voting))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Member.Learner || got.Member.Name != "d" || got.Answer.State != membership.Answered || len(got.Members) != 4 {
+				t.Errorf("joined as %+v, answering %+v, of %d members", got.Member, got.Answer, len(got.Members))
+			}
+			leader := b.Leader(t)
+			r := b.leaveRequest(t, leader.Name)
+			if _, err := b.engine.Leave(within(t, time.Minute), r); err != nil {
+				t.Fatal(err)
+			}
+			if _, still := named(b.members(t), leader.Name); still {
+				t.Errorf("%s is still in the list", leader.Name)
+			}
+			// Again is success: it is gone already.
+			if _, err := b.engine.Leave(within(t, time.Minute), r); err != nil {
+				t.Errorf("leaving twice: %v", err)
+			}
+		})
+	}
+}
+
+func TestJoinOverTLSWithPassword(t *testing.T) {
+	t.Parallel()
+	b := start(t, 3, etcdtest.Options{Version: etcdtest.V36, TLS: etcdtest.NewPKI(t), Password: "kept-to-itself"})
+	d := b.NewJoiner(t, "d")
+	d.Supervise(100 * time.Millisecond)
+	got, err := b.engine.Join(within(t, time.Minute), request(d, reconfigure.Voting))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Answer.Version == "" || got.Member.Learner {
+		t.Errorf("joined as %+v, answering %+v", got.Member, got.Answer)
+	}
+}
+
+// A run that died after the announcement left a record: the next one carries
+// on with the same member, and a started stranger is never adopted.
+func TestAdoption(t *testing.T) {
+	t.Parallel()
+	b := start(t, 1, etcdtest.Options{})
+	d := b.NewJoiner(t, "d")
+	first, err := b.engine.Join(within(t, time.Minute), request(d, reconfigure.Announced))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Another process, with nothing in memory.
+	b.engine.Board = reconfigure.NewBoard()
+	d.Supervise(100 * time.Millisecond)
+	second, err := b.engine.Join(within(t, time.Minute), request(d, reconfigure.Voting))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first.Member.ID != second.Member.ID || len(second.Members) != 2 {
+		t.Errorf("announced %s, then carried on with %s of %d members", first.Member.ID, second.Member.ID, len(second.Members))
+	}
+
+	stranger := request(d, reconfigure.Voting)
+	stranger.Owner = "someone-else"
+	_, err = b.engine.Join(within(t, time.Minute), stranger)
+	var refused *reconfigure.Unidentified
+	if !errors.As(err, &refused) || refused.Identity.Code != membership.AlreadyMember {
+		t.Errorf("adopting a stranger's member: %v", err)
+	}
+}
+
+// The intent was written, the announcement made, and its answer lost.
+func TestAdoptionFromTheIntentAlone(t *testing.T) {
+	t.Parallel()
+	b := start(t, 1, etcdtest.Options{})
+	d := b.NewJoiner(t, "d")
+	ctx := within(t, time.Minute)
+	if _, err := b.engine.Port.Records().Put(ctx, cluster.Record{
+		Owner: "name:d", Name: "d", PeerURLs: []string{d.PeerURL()}, State: cluster.Intended,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	id, err := b.engine.Port.AddLearner(ctx, 0, []string{d.PeerURL()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := b.engine.Join(ctx, request(d, reconfigure.Announced))
+	if err != nil || got.Member.ID != id {
+		t.Errorf("carried on with %s, want %s (%v)", got.Member.ID, id, err)
+	}
+}
+
+// A wrong peer URL is taken back by the next attempt, on a cluster of one too.
+func TestWrongURLIsReversible(t *testing.T) {
+	for _, n := range []int{1, 3} {
+		t.Run(map[int]string{1: "one", 3: "three"}[n], func(t *testing.T) {
+			t.Parallel()
+			b := start(t, n, etcdtest.Options{})
+			d := b.NewJoiner(t, "d")
+			wrong := request(d, reconfigure.Voting)
+			wrong.PeerURLs = []string{"http://127.0.0.1:1"}
+			_, err := b.engine.Join(within(t, 12*time.Second), wrong)
+			var incomplete *reconfigure.Incomplete
+			if !errors.As(err, &incomplete) || incomplete.Reached != reconfigure.Announced || incomplete.Member.ID == 0 {
+				t.Fatalf("join with a wrong URL: %v", err)
+			}
+			d.Supervise(100 * time.Millisecond)
+			got, err := b.engine.Join(within(t, time.Minute), request(d, reconfigure.Voting))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(got.Members) != n+1 || got.Member.ID == incomplete.Member.ID {
+				t.Errorf("%d members, %s among them", len(got.Members), got.Member.ID)
+			}
+		})
+	}
+}
+
+// A learner that was killed after it caught up is not promoted: the cluster of
+// one that it would join keeps its quorum.
+func TestDeadLearnerIsNotPromoted(t *testing.T) {
+	t.Parallel()
+	b := start(t, 1, etcdtest.Options{})
+	d := b.NewJoiner(t, "d")
+	d.Supervise(100 * time.Millisecond)
+	got, err := b.engine.Join(within(t, time.Minute), request(d, reconfigure.CaughtUp))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.PowerOff()
+	r := request(d, reconfigure.Voting)
+	r.ID, r.Cluster = got.Member.ID, got.Cluster
+	_, err = b.engine.Join(within(t, 4*time.Second), r)
+	var incomplete *reconfigure.Incomplete
+	if !errors.As(err, &incomplete) || incomplete.Decision.Code != membership.NotAlive {
+		t.Fatalf("promoting a dead learner: %v", err)
+	}
+	if m, _ := b.engine.Port.Observe(within(t, 10*time.Second), 0); len(m.Voters()) != 1 || !m.Linearizable {
+		t.Errorf("the cluster is left as %+v", m)
+	}
+}
+
+// Three that all want to go at once: two leave, the last one is left over.
+func TestEverybodyLeaves(t *testing.T) {
+	t.Parallel()
+	b := start(t, 3, etcdtest.Options{})
+	var requests []reconfigure.LeaveRequest
+	for _, p := range b.Members() {
+		requests = append(requests, b.leaveRequest(t, p.Name))
+	}
+	var mu sync.Mutex
+	last := 0
+	var wg sync.WaitGroup
+	for _, r := range requests {
+		wg.Go(func() {
+			left, err := b.engine.Leave(within(t, time.Minute), r)
+			if err != nil {
+				t.Errorf("%s: %v", r.Name, err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if left.LastVoter {
+				last++
+			}
+		})
+	}
+	wg.Wait()
+	if last != 1 {
+		t.Errorf("%d were the last voter, want 1", last)
+	}
+}
+
+func TestLeaveWithoutQuorum(t *testing.T) {
+	t.Parallel()
+	b := start(t, 3, etcdtest.Options{})
+	r := b.leaveRequest(t, "infra1")
+	b.Member("infra2").Kill()
+	b.Member("infra3").Kill()
+	_, err := b.engine.Leave(within(t, time.Minute), r)
+	var refused *reconfigure.Refusal
+	if !errors.As(err, &refused) || refused.Decision.Code != membership.QuorumLost {
+		t.Fatalf("leaving without quorum: %v", err)
+	}
+	r.Force = true
+	left, err := b.engine.Leave(within(t, time.Minute), r)
+	if err != nil || left.Forgotten == nil {
+		t.Errorf("by force: %+v, %v", left, err)
+	}
+}
+
+// Without a cluster a joiner fails soon, and says what each endpoint answered.
+func TestNoClusterToJoin(t *testing.T) {
+	t.Parallel()
+	p := etcdtest.NewProcess(t, etcdtest.Options{})
+	e := engineFor(t, nil, etcdtest.Options{}, []string{p.ClientURL()})
+	_, err := e.Join(within(t, time.Minute), reconfigure.JoinRequest{Owner: "name:d", Name: "d", PeerURLs: []string{p.PeerURL()}})
+	var none *reconfigure.NoCluster
+	var gone *cluster.Unreachable
+	if !errors.As(err, &none) || !errors.As(err, &gone) || len(gone.Endpoints) != 1 {
+		t.Fatalf("joining no cluster: %v", err)
+	}
+}
+
+// Endpoints of two clusters: nothing is touched.
+func TestMixedClusters(t *testing.T) {
+	t.Parallel()
+	one, two := start(t, 1, etcdtest.Options{}), start(t, 1, etcdtest.Options{})
+	e := engineFor(t, nil, etcdtest.Options{}, append(one.Endpoints(), two.Endpoints()...))
+	_, err := e.Join(within(t, time.Minute), reconfigure.JoinRequest{
+		Owner: "name:d", Name: "d", PeerURLs: []string{"http://127.0.0.1:1"}, Goal: reconfigure.Announced,
+	})
+	var refused *reconfigure.Refusal
+	if !errors.As(err, &refused) || refused.Decision.Code != membership.MixedClusters {
+		t.Fatalf("joining two clusters: %v", err)
+	}
+	for _, b := range []*bench{one, two} {
+		if m := b.members(t); len(m) != 1 {
+			t.Errorf("%d members after a refusal", len(m))
+		}
+	}
+}
+
+// The backstop takes out what the record says, and nothing else.
+func TestWithdraw(t *testing.T) {
+	t.Parallel()
+	b := start(t, 1, etcdtest.Options{})
+	d := b.NewJoiner(t, "d")
+	if _, err := b.engine.Join(within(t, time.Minute), request(d, reconfigure.Announced)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.engine.Withdraw(within(t, time.Minute), "someone-else"); err != nil {
+		t.Fatal(err)
+	}
+	if m := b.members(t); len(m) != 2 {
+		t.Fatalf("%d members after somebody else's withdrawal, want 2", len(m))
+	}
+	if _, err := b.engine.Withdraw(within(t, time.Minute), "name:d"); err != nil {
+		t.Fatal(err)
+	}
+	if m := b.members(t); len(m) != 1 {
+		t.Errorf("%d members after the withdrawal, want 1", len(m))
+	}
+	if _, ok, err := b.engine.Port.Records().Get(within(t, 10*time.Second), "name:d"); ok || err != nil {
+		t.Errorf("the record is still there: %v, %v", ok, err)
+	}
+}

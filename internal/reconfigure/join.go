@@ -1,0 +1,372 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package reconfigure
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// Stage is how far a join is to be taken, or how far it got.
+type Stage uint8
+
+const (
+	// Announced: the member is in the list.
+	Announced Stage = iota
+	// Started: its process runs and has published its name.
+	Started
+	// CaughtUp: it has the leader's log, within the allowed lag, and answers.
+	CaughtUp
+	// Voting: it has a vote and answers.
+	Voting
+)
+
+// JoinRequest asks for a member.
+type JoinRequest struct {
+	// Owner is the key of the ownership record: the config ID, or one made of
+	// the name where there is none.
+	Owner     string
+	Name      string
+	PeerURLs  []string
+	Bootstrap membership.Bootstrap
+	// AwaitCluster is true for a member whose cluster is being formed in the
+	// same run: it waits for the cluster to answer instead of failing.
+	AwaitCluster bool
+	// Cluster is the cluster that is expected, 0 if none is known.
+	Cluster membership.ClusterID
+	// ID is the member where it is known (an update), 0 on creation.
+	ID   membership.MemberID
+	Goal Stage
+	// MaxLag is in raft entries; 0 is membership.DefaultMaxLag.
+	MaxLag uint64
+	// StallTimeout is how long a learner may show no progress.
+	StallTimeout time.Duration
+}
+
+// Joined is the outcome of a join.
+type Joined struct {
+	Member   membership.Member
+	Answer   membership.Answer
+	Cluster  membership.ClusterID
+	Members  []membership.Member
+	Warnings []membership.Warning
+	Snapshot membership.Snapshot
+}
+
+// Incomplete means that a join did not reach its goal in time. The member, if
+// it was announced, stays announced and recorded: the next attempt carries on.
+type Incomplete struct {
+	Request JoinRequest
+	// Reached is how far it got; Member is set from Announced on.
+	Reached  Stage
+	Member   membership.Member
+	Decision membership.Decision
+	Snapshot membership.Snapshot
+	// FrozenCluster is the initial cluster in the configuration's own
+	// environment, where this process has seen it; Now is what it would have
+	// to be.
+	FrozenCluster, Now string
+	// Stalled is true when the learner made no progress for StallTimeout.
+	Stalled bool
+	Cause   error
+}
+
+// Error implements error.
+func (i *Incomplete) Error() string { return "the join did not complete: " + i.Cause.Error() }
+
+// Unwrap returns why the wait ended.
+func (i *Incomplete) Unwrap() error { return i.Cause }
+
+// Join makes it so that the member is in the cluster and has reached the goal:
+// it announces what is absent, carries on with what it finds to be its own, and
+// refuses what is not. It may be called again after any error.
+func (e *Engine) Join(ctx context.Context, r JoinRequest) (Joined, error) {
+	snap, err := e.waitForCluster(ctx, r)
+	if err != nil {
+		return Joined{}, err
+	}
+	j := &join{Engine: e, req: r, cluster: snap.ClusterID}
+	unlock, err := j.announce(ctx)
+	if err != nil {
+		return Joined{}, err
+	}
+	defer unlock()
+	if err := j.wait(ctx); err != nil {
+		return Joined{}, err
+	}
+	e.Board.unsettle(r.Owner)
+	return j.result(ctx)
+}
+
+// waitForCluster looks until the cluster answers. A founder, and whoever joins
+// a cluster that is being formed, may have to wait for machines to boot;
+// everyone else only through a moment's doubt.
+func (e *Engine) waitForCluster(ctx context.Context, r JoinRequest) (membership.Snapshot, error) {
+	begin := e.Clock.Now()
+	patient := r.Bootstrap == membership.Founder || r.AwaitCluster
+	var pause backoff
+	for {
+		snap, err := e.observe(ctx, r.Cluster)
+		var gone *cluster.Unreachable
+		switch {
+		case err == nil:
+			return snap, nil
+		case hopeless(err) || !errors.As(err, &gone) && ctx.Err() == nil:
+			return snap, err
+		case !patient && e.Clock.Now().Sub(begin) > doubt:
+			return snap, &NoCluster{Name: r.Name, Cause: err}
+		}
+		if pause.sleep(ctx, e.Clock) != nil {
+			return snap, &NoCluster{Name: r.Name, Cause: err}
+		}
+	}
+}
+
+// join is one run of [Engine.Join].
+type join struct {
+	*Engine
+	req     JoinRequest
+	cluster membership.ClusterID
+
+	record   cluster.Record
+	recorded bool
+	reached  Stage
+	member   membership.Member
+	last     membership.Decision
+	snap     membership.Snapshot
+	warnings []membership.Warning
+	full     []membership.MemberID // the learners with which the servers take no more
+	nudged   time.Time
+	before   membership.Answer
+	progress uint64
+	moved    time.Time
+}
+
+// announce ends with the member in the list, its ID recorded. It returns with
+// the lock held while the join still has a change to make. While it waits, for
+// the learner slot or for health, others may go first: one of them may be what
+// it waits for.
+func (j *join) announce(ctx context.Context) (unlock func(), err error) {
+	since := j.Clock.Now()
+	var pause backoff
+	for {
+		unlock, err := j.Board.lock(ctx, j.cluster)
+		if err != nil {
+			return nil, j.incomplete(err)
+		}
+		err = j.look(ctx, &since)
+		if err == nil {
+			j.reached = Announced
+			if !j.member.Learner || j.req.Goal == Announced {
+				unlock()
+				return func() {}, nil
+			}
+			return unlock, nil
+		}
+		unlock()
+		if !retry(err) {
+			return nil, err
+		}
+		if pause.sleep(ctx, j.Clock) != nil {
+			return nil, j.incomplete(err)
+		}
+	}
+}
+
+// look reads the record and the cluster, in this order, and acts on both.
+func (j *join) look(ctx context.Context, since *time.Time) (err error) {
+	if j.record, j.recorded, err = j.Port.Records().Get(ctx, j.req.Owner); err != nil {
+		return err
+	}
+	if j.snap, err = j.observe(ctx, j.cluster); err != nil {
+		return err
+	}
+	return j.tryAnnounce(ctx, since)
+}
+
+// again asks for another look, and says why.
+type again struct{ cause error }
+
+func (a again) Error() string { return a.cause.Error() }
+func (a again) Unwrap() error { return a.cause }
+
+// retry reports whether another look may help: the decision was to wait, the
+// outcome of a change is not known, or nobody answered this time.
+func retry(err error) bool {
+	var a again
+	var gone *cluster.Unreachable
+	return errors.As(err, &a) || errors.Is(err, cluster.ErrAmbiguous) || errors.As(err, &gone) && !hopeless(err)
+}
+
+// tryAnnounce takes one decision on the snapshot at hand.
+func (j *join) tryAnnounce(ctx context.Context, since *time.Time) error {
+	if j.req.ID != 0 {
+		m, ok := j.snap.Member(j.req.ID)
+		if !ok {
+			return &Refusal{Action: "promote", Name: j.req.Name, Snapshot: j.snap,
+				Decision: membership.Decision{Code: membership.NotMember, Facts: membership.Facts{Subject: j.req.ID}}}
+		}
+		if !membership.SameURLs(m.PeerURLs, j.req.PeerURLs) {
+			return &Unidentified{Name: j.req.Name, PeerURLs: j.req.PeerURLs, Snapshot: j.snap, Identity: membership.Identity{
+				Code: membership.MovedMember, Facts: membership.Facts{Subject: m.ID, Others: []membership.MemberID{m.ID}},
+			}}
+		}
+		j.member = m
+		return j.write(ctx, cluster.Announced, m.ID)
+	}
+	found := membership.Identify(j.snap, membership.IdentifyRequest{
+		Name: j.req.Name, PeerURLs: j.req.PeerURLs, Bootstrap: j.req.Bootstrap,
+		Claim: membership.Claim{
+			Recorded: j.recorded, ID: j.record.ID(), PeerURLs: j.record.PeerURLs,
+			Left: j.record.State == cluster.Removed,
+		},
+	})
+	switch found.Step {
+	case membership.StepAdopt:
+		j.member, _ = j.snap.Member(found.ID)
+		return j.write(ctx, cluster.Announced, found.ID)
+	case membership.StepWithdraw:
+		via, _, _ := j.snap.MajorityLeader()
+		if err := j.Port.Remove(ctx, via, found.ID); err != nil && !errors.Is(err, cluster.ErrNotFound) {
+			return again{err}
+		}
+		return again{errors.New("the wrong announcement was taken back")}
+	case membership.StepAnnounce:
+		return j.add(ctx, since)
+	default:
+		return &Unidentified{Name: j.req.Name, PeerURLs: j.req.PeerURLs, Identity: found, Snapshot: j.snap}
+	}
+}
+
+// add decides about the announcement and makes it. A refusal must hold for a
+// while before it is believed: members that restart come back.
+func (j *join) add(ctx context.Context, since *time.Time) error {
+	r := membership.AddRequest{Name: j.req.Name, PeerURLs: j.req.PeerURLs, MaxLearners: 1}
+	learners := j.snap.Learners()
+	if ids := idsOf(learners); !slices.Equal(ids, j.full) {
+		// How many learners the servers take (--max-learners) only they know:
+		// ask them once for each set of learners that is in the way.
+		r.MaxLearners = len(learners) + 1
+	}
+	d := membership.DecideAdd(j.snap, r)
+	j.last = d
+	refusal := &Refusal{Action: "add", Name: j.req.Name, Decision: d, Snapshot: j.snap}
+	switch d.Verdict {
+	case membership.Go:
+		*since = j.Clock.Now()
+	case membership.Refuse:
+		if permanent(d.Code) || j.Clock.Now().Sub(*since) > doubt {
+			return refusal
+		}
+		return again{refusal}
+	default:
+		*since = j.Clock.Now()
+		return again{refusal}
+	}
+	if gone, ok := j.Board.sinceLeft(j.req.PeerURLs, j.Clock.Now()); ok && gone < sameURL {
+		if err := j.Clock.Sleep(ctx, sameURL-gone); err != nil {
+			return err
+		}
+	}
+	if err := j.write(ctx, cluster.Intended, 0); err != nil {
+		return err
+	}
+	via, _, _ := j.snap.MajorityLeader()
+	id, err := j.Port.AddLearner(ctx, via, j.req.PeerURLs)
+	if err != nil {
+		if errors.Is(err, cluster.ErrPermission) || errors.Is(err, cluster.ErrBadURL) {
+			return err
+		}
+		if errors.Is(err, cluster.ErrLearnerSlotTaken) {
+			j.full = idsOf(learners)
+		}
+		// Whatever else it says: the list, and the record of the intent, decide
+		// what to do next.
+		return again{err}
+	}
+	j.warnings = append(j.warnings, d.Warnings...)
+	j.member = membership.Member{ID: id, PeerURLs: j.req.PeerURLs, Learner: true}
+	return j.write(ctx, cluster.Announced, id)
+}
+
+func idsOf(members []membership.Member) []membership.MemberID {
+	var out []membership.MemberID
+	for _, m := range members {
+		out = append(out, m.ID)
+	}
+	return out
+}
+
+// permanent reports whether a refusal is about what was asked for rather than
+// about how the cluster is at the moment.
+func permanent(c membership.Code) bool {
+	return slices.Contains([]membership.Code{
+		membership.NameTaken, membership.URLTaken, membership.LoopbackURL, membership.MixedClusters, membership.NoSpace,
+		membership.NotOurs, membership.VersionTooOld, membership.LastVoter,
+	}, c)
+}
+
+// write brings the record up to date, if it is not.
+func (j *join) write(ctx context.Context, state cluster.RecordState, id membership.MemberID) error {
+	next := j.record
+	next.Owner, next.Name, next.PeerURLs, next.State, next.MemberID = j.req.Owner, j.req.Name, j.req.PeerURLs, state, ""
+	if id != 0 {
+		next.MemberID = id.String()
+	}
+	if j.recorded && next.Name == j.record.Name && slices.Equal(next.PeerURLs, j.record.PeerURLs) &&
+		next.State == j.record.State && next.MemberID == j.record.MemberID {
+		return nil
+	}
+	return j.put(ctx, next)
+}
+
+func (j *join) put(ctx context.Context, r cluster.Record) error {
+	written, err := j.Port.Records().Put(ctx, r)
+	if errors.Is(err, cluster.ErrAmbiguous) {
+		// Read back: it may have been written.
+		if now, ok, getErr := j.Port.Records().Get(ctx, r.Owner); getErr == nil {
+			j.record, j.recorded = now, ok
+		}
+		return again{err}
+	}
+	if err != nil {
+		return err
+	}
+	j.record, j.recorded, j.nudged = written, true, j.Clock.Now()
+	return nil
+}
+
+// incomplete describes how far the join got when it ended early.
+func (j *join) incomplete(cause error) *Incomplete {
+	i := &Incomplete{
+		Request: j.req, Reached: j.reached, Member: j.member, Decision: j.last, Snapshot: j.snap,
+		FrozenCluster: j.Board.initialCluster(j.req.Owner), Cause: cause,
+	}
+	if j.member.ID != 0 {
+		i.Now = initialCluster(j.snap.Members, j.member.ID, j.req.Name)
+	}
+	return i
+}
+
+// initialCluster is the initial cluster for the member with that ID, whose
+// name may not have been published yet.
+func initialCluster(members []membership.Member, id membership.MemberID, name string) string {
+	list := slices.Clone(members)
+	for i := range list {
+		if list[i].ID == id {
+			list[i].Name = name
+		}
+	}
+	return membership.FormatInitialCluster(list)
+}
+
+// InitialCluster is the initial cluster that the joined member starts with.
+func (j Joined) InitialCluster(name string) string {
+	return initialCluster(j.Members, j.Member.ID, name)
+}

@@ -1,0 +1,277 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package reconfigure
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// LeaveRequest asks for a member to be taken out.
+type LeaveRequest struct {
+	// Owner is the key of the ownership record. KeepRecord is true while the
+	// configuration of the member's process lives on: then the record stays
+	// and says that the member was removed, so that the same identity may be
+	// announced again.
+	Owner      string
+	KeepRecord bool
+	ID         membership.MemberID
+	Cluster    membership.ClusterID
+	Name       string
+	PeerURLs   []string
+	// Replacement is true when a successor is to come in its place.
+	Replacement bool
+	// Shared is true for a learner, which an etcd_member may have taken over:
+	// then it is that member's, and is left alone.
+	Shared bool
+	// Force forgets the member, instead of failing, when the cluster has no
+	// quorum or does not answer.
+	Force bool
+}
+
+// Left is the outcome of a removal.
+type Left struct {
+	// LastVoter is true when the member was the only voter: nothing was
+	// changed, there is nobody left to hand over to.
+	LastVoter bool
+	// Forgotten is why the member was forgotten by force, nil otherwise.
+	Forgotten error
+	Warnings  []membership.Warning
+	Snapshot  membership.Snapshot
+}
+
+// Leave takes a member out: it moves leadership away from it, removes it
+// through a survivor, and returns when the survivors agree on the list and on
+// a leader. A member that is gone already is success.
+func (e *Engine) Leave(ctx context.Context, r LeaveRequest) (Left, error) {
+	defer e.Board.leave(r.ID)()
+	l := &leave{Engine: e, req: r, since: e.Clock.Now()}
+	out, err := l.run(ctx)
+	if err != nil && r.Force && forgettable(err) {
+		out, err = Left{Forgotten: err, Snapshot: out.Snapshot}, nil
+	}
+	if err == nil {
+		e.Board.settle(r.Owner)
+	}
+	return out, err
+}
+
+// forgettable reports whether force may turn the error into forgetting: only
+// where the cluster cannot decide any more, never where it refused.
+func forgettable(err error) bool {
+	var gone *cluster.Unreachable
+	var refusal *Refusal
+	return errors.As(err, &gone) || errors.As(err, &refusal) && refusal.Decision.Code == membership.QuorumLost
+}
+
+// leave is one run of [Engine.Leave].
+type leave struct {
+	*Engine
+	req   LeaveRequest
+	since time.Time // since when every look ended in the same refusal
+	snap  membership.Snapshot
+	tried bool // the removal was sent
+	// acting is true after a look that led to a change, or to waiting for one
+	// to settle.
+	acting bool
+	out   Left
+}
+
+// run looks and acts until it is done. The lock is held from the first change
+// to its settling: leadership that was moved away for one member's removal must
+// not be moved back by another's before it happened. While it only waits,
+// others may go first: one of them may be what it waits for.
+func (l *leave) run(ctx context.Context) (Left, error) {
+	var pause backoff
+	for {
+		done, err := l.turn(ctx, &pause)
+		l.out.Snapshot = l.snap
+		switch {
+		case done:
+			return l.out, nil
+		case err != nil && !retry(err):
+			return l.out, err
+		}
+		if pause.sleep(ctx, l.Clock) != nil {
+			return l.out, l.late(ctx, err)
+		}
+	}
+}
+
+// late is the error of a removal whose time ran out.
+func (l *leave) late(ctx context.Context, err error) error {
+	var refusal *Refusal
+	switch {
+	case errors.As(err, &refusal):
+		refusal.Timeout = true
+		return refusal
+	case err == nil:
+		return ctx.Err()
+	default:
+		return err
+	}
+}
+
+// turn is one hold of the lock.
+func (l *leave) turn(ctx context.Context, pause *backoff) (bool, error) {
+	unlock, err := l.Board.lock(ctx, l.req.Cluster)
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
+	for {
+		l.acting = false
+		done, err := l.attempt(ctx)
+		if done || !l.acting || !retry(err) {
+			return done, err
+		}
+		if pause.sleep(ctx, l.Clock) != nil {
+			return false, err
+		}
+	}
+}
+
+// attempt takes one look and makes at most one change.
+func (l *leave) attempt(ctx context.Context) (bool, error) {
+	snap, err := l.observe(ctx, l.req.Cluster)
+	if err != nil {
+		l.acting = l.tried
+		if hopeless(err) || l.Clock.Now().Sub(l.since) > doubt {
+			return false, err
+		}
+		return false, again{err}
+	}
+	l.snap = snap
+	if l.req.Shared {
+		taken, err := l.takenOver(ctx)
+		if err != nil || taken {
+			return taken, err
+		}
+	}
+	d := membership.DecideRemove(snap, membership.RemoveRequest{
+		ID: l.req.ID, Name: l.req.Name, PeerURLs: l.req.PeerURLs,
+		Replacement: l.req.Replacement, Leaving: l.Board.leavingNow(),
+	})
+	refusal := &Refusal{Action: "remove", Name: l.req.Name, Decision: d, Snapshot: snap}
+	switch d.Verdict {
+	case membership.Done:
+		return l.settled(ctx)
+	case membership.Wait:
+		l.since = l.Clock.Now()
+		return false, again{refusal}
+	case membership.Refuse:
+		if d.Code == membership.LastVoter && !l.req.Replacement {
+			l.out.LastVoter = true
+			return true, nil
+		}
+		if permanent(d.Code) || l.Clock.Now().Sub(l.since) > doubt {
+			return false, refusal
+		}
+		return false, again{refusal}
+	}
+	l.since, l.acting = l.Clock.Now(), true
+	l.out.Warnings = d.Warnings
+	return l.change(ctx, d)
+}
+
+// takenOver reports whether another record claims the member.
+func (l *leave) takenOver(ctx context.Context) (bool, error) {
+	owners, err := l.Port.Records().Owners(ctx, l.req.ID)
+	if err != nil {
+		return false, err
+	}
+	for _, owner := range owners {
+		if owner != l.req.Owner {
+			return true, l.Port.Records().Delete(ctx, l.req.Owner)
+		}
+	}
+	return false, nil
+}
+
+// change moves leadership away or removes the member. Every error but a denied
+// permission leads to another look: the change may have happened.
+func (l *leave) change(ctx context.Context, d membership.Decision) (bool, error) {
+	leader, _, _ := l.snap.MajorityLeader()
+	if d.MoveLeaderTo != 0 {
+		if err := l.Port.MoveLeader(ctx, leader, d.MoveLeaderTo); err != nil {
+			return false, denied(err)
+		}
+		return false, again{errors.New("leadership has been moved")}
+	}
+	if err := l.Port.Remove(ctx, leader, l.req.ID); err != nil && !errors.Is(err, cluster.ErrNotFound) {
+		return false, denied(err)
+	}
+	l.tried = true
+	return false, again{errors.New("waiting for the survivors to agree")}
+}
+
+func denied(err error) error {
+	if errors.Is(err, cluster.ErrPermission) {
+		return err
+	}
+	return again{err}
+}
+
+// settled is called with the member absent from a list that a quorum stands
+// behind. The removal is complete when the survivors agree on a leader too.
+func (l *leave) settled(ctx context.Context) (bool, error) {
+	if _, _, ok := l.snap.MajorityLeader(); !ok && l.tried {
+		l.acting = true
+		return false, again{errors.New("the survivors have no leader yet")}
+	}
+	if l.tried {
+		l.Board.left(l.req.PeerURLs, l.Clock.Now())
+	}
+	return true, l.forget(ctx)
+}
+
+// forget brings the ownership record in line with the removal. What cannot be
+// written is not an error: the member is gone, and a record of a member that
+// is not in the list claims nothing.
+func (l *leave) forget(ctx context.Context) error {
+	records := l.Port.Records()
+	if !l.req.KeepRecord {
+		_ = records.Delete(ctx, l.req.Owner)
+		return nil
+	}
+	if r, ok, err := records.Get(ctx, l.req.Owner); err == nil && ok && r.ID() == l.req.ID {
+		r.State = cluster.Removed
+		_, _ = records.Put(ctx, r)
+	}
+	return nil
+}
+
+// Withdraw is the backstop: it takes out what the ownership record says was
+// announced for the owner, and nothing else, and deletes the record. It returns
+// the error of a cluster that does not answer as it is, for the caller to
+// weigh: after a whole destroy there is no cluster left to ask.
+func (e *Engine) Withdraw(ctx context.Context, owner string) (Left, error) {
+	if e.Board.isSettled(owner) {
+		// This process has seen the member leave. The record may remain.
+		short, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		_ = e.Port.Records().Delete(short, owner)
+		return Left{}, nil
+	}
+	r, ok, err := e.Port.Records().Get(ctx, owner)
+	if err != nil || !ok {
+		return Left{}, err
+	}
+	snap, err := e.observe(ctx, 0)
+	if err != nil {
+		return Left{}, err
+	}
+	found := membership.Identify(snap, membership.IdentifyRequest{
+		Name: r.Name, PeerURLs: r.PeerURLs,
+		Claim: membership.Claim{Recorded: true, ID: r.ID(), PeerURLs: r.PeerURLs, Left: r.State == cluster.Removed},
+	})
+	if found.Step != membership.StepAdopt && found.Step != membership.StepWithdraw {
+		return Left{}, e.Port.Records().Delete(ctx, owner)
+	}
+	return e.Leave(ctx, LeaveRequest{Owner: owner, ID: found.ID, Cluster: snap.ClusterID, PeerURLs: r.PeerURLs})
+}

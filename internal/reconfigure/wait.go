@@ -1,0 +1,174 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package reconfigure
+
+import (
+	"context"
+	"errors"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// wait takes an announced member to the goal.
+func (j *join) wait(ctx context.Context) error {
+	j.moved = j.Clock.Now()
+	var pause backoff
+	for {
+		reached, err := j.advance(ctx)
+		switch {
+		case err == nil && reached:
+			return nil
+		case err != nil && !retry(err):
+			return err
+		}
+		if j.reached == Started && j.req.StallTimeout > 0 && j.Clock.Now().Sub(j.moved) > j.req.StallTimeout {
+			stalled := j.incomplete(errors.New("no progress"))
+			stalled.Stalled = true
+			return stalled
+		}
+		if err := j.nudge(ctx); err != nil {
+			return err
+		}
+		if pause.sleep(ctx, j.Clock) != nil {
+			if err == nil {
+				err = ctx.Err()
+			}
+			return j.incomplete(err)
+		}
+	}
+}
+
+// advance makes at most one step towards the goal and reports whether it is
+// reached.
+func (j *join) advance(ctx context.Context) (bool, error) {
+	if j.req.Goal == Announced {
+		return true, nil
+	}
+	if j.reached == Announced {
+		members, id, err := j.Port.Members(ctx)
+		if err != nil {
+			return false, err
+		}
+		if id != j.cluster {
+			return false, &OtherCluster{Want: j.cluster, Got: id}
+		}
+		if err := j.find(members); err != nil {
+			return false, err
+		}
+		if !j.member.Started() {
+			return false, nil
+		}
+		j.reached = Started
+	}
+	if j.req.Goal == Started {
+		return true, nil
+	}
+	snap, err := j.observe(ctx, j.cluster)
+	if err != nil {
+		return false, err
+	}
+	j.snap = snap
+	if err := j.find(snap.Members); err != nil {
+		return false, err
+	}
+	if !j.member.Learner {
+		return j.voting()
+	}
+	return j.promote(ctx)
+}
+
+// find updates the member from the list. A member of ours that was announced
+// and has vanished was removed by someone else.
+func (j *join) find(members []membership.Member) error {
+	for _, m := range members {
+		if m.ID == j.member.ID {
+			j.member = m
+			j.snap.Members = members
+			return nil
+		}
+	}
+	return &Refusal{Action: "add", Name: j.req.Name, Snapshot: j.snap,
+		Decision: membership.Decision{Code: membership.NotMember, Facts: membership.Facts{Subject: j.member.ID}}}
+}
+
+// voting reports whether the voter itself answers as one.
+func (j *join) voting() (bool, error) {
+	a := j.snap.Answer(j.member.ID)
+	if _, _, led := j.snap.MajorityLeader(); led && j.snap.Alive(j.member.ID) && !a.Learner {
+		j.reached = Voting
+		return true, nil
+	}
+	j.last = membership.Decision{Verdict: membership.Wait, Code: membership.NotAlive,
+		Facts: membership.Facts{Subject: j.member.ID, Detail: a.Detail}}
+	return false, nil
+}
+
+// promote decides about the learner's vote and gives it.
+func (j *join) promote(ctx context.Context) (bool, error) {
+	answer := j.snap.Answer(j.member.ID)
+	d := membership.DecidePromote(j.snap, membership.PromoteRequest{ID: j.member.ID, MaxLag: j.req.MaxLag, Before: j.before})
+	j.last = d
+	j.before = answer
+	if answer.State == membership.Answered && answer.Applied > j.progress {
+		j.progress, j.moved = answer.Applied, j.Clock.Now()
+	}
+	if d.Verdict != membership.Go {
+		// A refusal is waited out as well: with the lock held and the learner
+		// announced, nothing is gained by giving up before the time is over.
+		return false, nil
+	}
+	j.reached = CaughtUp
+	if j.req.Goal == CaughtUp {
+		j.warnings = append(j.warnings, d.Warnings...)
+		return true, nil
+	}
+	leader, _, _ := j.snap.MajorityLeader()
+	err := j.Port.Promote(ctx, leader, j.member.ID)
+	switch {
+	case err == nil:
+		j.warnings = append(j.warnings, d.Warnings...)
+	case errors.Is(err, cluster.ErrPermission):
+		return false, err
+	default:
+		// In every other case the list tells: a second promotion sometimes
+		// answers "not in sync" after the first one succeeded.
+		j.before = membership.Answer{}
+	}
+	return false, nil
+}
+
+// nudge lets a small write through now and then: a learner that received a
+// snapshot on an idle cluster may have to see an entry before it can publish
+// its name.
+func (j *join) nudge(ctx context.Context) error {
+	if !j.recorded || j.Clock.Now().Sub(j.nudged) < nudge {
+		return nil
+	}
+	j.nudged = j.Clock.Now()
+	if err := j.put(ctx, j.record); err != nil && !retry(err) {
+		return err
+	}
+	return nil
+}
+
+// result collects what the caller keeps in state.
+func (j *join) result(ctx context.Context) (Joined, error) {
+	if j.reached == Announced {
+		// The announcement itself is newer than the snapshot.
+		if members, _, err := j.Port.Members(ctx); err == nil {
+			if err := j.find(members); err != nil {
+				return Joined{}, err
+			}
+		}
+	}
+	out := Joined{
+		Member: j.member, Cluster: j.cluster, Members: j.snap.Members,
+		Warnings: j.warnings, Snapshot: j.snap, Answer: j.snap.Answer(j.member.ID),
+	}
+	if out.Answer.State != membership.Answered && j.member.Started() {
+		out.Answer = j.Port.Ask(ctx, j.member, j.cluster)
+	}
+	return out, nil
+}
