@@ -38,10 +38,10 @@ func DiscoveryPrefixUnusual(prefix string) Text {
 }
 
 // DiscoverySizeInvalid refuses a size outside of 1 to most.
-func DiscoverySizeInvalid(size int64, most int) Text {
+func DiscoverySizeInvalid(size string, most int) Text {
 	return Text{
 		Summary: "Invalid size",
-		Detail:  fmt.Sprintf("size = %d; it is the number of members that form the cluster together, from 1 to %d.", size, most),
+		Detail:  fmt.Sprintf("size = %s; it is the number of members that form the cluster together, from 1 to %d.", size, most),
 	}
 }
 
@@ -54,7 +54,7 @@ func DiscoverySizeMissing() Text {
 }
 
 // DiscoverySizeDisagrees refuses a size that is not the number of founders.
-func DiscoverySizeDisagrees(size int64, founders []string) Text {
+func DiscoverySizeDisagrees(size int, founders []string) Text {
 	return Text{
 		Summary: "size and founders disagree",
 		Detail: fmt.Sprintf("size = %d, but founders names %s: %s. A token that waits for more members than there are is never complete, and one for fewer turns the rest away. "+
@@ -79,16 +79,16 @@ func DiscoveryFounderInvalid(name, problem string) Text {
 }
 
 // DiscoverySizeEven warns of an even number of founders.
-func DiscoverySizeEven(size int64) Text {
+func DiscoverySizeEven(size int) Text {
 	return Text{
 		Summary: "Even number of founders",
 		Detail: fmt.Sprintf("A cluster of %d survives the loss of %s, as one of %d does, and has one member more that can fail. Prefer %d or %d.",
-			size, count(int(size-1)/2, "member"), size-1, size-1, size+1),
+			size, count((size-1)/2, "member"), size-1, size-1, size+1),
 	}
 }
 
 // DiscoverySizeLarge warns of more founders than etcd's authors advise.
-func DiscoverySizeLarge(size int64) Text {
+func DiscoverySizeLarge(size int) Text {
 	return Text{
 		Summary: "Many founders",
 		Detail: fmt.Sprintf("%d founders: every write waits for a majority of them, and more than 7 members make a cluster slower rather than safer. 3 survive the loss of one member, 5 of two, 7 of three.",
@@ -177,16 +177,16 @@ func DiscoveryUnwritten(token string) Text {
 }
 
 // DiscoveryVanished warns of a token that went before it was complete.
-func DiscoveryVanished(token, prefix string, size int64) Text {
+func DiscoveryVanished(token, prefix string, size int) Text {
 	return Text{
 		Summary: "The discovery token has vanished",
 		Detail: fmt.Sprintf("Token %s is no longer under %s, and its %s had not all registered. Members that wait on it cannot form a cluster: the plan makes a new token, "+
-			"which replaces the founders that never formed.", token, prefix, count(int(size), "founder")),
+			"which replaces the founders that never formed.", token, prefix, count(size, "founder")),
 	}
 }
 
 // DiscoverySizeOverwritten warns of a size that someone changed.
-func DiscoverySizeOverwritten(token string, found, made int64) Text {
+func DiscoverySizeOverwritten(token string, found, made int) Text {
 	return Text{
 		Summary: "The size of the discovery token was changed",
 		Detail: fmt.Sprintf("Token %s was made for size %d and says %d now. Members go by what it says. Until %s registered, the plan replaces the token; "+
@@ -216,17 +216,17 @@ func DiscoveryCompleted(token string, names []string) Text {
 	return Text{
 		Summary: "The discovery token is complete",
 		Detail: fmt.Sprintf("Token %s was incomplete when this plan was made; since then %s registered: %s. Their cluster has formed, so the token is not replaced, and nothing was changed. "+
-			"Plan again.", token, have(int64(len(names))), list(names)),
+			"Plan again.", token, have(len(names)), list(names)),
 	}
 }
 
 // DiscoveryDestroyIncomplete warns of members that had registered with a token
 // that is removed.
-func DiscoveryDestroyIncomplete(token string, size int64, names []string) Text {
+func DiscoveryDestroyIncomplete(token string, size int, names []string) Text {
 	return Text{
 		Summary: "Removed an incomplete discovery token",
 		Detail: fmt.Sprintf("Token %s waited for %s, of which %s registered: %s. A process of theirs that still runs never forms this cluster: stop it, and empty its data directory.",
-			token, count(int(size), "founder"), have(int64(len(names))), list(names)),
+			token, count(size, "founder"), have(len(names)), list(names)),
 	}
 }
 
@@ -272,11 +272,11 @@ func count(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun + "s"
 }
 
-func have(n int64) string {
+func have(n int) string {
 	if n == 1 {
 		return "1 has"
 	}
-	return strconv.FormatInt(n, 10) + " have"
+	return strconv.Itoa(n) + " have"
 }
 
 // list writes names in order of the alphabet.

@@ -5,6 +5,7 @@ package discoverytoken
 
 import (
 	"context"
+	"math/big"
 	"slices"
 	"strings"
 
@@ -20,7 +21,7 @@ import (
 type model struct {
 	ID                  types.String   `tfsdk:"id"`
 	Founders            types.Set      `tfsdk:"founders"`
-	Size                types.Int64    `tfsdk:"size"`
+	Size                types.Number   `tfsdk:"size"`
 	Protocol            types.String   `tfsdk:"protocol"`
 	ServiceURL          types.String   `tfsdk:"service_url"`
 	Prefix              types.String   `tfsdk:"prefix"`
@@ -54,7 +55,7 @@ func (m *model) setStatus(ctx context.Context, s discovery.Status) diag.Diagnost
 	}
 	list, diags := types.ListValueFrom(ctx, types.ObjectType{AttrTypes: memberTypes()}, members)
 	m.Members = list
-	m.Size = types.Int64Value(int64(s.Size))
+	m.Size = number(s.Size)
 	m.Complete = types.BoolValue(m.Complete.ValueBool() || s.Complete())
 	return append(diags, m.setBootstrap(ctx)...)
 }
@@ -101,7 +102,7 @@ func (m *model) setBootstrap(ctx context.Context) diag.Diagnostics {
 		Protocol:          m.Protocol,
 		Token:             m.Token,
 		Founders:          m.Founders,
-		Size:              m.Size,
+		Size:              m.wholeSize(),
 		Complete:          m.Complete,
 		Environment:       m.Environment,
 		ClusterID:         types.StringNull(),
@@ -109,6 +110,30 @@ func (m *model) setBootstrap(ctx context.Context) diag.Diagnostics {
 	}.Object(ctx)
 	m.Bootstrap = object
 	return diags
+}
+
+// number is n as a value of the size, which is a number of any kind for
+// Terraform, so that a fraction can be refused in words of our own.
+func number(n int) types.Number { return types.NumberValue(big.NewFloat(float64(n))) }
+
+// size is the size, 0 while it is null, unknown or no whole number.
+func (m *model) size() int {
+	if !isGiven(m.Size) || !m.Size.ValueBigFloat().IsInt() {
+		return 0
+	}
+	n, _ := m.Size.ValueBigFloat().Int64()
+	return int(n)
+}
+
+// wholeSize is the size as bootstrap takes it.
+func (m *model) wholeSize() types.Int64 {
+	switch {
+	case m.Size.IsUnknown():
+		return types.Int64Unknown()
+	case m.Size.IsNull():
+		return types.Int64Null()
+	}
+	return types.Int64Value(int64(m.size()))
 }
 
 // dialled reads the registry's endpoints back from the environment, which

@@ -31,7 +31,7 @@ func (r *tokenResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanR
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	plan.Size = wantedSize(ctx, config)
+	plan.Size, plan.Founders = wantedSize(ctx, config), config.Founders
 
 	var prior *model
 	if !req.State.Raw.IsNull() {
@@ -43,7 +43,7 @@ func (r *tokenResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanR
 	}
 	if prior == nil {
 		resp.Diagnostics.Append(plan.planCreate(ctx, config)...)
-		warnOfSize(&resp.Diagnostics, plan.Size)
+		warnOfSize(&resp.Diagnostics, plan.size())
 		if prefixIsUnusual(plan.Prefix) {
 			warn(&resp.Diagnostics, text.DiscoveryPrefixUnusual(plan.Prefix.ValueString()))
 		}
@@ -62,14 +62,14 @@ func (r *tokenResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanR
 
 // wantedSize is the size that the configuration asks for, unknown while it
 // cannot be told.
-func wantedSize(ctx context.Context, config model) types.Int64 {
+func wantedSize(ctx context.Context, config model) types.Number {
 	if !config.Size.IsNull() {
 		return config.Size
 	}
 	if names, ok := founderNames(ctx, config.Founders); ok {
-		return types.Int64Value(int64(len(names)))
+		return number(len(names))
 	}
-	return types.Int64Unknown()
+	return types.NumberUnknown()
 }
 
 // planCreate fills in what is known of a token before it is made: everything
@@ -151,8 +151,7 @@ func adoptsFounders(before, now types.Set) bool {
 // largeSize is the greatest size that is planned without a warning.
 const largeSize = 9
 
-func warnOfSize(diags *diag.Diagnostics, size types.Int64) {
-	n := size.ValueInt64()
+func warnOfSize(diags *diag.Diagnostics, n int) {
 	switch {
 	case n > largeSize:
 		warn(diags, text.DiscoverySizeLarge(n))

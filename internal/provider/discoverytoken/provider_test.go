@@ -46,8 +46,12 @@ func (p *testProvider) Configure(ctx context.Context, req provider.ConfigureRequ
 		Endpoints types.List `tfsdk:"endpoints"`
 	}
 	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+	raw, err := config.Endpoints.ToTerraformValue(ctx)
+	if err != nil {
+		resp.Diagnostics.AddError("endpoints", err.Error())
+	}
 	b := &backend.Backend{
-		Unknown:  config.Endpoints.IsUnknown(),
+		Unknown:  !raw.IsFullyKnown(),
 		Settings: connection.Settings{DialTimeout: time.Second, RequestTimeout: 3 * time.Second},
 	}
 	if !b.Unknown {
@@ -196,6 +200,11 @@ func unreachable() error {
 		{Endpoint: "http://10.0.0.1:2379", Err: errRefused},
 		{Endpoint: "http://10.0.0.2:2379", Err: errTimeout},
 	}}
+}
+
+// unsure is a create whose answer was lost.
+func unsure() error {
+	return &discovery.UnsureError{Place: discovery.Place{Token: firstToken}, Err: unreachable()}
 }
 
 type plainError string

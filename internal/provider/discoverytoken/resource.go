@@ -101,7 +101,7 @@ func (r *tokenResource) write(ctx context.Context, timeout time.Duration, plan *
 	call, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	token := plan.Token.ValueString()
-	place, err := r.open(r.backend, *plan).Create(call, token, int(plan.Size.ValueInt64()))
+	place, err := r.open(r.backend, *plan).Create(call, token, plan.size())
 	var exists *discovery.ExistsError
 	var uncertain *discovery.UnsureError
 	switch {
@@ -118,7 +118,7 @@ func (r *tokenResource) write(ctx context.Context, timeout time.Duration, plan *
 		return false
 	}
 	diags.Append(plan.setPlace(ctx, place, r.backend.Settings.Endpoints)...)
-	diags.Append(plan.setStatus(ctx, discovery.Status{Size: int(plan.Size.ValueInt64())})...)
+	diags.Append(plan.setStatus(ctx, discovery.Status{Size: plan.size()})...)
 	return unsure
 }
 
@@ -148,9 +148,9 @@ func (r *tokenResource) Read(ctx context.Context, req resource.ReadRequest, resp
 	var bad *discovery.BadSizeError
 	switch {
 	case err == nil:
-		made := state.Size.ValueInt64()
-		if int64(status.Size) != made {
-			warn(&resp.Diagnostics, text.DiscoverySizeOverwritten(token, int64(status.Size), made))
+		made := state.size()
+		if status.Size != made {
+			warn(&resp.Diagnostics, text.DiscoverySizeOverwritten(token, status.Size, made))
 		}
 		resp.Diagnostics.Append(setFlag(ctx, resp.Private, flagUnsure, false)...)
 		resp.Diagnostics.Append(setFlag(ctx, resp.Private, flagUnwritten, false)...)
@@ -160,7 +160,7 @@ func (r *tokenResource) Read(ctx context.Context, req resource.ReadRequest, resp
 		resp.Diagnostics.Append(setFlag(ctx, resp.Private, flagUnwritten, true)...)
 		return
 	case errors.Is(err, discovery.ErrNotFound):
-		warn(&resp.Diagnostics, text.DiscoveryVanished(token, state.Prefix.ValueString(), state.Size.ValueInt64()))
+		warn(&resp.Diagnostics, text.DiscoveryVanished(token, state.Prefix.ValueString(), state.size()))
 		resp.State.RemoveResource(ctx)
 		return
 	default:
@@ -232,7 +232,7 @@ func (r *tokenResource) Delete(ctx context.Context, req resource.DeleteRequest, 
 	switch {
 	case err == nil || errors.Is(err, discovery.ErrNotFound):
 		if !status.Complete() && len(status.Members) > 0 && !state.Complete.ValueBool() {
-			warn(&resp.Diagnostics, text.DiscoveryDestroyIncomplete(token, state.Size.ValueInt64(), names(status.Members)))
+			warn(&resp.Diagnostics, text.DiscoveryDestroyIncomplete(token, state.size(), names(status.Members)))
 		}
 	case errors.Is(err, discovery.ErrUnreachable):
 		if ctx.Err() != nil {

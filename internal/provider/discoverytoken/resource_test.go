@@ -281,7 +281,7 @@ func TestUnsureCreate(t *testing.T) {
 		"What each endpoint answered: http://10.0.0.1:2379: connection refused; http://10.0.0.2:2379: no answer in time."
 	for _, written := range []bool{true, false} {
 		fake := newFake()
-		fake.createErr, fake.lateCreate = &discovery.UnsureError{Place: discovery.Place{Token: firstToken}, Err: unreachable()}, written
+		fake.createErr, fake.lateCreate = unsure(), written
 		s := newSession(t, fakeProvider(fake), registryEndpoints)
 		want(t, s.carryOut(s.plan(threeFounders)), warning)
 		wantAttribute(t, s, firstToken, "token")

@@ -37,10 +37,13 @@ func (r *tokenResource) Schema(ctx context.Context, _ resource.SchemaRequest, re
 			"founders": schema.SetAttribute{
 				ElementType: types.StringType,
 				Optional:    true,
+				// Computed so that they can stay when they are taken out of the
+				// configuration of a complete token.
+				Computed: true,
 				MarkdownDescription: "Names of the members that form the cluster together, each the `name` of an `etcd_member_config`. Everyone else joins later. " +
 					"Give this or `size`. A change makes a new token while this one is incomplete, and does nothing afterwards.",
 			},
-			"size": schema.Int64Attribute{
+			"size": schema.NumberAttribute{
 				Optional: true,
 				Computed: true,
 				MarkdownDescription: "Number of members that form the cluster together, from 1 to 99; follows from `founders` where that is given. Prefer 3 or 5. " +

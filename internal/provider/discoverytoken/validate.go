@@ -5,6 +5,7 @@ package discoverytoken
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -39,9 +40,9 @@ func (r *tokenResource) ValidateConfig(ctx context.Context, req resource.Validat
 }
 
 func validateFounders(ctx context.Context, config model, diags *diag.Diagnostics) {
-	size := config.Size.ValueInt64()
+	size := config.size()
 	if isGiven(config.Size) && (size < 1 || size > discovery.MaxSize) {
-		at(diags, "size", text.DiscoverySizeInvalid(size, discovery.MaxSize))
+		at(diags, "size", text.DiscoverySizeInvalid(config.Size.ValueBigFloat().Text('f', -1), discovery.MaxSize))
 	}
 	if config.Size.IsNull() && config.Founders.IsNull() {
 		fault(diags, text.DiscoverySizeMissing())
@@ -58,10 +59,10 @@ func validateFounders(ctx context.Context, config model, diags *diag.Diagnostics
 	switch {
 	case len(names) == 0:
 		at(diags, "founders", text.DiscoveryFoundersEmpty())
-	case isGiven(config.Size) && int64(len(names)) != size:
+	case isGiven(config.Size) && len(names) != size:
 		at(diags, "size", text.DiscoverySizeDisagrees(size, names))
 	case len(names) > discovery.MaxSize:
-		at(diags, "founders", text.DiscoverySizeInvalid(int64(len(names)), discovery.MaxSize))
+		at(diags, "founders", text.DiscoverySizeInvalid(strconv.Itoa(len(names)), discovery.MaxSize))
 	}
 }
 

@@ -21,6 +21,7 @@ func TestBadInput(t *testing.T) {
 	sizeText := "; it is the number of members that form the cluster together, from 1 to 99."
 	check(attributes{"size": 0}, "error: Invalid size: size = 0"+sizeText)
 	check(attributes{"size": -1}, "error: Invalid size: size = -1"+sizeText)
+	check(attributes{"size": 1.5}, "error: Invalid size: size = 1.5"+sizeText)
 	check(attributes{"size": 1000000000}, "error: Invalid size: size = 1000000000"+sizeText)
 	check(attributes{}, "error: Neither founders nor size: Set founders to the names of the members that form the cluster together, or size to their number.")
 	check(attributes{"size": 3, "founders": []string{"d", "b", "c", "a"}}, "error: size and founders disagree: size = 3, but founders names 4 members: a, b, c, d. "+
