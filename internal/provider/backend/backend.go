@@ -22,6 +22,10 @@ type Backend struct {
 	// Settings are the provider's own. Endpoints may be empty: then each
 	// resource must bring its own, or fail with diag.NoEndpoints.
 	Settings connection.Settings
+	// Pool holds the connections that everything in this process shares.
+	Pool *connection.Pool
+
+	clusters clusters
 }
 
 // ForResource returns the Backend in a resource's configure request, nil while

@@ -1,0 +1,38 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+// Package duration is how durations are written in the configuration.
+package duration
+
+import (
+	"context"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+)
+
+// Validator checks that a text is a duration of more than zero, such as "90s".
+func Validator() validator.String { return check{} }
+
+type check struct{}
+
+// Description implements validator.String.
+func (check) Description(context.Context) string {
+	return "must be a duration of more than zero, such as 90s or 5m"
+}
+
+// MarkdownDescription implements validator.String.
+func (c check) MarkdownDescription(ctx context.Context) string { return c.Description(ctx) }
+
+// ValidateString implements validator.String.
+func (check) ValidateString(_ context.Context, req validator.StringRequest, resp *validator.StringResponse) {
+	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
+		return
+	}
+	if d, err := time.ParseDuration(req.ConfigValue.ValueString()); err != nil || d <= 0 {
+		t := diag.InvalidDuration(req.Path.String(), req.ConfigValue.ValueString())
+		resp.Diagnostics.AddAttributeError(req.Path, t.Summary, t.Detail)
+	}
+}
