@@ -1,0 +1,276 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package diag
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+// MemberID words a text that is no member ID.
+func MemberID(err error) Text { return Text{"Invalid member ID", sentence(err) + "."} }
+
+func sentence(err error) string { return strings.TrimSuffix(err.Error(), ".") }
+
+// MachineAlone is the plan guard for a machine that is replaced without the
+// configuration of its member. now is empty while it is not known.
+func MachineAlone(name, was, now string) Text {
+	if now == "" {
+		now = "a new machine"
+	}
+	return Text{
+		"Machine of member " + name + " would be replaced alone",
+		fmt.Sprintf("machine_id changes from %s to %s while config_id stays: the new machine would start with the settings of the old member, without its data. "+
+			"Nothing has been changed. Replace the configuration, which takes the member out first and gives the new machine a new identity:\n\n"+
+			"  terraform apply -replace='etcd_member_config…' (the one for %s)\n\n"+
+			"or route what changes the machine (an image, a size) through triggers_replace of its etcd_member_config.", was, now, name),
+	}
+}
+
+// LastVoterForgotten is the warning for the last voter of a cluster that is
+// being taken down.
+func LastVoterForgotten(name string, id membership.MemberID) Text {
+	return Text{
+		"Member " + name + " was the last voter",
+		fmt.Sprintf("%s (%s) is the only voter left, so there is nobody to hand over to and etcd cannot remove it. "+
+			"It was taken out of the state only; the cluster ends with its machine.", name, id),
+	}
+}
+
+// ForgottenByForce is the warning of force_destroy.
+func ForgottenByForce(name string, id membership.MemberID, err error) Text {
+	return Text{
+		"Member " + name + " was forgotten, not removed",
+		fmt.Sprintf("%s (%s) was taken out of the state because force_destroy is set, and nothing was changed in the cluster, which could not decide: %s. "+
+			"If the cluster comes back, the member is still in its list.", name, id, sentence(err)),
+	}
+}
+
+// NotRefreshed is the warning for a cluster that does not answer at refresh.
+func NotRefreshed(err error) Text {
+	return Text{
+		"The cluster does not answer, the state was not refreshed",
+		"What is in state is kept as it was, so that plan and destroy remain possible." + answers(err),
+	}
+}
+
+// BackstopSkipped is the warning for a configuration that is destroyed while
+// the cluster does not answer.
+func BackstopSkipped(name string, err error) Text {
+	return Text{
+		"Could not check what was announced for " + name,
+		"The configuration was destroyed while the cluster does not answer. If the cluster still exists, look in its member list for " + name +
+			" and remove it there." + answers(err),
+	}
+}
+
+// NameInCluster is for a configuration whose name a member bears already.
+func NameInCluster(name string, m membership.Member) Text {
+	return Text{
+		"Member name " + name + " is taken",
+		fmt.Sprintf("The cluster has a member %s (%s) already, at %s. Names are unique in a cluster. Choose another name; or, if it is this very member that you want to "+
+			"manage, import it; or, if it is gone for good, remove it from the cluster first.", name, m.ID, strings.Join(m.PeerURLs, ", ")),
+	}
+}
+
+// FounderMissing is for a founder without which the cluster was formed.
+func FounderMissing(name string, s membership.Snapshot) Text {
+	return Text{
+		"Founder " + name + " is not in the cluster",
+		fmt.Sprintf("The bootstrap names %s as a founder and is not complete according to the state, but cluster %s exists already, formed without it (its members: %s). "+
+			"Nothing was announced. If the state is behind (-refresh=false), apply again with a refresh: then %s joins as any later member does. "+
+			"Otherwise leave %s out of founders.", name, s.ClusterID, Members(s, ids(s.Members)), name, name),
+	}
+}
+
+func ids(members []membership.Member) []membership.MemberID {
+	var out []membership.MemberID
+	for _, m := range members {
+		out = append(out, m.ID)
+	}
+	return out
+}
+
+// answers lists what each endpoint answered, on lines of its own.
+func answers(err error) string {
+	var gone *cluster.Unreachable
+	if !errors.As(err, &gone) {
+		return "\n\n" + sentence(err) + "."
+	}
+	var b strings.Builder
+	b.WriteString("\n\nThe endpoints answered:\n")
+	for _, e := range gone.Endpoints {
+		b.WriteString("  - " + e.Endpoint + ": " + answer(e.Err) + "\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func answer(err error) string {
+	var dial *connection.Error
+	switch {
+	case errors.As(err, &dial):
+		return dial.Answer()
+	case errors.Is(err, context.DeadlineExceeded):
+		return "no answer in time"
+	default:
+		return sentence(err)
+	}
+}
+
+// action words for [Explain].
+var summaries = map[string]string{
+	"add":       "Cannot add member ",
+	"remove":    "Cannot remove member ",
+	"read":      "Cannot read member ",
+	"configure": "Cannot configure member ",
+	"reach":     "Cannot reach the cluster of member ",
+}
+
+// Explain words the error of an operation on a member. action is "add",
+// "remove", "read", "configure" or "reach".
+func Explain(action, name string, err error) Text {
+	var refusal *reconfigure.Refusal
+	var unidentified *reconfigure.Unidentified
+	var other *reconfigure.OtherCluster
+	var incomplete *reconfigure.Incomplete
+	var none *reconfigure.NoCluster
+	var gone *cluster.Unreachable
+	summary := summaries[action] + name
+	switch {
+	case errors.As(err, &incomplete):
+		return joinIncomplete(incomplete)
+	case errors.As(err, &unidentified):
+		return notOurs(unidentified)
+	case errors.As(err, &refusal):
+		t := Refused(refusal.Action, refusal.Name, refusal.Decision, refusal.Snapshot)
+		if refusal.Timeout {
+			t.Detail += " The time allowed for it ran out while waiting."
+		}
+		return t
+	case errors.As(err, &other):
+		return Text{summary, fmt.Sprintf("The state knows it as a member of cluster %s, but the endpoints answer for cluster %s (%s). Nothing was changed. "+
+			"Point endpoints at the right cluster; if the old cluster is gone for good, take the member out of the state (terraform state rm).",
+			other.Want, other.Got, strings.Join(other.Endpoints, ", "))}
+	case errors.As(err, &none):
+		return Text{summary, "There is no cluster to join: no endpoint gave a member list. The first cluster needs a bootstrap " +
+			"(etcd_discovery_token or etcd_initial_cluster, given to bootstrap of etcd_member_config); a later member needs a cluster that answers." + answers(none.Cause)}
+	case errors.Is(err, cluster.ErrNoEndpoints):
+		return NoEndpoints()
+	case errors.As(err, &gone):
+		return Text{summary, "The cluster does not answer. Nothing was changed." + remedy(err) + answers(err)}
+	case errors.Is(err, cluster.ErrPermission):
+		return Text{summary, "The cluster denied it: " + sentence(err) + ". Membership and the ownership records need the root role. Nothing was changed; give the provider's username that role."}
+	case errors.Is(err, cluster.ErrRecordChanged):
+		return Text{summary, "Another run is working on the same member: its ownership record changed meanwhile. Wait for that run to end, then apply again."}
+	case errors.Is(err, context.Canceled):
+		return Text{summary, "The operation was interrupted. What was announced is recorded in the cluster; the next apply carries on."}
+	default:
+		return Text{summary, "etcd answered: " + sentence(err) + "."}
+	}
+}
+
+// remedy is what to do where every endpoint refused us for the same reason.
+func remedy(err error) string {
+	if !cluster.Hopeless(err) {
+		return " Check that its machines run and can be reached from here."
+	}
+	return " " + KindRemedy(connection.KindOf(err))
+}
+
+// notOurs words what [membership.Identify] refuses.
+func notOurs(u *reconfigure.Unidentified) Text {
+	f := u.Identity.Facts
+	m, _ := u.Snapshot.Member(f.Subject)
+	it := capital(Member(u.Snapshot, f.Subject))
+	urls := strings.Join(u.PeerURLs, ", ")
+	t := Text{Summary: "Cannot add member " + u.Name}
+	switch u.Identity.Code {
+	case membership.AlreadyMember:
+		t.Detail = fmt.Sprintf("%s is in the cluster already with these peer URLs (%s), and was not announced by this configuration. Nothing was changed. "+
+			"To manage it from here, import it by its ID %s; otherwise give the new member other peer URLs.", it, urls, m.ID)
+	case membership.AnnouncedElsewhere:
+		t.Detail = fmt.Sprintf("A member with these peer URLs (%s) was announced by someone else as %s and has not started. Nothing was changed. "+
+			"If nobody is about to start it, remove it (etcdctl member remove %s) and apply again; or import it by that ID.", urls, m.ID, m.ID)
+	case membership.NameTaken:
+		t.Detail = NameInCluster(u.Name, m).Detail + " Nothing was changed."
+	case membership.FounderMissing:
+		t.Detail = FounderMissing(u.Name, u.Snapshot).Detail
+	case membership.FounderRenamed:
+		t.Detail = fmt.Sprintf("The founder's peer URLs (%s) belong to %s, a member of another name. Nothing was changed. Set name to the one that its process bears (ETCD_NAME).", urls, Member(u.Snapshot, f.Subject))
+	case membership.MovedMember:
+		t.Detail = fmt.Sprintf("%s runs with the peer URLs %s, and the configuration says %s. Nothing was changed. Set peer_urls to what it runs with.",
+			it, strings.Join(m.PeerURLs, ", "), urls)
+	default:
+		t.Detail = string(u.Identity.Code) + ". Nothing was changed."
+	}
+	return t
+}
+
+// joinIncomplete words a join that did not get to its goal in time.
+func joinIncomplete(i *reconfigure.Incomplete) Text {
+	r := i.Request
+	who := fmt.Sprintf("%s (%s)", r.Name, i.Member.ID)
+	var b strings.Builder
+	t := Text{Summary: "Member " + r.Name + " did not join in time"}
+	switch {
+	case i.Member.ID == 0:
+		t.Summary = "Member " + r.Name + " could not be announced in time"
+		b.WriteString("Nothing was changed in the cluster. ")
+		if i.Decision.Code != "" {
+			b.WriteString(Refused("add", r.Name, i.Decision, i.Snapshot).Detail)
+		} else {
+			b.WriteString("The last answer was: " + sentence(i.Cause) + ".")
+		}
+		t.Detail = b.String()
+		return t
+	case !i.Member.Learner && i.Reached == reconfigure.Announced || !i.Member.Learner:
+		fmt.Fprintf(&b, "%s is a voter according to the member list, and did not answer as one", who)
+		if d := i.Decision.Facts.Detail; d != "" {
+			fmt.Fprintf(&b, " (%s)", d)
+		}
+		b.WriteString(". Look at its log, and at what its client URLs answer from here.")
+	case i.Reached == reconfigure.Announced:
+		fmt.Fprintf(&b, "%s was announced with peer URLs %s as a learner and has not started. It has no vote, so the cluster's quorum is as it was. "+
+			"Look at the log of its process: it must run with this name, these peer URLs and the cluster's present members.", who, strings.Join(r.PeerURLs, ", "))
+		if stale(i) {
+			fmt.Fprintf(&b, "\n\nThe environment of its etcd_member_config was made for other members and can no longer start it: it says\n  %s\nand would have to say\n  %s\n"+
+				"Use join_script beside it, or let one member join per apply.", i.FrozenCluster, i.Now)
+		}
+	case i.Stalled:
+		fmt.Fprintf(&b, "%s has started and shows no progress for %s: it is %d entries behind the leader. It stays a learner, without a vote. "+
+			"Look at its log, its disk and its network.", who, r.StallTimeout, i.Decision.Facts.Lag)
+	default:
+		fmt.Fprintf(&b, "%s has started and was not promoted; it stays a learner, without a vote. The last reason: %s", who,
+			Refused("promote", r.Name, i.Decision, i.Snapshot).Detail)
+	}
+	b.WriteString("\n\nIt is recorded as announced by this configuration: apply again to carry on, or destroy the configuration to take it back.")
+	t.Detail = b.String()
+	return t
+}
+
+func stale(i *reconfigure.Incomplete) bool {
+	if i.FrozenCluster == "" || i.Now == "" {
+		return false
+	}
+	frozen, err1 := membership.ParseInitialCluster(i.FrozenCluster)
+	now, err2 := membership.ParseInitialCluster(i.Now)
+	if err1 != nil || err2 != nil {
+		return false
+	}
+	var a, b []string
+	for _, u := range frozen {
+		a = append(a, u...)
+	}
+	for _, u := range now {
+		b = append(b, u...)
+	}
+	return !membership.SameURLs(a, b)
+}

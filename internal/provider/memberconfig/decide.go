@@ -1,0 +1,161 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package memberconfig
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+// looker looks at the cluster, for a limited time.
+type looker struct{ *backend.Cluster }
+
+// look returns what can be seen within the time, at once or, if patient, after
+// looking again. The error is that of the last look.
+func (l looker) look(ctx context.Context, within time.Duration, patient bool) (membership.Snapshot, error) {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	for {
+		snap, err := l.Port.Observe(ctx, 0)
+		if err == nil || !patient || ctx.Err() != nil || cluster.Hopeless(err) {
+			return snap, err
+		}
+		if l.Clock.Sleep(ctx, time.Second) != nil {
+			return snap, err
+		}
+	}
+}
+
+// plan is how a member comes into the cluster.
+type plan struct {
+	role     string
+	boot     *bootstrap.Bootstrap
+	founders []string
+}
+
+// planOf decides from the state of the bootstrap alone: a name among the
+// founders while it is incomplete, or any name where only the size is known.
+func (m model) planOf(ctx context.Context) (plan, fwdiag.Diagnostics) {
+	p := plan{role: roleJoiner}
+	boot, diags := bootstrap.From(ctx, m.Bootstrap)
+	if boot == nil || diags.HasError() {
+		return p, diags
+	}
+	p.boot = boot
+	if boot.Complete.ValueBool() {
+		return p, diags
+	}
+	p.role = roleFounder
+	if !boot.Founders.IsNull() {
+		diags.Append(boot.Founders.ElementsAs(ctx, &p.founders, false)...)
+		if !slices.Contains(p.founders, m.Name.ValueString()) {
+			p.role = roleAwaiting
+		}
+	}
+	return p, diags
+}
+
+// decide fills in everything that is computed at creation.
+func (m *model) decide(ctx context.Context, l looker) (*diag.Text, fwdiag.Diagnostics) {
+	name := m.Name.ValueString()
+	u, diags := m.urls(ctx)
+	p, d := m.planOf(ctx)
+	diags.Append(d...)
+	if diags.HasError() {
+		return nil, diags
+	}
+	within := patience
+	if p.role != roleJoiner {
+		within = lookTimeout
+	}
+	snap, err := l.look(ctx, within, p.role == roleJoiner)
+	formed := err == nil
+	if text := m.contradiction(&p, snap, err); text != nil {
+		return text, diags
+	}
+
+	var initial string
+	var peers []string
+	if formed {
+		self := membership.Member{Name: name, PeerURLs: u.peer}
+		for _, member := range snap.Members {
+			peers = append(peers, member.PeerURLs...)
+		}
+		if p.role != roleFounder && len(u.peer) > 0 {
+			initial = membership.FormatInitialCluster(append(slices.Clone(snap.Members), self))
+		}
+	}
+	var boot map[string]string
+	if p.role == roleFounder {
+		diags.Append(p.boot.Environment.ElementsAs(ctx, &boot, false)...)
+	}
+	id, err := newID(p.role)
+	if err != nil {
+		diags.AddError("No randomness", err.Error())
+	}
+	m.ID = types.StringValue(string(id))
+	m.Founder = types.BoolValue(p.role == roleFounder)
+	env, d := types.MapValueFrom(ctx, types.StringType, environment(name, u, p.role == roleFounder, boot, initial))
+	diags.Append(d...)
+	m.Environment = env
+	m.InitialCluster = types.StringNull()
+	if initial == "" {
+		initial = boot["ETCD_INITIAL_CLUSTER"]
+	}
+	if initial != "" {
+		m.InitialCluster = types.StringValue(initial)
+	}
+	m.JoinScript = types.StringValue(joinscript.Render(m.script(u, p, peers)))
+	m.Status = types.StringValue(statusPending)
+	return nil, diags
+}
+
+// contradiction compares the plan with what the cluster says, and mends it
+// where that is safe.
+func (m model) contradiction(p *plan, snap membership.Snapshot, err error) *diag.Text {
+	name := m.Name.ValueString()
+	if err != nil {
+		var gone *cluster.Unreachable
+		unformed := errors.As(err, &gone) || errors.Is(err, context.DeadlineExceeded)
+		if p.role == roleJoiner || !unformed || cluster.Hopeless(err) {
+			t := diag.Explain("configure", name, &reconfigure.NoCluster{Name: name, Cause: err})
+			return &t
+		}
+		return nil
+	}
+	listed := slices.IndexFunc(snap.Members, func(x membership.Member) bool { return x.Name == name })
+	if listed >= 0 {
+		t := diag.NameInCluster(name, snap.Members[listed])
+		return &t
+	}
+	if p.role == roleFounder {
+		// The cluster exists: the state that said otherwise is behind.
+		if p.founders != nil {
+			t := diag.FounderMissing(name, snap)
+			return &t
+		}
+		p.role = roleJoiner
+	}
+	return nil
+}
+
+// script says what the join script needs to know.
+func (m model) script(u urls, p plan, peers []string) joinscript.Params {
+	return joinscript.Params{
+		Name: m.Name.ValueString(), PeerURLs: u.peer, Peers: peers, Founder: p.role == roleFounder,
+	}
+}

@@ -1,0 +1,67 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package memberconfig
+
+import (
+	"maps"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// urls are the addresses of a member's process, as configured.
+type urls struct {
+	peer, client             []string
+	listenPeer, listenClient []string
+}
+
+// environment returns the ETCD_* variables of a member's process. bootstrap is
+// what a founder adds, initialCluster what a joiner starts with ("" if there is
+// no cluster yet: then the join script fills it in).
+func environment(name string, u urls, founder bool, bootstrap map[string]string, initialCluster string) map[string]string {
+	env := map[string]string{"ETCD_NAME": name}
+	set := func(key string, values []string) {
+		if len(values) > 0 {
+			env[key] = strings.Join(slices.Sorted(slices.Values(values)), ",")
+		}
+	}
+	set("ETCD_INITIAL_ADVERTISE_PEER_URLS", u.peer)
+	set("ETCD_LISTEN_PEER_URLS", orListen(u.listenPeer, u.peer))
+	set("ETCD_ADVERTISE_CLIENT_URLS", u.client)
+	set("ETCD_LISTEN_CLIENT_URLS", orListen(u.listenClient, u.client))
+	if founder {
+		env["ETCD_INITIAL_CLUSTER_STATE"] = "new"
+		maps.Copy(env, bootstrap)
+		return env
+	}
+	env["ETCD_INITIAL_CLUSTER_STATE"] = "existing"
+	if initialCluster != "" {
+		env["ETCD_INITIAL_CLUSTER"] = initialCluster
+	}
+	return env
+}
+
+// orListen returns the listen URLs: those given, or what the advertised ones
+// say. etcd binds to addresses only, so a host name becomes the wildcard
+// address with the same port.
+func orListen(given, advertised []string) []string {
+	if len(given) > 0 {
+		return given
+	}
+	var out []string
+	for _, a := range advertised {
+		u, err := url.Parse(a)
+		if err != nil {
+			continue
+		}
+		if host := u.Hostname(); net.ParseIP(host) == nil && host != "localhost" {
+			u.Host = net.JoinHostPort("0.0.0.0", u.Port())
+		}
+		if s := u.Scheme + "://" + u.Host; !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}

@@ -1,0 +1,103 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package memberconfig
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+type model struct {
+	ID               types.String  `tfsdk:"id"`
+	Name             types.String  `tfsdk:"name"`
+	PeerURLs         types.Set     `tfsdk:"peer_urls"`
+	ClientURLs       types.Set     `tfsdk:"client_urls"`
+	ListenPeerURLs   types.Set     `tfsdk:"listen_peer_urls"`
+	ListenClientURLs types.Set     `tfsdk:"listen_client_urls"`
+	Bootstrap        types.Object  `tfsdk:"bootstrap"`
+	TriggersReplace  types.Dynamic `tfsdk:"triggers_replace"`
+
+	Founder        types.Bool   `tfsdk:"founder"`
+	Environment    types.Map    `tfsdk:"environment"`
+	InitialCluster types.String `tfsdk:"initial_cluster"`
+	JoinScript     types.String `tfsdk:"join_script"`
+	Status         types.String `tfsdk:"status"`
+}
+
+// The values of status.
+const (
+	statusPending   = "pending"   // not in the cluster yet
+	statusAnnounced = "announced" // in the list, never started
+	statusMember    = "member"    // in the list, has run
+	statusRemoved   = "removed"   // was a member, and is not in the list
+	statusStale     = "stale"     // the frozen environment cannot start any more
+)
+
+// ID is the ID of a configuration: it says how its member comes into the
+// cluster, so that etcd_member knows without asking, and is unique.
+type ID string
+
+// The roles in an ID. An awaiting member joins a cluster that is being formed
+// in the same run: it waits for it instead of failing.
+const (
+	roleFounder  = "founder"
+	roleJoiner   = "joiner"
+	roleAwaiting = "awaiting"
+)
+
+func newID(role string) (ID, error) {
+	b := make([]byte, 8)
+	if _, err := rand.Read(b); err != nil {
+		return "", err
+	}
+	return ID(role + "-" + hex.EncodeToString(b)), nil
+}
+
+// Bootstrap returns how the member comes into the cluster. A text that is no
+// ID of ours is taken for a joiner's.
+func (id ID) Bootstrap() membership.Bootstrap {
+	if strings.HasPrefix(string(id), roleFounder+"-") {
+		return membership.Founder
+	}
+	return membership.Joiner
+}
+
+// AwaitsCluster reports whether the cluster was still to be formed when the
+// configuration was made.
+func (id ID) AwaitsCluster() bool {
+	return id.Bootstrap() == membership.Founder || strings.HasPrefix(string(id), roleAwaiting+"-")
+}
+
+func texts(ctx context.Context, set types.Set) ([]string, diag.Diagnostics) {
+	var out []string
+	if set.IsNull() || set.IsUnknown() {
+		return nil, nil
+	}
+	diags := set.ElementsAs(ctx, &out, false)
+	return out, diags
+}
+
+func (m model) urls(ctx context.Context) (urls, diag.Diagnostics) {
+	var u urls
+	var diags diag.Diagnostics
+	for _, f := range []struct {
+		to   *[]string
+		from types.Set
+	}{
+		{&u.peer, m.PeerURLs}, {&u.client, m.ClientURLs},
+		{&u.listenPeer, m.ListenPeerURLs}, {&u.listenClient, m.ListenClientURLs},
+	} {
+		values, d := texts(ctx, f.from)
+		diags.Append(d...)
+		*f.to = values
+	}
+	return u, diags
+}

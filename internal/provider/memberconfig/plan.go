@@ -1,0 +1,60 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package memberconfig
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+)
+
+// keepBootstrap lets bootstrap stay what it was at creation. A bootstrap that
+// merely completed, or that is none of the member's business any more, plans
+// nothing; a new token replaces only a founder that never formed a cluster.
+type keepBootstrap struct{}
+
+func (keepBootstrap) Description(context.Context) string {
+	return "stays as it was at creation, unless a founder that never formed a cluster gets another bootstrap"
+}
+
+func (k keepBootstrap) MarkdownDescription(ctx context.Context) string { return k.Description(ctx) }
+
+func (keepBootstrap) PlanModifyObject(ctx context.Context, req planmodifier.ObjectRequest, resp *planmodifier.ObjectResponse) {
+	if req.State.Raw.IsNull() || req.Plan.Raw.IsNull() || req.ConfigValue.IsNull() || req.StateValue.IsNull() {
+		return
+	}
+	var founder types.Bool
+	var status types.String
+	resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("founder"), &founder)...)
+	resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("status"), &status)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	if founder.ValueBool() && neverFormed(status.ValueString()) {
+		if req.ConfigValue.IsUnknown() {
+			resp.RequiresReplace = true
+			return
+		}
+		was, diags := bootstrap.From(ctx, req.StateValue)
+		resp.Diagnostics.Append(diags...)
+		now, diags := bootstrap.From(ctx, req.ConfigValue)
+		resp.Diagnostics.Append(diags...)
+		if was == nil || now == nil || resp.Diagnostics.HasError() {
+			return
+		}
+		if !was.Token.Equal(now.Token) || !was.Protocol.Equal(now.Protocol) || !was.Environment.Equal(now.Environment) {
+			resp.RequiresReplace = true
+			return
+		}
+	}
+	resp.PlanValue = req.StateValue
+}
+
+// neverFormed reports whether a member of that status has never been seen as a
+// part of the cluster.
+func neverFormed(status string) bool { return status != statusMember && status != statusRemoved }

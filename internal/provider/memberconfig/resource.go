@@ -1,0 +1,204 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+// Package memberconfig is the resource etcd_member_config: how the process of
+// a member starts.
+package memberconfig
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+)
+
+const (
+	// lookTimeout is for a founder's look whether the cluster exists already:
+	// at the first apply there are no machines yet, and addresses that do not
+	// exist should not cost more.
+	lookTimeout = 3 * time.Second
+	// patience is how long a joiner looks for the cluster through a change of
+	// leader or a restart.
+	patience = 10 * time.Second
+	// farewell limits the backstop when the cluster is gone with its machines.
+	farewell = 30 * time.Second
+)
+
+// Resource is etcd_member_config.
+type Resource struct{ backend *backend.Backend }
+
+var (
+	_ resource.ResourceWithConfigure  = (*Resource)(nil)
+	_ resource.ResourceWithModifyPlan = (*Resource)(nil)
+)
+
+// NewResource returns the resource.
+func NewResource() resource.Resource { return &Resource{} }
+
+// Metadata implements resource.Resource.
+func (r *Resource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_member_config"
+}
+
+// Configure implements resource.ResourceWithConfigure.
+func (r *Resource) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
+	r.backend = backend.ForResource(req, resp)
+}
+
+// ModifyPlan implements resource.ResourceWithModifyPlan: it checks what the
+// cluster can tell before anything is made.
+func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	if req.Plan.Raw.IsNull() || !req.State.Raw.IsNull() || r.backend == nil || r.backend.Unknown {
+		return
+	}
+	if c, err := r.backend.Cluster(nil); err != nil && c == nil {
+		t := diag.Explain("plan", "", err)
+		resp.Diagnostics.AddError(t.Summary, t.Detail)
+	}
+}
+
+// Create implements resource.Resource.
+func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	var m model
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	c, err := r.backend.Cluster(nil)
+	if err != nil {
+		t := diag.Explain("configure", m.Name.ValueString(), err)
+		resp.Diagnostics.AddError(t.Summary, t.Detail)
+		return
+	}
+	t, diags := m.decide(ctx, looker{c})
+	resp.Diagnostics.Append(diags...)
+	if t != nil {
+		resp.Diagnostics.AddError(t.Summary, t.Detail)
+	}
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	c.Board.NoteInitialCluster(m.ID.ValueString(), m.InitialCluster.ValueString())
+	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+}
+
+// Read implements resource.Resource.
+func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	var m model
+	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
+	if resp.Diagnostics.HasError() || r.backend.Unknown {
+		return
+	}
+	c, err := r.backend.Cluster(nil)
+	if err != nil {
+		return // without endpoints there is nothing to ask, and nothing to lose
+	}
+	snap, err := c.View(ctx)
+	if err != nil {
+		if c.Board.FirstTime("unreachable") {
+			t := diag.NotRefreshed(err)
+			resp.Diagnostics.AddWarning(t.Summary, t.Detail)
+		}
+		return
+	}
+	peers, diags := texts(ctx, m.PeerURLs)
+	resp.Diagnostics.Append(diags...)
+	m.Status = types.StringValue(statusOf(m, peers, snap))
+	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+}
+
+// statusOf is what the member list says of the configuration's member.
+func statusOf(m model, peers []string, snap membership.Snapshot) string {
+	before := m.Status.ValueString()
+	for _, member := range snap.Members {
+		if !membership.SameURLs(member.PeerURLs, peers) && (len(peers) > 0 || member.Name != m.Name.ValueString()) {
+			continue
+		}
+		if !neverFormed(before) || len(member.ClientURLs) > 0 {
+			return statusMember
+		}
+		return statusAnnounced
+	}
+	switch {
+	case !neverFormed(before):
+		return statusRemoved
+	case m.InitialCluster.ValueString() != "" && !sameOthers(m.InitialCluster.ValueString(), peers, snap.Members):
+		return statusStale
+	default:
+		return statusPending
+	}
+}
+
+// sameOthers reports whether a frozen initial cluster still names the members
+// that are in the cluster, beside the one at the peer URLs self.
+func sameOthers(frozen string, self []string, members []membership.Member) bool {
+	was, err := membership.ParseInitialCluster(frozen)
+	if err != nil {
+		return false
+	}
+	var before, now []string
+	for _, urls := range was {
+		if !membership.SameURLs(urls, self) {
+			before = append(before, urls...)
+		}
+	}
+	for _, m := range members {
+		if !membership.SameURLs(m.PeerURLs, self) {
+			now = append(now, m.PeerURLs...)
+		}
+	}
+	return membership.SameURLs(before, now)
+}
+
+// Update implements resource.Resource. Nothing in a configuration changes in
+// place but what never reaches the machine.
+func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	var m model
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
+	if !resp.Diagnostics.HasError() {
+		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+	}
+}
+
+// Delete implements resource.Resource: the backstop for an announcement whose
+// etcd_member never reached the state.
+func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+	var m model
+	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	c, err := r.backend.Cluster(nil)
+	if err != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, farewell)
+	defer cancel()
+	left, err := c.Withdraw(ctx, m.ID.ValueString())
+	var gone *cluster.Unreachable
+	switch {
+	case err == nil:
+		for _, w := range left.Warnings {
+			t := diag.WarningText("remove", m.Name.ValueString(), w, left.Snapshot)
+			resp.Diagnostics.AddWarning(t.Summary, t.Detail)
+		}
+	case errors.As(err, &gone) && !cluster.Hopeless(err):
+		// By graph order the member and the machine went first. Where nothing
+		// answers, nothing that was announced can still be in anybody's way,
+		// unless the cluster only cannot be reached from here.
+		if m.Status.ValueString() != statusPending {
+			t := diag.BackstopSkipped(m.Name.ValueString(), err)
+			resp.Diagnostics.AddWarning(t.Summary, t.Detail)
+		}
+	default:
+		t := diag.Explain("remove", m.Name.ValueString(), err)
+		resp.Diagnostics.AddError(t.Summary, t.Detail)
+	}
+}

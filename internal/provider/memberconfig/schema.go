@@ -1,0 +1,118 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package memberconfig
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/boolplanmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/dynamicplanmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/mapplanmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/setplanmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
+)
+
+// Schema implements resource.Resource.
+func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
+	fixed := []planmodifier.String{stringplanmodifier.UseStateForUnknown()}
+	replaceSet := []planmodifier.Set{setplanmodifier.RequiresReplace()}
+	boot := bootstrap.InputAttribute()
+	boot.PlanModifiers = append(boot.PlanModifiers, keepBootstrap{})
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "How a member's process starts: the environment and the join script that go into the machine's user data. " +
+			"It is decided once and frozen, so that a later join never re-renders a machine, and it touches no membership when it is created.\n\n" +
+			"A name among the founders of a bootstrap that is not complete is a founder; everyone else joins the cluster that exists. " +
+			"Its place in the graph is before the machine; [`etcd_member`](member.md) stands after it. " +
+			"Destroying it takes out of the cluster what was announced for it and has not been removed yet.",
+		Attributes: map[string]schema.Attribute{
+			"id": schema.StringAttribute{
+				Computed:            true,
+				MarkdownDescription: "Identifies this configuration; give it to `config_id` of `etcd_member` or `etcd_learner`. Opaque.",
+				PlanModifiers:       fixed,
+			},
+			"name": schema.StringAttribute{
+				Required:            true,
+				MarkdownDescription: "The member's name, unique in the cluster (`ETCD_NAME`). A change replaces the configuration, and with it the machine and the member.",
+				PlanModifiers:       []planmodifier.String{stringplanmodifier.RequiresReplace()},
+				Validators:          []validator.String{memberurl.NameValidator()},
+			},
+			"peer_urls": schema.SetAttribute{
+				ElementType: types.StringType,
+				Optional:    true,
+				MarkdownDescription: "The URLs at which the other members reach it (`ETCD_INITIAL_ADVERTISE_PEER_URLS`): scheme, host and port. " +
+					"Left out where the address is known only on the machine, which then sets the variables itself.",
+				PlanModifiers: replaceSet,
+				Validators:    []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.ValueStringsAre(memberurl.Validator())},
+			},
+			"client_urls": schema.SetAttribute{
+				ElementType:         types.StringType,
+				Optional:            true,
+				MarkdownDescription: "The URLs at which clients reach it (`ETCD_ADVERTISE_CLIENT_URLS`).",
+				PlanModifiers:       replaceSet,
+				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.ValueStringsAre(memberurl.Validator())},
+			},
+			"listen_peer_urls": schema.SetAttribute{
+				ElementType: types.StringType,
+				Optional:    true,
+				MarkdownDescription: "What the process binds to for its peers (`ETCD_LISTEN_PEER_URLS`). By default `peer_urls`, with the wildcard address in place of a host name: " +
+					"etcd binds to addresses only.",
+				PlanModifiers: replaceSet,
+				Validators:    []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.ValueStringsAre(memberurl.ListenValidator())},
+			},
+			"listen_client_urls": schema.SetAttribute{
+				ElementType:         types.StringType,
+				Optional:            true,
+				MarkdownDescription: "What the process binds to for clients (`ETCD_LISTEN_CLIENT_URLS`). By default as `client_urls`, likewise.",
+				PlanModifiers:       replaceSet,
+				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.ValueStringsAre(memberurl.ListenValidator())},
+			},
+			"bootstrap": boot,
+			"triggers_replace": schema.DynamicAttribute{
+				Optional: true,
+				MarkdownDescription: "Any value; a change of it replaces the configuration, the machine that uses it, and the member. " +
+					"Put here what makes the machine be built anew: the image, a version.",
+				PlanModifiers: []planmodifier.Dynamic{dynamicplanmodifier.RequiresReplace()},
+			},
+			"founder": schema.BoolAttribute{
+				Computed:            true,
+				MarkdownDescription: "Whether this member forms the cluster with others (true) or joins one that exists (false). Decided at creation.",
+				PlanModifiers:       []planmodifier.Bool{boolplanmodifier.UseStateForUnknown()},
+			},
+			"environment": schema.MapAttribute{
+				ElementType: types.StringType,
+				Computed:    true,
+				MarkdownDescription: "The `ETCD_*` variables of the process: name, addresses, initial state and bootstrap. Enough by itself for founders, " +
+					"and for one join with no other change of membership in the same apply; with `join_script` beside it for any number of them.",
+				PlanModifiers: []planmodifier.Map{mapplanmodifier.UseStateForUnknown()},
+			},
+			"initial_cluster": schema.StringAttribute{
+				Computed:            true,
+				MarkdownDescription: "For a joiner, the members at the time of creation and itself (`ETCD_INITIAL_CLUSTER`); null for a founder by discovery.",
+				PlanModifiers:       fixed,
+			},
+			"join_script": schema.StringAttribute{
+				Computed: true,
+				MarkdownDescription: "A POSIX shell script (needs `curl`) to run before every start of etcd, with the environment loaded. It prints `ETCD_*` assignments that " +
+					"override the environment on standard output, and its reasons on standard error. Exit status 0: start etcd. 75: not yet, run me again. " +
+					"78: this identity has run before and its data is gone, or it was removed for good: never start.",
+				PlanModifiers: fixed,
+			},
+			"status": schema.StringAttribute{
+				Computed: true,
+				MarkdownDescription: "What the cluster says of it: `pending` (not announced yet), `announced`, `member`, `removed`, or `stale` " +
+					"(not started yet, and its environment cannot start any more because the members have changed since; the join script can).",
+				PlanModifiers: fixed,
+			},
+		},
+	}
+}
