@@ -1,0 +1,166 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package member
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+// The defaults of timeouts.
+const (
+	defaultJoin  = 10 * time.Minute
+	defaultLeave = 5 * time.Minute
+)
+
+// clusterOf returns the cluster at the model's endpoints or the provider's.
+func (m model) clusterOf(ctx context.Context, b *backend.Backend) (*backend.Cluster, fwdiag.Diagnostics) {
+	endpoints, diags := list(ctx, m.Endpoints)
+	if diags.HasError() {
+		return nil, diags
+	}
+	c, err := b.Cluster(endpoints)
+	if err != nil {
+		t := diag.Explain("reach", m.Name.ValueString(), err)
+		diags.AddError(t.Summary, t.Detail)
+	}
+	return c, diags
+}
+
+// ensure joins the member and fills the model in.
+func (m *model) ensure(ctx context.Context, b *backend.Backend, req reconfigure.JoinRequest) fwdiag.Diagnostics {
+	c, diags := m.clusterOf(ctx, b)
+	if diags.HasError() {
+		return diags
+	}
+	joined, err := c.Join(ctx, req)
+	if err != nil {
+		t := diag.Explain("add", req.Name, err)
+		diags.AddError(t.Summary, t.Detail)
+		return diags
+	}
+	for _, w := range joined.Warnings {
+		t := diag.WarningText("add", req.Name, w, joined.Snapshot)
+		diags.AddWarning(t.Summary, t.Detail)
+	}
+	diags.Append(m.take(ctx, joined)...)
+	return diags
+}
+
+// refresh brings the model up to date. present is false when the member is no
+// longer in the cluster.
+func (m *model) refresh(ctx context.Context, b *backend.Backend) (present bool, diags fwdiag.Diagnostics) {
+	if b.Unknown {
+		return true, nil
+	}
+	c, diags := m.clusterOf(ctx, b)
+	if diags.HasError() {
+		return true, diags
+	}
+	snap, err := c.View(ctx)
+	if err != nil {
+		if c.Board.FirstTime("unreachable") {
+			t := diag.NotRefreshed(err)
+			diags.AddWarning(t.Summary, t.Detail)
+		}
+		return true, diags
+	}
+	id, cluster, d := m.ids()
+	diags.Append(d...)
+	if diags.HasError() {
+		return true, diags
+	}
+	if snap.ClusterID != cluster {
+		t := diag.Explain("read", m.Name.ValueString(), &reconfigure.OtherCluster{Want: cluster, Got: snap.ClusterID, Endpoints: endpoints(snap)})
+		diags.AddError(t.Summary, t.Detail)
+		return true, diags
+	}
+	listed, ok := snap.Member(id)
+	if !ok {
+		// A list that no quorum stands behind may be out of date: only a
+		// confirmed one lets go of a member.
+		return !snap.Linearizable, diags
+	}
+	diags.Append(m.observe(ctx, listed, snap.Answer(id))...)
+	return true, diags
+}
+
+func endpoints(s membership.Snapshot) []string {
+	var out []string
+	for _, m := range s.Members {
+		if e := s.Answer(m.ID).Endpoint; e != "" {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func (m model) ids() (membership.MemberID, membership.ClusterID, fwdiag.Diagnostics) {
+	var diags fwdiag.Diagnostics
+	id, err := membership.ParseMemberID(m.ID.ValueString())
+	if err != nil {
+		diags.AddError("Invalid state", err.Error())
+	}
+	cluster, err := membership.ParseClusterID(m.ClusterID.ValueString())
+	if err != nil {
+		diags.AddError("Invalid state", err.Error())
+	}
+	return id, cluster, diags
+}
+
+// leave takes the member out.
+func (m model) leave(ctx context.Context, b *backend.Backend, k kind, replacement bool) fwdiag.Diagnostics {
+	timeout, diags := m.Timeouts.Delete(ctx, defaultLeave)
+	c, d := m.clusterOf(ctx, b)
+	diags.Append(d...)
+	id, cluster, d := m.ids()
+	diags.Append(d...)
+	peers, d := list(ctx, m.PeerURLs)
+	diags.Append(d...)
+	if diags.HasError() {
+		return diags
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	name := m.Name.ValueString()
+	left, err := c.Leave(ctx, reconfigure.LeaveRequest{
+		Owner: m.owner(k), KeepRecord: m.ConfigID.ValueString() != "" && k != kindTaker,
+		ID: id, Cluster: cluster, Name: name, PeerURLs: peers,
+		Replacement: replacement, Force: m.ForceDestroy.ValueBool(), Shared: k == kindLearner,
+	})
+	if err != nil {
+		t := diag.Explain("remove", name, err)
+		diags.AddError(t.Summary, t.Detail)
+		return diags
+	}
+	for _, w := range left.Warnings {
+		t := diag.WarningText("remove", name, w, left.Snapshot)
+		diags.AddWarning(t.Summary, t.Detail)
+	}
+	switch {
+	case left.LastVoter:
+		t := diag.LastVoterForgotten(name, id)
+		diags.AddWarning(t.Summary, t.Detail)
+	case left.Forgotten != nil:
+		t := diag.ForgottenByForce(name, id, left.Forgotten)
+		diags.AddWarning(t.Summary, t.Detail)
+	}
+	return diags
+}
+
+func parseDuration(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	if err == nil && d <= 0 {
+		err = errors.New("a duration must be more than zero")
+	}
+	return d, err
+}

@@ -1,0 +1,108 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package member
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+// Learner is etcd_learner.
+type Learner struct{ backend *backend.Backend }
+
+var (
+	_ resource.ResourceWithConfigure  = (*Learner)(nil)
+	_ resource.ResourceWithModifyPlan = (*Learner)(nil)
+)
+
+// NewLearnerResource returns etcd_learner.
+func NewLearnerResource() resource.Resource { return &Learner{} }
+
+// Metadata implements resource.Resource.
+func (r *Learner) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_learner"
+}
+
+// Configure implements resource.ResourceWithConfigure.
+func (r *Learner) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
+	r.backend = backend.ForResource(req, resp)
+}
+
+// ModifyPlan implements resource.ResourceWithModifyPlan.
+func (r *Learner) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	modifyPlan(ctx, roleLearner, req, resp)
+}
+
+// Create implements resource.Resource. As with members, an error leaves no
+// state.
+func (r *Learner) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	var m learnerModel
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
+	timeout, diags := m.Timeouts.Create(ctx, defaultJoin)
+	resp.Diagnostics.Append(diags...)
+	join, diags := m.join(ctx, kindLearner)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	if m.Promote.ValueBool() && join.Goal == reconfigure.CaughtUp {
+		join.Goal = reconfigure.Voting
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	resp.Diagnostics.Append(m.ensure(ctx, r.backend, join)...)
+	if !resp.Diagnostics.HasError() {
+		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+	}
+}
+
+// Read implements resource.Resource.
+func (r *Learner) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	var m learnerModel
+	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	present, diags := m.refresh(ctx, r.backend)
+	resp.Diagnostics.Append(diags...)
+	switch {
+	case !present:
+		resp.State.RemoveResource(ctx)
+	case !resp.Diagnostics.HasError():
+		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+	}
+}
+
+// Update implements resource.Resource: promote = true gives it its vote.
+func (r *Learner) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	var m, state learnerModel
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
+	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	if m.Promote.ValueBool() && state.Role.ValueString() == roleLearner {
+		resp.Diagnostics.Append(m.promote(ctx, r.backend, kindLearner)...)
+	}
+	m.settleUnknown(state.model)
+	if !resp.Diagnostics.HasError() {
+		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+	}
+}
+
+// Delete implements resource.Resource. A learner that an etcd_member has taken
+// over is that member's from then on.
+func (r *Learner) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+	var m learnerModel
+	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
+	replacement, diags := isReplacement(ctx, req.Private)
+	resp.Diagnostics.Append(diags...)
+	if !resp.Diagnostics.HasError() {
+		resp.Diagnostics.Append(m.leave(ctx, r.backend, kindLearner, replacement)...)
+	}
+}

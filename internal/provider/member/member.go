@@ -1,0 +1,145 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+// Package member is the resources etcd_member and etcd_learner.
+package member
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+// Member is etcd_member.
+type Member struct{ backend *backend.Backend }
+
+var (
+	_ resource.ResourceWithConfigure  = (*Member)(nil)
+	_ resource.ResourceWithModifyPlan = (*Member)(nil)
+)
+
+// NewResource returns etcd_member.
+func NewResource() resource.Resource { return &Member{} }
+
+// Metadata implements resource.Resource.
+func (r *Member) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_member"
+}
+
+// Configure implements resource.ResourceWithConfigure.
+func (r *Member) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
+	r.backend = backend.ForResource(req, resp)
+}
+
+// ModifyPlan implements resource.ResourceWithModifyPlan.
+func (r *Member) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	modifyPlan(ctx, roleVoter, req, resp)
+}
+
+// Create implements resource.Resource. An error leaves no state: what was
+// announced is recorded in the cluster, and the next create carries on.
+func (r *Member) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	var m memberModel
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
+	timeout, diags := m.Timeouts.Create(ctx, defaultJoin)
+	resp.Diagnostics.Append(diags...)
+	join, diags := m.join(ctx, m.kind())
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	if !m.LearnerID.IsNull() {
+		// Validated already; zero would be refused as not a member.
+		join.ID, _ = membership.ParseMemberID(m.LearnerID.ValueString())
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	resp.Diagnostics.Append(m.ensure(ctx, r.backend, join)...)
+	if !resp.Diagnostics.HasError() {
+		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+	}
+}
+
+// Read implements resource.Resource.
+func (r *Member) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	var m memberModel
+	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	present, diags := m.refresh(ctx, r.backend)
+	resp.Diagnostics.Append(diags...)
+	switch {
+	case !present:
+		resp.State.RemoveResource(ctx)
+	case !resp.Diagnostics.HasError():
+		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+	}
+}
+
+// Update implements resource.Resource: it gives the member the vote it has not
+// got yet. Everything else that changes in place only concerns this resource.
+func (r *Member) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	var m, state memberModel
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
+	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	if state.Role.ValueString() != roleVoter {
+		resp.Diagnostics.Append(m.promote(ctx, r.backend, m.kind())...)
+	}
+	m.settleUnknown(state.model)
+	if !resp.Diagnostics.HasError() {
+		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+	}
+}
+
+// Delete implements resource.Resource.
+func (r *Member) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+	var m memberModel
+	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
+	replacement, diags := isReplacement(ctx, req.Private)
+	resp.Diagnostics.Append(diags...)
+	if !resp.Diagnostics.HasError() {
+		resp.Diagnostics.Append(m.leave(ctx, r.backend, m.kind(), replacement)...)
+	}
+}
+
+// promote gives the member its vote.
+func (m *model) promote(ctx context.Context, b *backend.Backend, k kind) (diags fwDiagnostics) {
+	timeout, diags := m.Timeouts.Update(ctx, defaultJoin)
+	join, d := m.join(ctx, k)
+	diags.Append(d...)
+	if diags.HasError() {
+		return diags
+	}
+	id, cluster, d := m.ids()
+	diags.Append(d...)
+	if diags.HasError() {
+		return diags
+	}
+	join.ID, join.Cluster, join.Goal = id, cluster, reconfigure.Voting
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	diags.Append(m.ensure(ctx, b, join)...)
+	return diags
+}
+
+// settleUnknown gives what the plan left open, and no promotion filled in, its
+// former value.
+func (m *model) settleUnknown(state model) {
+	if m.Role.IsUnknown() {
+		m.Role = state.Role
+	}
+	if m.ClientURLs.IsUnknown() {
+		m.ClientURLs = state.ClientURLs
+	}
+	if m.Version.IsUnknown() {
+		m.Version = state.Version
+	}
+}

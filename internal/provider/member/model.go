@@ -1,0 +1,176 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package member
+
+import (
+	"context"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberconfig"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+// The values of wait_until and role.
+const (
+	waitAnnounced = "announced"
+	waitStarted   = "started"
+	waitCaughtUp  = "caught_up"
+	waitVoting    = "voting"
+
+	roleVoter   = "voter"
+	roleLearner = "learner"
+)
+
+// model is what members and learners have in common.
+type model struct {
+	ID           types.String `tfsdk:"id"`
+	ClusterID    types.String `tfsdk:"cluster_id"`
+	Name         types.String `tfsdk:"name"`
+	PeerURLs     types.Set    `tfsdk:"peer_urls"`
+	ConfigID     types.String `tfsdk:"config_id"`
+	MachineID    types.String `tfsdk:"machine_id"`
+	Endpoints    types.List   `tfsdk:"endpoints"`
+	WaitUntil    types.String `tfsdk:"wait_until"`
+	MaxLag       types.Int64  `tfsdk:"max_lag"`
+	StallTimeout types.String `tfsdk:"stall_timeout"`
+	ForceDestroy types.Bool   `tfsdk:"force_destroy"`
+
+	Timeouts timeouts.Value `tfsdk:"timeouts"`
+
+	Role           types.String `tfsdk:"role"`
+	ClientURLs     types.Set    `tfsdk:"client_urls"`
+	Version        types.String `tfsdk:"version"`
+	Environment    types.Map    `tfsdk:"environment"`
+	InitialCluster types.String `tfsdk:"initial_cluster"`
+}
+
+type memberModel struct {
+	model
+	LearnerID types.String `tfsdk:"learner_id"`
+}
+
+type learnerModel struct {
+	model
+	Promote types.Bool `tfsdk:"promote"`
+}
+
+func list(ctx context.Context, set interface {
+	ElementsAs(context.Context, any, bool) diag.Diagnostics
+	IsNull() bool
+	IsUnknown() bool
+}) ([]string, diag.Diagnostics) {
+	if set.IsNull() || set.IsUnknown() {
+		return nil, nil
+	}
+	var out []string
+	diags := set.ElementsAs(ctx, &out, false)
+	return out, diags
+}
+
+// goal is the stage that wait_until names.
+func (m model) goal() reconfigure.Stage {
+	switch m.WaitUntil.ValueString() {
+	case waitAnnounced:
+		return reconfigure.Announced
+	case waitStarted:
+		return reconfigure.Started
+	case waitCaughtUp:
+		return reconfigure.CaughtUp
+	default:
+		return reconfigure.Voting
+	}
+}
+
+// owner is the key of the ownership record: the configuration's ID, so that
+// its destroy finds what was announced for it. A member that takes a learner
+// over has a record of its own, so that destroying the learner leaves it alone.
+func (m model) owner(k kind) string {
+	if id := m.ConfigID.ValueString(); id != "" && k != kindTaker {
+		return id
+	}
+	if k == kindLearner {
+		return "learner:" + m.Name.ValueString()
+	}
+	return "name:" + m.Name.ValueString()
+}
+
+// kind tells the owners of one member apart.
+type kind uint8
+
+const (
+	kindMember kind = iota
+	kindTaker       // a member that takes a learner over
+	kindLearner
+)
+
+func (m memberModel) kind() kind {
+	if m.LearnerID.IsNull() {
+		return kindMember
+	}
+	return kindTaker
+}
+
+// join is the request that makes the model so.
+func (m model) join(ctx context.Context, k kind) (reconfigure.JoinRequest, diag.Diagnostics) {
+	peers, diags := list(ctx, m.PeerURLs)
+	config := memberconfig.ID(m.ConfigID.ValueString())
+	stall, err := parseDuration(m.StallTimeout.ValueString())
+	if err != nil {
+		diags.AddError("Invalid stall_timeout", err.Error())
+	}
+	return reconfigure.JoinRequest{
+		Owner: m.owner(k), Name: m.Name.ValueString(), PeerURLs: peers,
+		Bootstrap: config.Bootstrap(), AwaitCluster: config.AwaitsCluster(),
+		Goal: m.goal(), MaxLag: uint64(max(m.MaxLag.ValueInt64(), 0)), StallTimeout: stall,
+	}, diags
+}
+
+// take keeps what came of a join.
+func (m *model) take(ctx context.Context, j reconfigure.Joined) diag.Diagnostics {
+	m.ID = types.StringValue(j.Member.ID.String())
+	m.ClusterID = types.StringValue(j.Cluster.String())
+	diags := m.observe(ctx, j.Member, j.Answer)
+	if m.InitialCluster.IsUnknown() || m.InitialCluster.IsNull() {
+		peers, d := list(ctx, m.PeerURLs)
+		diags.Append(d...)
+		initial := j.InitialCluster(m.Name.ValueString())
+		m.InitialCluster = types.StringValue(initial)
+		env, d := types.MapValueFrom(ctx, types.StringType, map[string]string{
+			"ETCD_NAME":                        m.Name.ValueString(),
+			"ETCD_INITIAL_CLUSTER":             initial,
+			"ETCD_INITIAL_ADVERTISE_PEER_URLS": strings.Join(peers, ","),
+			"ETCD_INITIAL_CLUSTER_STATE":       "existing",
+		})
+		diags.Append(d...)
+		m.Environment = env
+	}
+	return diags
+}
+
+// observe keeps what the list and the member itself say. What the member did
+// not say keeps its former value.
+func (m *model) observe(ctx context.Context, listed membership.Member, a membership.Answer) diag.Diagnostics {
+	m.Role = types.StringValue(roleVoter)
+	if listed.Learner {
+		m.Role = types.StringValue(roleLearner)
+	}
+	urls := listed.ClientURLs
+	if urls == nil {
+		urls = []string{}
+	}
+	set, diags := types.SetValueFrom(ctx, types.StringType, urls)
+	m.ClientURLs = set
+	switch {
+	case a.State == membership.Answered && a.MemberID == listed.ID:
+		m.Version = types.StringValue(a.Version)
+	case m.Version.IsUnknown():
+		m.Version = types.StringNull()
+	}
+	return diags
+}

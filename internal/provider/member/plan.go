@@ -1,0 +1,102 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package member
+
+import (
+	"context"
+
+	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+)
+
+type fwDiagnostics = fwdiag.Diagnostics
+
+// legKey is where the plan leaves word for Delete: Terraform does not tell it
+// whether the member goes for good or makes room for its successor.
+const legKey = "leg"
+
+// The legs. They are JSON, as private state must be.
+const (
+	legRemoval = `"removal"` // planned with nothing to follow
+	legOther   = `"other"`
+)
+
+// isReplacement reports whether a Delete is one half of a replacement. A pure
+// removal is always planned, so anything else is a replacement, which is the
+// stricter of the two.
+func isReplacement(ctx context.Context, private interface {
+	GetKey(context.Context, string) ([]byte, fwdiag.Diagnostics)
+}) (bool, fwdiag.Diagnostics) {
+	leg, diags := private.GetKey(ctx, legKey)
+	return string(leg) != legRemoval, diags
+}
+
+// modifyPlan leaves word for Delete, refuses a machine that is replaced alone,
+// and plans the vote of a member that has none yet.
+func modifyPlan(ctx context.Context, want string, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	leg := legOther
+	if req.Plan.Raw.IsNull() {
+		leg = legRemoval
+	}
+	resp.Diagnostics.Append(resp.Private.SetKey(ctx, legKey, []byte(leg))...)
+	if req.Plan.Raw.IsNull() || req.State.Raw.IsNull() || resp.Diagnostics.HasError() {
+		return
+	}
+	guardMachine(ctx, req, resp)
+	planVote(ctx, want, req, resp)
+}
+
+// guardMachine refuses a plan in which the machine changes while the
+// configuration of the member's process does not: the new machine would start
+// with the old identity's settings, and without its data.
+func guardMachine(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	var was, now, wasConfig, nowConfig, name types.String
+	resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("machine_id"), &was)...)
+	resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("machine_id"), &now)...)
+	resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("config_id"), &wasConfig)...)
+	resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("config_id"), &nowConfig)...)
+	resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("name"), &name)...)
+	if resp.Diagnostics.HasError() || was.IsNull() || now.IsNull() || now.Equal(was) || wasConfig.IsNull() || !nowConfig.Equal(wasConfig) {
+		return
+	}
+	t := diag.MachineAlone(name.ValueString(), was.ValueString(), now.ValueString())
+	resp.Diagnostics.AddAttributeError(path.Root("machine_id"), t.Summary, t.Detail)
+}
+
+// planVote shows in the plan that a learner is to be promoted.
+func planVote(ctx context.Context, want string, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	var role types.String
+	resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("role"), &role)...)
+	if want == roleLearner {
+		var promote types.Bool
+		resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("promote"), &promote)...)
+		if !promote.ValueBool() {
+			return
+		}
+	}
+	if resp.Diagnostics.HasError() || role.ValueString() != roleLearner {
+		return
+	}
+	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("role"), types.StringUnknown())...)
+	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("client_urls"), types.SetUnknown(types.StringType))...)
+	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("version"), types.StringUnknown())...)
+}
+
+// demotion replaces a learner that was promoted: a vote cannot be taken back.
+type demotion struct{}
+
+func (demotion) Description(context.Context) string { return "true to false replaces the learner" }
+
+func (d demotion) MarkdownDescription(ctx context.Context) string { return d.Description(ctx) }
+
+func (demotion) PlanModifyBool(_ context.Context, req planmodifier.BoolRequest, resp *planmodifier.BoolResponse) {
+	if !req.State.Raw.IsNull() && req.StateValue.ValueBool() && !req.PlanValue.IsUnknown() && !req.PlanValue.ValueBool() {
+		resp.RequiresReplace = true
+	}
+}

@@ -1,0 +1,125 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package member
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/booldefault"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/mapplanmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/setplanmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/duration"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
+)
+
+// Schema implements resource.Resource.
+func (r *Member) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
+	attributes := common(ctx, waitVoting, "`announced` (returns at once), `started`, or `voting` (the default: it has its vote and answers). "+
+		"With the first two it gets its vote at a later apply.", waitAnnounced, waitStarted, waitVoting)
+	attributes["learner_id"] = schema.StringAttribute{
+		Optional: true,
+		MarkdownDescription: "The `id` of an [`etcd_learner`](learner.md) to take over and promote, for the literal two-phase add: learner, machine, member. " +
+			"From then on destroying the `etcd_learner` leaves the cluster alone.",
+		PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplace()},
+		Validators:    []validator.String{memberurl.IDValidator()},
+	}
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "A member of the cluster with a vote. Creating it lets the member in: it is announced as a learner, waits until it has started and caught up, and is promoted. " +
+			"Founders are waited for and taken over. Destroying it takes the member out, leadership moved away first, and never below quorum.\n\n" +
+			"Its place in the graph is after the machine, so that the member leaves the cluster while its machine still runs.",
+		Attributes: attributes,
+	}
+}
+
+// Schema implements resource.Resource.
+func (r *Learner) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
+	attributes := common(ctx, waitCaughtUp, "`announced` (returns at once: the first phase of a two-phase add), `started`, or `caught_up` (the default).",
+		waitAnnounced, waitStarted, waitCaughtUp)
+	attributes["promote"] = schema.BoolAttribute{
+		Optional: true, Computed: true, Default: booldefault.StaticBool(false),
+		MarkdownDescription: "`true` gives the learner its vote, in place, once it has caught up. Back to `false` replaces it: a vote cannot be taken back.",
+		PlanModifiers:       []planmodifier.Bool{demotion{}},
+	}
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "A member of the cluster without a vote: a standby, or the first phase of a literal two-phase add. " +
+			"A cluster takes one learner at a time unless its servers run with a higher `--max-learners`.",
+		Attributes: attributes,
+	}
+}
+
+// common are the attributes of members and learners alike.
+func common(ctx context.Context, wait, waitDescription string, waits ...string) map[string]schema.Attribute {
+	known := []planmodifier.String{stringplanmodifier.UseStateForUnknown()}
+	replace := []planmodifier.String{stringplanmodifier.RequiresReplace()}
+	return map[string]schema.Attribute{
+		"id":         schema.StringAttribute{Computed: true, MarkdownDescription: "The member's ID in hexadecimal, as etcdctl prints it.", PlanModifiers: known},
+		"cluster_id": schema.StringAttribute{Computed: true, MarkdownDescription: "The cluster's ID in hexadecimal.", PlanModifiers: known},
+		"name": schema.StringAttribute{
+			Required: true, PlanModifiers: replace, Validators: []validator.String{memberurl.NameValidator()},
+			MarkdownDescription: "The member's name, unique in the cluster.",
+		},
+		"peer_urls": schema.SetAttribute{
+			ElementType: types.StringType, Required: true, PlanModifiers: []planmodifier.Set{setplanmodifier.RequiresReplace()},
+			Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.ValueStringsAre(memberurl.Validator())},
+			MarkdownDescription: "The URLs at which the other members reach it: scheme, host and port.",
+		},
+		"config_id": schema.StringAttribute{
+			Optional: true, PlanModifiers: replace, Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
+			MarkdownDescription: "The `id` of the member's [`etcd_member_config`](member_config.md). Left out for a process that something else starts.",
+		},
+		"machine_id": schema.StringAttribute{
+			Optional: true,
+			MarkdownDescription: "The ID of the machine that runs the member. A machine that is replaced together with its configuration takes the member out first; " +
+				"a machine that would be replaced alone is refused at plan, because the new one would start with the old identity's settings.",
+		},
+		"endpoints": schema.ListAttribute{
+			ElementType: types.StringType, Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1)},
+			MarkdownDescription: "Where the cluster is, instead of the provider's `endpoints`: for addresses that are known only once the machines are.",
+		},
+		"wait_until": schema.StringAttribute{
+			Optional: true, Computed: true, Default: stringdefault.StaticString(wait), Validators: []validator.String{stringvalidator.OneOf(waits...)},
+			MarkdownDescription: "How far creation waits: " + waitDescription,
+		},
+		"max_lag": schema.Int64Attribute{
+			Optional: true, Validators: []validator.Int64{int64validator.AtLeast(1)},
+			MarkdownDescription: "How many raft entries behind the leader a learner may be and still count as caught up. By default 1000 or 1 % of the leader's index, whichever is more.",
+		},
+		"stall_timeout": schema.StringAttribute{
+			Optional: true, Computed: true, Default: stringdefault.StaticString("5m"), Validators: []validator.String{duration.Validator()},
+			MarkdownDescription: "How long a started learner may show no progress before the wait ends with an error; such as `90s` or `5m`.",
+		},
+		"force_destroy": schema.BoolAttribute{
+			Optional: true, Computed: true, Default: booldefault.StaticBool(false),
+			MarkdownDescription: "Where the cluster has lost its quorum or does not answer at all, forget the member on destroy instead of failing. Nothing is changed in the cluster then.",
+		},
+		"timeouts": timeouts.Attributes(ctx, timeouts.Opts{
+			Create: true, Update: true, Delete: true,
+			CreateDescription: "How long a join may take, such as `10m` (the default).",
+			UpdateDescription: "How long a promotion may take, such as `10m` (the default).",
+			DeleteDescription: "How long a removal may take, such as `5m` (the default).",
+		}),
+		"role":        schema.StringAttribute{Computed: true, MarkdownDescription: "`voter` or `learner`.", PlanModifiers: known},
+		"client_urls": schema.SetAttribute{ElementType: types.StringType, Computed: true, MarkdownDescription: "The client URLs that the member publishes.", PlanModifiers: []planmodifier.Set{setplanmodifier.UseStateForUnknown()}},
+		"version":     schema.StringAttribute{Computed: true, MarkdownDescription: "The version of the member's server, null while it has not been seen.", PlanModifiers: known},
+		"environment": schema.MapAttribute{
+			ElementType: types.StringType, Computed: true, PlanModifiers: []planmodifier.Map{mapplanmodifier.UseStateForUnknown()},
+			MarkdownDescription: "The variables to start the member's process with, as they were right after its announcement (`ETCD_NAME`, `ETCD_INITIAL_CLUSTER`, " +
+				"`ETCD_INITIAL_ADVERTISE_PEER_URLS`, `ETCD_INITIAL_CLUSTER_STATE`), as `etcdctl member add` prints them.",
+		},
+		"initial_cluster": schema.StringAttribute{Computed: true, MarkdownDescription: "`ETCD_INITIAL_CLUSTER` of `environment`.", PlanModifiers: known},
+	}
+}
