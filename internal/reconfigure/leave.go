@@ -79,7 +79,7 @@ type leave struct {
 	// acting is true after a look that led to a change, or to waiting for one
 	// to settle.
 	acting bool
-	out   Left
+	out    Left
 }
 
 // run looks and acts until it is done. The lock is held from the first change

@@ -1,0 +1,30 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+// Command terraform-provider-etcd is the provider's plugin process.
+package main
+
+import (
+	"context"
+	"flag"
+	"log"
+
+	"github.com/hashicorp/terraform-plugin-framework/providerserver"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider"
+)
+
+// version is set by the linker.
+var version = "dev"
+
+func main() {
+	debug := flag.Bool("debug", false, "run so that a debugger can attach, and print how to use it")
+	flag.Parse()
+	err := providerserver.Serve(context.Background(), provider.New(version), providerserver.ServeOpts{
+		Address: "registry.terraform.io/terraform-provider-etcd/etcd",
+		Debug:   *debug,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+}
