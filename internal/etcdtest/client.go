@@ -10,6 +10,7 @@ import (
 	"net"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
@@ -20,6 +21,10 @@ const (
 	dialTimeout  = 2 * time.Second
 	probeTimeout = time.Second // one request to one member
 )
+
+// errNotForLearners is a learner's answer to most calls; package rpctypes has
+// only the server's form of it.
+var errNotForLearners = rpctypes.Error(rpctypes.ErrGRPCNotSupportedForLearner)
 
 // clientConfig is for the options' TLS and, if asked for, password.
 func (o Options) clientConfig(withPassword bool, endpoints ...string) clientv3.Config {
@@ -108,14 +113,20 @@ func (p *Process) waitServing(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 		defer cancel()
 		status, err := plain.Status(ctx, p.ClientURL())
-		if err != nil {
+		// With authentication on, newer versions keep the status to
+		// themselves; but a learner does say that it lets nobody log in.
+		if err != nil && !errors.Is(err, rpctypes.ErrUserEmpty) {
 			return fmt.Errorf("status: %w", err)
 		}
-		if status.IsLearner {
+		if err == nil && status.IsLearner {
 			return nil
 		}
 		if reader == nil {
-			if reader, err = clientv3.New(p.opts.clientConfig(true, p.ClientURL())); err != nil {
+			reader, err = clientv3.New(p.opts.clientConfig(true, p.ClientURL()))
+			if errors.Is(err, errNotForLearners) {
+				return nil
+			}
+			if err != nil {
 				reader = nil
 				return fmt.Errorf("login: %w", err)
 			}

@@ -7,8 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -187,26 +185,6 @@ func (c *Cluster) ClientFor(tb TB, p *Process) *clientv3.Client {
 	return p.Client(tb)
 }
 
-// WaitHealthy waits until every member serves, as [Process.WaitReady] says,
-// and all name the same leader. It does not wait for the 5 s that etcd wants a
-// peer to have been connected before it calls it healthy.
-func (c *Cluster) WaitHealthy(ctx context.Context) error {
-	if err := c.waitReady(ctx); err != nil {
-		return err
-	}
-	return poll(ctx, 50*time.Millisecond, func(ctx context.Context) error {
-		members := c.Members()
-		leader, votes, err := c.leader(ctx)
-		switch {
-		case err != nil:
-			return err
-		case votes < len(members):
-			return fmt.Errorf("%s leads in the view of %d of %d members only", leader.Name, votes, len(members))
-		}
-		return nil
-	})
-}
-
 // waitReady waits for each member at once.
 func (c *Cluster) waitReady(ctx context.Context) error {
 	members := c.Members()
@@ -217,141 +195,4 @@ func (c *Cluster) waitReady(ctx context.Context) error {
 	}
 	wg.Wait()
 	return errors.Join(errs...)
-}
-
-// Leader returns the member that a majority of the members names as leader
-// and that takes itself for it, once there is one. None within 10 s fails the
-// test.
-func (c *Cluster) Leader(tb TB) *Process {
-	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	var leader *Process
-	err := poll(ctx, 20*time.Millisecond, func(ctx context.Context) (err error) {
-		var votes int
-		leader, votes, err = c.leader(ctx)
-		if err == nil && votes <= len(c.Members())/2 {
-			err = fmt.Errorf("only %d of %d members name %s", votes, len(c.Members()), leader.Name)
-		}
-		return err
-	})
-	if err != nil {
-		tb.Fatalf("etcdtest: no leader: %v", err)
-	}
-	return leader
-}
-
-// leader asks every member at once who leads. It returns the process that
-// most of those name which answer, and how many those are.
-func (c *Cluster) leader(ctx context.Context) (*Process, int, error) {
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
-	defer cancel()
-	type answer struct {
-		id, leader uint64
-		err        error
-	}
-	members := c.Members()
-	answers := make([]answer, len(members))
-	var wg sync.WaitGroup
-	for i, p := range members {
-		wg.Go(func() {
-			client, err := clientv3.New(c.opts.clientConfig(false, p.ClientURL()))
-			if err != nil {
-				answers[i].err = err
-				return
-			}
-			defer func() { _ = client.Close() }()
-			status, err := client.Status(ctx, p.ClientURL())
-			if err != nil {
-				answers[i].err = fmt.Errorf("%s: %w", p.Name, err)
-				return
-			}
-			answers[i] = answer{id: status.Header.MemberId, leader: status.Leader}
-		})
-	}
-	wg.Wait()
-	votes := map[uint64]int{}
-	errs := []error{errors.New("nobody leads")}
-	for _, a := range answers {
-		if a.err != nil {
-			errs = append(errs, a.err)
-		} else {
-			votes[a.leader]++
-		}
-	}
-	var leader *Process
-	most := 0
-	for i, a := range answers {
-		// After a split there can be a second one that still takes itself
-		// for the leader.
-		if a.err == nil && a.leader != 0 && a.leader == a.id && votes[a.id] > most {
-			leader, most = members[i], votes[a.id]
-		}
-	}
-	if leader == nil {
-		return nil, 0, errors.Join(errs...)
-	}
-	return leader, most, nil
-}
-
-// NewJoiner prepares a process that is to join: its initial cluster is the
-// members of this moment and itself, its state existing. It is neither
-// announced nor started nor tracked.
-func (c *Cluster) NewJoiner(tb TB, name string) *Process {
-	tb.Helper()
-	p := c.newProcess(tb, name, c.opts.version(len(c.opts.Versions)))
-	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout*5)
-	defer cancel()
-	client, err := clientv3.New(c.ClientConfig())
-	if err != nil {
-		tb.Fatalf("etcdtest: %v", err)
-	}
-	defer func() { _ = client.Close() }()
-	list, err := client.MemberList(ctx)
-	if err != nil {
-		tb.Fatalf("etcdtest: member list: %v", err)
-	}
-	initial := map[string]string{p.PeerURL(): name}
-	for _, m := range list.Members {
-		for _, url := range m.PeerURLs {
-			if _, ok := initial[url]; !ok {
-				// One that has not run has no name yet; any will do.
-				initial[url] = m.Name
-				if m.Name == "" {
-					initial[url] = fmt.Sprintf("unstarted-%x", m.ID)
-				}
-			}
-		}
-	}
-	var pairs []string
-	for _, url := range slices.Sorted(maps.Keys(initial)) {
-		pairs = append(pairs, initial[url]+"="+url)
-	}
-	setDefault(p.Env, "ETCD_INITIAL_CLUSTER", strings.Join(pairs, ","))
-	setDefault(p.Env, "ETCD_INITIAL_CLUSTER_STATE", "existing")
-	return p
-}
-
-// Etcdctl runs etcdctl of the cluster's version against all members, with TLS
-// and password if the options have them, and returns its standard output. The
-// error holds the standard error. After a minute etcdctl is killed.
-func (c *Cluster) Etcdctl(args ...string) (string, error) {
-	c.tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, EtcdctlBinary(c.tb, c.opts.version(0)), args...)
-	cmd.Env = append(inheritedEnvironment(), "ETCDCTL_API=3", "ETCDCTL_ENDPOINTS="+strings.Join(c.Endpoints(), ","))
-	if c.opts.TLS != nil {
-		cert := c.opts.TLS.Client(clientName)
-		cmd.Env = append(cmd.Env, "ETCDCTL_CACERT="+c.opts.TLS.CAFile, "ETCDCTL_CERT="+cert.CertFile, "ETCDCTL_KEY="+cert.KeyFile)
-	}
-	if c.opts.Password != "" {
-		cmd.Env = append(cmd.Env, "ETCDCTL_USER="+user+":"+c.opts.Password)
-	}
-	var stdout, stderr strings.Builder
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		return stdout.String(), fmt.Errorf("etcdctl %s: %w: %s", strings.Join(args, " "), err, stderr.String())
-	}
-	return stdout.String(), nil
 }

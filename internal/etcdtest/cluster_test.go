@@ -11,8 +11,10 @@ import (
 )
 
 func TestClusterOfOneOnEachVersion(t *testing.T) {
+	t.Parallel()
 	for _, v := range Versions() {
 		t.Run(string(v), func(t *testing.T) {
+			t.Parallel()
 			c := Start(t, 1, Options{Version: v, V2: v.servesV2()})
 			p := c.Member("infra1")
 			client := c.Client(t)
@@ -87,6 +89,7 @@ func TestClusterOfOneOnEachVersion(t *testing.T) {
 }
 
 func TestTLSAndPassword(t *testing.T) {
+	t.Parallel()
 	pki := NewPKI(t)
 	c := Start(t, 3, Options{Version: V36, TLS: pki, Password: "correct horse"})
 	noError(t, c.WaitHealthy(within(t, 10*time.Second)))
@@ -103,5 +106,58 @@ func TestTLSAndPassword(t *testing.T) {
 	joiner := c.NewJoiner(t, "infra4")
 	if got := strings.Count(joiner.Env["ETCD_INITIAL_CLUSTER"], "="); got != 4 {
 		t.Errorf("a joiner's initial cluster: %s", joiner.Env["ETCD_INITIAL_CLUSTER"])
+	}
+}
+
+// Members of two versions form a cluster, and one is upgraded in place.
+func TestMixedVersions(t *testing.T) {
+	t.Parallel()
+	c := Start(t, 2, Options{Versions: []Version{V36, V37}, Names: []string{"old", "new"}})
+	p := c.Member("old")
+	version := func() string {
+		status, err := p.Client(t).Status(within(t, 5*time.Second), p.ClientURL())
+		noError(t, err)
+		return status.Version
+	}
+	if got := version(); !strings.HasPrefix(got, "3.6.") {
+		t.Errorf("version %s", got)
+	}
+	p.Stop()
+	p.Version = V37
+	p.Start()
+	noError(t, c.WaitHealthy(within(t, 30*time.Second)))
+	if got := version(); !strings.HasPrefix(got, "3.7.") {
+		t.Errorf("version %s after the upgrade", got)
+	}
+}
+
+// A learner is ready though it serves no linearizable reads and lets nobody log
+// in.
+func TestLearnerJoinsAndIsPromoted(t *testing.T) {
+	for name, opts := range map[string]Options{
+		"3.4 with TLS and password": {Version: V34, TLS: NewPKI(t), Password: "secret"},
+		"3.6 with password":         {Version: V36, Password: "secret"},
+		"3.7 without":               {Version: V37},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := Start(t, 1, opts)
+			p := c.AddLearner(t, "infra2")
+			if len(c.Members()) != 1 {
+				t.Error("a learner is tracked by itself")
+			}
+			c.Promote(t, p)
+			noError(t, c.WaitHealthy(within(t, 20*time.Second)))
+			if got := c.Member("infra2"); got != p {
+				t.Errorf("Member = %v", got)
+			}
+			out, err := c.Etcdctl("member", "list", "--write-out=simple")
+			if err != nil || strings.Count(out, "started") != 2 || strings.Contains(out, "true") {
+				t.Errorf("etcdctl member list: %v\n%s", err, out)
+			}
+			if out, err := c.Etcdctl("no-such-command"); err == nil || !strings.Contains(err.Error(), "unknown command") {
+				t.Errorf("etcdctl no-such-command: %v\n%s", err, out)
+			}
+		})
 	}
 }

@@ -4,7 +4,11 @@
 package etcdtest
 
 import (
+	"bytes"
+	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"syscall"
 )
 
@@ -16,4 +20,26 @@ import (
 // with what it started.
 func prepareCommand(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// frozen reports whether every thread of the process has stopped, or the
+// process has gone. SIGSTOP takes its time where the processors are busy, and
+// a thread that still runs may still answer.
+func frozen(pid int) bool {
+	stats, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	if err != nil {
+		return true
+	}
+	for _, path := range stats {
+		stat, err := os.ReadFile(path) // #nosec G304 -- of the kernel's own
+		if err != nil {
+			continue // the thread has ended
+		}
+		// The state follows the command's name, which stands in parentheses
+		// and may hold any character.
+		if _, state, ok := bytes.Cut(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" ")); ok && len(state) > 0 && state[0] != 'T' {
+			return false
+		}
+	}
+	return true
 }

@@ -166,6 +166,9 @@ func (l *Link) serve(in net.Conn) {
 	pumps.Go(func() { l.pump(c, out, in) })
 	pumps.Go(func() { l.pump(c, in, out) })
 	pumps.Wait()
+	if ctx.Err() == nil { // both have said all; a reset would discard some
+		_, _ = in.Close(), out.Close()
+	}
 }
 
 // pump passes on what src sends, until it has sent all or the connection is
@@ -182,7 +185,9 @@ func (l *Link) pump(c *linkConn, dst, src net.Conn) {
 			return
 		}
 		if errors.Is(readErr, io.EOF) {
-			_ = dst.(*net.TCPConn).CloseWrite()
+			if half, ok := dst.(interface{ CloseWrite() error }); ok {
+				_ = half.CloseWrite() // what goes wrong shows in the other pump
+			}
 			return
 		}
 		if readErr != nil {
@@ -194,6 +199,8 @@ func (l *Link) pump(c *linkConn, dst, src net.Conn) {
 
 // abort closes a connection with a reset.
 func abort(conn net.Conn) {
-	_ = conn.(*net.TCPConn).SetLinger(0)
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
 	_ = conn.Close()
 }

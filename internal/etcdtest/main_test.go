@@ -5,13 +5,20 @@ package etcdtest
 
 import (
 	"context"
+	"os"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(orphanVariable) != "" {
+		orphanParent()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // within is a ctx that ends with the test or after d.
 func within(t *testing.T, d time.Duration) context.Context {

@@ -130,7 +130,14 @@ func socketInode(local, remote net.Addr) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	localEnd, remoteEnd := tableAddress(local), tableAddress(remote)
+	localEnd, err := tableAddress(local)
+	if err != nil {
+		return "", err
+	}
+	remoteEnd, err := tableAddress(remote)
+	if err != nil {
+		return "", err
+	}
 	for line := range strings.Lines(string(table)) {
 		f := strings.Fields(line)
 		if len(f) > 9 && f[1] == localEnd && f[2] == remoteEnd && f[9] != "0" {
@@ -140,10 +147,14 @@ func socketInode(local, remote net.Addr) (string, error) {
 	return "", os.ErrNotExist
 }
 
-// tableAddress writes an address as tcpTable does: the four bytes of the
-// address as one number of the machine's byte order. Loopback is 127.0.0.1.
-func tableAddress(addr net.Addr) string {
-	return fmt.Sprintf("%08X:%04X", binary.NativeEndian.Uint32([]byte{127, 0, 0, 1}), addr.(*net.TCPAddr).Port)
+// tableAddress writes an address as tcpTable does: its four bytes as one
+// number of the machine's byte order.
+func tableAddress(addr net.Addr) (string, error) {
+	tcp, ok := addr.(*net.TCPAddr)
+	if !ok || tcp.IP.To4() == nil {
+		return "", fmt.Errorf("%v is no IPv4 address of TCP", addr)
+	}
+	return fmt.Sprintf("%08X:%04X", binary.NativeEndian.Uint32(tcp.IP.To4()), tcp.Port), nil
 }
 
 func holdsSocket(pid int, inode string) bool {

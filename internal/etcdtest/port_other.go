@@ -27,10 +27,14 @@ func reservePort() (port int, release func(), err error) {
 		if err != nil {
 			return 0, nil, err
 		}
-		port := l.Addr().(*net.TCPAddr).Port
 		if err := l.Close(); err != nil {
 			return 0, nil, err
 		}
+		addr, ok := l.Addr().(*net.TCPAddr)
+		if !ok {
+			return 0, nil, fmt.Errorf("%v is no address of TCP", l.Addr())
+		}
+		port := addr.Port
 		if reserved.ports[port] {
 			continue
 		}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -130,6 +131,11 @@ func (p *Process) environment() map[string]string {
 	if o.TLS != nil {
 		maps.Copy(env, o.TLS.environment())
 	}
+	if o.Password != "" {
+		// The least there is: a login costs 50 ms of processor otherwise, and
+		// a member that restarts has forgotten all logins.
+		env["ETCD_BCRYPT_COST"] = "4"
+	}
 	if o.V2 {
 		env["ETCD_ENABLE_V2"] = "true"
 	}
@@ -189,7 +195,7 @@ func (p *Process) Stop() {
 	}
 	r.end(signalTerminate)
 	// A frozen process takes the signal only when it goes on.
-	r.signal(signalThaw)
+	_, _ = r.signal(signalThaw)
 	timer := time.NewTimer(stopTimeout)
 	defer timer.Stop()
 	select {
@@ -198,7 +204,7 @@ func (p *Process) Stop() {
 	case <-timer.C:
 	}
 	p.log.notef("did not end within %v of SIGTERM: killed", stopTimeout)
-	r.signal(signalKill)
+	_, _ = r.signal(signalKill)
 	<-r.done
 }
 
@@ -224,16 +230,28 @@ func (p *Process) Kill() {
 		<-r.done
 		return
 	}
-	if c := r.signal(signalKill); c != nil {
+	if c, _ := r.signal(signalKill); c != nil {
 		<-c.done
 	}
 }
 
-// Freeze stops the process in its tracks with SIGSTOP: its connections stay
-// open and it answers nothing. A process that does not run fails the test.
+// Freeze stops the process in its tracks with SIGSTOP and returns once it
+// stands still: its connections stay open and it answers nothing. A process
+// that does not run fails the test.
 func (p *Process) Freeze() {
 	p.tb.Helper()
 	p.mustSignal("freeze", signalFreeze)
+	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+	defer cancel()
+	err := poll(ctx, time.Millisecond, func(context.Context) error {
+		if pid := p.PID(); pid != 0 && !frozen(pid) {
+			return errors.New("it still runs")
+		}
+		return nil
+	})
+	if err != nil {
+		p.tb.Fatalf("etcdtest: cannot freeze %s: %v", p.Name, err)
+	}
 }
 
 // Thaw lets a frozen process go on.
@@ -242,11 +260,14 @@ func (p *Process) Thaw() {
 	p.mustSignal("thaw", signalThaw)
 }
 
-func (p *Process) mustSignal(what string, sig os.Signal) {
+func (p *Process) mustSignal(what string, sig syscall.Signal) {
 	p.tb.Helper()
-	r := p.currentRun()
-	if r == nil || r.signal(sig) == nil {
-		p.tb.Fatalf("etcdtest: cannot %s %s: it does not run", what, p.Name)
+	err := errors.New("it was never started")
+	if r := p.currentRun(); r != nil {
+		_, err = r.signal(sig)
+	}
+	if err != nil {
+		p.tb.Fatalf("etcdtest: cannot %s %s: %v", what, p.Name, err)
 	}
 }
 
@@ -262,108 +283,8 @@ func (p *Process) Wipe() {
 	}
 }
 
-// Running reports whether etcd itself runs, frozen or not; a pre-start command
-// does not count.
-func (p *Process) Running() bool { return p.PID() != 0 }
-
-// PID returns the process ID of etcd, 0 if it does not run.
-func (p *Process) PID() int {
-	if r := p.currentRun(); r != nil {
-		return r.pid()
-	}
-	return 0
-}
-
-// ExitCode returns the code that etcd, or its pre-start command, last exited
-// with; -1 if it was ended by a signal (etcd ends itself by SIGTERM when it
-// was sent one) or has never exited.
-func (p *Process) ExitCode() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.exitCode
-}
-
-// Exits returns how many starts have come to an end, be it that etcd or its
-// pre-start command exited.
-func (p *Process) Exits() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.exits
-}
-
-// Starts returns how many times etcd itself was started.
-func (p *Process) Starts() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.starts
-}
-
-// Attempts returns how many times a start was tried, those included that a
-// pre-start command ended.
-func (p *Process) Attempts() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.attempts
-}
-
-// Log returns what the process and its pre-start command wrote to standard
-// output and standard error, over all starts: the first 256 KiB and the last
-// MiB at least. (The pre-start command's standard output is shown as well.)
-func (p *Process) Log() string { return p.log.String() }
-
-// WaitExit waits until the process has ended and is not going to be started
-// again by a supervisor, and returns its exit code as [Process.ExitCode] does.
-func (p *Process) WaitExit(ctx context.Context) (int, error) {
-	if r := p.currentRun(); r != nil {
-		select {
-		case <-r.done:
-		case <-ctx.Done():
-			return 0, fmt.Errorf("%s has not ended: %w", p.Name, context.Cause(ctx))
-		}
-	}
-	return p.ExitCode(), nil
-}
-
-// WaitLog waits until text occurs in the log.
-func (p *Process) WaitLog(ctx context.Context, text string) error {
-	err := poll(ctx, 20*time.Millisecond, func(context.Context) error {
-		if !p.log.contains(text) {
-			return errors.New("not in the log")
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("%s: %q: %w", p.Name, text, err)
-	}
-	return nil
-}
-
 func (p *Process) currentRun() *run {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.run
 }
-
-// poll tries until there is no error or ctx is done; the latest error is then
-// part of what it returns.
-func poll(ctx context.Context, every time.Duration, try func(context.Context) error) error {
-	for {
-		err := try(ctx)
-		var final finalError
-		if err == nil || errors.As(err, &final) {
-			return err
-		}
-		timer := time.NewTimer(every)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return fmt.Errorf("%w: %w", context.Cause(ctx), err)
-		}
-	}
-}
-
-// finalError is an error that ends a poll.
-type finalError struct{ error }
-
-func (e finalError) Unwrap() error { return e.error }

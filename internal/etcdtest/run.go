@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -195,30 +196,28 @@ func (r *run) begin(c *child) (started bool, err error) {
 }
 
 // end makes this the last start and sends sig to what runs.
-func (r *run) end(sig os.Signal) {
+func (r *run) end(sig syscall.Signal) {
 	r.mu.Lock()
 	if !r.stopping {
 		r.stopping = true
 		close(r.stop)
 	}
 	r.mu.Unlock()
-	r.signal(sig)
+	_, _ = r.signal(sig)
 }
 
-// signal sends sig to what runs, and returns it, nil if nothing does. A
-// process that has just ended by itself takes no signal, and that is no error.
-func (r *run) signal(sig os.Signal) *child {
+// signal sends sig to what runs, and returns it. It is an error that nothing
+// runs, or that it has just ended.
+func (r *run) signal(sig syscall.Signal) (*child, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.child == nil {
-		return nil
+		return nil, errors.New("it does not run")
 	}
 	if r.child.etcd {
-		_ = r.child.cmd.Process.Signal(sig)
-	} else {
-		_ = signalGroup(r.child.cmd.Process, sig) // a script, and what it waits for
+		return r.child, r.child.cmd.Process.Signal(sig)
 	}
-	return r.child
+	return r.child, signalGroup(r.child.cmd.Process, sig) // a script, and what it waits for
 }
 
 func (r *run) pid() int {

@@ -6,29 +6,23 @@
 package etcdtest
 
 import (
-	"errors"
 	"os"
 	"os/exec"
+	"syscall"
 )
 
-// Without Unix signals a process can only be ended, and not be frozen.
-var (
-	signalTerminate os.Signal = os.Kill
-	signalKill      os.Signal = os.Kill
-	signalFreeze    os.Signal = unsupported("freeze")
-	signalThaw      os.Signal = unsupported("thaw")
+// Without Unix signals a process can only be ended; the other signals are
+// refused by the operating system.
+const (
+	signalTerminate = syscall.SIGKILL
+	signalKill      = syscall.SIGKILL
+	signalFreeze    = syscall.Signal(-1)
+	signalThaw      = syscall.Signal(-2)
 )
 
-type unsupported string
-
-func (u unsupported) String() string { return string(u) }
-func (u unsupported) Signal()        {}
-
-func signalGroup(process *os.Process, sig os.Signal) error {
-	if _, bad := sig.(unsupported); bad {
-		return errors.ErrUnsupported
-	}
-	return process.Signal(sig)
-}
+func signalGroup(process *os.Process, sig syscall.Signal) error { return process.Signal(sig) }
 
 func prepareCommand(*exec.Cmd) {}
+
+// frozen cannot be told here; the signal has been sent.
+func frozen(int) bool { return true }

@@ -10,14 +10,14 @@ import (
 	"syscall"
 )
 
-var (
-	signalTerminate os.Signal = syscall.SIGTERM
-	signalKill      os.Signal = syscall.SIGKILL
-	signalFreeze    os.Signal = syscall.SIGSTOP
-	signalThaw      os.Signal = syscall.SIGCONT
+const (
+	signalTerminate = syscall.SIGTERM
+	signalKill      = syscall.SIGKILL
+	signalFreeze    = syscall.SIGSTOP
+	signalThaw      = syscall.SIGCONT
 )
 
 // signalGroup sends sig to the process and to all that it started.
-func signalGroup(process *os.Process, sig os.Signal) error {
-	return syscall.Kill(-process.Pid, sig.(syscall.Signal))
+func signalGroup(process *os.Process, sig syscall.Signal) error {
+	return syscall.Kill(-process.Pid, sig)
 }

@@ -1,0 +1,35 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package etcdtest
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+)
+
+// Etcdctl runs etcdctl of the cluster's version against all members, with TLS
+// and password if the options have them, and returns its standard output. The
+// error holds the standard error. After a minute etcdctl is killed.
+func (c *Cluster) Etcdctl(args ...string) (string, error) {
+	c.tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, EtcdctlBinary(c.tb, c.opts.version(0)), args...)
+	cmd.Env = append(inheritedEnvironment(), "ETCDCTL_API=3", "ETCDCTL_ENDPOINTS="+strings.Join(c.Endpoints(), ","))
+	if c.opts.TLS != nil {
+		cert := c.opts.TLS.Client(clientName)
+		cmd.Env = append(cmd.Env, "ETCDCTL_CACERT="+c.opts.TLS.CAFile, "ETCDCTL_CERT="+cert.CertFile, "ETCDCTL_KEY="+cert.KeyFile)
+	}
+	if c.opts.Password != "" {
+		cmd.Env = append(cmd.Env, "ETCDCTL_USER="+user+":"+c.opts.Password)
+	}
+	var stdout, stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return stdout.String(), fmt.Errorf("etcdctl %s: %w: %s", strings.Join(args, " "), err, stderr.String())
+	}
+	return stdout.String(), nil
+}

@@ -1,0 +1,135 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package etcdtest
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// echo starts a server that sends back what it gets.
+func echo(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	noError(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				_, _ = io.Copy(conn, conn)
+				_ = conn.Close()
+			}()
+		}
+	}()
+	return l.Addr().String()
+}
+
+func dial(t *testing.T, addr string) net.Conn {
+	t.Helper()
+	conn, err := net.DialTimeout("tcp", addr, 5*time.Second)
+	noError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+// expect reads as much as want is long within d.
+func expect(conn net.Conn, want string, d time.Duration) error {
+	if err := conn.SetReadDeadline(time.Now().Add(d)); err != nil {
+		return err
+	}
+	buf := make([]byte, len(want))
+	if _, err := io.ReadFull(conn, buf); err != nil {
+		return err
+	}
+	if string(buf) != want {
+		return errors.New("other bytes: " + string(buf))
+	}
+	return nil
+}
+
+func send(t *testing.T, conn net.Conn, text string) {
+	t.Helper()
+	_, err := io.WriteString(conn, text)
+	noError(t, err)
+}
+
+func TestLinkCutAndHeal(t *testing.T) {
+	t.Parallel()
+	link := Proxy(t, echo(t))
+	before := dial(t, link.Addr())
+	send(t, before, "hello")
+	noError(t, expect(before, "hello", 5*time.Second))
+
+	link.Cut()
+	send(t, before, "into the dark")
+	during := dial(t, link.Addr())
+	send(t, during, "anyone?")
+	for _, conn := range []net.Conn{before, during} {
+		if err := expect(conn, "x", 100*time.Millisecond); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("over a cut link: %v", err)
+		}
+	}
+
+	link.Heal()
+	noError(t, expect(before, "into the dark", 5*time.Second))
+	noError(t, expect(during, "anyone?", 5*time.Second))
+}
+
+func TestLinkReset(t *testing.T) {
+	t.Parallel()
+	link := Proxy(t, echo(t))
+	conn := dial(t, link.Addr())
+	send(t, conn, "hello")
+	noError(t, expect(conn, "hello", 5*time.Second))
+	link.Cut()
+	link.Reset() // also what stalls
+	if err := expect(conn, "x", 5*time.Second); !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, io.EOF) {
+		t.Errorf("after Reset: %v", err)
+	}
+	link.Heal()
+	again := dial(t, link.Addr())
+	send(t, again, "again")
+	noError(t, expect(again, "again", 5*time.Second))
+}
+
+func TestLinkPassesEndOfStreamOn(t *testing.T) {
+	t.Parallel()
+	link := Proxy(t, echo(t))
+	conn, ok := dial(t, link.Addr()).(*net.TCPConn)
+	if !ok {
+		t.Fatal("no TCP connection")
+	}
+	text := strings.Repeat("much ", 1<<18) // more than any buffer holds
+	go func() {
+		_, _ = io.WriteString(conn, text)
+		_ = conn.CloseWrite()
+	}()
+	noError(t, conn.SetReadDeadline(time.Now().Add(20*time.Second)))
+	got, err := io.ReadAll(conn)
+	if err != nil || string(got) != text {
+		t.Errorf("%d of %d bytes came back: %v", len(got), len(text), err)
+	}
+}
+
+func TestLinkToNobody(t *testing.T) {
+	t.Parallel()
+	link := Proxy(t, "127.0.0.1:1")
+	conn, err := net.DialTimeout("tcp", link.Addr(), 5*time.Second)
+	if err == nil {
+		err = errors.Join(expect(conn, "x", 5*time.Second), conn.Close())
+	}
+	if !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("nobody listens at the target: %v", err)
+	}
+}

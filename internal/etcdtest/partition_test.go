@@ -1,0 +1,78 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package etcdtest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+func put(ctx context.Context, c *clientv3.Client) error {
+	_, err := c.Put(ctx, "key", "value")
+	return err
+}
+
+// The leader, cut off from the rest, no longer gets a write through, while the
+// rest elect another; clients reach both sides all the while.
+func TestIsolatedLeader(t *testing.T) {
+	t.Parallel()
+	c := Start(t, 3, Options{Version: V36, Links: true, TLS: NewPKI(t)})
+	old := c.Leader(t)
+	c.Isolate(old)
+	eventually(t, 20*time.Second, "another leader", func() bool { return c.Leader(t) != old })
+	for _, p := range c.Members() {
+		if p == old {
+			continue
+		}
+		noError(t, put(within(t, 10*time.Second), p.Client(t)))
+	}
+	client := old.Client(t)
+	if err := put(within(t, time.Second), client); err == nil {
+		t.Error("a write through the isolated member was acknowledged")
+	}
+	if _, err := client.Get(within(t, 5*time.Second), "key", clientv3.WithSerializable()); err != nil {
+		t.Errorf("the isolated member does not answer clients: %v", err)
+	}
+	c.Heal()
+	noError(t, c.WaitHealthy(within(t, 20*time.Second)))
+	noError(t, put(within(t, 10*time.Second), client))
+}
+
+// Two of four on each side: neither has three.
+func TestSplit(t *testing.T) {
+	t.Parallel()
+	c := Start(t, 4, Options{Links: true})
+	m := c.Members()
+	c.Split(m[0], m[1])
+	for _, p := range m {
+		if err := put(within(t, 1500*time.Millisecond), p.Client(t)); !errors.Is(err, context.DeadlineExceeded) && err == nil {
+			t.Errorf("%s: a write was acknowledged by two of four", p.Name)
+		}
+	}
+	// Three against one: the three write again.
+	c.Split(m[0])
+	noError(t, put(within(t, 20*time.Second), m[1].Client(t)))
+	c.Heal()
+	noError(t, c.WaitHealthy(within(t, 20*time.Second)))
+}
+
+func TestProxyBeforeTheClientPort(t *testing.T) {
+	t.Parallel()
+	c := Start(t, 1, Options{})
+	link := Proxy(t, c.Member("infra1").ClientURL()[len("http://"):])
+	cfg := c.ClientConfig()
+	cfg.Endpoints = []string{link.Addr()}
+	client := newClient(t, cfg)
+	noError(t, put(within(t, 10*time.Second), client))
+	link.Cut()
+	if err := put(within(t, 300*time.Millisecond), client); err == nil {
+		t.Error("a write came through a cut link")
+	}
+	link.Heal()
+	noError(t, put(within(t, 10*time.Second), client))
+}

@@ -1,0 +1,43 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package etcdtest
+
+import (
+	"fmt"
+	"net"
+	"testing"
+	"time"
+)
+
+func TestReservedPortsAreDistinctAndCanBeServed(t *testing.T) {
+	seen := map[int]bool{}
+	for range 200 {
+		port := ReservePort(t)
+		if seen[port] {
+			t.Fatalf("port %d twice", port)
+		}
+		seen[port] = true
+		// A server that is restarted, with a connection of the first one
+		// still around.
+		for range 2 {
+			l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+			noError(t, err)
+			out, err := net.Dial("tcp", l.Addr().String())
+			noError(t, err)
+			in, err := l.Accept()
+			noError(t, err)
+			noError(t, l.Close())
+			noError(t, in.Close()) // the server's side goes to TIME_WAIT
+			noError(t, out.Close())
+		}
+	}
+}
+
+func TestReleasedPortIsFree(t *testing.T) {
+	var port int
+	noError(t, Run("inner", t.Logf, func(tb TB) { port = ReservePort(tb) }))
+	l, err := (&net.ListenConfig{Control: exclusive}).Listen(within(t, time.Second), "tcp4", fmt.Sprintf("127.0.0.1:%d", port))
+	noError(t, err)
+	noError(t, l.Close())
+}

@@ -1,0 +1,127 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package etcdtest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Scope is a [TB] for a program that is no test; [Run] makes it.
+type Scope struct {
+	name string
+	logf func(format string, args ...any)
+
+	mu       sync.Mutex
+	failure  error
+	cleanups []func()
+	root     string // of the temporary directories; "" while there are none
+	dirs     int
+}
+
+// Run calls f with a [Scope] of that name, then the cleanups that were
+// registered with it, the last one first, and removes its temporary
+// directories. It returns what Fatalf said, if it was called. Lines for the
+// reader go to logf.
+func Run(name string, logf func(format string, args ...any), f func(TB)) error {
+	s := &Scope{name: name, logf: logf}
+	done := make(chan struct{})
+	go func() { // a goroutine of its own, for Fatalf to end
+		defer close(done)
+		defer s.cleanup()
+		f(s)
+	}()
+	<-done
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failure
+}
+
+// cleanup goes on with the next one when one calls Fatalf.
+func (s *Scope) cleanup() {
+	s.mu.Lock()
+	n := len(s.cleanups)
+	if n == 0 {
+		if s.root != "" {
+			if err := os.RemoveAll(s.root); err != nil {
+				s.failure = errors.Join(s.failure, err)
+			}
+		}
+		s.mu.Unlock()
+		return
+	}
+	f := s.cleanups[n-1]
+	s.cleanups = s.cleanups[:n-1]
+	s.mu.Unlock()
+	defer s.cleanup()
+	f()
+}
+
+// Helper does nothing.
+func (s *Scope) Helper() {}
+
+// Name returns the name given to [Run].
+func (s *Scope) Name() string { return s.name }
+
+// Logf writes a line for the reader.
+func (s *Scope) Logf(format string, args ...any) { s.logf(format, args...) }
+
+// Fatalf notes the failure that Run returns and ends the calling goroutine,
+// which must be that of Run's f.
+func (s *Scope) Fatalf(format string, args ...any) {
+	s.mu.Lock()
+	s.failure = errors.Join(s.failure, fmt.Errorf(format, args...))
+	s.mu.Unlock()
+	runtime.Goexit()
+}
+
+// Failed reports whether Fatalf was called.
+func (s *Scope) Failed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failure != nil
+}
+
+// Cleanup registers f to be called before Run returns.
+func (s *Scope) Cleanup(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cleanups = append(s.cleanups, f)
+}
+
+// TempDir returns a new directory, which goes when Run returns, after all
+// cleanups.
+func (s *Scope) TempDir() string {
+	s.mu.Lock()
+	dir, err := s.tempDir()
+	s.mu.Unlock()
+	if err != nil {
+		s.Fatalf("etcdtest: %w", err)
+	}
+	return dir
+}
+
+func (s *Scope) tempDir() (dir string, err error) {
+	if s.root == "" {
+		if s.root, err = os.MkdirTemp("", strings.Join(slices.Collect(words(s.name)), "-")+"-*"); err != nil {
+			return "", err
+		}
+	}
+	s.dirs++
+	dir = filepath.Join(s.root, fmt.Sprintf("%03d", s.dirs))
+	return dir, os.Mkdir(dir, 0o700)
+}
+
+// words are the parts of a name that may stand in a file name anywhere.
+func words(name string) func(yield func(string) bool) {
+	return strings.FieldsFuncSeq(name, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')
+	})
+}

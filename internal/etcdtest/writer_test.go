@@ -1,0 +1,124 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package etcdtest
+
+import (
+	"context"
+	"testing"
+	"time"
+)
+
+func at(ms int) time.Time { return time.Unix(1000, 0).Add(time.Duration(ms) * time.Millisecond) }
+
+func TestLongestGap(t *testing.T) {
+	t.Parallel()
+	var acks []Write
+	for _, ms := range []int{130, 100, 110, 500, 520} { // not quite in order
+		acks = append(acks, Write{Acked: at(ms)})
+	}
+	for name, c := range map[string]struct {
+		acks      []Write
+		from, end time.Time
+		want      Gap
+	}{
+		"in the middle":       {acks, time.Time{}, at(600), Gap{at(130), at(500)}},
+		"at the end":          {acks, time.Time{}, at(2000), Gap{at(520), at(2000)}},
+		"before the first":    {acks, at(-900), at(600), Gap{at(-900), at(100)}},
+		"within another":      {acks, at(200), at(600), Gap{at(200), at(500)}},
+		"after the long one":  {acks, at(505), at(600), Gap{at(520), at(600)}},
+		"none in that time":   {acks, at(700), at(900), Gap{at(700), at(900)}},
+		"one that is all":     {acks[:1], time.Time{}, at(130), Gap{}},
+		"nothing was written": {nil, at(0), at(50), Gap{at(0), at(50)}},
+	} {
+		if got := longestGap(c.acks, c.from, c.end); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+func TestWriterSeesALeaderDieAndNothingLost(t *testing.T) {
+	t.Parallel()
+	c := Start(t, 3, Options{Version: V36, Password: "secret"})
+	client := c.Client(t)
+	w := c.NewWriter(t, WriterOptions{Timeout: 500 * time.Millisecond})
+	time.Sleep(300 * time.Millisecond)
+	calm := w.LongestGap()
+
+	begin := time.Now()
+	leader := c.Leader(t)
+	leader.Kill()
+	eventually(t, 20*time.Second, "writes go on", func() bool {
+		acks := w.Acknowledged()
+		return acks[len(acks)-1].Sent.After(begin.Add(500 * time.Millisecond))
+	})
+	gap := w.LongestGapSince(begin)
+	// Nobody stands for election within 1 s of the leader's last heartbeat,
+	// 0.1 s before its end at most.
+	if gap.Duration() < 500*time.Millisecond || gap.Duration() > 15*time.Second {
+		t.Errorf("without a leader: %v", gap)
+	}
+	if calm.Duration() >= gap.Duration() {
+		t.Errorf("longest gap before: %v, after: %v", calm, gap)
+	}
+	leader.Start()
+	noError(t, c.WaitHealthy(within(t, 20*time.Second)))
+	w.Stop()
+	if failures, err := w.Failures(); failures == 0 || err == nil {
+		t.Errorf("no write failed, though one member was dead")
+	}
+	acks := w.Acknowledged()
+	time.Sleep(30 * time.Millisecond)
+	if len(acks) < 30 || len(w.Acknowledged()) != len(acks) {
+		t.Errorf("%d writes acknowledged, then %d after Stop", len(acks), len(w.Acknowledged()))
+	}
+	lost, err := w.Lost(within(t, 10*time.Second), client)
+	if err != nil || len(lost) != 0 {
+		t.Errorf("lost: %v, %v", lost, err)
+	}
+
+	// That something is lost is seen: one key deleted, one overwritten.
+	gone, changed := acks[3], acks[len(acks)-1]
+	_, err = client.Delete(within(t, 5*time.Second), gone.Key)
+	noError(t, err)
+	_, err = client.Put(within(t, 5*time.Second), changed.Key, "something else")
+	noError(t, err)
+	lost, err = w.Lost(within(t, 10*time.Second), client)
+	if err != nil || len(lost) != 2 || lost[0] != gone || lost[1] != changed {
+		t.Errorf("lost: %v, %v; want %v and %v", lost, err, gone, changed)
+	}
+}
+
+// All members are replaced, one after the other; the writer ends up on the
+// new ones.
+func TestWriterFollowsTheMembers(t *testing.T) {
+	t.Parallel()
+	c := Start(t, 1, Options{})
+	old := c.Member("infra1")
+	w := c.NewWriter(t, WriterOptions{})
+	p := c.AddLearner(t, "infra2")
+	c.Promote(t, p)
+	noError(t, c.WaitHealthy(within(t, 20*time.Second)))
+	if c.Leader(t) == old {
+		_, err := old.Client(t).MoveLeader(within(t, 5*time.Second), c.MemberID(t, p))
+		noError(t, err)
+	}
+	client := p.Client(t)
+	id := c.MemberID(t, old)
+	noError(t, poll(within(t, 20*time.Second), 200*time.Millisecond, func(ctx context.Context) error {
+		_, err := client.MemberRemove(ctx, id)
+		return err
+	}))
+	c.Untrack(old)
+	old.PowerOff()
+	begin := time.Now()
+	eventually(t, 20*time.Second, "a write through the new member", func() bool {
+		acks := w.Acknowledged()
+		return acks[len(acks)-1].Sent.After(begin)
+	})
+	w.Stop()
+	lost, err := w.Lost(within(t, 10*time.Second), client)
+	if err != nil || len(lost) != 0 {
+		t.Errorf("lost: %v, %v", lost, err)
+	}
+}
