@@ -44,6 +44,8 @@ type Client struct {
 	attempts       *attempts
 	cancel         context.CancelFunc
 	pooled         bool
+	// token is set where another endpoint's authentication is borrowed.
+	token *sharedToken
 }
 
 // Option changes how [Settings.Client] makes a client.
@@ -51,10 +53,13 @@ type Option func(*options)
 
 type options struct {
 	anonymous bool
+	token     *sharedToken
 }
 
 // WithoutCredentials leaves out user name and password. A learner needs it: it
-// serves no authentication.
+// authenticates nobody. A client of a [Pool] that is asked for credentials all
+// the same borrows those of another endpoint, and calls the function given to
+// [Client.Do] a second time then; it is meant for reads.
 func WithoutCredentials() Option { return func(o *options) { o.anonymous = true } }
 
 // Client makes a client for one endpoint. It dials nothing, except that with a
@@ -82,7 +87,7 @@ func (s Settings) Client(ctx context.Context, endpoint string, opts ...Option) (
 	}
 
 	tries := &attempts{}
-	c := &Client{endpoint: endpoint, requestTimeout: s.requestTimeout(), attempts: tries}
+	c := &Client{endpoint: endpoint, requestTimeout: s.requestTimeout(), attempts: tries, token: o.token}
 	config := clientv3.Config{
 		Endpoints: []string{endpoint},
 		// clientv3 limits its authentication by this, not its dialling.
@@ -99,7 +104,12 @@ func (s Settings) Client(ctx context.Context, endpoint string, opts ...Option) (
 			grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
 		},
 	}
-	if !o.anonymous {
+	switch {
+	case o.anonymous && o.token != nil:
+		config.DialOptions = append(config.DialOptions, grpc.WithPerRPCCredentials(o.token))
+		// clientv3 would repeat a call with a stale token a hundred times.
+		config.MaxUnaryRetries = 1
+	case !o.anonymous:
 		config.Username, config.Password = s.Username, s.Password.Reveal()
 	}
 
@@ -157,6 +167,24 @@ func (c *Client) close() error {
 // as it is, and so does ctx's own cancellation. After [Timeout] and
 // [Interrupted] a request may have been carried out, or still be.
 func (c *Client) Do(ctx context.Context, f func(ctx context.Context) error) error {
+	if c.token == nil {
+		return c.do(ctx, f)
+	}
+	used := c.token.current()
+	err := c.do(ctx, f)
+	if kind := KindOf(err); kind != AuthRequired && kind != StaleToken {
+		return err
+	}
+	if renewal := c.token.renew(ctx, used); renewal != nil {
+		if kind := KindOf(renewal); kind == WrongPassword {
+			return renewal
+		}
+		return err
+	}
+	return c.do(ctx, f)
+}
+
+func (c *Client) do(ctx context.Context, f func(ctx context.Context) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/url"
 	"sync"
+	"time"
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
@@ -26,6 +27,9 @@ type hungUp struct{}
 
 func (hungUp) Error() string        { return "it closed the connection" }
 func (hungUp) Is(target error) bool { return target == errNotHTTP2 }
+
+// errHungUpTLS comes after the client's side of a TLS handshake.
+var errHungUpTLS = errors.New("the server closed the connection after the handshake")
 
 // errSilent means that the dial timeout was over before the server's first word.
 var errSilent = fmt.Errorf("the server accepted the connection and said nothing: %w", context.DeadlineExceeded)
@@ -121,7 +125,8 @@ func (o *observed) ClientHandshake(ctx context.Context, authority string, raw ne
 		o.attempts.failed(err)
 		return nil, nil, err
 	}
-	return &firstWord{Conn: conn, attempts: o.attempts}, info, nil
+	_, secure := info.(credentials.TLSInfo)
+	return &firstWord{Conn: conn, attempts: o.attempts, secure: secure, heard: make(chan struct{})}, info, nil
 }
 
 // Clone implements credentials.TransportCredentials.
@@ -135,6 +140,9 @@ func (o *observed) Clone() credentials.TransportCredentials {
 type firstWord struct {
 	net.Conn
 	attempts *attempts
+	secure   bool
+	// heard is closed when done becomes true.
+	heard chan struct{}
 
 	mu   sync.Mutex
 	head []byte
@@ -148,6 +156,9 @@ const (
 	settingsType = 4
 )
 
+// lastWord is how long a server that hung up may still be read from.
+const lastWord = 100 * time.Millisecond
+
 // Read implements net.Conn.
 func (c *firstWord) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
@@ -160,23 +171,31 @@ func (c *firstWord) Read(p []byte) (int, error) {
 	switch {
 	case len(c.head) == settingsHead && c.head[settingsType-1] == settingsType:
 		c.done = true
+		close(c.heard)
 		c.attempts.succeeded()
 	case len(c.head) == settingsHead:
 		c.end(fmt.Errorf("%w but %q", errNotHTTP2, c.head))
 	case err != nil:
-		c.end(tellEnd(err))
+		c.end(c.tellEnd(err))
 	}
 	return n, err
 }
 
-// Write implements net.Conn.
+// Write implements net.Conn. When it fails the server has hung up, and why may
+// still be there to be read: the last word (a TLS alert) gets a moment to be
+// heard, because gRPC closes the connection after a failed write.
 func (c *firstWord) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
-	if err != nil {
+	if err == nil {
+		return n, nil
+	}
+	select {
+	case <-c.heard:
+	case <-time.After(lastWord):
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if !c.done {
-			c.end(tellEnd(err))
+			c.end(c.tellEnd(err))
 		}
 	}
 	return n, err
@@ -196,13 +215,15 @@ func (c *firstWord) Close() error {
 
 // tellEnd says what the end of a connection before the server's first word
 // means.
-func tellEnd(err error) error {
+func (c *firstWord) tellEnd(err error) error {
 	var op *net.OpError
 	switch {
 	case errors.Is(err, net.ErrClosed):
 		return errSilent
 	case errors.As(err, &op) && op.Op == "remote error":
 		return err
+	case c.secure:
+		return errHungUpTLS
 	}
 	return errHungUp
 }
@@ -210,6 +231,7 @@ func tellEnd(err error) error {
 // end reports the end of the attempt, once. c.mu is held.
 func (c *firstWord) end(err error) {
 	c.done = true
+	close(c.heard)
 	c.attempts.failed(err)
 }
 

@@ -177,6 +177,8 @@ func kindOfAttempt(err error) Kind {
 		return Timeout
 	case errors.Is(err, errNotHTTP2):
 		return NotEtcd
+	case errors.Is(err, errHungUpTLS):
+		return TLSOther
 	}
 	return Interrupted
 }

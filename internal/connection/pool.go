@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 )
@@ -21,6 +22,7 @@ type Pool struct {
 	mu      sync.Mutex
 	closed  bool
 	entries map[poolKey]*poolEntry
+	tokens  map[poolKey]*sharedToken
 }
 
 // poolKey is all that makes a difference between two clients.
@@ -49,6 +51,10 @@ func (p *Pool) Client(ctx context.Context, s Settings, endpoint string, opts ...
 	key, err := newPoolKey(s, endpoint, opts)
 	if err != nil {
 		return nil, err
+	}
+	if key.anonymous && s.Username != "" {
+		token := p.token(s, key)
+		opts = append(slices.Clip(opts), func(o *options) { o.token = token })
 	}
 	for {
 		entry, mine, err := p.entry(key)
@@ -108,6 +114,41 @@ func (p *Pool) open(ctx context.Context, s Settings, key poolKey, entry *poolEnt
 	return client, nil
 }
 
+// token returns the token that clients without credentials of their own
+// borrow. Those that ask with the same credentials share it.
+func (p *Pool) token(s Settings, key poolKey) *sharedToken {
+	key.endpoint, key.target = "", ""
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if t, ok := p.tokens[key]; ok {
+		return t
+	}
+	if p.tokens == nil {
+		p.tokens = map[poolKey]*sharedToken{}
+	}
+	t := newSharedToken(func(ctx context.Context) (string, error) {
+		return p.authenticateAnywhere(ctx, s, p.authenticators(s, key))
+	})
+	p.tokens[key] = t
+	return t
+}
+
+// authenticators returns the endpoints where the credentials have been
+// accepted, and the configured ones.
+func (p *Pool) authenticators(s Settings, credentials poolKey) []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	endpoints := slices.Clone(s.Endpoints)
+	for key, entry := range p.entries {
+		endpoint, own := key.endpoint, !key.anonymous
+		key.endpoint, key.target, key.anonymous = "", "", true
+		if entry.client != nil && own && key == credentials && !slices.Contains(endpoints, endpoint) {
+			endpoints = append(endpoints, endpoint)
+		}
+	}
+	return endpoints
+}
+
 // Close closes every client. Later calls of [Pool.Client] fail with
 // [ErrPoolClosed].
 func (p *Pool) Close() error {
@@ -136,12 +177,10 @@ func newPoolKey(s Settings, endpoint string, opts []Option) (poolKey, error) {
 	}
 	key := poolKey{
 		endpoint: endpoint, target: s.AddressMap[endpoint],
+		username: s.Username, password: s.Password,
 		anonymous: o.anonymous || s.Username == "",
 		tls:       s.TLS,
 		dial:      s.dialTimeout(), request: s.requestTimeout(),
-	}
-	if !key.anonymous {
-		key.username, key.password = s.Username, s.Password
 	}
 	return key, nil
 }

@@ -1,0 +1,329 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package connection
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+const password = "swordfish"
+
+// list asks for the members, through a connection of c.
+func list(t *testing.T, c *Client) error {
+	t.Helper()
+	return c.Do(t.Context(), func(ctx context.Context) error {
+		_, err := c.MemberList(ctx)
+		return err
+	})
+}
+
+// patience is how long a server may take to come up.
+const patience = 30 * time.Second
+
+// eventually calls f until it succeeds or patience is over.
+func eventually(t *testing.T, f func() error) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for {
+		err := f()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// client makes a client that is closed when the test ends.
+func client(t *testing.T, s Settings, endpoint string, opts ...Option) *Client {
+	t.Helper()
+	c, err := s.Client(t.Context(), endpoint, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// wantKind fails the test unless err is an [*Error] of that kind and text.
+func wantKind(t *testing.T, err error, kind Kind, answer string) {
+	t.Helper()
+	var e *Error
+	if !errors.As(err, &e) || e.Kind != kind {
+		t.Fatalf("got %v (%q), want %q", err, KindOf(err), kind)
+	}
+	if got := e.Answer(); got != answer {
+		t.Errorf("answer\n got %s\nwant %s", got, answer)
+	}
+}
+
+func TestMutualTLSAndPasswordTogether(t *testing.T) {
+	pki := etcdtest.NewPKI(t)
+	cluster := etcdtest.Start(t, 1, etcdtest.Options{TLS: pki, Password: password})
+	endpoint := cluster.Endpoints()[0]
+	withPassword := Settings{TLS: pki.ClientConfig(pki.Client("somebody")), Username: "root", Password: password}
+
+	t.Run("both", func(t *testing.T) {
+		c := client(t, withPassword, endpoint)
+		err := c.Do(t.Context(), func(ctx context.Context) error {
+			_, err := c.UserList(ctx) // needs root
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	t.Run("wrong password", func(t *testing.T) {
+		s := withPassword
+		s.Password = "sword"
+		_, err := s.Client(t.Context(), endpoint)
+		wantKind(t, err, WrongPassword, "wrong user name or password")
+		if !errors.Is(err, rpctypes.ErrAuthFailed) {
+			t.Errorf("the original error is lost: %v", err)
+		}
+	})
+	t.Run("missing root role", func(t *testing.T) {
+		root := client(t, withPassword, endpoint)
+		if _, err := root.UserAdd(t.Context(), "alice", "secret"); err != nil {
+			t.Fatal(err)
+		}
+		s := withPassword
+		s.Username, s.Password = "alice", "secret"
+		c := client(t, s, endpoint)
+		err := c.Do(t.Context(), func(ctx context.Context) error {
+			_, err := c.MemberAddAsLearner(ctx, []string{"http://127.0.0.1:1"})
+			return err
+		})
+		wantKind(t, err, PermissionDenied, "permission denied")
+	})
+	t.Run("wrong CA", func(t *testing.T) {
+		s := withPassword
+		s.TLS = pki.Foreign().ClientConfig(pki.Client("somebody"))
+		_, err := s.Client(t.Context(), endpoint)
+		if KindOf(err) != UnknownCA {
+			t.Fatalf("got %v (%q)", err, KindOf(err))
+		}
+	})
+	t.Run("no client certificate", func(t *testing.T) {
+		s := withPassword
+		s.TLS = pki.ClientConfig(etcdtest.Cert{})
+		_, err := s.Client(t.Context(), endpoint)
+		wantKind(t, err, ClientCert, "server refuses the client certificate (remote error: tls: certificate required)")
+	})
+	t.Run("expired client certificate", func(t *testing.T) {
+		s := withPassword
+		s.TLS = pki.ClientConfig(pki.ExpiredClient("somebody"))
+		_, err := s.Client(t.Context(), endpoint)
+		wantKind(t, err, ClientCert, "server refuses the client certificate (remote error: tls: expired certificate)")
+	})
+	t.Run("plain HTTP", func(t *testing.T) {
+		s := withPassword
+		plain := "http" + strings.TrimPrefix(endpoint, "https")
+		_, err := s.Client(t.Context(), plain)
+		wantKind(t, err, NotEtcd, "not an etcd server, or one that expects https (it closed the connection)")
+	})
+	t.Run("address map", func(t *testing.T) {
+		link := etcdtest.Proxy(t, strings.TrimPrefix(endpoint, "https://"))
+		s := withPassword
+		s.AddressMap = map[string]string{
+			"https://localhost:1":      "https://" + link.Addr(),
+			"https://infra1.example:1": "https://" + link.Addr(),
+		}
+		c := client(t, s, "https://localhost:1")
+		if err := list(t, c); err != nil {
+			t.Fatal(err)
+		}
+		if c.Endpoint() != "https://localhost:1" {
+			t.Errorf("endpoint %s", c.Endpoint())
+		}
+		// The certificate is for localhost, but infra1.example is advertised.
+		_, err := s.Client(t.Context(), "https://infra1.example:1")
+		wantKind(t, err, HostMismatch,
+			"certificate is for another host (x509: certificate is valid for localhost, not infra1.example)")
+	})
+}
+
+func TestExpiredServerCertificate(t *testing.T) {
+	pki := etcdtest.NewPKI(t)
+	cluster := etcdtest.Start(t, 1, etcdtest.Options{TLS: pki})
+	p := cluster.Members()[0]
+	p.Stop()
+	expired := pki.ExpiredServer()
+	p.Env["ETCD_CERT_FILE"], p.Env["ETCD_KEY_FILE"] = expired.CertFile, expired.KeyFile
+	p.Start()
+	c := client(t, Settings{TLS: pki.ClientConfig(pki.Client("somebody"))}, p.ClientURL())
+	var err error
+	_ = eventually(t, func() error {
+		if err = list(t, c); KindOf(err) == Refused {
+			return err
+		}
+		return nil
+	})
+	if KindOf(err) != Expired || !strings.Contains(err.Error(), "certificate has expired") {
+		t.Fatalf("got %v (%q)", err, KindOf(err))
+	}
+}
+
+func TestPasswordWhereAuthenticationComesLater(t *testing.T) {
+	cluster := etcdtest.Start(t, 1, etcdtest.Options{})
+	endpoint := cluster.Endpoints()[0]
+	s := Settings{Username: "root", Password: password}
+	c := client(t, s, endpoint)
+	if err := list(t, c); err != nil {
+		t.Fatal(err)
+	}
+	admin := cluster.Client(t)
+	if _, err := admin.UserAdd(t.Context(), "root", password); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := admin.UserGrantRole(t.Context(), "root", "root"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := admin.AuthEnable(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	users := func(c *Client) error {
+		return c.Do(t.Context(), func(ctx context.Context) error {
+			_, err := c.UserList(ctx)
+			return err
+		})
+	}
+	if err := users(c); err != nil {
+		t.Errorf("the client that was there before: %v", err)
+	}
+	err := users(client(t, Settings{}, endpoint))
+	wantKind(t, err, AuthRequired, "credentials required")
+
+	// A simple token does not survive its server.
+	p := cluster.Members()[0]
+	p.Kill()
+	p.Start()
+	if err := eventually(t, func() error { return users(c) }); err != nil {
+		t.Errorf("with a token from before the restart: %v", err)
+	}
+}
+
+func TestServerThatComesAndGoes(t *testing.T) {
+	cluster := etcdtest.Start(t, 1, etcdtest.Options{})
+	p := cluster.Members()[0]
+	s := Settings{RequestTimeout: time.Second, DialTimeout: 500 * time.Millisecond}
+	c := client(t, s, p.ClientURL())
+	if err := list(t, c); err != nil {
+		t.Fatal(err)
+	}
+
+	p.Freeze()
+	begin := time.Now()
+	wantKind(t, list(t, c), Timeout, "no answer in time")
+	if took := time.Since(begin); took < time.Second || took > 2*time.Second {
+		t.Errorf("a request to a frozen server took %s", took)
+	}
+	begin = time.Now()
+	wantKind(t, list(t, client(t, s, p.ClientURL())), Timeout, "no answer in time")
+	if took := time.Since(begin); took > 900*time.Millisecond {
+		t.Errorf("a connection to a frozen server took %s", took)
+	}
+	p.Thaw()
+	if err := list(t, c); err != nil {
+		t.Errorf("after the thaw: %v", err)
+	}
+
+	p.Kill()
+	for range 3 {
+		begin = time.Now()
+		wantKind(t, list(t, c), Refused, "connection refused")
+		if took := time.Since(begin); took > 500*time.Millisecond {
+			t.Errorf("a refused connection took %s", took)
+		}
+	}
+	p.Start()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := p.WaitReady(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := list(t, c); err != nil {
+		t.Errorf("the first request after the restart: %v", err)
+	}
+}
+
+func TestLearner(t *testing.T) {
+	for _, version := range etcdtest.Versions() {
+		t.Run(string(version), func(t *testing.T) {
+			t.Parallel()
+			// Without TLS: a client certificate counts as credentials, whoever
+			// it names.
+			cluster := etcdtest.Start(t, 1, etcdtest.Options{Version: version, Password: password})
+			joiner := cluster.NewJoiner(t, "joiner")
+			if _, err := cluster.Client(t).MemberAddAsLearner(t.Context(), []string{joiner.PeerURL()}); err != nil {
+				t.Fatal(err)
+			}
+			joiner.Start()
+
+			s := Settings{
+				Endpoints: []string{"http://127.0.0.1:1", joiner.ClientURL(), cluster.Endpoints()[0]},
+				Username:  "root", Password: password,
+			}
+			pool := &Pool{}
+			t.Cleanup(func() { _ = pool.Close() })
+			c, err := pool.Client(t.Context(), s, joiner.ClientURL(), WithoutCredentials())
+			if err != nil {
+				t.Fatal(err)
+			}
+			status := func(c *Client) error {
+				return c.Do(t.Context(), func(ctx context.Context) error {
+					status, err := c.Status(ctx, c.Endpoint())
+					if err == nil && !status.IsLearner {
+						err = errors.New("it does not know that it is a learner")
+					}
+					return err
+				})
+			}
+			if err := eventually(t, func() error { return status(c) }); err != nil {
+				t.Fatalf("status of the learner: %v", err)
+			}
+
+			_, err = pool.Client(t.Context(), s, joiner.ClientURL())
+			wantKind(t, err, Learner, "endpoint is a learner")
+			wantKind(t, list(t, c), Learner, "endpoint is a learner")
+
+			// The token that was lent does not survive the learner's process.
+			joiner.Kill()
+			joiner.Start()
+			if err := eventually(t, func() error { return status(c) }); err != nil {
+				t.Errorf("status after the restart: %v", err)
+			}
+
+			s.Password = "sword"
+			wrong, err := pool.Client(t.Context(), s, joiner.ClientURL(), WithoutCredentials())
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = status(wrong)
+			if version == etcdtest.V34 {
+				if err != nil {
+					t.Errorf("3.4 asks for no credentials: %v", err)
+				}
+			} else {
+				wantKind(t, err, WrongPassword, "wrong user name or password")
+			}
+		})
+	}
+}
