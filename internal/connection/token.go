@@ -91,8 +91,10 @@ func (p *Pool) authenticateAnywhere(ctx context.Context, s Settings, endpoints [
 	var errs []error
 	for range endpoints {
 		a := <-answers
-		if a.err == nil {
-			return a.token, nil
+		// One that refuses the password speaks for all; one that cannot be
+		// reached speaks for itself.
+		if a.err == nil || KindOf(a.err) == WrongPassword {
+			return a.token, a.err
 		}
 		errs = append(errs, a.err)
 	}
