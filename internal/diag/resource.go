@@ -49,8 +49,8 @@ func LastVoterForgotten(name string, id membership.MemberID) Text {
 func ForgottenByForce(name string, id membership.MemberID, err error) Text {
 	return Text{
 		"Member " + name + " was forgotten, not removed",
-		fmt.Sprintf("%s (%s) was taken out of the state because force_destroy is set, and nothing was changed in the cluster, which could not decide: %s. "+
-			"If the cluster comes back, the member is still in its list.", name, id, sentence(err)),
+		fmt.Sprintf("%s (%s) was taken out of the state because force_destroy is set, and nothing was changed in the cluster, which could not decide. "+
+			"If the cluster comes back, the member is still in its list.", name, id) + cause(err),
 	}
 }
 
@@ -97,6 +97,15 @@ func ids(members []membership.Member) []membership.MemberID {
 		out = append(out, m.ID)
 	}
 	return out
+}
+
+// cause is why a removal could not be decided.
+func cause(err error) string {
+	var refusal *reconfigure.Refusal
+	if errors.As(err, &refusal) {
+		return "\n\n" + Refused(refusal.Action, refusal.Name, refusal.Decision, refusal.Snapshot).Detail
+	}
+	return answers(err)
 }
 
 // answers lists what each endpoint answered, on lines of its own.
@@ -165,7 +174,7 @@ func Explain(action, name string, err error) Text {
 	case errors.Is(err, cluster.ErrNoEndpoints):
 		return NoEndpoints()
 	case errors.As(err, &gone):
-		return Text{summary, "The cluster does not answer. Nothing was changed." + remedy(err) + answers(err)}
+		return Text{summary, "The cluster does not answer. Nothing was changed." + remedy(action, err) + answers(err)}
 	case errors.Is(err, cluster.ErrPermission):
 		return Text{summary, "The cluster denied it: " + sentence(err) + ". Membership and the ownership records need the root role. Nothing was changed; give the provider's username that role."}
 	case errors.Is(err, cluster.ErrRecordChanged):
@@ -178,11 +187,15 @@ func Explain(action, name string, err error) Text {
 }
 
 // remedy is what to do where every endpoint refused us for the same reason.
-func remedy(err error) string {
-	if !cluster.Hopeless(err) {
+func remedy(action string, err error) string {
+	switch {
+	case cluster.Hopeless(err):
+		return " " + KindRemedy(connection.KindOf(err))
+	case action == "remove":
+		return " Check that its machines run and can be reached from here. If the cluster is gone for good, set force_destroy = true, apply that (it changes the state only), and destroy again."
+	default:
 		return " Check that its machines run and can be reached from here."
 	}
-	return " " + KindRemedy(connection.KindOf(err))
 }
 
 // notOurs words what [membership.Identify] refuses.
@@ -236,7 +249,9 @@ func joinIncomplete(i *reconfigure.Incomplete) Text {
 		if d := i.Decision.Facts.Detail; d != "" {
 			fmt.Fprintf(&b, " (%s)", d)
 		}
-		b.WriteString(". Look at its log, and at what its client URLs answer from here.")
+		b.WriteString(". Look at its log, and at what its client URLs answer from here; then apply again.")
+		t.Detail = b.String()
+		return t
 	case i.Reached == reconfigure.Announced:
 		fmt.Fprintf(&b, "%s was announced with peer URLs %s as a learner and has not started. It has no vote, so the cluster's quorum is as it was. "+
 			"Look at the log of its process: it must run with this name, these peer URLs and the cluster's present members.", who, strings.Join(r.PeerURLs, ", "))

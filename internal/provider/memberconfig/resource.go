@@ -121,7 +121,8 @@ func statusOf(m model, peers []string, snap membership.Snapshot) string {
 		if !membership.SameURLs(member.PeerURLs, peers) && (len(peers) > 0 || member.Name != m.Name.ValueString()) {
 			continue
 		}
-		if !neverFormed(before) || len(member.ClientURLs) > 0 {
+		// A founder is in the list because the cluster has formed with it.
+		if !neverFormed(before) || m.Founder.ValueBool() || len(member.ClientURLs) > 0 {
 			return statusMember
 		}
 		return statusAnnounced

@@ -1,0 +1,121 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package diag
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+// TestResourceTexts compares every text about resources with the one in
+// testdata/resource.txt, so that each can be read there as a user would.
+// UPDATE=1 writes the file anew.
+func TestResourceTexts(t *testing.T) {
+	const peer = "https://10.0.0.4:2380"
+	a := membership.Member{ID: 0xa1, Name: "a", PeerURLs: []string{"https://10.0.0.1:2380"}, ClientURLs: []string{"https://10.0.0.1:2379"}}
+	d := membership.Member{ID: 0xd4, Name: "d", PeerURLs: []string{peer}, ClientURLs: []string{"https://10.0.0.4:2379"}}
+	unstarted := membership.Member{ID: 0xd4, PeerURLs: []string{peer}, Learner: true}
+	learner := d
+	learner.Learner = true
+	snap := func(ms ...membership.Member) membership.Snapshot {
+		s := membership.Snapshot{ClusterID: 0xc1, Members: ms, Answers: map[membership.MemberID]membership.Answer{}}
+		for _, m := range ms {
+			s.Answers[m.ID] = membership.Answer{State: membership.Answered, MemberID: m.ID, ClusterID: 0xc1, Leader: 0xa1, Term: 2, ReadOK: true}
+		}
+		return s
+	}
+	refused := &connection.Error{Endpoint: "https://10.0.0.1:2379", Kind: connection.Refused, Err: syscall.ECONNREFUSED}
+	silent := &connection.Error{Endpoint: "https://10.0.0.2:2379", Kind: connection.Timeout, Err: context.DeadlineExceeded}
+	wrong := &connection.Error{Endpoint: "https://10.0.0.1:2379", Kind: connection.WrongPassword, Err: errors.New("authentication failed")}
+	gone := &cluster.Unreachable{Endpoints: []cluster.EndpointError{
+		{Endpoint: "https://10.0.0.1:2379", Err: refused}, {Endpoint: "https://10.0.0.2:2379", Err: silent},
+	}}
+	unidentified := func(code membership.Code, m membership.Member) error {
+		return &reconfigure.Unidentified{
+			Name: "d", PeerURLs: []string{peer}, Snapshot: snap(a, m),
+			Identity: membership.Identity{Code: code, Facts: membership.Facts{Subject: m.ID, Others: []membership.MemberID{m.ID}}},
+		}
+	}
+	request := reconfigure.JoinRequest{Name: "d", PeerURLs: []string{peer}, StallTimeout: 5 * time.Minute}
+	lagging := membership.Decision{Verdict: membership.Wait, Code: membership.Lagging, Facts: membership.Facts{Subject: 0xd4, Lag: 52000, MaxLag: 1000}}
+	slot := membership.Decision{Verdict: membership.Wait, Code: membership.LearnerSlotTaken, Facts: membership.Facts{Others: []membership.MemberID{0xd4}}}
+	elsewhere := unstarted
+	elsewhere.PeerURLs = []string{"https://10.0.0.9:2380"}
+	moved := d
+	moved.PeerURLs = []string{"https://10.0.0.9:2380"}
+	stranger := a
+	stranger.ID, stranger.PeerURLs = 0xd4, []string{peer}
+
+	var b strings.Builder
+	for _, c := range []struct {
+		name string
+		text Text
+	}{
+		{"machine replaced alone, new one unknown", MachineAlone("d", "vm-1", "")},
+		{"machine replaced alone", MachineAlone("d", "vm-1", "vm-2")},
+		{"last voter", LastVoterForgotten("d", 0xd4)},
+		{"forgotten by force", ForgottenByForce("d", 0xd4, gone)},
+		{"not refreshed", NotRefreshed(gone)},
+		{"backstop skipped", BackstopSkipped("d", gone)},
+		{"name in cluster", NameInCluster("d", d)},
+		{"founder missing", FounderMissing("d", snap(a))},
+		{"member ID", MemberID(func() error { _, err := membership.ParseMemberID("0x12"); return err }())},
+		{"not ours: already a member", Explain("add", "d", unidentified(membership.AlreadyMember, d))},
+		{"not ours: announced elsewhere", Explain("add", "d", unidentified(membership.AnnouncedElsewhere, unstarted))},
+		{"not ours: name taken", Explain("add", "d", unidentified(membership.NameTaken, moved))},
+		{"not ours: founder missing", Explain("add", "d", unidentified(membership.FounderMissing, a))},
+		{"not ours: founder of another name", Explain("add", "d", unidentified(membership.FounderRenamed, stranger))},
+		{"not ours: moved", Explain("add", "d", unidentified(membership.MovedMember, moved))},
+		{"refused, out of time", Explain("remove", "a", &reconfigure.Refusal{Action: "remove", Name: "a", Timeout: true, Snapshot: snap(a),
+			Decision: membership.Decision{Verdict: membership.Wait, Code: membership.ListMoved}})},
+		{"other cluster", Explain("read", "d", &reconfigure.OtherCluster{Want: 0xc1, Got: 0xc2, Endpoints: []string{"https://10.0.0.1:2379"}})},
+		{"no cluster to join", Explain("configure", "d", &reconfigure.NoCluster{Name: "d", Cause: gone})},
+		{"no endpoints", Explain("reach", "d", cluster.ErrNoEndpoints)},
+		{"unreachable", Explain("remove", "d", gone)},
+		{"unreachable, wrong password", Explain("remove", "d", &cluster.Unreachable{Endpoints: []cluster.EndpointError{{Endpoint: wrong.Endpoint, Err: wrong}}})},
+		{"permission denied", Explain("add", "d", errors.Join(cluster.ErrPermission))},
+		{"record changed", Explain("add", "d", cluster.ErrRecordChanged)},
+		{"interrupted", Explain("add", "d", context.Canceled)},
+		{"any other error", Explain("add", "d", errors.New("etcdserver: something new"))},
+		{"could not be announced, slot taken", Explain("add", "d", &reconfigure.Incomplete{Request: request, Decision: slot, Snapshot: snap(a, elsewhere), Cause: context.DeadlineExceeded})},
+		{"could not be announced", Explain("add", "d", &reconfigure.Incomplete{Request: request, Snapshot: snap(a), Cause: cluster.ErrUnhealthy})},
+		{"never started", Explain("add", "d", &reconfigure.Incomplete{Request: request, Member: unstarted, Snapshot: snap(a, unstarted), Cause: context.DeadlineExceeded})},
+		{"never started, stale environment", Explain("add", "d", &reconfigure.Incomplete{Request: request, Member: unstarted, Snapshot: snap(a, unstarted), Cause: context.DeadlineExceeded,
+			FrozenCluster: "d=https://10.0.0.4:2380", Now: "a=https://10.0.0.1:2380,d=https://10.0.0.4:2380"})},
+		{"stalled", Explain("add", "d", &reconfigure.Incomplete{Request: request, Reached: reconfigure.Started, Member: learner, Decision: lagging, Snapshot: snap(a, learner), Stalled: true, Cause: context.DeadlineExceeded})},
+		{"not promoted", Explain("add", "d", &reconfigure.Incomplete{Request: request, Reached: reconfigure.Started, Member: learner, Decision: lagging, Snapshot: snap(a, learner), Cause: context.DeadlineExceeded})},
+		{"voter that does not answer", Explain("add", "d", &reconfigure.Incomplete{Request: request, Reached: reconfigure.Started, Member: d, Snapshot: snap(a, d), Cause: context.DeadlineExceeded,
+			Decision: membership.Decision{Verdict: membership.Wait, Code: membership.NotAlive, Facts: membership.Facts{Subject: 0xd4, Detail: "connection refused"}}})},
+		{"duration", InvalidDuration("stall_timeout", "5 minutes")},
+	} {
+		b.WriteString("== " + c.name + "\n" + c.text.Summary + "\n\n" + c.text.Detail + "\n\n")
+		if c.text.Summary == "" || c.text.Detail == "" {
+			t.Errorf("%s: an empty text", c.name)
+		}
+	}
+	file := filepath.Join("testdata", "resource.txt")
+	if os.Getenv("UPDATE") != "" {
+		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.String() != string(want) {
+		t.Errorf("the texts differ from %s. If they should, run with UPDATE=1 and read the difference.\n%s", file, b.String())
+	}
+}

@@ -1,0 +1,167 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package memberconfig
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+)
+
+func TestEnvironment(t *testing.T) {
+	ip := urls{peer: []string{"https://10.0.0.1:2380"}, client: []string{"https://10.0.0.1:2379"}}
+	host := urls{
+		peer:       []string{"https://a.example.com:2380", "http://[fd00::1]:2380"},
+		client:     []string{"https://a.example.com:2379"},
+		listenPeer: nil, listenClient: []string{"https://127.0.0.1:2379", "https://10.0.0.1:2379"},
+	}
+	for _, c := range []struct {
+		name    string
+		urls    urls
+		founder bool
+		boot    map[string]string
+		initial string
+		want    string
+	}{
+		{"a founder by discovery", ip, true, map[string]string{"ETCD_DISCOVERY_TOKEN": "t", "ETCD_DISCOVERY_ENDPOINTS": "http://r:2379"}, "", `
+ETCD_ADVERTISE_CLIENT_URLS=https://10.0.0.1:2379
+ETCD_DISCOVERY_ENDPOINTS=http://r:2379
+ETCD_DISCOVERY_TOKEN=t
+ETCD_INITIAL_ADVERTISE_PEER_URLS=https://10.0.0.1:2380
+ETCD_INITIAL_CLUSTER_STATE=new
+ETCD_LISTEN_CLIENT_URLS=https://10.0.0.1:2379
+ETCD_LISTEN_PEER_URLS=https://10.0.0.1:2380
+ETCD_NAME=a`},
+		{"a joiner", ip, false, map[string]string{"ETCD_DISCOVERY_TOKEN": "not for joiners"}, "a=x,b=y", `
+ETCD_ADVERTISE_CLIENT_URLS=https://10.0.0.1:2379
+ETCD_INITIAL_ADVERTISE_PEER_URLS=https://10.0.0.1:2380
+ETCD_INITIAL_CLUSTER=a=x,b=y
+ETCD_INITIAL_CLUSTER_STATE=existing
+ETCD_LISTEN_CLIENT_URLS=https://10.0.0.1:2379
+ETCD_LISTEN_PEER_URLS=https://10.0.0.1:2380
+ETCD_NAME=a`},
+		{"host names are not listened on", host, false, nil, "", `
+ETCD_ADVERTISE_CLIENT_URLS=https://a.example.com:2379
+ETCD_INITIAL_ADVERTISE_PEER_URLS=http://[fd00::1]:2380,https://a.example.com:2380
+ETCD_INITIAL_CLUSTER_STATE=existing
+ETCD_LISTEN_CLIENT_URLS=https://10.0.0.1:2379,https://127.0.0.1:2379
+ETCD_LISTEN_PEER_URLS=http://[fd00::1]:2380,https://0.0.0.0:2380
+ETCD_NAME=a`},
+		{"addresses filled in on the machine", urls{}, false, nil, "", `
+ETCD_INITIAL_CLUSTER_STATE=existing
+ETCD_NAME=a`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			env := environment("a", c.urls, c.founder, c.boot, c.initial)
+			var lines []string
+			for _, k := range slices.Sorted(maps.Keys(env)) {
+				lines = append(lines, k+"="+env[k])
+			}
+			if got := "\n" + strings.Join(lines, "\n"); got != c.want {
+				t.Errorf("got%s\nwant%s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestID(t *testing.T) {
+	for role, want := range map[string]struct {
+		bootstrap membership.Bootstrap
+		awaits    bool
+	}{
+		roleFounder:  {membership.Founder, true},
+		roleJoiner:   {membership.Joiner, false},
+		roleAwaiting: {membership.Joiner, true},
+		"":           {membership.Joiner, false},
+	} {
+		id, err := newID(role)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if id.Bootstrap() != want.bootstrap || id.AwaitsCluster() != want.awaits {
+			t.Errorf("%s: bootstrap %d, awaits %v", id, id.Bootstrap(), id.AwaitsCluster())
+		}
+		if again, _ := newID(role); again == id {
+			t.Errorf("%s was made twice", id)
+		}
+	}
+}
+
+func TestRoleIsDecidedFromTheBootstrap(t *testing.T) {
+	ctx := context.Background()
+	founders, diags := types.SetValueFrom(ctx, types.StringType, []string{"a", "b", "c"})
+	if diags.HasError() {
+		t.Fatal(diags)
+	}
+	for _, c := range []struct {
+		name     string
+		boot     *bootstrap.Bootstrap
+		member   string
+		wantRole string
+	}{
+		{"no bootstrap", nil, "a", roleJoiner},
+		{"complete", &bootstrap.Bootstrap{Complete: types.BoolValue(true), Founders: founders}, "a", roleJoiner},
+		{"a founder", &bootstrap.Bootstrap{Complete: types.BoolValue(false), Founders: founders}, "a", roleFounder},
+		{"not a founder", &bootstrap.Bootstrap{Complete: types.BoolValue(false), Founders: founders}, "d", roleAwaiting},
+		{"only the size is known", &bootstrap.Bootstrap{Complete: types.BoolValue(false), Size: types.Int64Value(3)}, "d", roleFounder},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := model{Name: types.StringValue(c.member), Bootstrap: types.ObjectNull(bootstrap.AttrTypes())}
+			if c.boot != nil {
+				object, diags := c.boot.Object(ctx)
+				if diags.HasError() {
+					t.Fatal(diags)
+				}
+				m.Bootstrap = object
+			}
+			p, diags := m.planOf(ctx)
+			if diags.HasError() || p.role != c.wantRole {
+				t.Errorf("role %q, want %q (%v)", p.role, c.wantRole, diags)
+			}
+		})
+	}
+}
+
+func TestStatus(t *testing.T) {
+	own := []string{"http://10.0.0.4:2380"}
+	other := membership.Member{ID: 1, Name: "a", PeerURLs: []string{"http://10.0.0.1:2380"}, ClientURLs: []string{"http://10.0.0.1:2379"}}
+	newer := membership.Member{ID: 2, Name: "b", PeerURLs: []string{"http://10.0.0.2:2380"}, ClientURLs: []string{"http://10.0.0.2:2379"}}
+	announced := membership.Member{ID: 4, PeerURLs: own, Learner: true}
+	started := membership.Member{ID: 4, Name: "d", PeerURLs: own, ClientURLs: []string{"http://10.0.0.4:2379"}}
+	const frozen = "a=http://10.0.0.1:2380,d=http://10.0.0.4:2380"
+	for _, c := range []struct {
+		name, before, initial, want string
+		members                     []membership.Member
+	}{
+		{"not there yet", statusPending, frozen, statusPending, []membership.Member{other}},
+		{"not there yet, and the members have changed", statusPending, frozen, statusStale, []membership.Member{other, newer}},
+		{"stale no more", statusStale, frozen, statusPending, []membership.Member{other}},
+		{"announced", statusPending, frozen, statusAnnounced, []membership.Member{other, announced}},
+		{"started", statusAnnounced, frozen, statusMember, []membership.Member{other, started}},
+		{"a member that lost its URLs for a moment", statusMember, frozen, statusMember, []membership.Member{other, announced}},
+		{"gone", statusMember, frozen, statusRemoved, []membership.Member{other, newer}},
+		{"gone for long", statusRemoved, frozen, statusRemoved, []membership.Member{other}},
+		{"a founder by discovery", statusPending, "", statusPending, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := model{Name: types.StringValue("d"), Status: types.StringValue(c.before), InitialCluster: types.StringValue(c.initial)}
+			if got := statusOf(m, own, membership.Snapshot{Members: c.members}); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+	t.Run("by name, where the addresses are only known on the machine", func(t *testing.T) {
+		m := model{Name: types.StringValue("d"), Status: types.StringValue(statusPending)}
+		if got := statusOf(m, nil, membership.Snapshot{Members: []membership.Member{other, started}}); got != statusMember {
+			t.Errorf("got %s", got)
+		}
+	})
+}
