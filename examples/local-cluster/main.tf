@@ -1,0 +1,125 @@
+# A cluster on this computer. Its machines are directories in which machine.sh
+# runs a real etcd; everything else is as it would be with virtual machines.
+
+terraform {
+  required_version = ">= 1.11.0"
+  required_providers {
+    etcd = { source = "terraform-provider-etcd/etcd" }
+  }
+}
+
+locals {
+  directory = abspath(var.directory)
+  script    = abspath("${path.module}/machine.sh")
+  machines  = merge(var.nodes, var.learners)
+
+  client_url = { for name, machine in local.machines : name => "http://127.0.0.1:${machine.client_port}" }
+  peer_url   = { for name, machine in local.machines : name => "http://127.0.0.1:${machine.peer_port}" }
+
+  registry_client_url = "http://127.0.0.1:${var.registry.client_port}"
+  registry_peer_url   = "http://127.0.0.1:${var.registry.peer_port}"
+}
+
+provider "etcd" {
+  endpoints = values(local.client_url)
+}
+
+provider "etcd" { # the registry is another etcd
+  alias     = "registry"
+  endpoints = [local.registry_client_url]
+}
+
+# Where the founders meet. Usually it is there already; here it is one more
+# machine, so that one apply does it all.
+resource "terraform_data" "registry" {
+  input = { script = local.script, directory = "${local.directory}/registry", parent = local.directory }
+
+  provisioner "local-exec" {
+    command = <<-EOT
+      sh "${self.input.script}" up "${self.input.directory}" || exit
+      tries=0
+      until curl -fs -o "${self.input.directory}/health" "${local.registry_client_url}/health"; do
+        tries=$((tries + 1))
+        [ $tries -lt 100 ] || { tail -n 5 "${self.input.directory}/etcd.log"; exit 1; }
+        sleep 0.1
+      done
+    EOT
+    environment = {
+      no_proxy       = "*" # everything is on this computer
+      ETCD_BIN       = var.etcd
+      MACHINE_EVENTS = "${local.directory}.events"
+      MACHINE_ENV    = <<-EOT
+        ETCD_NAME=registry
+        ETCD_LISTEN_CLIENT_URLS=${local.registry_client_url}
+        ETCD_ADVERTISE_CLIENT_URLS=${local.registry_client_url}
+        ETCD_LISTEN_PEER_URLS=${local.registry_peer_url}
+        ETCD_INITIAL_ADVERTISE_PEER_URLS=${local.registry_peer_url}
+        ETCD_INITIAL_CLUSTER=registry=${local.registry_peer_url}
+      EOT
+    }
+  }
+
+  provisioner "local-exec" { # the last machine to go
+    when    = destroy
+    command = "sh \"${self.input.script}\" down \"${self.input.directory}\" && { rmdir \"${self.input.parent}\" || true; }"
+  }
+}
+
+resource "etcd_discovery_token" "this" {
+  provider   = etcd.registry
+  founders   = var.founders
+  depends_on = [terraform_data.registry]
+}
+
+resource "etcd_member_config" "node" {
+  for_each    = local.machines
+  name        = each.key
+  peer_urls   = [local.peer_url[each.key]]
+  client_urls = [local.client_url[each.key]]
+  bootstrap   = etcd_discovery_token.this.bootstrap
+}
+
+# Stands for a virtual machine. What cloud-init would write to files is handed
+# over in two variables.
+resource "terraform_data" "machine" {
+  for_each         = local.machines
+  triggers_replace = etcd_member_config.node[each.key].id # other user data, another machine
+
+  # A provisioner that runs at destroy sees nothing but this.
+  input = { script = local.script, directory = "${local.directory}/${each.key}" }
+
+  provisioner "local-exec" {
+    command = "sh \"${self.input.script}\" up \"${self.input.directory}\""
+    environment = {
+      no_proxy       = "*"
+      ETCD_BIN       = var.etcd
+      MACHINE_EVENTS = "${local.directory}.events"
+      MACHINE_ENV    = join("\n", [for key, value in etcd_member_config.node[each.key].environment : "${key}=${value}"])
+      MACHINE_JOIN   = etcd_member_config.node[each.key].join_script
+    }
+  }
+
+  provisioner "local-exec" {
+    when    = destroy
+    command = "sh \"${self.input.script}\" down \"${self.input.directory}\""
+  }
+}
+
+resource "etcd_member" "node" {
+  for_each   = var.nodes
+  name       = each.key
+  peer_urls  = etcd_member_config.node[each.key].peer_urls
+  config_id  = etcd_member_config.node[each.key].id
+  machine_id = terraform_data.machine[each.key].id # its replacement takes the member out first
+  timeouts   = { create = "2m", delete = "2m" }
+}
+
+resource "etcd_learner" "this" {
+  for_each   = var.learners
+  name       = each.key
+  peer_urls  = etcd_member_config.node[each.key].peer_urls
+  config_id  = etcd_member_config.node[each.key].id
+  machine_id = terraform_data.machine[each.key].id
+  promote    = each.value.promote
+  timeouts   = { create = "2m", update = "2m", delete = "2m" }
+}

@@ -1,0 +1,109 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+// Demo takes examples/local-cluster through its life with a real Terraform (or
+// OpenTofu), the built provider and real etcd: form a cluster, let a learner
+// in, give it its vote, take a member out, destroy it all. Each step says what
+// it did and checks what came of it by asking the cluster itself. It ends with
+// 0 only if everything was as it should be; whatever happens it leaves nothing
+// behind, neither a process nor a file.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// The exit codes besides 0.
+const (
+	exitFailed      = 1
+	exitUsage       = 2
+	exitInterrupted = 130
+)
+
+// options are the programs and files that the demo works with.
+type options struct {
+	cli      string // Terraform or OpenTofu
+	provider string // the built provider
+	etcd     string
+	etcdctl  string
+	example  string // directory of the configuration
+}
+
+func main() {
+	// Also the end of a terminal and of a pipe: machines outlive this process
+	// unless it ends them.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run is main without the process.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	o, err := parse(args, stderr)
+	if err != nil {
+		if !errors.Is(err, flag.ErrHelp) {
+			fmt.Fprintln(stderr, "demo:", err)
+		}
+		return exitUsage
+	}
+	r := newReport(stdout)
+	err = etcdtest.Run("etcd-demo", r.logf, func(tb etcdtest.TB) {
+		if err := tell(ctx, tb, o, r); err != nil {
+			tb.Fatalf("%w", err)
+		}
+	})
+	switch {
+	case ctx.Err() != nil:
+		r.interrupted()
+		return exitInterrupted
+	case err != nil:
+		r.failed(err)
+		return exitFailed
+	}
+	r.finished()
+	return 0
+}
+
+// parse reads the flags and makes every path absolute.
+func parse(args []string, stderr io.Writer) (options, error) {
+	var o options
+	flags := flag.NewFlagSet("demo", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.StringVar(&o.cli, "cli", "terraform", "Terraform or OpenTofu: a path, or a command on PATH")
+	flags.StringVar(&o.provider, "provider", "bin/terraform-provider-etcd", "the built provider")
+	flags.StringVar(&o.etcd, "etcd", "bin/etcd-3.6", "etcd, 3.6 or later")
+	flags.StringVar(&o.etcdctl, "etcdctl", "bin/etcdctl-3.6", "etcdctl, 3.6 or later")
+	flags.StringVar(&o.example, "example", "examples/local-cluster", "directory of the configuration")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	if flags.NArg() > 0 {
+		return o, fmt.Errorf("unknown argument %q", flags.Arg(0))
+	}
+	for _, program := range []*string{&o.cli, &o.provider, &o.etcd, &o.etcdctl} {
+		found, err := lookPath(*program)
+		if err != nil {
+			return o, err
+		}
+		*program = found
+	}
+	var err error
+	if o.example, err = filepath.Abs(o.example); err != nil {
+		return o, err
+	}
+	if _, err := os.Stat(filepath.Join(o.example, "machine.sh")); err != nil {
+		return o, fmt.Errorf("the configuration: %w; run make demo, at the root of the project", err)
+	}
+	return o, nil
+}

@@ -1,0 +1,196 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+)
+
+// version is that of the provider in the mirror. Any will do.
+const version = "0.0.1"
+
+// workspace is a copy of the configuration, with whatever the CLI needs to work
+// there, all in one directory that goes in the end.
+type workspace struct {
+	cli    string
+	root   string
+	config string // directory of the configuration
+	mirror string
+}
+
+// newWorkspace copies the example and builds a mirror that holds the provider
+// for both registries' host names.
+func newWorkspace(root string, o options) (*workspace, error) {
+	w := &workspace{
+		cli: o.cli, root: root,
+		config: filepath.Join(root, "config"), mirror: filepath.Join(root, "mirror"),
+	}
+	if err := os.Mkdir(w.config, 0o700); err != nil {
+		return nil, err
+	}
+	// Only what makes up the configuration: someone may have used the example
+	// where it is.
+	for _, pattern := range []string{"*.tf", "*.sh"} {
+		files, err := filepath.Glob(filepath.Join(o.example, pattern))
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range files {
+			if err := copyFile(filepath.Join(w.config, filepath.Base(file)), file, 0o600); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := os.WriteFile(w.settings(), nil, 0o600); err != nil {
+		return nil, err
+	}
+	for _, host := range []string{"registry.terraform.io", "registry.opentofu.org"} {
+		dir := filepath.Join(w.mirror, host, "terraform-provider-etcd", "etcd", version, runtime.GOOS+"_"+runtime.GOARCH)
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, err
+		}
+		if err := copyFile(filepath.Join(dir, "terraform-provider-etcd_v"+version), o.provider, 0o700); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+func copyFile(to, from string, mode os.FileMode) (err error) {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closed := out.Close(); err == nil {
+			err = closed
+		}
+	}()
+	_, err = io.Copy(out, in)
+	return err
+}
+
+// settings is the CLI's configuration file: an empty one in place of the
+// person's own.
+func (w *workspace) settings() string { return filepath.Join(w.root, "cli.tfrc") }
+
+// name is what the CLI is called in what is told.
+func (w *workspace) name() string { return filepath.Base(w.cli) }
+
+// run runs the CLI and returns its exit code and its standard output. An exit
+// code that is not among those allowed is an error, with what was said.
+func (w *workspace) run(ctx context.Context, allowed string, args ...string) (int, string, error) {
+	code, stdout, all, err := command{
+		dir:  w.config,
+		args: append([]string{w.cli}, args...),
+		env: []string{
+			"TF_CLI_CONFIG_FILE=" + w.settings(), "TF_IN_AUTOMATION=1", "TF_INPUT=0",
+			"TF_CLI_ARGS=-no-color", "CHECKPOINT_DISABLE=1",
+		},
+	}.run(ctx)
+	if err != nil {
+		return code, stdout, err
+	}
+	if !strings.Contains(allowed, fmt.Sprint(code)) {
+		return code, stdout, &failure{
+			reason: fmt.Sprintf("%s %s ended with exit code %d.", w.name(), args[0], code),
+			logs:   []excerpt{{w.name() + " " + strings.Join(args, " "), tail(fromFirstError(all), 60)}},
+		}
+	}
+	return code, stdout, nil
+}
+
+// fromFirstError leaves out what a plan says before it says what is wrong.
+func fromFirstError(text string) string {
+	if i := strings.Index(text, "Error: "); i >= 0 {
+		return text[i:]
+	}
+	return text
+}
+
+// variables writes the values of the configuration's variables.
+func (w *workspace) variables(values any) error {
+	text, err := json.MarshalIndent(values, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(w.config, "terraform.tfvars.json"), text, 0o600)
+}
+
+// planFile is where plan puts what apply applies.
+const planFile = "step.tfplan"
+
+// noChanges is the summary of an empty plan.
+const noChanges = "no changes"
+
+var (
+	summary  = regexp.MustCompile(`(?m)^Plan: (.*)\.$`)
+	noChange = regexp.MustCompile(`(?m)^No changes\.`)
+	applied  = regexp.MustCompile(`(?m)^Apply complete! Resources: (.*)\.$`)
+	warned   = regexp.MustCompile(`(?m)^Warning: .*$`)
+)
+
+// plan plans and returns the summary, as "1 to add, 0 to change, 0 to destroy".
+func (w *workspace) plan(ctx context.Context, args ...string) (string, error) {
+	code, out, err := w.run(ctx, "02", append([]string{"plan", "-detailed-exitcode", "-out=" + planFile}, args...)...)
+	if err != nil {
+		return "", err
+	}
+	if code == 0 && noChange.MatchString(out) {
+		return noChanges, nil
+	}
+	found := summary.FindStringSubmatch(out)
+	if code == 0 || found == nil {
+		return "", &failure{
+			reason: fmt.Sprintf("%s plan cannot be understood (exit code %d).", w.name(), code),
+			logs:   []excerpt{{w.name() + " plan", tail(out, 60)}},
+		}
+	}
+	return found[1], nil
+}
+
+// apply applies what was planned and returns the summary, as "1 added, 0
+// changed, 0 destroyed", and the first line of each warning.
+func (w *workspace) apply(ctx context.Context) (said string, warnings []string, err error) {
+	_, out, err := w.run(ctx, "0", "apply", planFile)
+	if err != nil {
+		return "", nil, err
+	}
+	if found := applied.FindStringSubmatch(out); found != nil {
+		said = found[1]
+	}
+	return said, warned.FindAllString(out, -1), nil
+}
+
+// output is what the configuration says of a member.
+type output struct {
+	ID   string `json:"id"`
+	Role string `json:"role"`
+}
+
+// members returns the output of that name.
+func (w *workspace) members(ctx context.Context) (map[string]output, error) {
+	_, out, err := w.run(ctx, "0", "output", "-json", "members")
+	if err != nil {
+		return nil, err
+	}
+	var members map[string]output
+	if err := json.Unmarshal([]byte(out), &members); err != nil {
+		return nil, fmt.Errorf("%s output: %w", w.name(), err)
+	}
+	return members, nil
+}
