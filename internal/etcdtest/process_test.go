@@ -5,6 +5,7 @@ package etcdtest
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -193,12 +194,20 @@ func TestLogsAreShownOnFailureOnly(t *testing.T) {
 // TestProcessesDoNotOutliveTheTestBinary.
 const orphanVariable = "ETCDTEST_ORPHAN"
 
+// orphanParent starts a process that never writes anything: etcd itself dies
+// of a broken pipe as soon as it logs.
 func orphanParent() {
 	err := Run("orphan", func(string, ...any) {}, func(tb TB) {
-		p := NewProcess(tb, Options{})
-		p.Env["ETCD_INITIAL_CLUSTER"] = p.Name + "=" + p.PeerURL()
+		p := NewProcess(tb, Options{PreStart: []string{"sh", "-c", "echo pid=$$. >&2; exec sleep 600"}})
 		p.Start()
-		fmt.Println(p.PID(), p.ClientURL(), p.Dir())
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := p.WaitLog(ctx, ".\n"); err != nil {
+			tb.Fatalf("%v", err)
+		}
+		_, pid, _ := strings.Cut(p.Log(), "pid=")
+		pid, _, _ = strings.Cut(pid, ".")
+		fmt.Println(pid, p.Dir())
 		select {}
 	})
 	fmt.Println(err)
@@ -216,16 +225,16 @@ func TestProcessesDoNotOutliveTheTestBinary(t *testing.T) {
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	noError(t, err)
 	var pid int
-	var url, dir string
-	if _, err := fmt.Sscan(line, &pid, &url, &dir); err != nil {
+	var dir string
+	if _, err := fmt.Sscan(line, &pid, &dir); err != nil {
 		t.Fatalf("%q: %v", line, err)
 	}
 	if !alive(pid, dir) {
-		t.Errorf("etcd, pid %d, is not alive to begin with", pid)
+		t.Errorf("pid %d is not alive to begin with", pid)
 	}
 	noError(t, cmd.Process.Signal(syscall.SIGKILL))
 	_ = cmd.Wait()
-	eventually(t, 10*time.Second, "etcd gone with its parent", func() bool { return !alive(pid, dir) })
+	eventually(t, 10*time.Second, "gone with its parent", func() bool { return !alive(pid, dir) })
 }
 
 // alive reports whether pid is a process with that data directory, so that
