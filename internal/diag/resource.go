@@ -141,10 +141,11 @@ var summaries = map[string]string{
 	"read":      "Cannot read member ",
 	"configure": "Cannot configure member ",
 	"reach":     "Cannot reach the cluster of member ",
+	"import":    "Cannot import member ",
 }
 
 // Explain words the error of an operation on a member. action is "add",
-// "remove", "read", "configure" or "reach".
+// "remove", "read", "import", "configure" or "reach".
 func Explain(action, name string, err error) Text {
 	var refusal *reconfigure.Refusal
 	var unidentified *reconfigure.Unidentified
@@ -288,4 +289,44 @@ func stale(i *reconfigure.Incomplete) bool {
 		b = append(b, u...)
 	}
 	return !membership.SameURLs(a, b)
+}
+
+// ImportUnknownProvider is for an import while the provider's configuration is
+// not known yet.
+func ImportUnknownProvider(wanted string) Text {
+	return Text{
+		"Cannot import member " + wanted,
+		"The provider's configuration is not known yet, because it depends on resources that are still to be made. Import in an apply of its own, with endpoints that are known.",
+	}
+}
+
+// ImportNotFound is for an import ID that means no member, or several.
+func ImportNotFound(wanted string, found []membership.Member, s membership.Snapshot) Text {
+	t := Text{Summary: "Cannot import member " + wanted}
+	if len(found) > 1 {
+		t.Detail = fmt.Sprintf("%q means %s. Import by the ID of the one you mean.", wanted, Members(s, ids(found)))
+		return t
+	}
+	t.Detail = fmt.Sprintf("Cluster %s has no member with this ID, name or peer URL. Its members: %s.", s.ClusterID, Members(s, ids(s.Members)))
+	return t
+}
+
+// ImportOtherRole is for a learner that is imported as a member, or the other
+// way round.
+func ImportOtherRole(id membership.MemberID, s membership.Snapshot) Text {
+	m, _ := s.Member(id)
+	if m.Learner {
+		return Text{"Cannot import member " + m.Name, fmt.Sprintf("%s is a learner. Import it as an etcd_learner; an etcd_member would be promoted by the next apply.", capital(Member(s, id)))}
+	}
+	return Text{"Cannot import learner " + m.Name, fmt.Sprintf("%s has a vote. Import it as an etcd_member.", capital(Member(s, id)))}
+}
+
+// Renamed is the warning for a member that bears another name than the state
+// says.
+func Renamed(state string, m membership.Member) Text {
+	return Text{
+		"Member " + state + " bears another name",
+		fmt.Sprintf("The process of member %s now calls itself %s (ETCD_NAME); the state says %s. The member is the same, because its ID is. "+
+			"Start the process with its former name again; or, to keep the new one, take the member out of the state (terraform state rm) and import it by its ID.", m.ID, m.Name, state),
+	}
 }

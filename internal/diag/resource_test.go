@@ -98,6 +98,12 @@ func TestResourceTexts(t *testing.T) {
 		{"not promoted", Explain("add", "d", &reconfigure.Incomplete{Request: request, Reached: reconfigure.Started, Member: learner, Decision: lagging, Snapshot: snap(a, learner), Cause: context.DeadlineExceeded})},
 		{"voter that does not answer", Explain("add", "d", &reconfigure.Incomplete{Request: request, Reached: reconfigure.Started, Member: d, Snapshot: snap(a, d), Cause: context.DeadlineExceeded,
 			Decision: membership.Decision{Verdict: membership.Wait, Code: membership.NotAlive, Facts: membership.Facts{Subject: 0xd4, Detail: "connection refused"}}})},
+		{"import, provider unknown", ImportUnknownProvider("d")},
+		{"import, no such member", ImportNotFound("x", nil, snap(a, d))},
+		{"import, several", ImportNotFound("a", []membership.Member{a, d}, snap(a, d))},
+		{"import of a learner as a member", ImportOtherRole(0xd4, snap(a, learner))},
+		{"import of a member as a learner", ImportOtherRole(0xd4, snap(a, d))},
+		{"renamed", Renamed("e", d)},
 		{"duration", InvalidDuration("stall_timeout", "5 minutes")},
 	} {
 		b.WriteString("== " + c.name + "\n" + c.text.Summary + "\n\n" + c.text.Detail + "\n\n")

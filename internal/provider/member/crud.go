@@ -9,6 +9,7 @@ import (
 	"time"
 
 	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -90,6 +91,13 @@ func (m *model) refresh(ctx context.Context, b *backend.Backend) (present bool, 
 		// confirmed one lets go of a member.
 		return !snap.Linearizable, diags
 	}
+	switch {
+	case m.Name.IsNull() && listed.Name != "":
+		m.Name = types.StringValue(listed.Name) // imported before it had one
+	case listed.Name != "" && listed.Name != m.Name.ValueString():
+		t := diag.Renamed(m.Name.ValueString(), listed)
+		diags.AddWarning(t.Summary, t.Detail)
+	}
 	diags.Append(m.observe(ctx, listed, snap.Answer(id))...)
 	return true, diags
 }
@@ -153,6 +161,26 @@ func (m model) leave(ctx context.Context, b *backend.Backend, k kind, replacemen
 	case left.Forgotten != nil:
 		t := diag.ForgottenByForce(name, id, left.Forgotten)
 		diags.AddWarning(t.Summary, t.Detail)
+	}
+	return diags
+}
+
+// own records an imported member for the configuration that it has been given.
+func (m model) own(ctx context.Context, b *backend.Backend, k kind, state model) fwdiag.Diagnostics {
+	if m.ConfigID.Equal(state.ConfigID) {
+		return nil
+	}
+	c, diags := m.clusterOf(ctx, b)
+	id, _, d := m.ids()
+	diags.Append(d...)
+	peers, d := list(ctx, m.PeerURLs)
+	diags.Append(d...)
+	if diags.HasError() {
+		return diags
+	}
+	if err := c.Own(ctx, m.owner(k), m.Name.ValueString(), peers, id); err != nil {
+		t := diag.Explain("read", m.Name.ValueString(), err)
+		diags.AddError(t.Summary, t.Detail)
 	}
 	return diags
 }

@@ -16,8 +16,10 @@ import (
 type Learner struct{ backend *backend.Backend }
 
 var (
-	_ resource.ResourceWithConfigure  = (*Learner)(nil)
-	_ resource.ResourceWithModifyPlan = (*Learner)(nil)
+	_ resource.ResourceWithConfigure   = (*Learner)(nil)
+	_ resource.ResourceWithModifyPlan  = (*Learner)(nil)
+	_ resource.ResourceWithIdentity    = (*Learner)(nil)
+	_ resource.ResourceWithImportState = (*Learner)(nil)
 )
 
 // NewLearnerResource returns etcd_learner.
@@ -58,6 +60,7 @@ func (r *Learner) Create(ctx context.Context, req resource.CreateRequest, resp *
 	resp.Diagnostics.Append(m.ensure(ctx, r.backend, join)...)
 	if !resp.Diagnostics.HasError() {
 		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+		resp.Diagnostics.Append(m.identify(ctx, resp.Identity)...)
 	}
 }
 
@@ -70,6 +73,7 @@ func (r *Learner) Read(ctx context.Context, req resource.ReadRequest, resp *reso
 	}
 	present, diags := m.refresh(ctx, r.backend)
 	resp.Diagnostics.Append(diags...)
+	resp.Diagnostics.Append(m.identify(ctx, resp.Identity)...)
 	switch {
 	case !present:
 		resp.State.RemoveResource(ctx)
@@ -89,9 +93,11 @@ func (r *Learner) Update(ctx context.Context, req resource.UpdateRequest, resp *
 	if m.Promote.ValueBool() && state.Role.ValueString() == roleLearner {
 		resp.Diagnostics.Append(m.promote(ctx, r.backend, kindLearner)...)
 	}
+	resp.Diagnostics.Append(m.own(ctx, r.backend, kindLearner, state.model)...)
 	m.settleUnknown(state.model)
 	if !resp.Diagnostics.HasError() {
 		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+		resp.Diagnostics.Append(m.identify(ctx, resp.Identity)...)
 	}
 }
 

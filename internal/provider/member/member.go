@@ -18,8 +18,10 @@ import (
 type Member struct{ backend *backend.Backend }
 
 var (
-	_ resource.ResourceWithConfigure  = (*Member)(nil)
-	_ resource.ResourceWithModifyPlan = (*Member)(nil)
+	_ resource.ResourceWithConfigure   = (*Member)(nil)
+	_ resource.ResourceWithModifyPlan  = (*Member)(nil)
+	_ resource.ResourceWithIdentity    = (*Member)(nil)
+	_ resource.ResourceWithImportState = (*Member)(nil)
 )
 
 // NewResource returns etcd_member.
@@ -61,6 +63,7 @@ func (r *Member) Create(ctx context.Context, req resource.CreateRequest, resp *r
 	resp.Diagnostics.Append(m.ensure(ctx, r.backend, join)...)
 	if !resp.Diagnostics.HasError() {
 		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+		resp.Diagnostics.Append(m.identify(ctx, resp.Identity)...)
 	}
 }
 
@@ -73,6 +76,7 @@ func (r *Member) Read(ctx context.Context, req resource.ReadRequest, resp *resou
 	}
 	present, diags := m.refresh(ctx, r.backend)
 	resp.Diagnostics.Append(diags...)
+	resp.Diagnostics.Append(m.identify(ctx, resp.Identity)...)
 	switch {
 	case !present:
 		resp.State.RemoveResource(ctx)
@@ -93,9 +97,11 @@ func (r *Member) Update(ctx context.Context, req resource.UpdateRequest, resp *r
 	if state.Role.ValueString() != roleVoter {
 		resp.Diagnostics.Append(m.promote(ctx, r.backend, m.kind())...)
 	}
+	resp.Diagnostics.Append(m.own(ctx, r.backend, m.kind(), state.model)...)
 	m.settleUnknown(state.model)
 	if !resp.Diagnostics.HasError() {
 		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+		resp.Diagnostics.Append(m.identify(ctx, resp.Identity)...)
 	}
 }
 

@@ -64,7 +64,8 @@ func (r *Learner) Schema(ctx context.Context, _ resource.SchemaRequest, resp *re
 // common are the attributes of members and learners alike.
 func common(ctx context.Context, wait, waitDescription string, waits ...string) map[string]schema.Attribute {
 	known := []planmodifier.String{stringplanmodifier.UseStateForUnknown()}
-	replace := []planmodifier.String{stringplanmodifier.RequiresReplace()}
+	replace := []planmodifier.String{stringplanmodifier.RequiresReplaceIf(otherThanNothing,
+		"a change replaces it, unless it had none before", "a change replaces it, unless it had none before")}
 	return map[string]schema.Attribute{
 		"id":         schema.StringAttribute{Computed: true, MarkdownDescription: "The member's ID in hexadecimal, as etcdctl prints it.", PlanModifiers: known},
 		"cluster_id": schema.StringAttribute{Computed: true, MarkdownDescription: "The cluster's ID in hexadecimal.", PlanModifiers: known},
@@ -122,4 +123,10 @@ func common(ctx context.Context, wait, waitDescription string, waits ...string) 
 		},
 		"initial_cluster": schema.StringAttribute{Computed: true, MarkdownDescription: "`ETCD_INITIAL_CLUSTER` of `environment`.", PlanModifiers: known},
 	}
+}
+
+// otherThanNothing lets an imported member be given what an import cannot know
+// (its configuration, or its name before it has published one).
+func otherThanNothing(_ context.Context, req planmodifier.StringRequest, resp *stringplanmodifier.RequiresReplaceIfFuncResponse) {
+	resp.RequiresReplace = !req.StateValue.IsNull()
 }

@@ -35,8 +35,9 @@ const (
 type Resource struct{ backend *backend.Backend }
 
 var (
-	_ resource.ResourceWithConfigure  = (*Resource)(nil)
-	_ resource.ResourceWithModifyPlan = (*Resource)(nil)
+	_ resource.ResourceWithConfigure   = (*Resource)(nil)
+	_ resource.ResourceWithModifyPlan  = (*Resource)(nil)
+	_ resource.ResourceWithImportState = (*Resource)(nil)
 )
 
 // NewResource returns the resource.

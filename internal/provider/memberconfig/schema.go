@@ -81,7 +81,8 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 				Optional: true,
 				MarkdownDescription: "Any value; a change of it replaces the configuration, the machine that uses it, and the member. " +
 					"Put here what makes the machine be built anew: the image, a version.",
-				PlanModifiers: []planmodifier.Dynamic{dynamicplanmodifier.RequiresReplace()},
+				PlanModifiers: []planmodifier.Dynamic{dynamicplanmodifier.RequiresReplaceIf(otherThanNothing,
+					"a change replaces it, unless it had none before", "a change replaces it, unless it had none before")},
 			},
 			"founder": schema.BoolAttribute{
 				Computed:            true,
@@ -115,4 +116,9 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 			},
 		},
 	}
+}
+
+// otherThanNothing lets an imported configuration be given its trigger.
+func otherThanNothing(_ context.Context, req planmodifier.DynamicRequest, resp *dynamicplanmodifier.RequiresReplaceIfFuncResponse) {
+	resp.RequiresReplace = !req.StateValue.IsNull()
 }
