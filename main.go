@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider"
 )
 
@@ -20,10 +21,14 @@ var version = "dev"
 func main() {
 	debug := flag.Bool("debug", false, "run so that a debugger can attach, and print how to use it")
 	flag.Parse()
-	err := providerserver.Serve(context.Background(), provider.New(version), providerserver.ServeOpts{
+	pool := &connection.Pool{}
+	err := providerserver.Serve(context.Background(), provider.NewWithPool(version, pool), providerserver.ServeOpts{
 		Address: "registry.terraform.io/terraform-provider-etcd/etcd",
 		Debug:   *debug,
 	})
+	// The process lives on for a moment after Serve: enough to say goodbye to
+	// the servers. What it fails with no longer matters.
+	_ = pool.Close()
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -80,12 +80,54 @@ func (e *TLSError) Error() string {
 // Unwrap returns the original error.
 func (e *TLSError) Unwrap() error { return e.Err }
 
+// Check reports what is wrong with the material before any file is read: a
+// path beside the text of the same thing, or half a client certificate. The
+// error is an [*TLSError].
+func (m TLSMaterial) Check() error {
+	for _, p := range []struct{ argument, path, inline string }{
+		{"ca_cert", m.CACert, m.CACertPEM},
+		{"cert", m.Cert, m.CertPEM},
+		{"key", m.Key, m.KeyPEM.Reveal()},
+	} {
+		if p.path != "" && p.inline != "" {
+			return &TLSError{Argument: p.argument, Problem: BothGiven}
+		}
+	}
+	switch cert, key := m.Cert+m.CertPEM != "", m.Key+m.KeyPEM.Reveal() != ""; {
+	case cert && !key:
+		return &TLSError{Argument: named("cert", m.CertPEM), Problem: CertWithoutKey, Path: m.Cert}
+	case key && !cert:
+		return &TLSError{Argument: named("key", m.KeyPEM.Reveal()), Problem: KeyWithoutCert, Path: m.Key}
+	}
+	return nil
+}
+
+// Files reports whether any of the material is in files.
+func (m TLSMaterial) Files() bool { return m.CACert+m.Cert+m.Key != "" }
+
+func (m TLSMaterial) none() bool {
+	return !m.Files() && m.CACertPEM+m.CertPEM+m.KeyPEM.Reveal() == "" && !m.InsecureSkipVerify
+}
+
+func named(argument, inline string) string {
+	if inline != "" {
+		return argument + "_pem"
+	}
+	return argument
+}
+
 // LoadTLS reads TLS material. It returns nil without an error where there is
 // none: an https endpoint is then verified against the CAs that the system
 // trusts. now is what the client certificate's validity is compared with.
 //
 // Errors are of type [*TLSError].
 func LoadTLS(m TLSMaterial, now time.Time) (*tls.Config, error) {
+	if err := m.Check(); err != nil {
+		return nil, err
+	}
+	if m.none() {
+		return nil, nil
+	}
 	ca, err := read("ca_cert", m.CACert, m.CACertPEM)
 	if err != nil {
 		return nil, err
@@ -97,14 +139,6 @@ func LoadTLS(m TLSMaterial, now time.Time) (*tls.Config, error) {
 	key, err := read("key", m.Key, m.KeyPEM.Reveal())
 	if err != nil {
 		return nil, err
-	}
-	switch {
-	case cert.given() && !key.given():
-		return nil, cert.problem(CertWithoutKey, nil)
-	case key.given() && !cert.given():
-		return nil, key.problem(KeyWithoutCert, nil)
-	case !ca.given() && !cert.given() && !m.InsecureSkipVerify:
-		return nil, nil
 	}
 
 	config := &tls.Config{
@@ -143,8 +177,6 @@ func (p part) problem(problem TLSProblem, err error) *TLSError {
 // read returns the part called name; its zero value if it is not given.
 func read(name, path, inline string) (part, error) {
 	switch {
-	case path != "" && inline != "":
-		return part{}, &TLSError{Argument: name, Problem: BothGiven}
 	case inline != "":
 		return part{argument: name + "_pem", pem: []byte(inline)}, nil
 	case path == "":

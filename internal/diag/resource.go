@@ -114,12 +114,15 @@ func answers(err error) string {
 	if !errors.As(err, &gone) {
 		return "\n\n" + sentence(err) + "."
 	}
-	var b strings.Builder
-	b.WriteString("\n\nThe endpoints answered:\n")
-	for _, e := range gone.Endpoints {
-		b.WriteString("  - " + e.Endpoint + ": " + answer(e.Err) + "\n")
+	return EndpointAnswers(endpointAnswers(gone))
+}
+
+func endpointAnswers(gone *cluster.Unreachable) []EndpointAnswer {
+	out := make([]EndpointAnswer, len(gone.Endpoints))
+	for i, e := range gone.Endpoints {
+		out[i] = EndpointAnswer(e)
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return out
 }
 
 func answer(err error) string {
@@ -187,9 +190,12 @@ func Explain(action, name string, err error) Text {
 	}
 }
 
-// remedy is what to do where every endpoint refused us for the same reason.
+// remedy is what to do about what the endpoints answered.
 func remedy(action string, err error) string {
+	var gone *cluster.Unreachable
 	switch {
+	case cluster.Hopeless(err) && errors.As(err, &gone):
+		return " " + WayOut(endpointAnswers(gone))
 	case cluster.Hopeless(err):
 		return " " + KindRemedy(connection.KindOf(err))
 	case action == "remove":

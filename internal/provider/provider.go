@@ -7,12 +7,13 @@ package provider
 
 import (
 	"context"
+	"os"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
@@ -22,13 +23,22 @@ import (
 )
 
 // Provider is the etcd provider.
-type Provider struct{ version string }
+type Provider struct {
+	version string
+	pool    *connection.Pool
+}
 
-var _ provider.Provider = (*Provider)(nil)
+var _ provider.ProviderWithValidateConfig = (*Provider)(nil)
 
-// New returns what makes a provider of the given version.
+// New returns what makes a provider of the given version, with connections of
+// its own.
 func New(version string) func() provider.Provider {
-	return func() provider.Provider { return &Provider{version: version} }
+	return func() provider.Provider { return NewWithPool(version, &connection.Pool{})() }
+}
+
+// NewWithPool is [New] with connections that the caller closes.
+func NewWithPool(version string, pool *connection.Pool) func() provider.Provider {
+	return func() provider.Provider { return &Provider{version: version, pool: pool} }
 }
 
 // Metadata implements provider.Provider.
@@ -40,39 +50,38 @@ func (p *Provider) Metadata(_ context.Context, _ provider.MetadataRequest, resp 
 func (p *Provider) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.SchemaResponse) {
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Carries an etcd cluster through its whole life, next to the machines it runs on.",
-		Attributes: map[string]schema.Attribute{
-			"endpoints": schema.ListAttribute{
-				ElementType: types.StringType, Optional: true,
-				MarkdownDescription: "Client URLs of the cluster.",
-			},
-		},
+		Attributes:          attributes(),
 	}
 }
 
-// Configure implements provider.Provider. It dials nothing.
-func (p *Provider) Configure(ctx context.Context, req provider.ConfigureRequest, resp *provider.ConfigureResponse) {
-	var m struct {
-		Endpoints types.List `tfsdk:"endpoints"`
-	}
+// ValidateConfig implements provider.ProviderWithValidateConfig. It looks at
+// everything but files.
+func (p *Provider) ValidateConfig(ctx context.Context, req provider.ValidateConfigRequest, resp *provider.ValidateConfigResponse) {
+	var m model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
-	b := &backend.Backend{Pool: &connection.Pool{}}
-	b.Settings.MetadataPrefix = connection.DefaultMetadataPrefix
-	var endpoints []types.String
-	b.Unknown = m.Endpoints.IsUnknown()
-	if !m.Endpoints.IsNull() && !m.Endpoints.IsUnknown() {
-		resp.Diagnostics.Append(m.Endpoints.ElementsAs(ctx, &endpoints, false)...)
+	if resp.Diagnostics.HasError() {
+		return
 	}
-	for _, e := range endpoints {
-		n, err := connection.ParseEndpoint(e.ValueString(), false)
-		switch {
-		case e.IsUnknown():
-			b.Unknown = true
-		case err != nil:
-			resp.Diagnostics.AddError("Invalid endpoint", err.Error())
-		default:
-			b.Settings.Endpoints = append(b.Settings.Endpoints, n)
-		}
+	r := &reader{ctx: ctx, getenv: os.Getenv, now: time.Now()}
+	r.settings(m)
+	resp.Diagnostics.Append(r.diags...)
+}
+
+// Configure implements provider.Provider. It dials nothing: at plan the
+// machines may not exist yet, and the configuration may hold unknown values.
+func (p *Provider) Configure(ctx context.Context, req provider.ConfigureRequest, resp *provider.ConfigureResponse) {
+	var m model
+	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	if resp.Diagnostics.HasError() {
+		return
 	}
+	r := &reader{ctx: ctx, getenv: os.Getenv, now: time.Now(), files: true}
+	settings := r.settings(m)
+	resp.Diagnostics.Append(r.diags...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	b := &backend.Backend{Unknown: r.unknown, Settings: settings, Pool: p.pool}
 	resp.ResourceData, resp.DataSourceData = b, b
 }
 

@@ -1,0 +1,199 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package provider
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+)
+
+// reader turns the provider block and the environment into settings. What the
+// block says wins, also where it says "".
+type reader struct {
+	ctx    context.Context
+	getenv func(string) string
+	now    time.Time
+	// files says whether files are read: not to validate, because they may
+	// come to be before the plan.
+	files bool
+
+	diags fwdiag.Diagnostics
+	// unknown becomes true where a value is not known yet.
+	unknown bool
+}
+
+// settings reads everything that is known. It dials nothing.
+func (r *reader) settings(m model) connection.Settings {
+	s := connection.Settings{
+		DialTimeout:    r.duration(m.DialTimeout, "dial_timeout", envDialTimeout, connection.DefaultDialTimeout),
+		RequestTimeout: r.duration(m.RequestTimeout, "request_timeout", envCommandTimeout, connection.DefaultRequestTimeout),
+		MetadataPrefix: r.metadataPrefix(m.MetadataPrefix),
+	}
+	s.Username, s.Password = r.credentials(m)
+	material, sources := r.tlsMaterial(m)
+	partly := m.tlsUnknown()
+	// Assumed where it cannot be told yet: that refuses nothing too early.
+	secure := partly || material != connection.TLSMaterial{}
+	if err := r.loadTLS(&s, material, partly); err != nil {
+		var problem *connection.TLSError
+		if errors.As(err, &problem) {
+			source, ok := sources[problem.Argument]
+			if !ok {
+				source = problem.Argument
+			}
+			r.fail(attribute(source), diag.TLSMaterial(source, problem))
+		}
+	}
+	s.Endpoints = r.endpoints(m.Endpoints, secure)
+	s.AddressMap = r.addressMap(m.AddressMap, secure)
+	return s
+}
+
+// loadTLS fills in s.TLS as far as that is possible now. partly says that some
+// of the material is not known yet.
+func (r *reader) loadTLS(s *connection.Settings, material connection.TLSMaterial, partly bool) error {
+	if err := material.Check(); err != nil {
+		var problem *connection.TLSError
+		if partly && errors.As(err, &problem) && problem.Problem != connection.BothGiven {
+			return nil
+		}
+		return err
+	}
+	if partly || material.Files() && !r.files {
+		return nil
+	}
+	config, err := connection.LoadTLS(material, r.now)
+	s.TLS = config
+	return err
+}
+
+func (r *reader) fail(at path.Path, text diag.Text) {
+	if at.Equal(path.Empty()) {
+		r.diags.AddError(text.Summary, text.Detail)
+		return
+	}
+	r.diags.AddAttributeError(at, text.Summary, text.Detail)
+}
+
+// attribute is the path of an argument; empty for an environment variable.
+func attribute(source string) path.Path {
+	if strings.HasPrefix(source, "ETCDCTL_") {
+		return path.Empty()
+	}
+	return path.Root(source)
+}
+
+// text returns the value of an argument; given is false where the environment
+// may speak instead.
+func (r *reader) text(v types.String) (value string, given bool) {
+	if v.IsUnknown() {
+		r.unknown = true
+	}
+	return v.ValueString(), !v.IsNull()
+}
+
+// either is [reader.text] with the environment asked.
+func (r *reader) either(v types.String, argument, variable string) (value, source string) {
+	if value, given := r.text(v); given {
+		return value, argument
+	}
+	return r.getenv(variable), variable
+}
+
+func (r *reader) duration(v types.String, argument, variable string, standard time.Duration) time.Duration {
+	value, source := r.either(v, argument, variable)
+	if v.IsUnknown() || value == "" && source == variable {
+		return standard
+	}
+	d, err := time.ParseDuration(value)
+	if err != nil || d <= 0 {
+		r.fail(attribute(source), diag.InvalidDuration(source, value))
+		return standard
+	}
+	return d
+}
+
+func (r *reader) metadataPrefix(v types.String) string {
+	value, given := r.text(v)
+	if !given || v.IsUnknown() {
+		return connection.DefaultMetadataPrefix
+	}
+	trimmed := strings.Trim(value, "/")
+	if !strings.HasPrefix(value, "/") || trimmed == "" || strings.Contains(trimmed, "//") {
+		r.fail(path.Root("metadata_prefix"), diag.InvalidMetadataPrefix(value))
+		return connection.DefaultMetadataPrefix
+	}
+	return "/" + trimmed + "/"
+}
+
+func (r *reader) endpoints(v types.List, secure bool) []string {
+	if v.IsUnknown() {
+		r.unknown = true
+		return nil
+	}
+	var out []string
+	add := func(at path.Path, source, raw string) {
+		endpoint, err := connection.ParseEndpoint(raw, secure)
+		var problem *connection.EndpointError
+		if errors.As(err, &problem) {
+			r.fail(at, diag.InvalidEndpoint(source, problem))
+		} else if !slices.Contains(out, endpoint) {
+			out = append(out, endpoint)
+		}
+	}
+	if v.IsNull() {
+		if list := r.getenv(envEndpoints); list != "" {
+			for _, raw := range strings.Split(list, ",") {
+				add(path.Empty(), envEndpoints, raw)
+			}
+		}
+		return out
+	}
+	var elements []types.String
+	r.diags.Append(v.ElementsAs(r.ctx, &elements, false)...)
+	for i, e := range elements {
+		if e.IsUnknown() {
+			r.unknown = true
+			continue
+		}
+		at := path.Root("endpoints").AtListIndex(i)
+		add(at, at.String(), e.ValueString())
+	}
+	return out
+}
+
+func (r *reader) addressMap(v types.Map, secure bool) map[string]string {
+	if v.IsUnknown() {
+		r.unknown = true
+	}
+	elements := map[string]types.String{}
+	if !v.IsNull() && !v.IsUnknown() {
+		r.diags.Append(v.ElementsAs(r.ctx, &elements, false)...)
+	}
+	known := map[string]string{}
+	for _, from := range slices.Sorted(maps.Keys(elements)) {
+		if elements[from].IsUnknown() {
+			r.unknown = true
+			continue
+		}
+		known[from] = elements[from].ValueString()
+	}
+	parsed, err := connection.ParseAddressMap(known, secure)
+	var problem *connection.EndpointError
+	if errors.As(err, &problem) {
+		r.fail(path.Root("address_map"), diag.InvalidAddressMap("address_map", problem))
+	}
+	return parsed
+}

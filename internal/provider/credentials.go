@@ -1,0 +1,104 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package provider
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+)
+
+// credentials returns user name and password, both or neither. As with
+// etcdctl, ETCDCTL_USER may hold both, separated by a colon.
+func (r *reader) credentials(m model) (string, connection.Secret) {
+	user, password, both := strings.Cut(r.getenv(envUser), ":")
+	if separate := r.getenv(envPassword); separate != "" {
+		if both && m.Username.IsNull() && m.Password.IsNull() {
+			r.fail(path.Empty(), diag.TwoPasswords())
+			return "", ""
+		}
+		password = separate
+	}
+
+	userSource, passwordSource := envUser, envPassword
+	if value, given := r.text(m.Username); given {
+		if value != user {
+			// The environment's password is that of the environment's user,
+			// unless it names none.
+			if user != "" {
+				password = ""
+			}
+			user = value
+		}
+		userSource = "username"
+	}
+	if value, given := r.text(m.Password); given {
+		password, passwordSource = value, "password"
+	}
+
+	switch {
+	case m.Username.IsUnknown() || m.Password.IsUnknown():
+		return "", ""
+	case user != "" && password == "":
+		r.fail(attribute(userSource), diag.PasswordMissing(userSource, user))
+		return "", ""
+	case user == "" && password != "" && userSource == "username" && passwordSource == envPassword:
+		// username = "" switches the environment's credentials off.
+		return "", ""
+	case user == "" && password != "":
+		r.fail(attribute(passwordSource), diag.UsernameMissing(passwordSource))
+		return "", ""
+	}
+	return user, connection.Secret(password)
+}
+
+// tlsMaterial returns the TLS material, and for each argument that the
+// environment gave instead, its variable. A client certificate and its key come
+// from the same place, both from the block or both from the environment.
+func (r *reader) tlsMaterial(m model) (material connection.TLSMaterial, sources map[string]string) {
+	sources = map[string]string{}
+	block := func(v types.String) (value string) { value, _ = r.text(v); return value }
+	material.CACert, material.CACertPEM = block(m.CACert), block(m.CACertPEM)
+	material.Cert, material.CertPEM = block(m.Cert), block(m.CertPEM)
+	material.Key, material.KeyPEM = block(m.Key), connection.Secret(block(m.KeyPEM))
+	environment := func(argument, variable string) string {
+		sources[argument] = variable
+		return r.getenv(variable)
+	}
+	if m.CACert.IsNull() && m.CACertPEM.IsNull() {
+		material.CACert = environment("ca_cert", envCACert)
+	}
+	if m.Cert.IsNull() && m.CertPEM.IsNull() && m.Key.IsNull() && m.KeyPEM.IsNull() {
+		material.Cert, material.Key = environment("cert", envCert), environment("key", envKey)
+	}
+
+	switch value := r.getenv(envInsecure); {
+	case m.InsecureSkipTLSVerify.IsUnknown():
+		r.unknown = true
+	case !m.InsecureSkipTLSVerify.IsNull():
+		material.InsecureSkipVerify = m.InsecureSkipTLSVerify.ValueBool()
+	case value != "":
+		insecure, err := strconv.ParseBool(value)
+		if err != nil {
+			r.fail(path.Empty(), diag.InvalidBool(envInsecure, value))
+		}
+		material.InsecureSkipVerify = insecure
+	}
+	return material, sources
+}
+
+// tlsUnknown reports whether some of the TLS material is not known yet.
+func (m model) tlsUnknown() bool {
+	for _, v := range []types.String{m.CACert, m.CACertPEM, m.Cert, m.CertPEM, m.Key, m.KeyPEM} {
+		if v.IsUnknown() {
+			return true
+		}
+	}
+	return m.InsecureSkipTLSVerify.IsUnknown()
+}

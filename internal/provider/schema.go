@@ -1,0 +1,80 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package provider
+
+import (
+	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+)
+
+// model is the provider block.
+type model struct {
+	Endpoints             types.List   `tfsdk:"endpoints"`
+	Username              types.String `tfsdk:"username"`
+	Password              types.String `tfsdk:"password"`
+	CACert                types.String `tfsdk:"ca_cert"`
+	Cert                  types.String `tfsdk:"cert"`
+	Key                   types.String `tfsdk:"key"`
+	CACertPEM             types.String `tfsdk:"ca_cert_pem"`
+	CertPEM               types.String `tfsdk:"cert_pem"`
+	KeyPEM                types.String `tfsdk:"key_pem"`
+	InsecureSkipTLSVerify types.Bool   `tfsdk:"insecure_skip_tls_verify"`
+	DialTimeout           types.String `tfsdk:"dial_timeout"`
+	RequestTimeout        types.String `tfsdk:"request_timeout"`
+	AddressMap            types.Map    `tfsdk:"address_map"`
+	MetadataPrefix        types.String `tfsdk:"metadata_prefix"`
+}
+
+// The environment variables are those of etcdctl.
+const (
+	envEndpoints      = "ETCDCTL_ENDPOINTS"
+	envUser           = "ETCDCTL_USER"
+	envPassword       = "ETCDCTL_PASSWORD" //nolint:gosec // a name
+	envCACert         = "ETCDCTL_CACERT"
+	envCert           = "ETCDCTL_CERT"
+	envKey            = "ETCDCTL_KEY"
+	envInsecure       = "ETCDCTL_INSECURE_SKIP_TLS_VERIFY"
+	envDialTimeout    = "ETCDCTL_DIAL_TIMEOUT"
+	envCommandTimeout = "ETCDCTL_COMMAND_TIMEOUT"
+)
+
+func attributes() map[string]schema.Attribute {
+	text := func(description string) schema.StringAttribute {
+		return schema.StringAttribute{Optional: true, MarkdownDescription: description}
+	}
+	secret := func(description string) schema.StringAttribute {
+		return schema.StringAttribute{Optional: true, Sensitive: true, MarkdownDescription: description}
+	}
+	const readAtPlan = " The file must be there at plan; use the `_pem` argument for what is made in the same apply."
+	return map[string]schema.Attribute{
+		"endpoints": schema.ListAttribute{
+			ElementType: types.StringType, Optional: true,
+			MarkdownDescription: "Client URLs of the cluster, such as `[\"https://10.0.1.10:2379\"]`. Without a scheme they are `https` where TLS is configured, else `http`; " +
+				"without a port, 2379. There is no default. Environment: `ETCDCTL_ENDPOINTS` (comma separated).",
+		},
+		"username": text("User name for etcd's own authentication; membership needs a user with the `root` role. It goes together with a client certificate if both are given. " +
+			"Environment: `ETCDCTL_USER` (`user` or `user:password`)."),
+		"password": secret("Password of `username`. Environment: `ETCDCTL_PASSWORD`, or `ETCDCTL_USER` (`user:password`)."),
+		"ca_cert": text("Path of the CA certificates, in PEM, that the servers' certificates are verified with; without one, those that this system trusts." + readAtPlan +
+			" Environment: `ETCDCTL_CACERT`."),
+		"cert":        text("Path of the client certificate, in PEM." + readAtPlan + " Environment: `ETCDCTL_CERT`."),
+		"key":         text("Path of the client certificate's private key, in PEM." + readAtPlan + " Environment: `ETCDCTL_KEY`."),
+		"ca_cert_pem": text("The CA certificates themselves, in PEM, instead of `ca_cert`."),
+		"cert_pem":    text("The client certificate itself, in PEM, instead of `cert`."),
+		"key_pem":     secret("The private key itself, in PEM, instead of `key`."),
+		"insecure_skip_tls_verify": schema.BoolAttribute{
+			Optional: true,
+			MarkdownDescription: "Do not verify the servers' certificates: anyone between here and the cluster can then read the password and take over the cluster. " +
+				"Environment: `ETCDCTL_INSECURE_SKIP_TLS_VERIFY`.",
+		},
+		"dial_timeout":    text("How long one connection may take to be made, such as `2s` (the default). Environment: `ETCDCTL_DIAL_TIMEOUT`."),
+		"request_timeout": text("How long one endpoint may take to answer one request, such as `5s` (the default). Environment: `ETCDCTL_COMMAND_TIMEOUT`."),
+		"address_map": schema.MapAttribute{
+			ElementType: types.StringType, Optional: true,
+			MarkdownDescription: "For clusters behind a bastion or a load balancer: advertised client URL → URL that can be dialled from here, one for each member. " +
+				"TLS is still verified against the host of the advertised URL.",
+		},
+		"metadata_prefix": text("Where in the cluster the provider keeps its ownership records and locks. Default `/_terraform/etcd/`."),
+	}
+}
