@@ -79,5 +79,9 @@ func (c refusal) versionTooOld() string {
 	if c.action == "promote" {
 		return run + ", by which a cluster of one cannot promote a learner (etcd-io/etcd#11633). Upgrade to 3.4.4 or later, then apply again."
 	}
+	if c.action == "update" {
+		return run + ", which forgets that a member is a learner when its peer URLs are updated (etcd-io/etcd#21694). Nothing was changed. " +
+			"Remove the learner and add it again with the new URLs, or upgrade to 3.5.31, 3.6.12 or later first."
+	}
 	return run + ", which knows no learners, and a member is never added in any other way. Upgrade to 3.4 or later, then apply again."
 }

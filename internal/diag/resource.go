@@ -144,11 +144,12 @@ var summaries = map[string]string{
 	"read":      "Cannot read member ",
 	"configure": "Cannot configure member ",
 	"reach":     "Cannot reach the cluster of member ",
+	"update":    "Cannot update member ",
 	"import":    "Cannot import member ",
 }
 
 // Explain words the error of an operation on a member. action is "add",
-// "remove", "read", "import", "configure" or "reach".
+// "remove", "update", "read", "import", "configure" or "reach".
 func Explain(action, name string, err error) Text {
 	var refusal *reconfigure.Refusal
 	var unidentified *reconfigure.Unidentified
@@ -325,6 +326,15 @@ func ImportOtherRole(id membership.MemberID, s membership.Snapshot) Text {
 		return Text{"Cannot import member " + m.Name, fmt.Sprintf("%s is a learner. Import it as an etcd_learner; an etcd_member would be promoted by the next apply.", capital(Member(s, id)))}
 	}
 	return Text{"Cannot import learner " + m.Name, fmt.Sprintf("%s has a vote. Import it as an etcd_member.", capital(Member(s, id)))}
+}
+
+// RestartNow is the warning that follows an update of peer URLs.
+func RestartNow(name string, urls []string) Text {
+	return Text{
+		"Restart member " + name + " with its new peer URLs",
+		fmt.Sprintf("The cluster now reaches %s at %s. Until its process listens there (ETCD_LISTEN_PEER_URLS, ETCD_INITIAL_ADVERTISE_PEER_URLS), "+
+			"it is cut off from the others, and no second member is updated.", name, strings.Join(urls, ", ")),
+	}
 }
 
 // Renamed is the warning for a member that bears another name than the state

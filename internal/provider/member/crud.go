@@ -132,7 +132,7 @@ func (m model) leave(ctx context.Context, b *backend.Backend, k kind, replacemen
 	diags.Append(d...)
 	id, cluster, d := m.ids()
 	diags.Append(d...)
-	peers, d := list(ctx, m.PeerURLs)
+	peers, d := m.peers(ctx)
 	diags.Append(d...)
 	if diags.HasError() {
 		return diags
@@ -165,6 +165,41 @@ func (m model) leave(ctx context.Context, b *backend.Backend, k kind, replacemen
 	return diags
 }
 
+// readdress updates the member's peer URLs, if they have changed.
+func (m *model) readdress(ctx context.Context, b *backend.Backend, k kind, state model) fwdiag.Diagnostics {
+	want, diags := m.peers(ctx)
+	have, d := state.peers(ctx)
+	diags.Append(d...)
+	if diags.HasError() || membership.SameURLs(want, have) {
+		return diags
+	}
+	timeout, d := m.Timeouts.Update(ctx, defaultJoin)
+	diags.Append(d...)
+	c, d := m.clusterOf(ctx, b)
+	diags.Append(d...)
+	id, cluster, d := state.ids()
+	diags.Append(d...)
+	if diags.HasError() {
+		return diags
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	name := m.Name.ValueString()
+	updated, err := c.UpdatePeerURLs(ctx, reconfigure.UpdateRequest{Owner: m.owner(k), ID: id, Cluster: cluster, Name: name, PeerURLs: want})
+	if err != nil {
+		t := diag.Explain("update", name, err)
+		diags.AddError(t.Summary, t.Detail)
+		return diags
+	}
+	for _, w := range updated.Warnings {
+		t := diag.WarningText("update", name, w, updated.Snapshot)
+		diags.AddWarning(t.Summary, t.Detail)
+	}
+	t := diag.RestartNow(name, want)
+	diags.AddWarning(t.Summary, t.Detail)
+	return diags
+}
+
 // own records an imported member for the configuration that it has been given.
 func (m model) own(ctx context.Context, b *backend.Backend, k kind, state model) fwdiag.Diagnostics {
 	if m.ConfigID.Equal(state.ConfigID) {
@@ -173,7 +208,7 @@ func (m model) own(ctx context.Context, b *backend.Backend, k kind, state model)
 	c, diags := m.clusterOf(ctx, b)
 	id, _, d := m.ids()
 	diags.Append(d...)
-	peers, d := list(ctx, m.PeerURLs)
+	peers, d := m.peers(ctx)
 	diags.Append(d...)
 	if diags.HasError() {
 		return diags

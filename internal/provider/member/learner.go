@@ -90,6 +90,10 @@ func (r *Learner) Update(ctx context.Context, req resource.UpdateRequest, resp *
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	resp.Diagnostics.Append(m.readdress(ctx, r.backend, kindLearner, state.model)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
 	if m.Promote.ValueBool() && state.Role.ValueString() == roleLearner {
 		resp.Diagnostics.Append(m.promote(ctx, r.backend, kindLearner)...)
 	}

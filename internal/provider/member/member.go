@@ -94,6 +94,10 @@ func (r *Member) Update(ctx context.Context, req resource.UpdateRequest, resp *r
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	resp.Diagnostics.Append(m.readdress(ctx, r.backend, m.kind(), state.model)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
 	if state.Role.ValueString() != roleVoter {
 		resp.Diagnostics.Append(m.promote(ctx, r.backend, m.kind())...)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberconfig"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
@@ -73,6 +74,12 @@ func list(ctx context.Context, set interface {
 	return out, diags
 }
 
+// peers are the member's peer URLs, normalised and sorted.
+func (m model) peers(ctx context.Context) ([]string, diag.Diagnostics) {
+	urls, diags := list(ctx, m.PeerURLs)
+	return memberurl.Normalize(urls), diags
+}
+
 // goal is the stage that wait_until names.
 func (m model) goal() reconfigure.Stage {
 	switch m.WaitUntil.ValueString() {
@@ -118,7 +125,7 @@ func (m memberModel) kind() kind {
 
 // join is the request that makes the model so.
 func (m model) join(ctx context.Context, k kind) (reconfigure.JoinRequest, diag.Diagnostics) {
-	peers, diags := list(ctx, m.PeerURLs)
+	peers, diags := m.peers(ctx)
 	config := memberconfig.ID(m.ConfigID.ValueString())
 	stall, err := parseDuration(m.StallTimeout.ValueString())
 	if err != nil {
@@ -137,7 +144,7 @@ func (m *model) take(ctx context.Context, j reconfigure.Joined) diag.Diagnostics
 	m.ClusterID = types.StringValue(j.Cluster.String())
 	diags := m.observe(ctx, j.Member, j.Answer)
 	if m.InitialCluster.IsUnknown() || m.InitialCluster.IsNull() {
-		peers, d := list(ctx, m.PeerURLs)
+		peers, d := m.peers(ctx)
 		diags.Append(d...)
 		initial := j.InitialCluster(m.Name.ValueString())
 		m.InitialCluster = types.StringValue(initial)
@@ -160,11 +167,18 @@ func (m *model) observe(ctx context.Context, listed membership.Member, a members
 	if listed.Learner {
 		m.Role = types.StringValue(roleLearner)
 	}
+	known, diags := m.peers(ctx)
+	if !membership.SameURLs(known, listed.PeerURLs) {
+		set, d := types.SetValueFrom(ctx, types.StringType, listed.PeerURLs)
+		diags.Append(d...)
+		m.PeerURLs = set
+	}
 	urls := listed.ClientURLs
 	if urls == nil {
 		urls = []string{}
 	}
-	set, diags := types.SetValueFrom(ctx, types.StringType, urls)
+	set, d := types.SetValueFrom(ctx, types.StringType, urls)
+	diags.Append(d...)
 	m.ClientURLs = set
 	switch {
 	case a.State == membership.Answered && a.MemberID == listed.ID:

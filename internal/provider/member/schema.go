@@ -74,9 +74,10 @@ func common(ctx context.Context, wait, waitDescription string, waits ...string) 
 			MarkdownDescription: "The member's name, unique in the cluster.",
 		},
 		"peer_urls": schema.SetAttribute{
-			ElementType: types.StringType, Required: true, PlanModifiers: []planmodifier.Set{setplanmodifier.RequiresReplace()},
-			Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.ValueStringsAre(memberurl.Validator())},
-			MarkdownDescription: "The URLs at which the other members reach it: scheme, host and port.",
+			ElementType: types.StringType, Required: true, PlanModifiers: []planmodifier.Set{memberurl.SamePlan()},
+			Validators: []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.ValueStringsAre(memberurl.Validator())},
+			MarkdownDescription: "The URLs at which the other members reach it: scheme, host and port. A change updates them in place, one member at a time; " +
+				"restart the member's process with the new ones right after. Where they come from an `etcd_member_config`, a change there replaces configuration, machine and member instead.",
 		},
 		"config_id": schema.StringAttribute{
 			Optional: true, PlanModifiers: replace, Validators: []validator.String{stringvalidator.LengthAtLeast(1)},

@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
 )
 
 type model struct {
@@ -97,7 +98,7 @@ func (m model) urls(ctx context.Context) (urls, diag.Diagnostics) {
 	} {
 		values, d := texts(ctx, f.from)
 		diags.Append(d...)
-		*f.to = values
+		*f.to = memberurl.Normalize(values)
 	}
 	return u, diags
 }

@@ -25,7 +25,7 @@ import (
 // Schema implements resource.Resource.
 func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	fixed := []planmodifier.String{stringplanmodifier.UseStateForUnknown()}
-	replaceSet := []planmodifier.Set{setplanmodifier.RequiresReplace()}
+	replaceSet := []planmodifier.Set{memberurl.SamePlan(), setplanmodifier.RequiresReplace()}
 	boot := bootstrap.InputAttribute()
 	boot.PlanModifiers = append(boot.PlanModifiers, keepBootstrap{})
 	resp.Schema = schema.Schema{

@@ -8,8 +8,11 @@ package memberurl
 import (
 	"context"
 	"errors"
+	"slices"
 
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -90,4 +93,58 @@ func text(err error) diag.Text {
 	default:
 		return diag.MemberID(err)
 	}
+}
+
+// SamePlan keeps the URLs of the state where the configuration only writes the
+// same ones differently (case, a trailing slash, order).
+func SamePlan() planmodifier.Set { return samePlan{} }
+
+type samePlan struct{}
+
+// Description implements planmodifier.Set.
+func (samePlan) Description(context.Context) string {
+	return "the same URLs written differently are no change"
+}
+
+// MarkdownDescription implements planmodifier.Set.
+func (s samePlan) MarkdownDescription(ctx context.Context) string { return s.Description(ctx) }
+
+// PlanModifySet implements planmodifier.Set.
+func (samePlan) PlanModifySet(ctx context.Context, req planmodifier.SetRequest, resp *planmodifier.SetResponse) {
+	if req.StateValue.IsNull() || req.PlanValue.IsNull() || req.PlanValue.IsUnknown() {
+		return
+	}
+	var was, now []types.String
+	resp.Diagnostics.Append(req.StateValue.ElementsAs(ctx, &was, false)...)
+	resp.Diagnostics.Append(req.PlanValue.ElementsAs(ctx, &now, false)...)
+	if a, ok := values(was); ok {
+		if b, ok := values(now); ok && membership.SameURLs(a, b) {
+			resp.PlanValue = req.StateValue
+		}
+	}
+}
+
+// values returns the texts; ok is false while one is not known.
+func values(in []types.String) (out []string, ok bool) {
+	for _, s := range in {
+		if s.IsUnknown() {
+			return nil, false
+		}
+		out = append(out, s.ValueString())
+	}
+	return out, true
+}
+
+// Normalize returns the URLs as etcd is told them. What cannot be normalised
+// was refused by [Validator] before, and is passed on as it is.
+func Normalize(urls []string) []string {
+	out := make([]string, len(urls))
+	for i, u := range urls {
+		out[i] = u
+		if n, err := membership.NormalizeURL(u); err == nil {
+			out[i] = n
+		}
+	}
+	slices.Sort(out)
+	return out
 }

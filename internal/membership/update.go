@@ -1,0 +1,97 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package membership
+
+// UpdateRequest describes a member that is to get other peer URLs. Its process
+// is restarted with them by the operator.
+type UpdateRequest struct {
+	ID MemberID
+	// Name is what the member is known by in state; an empty one is not
+	// compared.
+	Name     string
+	PeerURLs []string
+}
+
+// DecideUpdate decides whether a member may be given other peer URLs now. The
+// server checks nothing at all, so the order is that of the other changes:
+//
+//  1. URLs that no cluster can use (a garbage URL panics the other members at
+//     every restart);
+//  2. what every change needs: one cluster, quorum, leader, confirmed list;
+//  3. gone: refused, there is nobody to update; the URLs are in place already:
+//     done; another member's name;
+//  4. what time does not cure: a URL that is taken, a loopback URL among
+//     reachable ones, and a learner on releases that take it for a voter
+//     afterwards (etcd-io/etcd#21694, #21736, #21737);
+//  5. the member counts as failed, because the others cannot reach it at its
+//     new URLs before it was restarted: the rest must be a quorum by itself. A
+//     cluster of one is exempt: it has no peers to be reached by.
+func DecideUpdate(s Snapshot, r UpdateRequest) Decision {
+	if d, ok := usableURLs(r.PeerURLs); !ok {
+		d.Facts.Subject = r.ID
+		return d
+	}
+	if d, _, _, ok := s.gate(r.ID); !ok {
+		return d
+	}
+	m, listed := s.Member(r.ID)
+	if !listed {
+		return refuse(NotMember, Facts{Subject: r.ID})
+	}
+	if SameURLs(m.PeerURLs, r.PeerURLs) {
+		return Decision{Verdict: Done}
+	}
+	if d, ok := ours(m, RemoveRequest{ID: r.ID, Name: r.Name}); !ok {
+		return d
+	}
+	others := s
+	others.Members = nil
+	for _, o := range s.Members {
+		if o.ID != r.ID {
+			others.Members = append(others.Members, o)
+		}
+	}
+	if d, ok := others.freeIdentity(AddRequest{PeerURLs: r.PeerURLs}); !ok {
+		d.Facts.Subject = r.ID
+		return d
+	}
+	if ids, v := s.tooOld(forgetsLearner); m.Learner && len(ids) > 0 {
+		return refuse(VersionTooOld, Facts{Subject: r.ID, Others: ids, Detail: v})
+	}
+	voters := s.Voters()
+	if m.Learner || len(voters) == 1 {
+		return Decision{Verdict: Go}
+	}
+	rest := s.tallyOf(voters, r.ID)
+	f := Facts{Subject: r.ID, Voters: len(voters), Quorum: s.Quorum(), Alive: len(rest.alive), Others: rest.missing()}
+	switch {
+	case f.Alive >= f.Quorum:
+		return Decision{Verdict: Go}
+	case len(voters) == 2 && len(rest.missing()) == 0:
+		// Two voters need both: no order of restarts avoids the moment in which
+		// the one that is readdressed is away.
+		return Decision{Verdict: Go, Warnings: []Warning{{ToleranceZero, f}}}
+	case f.Alive+len(rest.unprobed) >= f.Quorum:
+		f.Others = rest.unprobed
+		return refuse(NotProbed, f)
+	default:
+		return refuse(BelowQuorum, f)
+	}
+}
+
+// forgetsLearner reports whether an update of a learner's peer URLs clears its
+// mark in the member list, while raft goes on treating it as a learner: all of
+// 3.4, up to 3.5.30, and up to 3.6.11. A version that cannot be read is taken
+// for one that does.
+func forgetsLearner(version string) bool {
+	r, ok := parseRelease(version)
+	switch {
+	case !ok:
+		return true
+	case r[0] == 3 && r[1] == 6:
+		return r.before(6, 12)
+	default:
+		return r.before(5, 31)
+	}
+}

@@ -1,0 +1,50 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package reconfigure_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+// A voter's peer URLs are updated in place; the record follows, and a second
+// member is refused while the first has not come back at its new address.
+func TestUpdatePeerURLs(t *testing.T) {
+	t.Parallel()
+	b := start(t, 3, etcdtest.Options{})
+	update := func(name, url string) error {
+		r := b.leaveRequest(t, name)
+		_, err := b.engine.UpdatePeerURLs(within(t, 30*time.Second), reconfigure.UpdateRequest{
+			Owner: r.Owner, ID: r.ID, Cluster: r.Cluster, Name: name, PeerURLs: []string{url},
+		})
+		return err
+	}
+	follower := b.Members()[0]
+	if follower == b.Leader(t) {
+		follower = b.Members()[1]
+	}
+	// A second address of the same process; localhost is another URL.
+	moved := "http://localhost" + follower.PeerURL()[len("http://127.0.0.1"):]
+	if err := update(follower.Name, moved); err != nil {
+		t.Fatal(err)
+	}
+	if m, _ := named(b.members(t), follower.Name); len(m.PeerURLs) != 1 || m.PeerURLs[0] != moved {
+		t.Errorf("%s is listed at %v", follower.Name, m.PeerURLs)
+	}
+	if err := update(follower.Name, moved); err != nil {
+		t.Errorf("again: %v", err)
+	}
+
+	follower.PowerOff()
+	err := update(b.Leader(t).Name, "http://127.0.0.1:1")
+	var refused *reconfigure.Refusal
+	if !errors.As(err, &refused) || refused.Decision.Code != membership.BelowQuorum {
+		t.Errorf("with another member away: %v", err)
+	}
+}
