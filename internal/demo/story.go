@@ -114,10 +114,10 @@ func firstLine(text string) string {
 }
 
 // endpoints are those of the nodes, which are there from first to last.
-func (s *story) endpoints() []string {
+func (v variables) endpoints() []string {
 	var all []string
-	for _, name := range slices.Sorted(maps.Keys(s.vars.Nodes)) {
-		all = append(all, fmt.Sprintf("http://127.0.0.1:%d", s.vars.Nodes[name].Client))
+	for _, name := range slices.Sorted(maps.Keys(v.Nodes)) {
+		all = append(all, fmt.Sprintf("http://127.0.0.1:%d", v.Nodes[name].Client))
 	}
 	return all
 }
@@ -164,7 +164,7 @@ func (s *story) plan(ctx context.Context, args ...string) (summary string, err e
 // look asks the cluster and shows its members, which should have these roles,
 // and the IDs that they had before.
 func (s *story) look(ctx context.Context, roles map[string]string) error {
-	members, err := s.etcdctl.members(ctx, s.endpoints())
+	members, err := s.etcdctl.members(ctx, s.vars.endpoints())
 	if err != nil {
 		return err
 	}
@@ -203,7 +203,7 @@ func (s *story) form(ctx context.Context) error {
 	if err := s.look(ctx, map[string]string{"a": "voter", "b": "voter", "c": "voter"}); err != nil {
 		return err
 	}
-	return s.etcdctl.put(ctx, s.endpoints(), key, value)
+	return s.etcdctl.put(ctx, s.vars.endpoints(), key, value)
 }
 
 func (s *story) again(ctx context.Context) error {
