@@ -1,0 +1,80 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+// Package acctest is what acceptance tests share: the provider as a real
+// Terraform or OpenTofu sees it, and its configuration.
+package acctest
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework/providerserver"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider"
+)
+
+// ProtoV6ProviderFactories serves the provider in the test's own process, for
+// resource.TestCase. Its connections are closed when the test ends.
+func ProtoV6ProviderFactories(t testing.TB) map[string]func() (tfprotov6.ProviderServer, error) {
+	t.Helper()
+	pool := &connection.Pool{}
+	t.Cleanup(func() {
+		if err := pool.Close(); err != nil {
+			t.Errorf("closing connections: %v", err)
+		}
+	})
+	return map[string]func() (tfprotov6.ProviderServer, error){
+		"etcd": providerserver.NewProtocol6WithError(provider.NewWithPool("test", pool)()),
+	}
+}
+
+// Access is how a configuration reaches a cluster.
+type Access struct {
+	// Alias is the alias of the provider block, "" for none.
+	Alias     string
+	Endpoints []string
+	// PKI is nil without TLS. Cert is the client certificate to show.
+	PKI  *etcdtest.PKI
+	Cert etcdtest.Cert
+	// Username and Password are empty without authentication.
+	Username, Password string
+	// Extra is more of the provider block, in HCL.
+	Extra string
+}
+
+// ProviderConfig returns the provider block.
+func (a Access) ProviderConfig() string {
+	var b strings.Builder
+	b.WriteString("provider \"etcd\" {\n")
+	set := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "  %s = %q\n", name, value)
+		}
+	}
+	set("alias", a.Alias)
+	if a.Endpoints != nil {
+		quoted := make([]string, len(a.Endpoints))
+		for i, e := range a.Endpoints {
+			quoted[i] = strconv.Quote(e)
+		}
+		fmt.Fprintf(&b, "  endpoints = [%s]\n", strings.Join(quoted, ", "))
+	}
+	if a.PKI != nil {
+		set("ca_cert", a.PKI.CAFile)
+	}
+	set("cert", a.Cert.CertFile)
+	set("key", a.Cert.KeyFile)
+	set("username", a.Username)
+	set("password", a.Password)
+	if a.Extra != "" {
+		b.WriteString("  " + a.Extra + "\n")
+	}
+	b.WriteString("}\n")
+	return b.String()
+}

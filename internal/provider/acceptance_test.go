@@ -1,0 +1,226 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package provider_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/plancheck"
+	"github.com/hashicorp/terraform-plugin-testing/terraform"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// token is a resource that needs the provider for one key.
+const token = `
+resource "etcd_discovery_token" "this" {
+  size  = 3
+  token = "a-token"
+}
+`
+
+const password = "swordfish-3141592653"
+
+// clearEnvironment keeps the developer's own etcdctl settings out.
+func clearEnvironment(t *testing.T) {
+	t.Helper()
+	for _, entry := range os.Environ() {
+		if name, _, _ := strings.Cut(entry, "="); strings.HasPrefix(name, "ETCDCTL_") {
+			t.Setenv(name, "")
+		}
+	}
+}
+
+// message matches a text in spite of the lines that the CLI breaks it into.
+func message(text string) *regexp.Regexp {
+	words := strings.Fields(text)
+	for i, w := range words {
+		words[i] = regexp.QuoteMeta(w)
+	}
+	return regexp.MustCompile(strings.Join(words, `[\s│╷╵]+`))
+}
+
+// mustHold fails the test unless the token of a configuration that has been
+// applied is in the registry.
+func mustHold(t *testing.T, cluster *etcdtest.Cluster) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	got, err := cluster.Client(t).Get(ctx, "/_etcd/registry/a-token/_config/size")
+	if err != nil || len(got.Kvs) != 1 || string(got.Kvs[0].Value) != "3" {
+		t.Errorf("the registry holds %v, %v", got, err)
+	}
+}
+
+// write writes a file that goes when the test ends, and returns its path.
+func write(t *testing.T, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "content")
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Password and client certificate together; and nothing of either in what is
+// logged on the way. (The password comes from a file: the test framework itself
+// logs configurations.)
+func TestAccPasswordAndClientCertificate(t *testing.T) {
+	clearEnvironment(t)
+	pki := etcdtest.NewPKI(t)
+	cluster := etcdtest.Start(t, 1, etcdtest.Options{TLS: pki, Password: password})
+	cert := pki.Client("nobody")
+	log := filepath.Join(t.TempDir(), "log")
+	t.Setenv("TF_LOG", "TRACE")
+	t.Setenv("TF_ACC_LOG_PATH", log)
+
+	fromFile := func(argument, path string) string { return fmt.Sprintf("  %s = file(%q)\n", argument, path) }
+	right := fromFile("password", write(t, password))
+	access := acctest.Access{Endpoints: cluster.Endpoints(), PKI: pki, Cert: cert, Username: "root", Extra: right}
+	wrong := access
+	wrong.Extra = fromFile("password", write(t, password+"!"))
+	withoutCert := access
+	withoutCert.Cert = etcdtest.Cert{}
+	inline := access
+	inline.PKI, inline.Cert = nil, etcdtest.Cert{}
+	inline.Extra = right + fromFile("ca_cert_pem", pki.CAFile) + fromFile("cert_pem", cert.CertFile) + fromFile("key_pem", cert.KeyFile)
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.ProtoV6ProviderFactories(t),
+		Steps: []resource.TestStep{
+			{Config: wrong.ProviderConfig() + token, ExpectError: message("wrong user name or password")},
+			{Config: withoutCert.ProviderConfig() + token, ExpectError: message("server refuses the client certificate")},
+			{
+				Config: access.ProviderConfig() + token,
+				Check:  func(*terraform.State) error { mustHold(t, cluster); return nil },
+			},
+			{
+				Config:           inline.ProviderConfig() + token,
+				ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()}},
+			},
+		},
+	})
+
+	content, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	logged := string(content)
+	for _, request := range []string{"ConfigureProvider", "ApplyResourceChange"} {
+		if !strings.Contains(logged, request) {
+			t.Fatalf("the log of %d bytes holds no %s: it proves nothing", len(logged), request)
+		}
+	}
+	key, err := os.ReadFile(cert.KeyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(key)), "\n")
+	for _, secret := range append(lines[1:len(lines)-1], password, "PRIVATE KEY") {
+		if at := strings.Index(logged, secret); at >= 0 {
+			t.Errorf("a secret is logged: %q", logged[max(0, at-200):min(len(logged), at+200)])
+		}
+	}
+}
+
+func TestAccEnvironment(t *testing.T) {
+	clearEnvironment(t)
+	pki := etcdtest.NewPKI(t)
+	cluster := etcdtest.Start(t, 1, etcdtest.Options{TLS: pki, Password: password})
+	cert := pki.Client("nobody")
+	for name, value := range map[string]string{
+		"ETCDCTL_ENDPOINTS": strings.TrimPrefix(cluster.Endpoints()[0], "https://"), "ETCDCTL_USER": "root:" + password,
+		"ETCDCTL_CACERT": pki.CAFile, "ETCDCTL_CERT": cert.CertFile, "ETCDCTL_KEY": cert.KeyFile,
+	} {
+		t.Setenv(name, value)
+	}
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.ProtoV6ProviderFactories(t),
+		Steps: []resource.TestStep{{
+			Config: token,
+			Check:  func(*terraform.State) error { mustHold(t, cluster); return nil },
+		}},
+	})
+}
+
+// Endpoints that come from another resource are unknown at the first plan, and
+// one apply works all the same.
+func TestAccUnknownEndpoints(t *testing.T) {
+	clearEnvironment(t)
+	cluster := etcdtest.Start(t, 1, etcdtest.Options{})
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.ProtoV6ProviderFactories(t),
+		Steps: []resource.TestStep{{
+			Config: fmt.Sprintf(`
+resource "terraform_data" "machine" {
+  input = %q
+}
+
+provider "etcd" {
+  endpoints = [terraform_data.machine.output]
+}
+`, cluster.Endpoints()[0]) + token,
+			Check: func(*terraform.State) error { mustHold(t, cluster); return nil },
+		}},
+	})
+}
+
+// The cluster is reached through an address that its certificate does not name
+// and that nobody advertises.
+func TestAccAddressMap(t *testing.T) {
+	clearEnvironment(t)
+	pki := etcdtest.NewPKI(t)
+	cluster := etcdtest.Start(t, 1, etcdtest.Options{TLS: pki})
+	link := etcdtest.Proxy(t, strings.TrimPrefix(cluster.Endpoints()[0], "https://"))
+	mapped := func(advertised string) string {
+		return acctest.Access{
+			Endpoints: []string{advertised}, PKI: pki, Cert: pki.Client("nobody"),
+			Extra: fmt.Sprintf("address_map = { %q = \"https://%s\" }", advertised, link.Addr()),
+		}.ProviderConfig() + token
+	}
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.ProtoV6ProviderFactories(t),
+		Steps: []resource.TestStep{
+			{Config: mapped("https://infra1.example:2379"), ExpectError: message("certificate is for another host")},
+			{
+				Config: mapped("https://localhost:2379"),
+				Check:  func(*terraform.State) error { mustHold(t, cluster); return nil },
+			},
+		},
+	})
+}
+
+// What the provider says about a bad block reaches the person who wrote it.
+// The texts themselves are compared in TestBadSettings.
+func TestAccBadProviderBlock(t *testing.T) {
+	clearEnvironment(t)
+	var steps []resource.TestStep
+	for _, c := range []struct{ arguments, text string }{
+		{`endpoints = ["ftp://infra1"]`, `Error: Invalid endpoint with provider["registry.terraform.io/hashicorp/etcd"]`},
+		{`endpoints = ["ftp://infra1"]`, `endpoints[0]: "ftp://infra1" has the scheme "ftp"; etcd clients speak http or https. Want a scheme, a host and a port, such as https://10.0.1.10:2379.`},
+		{`dial_timeout = "2 seconds"`, `dial_timeout is "2 seconds", which is not a duration of more than zero. Want a number with a unit, such as 500ms, 90s, 5m or 1h30m.`},
+		{`username = "root"`, `username names the user "root", and there is no password.`},
+		{`password = "swordfish"`, `password is set, and there is no user name.`},
+		{`ca_cert = "a", ca_cert_pem = "b"`, `ca_cert and ca_cert_pem are both set. Give the path of a file or the PEM text itself, not both.`},
+		{`cert = "a"`, `cert (a) is set, and its private key is not. Set key or key_pem as well, next to the certificate.`},
+		{`ca_cert = "no/such/file"`, `ca_cert (no/such/file): no such file or directory.`},
+		{`metadata_prefix = "mine"`, `metadata_prefix is "mine".`},
+		{`address_map = { "https://a" = "http://b" }`, `address_map: "http://b" has another scheme than the advertised URL it stands for (https://a:2379).`},
+		{``, `Set endpoints in the provider block`},
+	} {
+		steps = append(steps, resource.TestStep{
+			Config:      acctest.Access{Extra: strings.ReplaceAll(c.arguments, ", ca", "\n  ca")}.ProviderConfig() + token,
+			ExpectError: message(c.text),
+		})
+	}
+	resource.Test(t, resource.TestCase{ProtoV6ProviderFactories: acctest.ProtoV6ProviderFactories(t), Steps: steps})
+}
