@@ -18,8 +18,12 @@ func (c refusal) notStarted() string {
 	if c.name == c.f.Subject.String() {
 		who = "Member " + c.name
 	}
+	safe := "It is a learner, so the cluster is as safe as before"
+	if !m.Learner {
+		safe = "It has its vote already, and counts as failed until it has started"
+	}
 	return fmt.Sprintf("%s was announced with the peer URLs %s and has not started: its process does not run, cannot reach the other members, or does not listen there. Look at its log. "+
-		"It is a learner, so the cluster is as safe as before; correct what is wrong, then apply again.", who, strings.Join(m.PeerURLs, ", "))
+		safe+"; correct what is wrong, then apply again.", who, strings.Join(m.PeerURLs, ", "))
 }
 
 func (c refusal) notAlive() string {

@@ -111,14 +111,14 @@ func (s Snapshot) gate(subject MemberID) (d Decision, leader MemberID, term uint
 			silent = append(silent, m.ID)
 		}
 	}
-	living := len(s.tallyOf(voters, 0).alive)
-	today := Facts{Subject: subject, Voters: len(voters), Quorum: s.Quorum(), Alive: living}
-	if len(answering) < s.Quorum() {
+	living, quorum := len(s.tallyOf(voters, 0).alive), Quorum(len(voters))
+	today := Facts{Subject: subject, Voters: len(voters), Quorum: quorum, Alive: living}
+	if len(answering) < quorum {
 		switch {
 		case s.Linearizable || living > 0:
 			today.Others = union(silent, unknown)
 			return refuse(NotProbed, today), 0, 0, false
-		case len(answering)+len(unknown) >= s.Quorum() || len(voters) == 0:
+		case len(answering)+len(unknown) >= quorum || len(voters) == 0:
 			today.Others = unknown
 			return refuse(NotProbed, today), 0, 0, false
 		default:
@@ -127,7 +127,7 @@ func (s Snapshot) gate(subject MemberID) (d Decision, leader MemberID, term uint
 		}
 	}
 	leader, term, agreed := s.MajorityLeader()
-	if !agreed || living < s.Quorum() {
+	if !agreed || living < quorum {
 		return wait(NoLeader, today), 0, 0, false
 	}
 	if !s.Linearizable {

@@ -4,6 +4,7 @@
 package membership
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -60,7 +61,7 @@ func ValidateName(name string) error {
 // joiner's own entry its name.
 func FormatInitialCluster(members []Member) string {
 	members = slices.Clone(members)
-	slices.SortFunc(members, func(a, b Member) int { return cmpID(a.ID, b.ID) })
+	slices.SortFunc(members, func(a, b Member) int { return cmp.Compare(a.ID, b.ID) })
 	taken := map[string]bool{}
 	for _, m := range members {
 		taken[m.Name] = true
@@ -83,17 +84,6 @@ func FormatInitialCluster(members []Member) string {
 	}
 	slices.Sort(pairs)
 	return strings.Join(pairs, ",")
-}
-
-func cmpID(a, b MemberID) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	default:
-		return 0
-	}
 }
 
 // Reasons for which an entry of an initial cluster is refused, besides a

@@ -99,7 +99,10 @@ func DecidePromote(s Snapshot, r PromoteRequest) Decision {
 // voteConfirmed says whether a member that the list calls a voter knows it,
 // and answers as one.
 func (s Snapshot) voteConfirmed(id MemberID) Decision {
+	m, _ := s.Member(id)
 	switch {
+	case !s.answers(id) && s.conditionOf(m) == unstarted:
+		return wait(NotStarted, Facts{Subject: id})
 	case !s.answers(id):
 		return s.notHeard(id)
 	case s.Answer(id).Learner:

@@ -9,7 +9,10 @@
 // carries a code and facts and no prose: package diag words it.
 package membership
 
-import "sort"
+import (
+	"cmp"
+	"slices"
+)
 
 // Member is one entry of the cluster's member list.
 type Member struct {
@@ -112,12 +115,12 @@ func (s Snapshot) Voters() []Member { return s.filter(func(m Member) bool { retu
 func (s Snapshot) Learners() []Member { return s.filter(func(m Member) bool { return m.Learner }) }
 
 func (s Snapshot) filter(keep func(Member) bool) []Member {
-	var out []Member
+	out := make([]Member, 0, len(s.Members))
 	for _, m := range s.Members {
 		if keep(m) {
 			out = append(out, m)
 		}
 	}
-	sort.Slice(out, func(i, j int) bool { return out[i].ID < out[j].ID })
+	slices.SortFunc(out, func(a, b Member) int { return cmp.Compare(a.ID, b.ID) })
 	return out
 }

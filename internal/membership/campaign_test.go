@@ -1,0 +1,190 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package membership
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+	"time"
+)
+
+// TestEveryCluster compares the decisions with the naive rules, and with what
+// the rules promise, over every cluster of up to five members in every
+// combination of states (ETCD_TEST_FULL=1: of up to seven).
+func TestEveryCluster(t *testing.T) {
+	largest := 5
+	if os.Getenv("ETCD_TEST_FULL") != "" {
+		largest = 7
+	}
+	for n := range largest + 1 {
+		t.Run(fmt.Sprintf("%d members", n), func(t *testing.T) {
+			c := campaign{t: t}
+			worlds(n, c.visit)
+			t.Logf("%d clusters, %d decisions compared: %d go, %d wait, %d refused, %d done",
+				c.clusters, c.decisions, c.verdicts[Go], c.verdicts[Wait], c.verdicts[Refuse], c.verdicts[Done])
+			if n > 1 && slices.Contains(c.verdicts[:], 0) {
+				t.Error("a verdict never came up: the campaign does not reach what it should")
+			}
+		})
+	}
+}
+
+type campaign struct {
+	t                   *testing.T
+	clusters, decisions int
+	verdicts            [4]int
+}
+
+func (c *campaign) visit(w world) {
+	c.clusters++
+	s := w.snapshot()
+	_, open := w.naiveGate()
+
+	w.strict = false
+	for _, limit := range []int{0, 2, 9} {
+		if !open && limit > 0 {
+			break // every request meets the same closed gate
+		}
+		r := AddRequest{Name: "new", PeerURLs: []string{"http://10.0.0.99:2380"}, MaxLearners: limit}
+		d := DecideAdd(s, r)
+		c.compare(w, "add, learners allowed:", limit, d, w.naiveAdd(max(limit, 1)))
+		c.promise(w, d.Verdict != Go || w.mayGrow(), "add")
+	}
+	if open { // the release matters to nothing else
+		old := w
+		old.strict = true
+		d := DecideAdd(old.snapshot(), AddRequest{Name: "new", PeerURLs: []string{"http://10.0.0.99:2380"}})
+		c.compare(old, "add, learners allowed:", 0, d, old.naiveAdd(1))
+	}
+	for _, i := range w.subjects() {
+		c.visitSubject(w, s, i, open)
+	}
+}
+
+func (c *campaign) visitSubject(w world, s Snapshot, i int, open bool) {
+	id := MemberID(i + 1)
+	for _, before := range []bool{true, false} {
+		if !open && !before {
+			break
+		}
+		r := PromoteRequest{ID: id}
+		if before {
+			r.Before = s.Answer(id)
+		}
+		d := DecidePromote(s, r)
+		c.compare(w, "promote", i+1, d, w.naivePromote(i, before))
+		c.promise(w, d.Verdict != Go || w.mayVote(i) && before && w.mayGrow(), "promote")
+		c.promise(w, d.Verdict != Done || w.voter(i) && w.lives(i), "promote")
+	}
+	everybody := w.which()
+	everySecond := w.which(func(i int) bool { return i%2 == 0 })
+	for _, leaving := range [][]int{nil, everybody, everySecond, w.which(not(w.lives)), w.which(w.lives)} {
+		for _, replacement := range []bool{false, true} {
+			if !open && (replacement || leaving != nil) {
+				return
+			}
+			r := RemoveRequest{ID: id, Replacement: replacement}
+			for _, l := range leaving {
+				r.Leaving = append(r.Leaving, MemberID(l+1))
+			}
+			d := DecideRemove(s, r)
+			c.compare(w, "remove", i+1, d, w.naiveRemove(i, replacement, leaving))
+			c.promise(w, d.Verdict != Go || w.maySpare(i, replacement), "remove")
+			c.promise(w, d.Verdict != Go || w.handedOver(i, d.MoveLeaderTo), "remove")
+		}
+	}
+}
+
+// mayGrow is the promise about additions and promotions: the voters that live
+// now are a quorum, and stay one when the newcomer fails with its vote; of a
+// cluster of one nobody can ask more than that it lives.
+func (w world) mayGrow() bool {
+	n, living := len(w.which(w.voter)), len(w.which(w.voter, w.lives))
+	return !w.moved && most(living, n) && (n == 1 || most(living, n+1))
+}
+
+// mayVote is the promise about who is promoted: a learner that lives, has
+// caught up, and sees what the voters see.
+func (w world) mayVote(i int) bool {
+	if i == len(w.members) || w.members[i] != lAlive && w.members[i] != lStale {
+		return false
+	}
+	leader, term, ok := w.agreed()
+	l, t := w.view(i)
+	return ok && l == leader && t == term
+}
+
+// maySpare is the promise about removals: a voter goes only where the others
+// are a cluster that works, a learner only where this one does.
+func (w world) maySpare(i int, replacement bool) bool {
+	others, living := w.which(w.voter, but(i)), w.which(w.voter, w.lives, but(i))
+	if w.moved || i == len(w.members) || len(others) == 0 {
+		return false
+	}
+	if replacement && w.lives(i) && len(w.which(but(i), not(w.lives))) > 0 {
+		return false
+	}
+	return most(len(living), len(others))
+}
+
+// handedOver: when the leader goes, another voter that lives takes over.
+func (w world) handedOver(i int, to MemberID) bool {
+	leader, _, _ := w.agreed()
+	if leader != i {
+		return to == 0
+	}
+	j := int(to) - 1
+	return j >= 0 && j != i && w.voter(j) && w.lives(j)
+}
+
+func (c *campaign) promise(w world, kept bool, action string) {
+	if !kept {
+		c.t.Fatalf("%s: %s breaks what was promised", w, action)
+	}
+}
+
+func (c *campaign) compare(w world, what string, arg int, d Decision, want verdict) {
+	c.decisions++
+	c.verdicts[d.Verdict]++
+	same := d.Verdict == want.v && d.Code == want.code && d.MoveLeaderTo == MemberID(want.move+1) &&
+		len(d.Facts.Others) == len(want.others) && len(d.Warnings) == len(want.warnings)
+	for i := 0; same && i < len(want.others); i++ {
+		same = d.Facts.Others[i] == MemberID(want.others[i]+1)
+	}
+	for i := 0; same && i < len(want.warnings); i++ {
+		same = d.Warnings[i].Code == want.warnings[i]
+	}
+	if !same {
+		c.t.Fatalf("%s: %s %d:\nthe code says  %+v\nthe rules say %+v", w, what, arg, d, want)
+	}
+}
+
+// TestLargerClusters does the same with clusters of eight to fifteen members,
+// drawn at random, most of them from states with which a cluster still works.
+func TestLargerClusters(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	random := rand.New(rand.NewPCG(seed, 0))
+	common := []mind{vAlive, vAlive, vAlive, vBehind, lAlive}
+	c := campaign{t: t}
+	t.Logf("seed %d", seed)
+	for range 5000 {
+		w := world{members: make([]mind, 8+random.IntN(8)), moved: random.IntN(20) == 0}
+		for i := range w.members {
+			if w.members[i] = mind(random.IntN(int(minds))); random.IntN(4) > 0 {
+				w.members[i] = common[random.IntN(len(common))]
+			}
+		}
+		slices.Sort(w.members)
+		w.leader = random.IntN(len(w.members)+1) - 1
+		c.visit(w)
+	}
+	t.Logf("%d clusters, %d decisions compared: %d go, %d wait, %d refused, %d done",
+		c.clusters, c.decisions, c.verdicts[Go], c.verdicts[Wait], c.verdicts[Refuse], c.verdicts[Done])
+	if slices.Contains(c.verdicts[:], 0) {
+		t.Error("a verdict never came up: the campaign does not reach what it should")
+	}
+}

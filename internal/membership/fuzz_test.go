@@ -1,0 +1,100 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package membership
+
+import (
+	"strings"
+	"testing"
+)
+
+func FuzzNormalizeURL(f *testing.F) {
+	for _, s := range []string{"http://10.0.0.1:2380", "HTTPS://[2001:db8::1]:2380/", "http://root:secret@a:1", "http://a:b", "unix://a:1", "http://[::ffff:1.2.3.4%25a]:1", "://", "http://a\x00:1"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, raw string) {
+		n, err := NormalizeURL(raw)
+		if err != nil {
+			if problem, shown := urlProblem(err); problem == "" || n != "" || problem == URLUserinfo && strings.Contains(shown, "@") {
+				t.Fatalf("NormalizeURL(%q) = %q, %v", raw, n, err)
+			}
+			return
+		}
+		again, err := NormalizeURL(n)
+		if err != nil || again != n {
+			t.Fatalf("NormalizeURL(%q) = %q, and of that %q, %v", raw, n, again, err)
+		}
+		if strings.ContainsAny(n, ",=@?# \n") || strings.Count(n, "/") != 2 || !SameURLs([]string{raw}, []string{n}) || IsLoopback(raw) != IsLoopback(n) {
+			t.Fatalf("NormalizeURL(%q) = %q", raw, n)
+		}
+	})
+}
+
+func FuzzParseInitialCluster(f *testing.F) {
+	for _, s := range []string{"a=http://h:1", "a=http://h:1,b=http://h:2,a=http://h:3", "a", "=,=", " a = http://h:1 ", "a=http://h:1,", "é=http://h:1"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		parsed, err := ParseInitialCluster(s)
+		if err != nil {
+			return
+		}
+		var members []Member
+		for name, urls := range parsed {
+			if ValidateName(name) != nil || len(urls) == 0 {
+				t.Fatalf("ParseInitialCluster(%q) = %q", s, parsed)
+			}
+			members = append(members, Member{ID: MemberID(len(members) + 1), Name: name, PeerURLs: urls})
+		}
+		text := FormatInitialCluster(members)
+		back, err := ParseInitialCluster(text)
+		if err != nil || len(back) != len(parsed) {
+			t.Fatalf("ParseInitialCluster(%q) = %q; written as %q and read as %q, %v", s, parsed, text, back, err)
+		}
+		for name, urls := range parsed {
+			if !SameURLs(back[name], urls) {
+				t.Fatalf("%s has %q in %q, and %q in %q", name, urls, s, back[name], text)
+			}
+		}
+	})
+}
+
+func FuzzParseIDs(f *testing.F) {
+	for _, s := range []string{"8e9e05c52164694d", "0", "", "0x1", "-1", "ffffffffffffffff", "DEADBEEF", "٣"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		m, err := ParseMemberID(s)
+		c, err2 := ParseClusterID(s)
+		if (err == nil) != (err2 == nil) || uint64(m) != uint64(c) || (err == nil) != (m != 0) {
+			t.Fatalf("ParseMemberID(%q) = %v, %v; ParseClusterID = %v, %v", s, m, err, c, err2)
+		}
+		if err != nil {
+			return
+		}
+		if back, err := ParseMemberID(m.String()); err != nil || back != m {
+			t.Fatalf("ParseMemberID(%q) = %v, %v, want %v", m.String(), back, err, m)
+		}
+		if trimmed := strings.TrimLeft(strings.ToLower(s), "0"); m.String() != trimmed {
+			t.Fatalf("%q is written as %q", s, m)
+		}
+	})
+}
+
+func FuzzParseRelease(f *testing.F) {
+	for _, s := range []string{"3.6.16", "3.7.0-rc.1", "3.5.0+git", "", "3", "3.6.-1", "3.6.99999999"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		r, ok := parseRelease(s)
+		if !ok && r != (release{}) {
+			t.Fatalf("parseRelease(%q) = %v, %v", s, r, ok)
+		}
+		if !ok && (!wantsEveryVoter(s) || !hasLearners(s) || cannotPromoteAlone(s) || promotionBug(s) != "") {
+			t.Fatalf("%q cannot be read, and was taken for some release", s)
+		}
+		if ok && (r[0] < 0 || r[1] < 0 || r[2] < 0) {
+			t.Fatalf("parseRelease(%q) = %v", s, r)
+		}
+	})
+}
