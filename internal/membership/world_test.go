@@ -45,11 +45,11 @@ type world struct {
 }
 
 const (
-	nowTerm, oldTerm   = 5, 4
-	leadIndex          = 100_000
-	behindIndex        = leadIndex - 1
-	laggingIndex       = behindIndex - 1_001
-	newerV, olderV = "3.7.3", "3.6.10"
+	nowTerm, oldTerm = 5, 4
+	leadIndex        = 100_000
+	behindIndex      = leadIndex - 1
+	laggingIndex     = behindIndex - 1_001
+	newerV, olderV   = "3.7.3", "3.6.10"
 )
 
 func (w world) String() string {
