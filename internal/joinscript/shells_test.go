@@ -5,12 +5,14 @@ package joinscript
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // shell is one way to run the script: an interpreter, and the directory that
@@ -29,11 +31,21 @@ var busyboxTools = []string{"awk", "date", "grep", "sed", "sh", "sleep", "sort",
 func shells(t *testing.T) []shell {
 	t.Helper()
 	var all []shell
+	known := map[string]bool{}
 	for _, name := range []string{"dash", "sh"} {
 		path, err := exec.LookPath(name)
 		if err != nil {
 			t.Fatalf("%s is needed to test the join script: %v", name, err)
 		}
+		// On Debian sh is dash.
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if known[real] {
+			continue
+		}
+		known[real] = true
 		all = append(all, shell{name: name, argv: []string{path}})
 	}
 	if _, err := exec.LookPath("curl"); err != nil {
@@ -53,11 +65,15 @@ func shells(t *testing.T) []shell {
 	return append(all, shell{name: "busybox", argv: []string{busybox, "sh"}, path: dir})
 }
 
-// eachShell runs f once for every shell there is.
+// eachShell runs f once for every shell there is, all at the same time: most of
+// it passes in waiting.
 func eachShell(t *testing.T, f func(t *testing.T, sh shell)) {
 	t.Helper()
 	for _, sh := range shells(t) {
-		t.Run(sh.name, func(t *testing.T) { f(t, sh) })
+		t.Run(sh.name, func(t *testing.T) {
+			t.Parallel()
+			f(t, sh)
+		})
 	}
 }
 
@@ -78,12 +94,18 @@ func (sh shell) run(t *testing.T, script string, env ...string) result {
 	if sh.path != "" {
 		path = sh.path + ":" + path
 	}
-	cmd := exec.CommandContext(t.Context(), sh.argv[0], append(sh.argv[1:], file)...)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, sh.argv[0], append(sh.argv[1:], file)...)
+	cmd.WaitDelay = time.Second // what it has started may hold the pipes
 	cmd.Dir = t.TempDir()
 	cmd.Env = append([]string{"PATH=" + path}, env...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
+	if ctx.Err() != nil {
+		t.Fatalf("the script does not end:\n%s", &stderr)
+	}
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatalf("run the script: %v", err)

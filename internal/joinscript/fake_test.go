@@ -1,0 +1,516 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package joinscript
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// entry is one member as a peer port lists it; see also the real answers that
+// the tests on etcd get.
+type entry struct {
+	ID         uint64   `json:"id"`
+	PeerURLs   []string `json:"peerURLs"`
+	Name       string   `json:"name,omitempty"`
+	ClientURLs []string `json:"clientURLs,omitempty"`
+	IsLearner  bool     `json:"isLearner,omitempty"`
+}
+
+// ran is a member that has run, named its URL's owner.
+func ran(id uint64, name string, urls ...string) entry {
+	return entry{ID: id, Name: name, PeerURLs: urls, ClientURLs: []string{"http://client"}}
+}
+
+// peer stands in for a member's peer port, for the states into which a real
+// etcd cannot be put at will.
+type peer struct {
+	url   string
+	asked atomic.Int32
+	serve atomic.Pointer[http.HandlerFunc]
+}
+
+func newPeer(t *testing.T) *peer {
+	t.Helper()
+	p := &peer{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p.asked.Add(1)
+		if h := p.serve.Load(); h != nil && r.URL.Path == "/members" {
+			(*h)(w, r)
+			return
+		}
+		http.NotFound(w, r)
+	}))
+	t.Cleanup(server.Close)
+	p.url = server.URL
+	return p
+}
+
+func (p *peer) handle(h http.HandlerFunc) { p.serve.Store(&h) }
+
+func (p *peer) list(members ...entry) { p.listIn("cdf818194e3a8c32", members...) }
+
+func (p *peer) listIn(cluster string, members ...entry) {
+	p.handle(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Etcd-Cluster-ID", cluster)
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(members)
+	})
+}
+
+func (p *peer) answer(code int, body string) {
+	p.handle(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Etcd-Cluster-ID", "cdf818194e3a8c32")
+		w.WriteHeader(code)
+		_, _ = io.WriteString(w, body)
+	})
+}
+
+// own is the peer URL of the member in whose place the script runs; nothing
+// listens there, and nothing at dead.
+const (
+	own  = "http://127.0.0.1:1"
+	dead = "http://127.0.0.1:2"
+)
+
+// ask runs the script for the member "us" with peer URL own, for as short as
+// it ever runs: two rounds.
+func ask(t *testing.T, sh shell, founder bool, peers []string, env ...string) result {
+	t.Helper()
+	script := Render(Params{Name: "us", PeerURLs: []string{own}, Peers: peers, Founder: founder, Wait: time.Second})
+	script = strings.Replace(script, "\nwait_seconds=1\n", "\nwait_seconds=-1\n", 1)
+	script = strings.Replace(script, "|| pause=1\n", "|| pause=0\n", 1)
+	return sh.run(t, script, env...)
+}
+
+func TestJoiner(t *testing.T) {
+	eachShell(t, func(t *testing.T, sh shell) {
+		a, b, c, stale := newPeer(t), newPeer(t), newPeer(t), newPeer(t)
+		all := []string{a.url, b.url, c.url}
+		ea, eb, ec := ran(11, "a", a.url), ran(12, "b", b.url), ran(13, "c", c.url)
+		gone := ran(14, "gone", stale.url)
+		us := entry{ID: 20, PeerURLs: []string{own}, IsLearner: true}
+		usVoter := entry{ID: 20, PeerURLs: []string{own}}
+		usRan := ran(20, "us", own)
+		cluster := func(urls ...string) string { return strings.Join(urls, ",") }
+		abc := cluster("a="+a.url, "b="+b.url, "c="+c.url)
+		cases := []struct {
+			name   string
+			set    func()
+			peers  []string
+			code   int
+			stdout string
+			reason string
+		}{
+			{"announced as a learner", func() {
+				for _, p := range []*peer{a, b, c} {
+					p.list(ea, eb, ec, us)
+				}
+			}, all, 0, joined("us", own, abc+",us="+own), "announced"},
+			{"one peer is known, it names the others", nil, all[:1], 0, joined("us", own, abc+",us="+own), "announced"},
+			{"announced as a voter beside one that is down", func() {
+				a.list(ea, eb, ec, usVoter)
+				b.list(ea, eb, ec, usVoter)
+				c.answer(503, "")
+			}, all, 0, joined("us", own, abc+",us="+own), "announced"},
+			{"not announced", func() {
+				for _, p := range []*peer{a, b, c} {
+					p.list(ea, eb, ec)
+				}
+			}, all, ExitRetry, "", "not announced yet: no member of the cluster has the peer URLs " + own},
+			{"announced in a minority's view", func() {
+				a.list(ea, eb, ec, us)
+				b.list(ea, eb, ec)
+				c.answer(503, "")
+			}, all, ExitRetry, "", "only 1 of its 3 other voters give the same list"},
+			{"has run", func() {
+				for _, p := range []*peer{a, b, c} {
+					p.list(ea, eb, ec, usRan)
+				}
+			}, all, ExitNever, "", "us (http://127.0.0.1:1) has run before and its data is gone"},
+			{"has run, and not all have seen it", func() {
+				a.list(ea, eb, ec, usVoter)
+				b.list(ea, eb, ec, usVoter)
+				c.list(ea, eb, ec, usRan)
+			}, all, ExitNever, "", "has run before"},
+			{"has run in a minority's view", func() {
+				a.list(ea, eb, ec, usRan)
+				b.answer(503, "")
+				c.answer(503, "")
+			}, all, ExitRetry, "", "only 1 of its 3 other voters"},
+			{"one that was removed still says that the old identity has run", func() {
+				old := usRan
+				old.ID = 19
+				stale.list(ea, eb, gone, old)
+				a.list(ea, eb, us)
+				b.list(ea, eb, us)
+			}, []string{stale.url, a.url, b.url}, 0, joined("us", own, cluster("a="+a.url, "b="+b.url, "us="+own)), "announced"},
+			{"one that was removed is the only one to answer", func() {
+				stale.list(ran(31, "x", dead), gone, us)
+			}, []string{stale.url}, ExitRetry, "", "only 1 of its 2 other voters"},
+			{"two peers each have a cluster of their own by force", func() {
+				a.list(ea, us)
+				b.list(eb, us)
+			}, []string{a.url, b.url}, ExitRetry, "", "the peers disagree on the members"},
+			{"the peers belong to different clusters", func() {
+				a.listIn("aaaa", ea, eb, us)
+				b.listIn("bbbb", ea, eb, us)
+			}, []string{a.url, b.url}, ExitRetry, "", "the peers belong to different clusters: "},
+			{"other peer URLs than ours", func() {
+				a.list(ea, entry{ID: 20, PeerURLs: []string{own, "http://127.0.0.1:3"}, IsLearner: true})
+			}, []string{a.url}, ExitRetry, "", "a member is announced with the peer URLs http://127.0.0.1:1,http://127.0.0.1:3, this one has " + own},
+			{"the cluster has not formed", func() {
+				a.list(entry{ID: 11, Name: "a", PeerURLs: []string{a.url}}, us)
+			}, []string{a.url}, ExitRetry, "", "have not formed their cluster yet"},
+			{"one voter", func() { a.list(ea, us) }, []string{a.url}, 0, joined("us", own, "a="+a.url+",us="+own), "announced"},
+			{"names that cannot be used", func() {
+				odd := []string{"$(id)", "x=y,z", "us", "two words", "same", "same", "quote\"s\\", "\nETCD_FORCE_NEW_CLUSTER=true", ""}
+				list := []entry{ea, us}
+				for i, name := range odd {
+					e := ran(uint64(100+i), name, fmt.Sprintf("http://10.0.0.%d:2380", i))
+					e.IsLearner = true
+					list = append(list, e)
+				}
+				a.list(list...)
+			}, []string{a.url}, 0, joined("us", own, cluster(
+				"member-100=http://10.0.0.0:2380", "member-101=http://10.0.0.1:2380", "member-102=http://10.0.0.2:2380",
+				"member-103=http://10.0.0.3:2380", "member-104=http://10.0.0.4:2380", "member-105=http://10.0.0.5:2380",
+				"member-106=http://10.0.0.6:2380", "member-107=http://10.0.0.7:2380", "member-108=http://10.0.0.8:2380",
+				"a="+a.url, "us="+own)), "announced"},
+			{"IPv6, host names, several URLs, big IDs", func() {
+				a.list(ran(18446744073709551615, "a", a.url, "https://[fd00::1]:2380"), ran(9, "b", "https://Node-b.Example.com:2380", b.url), us)
+				b.list(ran(18446744073709551615, "a", a.url, "https://[fd00::1]:2380"), ran(9, "b", "https://Node-b.Example.com:2380", b.url), us)
+			}, []string{a.url}, 0, joined("us", own, cluster(
+				"a="+a.url, "a=https://[fd00::1]:2380", "us="+own, "b=https://Node-b.Example.com:2380", "b="+b.url)), "announced"},
+			{"nobody answers", func() {}, []string{dead}, ExitRetry, "", "no peer answers: " + dead + ": "},
+			{"nobody is known", func() {}, nil, ExitRetry, "", "no peer is known to ask: set ETCD_JOIN_PEERS"},
+			{"only itself is known", func() {}, []string{own}, ExitRetry, "", "no peer is known to ask"},
+		}
+		for _, test := range cases {
+			t.Run(test.name, func(t *testing.T) {
+				if test.set != nil {
+					test.set()
+				}
+				ask(t, sh, false, test.peers).want(t, test.code, test.stdout, test.reason)
+			})
+		}
+	})
+}
+
+// What a peer answers is never believed blindly, and never printed.
+func TestAnswersThatAreNone(t *testing.T) {
+	eachShell(t, func(t *testing.T, sh shell) {
+		a := newPeer(t)
+		good := fmt.Sprintf(`{"id":1,"name":"a","peerURLs":[%q],"clientURLs":["http://c"]},{"id":2,"peerURLs":[%q],"isLearner":true}`, a.url, own)
+		cases := map[string]http.HandlerFunc{}
+		for name, body := range map[string]string{
+			"empty":               ``,
+			"null":                `null`,
+			"no members":          `[]`,
+			"HTML":                `<html><body>It works!</body></html>`,
+			"cut short":           `[` + good,
+			"text behind":         `[` + good + `] x`,
+			"deep":                strings.Repeat("[", 5000),
+			"an object":           `{"members":[` + good + `]}`,
+			"no peer URLs":        `[{"id":1,"name":"a","clientURLs":["http://c"]}]`,
+			"ID is no number":     `[{"id":"$(id)","peerURLs":["http://x:1"]}]`,
+			"URL with a command":  `[` + good + `,{"id":3,"peerURLs":["http://x:1/$(touch${IFS}PWNED)"]}]`,
+			"URL with a line":     `[` + good + `,{"id":3,"peerURLs":["http://x:1\nETCD_FORCE_NEW_CLUSTER=true"]}]`,
+			"URL with a quote":    `[` + good + `,{"id":3,"peerURLs":["http://x:1\""]}]`,
+			"URL with an entry":   `[` + good + `,{"id":3,"peerURLs":["http://x:1,b=http://y:2"]}]`,
+			"URL of another kind": `[` + good + `,{"id":3,"peerURLs":["file:///etc/passwd"]}]`,
+			"a string not closed": `[{"id":1,"name":"a`,
+			"escape at the end":   `[{"id":1,"name":"a\`,
+			"control characters":  "[{\"id\":1,\"name\":\"a\x01\x1b[31m\",\"peerURLs\":[]}]",
+		} {
+			cases[name] = func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("X-Etcd-Cluster-ID", "cdf8")
+				_, _ = io.WriteString(w, body)
+			}
+		}
+		cases["too long"] = func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("X-Etcd-Cluster-ID", "cdf8")
+			_, _ = io.WriteString(w, "["+strings.Repeat(good+",\n", 50000)+good+"]")
+		}
+		for _, code := range []int{204, 302, 401, 403, 404, 500, 503} {
+			cases[fmt.Sprintf("status %d", code)] = func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("X-Etcd-Cluster-ID", "cdf8")
+				w.Header().Set("Location", "http://"+r.Host+"/members")
+				w.WriteHeader(code)
+				_, _ = io.WriteString(w, `[`+good+`]`)
+			}
+		}
+		cases["no cluster ID"] = func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `[`+good+`]`) }
+		cases["a cluster ID that is none"] = func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("X-Etcd-Cluster-ID", "$(id)")
+			_, _ = io.WriteString(w, `[`+good+`]`)
+		}
+		cases["the connection breaks"] = func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+		// The same text without a fault is an answer.
+		a.answer(200, `[`+good+`]`)
+		ask(t, sh, false, []string{a.url}).want(t, 0, joined("us", own, "a="+a.url+",us="+own), "announced")
+		for name, h := range cases {
+			t.Run(name, func(t *testing.T) {
+				a.handle(h)
+				r := ask(t, sh, false, []string{a.url})
+				r.want(t, ExitRetry, "", a.url+": ")
+				if strings.ContainsAny(r.stderr, "\x01\x1b") {
+					t.Errorf("standard error passes control characters on: %q", r.stderr)
+				}
+			})
+		}
+	})
+}
+
+func TestFounderOfAStaticCluster(t *testing.T) {
+	eachShell(t, func(t *testing.T, sh shell) {
+		a, b := newPeer(t), newPeer(t)
+		na, nb := entry{ID: 11, Name: "a", PeerURLs: []string{a.url}}, entry{ID: 12, Name: "b", PeerURLs: []string{b.url}}
+		nus := entry{ID: 20, Name: "us", PeerURLs: []string{own}}
+		ea, eb := ran(11, "a", a.url), ran(12, "b", b.url)
+		env := []string{"ETCD_INITIAL_CLUSTER=a=" + a.url + ",b=" + b.url + ",us=" + own, "ETCD_INITIAL_CLUSTER_STATE=new"}
+		cases := []struct {
+			name   string
+			set    func()
+			code   int
+			stdout string
+			reason string
+		}{
+			{"the others are forming it", func() { a.list(na, nb, nus); b.list(na, nb, nus) }, 0, "", ""},
+			{"one is forming it", func() { b.answer(503, "") }, 0, "", ""},
+			{"they have formed it, this one comes late", func() { a.list(ea, eb, nus); b.list(ea, nb, nus) }, 0,
+				joined("us", own, "a="+a.url+",b="+b.url+",us="+own), "announced"},
+			{"it has run and is wiped", func() { a.list(ea, eb, ran(20, "us", own)); b.list(ea, eb, nus) }, ExitNever, "", "has run before"},
+			{"it was removed", func() { a.list(ea, eb); b.list(ea, eb) }, ExitRetry, "", "not announced yet"},
+			{"it was announced anew", func() {
+				us := entry{ID: 21, PeerURLs: []string{own}, IsLearner: true}
+				a.list(ea, eb, us)
+				b.list(ea, eb, us)
+			}, 0, joined("us", own, "a="+a.url+",b="+b.url+",us="+own), "announced"},
+			{"one says that it has formed, the other is silent", func() { a.list(ea, eb, nus); b.answer(503, "") }, ExitRetry, "", "only 1 of its 2 other voters"},
+			{"they form another cluster", func() { a.list(na, nb); b.list(na, nb) }, ExitRetry, "", "do not list this member"},
+			{"there is something else", func() { a.answer(404, ""); b.answer(404, "") }, ExitRetry, "", "a peer is there but cannot be asked: "},
+		}
+		for _, test := range cases {
+			t.Run(test.name, func(t *testing.T) {
+				test.set()
+				ask(t, sh, true, nil, env...).want(t, test.code, test.stdout, test.reason)
+			})
+		}
+		t.Run("nobody listens", func(t *testing.T) {
+			ask(t, sh, true, nil, "ETCD_INITIAL_CLUSTER=us="+own+",x="+dead).want(t, 0, "", "")
+		})
+		t.Run("alone", func(t *testing.T) {
+			ask(t, sh, true, nil, "ETCD_INITIAL_CLUSTER=us="+own).want(t, 0, "", "")
+		})
+		t.Run("nobody answers in time", func(t *testing.T) {
+			hang := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+			a.handle(hang)
+			b.handle(hang)
+			before := a.asked.Load()
+			ask(t, sh, true, nil, env...).want(t, 0, "", "nobody answers: ")
+			if n := a.asked.Load() - before; n != 2 {
+				t.Errorf("the peer was asked %d times, want twice before it is taken for absent", n)
+			}
+		})
+		t.Run("without any bootstrap", func(t *testing.T) {
+			ask(t, sh, true, nil).want(t, ExitRetry, "", "a founder needs ETCD_INITIAL_CLUSTER, ETCD_DISCOVERY or")
+		})
+		// systemd may still load what the last run printed.
+		t.Run("what an earlier run printed is loaded", func(t *testing.T) {
+			a.list(ea, eb)
+			b.list(ea, eb)
+			ask(t, sh, true, nil, env[0], "ETCD_INITIAL_CLUSTER_STATE=existing", "ETCD_DISCOVERY=", "ETCD_DISCOVERY_TOKEN=").
+				want(t, ExitRetry, "", "not announced yet")
+		})
+	})
+}
+
+// registry stands in for a discovery registry: v3 at /v3/, v2 and the public
+// service's way at /T.
+type registry struct {
+	url     string
+	size    string
+	members []string // in order of registration
+	code    int      // instead of an answer
+	body    string
+	auth    string // user and password it wants on v3
+}
+
+func newRegistry(t *testing.T) *registry {
+	t.Helper()
+	g := &registry{}
+	server := httptest.NewServer(g)
+	t.Cleanup(server.Close)
+	g.url = server.URL
+	return g
+}
+
+func (g *registry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if g.code != 0 {
+		w.WriteHeader(g.code)
+		_, _ = io.WriteString(w, g.body)
+		return
+	}
+	b64 := func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
+	var request struct{ Key, Range_end, Name, Password string } //nolint:revive // the wire's name
+	body, _ := io.ReadAll(r.Body)
+	answer := map[string]any{}
+	const prefix = "/_etcd/registry/T/"
+	switch {
+	case r.URL.Path == "/v3/auth/authenticate":
+		if json.Unmarshal(body, &request) != nil || request.Name+"|"+request.Password != g.auth {
+			w.WriteHeader(http.StatusBadRequest)
+			answer["error"] = "etcdserver: authentication failed, invalid user ID or password"
+			break
+		}
+		answer["token"] = "abc.12"
+	case r.URL.Path == "/v3/kv/range":
+		if g.auth != "" && r.Header.Get("Authorization") != "abc.12" {
+			w.WriteHeader(http.StatusBadRequest)
+			answer["error"] = "etcdserver: user name is empty"
+			break
+		}
+		if json.Unmarshal(body, &request) != nil || request.Key != b64(prefix) || request.Range_end != b64("/_etcd/registry/T0") {
+			w.WriteHeader(http.StatusBadRequest)
+			answer["error"] = "wrong range " + string(body)
+			break
+		}
+		var kvs []map[string]string
+		if g.size != "" {
+			kvs = append(kvs, map[string]string{"key": b64(prefix + "_config/size"), "value": b64(g.size), "create_revision": "2"})
+		}
+		// In order of key, which is not the order of registration.
+		for i := len(g.members) - 1; i >= 0; i-- {
+			kvs = append(kvs, map[string]string{"key": b64(fmt.Sprintf("%smembers/%x", prefix, 99-i)), "value": b64(g.members[i]), "create_revision": fmt.Sprint(8 + i)})
+		}
+		answer["kvs"] = kvs
+	case r.URL.Path == "/T/_config/size" && g.size != "":
+		answer["node"] = map[string]any{"key": "/T/_config/size", "value": g.size}
+	case r.URL.Path == "/T" && g.size != "":
+		var nodes []map[string]any
+		for i := len(g.members) - 1; i >= 0; i-- {
+			nodes = append(nodes, map[string]any{"key": fmt.Sprintf("/T/%x", 99-i), "value": g.members[i], "createdIndex": 8 + i})
+		}
+		answer["node"] = map[string]any{"key": "/T", "dir": true, "nodes": nodes}
+	default:
+		w.WriteHeader(http.StatusNotFound)
+		answer["errorCode"], answer["message"] = 100, "Key not found"
+	}
+	_ = json.NewEncoder(w).Encode(answer)
+}
+
+func TestFounderWithARegistry(t *testing.T) {
+	eachShell(t, func(t *testing.T, sh shell) {
+		a, b, g := newPeer(t), newPeer(t), newRegistry(t)
+		ra, rb, rus := "a="+a.url, "b="+b.url, "us="+own
+		na, nb := entry{ID: 11, Name: "a", PeerURLs: []string{a.url}}, entry{ID: 12, Name: "b", PeerURLs: []string{b.url}}
+		nus := entry{ID: 20, Name: "us", PeerURLs: []string{own}}
+		ea, eb := ran(11, "a", a.url), ran(12, "b", b.url)
+		down := func() { a.answer(503, ""); b.answer(503, "") }
+		restart := func(token string) string {
+			return "ETCD_NAME=us\nETCD_INITIAL_ADVERTISE_PEER_URLS=" + own + "\nETCD_INITIAL_CLUSTER=" + strings.Join([]string{ra, rus, rb}, ",") +
+				"\nETCD_INITIAL_CLUSTER_STATE=new\nETCD_DISCOVERY=\nETCD_DISCOVERY_TOKEN=\nETCD_DISCOVERY_ENDPOINTS=\nETCD_INITIAL_CLUSTER_TOKEN=" + token + "\n"
+		}
+		formed := joined("us", own, ra+","+rb+","+rus)
+		cases := []struct {
+			name    string
+			size    string
+			members []string
+			set     func()
+			v3, v2  int
+			stdout  string // RESTART stands for the initial cluster of the registry
+			reason  string
+		}{
+			{"first", "3", nil, down, 0, 0, "", ""},
+			{"last", "3", []string{ra, rb}, down, 0, 0, "", ""},
+			{"registered before, still open", "3", []string{ra, rus}, down, 0, ExitRetry, "", ""},
+			{"the token is full without it", "2", []string{ra, rb, rus}, func() { a.list(na, nb); b.list(na, nb) }, ExitRetry, ExitRetry, "", "do not list this member|the token is full and this member is not among its first 2"},
+			{"the token is full without it, nobody answers", "2", []string{ra, rb}, down, ExitRetry, ExitRetry, "", "cannot be asked"},
+			{"wiped, and the others say so", "3", []string{ra, rus, rb}, func() { a.list(ea, eb, ran(20, "us", own)); b.list(ea, eb, nus) }, ExitNever, ExitNever, "", "has run before"},
+			{"registered, never run, and the others have formed it", "3", []string{ra, rus, rb}, func() { a.list(ea, eb, nus); b.list(ea, eb, nus) }, 0, 0, formed, "announced"},
+			{"registered, never run, and another is forming it", "3", []string{ra, rus, rb}, func() { a.list(na, nb, nus); b.answer(503, "") }, 0, 0, "RESTART", "starting with the founders that the registry names"},
+			{"removed, and announced anew", "3", []string{ra, rus, rb}, func() {
+				us := entry{ID: 21, PeerURLs: []string{own}, IsLearner: true}
+				a.list(ea, eb, us)
+				b.list(ea, eb, us)
+			}, 0, 0, formed, "announced"},
+			{"a token of one, registered before", "1", []string{rus}, down, ExitNever, ExitNever, "", "has registered for a cluster of one and its data is gone"},
+			{"no size", "", nil, down, ExitRetry, ExitRetry, "", "the registry knows no such cluster: "},
+			{"size is no number", "three", nil, down, ExitRetry, ExitRetry, "", "the registry knows no such cluster: "},
+			{"size 0", "0", nil, down, ExitRetry, ExitRetry, "", "the registry knows no such cluster: "},
+			{"a registration that is none", "3", []string{"x=$(id)"}, down, ExitRetry, ExitRetry, "", "holds a registration that cannot be read"},
+		}
+		for _, protocol := range []string{"v3", "v2"} {
+			env := []string{"ETCD_DISCOVERY_TOKEN=T", "ETCD_DISCOVERY_ENDPOINTS=" + dead + "," + strings.TrimPrefix(g.url, "http://")}
+			token := "T"
+			if protocol == "v2" {
+				env = []string{"ETCD_DISCOVERY=" + g.url + "/T"}
+				token = g.url + "/T"
+			}
+			for _, test := range cases {
+				t.Run(protocol+" "+test.name, func(t *testing.T) {
+					g.size, g.members = test.size, test.members
+					test.set()
+					code, stdout := test.v3, test.stdout
+					if protocol == "v2" {
+						code = test.v2
+					}
+					if stdout == "RESTART" {
+						stdout = restart(token)
+					}
+					r := ask(t, sh, true, nil, env...)
+					reason := ""
+					for _, one := range strings.Split(test.reason, "|") {
+						if strings.Contains(r.stderr, one) {
+							reason = one
+						}
+					}
+					if reason == "" && code != 0 {
+						reason = test.reason
+						if test.reason == "" {
+							reason = "registered before, waiting for the other founders to register"
+						}
+					}
+					r.want(t, code, stdout, reason)
+				})
+			}
+			t.Run(protocol+" the registry is away", func(t *testing.T) {
+				away := []string{"ETCD_DISCOVERY_TOKEN=T", "ETCD_DISCOVERY_ENDPOINTS=" + dead}
+				if protocol == "v2" {
+					away = []string{"ETCD_DISCOVERY=" + dead + "/T"}
+				}
+				ask(t, sh, true, nil, away...).want(t, ExitRetry, "", "the registry does not answer: "+dead)
+			})
+			for _, code := range []int{401, 403, 500, 503} {
+				t.Run(fmt.Sprint(protocol, " the registry answers ", code), func(t *testing.T) {
+					g.code, g.body = code, "<html>$(id)</html>"
+					defer func() { g.code = 0 }()
+					ask(t, sh, true, nil, env...).want(t, ExitRetry, "", fmt.Sprint("HTTP status ", code))
+				})
+			}
+		}
+		t.Run("v3 the registry wants a password", func(t *testing.T) {
+			g.size, g.members = "3", nil
+			g.auth = `ro"ot|p'a\ss":word`
+			defer func() { g.auth = "" }()
+			env := []string{"ETCD_DISCOVERY_TOKEN=T", "ETCD_DISCOVERY_ENDPOINTS=" + g.url}
+			ask(t, sh, true, nil, append(env, `ETCD_DISCOVERY_USER=ro"ot`, `ETCD_DISCOVERY_PASSWORD=p'a\ss":word`)...).want(t, 0, "", "")
+			ask(t, sh, true, nil, append(env, `ETCD_DISCOVERY_USER=ro"ot:p'a\ss":word`)...).want(t, 0, "", "")
+			r := ask(t, sh, true, nil, append(env, `ETCD_DISCOVERY_USER=ro"ot`, "ETCD_DISCOVERY_PASSWORD=wrong-secret")...)
+			r.want(t, ExitRetry, "", "the registry does not answer: ")
+			if strings.Contains(r.stderr, "wrong-secret") {
+				t.Error("standard error shows the password")
+			}
+		})
+	})
+}
