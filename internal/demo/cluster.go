@@ -25,7 +25,8 @@ type member struct {
 	version string
 }
 
-func (m member) hexID() string { return fmt.Sprintf("%016x", m.ID) }
+// hexID is the ID as etcdctl prints it, without leading zeros.
+func (m member) hexID() string { return fmt.Sprintf("%x", m.ID) }
 
 func (m member) role() string {
 	if m.Learner {
