@@ -1,3 +1,6 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
 // Package diag holds every sentence that a user may read as an error or a
 // warning: what happened, the facts (names, hexadecimal IDs, figures), what to
 // do next, and the original error. The exact texts are tested.

@@ -1,4 +1,6 @@
 #!/bin/sh
+# SPDX-License-Identifier: MPL-2.0
+#
 # etcd-join: says how etcd may start on this machine. Run it before etcd, from
 # the command that then becomes etcd:
 #

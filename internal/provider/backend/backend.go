@@ -1,3 +1,6 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
 // Package backend is what the provider hands to its resources and data
 // sources: the connection settings, and what is shared between them in one
 // process (connections, locks, hints).
