@@ -288,6 +288,24 @@ func TestLeaveWithoutQuorum(t *testing.T) {
 	}
 }
 
+// A join that nobody can decide fails soon, and says why.
+func TestJoinWithoutQuorum(t *testing.T) {
+	t.Parallel()
+	b := start(t, 3, etcdtest.Options{})
+	d := b.NewJoiner(t, "d")
+	b.Member("infra2").Kill()
+	b.Member("infra3").Kill()
+	begun := time.Now()
+	_, err := b.engine.Join(within(t, 2*time.Minute), request(d, reconfigure.Voting))
+	var refused *reconfigure.Refusal
+	if !errors.As(err, &refused) || refused.Decision.Code != membership.QuorumLost {
+		t.Fatalf("joining without quorum: %v", err)
+	}
+	if took := time.Since(begun); took > time.Minute {
+		t.Errorf("it took %s to say so", took)
+	}
+}
+
 // Without a cluster a joiner fails soon, and says what each endpoint answered.
 func TestNoClusterToJoin(t *testing.T) {
 	t.Parallel()

@@ -181,13 +181,34 @@ func (j *join) announce(ctx context.Context) (unlock func(), err error) {
 
 // look reads the record and the cluster, in this order, and acts on both.
 func (j *join) look(ctx context.Context, since *time.Time) (err error) {
-	if j.record, j.recorded, err = j.Port.Records().Get(ctx, j.req.Owner); err != nil {
-		return err
+	var unread error
+	j.record, j.recorded, unread = j.Port.Records().Get(ctx, j.req.Owner)
+	if unread != nil && !retry(unread) {
+		return unread
 	}
 	if j.snap, err = j.observe(ctx, j.cluster); err != nil {
 		return err
 	}
+	if unread != nil {
+		return j.withoutRecord(unread, since)
+	}
 	return j.tryAnnounce(ctx, since)
+}
+
+// withoutRecord says why the record could not be read: without quorum nobody
+// can, however long one waits. A cluster that is being formed may be about to
+// get its quorum.
+func (j *join) withoutRecord(unread error, since *time.Time) error {
+	d := membership.DecideAdd(j.snap, membership.AddRequest{Name: j.req.Name, PeerURLs: j.req.PeerURLs, MaxLearners: 1})
+	if d.Code != membership.QuorumLost {
+		*since = j.Clock.Now()
+		return unread
+	}
+	refusal := &Refusal{Action: "add", Name: j.req.Name, Decision: d, Snapshot: j.snap}
+	if j.req.Bootstrap == membership.Founder || j.req.AwaitCluster || j.Clock.Now().Sub(*since) <= doubt {
+		return again{refusal}
+	}
+	return refusal
 }
 
 // again asks for another look, and says why.
