@@ -96,6 +96,7 @@ func (s Settings) Client(ctx context.Context, endpoint string, opts ...Option) (
 		DialOptions: []grpc.DialOption{
 			grpc.WithContextDialer(tries.dialer(address)),
 			grpc.WithNoProxy(),
+			grpc.WithStatsHandler(requestWatch{}),
 			grpc.WithTransportCredentials(tries.transport(strings.HasPrefix(endpoint, "https:"), s.TLS)),
 			grpc.WithConnectParams(grpc.ConnectParams{
 				Backoff:           backoff.Config{BaseDelay: backoffBase, Multiplier: 1.6, Jitter: 0.2, MaxDelay: backoffMax},
@@ -192,7 +193,12 @@ func (c *Client) do(ctx context.Context, f func(ctx context.Context) error) erro
 	defer cancel(nil)
 	call, stop := context.WithTimeout(call, c.requestTimeout)
 	defer stop()
-	defer c.attempts.subscribe(func(err error) { cancel(&attemptError{err}) })()
+	call, sent := withInFlight(call)
+	defer c.attempts.subscribe(func(err error) {
+		if !sent.any() {
+			cancel(&attemptError{err})
+		}
+	})()
 	if c.attempts.lastFailed() {
 		connection := c.ActiveConnection()
 		connection.ResetConnectBackoff()

@@ -91,27 +91,35 @@ func TestFailsFastWithItsCause(t *testing.T) {
 	silent := serve(t, nil)
 	dead := refusing(t)
 
-	const dial = 300 * time.Millisecond
+	// Where the cause is there at once it must be told long before any timeout;
+	// where there is silence, soon after the dial timeout.
+	const (
+		atOnce = 3 * time.Second
+		long   = 10 * time.Second
+		short  = 300 * time.Millisecond
+		soon   = 5 * time.Second
+	)
 	for name, c := range map[string]struct {
 		endpoint string
 		kind     Kind
 		text     string
-		min, max time.Duration
+		dial     time.Duration
+		max      time.Duration
 	}{
-		"refused":               {"http://" + dead, Refused, "http://" + dead + ": connection refused", 0, dial},
-		"refused, TLS":          {"https://" + dead, Refused, "https://" + dead + ": connection refused", 0, dial},
-		"name without address":  {"http://no-such-host.invalid:2379", DNS, "http://no-such-host.invalid:2379: host name not found (no-such-host.invalid)", 0, time.Second},
-		"black hole":            {"http://" + silent, Timeout, "http://" + silent + ": no answer in time", dial, 5 * dial},
-		"black hole, TLS":       {"https://" + silent, Timeout, "https://" + silent + ": no answer in time", dial, 5 * dial},
-		"hangs up":              {"http://" + hangUp, NotEtcd, "http://" + hangUp + ": not an etcd server, or one that expects https (it closed the connection)", 0, dial},
-		"web server":            {plainHTTP.URL, NotEtcd, plainHTTP.URL + `: not an etcd server, or one that expects https (its first bytes are not HTTP/2 but "HTTP")`, 0, dial},
-		"https to a plain port": {"https://" + plainHTTP.Listener.Addr().String(), PlainServer, "https://" + plainHTTP.Listener.Addr().String() + ": server does not speak TLS", 0, dial},
-		"http to a TLS port":    {"http://" + tlsServer.Listener.Addr().String(), NotEtcd, "http://" + tlsServer.Listener.Addr().String() + ": not an etcd server, or one that expects https (it closed the connection)", 0, dial},
-		"unknown authority":     {tlsServer.URL, UnknownCA, tlsServer.URL + ": certificate signed by an unknown authority (x509: certificate signed by unknown authority)", 0, dial},
+		"refused":               {"http://" + dead, Refused, "http://" + dead + ": connection refused", long, atOnce},
+		"refused, TLS":          {"https://" + dead, Refused, "https://" + dead + ": connection refused", long, atOnce},
+		"name without address":  {"http://no-such-host.invalid:2379", DNS, "http://no-such-host.invalid:2379: host name not found (no-such-host.invalid)", long, atOnce},
+		"black hole":            {"http://" + silent, Timeout, "http://" + silent + ": no answer in time", short, soon},
+		"black hole, TLS":       {"https://" + silent, Timeout, "https://" + silent + ": no answer in time", short, soon},
+		"hangs up":              {"http://" + hangUp, NotEtcd, "http://" + hangUp + ": not an etcd server, or one that expects https (it closed the connection)", long, atOnce},
+		"web server":            {plainHTTP.URL, NotEtcd, plainHTTP.URL + `: not an etcd server, or one that expects https (its first bytes are not HTTP/2 but "HTTP")`, long, atOnce},
+		"https to a plain port": {"https://" + plainHTTP.Listener.Addr().String(), PlainServer, "https://" + plainHTTP.Listener.Addr().String() + ": server does not speak TLS", long, atOnce},
+		"http to a TLS port":    {"http://" + tlsServer.Listener.Addr().String(), NotEtcd, "http://" + tlsServer.Listener.Addr().String() + ": not an etcd server, or one that expects https (it closed the connection)", long, atOnce},
+		"unknown authority":     {tlsServer.URL, UnknownCA, tlsServer.URL + ": certificate signed by an unknown authority (x509: certificate signed by unknown authority)", long, atOnce},
 	} {
 		for _, user := range []string{"", "root"} {
 			t.Run(name+"/"+user, func(t *testing.T) {
-				err, took := ask(t, Settings{DialTimeout: dial, RequestTimeout: 20 * time.Second, Username: user, Password: "swordfish"}, c.endpoint)
+				err, took := ask(t, Settings{DialTimeout: c.dial, RequestTimeout: 20 * time.Second, Username: user, Password: "swordfish"}, c.endpoint)
 				var e *Error
 				if !errors.As(err, &e) || e.Kind != c.kind || e.Endpoint != c.endpoint {
 					t.Fatalf("got %v (%q), want %q", err, KindOf(err), c.kind)
@@ -119,8 +127,8 @@ func TestFailsFastWithItsCause(t *testing.T) {
 				if c.text != "" && err.Error() != c.text {
 					t.Errorf("got  %s\nwant %s", err, c.text)
 				}
-				if took < c.min || took > c.max {
-					t.Errorf("took %s, want %s to %s", took, c.min, c.max)
+				if took > c.max || c.kind == Timeout && took < c.dial {
+					t.Errorf("took %s with a dial timeout of %s", took, c.dial)
 				}
 			})
 		}

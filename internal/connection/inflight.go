@@ -1,0 +1,72 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package connection
+
+import (
+	"context"
+	"sync/atomic"
+
+	"google.golang.org/grpc/stats"
+)
+
+// inFlight counts the requests of one [Client.Do] that a server may have got
+// and has not answered. A failed attempt to connect says nothing about them:
+// they are on a connection that a new one is to replace (a server that is
+// shutting down ends what it has begun and refuses new connections). To end
+// such a call with "connection refused" would say that nothing was sent.
+type inFlight struct{ requests atomic.Int32 }
+
+type inFlightKey struct{}
+
+// withInFlight returns a context whose requests are counted.
+func withInFlight(ctx context.Context) (context.Context, *inFlight) {
+	calls := &inFlight{}
+	return context.WithValue(ctx, inFlightKey{}, calls), calls
+}
+
+func (f *inFlight) any() bool { return f.requests.Load() > 0 }
+
+// requestWatch is a gRPC stats handler that does the counting.
+type requestWatch struct{}
+
+// request is one attempt at a request.
+type request struct {
+	calls *inFlight
+	sent  atomic.Bool
+}
+
+type requestKey struct{}
+
+// TagRPC implements stats.Handler.
+func (requestWatch) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context {
+	calls, ok := ctx.Value(inFlightKey{}).(*inFlight)
+	if !ok {
+		return ctx
+	}
+	return context.WithValue(ctx, requestKey{}, &request{calls: calls})
+}
+
+// HandleRPC implements stats.Handler.
+func (requestWatch) HandleRPC(ctx context.Context, event stats.RPCStats) {
+	r, ok := ctx.Value(requestKey{}).(*request)
+	if !ok {
+		return
+	}
+	switch event.(type) {
+	case *stats.OutHeader:
+		if !r.sent.Swap(true) {
+			r.calls.requests.Add(1)
+		}
+	case *stats.End:
+		if r.sent.Swap(false) {
+			r.calls.requests.Add(-1)
+		}
+	}
+}
+
+// TagConn implements stats.Handler.
+func (requestWatch) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+
+// HandleConn implements stats.Handler.
+func (requestWatch) HandleConn(context.Context, stats.ConnStats) {}

@@ -1,0 +1,124 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package connection
+
+import (
+	"context"
+	"errors"
+	"net"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
+)
+
+// hanging serves any request by telling entered and then waiting for release,
+// after which it answers with an empty response.
+func hanging(t *testing.T) (server *grpc.Server, endpoint string, entered chan struct{}, release chan struct{}) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	entered, release = make(chan struct{}, 1), make(chan struct{})
+	server = grpc.NewServer(grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
+		entered <- struct{}{}
+		select {
+		case <-release:
+		case <-stream.Context().Done():
+			return stream.Context().Err()
+		}
+		return stream.SendMsg(&etcdserverpb.MemberAddResponse{Member: &etcdserverpb.Member{}})
+	}))
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(server.Stop)
+	return server, "http://" + listener.Addr().String(), entered, release
+}
+
+// add announces a member in the background.
+func add(t *testing.T, c *Client) <-chan error {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() {
+		done <- c.Do(t.Context(), func(ctx context.Context) error {
+			_, err := c.MemberAddAsLearner(ctx, []string{"http://127.0.0.1:2380"})
+			return err
+		})
+	}()
+	return done
+}
+
+func TestRequestUnderWayOutlivesAnotherConnection(t *testing.T) {
+	_, endpoint, entered, release := hanging(t)
+	c := client(t, Settings{}, endpoint)
+	done := add(t, c)
+	<-entered
+	c.attempts.failed(syscall.ECONNREFUSED) // as when the server shuts down
+	select {
+	case err := <-done:
+		t.Fatalf("the request was given up: %v", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	close(release)
+	if err := <-done; err != nil {
+		t.Errorf("the answer was lost: %v", err)
+	}
+
+	// Between requests a failed attempt ends the call.
+	err := c.Do(t.Context(), func(ctx context.Context) error {
+		c.attempts.failed(syscall.ECONNREFUSED)
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	if KindOf(err) != Refused {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestServerThatDiesWithARequest(t *testing.T) {
+	server, endpoint, entered, _ := hanging(t)
+	c := client(t, Settings{}, endpoint)
+	done := add(t, c)
+	<-entered
+	server.Stop()
+	if err := <-done; KindOf(err) != Interrupted {
+		t.Errorf("got %v (%q), want %q: the request may have been carried out", err, KindOf(err), Interrupted)
+	}
+}
+
+func TestCancelledByTheCaller(t *testing.T) {
+	_, endpoint, entered, _ := hanging(t)
+	c := client(t, Settings{}, endpoint)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { <-entered; cancel() }()
+	err := c.Do(ctx, func(ctx context.Context) error {
+		_, err := c.MemberList(ctx)
+		return err
+	})
+	if !errors.Is(err, context.Canceled) || KindOf(err) != "" {
+		t.Errorf("got %v (%q)", err, KindOf(err))
+	}
+	if err := c.Do(ctx, func(context.Context) error { t.Error("called"); return nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	// Making a client honours the caller too: authentication hangs here.
+	ctx, cancel = context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	begin := time.Now()
+	go func() { <-entered }()
+	if _, err := (Settings{Username: "root", Password: "x"}).Client(ctx, endpoint); err == nil || time.Since(begin) > 2*time.Second {
+		t.Errorf("got %v after %s", err, time.Since(begin))
+	}
+}
+
+// What f itself finds wrong comes back as it is.
+func TestErrorsThatAreNotTheServers(t *testing.T) {
+	c := client(t, Settings{}, "http://127.0.0.1:1")
+	mine := errors.New("mine")
+	if err := c.Do(t.Context(), func(context.Context) error { return mine }); err != mine { //nolint:errorlint // as it is
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,156 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package connection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+func TestPool(t *testing.T) {
+	cluster := etcdtest.Start(t, 1, etcdtest.Options{Password: password})
+	endpoint := cluster.Endpoints()[0]
+	s := Settings{Username: "root", Password: password}
+	pool := &Pool{}
+
+	var wg sync.WaitGroup
+	clients := make([]*Client, 20)
+	for i := range clients {
+		wg.Go(func() {
+			c, err := pool.Client(t.Context(), s, endpoint)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			clients[i] = c
+			if err := list(t, c); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	for _, c := range clients {
+		if c != clients[0] {
+			t.Fatal("two clients for one endpoint")
+		}
+	}
+	if err := clients[0].Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := list(t, clients[0]); err != nil {
+		t.Errorf("a client that belongs to the pool was closed from outside: %v", err)
+	}
+
+	// What makes a difference.
+	bare := "127.0.0.1" + endpoint[len("http://127.0.0.1"):]
+	if c, err := pool.Client(t.Context(), s, bare); err != nil || c != clients[0] {
+		t.Errorf("the endpoint in another form: %p, %v", c, err)
+	}
+	longer := s
+	longer.RequestTimeout = time.Minute
+	if c, err := pool.Client(t.Context(), longer, endpoint); err != nil || c == clients[0] {
+		t.Errorf("another timeout: %p, %v", c, err)
+	}
+	if c, err := pool.Client(t.Context(), s, endpoint, WithoutCredentials()); err != nil || c == clients[0] {
+		t.Errorf("without credentials: %p, %v", c, err)
+	}
+
+	// A failure is not remembered.
+	wrong := s
+	wrong.Password = "sword"
+	for range 2 {
+		if _, err := pool.Client(t.Context(), wrong, endpoint); KindOf(err) != WrongPassword {
+			t.Errorf("got %v", err)
+		}
+	}
+	if _, err := pool.Client(t.Context(), s, "ftp://a"); !errors.As(err, new(*EndpointError)) {
+		t.Errorf("got %v", err)
+	}
+
+	if err := pool.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := pool.Client(t.Context(), s, endpoint); !errors.Is(err, ErrPoolClosed) {
+		t.Errorf("got %v", err)
+	}
+	if err := pool.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// The one who makes a client may be cancelled; those who wait for it are not.
+func TestPoolMakerCancelled(t *testing.T) {
+	silent := "http://" + serve(t, nil)
+	s := Settings{Username: "root", Password: password, DialTimeout: 500 * time.Millisecond}
+	pool := &Pool{}
+	t.Cleanup(func() { _ = pool.Close() })
+
+	maker, cancel := context.WithCancel(t.Context())
+	made := make(chan error, 1)
+	go func() {
+		_, err := pool.Client(maker, s, silent)
+		made <- err
+	}()
+	for {
+		pool.mu.Lock()
+		n := len(pool.entries)
+		pool.mu.Unlock()
+		if n == 1 {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	waited := make(chan error, 1)
+	go func() {
+		_, err := pool.Client(t.Context(), s, silent)
+		waited <- err
+	}()
+	time.Sleep(20 * time.Millisecond)
+	cancel()
+	if err := <-made; !errors.Is(err, context.Canceled) {
+		t.Errorf("the maker got %v", err)
+	}
+	if err := <-waited; KindOf(err) != Timeout {
+		t.Errorf("who waited got %v", err)
+	}
+}
+
+func TestSecret(t *testing.T) {
+	const text = "swordfish"
+	s := struct {
+		Password Secret
+		Settings Settings
+	}{text, Settings{Password: text}}
+	for _, format := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%T %[1]v"} {
+		if got := fmt.Sprintf(format, s); contains(got, text) {
+			t.Errorf("%s prints %s", format, got)
+		}
+	}
+	if got := fmt.Sprint(Secret(text), Secret("")); got != "***" {
+		t.Errorf("got %q", got)
+	}
+	if encoded, err := Secret(text).MarshalText(); err != nil || string(encoded) != "***" {
+		t.Errorf("encoded as %q, %v", encoded, err)
+	}
+	if Secret(text).Reveal() != text || Secret(text).GoString() != "***" {
+		t.Error("Reveal or GoString")
+	}
+}
+
+// contains finds a text as it is or in hexadecimal.
+func contains(s, text string) bool {
+	for _, form := range []string{text, fmt.Sprintf("%x", text), fmt.Sprintf("%X", text)} {
+		if strings.Contains(s, form) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,77 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package connection
+
+import (
+	"crypto/tls"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+func TestLoadTLS(t *testing.T) {
+	pki := etcdtest.NewPKI(t)
+	cert := pki.Client("root")
+	key, err := os.ReadFile(cert.KeyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := TLSMaterial{CACert: pki.CAFile, Cert: cert.CertFile, KeyPEM: Secret(key)}
+
+	config, err := LoadTLS(whole, time.Now())
+	if err != nil || config.RootCAs == nil || len(config.Certificates) != 1 || config.InsecureSkipVerify || config.MinVersion != tls.VersionTLS12 || config.ServerName != "" {
+		t.Errorf("got %+v, %v", config, err)
+	}
+	if config, err := LoadTLS(TLSMaterial{}, time.Now()); config != nil || err != nil {
+		t.Errorf("nothing gave %+v, %v", config, err)
+	}
+
+	for name, c := range map[string]struct {
+		change   func(*TLSMaterial)
+		now      time.Time
+		argument string
+		problem  TLSProblem
+	}{
+		"both":          {func(m *TLSMaterial) { m.Key = cert.KeyFile }, time.Now(), "key", BothGiven},
+		"no key":        {func(m *TLSMaterial) { m.KeyPEM = "" }, time.Now(), "cert", CertWithoutKey},
+		"no cert":       {func(m *TLSMaterial) { m.Cert = "" }, time.Now(), "key_pem", KeyWithoutCert},
+		"unreadable":    {func(m *TLSMaterial) { m.CACert = t.TempDir() }, time.Now(), "ca_cert", Unreadable},
+		"garbage":       {func(m *TLSMaterial) { m.CACert, m.CACertPEM = "", "garbage" }, time.Now(), "ca_cert_pem", NoPEM},
+		"mangled key":   {func(m *TLSMaterial) { m.KeyPEM = Secret(mangle(string(key))) }, time.Now(), "key_pem", NoPEM},
+		"too early":     {func(*TLSMaterial) {}, time.Now().AddDate(-1, 0, 0), "cert", CertNotYetValid},
+		"too late":      {func(*TLSMaterial) {}, time.Now().AddDate(1, 0, 0), "cert", CertExpired},
+		"encrypted key": {func(m *TLSMaterial) { m.KeyPEM = "Proc-Type: 4,ENCRYPTED" }, time.Now(), "key_pem", EncryptedKey},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := whole
+			c.change(&m)
+			_, err := LoadTLS(m, c.now)
+			var e *TLSError
+			if !errors.As(err, &e) || e.Argument != c.argument || e.Problem != c.problem {
+				t.Fatalf("got %v", err)
+			}
+			if c.problem == CertExpired || c.problem == CertNotYetValid {
+				if e.When.IsZero() {
+					t.Error("it does not say when")
+				}
+			}
+			for _, line := range strings.Split(string(key), "\n")[1:3] {
+				if line != "" && strings.Contains(err.Error(), line) {
+					t.Errorf("the error holds a part of the key: %v", err)
+				}
+			}
+		})
+	}
+}
+
+// mangle damages the body of a PEM text and leaves its form alone.
+func mangle(text string) string {
+	lines := strings.Split(text, "\n")
+	lines[1] = strings.Repeat("A", len(lines[1]))
+	return strings.Join(lines, "\n")
+}
