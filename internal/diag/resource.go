@@ -35,6 +35,35 @@ func MachineAlone(name, was, now string) Text {
 	}
 }
 
+// PlanRefused words what [membership.GuardPlan] refuses.
+func PlanRefused(d membership.Decision, s membership.Snapshot) Text {
+	who := Members(s, d.Facts.Others)
+	t := Text{Summary: "This plan would endanger the cluster"}
+	switch d.Code {
+	case membership.SecondReplacement:
+		t.Detail = fmt.Sprintf("It replaces %s. Only one member may be replaced in one apply, so that the others hold the quorum meanwhile. Nothing has been changed. "+
+			"Replace one, apply, then the next, with -replace= or -target=.", who)
+	case membership.OnlyVoterReplaced:
+		t.Detail = fmt.Sprintf("It replaces %s, the only voter: its data would be gone before a successor has it. Nothing has been changed. "+
+			"Add a second member first, apply, then replace this one.", who)
+	default:
+		t.Detail = fmt.Sprintf("It takes out %s and adds members at the same time: %d of today's %d voters would stay, and quorum is %d. Nothing has been changed. "+
+			"If the nodes only got new names in the configuration, keep each member's name and tell Terraform with moved blocks. "+
+			"If they are new machines, do it in two applies: add the new ones first, then remove the old ones.", who, d.Facts.Alive, d.Facts.Voters, d.Facts.Quorum)
+	}
+	return t
+}
+
+// SecondAnnouncement is for two learners of one plan that are only announced.
+func SecondAnnouncement(names []string) Text {
+	return Text{
+		"Only one learner can be announced ahead of its machine",
+		fmt.Sprintf("%s are all to be announced (wait_until = \"announced\") before any of their machines is made, and a cluster takes one learner at a time: "+
+			"the second would wait for the first for ever. Nothing has been changed. Add them in one apply each; or use etcd_member_config with its join_script, "+
+			"with which any number of machines may boot first and are let in one after the other.", strings.Join(names, ", ")),
+	}
+}
+
 // LastVoterForgotten is the warning for the last voter of a cluster that is
 // being taken down.
 func LastVoterForgotten(name string, id membership.MemberID) Text {

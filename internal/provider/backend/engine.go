@@ -18,6 +18,8 @@ import (
 // Cluster is one cluster as the resources of a provider share it.
 type Cluster struct {
 	*reconfigure.Engine
+	// Plan is what the plan that is being made would do.
+	Plan *reconfigure.Plan
 
 	mu      sync.Mutex
 	viewed  time.Time
@@ -63,7 +65,7 @@ func (b *Backend) Cluster(endpoints []string) (*Cluster, error) {
 	key := strings.Join(settings.Endpoints, ",")
 	c, ok := b.clusters.all[key]
 	if !ok {
-		c = &Cluster{Engine: &reconfigure.Engine{
+		c = &Cluster{Plan: reconfigure.NewPlan(), Engine: &reconfigure.Engine{
 			Port: cluster.New(settings, b.Pool), Board: b.clusters.board, Clock: reconfigure.SystemClock{},
 		}}
 		b.clusters.all[key] = c

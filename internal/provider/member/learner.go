@@ -37,7 +37,7 @@ func (r *Learner) Configure(_ context.Context, req resource.ConfigureRequest, re
 
 // ModifyPlan implements resource.ResourceWithModifyPlan.
 func (r *Learner) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	modifyPlan(ctx, roleLearner, req, resp)
+	modifyPlan(ctx, r.backend, roleLearner, req, resp)
 }
 
 // Create implements resource.Resource. As with members, an error leaves no

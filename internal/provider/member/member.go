@@ -39,7 +39,7 @@ func (r *Member) Configure(_ context.Context, req resource.ConfigureRequest, res
 
 // ModifyPlan implements resource.ResourceWithModifyPlan.
 func (r *Member) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	modifyPlan(ctx, roleVoter, req, resp)
+	modifyPlan(ctx, r.backend, roleVoter, req, resp)
 }
 
 // Create implements resource.Resource. An error leaves no state: what was

@@ -1,0 +1,82 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package reconfigure
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// Plan collects what one plan would do to the members of one cluster. A plan
+// is made in one process, resource by resource; each is noted once, whatever
+// number of times it is planned.
+type Plan struct {
+	mu       sync.Mutex
+	removed  map[membership.MemberID]bool
+	replaced map[membership.MemberID]bool
+	names    map[string]membership.MemberID
+	created  map[string]bool
+	phaseOne map[string]bool
+}
+
+// NewPlan returns an empty Plan.
+func NewPlan() *Plan {
+	return &Plan{
+		removed: map[membership.MemberID]bool{}, replaced: map[membership.MemberID]bool{},
+		names: map[string]membership.MemberID{}, created: map[string]bool{}, phaseOne: map[string]bool{},
+	}
+}
+
+// Keep notes a member that is in state and not planned to go, so that its name
+// leads to it if it turns out to be replaced.
+func (p *Plan) Keep(name string, id membership.MemberID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.names[name] = id
+}
+
+// Remove notes a member that goes for good.
+func (p *Plan) Remove(id membership.MemberID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.removed[id] = true
+}
+
+// Replace notes that the member of that name makes room for a successor.
+func (p *Plan) Replace(name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if id, ok := p.names[name]; ok {
+		p.replaced[id] = true
+	}
+}
+
+// Create notes a new member.
+func (p *Plan) Create(name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.created[name] = true
+}
+
+// AnnounceOnly notes a learner whose creation only announces it, and returns
+// the names of all such learners, sorted.
+func (p *Plan) AnnounceOnly(name string) []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.phaseOne[name] = true
+	return keys(p.phaseOne)
+}
+
+// Changes returns what was noted.
+func (p *Plan) Changes() membership.PlannedChanges {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return membership.PlannedChanges{Removed: keys(p.removed), Replaced: keys(p.replaced), Created: len(p.created)}
+}
+
+func keys[K cmp.Ordered](m map[K]bool) []K { return slices.Sorted(maps.Keys(m)) }
