@@ -366,6 +366,17 @@ func RestartNow(name string, urls []string) Text {
 	}
 }
 
+// NobodyToAsk is for a joiner's configuration without any address of the
+// cluster.
+func NobodyToAsk(name string) Text {
+	return Text{
+		"Nobody to ask about the cluster that " + name + " is to join",
+		fmt.Sprintf("%s joins a cluster that exists, and neither the provider's endpoints nor peers of its etcd_member_config say where. "+
+			"Set endpoints in the provider block (or ETCDCTL_ENDPOINTS); or, where no address is known before the machines, set peers to the peer URLs of some members. "+
+			"The first cluster there is needs a bootstrap instead.", name),
+	}
+}
+
 // Renamed is the warning for a member that bears another name than the state
 // says.
 func Renamed(state string, m membership.Member) Text {

@@ -107,6 +107,7 @@ func TestResourceTexts(t *testing.T) {
 		{"import, several", ImportNotFound("a", []membership.Member{a, d}, snap(a, d))},
 		{"import of a learner as a member", ImportOtherRole(0xd4, snap(a, learner))},
 		{"import of a member as a learner", ImportOtherRole(0xd4, snap(a, d))},
+		{"nobody to ask", NobodyToAsk("d")},
 		{"restart now", RestartNow("d", []string{peer})},
 		{"renamed", Renamed("e", d)},
 		{"duration", InvalidDuration("stall_timeout", "5 minutes")},

@@ -21,12 +21,16 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// looker looks at the cluster, for a limited time.
+// looker looks at the cluster, for a limited time. Its Cluster is nil where the
+// provider has no endpoints, because no address is known before the machines.
 type looker struct{ *backend.Cluster }
 
 // look returns what can be seen within the time, at once or, if patient, after
 // looking again. The error is that of the last look.
 func (l looker) look(ctx context.Context, within time.Duration, patient bool) (membership.Snapshot, error) {
+	if l.Cluster == nil {
+		return membership.Snapshot{}, cluster.ErrNoEndpoints
+	}
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	for {
@@ -89,7 +93,8 @@ func (m *model) decide(ctx context.Context, l looker) (*diag.Text, fwdiag.Diagno
 	}
 
 	var initial string
-	var peers []string
+	peers, d := texts(ctx, m.Peers)
+	diags.Append(d...)
 	if formed {
 		self := membership.Member{Name: name, PeerURLs: u.peer}
 		for _, member := range snap.Members {
@@ -128,6 +133,13 @@ func (m *model) decide(ctx context.Context, l looker) (*diag.Text, fwdiag.Diagno
 // where that is safe.
 func (m model) contradiction(p *plan, snap membership.Snapshot, err error) *diag.Text {
 	name := m.Name.ValueString()
+	if errors.Is(err, cluster.ErrNoEndpoints) {
+		if p.role == roleFounder || len(m.Peers.Elements()) > 0 {
+			return nil
+		}
+		t := diag.NobodyToAsk(name)
+		return &t
+	}
 	if err != nil {
 		var gone *cluster.Unreachable
 		unformed := errors.As(err, &gone) || errors.Is(err, context.DeadlineExceeded)

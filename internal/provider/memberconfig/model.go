@@ -24,6 +24,7 @@ type model struct {
 	ListenPeerURLs   types.Set     `tfsdk:"listen_peer_urls"`
 	ListenClientURLs types.Set     `tfsdk:"listen_client_urls"`
 	Bootstrap        types.Object  `tfsdk:"bootstrap"`
+	Peers            types.Set     `tfsdk:"peers"`
 	TriggersReplace  types.Dynamic `tfsdk:"triggers_replace"`
 
 	Founder        types.Bool   `tfsdk:"founder"`

@@ -58,3 +58,16 @@ func (keepBootstrap) PlanModifyObject(ctx context.Context, req planmodifier.Obje
 // neverFormed reports whether a member of that status has never been seen as a
 // part of the cluster.
 func neverFormed(status string) bool { return status != statusMember && status != statusRemoved }
+
+// keepSet lets a set stay what it was at creation.
+type keepSet struct{}
+
+func (keepSet) Description(context.Context) string { return "stays as it was at creation" }
+
+func (k keepSet) MarkdownDescription(ctx context.Context) string { return k.Description(ctx) }
+
+func (keepSet) PlanModifySet(_ context.Context, req planmodifier.SetRequest, resp *planmodifier.SetResponse) {
+	if !req.State.Raw.IsNull() && !req.StateValue.IsNull() && !req.ConfigValue.IsNull() {
+		resp.PlanValue = req.StateValue
+	}
+}

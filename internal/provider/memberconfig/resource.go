@@ -53,14 +53,21 @@ func (r *Resource) Configure(_ context.Context, req resource.ConfigureRequest, r
 	r.backend = backend.ForResource(req, resp)
 }
 
-// ModifyPlan implements resource.ResourceWithModifyPlan: it checks what the
-// cluster can tell before anything is made.
+// ModifyPlan implements resource.ResourceWithModifyPlan: a member that is
+// certain to join, and has nobody to ask, is refused before anything is made.
 func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	if req.Plan.Raw.IsNull() || !req.State.Raw.IsNull() || r.backend == nil || r.backend.Unknown {
 		return
 	}
-	if c, err := r.backend.Cluster(nil); err != nil && c == nil {
-		t := diag.Explain("plan", "", err)
+	var m model
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
+	if resp.Diagnostics.HasError() || m.Bootstrap.IsUnknown() || m.Peers.IsUnknown() || len(m.Peers.Elements()) > 0 {
+		return
+	}
+	p, diags := m.planOf(ctx)
+	resp.Diagnostics.Append(diags...)
+	if _, err := r.backend.Cluster(nil); errors.Is(err, cluster.ErrNoEndpoints) && p.role != roleFounder {
+		t := diag.NobodyToAsk(m.Name.ValueString())
 		resp.Diagnostics.AddError(t.Summary, t.Detail)
 	}
 }
@@ -73,7 +80,7 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 		return
 	}
 	c, err := r.backend.Cluster(nil)
-	if err != nil {
+	if err != nil && !errors.Is(err, cluster.ErrNoEndpoints) {
 		t := diag.Explain("configure", m.Name.ValueString(), err)
 		resp.Diagnostics.AddError(t.Summary, t.Detail)
 		return
@@ -86,7 +93,9 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	c.Board.NoteInitialCluster(m.ID.ValueString(), m.InitialCluster.ValueString())
+	if c != nil {
+		c.Board.NoteInitialCluster(m.ID.ValueString(), m.InitialCluster.ValueString())
+	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
 

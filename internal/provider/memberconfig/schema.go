@@ -77,6 +77,15 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.ValueStringsAre(memberurl.ListenValidator())},
 			},
 			"bootstrap": boot,
+			"peers": schema.SetAttribute{
+				ElementType: types.StringType,
+				Optional:    true,
+				MarkdownDescription: "Peer URLs of members that the join script asks, beside those that the cluster lists when the configuration is made. " +
+					"For members whose addresses are not known beforehand, where the provider has no endpoints: such as the `peer_urls` of the `members` of an " +
+					"`etcd_discovery_token`. Frozen at creation: a later change plans nothing.",
+				PlanModifiers: []planmodifier.Set{keepSet{}},
+				Validators:    []validator.Set{setvalidator.ValueStringsAre(memberurl.Validator())},
+			},
 			"triggers_replace": schema.DynamicAttribute{
 				Optional: true,
 				MarkdownDescription: "Any value; a change of it replaces the configuration, the machine that uses it, and the member. " +
