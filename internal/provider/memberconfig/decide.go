@@ -64,6 +64,9 @@ func (m model) planOf(ctx context.Context) (plan, fwdiag.Diagnostics) {
 		return p, diags
 	}
 	p.role = roleFounder
+	if boot.Founders.IsUnknown() {
+		return p, diags // only while planning, when a founder is the safer guess
+	}
 	if !boot.Founders.IsNull() {
 		diags.Append(boot.Founders.ElementsAs(ctx, &p.founders, false)...)
 		if !slices.Contains(p.founders, m.Name.ValueString()) {
