@@ -148,7 +148,7 @@ func (c refusal) memberGone() string {
 		why = "Servers of this version let a member in only while every voter is connected."
 	}
 	stays := ""
-	if c.action == "promote" {
+	if c.f.Subject != 0 { // a promotion, perhaps within an addition
 		stays = fmt.Sprintf(" %s stays a learner.", capital(short(c.s, c.f.Subject)))
 	}
 	return fmt.Sprintf("%s %s%s Bring %s back, or remove %s first, then apply again.",

@@ -80,7 +80,7 @@ func (c refusal) notOurs() string {
 
 func (c refusal) versionTooOld() string {
 	run := fmt.Sprintf("%s %s etcd %s", capital(Members(c.s, c.f.Others)), plural(len(c.f.Others), "runs", "run"), c.f.Detail)
-	if c.action == "promote" {
+	if c.action != "update" && c.f.Subject != 0 { // a promotion, perhaps within an addition
 		return run + ", by which a cluster of one cannot promote a learner (etcd-io/etcd#11633). Upgrade to 3.4.4 or later, then apply again."
 	}
 	if c.action == "update" {

@@ -80,6 +80,8 @@ func (c *campaign) visitSubject(w world, s Snapshot, i int, open bool) {
 		c.promise(w, d.Verdict != Go || w.mayVote(i) && before && w.mayGrow(), "promote")
 		c.promise(w, d.Verdict != Done || w.voter(i) && w.lives(i), "promote")
 	}
+	d := DecideUpdate(s, UpdateRequest{ID: id, PeerURLs: []string{"http://10.0.0.99:2380"}})
+	c.compare(w, "update", i+1, d, w.naiveUpdate(i))
 	everybody := w.which()
 	everySecond := w.which(func(i int) bool { return i%2 == 0 })
 	for _, leaving := range [][]int{nil, everybody, everySecond, w.which(not(w.lives)), w.which(w.lives)} {

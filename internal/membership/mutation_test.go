@@ -37,6 +37,8 @@ var mutations = []mutation{
 	{"own death not counted at addition", "add.go", "Alive: len(t.alive)}", "Alive: len(t.alive) + 1}"},
 	{"own leaving not counted at removal", "remove.go", "rest := s.tallyOf(voters, r.ID)", "rest := s.tallyOf(voters, 0)"},
 
+	{"own absence not counted at an update", "update.go", "rest := s.tallyOf(voters, r.ID)", "rest := s.tallyOf(voters, 0)"},
+
 	{"last voter replaced", "remove.go", "if len(voters) == 1 {", "if len(voters) == 1 && !r.Replacement {"},
 	{"last voter removed", "remove.go", "if len(voters) == 1 {", "if len(voters) == 1 && r.Replacement {"},
 	{"replaced while another is down", "remove.go", "if !r.Replacement ||", "if true ||"},

@@ -266,6 +266,35 @@ func (w world) naiveRemove(subject int, replacement bool, leaving []int) verdict
 	return out
 }
 
+// naiveUpdate: until its process is restarted the others cannot reach the
+// member, so they must be a quorum without it; where there are no others, or
+// where it has no vote, nothing hangs on it. Of two voters both are needed, and
+// no way leads around that.
+func (w world) naiveUpdate(subject int) verdict {
+	if v, ok := w.naiveGate(); !ok {
+		return v
+	}
+	if subject == len(w.members) {
+		return says(Refuse, NotMember)
+	}
+	n := len(w.which(w.voter))
+	rest := w.which(w.voter, but(subject))
+	living := w.which(among(rest), w.lives)
+	unknown := w.which(among(rest), w.unknown)
+	switch {
+	case !w.voter(subject), n == 1, most(len(living), n):
+		return says(Go, "")
+	case n == 2 && len(living) == 1:
+		v := says(Go, "")
+		v.warnings = []Code{ToleranceZero}
+		return v
+	case most(len(living)+len(unknown), n):
+		return says(Refuse, NotProbed, unknown...)
+	default:
+		return says(Refuse, BelowQuorum, w.which(among(rest), not(w.lives))...)
+	}
+}
+
 // next leads after the subject: one that stays before one that goes, a long log
 // before a short one, the first before the second.
 func (w world) next(living, leaving []int) int {
