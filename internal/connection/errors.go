@@ -115,6 +115,12 @@ func KindOf(err error) Kind {
 	return ""
 }
 
+// AttemptError is about a request to endpoint that got no answer, over any
+// protocol; err says how it failed.
+func AttemptError(endpoint string, err error) *Error {
+	return &Error{Endpoint: endpoint, Kind: kindOfAttempt(err), Err: err}
+}
+
 // errLearner is the error value that clientv3 returns; rpctypes exports only
 // the one of the wire.
 var errLearner = rpctypes.Error(rpctypes.ErrGRPCNotSupportedForLearner)

@@ -61,6 +61,18 @@ type Status struct {
 // registry turns everyone else away ("discovery: cluster is full").
 func (s Status) Complete() bool { return s.Size > 0 && len(s.Members) >= s.Size }
 
+// of completes a status whose members are all that registered with the value
+// of the size key.
+func (s Status) of(value string) (Status, error) {
+	size, err := parseSize(value)
+	if err != nil {
+		return s, err
+	}
+	s.Size = size
+	s.Members = s.Members[:min(len(s.Members), size)]
+	return s, nil
+}
+
 // Member is one registration.
 type Member struct {
 	// ID is the ID that the member has in the cluster it founds.

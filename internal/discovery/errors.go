@@ -31,6 +31,12 @@ type ExistsError struct {
 	Size int
 }
 
+// existsFor is about a token whose size key has value.
+func existsFor(value string) error {
+	size, _ := parseSize(value) // 0 where it is none
+	return &ExistsError{Size: size}
+}
+
 // Error implements error.
 func (e *ExistsError) Error() string {
 	return fmt.Sprintf("the token exists already, for size %d", e.Size)

@@ -9,7 +9,6 @@ import (
 	"path"
 	"slices"
 	"strconv"
-	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -19,10 +18,6 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
-// retryAfter is the pause before a Create whose outcome is unknown is tried
-// again at all endpoints.
-const retryAfter = time.Second
-
 // V3 is a registry in the key space of an etcd of any version, for members of
 // 3.6 or later. Its zero value is not usable: see [NewV3].
 //
@@ -31,56 +26,27 @@ const retryAfter = time.Second
 //	<prefix>/<token>/_config/size       3
 //	<prefix>/<token>/members/<hex id>   name=url[,name=url…]
 type V3 struct {
+	attempts
 	settings connection.Settings
 	prefix   string
-	sleep    func(context.Context, time.Duration) error
 }
 
 // NewV3 returns the registry under prefix at the endpoints of settings, which
 // are tried one after the other. It connects at first use only, and keeps no
 // connection open between two calls.
 func NewV3(settings connection.Settings, prefix string) *V3 {
-	return &V3{settings: settings, prefix: prefix, sleep: sleep}
+	return &V3{attempts: attempts{endpoints: settings.Endpoints, sleep: sleep}, settings: settings, prefix: prefix}
 }
 
 func (r *V3) key(token string) string     { return path.Join(r.prefix, token) + "/" }
 func (r *V3) sizeKey(token string) string { return r.key(token) + "_config/size" }
 
 // Create implements [Registry]. The token is written in one transaction, on
-// condition that it was never written. A registry that dies between the write
-// and its answer is asked again, as long as ctx lasts: what is then found with
-// the same size is this call's own, since a first look found nothing.
+// condition that it was never written.
 func (r *V3) Create(ctx context.Context, token string, size int) (Place, error) {
-	place := Place{Token: token}
-	unsure := false
-	for {
-		var answers []Answer
-		for _, endpoint := range r.settings.Endpoints {
-			sent, err := r.createAt(ctx, endpoint, token, size)
-			var exists *ExistsError
-			var denied *DeniedError
-			switch {
-			case err == nil:
-				return place, nil
-			case errors.As(err, &exists):
-				if unsure && exists.Size == size {
-					return place, nil
-				}
-				return Place{}, exists
-			case errors.As(err, &denied) && !unsure:
-				return Place{}, denied
-			}
-			unsure = unsure || sent
-			answers = append(answers, Answer{Endpoint: endpoint, Err: err})
-		}
-		unreachable := &UnreachableError{Answers: answers}
-		if !unsure {
-			return Place{}, unreachable
-		}
-		if r.sleep(ctx, retryAfter) != nil {
-			return Place{}, &UnsureError{Place: place, Err: unreachable}
-		}
-	}
+	return r.create(ctx, Place{Token: token}, size, func(ctx context.Context, endpoint string) (bool, error) {
+		return r.createAt(ctx, endpoint, token, size)
+	})
 }
 
 // createAt tries to create at one endpoint; sent says that a failed attempt
@@ -95,7 +61,7 @@ func (r *V3) createAt(ctx context.Context, endpoint, token string, size int) (se
 			return err
 		}
 		if len(found.Kvs) > 0 {
-			return existsError(found.Kvs[0])
+			return existsFor(string(found.Kvs[0].Value))
 		}
 		made, err := kv.Txn(ctx).
 			If(clientv3.Compare(clientv3.CreateRevision(r.sizeKey(token)), "=", 0)).
@@ -107,16 +73,11 @@ func (r *V3) createAt(ctx context.Context, endpoint, token string, size int) (se
 			return err
 		}
 		if !made.Succeeded {
-			return existsError(made.Responses[0].GetResponseRange().Kvs[0])
+			return existsFor(string(made.Responses[0].GetResponseRange().Kvs[0].Value))
 		}
 		return nil
 	})
 	return sent, err
-}
-
-func existsError(kv *mvccpb.KeyValue) error {
-	size, _ := parseSize(string(kv.Value))
-	return &ExistsError{Size: size}
 }
 
 // Status implements [Registry]. Size and members are read at one revision.
@@ -150,13 +111,7 @@ func statusOf(size, members []*mvccpb.KeyValue) (Status, error) {
 	if len(size) == 0 {
 		return s, ErrNotFound
 	}
-	n, err := parseSize(string(size[0].Value))
-	if err != nil {
-		return s, err
-	}
-	s.Size = n
-	s.Members = s.Members[:min(len(s.Members), n)]
-	return s, nil
+	return s.of(string(size[0].Value))
 }
 
 // Delete implements [Registry].
@@ -175,17 +130,9 @@ func (r *V3) Delete(ctx context.Context, token string) error {
 	})
 }
 
-// anywhere calls do at one endpoint after the other, until one answers.
+// anywhere calls do with the key space at the first endpoint that answers.
 func (r *V3) anywhere(ctx context.Context, do func(context.Context, clientv3.KV) error) error {
-	var answers []Answer
-	for _, endpoint := range r.settings.Endpoints {
-		err := r.at(ctx, endpoint, do)
-		if err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrBadSize) || errors.Is(err, ErrDenied) {
-			return err
-		}
-		answers = append(answers, Answer{Endpoint: endpoint, Err: err})
-	}
-	return &UnreachableError{Answers: answers}
+	return r.first(func(endpoint string) error { return r.at(ctx, endpoint, do) })
 }
 
 // at calls do with the key space at one endpoint.
@@ -224,16 +171,5 @@ func refused(err error) bool {
 		// As the errors of a lost leader or a stopped server, which come with
 		// Unavailable: the request may have got through before.
 		return false
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
 	}
 }

@@ -1,0 +1,298 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package discovery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// request sends what a person would send with curl, and returns the answer.
+func request(t *testing.T, method, url, form string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(within(t, 5*time.Second), method, url, strings.NewReader(form))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if form != "" {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	transport := &http.Transport{DisableKeepAlives: true}
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
+
+func TestV2Create(t *testing.T) {
+	for _, version := range []etcdtest.Version{etcdtest.V34, etcdtest.V35} {
+		t.Run(string(version), func(t *testing.T) {
+			t.Parallel()
+			c := etcdtest.Start(t, 1, etcdtest.Options{Version: version, V2: true})
+			r := NewV2(settings(c.Endpoints()...), DefaultPrefix)
+			ctx := within(t, 30*time.Second)
+			mustCreate(t, r, token3, 3)
+			base := V2URL(c.Endpoints()[0], DefaultPrefix, token3)
+			got := request(t, http.MethodGet, base+"/_config/size", "")
+			if !strings.Contains(got, `"value":"3"`) || strings.Contains(got, "ttl") {
+				t.Errorf("the size is %s, want 3 without a time to live", got)
+			}
+			if got := mustStatus(t, r, token3); got.Size != 3 || len(got.Members) != 0 {
+				t.Errorf("status: got %+v", got)
+			}
+			for _, size := range []int{5, 3} {
+				_, err := r.Create(ctx, token3, size)
+				var exists *ExistsError
+				if !errors.As(err, &exists) || exists.Size != 3 {
+					t.Errorf("create again for %d: got %v, want that it exists for 3", size, err)
+				}
+			}
+			if err := r.Delete(ctx, token3); err != nil {
+				t.Errorf("delete: %v", err)
+			}
+			wantError(t, r.Delete(ctx, token3), ErrNotFound)
+			_, err := r.Status(ctx, token3)
+			wantError(t, err, ErrNotFound)
+		})
+	}
+}
+
+func TestV2StatusGoesByCreatedIndex(t *testing.T) {
+	c := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
+	r := NewV2(settings(c.Endpoints()...), DefaultPrefix)
+	mustCreate(t, r, token3, 2)
+	base := V2URL(c.Endpoints()[0], DefaultPrefix, token3)
+	for _, registration := range [][2]string{
+		{"ff", "first=http://10.0.0.1:2380"},
+		{"00zz", "not-an-id=http://10.0.0.9:2380"},
+		{"dd/ee", "deeper=http://10.0.0.8:2380"},
+		{"aa", "second=http://10.0.0.2:2380,second=http://10.0.1.2:2380"},
+		{"01", "too-late=http://10.0.0.3:2380"},
+	} {
+		request(t, http.MethodPut, base+"/"+registration[0], "value="+registration[1])
+	}
+	got := mustStatus(t, r, token3)
+	want := Status{Size: 2, Members: []Member{
+		{ID: 0xff, Name: "first", PeerURLs: []string{"http://10.0.0.1:2380"}},
+		{ID: 0xaa, Name: "second", PeerURLs: []string{"http://10.0.0.2:2380", "http://10.0.1.2:2380"}},
+	}}
+	if !reflect.DeepEqual(got, want) || !got.Complete() {
+		t.Errorf("got %+v, want %+v, complete", got, want)
+	}
+	request(t, http.MethodPut, base+"/_config/size", "value=abc")
+	_, err := r.Status(t.Context(), token3)
+	wantError(t, err, ErrBadSize)
+	_, err = r.Create(t.Context(), token3, 2)
+	wantError(t, err, ErrExists)
+	request(t, http.MethodDelete, base+"/_config/size", "")
+	_, err = r.Status(t.Context(), token3)
+	wantError(t, err, ErrNotFound)
+}
+
+func v2Founder(t *testing.T, url, name string, version etcdtest.Version) *etcdtest.Process {
+	t.Helper()
+	p := etcdtest.NewProcess(t, etcdtest.Options{Name: name, Version: version})
+	p.Env["ETCD_DISCOVERY"] = url
+	p.Env["ETCD_DISCOVERY_FALLBACK"] = "exit"
+	return p
+}
+
+// Real members form a cluster from the URL, and the fourth is turned away.
+func TestV2FormsACluster(t *testing.T) {
+	for _, members := range []etcdtest.Version{etcdtest.V34, etcdtest.V35, etcdtest.V36} {
+		t.Run(string(members)+"-members", func(t *testing.T) {
+			t.Parallel()
+			registry := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
+			r := NewV2(settings(registry.Endpoints()...), DefaultPrefix)
+			mustCreate(t, r, token3, 3)
+			url := V2URL(registry.Endpoints()[0], DefaultPrefix, token3)
+
+			processes := []*etcdtest.Process{v2Founder(t, url, "a", members)}
+			processes[0].Start()
+			eventually(t, "a registers", func() bool { return len(mustStatus(t, r, token3).Members) == 1 })
+			for _, name := range []string{"b", "c"} {
+				p := v2Founder(t, url, name, members)
+				p.Start()
+				processes = append(processes, p)
+			}
+			allReady(t, processes)
+			s := mustStatus(t, r, token3)
+			if !s.Complete() || s.Members[0].Name != "a" || s.Members[0].PeerURLs[0] != processes[0].PeerURL() {
+				t.Errorf("status: got %+v", s)
+			}
+			if ids := clusterIDs(t, processes); len(ids) != 1 {
+				t.Errorf("clusters formed: %v, want one", ids)
+			}
+			fourth := v2Founder(t, url, "d", members)
+			fourth.Start()
+			if code, err := fourth.WaitExit(within(t, formTimeout)); err != nil || code != 1 {
+				t.Errorf("fourth: exit %d, %v; want 1", code, err)
+			}
+			if !strings.Contains(fourth.Log(), "discovery: cluster is full") {
+				t.Error("the fourth process was not told that the cluster is full")
+			}
+		})
+	}
+}
+
+func TestV2ExtraRegistrations(t *testing.T) {
+	registry := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
+	r := NewV2(settings(registry.Endpoints()...), DefaultPrefix)
+	mustCreate(t, r, token3, 1)
+	url := V2URL(registry.Endpoints()[0], DefaultPrefix, token3)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	running := map[string]bool{}
+	processes := make([]*etcdtest.Process, 3)
+	for i := range processes {
+		processes[i] = v2Founder(t, url, string(rune('a'+i)), etcdtest.V35)
+	}
+	for _, p := range processes {
+		p.Start()
+	}
+	for _, p := range processes {
+		wg.Go(func() {
+			if p.WaitReady(within(t, formTimeout)) == nil {
+				mu.Lock()
+				defer mu.Unlock()
+				running[p.Name] = true
+			}
+		})
+	}
+	wg.Wait()
+	s := mustStatus(t, r, token3)
+	if len(s.Members) != 1 || !running[s.Members[0].Name] || len(running) != 1 {
+		t.Errorf("the token shows %+v, and %v run; want the same one", s.Members, running)
+	}
+}
+
+func TestV2Unreachable(t *testing.T) {
+	off := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35})
+	never := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V36})
+	on := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
+	dead := fmt.Sprintf("http://127.0.0.1:%d", etcdtest.ReservePort(t))
+	ctx := within(t, 30*time.Second)
+
+	r := NewV2(settings(dead, off.Endpoints()[0], never.Endpoints()[0]), DefaultPrefix)
+	want := dead + ": connection refused; " + off.Endpoints()[0] + ": " + ErrNoV2.Error() + "; " + never.Endpoints()[0] + ": " + ErrNoV2.Error()
+	_, err := r.Create(ctx, token3, 3)
+	wantError(t, err, ErrUnreachable)
+	if err.Error() != want || errors.Is(err, ErrUnsure) {
+		t.Errorf("got %q, want %q", err, want)
+	}
+	_, err = r.Status(ctx, token3)
+	wantError(t, err, ErrUnreachable)
+	wantError(t, r.Delete(ctx, token3), ErrUnreachable)
+
+	r = NewV2(settings(dead, off.Endpoints()[0], on.Endpoints()[0]), DefaultPrefix)
+	mustCreate(t, r, token3, 3)
+	mustStatus(t, r, token3)
+}
+
+func TestV2Denied(t *testing.T) {
+	c := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
+	base := c.Endpoints()[0] + "/v2/auth/"
+	for _, body := range [][2]string{{"users/root", `{"user":"root","password":"s3cret"}`}, {"enable", ""}} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, base+body[0], strings.NewReader(body[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+		if err != nil || resp.StatusCode/100 != 2 {
+			t.Fatal(resp, err)
+		}
+		_ = resp.Body.Close()
+	}
+	// The guest role may do everything until it is taken away.
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, base+"roles/guest", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.SetBasicAuth("root", "s3cret")
+	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	if err != nil || resp.StatusCode/100 != 2 {
+		t.Fatal(resp, err)
+	}
+	_ = resp.Body.Close()
+
+	s := settings(c.Endpoints()...)
+	_, err = NewV2(s, DefaultPrefix).Create(within(t, 10*time.Second), token3, 3)
+	wantError(t, err, ErrDenied)
+	s.Username, s.Password = "root", "wrong"
+	_, err = NewV2(s, DefaultPrefix).Create(within(t, 10*time.Second), token3, 3)
+	wantError(t, err, ErrDenied)
+	if want := c.Endpoints()[0] + ": The request requires user authentication (Insufficient credentials)"; err.Error() != want {
+		t.Errorf("got %q, want %q", err, want)
+	}
+	s.Password = "s3cret"
+	r := NewV2(s, DefaultPrefix)
+	mustCreate(t, r, token3, 3)
+	mustStatus(t, r, token3)
+	if err := r.Delete(within(t, 10*time.Second), token3); err != nil {
+		t.Errorf("delete: %v", err)
+	}
+}
+
+func TestV2AnswerLost(t *testing.T) {
+	c := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
+	proxy := newSwallower(t, strings.TrimPrefix(c.Endpoints()[0], "http://"))
+	s := settings("http://" + proxy.Addr())
+	s.RequestTimeout = time.Second
+
+	proxy.swallowAfter(2) // the look, then the write
+	_, err := NewV2(s, DefaultPrefix).Create(within(t, 3*time.Second), "lost", 3)
+	wantError(t, err, ErrUnsure)
+	if got := request(t, http.MethodGet, V2URL(c.Endpoints()[0], DefaultPrefix, "lost")+"/_config/size", ""); !strings.Contains(got, `"value":"3"`) {
+		t.Fatalf("the write has not got through, so this tests nothing: %s", got)
+	}
+	proxy.swallowAfter(2)
+	r := NewV2(s, DefaultPrefix)
+	r.sleep = func(context.Context, time.Duration) error { proxy.heal(); return nil }
+	mustCreate(t, r, "back", 3)
+	proxy.swallowAfter(1)
+	_, err = NewV2(s, DefaultPrefix).Create(within(t, 5*time.Second), "back", 3)
+	wantError(t, err, ErrUnreachable)
+	if errors.Is(err, ErrUnsure) {
+		t.Error("nothing was written, so the outcome is known")
+	}
+}
+
+// A registry with TLS, client certificates included, as both protocols reach it.
+func TestRegistryWithTLS(t *testing.T) {
+	pki := etcdtest.NewPKI(t)
+	c := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true, TLS: pki})
+	s := settings(c.Endpoints()...)
+	s.TLS = pki.ClientConfig(pki.Client("registrar"))
+	mustCreate(t, NewV2(s, DefaultPrefix), token3, 3)
+	mustStatus(t, NewV2(s, DefaultPrefix), token3)
+	mustCreate(t, NewV3(s, DefaultPrefix), token3, 3)
+	mustStatus(t, NewV3(s, DefaultPrefix), token3)
+
+	foreign := etcdtest.NewPKI(t)
+	s.TLS = foreign.ClientConfig(foreign.Client("registrar"))
+	for _, r := range []Registry{NewV2(s, DefaultPrefix), NewV3(s, DefaultPrefix)} {
+		_, err := r.Create(within(t, 10*time.Second), "other", 3)
+		wantError(t, err, ErrUnreachable)
+		if !strings.Contains(err.Error(), ": certificate signed by an unknown authority") {
+			t.Errorf("%T: got %v", r, err)
+		}
+	}
+}
