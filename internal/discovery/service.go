@@ -1,0 +1,267 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package discovery
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+)
+
+// PublicService is the service that etcd's authors ran. It is no longer
+// maintained (announcement of etcd 3.6) and may not answer (etcd-io/etcd#21915).
+const PublicService = "https://discovery.etcd.io"
+
+const (
+	// serviceTimeout is for one answer of a service; a service whose backend is
+	// down says nothing for more than a minute.
+	serviceTimeout = 20 * time.Second
+	// maxRedirects is how often a service may send a request elsewhere.
+	maxRedirects = 5
+	// maxTokenAnswer and maxStatusAnswer are in bytes.
+	maxTokenAnswer  = 1 << 10
+	maxStatusAnswer = 1 << 20
+)
+
+// ErrKept is what [Service.Delete] answers: a service never lets go of a
+// token; it collects old ones by itself.
+var ErrKept = errors.New("a discovery service does not delete tokens")
+
+// ErrNoToken is the answer of a service that cannot find a token: it is
+// unknown, or was collected, or the service's own backend fails. The service
+// says the same to each.
+var ErrNoToken = errors.New("unable to GET token")
+
+// ServiceError is about an answer that is none.
+type ServiceError struct {
+	// URL was asked for.
+	URL string
+	// Answer completes the sentence "The service …".
+	Answer string
+	// Err is the original error, or nil.
+	Err error
+}
+
+// Error implements error.
+func (e *ServiceError) Error() string { return e.URL + " " + e.Answer }
+
+// Unwrap returns the original error.
+func (e *ServiceError) Unwrap() error { return e.Err }
+
+// Service is a registry that speaks as discovery.etcd.io does, for members up
+// to 3.6. It names its tokens itself. Its zero value is not usable: see
+// [NewService].
+type Service struct {
+	base    string
+	client  *http.Client
+	timeout time.Duration
+}
+
+// NewService returns the service at base, a URL without a slash at its end. TLS
+// comes from settings; their credentials are not sent.
+func NewService(settings connection.Settings, base string) *Service {
+	transport := httpTransport(settings)
+	transport.Proxy = http.ProxyFromEnvironment
+	return &Service{
+		base:    base,
+		timeout: serviceTimeout,
+		client: &http.Client{
+			Transport: transport,
+			CheckRedirect: func(_ *http.Request, via []*http.Request) error {
+				if len(via) > maxRedirects {
+					return errRedirects
+				}
+				return nil
+			},
+		},
+	}
+}
+
+var errRedirects = errors.New("too many redirects")
+
+// Create implements [Registry], except that the service chooses the token: the
+// one given is not used. It asks once: each request mints another token,
+// whatever becomes of its answer. Errors: [*ServiceError].
+func (s *Service) Create(ctx context.Context, _ string, size int) (Place, error) {
+	from := s.base + "/new?size=" + strconv.Itoa(size)
+	resp, body, err := s.get(ctx, from, maxTokenAnswer)
+	if err != nil {
+		return Place{}, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return Place{}, &ServiceError{URL: from, Answer: answered(resp)}
+	}
+	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind != "" && kind != "text/plain" {
+		return Place{}, &ServiceError{URL: from, Answer: "answered with " + kind + " instead of the URL of a token"}
+	}
+	text := strings.TrimSpace(string(body))
+	if text == "" {
+		return Place{}, &ServiceError{URL: from, Answer: "answered with nothing"}
+	}
+	token, err := ServiceToken(text)
+	if err != nil {
+		return Place{}, &ServiceError{URL: from, Answer: fmt.Sprintf("answered %q, which is not the URL of a token", shorten(text))}
+	}
+	return Place{Token: token, URL: text}, nil
+}
+
+var serviceToken = regexp.MustCompile(`^[0-9a-f]{32}$`)
+
+// ServiceToken returns the token in the URL that a service gives for it:
+// http or https, a host, and a path that ends with 32 hexadecimal digits.
+func ServiceToken(tokenURL string) (string, error) {
+	u, err := url.Parse(tokenURL)
+	if err != nil {
+		return "", errors.New("is not a URL")
+	}
+	token := path.Base(u.Path)
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
+		return "", errors.New("is not an http or https URL")
+	case u.Host == "":
+		return "", errors.New("has no host")
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return "", errors.New("holds more than scheme, host and path")
+	case !serviceToken.MatchString(token):
+		return "", errors.New("does not end with a token of 32 hexadecimal digits")
+	}
+	return token, nil
+}
+
+// ServiceURLProblem says why base cannot be the URL of a service.
+func ServiceURLProblem(base string) Problem {
+	u, err := url.Parse(base)
+	switch {
+	case err != nil:
+		return "is not a URL"
+	case u.Scheme != "http" && u.Scheme != "https":
+		return "does not begin with \"http://\" or \"https://\""
+	case u.Host == "":
+		return "has no host"
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return "holds more than scheme, host and path"
+	case strings.HasSuffix(u.Path, "/"):
+		return "ends with \"/\""
+	}
+	return ""
+}
+
+// Status implements [Registry]. Errors: [ErrNoToken], which may mean any of
+// three things, [ErrBadSize], [*ServiceError].
+func (s *Service) Status(ctx context.Context, token string) (Status, error) {
+	var size, members serviceAnswer
+	if err := s.read(ctx, s.base+"/"+token, &members); err != nil {
+		return Status{}, err
+	}
+	if err := s.read(ctx, s.base+"/"+token+"/_config/size", &size); err != nil {
+		return Status{}, err
+	}
+	nodes := members.Node.Nodes
+	slices.SortFunc(nodes, func(a, b serviceNode) int { return cmp.Compare(a.CreatedIndex, b.CreatedIndex) })
+	var status Status
+	for _, node := range nodes {
+		if m, ok := parseMember(path.Base(node.Key), node.Value); ok {
+			status.Members = append(status.Members, m)
+		}
+	}
+	return status.of(size.Node.Value)
+}
+
+// serviceAnswer and serviceNode are what a service passes on of the v2 API.
+type serviceAnswer struct {
+	Node serviceNode `json:"node"`
+}
+
+type serviceNode struct {
+	Key          string        `json:"key"`
+	Value        string        `json:"value"`
+	Nodes        []serviceNode `json:"nodes"`
+	CreatedIndex uint64        `json:"createdIndex"`
+}
+
+func (s *Service) read(ctx context.Context, from string, into *serviceAnswer) error {
+	resp, body, err := s.get(ctx, from, maxStatusAnswer)
+	switch {
+	case err != nil:
+		return err
+	case resp.StatusCode == http.StatusBadRequest && strings.Contains(string(body), ErrNoToken.Error()):
+		return &ServiceError{URL: from, Answer: "answered 400 " + ErrNoToken.Error(), Err: ErrNoToken}
+	case resp.StatusCode != http.StatusOK:
+		return &ServiceError{URL: from, Answer: answered(resp)}
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		return &ServiceError{URL: from, Answer: "answered with something other than the state of a token", Err: err}
+	}
+	return nil
+}
+
+// Delete implements [Registry]: it is always [ErrKept].
+func (s *Service) Delete(context.Context, string) error { return ErrKept }
+
+// get sends one request, and reads at most limit bytes of its answer.
+func (s *Service) get(ctx context.Context, from string, limit int64) (*http.Response, []byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
+	if err != nil {
+		return nil, nil, &ServiceError{URL: from, Answer: "is not a URL", Err: err}
+	}
+	resp, err := s.client.Do(req)
+	if err != nil {
+		return nil, nil, s.failed(from, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	switch {
+	case err != nil:
+		return nil, nil, s.failed(from, err)
+	case int64(len(body)) > limit:
+		return nil, nil, &ServiceError{URL: from, Answer: fmt.Sprintf("answered with more than %d bytes", limit)}
+	}
+	return resp, body, nil
+}
+
+// failed words a request without an answer.
+func (s *Service) failed(from string, err error) error {
+	answer := "does not answer: " + connection.AttemptError(s.base, err).Answer()
+	switch {
+	case errors.Is(err, errRedirects):
+		answer = fmt.Sprintf("redirects more than %d times", maxRedirects)
+	case errors.Is(err, context.DeadlineExceeded):
+		answer = fmt.Sprintf("has not answered within %v", s.timeout)
+	}
+	return &ServiceError{URL: from, Answer: answer, Err: err}
+}
+
+// answered words a status other than 200.
+func answered(resp *http.Response) string {
+	text := "answered " + resp.Status
+	if after := resp.Header.Get("Retry-After"); after != "" {
+		text += " (Retry-After: " + shorten(after) + ")"
+	}
+	return text
+}
+
+// shorten cuts what someone else wrote before a person reads it.
+func shorten(text string) string {
+	const most = 80
+	if len(text) <= most {
+		return text
+	}
+	return text[:most] + "…"
+}

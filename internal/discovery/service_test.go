@@ -1,0 +1,180 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package discovery
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+func TestServiceFormsACluster(t *testing.T) {
+	for _, version := range []etcdtest.Version{etcdtest.V35, etcdtest.V36} {
+		t.Run(string(version), func(t *testing.T) {
+			t.Parallel()
+			service := newPublicService(t, false)
+			r := NewService(settings(), service.URL)
+			place := mustCreate(t, r, "not used", 3)
+			if place.URL != service.URL+"/"+place.Token || service.minted.Load() != 1 {
+				t.Fatalf("place %+v, minted %d", place, service.minted.Load())
+			}
+			if got := mustStatus(t, r, place.Token); got.Size != 3 || len(got.Members) != 0 {
+				t.Errorf("status: got %+v", got)
+			}
+			var processes []*etcdtest.Process
+			for _, name := range []string{"a", "b", "c"} {
+				p := v2Founder(t, place.URL, name, version)
+				p.Start()
+				processes = append(processes, p)
+				if name == "a" {
+					eventually(t, "a registers", func() bool { return len(mustStatus(t, r, place.Token).Members) == 1 })
+				}
+			}
+			allReady(t, processes)
+			if s := mustStatus(t, r, place.Token); !s.Complete() || s.Members[0].Name != "a" || s.Members[0].PeerURLs[0] != processes[0].PeerURL() {
+				t.Errorf("status: got %+v", s)
+			}
+			if ids := clusterIDs(t, processes); len(ids) != 1 {
+				t.Errorf("clusters formed: %v, want one", ids)
+			}
+		})
+	}
+}
+
+func TestServiceOverTLS(t *testing.T) {
+	service := newPublicService(t, true)
+	s := settings()
+	_, err := NewService(s, service.URL).Create(t.Context(), "", 3)
+	if err == nil || !strings.Contains(err.Error(), "does not answer: certificate signed by an unknown authority") {
+		t.Errorf("without its CA: got %v", err)
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(service.Certificate())
+	s.TLS = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	r := NewService(s, service.URL)
+	place := mustCreate(t, r, "", 5)
+	if got := mustStatus(t, r, place.Token); got.Size != 5 {
+		t.Errorf("status: got %+v", got)
+	}
+	wantError(t, r.Delete(t.Context(), place.Token), ErrKept)
+	_, err = r.Status(t.Context(), token3)
+	wantError(t, err, ErrNoToken)
+	if want := service.URL + "/" + token3 + " answered 400 unable to GET token"; err.Error() != want {
+		t.Errorf("got %q, want %q", err, want)
+	}
+}
+
+// Whatever a service answers, it is asked once, and what it said is told.
+func TestServiceAnswers(t *testing.T) {
+	text := func(body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+			_, _ = io.WriteString(w, body)
+		}
+	}
+	status := func(code int) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", code) }
+	}
+	for name, test := range map[string]struct {
+		handler http.HandlerFunc
+		want    string
+	}{
+		"500": {status(http.StatusInternalServerError), "answered 500 Internal Server Error"},
+		"503": {status(http.StatusServiceUnavailable), "answered 503 Service Unavailable"},
+		"404": {status(http.StatusNotFound), "answered 404 Not Found"},
+		"400": {func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, `strconv.Atoi: parsing "abc": invalid syntax`, http.StatusBadRequest)
+		}, "answered 400 Bad Request"},
+		"429": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "120")
+			w.WriteHeader(http.StatusTooManyRequests)
+		}, "answered 429 Too Many Requests (Retry-After: 120)"},
+		"html": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			_, _ = io.WriteString(w, "<html>https://host/"+token3+"</html>")
+		}, "answered with text/html instead of the URL of a token"},
+		"empty":            {text(""), "answered with nothing"},
+		"10 MB":            {text(strings.Repeat("x", 10<<20)), "answered with more than 1024 bytes"},
+		"words":            {text("try again later"), `answered "try again later", which is not the URL of a token`},
+		"many words":       {text(strings.Repeat("no ", 50)), `answered "` + strings.Repeat("no ", 26) + `no…", which is not the URL of a token`},
+		"no token":         {text("https://host/new"), `answered "https://host/new", which is not the URL of a token`},
+		"upper case":       {text("https://host/" + strings.ToUpper(token3)), `answered "https://host/` + strings.ToUpper(token3) + `", which is not the URL of a token`},
+		"other scheme":     {text("file:///" + token3), `answered "file:///` + token3 + `", which is not the URL of a token`},
+		"redirects":        {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/new?again", http.StatusFound) }, "redirects more than 5 times"},
+		"nothing for ever": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "has not answered within 200ms"},
+		"hangs up": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+			`does not answer: connection lost (Get "URL/new?size=3": EOF)`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var asked atomic.Int32
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.RawQuery == "size=3" {
+					asked.Add(1)
+				}
+				test.handler(w, r)
+			}))
+			defer server.Close()
+			r := NewService(settings(), server.URL)
+			r.timeout = 200 * time.Millisecond
+			place, err := r.Create(t.Context(), "", 3)
+			var answer *ServiceError
+			if !errors.As(err, &answer) {
+				t.Fatalf("got %+v, %v, want a ServiceError", place, err)
+			}
+			if want := strings.ReplaceAll(test.want, "URL/", server.URL+"/"); answer.URL != server.URL+"/new?size=3" || answer.Answer != want {
+				t.Errorf("got %q of %s, want %q", answer.Answer, answer.URL, want)
+			}
+			if asked.Load() != 1 {
+				t.Errorf("asked %d times, want once: each time costs a token", asked.Load())
+			}
+			if _, err := r.Status(t.Context(), token3); err == nil {
+				t.Error("the status of a token came of this")
+			}
+		})
+	}
+}
+
+// The URL bears the host that the service was configured with, and is taken as
+// it is; the service is still asked where it was reached.
+func TestServiceOtherHost(t *testing.T) {
+	service := newPublicService(t, false)
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "https://discovery.example/"+token3+"\n")
+	}))
+	defer other.Close()
+	place := mustCreate(t, NewService(settings(), other.URL), "", 3)
+	if want := (Place{Token: token3, URL: "https://discovery.example/" + token3}); place != want {
+		t.Errorf("got %+v, want %+v", place, want)
+	}
+	request(t, http.MethodPut, service.backend+"/"+token3+"/_config/size", "value=3")
+	if got := mustStatus(t, NewService(settings(), service.URL), token3); got.Size != 3 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestServiceURLProblems(t *testing.T) {
+	for base, want := range map[string]Problem{
+		"https://discovery.example":        "",
+		"http://10.0.0.1:8087/discovery":   "",
+		"discovery.example":                `does not begin with "http://" or "https://"`,
+		"https://":                         "has no host",
+		"https://discovery.example/":       `ends with "/"`,
+		"https://discovery.example?size=3": "holds more than scheme, host and path",
+		"https://u:p@discovery.example":    "holds more than scheme, host and path",
+		"https://discovery.example/%zz":    "is not a URL",
+	} {
+		if got := ServiceURLProblem(base); got != want {
+			t.Errorf("%q: got %q, want %q", base, got, want)
+		}
+	}
+}
