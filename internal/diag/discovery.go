@@ -10,108 +10,6 @@ import (
 	"strings"
 )
 
-// DiscoveryTokenInvalid refuses a token of the user's own. The problem ends
-// the sentence.
-func DiscoveryTokenInvalid(token, problem string) Text {
-	return Text{
-		Summary: "Invalid discovery token",
-		Detail: fmt.Sprintf("token = %q %s. Every member puts the token into a key of the registry, so it may hold letters, digits, \"-\", \"_\" and \".\" only. "+
-			"Leave token out to have one made.", token, problem),
-	}
-}
-
-// DiscoveryPrefixInvalid refuses a prefix.
-func DiscoveryPrefixInvalid(prefix, problem string) Text {
-	return Text{
-		Summary: "Invalid registry prefix",
-		Detail:  fmt.Sprintf("prefix = %q %s. It is an absolute key, such as \"/_etcd/registry\".", prefix, problem),
-	}
-}
-
-// DiscoveryPrefixUnusual warns of a v3 prefix that members do not look under.
-func DiscoveryPrefixUnusual(prefix string) Text {
-	return Text{
-		Summary: "Members look for the token elsewhere",
-		Detail: fmt.Sprintf("With protocol \"v3\" etcd looks for tokens under /_etcd/registry only. prefix = %q works where the machines reach the registry through an "+
-			"etcd gRPC proxy that adds a namespace; without one, leave prefix out.", prefix),
-	}
-}
-
-// DiscoverySizeInvalid refuses a size outside of 1 to most.
-func DiscoverySizeInvalid(size string, most int) Text {
-	return Text{
-		Summary: "Invalid size",
-		Detail:  fmt.Sprintf("size = %s; it is the number of members that form the cluster together, from 1 to %d.", size, most),
-	}
-}
-
-// DiscoverySizeMissing asks for founders or size.
-func DiscoverySizeMissing() Text {
-	return Text{
-		Summary: "Neither founders nor size",
-		Detail:  "Set founders to the names of the members that form the cluster together, or size to their number.",
-	}
-}
-
-// DiscoverySizeDisagrees refuses a size that is not the number of founders.
-func DiscoverySizeDisagrees(size int, founders []string) Text {
-	return Text{
-		Summary: "size and founders disagree",
-		Detail: fmt.Sprintf("size = %d, but founders names %s: %s. A token that waits for more members than there are is never complete, and one for fewer turns the rest away. "+
-			"Leave size out.", size, count(len(founders), "member"), list(founders)),
-	}
-}
-
-// DiscoveryFoundersEmpty refuses an empty set of founders.
-func DiscoveryFoundersEmpty() Text {
-	return Text{
-		Summary: "No founders",
-		Detail:  "founders is empty; a cluster is formed by at least one member.",
-	}
-}
-
-// DiscoveryFounderInvalid refuses a name among the founders.
-func DiscoveryFounderInvalid(name, problem string) Text {
-	return Text{
-		Summary: "Invalid name of a founder",
-		Detail:  fmt.Sprintf("founders holds %q, which %s. A member registers as name=url[,name=url], so its name can hold neither.", name, problem),
-	}
-}
-
-// DiscoverySizeEven warns of an even number of founders.
-func DiscoverySizeEven(size int) Text {
-	return Text{
-		Summary: "Even number of founders",
-		Detail: fmt.Sprintf("A cluster of %d survives the loss of %s, as one of %d does, and has one member more that can fail. Prefer %d or %d.",
-			size, count((size-1)/2, "member"), size-1, size-1, size+1),
-	}
-}
-
-// DiscoverySizeLarge warns of more founders than etcd's authors advise.
-func DiscoverySizeLarge(size int) Text {
-	return Text{
-		Summary: "Many founders",
-		Detail: fmt.Sprintf("%d founders: every write waits for a majority of them, and more than 7 members make a cluster slower rather than safer. 3 survive the loss of one member, 5 of two, 7 of three.",
-			size),
-	}
-}
-
-// DiscoveryProtocolUnavailable refuses a protocol that is described but not served.
-func DiscoveryProtocolUnavailable(protocol string) Text {
-	return Text{
-		Summary: "Protocol not available",
-		Detail:  fmt.Sprintf("protocol = %q is not served by this version of the provider. Use \"v3\": any etcd can hold the token; the members must be 3.6 or later.", protocol),
-	}
-}
-
-// DiscoveryServiceURLUnused refuses a service_url beside another protocol.
-func DiscoveryServiceURLUnused(protocol string) Text {
-	return Text{
-		Summary: "service_url without the service",
-		Detail:  fmt.Sprintf("service_url is used with protocol = \"service\" only, and protocol is %q. The registry of \"v2\" and \"v3\" is given by the provider's endpoints.", protocol),
-	}
-}
-
 // DiscoveryTokenExists refuses to take a token that someone else made. size is
 // 0 where it is not a number.
 func DiscoveryTokenExists(token, prefix string, size int, importID string) Text {
@@ -243,7 +141,8 @@ func DiscoveryForgotten(token, prefix string, answers []string) Text {
 func DiscoveryImportID(id, problem string) Text {
 	return Text{
 		Summary: "Invalid import ID",
-		Detail: fmt.Sprintf("%q %s. Import by token (\"3e86b59982e49066c5d813af1c2e2579\"), with its prefix before it where that is not /_etcd/registry (\"/my/registry:TOKEN\").",
+		Detail: fmt.Sprintf("%q %s. Import by token (\"3e86b59982e49066c5d813af1c2e2579\"), with its prefix before it where that is not /_etcd/registry (\"/my/registry:TOKEN\"), "+
+			"and \"v2:\" before that with protocol v2; from a service by \"service:\" and the URL it gave.",
 			id, problem),
 	}
 }

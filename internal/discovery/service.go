@@ -53,6 +53,8 @@ type ServiceError struct {
 	URL string
 	// Answer completes the sentence "The service …".
 	Answer string
+	// Status is the HTTP status, 0 without an answer.
+	Status int
 	// Err is the original error, or nil.
 	Err error
 }
@@ -104,7 +106,7 @@ func (s *Service) Create(ctx context.Context, _ string, size int) (Place, error)
 		return Place{}, err
 	}
 	if resp.StatusCode != http.StatusOK {
-		return Place{}, &ServiceError{URL: from, Answer: answered(resp)}
+		return Place{}, &ServiceError{URL: from, Answer: answered(resp), Status: resp.StatusCode}
 	}
 	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind != "" && kind != "text/plain" {
 		return Place{}, &ServiceError{URL: from, Answer: "answered with " + kind + " instead of the URL of a token"}
@@ -202,7 +204,7 @@ func (s *Service) read(ctx context.Context, from string, into *serviceAnswer) er
 	case resp.StatusCode == http.StatusBadRequest && strings.Contains(string(body), ErrNoToken.Error()):
 		return &ServiceError{URL: from, Answer: "answered 400 " + ErrNoToken.Error(), Err: ErrNoToken}
 	case resp.StatusCode != http.StatusOK:
-		return &ServiceError{URL: from, Answer: answered(resp)}
+		return &ServiceError{URL: from, Answer: answered(resp), Status: resp.StatusCode}
 	}
 	if err := json.Unmarshal(body, into); err != nil {
 		return &ServiceError{URL: from, Answer: "answered with something other than the state of a token", Err: err}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"math/big"
+	"net/http"
 	"regexp"
 	"strings"
 	"testing"
@@ -190,6 +191,58 @@ func form(t *testing.T, version etcdtest.Version, attributes map[string]string) 
 	return nil
 }
 
+// The same over the v2 API, with members of the versions that speak it.
+func TestAccV2FormsACluster(t *testing.T) {
+	registry := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
+	base := registry.Endpoints()[0] + "/v2/keys/_etcd/registry/mine"
+	status := func() string {
+		resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Get(base + "/_config/size")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = resp.Body.Close() }()
+		return resp.Status
+	}
+	const v2 = founders + "\n protocol = \"v2\"\n token = \"mine\""
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: factories(realProvider()),
+		CheckDestroy: func(*terraform.State) error {
+			if got := status(); got != "404 Not Found" {
+				return fmt.Errorf("the token answers %s after destroy", got)
+			}
+			return nil
+		},
+		Steps: []resource.TestStep{
+			{
+				Config:           config(registry.Endpoints(), v2),
+				ConfigPlanChecks: plan(plancheck.ResourceActionCreate, isUnknown("url"), isUnknown("environment")),
+				ConfigStateChecks: []statecheck.StateCheck{
+					hasValue(knownvalue.StringExact(base), "url"),
+					hasValue(knownvalue.MapExact(map[string]knownvalue.Check{
+						"ETCD_DISCOVERY": knownvalue.StringExact(base), "ETCD_DISCOVERY_FALLBACK": knownvalue.StringExact("exit"),
+					}), "environment"),
+				},
+				Check: func(s *terraform.State) error {
+					return form(t, etcdtest.V36, s.RootModule().Resources[address].Primary.Attributes)
+				},
+			},
+			{
+				Config: config(registry.Endpoints(), founders),
+				ConfigPlanChecks: plan(plancheck.ResourceActionNoop,
+					isPlanned(knownvalue.Bool(true), "complete"), isPlanned(knownvalue.StringExact("v2"), "protocol")),
+			},
+			{
+				ResourceName:                         address,
+				ImportState:                          true,
+				ImportStateId:                        "v2:mine",
+				ImportStateVerify:                    true,
+				ImportStateVerifyIdentifierAttribute: "token",
+				ImportStateVerifyIgnore:              []string{"founders", "bootstrap"},
+			},
+		},
+	})
+}
+
 func TestAccChangesBeforeCompletion(t *testing.T) {
 	registry := etcdtest.Start(t, 1, etcdtest.Options{})
 	client := registry.Client(t)
@@ -261,122 +314,4 @@ func TestAccChangesBeforeCompletion(t *testing.T) {
 			},
 		},
 	})
-}
-
-// Terraform itself tells a replacement from a removal as the protocol tests do.
-func TestAccCompletedSinceThePlan(t *testing.T) {
-	fake := newFake()
-	register := planAction(func() { fake.register(firstToken, "a", "b", "c") })
-	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: factories(fakeProvider(fake)),
-		Steps: []resource.TestStep{
-			{
-				Config:           config(registryEndpoints, founders),
-				ConfigPlanChecks: plan(plancheck.ResourceActionCreate),
-			},
-			{
-				Config:           config(registryEndpoints, "size = 5"),
-				ConfigPlanChecks: plan(plancheck.ResourceActionReplace, register),
-				ExpectError:      regexp.MustCompile("The discovery token is complete"),
-			},
-			{
-				Config:           config(registryEndpoints, "size = 5"),
-				ConfigPlanChecks: plan(plancheck.ResourceActionNoop, isPlanned(knownvalue.StringExact(firstToken), "token")),
-			},
-		},
-	})
-	if fake.calls["create"] != 1 || len(fake.tokens) != 0 {
-		t.Errorf("calls %v, left %v: want one token made, and removed in the end", fake.calls, fake.tokens)
-	}
-}
-
-// planAction does something between plan and apply.
-type planAction func()
-
-// CheckPlan implements [plancheck.PlanCheck].
-func (f planAction) CheckPlan(context.Context, plancheck.CheckPlanRequest, *plancheck.CheckPlanResponse) {
-	f()
-}
-
-// A token that was not written when its registry died is written by the next
-// apply, under the same name.
-func TestAccUnsureCreate(t *testing.T) {
-	fake := newFake()
-	fake.createErr = unsure()
-	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: factories(fakeProvider(fake)),
-		Steps: []resource.TestStep{
-			{
-				Config:             config(registryEndpoints, founders),
-				ConfigPlanChecks:   plan(plancheck.ResourceActionCreate),
-				ConfigStateChecks:  []statecheck.StateCheck{hasValue(knownvalue.StringExact(firstToken), "token")},
-				ExpectNonEmptyPlan: true,
-			},
-			{
-				PreConfig:         func() { fake.createErr = nil },
-				Config:            config(registryEndpoints, founders),
-				ConfigPlanChecks:  plan(plancheck.ResourceActionUpdate, isPlanned(knownvalue.StringExact(firstToken), "token"), isUnknown("members")),
-				ConfigStateChecks: []statecheck.StateCheck{hasValue(knownvalue.StringExact(firstToken), "token")},
-			},
-			{
-				Config:           config(registryEndpoints, founders),
-				ConfigPlanChecks: plan(plancheck.ResourceActionNoop),
-			},
-		},
-	})
-	if fake.calls["create"] != 2 {
-		t.Errorf("calls %v, want two creates: the lost one and its repetition", fake.calls)
-	}
-}
-
-// The registry may be made in the same apply, so that nobody knows its
-// endpoints at plan.
-func TestAccUnknownEndpoints(t *testing.T) {
-	registry := etcdtest.Start(t, 1, etcdtest.Options{})
-	later := func(trigger string) string {
-		return fmt.Sprintf(`
-resource "terraform_data" "registry" {
-  triggers_replace = %q
-  input            = %q
-}
-
-provider "etcd" {
-  endpoints = [terraform_data.registry.output]
-}
-
-resource "etcd_discovery_token" "this" {
-  founders = ["a", "b", "c"]
-}
-`, trigger, registry.Endpoints()[0])
-	}
-	var token string
-	remember := func(s *terraform.State) error {
-		now := s.RootModule().Resources[address].Primary.ID
-		if token != "" && now != token {
-			return fmt.Errorf("token %s became %s", token, now)
-		}
-		token = now
-		return nil
-	}
-	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: factories(realProvider()),
-		Steps: []resource.TestStep{
-			{Config: later("one"), ConfigPlanChecks: plan(plancheck.ResourceActionCreate, isUnknown("environment")), Check: remember},
-			{Config: later("two"), ConfigPlanChecks: plan(plancheck.ResourceActionNoop), Check: remember},
-		},
-	})
-}
-
-// What the framework itself finds wrong.
-func TestAccBadInput(t *testing.T) {
-	var steps []resource.TestStep
-	for arguments, text := range map[string]string{
-		"size = 1.5":   `size = 1\.5; it is the number of members`,
-		"size = \"x\"": "a number is required",
-		founders + "\ntimeouts = { create = \"soon\" }": `"soon"`,
-		"size = 0": "size = 0; it is the number of members",
-	} {
-		steps = append(steps, resource.TestStep{Config: config(registryEndpoints, arguments), PlanOnly: true, ExpectError: regexp.MustCompile(text)})
-	}
-	resource.Test(t, resource.TestCase{ProtoV6ProviderFactories: factories(fakeProvider(newFake())), Steps: steps})
 }

@@ -16,41 +16,68 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 )
 
+// imported is what an import ID says.
+type imported struct{ protocol, prefix, serviceURL, token, url string }
+
 // ImportState implements [resource.ResourceWithImportState]. The ID is the
-// token, with "prefix:" before it where the prefix is not the default one.
+// token, with "prefix:" before it where the prefix is not the default one, and
+// "v2:" before that for protocol v2; for a service it is "service:" and the
+// URL that the service gave.
 func (r *tokenResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
-	prefix, token, problem := parseImportID(req.ID)
+	what, problem := parseImportID(req.ID)
 	if problem != "" {
 		fault(&resp.Diagnostics, text.DiscoveryImportID(req.ID, problem))
 		return
 	}
 	for name, value := range map[string]string{
-		"id": token, "token": token, "prefix": prefix, "protocol": bootstrap.ProtocolV3,
+		"id": what.token, "token": what.token, "prefix": what.prefix, "protocol": what.protocol, "service_url": what.serviceURL, "url": what.url,
 	} {
-		resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root(name), value)...)
+		if value != "" {
+			resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root(name), value)...)
+		}
 	}
 }
 
-// importID is what [parseImportID] reads.
-func importID(prefix, token string) string {
-	if prefix == discovery.DefaultPrefix {
-		return token
+// importID is what [parseImportID] reads, for v2 and v3.
+func importID(protocol, prefix, token string) string {
+	id := token
+	if prefix != discovery.DefaultPrefix {
+		id = prefix + ":" + id
 	}
-	return prefix + ":" + token
+	if protocol != bootstrap.ProtocolV3 {
+		id = protocol + ":" + id
+	}
+	return id
 }
 
-func parseImportID(id string) (prefix, token, problem string) {
-	prefix, token = discovery.DefaultPrefix, id
-	if before, after, found := strings.Cut(id, ":"); found {
-		prefix, token = before, after
+func parseImportID(id string) (what imported, problem string) {
+	if tokenURL, found := strings.CutPrefix(id, bootstrap.ProtocolService+":"); found {
+		token, err := discovery.ServiceToken(tokenURL)
+		if err != nil {
+			return what, "has a URL that " + err.Error()
+		}
+		return imported{
+			protocol: bootstrap.ProtocolService, serviceURL: strings.TrimSuffix(tokenURL, "/"+token), token: token, url: tokenURL,
+		}, ""
 	}
-	if p := discovery.PrefixProblem(prefix); p != "" {
-		return "", "", "has a prefix that " + string(p)
+	what = imported{protocol: bootstrap.ProtocolV3, prefix: discovery.DefaultPrefix}
+	for _, protocol := range []string{bootstrap.ProtocolV3, bootstrap.ProtocolV2} {
+		if rest, found := strings.CutPrefix(id, protocol+":"); found {
+			what.protocol, id = protocol, rest
+			break
+		}
 	}
-	if p := discovery.TokenProblem(token); p != "" {
-		return "", "", "has a token that " + string(p)
+	what.token = id
+	if prefix, token, found := strings.Cut(id, ":"); found {
+		what.prefix, what.token = prefix, token
 	}
-	return prefix, token, ""
+	if p := discovery.PrefixProblem(what.prefix); p != "" {
+		return what, "has a prefix that " + string(p)
+	}
+	if p := discovery.TokenProblem(what.token); p != "" {
+		return what, "has a token that " + string(p)
+	}
+	return what, ""
 }
 
 // isImport tells a state that holds nothing yet but what the import ID says.
@@ -70,7 +97,7 @@ func (r *tokenResource) finishImport(ctx context.Context, state *model, status d
 		fault(&resp.Diagnostics, failure(importing, *state, err))
 		return
 	}
-	resp.Diagnostics.Append(state.setPlace(ctx, discovery.Place{Token: token}, r.backend.Settings.Endpoints)...)
+	resp.Diagnostics.Append(state.setPlace(ctx, state.place(), r.backend.Settings.Endpoints)...)
 	resp.Diagnostics.Append(state.setStatus(ctx, status)...)
 	resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
 }

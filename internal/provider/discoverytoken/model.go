@@ -6,13 +6,17 @@ package discoverytoken
 import (
 	"context"
 	"math/big"
+	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 )
@@ -27,12 +31,39 @@ type model struct {
 	Prefix              types.String   `tfsdk:"prefix"`
 	Token               types.String   `tfsdk:"token"`
 	AdvertisedEndpoints types.List     `tfsdk:"advertised_endpoints"`
+	MachineAccess       types.Object   `tfsdk:"machine_access"`
 	URL                 types.String   `tfsdk:"url"`
 	Environment         types.Map      `tfsdk:"environment"`
 	Members             types.List     `tfsdk:"members"`
 	Complete            types.Bool     `tfsdk:"complete"`
 	Bootstrap           types.Object   `tfsdk:"bootstrap"`
 	Timeouts            timeouts.Value `tfsdk:"timeouts"`
+}
+
+// accessModel is machine_access.
+type accessModel struct {
+	CACert   types.String `tfsdk:"ca_cert"`
+	Cert     types.String `tfsdk:"cert"`
+	Key      types.String `tfsdk:"key"`
+	Username types.String `tfsdk:"username"`
+}
+
+// accessTypes are the attribute types of machine_access.
+func accessTypes() map[string]attr.Type {
+	return map[string]attr.Type{
+		"ca_cert": types.StringType, "cert": types.StringType, "key": types.StringType, "username": types.StringType,
+	}
+}
+
+// addTo adds the variables that stand for what is given.
+func (a accessModel) addTo(environment map[string]string) {
+	for name, value := range map[string]types.String{
+		"ETCD_DISCOVERY_CACERT": a.CACert, "ETCD_DISCOVERY_CERT": a.Cert, "ETCD_DISCOVERY_KEY": a.Key, "ETCD_DISCOVERY_USER": a.Username,
+	} {
+		if value.ValueString() != "" {
+			environment[name] = value.ValueString()
+		}
+	}
 }
 
 // memberModel is one element of members.
@@ -63,18 +94,42 @@ func (m *model) setStatus(ctx context.Context, s discovery.Status) diag.Diagnost
 // setPlace takes over where the token is, and with it what the machines need.
 // endpoints are the provider's; they count where none are advertised.
 func (m *model) setPlace(ctx context.Context, place discovery.Place, endpoints []string) diag.Diagnostics {
+	dialled, diags := m.registryEndpoints(ctx, endpoints)
+	if m.is(bootstrap.ProtocolV2) && len(dialled) > 0 {
+		// A member takes one URL only.
+		place.URL = discovery.V2URL(dialled[0], m.Prefix.ValueString(), place.Token)
+	}
 	m.ID = types.StringValue(place.Token)
 	m.Token = types.StringValue(place.Token)
 	m.URL = types.StringNull()
-	if place.URL != "" {
+	variables := map[string]string{}
+	if m.is(bootstrap.ProtocolV3) {
+		variables["ETCD_DISCOVERY_TOKEN"] = place.Token
+		variables["ETCD_DISCOVERY_ENDPOINTS"] = strings.Join(dialled, ",")
+		var access accessModel
+		if isGiven(m.MachineAccess) {
+			diags.Append(m.MachineAccess.As(ctx, &access, basetypes.ObjectAsOptions{})...)
+		}
+		access.addTo(variables)
+	} else {
 		m.URL = types.StringValue(place.URL)
+		variables["ETCD_DISCOVERY"] = place.URL
+		// etcd 3.4 and 3.5 would live on as proxies where the cluster is full.
+		variables["ETCD_DISCOVERY_FALLBACK"] = "exit"
 	}
-	dialled, diags := m.registryEndpoints(ctx, endpoints)
-	environment, more := types.MapValueFrom(ctx, types.StringType, environmentFor(place, dialled))
+	environment, more := types.MapValueFrom(ctx, types.StringType, variables)
 	m.Environment = environment
-	diags = append(diags, more...)
+	diags.Append(more...)
 	return append(diags, m.setBootstrap(ctx)...)
 }
+
+// place is where the token is, as the state has it.
+func (m *model) place() discovery.Place {
+	return discovery.Place{Token: m.Token.ValueString(), URL: m.URL.ValueString()}
+}
+
+// is tells whether the protocol is known to be this one.
+func (m *model) is(protocol string) bool { return m.Protocol.ValueString() == protocol }
 
 // registryEndpoints are the URLs that a machine dials.
 func (m *model) registryEndpoints(ctx context.Context, endpoints []string) ([]string, diag.Diagnostics) {
@@ -83,15 +138,12 @@ func (m *model) registryEndpoints(ctx context.Context, endpoints []string) ([]st
 	}
 	var advertised []string
 	diags := m.AdvertisedEndpoints.ElementsAs(ctx, &advertised, false)
-	return advertised, diags
-}
-
-// environmentFor gives the variables that a founder needs.
-func environmentFor(place discovery.Place, endpoints []string) map[string]string {
-	return map[string]string{
-		"ETCD_DISCOVERY_TOKEN":     place.Token,
-		"ETCD_DISCOVERY_ENDPOINTS": strings.Join(endpoints, ","),
+	for i, endpoint := range advertised {
+		if normal, err := connection.ParseEndpoint(endpoint, false); err == nil {
+			advertised[i] = normal
+		}
 	}
+	return advertised, diags
 }
 
 // setBootstrap derives bootstrap from the other attributes, unknown ones
@@ -139,14 +191,19 @@ func (m *model) wholeSize() types.Int64 {
 // dialled reads the registry's endpoints back from the environment, which
 // holds them as they were when it was made.
 func (m *model) dialled(ctx context.Context) types.List {
+	unknown := types.ListUnknown(types.StringType)
 	if m.Environment.IsUnknown() {
-		return types.ListUnknown(types.StringType)
+		return unknown
 	}
 	var environment map[string]string
 	if m.Environment.ElementsAs(ctx, &environment, false).HasError() {
-		return types.ListUnknown(types.StringType)
+		return unknown
 	}
-	list, _ := types.ListValueFrom(ctx, types.StringType, strings.Split(environment["ETCD_DISCOVERY_ENDPOINTS"], ","))
+	endpoints := strings.Split(environment["ETCD_DISCOVERY_ENDPOINTS"], ",")
+	if u, err := url.Parse(environment["ETCD_DISCOVERY"]); err == nil && u.Host != "" {
+		endpoints = []string{u.Scheme + "://" + u.Host}
+	}
+	list, _ := types.ListValueFrom(ctx, types.StringType, endpoints)
 	return list
 }
 

@@ -14,6 +14,7 @@ import (
 
 	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 )
 
 // ModifyPlan implements [resource.ResourceWithModifyPlan]. It asks nobody: what
@@ -31,7 +32,7 @@ func (r *tokenResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanR
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	plan.Size, plan.Founders = wantedSize(ctx, config), config.Founders
+	plan.settle(ctx, config)
 
 	var prior *model
 	if !req.State.Raw.IsNull() {
@@ -44,9 +45,7 @@ func (r *tokenResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanR
 	if prior == nil {
 		resp.Diagnostics.Append(plan.planCreate(ctx, config)...)
 		warnOfSize(&resp.Diagnostics, plan.size())
-		if prefixIsUnusual(plan.Prefix) {
-			warn(&resp.Diagnostics, text.DiscoveryPrefixUnusual(plan.Prefix.ValueString()))
-		}
+		plan.advise(&resp.Diagnostics)
 	} else {
 		unwritten, diags := flag(ctx, req.Private, flagUnwritten)
 		resp.Diagnostics.Append(diags...)
@@ -58,6 +57,29 @@ func (r *tokenResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanR
 		}
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
+}
+
+// settle fills in what the configuration leaves to defaults.
+func (m *model) settle(ctx context.Context, config model) {
+	m.Size, m.Founders = wantedSize(ctx, config), config.Founders
+	switch {
+	case m.Protocol.IsUnknown():
+		m.Prefix, m.ServiceURL = unknownUnlessGiven(config.Prefix), unknownUnlessGiven(config.ServiceURL)
+	case m.is(bootstrap.ProtocolService):
+		m.Prefix, m.ServiceURL = types.StringNull(), config.ServiceURL
+		if config.ServiceURL.IsNull() {
+			m.ServiceURL = types.StringValue(discovery.PublicService)
+		}
+	default:
+		m.ServiceURL = types.StringNull()
+	}
+}
+
+func unknownUnlessGiven(v types.String) types.String {
+	if v.IsNull() {
+		return types.StringUnknown()
+	}
+	return v
 }
 
 // wantedSize is the size that the configuration asks for, unknown while it
@@ -80,8 +102,10 @@ func (m *model) planCreate(ctx context.Context, config model) diag.Diagnostics {
 	if config.Token.IsNull() {
 		m.ID, m.Token = types.StringUnknown(), types.StringUnknown()
 	}
-	m.ServiceURL = types.StringNull()
-	m.URL = types.StringNull()
+	m.URL = types.StringUnknown()
+	if m.is(bootstrap.ProtocolV3) {
+		m.URL = types.StringNull()
+	}
 	m.Environment = types.MapUnknown(types.StringType)
 	m.Members = types.ListValueMust(types.ObjectType{AttrTypes: memberTypes()}, []attr.Value{})
 	m.Complete = types.BoolValue(false)
@@ -92,7 +116,6 @@ func (m *model) planCreate(ctx context.Context, config model) diag.Diagnostics {
 // by a bootstrap that is complete, a new token for one that is not. It returns
 // the arguments that ask for a new token.
 func (m *model) planUpdate(ctx context.Context, config, prior model, unwritten bool) (replace path.Paths, diags diag.Diagnostics) {
-	advertised := m.AdvertisedEndpoints
 	wanted := *m
 	if config.Token.IsNull() {
 		wanted.Token = prior.Token
@@ -105,14 +128,17 @@ func (m *model) planUpdate(ctx context.Context, config, prior model, unwritten b
 		return replace, m.planCreate(ctx, config)
 	}
 
-	timeouts, founders := m.Timeouts, m.Founders
+	timeouts, founders, advertised, access := m.Timeouts, m.Founders, m.AdvertisedEndpoints, m.MachineAccess
 	*m = prior
-	m.Timeouts, m.AdvertisedEndpoints = timeouts, advertised
+	m.Timeouts, m.AdvertisedEndpoints, m.MachineAccess = timeouts, advertised, access
 	if !prior.Complete.ValueBool() && adoptsFounders(prior.Founders, founders) {
 		m.Founders = founders
 		diags.Append(m.setBootstrap(ctx)...)
 	}
-	if !advertised.Equal(prior.AdvertisedEndpoints) {
+	if !advertised.Equal(prior.AdvertisedEndpoints) || !access.Equal(prior.MachineAccess) {
+		if m.is(bootstrap.ProtocolV2) {
+			m.URL = types.StringUnknown()
+		}
 		m.Environment = types.MapUnknown(types.StringType)
 		diags.Append(m.setBootstrap(ctx)...)
 	}
@@ -134,6 +160,7 @@ func (m *model) differences(prior model) path.Paths {
 	changed("size", m.Size, prior.Size)
 	changed("protocol", m.Protocol, prior.Protocol)
 	changed("prefix", m.Prefix, prior.Prefix)
+	changed("service_url", m.ServiceURL, prior.ServiceURL)
 	changed("token", m.Token, prior.Token)
 	if !adoptsFounders(prior.Founders, m.Founders) {
 		changed("founders", m.Founders, prior.Founders)
@@ -160,9 +187,16 @@ func warnOfSize(diags *diag.Diagnostics, n int) {
 	}
 }
 
-// prefixIsUnusual tells a prefix that members with v3 do not look under.
-func prefixIsUnusual(prefix types.String) bool {
-	return isGiven(prefix) && prefix.ValueString() != discovery.DefaultPrefix
+// advise says what is worth knowing before a token is made.
+func (m *model) advise(diags *diag.Diagnostics) {
+	switch {
+	case m.is(bootstrap.ProtocolService) && m.ServiceURL.ValueString() == discovery.PublicService:
+		warn(diags, text.DiscoveryPublicService(discovery.PublicService))
+	case m.is(bootstrap.ProtocolV2), m.is(bootstrap.ProtocolService):
+		warn(diags, text.DiscoveryOldProtocol(m.Protocol.ValueString()))
+	case m.is(bootstrap.ProtocolV3) && isGiven(m.Prefix) && m.Prefix.ValueString() != discovery.DefaultPrefix:
+		warn(diags, text.DiscoveryPrefixUnusual(m.Prefix.ValueString()))
+	}
 }
 
 func warn(diags *diag.Diagnostics, t text.Text)  { diags.AddWarning(t.Summary, t.Detail) }

@@ -178,7 +178,7 @@ func (s *session) proposed(prior, config tftypes.Value) tftypes.Value {
 	if err := config.As(&now); err != nil {
 		s.t.Fatal(err)
 	}
-	optional := map[string]bool{"advertised_endpoints": true, "timeouts": true}
+	optional := map[string]bool{"machine_access": true, "advertised_endpoints": true, "timeouts": true}
 	now = maps.Clone(now) // it is the value's own
 	for name, value := range now {
 		if value.IsNull() && !optional[name] {

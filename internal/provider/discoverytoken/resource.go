@@ -10,6 +10,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"io"
+	"net/http"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -18,6 +19,7 @@ import (
 	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 )
 
 // How long an operation lasts where timeouts says nothing.
@@ -48,7 +50,14 @@ func NewResource() resource.Resource {
 
 // openRegistry returns the registry that a token belongs to. It connects to nothing.
 func openRegistry(b *backend.Backend, m model) discovery.Registry {
-	return discovery.NewV3(b.Settings, m.Prefix.ValueString())
+	switch {
+	case m.is(bootstrap.ProtocolV2):
+		return discovery.NewV2(b.Settings, m.Prefix.ValueString())
+	case m.is(bootstrap.ProtocolService):
+		return discovery.NewService(b.Settings, m.ServiceURL.ValueString())
+	default:
+		return discovery.NewV3(b.Settings, m.Prefix.ValueString())
+	}
 }
 
 var (
@@ -76,18 +85,18 @@ func (r *tokenResource) Create(ctx context.Context, req resource.CreateRequest, 
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	timeout, diags := plan.Timeouts.Create(ctx, defaultCreate)
 	resp.Diagnostics.Append(diags...)
-	if resp.Diagnostics.HasError() || !r.hasEndpoints(&resp.Diagnostics) {
+	if resp.Diagnostics.HasError() || !r.hasEndpoints(plan, &resp.Diagnostics) {
 		return
 	}
-	if plan.Token.IsUnknown() {
-		token, err := discovery.NewToken(r.random)
-		if err != nil {
+	token := plan.Token.ValueString()
+	if plan.Token.IsUnknown() && !plan.is(bootstrap.ProtocolService) {
+		var err error
+		if token, err = discovery.NewToken(r.random); err != nil {
 			fault(&resp.Diagnostics, text.DiscoveryFailed(creating, err))
 			return
 		}
-		resp.Diagnostics.Append(plan.setPlace(ctx, discovery.Place{Token: token}, r.backend.Settings.Endpoints)...)
 	}
-	unsure := r.write(ctx, timeout, &plan, &resp.Diagnostics)
+	unsure := r.write(ctx, timeout, &plan, token, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -96,11 +105,11 @@ func (r *tokenResource) Create(ctx context.Context, req resource.CreateRequest, 
 	resp.Diagnostics.Append(resp.State.Set(ctx, &plan)...)
 }
 
-// write makes the token that plan names, and says whether its outcome is unsure.
-func (r *tokenResource) write(ctx context.Context, timeout time.Duration, plan *model, diags *diag.Diagnostics) (unsure bool) {
+// write makes a token as planned, and says whether its outcome is unsure. A
+// service does not take the name.
+func (r *tokenResource) write(ctx context.Context, timeout time.Duration, plan *model, token string, diags *diag.Diagnostics) (unsure bool) {
 	call, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	token := plan.Token.ValueString()
 	place, err := r.open(r.backend, *plan).Create(call, token, plan.size())
 	var exists *discovery.ExistsError
 	var uncertain *discovery.UnsureError
@@ -108,7 +117,7 @@ func (r *tokenResource) write(ctx context.Context, timeout time.Duration, plan *
 	case err == nil:
 	case errors.As(err, &exists):
 		prefix := plan.Prefix.ValueString()
-		at(diags, "token", text.DiscoveryTokenExists(token, prefix, exists.Size, importID(prefix, token)))
+		at(diags, "token", text.DiscoveryTokenExists(token, prefix, exists.Size, importID(plan.Protocol.ValueString(), prefix, token)))
 		return false
 	case errors.As(err, &uncertain):
 		unsure, place = true, uncertain.Place
@@ -163,6 +172,9 @@ func (r *tokenResource) Read(ctx context.Context, req resource.ReadRequest, resp
 		warn(&resp.Diagnostics, text.DiscoveryVanished(token, state.Prefix.ValueString(), state.size()))
 		resp.State.RemoveResource(ctx)
 		return
+	case errors.Is(err, discovery.ErrNoToken):
+		warn(&resp.Diagnostics, text.DiscoveryServiceNoToken(token, state.ServiceURL.ValueString()))
+		return
 	default:
 		warn(&resp.Diagnostics, text.DiscoveryReadSkipped(token, answersOf(err)))
 		return
@@ -188,10 +200,10 @@ func (r *tokenResource) Update(ctx context.Context, req resource.UpdateRequest, 
 		plan.Members = state.Members
 	}
 	if unwritten {
-		if !r.hasEndpoints(&resp.Diagnostics) {
+		if !r.hasEndpoints(plan, &resp.Diagnostics) {
 			return
 		}
-		unsure := r.write(ctx, timeout, &plan, &resp.Diagnostics)
+		unsure := r.write(ctx, timeout, &plan, plan.Token.ValueString(), &resp.Diagnostics)
 		if resp.Diagnostics.HasError() {
 			return
 		}
@@ -199,8 +211,7 @@ func (r *tokenResource) Update(ctx context.Context, req resource.UpdateRequest, 
 		resp.Diagnostics.Append(setFlag(ctx, resp.Private, flagUnwritten, false)...)
 	}
 	if plan.Environment.IsUnknown() {
-		place := discovery.Place{Token: plan.Token.ValueString(), URL: plan.URL.ValueString()}
-		resp.Diagnostics.Append(plan.setPlace(ctx, place, r.backend.Settings.Endpoints)...)
+		resp.Diagnostics.Append(plan.setPlace(ctx, plan.place(), r.backend.Settings.Endpoints)...)
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, &plan)...)
 }
@@ -221,12 +232,17 @@ func (r *tokenResource) Delete(ctx context.Context, req resource.DeleteRequest, 
 	defer cancel()
 	registry, token := r.open(r.backend, state), state.Token.ValueString()
 
-	status, err := registry.Status(call, token)
+	// The members are of no use where nothing is removed and nobody is stopped.
+	var status discovery.Status
+	var err error
+	if !state.is(bootstrap.ProtocolService) || !removal && !state.Complete.ValueBool() {
+		status, err = registry.Status(call, token)
+	}
 	if err == nil && !removal && !state.Complete.ValueBool() && status.Complete() {
 		fault(&resp.Diagnostics, text.DiscoveryCompleted(token, names(status.Members)))
 		return
 	}
-	if err == nil || errors.Is(err, discovery.ErrBadSize) || errors.Is(err, discovery.ErrNotFound) {
+	if !errors.Is(err, discovery.ErrUnreachable) && !errors.Is(err, discovery.ErrDenied) {
 		err = registry.Delete(call, token)
 	}
 	switch {
@@ -234,6 +250,8 @@ func (r *tokenResource) Delete(ctx context.Context, req resource.DeleteRequest, 
 		if !status.Complete() && len(status.Members) > 0 && !state.Complete.ValueBool() {
 			warn(&resp.Diagnostics, text.DiscoveryDestroyIncomplete(token, state.size(), names(status.Members)))
 		}
+	case errors.Is(err, discovery.ErrKept):
+		warn(&resp.Diagnostics, text.DiscoveryKept(token, state.ServiceURL.ValueString()))
 	case errors.Is(err, discovery.ErrUnreachable):
 		if ctx.Err() != nil {
 			// Interrupted by the user: what is not done stays in the state.
@@ -248,8 +266,8 @@ func (r *tokenResource) Delete(ctx context.Context, req resource.DeleteRequest, 
 
 // hasEndpoints says whether there is a registry to speak to, and adds an error
 // where there is none.
-func (r *tokenResource) hasEndpoints(diags *diag.Diagnostics) bool {
-	if len(r.backend.Settings.Endpoints) > 0 {
+func (r *tokenResource) hasEndpoints(m model, diags *diag.Diagnostics) bool {
+	if m.is(bootstrap.ProtocolService) || len(r.backend.Settings.Endpoints) > 0 {
 		return true
 	}
 	fault(diags, text.DiscoveryNoEndpoints())
@@ -259,7 +277,10 @@ func (r *tokenResource) hasEndpoints(diags *diag.Diagnostics) bool {
 // failure words an error after which nothing has changed.
 func failure(doing string, m model, err error) text.Text {
 	var denied *discovery.DeniedError
+	var service *discovery.ServiceError
 	switch {
+	case errors.As(err, &service):
+		return text.DiscoveryServiceFailed(doing, service.Error(), doing == creating, service.Status == http.StatusTooManyRequests)
 	case errors.As(err, &denied):
 		return text.DiscoveryDenied(doing, denied.Error(), m.Prefix.ValueString())
 	case errors.Is(err, discovery.ErrUnreachable):

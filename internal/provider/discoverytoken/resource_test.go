@@ -141,6 +141,23 @@ func TestAdvertisedEndpointsChangeInPlace(t *testing.T) {
 	}
 }
 
+// What a machine needs to get in is names of files, and of a user.
+func TestMachineAccess(t *testing.T) {
+	s := newSession(t, fakeProvider(newFake()), registryEndpoints)
+	s.up(threeFounders)
+	p := s.up(attributes{"founders": []string{"a", "b", "c"}, "machine_access": map[string]any{
+		"ca_cert": "/etc/etcd/ca.pem", "cert": "/etc/etcd/client.pem", "key": "/etc/etcd/client-key.pem", "username": "registrar",
+	}})
+	wantAction(t, p, "update")
+	for name, value := range map[string]string{
+		"ETCD_DISCOVERY_CACERT": "/etc/etcd/ca.pem", "ETCD_DISCOVERY_CERT": "/etc/etcd/client.pem",
+		"ETCD_DISCOVERY_KEY": "/etc/etcd/client-key.pem", "ETCD_DISCOVERY_USER": "registrar", "ETCD_DISCOVERY_TOKEN": firstToken,
+	} {
+		wantAttribute(t, s, value, "environment", name)
+		wantAttribute(t, s, value, "bootstrap", "environment", name)
+	}
+}
+
 // A complete token is not asked for again: it may be gone, or the registry.
 func TestCompleteIsSticky(t *testing.T) {
 	fake := newFake()
@@ -313,122 +330,4 @@ func TestUnsureCreate(t *testing.T) {
 			t.Error("a token that was seen and then vanished must leave the state, with a warning")
 		}
 	}
-}
-
-func TestDestroy(t *testing.T) {
-	setUp := func(t *testing.T, registered ...string) (*fakeRegistry, *session) {
-		fake := newFake()
-		s := newSession(t, fakeProvider(fake), registryEndpoints)
-		s.up(threeFounders)
-		fake.register(firstToken, registered...)
-		return fake, s
-	}
-	gone := func(t *testing.T, fake *fakeRegistry, s *session) {
-		t.Helper()
-		if !s.state.IsNull() || len(fake.tokens) != 0 {
-			t.Errorf("state %s, registry %v: want nothing", s.state, fake.tokens)
-		}
-	}
-	t.Run("nobody registered", func(t *testing.T) {
-		fake, s := setUp(t)
-		want(t, s.destroy())
-		gone(t, fake, s)
-	})
-	t.Run("incomplete", func(t *testing.T) {
-		fake, s := setUp(t, "c", "a")
-		want(t, s.destroy(), "warning: Removed an incomplete discovery token: Token "+firstToken+" waited for 3 founders, of which 2 have registered: a, c. "+
-			"A process of theirs that still runs never forms this cluster: stop it, and empty its data directory.")
-		gone(t, fake, s)
-	})
-	t.Run("complete", func(t *testing.T) {
-		fake, s := setUp(t, "c", "a", "b")
-		want(t, s.refresh())
-		want(t, s.destroy())
-		gone(t, fake, s)
-	})
-	t.Run("gone already", func(t *testing.T) {
-		fake, s := setUp(t)
-		fake.forget(firstToken)
-		want(t, s.destroy())
-		gone(t, fake, s)
-	})
-	t.Run("unreachable", func(t *testing.T) {
-		fake, s := setUp(t)
-		fake.statusErr = unreachable()
-		want(t, s.destroy(), "warning: Discovery token forgotten, not removed: The registry does not answer, so token "+firstToken+" is only taken out of the state. "+
-			"What is left of it is under /_etcd/registry/"+firstToken+"/ and does no harm; it can be removed by hand. "+
-			"What each endpoint answered: http://10.0.0.1:2379: connection refused; http://10.0.0.2:2379: no answer in time.")
-		if !s.state.IsNull() {
-			t.Error("still in the state")
-		}
-	})
-	t.Run("denied", func(t *testing.T) {
-		fake, s := setUp(t)
-		fake.deleteErr = &discovery.DeniedError{Endpoint: "http://10.0.0.1:2379", Err: plainError("permission denied")}
-		want(t, s.destroy(), "error: The discovery registry denies access: Cannot remove the token; nothing was changed. http://10.0.0.1:2379: permission denied. "+
-			"Check username and password of the provider; the user's role needs readwrite on the prefix /_etcd/registry/.")
-		if s.state.IsNull() {
-			t.Error("out of the state, although it is still there")
-		}
-	})
-}
-
-// A token that was completed after the plan is not replaced, though it may be
-// removed.
-func TestCompletedSinceThePlan(t *testing.T) {
-	fake := newFake()
-	s := newSession(t, fakeProvider(fake), registryEndpoints)
-	s.up(threeFounders)
-	p := s.plan(attributes{"founders": []string{"a", "b", "x"}})
-	wantAction(t, p, "replace")
-	fake.register(firstToken, "b", "a", "c")
-	want(t, s.carryOut(p), "error: The discovery token is complete: Token "+firstToken+" was incomplete when this plan was made; since then 3 have registered: a, b, c. "+
-		"Their cluster has formed, so the token is not replaced, and nothing was changed. Plan again.")
-	if len(fake.tokens) != 1 || s.state.IsNull() {
-		t.Errorf("registry %v, state %s: want the token in both", fake.tokens, s.state)
-	}
-	want(t, s.refresh())
-	wantAction(t, s.plan(attributes{"founders": []string{"a", "b", "x"}}), "no-op")
-	want(t, s.destroy())
-}
-
-func TestImport(t *testing.T) {
-	fake := newFake()
-	fake.tokens["theirs"] = discovery.Status{Size: 3}
-	fake.register("theirs", "a")
-	s := newSession(t, fakeProvider(fake), registryEndpoints)
-	want(t, s.importState("theirs"))
-	for path, value := range map[string]string{
-		"id": "theirs", "token": "theirs", "prefix": "/_etcd/registry", "protocol": "v3", "founders": "", "bootstrap.token": "theirs",
-	} {
-		wantAttribute(t, s, value, strings.Split(path, ".")...)
-	}
-	wantAttribute(t, s, `tftypes.Number<"3">`, "size")
-	wantAction(t, s.plan(attributes{"size": 3}), "no-op")
-	// Names for founders that had been a number replace nothing.
-	wantAction(t, s.plan(threeFounders), "update")
-	wantAction(t, s.plan(attributes{"founders": []string{"a", "b", "c", "d", "e"}}), "replace")
-	s.up(threeFounders)
-	wantAction(t, s.plan(threeFounders), "no-op")
-
-	other := newSession(t, fakeProvider(fake), registryEndpoints)
-	want(t, other.importState("/my/registry:theirs"))
-	wantAttribute(t, other, "/my/registry", "prefix")
-}
-
-func TestImportFailures(t *testing.T) {
-	hint := " Import by token (\"3e86b59982e49066c5d813af1c2e2579\"), with its prefix before it where that is not /_etcd/registry (\"/my/registry:TOKEN\")."
-	for id, text := range map[string]string{
-		"a/b":       "error: Invalid import ID: \"a/b\" has a token that contains \"/\"." + hint,
-		"my:token":  "error: Invalid import ID: \"my:token\" has a prefix that does not begin with \"/\"." + hint,
-		"/my:":      "error: Invalid import ID: \"/my:\" has a token that is empty." + hint,
-		"not-there": "error: No such discovery token: The registry answers and has no token not-there under /_etcd/registry. Nothing was imported.",
-	} {
-		want(t, newSession(t, fakeProvider(newFake()), registryEndpoints).importState(id), text)
-	}
-	fake := newFake()
-	fake.statusErr = unreachable()
-	want(t, newSession(t, fakeProvider(fake), registryEndpoints).importState("theirs"),
-		"error: The discovery registry does not answer: Cannot import the token; nothing was changed. "+
-			"What each endpoint answered: http://10.0.0.1:2379: connection refused; http://10.0.0.2:2379: no answer in time.")
 }

@@ -19,15 +19,25 @@ import (
 
 const description = `A discovery token: the founders of a new etcd cluster find each other through it, so that none of them has to know the others' addresses beforehand.
 
-The registry that holds the token is another etcd: the one at the ` + "`endpoints`" + ` of this resource's provider. It is asked
+The registry that holds the token is another etcd, the one at the ` + "`endpoints`" + ` of this resource's provider, or a discovery service. It is asked
 to make the token once, when the resource is created, and never during a refresh.
 
-**A token serves one bootstrap.** As long as it is incomplete, a change of ` + "`founders`, `size`, `protocol`, `prefix` or `token`" + ` makes a new one.
+**A token serves one bootstrap.** As long as it is incomplete, a change of ` + "`founders`, `size`, `protocol`, `service_url`, `prefix` or `token`" + ` makes a new one.
 Once every founder has registered it is ` + "`complete`" + ` and spent: those arguments can change without any effect, more members join through
 their ` + "`etcd_member`" + `, and the plan stays empty even when the registry is gone.
 
-With protocol ` + "`v3`" + ` any etcd can be the registry, but **the members must be etcd 3.6 or later**: older ones ignore the variables and form
-a cluster of one each.`
+Which ` + "`protocol`" + ` it can be follows from the version of the members; **a member that does not understand its protocol ignores it and forms a
+cluster of its own**:
+
+| members | ` + "`v3`" + ` | ` + "`v2`" + ` | ` + "`service`" + ` |
+|---|---|---|---|
+| 3.4, 3.5 | no | yes | yes |
+| 3.6 | yes | yes, deprecated | yes, deprecated |
+| 3.7 | yes | no | no |
+| registry | any etcd | etcd 3.4 or 3.5 with ` + "`--enable-v2`" + ` | a service that speaks as discovery.etcd.io does |
+
+If the answer to the request that makes the token is lost for good, the token is kept in the state with a warning, and the next apply
+makes sure that the registry has it: there is never a second one.`
 
 // Schema implements [resource.Resource].
 func (r *tokenResource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
@@ -50,35 +60,46 @@ func (r *tokenResource) Schema(ctx context.Context, _ resource.SchemaRequest, re
 					"A change makes a new token while this one is incomplete, and does nothing afterwards.",
 			},
 			"protocol": schema.StringAttribute{
-				Optional: true,
-				Computed: true,
-				Default:  stringdefault.StaticString(bootstrap.ProtocolV3),
-				MarkdownDescription: "How members speak to the registry. `v3` (default): the key space of any etcd, for members of 3.6 or later. " +
-					"`v2` (URL in the v2 API of an etcd up to 3.5, for members up to 3.6) and `service` (a public-style discovery service, for members up to 3.6) are reserved and refused for now.",
-			},
-			"service_url": schema.StringAttribute{
 				Optional:            true,
 				Computed:            true,
-				MarkdownDescription: "URL of the discovery service. Only with `protocol = \"service\"`.",
+				Default:             stringdefault.StaticString(bootstrap.ProtocolV3),
+				MarkdownDescription: "How members speak to the registry: `v3` (default), `v2` or `service`; see the table above.",
+			},
+			"service_url": schema.StringAttribute{
+				Optional: true,
+				Computed: true,
+				MarkdownDescription: "URL of the discovery service, to which `/new` is added. Only with `protocol = \"service\"`; then by default the public service, `https://discovery.etcd.io`, " +
+					"which is no longer maintained. The service is asked for a token once; it cannot delete one, so `destroy` only forgets it.",
 			},
 			"prefix": schema.StringAttribute{
 				Optional: true,
 				Computed: true,
 				Default:  stringdefault.StaticString(discovery.DefaultPrefix),
-				MarkdownDescription: "Key under which the registry holds its tokens. Members with `v3` look under `/_etcd/registry` (default) only, " +
+				MarkdownDescription: "Key under which the registry holds its tokens; null with `service`. Members with `v3` look under `/_etcd/registry` (default) only, " +
 					"unless they reach the registry through a gRPC proxy that adds a namespace.",
 			},
 			"token": schema.StringAttribute{
 				Optional: true,
 				Computed: true,
 				MarkdownDescription: "The token: 32 random hexadecimal digits, unless one is given here. One that exists already is never taken over; import it instead. " +
-					"Letters, digits, `-`, `_` and `.` only. Whoever knows the token and reaches the registry can register as a founder.",
+					"Letters, digits, `-`, `_` and `.` only. A service names its tokens itself. Whoever knows the token and reaches the registry can register as a founder.",
 			},
 			"advertised_endpoints": schema.ListAttribute{
 				ElementType: types.StringType,
 				Optional:    true,
 				MarkdownDescription: "Client URLs of the registry as the machines reach it, where that differs from the provider's `endpoints`. " +
-					"They go into `environment` and `bootstrap`.",
+					"They go into `environment` and `bootstrap`; with `v2` only the first does, since a member takes one URL.",
+			},
+			"machine_access": schema.SingleNestedAttribute{
+				Optional: true,
+				MarkdownDescription: "What a machine needs to get into a `v3` registry with TLS or authentication. Only names go into `environment`: " +
+					"the files are the machine's own, and a password is added on the machine as `ETCD_DISCOVERY_PASSWORD`.",
+				Attributes: map[string]schema.Attribute{
+					"ca_cert":  schema.StringAttribute{Optional: true, MarkdownDescription: "Path on the machine of the CA that signed the registry's certificate (`ETCD_DISCOVERY_CACERT`)."},
+					"cert":     schema.StringAttribute{Optional: true, MarkdownDescription: "Path on the machine of a client certificate for the registry (`ETCD_DISCOVERY_CERT`)."},
+					"key":      schema.StringAttribute{Optional: true, MarkdownDescription: "Path on the machine of that certificate's key (`ETCD_DISCOVERY_KEY`)."},
+					"username": schema.StringAttribute{Optional: true, MarkdownDescription: "User of the registry (`ETCD_DISCOVERY_USER`); its role needs `readwrite` on the prefix `/_etcd/registry/<token>/`."},
+				},
 			},
 			"id": schema.StringAttribute{
 				Computed:            true,
@@ -86,14 +107,13 @@ func (r *tokenResource) Schema(ctx context.Context, _ resource.SchemaRequest, re
 			},
 			"url": schema.StringAttribute{
 				Computed:            true,
-				MarkdownDescription: "Discovery URL for `--discovery`. Null with `v3`, where members are given a token and endpoints.",
+				MarkdownDescription: "Discovery URL for `--discovery`, with `v2` and `service`. Null with `v3`, where members are given a token and endpoints.",
 			},
 			"environment": schema.MapAttribute{
 				ElementType: types.StringType,
 				Computed:    true,
-				MarkdownDescription: "Variables that a founder needs to find the others: `ETCD_DISCOVERY_TOKEN` and `ETCD_DISCOVERY_ENDPOINTS`. Where the registry asks for TLS or a " +
-					"password, add `ETCD_DISCOVERY_CACERT`, `ETCD_DISCOVERY_CERT`, `ETCD_DISCOVERY_KEY` (paths on the machine), `ETCD_DISCOVERY_USER` and `ETCD_DISCOVERY_PASSWORD`; " +
-					"they are not in the state.",
+				MarkdownDescription: "Variables that a founder needs to find the others: `ETCD_DISCOVERY_TOKEN`, `ETCD_DISCOVERY_ENDPOINTS` and those of `machine_access` with `v3`, " +
+					"`ETCD_DISCOVERY` and `ETCD_DISCOVERY_FALLBACK` with `v2` and `service`.",
 			},
 			"members": schema.ListNestedAttribute{
 				Computed:            true,

@@ -5,12 +5,17 @@ package discoverytoken
 
 import (
 	"context"
+	"errors"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
@@ -32,11 +37,16 @@ func (r *tokenResource) ValidateConfig(ctx context.Context, req resource.Validat
 		}
 	}
 	if isGiven(config.Prefix) {
-		prefix := config.Prefix.ValueString()
-		if problem := discovery.PrefixProblem(prefix); problem != "" {
-			at(&resp.Diagnostics, "prefix", text.DiscoveryPrefixInvalid(prefix, string(problem)))
+		if problem := discovery.PrefixProblem(config.Prefix.ValueString()); problem != "" {
+			at(&resp.Diagnostics, "prefix", text.DiscoveryPrefixInvalid(config.Prefix.ValueString(), string(problem)))
 		}
 	}
+	if isGiven(config.ServiceURL) {
+		if problem := discovery.ServiceURLProblem(config.ServiceURL.ValueString()); problem != "" {
+			at(&resp.Diagnostics, "service_url", text.DiscoveryServiceURLInvalid(config.ServiceURL.ValueString(), string(problem)))
+		}
+	}
+	validateAdvertised(ctx, config, &resp.Diagnostics)
 }
 
 func validateFounders(ctx context.Context, config model, diags *diag.Diagnostics) {
@@ -66,6 +76,8 @@ func validateFounders(ctx context.Context, config model, diags *diag.Diagnostics
 	}
 }
 
+// validateProtocol refuses a protocol that does not exist, and arguments that
+// mean nothing to the one that is set.
 func validateProtocol(config model, diags *diag.Diagnostics) {
 	if config.Protocol.IsUnknown() {
 		return
@@ -74,12 +86,42 @@ func validateProtocol(config model, diags *diag.Diagnostics) {
 	if !config.Protocol.IsNull() {
 		protocol = config.Protocol.ValueString()
 	}
-	if protocol != bootstrap.ProtocolV3 {
-		at(diags, "protocol", text.DiscoveryProtocolUnavailable(protocol))
+	unused := map[string]given{}
+	switch protocol {
+	case bootstrap.ProtocolV3:
+		unused["service_url"] = config.ServiceURL
+	case bootstrap.ProtocolV2:
+		unused["service_url"], unused["machine_access"] = config.ServiceURL, config.MachineAccess
+	case bootstrap.ProtocolService:
+		unused["token"], unused["prefix"] = config.Token, config.Prefix
+		unused["advertised_endpoints"], unused["machine_access"] = config.AdvertisedEndpoints, config.MachineAccess
+	default:
+		at(diags, "protocol", text.DiscoveryProtocolUnknown(protocol))
+	}
+	for _, name := range slices.Sorted(maps.Keys(unused)) {
+		if !unused[name].IsNull() {
+			at(diags, name, text.DiscoveryArgumentUnused(name, protocol))
+		}
+	}
+}
+
+func validateAdvertised(ctx context.Context, config model, diags *diag.Diagnostics) {
+	if !isGiven(config.AdvertisedEndpoints) {
 		return
 	}
-	if !config.ServiceURL.IsNull() {
-		at(diags, "service_url", text.DiscoveryServiceURLUnused(protocol))
+	var endpoints []types.String
+	diags.Append(config.AdvertisedEndpoints.ElementsAs(ctx, &endpoints, false)...)
+	if len(endpoints) == 0 {
+		at(diags, "advertised_endpoints", text.DiscoveryAdvertisedEmpty())
+	}
+	for _, endpoint := range endpoints {
+		if endpoint.IsUnknown() {
+			continue
+		}
+		var invalid *connection.EndpointError
+		if _, err := connection.ParseEndpoint(endpoint.ValueString(), false); errors.As(err, &invalid) {
+			at(diags, "advertised_endpoints", text.DiscoveryAdvertisedInvalid(invalid.Endpoint, invalid.Reason))
+		}
 	}
 }
 

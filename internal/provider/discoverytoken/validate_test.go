@@ -6,10 +6,7 @@ package discoverytoken
 import "testing"
 
 func TestBadInput(t *testing.T) {
-	const (
-		tokenHint = " Every member puts the token into a key of the registry, so it may hold letters, digits, \"-\", \"_\" and \".\" only. Leave token out to have one made."
-		v3Only    = " is not served by this version of the provider. Use \"v3\": any etcd can hold the token; the members must be 3.6 or later."
-	)
+	const tokenHint = " Every member puts the token into a key of the registry, so it may hold letters, digits, \"-\", \"_\" and \".\" only. Leave token out to have one made."
 	token := func(token, problem string) (attributes, string) {
 		return attributes{"size": 3, "token": token}, "error: Invalid discovery token: token = " + problem + "." + tokenHint
 	}
@@ -37,11 +34,30 @@ func TestBadInput(t *testing.T) {
 		check(config, text)
 	}
 	check(attributes{"size": 3, "prefix": "registry"}, "error: Invalid registry prefix: prefix = \"registry\" does not begin with \"/\". It is an absolute key, such as \"/_etcd/registry\".")
-	for _, protocol := range []string{"v2", "service", "V3", ""} {
-		check(attributes{"size": 3, "protocol": protocol}, "error: Protocol not available: protocol = \""+protocol+"\""+v3Only)
+	for _, protocol := range []string{"v4", "V3", ""} {
+		check(attributes{"size": 3, "protocol": protocol}, "error: Unknown protocol: protocol = \""+protocol+"\" is none of \"v3\" (members of 3.6 or later), "+
+			"\"v2\" (members up to 3.6, a registry up to 3.5) and \"service\" (members up to 3.6).")
 	}
-	check(attributes{"size": 3, "service_url": "https://discovery.etcd.io"}, "error: service_url without the service: service_url is used with protocol = \"service\" only, "+
-		"and protocol is \"v3\". The registry of \"v2\" and \"v3\" is given by the provider's endpoints.")
+	access := map[string]any{"ca_cert": "/etc/ca.pem", "cert": nil, "key": nil, "username": nil}
+	unused := func(name, protocol, why string) string {
+		return "error: Argument without effect: " + name + " cannot be set with protocol = \"" + protocol + "\": " + why + "."
+	}
+	const noAccess = "members reach a v2 registry and a service without certificates and users of their own"
+	check(attributes{"size": 3, "service_url": "https://discovery.etcd.io"},
+		unused("service_url", "v3", "the registry of \"v2\" and \"v3\" is given by the provider's endpoints"))
+	check(attributes{"size": 3, "protocol": "v2", "machine_access": access}, unused("machine_access", "v2", noAccess))
+	check(attributes{"size": 3, "protocol": "service", "token": "mine", "prefix": "/my", "advertised_endpoints": []string{"http://10.0.0.1:2379"}, "machine_access": access},
+		unused("advertised_endpoints", "service", "machines use the URL that the service gives"),
+		unused("machine_access", "service", noAccess),
+		unused("prefix", "service", "a service keeps its tokens where it likes"),
+		unused("token", "service", "a service names its tokens itself"))
+	check(attributes{"size": 3, "protocol": "service", "service_url": "discovery.example"},
+		"error: Invalid URL of a discovery service: service_url = \"discovery.example\" does not begin with \"http://\" or \"https://\". "+
+			"It is what /new is added to, such as \"https://discovery.example.com\".")
+	check(attributes{"size": 3, "advertised_endpoints": []string{}}, "error: No advertised endpoints: advertised_endpoints is empty, so the machines would have no registry to dial. "+
+		"Leave it out to give them the provider's endpoints.")
+	check(attributes{"size": 3, "advertised_endpoints": []string{"http://10.0.0.1:2379", "ftp://10.0.0.2"}},
+		"error: Invalid advertised endpoint: advertised_endpoints holds \"ftp://10.0.0.2\", which has the scheme \"ftp\"; etcd clients speak http or https.")
 
 	// Right, or not known yet.
 	for _, config := range []attributes{
@@ -65,6 +81,9 @@ func TestAdviceAtPlan(t *testing.T) {
 		{attributes{"size": 2}, []string{"warning: Even number of founders: A cluster of 2 survives the loss of 0 members, as one of 1 does, and has one member more that can fail. Prefer 1 or 3."}},
 		{attributes{"founders": []string{"a", "b", "c", "d"}}, []string{"warning: Even number of founders: A cluster of 4 survives the loss of 1 member, as one of 3 does, and has one member more that can fail. Prefer 3 or 5."}},
 		{attributes{"size": 11}, []string{"warning: Many founders: 11 founders: every write waits for a majority of them, and more than 7 members make a cluster slower rather than safer. 3 survive the loss of one member, 5 of two, 7 of three."}},
+		{attributes{"size": 3, "protocol": "v2"}, []string{"warning: For members up to etcd 3.6: With protocol = \"v2\" the members must be etcd 3.6 or older: 3.7 ignores ETCD_DISCOVERY, and each member forms a cluster of its own. For 3.6 and later use \"v3\"."}},
+		{attributes{"size": 3, "protocol": "service", "service_url": "https://discovery.example"}, []string{"warning: For members up to etcd 3.6: With protocol = \"service\" the members must be etcd 3.6 or older: 3.7 ignores ETCD_DISCOVERY, and each member forms a cluster of its own. For 3.6 and later use \"v3\"."}},
+		{attributes{"size": 3, "protocol": "service"}, []string{"warning: The public discovery service is no longer maintained: https://discovery.etcd.io is no longer maintained and may not answer (etcd-io/etcd#21915); it deletes tokens after some days, and everyone who knows a token can register. Its members must be etcd 3.6 or older: 3.7 ignores ETCD_DISCOVERY and forms a cluster of its own. Prefer protocol = \"v3\" with an etcd of yours as the registry."}},
 		{attributes{"size": 3, "prefix": "/my"}, []string{"warning: Members look for the token elsewhere: With protocol \"v3\" etcd looks for tokens under /_etcd/registry only. prefix = \"/my\" works where the machines reach the registry through an etcd gRPC proxy that adds a namespace; without one, leave prefix out."}},
 	} {
 		want(t, s.plan(test.config).texts, test.want...)

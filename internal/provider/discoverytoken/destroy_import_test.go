@@ -1,0 +1,146 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package discoverytoken
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
+)
+
+func TestDestroy(t *testing.T) {
+	setUp := func(t *testing.T, registered ...string) (*fakeRegistry, *session) {
+		fake := newFake()
+		s := newSession(t, fakeProvider(fake), registryEndpoints)
+		s.up(threeFounders)
+		fake.register(firstToken, registered...)
+		return fake, s
+	}
+	gone := func(t *testing.T, fake *fakeRegistry, s *session) {
+		t.Helper()
+		if !s.state.IsNull() || len(fake.tokens) != 0 {
+			t.Errorf("state %s, registry %v: want nothing", s.state, fake.tokens)
+		}
+	}
+	t.Run("nobody registered", func(t *testing.T) {
+		fake, s := setUp(t)
+		want(t, s.destroy())
+		gone(t, fake, s)
+	})
+	t.Run("incomplete", func(t *testing.T) {
+		fake, s := setUp(t, "c", "a")
+		want(t, s.destroy(), "warning: Removed an incomplete discovery token: Token "+firstToken+" waited for 3 founders, of which 2 have registered: a, c. "+
+			"A process of theirs that still runs never forms this cluster: stop it, and empty its data directory.")
+		gone(t, fake, s)
+	})
+	t.Run("complete", func(t *testing.T) {
+		fake, s := setUp(t, "c", "a", "b")
+		want(t, s.refresh())
+		want(t, s.destroy())
+		gone(t, fake, s)
+	})
+	t.Run("gone already", func(t *testing.T) {
+		fake, s := setUp(t)
+		fake.forget(firstToken)
+		want(t, s.destroy())
+		gone(t, fake, s)
+	})
+	t.Run("unreachable", func(t *testing.T) {
+		fake, s := setUp(t)
+		fake.statusErr = unreachable()
+		want(t, s.destroy(), "warning: Discovery token forgotten, not removed: The registry does not answer, so token "+firstToken+" is only taken out of the state. "+
+			"What is left of it is under /_etcd/registry/"+firstToken+"/ and does no harm; it can be removed by hand. "+
+			"What each endpoint answered: http://10.0.0.1:2379: connection refused; http://10.0.0.2:2379: no answer in time.")
+		if !s.state.IsNull() {
+			t.Error("still in the state")
+		}
+	})
+	t.Run("denied", func(t *testing.T) {
+		fake, s := setUp(t)
+		fake.deleteErr = &discovery.DeniedError{Endpoint: "http://10.0.0.1:2379", Err: plainError("permission denied")}
+		want(t, s.destroy(), "error: The discovery registry denies access: Cannot remove the token; nothing was changed. http://10.0.0.1:2379: permission denied. "+
+			"Check username and password of the provider; the user's role needs readwrite on the prefix /_etcd/registry/.")
+		if s.state.IsNull() {
+			t.Error("out of the state, although it is still there")
+		}
+	})
+}
+
+// A token that was completed after the plan is not replaced, though it may be
+// removed.
+func TestCompletedSinceThePlan(t *testing.T) {
+	fake := newFake()
+	s := newSession(t, fakeProvider(fake), registryEndpoints)
+	s.up(threeFounders)
+	p := s.plan(attributes{"founders": []string{"a", "b", "x"}})
+	wantAction(t, p, "replace")
+	fake.register(firstToken, "b", "a", "c")
+	want(t, s.carryOut(p), "error: The discovery token is complete: Token "+firstToken+" was incomplete when this plan was made; since then 3 have registered: a, b, c. "+
+		"Their cluster has formed, so the token is not replaced, and nothing was changed. Plan again.")
+	if len(fake.tokens) != 1 || s.state.IsNull() {
+		t.Errorf("registry %v, state %s: want the token in both", fake.tokens, s.state)
+	}
+	want(t, s.refresh())
+	wantAction(t, s.plan(attributes{"founders": []string{"a", "b", "x"}}), "no-op")
+	want(t, s.destroy())
+}
+
+func TestImport(t *testing.T) {
+	fake := newFake()
+	fake.tokens["theirs"] = discovery.Status{Size: 3}
+	fake.register("theirs", "a")
+	s := newSession(t, fakeProvider(fake), registryEndpoints)
+	want(t, s.importState("theirs"))
+	for path, value := range map[string]string{
+		"id": "theirs", "token": "theirs", "prefix": "/_etcd/registry", "protocol": "v3", "founders": "", "bootstrap.token": "theirs",
+	} {
+		wantAttribute(t, s, value, strings.Split(path, ".")...)
+	}
+	wantAttribute(t, s, `tftypes.Number<"3">`, "size")
+	wantAction(t, s.plan(attributes{"size": 3}), "no-op")
+	// Names for founders that had been a number replace nothing.
+	wantAction(t, s.plan(threeFounders), "update")
+	wantAction(t, s.plan(attributes{"founders": []string{"a", "b", "c", "d", "e"}}), "replace")
+	s.up(threeFounders)
+	wantAction(t, s.plan(threeFounders), "no-op")
+
+	other := newSession(t, fakeProvider(fake), registryEndpoints)
+	want(t, other.importState("/my/registry:theirs"))
+	wantAttribute(t, other, "/my/registry", "prefix")
+
+	for id, want := range map[string]imported{
+		"abc":        {protocol: "v3", prefix: "/_etcd/registry", token: "abc"},
+		"v2:abc":     {protocol: "v2", prefix: "/_etcd/registry", token: "abc"},
+		"v2:/my:abc": {protocol: "v2", prefix: "/my", token: "abc"},
+		"service:https://d.example/" + firstToken: {protocol: "service", serviceURL: "https://d.example", token: firstToken, url: "https://d.example/" + firstToken},
+	} {
+		got, problem := parseImportID(id)
+		if got != want || problem != "" {
+			t.Errorf("%s: got %+v, %s; want %+v", id, got, problem, want)
+		}
+		if want.protocol != "service" && importID(want.protocol, want.prefix, want.token) != id {
+			t.Errorf("%s is not what an error would propose: %s", id, importID(want.protocol, want.prefix, want.token))
+		}
+	}
+}
+
+func TestImportFailures(t *testing.T) {
+	hint := " Import by token (\"3e86b59982e49066c5d813af1c2e2579\"), with its prefix before it where that is not /_etcd/registry (\"/my/registry:TOKEN\"), " +
+		"and \"v2:\" before that with protocol v2; from a service by \"service:\" and the URL it gave."
+	for id, text := range map[string]string{
+		"a/b":                      "error: Invalid import ID: \"a/b\" has a token that contains \"/\"." + hint,
+		"my:token":                 "error: Invalid import ID: \"my:token\" has a prefix that does not begin with \"/\"." + hint,
+		"/my:":                     "error: Invalid import ID: \"/my:\" has a token that is empty." + hint,
+		"service:https://host/new": "error: Invalid import ID: \"service:https://host/new\" has a URL that does not end with a token of 32 hexadecimal digits." + hint,
+		"not-there":                "error: No such discovery token: The registry answers and has no token not-there under /_etcd/registry. Nothing was imported.",
+	} {
+		want(t, newSession(t, fakeProvider(newFake()), registryEndpoints).importState(id), text)
+	}
+	fake := newFake()
+	fake.statusErr = unreachable()
+	want(t, newSession(t, fakeProvider(fake), registryEndpoints).importState("theirs"),
+		"error: The discovery registry does not answer: Cannot import the token; nothing was changed. "+
+			"What each endpoint answered: http://10.0.0.1:2379: connection refused; http://10.0.0.2:2379: no answer in time.")
+}

@@ -1,0 +1,157 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package discoverytoken
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// service is a discovery service in memory.
+type service struct {
+	*httptest.Server
+
+	mu       sync.Mutex
+	minted   int
+	asked    int
+	refusing int // status that is answered to everything
+	lost     bool
+	members  []string
+}
+
+func newService(t *testing.T) *service {
+	t.Helper()
+	s := &service{}
+	s.Server = httptest.NewServer(s)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked++
+	switch {
+	case s.refusing != 0:
+		w.Header().Set("Retry-After", "30")
+		w.WriteHeader(s.refusing)
+	case r.URL.Path == "/new":
+		s.minted++
+		_, _ = fmt.Fprintf(w, "https://discovery.example/%s", strings.Repeat(fmt.Sprintf("%02x", s.minted), 16))
+	case s.lost:
+		http.Error(w, "unable to GET token", http.StatusBadRequest)
+	case strings.HasSuffix(r.URL.Path, "/_config/size"):
+		_, _ = io.WriteString(w, `{"action":"get","node":{"value":"3"}}`)
+	default:
+		_, _ = fmt.Fprintf(w, `{"action":"get","node":{"key":%q,"dir":true,"nodes":[%s]}}`, r.URL.Path, strings.Join(s.members, ","))
+	}
+}
+
+func (s *service) set(change func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change()
+}
+
+func TestService(t *testing.T) {
+	server := newService(t)
+	config := attributes{"founders": []string{"a", "b", "c"}, "protocol": "service", "service_url": server.URL}
+	s := newSession(t, realProvider(), nil) // it needs no endpoints
+	p := s.plan(config)
+	wantAction(t, p, "create")
+	for path, want := range map[string]string{"url": "(unknown)", "token": "(unknown)", "prefix": "", "service_url": server.URL} {
+		if got := attribute(p.value, path); got != want {
+			t.Errorf("planned %s: got %q, want %q", path, got, want)
+		}
+	}
+	want(t, s.carryOut(p))
+	wantAttribute(t, s, "https://discovery.example/"+firstToken, "url")
+	wantAttribute(t, s, firstToken, "token")
+	wantAttribute(t, s, "https://discovery.example/"+firstToken, "environment", "ETCD_DISCOVERY")
+	wantAttribute(t, s, "exit", "environment", "ETCD_DISCOVERY_FALLBACK")
+	wantAttribute(t, s, "", "environment", "ETCD_DISCOVERY_TOKEN")
+	wantAttribute(t, s, `tftypes.List[tftypes.String]<tftypes.String<"https://discovery.example">>`, "bootstrap", "registry_endpoints")
+	for range 20 {
+		want(t, s.refresh())
+		wantAction(t, s.plan(config), "no-op")
+	}
+	if server.minted != 1 {
+		t.Errorf("minted %d tokens, want 1", server.minted)
+	}
+
+	// It cannot find the token, or says so: nothing is decided on that.
+	server.set(func() { server.lost = true })
+	want(t, s.refresh(), "warning: The discovery service cannot find the token: "+server.URL+" answers \"unable to GET token\" for token "+firstToken+". "+
+		"It says so of a token that it has deleted, and also while its own storage fails, so the state is kept. "+
+		"If it keeps saying so, plan with -replace and the address of this resource to ask for a new token.")
+	wantAction(t, s.plan(config), "no-op")
+	server.set(func() { server.lost, server.refusing = false, http.StatusServiceUnavailable })
+	want(t, s.refresh(), "warning: Discovery token not checked: What the state says of token "+firstToken+" is kept as it is. "+
+		"What each endpoint answered: "+server.URL+"/"+firstToken+" answered 503 Service Unavailable (Retry-After: 30).")
+
+	// A change before completion: the old one is left to the service.
+	server.set(func() { server.refusing = 0 })
+	kept := func(token string) string {
+		return "warning: Discovery token forgotten, not removed: A discovery service does not delete tokens on request. Token " + token + " stays at " + server.URL +
+			" until the service collects it."
+	}
+	config["founders"] = []string{"a", "b", "d"}
+	p = s.plan(config)
+	wantAction(t, p, "replace")
+	want(t, s.carryOut(p), kept(firstToken))
+	wantAttribute(t, s, secondToken, "token")
+
+	server.set(func() {
+		for i, name := range []string{"c", "a", "b", "late"} {
+			server.members = append(server.members, fmt.Sprintf(`{"key":"/x/%x","value":"%s=http://%s.example:2380","createdIndex":%d}`, 0xff-i, name, name, 10+i))
+		}
+	})
+	want(t, s.refresh())
+	wantAttribute(t, s, `tftypes.Bool<"true">`, "complete")
+	if members := attribute(s.state, "members"); strings.Contains(members, "late") || strings.Index(members, `"c"`) > strings.Index(members, `"a"`) {
+		t.Errorf("members: got %s", members)
+	}
+	asked := server.asked
+	server.set(func() { server.lost = true })
+	want(t, s.refresh())
+	config["founders"] = []string{"a"}
+	wantAction(t, s.plan(config), "no-op")
+	want(t, s.destroy(), kept(secondToken))
+	if server.asked != asked {
+		t.Error("the service was asked for a complete token")
+	}
+}
+
+func TestServiceRefuses(t *testing.T) {
+	server := newService(t)
+	config := attributes{"size": 3, "protocol": "service", "service_url": server.URL}
+	s := newSession(t, realProvider(), nil)
+	server.refusing = http.StatusTooManyRequests
+	want(t, s.carryOut(s.plan(config)), "error: The discovery service gave no usable answer: Cannot create the token: "+server.URL+"/new?size=3 answered 429 Too Many Requests (Retry-After: 30). "+
+		"It limits how often it may be asked: wait as long as Retry-After says (in seconds, unless it is a date), then apply again.")
+	server.refusing = http.StatusInternalServerError
+	want(t, s.carryOut(s.plan(config)), "error: The discovery service gave no usable answer: Cannot create the token: "+server.URL+"/new?size=3 answered 500 Internal Server Error (Retry-After: 30). "+
+		"It is not asked again in this run, because every request makes another token. Apply again to ask once more.")
+	if server.asked != 2 || !s.state.IsNull() {
+		t.Errorf("asked %d times, state %s: want once for each apply, and none", server.asked, s.state)
+	}
+}
+
+func TestServiceImport(t *testing.T) {
+	server := newService(t)
+	s := newSession(t, realProvider(), nil)
+	want(t, s.importState("service:"+server.URL+"/"+firstToken))
+	wantAttribute(t, s, server.URL, "service_url")
+	wantAttribute(t, s, server.URL+"/"+firstToken, "url")
+	wantAction(t, s.plan(attributes{"size": 3, "protocol": "service", "service_url": server.URL}), "no-op")
+
+	server.lost = true
+	want(t, newSession(t, realProvider(), nil).importState("service:"+server.URL+"/"+secondToken),
+		"error: The discovery service gave no usable answer: Cannot import the token: "+server.URL+"/"+secondToken+" answered 400 unable to GET token. Nothing was changed.")
+}
