@@ -101,17 +101,17 @@ var errRedirects = errors.New("too many redirects")
 // whatever becomes of its answer. Errors: [*ServiceError].
 func (s *Service) Create(ctx context.Context, _ string, size int) (Place, error) {
 	from := s.base + "/new?size=" + strconv.Itoa(size)
-	resp, body, err := s.get(ctx, from, maxTokenAnswer)
+	got, err := s.get(ctx, from, maxTokenAnswer)
 	if err != nil {
 		return Place{}, err
 	}
-	if resp.StatusCode != http.StatusOK {
-		return Place{}, &ServiceError{URL: from, Answer: answered(resp), Status: resp.StatusCode}
+	if got.status != http.StatusOK {
+		return Place{}, &ServiceError{URL: from, Answer: got.text, Status: got.status}
 	}
-	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind != "" && kind != "text/plain" {
+	if kind, _, _ := mime.ParseMediaType(got.contentType); kind != "" && kind != "text/plain" {
 		return Place{}, &ServiceError{URL: from, Answer: "answered with " + kind + " instead of the URL of a token"}
 	}
-	text := strings.TrimSpace(string(body))
+	text := strings.TrimSpace(string(got.body))
 	if text == "" {
 		return Place{}, &ServiceError{URL: from, Answer: "answered with nothing"}
 	}
@@ -197,16 +197,16 @@ type serviceNode struct {
 }
 
 func (s *Service) read(ctx context.Context, from string, into *serviceAnswer) error {
-	resp, body, err := s.get(ctx, from, maxStatusAnswer)
+	got, err := s.get(ctx, from, maxStatusAnswer)
 	switch {
 	case err != nil:
 		return err
-	case resp.StatusCode == http.StatusBadRequest && strings.Contains(string(body), ErrNoToken.Error()):
+	case got.status == http.StatusBadRequest && strings.Contains(string(got.body), ErrNoToken.Error()):
 		return &ServiceError{URL: from, Answer: "answered 400 " + ErrNoToken.Error(), Err: ErrNoToken}
-	case resp.StatusCode != http.StatusOK:
-		return &ServiceError{URL: from, Answer: answered(resp), Status: resp.StatusCode}
+	case got.status != http.StatusOK:
+		return &ServiceError{URL: from, Answer: got.text, Status: got.status}
 	}
-	if err := json.Unmarshal(body, into); err != nil {
+	if err := json.Unmarshal(got.body, into); err != nil {
 		return &ServiceError{URL: from, Answer: "answered with something other than the state of a token", Err: err}
 	}
 	return nil
@@ -215,27 +215,37 @@ func (s *Service) read(ctx context.Context, from string, into *serviceAnswer) er
 // Delete implements [Registry]: it is always [ErrKept].
 func (s *Service) Delete(context.Context, string) error { return ErrKept }
 
+// httpAnswer is what is used of an answer. text words its status.
+type httpAnswer struct {
+	status      int
+	text        string
+	contentType string
+	body        []byte
+}
+
 // get sends one request, and reads at most limit bytes of its answer.
-func (s *Service) get(ctx context.Context, from string, limit int64) (*http.Response, []byte, error) {
+func (s *Service) get(ctx context.Context, from string, limit int64) (httpAnswer, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
 	if err != nil {
-		return nil, nil, &ServiceError{URL: from, Answer: "is not a URL", Err: err}
+		return httpAnswer{}, &ServiceError{URL: from, Answer: "is not a URL", Err: err}
 	}
 	resp, err := s.client.Do(req)
 	if err != nil {
-		return nil, nil, s.failed(from, err)
+		return httpAnswer{}, s.failed(from, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
 	switch {
 	case err != nil:
-		return nil, nil, s.failed(from, err)
+		return httpAnswer{}, s.failed(from, err)
 	case int64(len(body)) > limit:
-		return nil, nil, &ServiceError{URL: from, Answer: fmt.Sprintf("answered with more than %d bytes", limit)}
+		return httpAnswer{}, &ServiceError{URL: from, Answer: fmt.Sprintf("answered with more than %d bytes", limit)}
 	}
-	return resp, body, nil
+	return httpAnswer{
+		status: resp.StatusCode, text: answered(resp), contentType: resp.Header.Get("Content-Type"), body: body,
+	}, nil
 }
 
 // failed words a request without an answer.

@@ -4,9 +4,22 @@ resource "etcd_discovery_token" "this" {
   founders = ["a", "b", "c"] # who may bootstrap; or only: size = 3
 }
 
-# The machines reach the registry by another name than this run does.
+# The machines reach the registry by another name than this run does, and need
+# a certificate for it. The files are on the machines.
 resource "etcd_discovery_token" "inside" {
   provider             = etcd.registry
   size                 = 3
   advertised_endpoints = ["https://registry.internal:2379"]
+  machine_access = {
+    ca_cert = "/etc/etcd/registry-ca.pem"
+    cert    = "/etc/etcd/registry-client.pem"
+    key     = "/etc/etcd/registry-client-key.pem"
+  }
+}
+
+# For members of etcd 3.4 or 3.5, on a registry that serves the v2 API.
+resource "etcd_discovery_token" "old" {
+  provider = etcd.registry
+  size     = 3
+  protocol = "v2"
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
@@ -46,13 +45,6 @@ type accessModel struct {
 	Cert     types.String `tfsdk:"cert"`
 	Key      types.String `tfsdk:"key"`
 	Username types.String `tfsdk:"username"`
-}
-
-// accessTypes are the attribute types of machine_access.
-func accessTypes() map[string]attr.Type {
-	return map[string]attr.Type{
-		"ca_cert": types.StringType, "cert": types.StringType, "key": types.StringType, "username": types.StringType,
-	}
 }
 
 // addTo adds the variables that stand for what is given.
