@@ -50,7 +50,7 @@ func serve(t *testing.T, handle func(net.Conn)) string {
 
 // ask makes one member list request with a new client and returns its error
 // and how long it took.
-func ask(t *testing.T, s Settings, endpoint string) (error, time.Duration) {
+func ask(t *testing.T, s Settings, endpoint string) (took time.Duration, err error) {
 	t.Helper()
 	begin := time.Now()
 	c, err := s.Client(t.Context(), endpoint)
@@ -65,7 +65,7 @@ func ask(t *testing.T, s Settings, endpoint string) (error, time.Duration) {
 			return err
 		})
 	}
-	return err, time.Since(begin)
+	return time.Since(begin), err
 }
 
 // refusing returns an address where nothing listens.
@@ -119,7 +119,7 @@ func TestFailsFastWithItsCause(t *testing.T) {
 	} {
 		for _, user := range []string{"", "root"} {
 			t.Run(name+"/"+user, func(t *testing.T) {
-				err, took := ask(t, Settings{DialTimeout: c.dial, RequestTimeout: 20 * time.Second, Username: user, Password: "swordfish"}, c.endpoint)
+				took, err := ask(t, Settings{DialTimeout: c.dial, RequestTimeout: 20 * time.Second, Username: user, Password: "swordfish"}, c.endpoint)
 				var e *Error
 				if !errors.As(err, &e) || e.Kind != c.kind || e.Endpoint != c.endpoint {
 					t.Fatalf("got %v (%q), want %q", err, KindOf(err), c.kind)

@@ -142,9 +142,8 @@ func LoadTLS(m TLSMaterial, now time.Time) (*tls.Config, error) {
 	}
 
 	config := &tls.Config{
-		MinVersion: tls.VersionTLS12,
-		// The operator's explicit choice: insecure_skip_tls_verify.
-		InsecureSkipVerify: m.InsecureSkipVerify, //nolint:gosec
+		MinVersion:         tls.VersionTLS12,
+		InsecureSkipVerify: m.InsecureSkipVerify, //nolint:gosec // the operator's explicit choice
 	}
 	if ca.given() {
 		config.RootCAs = x509.NewCertPool()

@@ -30,7 +30,7 @@ type model struct {
 const (
 	envEndpoints      = "ETCDCTL_ENDPOINTS"
 	envUser           = "ETCDCTL_USER"
-	envPassword       = "ETCDCTL_PASSWORD" //nolint:gosec // a name
+	envPassword       = "ETCDCTL_PASSWORD"
 	envCACert         = "ETCDCTL_CACERT"
 	envCert           = "ETCDCTL_CERT"
 	envKey            = "ETCDCTL_KEY"
