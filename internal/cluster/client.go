@@ -97,7 +97,7 @@ func (c *Client) authenticate(ctx context.Context, old string) error {
 	if c.currentToken() != old {
 		return nil // somebody else just did
 	}
-	return c.each(ctx, 0, func(ctx context.Context, kv *clientv3.Client) error {
+	return c.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
 		resp, err := kv.Authenticate(ctx, c.settings.Username, c.settings.Password.Reveal())
 		if err != nil {
 			return err
@@ -109,12 +109,11 @@ func (c *Client) authenticate(ctx context.Context, old string) error {
 	})
 }
 
-// each makes a request to the member via, or where that is 0 or its address is
-// not known, to one endpoint after the other until one gives an answer that
-// another would not change. It returns the sentinel with the error.
-func (c *Client) each(ctx context.Context, via membership.MemberID, f func(context.Context, *clientv3.Client) error) error {
+// each makes a request to one endpoint after the other until one gives an
+// answer that another would not change. It returns the sentinel with the error.
+func (c *Client) each(ctx context.Context, f func(context.Context, *clientv3.Client) error) error {
 	var answers []EndpointError
-	for _, endpoint := range c.route(via) {
+	for _, endpoint := range c.route(0) {
 		err := c.call(ctx, endpoint, f)
 		if err == nil || ctx.Err() != nil || final(err) {
 			return translate(err)
@@ -127,7 +126,8 @@ func (c *Client) each(ctx context.Context, via membership.MemberID, f func(conte
 	return &Unreachable{answers}
 }
 
-// route returns the endpoints to try, best first.
+// route returns the endpoints to try, best first: that of the member via alone,
+// where via is not 0 and its address is known.
 func (c *Client) route(via membership.MemberID) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -149,7 +149,7 @@ func final(err error) bool {
 	if errors.Is(err, ErrRecordChanged) || refusesUs(err) {
 		return true
 	}
-	return connection.KindOf(err) == connection.Server && sentinel(err) != ErrAmbiguous
+	return connection.KindOf(err) == connection.Server && !errors.Is(sentinel(err), ErrAmbiguous)
 }
 
 // change makes a call that alters the membership, once: after an error whose

@@ -82,7 +82,7 @@ func (s records) key(owner string) string { return s.c.settings.MetadataPrefix +
 func (s records) Get(ctx context.Context, owner string) (Record, bool, error) {
 	var out Record
 	var found bool
-	err := s.c.each(ctx, 0, func(ctx context.Context, kv *clientv3.Client) error {
+	err := s.c.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
 		resp, err := kv.Get(ctx, s.key(owner))
 		if err != nil || len(resp.Kvs) == 0 {
 			return err
@@ -101,7 +101,7 @@ func (s records) Put(ctx context.Context, r Record) (Record, error) {
 	if err != nil {
 		return r, err
 	}
-	err = s.c.each(ctx, 0, func(ctx context.Context, kv *clientv3.Client) error {
+	err = s.c.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
 		resp, err := kv.Txn(ctx).
 			If(clientv3.Compare(clientv3.ModRevision(s.key(r.Owner)), "=", r.revision)).
 			Then(clientv3.OpPut(s.key(r.Owner), string(value))).
@@ -127,7 +127,7 @@ func (s records) Put(ctx context.Context, r Record) (Record, error) {
 
 func (s records) Owners(ctx context.Context, id membership.MemberID) ([]string, error) {
 	var out []string
-	err := s.c.each(ctx, 0, func(ctx context.Context, kv *clientv3.Client) error {
+	err := s.c.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
 		resp, err := kv.Get(ctx, s.key(""), clientv3.WithPrefix())
 		if err != nil {
 			return err
@@ -146,7 +146,7 @@ func (s records) Owners(ctx context.Context, id membership.MemberID) ([]string, 
 }
 
 func (s records) Delete(ctx context.Context, owner string) error {
-	return s.c.each(ctx, 0, func(ctx context.Context, kv *clientv3.Client) error {
+	return s.c.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
 		_, err := kv.Delete(ctx, s.key(owner))
 		return err
 	})

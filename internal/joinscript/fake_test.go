@@ -362,7 +362,7 @@ func (g *registry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	b64 := func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
-	var request struct{ Key, Range_end, Name, Password string } //nolint:revive // the wire's name
+	var request struct{ Key, Range_end, Name, Password string } //nolint:revive,staticcheck // the wire's name
 	body, _ := io.ReadAll(r.Body)
 	answer := map[string]any{}
 	const prefix = "/_etcd/registry/T/"

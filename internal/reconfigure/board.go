@@ -112,15 +112,15 @@ func (b *Board) left(urls []string, at time.Time) {
 func (b *Board) sinceLeft(urls []string, now time.Time) (time.Duration, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	shortest, any := time.Duration(0), false
+	shortest, found := time.Duration(0), false
 	for _, u := range urls {
 		if at, ok := b.removed[u]; ok {
-			if d := now.Sub(at); !any || d < shortest {
-				shortest, any = d, true
+			if d := now.Sub(at); !found || d < shortest {
+				shortest, found = d, true
 			}
 		}
 	}
-	return shortest, any
+	return shortest, found
 }
 
 // NoteInitialCluster remembers the initial cluster that a configuration's
