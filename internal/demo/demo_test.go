@@ -155,7 +155,7 @@ func TestDemo(t *testing.T) {
 	t.Parallel()
 	p := perform(t, etcdtest.Binary(t, etcdtest.V36))
 	out := p.end(t, 0)
-	const id, rest = `[0-9a-f]{16}`, ` +3\.6\.\d+ +yes +http://127\.0\.0\.1:\d+$`
+	const id, rest = `[0-9a-f]{8,16}`, ` +3\.6\.\d+ +yes +http://127\.0\.0\.1:\d+$`
 	inOrder(t, out,
 		`^1  Three machines from nothing`, `plan   11 to add, 0 to change, 0 to destroy +\d+\.\d s$`, `apply  11 added, 0 changed, 0 destroyed`,
 		`NAME  ID  +ROLE +LEADER  VERSION  ALIVE  ENDPOINT$`,

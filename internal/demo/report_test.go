@@ -18,8 +18,8 @@ func TestTable(t *testing.T) {
 	})
 	want := `   NAME    ID                ROLE     LEADER  VERSION  ALIVE  ENDPOINT
    a       8e9e05c52164694d  voter    leader  3.6.16   yes    http://127.0.0.1:1
-   longer  0000000000000001  voter                     no
-           0000000000000002  learner                   no
+   longer  1                 voter                     no
+           2                 learner                   no
    2 voters, quorum 2: none may fail.
 `
 	if out.String() != want {
@@ -56,12 +56,12 @@ func TestExpect(t *testing.T) {
 	dead, voter, second, stranger := b, c, b, member{ID: 4, alive: true}
 	dead.alive, voter.Learner, second.leader = false, false, true
 	for want, members := range map[string][]member{
-		"b does not answer":                                   {a, dead, c},
-		"c is a voter and should be a learner":                {a, b, voter},
-		"there are 2 leaders":                                 {a, second, c},
-		"there are 0 leaders":                                 {b, c},
-		"c is not a member":                                   {a, b},
-		`"" (0000000000000004) is a member and should not be`: {a, b, c, stranger},
+		"b does not answer":                    {a, dead, c},
+		"c is a voter and should be a learner": {a, b, voter},
+		"there are 2 leaders":                  {a, second, c},
+		"there are 0 leaders":                  {b, c},
+		"c is not a member":                    {a, b},
+		`"" (4) is a member and should not be`: {a, b, c, stranger},
 	} {
 		err := expect(members, roles)
 		if err == nil || !strings.Contains(err.Error(), want) {
