@@ -188,7 +188,9 @@ func Explain(action, name string, err error) Text {
 	var gone *cluster.Unreachable
 	summary := summaries[action] + name
 	switch {
-	case errors.As(err, &incomplete):
+	case errors.Is(err, context.Canceled), errors.As(err, &incomplete) && incomplete.Interrupted:
+		return Text{summary, "The operation was interrupted. What was announced is recorded in the cluster; the next apply carries on."}
+	case incomplete != nil:
 		return joinIncomplete(incomplete)
 	case errors.As(err, &unidentified):
 		return notOurs(unidentified)
@@ -213,8 +215,6 @@ func Explain(action, name string, err error) Text {
 		return Text{summary, "The cluster denied it: " + sentence(err) + ". Membership and the ownership records need the root role. Nothing was changed; give the provider's username that role."}
 	case errors.Is(err, cluster.ErrRecordChanged):
 		return Text{summary, "Another run is working on the same member: its ownership record changed meanwhile. Wait for that run to end, then apply again."}
-	case errors.Is(err, context.Canceled):
-		return Text{summary, "The operation was interrupted. What was announced is recorded in the cluster; the next apply carries on."}
 	default:
 		return Text{summary, "etcd answered: " + sentence(err) + "."}
 	}

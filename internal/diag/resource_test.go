@@ -92,6 +92,7 @@ func TestResourceTexts(t *testing.T) {
 		{"permission denied", Explain("add", "d", errors.Join(cluster.ErrPermission))},
 		{"record changed", Explain("add", "d", cluster.ErrRecordChanged)},
 		{"interrupted", Explain("add", "d", context.Canceled)},
+		{"interrupted while waiting", Explain("add", "d", &reconfigure.Incomplete{Request: request, Member: unstarted, Interrupted: true, Cause: cluster.ErrUnhealthy})},
 		{"any other error", Explain("add", "d", errors.New("etcdserver: something new"))},
 		{"could not be announced, slot taken", Explain("add", "d", &reconfigure.Incomplete{Request: request, Decision: slot, Snapshot: snap(a, elsewhere), Cause: context.DeadlineExceeded})},
 		{"could not be announced", Explain("add", "d", &reconfigure.Incomplete{Request: request, Snapshot: snap(a), Cause: cluster.ErrUnhealthy})},

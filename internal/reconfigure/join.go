@@ -72,6 +72,8 @@ type Incomplete struct {
 	// environment, where this process has seen it; Now is what it would have
 	// to be.
 	FrozenCluster, Now string
+	// Interrupted is true when the run was cancelled rather than out of time.
+	Interrupted bool
 	// Stalled is true when the learner made no progress for StallTimeout.
 	Stalled bool
 	Cause   error
@@ -158,7 +160,7 @@ func (j *join) announce(ctx context.Context) (unlock func(), err error) {
 	for {
 		unlock, err := j.Board.lock(ctx, j.cluster)
 		if err != nil {
-			return nil, j.incomplete(err)
+			return nil, j.incomplete(ctx, err)
 		}
 		err = j.look(ctx, &since)
 		if err == nil {
@@ -174,7 +176,7 @@ func (j *join) announce(ctx context.Context) (unlock func(), err error) {
 			return nil, err
 		}
 		if pause.sleep(ctx, j.Clock) != nil {
-			return nil, j.incomplete(err)
+			return nil, j.incomplete(ctx, err)
 		}
 	}
 }
@@ -227,6 +229,12 @@ func retry(err error) bool {
 
 // tryAnnounce takes one decision on the snapshot at hand.
 func (j *join) tryAnnounce(ctx context.Context, since *time.Time) error {
+	if len(j.snap.Others) > 0 {
+		// Founders that did not understand their bootstrap form a cluster each;
+		// to look for a member in any one of them would mislead.
+		return &Refusal{Action: "add", Name: j.req.Name, Snapshot: j.snap,
+			Decision: membership.Decision{Code: membership.MixedClusters, Facts: membership.Facts{Subject: j.req.ID}}}
+	}
 	if j.req.ID != 0 {
 		m, ok := j.snap.Member(j.req.ID)
 		if !ok {
@@ -364,9 +372,10 @@ func (j *join) put(ctx context.Context, r cluster.Record) error {
 }
 
 // incomplete describes how far the join got when it ended early.
-func (j *join) incomplete(cause error) *Incomplete {
+func (j *join) incomplete(ctx context.Context, cause error) *Incomplete {
 	i := &Incomplete{
-		Request: j.req, Reached: j.reached, Member: j.member, Decision: j.last, Snapshot: j.snap,
+		Interrupted: errors.Is(ctx.Err(), context.Canceled),
+		Request:     j.req, Reached: j.reached, Member: j.member, Decision: j.last, Snapshot: j.snap,
 		FrozenCluster: j.Board.initialCluster(j.req.Owner), Cause: cause,
 	}
 	if j.member.ID != 0 {

@@ -24,7 +24,7 @@ func (j *join) wait(ctx context.Context) error {
 			return err
 		}
 		if j.reached == Started && j.req.StallTimeout > 0 && j.Clock.Now().Sub(j.moved) > j.req.StallTimeout {
-			stalled := j.incomplete(errors.New("no progress"))
+			stalled := j.incomplete(ctx, errors.New("no progress"))
 			stalled.Stalled = true
 			return stalled
 		}
@@ -35,7 +35,7 @@ func (j *join) wait(ctx context.Context) error {
 			if err == nil {
 				err = ctx.Err()
 			}
-			return j.incomplete(err)
+			return j.incomplete(ctx, err)
 		}
 	}
 }
