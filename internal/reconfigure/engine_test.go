@@ -31,10 +31,10 @@ type bench struct {
 func start(t *testing.T, n int, opts etcdtest.Options) *bench {
 	t.Helper()
 	c := etcdtest.Start(t, n, opts)
-	return &bench{c, engineFor(t, c, opts, c.Endpoints())}
+	return &bench{c, engineFor(t, opts, c.Endpoints())}
 }
 
-func engineFor(t *testing.T, c *etcdtest.Cluster, opts etcdtest.Options, endpoints []string) *reconfigure.Engine {
+func engineFor(t *testing.T, opts etcdtest.Options, endpoints []string) *reconfigure.Engine {
 	t.Helper()
 	s := connection.Settings{
 		Endpoints: endpoints, MetadataPrefix: connection.DefaultMetadataPrefix,
@@ -310,7 +310,7 @@ func TestJoinWithoutQuorum(t *testing.T) {
 func TestNoClusterToJoin(t *testing.T) {
 	t.Parallel()
 	p := etcdtest.NewProcess(t, etcdtest.Options{})
-	e := engineFor(t, nil, etcdtest.Options{}, []string{p.ClientURL()})
+	e := engineFor(t, etcdtest.Options{}, []string{p.ClientURL()})
 	_, err := e.Join(within(t, time.Minute), reconfigure.JoinRequest{Owner: "name:d", Name: "d", PeerURLs: []string{p.PeerURL()}})
 	var none *reconfigure.NoCluster
 	var gone *cluster.Unreachable
@@ -323,7 +323,7 @@ func TestNoClusterToJoin(t *testing.T) {
 func TestMixedClusters(t *testing.T) {
 	t.Parallel()
 	one, two := start(t, 1, etcdtest.Options{}), start(t, 1, etcdtest.Options{})
-	e := engineFor(t, nil, etcdtest.Options{}, append(one.Endpoints(), two.Endpoints()...))
+	e := engineFor(t, etcdtest.Options{}, append(one.Endpoints(), two.Endpoints()...))
 	_, err := e.Join(within(t, time.Minute), reconfigure.JoinRequest{
 		Owner: "name:d", Name: "d", PeerURLs: []string{"http://127.0.0.1:1"}, Goal: reconfigure.Announced,
 	})
