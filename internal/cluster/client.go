@@ -9,9 +9,7 @@ import (
 	"slices"
 	"sync"
 
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"google.golang.org/grpc/metadata"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -30,8 +28,6 @@ type Client struct {
 	// live are the endpoints of voters in the order in which they last
 	// answered; learners are left out (etcd-io/etcd#12789, #18801).
 	live []string
-	// token authenticates calls to learners, which do not serve Authenticate.
-	token string
 }
 
 // New returns the adapter. It dials nothing; its connections come from the pool
@@ -52,61 +48,19 @@ func (c *Client) call(ctx context.Context, endpoint string, f func(context.Conte
 	return conn.Do(ctx, func(ctx context.Context) error { return f(ctx, conn.Client) })
 }
 
-// status asks for the status of whoever listens at the endpoint. It needs no
-// quorum, not even for authentication where a token is at hand, and learners
-// serve it.
+// status asks for the status of whoever listens at the endpoint. Learners serve
+// it, but hand out no tokens: the pool lends this client one of a voter's.
 func (c *Client) status(ctx context.Context, endpoint string) (*clientv3.StatusResponse, error) {
 	conn, err := c.pool.Client(ctx, c.settings, endpoint, connection.WithoutCredentials())
 	if err != nil {
 		return nil, err
 	}
-	for attempt := 0; ; attempt++ {
-		var resp *clientv3.StatusResponse
-		token := c.currentToken()
-		err = conn.Do(ctx, func(ctx context.Context) error {
-			if token != "" {
-				ctx = metadata.AppendToOutgoingContext(ctx, rpctypes.TokenFieldNameGRPC, token)
-			}
-			var err error
-			resp, err = conn.Status(ctx, endpoint)
-			return err
-		})
-		if err == nil || attempt > 0 || c.settings.Username == "" || !needsToken(err) {
-			return resp, err
-		}
-		if err := c.authenticate(ctx, token); err != nil {
-			return nil, err
-		}
-	}
-}
-
-func needsToken(err error) bool {
-	return errors.Is(err, rpctypes.ErrInvalidAuthToken) || errors.Is(err, rpctypes.ErrUserEmpty) ||
-		errors.Is(err, rpctypes.ErrPermissionDenied) || errors.Is(err, rpctypes.ErrAuthOldRevision)
-}
-
-func (c *Client) currentToken() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.token
-}
-
-// authenticate gets a new token in place of old from any voter. Tokens are
-// replicated, so one serves every member.
-func (c *Client) authenticate(ctx context.Context, old string) error {
-	if c.currentToken() != old {
-		return nil // somebody else just did
-	}
-	return c.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
-		resp, err := kv.Authenticate(ctx, c.settings.Username, c.settings.Password.Reveal())
-		if err != nil {
-			return err
-		}
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.token = resp.Token
-		return nil
+	var resp *clientv3.StatusResponse
+	err = conn.Do(ctx, func(ctx context.Context) (err error) {
+		resp, err = conn.Status(ctx, endpoint)
+		return err
 	})
+	return resp, err
 }
 
 // each makes a request to one endpoint after the other until one gives an

@@ -152,7 +152,7 @@ func (c *Client) askAll(ctx context.Context) []probe {
 				if m.Learner {
 					f = c.askStatus
 				}
-				for _, u := range normalized(m.ClientURLs) {
+				for _, u := range askable(m.ClientURLs) {
 					start(u, f)
 				}
 			}
@@ -219,7 +219,7 @@ func answerOf(m membership.Member, cluster membership.ClusterID, probes []probe)
 			return answered(p), true
 		}
 	}
-	urls := normalized(m.ClientURLs)
+	urls := askable(m.ClientURLs)
 	for _, p := range probes {
 		if !slices.Contains(urls, p.endpoint) {
 			continue
@@ -306,7 +306,7 @@ func (c *Client) Members(ctx context.Context) ([]membership.Member, membership.C
 // Ask implements [Cluster].
 func (c *Client) Ask(ctx context.Context, m membership.Member, cluster membership.ClusterID) membership.Answer {
 	var probes []probe
-	for _, u := range normalized(m.ClientURLs) {
+	for _, u := range askable(m.ClientURLs) {
 		p := c.askStatus(ctx, u)
 		probes = append(probes, p)
 		if p.status != nil && membership.MemberID(p.status.Header.MemberId) == m.ID {
@@ -335,10 +335,10 @@ func sameMembers(a, b []membership.Member) bool {
 	})
 }
 
-// normalized returns the client URLs in the form in which endpoints are
+// askable returns the client URLs in the form in which endpoints are
 // compared. Members publish theirs with a scheme; one that does not parse
 // cannot be asked and is left out.
-func normalized(clientURLs []string) []string {
+func askable(clientURLs []string) []string {
 	var out []string
 	for _, u := range clientURLs {
 		if n, err := connection.ParseEndpoint(u, false); err == nil {

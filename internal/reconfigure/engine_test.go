@@ -139,6 +139,25 @@ func TestJoinOverTLSWithPassword(t *testing.T) {
 	}
 }
 
+// Learners hand out no tokens: their status is asked for with a voter's.
+func TestJoinWithPasswordAlone(t *testing.T) {
+	for _, v := range []etcdtest.Version{etcdtest.V35, etcdtest.V37} {
+		t.Run(string(v), func(t *testing.T) {
+			t.Parallel()
+			b := start(t, 1, etcdtest.Options{Version: v, Password: "kept-to-itself"})
+			d := b.NewJoiner(t, "d")
+			d.Supervise(100 * time.Millisecond)
+			got, err := b.engine.Join(within(t, time.Minute), request(d, reconfigure.Voting))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Answer.State != membership.Answered || got.Member.Learner {
+				t.Errorf("joined as %+v, answering %+v", got.Member, got.Answer)
+			}
+		})
+	}
+}
+
 // A run that died after the announcement left a record: the next one carries
 // on with the same member, and a started stranger is never adopted.
 func TestAdoption(t *testing.T) {

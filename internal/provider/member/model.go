@@ -77,7 +77,7 @@ func list(ctx context.Context, set interface {
 // peers are the member's peer URLs, normalised and sorted.
 func (m model) peers(ctx context.Context) ([]string, diag.Diagnostics) {
 	urls, diags := list(ctx, m.PeerURLs)
-	return memberurl.Normalize(urls), diags
+	return memberurl.ForEtcd(urls), diags
 }
 
 // goal is the stage that wait_until names.

@@ -99,7 +99,7 @@ func (m model) urls(ctx context.Context) (urls, diag.Diagnostics) {
 	} {
 		values, d := texts(ctx, f.from)
 		diags.Append(d...)
-		*f.to = memberurl.Normalize(values)
+		*f.to = memberurl.ForEtcd(values)
 	}
 	return u, diags
 }

@@ -135,9 +135,9 @@ func values(in []types.String) (out []string, ok bool) {
 	return out, true
 }
 
-// Normalize returns the URLs as etcd is told them. What cannot be normalised
+// ForEtcd returns the URLs as etcd is told them. What cannot be normalised
 // was refused by [Validator] before, and is passed on as it is.
-func Normalize(urls []string) []string {
+func ForEtcd(urls []string) []string {
 	out := make([]string, len(urls))
 	for i, u := range urls {
 		out[i] = u
