@@ -204,6 +204,9 @@ func Explain(action, name string, err error) Text {
 		return Text{summary, fmt.Sprintf("The state knows it as a member of cluster %s, but the endpoints answer for cluster %s (%s). Nothing was changed. "+
 			"Point endpoints at the right cluster; if the old cluster is gone for good, take the member out of the state (terraform state rm).",
 			other.Want, other.Got, strings.Join(other.Endpoints, ", "))}
+	case errors.As(err, &none) && none.Forming:
+		return Text{summary, "The cluster did not form in time: no endpoint gave a member list. All founders must run, and find each other, before one of them answers. " +
+			"Look at the logs of their processes, mend what they name, and apply again to go on waiting." + answers(none.Cause)}
 	case errors.As(err, &none):
 		return Text{summary, "There is no cluster to join: no endpoint gave a member list. The first cluster needs a bootstrap " +
 			"(etcd_discovery_token or etcd_initial_cluster, given to bootstrap of etcd_member_config); a later member needs a cluster that answers." + answers(none.Cause)}

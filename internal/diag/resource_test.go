@@ -86,6 +86,7 @@ func TestResourceTexts(t *testing.T) {
 			Decision: membership.Decision{Verdict: membership.Wait, Code: membership.ListMoved}})},
 		{"other cluster", Explain("read", "d", &reconfigure.OtherCluster{Want: 0xc1, Got: 0xc2, Endpoints: []string{"https://10.0.0.1:2379"}})},
 		{"no cluster to join", Explain("configure", "d", &reconfigure.NoCluster{Name: "d", Cause: gone})},
+		{"no cluster yet", Explain("add", "d", &reconfigure.NoCluster{Name: "d", Forming: true, Cause: gone})},
 		{"no endpoints", Explain("reach", "d", cluster.ErrNoEndpoints)},
 		{"unreachable", Explain("remove", "d", gone)},
 		{"unreachable, wrong password", Explain("remove", "d", &cluster.Unreachable{Endpoints: []cluster.EndpointError{{Endpoint: wrong.Endpoint, Err: wrong}}})},

@@ -109,8 +109,10 @@ func (o *OtherCluster) Error() string {
 
 // NoCluster means that a member is to join and there is no cluster to join.
 type NoCluster struct {
-	Name  string
-	Cause error
+	Name string
+	// Forming is true for a member that was to wait for the cluster to form.
+	Forming bool
+	Cause   error
 }
 
 // Error implements error.

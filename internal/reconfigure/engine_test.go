@@ -338,6 +338,25 @@ func TestNoClusterToJoin(t *testing.T) {
 	}
 }
 
+// A founder waits for its cluster to form: as long as it may, or until someone
+// interrupts it.
+func TestNoClusterYet(t *testing.T) {
+	t.Parallel()
+	p := etcdtest.NewProcess(t, etcdtest.Options{})
+	e := engineFor(t, nil, etcdtest.Options{}, []string{p.ClientURL()})
+	r := reconfigure.JoinRequest{Owner: "name:a", Name: "a", PeerURLs: []string{p.PeerURL()}, Bootstrap: membership.Founder}
+	_, err := e.Join(within(t, 7*time.Second), r) // longer than a moment's doubt
+	var none *reconfigure.NoCluster
+	if !errors.As(err, &none) || !none.Forming {
+		t.Errorf("out of time: %v", err)
+	}
+	ctx, cancel := context.WithCancel(within(t, time.Minute))
+	time.AfterFunc(time.Second, cancel)
+	if _, err := e.Join(ctx, r); !errors.Is(err, context.Canceled) || errors.As(err, new(*reconfigure.NoCluster)) {
+		t.Errorf("interrupted: %v", err)
+	}
+}
+
 // Endpoints of two clusters: nothing is touched.
 func TestMixedClusters(t *testing.T) {
 	t.Parallel()

@@ -125,7 +125,10 @@ func (e *Engine) waitForCluster(ctx context.Context, r JoinRequest) (membership.
 			return snap, &NoCluster{Name: r.Name, Cause: err}
 		}
 		if pause.sleep(ctx, e.Clock) != nil {
-			return snap, &NoCluster{Name: r.Name, Cause: err}
+			if errors.Is(ctx.Err(), context.Canceled) {
+				return snap, ctx.Err()
+			}
+			return snap, &NoCluster{Name: r.Name, Forming: patient, Cause: err}
 		}
 	}
 }
