@@ -209,7 +209,7 @@ func Explain(action, name string, err error) Text {
 			"Look at the logs of their processes, mend what they name, and apply again to go on waiting." + answers(none.Cause)}
 	case errors.As(err, &none):
 		return Text{summary, "There is no cluster to join: no endpoint gave a member list. The first cluster needs a bootstrap " +
-			"(etcd_discovery_token or etcd_initial_cluster, given to bootstrap of etcd_member_config); a later member needs a cluster that answers." + answers(none.Cause)}
+			"(etcd_discovery_token, given to bootstrap of etcd_member_config); a later member needs a cluster that answers." + answers(none.Cause)}
 	case errors.Is(err, cluster.ErrNoEndpoints):
 		return NoEndpoints()
 	case errors.As(err, &gone):

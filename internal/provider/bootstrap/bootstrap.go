@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MPL-2.0
 
 // Package bootstrap is the object that passes from the resources that decide
-// how a cluster is first formed (etcd_discovery_token, etcd_initial_cluster)
-// to the one that configures its members (etcd_member_config). Both sides take
-// its type from here, so that one can be assigned to the other as it is.
+// how a cluster is first formed (etcd_discovery_token) to the one that
+// configures its members (etcd_member_config). Both sides take its type from
+// here, so that one can be assigned to the other as it is.
 package bootstrap
 
 import (
@@ -135,8 +135,7 @@ func InputAttribute() schema.SingleNestedAttribute {
 	}
 	return schema.SingleNestedAttribute{
 		Optional: true,
-		MarkdownDescription: "How the cluster is bootstrapped: the `bootstrap` of an [`etcd_discovery_token`](discovery_token.md) or an " +
-			"[`etcd_initial_cluster`](initial_cluster.md).",
+		MarkdownDescription: "How the cluster is bootstrapped: the `bootstrap` of an [`etcd_discovery_token`](discovery_token.md).",
 		Attributes: attributes,
 	}
 }
