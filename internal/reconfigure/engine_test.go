@@ -343,7 +343,7 @@ func TestNoClusterToJoin(t *testing.T) {
 func TestNoClusterYet(t *testing.T) {
 	t.Parallel()
 	p := etcdtest.NewProcess(t, etcdtest.Options{})
-	e := engineFor(t, nil, etcdtest.Options{}, []string{p.ClientURL()})
+	e := engineFor(t, etcdtest.Options{}, []string{p.ClientURL()})
 	r := reconfigure.JoinRequest{Owner: "name:a", Name: "a", PeerURLs: []string{p.PeerURL()}, Bootstrap: membership.Founder}
 	_, err := e.Join(within(t, 7*time.Second), r) // longer than a moment's doubt
 	var none *reconfigure.NoCluster
