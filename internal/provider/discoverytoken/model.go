@@ -68,6 +68,15 @@ type memberModel struct {
 // setStatus takes over what the registry knows of the token. A token that was
 // complete once stays so.
 func (m *model) setStatus(ctx context.Context, s discovery.Status) diag.Diagnostics {
+	members, diags := membersOf(ctx, s)
+	m.Members = members
+	m.Size = number(s.Size)
+	m.Complete = types.BoolValue(m.Complete.ValueBool() || s.Complete())
+	return append(diags, m.setBootstrap(ctx)...)
+}
+
+// membersOf returns the registrations as the attribute members holds them.
+func membersOf(ctx context.Context, s discovery.Status) (types.List, diag.Diagnostics) {
 	members := make([]memberModel, 0, len(s.Members))
 	for _, member := range s.Members {
 		members = append(members, memberModel{
@@ -76,11 +85,7 @@ func (m *model) setStatus(ctx context.Context, s discovery.Status) diag.Diagnost
 			PeerURLs: member.PeerURLs,
 		})
 	}
-	list, diags := types.ListValueFrom(ctx, types.ObjectType{AttrTypes: memberTypes()}, members)
-	m.Members = list
-	m.Size = number(s.Size)
-	m.Complete = types.BoolValue(m.Complete.ValueBool() || s.Complete())
-	return append(diags, m.setBootstrap(ctx)...)
+	return types.ListValueFrom(ctx, types.ObjectType{AttrTypes: memberTypes()}, members)
 }
 
 // setPlace takes over where the token is, and with it what the machines need.

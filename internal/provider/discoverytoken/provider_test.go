@@ -57,14 +57,16 @@ func (p *testProvider) Configure(ctx context.Context, req provider.ConfigureRequ
 	if !b.Unknown {
 		resp.Diagnostics.Append(config.Endpoints.ElementsAs(ctx, &b.Settings.Endpoints, false)...)
 	}
-	resp.ResourceData = b
+	resp.ResourceData, resp.DataSourceData = b, b
 }
 
 func (p *testProvider) Resources(context.Context) []func() resource.Resource {
 	return []func() resource.Resource{func() resource.Resource { return p.resource() }}
 }
 
-func (p *testProvider) DataSources(context.Context) []func() datasource.DataSource { return nil }
+func (p *testProvider) DataSources(context.Context) []func() datasource.DataSource {
+	return []func() datasource.DataSource{NewDataSource}
+}
 
 // realProvider has the resource as users get it.
 func realProvider() provider.Provider {

@@ -1,0 +1,11 @@
+# What the example next to it stands on.
+terraform {
+  required_providers {
+    etcd = { source = "terraform-provider-etcd/etcd" }
+  }
+}
+
+provider "etcd" {
+  alias     = "registry"
+  endpoints = ["https://registry.example.com:2379"]
+}

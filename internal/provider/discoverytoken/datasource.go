@@ -1,0 +1,216 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package discoverytoken
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+)
+
+// reading is what the data source does, as the end of "Cannot …".
+const reading = "read the token"
+
+// readTimeout is for all endpoints together.
+const readTimeout = 30 * time.Second
+
+// tokenData implements data "etcd_discovery_token".
+type tokenData struct{ backend *backend.Backend }
+
+// NewDataSource returns the data source etcd_discovery_token.
+func NewDataSource() datasource.DataSource { return &tokenData{} }
+
+var (
+	_ datasource.DataSourceWithConfigure      = (*tokenData)(nil)
+	_ datasource.DataSourceWithValidateConfig = (*tokenData)(nil)
+)
+
+// dataModel is the data source as Terraform holds it.
+type dataModel struct {
+	ID       types.String `tfsdk:"id"`
+	Token    types.String `tfsdk:"token"`
+	URL      types.String `tfsdk:"url"`
+	Protocol types.String `tfsdk:"protocol"`
+	Prefix   types.String `tfsdk:"prefix"`
+	Size     types.Int64  `tfsdk:"size"`
+	Members  types.List   `tfsdk:"members"`
+	Complete types.Bool   `tfsdk:"complete"`
+}
+
+// Metadata implements [datasource.DataSource].
+func (d *tokenData) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_discovery_token"
+}
+
+// Schema implements [datasource.DataSource].
+func (d *tokenData) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "What a registry knows of a discovery token, also of one that was made by someone else. It reads, and changes nothing.",
+		Attributes: map[string]schema.Attribute{
+			"token": schema.StringAttribute{
+				Optional: true, Computed: true,
+				MarkdownDescription: "The token, in the registry at the provider's `endpoints`. Give this or `url`.",
+			},
+			"url": schema.StringAttribute{
+				Optional: true, Computed: true,
+				MarkdownDescription: "Discovery URL as members with `--discovery` take it: of the v2 API (`http://HOST:2379/v2/keys/_etcd/registry/TOKEN`) " +
+					"or of a discovery service (`https://HOST/TOKEN`). The host in it is asked, with the provider's TLS settings. Give this or `token`.",
+			},
+			"protocol": schema.StringAttribute{
+				Optional: true, Computed: true,
+				MarkdownDescription: "`v3` (default) or `v2`, with `token`. Follows from `url` where that is given: `v2` or `service`.",
+			},
+			"prefix": schema.StringAttribute{
+				Optional: true, Computed: true,
+				MarkdownDescription: "Key under which the registry holds its tokens, with `token`; `/_etcd/registry` by default. Null with a discovery service.",
+			},
+			"id":       schema.StringAttribute{Computed: true, MarkdownDescription: "The same as `token`."},
+			"size":     schema.Int64Attribute{Computed: true, MarkdownDescription: "Number of members that form the cluster together."},
+			"complete": schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether all of them have registered. The registry turns everyone else away then."},
+			"members": schema.ListNestedAttribute{
+				Computed:            true,
+				MarkdownDescription: "The members that have registered, in order of registration; never more than `size`.",
+				NestedObject: schema.NestedAttributeObject{
+					Attributes: map[string]schema.Attribute{
+						"id":        schema.StringAttribute{Computed: true, MarkdownDescription: "ID of the member in the cluster that it founds, in hexadecimal."},
+						"name":      schema.StringAttribute{Computed: true, MarkdownDescription: "Name of the member."},
+						"peer_urls": schema.ListAttribute{ElementType: types.StringType, Computed: true, MarkdownDescription: "Peer URLs that the member advertises."},
+					},
+				},
+			},
+		},
+	}
+}
+
+// Configure implements [datasource.DataSourceWithConfigure].
+func (d *tokenData) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
+	d.backend = backend.ForDataSource(req, resp)
+}
+
+// ValidateConfig implements [datasource.DataSourceWithValidateConfig].
+func (d *tokenData) ValidateConfig(ctx context.Context, req datasource.ValidateConfigRequest, resp *datasource.ValidateConfigResponse) {
+	var config dataModel
+	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	config.validate(&resp.Diagnostics)
+}
+
+func (m dataModel) validate(diags *diag.Diagnostics) {
+	if m.Token.IsNull() == m.URL.IsNull() && !m.Token.IsUnknown() && !m.URL.IsUnknown() {
+		fault(diags, text.DiscoveryTokenOrURL())
+	}
+	if isGiven(m.Token) {
+		if problem := discovery.TokenProblem(m.Token.ValueString()); problem != "" {
+			at(diags, "token", text.DiscoveryTokenInvalid(m.Token.ValueString(), string(problem)))
+		}
+	}
+	if isGiven(m.Prefix) {
+		if problem := discovery.PrefixProblem(m.Prefix.ValueString()); problem != "" {
+			at(diags, "prefix", text.DiscoveryPrefixInvalid(m.Prefix.ValueString(), string(problem)))
+		}
+	}
+	if isGiven(m.Protocol) && m.Protocol.ValueString() != bootstrap.ProtocolV3 && m.Protocol.ValueString() != bootstrap.ProtocolV2 {
+		at(diags, "protocol", text.DiscoveryDataProtocol(m.Protocol.ValueString()))
+	}
+	if m.URL.IsNull() {
+		return
+	}
+	if !m.Prefix.IsNull() {
+		at(diags, "prefix", text.DiscoveryBesideURL("prefix"))
+	}
+	if !m.Protocol.IsNull() {
+		at(diags, "protocol", text.DiscoveryBesideURL("protocol"))
+	}
+	if isGiven(m.URL) {
+		if _, err := discovery.ParseURL(m.URL.ValueString()); err != nil {
+			at(diags, "url", text.DiscoveryURLInvalid(m.URL.ValueString(), err.Error()))
+		}
+	}
+}
+
+// Read implements [datasource.DataSource]. Every failure is an error: there is
+// no earlier state to keep.
+func (d *tokenData) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
+	var m dataModel
+	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	registry := d.registry(&m, &resp.Diagnostics)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	call, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	token := m.Token.ValueString()
+	status, err := registry.Status(call, token)
+	var bad *discovery.BadSizeError
+	switch {
+	case err == nil:
+	case errors.Is(err, discovery.ErrNotFound):
+		fault(&resp.Diagnostics, text.DiscoveryDataMissing(token, m.Prefix.ValueString()))
+		return
+	case errors.As(err, &bad):
+		fault(&resp.Diagnostics, text.DiscoveryDataSizeBad(token, bad.Value))
+		return
+	default:
+		fault(&resp.Diagnostics, failure(reading, model{Prefix: m.Prefix}, err))
+		return
+	}
+	members, diags := membersOf(ctx, status)
+	resp.Diagnostics.Append(diags...)
+	m.ID, m.Members = m.Token, members
+	m.Size, m.Complete = types.Int64Value(int64(status.Size)), types.BoolValue(status.Complete())
+	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+}
+
+// registry returns where to ask, and fills in what follows from the URL or
+// from defaults.
+func (d *tokenData) registry(m *dataModel, diags *diag.Diagnostics) discovery.Registry {
+	settings := d.backend.Settings
+	if !m.URL.IsNull() {
+		place, err := discovery.ParseURL(m.URL.ValueString())
+		if err != nil {
+			at(diags, "url", text.DiscoveryURLInvalid(m.URL.ValueString(), err.Error()))
+			return nil
+		}
+		m.Token = types.StringValue(place.Token)
+		if place.Prefix == "" {
+			m.Protocol = types.StringValue(bootstrap.ProtocolService)
+			return discovery.NewService(settings, place.Base)
+		}
+		m.Protocol, m.Prefix = types.StringValue(bootstrap.ProtocolV2), types.StringValue(place.Prefix)
+		settings.Endpoints = []string{place.Base}
+		return discovery.NewV2(settings, place.Prefix)
+	}
+	switch {
+	case d.backend.Unknown:
+		fault(diags, text.DiscoveryEndpointsUnknown())
+	case len(settings.Endpoints) == 0:
+		fault(diags, text.DiscoveryNoEndpoints())
+	}
+	if m.Prefix.IsNull() {
+		m.Prefix = types.StringValue(discovery.DefaultPrefix)
+	}
+	if m.Protocol.ValueString() == bootstrap.ProtocolV2 {
+		if len(settings.Endpoints) > 0 {
+			m.URL = types.StringValue(discovery.V2URL(settings.Endpoints[0], m.Prefix.ValueString(), m.Token.ValueString()))
+		}
+		return discovery.NewV2(settings, m.Prefix.ValueString())
+	}
+	m.Protocol = types.StringValue(bootstrap.ProtocolV3)
+	return discovery.NewV3(settings, m.Prefix.ValueString())
+}
