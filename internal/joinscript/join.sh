@@ -80,6 +80,7 @@ urls() {
 	}'
 }
 
+command -v curl >/dev/null || later "curl is not installed, or not on PATH"
 case $name in
 '') later "the member has no name: set ETCD_NAME" ;;
 *[!A-Za-z0-9._:@%+~/-]*) later "the name of the member has characters that cannot stand in ETCD_INITIAL_CLUSTER" ;;
@@ -223,15 +224,17 @@ END {
 	print "E " asked " " cluster " " n
 }'
 
-# The answer with its head, or what curl says is wrong, without the figures
-# that differ each time.
+# The answer with its head, or what curl says is wrong. On HTTP/2 a peer port
+# over TLS serves gRPC only.
+patience=2
 fetch() {
-	set -- -q -sS -g -i --connect-timeout 1 --max-time 2 --max-filesize 1000000 "$@"
+	set -- -q -sS -g -i --http1.1 --connect-timeout 1 --max-time "$patience" --max-filesize 1000000 "$@"
 	curl "$@" 2>&1
 }
+# What curl says, without the figures that differ each time.
 problem() {
 	printf '%s\n' "$answer" | tr -d '\001-\011\013-\037\177' |
-		sed -n '$ { s/^curl: ([0-9]*) //; s/ after [0-9]* m[a-z]*//; p; }'
+		sed -n '/curl: ([0-9]*) / { s/.*curl: ([0-9]*) //; s/ after [0-9]* m[a-z]*//; p; q; }'
 }
 
 ask() {
@@ -625,6 +628,7 @@ while :; do
 		continue
 	fi
 	targets=$peers
+	patience=2
 	case $verdict in
 	ran) never "$name ($OWN) has run before and its data is gone from $data: it must not come back under this identity; replace the member" ;;
 	"join "*)
@@ -634,8 +638,14 @@ while :; do
 		;;
 	"absent "*)
 		why_not=${verdict#absent }
-		# Those that are down cost a second; a majority answers without them.
-		[ $((rounds % 8)) = 0 ] || targets=$(others "$(printf '%s\n' "$result" | sed -n 3p)")
+		# One that hangs must not hold up the news of the others: ask it now
+		# and then, and not for long.
+		patience=1
+		if [ $((rounds % 8)) = 0 ]; then
+			patience=0.5
+		else
+			targets=$(others "$(printf '%s\n' "$result" | sed -n 3p)")
+		fi
 		;;
 	"wait "*) why_not=${verdict#wait } ;;
 	"forming "*)
