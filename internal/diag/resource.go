@@ -267,69 +267,6 @@ func notOurs(u *reconfigure.Unidentified) Text {
 	return t
 }
 
-// joinIncomplete words a join that did not get to its goal in time.
-func joinIncomplete(i *reconfigure.Incomplete) Text {
-	r := i.Request
-	who := fmt.Sprintf("%s (%s)", r.Name, i.Member.ID)
-	var b strings.Builder
-	t := Text{Summary: "Member " + r.Name + " did not join in time"}
-	switch {
-	case i.Member.ID == 0:
-		t.Summary = "Member " + r.Name + " could not be announced in time"
-		b.WriteString("Nothing was changed in the cluster. ")
-		if i.Decision.Code != "" {
-			b.WriteString(Refused("add", r.Name, i.Decision, i.Snapshot).Detail)
-		} else {
-			b.WriteString("The last answer was: " + sentence(i.Cause) + ".")
-		}
-		t.Detail = b.String()
-		return t
-	case !i.Member.Learner && i.Reached == reconfigure.Announced || !i.Member.Learner:
-		fmt.Fprintf(&b, "%s is a voter according to the member list, and did not answer as one", who)
-		if d := i.Decision.Facts.Detail; d != "" {
-			fmt.Fprintf(&b, " (%s)", d)
-		}
-		b.WriteString(". Look at its log, and at what its client URLs answer from here; then apply again.")
-		t.Detail = b.String()
-		return t
-	case i.Reached == reconfigure.Announced:
-		fmt.Fprintf(&b, "%s was announced with peer URLs %s as a learner and has not started. It has no vote, so the cluster's quorum is as it was. "+
-			"Look at the log of its process: it must run with this name, these peer URLs and the cluster's present members.", who, strings.Join(r.PeerURLs, ", "))
-		if stale(i) {
-			fmt.Fprintf(&b, "\n\nThe environment of its etcd_member_config was made for other members and can no longer start it: it says\n  %s\nand would have to say\n  %s\n"+
-				"Use join_script beside it, or let one member join per apply.", i.FrozenCluster, i.Now)
-		}
-	case i.Stalled:
-		fmt.Fprintf(&b, "%s has started and shows no progress for %s: it is %d entries behind the leader. It stays a learner, without a vote. "+
-			"Look at its log, its disk and its network.", who, r.StallTimeout, i.Decision.Facts.Lag)
-	default:
-		fmt.Fprintf(&b, "%s has started and was not promoted; it stays a learner, without a vote. The last reason: %s", who,
-			Refused("promote", r.Name, i.Decision, i.Snapshot).Detail)
-	}
-	b.WriteString("\n\nIt is recorded as announced by this configuration: apply again to carry on, or destroy the configuration to take it back.")
-	t.Detail = b.String()
-	return t
-}
-
-func stale(i *reconfigure.Incomplete) bool {
-	if i.FrozenCluster == "" || i.Now == "" {
-		return false
-	}
-	frozen, err1 := membership.ParseInitialCluster(i.FrozenCluster)
-	now, err2 := membership.ParseInitialCluster(i.Now)
-	if err1 != nil || err2 != nil {
-		return false
-	}
-	var a, b []string
-	for _, u := range frozen {
-		a = append(a, u...)
-	}
-	for _, u := range now {
-		b = append(b, u...)
-	}
-	return !membership.SameURLs(a, b)
-}
-
 // ImportUnknownProvider is for an import while the provider's configuration is
 // not known yet.
 func ImportUnknownProvider(wanted string) Text {

@@ -59,32 +59,6 @@ type Joined struct {
 	Snapshot membership.Snapshot
 }
 
-// Incomplete means that a join did not reach its goal in time. The member, if
-// it was announced, stays announced and recorded: the next attempt carries on.
-type Incomplete struct {
-	Request JoinRequest
-	// Reached is how far it got; Member is set from Announced on.
-	Reached  Stage
-	Member   membership.Member
-	Decision membership.Decision
-	Snapshot membership.Snapshot
-	// FrozenCluster is the initial cluster in the configuration's own
-	// environment, where this process has seen it; Now is what it would have
-	// to be.
-	FrozenCluster, Now string
-	// Interrupted is true when the run was cancelled rather than out of time.
-	Interrupted bool
-	// Stalled is true when the learner made no progress for StallTimeout.
-	Stalled bool
-	Cause   error
-}
-
-// Error implements error.
-func (i *Incomplete) Error() string { return "the join did not complete: " + i.Cause.Error() }
-
-// Unwrap returns why the wait ended.
-func (i *Incomplete) Unwrap() error { return i.Cause }
-
 // Join makes it so that the member is in the cluster and has reached the goal:
 // it announces what is absent, carries on with what it finds to be its own, and
 // refuses what is not. It may be called again after any error.
@@ -119,7 +93,12 @@ func (e *Engine) waitForCluster(ctx context.Context, r JoinRequest) (membership.
 		switch {
 		case err == nil:
 			return snap, nil
-		case hopeless(err) || !errors.As(err, &gone) && ctx.Err() == nil:
+		case hopeless(err):
+			return snap, err
+		case !errors.As(err, &gone):
+			if ctx.Err() != nil { // the look was cut short: it says nothing of the cluster
+				err = &Incomplete{Request: r, Snapshot: snap, Cause: err, Interrupted: errors.Is(ctx.Err(), context.Canceled)}
+			}
 			return snap, err
 		case !patient && e.Clock.Now().Sub(begin) > doubt:
 			return snap, &NoCluster{Name: r.Name, Cause: err}
@@ -175,7 +154,7 @@ func (j *join) announce(ctx context.Context) (unlock func(), err error) {
 			return unlock, nil
 		}
 		unlock()
-		if !retry(err) {
+		if ctx.Err() == nil && !retry(err) {
 			return nil, err
 		}
 		if pause.sleep(ctx, j.Clock) != nil {
@@ -372,34 +351,4 @@ func (j *join) put(ctx context.Context, r cluster.Record) error {
 	}
 	j.record, j.recorded, j.nudged = written, true, j.Clock.Now()
 	return nil
-}
-
-// incomplete describes how far the join got when it ended early.
-func (j *join) incomplete(ctx context.Context, cause error) *Incomplete {
-	i := &Incomplete{
-		Interrupted: errors.Is(ctx.Err(), context.Canceled),
-		Request:     j.req, Reached: j.reached, Member: j.member, Decision: j.last, Snapshot: j.snap,
-		FrozenCluster: j.Board.initialCluster(j.req.Owner), Cause: cause,
-	}
-	if j.member.ID != 0 {
-		i.Now = initialCluster(j.snap.Members, j.member.ID, j.req.Name)
-	}
-	return i
-}
-
-// initialCluster is the initial cluster for the member with that ID, whose
-// name may not have been published yet.
-func initialCluster(members []membership.Member, id membership.MemberID, name string) string {
-	list := slices.Clone(members)
-	for i := range list {
-		if list[i].ID == id {
-			list[i].Name = name
-		}
-	}
-	return membership.FormatInitialCluster(list)
-}
-
-// InitialCluster is the initial cluster that the joined member starts with.
-func (j Joined) InitialCluster(name string) string {
-	return initialCluster(j.Members, j.Member.ID, name)
 }

@@ -42,7 +42,8 @@ type Left struct {
 	// Forgotten is why the member was forgotten by force, nil otherwise.
 	Forgotten error
 	Warnings  []membership.Warning
-	Snapshot  membership.Snapshot
+	// Snapshot is what the warnings were decided on, the member still in it.
+	Snapshot membership.Snapshot
 }
 
 // Leave takes a member out: it moves leadership away from it, removes it
@@ -79,7 +80,9 @@ type leave struct {
 	// acting is true after a look that led to a change, or to waiting for one
 	// to settle.
 	acting bool
-	out    Left
+	// last is why the latest look led to nothing.
+	last error
+	out  Left
 }
 
 // run looks and acts until it is done. The lock is held from the first change
@@ -90,31 +93,53 @@ func (l *leave) run(ctx context.Context) (Left, error) {
 	var pause backoff
 	for {
 		done, err := l.turn(ctx, &pause)
-		l.out.Snapshot = l.snap
 		switch {
 		case done:
 			return l.out, nil
-		case err != nil && !retry(err):
-			return l.out, err
-		}
-		if pause.sleep(ctx, l.Clock) != nil {
+		case ctx.Err() != nil || lookAgain(err) && pause.sleep(ctx, l.Clock) != nil:
 			return l.out, l.late(ctx, err)
+		case !lookAgain(err):
+			return l.out, err
 		}
 	}
 }
 
 // late is the error of a removal whose time ran out.
+// A look that was cut short says nothing: the one before it may.
 func (l *leave) late(ctx context.Context, err error) error {
 	var refusal *Refusal
 	switch {
-	case errors.As(err, &refusal):
+	case errors.Is(ctx.Err(), context.Canceled):
+		return ctx.Err()
+	case errors.As(err, &refusal), errors.As(l.last, &refusal):
 		refusal.Timeout = true
 		return refusal
-	case err == nil:
-		return ctx.Err()
+	case l.last != nil:
+		return l.last
+	case err != nil:
+		return err
 	default:
+		return ctx.Err()
+	}
+}
+
+// lookAgain reports whether the error asks for another look.
+func lookAgain(err error) bool {
+	var a again
+	return errors.As(err, &a)
+}
+
+// later asks for another look because of the error, unless it has been the
+// same for so long that it is to be believed. Once the removal was sent there
+// is nothing to give up any more, only an outcome to learn.
+func (l *leave) later(ctx context.Context, err error) error {
+	if ctx.Err() == nil {
+		l.last = err
+	}
+	if hopeless(err) || !l.tried && l.Clock.Now().Sub(l.since) > doubt {
 		return err
 	}
+	return again{err}
 }
 
 // turn is one hold of the lock.
@@ -127,7 +152,7 @@ func (l *leave) turn(ctx context.Context, pause *backoff) (bool, error) {
 	for {
 		l.acting = false
 		done, err := l.attempt(ctx)
-		if done || !l.acting || !retry(err) {
+		if done || !l.acting || !lookAgain(err) {
 			return done, err
 		}
 		if pause.sleep(ctx, l.Clock) != nil {
@@ -141,16 +166,16 @@ func (l *leave) attempt(ctx context.Context) (bool, error) {
 	snap, err := l.observe(ctx, l.req.Cluster)
 	if err != nil {
 		l.acting = l.tried
-		if hopeless(err) || l.Clock.Now().Sub(l.since) > doubt {
-			return false, err
-		}
-		return false, again{err}
+		return false, l.later(ctx, err)
 	}
 	l.snap = snap
 	if l.req.Shared {
 		taken, err := l.takenOver(ctx)
-		if err != nil || taken {
-			return taken, err
+		if err != nil {
+			return false, l.later(ctx, err)
+		}
+		if taken {
+			return true, nil
 		}
 	}
 	d := membership.DecideRemove(snap, membership.RemoveRequest{
@@ -163,19 +188,19 @@ func (l *leave) attempt(ctx context.Context) (bool, error) {
 		return l.settled(ctx)
 	case membership.Wait:
 		l.since = l.Clock.Now()
-		return false, again{refusal}
+		return false, l.later(ctx, refusal)
 	case membership.Refuse:
 		if d.Code == membership.LastVoter && !l.req.Replacement {
 			l.out.LastVoter = true
 			return true, nil
 		}
-		if permanent(d.Code) || l.Clock.Now().Sub(l.since) > doubt {
+		if permanent(d.Code) {
 			return false, refusal
 		}
-		return false, again{refusal}
+		return false, l.later(ctx, refusal)
 	}
 	l.since, l.acting = l.Clock.Now(), true
-	l.out.Warnings = d.Warnings
+	l.out.Warnings, l.out.Snapshot = d.Warnings, snap
 	return l.change(ctx, d)
 }
 

@@ -20,6 +20,8 @@ func (j *join) wait(ctx context.Context) error {
 		switch {
 		case err == nil && reached:
 			return nil
+		case ctx.Err() != nil:
+			return j.incomplete(ctx, err) // the look was cut short
 		case err != nil && !retry(err):
 			return err
 		}
@@ -32,9 +34,6 @@ func (j *join) wait(ctx context.Context) error {
 			return err
 		}
 		if pause.sleep(ctx, j.Clock) != nil {
-			if err == nil {
-				err = ctx.Err()
-			}
 			return j.incomplete(ctx, err)
 		}
 	}

@@ -1,0 +1,79 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package reconfigure
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// Incomplete means that a join did not reach its goal in time. The member, if
+// it was announced, stays announced and recorded: the next attempt carries on.
+type Incomplete struct {
+	Request JoinRequest
+	// Reached is how far it got; Member is set from Announced on.
+	Reached  Stage
+	Member   membership.Member
+	Decision membership.Decision
+	Snapshot membership.Snapshot
+	// FrozenCluster is the initial cluster in the configuration's own
+	// environment, where this process has seen it; Now is what it would have
+	// to be.
+	FrozenCluster, Now string
+	// Stalled is true when the learner made no progress for StallTimeout.
+	Stalled bool
+	// Interrupted is true when the operator ended the wait.
+	Interrupted bool
+	// Unsure is true when the announcement was sent, or about to be, and its
+	// answer was never seen.
+	Unsure bool
+	Cause  error
+}
+
+// Error implements error.
+func (i *Incomplete) Error() string { return "the join did not complete: " + i.Cause.Error() }
+
+// Unwrap returns why the wait ended.
+func (i *Incomplete) Unwrap() error { return i.Cause }
+
+// incomplete describes how far the join got when it ended early.
+func (j *join) incomplete(ctx context.Context, cause error) *Incomplete {
+	if cause == nil {
+		cause = ctx.Err()
+	}
+	i := &Incomplete{
+		Request: j.req, Reached: j.reached, Member: j.member, Decision: j.last, Snapshot: j.snap,
+		FrozenCluster: j.Board.initialCluster(j.req.Owner), Cause: cause,
+		Interrupted: errors.Is(ctx.Err(), context.Canceled),
+		Unsure:      j.member.ID == 0 && j.recorded && j.record.State == cluster.Intended,
+	}
+	if i.Reached == Announced && j.member.Started() {
+		i.Reached = Started
+	}
+	if j.member.ID != 0 {
+		i.Now = initialCluster(j.snap.Members, j.member.ID, j.req.Name)
+	}
+	return i
+}
+
+// initialCluster is the initial cluster for the member with that ID, whose
+// name may not have been published yet.
+func initialCluster(members []membership.Member, id membership.MemberID, name string) string {
+	list := slices.Clone(members)
+	for i := range list {
+		if list[i].ID == id {
+			list[i].Name = name
+		}
+	}
+	return membership.FormatInitialCluster(list)
+}
+
+// InitialCluster is the initial cluster that the joined member starts with.
+func (j Joined) InitialCluster(name string) string {
+	return initialCluster(j.Members, j.Member.ID, name)
+}
