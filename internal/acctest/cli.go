@@ -1,0 +1,140 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+)
+
+// providerSource is the address of the provider in configurations, below the
+// host of whichever CLI runs.
+const providerSource = "terraform-provider-etcd/etcd"
+
+// mirrorVersion is the version that the built provider bears in a mirror.
+const mirrorVersion = "0.0.1"
+
+// CLI returns the Terraform or OpenTofu to run: what TF_ACC_TERRAFORM_PATH
+// names, or the first of terraform and tofu on PATH. None fails the test.
+func CLI(tb testing.TB) string {
+	tb.Helper()
+	for _, name := range []string{os.Getenv("TF_ACC_TERRAFORM_PATH"), "terraform", "tofu"} {
+		if name == "" {
+			continue
+		}
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		} else if name == os.Getenv("TF_ACC_TERRAFORM_PATH") {
+			tb.Fatalf("acctest: TF_ACC_TERRAFORM_PATH: %v", err)
+		}
+	}
+	tb.Fatal("acctest: neither terraform nor tofu is on PATH; set TF_ACC_TERRAFORM_PATH")
+	return ""
+}
+
+// providerHost is the registry host of the CLI.
+func providerHost() string {
+	return cmp.Or(os.Getenv("TF_ACC_PROVIDER_HOST"), "registry.terraform.io")
+}
+
+// built is the provider of this test binary.
+var built struct {
+	once sync.Once
+	dir  string
+	err  error
+}
+
+// ProviderBinary builds the provider, once for each test binary, and returns
+// its path. [Main] removes it.
+func ProviderBinary(tb testing.TB) string {
+	tb.Helper()
+	built.once.Do(func() {
+		root, err := moduleRoot()
+		if err != nil {
+			built.err = err
+			return
+		}
+		if built.dir, err = os.MkdirTemp("", "acctest-provider-"); err != nil {
+			built.err = err
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+		defer cancel()
+		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w",
+			"-o", built.dir+string(filepath.Separator), ".")
+		build.Dir = root
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := build.CombinedOutput(); err != nil {
+			built.err = fmt.Errorf("go build: %w\n%s", err, out)
+		}
+	})
+	if built.err != nil {
+		tb.Fatalf("acctest: cannot build the provider: %v", built.err)
+	}
+	return filepath.Join(built.dir, providerName)
+}
+
+// Main runs the tests of a package and removes what they shared.
+func Main(m *testing.M) {
+	code := m.Run()
+	if built.dir != "" {
+		_ = os.RemoveAll(built.dir)
+	}
+	os.Exit(code)
+}
+
+// moduleRoot is the nearest directory above the working directory that holds a
+// go.mod: tests run in their package's directory.
+func moduleRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		if filepath.Dir(dir) == dir {
+			return "", errors.New("no go.mod above the working directory")
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// cliConfig writes a CLI configuration of the workspace's own, so that nobody's
+// personal settings count. With a mirror the provider is installed by init, as
+// a user's is; without, the CLI starts what was built, and there is no init.
+func cliConfig(tb testing.TB, dir string, mirror bool) string {
+	tb.Helper()
+	binary := ProviderBinary(tb)
+	var text string
+	if mirror {
+		root := filepath.Join(dir, "mirror")
+		at := filepath.Join(root, providerHost(), providerSource, mirrorVersion, runtime.GOOS+"_"+runtime.GOARCH)
+		if err := os.MkdirAll(at, 0o755); err != nil {
+			tb.Fatal(err)
+		}
+		if err := os.Symlink(binary, filepath.Join(at, providerName+"_v"+mirrorVersion)); err != nil {
+			tb.Fatal(err)
+		}
+		text = fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", root)
+	} else {
+		text = fmt.Sprintf("provider_installation {\n  dev_overrides {\n    %q = %q\n  }\n  direct {}\n}\n",
+			providerHost()+"/"+providerSource, filepath.Dir(binary))
+	}
+	path := filepath.Join(dir, "cli.tfrc")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}

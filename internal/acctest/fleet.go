@@ -1,0 +1,270 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"cmp"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+//go:embed testdata/fleet.tf
+var fleetText string
+
+//go:embed testdata/static.tf
+var staticText string
+
+//go:embed testdata/discovery.tf
+var discoveryText string
+
+// Node is one member as the configuration has it; see testdata/fleet.tf.
+type Node struct {
+	Client  string `json:"client"`
+	Peer    string `json:"peer"`
+	Says    string `json:"says,omitempty"`
+	Script  *bool  `json:"script,omitempty"`
+	Image   string `json:"image,omitempty"`
+	Config  string `json:"config,omitempty"`
+	Etcd    string `json:"etcd"`
+	Create  string `json:"create,omitempty"`
+	Delete  string `json:"delete,omitempty"`
+	Force   bool   `json:"force,omitempty"`
+	Joins   string `json:"joins,omitempty"`
+	Promote bool   `json:"promote,omitempty"`
+}
+
+// FleetOptions say what a [Fleet] is made of.
+type FleetOptions struct {
+	// Version is the etcd on the machines, [etcdtest.DefaultVersion] if empty.
+	Version etcdtest.Version
+	// Founders form the cluster; a, b and c if empty.
+	Founders []string
+	// TLS asks for mutual TLS between everyone.
+	TLS *etcdtest.PKI
+	// Password is configured for the provider from the start, with the user
+	// root. Authentication itself is for the test to turn on.
+	Password string
+	// Static bootstraps without a registry.
+	Static bool
+	// Mirror installs the provider with init.
+	Mirror bool
+}
+
+// Fleet is a workspace with the configuration that the documentation begins
+// with: a machine for each node, which is a directory with a supervised etcd.
+// Change Nodes and Founders between runs; Plan, Apply, Destroy and Start bring
+// the variables up to date.
+type Fleet struct {
+	*Workspace
+	Nodes    map[string]*Node
+	Founders []string
+	// Complete is whether a static bootstrap is over; nobody else can tell.
+	Complete bool
+	// Machines is where the machines are: a directory each, while it exists,
+	// and beside it its events and its log, which stay.
+	Machines string
+	// Registry holds the discovery tokens; nil with a static bootstrap.
+	Registry *etcdtest.Cluster
+
+	// AuthEnabled is whether clients of the test need the password.
+	AuthEnabled bool
+
+	opts    FleetOptions
+	machine string // machine.sh
+	env     map[string]string
+	initial map[string]string // of a static bootstrap
+}
+
+// NewFleet writes the configuration and starts nothing but the registry. The
+// machines end with the test, however it ends.
+func NewFleet(tb testing.TB, o FleetOptions) *Fleet {
+	tb.Helper()
+	root, err := moduleRoot()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	f := &Fleet{
+		Workspace: NewWorkspace(tb, WorkspaceOptions{Mirror: o.Mirror}),
+		Nodes:     map[string]*Node{}, Founders: o.Founders, opts: o,
+		machine: filepath.Join(root, "examples", "local-cluster", "machine.sh"),
+		env:     map[string]string{"ETCD_UNSAFE_NO_FSYNC": "true"},
+	}
+	if len(f.Founders) == 0 {
+		f.Founders = []string{"a", "b", "c"}
+	}
+	f.Machines = filepath.Join(filepath.Dir(f.Dir), "machines")
+	if err := os.Mkdir(f.Machines, 0o755); err != nil {
+		tb.Fatal(err)
+	}
+	f.guard()
+	f.Write("main.tf", fleetText)
+	f.Write("provider.tf", f.providerBlock())
+	if o.Static {
+		f.Write("bootstrap.tf", staticText)
+	} else {
+		f.Registry = etcdtest.Start(tb, 1, etcdtest.Options{Names: []string{"registry"}})
+		f.Write("bootstrap.tf", discoveryText)
+	}
+	if o.TLS != nil {
+		maps.Copy(f.env, map[string]string{
+			"ETCD_CERT_FILE": o.TLS.Server.CertFile, "ETCD_KEY_FILE": o.TLS.Server.KeyFile,
+			"ETCD_TRUSTED_CA_FILE": o.TLS.CAFile, "ETCD_CLIENT_CERT_AUTH": "true",
+			"ETCD_PEER_CERT_FILE": o.TLS.Peer.CertFile, "ETCD_PEER_KEY_FILE": o.TLS.Peer.KeyFile,
+			"ETCD_PEER_TRUSTED_CA_FILE": o.TLS.CAFile, "ETCD_PEER_CLIENT_CERT_AUTH": "true",
+		})
+	}
+	f.Add(f.Founders...)
+	f.initial = map[string]string{}
+	for _, name := range f.Founders {
+		f.initial[name] = f.Nodes[name].Peer
+	}
+	if o.Mirror {
+		f.save()
+		f.Init()
+	}
+	return f
+}
+
+// providerBlock has the key inline, so that it has every chance to leak.
+func (f *Fleet) providerBlock() string {
+	var b strings.Builder
+	b.WriteString("provider \"etcd\" {\n  endpoints = [for node in values(var.nodes) : node.client]\n")
+	if t := f.opts.TLS; t != nil {
+		cert := t.Client("root")
+		key, err := os.ReadFile(cert.KeyFile)
+		if err != nil {
+			f.tb.Fatal(err)
+		}
+		fmt.Fprintf(&b, "  ca_cert = %q\n  cert = %q\n  key_pem = <<-EOT\n%s\n  EOT\n", t.CAFile, cert.CertFile, strings.TrimSpace(string(key)))
+	}
+	if p := f.opts.Password; p != "" {
+		fmt.Fprintf(&b, "  username = \"root\"\n  password = %q\n", p)
+	}
+	b.WriteString("}\n")
+	return b.String()
+}
+
+// guard starts a process that takes the machines down when this one ends or
+// the test does: they are sessions of their own, and the kernel would not.
+func (f *Fleet) guard() {
+	f.tb.Helper()
+	const script = `trap '' HUP INT TERM; cat >/dev/null
+for pidfile in "$1"/*/supervisor.pid "$1"/*/etcd.pid; do
+	[ -r "$pidfile" ] && read -r pid <"$pidfile" && kill -CONT "$pid" 2>/dev/null
+done
+for dir in "$1"/*/; do [ -d "$dir" ] && sh "$2" down "$dir" & done; wait`
+	cmd := exec.Command("sh", "-c", script, "guard", f.Machines, f.machine)
+	in, err := cmd.StdinPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		f.tb.Fatal(err)
+	}
+	f.tb.Cleanup(func() {
+		if f.tb.Failed() {
+			f.logMachines()
+		}
+		_ = in.Close()
+		if err := cmd.Wait(); err != nil {
+			f.tb.Logf("acctest: taking the machines down: %v", err)
+		}
+	})
+}
+
+func (f *Fleet) logMachines() {
+	paths, _ := filepath.Glob(f.Machines + "/*.events")
+	dirs, _ := filepath.Glob(f.Machines + "/*/etcd.log")
+	for _, path := range slices.Concat(paths, dirs) {
+		text, _ := os.ReadFile(path)
+		lines := slices.DeleteFunc(strings.Split(string(text), "\n"), func(line string) bool {
+			return strings.Contains(line, "recognized and used environment variable")
+		})
+		f.tb.Logf("%s:\n%s", path, strings.Join(lines[max(0, len(lines)-40):], "\n"))
+	}
+}
+
+func (f *Fleet) version() etcdtest.Version { return cmp.Or(f.opts.Version, etcdtest.DefaultVersion) }
+
+// Add adds nodes with ports of their own.
+func (f *Fleet) Add(names ...string) {
+	f.tb.Helper()
+	scheme := "http"
+	if f.opts.TLS != nil {
+		scheme = "https"
+	}
+	for _, name := range names {
+		f.Nodes[name] = &Node{
+			Client: fmt.Sprintf("%s://127.0.0.1:%d", scheme, etcdtest.ReservePort(f.tb)),
+			Peer:   fmt.Sprintf("%s://127.0.0.1:%d", scheme, etcdtest.ReservePort(f.tb)),
+			Etcd:   etcdtest.Binary(f.tb, f.version()),
+		}
+	}
+}
+
+// Drop takes nodes out of the configuration.
+func (f *Fleet) Drop(names ...string) {
+	for _, name := range names {
+		delete(f.Nodes, name)
+	}
+}
+
+// save writes the variables.
+func (f *Fleet) save() {
+	f.tb.Helper()
+	vars := map[string]any{
+		"nodes": f.Nodes, "founders": f.Founders, "machines": f.Machines, "machine_sh": f.machine, "environment": f.env,
+	}
+	if f.Registry != nil {
+		vars["registry"] = f.Registry.Endpoints()[0]
+	} else {
+		vars["complete"], vars["initial_cluster"] = f.Complete, f.initial
+	}
+	text, err := json.MarshalIndent(vars, "", "  ")
+	if err != nil {
+		f.tb.Fatal(err)
+	}
+	f.Write("terraform.tfvars.json", string(text))
+}
+
+// Plan makes a plan; see [Workspace.Plan].
+func (f *Fleet) Plan(args ...string) *Plan { f.tb.Helper(); f.save(); return f.Workspace.Plan(args...) }
+
+// Apply runs apply; see [Workspace.Apply].
+func (f *Fleet) Apply(args ...string) *Outcome {
+	f.tb.Helper()
+	return f.Start(append([]string{"apply"}, args...)...).Wait()
+}
+
+// Destroy runs destroy; see [Workspace.Destroy].
+func (f *Fleet) Destroy(args ...string) *Outcome {
+	f.tb.Helper()
+	return f.Start(append([]string{"destroy"}, args...)...).Wait()
+}
+
+// Start starts apply or destroy; see [Workspace.Start].
+func (f *Fleet) Start(args ...string) *Running {
+	f.tb.Helper()
+	f.save()
+	return f.Workspace.Start(args...)
+}
+
+// Form applies the configuration as it is, with the founders alone, and notes
+// that the bootstrap is over.
+func (f *Fleet) Form() *Outcome {
+	f.tb.Helper()
+	o := f.Apply().MustSucceed()
+	f.Complete = true
+	return o
+}

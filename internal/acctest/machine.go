@@ -1,0 +1,195 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Event is a line of a machine's events: etcd started, or exited.
+type Event struct {
+	At   time.Time
+	What string // start PID, exit CODE
+}
+
+// Events returns what happened on a machine, also after it is gone.
+func (f *Fleet) Events(name string) []Event {
+	f.tb.Helper()
+	text, err := os.ReadFile(filepath.Join(f.Machines, name+".events"))
+	if err != nil {
+		f.tb.Fatal(err)
+	}
+	var out []Event
+	for line := range strings.Lines(string(text)) {
+		fields := strings.SplitN(strings.TrimSpace(line), " ", 3)
+		ms, err := strconv.ParseInt(fields[0], 10, 64)
+		if err != nil || len(fields) != 3 {
+			f.tb.Fatalf("event of %s: %q", name, line)
+		}
+		out = append(out, Event{time.UnixMilli(ms), fields[2]})
+	}
+	return out
+}
+
+// LogLine is a line of etcd's own log.
+type LogLine struct {
+	At     time.Time
+	Msg    string
+	Fields map[string]any
+}
+
+// Log returns the lines of a machine's etcd that bear the message, over all
+// its starts, also after it is gone.
+func (f *Fleet) Log(name, msg string) []LogLine {
+	f.tb.Helper()
+	text, err := os.ReadFile(filepath.Join(f.Machines, name+".json"))
+	if err != nil {
+		f.tb.Fatal(err)
+	}
+	var out []LogLine
+	for line := range strings.Lines(string(text)) {
+		l := LogLine{Fields: map[string]any{}}
+		if json.Unmarshal([]byte(line), &l.Fields) != nil {
+			continue
+		}
+		l.Msg, _ = l.Fields["msg"].(string)
+		ts, _ := l.Fields["ts"].(string)
+		at, err := time.Parse("2006-01-02T15:04:05.000000Z0700", ts)
+		if err != nil || !strings.Contains(l.Msg, msg) {
+			continue
+		}
+		l.At = at
+		out = append(out, l)
+	}
+	return out
+}
+
+// pid returns the process ID in a file of a machine, 0 if there is none.
+func (f *Fleet) pid(name, file string) int {
+	text, _ := os.ReadFile(filepath.Join(f.Machines, name, file))
+	first, _, _ := strings.Cut(string(text), "\n")
+	pid, _ := strconv.Atoi(first)
+	return pid
+}
+
+// Crash kills the machine's supervisor and its etcd: the machine is gone, its
+// directory stays.
+func (f *Fleet) Crash(names ...string) {
+	f.tb.Helper()
+	for _, name := range names {
+		for _, file := range []string{"supervisor.pid", "etcd.pid"} {
+			if err := f.signal(name, file, syscall.SIGKILL); err != nil {
+				f.tb.Fatalf("crash %s: %v", name, err)
+			}
+		}
+	}
+}
+
+// Signal sends a signal to the machine's etcd.
+func (f *Fleet) Signal(name string, sig os.Signal) {
+	f.tb.Helper()
+	if err := f.signal(name, "etcd.pid", sig); err != nil {
+		f.tb.Fatalf("signal %s: %v", name, err)
+	}
+}
+
+func (f *Fleet) signal(name, file string, sig os.Signal) error {
+	pid := f.pid(name, file)
+	if pid == 0 {
+		return fmt.Errorf("%s has no %s", name, file)
+	}
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return err
+	}
+	return p.Signal(sig)
+}
+
+// Repair makes a machine that has crashed boot again, with its disk.
+func (f *Fleet) Repair(names ...string) {
+	f.tb.Helper()
+	for _, name := range names {
+		dir := filepath.Join(f.Machines, name)
+		env, err := os.ReadFile(filepath.Join(dir, "etcd.env"))
+		if err != nil {
+			f.tb.Fatal(err)
+		}
+		join, _ := os.ReadFile(filepath.Join(dir, "join.sh"))
+		f.sh("up", name, "ETCD_BIN="+f.Nodes[name].Etcd, "MACHINE_ENV="+string(env), "MACHINE_JOIN="+string(join))
+	}
+}
+
+// sh runs machine.sh for a machine.
+func (f *Fleet) sh(command, name string, env ...string) {
+	f.tb.Helper()
+	cmd := exec.Command("sh", f.machine, command, filepath.Join(f.Machines, name))
+	cmd.Env = append(cleanEnvironment(), env...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		f.tb.Fatalf("machine.sh %s %s: %v\n%s", command, name, err, out)
+	}
+}
+
+// MustBeGone fails the test if anything of the machines is left: a process, or
+// a directory.
+func (f *Fleet) MustBeGone() {
+	f.tb.Helper()
+	for _, p := range ProcessesIn(filepath.Dir(f.Dir)) {
+		f.tb.Errorf("left running: %s", p)
+	}
+	entries, err := os.ReadDir(f.Machines)
+	if err != nil {
+		f.tb.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			f.tb.Errorf("left: %s", filepath.Join(f.Machines, e.Name()))
+		}
+	}
+}
+
+// Gate gives a node an etcd that waits, before it does anything, until open is
+// called: so that a test has its time between announcement and start.
+func (f *Fleet) Gate(name string) (open func()) {
+	f.tb.Helper()
+	gate := filepath.Join(f.Machines, name+".open")
+	f.wrap(name, fmt.Sprintf("while [ ! -e '%s' ]; do sleep 0.05; done\n", gate))
+	return func() {
+		f.tb.Helper()
+		if err := os.WriteFile(gate, nil, 0o600); err != nil {
+			f.tb.Fatal(err)
+		}
+	}
+}
+
+// Break gives a node an etcd that fails, until mend is called.
+func (f *Fleet) Break(name string) (mend func()) {
+	f.tb.Helper()
+	marker := filepath.Join(f.Machines, name+".mended")
+	f.wrap(name, fmt.Sprintf("[ -e '%s' ] || exit 1\n", marker))
+	return func() {
+		f.tb.Helper()
+		if err := os.WriteFile(marker, nil, 0o600); err != nil {
+			f.tb.Fatal(err)
+		}
+	}
+}
+
+// wrap puts shell commands before a node's etcd.
+func (f *Fleet) wrap(name, commands string) {
+	f.tb.Helper()
+	path := filepath.Join(f.Machines, name+".etcd")
+	text := fmt.Sprintf("#!/bin/sh\n%sexec '%s' \"$@\"\n", commands, f.Nodes[name].Etcd)
+	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+		f.tb.Fatal(err)
+	}
+	f.Nodes[name].Etcd = path
+}

@@ -1,0 +1,256 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sort"
+	"strings"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// Client returns a client of the nodes, all of them if none is named. It is
+// closed when the test ends.
+func (f *Fleet) Client(names ...string) *clientv3.Client {
+	f.tb.Helper()
+	cfg := f.clientConfig(names...)
+	client, err := clientv3.New(cfg)
+	if err != nil {
+		f.tb.Fatalf("client of %v: %v", cfg.Endpoints, err)
+	}
+	f.tb.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+func (f *Fleet) clientConfig(names ...string) clientv3.Config {
+	f.tb.Helper()
+	if len(names) == 0 {
+		for name := range f.Nodes {
+			names = append(names, name)
+		}
+	}
+	cfg := clientv3.Config{DialTimeout: 2 * time.Second, Logger: zap.NewNop()}
+	for _, name := range names {
+		cfg.Endpoints = append(cfg.Endpoints, f.Nodes[name].Client)
+	}
+	if t := f.opts.TLS; t != nil {
+		cfg.TLS = t.ClientConfig(t.Client("root"))
+	}
+	if f.AuthEnabled {
+		cfg.Username, cfg.Password = "root", f.opts.Password
+	}
+	return cfg
+}
+
+// EnableAuth creates the user root and turns authentication on.
+func (f *Fleet) EnableAuth() {
+	f.tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	c := f.Client()
+	_, err1 := c.UserAdd(ctx, "root", f.opts.Password)
+	_, err2 := c.UserGrantRole(ctx, "root", "root")
+	_, err3 := c.AuthEnable(ctx)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		f.tb.Fatalf("enable auth: %v", err)
+	}
+	f.AuthEnabled = true
+}
+
+// Members returns the member list, through a quorum.
+func (f *Fleet) Members(names ...string) []*etcdserverpb.Member {
+	f.tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+	defer cancel()
+	resp, err := f.Client(names...).MemberList(ctx)
+	if err != nil {
+		f.tb.Fatalf("member list: %v", err)
+	}
+	return resp.Members
+}
+
+// MustVote fails the test unless exactly these are in the list, all of them
+// voters, and each answers a linearizable read itself.
+func (f *Fleet) MustVote(want ...string) {
+	f.tb.Helper()
+	f.MustList(want...)
+	for _, name := range want {
+		ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+		if _, err := f.Client(name).Get(ctx, "acctest"); err != nil {
+			f.tb.Errorf("%s does not answer a linearizable read: %v", name, err)
+		}
+		cancel()
+	}
+}
+
+// MustList fails the test unless exactly these members are in the list, which
+// is asked of those that are among the nodes. A learner is written
+// "d (learner)", one that has not started "? (learner)".
+func (f *Fleet) MustList(want ...string) {
+	f.tb.Helper()
+	var ask []string
+	for _, name := range want {
+		if _, ok := f.Nodes[name]; ok {
+			ask = append(ask, name)
+		}
+	}
+	got := summary(f.Members(ask...))
+	sort.Strings(want)
+	if !slices.Equal(got, want) {
+		f.tb.Fatalf("the members are %v, want %v", got, want)
+	}
+}
+
+func summary(members []*etcdserverpb.Member) []string {
+	var out []string
+	for _, m := range members {
+		s := m.Name
+		if s == "" {
+			s = "?"
+		}
+		if m.IsLearner {
+			s += " (learner)"
+		}
+		out = append(out, s)
+	}
+	sort.Strings(out)
+	return out
+}
+
+// Leader returns the name of the leader.
+func (f *Fleet) Leader(names ...string) string {
+	f.tb.Helper()
+	leader := ""
+	eventually(f.tb, 15*time.Second, "a leader", func() error {
+		for _, name := range names {
+			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+			s, err := f.Client(name).Status(ctx, f.Nodes[name].Client)
+			cancel()
+			if err == nil && s.Leader == s.Header.MemberId {
+				leader = name
+				return nil
+			}
+		}
+		return errors.New("nobody leads")
+	})
+	return leader
+}
+
+// WaitList waits until the members are these; see [Fleet.MustList].
+func (f *Fleet) WaitList(from string, want ...string) {
+	f.tb.Helper()
+	c := f.Client(from)
+	sort.Strings(want)
+	eventually(f.tb, 30*time.Second, fmt.Sprintf("members %v", want), func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		resp, err := c.MemberList(ctx)
+		if err != nil {
+			return err
+		}
+		if got := summary(resp.Members); !slices.Equal(got, want) {
+			return fmt.Errorf("the members are %v", got)
+		}
+		return nil
+	})
+}
+
+// eventually fails the test unless f succeeds within d.
+func eventually(tb testing.TB, d time.Duration, what string, f func() error) {
+	tb.Helper()
+	end := time.Now().Add(d)
+	for {
+		err := f()
+		if err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			tb.Fatalf("not within %v: %s: %v", d, what, err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// Writer writes to the cluster steadily from now on; it begins at these nodes
+// and follows the members.
+func (f *Fleet) Writer(names ...string) *etcdtest.Writer {
+	f.tb.Helper()
+	return etcdtest.NewWriter(f.tb, f.clientConfig(names...), etcdtest.WriterOptions{Interval: 50 * time.Millisecond})
+}
+
+// mustNotPause ends the writer and fails the test if nobody acknowledged a
+// write for longer than limit, or one that was acknowledged is lost.
+func (f *Fleet) mustNotPause(w *etcdtest.Writer, limit time.Duration, names ...string) {
+	f.tb.Helper()
+	w.Stop()
+	if gap := w.LongestGap(); gap.Duration() > limit {
+		n, err := w.Failures()
+		f.tb.Errorf("writes paused: %v (%d failed, the last with: %v)", gap, n, err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	lost, err := w.Lost(ctx, f.Client(names...))
+	if err != nil || len(lost) > 0 {
+		f.tb.Errorf("acknowledged and lost: %d writes; %v", len(lost), err)
+	}
+}
+
+// record is an ownership record, as it stands in the cluster.
+type record struct {
+	Owner string `json:"owner"`
+	Name  string `json:"name"`
+	State string `json:"state"`
+}
+
+// records returns the ownership records.
+func (f *Fleet) records() []record {
+	f.tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+	defer cancel()
+	resp, err := f.Client(f.Founders...).Get(ctx, "/_terraform/etcd/members/", clientv3.WithPrefix())
+	if err != nil {
+		f.tb.Fatal(err)
+	}
+	var out []record
+	for _, kv := range resp.Kvs {
+		var r record
+		if err := json.Unmarshal(kv.Value, &r); err != nil {
+			f.tb.Fatalf("%s: %v", kv.Key, err)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// endpoints returns the client URLs in the order of the names.
+func (f *Fleet) endpoints() []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(f.Nodes)) {
+		out = append(out, f.Nodes[name].Client)
+	}
+	return out
+}
+
+// refusals is what diagnostics say of endpoints at which nobody listens.
+func refusals(endpoints []string) string {
+	var b strings.Builder
+	b.WriteString("\n\nThe endpoints answered:")
+	sort.Strings(endpoints)
+	for _, e := range endpoints {
+		b.WriteString("\n  - " + e + ": connection refused")
+	}
+	return b.String()
+}

@@ -1,0 +1,181 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Outcome is what came of one run of the CLI.
+type Outcome struct {
+	Args     []string
+	ExitCode int
+	Took     time.Duration
+	Stdout   []byte
+	Stderr   []byte
+	// Diagnostics are the errors and warnings, in order.
+	Diagnostics []Diagnostic
+	// Hooks are the beginning and the end of each change.
+	Hooks []Hook
+
+	tb       testing.TB
+	messages []string
+}
+
+// Diagnostic is an error or a warning as the user reads it, not wrapped.
+type Diagnostic struct {
+	Severity string `json:"severity"`
+	Summary  string `json:"summary"`
+	Detail   string `json:"detail"`
+	Address  string `json:"address"`
+}
+
+// String is the diagnostic in one text.
+func (d Diagnostic) String() string {
+	return d.Severity + ": " + d.Summary + "\n" + d.Detail + "\n(" + d.Address + ")"
+}
+
+// Hook is a step of an apply.
+type Hook struct {
+	// Type is apply_start, apply_complete or apply_errored, among others.
+	Type    string
+	Address string
+	Action  string
+	At      time.Time
+}
+
+// devOverrides is a warning of the CLI's own.
+const devOverrides = "Provider development overrides are in effect"
+
+func (o *Outcome) parse() {
+	for line := range bytes.Lines(o.Stdout) {
+		var l struct {
+			Message    string     `json:"@message"`
+			Time       time.Time  `json:"@timestamp"`
+			Type       string     `json:"type"`
+			Diagnostic Diagnostic `json:"diagnostic"`
+			Hook       struct {
+				Resource struct {
+					Addr string `json:"addr"`
+				} `json:"resource"`
+				Action string `json:"action"`
+			} `json:"hook"`
+		}
+		if json.Unmarshal(line, &l) != nil {
+			continue // not every command speaks JSON
+		}
+		if l.Type == "" {
+			continue
+		}
+		switch {
+		case l.Type == "diagnostic" && strings.HasPrefix(l.Diagnostic.Summary, devOverrides):
+			continue
+		case l.Type == "diagnostic":
+			o.Diagnostics = append(o.Diagnostics, l.Diagnostic)
+			o.messages = append(o.messages, l.Diagnostic.String())
+			continue
+		case l.Hook.Resource.Addr != "":
+			o.Hooks = append(o.Hooks, Hook{l.Type, l.Hook.Resource.Addr, l.Hook.Action, l.Time})
+		}
+		if !strings.HasPrefix(l.Type, "refresh_") {
+			o.messages = append(o.messages, l.Time.Format("15:04:05.000 ")+l.Message)
+		}
+	}
+}
+
+// String is the run for the log of a failed test.
+func (o *Outcome) String() string {
+	text := strings.Join(o.messages, "\n")
+	if o.Args[0] == "init" {
+		text = string(o.Stdout)
+	}
+	return fmt.Sprintf("%s: exit code %d after %v\n%s\n%s", strings.Join(o.Args, " "), o.ExitCode, o.Took.Round(time.Millisecond), text, o.Stderr)
+}
+
+// MustSucceed fails the test unless the exit code is 0.
+func (o *Outcome) MustSucceed() *Outcome {
+	o.tb.Helper()
+	if o.ExitCode != 0 {
+		o.tb.Fatalf("%s: exit code %d, want 0\n%s", strings.Join(o.Args, " "), o.ExitCode, o.diagnostics())
+	}
+	return o
+}
+
+// MustFail fails the test unless the exit code is 1.
+func (o *Outcome) MustFail() *Outcome {
+	o.tb.Helper()
+	if o.ExitCode != 1 {
+		o.tb.Fatalf("%s: exit code %d, want 1\n%s", strings.Join(o.Args, " "), o.ExitCode, o.diagnostics())
+	}
+	return o
+}
+
+// MustBeQuiet fails the test if there is any diagnostic.
+func (o *Outcome) MustBeQuiet() *Outcome {
+	o.tb.Helper()
+	if len(o.Diagnostics) > 0 {
+		o.tb.Fatalf("%s: there are diagnostics:\n%s", strings.Join(o.Args, " "), o.diagnostics())
+	}
+	return o
+}
+
+func (o *Outcome) diagnostics() string {
+	var b strings.Builder
+	for _, d := range o.Diagnostics {
+		b.WriteString(d.String() + "\n")
+	}
+	return b.String() + string(o.Stderr)
+}
+
+// Errors returns the errors.
+func (o *Outcome) Errors() []Diagnostic { return o.of("error") }
+
+// Warnings returns the warnings.
+func (o *Outcome) Warnings() []Diagnostic { return o.of("warning") }
+
+func (o *Outcome) of(severity string) []Diagnostic {
+	var out []Diagnostic
+	for _, d := range o.Diagnostics {
+		if d.Severity == severity {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// MustSay fails the test unless there is exactly one error, with that summary,
+// and returns it.
+func (o *Outcome) MustSay(summary string) Diagnostic {
+	o.tb.Helper()
+	errors := o.MustFail().Errors()
+	if len(errors) != 1 || errors[0].Summary != summary {
+		o.tb.Fatalf("%s: want one error, %q, got:\n%s", strings.Join(o.Args, " "), summary, o.diagnostics())
+	}
+	return errors[0]
+}
+
+// MustDetail fails the test unless the detail is exactly that.
+func (d Diagnostic) MustDetail(tb testing.TB, want string) {
+	tb.Helper()
+	if d.Detail != want {
+		tb.Errorf("%s:\n got %s\nwant %s", d.Summary, d.Detail, want)
+	}
+}
+
+// At returns when the step happened; it fails the test if it did not.
+func (o *Outcome) At(kind, address, action string) time.Time {
+	o.tb.Helper()
+	for _, h := range o.Hooks {
+		if h.Type == kind && h.Address == address && h.Action == action {
+			return h.At
+		}
+	}
+	o.tb.Fatalf("%s: no %s of %s of %s", strings.Join(o.Args, " "), kind, action, address)
+	return time.Time{}
+}

@@ -1,0 +1,159 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Plan is a plan, and the run that made it.
+type Plan struct {
+	*Outcome
+	// Changes are the changes of resources by address, without those that
+	// change nothing.
+	Changes map[string]Change
+	// Drift are the changes that the refresh found, by address.
+	Drift map[string]Change
+}
+
+// Change is what is planned for one resource.
+type Change struct {
+	Actions []string       `json:"actions"`
+	Before  map[string]any `json:"before"`
+	After   map[string]any `json:"after"`
+	// Unknown holds true for each attribute that is known after apply only;
+	// collections and objects may hold it further down.
+	Unknown map[string]any `json:"after_unknown"`
+	// ReplacePaths are the attributes that force a replacement.
+	ReplacePaths [][]any `json:"replace_paths"`
+}
+
+func (p *Plan) decode(tb testing.TB, text []byte) {
+	tb.Helper()
+	type resource struct {
+		Address string `json:"address"`
+		Mode    string `json:"mode"`
+		Change  Change `json:"change"`
+	}
+	var doc struct {
+		Changes []resource `json:"resource_changes"`
+		Drift   []resource `json:"resource_drift"`
+	}
+	if err := json.Unmarshal(text, &doc); err != nil {
+		tb.Fatalf("acctest: the plan: %v", err)
+	}
+	p.Changes, p.Drift = map[string]Change{}, map[string]Change{}
+	for _, r := range doc.Changes {
+		if r.Mode == "managed" && !slices.Equal(r.Change.Actions, []string{"no-op"}) {
+			p.Changes[r.Address] = r.Change
+		}
+	}
+	for _, r := range doc.Drift {
+		p.Drift[r.Address] = r.Change
+	}
+}
+
+// MustBeEmpty fails the test unless nothing is to change, outputs included.
+func (p *Plan) MustBeEmpty() {
+	p.tb.Helper()
+	if p.ExitCode != 0 || len(p.Changes) > 0 {
+		p.tb.Fatalf("the plan is not empty: exit code %d, changes %v\n%s", p.ExitCode, p.actions(), p.diagnostics())
+	}
+}
+
+// MustDo fails the test unless exactly these resources are to change, each in
+// this way: create, update, delete, "delete create".
+func (p *Plan) MustDo(want map[string]string) {
+	p.tb.Helper()
+	if got := p.actions(); p.ExitCode == 1 || !maps.Equal(got, want) {
+		p.tb.Fatalf("exit code %d, planned\n%s\nwant\n%s\n%s", p.ExitCode, list(got), list(want), p.diagnostics())
+	}
+}
+
+// MustKnow fails the test unless the attribute is planned with this value.
+func (p *Plan) MustKnow(address, attribute string, want any) {
+	p.tb.Helper()
+	c := p.Changes[address]
+	if got := c.After[attribute]; fmt.Sprint(got) != fmt.Sprint(want) || isUnknown(c.Unknown[attribute]) {
+		p.tb.Errorf("%s: %s is planned as %v (unknown: %v), want %v", address, attribute, got, c.Unknown[attribute], want)
+	}
+}
+
+// MustNotKnow fails the test unless the attributes that are known after apply
+// only are exactly these.
+func (p *Plan) MustNotKnow(address string, want ...string) {
+	p.tb.Helper()
+	var got []string
+	for attribute, unknown := range p.Changes[address].Unknown {
+		if isUnknown(unknown) {
+			got = append(got, attribute)
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		p.tb.Errorf("%s: not known: %v, want %v", address, got, want)
+	}
+}
+
+// isUnknown reports whether anything in a value is unknown.
+func isUnknown(v any) bool {
+	switch v := v.(type) {
+	case bool:
+		return v
+	case []any:
+		return slices.ContainsFunc(v, isUnknown)
+	case map[string]any:
+		for _, e := range v {
+			if isUnknown(e) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (p *Plan) actions() map[string]string {
+	out := map[string]string{}
+	for address, c := range p.Changes {
+		out[address] = strings.Join(c.Actions, " ")
+	}
+	return out
+}
+
+func list(m map[string]string) string {
+	var b strings.Builder
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		fmt.Fprintf(&b, "  %s: %s\n", k, m[k])
+	}
+	return b.String()
+}
+
+func stateOf(tb testing.TB, text []byte, address string) map[string]any {
+	tb.Helper()
+	var doc struct {
+		Values struct {
+			Root struct {
+				Resources []struct {
+					Address string         `json:"address"`
+					Values  map[string]any `json:"values"`
+				} `json:"resources"`
+			} `json:"root_module"`
+		} `json:"values"`
+	}
+	if err := json.Unmarshal(text, &doc); err != nil {
+		tb.Fatalf("acctest: the state: %v", err)
+	}
+	for _, r := range doc.Values.Root.Resources {
+		if r.Address == address {
+			return r.Values
+		}
+	}
+	return nil
+}

@@ -1,0 +1,122 @@
+# The configuration of the documentation's front page, with machines that are
+# directories on this computer.
+
+terraform {
+  required_providers {
+    etcd = {
+      source = "terraform-provider-etcd/etcd"
+    }
+  }
+}
+
+variable "nodes" {
+  type = map(object({
+    client = string
+    peer   = string
+    # What etcd_member says instead of peer.
+    says   = optional(string)
+    script = optional(bool, true)
+    # A change of image replaces the machine alone, one of config everything.
+    image  = optional(string, "1")
+    config = optional(string, "1")
+    # The etcd that the machine runs.
+    etcd   = string
+    create = optional(string, "90s")
+    delete = optional(string, "60s")
+    force  = optional(bool, false)
+    # "" for none, "member" or "learner".
+    joins   = optional(string, "member")
+    promote = optional(bool, false)
+  }))
+}
+
+variable "founders" {
+  type = set(string)
+}
+
+# Where the machines are, what runs them, and what all of them have.
+variable "machines" {
+  type = string
+}
+
+variable "machine_sh" {
+  type = string
+}
+
+variable "environment" {
+  type = map(string)
+}
+
+resource "etcd_member_config" "node" {
+  for_each         = var.nodes
+  name             = each.key
+  peer_urls        = [each.value.peer]
+  client_urls      = [each.value.client]
+  bootstrap        = local.bootstrap
+  triggers_replace = each.value.config
+}
+
+resource "terraform_data" "machine" {
+  for_each = var.nodes
+  triggers_replace = [
+    etcd_member_config.node[each.key].id,
+    each.value.image,
+  ]
+  input = {
+    dir = "${var.machines}/${each.key}"
+    sh  = var.machine_sh
+  }
+
+  provisioner "local-exec" {
+    command = "sh \"$MACHINE_SH\" up \"$MACHINE_DIR\""
+    environment = {
+      MACHINE_SH  = self.input.sh
+      MACHINE_DIR = self.input.dir
+      MACHINE_ENV = join("\n", [
+        for k, v in merge(
+          { ETCD_LOG_OUTPUTS = "stderr,${var.machines}/${each.key}.json" },
+          var.environment,
+          etcd_member_config.node[each.key].environment,
+        ) : "${k}=${v}"
+      ])
+      MACHINE_JOIN = each.value.script ? etcd_member_config.node[each.key].join_script : ""
+      ETCD_BIN     = each.value.etcd
+    }
+  }
+
+  provisioner "local-exec" {
+    when    = destroy
+    command = "sh \"$MACHINE_SH\" down \"$MACHINE_DIR\""
+    environment = {
+      MACHINE_SH  = self.input.sh
+      MACHINE_DIR = self.input.dir
+    }
+  }
+}
+
+resource "etcd_member" "node" {
+  for_each      = { for name, node in var.nodes : name => node if node.joins == "member" }
+  name          = each.key
+  peer_urls     = each.value.says != null ? [each.value.says] : etcd_member_config.node[each.key].peer_urls
+  config_id     = etcd_member_config.node[each.key].id
+  machine_id    = terraform_data.machine[each.key].id
+  force_destroy = each.value.force
+  timeouts = {
+    create = each.value.create
+    delete = each.value.delete
+  }
+}
+
+resource "etcd_learner" "node" {
+  for_each   = { for name, node in var.nodes : name => node if node.joins == "learner" }
+  name       = each.key
+  peer_urls  = etcd_member_config.node[each.key].peer_urls
+  config_id  = etcd_member_config.node[each.key].id
+  machine_id = terraform_data.machine[each.key].id
+  promote    = each.value.promote
+  timeouts = {
+    create = each.value.create
+    update = each.value.create
+    delete = each.value.delete
+  }
+}

@@ -1,0 +1,309 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+const providerName = "terraform-provider-etcd"
+
+// runLimit is how long one command of the CLI may take before it is killed and
+// the test fails.
+const runLimit = 4 * time.Minute
+
+// Workspace is a directory with a configuration, in which a real Terraform or
+// OpenTofu runs the built provider, each as a process of its own. The end of
+// the test kills what still runs. The methods may be called from the test's
+// goroutine only, those of [Running] from any.
+type Workspace struct {
+	// Dir is the working directory of the CLI.
+	Dir string
+	// Env is added to the environment of the CLI.
+	Env []string
+
+	tb     testing.TB
+	cli    string
+	config string
+
+	mu      sync.Mutex
+	runs    []*Running
+	orphans []int // providers whose CLI was killed
+}
+
+// WorkspaceOptions say how the provider gets to the CLI.
+type WorkspaceOptions struct {
+	// Mirror installs the provider from a file system mirror with init.
+	Mirror bool
+}
+
+// NewWorkspace makes an empty workspace.
+func NewWorkspace(tb testing.TB, o WorkspaceOptions) *Workspace {
+	tb.Helper()
+	base := tb.TempDir()
+	w := &Workspace{Dir: filepath.Join(base, "workspace"), tb: tb, cli: CLI(tb), config: cliConfig(tb, base, o.Mirror)}
+	if err := os.Mkdir(w.Dir, 0o755); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(w.end)
+	return w
+}
+
+// end kills what still runs and, if the test failed, shows what every run
+// printed.
+func (w *Workspace) end() {
+	for _, r := range w.runs {
+		r.Kill()
+		if w.tb.Failed() {
+			w.tb.Log(r.outcome().String())
+		}
+	}
+	for _, pid := range w.orphans {
+		if p, err := os.FindProcess(pid); err == nil {
+			_ = p.Kill()
+		}
+	}
+}
+
+// Write writes a file of the configuration.
+func (w *Workspace) Write(name, text string) {
+	w.tb.Helper()
+	if err := os.WriteFile(filepath.Join(w.Dir, name), []byte(text), 0o600); err != nil {
+		w.tb.Fatal(err)
+	}
+}
+
+// Read returns a file of the workspace.
+func (w *Workspace) Read(name string) string {
+	w.tb.Helper()
+	text, err := os.ReadFile(filepath.Join(w.Dir, name))
+	if err != nil {
+		w.tb.Fatal(err)
+	}
+	return string(text)
+}
+
+// Init runs init; it is needed with a mirror only.
+func (w *Workspace) Init() *Outcome {
+	w.tb.Helper()
+	return w.Run("init", "-input=false").MustSucceed()
+}
+
+// Apply runs apply, whatever comes of it.
+func (w *Workspace) Apply(args ...string) *Outcome {
+	w.tb.Helper()
+	return w.Start(append([]string{"apply"}, args...)...).Wait()
+}
+
+// Destroy runs destroy, whatever comes of it.
+func (w *Workspace) Destroy(args ...string) *Outcome {
+	w.tb.Helper()
+	return w.Start(append([]string{"destroy"}, args...)...).Wait()
+}
+
+// Plan makes a plan, whatever comes of it. Its exit code is 0 for an empty
+// plan, 1 for an error and 2 for changes.
+func (w *Workspace) Plan(args ...string) *Plan {
+	w.tb.Helper()
+	file := filepath.Join(w.Dir, "plan.bin")
+	_ = os.Remove(file)
+	p := &Plan{Outcome: w.Run(append([]string{"plan", "-json", "-input=false", "-detailed-exitcode", "-out=" + file}, args...)...)}
+	if p.ExitCode == 1 {
+		return p
+	}
+	show := w.Run("show", "-json", file).MustSucceed()
+	p.decode(w.tb, show.Stdout)
+	return p
+}
+
+// State returns the attributes of a resource in the state, nil if it is not
+// there.
+func (w *Workspace) State(address string) map[string]any {
+	w.tb.Helper()
+	return stateOf(w.tb, w.Run("show", "-json").MustSucceed().Stdout, address)
+}
+
+// Run runs the CLI with just these arguments.
+func (w *Workspace) Run(args ...string) *Outcome { w.tb.Helper(); return w.launch(args).Wait() }
+
+// Start starts apply or destroy, without asking, for machine-readable output.
+func (w *Workspace) Start(args ...string) *Running {
+	w.tb.Helper()
+	return w.launch(slices.Concat(args[:1], []string{"-json", "-input=false", "-auto-approve"}, args[1:]))
+}
+
+func (w *Workspace) launch(args []string) *Running {
+	w.tb.Helper()
+	r := &Running{w: w, cmd: exec.Command(w.cli, args...), args: args, done: make(chan struct{})}
+	r.cmd.Dir = w.Dir
+	r.cmd.Env = append(cleanEnvironment(), "TF_CLI_CONFIG_FILE="+w.config, "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1")
+	r.cmd.Env = append(r.cmd.Env, w.Env...)
+	r.cmd.Stdout, r.cmd.Stderr = &r.stdout, &r.stderr
+	// A provider whose CLI was killed holds the pipes open.
+	r.cmd.WaitDelay = time.Second
+	r.begin = time.Now()
+	if err := r.cmd.Start(); err != nil {
+		w.tb.Fatalf("acctest: %v", err)
+	}
+	go func() {
+		r.err = r.cmd.Wait()
+		r.end = time.Now()
+		close(r.done)
+	}()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.runs = append(w.runs, r)
+	return r
+}
+
+// cleanEnvironment leaves out what would configure the CLI, the provider or
+// etcd.
+func cleanEnvironment() []string {
+	return slices.DeleteFunc(os.Environ(), func(s string) bool {
+		return strings.HasPrefix(s, "TF_") || strings.HasPrefix(s, "ETCD")
+	})
+}
+
+// Running is one run of the CLI.
+type Running struct {
+	w          *Workspace
+	cmd        *exec.Cmd
+	args       []string
+	begin, end time.Time
+	done       chan struct{}
+	err        error // once done
+
+	stdout, stderr syncBuffer
+}
+
+// Wait waits for the end of the run. It fails the test when that takes longer
+// than any run may.
+func (r *Running) Wait() *Outcome {
+	r.w.tb.Helper()
+	timer := time.NewTimer(runLimit)
+	defer timer.Stop()
+	select {
+	case <-r.done:
+	case <-timer.C:
+		r.Kill()
+		r.w.tb.Fatalf("acctest: %s did not end within %v", strings.Join(r.args, " "), runLimit)
+	}
+	return r.outcome()
+}
+
+// Ended reports whether the run has ended.
+func (r *Running) Ended() bool {
+	select {
+	case <-r.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// Printed reports whether the run has printed the text so far.
+func (r *Running) Printed(text string) bool { return bytes.Contains(r.stdout.bytes(), []byte(text)) }
+
+// Kill ends the CLI with SIGKILL and waits for it. Its providers live on until
+// the test ends.
+func (r *Running) Kill() {
+	if !r.Ended() {
+		r.w.mu.Lock()
+		r.w.orphans = append(r.w.orphans, r.Providers()...)
+		r.w.mu.Unlock()
+		_ = r.cmd.Process.Kill()
+	}
+	<-r.done
+}
+
+// Interrupt sends the CLI what Ctrl-C sends.
+func (r *Running) Interrupt() { _ = r.cmd.Process.Signal(os.Interrupt) }
+
+// Providers returns the process IDs of the run's providers (Linux only).
+func (r *Running) Providers() []int {
+	var pids []int
+	for _, p := range processes() {
+		if p.parent == r.cmd.Process.Pid && strings.HasPrefix(filepath.Base(p.exe), providerName) {
+			pids = append(pids, p.pid)
+		}
+	}
+	return pids
+}
+
+func (r *Running) outcome() *Outcome {
+	o := &Outcome{tb: r.w.tb, Args: r.args, Stdout: r.stdout.bytes(), Stderr: r.stderr.bytes(), Took: r.end.Sub(r.begin)}
+	o.ExitCode = r.cmd.ProcessState.ExitCode()
+	o.parse()
+	return o
+}
+
+// process is an operating system process, as /proc shows it.
+type process struct {
+	pid, parent int
+	exe, cwd    string
+}
+
+func processes() []process {
+	var out []process
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, path := range stats {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has ended meanwhile
+		}
+		// The command in parentheses may hold anything.
+		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+		pid, err1 := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		parent, err2 := strconv.Atoi(fields[1])
+		if errors.Join(err1, err2) != nil || fields[0] == "Z" {
+			continue
+		}
+		p := process{pid: pid, parent: parent}
+		p.exe, _ = os.Readlink(filepath.Join(filepath.Dir(path), "exe"))
+		p.cwd, _ = os.Readlink(filepath.Join(filepath.Dir(path), "cwd"))
+		out = append(out, p)
+	}
+	return out
+}
+
+// ProcessesIn describes the processes that work in dir or below (Linux only).
+func ProcessesIn(dir string) []string {
+	var out []string
+	for _, p := range processes() {
+		if p.cwd == dir || strings.HasPrefix(p.cwd, dir+"/") {
+			out = append(out, fmt.Sprintf("%d %s in %s", p.pid, filepath.Base(p.exe), p.cwd))
+		}
+	}
+	return out
+}
+
+// syncBuffer can be read while it is written.
+type syncBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *syncBuffer) bytes() []byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return bytes.Clone(b.buf.Bytes())
+}
