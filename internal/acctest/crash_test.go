@@ -1,0 +1,99 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Whatever ends a run between the announcement and the state, the next one
+// finishes the join, and there is never a second member of the name.
+func TestAccCrashAfterAnnouncement(t *testing.T) {
+	t.Parallel()
+	for how, end := range map[string]func(r *Running){
+		"CLI killed": func(r *Running) { r.Kill() },
+		"provider killed": func(r *Running) {
+			for _, pid := range r.Providers() {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+		},
+		"interrupted": func(r *Running) { r.Interrupt() },
+	} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			f := NewFleet(t, FleetOptions{Founders: []string{"a"}})
+			f.Form()
+			open := announceOnly(t, f, end)
+			id := announced(t, f)
+			open()
+			f.Plan().MustDo(map[string]string{address("etcd_member", "d"): "create"})
+			f.Apply().MustSucceed()
+			f.MustVote("a", "d")
+			if now := fmt.Sprint(f.State(address("etcd_member", "d"))["id"]); now != id {
+				t.Errorf("d is %s, and %s was announced", now, id)
+			}
+			f.Plan().MustBeEmpty()
+			f.mustHaveRecords(t, "d")
+		})
+	}
+}
+
+// Where the operator gives the join up instead, the configuration's end takes
+// back what was announced for it.
+func TestAccBackstop(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{Founders: []string{"a"}})
+	f.Form()
+	_ = announceOnly(t, f, (*Running).Kill)
+	announced(t, f)
+	f.Drop("d")
+	f.Plan().MustDo(map[string]string{
+		address("etcd_member_config", "d"):     "delete",
+		address("terraform_data.machine", "d"): "delete",
+	})
+	f.Apply().MustSucceed().MustBeQuiet()
+	f.MustVote("a")
+	f.mustHaveRecords(t)
+}
+
+// announceOnly adds d, whose etcd does not start, and ends the run that
+// announces it. It returns what lets etcd start.
+func announceOnly(t *testing.T, f *Fleet, end func(r *Running)) (open func()) {
+	t.Helper()
+	f.Add("d")
+	open = f.Gate("d")
+	run := f.Start("apply")
+	f.WaitList("a", "a", "? (learner)")
+	eventually(t, 10*time.Second, "the announcement is on record", func() error {
+		for _, r := range f.records() {
+			if r.Name == "d" && r.State == "announced" {
+				return nil
+			}
+		}
+		return fmt.Errorf("%v", f.records())
+	})
+	end(run)
+	if o := run.Wait(); o.ExitCode == 0 {
+		t.Fatal("the run ended as if nothing had happened")
+	}
+	if s := f.State(address("etcd_member", "d")); s != nil {
+		t.Fatalf("the member is in the state: %v", s)
+	}
+	return open
+}
+
+// announced returns the ID of the learner.
+func announced(t *testing.T, f *Fleet) string {
+	t.Helper()
+	f.MustList("a", "? (learner)")
+	for _, m := range f.Members("a") {
+		if m.IsLearner {
+			return fmt.Sprintf("%x", m.ID)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,80 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// A machine that has died does not hold up the end of the cluster.
+func TestAccDestroyWithDeadMachine(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{})
+	f.Form()
+	f.Crash("b")
+	destroyed := f.Destroy().MustSucceed()
+	mustForgetLast(t, destroyed, "a", "c")
+	f.MustBeGone()
+}
+
+// Where all machines have died there is no quorum to ask. The end comes soon
+// and says what to do; with force_destroy it is an end.
+func TestAccDestroyWithoutQuorum(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{})
+	f.Form()
+	ids := map[string]string{}
+	for name := range f.Nodes {
+		ids[name] = fmt.Sprint(f.State(address("etcd_member", name))["id"])
+	}
+	f.Crash("a", "b", "c")
+
+	refused := f.Destroy().MustFail()
+	if refused.Took > 40*time.Second {
+		t.Errorf("it took %v to say so", refused.Took)
+	}
+	said := map[string]Diagnostic{}
+	for _, e := range refused.Errors() {
+		said[e.Summary] = e
+	}
+	for name := range f.Nodes {
+		e, ok := said["Cannot remove member "+name]
+		if !ok {
+			t.Fatalf("no word on %s:\n%s", name, refused.diagnostics())
+		}
+		e.MustDetail(t, "The cluster does not answer. Nothing was changed. Check that its machines run and can be reached from here. "+
+			"If the cluster is gone for good, set force_destroy = true, apply that (it changes the state only), and destroy again."+f.refusals())
+	}
+	for name := range f.Nodes {
+		if f.State(address("etcd_member", name)) == nil {
+			t.Errorf("%s is no longer in the state", name)
+		}
+		f.Nodes[name].Force = true
+	}
+
+	f.Apply().MustSucceed()
+	destroyed := f.Destroy().MustSucceed()
+	if destroyed.Took > 60*time.Second {
+		t.Errorf("it took %v", destroyed.Took)
+	}
+	forgotten := 0
+	for _, w := range destroyed.Warnings() {
+		for name := range f.Nodes {
+			if w.Summary == "Member "+name+" was forgotten, not removed" {
+				forgotten++
+			}
+		}
+	}
+	if forgotten != len(ids) {
+		t.Errorf("%d members were said to be forgotten, want %d:\n%s", forgotten, len(ids), destroyed.diagnostics())
+	}
+	f.MustBeGone()
+}
+
+// refusals is what diagnostics say of endpoints at which nobody listens.
+func (f *Fleet) refusals() string {
+	return refusals(f.endpoints())
+}

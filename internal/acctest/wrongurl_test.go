@@ -1,0 +1,113 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// nowhere is a peer URL at which nobody answers, and which no process of this
+// computer can listen on.
+const nowhere = "http://10.255.0.9:2380"
+
+// A wrong peer URL costs an error and nothing else: the learner never starts,
+// the cluster writes all the time, and what corrects the configuration corrects
+// the cluster.
+func TestAccWrongPeerURL(t *testing.T) {
+	t.Parallel()
+	for _, founders := range [][]string{{"a"}, {"a", "b", "c"}} {
+		t.Run(fmt.Sprintf("of the machine on %d", len(founders)), func(t *testing.T) {
+			t.Parallel()
+			f := NewFleet(t, FleetOptions{Founders: founders})
+			f.Form()
+			f.Add("d")
+			right := f.Nodes["d"].Peer
+			f.Nodes["d"].Peer = nowhere
+			wrongURL(t, f, founders, "")
+			f.Nodes["d"].Peer = right
+			f.Plan().MustDo(map[string]string{
+				address("etcd_member_config", "d"):     "delete create",
+				address("terraform_data.machine", "d"): "delete create",
+				address("etcd_member", "d"):            "create",
+			})
+			corrected(t, f, founders)
+		})
+		t.Run(fmt.Sprintf("of the member on %d", len(founders)), func(t *testing.T) {
+			t.Parallel()
+			f := NewFleet(t, FleetOptions{Founders: founders})
+			f.Form()
+			f.Add("d")
+			f.Nodes["d"].Says = nowhere
+			wrongURL(t, f, founders, "Its etcd_member_config says "+f.Nodes["d"].Peer+": the peer URLs of both must be the same.\n\n")
+			f.Nodes["d"].Says = ""
+			f.Plan().MustDo(map[string]string{address("etcd_member", "d"): "create"})
+			corrected(t, f, founders)
+		})
+	}
+}
+
+// wrongURL applies, and expects the error within the timeout; more is what it
+// says besides.
+func wrongURL(t *testing.T, f *Fleet, founders []string, more string) {
+	t.Helper()
+	const limit = 8 * time.Second
+	f.Nodes["d"].Create = limit.String()
+	writer := f.Writer(founders...)
+	failed := f.Apply()
+	f.mustNotPause(writer, pause, founders...)
+	e := failed.MustSay("Member d did not join in time")
+	took := failed.At("apply_errored", address("etcd_member", "d"), "create").Sub(failed.At("apply_start", address("etcd_member", "d"), "create"))
+	if took > limit+3*time.Second {
+		t.Errorf("the error came after %v, the timeout is %v", took, limit)
+	}
+	f.MustList(append([]string{"? (learner)"}, founders...)...)
+	id := ""
+	for _, m := range f.Members(founders...) {
+		if m.IsLearner {
+			id = fmt.Sprintf("%x", m.ID)
+		}
+	}
+	e.MustDetail(t, fmt.Sprintf("d (%s) was announced with peer URLs %s as a learner and has not started. It has no vote, so the cluster's quorum is as it was. "+
+		"Look at the log of its process: it must run with this name, these peer URLs and the cluster's present members.\n\n"+
+		more+"It is recorded as announced by this configuration: apply again to carry on, or destroy the configuration to take it back.", id, nowhere))
+	if s := f.State(address("etcd_member", "d")); s != nil {
+		t.Errorf("the member is in the state: %v", s)
+	}
+}
+
+// corrected applies the corrected configuration.
+func corrected(t *testing.T, f *Fleet, founders []string) {
+	t.Helper()
+	f.Nodes["d"].Create = "60s"
+	writer := f.Writer(founders...)
+	f.Apply().MustSucceed().MustBeQuiet()
+	f.mustNotPause(writer, pause, founders...)
+	f.MustVote(append([]string{"d"}, founders...)...)
+	f.Plan().MustBeEmpty()
+	f.mustHaveRecords(t, "d")
+}
+
+// mustHaveRecords fails the test unless these, and nobody else, have an
+// ownership record as a joiner, each of them one.
+func (f *Fleet) mustHaveRecords(t *testing.T, names ...string) {
+	t.Helper()
+	got := map[string]int{}
+	for _, record := range f.records() {
+		if strings.HasPrefix(record.Owner, "joiner-") || record.State != "announced" {
+			got[record.Name]++
+		}
+	}
+	for _, name := range names {
+		if got[name] != 1 {
+			t.Errorf("%d ownership records of %s, want 1", got[name], name)
+		}
+		delete(got, name)
+	}
+	if len(got) > 0 {
+		t.Errorf("ownership records that nobody needs: %v", got)
+	}
+}
