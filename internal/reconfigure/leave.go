@@ -252,23 +252,23 @@ func (l *leave) settled(ctx context.Context) (bool, error) {
 	if l.tried {
 		l.Board.left(l.req.PeerURLs, l.Clock.Now())
 	}
-	return true, l.forget(ctx)
+	l.forget(ctx)
+	return true, nil
 }
 
 // forget brings the ownership record in line with the removal. What cannot be
 // written is not an error: the member is gone, and a record of a member that
 // is not in the list claims nothing.
-func (l *leave) forget(ctx context.Context) error {
+func (l *leave) forget(ctx context.Context) {
 	records := l.Port.Records()
 	if !l.req.KeepRecord {
 		_ = records.Delete(ctx, l.req.Owner)
-		return nil
+		return
 	}
 	if r, ok, err := records.Get(ctx, l.req.Owner); err == nil && ok && r.ID() == l.req.ID {
 		r.State = cluster.Removed
 		_, _ = records.Put(ctx, r)
 	}
-	return nil
 }
 
 // Withdraw is the backstop: it takes out what the ownership record says was
