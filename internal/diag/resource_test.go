@@ -58,6 +58,17 @@ func TestResourceTexts(t *testing.T) {
 	stranger := a
 	stranger.ID, stranger.PeerURLs = 0xd4, []string{peer}
 
+	rollout := func(have, want map[string]string, obstacle string) Text {
+		text, say := Rollout(membership.PlanRollout(have, want, obstacle == ""), want, obstacle)
+		if !say {
+			t.Errorf("nothing to say about %v -> %v", have, want)
+		}
+		return text
+	}
+	type m = map[string]string
+	dead := snap(a, d)
+	dead.Answers[0xd4] = membership.Answer{State: membership.Silent, Endpoint: "https://10.0.0.4:2379", Detail: "connection refused"}
+
 	var b strings.Builder
 	for _, c := range []struct {
 		name string
@@ -113,6 +124,12 @@ func TestResourceTexts(t *testing.T) {
 		{"import, several", ImportNotFound("a", []membership.Member{a, d}, snap(a, d))},
 		{"import of a learner as a member", ImportOtherRole(0xd4, snap(a, learner))},
 		{"import of a member as a learner", ImportOtherRole(0xd4, snap(a, d))},
+		{"rollout: next", rollout(m{"a": "1", "b": "1", "c": "1"}, m{"a": "2", "b": "2", "c": "2"}, "")},
+		{"rollout: the last one", rollout(m{"a": "2", "c": "1"}, m{"a": "2", "c": "2"}, "")},
+		{"rollout: names change", rollout(m{"a": "1"}, m{"a": "2", "b": "2"}, "")},
+		{"rollout: unwell", rollout(m{"a": "1", "d": "1"}, m{"a": "2", "d": "2"}, RolloutObstacle(membership.RolloutObstacles(dead, []string{"a", "d", "e"}), dead))},
+		{"rollout: cannot look", rollout(m{"a": "1"}, m{"a": "2"}, RolloutCannotLook(gone))},
+		{"rollout: not known", RolloutUnknown()},
 		{"nobody to ask", NobodyToAsk("d")},
 		{"restart now", RestartNow("d", []string{peer})},
 		{"renamed", Renamed("e", d)},

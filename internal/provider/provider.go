@@ -20,6 +20,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/discoverytoken"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/member"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberconfig"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/rollout"
 )
 
 // Provider is the etcd provider.
@@ -89,6 +90,7 @@ func (p *Provider) Configure(ctx context.Context, req provider.ConfigureRequest,
 func (p *Provider) Resources(context.Context) []func() resource.Resource {
 	return []func() resource.Resource{
 		discoverytoken.NewResource, memberconfig.NewResource, member.NewResource, member.NewLearnerResource,
+		rollout.NewResource,
 	}
 }
 

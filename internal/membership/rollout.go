@@ -1,0 +1,109 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package membership
+
+import (
+	"maps"
+	"slices"
+)
+
+// RolloutReason says why a rollout lets nobody, or only one, through.
+type RolloutReason uint8
+
+const (
+	// RolloutDone: everybody has what is desired for him.
+	RolloutDone RolloutReason = iota
+	// RolloutNext: one name goes through, others wait for it.
+	RolloutNext
+	// RolloutNamesChange: names come or go in the same plan.
+	RolloutNamesChange
+	// RolloutUnwell: not every member is healthy.
+	RolloutUnwell
+)
+
+// Rollout is what a plan lets through.
+type Rollout struct {
+	// Effective is what each name has after the apply.
+	Effective map[string]string
+	// Advanced is the name that goes through, if one does.
+	Advanced string
+	// Waiting are the names that still have something else than desired,
+	// sorted.
+	Waiting []string
+	Reason  RolloutReason
+}
+
+// PlanRollout decides what a plan lets through: of the names whose desired
+// value differs from what they have, the first in order, and nobody while a
+// member is unwell or while names come or go in the same plan. New names enter
+// with what is desired for them, names that are gone leave.
+//
+// It depends on its arguments alone, so that it comes to the same when the
+// plan is applied, in another process and at another time.
+func PlanRollout(effective, desired map[string]string, healthy bool) Rollout {
+	r := Rollout{Effective: map[string]string{}}
+	come, leave := false, false
+	for name, want := range desired {
+		have, known := effective[name]
+		switch {
+		case !known:
+			r.Effective[name], come = want, true
+		case have != want:
+			r.Effective[name] = have
+			r.Waiting = append(r.Waiting, name)
+		default:
+			r.Effective[name] = have
+		}
+	}
+	for name := range effective {
+		if _, stays := desired[name]; !stays {
+			leave = true
+		}
+	}
+	slices.Sort(r.Waiting)
+	switch {
+	case len(r.Waiting) == 0:
+		r.Reason = RolloutDone
+	case come || leave:
+		r.Reason = RolloutNamesChange
+	case !healthy:
+		r.Reason = RolloutUnwell
+	default:
+		r.Reason = RolloutNext
+		r.Advanced, r.Waiting = r.Waiting[0], r.Waiting[1:]
+		r.Effective[r.Advanced] = desired[r.Advanced]
+	}
+	return r
+}
+
+// RolloutObstacle is a name that keeps a rollout from going on.
+type RolloutObstacle struct {
+	// Name is the member's; Member is zero if no member of that name is in the
+	// list.
+	Name   string
+	Member MemberID
+}
+
+// RolloutObstacles returns what keeps a rollout over the given names from going
+// on, sorted by name: names without a started and living member, and any other
+// member of the cluster that is not alive. Every one of them must be well,
+// because the next step takes one more away.
+func RolloutObstacles(s Snapshot, names []string) []RolloutObstacle {
+	found := map[string]RolloutObstacle{}
+	for _, m := range s.Members {
+		if !m.Started() || !s.Alive(m.ID) {
+			found[m.Name+"/"+m.ID.String()] = RolloutObstacle{m.Name, m.ID}
+		}
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(s.Members, func(m Member) bool { return m.Name == name }) {
+			found[name] = RolloutObstacle{Name: name}
+		}
+	}
+	var out []RolloutObstacle
+	for _, key := range slices.Sorted(maps.Keys(found)) {
+		out = append(out, found[key])
+	}
+	return out
+}

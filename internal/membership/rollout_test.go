@@ -1,0 +1,89 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package membership
+
+import (
+	"maps"
+	"slices"
+	"testing"
+)
+
+func TestPlanRollout(t *testing.T) {
+	type m = map[string]string
+	for _, c := range []struct {
+		name       string
+		have, want m
+		unwell     bool
+		effective  m
+		advanced   string
+		waiting    []string
+		reason     RolloutReason
+	}{
+		{name: "the first plan", want: m{"a": "1", "b": "1"}, effective: m{"a": "1", "b": "1"}},
+		{name: "the first plan, nobody is there yet", want: m{"a": "1"}, unwell: true, effective: m{"a": "1"}},
+		{name: "nothing changes", have: m{"a": "1"}, want: m{"a": "1"}, effective: m{"a": "1"}},
+		{name: "all change", have: m{"a": "1", "b": "1", "c": "1"}, want: m{"a": "2", "b": "2", "c": "2"},
+			effective: m{"a": "2", "b": "1", "c": "1"}, advanced: "a", waiting: []string{"b", "c"}, reason: RolloutNext},
+		{name: "the last one", have: m{"a": "2", "b": "2", "c": "1"}, want: m{"a": "2", "b": "2", "c": "2"},
+			effective: m{"a": "2", "b": "2", "c": "2"}, advanced: "c", reason: RolloutNext},
+		{name: "unwell", have: m{"a": "1", "b": "1"}, want: m{"a": "2", "b": "2"}, unwell: true,
+			effective: m{"a": "1", "b": "1"}, waiting: []string{"a", "b"}, reason: RolloutUnwell},
+		{name: "one comes too", have: m{"a": "1", "b": "1"}, want: m{"a": "2", "b": "2", "c": "2"},
+			effective: m{"a": "1", "b": "1", "c": "2"}, waiting: []string{"a", "b"}, reason: RolloutNamesChange},
+		{name: "one goes too", have: m{"a": "1", "b": "1"}, want: m{"a": "2"},
+			effective: m{"a": "1"}, waiting: []string{"a"}, reason: RolloutNamesChange},
+		{name: "one comes, nothing else", have: m{"a": "1"}, want: m{"a": "1", "b": "1"}, unwell: true, effective: m{"a": "1", "b": "1"}},
+		{name: "all go", have: m{"a": "1"}, want: m{}, effective: m{}},
+		{name: "changed back", have: m{"a": "2", "b": "1"}, want: m{"a": "1", "b": "1"},
+			effective: m{"a": "1", "b": "1"}, advanced: "a", reason: RolloutNext},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := PlanRollout(c.have, c.want, !c.unwell)
+			if !maps.Equal(r.Effective, c.effective) || r.Advanced != c.advanced || !slices.Equal(r.Waiting, c.waiting) || r.Reason != c.reason {
+				t.Errorf("got %+v", r)
+			}
+		})
+	}
+}
+
+// However often it is planned, with whatever health, it lets one through at a
+// time and ends with everybody through.
+func TestRolloutEnds(t *testing.T) {
+	have, want := map[string]string{}, map[string]string{}
+	for _, n := range []string{"a", "b", "c", "d", "e"} {
+		have[n], want[n] = "1", "2"
+	}
+	steps := 0
+	for i := 0; !maps.Equal(have, want); i++ {
+		r := PlanRollout(have, want, i%3 != 0)
+		changed := 0
+		for n := range want {
+			if r.Effective[n] != have[n] {
+				changed++
+			}
+		}
+		if want := map[bool]int{true: 1}[i%3 != 0]; changed != want {
+			t.Fatalf("plan %d changed %d names, want %d", i, changed, want)
+		}
+		steps += changed
+		have = r.Effective
+	}
+	if steps != 5 {
+		t.Errorf("%d steps for 5 names", steps)
+	}
+}
+
+func TestRolloutObstacles(t *testing.T) {
+	s := Snapshot{ClusterID: 1, Members: []Member{
+		{ID: 1, Name: "a", ClientURLs: []string{"x"}}, {ID: 2, Name: "b", ClientURLs: []string{"x"}}, {ID: 3, Learner: true},
+	}, Answers: map[MemberID]Answer{
+		1: {State: Answered, MemberID: 1, ClusterID: 1, ReadOK: true},
+		2: {State: Silent},
+	}}
+	got := RolloutObstacles(s, []string{"a", "b", "c"})
+	want := []RolloutObstacle{{"", 3}, {"b", 2}, {"c", 0}}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}

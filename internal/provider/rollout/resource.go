@@ -1,0 +1,209 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+// Package rollout is the resource etcd_rollout: a change that would recreate
+// every machine, let through one member at a time.
+package rollout
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+)
+
+// Resource is etcd_rollout.
+type Resource struct{ backend *backend.Backend }
+
+var (
+	_ resource.ResourceWithConfigure  = (*Resource)(nil)
+	_ resource.ResourceWithModifyPlan = (*Resource)(nil)
+)
+
+// NewResource returns the resource.
+func NewResource() resource.Resource { return &Resource{} }
+
+// model is the resource's state. Healthy and Obstacle are what the last refresh
+// saw: what a plan lets through must come to the same when it is applied, so
+// it goes by them and not by what is the case at the moment.
+type model struct {
+	Desired   types.Map    `tfsdk:"desired"`
+	Effective types.Map    `tfsdk:"effective"`
+	Waiting   types.List   `tfsdk:"waiting"`
+	Healthy   types.Bool   `tfsdk:"healthy"`
+	Obstacle  types.String `tfsdk:"obstacle"`
+}
+
+// Metadata implements resource.Resource.
+func (r *Resource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_rollout"
+}
+
+// Configure implements resource.ResourceWithConfigure.
+func (r *Resource) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
+	r.backend = backend.ForResource(req, resp)
+}
+
+// Schema implements resource.Resource.
+func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "Lets a change that recreates machines (a new image, a version) through the cluster one member at a time. " +
+			"Where `desired` changes for many, each plan passes it on in `effective` to one of them, the first in order of name, and only while every member of the cluster " +
+			"is well; the next plan to the next one, until a plan is empty. Give `effective[name]` to `triggers_replace` of each " +
+			"[`etcd_member_config`](member_config.md) and to the machine.\n\n" +
+			"Names that come or go do so at once; while they do, nobody is passed on to.",
+		Attributes: map[string]schema.Attribute{
+			"desired": schema.MapAttribute{
+				ElementType: types.StringType, Required: true,
+				MarkdownDescription: "What each member is to have, by the member's name: any text, such as an image, a version, a hash.",
+			},
+			"effective": schema.MapAttribute{
+				ElementType: types.StringType, Computed: true,
+				MarkdownDescription: "What each member has after the apply.",
+			},
+			"waiting": schema.ListAttribute{
+				ElementType: types.StringType, Computed: true,
+				MarkdownDescription: "Names that still have something else than is desired for them, in the order in which they follow.",
+			},
+			"healthy": schema.BoolAttribute{
+				Computed:            true,
+				MarkdownDescription: "Whether every member was well at the last refresh.",
+			},
+			"obstacle": schema.StringAttribute{
+				Computed:            true,
+				MarkdownDescription: "What was not well at the last refresh; null if nothing was.",
+			},
+		},
+	}
+}
+
+// ModifyPlan implements resource.ResourceWithModifyPlan: it decides who is let
+// through, from the configuration and the prior state alone.
+func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	if req.Plan.Raw.IsNull() {
+		return
+	}
+	var plan, state model
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	exists := !req.State.Raw.IsNull()
+	if exists {
+		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	}
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	desired, known := values(plan.Desired)
+	if !known {
+		if exists {
+			t := diag.RolloutUnknown()
+			resp.Diagnostics.AddError(t.Summary, t.Detail)
+		}
+		return
+	}
+	effective, _ := values(state.Effective)
+	if !exists {
+		effective = nil
+	}
+	out := membership.PlanRollout(effective, desired, state.Healthy.ValueBool())
+	resp.Diagnostics.Append(plan.take(ctx, out)...)
+	plan.Healthy, plan.Obstacle = state.Healthy, state.Obstacle
+	if !exists {
+		plan.Healthy, plan.Obstacle = types.BoolValue(false), types.StringValue(diag.RolloutNotLooked)
+	}
+	if t, say := diag.Rollout(out, desired, state.Obstacle.ValueString()); say && exists {
+		resp.Diagnostics.AddWarning(t.Summary, t.Detail)
+	}
+	resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
+}
+
+// values returns the texts of a map; known is false while one is not known.
+func values(m types.Map) (out map[string]string, known bool) {
+	if m.IsUnknown() {
+		return nil, false
+	}
+	out = map[string]string{}
+	for name, v := range m.Elements() {
+		text, ok := v.(types.String)
+		if !ok || text.IsUnknown() {
+			return nil, false
+		}
+		out[name] = text.ValueString()
+	}
+	return out, true
+}
+
+func (m *model) take(ctx context.Context, out membership.Rollout) (diags fwdiag.Diagnostics) {
+	effective, d := types.MapValueFrom(ctx, types.StringType, out.Effective)
+	diags.Append(d...)
+	if out.Waiting == nil {
+		out.Waiting = []string{}
+	}
+	waiting, d := types.ListValueFrom(ctx, types.StringType, out.Waiting)
+	diags.Append(d...)
+	m.Effective, m.Waiting = effective, waiting
+	return diags
+}
+
+// Create implements resource.Resource: everybody starts with what is desired.
+func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	var m model
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
+	desired, _ := values(m.Desired)
+	resp.Diagnostics.Append(m.take(ctx, membership.PlanRollout(nil, desired, false))...)
+	m.Healthy, m.Obstacle = types.BoolValue(false), types.StringValue(diag.RolloutNotLooked)
+	if !resp.Diagnostics.HasError() {
+		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+	}
+}
+
+// Read implements resource.Resource: it stores how the members are, for the
+// plan to go by.
+func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	var m model
+	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
+	if resp.Diagnostics.HasError() || r.backend.Unknown {
+		return
+	}
+	obstacle := r.look(ctx, m)
+	m.Healthy, m.Obstacle = types.BoolValue(obstacle == ""), types.StringNull()
+	if obstacle != "" {
+		m.Obstacle = types.StringValue(obstacle)
+	}
+	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+}
+
+// look returns what is not well, "" if everything is.
+func (r *Resource) look(ctx context.Context, m model) string {
+	c, err := r.backend.Cluster(nil)
+	if err != nil {
+		return diag.RolloutCannotLook(err)
+	}
+	snap, err := c.View(ctx)
+	if err != nil {
+		return diag.RolloutCannotLook(err)
+	}
+	effective, _ := values(m.Effective)
+	names := slices.Sorted(maps.Keys(effective))
+	return diag.RolloutObstacle(membership.RolloutObstacles(snap, names), snap)
+}
+
+// Update implements resource.Resource. It never fails: by graph order the
+// member that makes room has left already when it is called.
+func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	var m model
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
+	if !resp.Diagnostics.HasError() {
+		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+	}
+}
+
+// Delete implements resource.Resource. There is nothing outside the state.
+func (r *Resource) Delete(context.Context, resource.DeleteRequest, *resource.DeleteResponse) {}
