@@ -122,6 +122,26 @@ resource "etcd_discovery_token" "this" {
 	})
 }
 
+// A hundred refreshes and plans leave a real registry's revision where it was.
+func TestHundredRefreshesOnARealRegistry(t *testing.T) {
+	registry := etcdtest.Start(t, 1, etcdtest.Options{})
+	client := registry.Client(t)
+	s := newSession(t, realProvider(), registry.Endpoints())
+	s.up(threeFounders)
+	before, made := registryKeys(t, client)
+	for range 100 {
+		want(t, s.refresh())
+		wantAction(t, s.plan(threeFounders), "no-op")
+	}
+	if after, now := registryKeys(t, client); now != made || len(after) != len(before) || len(after) != 1 {
+		t.Errorf("revision %d, then %d; keys %v", made, now, after)
+	}
+	want(t, s.destroy())
+	if after, _ := registryKeys(t, client); len(after) != 0 {
+		t.Errorf("left after destroy: %v", after)
+	}
+}
+
 // What the framework itself finds wrong.
 func TestAccBadInput(t *testing.T) {
 	var steps []resource.TestStep

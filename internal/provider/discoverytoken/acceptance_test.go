@@ -6,6 +6,7 @@ package discoverytoken
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/big"
 	"net/http"
 	"regexp"
@@ -124,7 +125,7 @@ func TestAccFormsACluster(t *testing.T) {
 							if _, now := registryKeys(t, client); now != made {
 								return fmt.Errorf("the registry's revision went from %d to %d", made, now)
 							}
-							return form(t, test.members, s.RootModule().Resources[address].Primary.Attributes)
+							return form(t, test.members, s.RootModule().Resources[address].Primary.Attributes, nil)
 						},
 					},
 					{
@@ -160,9 +161,12 @@ func TestAccFormsACluster(t *testing.T) {
 	}
 }
 
-// form starts three members with the environment of the token, and waits
-// until they are one cluster.
-func form(t *testing.T, version etcdtest.Version, attributes map[string]string) error {
+// Form is form, for the tests that need the whole provider.
+var Form = form
+
+// form starts three members with the environment of the token, and what is
+// added on the machine, and waits until they are one cluster.
+func form(t *testing.T, version etcdtest.Version, attributes, added map[string]string) error {
 	var processes []*etcdtest.Process
 	for _, name := range []string{"a", "b", "c"} {
 		p := etcdtest.NewProcess(t, etcdtest.Options{Name: name, Version: version})
@@ -171,6 +175,7 @@ func form(t *testing.T, version etcdtest.Version, attributes map[string]string) 
 				p.Env[name] = value
 			}
 		}
+		maps.Copy(p.Env, added)
 		p.Start()
 		processes = append(processes, p)
 	}
@@ -223,7 +228,7 @@ func TestAccV2FormsACluster(t *testing.T) {
 					}), "environment"),
 				},
 				Check: func(s *terraform.State) error {
-					return form(t, etcdtest.V36, s.RootModule().Resources[address].Primary.Attributes)
+					return form(t, etcdtest.V36, s.RootModule().Resources[address].Primary.Attributes, nil)
 				},
 			},
 			{

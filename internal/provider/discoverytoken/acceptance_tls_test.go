@@ -1,0 +1,88 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package discoverytoken_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework/providerserver"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
+	"github.com/hashicorp/terraform-plugin-testing/plancheck"
+	"github.com/hashicorp/terraform-plugin-testing/terraform"
+	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/discoverytoken"
+)
+
+const password = "correct horse"
+
+// A registry with mutual TLS and authentication: the machines get in with the
+// files and the user that machine_access names, and a password of their own.
+func TestAccRegistryWithTLSAndPassword(t *testing.T) {
+	for _, version := range []etcdtest.Version{etcdtest.V36, etcdtest.V37} {
+		t.Run(string(version), func(t *testing.T) {
+			pki := etcdtest.NewPKI(t)
+			registry := etcdtest.Start(t, 1, etcdtest.Options{Version: version, TLS: pki, Password: password})
+			run, machine := pki.Client("run"), pki.Client("machine")
+			config := fmt.Sprintf(`
+provider "etcd" {
+  endpoints = [%q]
+  username  = "root"
+  password  = %q
+  ca_cert   = %q
+  cert      = %q
+  key       = %q
+}
+
+resource "etcd_discovery_token" "this" {
+  founders = ["a", "b", "c"]
+  machine_access = {
+    ca_cert  = %q
+    cert     = %q
+    key      = %q
+    username = "root"
+  }
+}
+`, registry.Endpoints()[0], password, pki.CAFile, run.CertFile, run.KeyFile, pki.CAFile, machine.CertFile, machine.KeyFile)
+
+			const address = "etcd_discovery_token.this"
+			resource.Test(t, resource.TestCase{
+				ProtoV6ProviderFactories: map[string]func() (tfprotov6.ProviderServer, error){
+					"etcd": providerserver.NewProtocol6WithError(provider.New("test")()),
+				},
+				Steps: []resource.TestStep{
+					{
+						Config: config,
+						ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
+							plancheck.ExpectResourceAction(address, plancheck.ResourceActionCreate),
+							plancheck.ExpectUnknownValue(address, tfjsonpath.New("environment")),
+						}},
+						Check: func(s *terraform.State) error {
+							attributes := s.RootModule().Resources[address].Primary.Attributes
+							for name, value := range attributes {
+								if strings.Contains(value, password) {
+									return fmt.Errorf("the state holds the password, in %s", name)
+								}
+							}
+							return discoverytoken.Form(t, version, attributes, map[string]string{"ETCD_DISCOVERY_PASSWORD": password})
+						},
+					},
+					{
+						Config: config,
+						ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
+							plancheck.ExpectEmptyPlan(),
+							plancheck.ExpectKnownValue(address, tfjsonpath.New("complete"), knownvalue.Bool(true)),
+						}},
+					},
+				},
+			})
+		})
+	}
+}
