@@ -134,9 +134,9 @@ func InputAttribute() schema.SingleNestedAttribute {
 		attributes[name] = mark(attribute, func(_, optional *bool) { *optional = true })
 	}
 	return schema.SingleNestedAttribute{
-		Optional: true,
+		Optional:            true,
 		MarkdownDescription: "How the cluster is bootstrapped: the `bootstrap` of an [`etcd_discovery_token`](discovery_token.md).",
-		Attributes: attributes,
+		Attributes:          attributes,
 	}
 }
 
