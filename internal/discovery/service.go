@@ -77,7 +77,7 @@ type Service struct {
 // NewService returns the service at base, a URL without a slash at its end. TLS
 // comes from settings; their credentials are not sent.
 func NewService(settings connection.Settings, base string) *Service {
-	transport := httpTransport(settings)
+	transport := settings.HTTPTransport()
 	transport.Proxy = http.ProxyFromEnvironment
 	return &Service{
 		base:    base,

@@ -139,7 +139,7 @@ func (r *V2) Delete(ctx context.Context, token string) error {
 
 // at calls do with the keys at one endpoint, within the request timeout.
 func (r *V2) at(ctx context.Context, endpoint string, do func(context.Context, clientv2.KeysAPI) error) error {
-	transport := httpTransport(r.settings)
+	transport := r.settings.HTTPTransport()
 	defer transport.CloseIdleConnections()
 	client, err := clientv2.New(clientv2.Config{
 		Endpoints: []string{endpoint},
@@ -150,7 +150,7 @@ func (r *V2) at(ctx context.Context, endpoint string, do func(context.Context, c
 	if err != nil {
 		return err
 	}
-	request, cancel := context.WithTimeout(ctx, requestTimeout(r.settings))
+	request, cancel := context.WithTimeout(ctx, r.settings.RequestLimit())
 	defer cancel()
 	err = do(request, clientv2.NewKeysAPI(client))
 	if isDeniedV2(err) {
