@@ -69,6 +69,9 @@ func (c *Client) each(ctx context.Context, f func(context.Context, *clientv3.Cli
 	var answers []EndpointError
 	for _, endpoint := range c.route(0) {
 		err := c.call(ctx, endpoint, f)
+		if err == nil {
+			c.prefer(endpoint)
+		}
 		if err == nil || ctx.Err() != nil || final(err) {
 			return translate(err)
 		}
@@ -78,6 +81,25 @@ func (c *Client) each(ctx context.Context, f func(context.Context, *clientv3.Cli
 		return translate(answers[0].Err)
 	}
 	return &Unreachable{answers}
+}
+
+// Anywhere makes a request to one endpoint after the other, the one that
+// answered last first, until one gives an answer that another would not change.
+// Each attempt is limited by the request timeout. The error is an
+// [*Unreachable], or the answer with its sentinel.
+func (c *Client) Anywhere(ctx context.Context, f func(context.Context, *clientv3.Client) error) error {
+	return c.each(ctx, f)
+}
+
+// prefer notes that an endpoint has just answered.
+func (c *Client) prefer(endpoint string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.live) > 0 && c.live[0] == endpoint {
+		return
+	}
+	others := slices.DeleteFunc(slices.Clone(c.live), func(e string) bool { return e == endpoint })
+	c.live = append([]string{endpoint}, others...)
 }
 
 // route returns the endpoints to try, best first: that of the member via alone,
