@@ -1,0 +1,161 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+// Package claim holds claims: a key with a time to live and a value that nobody
+// else writes. Whoever has created the key owns it for as long as it renews it.
+//
+//	start      create only; a key that exists is somebody else's claim
+//	take over  compare and delete that very claim, then start
+//	beat       compare and swap on the value, with the time to live renewed
+//	stop       compare and delete on the value
+//
+// A beat that comes too late fails; it never brings an expired key back. A
+// stop that comes too late deletes nothing that is not its own. Claims are kept
+// with leases on the v3 API ([V3]) and with TTL keys on the v2 API ([V2]), in
+// the layout that programs of the v2 era use (/running/<name>).
+//
+// The lock that keeps the membership changes of several processes apart
+// ([Lock]) is such a claim.
+package claim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Kinds of failure, for [errors.Is].
+var (
+	// ErrHeld is any [*HeldError].
+	ErrHeld = errors.New("somebody else holds the claim")
+	// ErrLost is any [*LostError].
+	ErrLost = errors.New("the claim is lost")
+	// ErrNoSpace means that the server takes no new claims because of a NOSPACE
+	// alarm. Claims that are held already can be renewed and given up.
+	ErrNoSpace = errors.New("the server has no space left for a claim")
+)
+
+// Entry is a claim as it stands in the store.
+type Entry struct {
+	// Key is the whole key, Value the owner's word.
+	Key   string
+	Value string
+	// Left is how long the claim has to live unless it is renewed, in whole
+	// seconds. It is 0 where Forever is true: someone wrote the key without a
+	// time to live.
+	Left    time.Duration
+	Forever bool
+
+	// created tells one life of the key from the next: the create revision on
+	// v3, the created index on v2.
+	created int64
+	// modified is the modified index on v2.
+	modified uint64
+	// lease is the lease of the key on v3.
+	lease int64
+}
+
+// Name is the last part of the key.
+func (e Entry) Name() string { return e.Key[strings.LastIndexByte(e.Key, '/')+1:] }
+
+// HeldError says that a key exists already.
+type HeldError struct{ Entry Entry }
+
+// Error implements error.
+func (e *HeldError) Error() string {
+	if e.Entry.Forever {
+		return fmt.Sprintf("%s is held by %q, without a time to live", e.Entry.Key, e.Entry.Value)
+	}
+	return fmt.Sprintf("%s is held by %q for another %s unless it is renewed", e.Entry.Key, e.Entry.Value, e.Entry.Left)
+}
+
+// Is makes the error an [ErrHeld].
+func (e *HeldError) Is(target error) bool { return target == ErrHeld }
+
+// LostError says that a claim is no longer its owner's.
+type LostError struct {
+	Key string
+	// Now is what is there instead; nil where nothing is, or where it is not
+	// known.
+	Now *Entry
+	// Late is how long ago the claim was last known to be held, where it was
+	// given up because no renewal came through in time.
+	Late time.Duration
+	// Err is why no renewal came through; nil where the store itself said that
+	// the claim is lost.
+	Err error
+}
+
+// Error implements error.
+func (e *LostError) Error() string {
+	switch {
+	case e.Err != nil:
+		return fmt.Sprintf("%s was not renewed for %s: %v", e.Key, e.Late.Round(time.Millisecond), e.Err)
+	case e.Now != nil:
+		return fmt.Sprintf("%s was lost, it is held by %q now", e.Key, e.Now.Value)
+	default:
+		return e.Key + " was lost, it is gone"
+	}
+}
+
+// Is makes the error an [ErrLost].
+func (e *LostError) Is(target error) bool { return target == ErrLost }
+
+// Unwrap returns why no renewal came through.
+func (e *LostError) Unwrap() error { return e.Err }
+
+// Kind says what happened to a claim.
+type Kind string
+
+// The kinds of event.
+const (
+	// Started: the key was created.
+	Started Kind = "started"
+	// Beaten: the key was written again.
+	Beaten Kind = "beat"
+	// Stopped: the key was deleted before its time was over.
+	Stopped Kind = "stopped"
+	// Missed: the key's time was over.
+	Missed Kind = "missed"
+)
+
+// Event is something that happened to a claim.
+type Event struct {
+	Kind Kind
+	// Name is the last part of the key.
+	Name string
+	// Value is the claim's value, for Stopped and Missed the last one it had.
+	Value string
+}
+
+// Store is where claims are kept. Its implementations are safe for concurrent
+// use; every method honours ctx. Apart from the errors named, they return what
+// the endpoints answered.
+type Store interface {
+	// Create makes the key if there is none. Errors: [*HeldError], [ErrNoSpace].
+	Create(ctx context.Context, key, value string, ttl time.Duration) (Entry, error)
+	// Beat gives the claim e the value and its full time to live, if it is the
+	// same claim still and has e's value. It may be repeated with the same value
+	// after an error whose outcome is not known. Errors: [*LostError].
+	Beat(ctx context.Context, e Entry, value string, ttl time.Duration) (Entry, error)
+	// Delete deletes the claim e, if it is the same claim still and has e's
+	// value. Errors: [*LostError].
+	Delete(ctx context.Context, e Entry) error
+	// Get returns the claim at key; ok is false if there is none.
+	Get(ctx context.Context, key string) (e Entry, ok bool, err error)
+	// List returns the claims directly under prefix, by name, and the revision
+	// at which they stood so.
+	List(ctx context.Context, prefix string) (entries []Entry, revision int64, err error)
+	// Watch calls emit with what happens to the claims directly under prefix
+	// after a revision, in order, until ctx ends; then it returns nil. It
+	// listens at all endpoints, so that the death of one goes unnoticed.
+	Watch(ctx context.Context, prefix string, revision int64, emit func(Event)) error
+}
+
+// under returns the name of a key that is directly under prefix.
+func under(prefix, key string) (name string, ok bool) {
+	name, ok = strings.CutPrefix(key, strings.TrimSuffix(prefix, "/")+"/")
+	return name, ok && name != "" && !strings.Contains(name, "/")
+}

@@ -1,0 +1,243 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package claim
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// Clock is the time as the owner of a claim sees it; tests bring their own.
+type Clock interface {
+	Now() time.Time
+	// Sleep waits for d or until ctx is done, and returns ctx.Err().
+	Sleep(ctx context.Context, d time.Duration) error
+}
+
+// Options describe a claim.
+type Options struct {
+	// Key is the whole key. Value must not be empty, and should be one that
+	// nobody else uses: then two processes cannot both believe to be the owner.
+	Key, Value string
+	// TTL is the time to live, at least a second; fractions of a second are
+	// rounded up. Interval is the time between two beats; 0 means a third of
+	// TTL.
+	TTL, Interval time.Duration
+	// TakeOver deletes the claim of whoever holds the key.
+	TakeOver bool
+	// Next returns the value of the next beat; nil keeps Value.
+	Next func() string
+}
+
+func (o Options) interval() time.Duration {
+	if o.Interval > 0 {
+		return o.Interval
+	}
+	return o.TTL / 3
+}
+
+// takeOverTries bounds how often a claim is looked at again that beats with
+// new values while it is being taken over.
+const takeOverTries = 5
+
+// Claim is a claim that is held and renewed in the background. Its methods are
+// safe for concurrent use.
+type Claim struct {
+	store   Store
+	clock   Clock
+	options Options
+
+	// turn holds one value while a beat is under way.
+	turn    chan struct{}
+	lost    chan struct{}
+	ended   chan struct{}
+	cancel  context.CancelFunc
+	release sync.Once
+	stopErr error
+
+	mu      sync.Mutex
+	entry   Entry
+	pending string // the value of a beat whose outcome is not known
+	renewed time.Time
+	err     error
+}
+
+// Start takes the claim and renews it until [Claim.Stop]. The renewing outlives
+// ctx. Errors: [*HeldError], [ErrNoSpace], or what the endpoints answered.
+func Start(ctx context.Context, store Store, clock Clock, o Options) (*Claim, error) {
+	if o.Value == "" {
+		return nil, errors.New("a claim needs a value")
+	}
+	o.TTL = roundUp(o.TTL)
+	sent := clock.Now()
+	e, err := store.Create(ctx, o.Key, o.Value, o.TTL)
+	var held *HeldError
+	for try := 0; o.TakeOver && errors.As(err, &held) && try < takeOverTries; try++ {
+		if err := store.Delete(ctx, held.Entry); err != nil && !errors.Is(err, ErrLost) {
+			return nil, err
+		}
+		sent = clock.Now()
+		e, err = store.Create(ctx, o.Key, o.Value, o.TTL)
+	}
+	if err != nil {
+		return nil, err
+	}
+	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	c := &Claim{
+		store: store, clock: clock, options: o, entry: e, renewed: sent, cancel: cancel,
+		turn: make(chan struct{}, 1), lost: make(chan struct{}), ended: make(chan struct{}),
+	}
+	go c.renew(life)
+	return c, nil
+}
+
+func roundUp(d time.Duration) time.Duration {
+	if r := d % time.Second; r != 0 || d < time.Second {
+		return d - r + time.Second
+	}
+	return d
+}
+
+// Entry returns the claim as it was last written.
+func (c *Claim) Entry() Entry {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.entry
+}
+
+// Lost is closed when the claim is known to be lost, or when it was not renewed
+// within its time to live; [Claim.Err] says which.
+func (c *Claim) Lost() <-chan struct{} { return c.lost }
+
+// Err is nil while nothing is known against the claim, a [*LostError]
+// afterwards.
+func (c *Claim) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// Check makes sure that the claim is held now: right before a step that must
+// not be made without it. A process that was frozen wakes up in the middle of
+// whatever it did, with its claim expired and the renewing not yet run: where
+// the last renewal is long ago, Check renews first. Errors: [*LostError]; any
+// other means that it could not be found out.
+func (c *Claim) Check(ctx context.Context) error {
+	if err := c.Err(); err != nil {
+		return err
+	}
+	if c.age() < c.options.TTL*2/3 {
+		return nil
+	}
+	return c.beat(ctx)
+}
+
+// Stop gives the claim up: it deletes the key if it is its own still. A second
+// call returns what the first one did. Errors: [*LostError] for a claim that
+// was not its own any more; any other means that the key may be left to expire.
+func (c *Claim) Stop(ctx context.Context) error {
+	c.release.Do(func() {
+		c.cancel()
+		<-c.ended
+		c.stopErr = c.stop(ctx)
+	})
+	return c.stopErr
+}
+
+func (c *Claim) stop(ctx context.Context) error {
+	c.mu.Lock()
+	entry, pending, lost := c.entry, c.pending, c.err
+	c.mu.Unlock()
+	var why *LostError
+	if errors.As(lost, &why) && why.Err == nil {
+		return lost
+	}
+	err := c.store.Delete(ctx, entry)
+	if errors.Is(err, ErrLost) && pending != "" {
+		entry.Value = pending
+		err = c.store.Delete(ctx, entry)
+	}
+	if lost != nil {
+		return lost
+	}
+	return err
+}
+
+// renew beats until life ends or the claim is lost.
+func (c *Claim) renew(life context.Context) {
+	defer close(c.ended)
+	// Trying again is not to be put off to the next beat.
+	retry := min(c.options.interval(), c.options.TTL/10)
+	pause := c.options.interval()
+	for c.clock.Sleep(life, pause) == nil {
+		pause = c.options.interval()
+		if err := c.beat(life); err != nil {
+			pause = retry
+		}
+		if c.Err() != nil {
+			return
+		}
+	}
+}
+
+// beat renews the claim now.
+func (c *Claim) beat(ctx context.Context) error {
+	select {
+	case c.turn <- struct{}{}:
+		defer func() { <-c.turn }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	c.mu.Lock()
+	if c.err != nil {
+		defer c.mu.Unlock()
+		return c.err
+	}
+	if c.pending == "" {
+		c.pending = c.entry.Value
+		if c.options.Next != nil {
+			c.pending = c.options.Next()
+		}
+	}
+	entry, value := c.entry, c.pending
+	c.mu.Unlock()
+
+	sent := c.clock.Now()
+	// Beyond its time the claim counts as lost, whatever an answer would say;
+	// but one that is late already is asked for all the same: if nobody else
+	// had it in between, it was never lost.
+	bounded, cancel := context.WithTimeout(ctx, max(c.options.TTL-c.age(), c.options.TTL/3))
+	defer cancel()
+	e, err := c.store.Beat(bounded, entry, value, c.options.TTL)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch late := elapsed(c.renewed, c.clock.Now()); {
+	case err == nil:
+		c.entry, c.pending, c.renewed = e, "", sent
+		return nil
+	case errors.Is(err, ErrLost):
+		c.err = err
+	case late >= c.options.TTL && ctx.Err() == nil:
+		c.err = &LostError{Key: c.options.Key, Late: late, Err: err}
+	default:
+		return err
+	}
+	close(c.lost)
+	return c.err
+}
+
+// age is how long ago the last beat that is known to have arrived was sent.
+func (c *Claim) age() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return elapsed(c.renewed, c.clock.Now())
+}
+
+// elapsed is the longer of what the two clocks say: the monotonic one stands
+// still while the machine sleeps, the other one is set now and then.
+func elapsed(from, to time.Time) time.Duration {
+	return max(to.Sub(from), to.Round(0).Sub(from.Round(0)))
+}

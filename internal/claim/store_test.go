@@ -1,0 +1,310 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package claim_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// Of two claimants of one name one gets it; the other learns whose value is
+// there and how long it has to live.
+func TestTwoClaimantsOfOneName(t *testing.T) {
+	everyAPI(t, func(t *testing.T, b bench) {
+		s := b.store(t)
+		first := take(t, s, claim.Options{Value: "first", TTL: 30 * time.Second})
+		_, err := claim.Start(within(t, 10*time.Second), b.store(t), realTime{}, claim.Options{Key: key, Value: "second", TTL: 30 * time.Second})
+		var held *claim.HeldError
+		if !errors.As(err, &held) || !errors.Is(err, claim.ErrHeld) {
+			t.Fatalf("the second claim: %v, want held", err)
+		}
+		if e := held.Entry; e.Value != "first" || e.Name() != "web1" || e.Forever || e.Left < 25*time.Second || e.Left > 30*time.Second {
+			t.Errorf("held by %+v", e)
+		}
+		if want := fmt.Sprintf(`/running/web1 is held by "first" for another %s unless it is renewed`, held.Entry.Left); err.Error() != want {
+			t.Errorf("got  %s\nwant %s", err, want)
+		}
+		if err := first.Stop(within(t, 5*time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		take(t, s, claim.Options{Value: "second", TTL: 30 * time.Second})
+		if got := value(t, s); got != "second" {
+			t.Errorf("at the key: %q", got)
+		}
+	})
+}
+
+// Out of many that want it at the same time exactly one gets it.
+func TestOnlyOneOfManyGetsIt(t *testing.T) {
+	everyAPI(t, func(t *testing.T, b bench) {
+		var mu sync.Mutex
+		var got []string
+		var wg sync.WaitGroup
+		for i := range 8 {
+			s := b.store(t)
+			wg.Go(func() {
+				name := fmt.Sprint("claimant ", i)
+				e, err := s.Create(within(t, 10*time.Second), key, name, 10*time.Second)
+				switch {
+				case err == nil && e.Value == name:
+					mu.Lock()
+					defer mu.Unlock()
+					got = append(got, name)
+				case !errors.Is(err, claim.ErrHeld):
+					t.Errorf("%s: %v", name, err)
+				}
+			})
+		}
+		wg.Wait()
+		if len(got) != 1 || value(t, b.store(t)) != got[0] {
+			t.Errorf("%v believe to hold what %q holds", got, value(t, b.store(t)))
+		}
+	})
+}
+
+// A claim that is renewed outlives its time to live many times over.
+func TestBeatsKeepItAlive(t *testing.T) {
+	everyAPI(t, func(t *testing.T, b bench) {
+		s := b.store(t)
+		n := 0
+		c := take(t, s, claim.Options{Value: "0", TTL: time.Second, Interval: 250 * time.Millisecond, Next: func() string {
+			n++
+			return fmt.Sprint(n)
+		}})
+		time.Sleep(3500 * time.Millisecond)
+		if err := c.Err(); err != nil {
+			t.Fatal(err)
+		}
+		if got := value(t, s); got == "" || got == "0" || got != c.Entry().Value {
+			t.Errorf("after 3.5 s: %q, the owner says %q", got, c.Entry().Value)
+		}
+		if err := c.Stop(within(t, 5*time.Second)); err != nil {
+			t.Errorf("stop: %v", err)
+		}
+		if got := value(t, s); got != "" {
+			t.Errorf("after the stop: %q", got)
+		}
+	})
+}
+
+// A beat after the key's time fails and does not bring it back.
+func TestLateBeat(t *testing.T) {
+	everyAPI(t, func(t *testing.T, b bench) {
+		s := b.store(t)
+		e, err := s.Create(within(t, 5*time.Second), key, "mine", time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the claim expires", func() bool { return value(t, s) == "" })
+		_, err = s.Beat(within(t, 5*time.Second), e, "mine", time.Second)
+		var lost *claim.LostError
+		if !errors.As(err, &lost) || lost.Now != nil || err.Error() != "/running/web1 was lost, it is gone" {
+			t.Errorf("the late beat: %v", err)
+		}
+		if got := value(t, s); got != "" {
+			t.Errorf("the late beat brought back %q", got)
+		}
+		// Nor does it renew another claim, not even of the same value.
+		take(t, s, claim.Options{Value: "mine", TTL: 10 * time.Second})
+		if _, err := s.Beat(within(t, 5*time.Second), e, "mine", time.Hour); !errors.Is(err, claim.ErrLost) {
+			t.Errorf("a beat on somebody else's claim of the same value: %v", err)
+		}
+		if err := s.Delete(within(t, 5*time.Second), e); !errors.Is(err, claim.ErrLost) {
+			t.Errorf("deleting somebody else's claim of the same value: %v", err)
+		}
+	})
+}
+
+// Who has lost a claim deletes nothing when it stops.
+func TestStopAfterLosingOwnership(t *testing.T) {
+	everyAPI(t, func(t *testing.T, b bench) {
+		s := b.store(t)
+		first := take(t, s, claim.Options{Value: "first", TTL: 20 * time.Second})
+		second := take(t, b.store(t), claim.Options{Value: "second", TTL: 20 * time.Second, TakeOver: true})
+		err := first.Stop(within(t, 5*time.Second))
+		var lost *claim.LostError
+		if !errors.As(err, &lost) || lost.Now == nil || lost.Now.Value != "second" {
+			t.Errorf("stop of the loser: %v", err)
+		}
+		if want := `/running/web1 was lost, it is held by "second" now`; err.Error() != want {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+		if got := value(t, s); got != "second" {
+			t.Errorf("at the key: %q", got)
+		}
+		if err := second.Stop(within(t, 5*time.Second)); err != nil {
+			t.Errorf("stop of the owner: %v", err)
+		}
+	})
+}
+
+// The one that was taken over from notices at its next beat, and says who
+// holds the claim now.
+func TestTakeOver(t *testing.T) {
+	everyAPI(t, func(t *testing.T, b bench) {
+		s := b.store(t)
+		first := take(t, s, claim.Options{Value: "first", TTL: 20 * time.Second, Interval: 200 * time.Millisecond})
+		take(t, b.store(t), claim.Options{Value: "second", TTL: 20 * time.Second, TakeOver: true})
+		select {
+		case <-first.Lost():
+		case <-time.After(10 * time.Second):
+			t.Fatal("the first owner goes on")
+		}
+		var lost *claim.LostError
+		if !errors.As(first.Err(), &lost) || lost.Now == nil || lost.Now.Value != "second" {
+			t.Errorf("lost: %v", first.Err())
+		}
+		if err := first.Check(within(t, 5*time.Second)); !errors.Is(err, claim.ErrLost) {
+			t.Errorf("check: %v", err)
+		}
+	})
+}
+
+// What a watcher sees, on both APIs: a claim that is started, beats, is
+// stopped; one that is taken over; one whose owner dies.
+func TestEvents(t *testing.T) {
+	everyAPI(t, func(t *testing.T, b bench) {
+		s, ctx := b.store(t), within(t, 30*time.Second)
+		prefix := "/running"
+		take(t, s, claim.Options{Key: prefix + "/before", Value: "x", TTL: 20 * time.Second})
+		entries, revision, err := s.List(ctx, prefix)
+		if err != nil || len(entries) != 1 || entries[0].Name() != "before" || entries[0].Left < 15*time.Second {
+			t.Fatalf("listed %+v, %v", entries, err)
+		}
+
+		// Before the watch begins, and yet seen.
+		c := take(t, s, claim.Options{Key: prefix + "/web1", Value: "1", TTL: 20 * time.Second})
+		watch := newWatch(t, s, prefix, revision)
+		watch.wants(t, "started web1 1")
+		again, err := s.Beat(ctx, c.Entry(), "2", 20*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		watch.wants(t, "beat web1 2")
+		if again, err = s.Beat(ctx, again, "2", 20*time.Second); err != nil {
+			t.Fatal(err)
+		}
+		watch.wants(t, "beat web1 2")
+		if err := s.Delete(ctx, again); err != nil {
+			t.Fatal(err)
+		}
+		watch.wants(t, "stopped web1 2")
+
+		one := take(t, s, claim.Options{Key: prefix + "/web2", Value: "one", TTL: 20 * time.Second})
+		two := take(t, s, claim.Options{Key: prefix + "/web2", Value: "two", TTL: 20 * time.Second, TakeOver: true})
+		watch.wants(t, "started web2 one", "stopped web2 one", "started web2 two")
+		_ = one.Stop(ctx)
+		if err := two.Stop(ctx); err != nil {
+			t.Fatal(err)
+		}
+		watch.wants(t, "stopped web2 two")
+
+		if _, err := s.Create(ctx, prefix+"/web3", "died", time.Second); err != nil {
+			t.Fatal(err)
+		}
+		watch.wants(t, "started web3 died", "missed web3 died")
+		// What is further down is none of ours.
+		if _, err := s.Create(ctx, prefix+"/deep/down", "x", 20*time.Second); err != nil {
+			t.Fatal(err)
+		}
+		take(t, s, claim.Options{Key: prefix + "/web4", Value: "x", TTL: 20 * time.Second})
+		watch.wants(t, "started web4 x")
+	})
+}
+
+// watched collects events as lines.
+type watched struct{ events chan string }
+
+func newWatch(t *testing.T, s claim.Store, prefix string, revision int64) *watched {
+	w := &watched{events: make(chan string, 100)}
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := s.Watch(ctx, prefix, revision, func(e claim.Event) {
+			w.events <- strings.Join([]string{string(e.Kind), e.Name, e.Value}, " ")
+		}); err != nil {
+			t.Errorf("watch: %v", err)
+		}
+	}()
+	t.Cleanup(func() { cancel(); <-done })
+	return w
+}
+
+func (w *watched) wants(t *testing.T, lines ...string) {
+	t.Helper()
+	for _, want := range lines {
+		select {
+		case got := <-w.events:
+			if got != want {
+				t.Errorf("saw %q, want %q", got, want)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("did not see %q", want)
+		}
+	}
+}
+
+// Every endpoint is watched: one that hangs, and one that dies, hide nothing,
+// and nothing is seen twice.
+func TestEventsWithEndpointsDown(t *testing.T) {
+	t.Parallel()
+	for _, api := range []string{"v2", "v3"} {
+		t.Run(api, func(t *testing.T) {
+			t.Parallel()
+			b := bench{etcdtest.Start(t, 3, etcdtest.Options{Version: etcdtest.V35, V2: api == "v2"}), api}
+			// The first two of the endpoints go, one of them for good; a follower
+			// first, so that there is a leader all along.
+			leader := b.Leader(t)
+			endpoints := []string{}
+			var followers []*etcdtest.Process
+			for _, p := range b.Members() {
+				if p != leader {
+					followers = append(followers, p)
+					endpoints = append(endpoints, p.ClientURL())
+				}
+			}
+			endpoints = append(endpoints, leader.ClientURL())
+			s, closeAll := storeAt(api, endpoints)
+			t.Cleanup(closeAll)
+			_, revision, err := s.List(within(t, 10*time.Second), "/running")
+			if err != nil {
+				t.Fatal(err)
+			}
+			watch := newWatch(t, s, "/running", revision)
+			c := take(t, s, claim.Options{Value: "1", TTL: 30 * time.Second})
+			watch.wants(t, "started web1 1")
+			followers[0].Freeze()
+			t.Cleanup(followers[0].Thaw)
+			if _, err := s.Beat(within(t, 20*time.Second), c.Entry(), "2", 30*time.Second); err != nil {
+				t.Fatal(err)
+			}
+			watch.wants(t, "beat web1 2")
+			followers[0].Thaw()
+			followers[1].PowerOff()
+			e, _, err := s.Get(within(t, 10*time.Second), key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Delete(within(t, 20*time.Second), e); err != nil {
+				t.Fatal(err)
+			}
+			watch.wants(t, "stopped web1 2")
+			select {
+			case again := <-watch.events:
+				t.Errorf("saw %q as well", again)
+			case <-time.After(time.Second):
+			}
+		})
+	}
+}

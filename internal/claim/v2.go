@@ -1,0 +1,304 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package claim
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	clientv2 "go.etcd.io/etcd/client/v2"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+)
+
+// ErrNoV2 says that a server does not serve the v2 API.
+var ErrNoV2 = errors.New("does not serve the v2 API; etcd 3.4 and 3.5 do with --enable-v2, 3.6 and later never")
+
+// V2 keeps claims as TTL keys on the v2 API of etcd up to 3.5. Its zero value
+// is not usable: see [NewV2].
+type V2 struct{ settings connection.Settings }
+
+// NewV2 returns the claims at the endpoints of settings, which are tried one
+// after the other. It dials nothing, and keeps no connection open between two
+// calls.
+func NewV2(settings connection.Settings) *V2 { return &V2{settings} }
+
+// Unreachable says that no endpoint gave a usable answer.
+type Unreachable struct {
+	// Answers are what each endpoint answered, in the order they were tried.
+	Answers []Answer
+}
+
+// Answer is what came of one attempt at one endpoint.
+type Answer struct {
+	Endpoint string
+	Err      error
+}
+
+// Error implements error: every endpoint with what it answered.
+func (u *Unreachable) Error() string {
+	parts := make([]string, len(u.Answers))
+	for i, a := range u.Answers {
+		parts[i] = a.Err.Error()
+		if !strings.HasPrefix(parts[i], a.Endpoint) {
+			parts[i] = a.Endpoint + ": " + parts[i]
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Unwrap returns the answers, so that errors.Is and errors.As look into them.
+func (u *Unreachable) Unwrap() []error {
+	out := make([]error, len(u.Answers))
+	for i, a := range u.Answers {
+		out[i] = a.Err
+	}
+	return out
+}
+
+// indexTries bounds how often a comparison is tried again that failed on the
+// index alone, because an earlier attempt of the same beat had come through.
+const indexTries = 3
+
+// Create implements [Store].
+func (s *V2) Create(ctx context.Context, key, value string, ttl time.Duration) (e Entry, err error) {
+	err = s.anywhere(ctx, func(ctx context.Context, keys clientv2.KeysAPI) error {
+		resp, err := keys.Set(ctx, key, value, &clientv2.SetOptions{PrevExist: clientv2.PrevNoExist, TTL: ttl})
+		if code(err) != clientv2.ErrorCodeNodeExist {
+			if err == nil {
+				e = entryV2(resp.Node)
+			}
+			return err
+		}
+		resp, err = keys.Get(ctx, key, &clientv2.GetOptions{Quorum: true})
+		if err != nil {
+			return err
+		}
+		// A request whose answer was lost finds its own key.
+		if e = entryV2(resp.Node); e.Value == value {
+			return nil
+		}
+		return &HeldError{e}
+	})
+	return e, err
+}
+
+// Beat implements [Store].
+func (s *V2) Beat(ctx context.Context, e Entry, value string, ttl time.Duration) (Entry, error) {
+	err := s.anywhere(ctx, func(ctx context.Context, keys clientv2.KeysAPI) error {
+		return s.compare(ctx, keys, &e, []string{value}, func(now Entry) error {
+			resp, err := keys.Set(ctx, now.Key, value, &clientv2.SetOptions{PrevValue: now.Value, PrevIndex: now.modified, TTL: ttl})
+			if err == nil {
+				e = entryV2(resp.Node)
+			}
+			return err
+		})
+	})
+	return e, err
+}
+
+// Delete implements [Store].
+func (s *V2) Delete(ctx context.Context, e Entry) error {
+	sent := false
+	return s.anywhere(ctx, func(ctx context.Context, keys clientv2.KeysAPI) error {
+		err := s.compare(ctx, keys, &e, nil, func(now Entry) error {
+			_, err := keys.Delete(ctx, now.Key, &clientv2.DeleteOptions{PrevValue: now.Value, PrevIndex: now.modified})
+			return err
+		})
+		var lost *LostError
+		if sent && errors.As(err, &lost) && lost.Now == nil {
+			return nil // an earlier attempt came through
+		}
+		sent = sent || err != nil
+		return err
+	})
+}
+
+// compare makes a change that compares value and index of the claim e. Where
+// the index alone has moved on, because an earlier attempt came through, it
+// tries again with the new one: the claim is the same as long as it has the
+// same created index and e's value, or one of those that were attempted.
+func (s *V2) compare(ctx context.Context, keys clientv2.KeysAPI, e *Entry, attempted []string, change func(Entry) error) error {
+	for try := 0; ; try++ {
+		err := change(*e)
+		switch code(err) {
+		case clientv2.ErrorCodeKeyNotFound:
+			return &LostError{Key: e.Key}
+		case clientv2.ErrorCodeTestFailed:
+		default:
+			return err
+		}
+		resp, err := keys.Get(ctx, e.Key, &clientv2.GetOptions{Quorum: true})
+		if code(err) == clientv2.ErrorCodeKeyNotFound {
+			return &LostError{Key: e.Key}
+		}
+		if err != nil {
+			return err
+		}
+		now := entryV2(resp.Node)
+		if try == indexTries || now.created != e.created || now.Value != e.Value && !slices.Contains(attempted, now.Value) {
+			return &LostError{Key: e.Key, Now: &now}
+		}
+		*e = now
+	}
+}
+
+// Get implements [Store].
+func (s *V2) Get(ctx context.Context, key string) (e Entry, ok bool, err error) {
+	err = s.anywhere(ctx, func(ctx context.Context, keys clientv2.KeysAPI) error {
+		resp, err := keys.Get(ctx, key, &clientv2.GetOptions{Quorum: true})
+		if code(err) == clientv2.ErrorCodeKeyNotFound {
+			return nil
+		}
+		if err == nil {
+			e, ok = entryV2(resp.Node), true
+		}
+		return err
+	})
+	return e, ok, err
+}
+
+// List implements [Store].
+func (s *V2) List(ctx context.Context, prefix string) (entries []Entry, revision int64, err error) {
+	err = s.anywhere(ctx, func(ctx context.Context, keys clientv2.KeysAPI) error {
+		resp, err := keys.Get(ctx, prefix, &clientv2.GetOptions{Quorum: true})
+		var answer clientv2.Error
+		if errors.As(err, &answer) && answer.Code == clientv2.ErrorCodeKeyNotFound {
+			entries, revision = nil, index(answer.Index)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		entries, revision = nil, index(resp.Index)
+		for _, node := range resp.Node.Nodes {
+			if !node.Dir {
+				entries = append(entries, entryV2(node))
+			}
+		}
+		return nil
+	})
+	slices.SortFunc(entries, func(a, b Entry) int { return cmp.Compare(a.Key, b.Key) })
+	return entries, revision, err
+}
+
+// Watch implements [Store].
+func (s *V2) Watch(ctx context.Context, prefix string, revision int64, emit func(Event)) error {
+	r := &relay{last: revision, emit: emit}
+	return everywhere(ctx, s.settings.Endpoints, func(ctx context.Context, endpoint string) error {
+		return s.at(endpoint, func(keys clientv2.KeysAPI) error {
+			watcher := keys.Watcher(prefix, &clientv2.WatcherOptions{AfterIndex: indexOf(r.next() - 1), Recursive: true})
+			for {
+				resp, err := watcher.Next(ctx)
+				if code(err) == clientv2.ErrorCodeEventIndexCleared {
+					return err
+				}
+				if err != nil {
+					return again{err}
+				}
+				if name, ok := under(prefix, resp.Node.Key); ok {
+					r.pass(index(resp.Node.ModifiedIndex), name, func() Event { return eventV2(name, resp) })
+				}
+			}
+		})
+	})
+}
+
+// eventV2 says what an event of a key means for the claim.
+func eventV2(name string, resp *clientv2.Response) Event {
+	e := Event{Name: name, Value: resp.Node.Value}
+	switch resp.Action {
+	case "expire":
+		e.Kind = Missed
+	case "delete", "compareAndDelete":
+		e.Kind = Stopped
+	default:
+		e.Kind = Beaten
+		// Also a plain set, by a program that does not compare.
+		if resp.PrevNode == nil {
+			e.Kind = Started
+		}
+	}
+	if (e.Kind == Missed || e.Kind == Stopped) && resp.PrevNode != nil {
+		e.Value = resp.PrevNode.Value
+	}
+	return e
+}
+
+func entryV2(n *clientv2.Node) Entry {
+	return Entry{
+		Key: n.Key, Value: n.Value, Left: n.TTLDuration(), Forever: n.Expiration == nil,
+		created: index(n.CreatedIndex), modified: n.ModifiedIndex,
+	}
+}
+
+// index and indexOf convert between the indexes of the v2 API and revisions.
+func index(i uint64) int64     { return int64(i) } //nolint:gosec // an index counts raft entries from 0
+func indexOf(rev int64) uint64 { return uint64(max(rev, 0)) }
+
+// anywhere calls do with the keys at one endpoint after the other, each within
+// the request timeout, until one answers.
+func (s *V2) anywhere(ctx context.Context, do func(context.Context, clientv2.KeysAPI) error) error {
+	var answers []Answer
+	for _, endpoint := range s.settings.Endpoints {
+		err := s.at(endpoint, func(keys clientv2.KeysAPI) error {
+			request, cancel := context.WithTimeout(ctx, s.settings.RequestLimit())
+			defer cancel()
+			return do(request, keys)
+		})
+		if err == nil || errors.Is(err, ErrHeld) || errors.Is(err, ErrLost) {
+			return err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		answers = append(answers, Answer{endpoint, explain(endpoint, err)})
+	}
+	return &Unreachable{answers}
+}
+
+// at calls do with the keys at one endpoint.
+func (s *V2) at(endpoint string, do func(clientv2.KeysAPI) error) error {
+	transport := s.settings.HTTPTransport()
+	defer transport.CloseIdleConnections()
+	client, err := clientv2.New(clientv2.Config{
+		Endpoints: []string{endpoint}, Transport: transport,
+		Username: s.settings.Username, Password: s.settings.Password.Reveal(),
+	})
+	if err != nil {
+		return err
+	}
+	return do(clientv2.NewKeysAPI(client))
+}
+
+// explain puts an error of client/v2 into words.
+func explain(endpoint string, err error) error {
+	var answer clientv2.Error
+	var cluster *clientv2.ClusterError
+	switch {
+	case errors.Is(err, clientv2.ErrInvalidJSON), errors.Is(err, clientv2.ErrEmptyBody):
+		return ErrNoV2
+	case errors.As(err, &answer) && answer.Cause != "":
+		return errors.New(answer.Message + " (" + answer.Cause + ")")
+	case errors.As(err, &answer):
+		return errors.New(answer.Message)
+	case errors.As(err, &cluster) && len(cluster.Errors) > 0:
+		err = cluster.Errors[0]
+	}
+	return connection.AttemptError(endpoint, err)
+}
+
+// code returns the code of an answer of the keys API, 0 for any other error.
+// The error comes by value.
+func code(err error) int {
+	var answer clientv2.Error
+	if !errors.As(err, &answer) {
+		return 0
+	}
+	return answer.Code
+}

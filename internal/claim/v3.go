@@ -1,0 +1,279 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package claim
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+)
+
+// Route makes requests to one endpoint after the other until one gives an
+// answer that another would not change. *cluster.Client is one.
+type Route interface {
+	Anywhere(ctx context.Context, f func(context.Context, *clientv3.Client) error) error
+}
+
+// V3 keeps claims with leases, on the v3 API. Its zero value is not usable: see
+// [NewV3].
+//
+// Each claim has a lease of its own. Stop deletes the key and leaves the lease
+// to run out: a watcher that sees a key go finds its lease alive if it was
+// deleted, and gone if it expired. (A lease that is revoked by hand looks as if
+// it had expired.)
+type V3 struct {
+	route    Route
+	settings connection.Settings
+	pool     *connection.Pool
+}
+
+// NewV3 returns the claims at the endpoints of settings. It dials nothing.
+// Requests take the route, watches go to every endpoint.
+func NewV3(route Route, settings connection.Settings, pool *connection.Pool) *V3 {
+	return &V3{route: route, settings: settings, pool: pool}
+}
+
+// cleanup is how long a claim that did not come about is tidied up after.
+const cleanup = time.Second
+
+// Create implements [Store].
+func (s *V3) Create(ctx context.Context, key, value string, ttl time.Duration) (Entry, error) {
+	lease, err := s.grant(ctx, key, ttl)
+	if err != nil {
+		return Entry{}, err
+	}
+	var mine int64
+	var other *mvccpb.KeyValue
+	err = s.route.Anywhere(ctx, func(ctx context.Context, c *clientv3.Client) error {
+		resp, err := c.Txn(ctx).
+			If(clientv3.Compare(clientv3.CreateRevision(key), "=", 0)).
+			Then(clientv3.OpPut(key, value, clientv3.WithLease(lease))).
+			Else(clientv3.OpGet(key)).
+			Commit()
+		if err != nil {
+			return err
+		}
+		if mine, other = 0, found(resp); other == nil {
+			mine = resp.Header.Revision
+			return nil
+		}
+		// A request whose answer was lost, and which was sent again through
+		// another endpoint, finds its own key.
+		if clientv3.LeaseID(other.Lease) == lease {
+			mine, other = other.CreateRevision, nil
+		}
+		return nil
+	})
+	if err == nil && mine != 0 {
+		return Entry{Key: key, Value: value, Left: ttl, created: mine, lease: int64(lease)}, nil
+	}
+	// With the lease goes the key, if it was written after all.
+	tidy, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanup)
+	defer cancel()
+	_ = s.route.Anywhere(tidy, func(ctx context.Context, c *clientv3.Client) error {
+		_, err := c.Revoke(ctx, lease)
+		return err
+	})
+	switch {
+	case errors.Is(err, rpctypes.ErrNoSpace):
+		return Entry{}, s.heldOr(ctx, key, ErrNoSpace)
+	case err != nil:
+		return Entry{}, err
+	}
+	return Entry{}, &HeldError{s.entry(ctx, other)}
+}
+
+// grant makes a lease.
+func (s *V3) grant(ctx context.Context, key string, ttl time.Duration) (lease clientv3.LeaseID, err error) {
+	err = s.route.Anywhere(ctx, func(ctx context.Context, c *clientv3.Client) error {
+		resp, err := c.Grant(ctx, int64(roundUp(ttl)/time.Second))
+		if err == nil {
+			lease = resp.ID
+		}
+		return err
+	})
+	if errors.Is(err, rpctypes.ErrNoSpace) {
+		err = s.heldOr(ctx, key, ErrNoSpace)
+	}
+	return lease, err
+}
+
+// heldOr returns err unless somebody holds the key.
+func (s *V3) heldOr(ctx context.Context, key string, err error) error {
+	if e, ok, getErr := s.Get(ctx, key); getErr == nil && ok {
+		return &HeldError{e}
+	}
+	return err
+}
+
+// same compares that the claim is e still.
+func same(e Entry) []clientv3.Cmp {
+	return []clientv3.Cmp{
+		clientv3.Compare(clientv3.CreateRevision(e.Key), "=", e.created),
+		clientv3.Compare(clientv3.Value(e.Key), "=", e.Value),
+	}
+}
+
+// found is the key that a transaction read because its comparison failed, nil
+// if there was none.
+func found(resp *clientv3.TxnResponse) *mvccpb.KeyValue {
+	if resp.Succeeded || len(resp.Responses) == 0 {
+		return nil
+	}
+	if kvs := resp.Responses[0].GetResponseRange().GetKvs(); len(kvs) > 0 {
+		return kvs[0]
+	}
+	return nil
+}
+
+// Beat implements [Store].
+func (s *V3) Beat(ctx context.Context, e Entry, value string, ttl time.Duration) (Entry, error) {
+	lost := &LostError{Key: e.Key}
+	var now *mvccpb.KeyValue
+	held := false
+	err := s.route.Anywhere(ctx, func(ctx context.Context, c *clientv3.Client) error {
+		// The lease first: a key that is written before its lease turns out to
+		// be gone would show a beat that does not count.
+		if _, err := c.KeepAliveOnce(ctx, clientv3.LeaseID(e.lease)); err != nil {
+			return err
+		}
+		resp, err := c.Txn(ctx).If(same(e)...).
+			Then(clientv3.OpPut(e.Key, value, clientv3.WithLease(clientv3.LeaseID(e.lease)))).
+			Else(clientv3.OpGet(e.Key)).
+			Commit()
+		if errors.Is(err, rpctypes.ErrNoSpace) {
+			// The lease was renewed; whether the claim is still there can be
+			// read, and its value stays as it is.
+			value = e.Value
+			resp, err = c.Txn(ctx).If(same(e)...).Else(clientv3.OpGet(e.Key)).Commit()
+		}
+		if err != nil {
+			return err
+		}
+		held, now = resp.Succeeded, found(resp)
+		return nil
+	})
+	switch {
+	case errors.Is(err, rpctypes.ErrLeaseNotFound):
+		if now, ok, getErr := s.Get(ctx, e.Key); getErr == nil && ok {
+			lost.Now = &now
+		}
+		return e, lost
+	case err != nil:
+		return e, err
+	case !held && now != nil && now.CreateRevision == e.created && string(now.Value) == value:
+		// Written by an earlier attempt whose answer was lost.
+		held = true
+	case !held && now != nil:
+		other := s.entry(ctx, now)
+		lost.Now = &other
+	}
+	if !held {
+		return e, lost
+	}
+	e.Value, e.Left = value, ttl
+	return e, nil
+}
+
+// Delete implements [Store].
+func (s *V3) Delete(ctx context.Context, e Entry) error {
+	gone := false
+	sent := false
+	var now *mvccpb.KeyValue
+	err := s.route.Anywhere(ctx, func(ctx context.Context, c *clientv3.Client) error {
+		if e.lease != 0 {
+			// So that the lease outlives the key for long enough to be seen.
+			// One that is gone has taken the key with it, as the comparison
+			// shows.
+			_, _ = c.KeepAliveOnce(ctx, clientv3.LeaseID(e.lease))
+		}
+		resp, err := c.Txn(ctx).If(same(e)...).Then(clientv3.OpDelete(e.Key)).Else(clientv3.OpGet(e.Key)).Commit()
+		if err != nil {
+			sent = true
+			return err
+		}
+		gone, now = resp.Succeeded, found(resp)
+		return nil
+	})
+	if err != nil || gone || sent && now == nil {
+		return err
+	}
+	lost := &LostError{Key: e.Key}
+	if now != nil {
+		other := s.entry(ctx, now)
+		lost.Now = &other
+	}
+	return lost
+}
+
+// Get implements [Store].
+func (s *V3) Get(ctx context.Context, key string) (Entry, bool, error) {
+	var kvs []*mvccpb.KeyValue
+	err := s.route.Anywhere(ctx, func(ctx context.Context, c *clientv3.Client) error {
+		resp, err := c.Get(ctx, key)
+		if err == nil {
+			kvs = resp.Kvs
+		}
+		return err
+	})
+	if err != nil || len(kvs) == 0 {
+		return Entry{}, false, err
+	}
+	return s.entry(ctx, kvs[0]), true, nil
+}
+
+// List implements [Store].
+func (s *V3) List(ctx context.Context, prefix string) (entries []Entry, revision int64, err error) {
+	var kvs []*mvccpb.KeyValue
+	err = s.route.Anywhere(ctx, func(ctx context.Context, c *clientv3.Client) error {
+		resp, err := c.Get(ctx, prefix+"/", clientv3.WithPrefix())
+		if err == nil {
+			kvs, revision = resp.Kvs, resp.Header.Revision
+		}
+		return err
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, kv := range kvs {
+		if _, ok := under(prefix, string(kv.Key)); ok {
+			entries = append(entries, s.entry(ctx, kv))
+		}
+	}
+	return entries, revision, nil
+}
+
+// entry describes a key, with the time its lease has left.
+func (s *V3) entry(ctx context.Context, kv *mvccpb.KeyValue) Entry {
+	e := Entry{
+		Key: string(kv.Key), Value: string(kv.Value), Forever: kv.Lease == 0,
+		created: kv.CreateRevision, lease: kv.Lease,
+	}
+	if left, err := s.left(ctx, kv.Lease); err == nil {
+		e.Left = left
+	}
+	return e
+}
+
+// left is the time that a lease has left, 0 for one that is gone.
+func (s *V3) left(ctx context.Context, lease int64) (left time.Duration, err error) {
+	if lease == 0 {
+		return 0, nil
+	}
+	err = s.route.Anywhere(ctx, func(ctx context.Context, c *clientv3.Client) error {
+		resp, err := c.TimeToLive(ctx, clientv3.LeaseID(lease))
+		if err == nil {
+			// -1 for a lease that is gone.
+			left = time.Duration(max(resp.TTL, 0)) * time.Second
+		}
+		return err
+	})
+	return left, err
+}

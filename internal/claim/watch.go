@@ -1,0 +1,137 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package claim
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// Watch implements [Store].
+func (s *V3) Watch(ctx context.Context, prefix string, revision int64, emit func(Event)) error {
+	r := &relay{last: revision, emit: emit}
+	return everywhere(ctx, s.settings.Endpoints, func(ctx context.Context, endpoint string) error {
+		c, err := s.pool.Client(ctx, s.settings, endpoint)
+		if err != nil {
+			return again{err}
+		}
+		stream, cancel := context.WithCancel(ctx)
+		defer cancel()
+		answers := c.Watch(clientv3.WithRequireLeader(stream), prefix+"/",
+			clientv3.WithPrefix(), clientv3.WithPrevKV(), clientv3.WithRev(r.next()))
+		for answer := range answers {
+			if err := answer.Err(); err != nil {
+				if errors.Is(err, rpctypes.ErrCompacted) {
+					return err
+				}
+				return again{err}
+			}
+			for _, e := range answer.Events {
+				if name, ok := under(prefix, string(e.Kv.Key)); ok {
+					r.pass(e.Kv.ModRevision, name, func() Event { return s.event(ctx, name, e) })
+				}
+			}
+		}
+		return again{errors.New("the watch ended")}
+	})
+}
+
+// event says what an event of a key means for the claim.
+func (s *V3) event(ctx context.Context, name string, e *clientv3.Event) Event {
+	out := Event{Name: name, Value: string(e.Kv.Value), Kind: Beaten}
+	switch {
+	case e.IsCreate():
+		out.Kind = Started
+	case e.Type == clientv3.EventTypeDelete:
+		// Where the lease cannot be asked, the worse is assumed.
+		out.Kind = Missed
+		if e.PrevKv == nil {
+			break
+		}
+		out.Value = string(e.PrevKv.Value)
+		left, err := s.left(ctx, e.PrevKv.Lease)
+		if e.PrevKv.Lease == 0 || err == nil && left > 0 {
+			out.Kind = Stopped
+		}
+	}
+	return out
+}
+
+// again asks for another attempt at the same endpoint.
+type again struct{ error }
+
+// watchRetry is the pause before it.
+const watchRetry = 250 * time.Millisecond
+
+// everywhere keeps f running at each endpoint until ctx ends, and returns nil
+// then; or until one returns an error that is not to be tried again.
+func everywhere(ctx context.Context, endpoints []string, f func(ctx context.Context, endpoint string) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var wg sync.WaitGroup
+	var once sync.Once
+	var final error
+	for _, endpoint := range endpoints {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				err := f(ctx, endpoint)
+				if ctx.Err() != nil {
+					return
+				}
+				if !errors.As(err, new(again)) {
+					once.Do(func() { final = err })
+					cancel()
+					return
+				}
+				timer := time.NewTimer(watchRetry)
+				select {
+				case <-timer.C:
+				case <-ctx.Done():
+					timer.Stop()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return final
+}
+
+// relay passes the events of several watches on, each event once and all in
+// order. Every watch gives all events in order, so the first one that has an
+// event has passed on everything before it.
+type relay struct {
+	mu   sync.Mutex
+	last int64
+	keys map[string]bool // those of the last revision
+	emit func(Event)
+}
+
+func (r *relay) pass(revision int64, key string, event func() Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case revision < r.last || revision == r.last && (r.keys == nil || r.keys[key]):
+		return
+	case revision > r.last:
+		r.keys = map[string]bool{}
+	}
+	r.last, r.keys[key] = revision, true
+	r.emit(event())
+}
+
+// next is where a watch that is started now begins: at the last revision
+// again, of which another watch may have passed on a part only.
+func (r *relay) next() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.keys == nil {
+		return r.last + 1
+	}
+	return r.last
+}
