@@ -65,14 +65,6 @@ func DiscoveryFoundersEmpty() Text {
 	}
 }
 
-// DiscoveryFounderInvalid refuses a name among the founders.
-func DiscoveryFounderInvalid(name, problem string) Text {
-	return Text{
-		Summary: "Invalid name of a founder",
-		Detail:  fmt.Sprintf("founders holds %q, which %s. A member registers as name=url[,name=url], so its name can hold neither.", name, problem),
-	}
-}
-
 // DiscoverySizeEven warns of an even number of founders.
 func DiscoverySizeEven(size int) Text {
 	return Text{

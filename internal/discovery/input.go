@@ -67,22 +67,6 @@ func PrefixProblem(prefix string) Problem {
 	return unwantedCharacter(prefix, "/")
 }
 
-// FounderProblem says why name cannot be a member's name in a registry, where
-// each registration is name=url[,name=url…].
-func FounderProblem(name string) Problem {
-	switch {
-	case name == "":
-		return "is empty"
-	case strings.Contains(name, "="):
-		return "contains \"=\""
-	case strings.Contains(name, ","):
-		return "contains \",\""
-	case strings.ContainsAny(name, " \t\r\n"):
-		return "contains a space, a tab or a line break"
-	}
-	return ""
-}
-
 func unwantedCharacter(s, also string) Problem {
 	for _, r := range s {
 		switch {

@@ -44,11 +44,6 @@ func TestProblems(t *testing.T) {
 		{PrefixProblem, "/a//b", `contains "//", "." or ".." as a part of the path`},
 		{PrefixProblem, "/a/../b", `contains "//", "." or ".." as a part of the path`},
 		{PrefixProblem, "/a b", "contains a space"},
-		{FounderProblem, "infra-1", ""},
-		{FounderProblem, "", "is empty"},
-		{FounderProblem, "a=b", `contains "="`},
-		{FounderProblem, "a,b", `contains ","`},
-		{FounderProblem, "a b", "contains a space, a tab or a line break"},
 	} {
 		if got := test.of(test.input); got != test.want {
 			t.Errorf("%q: got %q, want %q", test.input, got, test.want)

@@ -18,6 +18,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 )
 
@@ -62,8 +63,9 @@ func validateFounders(ctx context.Context, config model, diags *diag.Diagnostics
 		return
 	}
 	for _, name := range names {
-		if problem := discovery.FounderProblem(name); problem != "" {
-			at(diags, "founders", text.DiscoveryFounderInvalid(name, string(problem)))
+		var invalid *membership.NameError
+		if errors.As(membership.ValidateName(name), &invalid) {
+			at(diags, "founders", text.MemberName(invalid))
 		}
 	}
 	switch {

@@ -24,8 +24,8 @@ func TestBadInput(t *testing.T) {
 	check(attributes{"size": 3, "founders": []string{"d", "b", "c", "a"}}, "error: size and founders disagree: size = 3, but founders names 4 members: a, b, c, d. "+
 		"A token that waits for more members than there are is never complete, and one for fewer turns the rest away. Leave size out.")
 	check(attributes{"founders": []string{}}, "error: No founders: founders is empty; a cluster is formed by at least one member.")
-	check(attributes{"founders": []string{"a=b"}}, "error: Invalid name of a founder: founders holds \"a=b\", which contains \"=\". "+
-		"A member registers as name=url[,name=url], so its name can hold neither.")
+	check(attributes{"founders": []string{"a=b"}}, "error: Invalid member name: The member name \"a=b\" contains '=' or ',', which separate the entries of an initial cluster. Choose another name.")
+	check(attributes{"founders": []string{"a", ""}}, "error: Invalid member name: The member name is empty. A member needs a name that no other member of its cluster bears.")
 
 	for input, problem := range map[string]string{
 		"": `"" is empty`, "a/b": `"a/b" contains "/"`, "a..b": `"a..b" contains ".."`, "a b": `"a b" contains a space`, "a\n": `"a\n" contains a line break`,
