@@ -1,0 +1,164 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+// Package examples tests what a reader may copy: every directory here is
+// planned, and every link in the project's texts is followed.
+package examples
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"encoding/pem"
+	"io/fs"
+	"maps"
+	"math/big"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
+)
+
+func TestMain(m *testing.M) { acctest.Main(m) }
+
+// TestExamples plans every directory of examples as a reader would who copies
+// it: init, validate, plan. No server runs; so what is planned is a creation,
+// and nothing that is not there stops it.
+func TestExamples(t *testing.T) {
+	dirs := exampleDirs(t)
+	if len(dirs) == 0 {
+		t.Fatal("no examples found")
+	}
+	for _, dir := range dirs {
+		t.Run(dir, func(t *testing.T) {
+			t.Parallel()
+			w := acctest.NewWorkspace(t, acctest.WorkspaceOptions{Mirror: true})
+			if err := os.CopyFS(w.Dir, os.DirFS(dir)); err != nil {
+				t.Fatal(err)
+			}
+			writePKI(t, filepath.Join(w.Dir, "pki"))
+			w.Init()
+			w.Run("validate", "-json").MustSucceed()
+			if plan := w.Plan(); plan.ExitCode != 2 {
+				t.Errorf("the plan's exit code is %d, want 2: there is something to create\n%s", plan.ExitCode, plan)
+			}
+		})
+	}
+}
+
+// TestExamplesOfEverything finds what the provider offers and no example
+// shows.
+func TestExamplesOfEverything(t *testing.T) {
+	w := acctest.NewWorkspace(t, acctest.WorkspaceOptions{Mirror: true})
+	w.Write("main.tf", `
+		terraform {
+		  required_providers {
+		    etcd = { source = "terraform-provider-etcd/etcd" }
+		  }
+		}
+		provider "etcd" {}
+	`)
+	w.Init()
+	out := w.Run("providers", "schema", "-json").MustSucceed().Stdout
+
+	var schemas struct {
+		Providers map[string]map[string]json.RawMessage `json:"provider_schemas"`
+	}
+	if err := json.Unmarshal(out, &schemas); err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, kinds := range schemas.Providers {
+		for kind, file := range map[string]string{
+			"resource_schemas":           "resources/%/resource.tf",
+			"data_source_schemas":        "data-sources/%/data-source.tf",
+			"ephemeral_resource_schemas": "ephemeral-resources/%/ephemeral-resource.tf",
+			"functions":                  "functions/%/function.tf",
+		} {
+			raw, ok := kinds[kind]
+			if !ok {
+				continue
+			}
+			var entries map[string]json.RawMessage
+			if err := json.Unmarshal(raw, &entries); err != nil {
+				t.Fatal(err)
+			}
+			for name := range entries {
+				seen++
+				if _, err := os.Stat(strings.ReplaceAll(file, "%", name)); err != nil {
+					t.Errorf("%s has no example: %v", name, err)
+				}
+			}
+		}
+	}
+	if seen == 0 {
+		t.Fatalf("the provider offers nothing: %s", out)
+	}
+}
+
+// exampleDirs returns the directories that hold a .tf file.
+func exampleDirs(t *testing.T) []string {
+	t.Helper()
+	found := map[string]bool{}
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && path != "." && strings.HasPrefix(entry.Name(), ".") {
+			return fs.SkipDir
+		}
+		if filepath.Ext(path) == ".tf" {
+			found[filepath.Dir(path)] = true
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// writePKI writes the files that the examples name: a CA, and a certificate
+// with its key.
+func writePKI(t *testing.T, dir string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber:          big.NewInt(1),
+		Subject:               pkix.Name{CommonName: "root"},
+		NotBefore:             time.Now().Add(-time.Hour),
+		NotAfter:              time.Now().Add(24 * time.Hour),
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+	}
+	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, block := range map[string]*pem.Block{
+		"ca.pem":       {Type: "CERTIFICATE", Bytes: cert},
+		"root.pem":     {Type: "CERTIFICATE", Bytes: cert},
+		"root-key.pem": {Type: "PRIVATE KEY", Bytes: pkcs8},
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

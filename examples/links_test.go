@@ -1,0 +1,99 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package examples
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	link  = regexp.MustCompile(`\]\(([^()\s]+)\)`)
+	fence = regexp.MustCompile("(?ms)^```.*?^```")
+)
+
+// TestLinks follows every link from one text of the project to another.
+func TestLinks(t *testing.T) {
+	pages, err := filepath.Glob(filepath.Join("..", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"../docs", "."} {
+		err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+			if filepath.Ext(path) == ".md" {
+				pages = append(pages, path)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	followed := 0
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range link.FindAllStringSubmatch(fence.ReplaceAllString(string(text), ""), -1) {
+			target, anchor, _ := strings.Cut(found[1], "#")
+			if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
+				continue
+			}
+			followed++
+			file := page
+			if target != "" {
+				file = filepath.Join(filepath.Dir(page), filepath.FromSlash(target))
+			}
+			content, err := os.ReadFile(file)
+			if info, statErr := os.Stat(file); statErr == nil && info.IsDir() {
+				continue
+			}
+			if err != nil {
+				t.Errorf("%s: %s leads nowhere", page, found[1])
+				continue
+			}
+			if anchor != "" && !hasAnchor(string(content), anchor) {
+				t.Errorf("%s: %s leads to no heading", page, found[1])
+			}
+		}
+	}
+	if followed == 0 {
+		t.Fatal("no links found")
+	}
+}
+
+// hasAnchor reports whether a Markdown text has a heading or an <a id> of that
+// name.
+func hasAnchor(text, anchor string) bool {
+	if strings.Contains(text, `<a id="`+anchor+`"`) {
+		return true
+	}
+	for line := range strings.Lines(text) {
+		if heading, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " "); ok && strings.HasPrefix(line, "#") {
+			if slug(heading) == anchor {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// slug is a heading's anchor as the usual renderers make it.
+func slug(heading string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(strings.TrimSpace(heading)) {
+		switch {
+		case r == ' ':
+			b.WriteByte('-')
+		case r == '-' || r == '_' || 'a' <= r && r <= 'z' || '0' <= r && r <= '9':
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
