@@ -26,6 +26,12 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
 )
 
+// unplanned are the examples that are only initialised and validated, each with
+// the reason.
+var unplanned = map[string]string{
+	"data-sources/etcd_discovery_token": "it asks a registry for a token that must be there",
+}
+
 func TestMain(m *testing.M) { acctest.Main(m) }
 
 // TestExamples plans every directory of examples as a reader would who copies
@@ -46,6 +52,10 @@ func TestExamples(t *testing.T) {
 			writePKI(t, filepath.Join(w.Dir, "pki"))
 			w.Init()
 			w.Run("validate", "-json").MustSucceed()
+			if why, ok := unplanned[filepath.ToSlash(dir)]; ok {
+				t.Logf("not planned: %s", why)
+				return
+			}
 			if plan := w.Plan(); plan.ExitCode != 2 {
 				t.Errorf("the plan's exit code is %d, want 2: there is something to create\n%s", plan.ExitCode, plan)
 			}

@@ -1,0 +1,37 @@
+variable "image" {
+  type    = string
+  default = "debian-12-etcd-3.6.16"
+}
+
+# Another image for all: each apply lets one node through, the first in order
+# of name, while every member of the cluster is well.
+resource "etcd_rollout" "this" {
+  desired = { for name, ip in local.nodes : name => var.image }
+}
+
+resource "etcd_member_config" "node" {
+  for_each         = local.nodes
+  name             = each.key
+  peer_urls        = ["https://${each.value}:2380"]
+  client_urls      = ["https://${each.value}:2379"]
+  bootstrap        = etcd_discovery_token.this.bootstrap
+  triggers_replace = etcd_rollout.this.effective[each.key]
+}
+
+resource "terraform_data" "machine" { # stands for your virtual machine
+  for_each         = local.nodes
+  triggers_replace = etcd_member_config.node[each.key].id
+  input            = { image = etcd_rollout.this.effective[each.key] }
+}
+
+resource "etcd_member" "node" {
+  for_each   = local.nodes
+  name       = each.key
+  peer_urls  = etcd_member_config.node[each.key].peer_urls
+  config_id  = etcd_member_config.node[each.key].id
+  machine_id = terraform_data.machine[each.key].id
+}
+
+output "still_waiting" {
+  value = etcd_rollout.this.waiting
+}

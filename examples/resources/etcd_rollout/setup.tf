@@ -1,0 +1,18 @@
+# What the example next to it stands on.
+terraform {
+  required_providers {
+    etcd = { source = "terraform-provider-etcd/etcd" }
+  }
+}
+
+provider "etcd" {
+  endpoints = ["https://10.0.1.10:2379", "https://10.0.1.11:2379", "https://10.0.1.12:2379"]
+}
+
+locals {
+  nodes = { a = "10.0.1.10", b = "10.0.1.11", c = "10.0.1.12" }
+}
+
+resource "etcd_discovery_token" "this" {
+  founders = ["a", "b", "c"]
+}
