@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
@@ -204,6 +205,8 @@ func Explain(action, name string, err error) Text {
 		return Text{summary, fmt.Sprintf("The state knows it as a member of cluster %s, but the endpoints answer for cluster %s (%s). Nothing was changed. "+
 			"Point endpoints at the right cluster; if the old cluster is gone for good, take the member out of the state (terraform state rm).",
 			other.Want, other.Got, strings.Join(other.Endpoints, ", "))}
+	case errors.As(err, &none) && turnedAway(none.Cause):
+		return Text{summary, "No endpoint gave a member list. Nothing was changed." + remedy(action, none.Cause) + answers(none.Cause)}
 	case errors.As(err, &none) && none.Forming:
 		return Text{summary, "The cluster did not form in time: no endpoint gave a member list. All founders must run, and find each other, before one of them answers. " +
 			"Look at the logs of their processes, mend what they name, and apply again to go on waiting." + answers(none.Cause)}
@@ -223,11 +226,21 @@ func Explain(action, name string, err error) Text {
 	}
 }
 
+// turnedAway reports whether the endpoints answered, and what they said is
+// about us or about which endpoints these are, rather than about there being a
+// cluster.
+func turnedAway(err error) bool {
+	var gone *cluster.Unreachable
+	return cluster.Hopeless(err) || errors.As(err, &gone) && slices.ContainsFunc(gone.Endpoints, func(e cluster.EndpointError) bool {
+		return connection.KindOf(e.Err) == connection.Learner
+	})
+}
+
 // remedy is what to do about what the endpoints answered.
 func remedy(action string, err error) string {
 	var gone *cluster.Unreachable
 	switch {
-	case cluster.Hopeless(err) && errors.As(err, &gone):
+	case turnedAway(err) && errors.As(err, &gone):
 		return " " + WayOut(endpointAnswers(gone))
 	case cluster.Hopeless(err):
 		return " " + KindRemedy(connection.KindOf(err))

@@ -98,6 +98,9 @@ func TestResourceTexts(t *testing.T) {
 		{"other cluster", Explain("read", "d", &reconfigure.OtherCluster{Want: 0xc1, Got: 0xc2, Endpoints: []string{"https://10.0.0.1:2379"}})},
 		{"no cluster to join", Explain("configure", "d", &reconfigure.NoCluster{Name: "d", Cause: gone})},
 		{"no cluster yet", Explain("add", "d", &reconfigure.NoCluster{Name: "d", Forming: true, Cause: gone})},
+		{"no list: wrong password", Explain("configure", "d", &reconfigure.NoCluster{Name: "d", Cause: &cluster.Unreachable{Endpoints: []cluster.EndpointError{{Endpoint: wrong.Endpoint, Err: wrong}, {Endpoint: silent.Endpoint, Err: silent}}}})},
+		{"no list: a learner", Explain("add", "d", &reconfigure.NoCluster{Name: "d", Forming: true, Cause: &cluster.Unreachable{Endpoints: []cluster.EndpointError{{
+			Endpoint: "https://10.0.0.3:2379", Err: &connection.Error{Endpoint: "https://10.0.0.3:2379", Kind: connection.Learner, Err: errors.New("rpc not supported for learner")}}}}})},
 		{"no endpoints", Explain("reach", "d", cluster.ErrNoEndpoints)},
 		{"unreachable", Explain("remove", "d", gone)},
 		{"unreachable, wrong password", Explain("remove", "d", &cluster.Unreachable{Endpoints: []cluster.EndpointError{{Endpoint: wrong.Endpoint, Err: wrong}}})},

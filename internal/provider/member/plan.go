@@ -82,7 +82,12 @@ func guardPlan(ctx context.Context, b *backend.Backend, want string, req resourc
 	resp.Diagnostics.Append(diags...)
 	c, err := b.Cluster(endpoints)
 	if err != nil {
-		return // said where it matters
+		// Of a member in state it is said where it matters.
+		if req.State.Raw.IsNull() {
+			t := diag.Explain("reach", name.ValueString(), err)
+			resp.Diagnostics.AddError(t.Summary, t.Detail)
+		}
+		return
 	}
 	if !noteChange(ctx, c, want, name.ValueString(), id.ValueString(), req, resp) {
 		return
