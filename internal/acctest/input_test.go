@@ -1,0 +1,181 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+const required = `terraform {
+  required_providers {
+    etcd = {
+      source = "terraform-provider-etcd/etcd"
+    }
+  }
+}
+`
+
+// configuration makes a workspace with that access and these resources.
+func configuration(t *testing.T, access Access, resources string) *Workspace {
+	t.Helper()
+	w := NewWorkspace(t, WorkspaceOptions{})
+	w.Write("main.tf", required+access.ProviderConfig()+resources)
+	return w
+}
+
+// member is an etcd_member, or an etcd_learner, that waits for nothing.
+func member(resource, name, url string) string {
+	return fmt.Sprintf("resource %q \"x\" {\n  name = %q\n  peer_urls = [%q]\n  wait_until = \"announced\"\n}\n", resource, name, url)
+}
+
+// What only a cluster can tell to be wrong.
+func TestAccBadInput(t *testing.T) {
+	t.Parallel()
+	c := etcdtest.Start(t, 1, etcdtest.Options{})
+	infra1 := c.Member("infra1")
+	id := fmt.Sprintf("%x", c.MemberID(t, infra1))
+	elsewhere := fmt.Sprintf("http://127.0.0.1:%d", etcdtest.ReservePort(t))
+	there := Access{Endpoints: c.Endpoints()}
+	taken := fmt.Sprintf("The cluster has a member infra1 (%s) already, at %s. Names are unique in a cluster. Choose another name; or, if it is this very member that you want to "+
+		"manage, import it; or, if it is gone for good, remove it from the cluster first.", id, infra1.PeerURL())
+	nobody := Access{Endpoints: []string{deadEndpoint(t), deadEndpoint(t)}}
+	noCluster := "There is no cluster to join: no endpoint gave a member list. The first cluster needs a bootstrap (etcd_discovery_token, given to bootstrap of etcd_member_config); " +
+		"a later member needs a cluster that answers." + refusals(nobody.Endpoints)
+
+	for name, bad := range map[string]struct {
+		access          Access
+		resources       string
+		summary, detail string
+	}{
+		"name of another in a configuration": {
+			there, fmt.Sprintf("resource \"etcd_member_config\" \"x\" {\n  name = \"infra1\"\n  peer_urls = [%q]\n}\n", elsewhere),
+			"Member name infra1 is taken", taken,
+		},
+		"name of another": {
+			there, member("etcd_member", "infra1", elsewhere),
+			"Cannot add member infra1", taken + " Nothing was changed.",
+		},
+		"peer URL of another": {
+			there, member("etcd_member", "x", infra1.PeerURL()),
+			"Cannot add member x", fmt.Sprintf("infra1 (%s) is in the cluster already with these peer URLs (%s), and was not announced by this configuration. Nothing was changed. "+
+				"To manage it from here, import it by its ID %s; otherwise give the new member other peer URLs.", id, infra1.PeerURL(), id),
+		},
+		"endpoints at which nobody listens": {
+			nobody, member("etcd_member", "x", elsewhere),
+			"Cannot add member x", noCluster,
+		},
+		"joiner without a cluster": {
+			nobody, fmt.Sprintf("resource \"etcd_member_config\" \"x\" {\n  name = \"x\"\n  peer_urls = [%q]\n}\n", elsewhere),
+			"Cannot configure member x", noCluster,
+		},
+		"no endpoints": {
+			Access{}, member("etcd_member", "x", elsewhere),
+			"No etcd endpoints", "Neither the provider nor this resource says where the cluster is. Set endpoints in the provider block, such as [\"https://10.0.1.10:2379\"], " +
+				"or the environment variable ETCDCTL_ENDPOINTS.",
+		},
+		"a timeout that does not parse": {
+			there, strings.Replace(member("etcd_learner", "x", elsewhere), "}\n", "  timeouts = {\n    create = \"5 minutes\"\n  }\n}\n", 1),
+			"Invalid Attribute Value Time Duration", "\"5 minutes\" must be a string containing a sequence of decimal numbers, each with optional fraction and a unit suffix, " +
+				"such as \"300ms\", \"-1.5h\" or \"2h45m\". Valid time units are \"ns\", \"us\" (or \"µs\"), \"ms\", \"s\", \"m\", \"h\".",
+		},
+		"a duration that does not parse": {
+			there, strings.Replace(member("etcd_learner", "x", elsewhere), "}\n", "  stall_timeout = \"soon\"\n}\n", 1),
+			"Invalid duration", "stall_timeout is \"soon\", which is not a duration of more than zero. Want a number with a unit, such as 500ms, 90s, 5m or 1h30m.",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := configuration(t, bad.access, bad.resources).Apply().MustSay(bad.summary)
+			e.MustDetail(t, bad.detail)
+		})
+	}
+}
+
+// deadEndpoint is one at which nobody listens.
+func deadEndpoint(t *testing.T) string {
+	t.Helper()
+	return fmt.Sprintf("http://127.0.0.1:%d", etcdtest.ReservePort(t))
+}
+
+// A loopback URL could never be reached by a member on another machine.
+func TestAccLoopbackAmongOthers(t *testing.T) {
+	t.Parallel()
+	c := etcdtest.Start(t, 1, etcdtest.Options{})
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	added, err := c.Client(t).MemberAddAsLearner(ctx, []string{"http://10.255.0.1:2380"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := configuration(t, Access{Endpoints: c.Endpoints()}, member("etcd_member", "x", "http://127.0.0.1:23801"))
+	w.Apply().MustSay("Cannot add member x").MustDetail(t, fmt.Sprintf("http://127.0.0.1:23801 can be reached on its own machine only, and this cluster has members elsewhere: "+
+		"unnamed member (%x) at http://10.255.0.1:2380. Give the URL at which they reach this member.", added.Member.ID))
+}
+
+// A learner answers hardly anything; its endpoint is named.
+func TestAccEndpointOfALearner(t *testing.T) {
+	t.Parallel()
+	c := etcdtest.Start(t, 1, etcdtest.Options{})
+	learner := c.AddLearner(t, "learner")
+	w := configuration(t, Access{Endpoints: []string{learner.ClientURL()}}, member("etcd_member", "x", deadEndpoint(t)))
+	w.Apply().MustSay("Cannot add member x").MustDetail(t, "No endpoint gave a member list. Nothing was changed. "+
+		"Give the endpoints of voters: a learner lets nobody log in and takes no changes.\n\nThe endpoints answered:\n  - "+learner.ClientURL()+": endpoint is a learner")
+}
+
+// Endpoints that lead to another cluster than the one in state are refused,
+// and nothing is lost.
+func TestAccOtherCluster(t *testing.T) {
+	t.Parallel()
+	first, second := etcdtest.Start(t, 1, etcdtest.Options{}), etcdtest.Start(t, 1, etcdtest.Options{})
+	learner := member("etcd_learner", "x", deadEndpoint(t))
+	w := configuration(t, Access{Endpoints: first.Endpoints()}, learner)
+	w.Apply().MustSucceed()
+	was := w.State("etcd_learner.x")
+
+	w.Write("main.tf", required+Access{Endpoints: second.Endpoints()}.ProviderConfig()+learner)
+	want := fmt.Sprintf("The state knows it as a member of cluster %v, but the endpoints answer for cluster %v (%s). Nothing was changed. "+
+		"Point endpoints at the right cluster; if the old cluster is gone for good, take the member out of the state (terraform state rm).",
+		was["cluster_id"], clusterID(t, second), second.Endpoints()[0])
+	w.Plan().MustSay("Cannot read member x").MustDetail(t, want)
+	w.Destroy("-refresh=false").MustSay("Cannot remove member x").MustDetail(t, want)
+
+	w.Write("main.tf", required+Access{Endpoints: first.Endpoints()}.ProviderConfig()+learner)
+	w.Plan().MustBeEmpty()
+	if now := w.State("etcd_learner.x"); now["id"] != was["id"] {
+		t.Errorf("the learner is %v, and was %v", now["id"], was["id"])
+	}
+	w.Destroy().MustSucceed().MustBeQuiet()
+}
+
+func clusterID(t *testing.T, c *etcdtest.Cluster) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	list, err := c.Client(t).MemberList(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%x", list.Header.ClusterId)
+}
+
+// A machine that is replaced alone would start with the old member's settings.
+func TestAccMachineAlone(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{Founders: []string{"a"}})
+	f.Form()
+	was := f.State(address("terraform_data.machine", "a"))["id"]
+	f.Nodes["a"].Image = "2"
+	f.Plan().MustSay("Machine of member a would be replaced alone").MustDetail(t, fmt.Sprintf("machine_id changes from %s to a new machine while config_id stays: "+
+		"the new machine would start with the settings of the old member, without its data. "+
+		"Nothing has been changed. Replace the configuration, which takes the member out first and gives the new machine a new identity:\n\n"+
+		"  terraform apply -replace='etcd_member_config…' (the one for a)\n\n"+
+		"or route what changes the machine (an image, a size) through triggers_replace of its etcd_member_config.", was))
+	f.MustVote("a")
+}
