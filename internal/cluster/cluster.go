@@ -50,6 +50,11 @@ type Cluster interface {
 	// MoveLeader hands leadership from the leader to another voter.
 	MoveLeader(ctx context.Context, leader, to membership.MemberID) error
 
+	// Peers asks a member, best the leader, which other members it has a
+	// connection to: a second witness of who is gone. A member that is missing
+	// from the answer was not spoken of.
+	Peers(ctx context.Context, of membership.MemberID) (map[membership.MemberID]bool, error)
+
 	// Records returns the ownership records kept in this cluster.
 	Records() Records
 }

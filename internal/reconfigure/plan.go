@@ -22,6 +22,7 @@ type Plan struct {
 	names    map[string]membership.MemberID
 	created  map[string]bool
 	phaseOne map[string]bool
+	lost     string
 }
 
 // NewPlan returns an empty Plan.
@@ -70,6 +71,17 @@ func (p *Plan) AnnounceOnly(name string) []string {
 	defer p.mu.Unlock()
 	p.phaseOne[name] = true
 	return keys(p.phaseOne)
+}
+
+// TakeLost reports whether the lost member of that name is the one that this
+// plan replaces: of several, the first that asks.
+func (p *Plan) TakeLost(name string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.lost == "" {
+		p.lost = name
+	}
+	return p.lost == name
 }
 
 // Changes returns what was noted.

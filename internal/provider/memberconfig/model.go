@@ -26,6 +26,7 @@ type model struct {
 	Bootstrap        types.Object  `tfsdk:"bootstrap"`
 	Peers            types.Set     `tfsdk:"peers"`
 	TriggersReplace  types.Dynamic `tfsdk:"triggers_replace"`
+	ReplaceLostAfter types.String  `tfsdk:"replace_lost_after"`
 
 	Founder        types.Bool   `tfsdk:"founder"`
 	Environment    types.Map    `tfsdk:"environment"`
@@ -40,7 +41,11 @@ const (
 	statusAnnounced = "announced" // in the list, never started
 	statusMember    = "member"    // in the list, has run
 	statusRemoved   = "removed"   // was a member, and is not in the list
-	statusStale     = "stale"     // the frozen environment cannot start any more
+	// A member that does not answer, in one view or without the time for it set.
+	statusUnreachable = "unreachable"
+	// A member that has been silent in both views for the time that is set.
+	statusLost  = "lost"
+	statusStale = "stale" // the frozen environment cannot start any more
 )
 
 // ID is the ID of a configuration: it says how its member comes into the

@@ -57,7 +57,14 @@ func (keepBootstrap) PlanModifyObject(ctx context.Context, req planmodifier.Obje
 
 // neverFormed reports whether a member of that status has never been seen as a
 // part of the cluster.
-func neverFormed(status string) bool { return status != statusMember && status != statusRemoved }
+func neverFormed(status string) bool {
+	switch status {
+	case statusMember, statusRemoved, statusUnreachable, statusLost:
+		return false
+	default:
+		return true
+	}
+}
 
 // keepSet lets a set stay what it was at creation.
 type keepSet struct{}

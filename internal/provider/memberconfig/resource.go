@@ -10,6 +10,7 @@ import (
 	"errors"
 	"time"
 
+	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -56,7 +57,11 @@ func (r *Resource) Configure(_ context.Context, req resource.ConfigureRequest, r
 // ModifyPlan implements resource.ResourceWithModifyPlan: a member that is
 // certain to join, and has nobody to ask, is refused before anything is made.
 func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	if req.Plan.Raw.IsNull() || !req.State.Raw.IsNull() || r.backend == nil || r.backend.Unknown {
+	if req.Plan.Raw.IsNull() || r.backend == nil || r.backend.Unknown {
+		return
+	}
+	if !req.State.Raw.IsNull() {
+		r.planLost(ctx, req, resp)
 		return
 	}
 	var m model
@@ -120,8 +125,25 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	}
 	peers, diags := texts(ctx, m.PeerURLs)
 	resp.Diagnostics.Append(diags...)
-	m.Status = types.StringValue(statusOf(m, peers, snap))
+	status, seen := statusOf(m, peers, snap), silence{}
+	if status == statusMember {
+		status, seen = m.watch(ctx, c, silenceOf(ctx, req.Private))
+		resp.Diagnostics.Append(seen.keep(ctx, resp.Private)...)
+	}
+	if status == statusUnreachable && len(snap.Answers) > 0 {
+		warnQuorum(c, snap, &resp.Diagnostics)
+	}
+	m.Status = types.StringValue(status)
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+}
+
+// warnQuorum explains once that the cluster has lost its quorum.
+func warnQuorum(c *backend.Cluster, snap membership.Snapshot, diags *fwdiag.Diagnostics) {
+	d := membership.DecideAdd(snap, membership.AddRequest{PeerURLs: []string{"http://quorum.invalid:1"}})
+	if d.Code == membership.QuorumLost && c.Board.FirstTime("quorum lost") {
+		t := diag.QuorumIsLost(d, snap)
+		diags.AddWarning(t.Summary, t.Detail)
+	}
 }
 
 // statusOf is what the member list says of the configuration's member.

@@ -19,6 +19,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/duration"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
 )
 
@@ -93,6 +94,14 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 				PlanModifiers: []planmodifier.Dynamic{dynamicplanmodifier.RequiresReplaceIf(otherThanNothing,
 					"a change replaces it, unless it had none before", "a change replaces it, unless it had none before")},
 			},
+			"replace_lost_after": schema.StringAttribute{
+				Optional: true,
+				MarkdownDescription: "How long the member must have been silent before a plan proposes to replace it with its machine, such as `10m`; longer than a reboot takes. " +
+					"Two views must agree, this run's own and the leader's, and the rest must have a quorum; of several lost members one is replaced per apply. " +
+					"How long it has been silent is remembered where a refresh is saved (an apply, or `-refresh-only`); what is missing is waited for during the refresh. " +
+					"Unset, nothing is proposed: a warning names the command to type.",
+				Validators: []validator.String{duration.Validator()},
+			},
 			"founder": schema.BoolAttribute{
 				Computed:            true,
 				MarkdownDescription: "Whether this member forms the cluster with others (true) or joins one that exists (false). Decided at creation.",
@@ -119,7 +128,8 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 			},
 			"status": schema.StringAttribute{
 				Computed: true,
-				MarkdownDescription: "What the cluster says of it: `pending` (not announced yet), `announced`, `member`, `removed`, or `stale` " +
+				MarkdownDescription: "What the cluster says of it: `pending` (not announced yet), `announced`, `member`, `unreachable` (a member that does not answer), `lost` (one that has been silent for " +
+					"`replace_lost_after`; the plan replaces it), `removed`, or `stale` " +
 					"(not started yet, and its environment cannot start any more because the members have changed since; the join script can).",
 				PlanModifiers: fixed,
 			},

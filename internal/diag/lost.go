@@ -1,0 +1,52 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package diag
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// LossEvidence is what both views say of a silent member.
+func LossEvidence(s membership.Snapshot, id membership.MemberID) string {
+	leader, _, ok := s.MajorityLeader()
+	if !ok {
+		return MemberAnswer(s, id)
+	}
+	return fmt.Sprintf("%s The leader, %s, has no connection to it.", MemberAnswer(s, id), Member(s, leader))
+}
+
+// MemberLost is the warning that goes with the replacement of a lost member.
+func MemberLost(name string, since time.Time, evidence string) Text {
+	return Text{
+		"Member " + name + " is lost and is replaced by this plan",
+		fmt.Sprintf("It has been silent since %s. %s The dead member is taken out of the cluster first, then a new machine joins in its place. "+
+			"If it is only rebooting, wait and plan again.", since.Format(time.RFC3339), evidence),
+	}
+}
+
+// MemberLostToo is for a lost member that has to wait for another one.
+func MemberLostToo(name string, since time.Time, evidence string) Text {
+	return Text{
+		"Member " + name + " is lost too",
+		fmt.Sprintf("It has been silent since %s. %s One member is replaced per apply; this one follows with the next.", since.Format(time.RFC3339), evidence),
+	}
+}
+
+// MemberSilent is for a silent member whose replacement is not proposed.
+func MemberSilent(name string, since time.Time, evidence string) Text {
+	return Text{
+		"Member " + name + " does not answer",
+		fmt.Sprintf("It has been silent since %s. %s If it is gone for good, replace it with its machine:\n\n"+
+			"  terraform apply -replace='etcd_member_config…' (the one for %s)\n\n"+
+			"With replace_lost_after set, a plan proposes that by itself.", since.Format(time.RFC3339), evidence, name),
+	}
+}
+
+// QuorumIsLost is the warning at refresh for a cluster without a quorum.
+func QuorumIsLost(d membership.Decision, s membership.Snapshot) Text {
+	return Text{"The cluster has lost its quorum", Refused("replace", "", d, s).Detail}
+}

@@ -1,0 +1,148 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package memberconfig
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+)
+
+// silenceKey is where Read leaves what it saw of a silent member, for the next
+// Read and for the plan.
+const silenceKey = "silence"
+
+// silence is what was seen of a member that does not answer.
+type silence struct {
+	// Since is when it was first found silent in both views.
+	Since time.Time `json:"since"`
+	// Evidence is for people.
+	Evidence string `json:"evidence"`
+}
+
+type privateReader interface {
+	GetKey(context.Context, string) ([]byte, fwdiag.Diagnostics)
+}
+
+type privateWriter interface {
+	SetKey(context.Context, string, []byte) fwdiag.Diagnostics
+}
+
+// silenceOf reads what a former Read left; the zero value if it left nothing.
+func silenceOf(ctx context.Context, from privateReader) (s silence) {
+	raw, _ := from.GetKey(ctx, silenceKey)
+	if json.Unmarshal(raw, &s) != nil {
+		return silence{}
+	}
+	return s
+}
+
+func (s silence) keep(ctx context.Context, to privateWriter) fwdiag.Diagnostics {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return fwdiag.Diagnostics{fwdiag.NewErrorDiagnostic("Cannot keep what was seen", err.Error())}
+	}
+	return to.SetKey(ctx, silenceKey, raw)
+}
+
+// watch follows a member that may be lost and returns its status. With
+// replace_lost_after set it looks until the member comes back or has been
+// silent for that long, counted from when an earlier refresh found it so.
+func (m model) watch(ctx context.Context, c *backend.Cluster, was silence) (string, silence) {
+	after, err := time.ParseDuration(m.ReplaceLostAfter.ValueString())
+	patient := err == nil
+	pause := 200 * time.Millisecond
+	for {
+		loss, seen := m.judge(ctx, c)
+		if loss == membership.Present {
+			return statusMember, silence{}
+		}
+		if loss == membership.Unreachable {
+			// Nothing is proposed on one view; the count goes on, because it is
+			// only broken by the member itself.
+			return statusUnreachable, silence{Since: was.Since}
+		}
+		now := c.Clock.Now()
+		if was.Since.IsZero() {
+			was.Since = now.UTC().Truncate(time.Second)
+		}
+		was.Evidence = seen
+		switch {
+		case !patient:
+			return statusUnreachable, was
+		case now.Sub(was.Since) >= after:
+			return statusLost, was
+		}
+		pause = min(pause*2, 5*time.Second, after-now.Sub(was.Since)+50*time.Millisecond)
+		if c.Clock.Sleep(ctx, pause) != nil {
+			return statusUnreachable, was
+		}
+	}
+}
+
+// judge takes one look from both sides.
+func (m model) judge(ctx context.Context, c *backend.Cluster) (membership.Loss, string) {
+	snap, err := c.View(ctx)
+	if err != nil {
+		return membership.Unreachable, ""
+	}
+	it, ok := m.find(ctx, snap.Members)
+	if !ok {
+		return membership.Present, ""
+	}
+	var peers map[membership.MemberID]bool
+	if leader, _, led := snap.MajorityLeader(); led && !snap.Alive(it.ID) {
+		// Without the leader's word nothing is proposed.
+		peers, _ = c.Port.Peers(ctx, leader)
+	}
+	return membership.JudgeLoss(snap, it.ID, peers), diag.LossEvidence(snap, it.ID)
+}
+
+// find returns the configuration's member.
+func (m model) find(ctx context.Context, members []membership.Member) (membership.Member, bool) {
+	peers, _ := texts(ctx, m.PeerURLs)
+	for _, it := range members {
+		if len(peers) > 0 && membership.SameURLs(it.PeerURLs, peers) || len(peers) == 0 && it.Name == m.Name.ValueString() {
+			return it, true
+		}
+	}
+	return membership.Member{}, false
+}
+
+// planLost proposes the replacement of a lost member, of several the first
+// that is planned, or says what the operator can do.
+func (r *Resource) planLost(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	var state model
+	var after types.String
+	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("replace_lost_after"), &after)...)
+	c, err := r.backend.Cluster(nil)
+	if err != nil || resp.Diagnostics.HasError() {
+		return
+	}
+	was := silenceOf(ctx, req.Private)
+	name := state.Name.ValueString()
+	say := func(t diag.Text) { resp.Diagnostics.AddWarning(t.Summary, t.Detail) }
+	switch {
+	case state.Status.ValueString() == statusLost && after.IsNull():
+		say(diag.MemberSilent(name, was.Since, was.Evidence))
+	case state.Status.ValueString() == statusLost && c.Plan.TakeLost(name):
+		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("status"), types.StringUnknown())...)
+		resp.RequiresReplace.Append(path.Root("status"))
+		say(diag.MemberLost(name, was.Since, was.Evidence))
+	case state.Status.ValueString() == statusLost:
+		say(diag.MemberLostToo(name, was.Since, was.Evidence))
+	case state.Status.ValueString() == statusUnreachable && was.Evidence != "":
+		say(diag.MemberSilent(name, was.Since, was.Evidence))
+	}
+}
