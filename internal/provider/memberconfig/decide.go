@@ -117,7 +117,7 @@ func (m *model) decide(ctx context.Context, l looker) (*diag.Text, fwdiag.Diagno
 	}
 	m.ID = types.StringValue(string(id))
 	m.Founder = types.BoolValue(p.role == roleFounder)
-	env, d := types.MapValueFrom(ctx, types.StringType, environment(name, u, p.role == roleFounder, boot, initial))
+	env, d := types.MapValueFrom(ctx, types.StringType, environment(name, u, p.role == roleFounder, boot, initial, peers))
 	diags.Append(d...)
 	m.Environment = env
 	m.InitialCluster = types.StringNull()
@@ -127,7 +127,7 @@ func (m *model) decide(ctx context.Context, l looker) (*diag.Text, fwdiag.Diagno
 	if initial != "" {
 		m.InitialCluster = types.StringValue(initial)
 	}
-	m.JoinScript = types.StringValue(joinscript.Render(m.script(u, p, peers)))
+	m.JoinScript = types.StringValue(script())
 	m.Status = types.StringValue(statusPending)
 	return nil, diags
 }
@@ -168,9 +168,6 @@ func (m model) contradiction(p *plan, snap membership.Snapshot, err error) *diag
 	return nil
 }
 
-// script says what the join script needs to know.
-func (m model) script(u urls, p plan, peers []string) joinscript.Params {
-	return joinscript.Params{
-		Name: m.Name.ValueString(), PeerURLs: u.peer, Peers: peers, Founder: p.role == roleFounder,
-	}
-}
+// script is the join script. It is the same for every member, which it learns
+// from its environment, so that a replacement shows no change of it in the plan.
+func script() string { return joinscript.Render(joinscript.Params{Founder: true}) }

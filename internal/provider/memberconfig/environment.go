@@ -19,8 +19,9 @@ type urls struct {
 
 // environment returns the ETCD_* variables of a member's process. bootstrap is
 // what a founder adds, initialCluster what a joiner starts with ("" if there is
-// no cluster yet: then the join script fills it in).
-func environment(name string, u urls, founder bool, bootstrap map[string]string, initialCluster string) map[string]string {
+// no cluster yet: then the join script fills it in), peers whom the join script
+// asks (etcd itself takes no notice of them).
+func environment(name string, u urls, founder bool, bootstrap map[string]string, initialCluster string, peers []string) map[string]string {
 	env := map[string]string{"ETCD_NAME": name}
 	set := func(key string, values []string) {
 		if len(values) > 0 {
@@ -31,6 +32,7 @@ func environment(name string, u urls, founder bool, bootstrap map[string]string,
 	set("ETCD_LISTEN_PEER_URLS", orListen(u.listenPeer, u.peer))
 	set("ETCD_ADVERTISE_CLIENT_URLS", u.client)
 	set("ETCD_LISTEN_CLIENT_URLS", orListen(u.listenClient, u.client))
+	set("ETCD_JOIN_PEERS", peers)
 	if founder {
 		env["ETCD_INITIAL_CLUSTER_STATE"] = "new"
 		maps.Copy(env, bootstrap)

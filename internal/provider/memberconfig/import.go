@@ -11,7 +11,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 )
@@ -66,14 +65,14 @@ func importedModel(ctx context.Context, snap membership.Snapshot, it membership.
 		s, _ := types.SetValueFrom(ctx, types.StringType, values) // strings always convert
 		return s
 	}
-	env, _ := types.MapValueFrom(ctx, types.StringType, environment(it.Name, u, false, nil, initial))
+	env, _ := types.MapValueFrom(ctx, types.StringType, environment(it.Name, u, false, nil, initial, peers))
 	return model{
 		ID: types.StringValue(string(id)), Name: types.StringValue(it.Name),
 		PeerURLs: set(it.PeerURLs), ClientURLs: set(it.ClientURLs),
 		ListenPeerURLs: types.SetNull(types.StringType), ListenClientURLs: types.SetNull(types.StringType),
 		Bootstrap: types.ObjectNull(bootstrap.AttrTypes()), TriggersReplace: types.DynamicNull(), Peers: types.SetNull(types.StringType), ReplaceLostAfter: types.StringNull(),
 		Founder: types.BoolValue(false), Environment: env, InitialCluster: types.StringValue(initial),
-		JoinScript: types.StringValue(joinscript.Render(joinscript.Params{Name: it.Name, PeerURLs: it.PeerURLs, Peers: peers})),
+		JoinScript: types.StringValue(script()),
 		Status:     types.StringValue(statusMember),
 	}, nil
 }

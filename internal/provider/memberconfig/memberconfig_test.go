@@ -29,9 +29,10 @@ func TestEnvironment(t *testing.T) {
 		founder bool
 		boot    map[string]string
 		initial string
+		peers   []string
 		want    string
 	}{
-		{"a founder by discovery", ip, true, map[string]string{"ETCD_DISCOVERY_TOKEN": "t", "ETCD_DISCOVERY_ENDPOINTS": "http://r:2379"}, "", `
+		{"a founder by discovery", ip, true, map[string]string{"ETCD_DISCOVERY_TOKEN": "t", "ETCD_DISCOVERY_ENDPOINTS": "http://r:2379"}, "", nil, `
 ETCD_ADVERTISE_CLIENT_URLS=https://10.0.0.1:2379
 ETCD_DISCOVERY_ENDPOINTS=http://r:2379
 ETCD_DISCOVERY_TOKEN=t
@@ -40,27 +41,28 @@ ETCD_INITIAL_CLUSTER_STATE=new
 ETCD_LISTEN_CLIENT_URLS=https://10.0.0.1:2379
 ETCD_LISTEN_PEER_URLS=https://10.0.0.1:2380
 ETCD_NAME=a`},
-		{"a joiner", ip, false, map[string]string{"ETCD_DISCOVERY_TOKEN": "not for joiners"}, "a=x,b=y", `
+		{"a joiner", ip, false, map[string]string{"ETCD_DISCOVERY_TOKEN": "not for joiners"}, "a=x,b=y", []string{"https://10.0.0.3:2380", "https://10.0.0.2:2380"}, `
 ETCD_ADVERTISE_CLIENT_URLS=https://10.0.0.1:2379
 ETCD_INITIAL_ADVERTISE_PEER_URLS=https://10.0.0.1:2380
 ETCD_INITIAL_CLUSTER=a=x,b=y
 ETCD_INITIAL_CLUSTER_STATE=existing
+ETCD_JOIN_PEERS=https://10.0.0.2:2380,https://10.0.0.3:2380
 ETCD_LISTEN_CLIENT_URLS=https://10.0.0.1:2379
 ETCD_LISTEN_PEER_URLS=https://10.0.0.1:2380
 ETCD_NAME=a`},
-		{"host names are not listened on", host, false, nil, "", `
+		{"host names are not listened on", host, false, nil, "", nil, `
 ETCD_ADVERTISE_CLIENT_URLS=https://a.example.com:2379
 ETCD_INITIAL_ADVERTISE_PEER_URLS=http://[fd00::1]:2380,https://a.example.com:2380
 ETCD_INITIAL_CLUSTER_STATE=existing
 ETCD_LISTEN_CLIENT_URLS=https://10.0.0.1:2379,https://127.0.0.1:2379
 ETCD_LISTEN_PEER_URLS=http://[fd00::1]:2380,https://0.0.0.0:2380
 ETCD_NAME=a`},
-		{"addresses filled in on the machine", urls{}, false, nil, "", `
+		{"addresses filled in on the machine", urls{}, false, nil, "", nil, `
 ETCD_INITIAL_CLUSTER_STATE=existing
 ETCD_NAME=a`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			env := environment("a", c.urls, c.founder, c.boot, c.initial)
+			env := environment("a", c.urls, c.founder, c.boot, c.initial, c.peers)
 			var lines []string
 			for _, k := range slices.Sorted(maps.Keys(env)) {
 				lines = append(lines, k+"="+env[k])

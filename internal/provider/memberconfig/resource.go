@@ -11,6 +11,7 @@ import (
 	"time"
 
 	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -57,7 +58,13 @@ func (r *Resource) Configure(_ context.Context, req resource.ConfigureRequest, r
 // ModifyPlan implements resource.ResourceWithModifyPlan: a member that is
 // certain to join, and has nobody to ask, is refused before anything is made.
 func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	if req.Plan.Raw.IsNull() || r.backend == nil || r.backend.Unknown {
+	if req.Plan.Raw.IsNull() {
+		return
+	}
+	if req.State.Raw.IsNull() {
+		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("join_script"), script())...)
+	}
+	if r.backend == nil || r.backend.Unknown || resp.Diagnostics.HasError() {
 		return
 	}
 	if !req.State.Raw.IsNull() {

@@ -121,7 +121,7 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 			},
 			"join_script": schema.StringAttribute{
 				Computed: true,
-				MarkdownDescription: "A POSIX shell script (needs `curl`) to run before every start of etcd, with the environment loaded. It prints `ETCD_*` assignments that " +
+				MarkdownDescription: "A POSIX shell script (needs `curl`) to run before every start of etcd, with the environment loaded; the same text for every member. It prints `ETCD_*` assignments that " +
 					"override the environment on standard output, and its reasons on standard error. Exit status 0: start etcd. 75: not yet, run me again. " +
 					"78: this identity has run before and its data is gone, or it was removed for good: never start.",
 				PlanModifiers: fixed,
