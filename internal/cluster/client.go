@@ -28,12 +28,25 @@ type Client struct {
 	// live are the endpoints of voters in the order in which they last
 	// answered; learners are left out (etcd-io/etcd#12789, #18801).
 	live []string
+	// known is where members were reached in the past, see [Cluster].
+	known []string
 }
 
 // New returns the adapter. It dials nothing; its connections come from the pool
 // and belong to it.
 func New(settings connection.Settings, pool *connection.Pool) *Client {
 	return &Client{settings: settings, pool: pool, at: map[membership.MemberID]string{}}
+}
+
+// Know implements [Cluster].
+func (c *Client) Know(clientURLs []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, u := range askable(clientURLs) {
+		if !slices.Contains(c.known, u) {
+			c.known = append(c.known, u)
+		}
+	}
 }
 
 // Records implements [Cluster].

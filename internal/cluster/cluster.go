@@ -26,6 +26,12 @@ type Cluster interface {
 	// The error is an [*Unreachable] when no endpoint gave a member list.
 	Observe(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error)
 
+	// Know notes client URLs at which members were reached in the past. An
+	// Observe of an expected cluster asks there when no other endpoint gave a
+	// member list: so that a configuration in which every node has another
+	// address than before still finds the cluster it has.
+	Know(clientURLs []string)
+
 	// Members lists the members through a quorum (linearizable).
 	Members(ctx context.Context) ([]membership.Member, membership.ClusterID, error)
 

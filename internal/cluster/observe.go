@@ -100,7 +100,7 @@ func (c *Client) askStatus(ctx context.Context, endpoint string) probe {
 
 // Observe implements [Cluster].
 func (c *Client) Observe(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error) {
-	probes := c.askAll(ctx)
+	probes := c.askAll(ctx, want)
 	before, ok := choose(probes, want)
 	if !ok {
 		return membership.Snapshot{}, unreachable(probes)
@@ -125,9 +125,11 @@ func (c *Client) Observe(ctx context.Context, want membership.ClusterID) (member
 	return snap, ctx.Err()
 }
 
-// askAll probes the configured endpoints, those known from before, and, as
-// soon as any list arrives, the client URLs of every member in it.
-func (c *Client) askAll(ctx context.Context) []probe {
+// askAll probes the configured endpoints, those that answered before, and, as
+// soon as any list arrives, the client URLs of every member in it. Where no
+// list arrives, and a certain cluster is expected, it probes what is known from
+// the past.
+func (c *Client) askAll(ctx context.Context, want membership.ClusterID) []probe {
 	results := make(chan probe)
 	asked := map[string]bool{}
 	pending := 0
@@ -142,10 +144,20 @@ func (c *Client) askAll(ctx context.Context) []probe {
 		start(e, c.ask)
 	}
 	var out []probe
+	listed := false
 	for pending > 0 {
 		p := <-results
 		pending--
 		out = append(out, p)
+		listed = listed || len(p.lists) > 0
+		if pending == 0 && !listed && want != 0 {
+			c.mu.Lock()
+			past := slices.Clone(c.known)
+			c.mu.Unlock()
+			for _, e := range past {
+				start(e, c.ask)
+			}
+		}
 		for _, l := range p.lists {
 			for _, m := range l.members {
 				f := c.ask

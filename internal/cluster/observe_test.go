@@ -187,3 +187,24 @@ func TestRecords(t *testing.T) {
 		t.Errorf("owners %v after the deletion", owners)
 	}
 }
+
+// Where the endpoints are other ones than before, an expected cluster is found
+// where it was reached in the past; without an expectation nobody looks there.
+func TestObserveWhereItWasKnown(t *testing.T) {
+	t.Parallel()
+	b := etcdtest.Start(t, 1, etcdtest.Options{})
+	nobody := etcdtest.NewProcess(t, etcdtest.Options{}).ClientURL()
+	id := observe(t, clientFor(t, settings(b.Endpoints()...))).ClusterID
+	c := clientFor(t, settings(nobody))
+	c.Know(b.Endpoints())
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	var gone *Unreachable
+	if _, err := c.Observe(ctx, 0); !errors.As(err, &gone) || len(gone.Endpoints) != 1 {
+		t.Errorf("without an expectation: %v, want one endpoint that does not answer", err)
+	}
+	snap, err := c.Observe(ctx, id)
+	if err != nil || snap.ClusterID != id || !snap.Linearizable {
+		t.Errorf("saw %+v, %v", snap, err)
+	}
+}

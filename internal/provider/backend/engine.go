@@ -21,10 +21,16 @@ type Cluster struct {
 	// Plan is what the plan that is being made would do.
 	Plan *reconfigure.Plan
 
-	mu      sync.Mutex
-	viewed  time.Time
-	view    membership.Snapshot
-	viewErr error
+	mu    sync.Mutex
+	views map[membership.ClusterID]*view
+	want  membership.ClusterID
+}
+
+// view is a look, and when it was taken.
+type view struct {
+	at   time.Time
+	snap membership.Snapshot
+	err  error
 }
 
 // freshness is how long one look at the cluster serves the refresh of many
@@ -74,17 +80,41 @@ func (b *Backend) Cluster(endpoints []string) (*Cluster, error) {
 }
 
 // View returns a look at the cluster that may be up to two seconds old, so
-// that the refresh of any number of resources makes one. The error is that of
-// the look.
-func (c *Cluster) View(ctx context.Context) (membership.Snapshot, error) {
+// that the refresh of any number of resources makes one. want is the cluster
+// that is expected, 0 if none is. The error is that of the look.
+func (c *Cluster) View(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if now := c.Clock.Now(); c.viewed.IsZero() || now.Sub(c.viewed) > freshness {
-		c.view, c.viewErr = c.Port.Observe(ctx, 0)
-		if ctx.Err() != nil {
+	if c.views == nil {
+		c.views = map[membership.ClusterID]*view{}
+	}
+	v, now := c.views[want], c.Clock.Now()
+	if first := c.views[0]; first != nil && first.err == nil && first.snap.ClusterID == want {
+		v = first // it was taken without knowing, and is of the right one
+	}
+	if v == nil || now.Sub(v.at) > freshness {
+		v = &view{}
+		if v.snap, v.err = c.Port.Observe(ctx, want); ctx.Err() != nil {
 			return membership.Snapshot{}, ctx.Err()
 		}
-		c.viewed = c.Clock.Now()
+		v.at = c.Clock.Now()
+		c.views[want] = v
 	}
-	return c.view, c.viewErr
+	return v.snap, v.err
+}
+
+// Expect notes which cluster the state knows a member of, and where that was
+// reached, for [Cluster.Expected].
+func (c *Cluster) Expect(want membership.ClusterID, clientURLs []string) {
+	c.Port.Know(clientURLs)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.want = want
+}
+
+// Expected returns the cluster that [Cluster.Expect] was told of, 0 before.
+func (c *Cluster) Expected() membership.ClusterID {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.want
 }

@@ -67,17 +67,18 @@ func (m *model) refresh(ctx context.Context, b *backend.Backend) (present bool, 
 	if diags.HasError() {
 		return true, diags
 	}
-	snap, err := c.View(ctx)
+	id, cluster, d := m.ids()
+	diags.Append(d...)
+	diags.Append(m.expect(ctx, c)...)
+	if diags.HasError() {
+		return true, diags
+	}
+	snap, err := c.View(ctx, cluster)
 	if err != nil {
 		if c.Board.FirstTime("unreachable") {
 			t := diag.NotRefreshed(err)
 			diags.AddWarning(t.Summary, t.Detail)
 		}
-		return true, diags
-	}
-	id, cluster, d := m.ids()
-	diags.Append(d...)
-	if diags.HasError() {
 		return true, diags
 	}
 	if snap.ClusterID != cluster {
@@ -112,6 +113,18 @@ func endpoints(s membership.Snapshot) []string {
 	return out
 }
 
+// expect notes which cluster the member is in and where it was reached, for a
+// configuration in which all endpoints are other ones than before.
+func (m model) expect(ctx context.Context, c *backend.Cluster) fwdiag.Diagnostics {
+	_, cluster, diags := m.ids()
+	urls, d := list(ctx, m.ClientURLs)
+	diags.Append(d...)
+	if !diags.HasError() {
+		c.Expect(cluster, urls)
+	}
+	return diags
+}
+
 func (m model) ids() (membership.MemberID, membership.ClusterID, fwdiag.Diagnostics) {
 	var diags fwdiag.Diagnostics
 	id, err := membership.ParseMemberID(m.ID.ValueString())
@@ -134,6 +147,9 @@ func (m model) leave(ctx context.Context, b *backend.Backend, k kind, replacemen
 	diags.Append(d...)
 	peers, d := m.peers(ctx)
 	diags.Append(d...)
+	if !diags.HasError() {
+		diags.Append(m.expect(ctx, c)...)
+	}
 	if diags.HasError() {
 		return diags
 	}

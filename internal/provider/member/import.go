@@ -57,7 +57,7 @@ func imported(ctx context.Context, b *backend.Backend, role string, req resource
 	if err != nil {
 		return fail(diag.Explain("import", wanted, err))
 	}
-	snap, err := c.View(ctx)
+	snap, err := c.View(ctx, 0)
 	if err != nil {
 		return fail(diag.Explain("import", wanted, err))
 	}

@@ -68,12 +68,15 @@ func guardPlan(ctx context.Context, b *backend.Backend, want string, req resourc
 	if req.Plan.Raw.IsNull() {
 		source = req.State.GetAttribute
 	}
-	var name, id types.String
+	var name types.String
 	var at types.List
+	var state model
 	resp.Diagnostics.Append(source(ctx, path.Root("name"), &name)...)
 	resp.Diagnostics.Append(source(ctx, path.Root("endpoints"), &at)...)
 	if !req.State.Raw.IsNull() {
-		resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("id"), &id)...)
+		resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("id"), &state.ID)...)
+		resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("cluster_id"), &state.ClusterID)...)
+		resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("client_urls"), &state.ClientURLs)...)
 	}
 	if at.IsUnknown() || resp.Diagnostics.HasError() {
 		return
@@ -89,10 +92,13 @@ func guardPlan(ctx context.Context, b *backend.Backend, want string, req resourc
 		}
 		return
 	}
-	if !noteChange(ctx, c, want, name.ValueString(), id.ValueString(), req, resp) {
+	if !req.State.Raw.IsNull() {
+		resp.Diagnostics.Append(state.expect(ctx, c)...)
+	}
+	if !noteChange(ctx, c, want, name.ValueString(), state.ID.ValueString(), req, resp) {
 		return
 	}
-	snap, err := c.View(ctx)
+	snap, err := c.View(ctx, c.Expected())
 	if err != nil {
 		return
 	}

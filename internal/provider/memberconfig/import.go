@@ -29,7 +29,7 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 		fail(diag.Explain("import", req.ID, err))
 		return
 	}
-	snap, err := c.View(ctx)
+	snap, err := c.View(ctx, 0)
 	if err != nil {
 		fail(diag.Explain("import", req.ID, err))
 		return

@@ -92,7 +92,7 @@ func (m model) watch(ctx context.Context, c *backend.Cluster, was silence) (stri
 
 // judge takes one look from both sides.
 func (m model) judge(ctx context.Context, c *backend.Cluster) (membership.Loss, string) {
-	snap, err := c.View(ctx)
+	snap, err := c.View(ctx, 0)
 	if err != nil {
 		return membership.Unreachable, ""
 	}

@@ -122,7 +122,7 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	if err != nil {
 		return // without endpoints there is nothing to ask, and nothing to lose
 	}
-	snap, err := c.View(ctx)
+	snap, err := c.View(ctx, 0)
 	if err != nil {
 		if c.Board.FirstTime("unreachable") {
 			t := diag.NotRefreshed(err)

@@ -186,7 +186,7 @@ func (r *Resource) look(ctx context.Context, m model) string {
 	if err != nil {
 		return diag.RolloutCannotLook(err)
 	}
-	snap, err := c.View(ctx)
+	snap, err := c.View(ctx, 0)
 	if err != nil {
 		return diag.RolloutCannotLook(err)
 	}
