@@ -42,6 +42,21 @@ type Node struct {
 	Force   bool   `json:"force,omitempty"`
 	Joins   string `json:"joins,omitempty"`
 	Promote bool   `json:"promote,omitempty"`
+
+	// Name is the member's, where it is not the node's key.
+	Name    string   `json:"name,omitempty"`
+	Peers   []string `json:"peers,omitempty"`
+	Clients []string `json:"clients,omitempty"`
+	// Listen is where clients are listened for, if not at Client.
+	Listen []string `json:"listen,omitempty"`
+}
+
+// dial is where the test reaches the member.
+func (n *Node) dial() string {
+	if len(n.Listen) > 0 {
+		return n.Listen[0]
+	}
+	return n.Client
 }
 
 // FleetOptions say what a [Fleet] is made of.
@@ -81,6 +96,7 @@ type Fleet struct {
 	AuthEnabled bool
 
 	opts    FleetOptions
+	layout  func() // rewrites the configuration, nil for a fixed one
 	machine string // machine.sh
 	env     map[string]string
 	initial map[string]string // of a static bootstrap
@@ -236,6 +252,9 @@ func (f *Fleet) save() {
 		f.tb.Fatal(err)
 	}
 	f.Write("terraform.tfvars.json", string(text))
+	if f.layout != nil {
+		f.layout()
+	}
 }
 
 // Plan makes a plan; see [Workspace.Plan].

@@ -44,7 +44,7 @@ func (f *Fleet) clientConfig(names ...string) clientv3.Config {
 	}
 	cfg := clientv3.Config{DialTimeout: 2 * time.Second, Logger: zap.NewNop()}
 	for _, name := range names {
-		cfg.Endpoints = append(cfg.Endpoints, f.Nodes[name].Client)
+		cfg.Endpoints = append(cfg.Endpoints, f.Nodes[name].dial())
 	}
 	if t := f.opts.TLS; t != nil {
 		cfg.TLS = t.ClientConfig(t.Client("root"))
@@ -137,7 +137,7 @@ func (f *Fleet) Leader(names ...string) string {
 	eventually(f.tb, 15*time.Second, "a leader", func() error {
 		for _, name := range names {
 			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-			s, err := f.Client(name).Status(ctx, f.Nodes[name].Client)
+			s, err := f.Client(name).Status(ctx, f.Nodes[name].dial())
 			cancel()
 			if err == nil && s.Leader == s.Header.MemberId {
 				leader = name

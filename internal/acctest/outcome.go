@@ -168,6 +168,24 @@ func (d Diagnostic) MustDetail(tb testing.TB, want string) {
 	}
 }
 
+// mustContain fails the test unless that is the summary and the detail holds
+// the texts, in this order.
+func (d Diagnostic) mustContain(tb testing.TB, summary string, texts ...string) {
+	tb.Helper()
+	rest := d.Detail
+	for _, text := range texts {
+		_, after, found := strings.Cut(rest, text)
+		if !found {
+			tb.Errorf("no %q in what follows:\n%s", text, rest)
+			return
+		}
+		rest = after
+	}
+	if d.Summary != summary {
+		tb.Errorf("the summary is %q, want %q", d.Summary, summary)
+	}
+}
+
 // At returns when the step happened; it fails the test if it did not.
 func (o *Outcome) At(kind, address, action string) time.Time {
 	o.tb.Helper()

@@ -13,6 +13,12 @@ variable "nodes" {
   type = map(object({
     client = string
     peer   = string
+    # The name, where it is not the key.
+    name = optional(string)
+    # More URLs, and what clients are listened for at if not at the advertised.
+    peers   = optional(list(string), [])
+    clients = optional(list(string), [])
+    listen  = optional(list(string))
     # What etcd_member says instead of peer.
     says   = optional(string)
     script = optional(bool, true)
@@ -49,11 +55,13 @@ variable "environment" {
 
 resource "etcd_member_config" "node" {
   for_each         = var.nodes
-  name             = each.key
-  peer_urls        = [each.value.peer]
-  client_urls      = [each.value.client]
+  name             = coalesce(each.value.name, each.key)
+  peer_urls        = concat([each.value.peer], each.value.peers)
+  client_urls      = concat([each.value.client], each.value.clients)
   bootstrap        = local.bootstrap
   triggers_replace = each.value.config
+
+  listen_client_urls = each.value.listen
 }
 
 resource "terraform_data" "machine" {
@@ -63,7 +71,7 @@ resource "terraform_data" "machine" {
     each.value.image,
   ]
   input = {
-    dir = "${var.machines}/${each.key}"
+    dir = "${var.machines}/${coalesce(each.value.name, each.key)}"
     sh  = var.machine_sh
   }
 
@@ -96,7 +104,7 @@ resource "terraform_data" "machine" {
 
 resource "etcd_member" "node" {
   for_each      = { for name, node in var.nodes : name => node if node.joins == "member" }
-  name          = each.key
+  name          = etcd_member_config.node[each.key].name
   peer_urls     = each.value.says != null ? [each.value.says] : etcd_member_config.node[each.key].peer_urls
   config_id     = etcd_member_config.node[each.key].id
   machine_id    = terraform_data.machine[each.key].id
@@ -109,7 +117,7 @@ resource "etcd_member" "node" {
 
 resource "etcd_learner" "node" {
   for_each   = { for name, node in var.nodes : name => node if node.joins == "learner" }
-  name       = each.key
+  name       = etcd_member_config.node[each.key].name
   peer_urls  = etcd_member_config.node[each.key].peer_urls
   config_id  = etcd_member_config.node[each.key].id
   machine_id = terraform_data.machine[each.key].id

@@ -1,0 +1,98 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// layout is a way to write a fleet's nodes down.
+type layout string
+
+// The layouts.
+const (
+	// flat: each resource with for_each over all nodes.
+	flat layout = "flat"
+	// moduleForEach: one module block with for_each over all nodes.
+	moduleForEach layout = "for_each module"
+	// moduleEach: a module block for every node.
+	moduleEach layout = "a module for each"
+)
+
+// useLayout writes the fleet's configuration in that layout. The module of the
+// other layouts is the flat configuration with one node.
+func (f *Fleet) useLayout(l layout) {
+	f.tb.Helper()
+	if l == flat {
+		return
+	}
+	at := strings.Index(fleetText, "resource \"etcd_member_config\"")
+	head, resources := fleetText[:at], fleetText[at:]
+	if err := os.Mkdir(filepath.Join(f.Dir, "node"), 0o755); err != nil {
+		f.tb.Fatal(err)
+	}
+	const boot = "variable \"bootstrap\" {\n  type = any\n}\nlocals {\n  bootstrap = var.bootstrap\n}\n"
+	f.Write("node/main.tf", head+boot+resources)
+	known := map[string]bool{}
+	f.layout = func() {
+		// A block stays when its node goes: without it the local-exec that takes
+		// the machine down would be gone as well.
+		for name := range f.Nodes {
+			known[name] = true
+		}
+		if l == moduleForEach {
+			f.Write("main.tf", head+moduleBlock("node", "for_each = var.nodes", "{ (each.key) = each.value }"))
+		} else {
+			var blocks strings.Builder
+			for _, name := range slices.Sorted(maps.Keys(known)) {
+				blocks.WriteString(moduleBlock(name, "", fmt.Sprintf("{ for k, v in var.nodes : k => v if k == %q }", name)))
+			}
+			f.Write("main.tf", head+blocks.String())
+		}
+		f.Run("get").MustSucceed()
+	}
+}
+
+func moduleBlock(name, meta, nodes string) string {
+	return fmt.Sprintf(`
+module %q {
+  source      = "./node"
+  %s
+  nodes       = %s
+  bootstrap   = local.bootstrap
+  founders    = var.founders
+  machines    = var.machines
+  machine_sh  = var.machine_sh
+  environment = var.environment
+}
+`, name, meta, nodes)
+}
+
+// address is [address] for a layout.
+func (l layout) address(resource, key string) string {
+	switch l {
+	case moduleForEach:
+		return fmt.Sprintf("module.node[%q].%s", key, address(resource, key))
+	case moduleEach:
+		return fmt.Sprintf("module.%s.%s", key, address(resource, key))
+	default:
+		return address(resource, key)
+	}
+}
+
+// changes is [changes] for a layout.
+func (l layout) changes(action string, names ...string) map[string]string {
+	out := map[string]string{}
+	for _, name := range names {
+		for _, resource := range []string{"etcd_member_config", "terraform_data.machine", "etcd_member"} {
+			out[l.address(resource, name)] = action
+		}
+	}
+	return out
+}

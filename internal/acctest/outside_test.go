@@ -1,0 +1,115 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// memberID returns the ID of the member in the list.
+func (f *Fleet) memberID(name string) uint64 {
+	f.tb.Helper()
+	for _, m := range f.Members() {
+		if m.Name == name {
+			return m.ID
+		}
+	}
+	f.tb.Fatalf("no member %s", name)
+	return 0
+}
+
+// Wipe makes a machine lose its data; its etcd ends and starts anew.
+func (f *Fleet) Wipe(name string) {
+	f.tb.Helper()
+	// Renamed before the process is killed, so that what starts next cannot
+	// start with it.
+	data := filepath.Join(f.Machines, name, "data")
+	if err := os.Rename(data, data+".old"); err != nil {
+		f.tb.Fatal(err)
+	}
+	_ = f.signal(name, "etcd.pid", syscall.SIGKILL) // it may have ended already
+	// What was still running may have written to the old place or made a new
+	// one: it must not count.
+	if err := os.RemoveAll(data + ".old"); err != nil {
+		f.tb.Fatal(err)
+	}
+}
+
+// Rewrite changes a machine's etcd.env, line by line, and restarts its etcd.
+func (f *Fleet) Rewrite(name string, line func(string) string) {
+	f.tb.Helper()
+	path := filepath.Join(f.Machines, name, "etcd.env")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		f.tb.Fatal(err)
+	}
+	lines := strings.Split(string(text), "\n")
+	for i, l := range lines {
+		lines[i] = line(l)
+	}
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
+		f.tb.Fatal(err)
+	}
+	f.Signal(name, syscall.SIGTERM)
+}
+
+// Only the etcd_member block goes: the member leaves and its machine stays.
+// With its data gone it is let in again, by the same configuration.
+func TestAccOnlyTheMemberGoes(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{Founders: []string{"a", "b"}})
+	f.Form()
+	f.Add("d")
+	f.Apply().MustSucceed()
+	for _, name := range []string{"d", "b"} { // one that joined, and a founder
+		f.Nodes[name].Joins = "nothing"
+		f.Plan().MustDo(map[string]string{address("etcd_member", name): "delete"})
+		f.Apply().MustSucceed()
+		left := []string{"a", "b"}
+		if name == "b" {
+			left = []string{"a", "d"}
+		}
+		f.MustVote(left...)
+		if f.pid(name, "supervisor.pid") == 0 {
+			t.Errorf("the machine of %s is gone", name)
+		}
+		f.Plan().MustBeEmpty()
+
+		f.Nodes[name].Joins = "member"
+		f.Wipe(name)
+		f.Plan().MustDo(map[string]string{address("etcd_member", name): "create"})
+		f.Apply().MustSucceed().MustBeQuiet()
+		f.MustVote("a", "b", "d")
+		f.Plan().MustBeEmpty()
+	}
+}
+
+// A process that was given another name is the same member: that is explained,
+// and nothing is planned.
+func TestAccRenamedOutside(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{Founders: []string{"a"}})
+	f.Form()
+	id := fmt.Sprintf("%x", f.memberID("a"))
+	f.Rewrite("a", func(line string) string {
+		if strings.HasPrefix(line, "ETCD_NAME=") {
+			return "ETCD_NAME=zoe"
+		}
+		return line
+	})
+	f.WaitList("a", "zoe")
+	plan := f.Plan()
+	plan.MustBeEmpty()
+	if w := plan.Warnings(); len(w) != 1 || w[0].Summary != "Member a bears another name" {
+		t.Fatalf("the warnings are %v", w)
+	} else {
+		w[0].MustDetail(t, "The process of member "+id+" now calls itself zoe (ETCD_NAME); the state says a. The member is the same, because its ID is. "+
+			"Start the process with its former name again; or, to keep the new one, take the member out of the state (terraform state rm) and import it by its ID.")
+	}
+}

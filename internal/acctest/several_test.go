@@ -1,0 +1,137 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"testing"
+	"time"
+)
+
+// repetitions is how often what must never flake is done: ten times in the
+// full run.
+func repetitions() int {
+	if os.Getenv("ETCD_TEST_FULL") != "" {
+		return 10
+	}
+	return 1
+}
+
+// From three to five in one apply, however the nodes are written down, and
+// then either back to three in one apply under load, or one in and one out in
+// one apply.
+func TestAccSeveralAtOnce(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		layout layout
+		then   func(t *testing.T, f *Fleet, l layout, args ...string)
+		args   []string
+	}{
+		"flat":              {layout: flat, then: shrinkByTwo},
+		"for_each module":   {layout: moduleForEach, then: growAndShrink},
+		"a module for each": {layout: moduleEach, then: shrinkByTwo},
+		"one at a time":     {layout: flat, then: growAndShrink, args: []string{"-parallelism=1"}},
+	} {
+		for i := range repetitions() {
+			t.Run(fmt.Sprintf("%s %d", name, i+1), func(t *testing.T) {
+				t.Parallel()
+				f := NewFleet(t, FleetOptions{})
+				f.useLayout(c.layout)
+				f.Form()
+				growByTwo(t, f, c.layout, c.args...)
+				c.then(t, f, c.layout, c.args...)
+			})
+		}
+	}
+}
+
+// growByTwo adds d and e: two machines that boot and wait to be let in.
+func growByTwo(t *testing.T, f *Fleet, l layout, args ...string) {
+	t.Helper()
+	f.Add("d", "e")
+	f.Plan().MustDo(l.changes("create", "d", "e")) // and nothing of the others
+	writer := f.Writer(f.Founders...)
+	grown := f.Apply(args...).MustSucceed().MustBeQuiet()
+	f.mustNotPause(writer, pause, f.Founders...)
+	t.Logf("two joins in %v, longest gap %v", grown.Took.Round(time.Millisecond), writer.LongestGap())
+	f.MustVote("a", "b", "c", "d", "e")
+	f.Plan().MustBeEmpty()
+}
+
+// shrinkByTwo takes the leader and a follower out under a steady writer.
+func shrinkByTwo(t *testing.T, f *Fleet, l layout, args ...string) {
+	t.Helper()
+	all := slices.Sorted(maps.Keys(f.Nodes))
+	leader := f.Leader(all...)
+	others := slices.DeleteFunc(slices.Clone(all), func(s string) bool { return s == leader })
+	gone, left := []string{leader, others[0]}, others[1:]
+	f.Drop(gone...)
+	f.Plan().MustDo(l.changes("delete", gone...))
+	writer := f.Writer(left...)
+	shrunk := f.Apply(args...).MustSucceed().MustBeQuiet()
+	f.mustNotPause(writer, pause, left...)
+	t.Logf("two removals, the leader %s among them, in %v: %d writes acknowledged, longest gap %v",
+		leader, shrunk.Took.Round(time.Millisecond), len(writer.Acknowledged()), writer.LongestGap())
+	f.MustVote(left...)
+	if len(f.Log(leader, "leadership transfer finished")) == 0 {
+		t.Errorf("the log of %s does not say that it handed leadership over", leader)
+	}
+	f.Plan().MustBeEmpty()
+}
+
+// growAndShrink lets one in and the leader out in one apply.
+func growAndShrink(t *testing.T, f *Fleet, l layout, args ...string) {
+	t.Helper()
+	gone := f.Leader(slices.Sorted(maps.Keys(f.Nodes))...)
+	f.Drop(gone)
+	left := slices.Sorted(maps.Keys(f.Nodes))
+	f.Add("f")
+	want := l.changes("create", "f")
+	maps.Copy(want, l.changes("delete", gone))
+	f.Plan().MustDo(want)
+	writer := f.Writer(left...)
+	f.Apply(args...).MustSucceed().MustBeQuiet()
+	f.mustNotPause(writer, pause, left...)
+	f.MustVote(append(left, "f")...)
+	f.Plan().MustBeEmpty()
+}
+
+// With the environment alone, and no join script, only one may join in an
+// apply: the second one is explained.
+func TestAccTwoJoinsByEnvironmentAlone(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{Founders: []string{"a"}})
+	f.Form()
+	f.Add("d", "e")
+	without := false
+	for _, name := range []string{"d", "e"} {
+		f.Nodes[name].Script, f.Nodes[name].Create = &without, "15s"
+	}
+	e := f.Apply().MustFail().Errors()
+	if len(e) != 1 {
+		t.Fatalf("%d errors, want 1: %v", len(e), e)
+	}
+	late := "d"
+	if e[0].Summary == "Member e did not join in time" {
+		late = "e"
+	}
+	e[0].mustContain(t, "Member "+late+" did not join in time",
+		"has not started",
+		"The environment of its etcd_member_config was made for other members and can no longer start it",
+		"Use join_script beside it, or let one member join per apply.")
+	plan := f.Plan()
+	plan.MustDo(map[string]string{address("etcd_member", late): "create"})
+	if status := plan.Drift[address("etcd_member_config", late)].After["status"]; status != "announced" {
+		t.Errorf("the status of %s is %v", late, status)
+	}
+
+	// The way out that it names: the machine gets the script as well.
+	f.Nodes[late].Script, f.Nodes[late].Image, f.Nodes[late].Create = nil, "2", "60s"
+	f.Apply().MustSucceed()
+	f.MustVote("a", "d", "e")
+	f.Plan().MustBeEmpty()
+}
