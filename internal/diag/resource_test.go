@@ -66,6 +66,7 @@ func TestResourceTexts(t *testing.T) {
 		return text
 	}
 	type m = map[string]string
+	since := time.Date(2026, 11, 21, 1, 30, 57, 0, time.UTC)
 	dead := snap(a, d)
 	dead.Answers[0xd4] = membership.Answer{State: membership.Silent, Endpoint: "https://10.0.0.4:2379", Detail: "connection refused"}
 
@@ -133,6 +134,10 @@ func TestResourceTexts(t *testing.T) {
 		{"rollout: unwell", rollout(m{"a": "1", "d": "1"}, m{"a": "2", "d": "2"}, RolloutObstacle(membership.RolloutObstacles(dead, []string{"a", "d", "e"}), dead))},
 		{"rollout: cannot look", rollout(m{"a": "1"}, m{"a": "2"}, RolloutCannotLook(gone))},
 		{"rollout: not known", RolloutUnknown()},
+		{"lost", MemberLost("d", since, LossEvidence(dead, 0xd4))},
+		{"lost too", MemberLostToo("d", since, LossEvidence(dead, 0xd4))},
+		{"silent", MemberSilent("d", since, LossEvidence(dead, 0xd4))},
+		{"quorum is lost", QuorumIsLost(membership.Decision{Code: membership.QuorumLost, Facts: membership.Facts{Others: []membership.MemberID{0xd4}, Voters: 2, Quorum: 2, Alive: 1}}, dead)},
 		{"nobody to ask", NobodyToAsk("d")},
 		{"restart now", RestartNow("d", []string{peer})},
 		{"renamed", Renamed("e", d)},
