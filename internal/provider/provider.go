@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -18,6 +19,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/discoverytoken"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/functions"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/member"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberconfig"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/rollout"
@@ -29,7 +31,10 @@ type Provider struct {
 	pool    *connection.Pool
 }
 
-var _ provider.ProviderWithValidateConfig = (*Provider)(nil)
+var (
+	_ provider.ProviderWithValidateConfig = (*Provider)(nil)
+	_ provider.ProviderWithFunctions      = (*Provider)(nil)
+)
 
 // New returns what makes a provider of the given version, with connections of
 // its own.
@@ -98,3 +103,6 @@ func (p *Provider) Resources(context.Context) []func() resource.Resource {
 func (p *Provider) DataSources(context.Context) []func() datasource.DataSource {
 	return []func() datasource.DataSource{discoverytoken.NewDataSource}
 }
+
+// Functions implements provider.ProviderWithFunctions.
+func (p *Provider) Functions(context.Context) []func() function.Function { return functions.All() }

@@ -1,0 +1,6 @@
+# What the example next to it stands on.
+terraform {
+  required_providers {
+    etcd = { source = "terraform-provider-etcd/etcd" }
+  }
+}

@@ -1,0 +1,89 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package membership
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// InitialClusterOf writes the founders of a cluster, peer URLs by name, as
+// ETCD_INITIAL_CLUSTER wants them, sorted. URLs keep their spelling but for
+// white space and a slash at the end, which etcd does not take: it computes the
+// members' IDs from them. The error is an [*EntryError]; for a member without a
+// URL it is [ErrNoURL].
+func InitialClusterOf(founders map[string][]string) (string, error) {
+	if len(founders) == 0 {
+		return "", &EntryError{Err: ErrNoEntries}
+	}
+	var members []Member
+	for _, name := range slices.Sorted(maps.Keys(founders)) {
+		if err := ValidateName(name); err != nil {
+			return "", &EntryError{Entry: name, Err: err}
+		}
+		if len(founders[name]) == 0 {
+			return "", &EntryError{Entry: name, Err: ErrNoURL}
+		}
+		urls := slices.Clone(founders[name])
+		slices.Sort(urls)
+		for i, u := range urls {
+			// One with a comma in it would be read as two entries.
+			if _, err := NormalizeURL(u); err != nil {
+				return "", &EntryError{Entry: name + "=" + withoutUser(strings.TrimSpace(u)), Err: err}
+			}
+			urls[i] = spelled(u)
+		}
+		members = append(members, Member{Name: name, PeerURLs: urls})
+	}
+	text := FormatInitialCluster(members)
+	// Reading it back tells whether two of them share a URL.
+	if _, err := ParseInitialCluster(text); err != nil {
+		return "", err
+	}
+	return text, nil
+}
+
+// FounderID is the ID of a member that founds a cluster with these peer URLs
+// and this cluster token, see [ComputeMemberID]. The error is a [*URLError].
+func FounderID(peerURLs []string, clusterToken string) (MemberID, error) {
+	if len(peerURLs) == 0 {
+		return 0, &URLError{Problem: URLEmpty}
+	}
+	urls := make([]string, len(peerURLs))
+	for i, u := range peerURLs {
+		if _, err := NormalizeURL(u); err != nil {
+			return 0, err
+		}
+		urls[i] = spelled(u)
+	}
+	return ComputeMemberID(urls, clusterToken, nil), nil
+}
+
+// FoundedClusterID is the ID of the cluster that these founders, peer URLs by
+// name, form with this cluster token. The error is an [*EntryError].
+func FoundedClusterID(founders map[string][]string, clusterToken string) (ClusterID, error) {
+	if _, err := InitialClusterOf(founders); err != nil {
+		return 0, err
+	}
+	ids := make([]MemberID, 0, len(founders))
+	for name, urls := range founders {
+		id, err := FounderID(urls, clusterToken)
+		if err != nil {
+			return 0, &EntryError{Entry: name, Err: err}
+		}
+		ids = append(ids, id)
+	}
+	return ComputeClusterID(ids), nil
+}
+
+// spelled is a peer URL as etcd writes it back: it parses what it is told and
+// hashes what comes out, with the scheme in lower case and the host as it was.
+func spelled(raw string) string {
+	raw = strings.TrimSuffix(strings.TrimSpace(raw), "/")
+	if scheme, rest, ok := strings.Cut(raw, "://"); ok {
+		return strings.ToLower(scheme) + "://" + rest
+	}
+	return raw
+}

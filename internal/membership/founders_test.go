@@ -1,0 +1,64 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package membership
+
+import (
+	"errors"
+	"testing"
+)
+
+// The IDs are those of TestComputeIDsAsServersDo, from running servers.
+func TestFounders(t *testing.T) {
+	founders := map[string][]string{
+		"c": {" http://127.0.0.1:23803/ "},
+		"a": {"HTTP://127.0.0.1:23801"},
+		"b": {"http://localhost:23812", "http://127.0.0.1:23802"},
+	}
+	text, err := InitialClusterOf(founders)
+	want := "a=http://127.0.0.1:23801,b=http://127.0.0.1:23802,b=http://localhost:23812,c=http://127.0.0.1:23803"
+	if err != nil || text != want {
+		t.Errorf("InitialClusterOf = %s, %v\nwant %s", text, err, want)
+	}
+	if id, err := FoundedClusterID(founders, "tok-1"); err != nil || id.String() != "2718c185704f1b71" {
+		t.Errorf("FoundedClusterID = %s, %v", id, err)
+	}
+	if id, err := FounderID(founders["c"], "tok-1"); err != nil || id.String() != "af92976edcf7c038" {
+		t.Errorf("FounderID = %s, %v", id, err)
+	}
+	if a, _ := FounderID([]string{"http://Host:1"}, ""); a == 0 {
+		t.Error("no ID")
+	} else if b, _ := FounderID([]string{"http://host:1"}, ""); a == b {
+		t.Error("the spelling of a host does not count, and etcd lets it count")
+	}
+}
+
+func TestFounderErrors(t *testing.T) {
+	for _, tt := range []struct {
+		founders    map[string][]string
+		entry, want string
+	}{
+		{nil, "", "no entries"},
+		{map[string][]string{"a": nil}, "a", "want name=url"},
+		{map[string][]string{"a=b": {"http://h:1"}}, "a=b", `member name "a=b": separator`},
+		{map[string][]string{"": {"http://h:1"}}, "", `member name "": empty`},
+		{map[string][]string{"a": {"h:1"}}, "a=h:1", `peer URL "h:1": no scheme`},
+		{map[string][]string{"a": {"http://h:1"}, "b": {"http://H:1"}}, "b=http://H:1", "the peer URL is in the list twice"},
+		{map[string][]string{"a": {"http://h:1,b=http://h:2"}}, "a=http://h:1,b=http://h:2", `peer URL "http://h:1,b=http://h:2": unreadable`},
+	} {
+		_, err := InitialClusterOf(tt.founders)
+		var e *EntryError
+		if !errors.As(err, &e) || e.Entry != tt.entry || e.Err.Error() != tt.want {
+			t.Errorf("InitialClusterOf(%q) = %v, want %q for entry %q", tt.founders, err, tt.want, tt.entry)
+		}
+		if _, err := FoundedClusterID(tt.founders, ""); err == nil {
+			t.Errorf("%q form a cluster", tt.founders)
+		}
+	}
+	for _, urls := range [][]string{nil, {""}, {"http://h"}} {
+		var e *URLError
+		if id, err := FounderID(urls, "t"); !errors.As(err, &e) {
+			t.Errorf("FounderID(%q) = %s, %v", urls, id, err)
+		}
+	}
+}

@@ -1,0 +1,266 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package functions
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// nasty holds values that a reader might take for something else.
+func nasty() map[string]string {
+	values := []string{
+		"", " ", "a", " a ", "a b", "\t", "\n", "a\n", "\na", "a\n\nb", "a\\\nb", `\`, `\\`, `a\`, `\a`, `\n`, `"`, `""`, `\"`, `'`, `''`, `a'b"c`,
+		"$", "$$", "$HOME", "${HOME}", "$(id)", "`id`", "\\$HOME", "#", "a#b", "a #b", ";", "a;b", "&", "|", "*", "?", "[a-z]", "{a,b}", "~", "~root", "a=~", "a:~",
+		"!", "!!", "%n", "%%", "=", "a=b", "é", "日本語", "\u00a0", "\u2028", "export A=1", "a\nETCD_INJECTED=1", "\"\nETCD_INJECTED=1\n\"",
+		"https://10.0.0.1:2380", "a=https://10.0.0.1:2380,b=https://[2001:db8::1]:2380", "@/run/secret", "+1", "-n", "%@:=,./+-_",
+	}
+	out := map[string]string{}
+	for i, v := range values {
+		out[fmt.Sprintf("ETCD_%02d", i)] = v
+	}
+	return out
+}
+
+// systemdReader calls the very function that EnvironmentFile= is read with.
+const systemdReader = `
+import ctypes, json, sys
+read = ctypes.CDLL(sys.argv[1]).load_env_file
+read.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(ctypes.POINTER(ctypes.c_char_p))]
+out, lines, i = ctypes.POINTER(ctypes.c_char_p)(), [], 0
+rc = read(None, sys.argv[2].encode(), ctypes.byref(out))
+if rc < 0:
+    sys.exit("load_env_file: %d" % rc)
+while out and out[i]:
+    lines.append(out[i].decode())
+    i += 1
+print(json.dumps(lines))
+`
+
+// readers are those that can be had here. A POSIX shell is everywhere; the
+// model of systemd's rules as well; systemd itself where its library and a
+// Python to call it with are installed.
+func readers(t *testing.T) map[string]func(path string) map[string]string {
+	t.Helper()
+	out := map[string]func(string) map[string]string{
+		"the model of systemd": func(path string) map[string]string {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return readAsSystemd(string(text))
+		},
+	}
+	command := func(name string, argv ...string) []byte {
+		cmd := exec.Command(argv[0], argv[1:]...)
+		cmd.Env = []string{"HOME=/nonexistent", "PATH=" + os.Getenv("PATH")}
+		text, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		return text
+	}
+	for name, shell := range map[string][]string{"sh": {"sh"}, "dash": {"dash"}, "bash": {"bash", "--posix"}, "busybox": {"busybox", "sh"}} {
+		if _, err := exec.LookPath(shell[0]); err != nil && name != "sh" {
+			continue
+		}
+		out[name] = func(path string) map[string]string {
+			text := command(name, append(shell, "-c", `set -eau; . "$1"; exec env -0`, "sh", path)...)
+			return assignments(strings.Split(string(text), "\x00"))
+		}
+	}
+	libraries, _ := filepath.Glob("/usr/lib*/*/systemd/libsystemd-shared-*.so")
+	more, _ := filepath.Glob("/usr/lib*/systemd/libsystemd-shared-*.so")
+	python, err := exec.LookPath("python3")
+	if libraries = append(libraries, more...); len(libraries) > 0 && err == nil {
+		out[filepath.Base(libraries[0])] = func(path string) map[string]string {
+			var lines []string
+			if err := json.Unmarshal(command("systemd", python, "-c", systemdReader, libraries[0], path), &lines); err != nil {
+				t.Fatal(err)
+			}
+			return assignments(lines)
+		}
+	}
+	return out
+}
+
+// assignments keeps the variables of the test.
+func assignments(lines []string) map[string]string {
+	out := map[string]string{}
+	for _, line := range lines {
+		if name, value, _ := strings.Cut(line, "="); strings.HasPrefix(name, "ETCD_") {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+// Everybody who reads the file reads the values that were given: systemd's own
+// parser, POSIX shells, and the model that the fuzzer below goes by.
+func TestEnvironmentFileIsRead(t *testing.T) {
+	want := nasty()
+	text, err := formatEnvironment(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "etcd.env")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, read := range readers(t) {
+		t.Run(name, func(t *testing.T) {
+			got := read(path)
+			for variable, value := range want {
+				if had, ok := got[variable]; !ok || had != value {
+					t.Errorf("%s is %q, want %q", variable, had, value)
+				}
+			}
+			if len(got) != len(want) {
+				t.Errorf("%d variables, want %d", len(got), len(want))
+			}
+		})
+	}
+}
+
+// The model reads as systemd does where a file is not of our making, too;
+// otherwise the fuzzer would prove nothing. What is expected was read by
+// systemd 252, and is asked again where systemd is installed.
+func TestModelReadsAsSystemd(t *testing.T) {
+	text := bytes.Join([][]byte{
+		[]byte("# comment\n; comment\nETCD_A=a b \nETCD_B='a\\b'\nETCD_C=\"a\\b\\$\\\"\"\nETCD_D=a\\ b\\\nc\n  ETCD_E = e\nETCD_F='a'b\"c\"\n"),
+		[]byte("ETCD_G=\"a\\\nb\"\nETCD_H=a # b\nETCD_I=\nETCD_J='a\nb'\nETCD_K=a\\"),
+	}, nil)
+	want := map[string]string{
+		"ETCD_A": "a b", "ETCD_B": `a\b`, "ETCD_C": `a\b$"`, "ETCD_D": "a bc", "ETCD_E": "e", "ETCD_F": `ab"c"`,
+		"ETCD_G": "ab", "ETCD_H": "a # b", "ETCD_I": "", "ETCD_J": "a\nb", "ETCD_K": "a",
+	}
+	path := filepath.Join(t.TempDir(), "etcd.env")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, read := range readers(t) {
+		if !strings.Contains(name, "systemd") {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			if got := read(path); !maps.Equal(got, want) {
+				t.Errorf("read %q\nwant %q", got, want)
+			}
+		})
+	}
+}
+
+// readAsSystemd is a second statement of systemd's rules for the file, for
+// values that systemd takes.
+func readAsSystemd(text string) map[string]string {
+	out := map[string]string{}
+	r := reader{text: text}
+	for !r.end() {
+		for r.at(" \t\n\r") {
+			r.next()
+		}
+		if r.at("#;") {
+			r.until("\n\r")
+			continue
+		}
+		name := strings.TrimSpace(r.until("=\n\r"))
+		if !r.at("=") {
+			continue
+		}
+		r.next()
+		out[name] = r.value()
+	}
+	return out
+}
+
+type reader struct {
+	text string
+	i    int
+}
+
+func (r *reader) end() bool          { return r.i >= len(r.text) }
+func (r *reader) at(set string) bool { return !r.end() && strings.IndexByte(set, r.text[r.i]) >= 0 }
+func (r *reader) next() byte         { r.i++; return r.text[r.i-1] }
+func (r *reader) until(set string) string {
+	start := r.i
+	for !r.end() && !r.at(set) {
+		r.i++
+	}
+	return r.text[start:r.i]
+}
+
+// value reads a value. Quotes count only where it begins, or behind another
+// quote.
+func (r *reader) value() string {
+	var b []byte
+	keep := 0 // up to here white space at the end stays
+	for begins := true; !r.end() && !r.at("\n\r"); {
+		switch c := r.next(); {
+		case c == ' ' || c == '\t':
+			if !begins {
+				b = append(b, c)
+			}
+			continue
+		case c == '\'' && begins:
+			b = append(b, r.until("'")...)
+			r.i++
+		case c == '"' && begins:
+			b = append(b, r.quoted()...)
+		case c == '\\' && (r.end() || r.at("\n\r")):
+			r.i++
+			begins = false
+			continue
+		case c == '\\':
+			b, begins = append(b, r.next()), false
+		default:
+			b, begins = append(b, c), false
+		}
+		keep = len(b)
+	}
+	return string(b[:keep])
+}
+
+func (r *reader) quoted() []byte {
+	var b []byte
+	for !r.end() && !r.at(`"`) {
+		switch c := r.next(); {
+		case c != '\\' || r.end():
+			b = append(b, c)
+		case r.at("\"\\`$"):
+			b = append(b, r.next())
+		case r.at("\n\r"):
+			r.next()
+		default:
+			b = append(b, c)
+		}
+	}
+	r.i++
+	return b
+}
+
+// Whatever is written is read again, as one variable with that value.
+func FuzzEnvironmentFile(f *testing.F) {
+	for name, value := range nasty() {
+		f.Add(name, value)
+	}
+	f.Fuzz(func(t *testing.T, name, value string) {
+		text, err := formatEnvironment(map[string]string{name: value})
+		if err != nil {
+			if text != "" || isVariable(name) && !strings.ContainsFunc(value, unfit) && strings.ToValidUTF8(value, "") == value {
+				t.Fatalf("%q=%q: %q, %v", name, value, text, err)
+			}
+			return
+		}
+		if got := readAsSystemd(text); len(got) != 1 || got[name] != value {
+			t.Fatalf("%q was written as %q and read as %q", value, text, got)
+		}
+	})
+}

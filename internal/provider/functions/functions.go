@@ -1,0 +1,48 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+// Package functions holds the provider's functions. They are pure: the same
+// arguments give the same result, and nobody is asked.
+package functions
+
+import (
+	"context"
+	"errors"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/function"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// All returns the functions, for the provider to serve.
+func All() []func() function.Function {
+	return []func() function.Function{
+		newInitialCluster, newParseInitialCluster, newEnvironmentFile, newQuorum, newMemberID,
+	}
+}
+
+// known reports whether nothing within the value is unknown. Terraform does not
+// call a function before all is known; another caller may.
+func known(ctx context.Context, v attr.Value) (bool, *function.FuncError) {
+	raw, err := v.ToTerraformValue(ctx)
+	if err != nil {
+		return false, function.NewFuncError(err.Error())
+	}
+	return raw.IsFullyKnown(), nil
+}
+
+// argument words an error about the argument at the position.
+func argument(position int64, err error) *function.FuncError {
+	var entry *membership.EntryError
+	var u *membership.URLError
+	text := err.Error()
+	switch {
+	case errors.As(err, &entry):
+		text = diag.InitialCluster(entry).Detail
+	case errors.As(err, &u):
+		text = diag.PeerURL(u).Detail
+	}
+	return function.NewArgumentFuncError(position, text)
+}

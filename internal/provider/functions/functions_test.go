@@ -1,0 +1,241 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package functions
+
+import (
+	"math/big"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/function"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+)
+
+// run calls a function as the framework does.
+func run(t testing.TB, f function.Function, arguments ...attr.Value) (attr.Value, *function.FuncError) {
+	t.Helper()
+	var definition function.DefinitionResponse
+	f.Definition(t.Context(), function.DefinitionRequest{}, &definition)
+	result, ferr := definition.Definition.Return.NewResultData(t.Context())
+	if ferr != nil {
+		t.Fatal(ferr)
+	}
+	resp := function.RunResponse{Result: result}
+	f.Run(t.Context(), function.RunRequest{Arguments: function.NewArgumentsData(arguments)}, &resp)
+	return resp.Result.Value(), resp.Error
+}
+
+func str(s string) attr.Value { return types.StringValue(s) }
+
+func set(urls ...attr.Value) attr.Value { return types.SetValueMust(types.StringType, urls) }
+
+func setOf(urls ...string) attr.Value {
+	var values []attr.Value
+	for _, u := range urls {
+		values = append(values, str(u))
+	}
+	return set(values...)
+}
+
+func members(m map[string]attr.Value) attr.Value { return types.MapValueMust(urlsByName().ElemType, m) }
+
+func variables(m map[string]attr.Value) attr.Value { return types.MapValueMust(types.StringType, m) }
+
+var (
+	unknownString  = types.StringUnknown()
+	unknownMembers = types.MapUnknown(urlsByName().ElemType)
+)
+
+func TestFunctions(t *testing.T) {
+	tests := map[string]struct {
+		f         function.Function
+		arguments []attr.Value
+		want      attr.Value
+		fails     string
+	}{
+		"initial_cluster": {
+			f: newInitialCluster(),
+			arguments: []attr.Value{members(map[string]attr.Value{
+				"b": setOf("https://10.1.0.2:2380", "https://10.0.0.2:2380/"), "a": setOf("https://Infra1.example:2380"),
+			})},
+			want: str("a=https://Infra1.example:2380,b=https://10.0.0.2:2380,b=https://10.1.0.2:2380"),
+		},
+		"initial_cluster, an unknown URL": {
+			f: newInitialCluster(), arguments: []attr.Value{members(map[string]attr.Value{"a": set(unknownString)})}, want: unknownString,
+		},
+		"initial_cluster, unknown": {f: newInitialCluster(), arguments: []attr.Value{unknownMembers}, want: unknownString},
+		"initial_cluster, nobody": {
+			f: newInitialCluster(), arguments: []attr.Value{members(nil)},
+			fails: "The initial cluster is empty. Want name=url entries with commas between them.",
+		},
+		"initial_cluster, a null set": {
+			f: newInitialCluster(), arguments: []attr.Value{members(map[string]attr.Value{"a": types.SetNull(types.StringType)})},
+			fails: `Entry "a": Want name=url, such as infra1=https://10.0.0.1:2380.`,
+		},
+		"initial_cluster, a null URL": {
+			f: newInitialCluster(), arguments: []attr.Value{members(map[string]attr.Value{"a": set(types.StringNull())})},
+			fails: "Member a has a peer URL that is null. Give a URL, or leave the member out.",
+		},
+		"initial_cluster, two with one URL": {
+			f: newInitialCluster(), arguments: []attr.Value{members(map[string]attr.Value{"a": setOf("http://h:1"), "b": setOf("http://H:1")})},
+			fails: `Entry "b=http://H:1": Its peer URL is in the list twice; each belongs to one member.`,
+		},
+		"initial_cluster, a URL that is two": {
+			f: newInitialCluster(), arguments: []attr.Value{members(map[string]attr.Value{"a": setOf("http://h:1,b=http://h:2")})},
+			fails: `Entry "a=http://h:1,b=http://h:2": "http://h:1,b=http://h:2" cannot be read as a URL. Want a scheme, a host and a port, such as https://10.0.0.1:2380.`,
+		},
+		"initial_cluster, a name that is two": {
+			f: newInitialCluster(), arguments: []attr.Value{members(map[string]attr.Value{"a=b": setOf("http://h:1")})},
+			fails: `Entry "a=b": The member name "a=b" contains '=' or ',', which separate the entries of an initial cluster. Choose another name.`,
+		},
+
+		"parse_initial_cluster": {
+			f: newParseInitialCluster(), arguments: []attr.Value{str("b=https://10.0.0.2:2380, a=https://10.0.0.1:2380,b=https://10.1.0.2:2380")},
+			want: members(map[string]attr.Value{"b": setOf("https://10.0.0.2:2380", "https://10.1.0.2:2380"), "a": setOf("https://10.0.0.1:2380")}),
+		},
+		"parse_initial_cluster, unknown": {f: newParseInitialCluster(), arguments: []attr.Value{unknownString}, want: unknownMembers},
+		"parse_initial_cluster, empty": {
+			f: newParseInitialCluster(), arguments: []attr.Value{str("")},
+			fails: "The initial cluster is empty. Want name=url entries with commas between them.",
+		},
+		"parse_initial_cluster, a password": {
+			f: newParseInitialCluster(), arguments: []attr.Value{str("a=http://root:swordfish@h:1")},
+			fails: `Entry "a=http://h:1": http://h:1 was given with a user name or password; between members there are none. Leave it out.`,
+		},
+
+		"environment_file": {
+			f: newEnvironmentFile(),
+			arguments: []attr.Value{variables(map[string]attr.Value{
+				"ETCD_NAME": str("a"), "ETCD_INITIAL_CLUSTER": str("a=https://10.0.0.1:2380,b=https://[2001:db8::1]:2380"), "ETCD_EMPTY": str(""),
+				"ETCD_LEFT_OUT": types.StringNull(), "_quoted": str("a \"b\" $c `d` \\e 'f'\n#é\t"),
+			})},
+			want: str("ETCD_EMPTY=\nETCD_INITIAL_CLUSTER=\"a=https://10.0.0.1:2380,b=https://[2001:db8::1]:2380\"\nETCD_NAME=a\n" +
+				"_quoted=\"a \\\"b\\\" \\$c \\`d\\` \\\\e 'f'\n#é\t\"\n"),
+		},
+		"environment_file, nothing": {f: newEnvironmentFile(), arguments: []attr.Value{variables(nil)}, want: str("")},
+		"environment_file, an unknown value": {
+			f: newEnvironmentFile(), arguments: []attr.Value{variables(map[string]attr.Value{"A": unknownString})}, want: unknownString,
+		},
+		"environment_file, unknown": {f: newEnvironmentFile(), arguments: []attr.Value{types.MapUnknown(types.StringType)}, want: unknownString},
+		"environment_file, a bad name": {
+			f: newEnvironmentFile(), arguments: []attr.Value{variables(map[string]attr.Value{"1A": str("")})},
+			fails: `"1A" cannot be the name of a variable: want letters, digits and "_", and no digit first, such as ETCD_NAME.`,
+		},
+		"environment_file, a bad value": {
+			f: newEnvironmentFile(), arguments: []attr.Value{variables(map[string]attr.Value{"A": str("swordfish\r")})},
+			fails: "The value of A holds a control character other than tab and newline. systemd drops such a variable without another word than a line in its log, so it is refused here.",
+		},
+
+		"quorum of 1":        {f: newQuorum(), arguments: []attr.Value{types.Int64Value(1)}, want: types.Int64Value(1)},
+		"quorum of 2":        {f: newQuorum(), arguments: []attr.Value{types.Int64Value(2)}, want: types.Int64Value(2)},
+		"quorum of 3":        {f: newQuorum(), arguments: []attr.Value{types.Int64Value(3)}, want: types.Int64Value(2)},
+		"quorum of 7":        {f: newQuorum(), arguments: []attr.Value{types.Int64Value(7)}, want: types.Int64Value(4)},
+		"quorum of unknown":  {f: newQuorum(), arguments: []attr.Value{types.Int64Unknown()}, want: types.Int64Unknown()},
+		"quorum of nobody":   {f: newQuorum(), arguments: []attr.Value{types.Int64Value(0)}, fails: "A cluster has at least one voter; 0 was given."},
+		"quorum of negative": {f: newQuorum(), arguments: []attr.Value{types.Int64Value(-3)}, fails: "A cluster has at least one voter; -3 was given."},
+
+		// Of a real server; see TestComputeIDsAsServersDo.
+		"member_id": {
+			f: newMemberID(), arguments: []attr.Value{setOf("http://localhost:23812", "http://127.0.0.1:23802/"), str("tok-1")}, want: str("6085adc6bb1f46fc"),
+		},
+		"member_id, unknown URLs": {
+			f: newMemberID(), arguments: []attr.Value{types.SetUnknown(types.StringType), str("tok-1")}, want: unknownString,
+		},
+		"member_id, an unknown URL": {f: newMemberID(), arguments: []attr.Value{set(unknownString), str("tok-1")}, want: unknownString},
+		"member_id, unknown token":  {f: newMemberID(), arguments: []attr.Value{setOf("http://h:1"), unknownString}, want: unknownString},
+		"member_id, no URL": {
+			f: newMemberID(), arguments: []attr.Value{setOf(), str("t")},
+			fails: "The peer URL is empty. Want a scheme, a host and a port, such as https://10.0.0.1:2380.",
+		},
+		"member_id, a null URL": {
+			f: newMemberID(), arguments: []attr.Value{set(types.StringNull()), str("t")},
+			fails: "The peer URL is empty. Want a scheme, a host and a port, such as https://10.0.0.1:2380.",
+		},
+		"member_id, a bad URL": {
+			f: newMemberID(), arguments: []attr.Value{setOf("http://h"), str("t")},
+			fails: "http://h has no port, and etcd assumes none. Want a scheme, a host and a port, such as https://10.0.0.1:2380.",
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := run(t, tt.f, tt.arguments...)
+			switch {
+			case tt.fails != "":
+				if err == nil || err.Text != tt.fails || err.FunctionArgument == nil {
+					t.Errorf("failed with %v\nwant %s", err, tt.fails)
+				}
+			case err != nil || !got.Equal(tt.want):
+				t.Errorf("gave %s, %v\nwant %s", got, err, tt.want)
+			}
+		})
+	}
+}
+
+// What is wrong for Terraform already is refused before a function runs: null
+// where a parameter does not allow it, a fraction of a voter.
+func TestNoParameterTakesNull(t *testing.T) {
+	for _, f := range All() {
+		var definition function.DefinitionResponse
+		f().Definition(t.Context(), function.DefinitionRequest{}, &definition)
+		for _, p := range definition.Definition.Parameters {
+			if p.GetAllowNullValue() || p.GetAllowUnknownValues() {
+				t.Errorf("%s takes null or unknown", p.GetName())
+			}
+			if p.GetMarkdownDescription() == "" {
+				t.Errorf("%s is not described", p.GetName())
+			}
+		}
+		if definition.Definition.Summary == "" || definition.Definition.MarkdownDescription == "" {
+			t.Error("a function is not described")
+		}
+	}
+}
+
+// Every quorum is more than half, and the quorum of one voter fewer is never more.
+func TestQuorumIsAMajority(t *testing.T) {
+	before := int64(0)
+	for n := int64(1); n < 100; n++ {
+		got, err := run(t, newQuorum(), types.Int64Value(n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := got.(types.Int64).ValueInt64()
+		if 2*q <= n || 2*(q-1) > n || q < before {
+			t.Errorf("quorum(%d) = %d", n, q)
+		}
+		before = q
+	}
+	if !big.NewInt(before).IsInt64() || before != 50 {
+		t.Errorf("quorum(99) = %d", before)
+	}
+}
+
+// parse_initial_cluster and initial_cluster undo each other: what one reads the
+// other writes, and reading that again changes nothing.
+func FuzzInitialCluster(f *testing.F) {
+	for _, s := range []string{"a=http://h:1", "a=http://h:1/,b=HTTP://h:2,a=http://H:3", "a", "=,=", " a = http://h:1 ", "é=http://[::1]:1"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		parsed, err := run(t, newParseInitialCluster(), str(text))
+		if err != nil {
+			return
+		}
+		written, err := run(t, newInitialCluster(), parsed)
+		if err != nil {
+			t.Fatalf("%q was read as %s, which cannot be written: %v", text, parsed, err)
+		}
+		again, err := run(t, newParseInitialCluster(), written)
+		if err != nil {
+			t.Fatalf("%q was written as %s, which cannot be read: %v", text, written, err)
+		}
+		if twice, err := run(t, newInitialCluster(), again); err != nil || !twice.Equal(written) {
+			t.Fatalf("%q: %s, then %s, %v", text, written, twice, err)
+		}
+		if !strings.ContainsAny(text, "/ \t") && strings.ToLower(text) == text && !again.Equal(parsed) {
+			t.Fatalf("%q: %s, then %s", text, parsed, again)
+		}
+	})
+}
