@@ -72,7 +72,7 @@ func (environmentFile) Run(ctx context.Context, req function.RunRequest, resp *f
 	}
 	text, err := formatEnvironment(variables)
 	if err != nil {
-		resp.Error = argument(0, err)
+		resp.Error = refused(err)
 		return
 	}
 	resp.Error = resp.Result.Set(ctx, text)
@@ -100,7 +100,7 @@ func formatEnvironment(variables map[string]string) (string, error) {
 }
 
 func isVariable(name string) bool {
-	return name != "" && !('0' <= name[0] && name[0] <= '9') &&
+	return name != "" && (name[0] < '0' || name[0] > '9') &&
 		strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
 }
 

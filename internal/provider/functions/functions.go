@@ -33,8 +33,8 @@ func known(ctx context.Context, v attr.Value) (bool, *function.FuncError) {
 	return raw.IsFullyKnown(), nil
 }
 
-// argument words an error about the argument at the position.
-func argument(position int64, err error) *function.FuncError {
+// refused words an error about the first argument.
+func refused(err error) *function.FuncError {
 	var entry *membership.EntryError
 	var u *membership.URLError
 	text := err.Error()
@@ -44,5 +44,5 @@ func argument(position int64, err error) *function.FuncError {
 	case errors.As(err, &u):
 		text = diag.PeerURL(u).Detail
 	}
-	return function.NewArgumentFuncError(position, text)
+	return function.NewArgumentFuncError(0, text)
 }

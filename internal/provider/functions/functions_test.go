@@ -4,7 +4,6 @@
 package functions
 
 import (
-	"math/big"
 	"strings"
 	"testing"
 
@@ -201,14 +200,12 @@ func TestQuorumIsAMajority(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q := got.(types.Int64).ValueInt64()
-		if 2*q <= n || 2*(q-1) > n || q < before {
+		whole, ok := got.(types.Int64)
+		q := whole.ValueInt64()
+		if !ok || 2*q <= n || 2*(q-1) > n || q < before {
 			t.Errorf("quorum(%d) = %d", n, q)
 		}
 		before = q
-	}
-	if !big.NewInt(before).IsInt64() || before != 50 {
-		t.Errorf("quorum(99) = %d", before)
 	}
 }
 

@@ -82,7 +82,7 @@ func (initialCluster) Run(ctx context.Context, req function.RunRequest, resp *fu
 	}
 	text, err := membership.InitialClusterOf(founders)
 	if err != nil {
-		resp.Error = argument(0, err)
+		resp.Error = refused(err)
 		return
 	}
 	resp.Error = resp.Result.Set(ctx, text)
@@ -126,7 +126,7 @@ func (parseInitialCluster) Run(ctx context.Context, req function.RunRequest, res
 	}
 	members, err := membership.ParseInitialCluster(text.ValueString())
 	if err != nil {
-		resp.Error = argument(0, err)
+		resp.Error = refused(err)
 		return
 	}
 	resp.Error = resp.Result.Set(ctx, members)

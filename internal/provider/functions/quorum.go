@@ -104,7 +104,7 @@ func (memberID) Run(ctx context.Context, req function.RunRequest, resp *function
 	}
 	id, err := membership.FounderID(urls, token.ValueString())
 	if err != nil {
-		resp.Error = argument(0, err)
+		resp.Error = refused(err)
 		return
 	}
 	resp.Error = resp.Result.Set(ctx, id.String())
