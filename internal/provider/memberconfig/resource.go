@@ -132,8 +132,9 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	}
 	peers, diags := texts(ctx, m.PeerURLs)
 	resp.Diagnostics.Append(diags...)
-	status, seen := statusOf(m, peers, snap), silence{}
+	status := statusOf(m, peers, snap)
 	if status == statusMember {
+		var seen silence
 		status, seen = m.watch(ctx, c, silenceOf(ctx, req.Private))
 		resp.Diagnostics.Append(seen.keep(ctx, resp.Private)...)
 	}
