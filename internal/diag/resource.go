@@ -269,6 +269,8 @@ func notOurs(u *reconfigure.Unidentified) Text {
 		t.Detail = NameInCluster(u.Name, m).Detail + " Nothing was changed."
 	case membership.FounderMissing:
 		t.Detail = FounderMissing(u.Name, u.Snapshot).Detail
+	case membership.FoundedAlone:
+		t.Detail = foundedAlone(u)
 	case membership.FounderRenamed:
 		t.Detail = fmt.Sprintf("The founder's peer URLs (%s) belong to %s, a member of another name. Nothing was changed. Set name to the one that its process bears (ETCD_NAME).", urls, Member(u.Snapshot, f.Subject))
 	case membership.MovedMember:

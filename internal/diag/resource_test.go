@@ -57,6 +57,15 @@ func TestResourceTexts(t *testing.T) {
 	moved.PeerURLs = []string{"https://10.0.0.9:2380"}
 	stranger := a
 	stranger.ID, stranger.PeerURLs = 0xd4, []string{peer}
+	founded := func(others map[membership.ClusterID][]string, version string) error {
+		s := snap(a)
+		s.Answers[0xa1] = membership.Answer{State: membership.Answered, MemberID: 0xa1, ClusterID: 0xc1, Endpoint: "https://10.0.0.1:2379", Version: version}
+		s.Others = others
+		return &reconfigure.Unidentified{Name: "d", PeerURLs: []string{peer}, Founders: 3, Snapshot: s,
+			Identity: membership.Identity{Code: membership.FoundedAlone, Facts: membership.Facts{Subject: 0xa1}}}
+	}
+	lone := founded(nil, "")
+	thrice := founded(map[membership.ClusterID][]string{0xc3: {"https://10.0.0.3:2379"}, 0xc2: {"https://10.0.0.4:2379"}}, "3.5.31")
 
 	rollout := func(have, want map[string]string, obstacle string) Text {
 		text, say := Rollout(membership.PlanRollout(have, want, obstacle == ""), want, obstacle)
@@ -92,6 +101,8 @@ func TestResourceTexts(t *testing.T) {
 		{"not ours: announced elsewhere", Explain("add", "d", unidentified(membership.AnnouncedElsewhere, unstarted))},
 		{"not ours: name taken", Explain("add", "d", unidentified(membership.NameTaken, moved))},
 		{"not ours: founder missing", Explain("add", "d", unidentified(membership.FounderMissing, a))},
+		{"not ours: founded alone", Explain("add", "d", lone)},
+		{"not ours: founded alone, three times", Explain("add", "d", thrice)},
 		{"not ours: founder of another name", Explain("add", "d", unidentified(membership.FounderRenamed, stranger))},
 		{"not ours: moved", Explain("add", "d", unidentified(membership.MovedMember, moved))},
 		{"refused, out of time", Explain("remove", "a", &reconfigure.Refusal{Action: "remove", Name: "a", Timeout: true, Snapshot: snap(a),

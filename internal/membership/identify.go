@@ -32,7 +32,10 @@ type IdentifyRequest struct {
 	Name      string
 	PeerURLs  []string
 	Bootstrap Bootstrap
-	Claim     Claim
+	// Founders is how many members form the cluster together; 0 where the
+	// cluster is not expected to be formed by this bootstrap, or nobody knows.
+	Founders int
+	Claim    Claim
 }
 
 // Step is what to do about the member that was looked for.
@@ -60,6 +63,9 @@ const (
 	AnnouncedElsewhere Code = "announced by someone else"
 	// FounderMissing: the cluster was formed without this founder.
 	FounderMissing Code = "founder missing"
+	// FoundedAlone: the cluster was formed by one member for itself, and several
+	// were to form it. Others holds that member.
+	FoundedAlone Code = "founded alone"
 	// FounderRenamed: the founder's peer URLs belong to a member of another
 	// name.
 	FounderRenamed Code = "founder of another name"
@@ -86,6 +92,9 @@ func Identify(s Snapshot, r IdentifyRequest) Identity {
 		if found, ok := identifyClaimed(s, r); ok {
 			return found
 		}
+	}
+	if id, alone := SoleFounder(s); alone && r.Founders > 1 && !r.Claim.Recorded {
+		return Identity{Code: FoundedAlone, Facts: Facts{Subject: id, Others: []MemberID{id}}}
 	}
 	if m, ok := byURLs(s, r.PeerURLs); ok {
 		facts := Facts{Subject: m.ID, Others: []MemberID{m.ID}, Detail: m.Name}
@@ -142,4 +151,18 @@ func byURLs(s Snapshot, urls []string) (Member, bool) {
 		}
 	}
 	return Member{}, false
+}
+
+// SoleFounder returns the member that formed the cluster by itself, if one did
+// and is still there. A member that does not understand its bootstrap (a v3
+// discovery token before etcd 3.6, a v2 URL from 3.7 on) ignores it and does
+// that, without a word. It shows in the cluster's ID, which is computed from
+// the IDs of those who formed it and stays whoever joins later.
+func SoleFounder(s Snapshot) (MemberID, bool) {
+	for _, m := range s.Voters() {
+		if ComputeClusterID([]MemberID{m.ID}) == s.ClusterID {
+			return m.ID, true
+		}
+	}
+	return 0, false
 }

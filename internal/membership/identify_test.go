@@ -71,6 +71,39 @@ func TestIdentify(t *testing.T) {
 		})
 	}
 
+	t.Run("a cluster that one member formed alone", func(t *testing.T) {
+		d := Member{ID: 4, Name: "d", PeerURLs: []string{urlD}}
+		alone := Snapshot{ClusterID: ComputeClusterID([]MemberID{1}), Members: []Member{a}}
+		own := Snapshot{ClusterID: ComputeClusterID([]MemberID{4}), Members: []Member{d}}
+		grown := Snapshot{ClusterID: ComputeClusterID([]MemberID{4}), Members: []Member{a, d}}
+		shrunk := Snapshot{ClusterID: ComputeClusterID([]MemberID{1, 4, 5}), Members: []Member{d}}
+		learner := Snapshot{ClusterID: ComputeClusterID([]MemberID{4}), Members: []Member{a, {ID: 4, Learner: true, PeerURLs: []string{urlD}}}}
+		for _, c := range []struct {
+			name      string
+			s         Snapshot
+			founders  int
+			bootstrap Bootstrap
+			claim     Claim
+			step      Step
+			code      Code
+		}{
+			{"by the founder itself", own, 3, Founder, Claim{}, StepRefuse, FoundedAlone},
+			{"by another founder", alone, 3, Founder, Claim{}, StepRefuse, FoundedAlone},
+			{"that others joined", grown, 3, Founder, Claim{}, StepRefuse, FoundedAlone},
+			{"that is to be joined", alone, 3, Joiner, Claim{}, StepRefuse, FoundedAlone},
+			{"as it should", own, 1, Founder, Claim{}, StepAdopt, ""},
+			{"long ago", alone, 0, Joiner, Claim{}, StepAnnounce, ""},
+			{"and that is known to be ours", own, 3, Founder, ours, StepAdopt, ""},
+			{"is not what shrank to one", shrunk, 3, Founder, Claim{}, StepAdopt, ""},
+			{"is told by voters", learner, 3, Founder, Claim{}, StepRefuse, AnnouncedElsewhere},
+		} {
+			got := Identify(c.s, IdentifyRequest{Name: "d", PeerURLs: []string{urlD}, Bootstrap: c.bootstrap, Founders: c.founders, Claim: c.claim})
+			if got.Step != c.step || got.Code != c.code {
+				t.Errorf("%s: got step %d, code %q; want %d, %q", c.name, got.Step, got.Code, c.step, c.code)
+			}
+		}
+	})
+
 	t.Run("a founder of another name", func(t *testing.T) {
 		other := voter
 		other.Name = "z"

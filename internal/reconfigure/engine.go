@@ -86,6 +86,9 @@ func (r *Refusal) Error() string {
 type Unidentified struct {
 	Name     string
 	PeerURLs []string
+	// Founders is how many members were to form the cluster together, where
+	// that is why.
+	Founders int
 	Identity membership.Identity
 	Snapshot membership.Snapshot
 }

@@ -38,6 +38,9 @@ type JoinRequest struct {
 	// AwaitCluster is true for a member whose cluster is being formed in the
 	// same run: it waits for the cluster to answer instead of failing.
 	AwaitCluster bool
+	// Founders is how many members form that cluster together, 0 if it is not
+	// being formed or nobody knows.
+	Founders int
 	// Cluster is the cluster that is expected, 0 if none is known.
 	Cluster membership.ClusterID
 	// ID is the member where it is known (an update), 0 on creation.
@@ -211,9 +214,22 @@ func retry(err error) bool {
 
 // tryAnnounce takes one decision on the snapshot at hand.
 func (j *join) tryAnnounce(ctx context.Context, since *time.Time) error {
+	found := membership.Identify(j.snap, membership.IdentifyRequest{
+		Name: j.req.Name, PeerURLs: j.req.PeerURLs, Bootstrap: j.req.Bootstrap, Founders: j.req.Founders,
+		Claim: membership.Claim{
+			Recorded: j.recorded, ID: j.record.ID(), PeerURLs: j.record.PeerURLs,
+			Left: j.record.State == cluster.Removed,
+		},
+	})
+	if found.Code == membership.FoundedAlone {
+		err := &Unidentified{Name: j.req.Name, PeerURLs: j.req.PeerURLs, Founders: j.req.Founders, Identity: found, Snapshot: j.snap}
+		if 1+len(j.snap.Others) < j.req.Founders && j.Clock.Now().Sub(*since) <= doubt {
+			return again{err} // to name the clusters of the others as well, which may be about to start
+		}
+		return err
+	}
 	if len(j.snap.Others) > 0 {
-		// Founders that did not understand their bootstrap form a cluster each;
-		// to look for a member in any one of them would mislead.
+		// To look for a member in any one of several clusters would mislead.
 		return &Refusal{Action: "add", Name: j.req.Name, Snapshot: j.snap,
 			Decision: membership.Decision{Code: membership.MixedClusters, Facts: membership.Facts{Subject: j.req.ID}}}
 	}
@@ -231,13 +247,6 @@ func (j *join) tryAnnounce(ctx context.Context, since *time.Time) error {
 		j.member = m
 		return j.write(ctx, cluster.Announced, m.ID)
 	}
-	found := membership.Identify(j.snap, membership.IdentifyRequest{
-		Name: j.req.Name, PeerURLs: j.req.PeerURLs, Bootstrap: j.req.Bootstrap,
-		Claim: membership.Claim{
-			Recorded: j.recorded, ID: j.record.ID(), PeerURLs: j.record.PeerURLs,
-			Left: j.record.State == cluster.Removed,
-		},
-	})
 	switch found.Step {
 	case membership.StepAdopt:
 		j.member, _ = j.snap.Member(found.ID)

@@ -51,6 +51,24 @@ type plan struct {
 	founders []string
 }
 
+// size is how many members are to form the cluster together; 0 where it is
+// formed already, or their number is not known.
+func (p plan) size() int {
+	if p.role == roleJoiner || p.boot == nil {
+		return 0
+	}
+	return int(max(p.boot.Size.ValueInt64(), 0))
+}
+
+// unformed reports whether what answers is not the cluster that is being
+// formed: a founder that did not understand its bootstrap has formed one of its
+// own. What is decided now must hold for the one that is still to come, and
+// etcd_member refuses this one.
+func (p plan) unformed(snap membership.Snapshot) bool {
+	_, alone := membership.SoleFounder(snap)
+	return alone && p.size() > 1
+}
+
 // planOf decides from the state of the bootstrap alone: a name among the
 // founders while it is incomplete, or any name where only the size is known.
 func (m model) planOf(ctx context.Context) (plan, fwdiag.Diagnostics) {
@@ -90,7 +108,7 @@ func (m *model) decide(ctx context.Context, l looker) (*diag.Text, fwdiag.Diagno
 		within = lookTimeout
 	}
 	snap, err := l.look(ctx, within, p.role == roleJoiner)
-	formed := err == nil
+	formed := err == nil && !p.unformed(snap)
 	if text := m.contradiction(&p, snap, err); text != nil {
 		return text, diags
 	}
@@ -111,7 +129,7 @@ func (m *model) decide(ctx context.Context, l looker) (*diag.Text, fwdiag.Diagno
 	if p.role == roleFounder {
 		diags.Append(p.boot.Environment.ElementsAs(ctx, &boot, false)...)
 	}
-	id, err := newID(p.role)
+	id, err := newID(p)
 	if err != nil {
 		diags.AddError("No randomness", err.Error())
 	}
@@ -150,6 +168,9 @@ func (m model) contradiction(p *plan, snap membership.Snapshot, err error) *diag
 			t := diag.Explain("configure", name, &reconfigure.NoCluster{Name: name, Cause: err})
 			return &t
 		}
+		return nil
+	}
+	if p.unformed(snap) {
 		return nil
 	}
 	listed := slices.IndexFunc(snap.Members, func(x membership.Member) bool { return x.Name == name })

@@ -49,7 +49,7 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 
 // importedModel is the configuration with which the member would join now.
 func importedModel(ctx context.Context, snap membership.Snapshot, it membership.Member) (model, error) {
-	id, err := newID(roleJoiner)
+	id, err := newID(plan{role: roleJoiner})
 	if err != nil {
 		return model{}, err
 	}

@@ -75,24 +75,35 @@ ETCD_NAME=a`},
 }
 
 func TestID(t *testing.T) {
-	for role, want := range map[string]struct {
+	boot := &bootstrap.Bootstrap{Size: types.Int64Value(3)}
+	for _, c := range []struct {
+		plan      plan
+		prefix    string
 		bootstrap membership.Bootstrap
 		awaits    bool
+		founders  int
 	}{
-		roleFounder:  {membership.Founder, true},
-		roleJoiner:   {membership.Joiner, false},
-		roleAwaiting: {membership.Joiner, true},
-		"":           {membership.Joiner, false},
+		{plan{role: roleFounder, boot: boot}, "founder3-", membership.Founder, true, 3},
+		{plan{role: roleFounder, boot: &bootstrap.Bootstrap{Size: types.Int64Value(11)}}, "founder11-", membership.Founder, true, 11},
+		{plan{role: roleFounder, boot: &bootstrap.Bootstrap{}}, "founder-", membership.Founder, true, 0},
+		{plan{role: roleJoiner, boot: boot}, "joiner-", membership.Joiner, false, 0},
+		{plan{role: roleAwaiting, boot: boot}, "awaiting3-", membership.Joiner, true, 3},
+		{plan{}, "-", membership.Joiner, false, 0},
 	} {
-		id, err := newID(role)
+		id, err := newID(c.plan)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if id.Bootstrap() != want.bootstrap || id.AwaitsCluster() != want.awaits {
-			t.Errorf("%s: bootstrap %d, awaits %v", id, id.Bootstrap(), id.AwaitsCluster())
+		if !strings.HasPrefix(string(id), c.prefix) || id.Bootstrap() != c.bootstrap || id.AwaitsCluster() != c.awaits || id.Founders() != c.founders {
+			t.Errorf("%s: bootstrap %d, awaits %v, founders %d", id, id.Bootstrap(), id.AwaitsCluster(), id.Founders())
 		}
-		if again, _ := newID(role); again == id {
+		if again, _ := newID(c.plan); again == id {
 			t.Errorf("%s was made twice", id)
+		}
+	}
+	for _, id := range []ID{"", "anything", "founders of old", "joiner3-00"} {
+		if id.Bootstrap() != membership.Joiner || id.AwaitsCluster() || id.Founders() != 0 {
+			t.Errorf("%q is taken for more than a joiner", id)
 		}
 	}
 }

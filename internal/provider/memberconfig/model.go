@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"strconv"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -52,7 +53,8 @@ const (
 // cluster, so that etcd_member knows without asking, and is unique.
 type ID string
 
-// The roles in an ID. An awaiting member joins a cluster that is being formed
+// The roles in an ID, each followed by the number of founders while the cluster
+// is not formed ("founder3-…"), and by random digits. An awaiting member joins a cluster that is being formed
 // in the same run: it waits for it instead of failing.
 const (
 	roleFounder  = "founder"
@@ -60,18 +62,30 @@ const (
 	roleAwaiting = "awaiting"
 )
 
-func newID(role string) (ID, error) {
+func newID(p plan) (ID, error) {
 	b := make([]byte, 8)
 	if _, err := rand.Read(b); err != nil {
 		return "", err
 	}
+	role := p.role
+	if n := p.size(); n > 0 {
+		role += strconv.Itoa(n)
+	}
 	return ID(role + "-" + hex.EncodeToString(b)), nil
+}
+
+// parse returns the role and the number of founders, 0 where none is given.
+func (id ID) parse() (role string, founders int) {
+	word, _, _ := strings.Cut(string(id), "-")
+	role = strings.TrimRight(word, "0123456789")
+	founders, _ = strconv.Atoi(word[len(role):]) // 0 for none
+	return role, founders
 }
 
 // Bootstrap returns how the member comes into the cluster. A text that is no
 // ID of ours is taken for a joiner's.
 func (id ID) Bootstrap() membership.Bootstrap {
-	if strings.HasPrefix(string(id), roleFounder+"-") {
+	if role, _ := id.parse(); role == roleFounder {
 		return membership.Founder
 	}
 	return membership.Joiner
@@ -80,7 +94,18 @@ func (id ID) Bootstrap() membership.Bootstrap {
 // AwaitsCluster reports whether the cluster was still to be formed when the
 // configuration was made.
 func (id ID) AwaitsCluster() bool {
-	return id.Bootstrap() == membership.Founder || strings.HasPrefix(string(id), roleAwaiting+"-")
+	role, _ := id.parse()
+	return role == roleFounder || role == roleAwaiting
+}
+
+// Founders returns how many members were to form the cluster together; 0 where
+// it was there already, or their number was not known.
+func (id ID) Founders() int {
+	if !id.AwaitsCluster() {
+		return 0
+	}
+	_, founders := id.parse()
+	return founders
 }
 
 func texts(ctx context.Context, set types.Set) ([]string, diag.Diagnostics) {

@@ -132,6 +132,11 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	}
 	peers, diags := texts(ctx, m.PeerURLs)
 	resp.Diagnostics.Append(diags...)
+	p, diags := m.planOf(ctx)
+	resp.Diagnostics.Append(diags...)
+	if m.Founder.ValueBool() && p.unformed(snap) {
+		return // nothing there is the member that was configured
+	}
 	status := statusOf(m, peers, snap)
 	if status == statusMember {
 		var seen silence

@@ -1,0 +1,46 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package diag
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+// foundedAlone is for founders that did not understand their bootstrap, each of
+// which has formed a cluster of its own.
+func foundedAlone(u *reconfigure.Unidentified) string {
+	s := u.Snapshot
+	a := s.Answer(u.Identity.Facts.Subject)
+	type cluster struct {
+		id membership.ClusterID
+		at []string
+	}
+	clusters := []cluster{{id: s.ClusterID}}
+	if a.Endpoint != "" {
+		clusters[0].at = []string{a.Endpoint}
+	}
+	for id, at := range s.Others {
+		clusters = append(clusters, cluster{id, at})
+	}
+	slices.SortFunc(clusters, func(x, y cluster) int {
+		return strings.Compare(strings.Join(x.at, ","), strings.Join(y.at, ","))
+	})
+	shown := make([]string, 0, len(clusters))
+	for _, c := range clusters {
+		shown = append(shown, fmt.Sprintf("%s (%s)", c.id, strings.Join(c.at, ", ")))
+	}
+	version := ""
+	if a.Version != "" {
+		version = ", which runs etcd " + a.Version + ","
+	}
+	return fmt.Sprintf("%d founders are to form one cluster, but %s%s formed one by itself. What answers: %s %s. Nothing was announced and nothing was changed. "+
+		"A member that does not understand its bootstrap ignores it: a v3 discovery token needs etcd 3.6 or later, a v2 or service URL etcd 3.6 or earlier. "+
+		"Give the machines such an etcd, or the token another protocol, and replace the machines, because what these have formed is in their data directories. Then apply again.",
+		u.Founders, Member(s, u.Identity.Facts.Subject), version, plural(len(shown), "cluster", "clusters"), listed(shown))
+}
