@@ -1,0 +1,66 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package reconfigure_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+// Founders that formed a cluster each are neither taken over nor joined, also
+// while only one of them answers, and whoever is asked names those that do.
+func TestFoundedAlone(t *testing.T) {
+	t.Parallel()
+	a := start(t, 1, etcdtest.Options{Names: []string{"a"}})
+	b := start(t, 1, etcdtest.Options{Names: []string{"b"}})
+	never := etcdtest.NewProcess(t, etcdtest.Options{Name: "c"})
+	founder := func(p *etcdtest.Process, founders int) reconfigure.JoinRequest {
+		r := request(p, reconfigure.Voting)
+		r.Bootstrap, r.AwaitCluster, r.Founders = membership.Founder, true, founders
+		return r
+	}
+	joiner := founder(never, 2)
+	joiner.Bootstrap = membership.Joiner
+	both := append(a.Endpoints(), b.Endpoints()...)
+	for name, c := range map[string]struct {
+		endpoints []string
+		request   reconfigure.JoinRequest
+		others    int
+		waits     bool // for the others, to name them
+	}{
+		"one of two answers":             {a.Endpoints(), founder(a.Member("a"), 2), 0, true},
+		"two of three answer":            {append(both, never.ClientURL()), founder(a.Member("a"), 3), 1, true},
+		"all answer":                     {both, founder(b.Member("b"), 2), 1, false},
+		"a founder that does not answer": {a.Endpoints(), founder(never, 3), 0, true},
+		"a joiner of the cluster to be":  {both, joiner, 1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			begin := time.Now()
+			_, err := engineFor(t, etcdtest.Options{}, c.endpoints).Join(within(t, time.Minute), c.request)
+			var not *reconfigure.Unidentified
+			if !errors.As(err, &not) || not.Identity.Code != membership.FoundedAlone || not.Founders != c.request.Founders || len(not.Snapshot.Others) != c.others {
+				t.Fatalf("got %v", err)
+			}
+			if waited := time.Since(begin) > 5*time.Second; waited != c.waits {
+				t.Errorf("the refusal came after %v", time.Since(begin))
+			}
+		})
+	}
+	t.Cleanup(func() {
+		for _, one := range []*bench{a, b} {
+			if m := one.members(t); len(m) != 1 {
+				t.Errorf("%d members after refusals", len(m))
+			}
+			if got, ok, err := one.engine.Port.Records().Get(within(t, 10*time.Second), "name:c"); ok || err != nil {
+				t.Errorf("there is a record: %+v, %v", got, err)
+			}
+		}
+	})
+}
