@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -202,6 +204,36 @@ func oneCluster(t *testing.T, n int, c *clientv3.Client, processes ...*etcdtest.
 	}
 }
 
+// versionDecided waits until the cluster has decided on its version, some time
+// in its first four seconds. Until then it lets nobody join ("incompatible
+// with current running cluster"), and a 3.5 leader that asks a member which is
+// cut off for its version then does so without a timeout, and never decides.
+func versionDecided(t *testing.T, c *etcdtest.Cluster) {
+	t.Helper()
+	ctx := within(t, 20*time.Second)
+	for _, p := range c.Members() {
+		for {
+			request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.ClientURL()+"/version", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			response, err := http.DefaultClient.Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := io.ReadAll(response.Body)
+			_ = response.Body.Close()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(string(body), "not_decided") {
+				break
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+	}
+}
+
 func TestStaticFounders(t *testing.T) {
 	eachVersion(t, versions, func(t *testing.T, v etcdtest.Version, sh shell) {
 		var founders []*etcdtest.Process
@@ -351,6 +383,7 @@ func TestJoinerIsNotMisledByAnExMember(t *testing.T) {
 		sh.before(t, p, Params{Name: "p", PeerURLs: []string{p.PeerURL()}})
 		// ex listens behind its link; ask it directly, as no one else can.
 		p.Env["ETCD_JOIN_PEERS"] = ex.Env["ETCD_LISTEN_PEER_URLS"]
+		versionDecided(t, cluster)
 		cluster.Isolate(ex)
 		remove(t, client, ex)
 		p.PowerOff()

@@ -1,0 +1,154 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package joinscript
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// realRegistry is a discovery registry on a real etcd.
+type realRegistry struct {
+	process  *etcdtest.Process
+	protocol string
+}
+
+func newRealRegistry(t *testing.T, protocol string, v etcdtest.Version) *realRegistry {
+	t.Helper()
+	c := etcdtest.Start(t, 1, etcdtest.Options{Names: []string{"registry"}, Version: v, V2: protocol == "v2"})
+	return &realRegistry{process: c.Members()[0], protocol: protocol}
+}
+
+// token makes a token of three.
+func (g *realRegistry) token(t *testing.T, token string) map[string]string {
+	t.Helper()
+	if g.protocol == "v3" {
+		if _, err := g.process.Client(t).Put(t.Context(), "/_etcd/registry/"+token+"/_config/size", "3"); err != nil {
+			t.Fatal(err)
+		}
+		return map[string]string{"ETCD_DISCOVERY_TOKEN": token, "ETCD_DISCOVERY_ENDPOINTS": g.process.ClientURL()}
+	}
+	at := g.process.ClientURL() + "/v2/keys/_etcd/registry/" + token
+	request, err := http.NewRequestWithContext(within(t, 10*time.Second), http.MethodPut, at+"/_config/size", strings.NewReader(url.Values{"value": {"3"}}.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+	if response.StatusCode != http.StatusCreated {
+		t.Fatalf("the registry answers %s", response.Status)
+	}
+	return map[string]string{"ETCD_DISCOVERY": at, "ETCD_DISCOVERY_FALLBACK": "exit"}
+}
+
+// founders are three machines with the environment of a token.
+func founders(t *testing.T, sh shell, v etcdtest.Version, env map[string]string) (a, b, c *etcdtest.Process) {
+	t.Helper()
+	var all []*etcdtest.Process
+	for _, name := range []string{"a", "b", "c"} {
+		p := etcdtest.NewProcess(t, etcdtest.Options{Name: name, Version: v, Env: env})
+		sh.before(t, p, Params{Name: name, PeerURLs: []string{p.PeerURL()}, Founder: true})
+		all = append(all, p)
+	}
+	return all[0], all[1], all[2]
+}
+
+func TestDiscovery(t *testing.T) {
+	type combination struct {
+		protocol          string
+		registry, members etcdtest.Version
+	}
+	combinations := []combination{
+		{"v2", etcdtest.V35, etcdtest.V35},
+		{"v2", etcdtest.V35, etcdtest.V36},
+		{"v3", etcdtest.V36, etcdtest.V36},
+		{"v3", etcdtest.V35, etcdtest.V37},
+		{"v3", etcdtest.V37, etcdtest.V37},
+	}
+	for _, sh := range shells(t) {
+		of := combinations
+		if sh.path != "" {
+			of = []combination{combinations[0], combinations[4]}
+		}
+		for _, one := range of {
+			name := fmt.Sprintf("%s registry %s members %s %s", one.protocol, one.registry, one.members, sh.name)
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				g := newRealRegistry(t, one.protocol, one.registry)
+				t.Run("life", func(t *testing.T) { discoveryLife(t, g, sh, one.members) })
+				t.Run("rescue", func(t *testing.T) { discoveryRescue(t, g, sh, one.members) })
+			})
+		}
+	}
+}
+
+// Three founders form a cluster; one is wiped, refused, removed and admitted
+// again, all with the environment of the token, which is spent.
+func discoveryLife(t *testing.T, g *realRegistry, sh shell, v etcdtest.Version) {
+	env := g.token(t, "life")
+	a, b, c := founders(t, sh, v, env)
+	for _, p := range []*etcdtest.Process{a, b, c} {
+		p.Supervise(supervised)
+	}
+	ready(t, a, b, c)
+	client := a.Client(t)
+	oneCluster(t, 3, client, a, b, c)
+	a.Kill()
+	ready(t, a)
+
+	never(t, c)
+	// With the registry gone nobody is left to ask, and it waits; with a peer
+	// that is known otherwise it is clear again.
+	g.process.Freeze()
+	defer g.process.Thaw()
+	c.Wipe()
+	c.Supervise(supervised)
+	logged(t, c, "etcd-join: the registry does not answer: ")
+	c.Env["ETCD_JOIN_PEERS"] = b.PeerURL()
+	never(t, c)
+	remove(t, client, c)
+	c.Supervise(supervised)
+	logged(t, c, "etcd-join: not announced yet")
+	t.Logf("announced and not started: %v", admit(t, client, c))
+	oneCluster(t, 3, client, a, b, c)
+	c.Kill()
+	ready(t, c)
+}
+
+// Two founders die while they wait for the third. etcd would refuse them as
+// duplicates (v2); the script lets them in all the same, before the third has
+// formed a cluster, and after.
+func discoveryRescue(t *testing.T, g *realRegistry, sh shell, v etcdtest.Version) {
+	env := g.token(t, "rescue")
+	a, b, c := founders(t, sh, v, env)
+	for _, p := range []*etcdtest.Process{b, c} {
+		p.Start()
+		logged(t, p, map[string]string{"v2": "waiting for more", "v3": "waiting for peers from discovery service"}[g.protocol])
+		p.PowerOff()
+	}
+	a.Supervise(supervised)
+	time.Sleep(time.Second)
+	b.Supervise(supervised)
+	ready(t, a, b)
+	c.Supervise(supervised)
+	ready(t, c)
+	oneCluster(t, 3, a.Client(t), a, b, c)
+	if !strings.Contains(b.Log(), "etcd-join: registered before; starting with the founders that the registry names") {
+		t.Error("b did not start with the founders that the registry names")
+	}
+	if !strings.Contains(c.Log(), "etcd-join: announced: starting") {
+		t.Error("c did not take its place in the cluster that had formed")
+	}
+	never(t, c)
+}

@@ -1,0 +1,195 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package joinscript
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// registry stands in for a discovery registry: v3 at /v3/, v2 and the public
+// service's way at /T.
+type registry struct {
+	url     string
+	size    string
+	members []string // in order of registration
+	code    int      // instead of an answer
+	body    string
+	auth    string // user and password it wants on v3
+}
+
+func newRegistry(t *testing.T) *registry {
+	t.Helper()
+	g := &registry{}
+	server := httptest.NewServer(g)
+	t.Cleanup(server.Close)
+	g.url = server.URL
+	return g
+}
+
+func (g *registry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if g.code != 0 {
+		w.WriteHeader(g.code)
+		_, _ = io.WriteString(w, g.body)
+		return
+	}
+	b64 := func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
+	var request struct{ Key, Range_end, Name, Password string } //nolint:revive,staticcheck // the wire's name
+	body, _ := io.ReadAll(r.Body)
+	answer := map[string]any{}
+	const prefix = "/_etcd/registry/T/"
+	switch {
+	case r.URL.Path == "/v3/auth/authenticate":
+		if json.Unmarshal(body, &request) != nil || request.Name+"|"+request.Password != g.auth {
+			w.WriteHeader(http.StatusBadRequest)
+			answer["error"] = "etcdserver: authentication failed, invalid user ID or password"
+			break
+		}
+		answer["token"] = "abc.12"
+	case r.URL.Path == "/v3/kv/range":
+		if g.auth != "" && r.Header.Get("Authorization") != "abc.12" {
+			w.WriteHeader(http.StatusBadRequest)
+			answer["error"] = "etcdserver: user name is empty"
+			break
+		}
+		if json.Unmarshal(body, &request) != nil || request.Key != b64(prefix) || request.Range_end != b64("/_etcd/registry/T0") {
+			w.WriteHeader(http.StatusBadRequest)
+			answer["error"] = "wrong range " + string(body)
+			break
+		}
+		var kvs []map[string]string
+		if g.size != "" {
+			kvs = append(kvs, map[string]string{"key": b64(prefix + "_config/size"), "value": b64(g.size), "create_revision": "2"})
+		}
+		// In order of key, which is not the order of registration.
+		for i := len(g.members) - 1; i >= 0; i-- {
+			kvs = append(kvs, map[string]string{"key": b64(fmt.Sprintf("%smembers/%x", prefix, 99-i)), "value": b64(g.members[i]), "create_revision": fmt.Sprint(8 + i)})
+		}
+		answer["kvs"] = kvs
+	case r.URL.Path == "/T/_config/size" && g.size != "":
+		answer["node"] = map[string]any{"key": "/T/_config/size", "value": g.size}
+	case r.URL.Path == "/T" && g.size != "":
+		var nodes []map[string]any
+		for i := len(g.members) - 1; i >= 0; i-- {
+			nodes = append(nodes, map[string]any{"key": fmt.Sprintf("/T/%x", 99-i), "value": g.members[i], "createdIndex": 8 + i})
+		}
+		answer["node"] = map[string]any{"key": "/T", "dir": true, "nodes": nodes}
+	default:
+		w.WriteHeader(http.StatusNotFound)
+		answer["errorCode"], answer["message"] = 100, "Key not found"
+	}
+	_ = json.NewEncoder(w).Encode(answer)
+}
+
+func TestFounderWithARegistry(t *testing.T) {
+	eachShell(t, func(t *testing.T, sh shell) {
+		a, b, g := newPeer(t), newPeer(t), newRegistry(t)
+		ra, rb, rus := "a="+a.url, "b="+b.url, "us="+own
+		na, nb := entry{ID: 11, Name: "a", PeerURLs: []string{a.url}}, entry{ID: 12, Name: "b", PeerURLs: []string{b.url}}
+		nus := entry{ID: 20, Name: "us", PeerURLs: []string{own}}
+		ea, eb := ran(11, "a", a.url), ran(12, "b", b.url)
+		down := func() { a.answer(503, ""); b.answer(503, "") }
+		restart := func(token string) string {
+			return "ETCD_NAME=us\nETCD_INITIAL_ADVERTISE_PEER_URLS=" + own + "\nETCD_INITIAL_CLUSTER=" + strings.Join([]string{ra, rus, rb}, ",") +
+				"\nETCD_INITIAL_CLUSTER_STATE=new\nETCD_DISCOVERY=\nETCD_DISCOVERY_TOKEN=\nETCD_DISCOVERY_ENDPOINTS=\nETCD_INITIAL_CLUSTER_TOKEN=" + token + "\n"
+		}
+		formed := joined("us", own, ra+","+rb+","+rus)
+		cases := []struct {
+			name    string
+			size    string
+			members []string
+			set     func()
+			v3, v2  int
+			stdout  string // RESTART stands for the initial cluster of the registry
+			reason  string
+		}{
+			{"first", "3", nil, down, 0, 0, "", ""},
+			{"last", "3", []string{ra, rb}, down, 0, 0, "", ""},
+			{"registered before, still open", "3", []string{ra, rus}, down, 0, ExitRetry, "", ""},
+			{"the token is full without it", "2", []string{ra, rb, rus}, func() { a.list(na, nb); b.list(na, nb) }, ExitRetry, ExitRetry, "", "do not list this member|the token is full and this member is not among its first 2"},
+			{"the token is full without it, nobody answers", "2", []string{ra, rb}, down, ExitRetry, ExitRetry, "", "cannot be asked"},
+			{"wiped, and the others say so", "3", []string{ra, rus, rb}, func() { a.list(ea, eb, ran(20, "us", own)); b.list(ea, eb, nus) }, ExitNever, ExitNever, "", "has run before"},
+			{"registered, never run, and the others have formed it", "3", []string{ra, rus, rb}, func() { a.list(ea, eb, nus); b.list(ea, eb, nus) }, 0, 0, formed, "announced"},
+			{"registered, never run, and another is forming it", "3", []string{ra, rus, rb}, func() { a.list(na, nb, nus); b.answer(503, "") }, 0, 0, "RESTART", "starting with the founders that the registry names"},
+			{"removed, and announced anew", "3", []string{ra, rus, rb}, func() {
+				us := entry{ID: 21, PeerURLs: []string{own}, IsLearner: true}
+				a.list(ea, eb, us)
+				b.list(ea, eb, us)
+			}, 0, 0, formed, "announced"},
+			{"a token of one, registered before", "1", []string{rus}, down, ExitNever, ExitNever, "", "has registered for a cluster of one and its data is gone"},
+			{"no size", "", nil, down, ExitRetry, ExitRetry, "", "the registry knows no such cluster: "},
+			{"size is no number", "three", nil, down, ExitRetry, ExitRetry, "", "the registry knows no such cluster: "},
+			{"size 0", "0", nil, down, ExitRetry, ExitRetry, "", "the registry knows no such cluster: "},
+			{"a registration that is none", "3", []string{"x=$(id)"}, down, ExitRetry, ExitRetry, "", "holds a registration that cannot be read"},
+		}
+		for _, protocol := range []string{"v3", "v2"} {
+			env := []string{"ETCD_DISCOVERY_TOKEN=T", "ETCD_DISCOVERY_ENDPOINTS=" + dead + "," + strings.TrimPrefix(g.url, "http://")}
+			token := "T"
+			if protocol == "v2" {
+				env = []string{"ETCD_DISCOVERY=" + g.url + "/T"}
+				token = g.url + "/T"
+			}
+			for _, test := range cases {
+				t.Run(protocol+" "+test.name, func(t *testing.T) {
+					g.size, g.members = test.size, test.members
+					test.set()
+					code, stdout := test.v3, test.stdout
+					if protocol == "v2" {
+						code = test.v2
+					}
+					if stdout == "RESTART" {
+						stdout = restart(token)
+					}
+					r := ask(t, sh, true, nil, env...)
+					reason := ""
+					for _, one := range strings.Split(test.reason, "|") {
+						if strings.Contains(r.stderr, one) {
+							reason = one
+						}
+					}
+					if reason == "" && code != 0 {
+						reason = test.reason
+						if test.reason == "" {
+							reason = "registered before, waiting for the other founders to register"
+						}
+					}
+					r.want(t, code, stdout, reason)
+				})
+			}
+			t.Run(protocol+" the registry is away", func(t *testing.T) {
+				away := []string{"ETCD_DISCOVERY_TOKEN=T", "ETCD_DISCOVERY_ENDPOINTS=" + dead}
+				if protocol == "v2" {
+					away = []string{"ETCD_DISCOVERY=" + dead + "/T"}
+				}
+				ask(t, sh, true, nil, away...).want(t, ExitRetry, "", "the registry does not answer: "+dead)
+			})
+			for _, code := range []int{401, 403, 500, 503} {
+				t.Run(fmt.Sprint(protocol, " the registry answers ", code), func(t *testing.T) {
+					g.code, g.body = code, "<html>$(id)</html>"
+					defer func() { g.code = 0 }()
+					ask(t, sh, true, nil, env...).want(t, ExitRetry, "", fmt.Sprint("HTTP status ", code))
+				})
+			}
+		}
+		t.Run("v3 the registry wants a password", func(t *testing.T) {
+			g.size, g.members = "3", nil
+			g.auth = `ro"ot|p'a\ss":word`
+			defer func() { g.auth = "" }()
+			env := []string{"ETCD_DISCOVERY_TOKEN=T", "ETCD_DISCOVERY_ENDPOINTS=" + g.url}
+			ask(t, sh, true, nil, append(env, `ETCD_DISCOVERY_USER=ro"ot`, `ETCD_DISCOVERY_PASSWORD=p'a\ss":word`)...).want(t, 0, "", "")
+			ask(t, sh, true, nil, append(env, `ETCD_DISCOVERY_USER=ro"ot:p'a\ss":word`)...).want(t, 0, "", "")
+			r := ask(t, sh, true, nil, append(env, `ETCD_DISCOVERY_USER=ro"ot`, "ETCD_DISCOVERY_PASSWORD=wrong-secret")...)
+			r.want(t, ExitRetry, "", "the registry does not answer: ")
+			if strings.Contains(r.stderr, "wrong-secret") {
+				t.Error("standard error shows the password")
+			}
+		})
+	})
+}
