@@ -16,6 +16,9 @@ const (
 	// Vanished: it does not answer here, and the leader, whom a quorum of the
 	// rest follows, has no connection to it either.
 	Vanished
+	// Unsettled: it does not answer here, and the others are about to elect a
+	// leader who could say more: it may have been the leader itself.
+	Unsettled
 )
 
 // JudgeLoss says what is known of a member that may be gone. seen are the
@@ -30,10 +33,14 @@ func JudgeLoss(s Snapshot, id MemberID, seen map[MemberID]bool) Loss {
 	if s.conditionOf(m) != down {
 		return Unreachable
 	}
-	_, leader, _, ok := s.gate(id)
+	d, leader, _, ok := s.gate(id)
 	active, known := seen[id]
-	if !ok || leader == id || !known || active {
+	switch {
+	case d.Verdict == Wait, ok && leader == id:
+		return Unsettled
+	case !ok || !known || active:
 		return Unreachable
+	default:
+		return Vanished
 	}
-	return Vanished
 }

@@ -28,6 +28,11 @@ func TestJudgeLoss(t *testing.T) {
 	}
 	unstarted := snap(Answered, Answered, Unprobed)
 	unstarted.Members[2].ClientURLs = nil
+	headless := snap(Answered, Answered, Silent)
+	for id, a := range headless.Answers {
+		a.Leader = 0
+		headless.Answers[id] = a
+	}
 	for _, c := range []struct {
 		name string
 		s    Snapshot
@@ -47,6 +52,8 @@ func TestJudgeLoss(t *testing.T) {
 		{"another cluster answers in its place", snap(Answered, Answered, WrongCluster), 3, seen{3: false}, Vanished},
 		{"two of three gone", snap(Answered, Silent, Silent), 3, seen{2: false, 3: false}, Unreachable},
 		{"two of five gone", snap(Answered, Answered, Answered, Silent, Silent), 5, seen{4: false, 5: false}, Vanished},
+		{"the leader is gone, and the others have not noticed", snap(Silent, Answered, Answered), 1, nil, Unsettled},
+		{"an election goes on", headless, 3, nil, Unsettled},
 		{"of two, one gone", snap(Answered, Silent), 2, seen{2: false}, Unreachable},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -22,6 +22,10 @@ import (
 // Read and for the plan.
 const silenceKey = "silence"
 
+// electionTime is how long an election may take before the others count as
+// unable to say anything: much longer than one does, and no nuisance.
+const electionTime = 5 * time.Second
+
 // silence is what was seen of a member that does not answer.
 type silence struct {
 	// Since is when it was first found silent in both views.
@@ -62,12 +66,19 @@ func (m model) watch(ctx context.Context, c *backend.Cluster, was silence) (stri
 	after, err := time.ParseDuration(m.ReplaceLostAfter.ValueString())
 	patient := err == nil
 	pause := 200 * time.Millisecond
+	begin := c.Clock.Now()
 	for {
 		loss, seen := m.judge(ctx, c)
 		if loss == membership.Present {
 			return statusMember, silence{}
 		}
-		if loss == membership.Unreachable {
+		if loss == membership.Unsettled && patient && c.Clock.Now().Sub(begin) < electionTime {
+			if c.Clock.Sleep(ctx, pause) != nil {
+				return statusUnreachable, silence{Since: was.Since}
+			}
+			continue
+		}
+		if loss != membership.Vanished {
 			// Nothing is proposed on one view; the count goes on, because it is
 			// only broken by the member itself.
 			return statusUnreachable, silence{Since: was.Since}
