@@ -1,0 +1,214 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// lostAfter is longer than any machine is slow, and short enough to wait for.
+const lostAfter = 3 * time.Second
+
+func full() bool { return os.Getenv("ETCD_TEST_FULL") != "" }
+
+// A machine that is gone is replaced by the next apply, while writes go on:
+// a follower's, the leader's, and the one that the provider asks first.
+func TestAccLostMember(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{})
+	f.replaceLostAfter(lostAfter)
+	f.Form()
+	all := []string{"a", "b", "c"}
+	for who, choose := range map[string]func(leader string) string{
+		"a follower":         func(leader string) string { return other(all, leader, "a") },
+		"the leader":         func(leader string) string { return leader },
+		"the first endpoint": func(string) string { return "a" },
+	} {
+		victim := choose(f.Leader(all...))
+		t.Logf("%s is lost: %s", who, victim)
+		rest := others(all, victim)
+		writer := f.Writer(rest...)
+		id := fmt.Sprint(f.State(address("etcd_member", victim))["id"])
+		begin := time.Now()
+		f.Lose(victim)
+		f.mustProposeReplacement(t, victim, id)
+		f.Apply().MustSucceed()
+		f.mustNotPause(writer, pause, all...)
+		t.Logf("%s: healed after %v, longest gap between writes %v", who, time.Since(begin).Round(time.Millisecond), writer.LongestGap().Duration())
+		f.MustVote(all...)
+		if now := fmt.Sprint(f.State(address("etcd_member", victim))["id"]); now == id {
+			t.Errorf("%s is still %s", victim, id)
+		}
+		f.Plan().MustBeEmpty()
+	}
+}
+
+// mustProposeReplacement plans, and fails the test unless the plan is to
+// replace just that member, and says why.
+func (f *Fleet) mustProposeReplacement(t *testing.T, victim, id string) {
+	t.Helper()
+	p := f.Plan()
+	p.MustDo(changes(victim, "delete create"))
+	config := p.Changes[address("etcd_member_config", victim)]
+	if config.Before["status"] != "lost" || !isUnknown(config.Unknown["status"]) || fmt.Sprint(config.ReplacePaths) != "[[status]]" {
+		t.Errorf("status is %v before, unknown after: %v, replaced because of %v", config.Before["status"], config.Unknown["status"], config.ReplacePaths)
+	}
+	w := p.says("Member " + victim + " is lost and is replaced by this plan")
+	w.mustContain(t, w.Summary, "It has been silent since ", fmt.Sprintf("%s (%s) does not answer (%s: connection refused).", victim, id, f.Nodes[victim].Client),
+		"The leader, ", " has no connection to it.")
+}
+
+func others(all []string, name string) []string {
+	return slices.DeleteFunc(slices.Clone(all), func(s string) bool { return s == name })
+}
+
+// other is the first name that is not among those to leave out.
+func other(all []string, but ...string) string {
+	for _, name := range all {
+		if !slices.Contains(but, name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// Nothing is proposed for a member that comes back in time, or that the leader
+// sees. Without a quorum nothing is proposed either, but explained.
+func TestAccSilentIsNotLost(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{})
+	const patience = 8 * time.Second
+	f.replaceLostAfter(patience)
+	f.Form()
+
+	t.Log("frozen for less")
+	f.Signal("c", syscall.SIGSTOP)
+	thaw := time.AfterFunc(3*time.Second, func() { _ = f.signal("c", "etcd.pid", syscall.SIGCONT) })
+	f.Plan().MustBeEmpty()
+	if thaw.Stop() {
+		_ = f.signal("c", "etcd.pid", syscall.SIGCONT)
+	}
+	f.MustVote("a", "b", "c")
+
+	t.Log("rebooted within less")
+	f.Crash("c")
+	booted := make(chan struct{})
+	time.AfterFunc(3*time.Second, func() { defer close(booted); f.Repair("c") })
+	begin := time.Now()
+	p := f.Plan()
+	p.MustBeEmpty()
+	p.mustNotSay("c")
+	<-booted
+	if took := time.Since(begin); took < 3*time.Second {
+		t.Errorf("the plan took %v and cannot have waited", took)
+	}
+
+	t.Log("two of three")
+	ids := []string{f.named("b"), f.named("c")}
+	f.Crash("b", "c")
+	p = f.Plan()
+	p.MustBeEmpty()
+	w := p.says("The cluster has lost its quorum")
+	w.mustContain(t, w.Summary, "1 of 3 voters answers; quorum is 2.", ids[0]+" does not answer", ids[1]+" does not answer", "Nothing was changed.", "snapshot", "--force-new-cluster")
+	p.mustNotSay("lost and")
+	f.Repair("b", "c")
+	eventually(t, 20*time.Second, "the plan is empty and quiet", func() error {
+		if p := f.Plan(); p.ExitCode != 0 || len(p.Diagnostics) > 0 {
+			return fmt.Errorf("exit code %d: %s", p.ExitCode, p.diagnostics())
+		}
+		return nil
+	})
+	f.MustVote("a", "b", "c")
+}
+
+// A member that cannot be reached from here, and that the leader sees, is not
+// lost, however long that lasts.
+func TestAccUnreachableFromHereIsNotLost(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{})
+	f.replaceLostAfter(time.Second)
+	at, err := url.Parse(f.Nodes["c"].Client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := etcdtest.Proxy(t, at.Host)
+	f.Write("provider_override.tf", fmt.Sprintf("provider \"etcd\" {\n  address_map = { %q = %q }\n}\n", f.Nodes["c"].Client, "http://"+link.Addr()))
+	f.Form()
+	f.Plan().MustBeEmpty()
+
+	link.Cut()
+	link.Reset()
+	for range 2 {
+		f.Apply("-refresh-only").MustSucceed().mustNotSay("lost")
+		if s := f.State(address("etcd_member_config", "c"))["status"]; s != "unreachable" {
+			t.Errorf("status is %v", s)
+		}
+		time.Sleep(time.Second)
+	}
+	p := f.Plan()
+	p.MustBeEmpty()
+	p.mustNotSay("lost")
+	link.Heal()
+	f.MustVote("a", "b", "c")
+	f.Plan().MustBeEmpty()
+}
+
+// Without replace_lost_after a warning names the command to type, and the
+// command works.
+func TestAccLostMemberByHand(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{})
+	f.Form()
+	f.Lose("b")
+	eventually(t, 20*time.Second, "the leader misses b as well", func() error {
+		p := f.Plan()
+		p.mustNotSay("replaced by this plan")
+		for _, w := range p.Warnings() {
+			if w.Summary == "Member b does not answer" {
+				w.mustContain(t, w.Summary, "terraform apply -replace='etcd_member_config…' (the one for b)", "With replace_lost_after set")
+				return nil
+			}
+		}
+		return fmt.Errorf("no such warning: %s", p.diagnostics())
+	})
+	replace := "-replace=" + address("etcd_member_config", "b")
+	f.Plan(replace).MustDo(changes("b", "delete create"))
+	f.Apply(replace).MustSucceed()
+	f.MustVote("a", "b", "c")
+	f.Plan().MustBeEmpty()
+}
+
+// Of two lost members of five one is replaced per apply.
+func TestAccTwoOfFiveLost(t *testing.T) {
+	if !full() {
+		t.Log("one size of cluster only: ETCD_TEST_FULL is not set")
+		return
+	}
+	t.Parallel()
+	all := []string{"a", "b", "c", "d", "e"}
+	f := NewFleet(t, FleetOptions{Founders: slices.Clone(all)})
+	f.replaceLostAfter(lostAfter)
+	f.Form()
+	f.Lose("b", "d")
+	writer := f.Writer("a", "c", "e")
+	p := f.Plan()
+	p.MustDo(changes("b", "delete create"))
+	p.says("Member b is lost and is replaced by this plan")
+	p.says("Member d is lost too")
+	f.Apply().MustSucceed()
+	f.MustList(all...)
+	f.Plan().MustDo(changes("d", "delete create"))
+	f.Apply().MustSucceed()
+	f.mustNotPause(writer, pause, all...)
+	f.MustVote(all...)
+	f.Plan().MustBeEmpty()
+}

@@ -1,0 +1,112 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// replaceLostAfter sets replace_lost_after for every node.
+func (f *Fleet) replaceLostAfter(d time.Duration) {
+	f.tb.Helper()
+	f.Write("lost_override.tf", fmt.Sprintf("resource \"etcd_member_config\" \"node\" {\n  replace_lost_after = %q\n}\n", d))
+}
+
+// rollout routes a value for every node through etcd_rollout; see [Fleet.want].
+// A value that is a version of etcd decides which etcd the machine runs.
+func (f *Fleet) rollout(value string) {
+	f.tb.Helper()
+	binaries := map[string]string{}
+	for _, v := range etcdtest.Versions() {
+		binaries[string(v)] = etcdtest.Binary(f.tb, v)
+	}
+	text, err := json.Marshal(binaries)
+	if err != nil {
+		f.tb.Fatal(err)
+	}
+	f.Write("rollout.tf", fmt.Sprintf(`
+variable "want" {
+  type = string
+}
+
+locals {
+  binaries = jsondecode(%q)
+}
+
+resource "etcd_rollout" "this" {
+  desired = { for name, node in var.nodes : name => var.want }
+}
+`, text))
+	f.Write("rollout_override.tf", "resource \"etcd_member_config\" \"node\" {\n  triggers_replace = etcd_rollout.this.effective[each.key]\n}\n")
+	was := f.Read("main.tf")
+	now := strings.Replace(was, "= each.value.etcd\n", "= lookup(local.binaries, etcd_rollout.this.effective[each.key], each.value.etcd)\n", 1)
+	if now == was {
+		f.tb.Fatal("the machines do not say which etcd they run")
+	}
+	f.Write("main.tf", now)
+	f.want(value)
+}
+
+// want changes the value that everybody is to have.
+func (f *Fleet) want(value string) {
+	f.tb.Helper()
+	f.Write("want.auto.tfvars", fmt.Sprintf("want = %q\n", value))
+}
+
+// Lose makes machines vanish: their processes are killed, their directories
+// deleted.
+func (f *Fleet) Lose(names ...string) {
+	f.tb.Helper()
+	f.Crash(names...)
+	for _, name := range names {
+		if err := os.RemoveAll(filepath.Join(f.Machines, name)); err != nil {
+			f.tb.Fatal(err)
+		}
+	}
+}
+
+// pids returns the process IDs of the nodes' etcd, to see later whether
+// anything was touched.
+func (f *Fleet) pids(names ...string) map[string]int {
+	f.tb.Helper()
+	out := map[string]int{}
+	for _, name := range names {
+		if out[name] = f.pid(name, "etcd.pid"); out[name] == 0 {
+			f.tb.Fatalf("%s has no etcd.pid", name)
+		}
+	}
+	return out
+}
+
+// says returns the only warning or error with that summary.
+func (o *Outcome) says(summary string) Diagnostic {
+	o.tb.Helper()
+	var found []Diagnostic
+	for _, d := range o.Diagnostics {
+		if d.Summary == summary {
+			found = append(found, d)
+		}
+	}
+	if len(found) != 1 {
+		o.tb.Fatalf("%s: %d times %q, want once, in:\n%s", strings.Join(o.Args, " "), len(found), summary, o.diagnostics())
+	}
+	return found[0]
+}
+
+// mustNotSay fails the test if a summary contains the text.
+func (o *Outcome) mustNotSay(text string) {
+	o.tb.Helper()
+	for _, d := range o.Diagnostics {
+		if strings.Contains(d.Summary, text) {
+			o.tb.Errorf("%s: unexpected %s", strings.Join(o.Args, " "), d)
+		}
+	}
+}
