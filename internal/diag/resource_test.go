@@ -79,6 +79,9 @@ func TestResourceTexts(t *testing.T) {
 	dead := snap(a, d)
 	dead.Answers[0xd4] = membership.Answer{State: membership.Silent, Endpoint: "https://10.0.0.4:2379", Detail: "connection refused"}
 
+	old := snap(a, d)
+	old.Answers[0xd4] = membership.Answer{State: membership.Answered, Version: "3.5.35"}
+
 	var b strings.Builder
 	for _, c := range []struct {
 		name string
@@ -145,6 +148,11 @@ func TestResourceTexts(t *testing.T) {
 		{"rollout: unwell", rollout(m{"a": "1", "d": "1"}, m{"a": "2", "d": "2"}, RolloutObstacle(membership.RolloutObstacles(dead, []string{"a", "d", "e"}), dead))},
 		{"rollout: cannot look", rollout(m{"a": "1"}, m{"a": "2"}, RolloutCannotLook(gone))},
 		{"rollout: not known", RolloutUnknown()},
+		{"rollout: two minor versions", Upgrade(membership.VersionStep{Name: "a", From: "3.5.35", To: "3.7.3", Members: []membership.MemberID{0xd4}, Between: "3.6"}, membership.UpgradeSkips, old)},
+		{"rollout: two minor versions, a new member", Upgrade(membership.VersionStep{Name: "x", To: "3.7.3", Members: []membership.MemberID{0xd4}, Between: "3.6"}, membership.UpgradeSkips, old)},
+		{"rollout: two minor versions back", Upgrade(membership.VersionStep{Name: "a", From: "3.7.3", To: "3.5.35"}, membership.UpgradeSkipsBack, old)},
+		{"rollout: back", Upgrade(membership.VersionStep{Name: "a", From: "3.7.3", To: "v3.6.16"}, membership.UpgradeBack, old)},
+		{"rollout: known bug", Upgrade(membership.VersionStep{Name: "a", From: "3.5.12", To: "3.6.16", Members: []membership.MemberID{0xd4}}, membership.UpgradeFromBadRelease, old)},
 		{"lost", MemberLost("d", since, LossEvidence(dead, 0xd4))},
 		{"lost too", MemberLostToo("d", since, LossEvidence(dead, 0xd4))},
 		{"silent", MemberSilent("d", since, LossEvidence(dead, 0xd4))},

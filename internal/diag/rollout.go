@@ -77,3 +77,53 @@ func RolloutCannotLook(err error) string {
 	}
 	return "the members cannot be asked (" + strings.Join(said, "; ") + ")"
 }
+
+// Upgrade words what is wrong with a step from one version of etcd to another,
+// or what to know about it.
+func Upgrade(step membership.VersionStep, code membership.UpgradeCode, s membership.Snapshot) Text {
+	from := " to " + step.To
+	if step.From != "" {
+		from = fmt.Sprintf(" from %s to %s", step.From, step.To)
+	}
+	switch code {
+	case membership.UpgradeSkips:
+		return Text{
+			"Rollout: " + step.Name + " cannot go" + from,
+			fmt.Sprintf("%s %s. A member may be one minor version ahead of the others at most; one that is further ahead does not start in their cluster. "+
+				"Nothing has been changed. Roll out %s to every member first, then go on.", runs(s, step.Members), answeredVersion(s, step.Members), step.Between),
+		}
+	case membership.UpgradeSkipsBack:
+		return Text{
+			"Rollout: " + step.Name + " cannot go" + from,
+			"Every other member is more than one minor version ahead of that, and etcd goes back by one at a time (as of 3.6). Nothing has been changed. " +
+				"To return to an older release, restore a snapshot that it made into a new cluster.",
+		}
+	case membership.UpgradeBack:
+		return Text{
+			"Rollout: " + step.Name + " goes back" + from,
+			fmt.Sprintf("The cluster lets an older member in only once it has been told to: etcdctl downgrade enable %s (3.6 and later). "+
+				"Do that first; otherwise the new member does not start, and the cluster goes on without it.", minorOf(step.To)),
+		}
+	default:
+		return Text{
+			"Rollout: a release with a known bug is upgraded",
+			fmt.Sprintf("%s a release that may have lost a promotion, and then %s refuses to start: \"too many learner members\" "+
+				"(etcd-io/etcd#19557, etcd-io/etcd#20793). Roll out 3.5.26 or later within 3.5 first.", runs(s, step.Members), step.To),
+		}
+	}
+}
+
+func runs(s membership.Snapshot, ids []membership.MemberID) string {
+	return capital(Members(s, ids)) + " " + plural(len(ids), "runs", "run")
+}
+
+// answeredVersion is the version of the first of the members.
+func answeredVersion(s membership.Snapshot, ids []membership.MemberID) string {
+	return "etcd " + s.Answer(ids[0]).Version
+}
+
+// minorOf leaves the patch version away, as etcdctl wants it.
+func minorOf(version string) string {
+	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
+	return strings.Join(parts[:min(2, len(parts))], ".")
+}

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -59,7 +60,9 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 			"Where `desired` changes for many, each plan passes it on in `effective` to one of them, the first in order of name, and only while every member of the cluster " +
 			"is well; the next plan to the next one, until a plan is empty. Give `effective[name]` to `triggers_replace` of each " +
 			"[`etcd_member_config`](member_config.md) and to the machine.\n\n" +
-			"Names that come or go do so at once; while they do, nobody is passed on to.",
+			"Names that come or go do so at once; while they do, nobody is passed on to.\n\n" +
+			"Where the values are versions of etcd (`3.6`, `3.6.16`; recognised by what the members run), a step that etcd does not support is refused: " +
+			"members may be one minor version apart at most, so 3.5 goes to 3.6 on every member before 3.7.",
 		Attributes: map[string]schema.Attribute{
 			"desired": schema.MapAttribute{
 				ElementType: types.StringType, Required: true,
@@ -121,7 +124,38 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	if t, say := diag.Rollout(out, desired, state.Obstacle.ValueString()); say && exists {
 		resp.Diagnostics.AddWarning(t.Summary, t.Detail)
 	}
+	if exists && out.Reason != membership.RolloutDone {
+		resp.Diagnostics.Append(r.checkUpgrade(ctx, effective, desired)...)
+	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
+}
+
+// checkUpgrade refuses, or warns about, steps from one version of etcd to
+// another that the cluster would not let in. It stays silent where the cluster
+// cannot be asked: then nobody is let through either.
+func (r *Resource) checkUpgrade(ctx context.Context, effective, desired map[string]string) (diags fwdiag.Diagnostics) {
+	if r.backend == nil || r.backend.Unknown {
+		return nil
+	}
+	c, err := r.backend.Cluster(nil)
+	if err != nil {
+		return nil
+	}
+	snap, err := c.View(ctx, 0)
+	if err != nil {
+		return nil
+	}
+	step, code := membership.CheckUpgrade(snap, effective, desired)
+	if code == membership.UpgradeFine {
+		return nil
+	}
+	t := diag.Upgrade(step, code, snap)
+	if code.Refused() {
+		diags.AddAttributeError(path.Root("desired"), t.Summary, t.Detail)
+	} else {
+		diags.AddWarning(t.Summary, t.Detail)
+	}
+	return diags
 }
 
 // values returns the texts of a map; known is false while one is not known.

@@ -1,0 +1,137 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package membership
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// VersionStep is one name's way from what it has to what is desired for it, where
+// both are versions of etcd.
+type VersionStep struct {
+	Name, From, To string
+	// Members are those because of which it is refused, or warned about.
+	Members []MemberID
+	// Between is the minor version that must come first, where one is skipped.
+	Between string
+}
+
+// UpgradeCode says what is wrong with a step.
+type UpgradeCode uint8
+
+const (
+	// UpgradeFine: nothing, or the values are no versions of etcd.
+	UpgradeFine UpgradeCode = iota
+	// UpgradeSkips: it leaves out a minor version, or goes to another major
+	// version. A member of one cluster may be one minor version ahead of the
+	// others at most; one that is further ahead does not start.
+	UpgradeSkips
+	// UpgradeSkipsBack: it goes back by more than one minor version.
+	UpgradeSkipsBack
+	// UpgradeBack (warning): it goes back by one minor version, which the
+	// cluster lets in only after etcdctl downgrade enable, as of 3.6.
+	UpgradeBack
+	// UpgradeFromBadRelease (warning): members run a release from which 3.6
+	// may refuse to start: "too many learner members" (etcd-io/etcd#19557,
+	// etcd-io/etcd#20793).
+	UpgradeFromBadRelease
+)
+
+// Refused reports whether the step must not be made.
+func (c UpgradeCode) Refused() bool { return c == UpgradeSkips || c == UpgradeSkipsBack }
+
+// CheckUpgrade judges the first step, in order of name, with which something
+// is wrong. Values that are no versions of etcd pass: they are taken for
+// versions only where every member that answers runs just the version that its
+// name has in effective.
+//
+// The rest of the cluster decides how far back a member may go, because its
+// own version goes when it makes room.
+func CheckUpgrade(s Snapshot, effective, desired map[string]string) (VersionStep, UpgradeCode) {
+	running := map[string]minor{}
+	for _, m := range s.Members {
+		if a := s.Answer(m.ID); s.answers(m.ID) {
+			v, ok := parseMinor(a.Version)
+			if has, known := effective[m.Name]; known {
+				if said, is := parseMinor(has); !ok || !is || said != v {
+					return VersionStep{}, UpgradeFine
+				}
+			}
+			if ok {
+				running[m.Name] = v
+			}
+		}
+	}
+	if len(running) == 0 {
+		return VersionStep{}, UpgradeFine
+	}
+	warned, warning := VersionStep{}, UpgradeFine
+	for _, name := range slices.Sorted(maps.Keys(desired)) {
+		to, ok := parseMinor(desired[name])
+		if !ok || desired[name] == effective[name] {
+			continue
+		}
+		step := VersionStep{Name: name, From: effective[name], To: desired[name]}
+		code := step.judge(s, running, to)
+		switch {
+		case code.Refused():
+			return step, code
+		case code != UpgradeFine && warning == UpgradeFine:
+			warned, warning = step, code
+		}
+	}
+	return warned, warning
+}
+
+func (t *VersionStep) judge(s Snapshot, running map[string]minor, to minor) UpgradeCode {
+	code := UpgradeFine
+	back, others := 0, false
+	for _, m := range s.Members {
+		v, ok := running[m.Name]
+		if !ok {
+			continue
+		}
+		if v[0] != to[0] || to[1]-v[1] > 1 {
+			t.Members, code = append(t.Members, m.ID), UpgradeSkips
+			t.Between = fmt.Sprintf("%d.%d", v[0], v[1]+1)
+		}
+		if m.Name != t.Name {
+			if d := v[1] - to[1]; !others || d < back {
+				back = d
+			}
+			others = true
+		}
+	}
+	switch {
+	case code != UpgradeFine:
+		return code
+	case others && back > 1:
+		return UpgradeSkipsBack
+	case others && back == 1:
+		return UpgradeBack
+	}
+	for _, m := range s.Members {
+		if v, ok := running[m.Name]; ok && v[1] < to[1] && promotionBug(s.Answer(m.ID).Version) != "" {
+			t.Members, code = append(t.Members, m.ID), UpgradeFromBadRelease
+		}
+	}
+	return code
+}
+
+// minor is a major and a minor version.
+type minor [2]int
+
+// parseMinor reads the first two numbers of a version such as "3.6", "v3.6.16"
+// or "3.7.0-rc.1"; ok is false for anything else.
+func parseMinor(s string) (v minor, ok bool) {
+	s = strings.TrimPrefix(s, "v")
+	if strings.Count(s, ".") == 1 {
+		s += ".0"
+	}
+	r, ok := parseRelease(s)
+	return minor{r[0], r[1]}, ok
+}
