@@ -45,7 +45,7 @@ resource "etcd_rollout" "this" {
   desired = { for name, node in var.nodes : name => var.want }
 }
 `, text))
-	f.Write("rollout_override.tf", "resource \"etcd_member_config\" \"node\" {\n  triggers_replace = etcd_rollout.this.effective[each.key]\n}\n")
+	f.rolloutAgain()
 	was := f.Read("main.tf")
 	now := strings.Replace(was, "= each.value.etcd\n", "= lookup(local.binaries, etcd_rollout.this.effective[each.key], each.value.etcd)\n", 1)
 	if now == was {
@@ -53,6 +53,12 @@ resource "etcd_rollout" "this" {
 	}
 	f.Write("main.tf", now)
 	f.want(value)
+}
+
+// rolloutAgain lets the rollout decide over the configurations.
+func (f *Fleet) rolloutAgain() {
+	f.tb.Helper()
+	f.Write("rollout_override.tf", "resource \"etcd_member_config\" \"node\" {\n  triggers_replace = etcd_rollout.this.effective[each.key]\n}\n")
 }
 
 // want changes the value that everybody is to have.
@@ -71,6 +77,17 @@ func (f *Fleet) Lose(names ...string) {
 			f.tb.Fatal(err)
 		}
 	}
+}
+
+// Recreate makes a machine boot again with an empty disk, as if something else
+// than Terraform had made it anew from the same user data.
+func (f *Fleet) Recreate(name string) {
+	f.tb.Helper()
+	f.Crash(name)
+	if err := os.RemoveAll(filepath.Join(f.Machines, name, "data")); err != nil {
+		f.tb.Fatal(err)
+	}
+	f.Repair(name)
 }
 
 // pids returns the process IDs of the nodes' etcd, to see later whether
@@ -109,4 +126,11 @@ func (o *Outcome) mustNotSay(text string) {
 			o.tb.Errorf("%s: unexpected %s", strings.Join(o.Args, " "), d)
 		}
 	}
+}
+
+// node is the key of the node that a diagnostic is about, "" if none is.
+func (d Diagnostic) node() string {
+	_, rest, _ := strings.Cut(d.Address, "[\"")
+	key, _, _ := strings.Cut(rest, "\"]")
+	return key
 }

@@ -1,0 +1,259 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// rolled is what a plan does that lets one name through.
+func rolled(name string) map[string]string {
+	out := changes(name, "delete create")
+	out["etcd_rollout.this"] = "update"
+	return out
+}
+
+// roll applies until everybody has what is wanted, and fails the test unless
+// each plan lets through exactly the next name, each apply succeeds, a plan
+// after the last one is empty, and no acknowledged write is lost.
+func (f *Fleet) roll(t *testing.T, value string, each func(name string)) {
+	t.Helper()
+	names := slices.Sorted(maps.Keys(f.Nodes))
+	effective, _ := f.State("etcd_rollout.this")["effective"].(map[string]any)
+	f.want(value)
+	for _, name := range names {
+		writer := f.Writer(names...)
+		p := f.Plan()
+		p.MustDo(rolled(name))
+		effective[name] = value
+		p.MustKnow("etcd_rollout.this", "effective", effective)
+		p.says("Rollout: " + name + " is next")
+		begin := time.Now()
+		f.Apply().MustSucceed()
+		took := time.Since(begin)
+		f.mustNotPause(writer, pause, names...)
+		t.Logf("%s has %q after %v, longest gap between writes %v", name, value, took.Round(time.Millisecond), writer.LongestGap().Duration().Round(time.Millisecond))
+		f.MustVote(names...)
+		if each != nil {
+			each(name)
+		}
+	}
+	f.Plan().MustBeEmpty()
+}
+
+// A change of image reaches one machine per apply; the writes go on.
+func TestAccRolloutOfAnImage(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{Founders: rolloutSize()})
+	f.rollout("one")
+	f.Form()
+	f.Plan().MustBeEmpty()
+	machines := map[string]any{}
+	for name := range f.Nodes {
+		machines[name] = f.State(address("terraform_data.machine", name))["id"]
+	}
+	f.roll(t, "two", func(name string) {
+		for other, id := range machines {
+			now := f.State(address("terraform_data.machine", other))["id"]
+			if replaced := now != id; replaced != (other == name) {
+				t.Errorf("after %s: machine of %s replaced: %v", name, other, replaced)
+			}
+			machines[other] = now
+		}
+	})
+
+	t.Log("names that come hold the others up, and have what is wanted at once")
+	f.want("three")
+	f.Add("x")
+	p := f.Plan()
+	grown := changes("x", "create")
+	grown["etcd_rollout.this"] = "update"
+	p.MustDo(grown)
+	p.says("Rollout: nobody is replaced by this plan").mustContain(t, "Rollout: nobody is replaced by this plan", "Members come or go in this plan")
+	f.Apply().MustSucceed()
+	f.Plan().MustDo(rolled("a"))
+
+	t.Log("a member that is not well holds everybody up")
+	f.Crash("x")
+	p = f.Plan()
+	p.MustDo(map[string]string{})
+	p.says("Rollout: nobody is replaced by this plan").mustContain(t, "Rollout: nobody is replaced by this plan", "because not every member is well: x (", "does not answer")
+	f.Repair("x")
+	eventually(t, 30*time.Second, "x is back", func() error {
+		if got := f.Plan().actions(); !maps.Equal(got, rolled("a")) {
+			return fmt.Errorf("planned: %v", got)
+		}
+		return nil
+	})
+}
+
+func rolloutSize() []string {
+	if full() {
+		return []string{"a", "b", "c", "d", "e"}
+	}
+	return []string{"a", "b", "c"}
+}
+
+// Around etcd_rollout the guard holds: a new image for all at once is refused,
+// and so is a plan that has been overtaken; no process is touched.
+func TestAccRolloutBypassed(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{})
+	f.rollout("one")
+	f.Form()
+	before := f.pids("a", "b", "c")
+	untouched := func(names ...string) {
+		t.Helper()
+		now := f.pids(names...)
+		for _, name := range names {
+			if now[name] != before[name] {
+				t.Errorf("%s runs as %d, and was %d", name, now[name], before[name])
+			}
+		}
+	}
+
+	t.Log("another image on all machines, and nothing else")
+	for _, n := range f.Nodes {
+		n.Image = "two"
+	}
+	for _, e := range f.Plan().MustFail().Errors() {
+		if e.Summary != "Machine of member "+e.node()+" would be replaced alone" {
+			t.Errorf("unexpected %s", e)
+		}
+	}
+	f.Apply().MustFail()
+	untouched("a", "b", "c")
+
+	t.Log("another configuration for all")
+	for _, n := range f.Nodes {
+		n.Image = ""
+	}
+	f.Write("rollout_override.tf", "resource \"etcd_member_config\" \"node\" {\n  triggers_replace = var.want\n}\n")
+	f.want("two")
+	f.Plan().mustEndanger("It replaces " + f.named("a", "b", "c") + ". Only one member may be replaced in one apply, so that the others hold the quorum meanwhile. " +
+		"Nothing has been changed. Replace one, apply, then the next, with -replace= or -target=.")
+	f.Apply().MustFail()
+	untouched("a", "b", "c")
+
+	t.Log("a saved plan, and another member dies")
+	f.rolloutAgain()
+	p := f.Plan()
+	p.MustDo(rolled("a"))
+	c := f.named("c")
+	f.Crash("c")
+	late := f.Run("apply", "-json", "-input=false", "plan.bin")
+	e := late.MustSay("Cannot remove member a")
+	e.mustContain(t, e.Summary, "A live member is taken out to be replaced only while every other member is active. "+c+" does not answer", "Nothing was changed.")
+	untouched("a", "b")
+	f.MustList("a", "b", "c")
+	f.Repair("c")
+	f.MustVote("a", "b", "c")
+	f.Plan().MustDo(rolled("a"))
+}
+
+// A machine that is gone from Terraform's sight, or recreated without its data,
+// never gets the vote of the one before.
+func TestAccMachineBehindTerraformsBack(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{})
+	f.replaceLostAfter(lostAfter)
+	f.Form()
+	before := f.pids("a", "b", "c")
+
+	t.Log("forgotten by the state: the plan would make a new one")
+	machine := address("terraform_data.machine", "b")
+	f.Run("state", "rm", machine).MustSucceed()
+	p := f.Plan()
+	e := p.MustSay("Machine of member b would be replaced alone")
+	e.mustContain(t, e.Summary, "Nothing has been changed.", "terraform apply -replace='etcd_member_config…' (the one for b)")
+	if now := f.pids("a", "b", "c"); !maps.Equal(now, before) {
+		t.Errorf("processes were %v and are %v", before, now)
+	}
+	replace := "-replace=" + address("etcd_member_config", "b")
+	f.Plan(replace).MustDo(func() map[string]string {
+		want := changes("b", "delete create")
+		want[machine] = "create"
+		return want
+	}())
+	f.Lose("b") // as it is with a machine that was deleted
+	f.Apply(replace).MustSucceed()
+	f.MustVote("a", "b", "c")
+	f.Plan().MustBeEmpty()
+
+	t.Log("recreated with an empty disk and the same addresses")
+	id := fmt.Sprint(f.State(address("etcd_member", "c"))["id"])
+	writer := f.Writer("a", "b")
+	starts := len(f.Events("c"))
+	f.Recreate("c")
+	eventually(t, 20*time.Second, "the join script forbids it", func() error {
+		events := f.Events("c")
+		if last := events[len(events)-1]; last.What == "never 78" {
+			return nil
+		}
+		return fmt.Errorf("%v", events[starts:])
+	})
+	for _, e := range f.Events("c")[starts:] {
+		if e.What != "never 78" {
+			t.Errorf("c: %s", e.What)
+		}
+	}
+	f.mustProposeReplacement(t, "c", id)
+	f.Apply().MustSucceed()
+	f.mustNotPause(writer, pause, "a", "b", "c")
+	f.MustVote("a", "b", "c")
+	f.Plan().MustBeEmpty()
+}
+
+// The only voter cannot be replaced. With a second node first, it can.
+func TestAccOnlyVoterIsReplacedWithASecond(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{Founders: []string{"a"}})
+	f.rollout("one")
+	f.Form()
+	f.want("two")
+	f.Plan().mustEndanger("It replaces " + f.named("a") +
+		", the only voter: its data would be gone before a successor has it. Nothing has been changed. Add a second member first, apply, then replace this one.")
+	f.Add("b")
+	grown := changes("b", "create")
+	grown["etcd_rollout.this"] = "update"
+	f.Plan().MustDo(grown)
+	f.Apply().MustSucceed()
+	writer := f.Writer("b")
+	f.Plan().MustDo(rolled("a"))
+	f.Apply().MustSucceed()
+	f.mustNotPause(writer, pause, "a", "b")
+	f.MustVote("a", "b")
+	f.Plan().MustBeEmpty()
+}
+
+// Members go from one minor version of etcd to the next one by one.
+func TestAccRolloutOfVersions(t *testing.T) {
+	t.Parallel()
+	// 3.5 knows no discovery by the v3 API.
+	f := NewFleet(t, FleetOptions{Version: etcdtest.V35, Static: true})
+	f.rollout(string(etcdtest.V35))
+	f.Form()
+
+	f.want(string(etcdtest.V37))
+	f.Plan().MustSay("Rollout: a cannot go from 3.5 to 3.7").mustContain(t, "Rollout: a cannot go from 3.5 to 3.7",
+		f.named("a", "b", "c")+" run etcd 3.5.", "Nothing has been changed.", "Roll out 3.6 to every member first")
+
+	for _, v := range []etcdtest.Version{etcdtest.V36, etcdtest.V37} {
+		f.roll(t, string(v), func(name string) {
+			f.opts.Version = v
+			f.mustMatchState(t, name)
+		})
+	}
+
+	f.want(string(etcdtest.V36))
+	back := f.Plan()
+	back.MustDo(rolled("a"))
+	back.says("Rollout: a goes back from 3.7 to 3.6").mustContain(t, "Rollout: a goes back from 3.7 to 3.6", "etcdctl downgrade enable 3.6")
+}
