@@ -21,6 +21,7 @@ var ErrPoolClosed = errors.New("the connections of this provider process are clo
 type Pool struct {
 	mu      sync.Mutex
 	closed  bool
+	closing map[*func(context.Context)]struct{}
 	entries map[poolKey]*poolEntry
 	tokens  map[poolKey]*sharedToken
 }
@@ -149,9 +150,45 @@ func (p *Pool) authenticators(s Settings, credentials poolKey) []string {
 	return endpoints
 }
 
-// Close closes every client. Later calls of [Pool.Client] fail with
-// [ErrPoolClosed].
+// BeforeClose makes Close call f first, while there are connections still, with
+// whatever else is to be done then, unless forget is called before. f has a
+// second and a half: the process does not live much longer.
+func (p *Pool) BeforeClose(f func(context.Context)) (forget func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closing == nil {
+		p.closing = map[*func(context.Context)]struct{}{}
+	}
+	p.closing[&f] = struct{}{}
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.closing, &f)
+	}
+}
+
+// lastWords is how long the functions of [Pool.BeforeClose] have.
+const lastWords = 1500 * time.Millisecond
+
+// sayGoodbye calls the functions of [Pool.BeforeClose], all at once.
+func (p *Pool) sayGoodbye() {
+	p.mu.Lock()
+	closing := p.closing
+	p.closing = nil
+	p.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
+	defer cancel()
+	var wg sync.WaitGroup
+	for f := range closing {
+		wg.Go(func() { (*f)(ctx) })
+	}
+	wg.Wait()
+}
+
+// Close calls the functions of [Pool.BeforeClose] and closes every client.
+// Later calls of [Pool.Client] fail with [ErrPoolClosed].
 func (p *Pool) Close() error {
+	p.sayGoodbye()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
