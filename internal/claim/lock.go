@@ -1,0 +1,174 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package claim
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Holder says who holds a [Lock]: the claim's value, in JSON.
+type Holder struct {
+	// Who is user@host, PID the process there, Run the provider process: two
+	// processes with the same PID in two containers differ in it.
+	Who string `json:"who"`
+	PID int    `json:"pid"`
+	Run string `json:"run"`
+	// Since is when the lock was taken, by the holder's clock.
+	Since time.Time `json:"since"`
+	// Doing is what it was taken for, such as "add member infra4".
+	Doing string `json:"doing"`
+}
+
+// String names the holder for a sentence.
+func (h Holder) String() string {
+	return fmt.Sprintf("%s (process %d, since %s, to %s)", h.Who, h.PID, h.Since.UTC().Format(time.RFC3339), h.Doing)
+}
+
+// Lock keeps the membership changes of several processes apart: a claim in the
+// cluster itself, which says whose it is. It fences nothing: etcd's membership
+// calls know no claim. So it is checked right before every change, and a change
+// that was under way when it was lost must be looked at again.
+type Lock struct {
+	Store Store
+	// Key is the whole key of the claim.
+	Key string
+	// Self is who takes the lock; Since and Doing are filled in.
+	Self Holder
+	// TTL is how long the lock of a process that was killed remains. Three
+	// beats fit into it.
+	TTL   time.Duration
+	Clock Clock
+	// AtExit registers what is to be done before the process ends, until forget
+	// is called; nil registers nothing.
+	AtExit func(func(context.Context)) (forget func())
+}
+
+// LockTTL is the time to live of a membership lock: long enough for an
+// election and a slow disk between two beats, short enough to wait for.
+const LockTTL = 20 * time.Second
+
+// Hold is a lock that is held.
+type Hold interface {
+	// Check makes sure that the lock is held now; see [Claim.Check].
+	Check(ctx context.Context) error
+	// Lost is closed when the lock is lost, Err says why.
+	Lost() <-chan struct{}
+	Err() error
+	// Stop gives the lock up.
+	Stop(ctx context.Context) error
+}
+
+// BusyError says that ctx ended before the lock was free.
+type BusyError struct {
+	// Holder is who held it; its zero value where Value is not a holder's.
+	Holder Holder
+	// Entry is the claim that was in the way.
+	Entry Entry
+	// Waited is how long.
+	Waited time.Duration
+	// Err is ctx's error.
+	Err error
+}
+
+// Error implements error.
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("%s was held by %s for the %s that it was waited for", e.Entry.Key, e.name(), e.Waited.Round(time.Second))
+}
+
+func (e *BusyError) name() string {
+	if e.Holder.Who == "" {
+		return fmt.Sprintf("%q", e.Entry.Value)
+	}
+	return e.Holder.String()
+}
+
+// Unwrap returns ctx's error.
+func (e *BusyError) Unwrap() error { return e.Err }
+
+// The pause between two looks at a lock that somebody else holds.
+const (
+	firstLook = 50 * time.Millisecond
+	slowLook  = time.Second
+)
+
+// Acquire waits until the lock is free and takes it. waiting is called, when it
+// is not nil, with each new holder that is waited for. Errors: [*BusyError],
+// [ErrNoSpace], or what the endpoints answered.
+func (l *Lock) Acquire(ctx context.Context, doing string, waiting func(Holder)) (Hold, error) {
+	begin := l.Clock.Now()
+	var busy *BusyError
+	for pause := firstLook; ; pause = min(pause*3/2, slowLook) {
+		claim, err := l.try(ctx, doing)
+		var held *HeldError
+		switch {
+		case err == nil:
+			return claim, nil
+		case ctx.Err() != nil && busy != nil:
+		case !errors.As(err, &held):
+			return nil, err
+		default:
+			now := &BusyError{Holder: HolderOf(held.Entry), Entry: held.Entry}
+			if waiting != nil && (busy == nil || busy.Entry.Value != held.Entry.Value) {
+				waiting(now.Holder)
+			}
+			busy = now
+		}
+		if l.Clock.Sleep(ctx, pause) != nil {
+			busy.Waited, busy.Err = l.Clock.Now().Sub(begin), ctx.Err()
+			return nil, busy
+		}
+		// A look costs the cluster less than a try.
+		for {
+			e, taken, err := l.Store.Get(ctx, l.Key)
+			if err != nil || !taken || e.Value != busy.Entry.Value || l.Clock.Sleep(ctx, pause) != nil {
+				break
+			}
+			pause = min(pause*3/2, slowLook)
+		}
+	}
+}
+
+// try takes the lock if it is free.
+func (l *Lock) try(ctx context.Context, doing string) (Hold, error) {
+	self := l.Self
+	self.Since, self.Doing = l.Clock.Now().UTC(), doing
+	value, err := json.Marshal(self)
+	if err != nil {
+		return nil, err
+	}
+	c, err := Start(ctx, l.Store, l.Clock, Options{Key: l.Key, Value: string(value), TTL: l.TTL})
+	if err != nil {
+		return nil, err
+	}
+	if l.AtExit == nil {
+		return c, nil
+	}
+	return &exiting{c, l.AtExit(func(ctx context.Context) { _ = c.Stop(ctx) })}, nil
+}
+
+// exiting is a claim that is given up when the process ends.
+type exiting struct {
+	*Claim
+	forget func()
+}
+
+// Stop implements [Hold].
+func (e *exiting) Stop(ctx context.Context) error {
+	defer e.forget()
+	return e.Claim.Stop(ctx)
+}
+
+// HolderOf returns who holds a lock, the zero value where the claim was not
+// made by a [Lock].
+func HolderOf(e Entry) Holder {
+	var h Holder
+	if json.Unmarshal([]byte(e.Value), &h) != nil {
+		return Holder{}
+	}
+	return h
+}
