@@ -77,6 +77,10 @@ func (c refusal) detail() string {
 	case membership.VersionTooOld:
 		return c.versionTooOld()
 	case membership.NoSpace:
+		if c.action == "update" {
+			return fmt.Sprintf("%s %s a NOSPACE alarm: nothing can be written, so this change could not be guarded against other runs. Compact and defragment, disarm the alarm (etcdctl alarm disarm), then apply again.",
+				capital(Members(c.s, c.f.Others)), plural(len(c.f.Others), "reports", "report"))
+		}
 		return fmt.Sprintf("%s %s a NOSPACE alarm: the database has reached its quota, and a new member would only fill as well. Compact and defragment, disarm the alarm (etcdctl alarm disarm), then apply again.",
 			capital(Members(c.s, c.f.Others)), plural(len(c.f.Others), "reports", "report"))
 	default:

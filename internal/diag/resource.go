@@ -188,9 +188,12 @@ func Explain(action, name string, err error) Text {
 	var none *reconfigure.NoCluster
 	var gone *cluster.Unreachable
 	summary := summaries[action] + name
+	held := lockHeld(summary, err)
 	switch {
 	case errors.Is(err, context.Canceled), errors.As(err, &incomplete) && incomplete.Interrupted:
 		return Text{summary, "The operation was interrupted. What was announced is recorded in the cluster; the next apply carries on."}
+	case held != nil:
+		return *held
 	case incomplete != nil:
 		return joinIncomplete(incomplete)
 	case errors.As(err, &unidentified):

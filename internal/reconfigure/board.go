@@ -18,7 +18,7 @@ import (
 // that one configured provider serves.
 type Board struct {
 	mu       sync.Mutex
-	locks    map[membership.ClusterID]chan struct{}
+	locks    map[membership.ClusterID]*boardLock
 	leaving  []membership.MemberID
 	settled  map[string]bool
 	removed  map[string]time.Time
@@ -29,7 +29,7 @@ type Board struct {
 // NewBoard returns an empty Board.
 func NewBoard() *Board {
 	return &Board{
-		locks:    map[membership.ClusterID]chan struct{}{},
+		locks:    map[membership.ClusterID]*boardLock{},
 		settled:  map[string]bool{},
 		removed:  map[string]time.Time{},
 		initial:  map[string]string{},
@@ -37,21 +37,48 @@ func NewBoard() *Board {
 	}
 }
 
+// boardLock is the lock of one cluster. doing says what it is held for.
+type boardLock struct {
+	turn  chan struct{}
+	doing string
+}
+
+// Queued means that ctx ended while another operation of this process was at
+// work.
+type Queued struct {
+	// Behind is what was done, such as "remove member infra3".
+	Behind string
+	Err    error
+}
+
+// Error implements error.
+func (q *Queued) Error() string {
+	return "waiting for this process to " + q.Behind + ": " + q.Err.Error()
+}
+
+// Unwrap returns ctx's error.
+func (q *Queued) Unwrap() error { return q.Err }
+
 // lock serialises the changes of one cluster in this process. It fails only
-// with ctx.
-func (b *Board) lock(ctx context.Context, id membership.ClusterID) (unlock func(), err error) {
+// with ctx, and then with [*Queued].
+func (b *Board) lock(ctx context.Context, id membership.ClusterID, doing string) (unlock func(), err error) {
 	b.mu.Lock()
 	l, ok := b.locks[id]
 	if !ok {
-		l = make(chan struct{}, 1)
+		l = &boardLock{turn: make(chan struct{}, 1)}
 		b.locks[id] = l
 	}
 	b.mu.Unlock()
 	select {
-	case l <- struct{}{}:
-		return func() { <-l }, nil
+	case l.turn <- struct{}{}:
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		l.doing = doing
+		return func() { <-l.turn }, nil
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return nil, &Queued{Behind: l.doing, Err: ctx.Err()}
 	}
 }
 

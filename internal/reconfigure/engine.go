@@ -46,6 +46,8 @@ type Engine struct {
 	Port  cluster.Cluster
 	Board *Board
 	Clock Clock
+	// Locker is the lock that spans processes; nil where there is only one.
+	Locker Locker
 }
 
 const (

@@ -11,16 +11,13 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // bench is a real cluster and an engine that knows its way to it.
 type bench struct {
@@ -48,7 +45,19 @@ func engineFor(t *testing.T, opts etcdtest.Options, endpoints []string) *reconfi
 	}
 	pool := &connection.Pool{}
 	t.Cleanup(func() { _ = pool.Close() })
-	return &reconfigure.Engine{Port: cluster.New(s, pool), Board: reconfigure.NewBoard(), Clock: reconfigure.SystemClock{}}
+	return newEngine(s, pool, "alice@ops1", claim.LockTTL)
+}
+
+// newEngine returns an engine as a provider process of its own has it.
+func newEngine(s connection.Settings, pool *connection.Pool, who string, ttl time.Duration) *reconfigure.Engine {
+	port := cluster.New(s, pool)
+	return &reconfigure.Engine{
+		Port: port, Board: reconfigure.NewBoard(), Clock: reconfigure.SystemClock{},
+		Locker: &claim.Lock{
+			Store: claim.NewV3(port, s, pool), Key: s.MetadataPrefix + "lock", TTL: ttl, Clock: reconfigure.SystemClock{},
+			Self: claim.Holder{Who: who, PID: 4711, Run: "run of " + who}, AtExit: pool.BeforeClose,
+		},
+	}
 }
 
 func within(t *testing.T, d time.Duration) context.Context {

@@ -59,6 +59,8 @@ type Joined struct {
 	Cluster  membership.ClusterID
 	Members  []membership.Member
 	Warnings []membership.Warning
+	// Waited is set when another process was waited for.
+	Waited   *Waited
 	Snapshot membership.Snapshot
 }
 
@@ -71,16 +73,31 @@ func (e *Engine) Join(ctx context.Context, r JoinRequest) (Joined, error) {
 		return Joined{}, err
 	}
 	j := &join{Engine: e, req: r, cluster: snap.ClusterID}
-	unlock, err := j.announce(ctx)
-	if err != nil {
+	defer func() {
+		if j.hold != nil {
+			j.hold.release()
+		}
+	}()
+	if err := j.announce(ctx); err != nil {
 		return Joined{}, err
 	}
-	defer unlock()
-	if err := j.wait(ctx); err != nil {
-		return Joined{}, err
+	waiting := ctx
+	if j.hold != nil {
+		waiting = j.hold.ctx
+	}
+	if err := j.wait(waiting); err != nil {
+		return Joined{}, j.orLost(ctx, err)
 	}
 	e.Board.unsettle(r.Owner)
 	return j.result(ctx)
+}
+
+// orLost is err, or what came of the join if the lock was lost.
+func (j *join) orLost(ctx context.Context, err error) error {
+	if err == nil || j.hold == nil || j.hold.lost() == nil {
+		return err
+	}
+	return j.hold.outcome(ctx, j.member.ID, j.req.PeerURLs)
 }
 
 // waitForCluster looks until the cluster answers. A founder, and whoever joins
@@ -120,6 +137,9 @@ type join struct {
 	*Engine
 	req     JoinRequest
 	cluster membership.ClusterID
+	// hold is the lock while it is held.
+	hold   *hold
+	waited *Waited
 
 	record   cluster.Record
 	recorded bool
@@ -139,31 +159,42 @@ type join struct {
 // the lock held while the join still has a change to make. While it waits, for
 // the learner slot or for health, others may go first: one of them may be what
 // it waits for.
-func (j *join) announce(ctx context.Context) (unlock func(), err error) {
+func (j *join) announce(ctx context.Context) (err error) {
 	since := j.Clock.Now()
 	var pause backoff
 	for {
-		unlock, err := j.Board.lock(ctx, j.cluster)
-		if err != nil {
-			return nil, j.incomplete(ctx, err)
+		if j.hold, err = j.lock(ctx, j.cluster, "add", j.req.Name); err != nil {
+			return j.incomplete(ctx, err)
 		}
-		err = j.look(ctx, &since)
-		if err == nil {
+		for err = errFresh; errors.Is(err, errFresh); {
+			err = j.look(j.hold.ctx, &since)
+		}
+		if err == nil && j.member.Learner && j.req.Goal != Announced {
 			j.reached = Announced
-			if !j.member.Learner || j.req.Goal == Announced {
-				unlock()
-				return func() {}, nil
-			}
-			return unlock, nil
+			return nil
 		}
-		unlock()
-		if ctx.Err() == nil && !retry(err) {
-			return nil, err
-		}
-		if pause.sleep(ctx, j.Clock) != nil {
-			return nil, j.incomplete(ctx, err)
+		err = j.orLost(ctx, err)
+		j.letGo()
+		var lost *LockLost
+		switch {
+		case err == nil:
+			j.reached = Announced
+			return nil
+		case errors.As(err, &lost), ctx.Err() == nil && !retry(err):
+			return err
+		case pause.sleep(ctx, j.Clock) != nil:
+			return j.incomplete(ctx, err)
 		}
 	}
+}
+
+// letGo gives the lock up.
+func (j *join) letGo() {
+	if j.hold.waited != nil {
+		j.waited = j.hold.waited
+	}
+	j.hold.release()
+	j.hold = nil
 }
 
 // look reads the record and the cluster, in this order, and acts on both.
@@ -252,6 +283,9 @@ func (j *join) tryAnnounce(ctx context.Context, since *time.Time) error {
 		j.member, _ = j.snap.Member(found.ID)
 		return j.write(ctx, cluster.Announced, found.ID)
 	case membership.StepWithdraw:
+		if err := j.hold.sure(j.snap); err != nil {
+			return err
+		}
 		via, _, _ := j.snap.MajorityLeader()
 		if err := j.Port.Remove(ctx, via, found.ID); err != nil && !errors.Is(err, cluster.ErrNotFound) {
 			return again{err}
@@ -293,6 +327,9 @@ func (j *join) add(ctx context.Context, since *time.Time) error {
 		if err := j.Clock.Sleep(ctx, sameURL-gone); err != nil {
 			return err
 		}
+	}
+	if err := j.hold.sure(j.snap); err != nil {
+		return err
 	}
 	if err := j.write(ctx, cluster.Intended, 0); err != nil {
 		return err

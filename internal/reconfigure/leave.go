@@ -4,10 +4,12 @@
 package reconfigure
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
@@ -42,6 +44,8 @@ type Left struct {
 	// Forgotten is why the member was forgotten by force, nil otherwise.
 	Forgotten error
 	Warnings  []membership.Warning
+	// Waited is set when another process was waited for.
+	Waited *Waited
 	// Snapshot is what the warnings were decided on, the member still in it.
 	Snapshot membership.Snapshot
 }
@@ -74,6 +78,7 @@ func forgettable(err error) bool {
 type leave struct {
 	*Engine
 	req   LeaveRequest
+	hold  *hold     // the lock while it is held
 	since time.Time // since when every look ended in the same refusal
 	snap  membership.Snapshot
 	tried bool // the removal was sent
@@ -93,9 +98,14 @@ func (l *leave) run(ctx context.Context) (Left, error) {
 	var pause backoff
 	for {
 		done, err := l.turn(ctx, &pause)
+		var lost *LockLost
+		var busy *claim.BusyError
+		var queued *Queued
 		switch {
 		case done:
 			return l.out, nil
+		case errors.As(err, &lost), (errors.As(err, &busy) || errors.As(err, &queued)) && !errors.Is(ctx.Err(), context.Canceled):
+			return l.out, err
 		case ctx.Err() != nil || lookAgain(err) && pause.sleep(ctx, l.Clock) != nil:
 			return l.out, l.late(ctx, err)
 		case !lookAgain(err):
@@ -144,21 +154,38 @@ func (l *leave) later(ctx context.Context, err error) error {
 
 // turn is one hold of the lock.
 func (l *leave) turn(ctx context.Context, pause *backoff) (bool, error) {
-	unlock, err := l.Board.lock(ctx, l.req.Cluster)
+	h, err := l.lock(ctx, l.req.Cluster, "remove", cmp.Or(l.req.Name, l.req.ID.String()))
 	if err != nil {
 		return false, err
 	}
-	defer unlock()
+	defer h.release()
+	l.hold = h
 	for {
 		l.acting = false
-		done, err := l.attempt(ctx)
+		done, err := l.attempt(h.ctx)
+		if h.waited != nil {
+			l.out.Waited = h.waited
+		}
+		if h.lost() != nil && !done {
+			return l.outcome(ctx)
+		}
 		if done || !l.acting || !lookAgain(err) {
 			return done, err
 		}
-		if pause.sleep(ctx, l.Clock) != nil {
+		if !errors.Is(err, errFresh) && pause.sleep(h.ctx, l.Clock) != nil && ctx.Err() != nil {
 			return false, err
 		}
 	}
+}
+
+// outcome is what came of a removal whose lock was lost.
+func (l *leave) outcome(ctx context.Context) (bool, error) {
+	lost := l.hold.outcome(ctx, l.req.ID, nil)
+	if lost.Checked && !lost.Listed && l.tried {
+		l.forget(ctx)
+		return true, nil
+	}
+	return false, lost
 }
 
 // attempt takes one look and makes at most one change.
@@ -221,6 +248,12 @@ func (l *leave) takenOver(ctx context.Context) (bool, error) {
 // change moves leadership away or removes the member. Every error but a denied
 // permission leads to another look: the change may have happened.
 func (l *leave) change(ctx context.Context, d membership.Decision) (bool, error) {
+	if err := l.hold.sure(l.snap); err != nil {
+		if lookAgain(err) || errors.As(err, new(*claim.BusyError)) || errors.Is(err, claim.ErrLost) {
+			return false, err
+		}
+		return false, l.later(ctx, err)
+	}
 	leader, _, _ := l.snap.MajorityLeader()
 	if d.MoveLeaderTo != 0 {
 		if err := l.Port.MoveLeader(ctx, leader, d.MoveLeaderTo); err != nil {

@@ -24,6 +24,8 @@ type UpdateRequest struct {
 type Updated struct {
 	Member   membership.Member
 	Warnings []membership.Warning
+	// Waited is set when another process was waited for.
+	Waited   *Waited
 	Snapshot membership.Snapshot
 }
 
@@ -31,20 +33,23 @@ type Updated struct {
 // returns when the list shows them. The member's process is restarted with
 // them by whoever runs it. It may be called again after any error.
 func (e *Engine) UpdatePeerURLs(ctx context.Context, r UpdateRequest) (Updated, error) {
-	unlock, err := e.Board.lock(ctx, r.Cluster)
+	h, err := e.lock(ctx, r.Cluster, "update", r.Name)
 	if err != nil {
 		return Updated{}, err
 	}
-	defer unlock()
+	defer h.release()
 	var out Updated
 	since := e.Clock.Now()
 	var pause backoff
 	for {
-		err := e.tryUpdate(ctx, r, &out)
+		err := e.tryUpdate(h, r, &out)
 		var refusal *Refusal
 		switch {
 		case err == nil:
+			out.Waited = h.waited
 			return out, nil
+		case h.lost() != nil:
+			return out, h.outcome(ctx, r.ID, nil)
 		case errors.As(err, &refusal) && refusal.Decision.Verdict == membership.Refuse:
 			if permanent(refusal.Decision.Code) || e.Clock.Now().Sub(since) > doubt {
 				return out, err
@@ -64,7 +69,8 @@ func (e *Engine) UpdatePeerURLs(ctx context.Context, r UpdateRequest) (Updated, 
 }
 
 // tryUpdate takes one look and makes at most one change.
-func (e *Engine) tryUpdate(ctx context.Context, r UpdateRequest, out *Updated) error {
+func (e *Engine) tryUpdate(h *hold, r UpdateRequest, out *Updated) error {
+	ctx := h.ctx
 	snap, err := e.observe(ctx, r.Cluster)
 	if err != nil {
 		return err
@@ -76,6 +82,9 @@ func (e *Engine) tryUpdate(ctx context.Context, r UpdateRequest, out *Updated) e
 		out.Member, _ = snap.Member(r.ID)
 		return e.readdress(ctx, r)
 	case membership.Go:
+		if err := h.sure(snap); err != nil {
+			return err
+		}
 		out.Warnings = d.Warnings
 		via, _, _ := snap.MajorityLeader()
 		if err := e.Port.UpdatePeerURLs(ctx, via, r.ID, r.PeerURLs); err != nil {

@@ -123,6 +123,9 @@ func (j *join) promote(ctx context.Context) (bool, error) {
 		j.warnings = append(j.warnings, d.Warnings...)
 		return true, nil
 	}
+	if err := j.hold.sure(j.snap); err != nil {
+		return false, err
+	}
 	leader, _, _ := j.snap.MajorityLeader()
 	err := j.Port.Promote(ctx, leader, j.member.ID)
 	switch {
@@ -164,7 +167,10 @@ func (j *join) result(ctx context.Context) (Joined, error) {
 	}
 	out := Joined{
 		Member: j.member, Cluster: j.cluster, Members: j.snap.Members,
-		Warnings: j.warnings, Snapshot: j.snap, Answer: j.snap.Answer(j.member.ID),
+		Warnings: j.warnings, Waited: j.waited, Snapshot: j.snap, Answer: j.snap.Answer(j.member.ID),
+	}
+	if j.hold != nil && j.hold.waited != nil {
+		out.Waited = j.hold.waited
 	}
 	if out.Answer.State != membership.Answered && j.member.Started() {
 		out.Answer = j.Port.Ask(ctx, j.member, j.cluster)

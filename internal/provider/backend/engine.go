@@ -71,8 +71,9 @@ func (b *Backend) Cluster(endpoints []string) (*Cluster, error) {
 	key := strings.Join(settings.Endpoints, ",")
 	c, ok := b.clusters.all[key]
 	if !ok {
+		port := cluster.New(settings, b.Pool)
 		c = &Cluster{Plan: reconfigure.NewPlan(), Engine: &reconfigure.Engine{
-			Port: cluster.New(settings, b.Pool), Board: b.clusters.board, Clock: reconfigure.SystemClock{},
+			Port: port, Board: b.clusters.board, Clock: reconfigure.SystemClock{}, Locker: lockOf(port, settings, b.Pool),
 		}}
 		b.clusters.all[key] = c
 	}

@@ -53,8 +53,17 @@ func (m *model) ensure(ctx context.Context, b *backend.Backend, req reconfigure.
 		t := diag.WarningText("add", req.Name, w, joined.Snapshot)
 		diags.AddWarning(t.Summary, t.Detail)
 	}
+	waited(&diags, req.Name, joined.Waited)
 	diags.Append(m.take(ctx, joined)...)
 	return diags
+}
+
+// waited says for whom a change had to wait.
+func waited(diags *fwdiag.Diagnostics, name string, w *reconfigure.Waited) {
+	if w != nil {
+		t := diag.LockWaited(name, *w)
+		diags.AddWarning(t.Summary, t.Detail)
+	}
 }
 
 // refresh brings the model up to date. present is false when the member is no
@@ -170,6 +179,7 @@ func (m model) leave(ctx context.Context, b *backend.Backend, k kind, replacemen
 		t := diag.WarningText("remove", name, w, left.Snapshot)
 		diags.AddWarning(t.Summary, t.Detail)
 	}
+	waited(&diags, name, left.Waited)
 	switch {
 	case left.LastVoter:
 		t := diag.LastVoterForgotten(name, id)
@@ -207,6 +217,7 @@ func (m *model) readdress(ctx context.Context, b *backend.Backend, k kind, state
 		diags.AddError(t.Summary, t.Detail)
 		return diags
 	}
+	waited(&diags, name, updated.Waited)
 	for _, w := range updated.Warnings {
 		t := diag.WarningText("update", name, w, updated.Snapshot)
 		diags.AddWarning(t.Summary, t.Detail)

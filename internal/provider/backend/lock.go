@@ -1,0 +1,45 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package backend
+
+import (
+	"os"
+	"os/user"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+// self is this process as those see it who wait for its locks.
+var self = sync.OnceValue(func() claim.Holder {
+	return claim.Holder{Who: username() + "@" + hostname(), PID: os.Getpid(), Run: uuid.NewString()}
+})
+
+func username() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return "unknown"
+}
+
+func hostname() string {
+	if h, err := os.Hostname(); err == nil {
+		return h
+	}
+	return "unknown"
+}
+
+// lockOf returns the lock on membership changes that is kept in the cluster
+// itself, beside the ownership records.
+func lockOf(route *cluster.Client, s connection.Settings, pool *connection.Pool) *claim.Lock {
+	return &claim.Lock{
+		Store: claim.NewV3(route, s, pool), Key: s.MetadataPrefix + "lock", Self: self(),
+		TTL: claim.LockTTL, Clock: reconfigure.SystemClock{}, AtExit: pool.BeforeClose,
+	}
+}

@@ -1,0 +1,443 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package reconfigure_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/goleak"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(childVariable) != "" {
+		os.Exit(child())
+	}
+	goleak.VerifyTestMain(m)
+}
+
+const lockKey = connection.DefaultMetadataPrefix + "lock"
+
+// process returns an engine that knows nothing of the others: another process.
+func (b *bench) process(t *testing.T, who string, ttl time.Duration) *reconfigure.Engine {
+	t.Helper()
+	pool := &connection.Pool{}
+	t.Cleanup(func() { _ = pool.Close() })
+	return newEngine(connection.Settings{Endpoints: b.Endpoints(), MetadataPrefix: connection.DefaultMetadataPrefix}, pool, who, ttl)
+}
+
+// diary is a lock that notes who has it when.
+type diary struct {
+	reconfigure.Locker
+	mu      *sync.Mutex
+	entries *[]string
+}
+
+type noted struct {
+	claim.Hold
+	diary diary
+	doing string
+}
+
+func (d diary) note(text string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	*d.entries = append(*d.entries, text)
+}
+
+func (d diary) Acquire(ctx context.Context, doing string, waiting func(claim.Holder)) (claim.Hold, error) {
+	h, err := d.Locker.Acquire(ctx, doing, waiting)
+	if err != nil {
+		return nil, err
+	}
+	d.note(doing)
+	return noted{h, d, doing}, nil
+}
+
+func (n noted) Stop(ctx context.Context) error {
+	n.diary.note("end " + n.doing)
+	return n.Hold.Stop(ctx)
+}
+
+// Two processes that add different members at the same time: both join, one
+// after the other, on every version.
+func TestTwoProcessesAddDifferentMembers(t *testing.T) {
+	for _, v := range etcdtest.Versions() {
+		t.Run(string(v), func(t *testing.T) {
+			t.Parallel()
+			b := start(t, 3, etcdtest.Options{Version: v})
+			d := diary{mu: &sync.Mutex{}, entries: new([]string)}
+			var wg sync.WaitGroup
+			for _, name := range []string{"d", "e"} {
+				engine := b.process(t, "op-"+name+"@ops1", claim.LockTTL)
+				d.Locker = engine.Locker
+				engine.Locker = d
+				p := b.NewJoiner(t, name)
+				wg.Go(func() { b.startAnnounced(t, p) })
+				wg.Go(func() {
+					got, err := engine.Join(within(t, time.Minute), request(p, reconfigure.Voting))
+					if err != nil || got.Member.Learner {
+						t.Errorf("%s: %+v, %v", name, got.Member, err)
+					}
+				})
+			}
+			wg.Wait()
+			if m := b.members(t); len(m) != 5 {
+				t.Errorf("%d members, want 5", len(m))
+			}
+			// Whatever the order, nobody began before the other one had ended.
+			for i := 0; i < len(*d.entries); i += 2 {
+				if i+1 == len(*d.entries) || (*d.entries)[i+1] != "end "+(*d.entries)[i] {
+					t.Fatalf("the lock was held like this: %q", *d.entries)
+				}
+			}
+			if len(*d.entries) < 4 {
+				t.Errorf("the lock was held like this: %q", *d.entries)
+			}
+			if kv := lockValue(t, b); kv != "" {
+				t.Errorf("left at the key: %s", kv)
+			}
+		})
+	}
+}
+
+// startAnnounced starts a process once it is announced, with the members there
+// are then: as its machine does.
+func (b *bench) startAnnounced(t *testing.T, p *etcdtest.Process) {
+	for ctx := within(t, time.Minute); ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
+		members, _, err := b.engine.Port.Members(ctx)
+		if err != nil {
+			continue
+		}
+		for i, m := range members {
+			if m.PeerURLs[0] == p.PeerURL() {
+				members[i].Name = p.Name
+				p.Env["ETCD_INITIAL_CLUSTER"] = membership.FormatInitialCluster(members)
+				p.Supervise(100 * time.Millisecond)
+				return
+			}
+		}
+	}
+}
+
+func lockValue(t *testing.T, b *bench) string {
+	t.Helper()
+	got, err := b.Client(t).Get(within(t, 5*time.Second), lockKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kv := range got.Kvs {
+		return string(kv.Value)
+	}
+	return ""
+}
+
+// Who waits in vain says for whom; what it wanted has not happened.
+func TestTheOneThatWaitsSaysForWhom(t *testing.T) {
+	t.Parallel()
+	b := start(t, 3, etcdtest.Options{})
+	held, err := b.process(t, "bob@ops2", claim.LockTTL).Locker.Acquire(within(t, 10*time.Second), "remove member infra9", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	since := claim.HolderOf(claim.Entry{Value: lockValue(t, b)}).Since.Format(time.RFC3339)
+	whole := "Another run is changing this cluster: bob@ops2 (process 4711, since " + since + ", to remove member infra9) holds the lock on membership changes. " +
+		"It was waited for during 2s, and nothing was changed meanwhile. Let that run end, then apply again. " +
+		"If it was killed, its lock expires by itself 20s after its last sign of life."
+
+	d := b.NewJoiner(t, "d")
+	_, err = b.engine.Join(within(t, 2*time.Second), request(d, reconfigure.Announced))
+	if got, want := diag.Explain("add", "d", err), (diag.Text{Summary: "Cannot add member d", Detail: whole}); got != want {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+	r := b.leaveRequest(t, "infra2")
+	_, err = b.engine.Leave(within(t, 2*time.Second), r)
+	if got, want := diag.Explain("remove", "infra2", err), (diag.Text{Summary: "Cannot remove member infra2", Detail: whole}); got != want {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+	_, err = b.engine.UpdatePeerURLs(within(t, 2*time.Second), reconfigure.UpdateRequest{
+		ID: r.ID, Cluster: r.Cluster, Name: "infra2", PeerURLs: []string{"http://127.0.0.1:1"},
+	})
+	if got, want := diag.Explain("update", "infra2", err), (diag.Text{Summary: "Cannot update member infra2", Detail: whole}); got != want {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+	if m := b.members(t); len(m) != 3 {
+		t.Errorf("%d members, want 3", len(m))
+	}
+	if err := held.Stop(within(t, 5*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.engine.Leave(within(t, time.Minute), r); err != nil {
+		t.Errorf("with the lock free: %v", err)
+	}
+}
+
+// Operations of one process wait for each other without a word to the cluster,
+// and say so.
+func TestTheOneBehindAnotherOfItsProcess(t *testing.T) {
+	t.Parallel()
+	b := start(t, 3, etcdtest.Options{})
+	d := b.NewJoiner(t, "d")
+	r := b.leaveRequest(t, "infra2")
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		// Never started, it keeps the lock.
+		_, _ = b.engine.Join(ctx, request(d, reconfigure.Voting))
+	})
+	eventually(t, "d is announced", func() bool { return len(b.members(t)) == 4 })
+	_, err := b.engine.Leave(within(t, time.Second), r)
+	cancel()
+	wg.Wait()
+	want := diag.Text{Summary: "Cannot remove member infra2", Detail: "The time allowed for it ran out while this run was busy with another change of the cluster (add member d); " +
+		"members change one at a time. Nothing was changed for this one. Apply again; or allow more time (timeouts)."}
+	if got := diag.Explain("remove", "infra2", err); got != want {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+}
+
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if is() {
+			return
+		}
+	}
+	t.Fatalf("not within 20 s: %s", what)
+}
+
+// The lock of a process that was killed expires, and the others go on.
+func TestTheLockOfADeadProcessExpires(t *testing.T) {
+	t.Parallel()
+	b := start(t, 1, etcdtest.Options{})
+	// Taken, and never renewed.
+	lock, ok := b.process(t, "bob@ops2", claim.LockTTL).Locker.(*claim.Lock)
+	if !ok {
+		t.Fatal("another kind of lock")
+	}
+	if _, err := lock.Store.Create(within(t, 5*time.Second), lockKey, `{"who":"bob@ops2"}`, 2*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	d := b.NewJoiner(t, "d")
+	if _, err := b.engine.Join(within(t, time.Minute), request(d, reconfigure.Announced)); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(begin); took < time.Second || took > 20*time.Second {
+		t.Errorf("it went on after %v", took)
+	}
+}
+
+// An operation whose lock is lost stops before its next step, and says what
+// has come of it: here the promotion of d, which starts only afterwards.
+func TestALostLockStopsTheOperation(t *testing.T) {
+	t.Parallel()
+	b := start(t, 3, etcdtest.Options{})
+	engine := b.process(t, "alice@ops1", 3*time.Second)
+	d := b.NewJoiner(t, "d")
+	result := make(chan error, 1)
+	go func() {
+		_, err := engine.Join(within(t, time.Minute), request(d, reconfigure.Voting))
+		result <- err
+	}()
+	var learner membership.Member
+	eventually(t, "d is announced", func() bool {
+		m := b.members(t)
+		if len(m) == 4 {
+			learner = m[3]
+			for _, m := range m {
+				if m.Learner {
+					learner = m
+				}
+			}
+		}
+		return learner.Learner
+	})
+	other := `{"who":"bob@ops2","pid":12,"run":"x","since":"2026-11-21T01:02:03Z","doing":"add member e"}`
+	if _, err := b.Client(t).Put(within(t, 5*time.Second), lockKey, other); err != nil {
+		t.Fatal(err)
+	}
+	err := <-result
+	want := diag.Text{Summary: "Cannot add member d", Detail: "This run lost the lock on membership changes: " +
+		"bob@ops2 (process 12, since 2026-11-21T01:02:03Z, to add member e) holds it now. That happens when its process or its machine stands still. " +
+		"It stopped before its next step. According to the member list d (" + learner.ID.String() + ") is a learner now. Apply again: it carries on from there."}
+	if got := diag.Explain("add", "d", err); got != want {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+	if got := lockValue(t, b); got != other {
+		t.Errorf("somebody else's lock was touched: %q", got)
+	}
+	d.Supervise(100 * time.Millisecond)
+	_, err = engine.Join(within(t, 2*time.Second), request(d, reconfigure.Voting))
+	if err == nil {
+		t.Error("joined under somebody else's lock")
+	}
+	if _, err := b.Client(t).Delete(within(t, 5*time.Second), lockKey); err != nil {
+		t.Fatal(err)
+	}
+	got, err := engine.Join(within(t, time.Minute), request(d, reconfigure.Voting))
+	if err != nil || got.Member.ID != learner.ID {
+		t.Errorf("carried on with %+v, %v", got.Member, err)
+	}
+}
+
+// Under a NOSPACE alarm no lock can be had: a removal goes on and warns, an
+// addition is refused.
+func TestLockUnderANoSpaceAlarm(t *testing.T) {
+	t.Parallel()
+	b := start(t, 3, etcdtest.Options{QuotaBytes: 1 << 20})
+	r := b.leaveRequest(t, "infra3")
+	client := b.Client(t)
+	ctx := within(t, 30*time.Second)
+	for i := 0; ; i++ {
+		if _, err := client.Put(ctx, fmt.Sprint("fill", i), strings.Repeat("x", 100_000)); err != nil {
+			break
+		}
+	}
+	if alarms, err := client.AlarmList(ctx); err != nil || len(alarms.Alarms) == 0 {
+		t.Fatalf("no alarm was raised: %v, %v", alarms, err)
+	}
+	_, err := b.engine.Join(within(t, 20*time.Second), request(b.NewJoiner(t, "d"), reconfigure.Announced))
+	var refused *reconfigure.Refusal
+	if !errors.As(err, &refused) || refused.Decision.Code != membership.NoSpace {
+		t.Errorf("adding: %v", err)
+	}
+	left, err := b.engine.Leave(within(t, time.Minute), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	warned := false
+	for _, w := range left.Warnings {
+		warned = warned || w.Code == membership.NoSpace
+	}
+	if !warned {
+		t.Errorf("removed with the warnings %+v", left.Warnings)
+	}
+	if m := b.members(t); len(m) != 2 {
+		t.Errorf("%d members, want 2", len(m))
+	}
+}
+
+// Who changes nothing takes no lock: founders that are only waited for, and
+// members that are there already.
+func TestNoLockWithoutAChange(t *testing.T) {
+	t.Parallel()
+	b := start(t, 3, etcdtest.Options{})
+	before, err := b.Client(t).Get(within(t, 5*time.Second), lockKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range b.Members() {
+		r := request(p, reconfigure.Voting)
+		r.Bootstrap = membership.Founder
+		if _, err := b.engine.Join(within(t, 30*time.Second), r); err != nil {
+			t.Error(err)
+		}
+	}
+	// The history of the key tells, also of a lock that was given up.
+	watch, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	for answer := range b.Client(t).Watch(watch, lockKey, clientv3.WithRev(before.Header.Revision)) {
+		for _, e := range answer.Events {
+			t.Errorf("%s %s", e.Type, e.Kv.Value)
+		}
+	}
+}
+
+// childVariable makes the test binary a process that adds d: the endpoint, and
+// d's peer URL.
+const childVariable = "RECONFIGURE_TEST_CHILD"
+
+// child joins d with a lock that expires after 2 s, and says how it ended.
+func child() int {
+	endpoint, peer, _ := strings.Cut(os.Getenv(childVariable), " ")
+	pool := &connection.Pool{}
+	defer func() { _ = pool.Close() }()
+	engine := newEngine(connection.Settings{Endpoints: []string{endpoint}, MetadataPrefix: connection.DefaultMetadataPrefix}, pool, "frozen@ops1", 2*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	_, err := engine.Join(ctx, reconfigure.JoinRequest{Owner: "name:d", Name: "d", PeerURLs: []string{peer}, Goal: reconfigure.Voting})
+	if err == nil {
+		fmt.Println("joined")
+		return 0
+	}
+	text := diag.Explain("add", "d", err)
+	fmt.Println(text.Summary + ": " + text.Detail)
+	return 1
+}
+
+// A run that is frozen for longer than its lock lives, in the middle of a join,
+// wakes up, finds that it lost the lock, and says so instead of promoting a
+// learner that has come up meanwhile.
+func TestFrozenRun(t *testing.T) {
+	for _, v := range []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37} {
+		t.Run(string(v), func(t *testing.T) {
+			t.Parallel()
+			b := start(t, 1, etcdtest.Options{Version: v})
+			d := b.NewJoiner(t, "d")
+			self, err := os.Executable()
+			if err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.CommandContext(within(t, time.Minute), self)
+			cmd.Env = append(os.Environ(), childVariable+"="+b.Endpoints()[0]+" "+d.PeerURL())
+			var out strings.Builder
+			cmd.Stdout = &out
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan error, 1)
+			go func() { ended <- cmd.Wait() }()
+			t.Cleanup(func() { _ = cmd.Process.Kill() })
+			eventually(t, "d is announced", func() bool { return len(b.members(t)) == 2 })
+			if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "the lock expires", func() bool { return lockValue(t, b) == "" })
+			// Now everything is ready for the promotion.
+			d.Supervise(100 * time.Millisecond)
+			if err := d.WaitReady(within(t, 30*time.Second)); err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
+				t.Fatal(err)
+			}
+			<-ended
+			var learner membership.Member
+			for _, m := range b.members(t) {
+				if m.Name == "d" {
+					learner = m
+				}
+			}
+			if !learner.Learner {
+				t.Errorf("d was promoted: %+v", learner)
+			}
+			want := "Cannot add member d: This run lost the lock on membership changes: it is gone. That happens when its process or its machine stands still. " +
+				"It stopped before its next step. According to the member list d (" + learner.ID.String() + ") is a learner now. Apply again: it carries on from there.\n"
+			if out.String() != want {
+				t.Errorf("got  %swant %s", out.String(), want)
+			}
+			got, err := b.engine.Join(within(t, time.Minute), request(d, reconfigure.Voting))
+			if err != nil || got.Member.ID != learner.ID {
+				t.Errorf("carried on with %+v, %v", got.Member, err)
+			}
+		})
+	}
+}
