@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -43,8 +44,12 @@ func CLI(tb testing.TB) string {
 }
 
 // providerHost is the registry host of the CLI.
-func providerHost() string {
-	return cmp.Or(os.Getenv("TF_ACC_PROVIDER_HOST"), "registry.terraform.io")
+func providerHost(cli string) string {
+	own := "registry.terraform.io"
+	if strings.Contains(filepath.Base(cli), "tofu") {
+		own = "registry.opentofu.org"
+	}
+	return cmp.Or(os.Getenv("TF_ACC_PROVIDER_HOST"), own)
 }
 
 // built is the provider of this test binary.
@@ -120,7 +125,7 @@ func cliConfig(tb testing.TB, dir string, mirror bool) string {
 	var text string
 	if mirror {
 		root := filepath.Join(dir, "mirror")
-		at := filepath.Join(root, providerHost(), providerSource, mirrorVersion, runtime.GOOS+"_"+runtime.GOARCH)
+		at := filepath.Join(root, providerHost(CLI(tb)), providerSource, mirrorVersion, runtime.GOOS+"_"+runtime.GOARCH)
 		if err := os.MkdirAll(at, 0o755); err != nil {
 			tb.Fatal(err)
 		}
@@ -130,7 +135,7 @@ func cliConfig(tb testing.TB, dir string, mirror bool) string {
 		text = fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", root)
 	} else {
 		text = fmt.Sprintf("provider_installation {\n  dev_overrides {\n    %q = %q\n  }\n  direct {}\n}\n",
-			providerHost()+"/"+providerSource, filepath.Dir(binary))
+			providerHost(CLI(tb))+"/"+providerSource, filepath.Dir(binary))
 	}
 	path := filepath.Join(dir, "cli.tfrc")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

@@ -30,7 +30,7 @@ variable "nodes" {
     create = optional(string, "90s")
     delete = optional(string, "60s")
     force  = optional(bool, false)
-    # "" for none, "member" or "learner".
+    # "member", "learner", or anything else for neither.
     joins   = optional(string, "member")
     promote = optional(bool, false)
   }))
