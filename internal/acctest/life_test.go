@@ -82,7 +82,7 @@ func grow(t *testing.T, f *Fleet, args ...string) {
 		f.Nodes[name].Script = &script
 		plan := f.Plan()
 		plan.MustDo(changes(name, "create")) // and nothing of the others
-		plan.MustNotKnow(address("etcd_member_config", name), "id", "founder", "environment", "initial_cluster", "join_script", "status")
+		plan.MustNotKnow(address("etcd_member_config", name), "id", "founder", "environment", "initial_cluster", "status")
 		writer := f.Writer(members...)
 		f.Apply(args...).MustSucceed().MustBeQuiet()
 		f.mustNotPause(writer, pause, members...)
