@@ -41,6 +41,14 @@ func (p *Plan) Keep(name string, id membership.MemberID) {
 	p.names[name] = id
 }
 
+// Keeps reports whether [Plan.Keep] was told of a member of that name.
+func (p *Plan) Keeps(name string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, ok := p.names[name]
+	return ok
+}
+
 // Remove notes a member that goes for good.
 func (p *Plan) Remove(id membership.MemberID) {
 	p.mu.Lock()

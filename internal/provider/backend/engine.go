@@ -39,9 +39,10 @@ const freshness = 2 * time.Second
 
 // clusters are the clusters of one provider, by their endpoints.
 type clusters struct {
-	mu    sync.Mutex
-	board *reconfigure.Board
-	all   map[string]*Cluster
+	mu     sync.Mutex
+	board  *reconfigure.Board
+	all    map[string]*Cluster
+	guards map[membership.ClusterID]*Guard
 }
 
 // Cluster returns the cluster at the given endpoints, or at the provider's own

@@ -13,7 +13,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 )
 
@@ -54,95 +53,6 @@ func modifyPlan(ctx context.Context, b *backend.Backend, want string, req resour
 	}
 	guardMachine(ctx, req, resp)
 	planVote(ctx, want, req, resp)
-}
-
-// guardPlan notes what is planned for this member and refuses what all that
-// was planned so far would come to. It stays silent where the cluster cannot be
-// asked: then nothing is known of its voters, and each change is decided about
-// by itself.
-func guardPlan(ctx context.Context, b *backend.Backend, want string, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	if b == nil || b.Unknown {
-		return
-	}
-	source := req.Plan.GetAttribute
-	if req.Plan.Raw.IsNull() {
-		source = req.State.GetAttribute
-	}
-	var name types.String
-	var at types.List
-	var state model
-	resp.Diagnostics.Append(source(ctx, path.Root("name"), &name)...)
-	resp.Diagnostics.Append(source(ctx, path.Root("endpoints"), &at)...)
-	if !req.State.Raw.IsNull() {
-		resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("id"), &state.ID)...)
-		resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("cluster_id"), &state.ClusterID)...)
-		resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("client_urls"), &state.ClientURLs)...)
-	}
-	if at.IsUnknown() || resp.Diagnostics.HasError() {
-		return
-	}
-	endpoints, diags := list(ctx, at)
-	resp.Diagnostics.Append(diags...)
-	c, err := b.Cluster(endpoints)
-	if err != nil {
-		// Of a member in state it is said where it matters.
-		if req.State.Raw.IsNull() {
-			t := diag.Explain("reach", name.ValueString(), err)
-			resp.Diagnostics.AddError(t.Summary, t.Detail)
-		}
-		return
-	}
-	if !req.State.Raw.IsNull() {
-		resp.Diagnostics.Append(state.expect(ctx, c)...)
-	}
-	if !noteChange(ctx, c, want, name.ValueString(), state.ID.ValueString(), req, resp) {
-		return
-	}
-	snap, err := c.View(ctx, c.Expected())
-	if err != nil {
-		return
-	}
-	if d := membership.GuardPlan(snap, c.Plan.Changes()); d.Verdict == membership.Refuse {
-		t := diag.PlanRefused(d, snap)
-		resp.Diagnostics.AddError(t.Summary, t.Detail)
-	}
-}
-
-// noteChange notes what is planned and reports whether it matters to the guard.
-// The second half of a replacement shows as a creation with private state.
-func noteChange(ctx context.Context, c *backend.Cluster, want, name, id string, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) bool {
-	member, _ := membership.ParseMemberID(id) // zero, which is nobody, where there is none
-	leg, diags := req.Private.GetKey(ctx, legKey)
-	resp.Diagnostics.Append(diags...)
-	switch {
-	case req.Plan.Raw.IsNull():
-		c.Plan.Remove(member)
-	case !req.State.Raw.IsNull():
-		c.Plan.Keep(name, member)
-		return false
-	case len(leg) > 0:
-		c.Plan.Replace(name)
-	case want == roleLearner:
-		guardAnnouncement(ctx, c, name, req, resp)
-		return false
-	default:
-		c.Plan.Create(name)
-	}
-	return true
-}
-
-// guardAnnouncement refuses a second learner that is only announced: it would
-// wait for the slot of the first, whose machine waits for it.
-func guardAnnouncement(ctx context.Context, c *backend.Cluster, name string, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	var until types.String
-	resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("wait_until"), &until)...)
-	if until.ValueString() != waitAnnounced {
-		return
-	}
-	if names := c.Plan.AnnounceOnly(name); len(names) > 1 {
-		t := diag.SecondAnnouncement(names)
-		resp.Diagnostics.AddError(t.Summary, t.Detail)
-	}
 }
 
 // guardMachine refuses a plan in which the machine changes while the
