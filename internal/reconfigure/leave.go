@@ -334,14 +334,17 @@ func (e *Engine) Withdraw(ctx context.Context, owner string) (Left, error) {
 	return e.Leave(ctx, LeaveRequest{Owner: owner, ID: found.ID, Cluster: snap.ClusterID, PeerURLs: r.PeerURLs})
 }
 
-// Own puts on record that a member belongs to an owner, for one that was
-// imported and got its configuration afterwards.
-func (e *Engine) Own(ctx context.Context, owner, name string, peerURLs []string, id membership.MemberID) error {
+// Own puts on record that a member belongs to another owner than before: one
+// that was imported and got its configuration afterwards, or one whose learner
+// is no longer spoken of. The record of the former owner goes.
+func (e *Engine) Own(ctx context.Context, was, owner, name string, peerURLs []string, id membership.MemberID) error {
 	r, _, err := e.Port.Records().Get(ctx, owner)
 	if err != nil {
 		return err
 	}
 	r.Owner, r.Name, r.PeerURLs, r.MemberID, r.State = owner, name, peerURLs, id.String(), cluster.Announced
-	_, err = e.Port.Records().Put(ctx, r)
-	return err
+	if _, err := e.Port.Records().Put(ctx, r); err != nil {
+		return err
+	}
+	return e.Port.Records().Delete(ctx, was)
 }

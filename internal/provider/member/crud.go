@@ -227,9 +227,11 @@ func (m *model) readdress(ctx context.Context, b *backend.Backend, k kind, state
 	return diags
 }
 
-// own records an imported member for the configuration that it has been given.
-func (m model) own(ctx context.Context, b *backend.Backend, k kind, state model) fwdiag.Diagnostics {
-	if m.ConfigID.Equal(state.ConfigID) {
+// own puts the member on record for the owner that it has now: an imported one
+// that was given its configuration, or one whose learner_id was left out. was
+// is the owner before.
+func (m model) own(ctx context.Context, b *backend.Backend, k kind, was string) fwdiag.Diagnostics {
+	if m.owner(k) == was {
 		return nil
 	}
 	c, diags := m.clusterOf(ctx, b)
@@ -240,7 +242,7 @@ func (m model) own(ctx context.Context, b *backend.Backend, k kind, state model)
 	if diags.HasError() {
 		return diags
 	}
-	if err := c.Own(ctx, m.owner(k), m.Name.ValueString(), peers, id); err != nil {
+	if err := c.Own(ctx, was, m.owner(k), m.Name.ValueString(), peers, id); err != nil {
 		t := diag.Explain("read", m.Name.ValueString(), err)
 		diags.AddError(t.Summary, t.Detail)
 	}

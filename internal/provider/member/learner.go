@@ -97,7 +97,7 @@ func (r *Learner) Update(ctx context.Context, req resource.UpdateRequest, resp *
 	if m.Promote.ValueBool() && state.Role.ValueString() == roleLearner {
 		resp.Diagnostics.Append(m.promote(ctx, r.backend, kindLearner)...)
 	}
-	resp.Diagnostics.Append(m.own(ctx, r.backend, kindLearner, state.model)...)
+	resp.Diagnostics.Append(m.own(ctx, r.backend, kindLearner, state.owner(kindLearner))...)
 	m.settleUnknown(state.model)
 	if !resp.Diagnostics.HasError() {
 		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)

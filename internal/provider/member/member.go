@@ -101,7 +101,7 @@ func (r *Member) Update(ctx context.Context, req resource.UpdateRequest, resp *r
 	if state.Role.ValueString() != roleVoter {
 		resp.Diagnostics.Append(m.promote(ctx, r.backend, m.kind())...)
 	}
-	resp.Diagnostics.Append(m.own(ctx, r.backend, m.kind(), state.model)...)
+	resp.Diagnostics.Append(m.own(ctx, r.backend, m.kind(), state.owner(state.kind()))...)
 	m.settleUnknown(state.model)
 	if !resp.Diagnostics.HasError() {
 		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)

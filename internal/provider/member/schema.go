@@ -33,9 +33,10 @@ func (r *Member) Schema(ctx context.Context, _ resource.SchemaRequest, resp *res
 	attributes["learner_id"] = schema.StringAttribute{
 		Optional: true,
 		MarkdownDescription: "The `id` of an [`etcd_learner`](learner.md) to take over and promote, for the literal two-phase add: learner, machine, member. " +
-			"From then on destroying the `etcd_learner` leaves the cluster alone.",
-		PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplace()},
-		Validators:    []validator.String{memberurl.IDValidator()},
+			"From then on destroying the `etcd_learner` leaves the cluster alone, and this argument may go as well.",
+		PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplaceIf(anotherLearner,
+			"another learner replaces the member; to leave it out does not", "another learner replaces the member; to leave it out does not")},
+		Validators: []validator.String{memberurl.IDValidator()},
 	}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "A member of the cluster with a vote. Creating it lets the member in: it is announced as a learner, waits until it has started and caught up, and is promoted. " +
@@ -124,6 +125,12 @@ func common(ctx context.Context, wait, waitDescription string, waits ...string) 
 		},
 		"initial_cluster": schema.StringAttribute{Computed: true, MarkdownDescription: "`ETCD_INITIAL_CLUSTER` of `environment`.", PlanModifiers: known},
 	}
+}
+
+// anotherLearner is about what a member came from. Once it is in the cluster
+// that no longer matters, so that the argument may go, or come.
+func anotherLearner(_ context.Context, req planmodifier.StringRequest, resp *stringplanmodifier.RequiresReplaceIfFuncResponse) {
+	resp.RequiresReplace = !req.StateValue.IsNull() && !req.PlanValue.IsNull()
 }
 
 // otherThanNothing lets an imported member be given what an import cannot know
