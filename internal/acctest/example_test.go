@@ -1,0 +1,329 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// example is a directory of examples/, copied and with ports of the test's own;
+// beside it are the fleet's eyes and hands for its machines.
+type example struct {
+	*Fleet
+	vars map[string]any
+}
+
+// newExample copies the example. vars are its variables, besides those that
+// all have.
+func newExample(t *testing.T, name string, vars map[string]any) *example {
+	t.Helper()
+	root, err := moduleRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := NewWorkspace(t, WorkspaceOptions{})
+	if err := os.CopyFS(w.Dir, os.DirFS(filepath.Join(root, "examples", name))); err != nil {
+		t.Fatal(err)
+	}
+	e := &example{vars: vars, Fleet: &Fleet{
+		Workspace: w, Nodes: map[string]*Node{}, Machines: filepath.Join(filepath.Dir(w.Dir), "machines"),
+		machine: filepath.Join(root, "examples", "local-cluster", "machine.sh"),
+	}}
+	if err := os.Mkdir(e.Machines, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	e.guard()
+	vars["machine_sh"], vars["directory"], vars["etcd"] = e.machine, e.Machines, etcdtest.Binary(t, e.version())
+	e.set()
+	return e
+}
+
+// set writes the variables.
+func (e *example) set() {
+	e.tb.Helper()
+	text, err := json.MarshalIndent(e.vars, "", "  ")
+	if err != nil {
+		e.tb.Fatal(err)
+	}
+	e.Write("terraform.tfvars.json", string(text))
+}
+
+// Plan is that of the workspace, with the variables up to date.
+func (e *example) Plan(args ...string) *Plan {
+	e.tb.Helper()
+	e.set()
+	return e.Workspace.Plan(args...)
+}
+
+// Apply is that of the workspace, with the variables up to date.
+func (e *example) Apply(args ...string) *Outcome {
+	e.tb.Helper()
+	e.set()
+	return e.Workspace.Apply(args...)
+}
+
+// Destroy is that of the workspace.
+func (e *example) Destroy(args ...string) *Outcome {
+	e.tb.Helper()
+	return e.Workspace.Destroy(args...)
+}
+
+// join tells the test of the members that a cluster has besides.
+func (e *example) join(cluster *etcdtest.Cluster) {
+	for _, p := range cluster.Members() {
+		e.Nodes[p.Name] = &Node{Client: p.ClientURL(), Peer: p.PeerURL()}
+	}
+}
+
+// port returns an object with two ports, as the examples' variables have it,
+// and tells the test of the node.
+func (e *example) port(name string) map[string]int {
+	e.tb.Helper()
+	client, peer := etcdtest.ReservePort(e.tb), etcdtest.ReservePort(e.tb)
+	e.Nodes[name] = &Node{
+		Client: fmt.Sprintf("http://127.0.0.1:%d", client), Peer: fmt.Sprintf("http://127.0.0.1:%d", peer),
+		Etcd: etcdtest.Binary(e.tb, e.version()),
+	}
+	return map[string]int{"client_port": client, "peer_port": peer}
+}
+
+// A group that makes its machine anew, without the disk, does not bring the
+// member back under its old identity; with its disk it does.
+func TestAccExampleAutoscalingGroup(t *testing.T) {
+	t.Parallel()
+	cluster := etcdtest.Start(t, 1, etcdtest.Options{Names: []string{"a"}})
+	e := newExample(t, "autoscaling-group", map[string]any{"endpoints": cluster.Endpoints()})
+	e.join(cluster)
+	e.vars["nodes"] = map[string]any{"d": e.port("d"), "e": e.port("e")}
+	e.Apply().MustSucceed().MustBeQuiet()
+	e.MustVote("a", "d", "e")
+	e.Plan().MustBeEmpty()
+
+	t.Log("the machine is made anew, with its disk")
+	e.Crash("d")
+	e.Repair("d")
+	e.MustVote("a", "d", "e")
+	e.Plan().MustBeEmpty()
+
+	t.Log("and without")
+	env, script := e.machineFiles("d")
+	e.Crash("d")
+	e.sh("down", "d")
+	e.sh("up", "d", "ETCD_BIN="+e.Nodes["d"].Etcd, "MACHINE_ENV="+env, "MACHINE_JOIN="+script)
+	eventually(t, 30*time.Second, "d stays down for good", func() error {
+		for _, event := range e.Events("d") {
+			if event.What == "never 78" {
+				return nil
+			}
+		}
+		return fmt.Errorf("%v", e.Events("d"))
+	})
+	replace := "-replace=" + address("etcd_member_config", "d")
+	want := map[string]string{address("terraform_data.template", "d"): "update"}
+	for _, resource := range []string{"etcd_member_config", "terraform_data.group", "etcd_member"} {
+		want[address(resource, "d")] = "delete create"
+	}
+	e.Plan(replace).MustDo(want)
+	e.Apply(replace).MustSucceed()
+	e.MustVote("a", "d", "e")
+	e.Plan().MustBeEmpty()
+
+	e.Destroy().MustSucceed()
+	e.MustBeGone()
+	delete(e.Nodes, "d")
+	delete(e.Nodes, "e")
+	e.MustVote("a")
+}
+
+// machineFiles returns what a machine was made with.
+func (f *Fleet) machineFiles(name string) (env, script string) {
+	f.tb.Helper()
+	read := func(file string) string {
+		text, err := os.ReadFile(filepath.Join(f.Machines, name, file))
+		if err != nil {
+			f.tb.Fatal(err)
+		}
+		return string(text)
+	}
+	return read("etcd.env"), read("join.sh")
+}
+
+// The literal two-phase add; and then the block of the first phase goes.
+func TestAccExampleTwoPhase(t *testing.T) {
+	t.Parallel()
+	cluster := etcdtest.Start(t, 3, etcdtest.Options{Names: []string{"a", "b", "c"}})
+	e := newExample(t, "two-phase", map[string]any{"endpoints": cluster.Endpoints()})
+	e.join(cluster)
+	for key, port := range e.port("d") {
+		e.vars[key] = port
+	}
+	e.Plan().MustDo(map[string]string{"etcd_learner.d": "create", "terraform_data.machine": "create", "etcd_member.d": "create"})
+	e.Apply().MustSucceed().MustBeQuiet()
+	e.MustVote("a", "b", "c", "d")
+	e.Plan().MustBeEmpty()
+	id := fmt.Sprintf("%x", e.memberID("d"))
+	for _, resource := range []string{"etcd_learner.d", "etcd_member.d"} {
+		if s := e.State(resource); s["id"] != id || s["role"] != "voter" && resource == "etcd_member.d" {
+			t.Errorf("%s is %v as %v, want %s", resource, s["id"], s["role"], id)
+		}
+	}
+
+	t.Log("the learner's block goes, and its ID stays as a text")
+	text := e.Read("main.tf")
+	begin, end := strings.Index(text, "# Phase 1"), strings.Index(text, "# Phase 2")
+	text = strings.NewReplacer("etcd_learner.d.id", fmt.Sprintf("%q", id), "etcd_learner.d.environment", "{}",
+		"etcd_learner.d.peer_urls", "[local.peer_url]").Replace(text[:begin] + text[end:])
+	e.Write("main.tf", text)
+	e.Plan().MustDo(map[string]string{"etcd_learner.d": "delete"})
+	e.Apply().MustSucceed().MustBeQuiet()
+	e.MustVote("a", "b", "c", "d")
+	e.Plan().MustBeEmpty()
+
+	t.Log("and the ID goes as well")
+	e.Write("main.tf", strings.Replace(text, fmt.Sprintf("learner_id = %q", id), "", 1))
+	e.Plan().MustDo(map[string]string{"etcd_member.d": "update"})
+	e.Apply().MustSucceed().MustBeQuiet()
+	e.Plan().MustBeEmpty()
+
+	e.Destroy().MustSucceed().MustBeQuiet()
+	e.MustBeGone()
+	delete(e.Nodes, "d")
+	e.MustVote("a", "b", "c")
+}
+
+// Of the literal flow one node fits into an apply: the second one would wait
+// for ever for the slot of the first.
+func TestAccTwoPhaseOfTwo(t *testing.T) {
+	t.Parallel()
+	cluster := etcdtest.Start(t, 1, etcdtest.Options{Names: []string{"a"}})
+	e := newExample(t, "two-phase", map[string]any{"endpoints": cluster.Endpoints()})
+	e.Write("second.tf", "resource \"etcd_learner\" \"e\" {\n  name = \"e\"\n  peer_urls = [\"http://127.0.0.1:1\"]\n  wait_until = \"announced\"\n}\n")
+	e.Plan().MustSay("Only one learner can be announced ahead of its machine").MustDetail(t,
+		"d, e are all to be announced (wait_until = \"announced\") before any of their machines is made, and a cluster takes one learner at a time: "+
+			"the second would wait for the first for ever. Nothing has been changed. Add them in one apply each; or use etcd_member_config with its join_script, "+
+			"with which any number of machines may boot first and are let in one after the other.")
+	e.join(cluster)
+	e.MustVote("a")
+}
+
+// A standby learner is kept without a vote, gets it in place, and cannot give
+// it back.
+func TestAccStandby(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{Founders: []string{"a", "b"}})
+	f.Form()
+	f.Add("d")
+	f.Nodes["d"].Joins = "learner"
+	want := flat.changes("create", "d")
+	delete(want, address("etcd_member", "d"))
+	want[address("etcd_learner", "d")] = "create"
+	f.Plan().MustDo(want)
+	f.Apply().MustSucceed().MustBeQuiet()
+	f.MustList("a", "b", "d (learner)")
+	f.Plan().MustBeEmpty()
+	id := f.memberID("d")
+
+	f.Nodes["d"].Promote = true
+	f.Plan().MustDo(map[string]string{address("etcd_learner", "d"): "update"})
+	f.Apply().MustSucceed().MustBeQuiet()
+	f.MustVote("a", "b", "d")
+	if now := f.memberID("d"); now != id {
+		t.Errorf("d was %x and is %x", id, now)
+	}
+	f.Plan().MustBeEmpty()
+
+	f.Nodes["d"].Promote = false
+	f.Plan().MustDo(map[string]string{address("etcd_learner", "d"): "delete create"})
+}
+
+// Addresses that nobody knows before the machines have booted.
+func TestAccExampleUnknownAddresses(t *testing.T) {
+	t.Parallel()
+	vars := map[string]any{"nodes": []string{"a", "b", "c"}}
+	var ports []int
+	for range 10 {
+		ports = append(ports, etcdtest.ReservePort(t))
+	}
+	vars["ports"] = ports[2:]
+	vars["registry"] = map[string]int{"client_port": ports[0], "peer_port": ports[1]}
+	e := newExample(t, "unknown-addresses", vars)
+	first := e.Plan()
+	if len(first.Changes) != 11 || first.ExitCode != 2 {
+		t.Errorf("%d changes are planned, want 11: a registry, a token, and three times a configuration, a machine and a member", len(first.Changes))
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		first.MustNotKnow(address("etcd_member", name), "id", "cluster_id", "role", "client_urls", "version", "environment", "initial_cluster",
+			"config_id", "machine_id", "peer_urls", "endpoints")
+	}
+	e.Apply().MustSucceed().MustBeQuiet()
+	e.look("a", "b", "c")
+	e.MustVote("a", "b", "c")
+	e.Plan().MustBeEmpty()
+
+	t.Log("a fourth, which asks the founders that the registry names")
+	vars["nodes"] = []string{"a", "b", "c", "d"}
+	want := flat.changes("create", "d")
+	e.Plan().MustDo(want)
+	writer := e.Writer("a", "b", "c")
+	e.Apply().MustSucceed().MustBeQuiet()
+	e.look("d")
+	e.MustVote("a", "b", "c", "d")
+	e.Plan().MustBeEmpty()
+
+	e.Plan("-replace="+address("etcd_member_config", "a"), "-replace="+address("etcd_member_config", "d")).mustEndanger(
+		"It replaces " + e.named("a", "d") + ". Only one member may be replaced in one apply, so that the others hold the quorum meanwhile. " +
+			"Nothing has been changed. Replace one, apply, then the next, with -replace= or -target=.")
+
+	t.Log("a follower goes, while its machine runs")
+	vars["nodes"] = []string{"a", "b", "c"}
+	mustLeaveFirst(t, e.Apply().MustSucceed(), "d")
+	e.mustNotPause(writer, pause, "a", "b", "c")
+	delete(e.Nodes, "d")
+	e.MustVote("a", "b", "c")
+	e.Plan().MustBeEmpty()
+
+	destroyed := e.Destroy().MustSucceed()
+	mustForgetLast(t, destroyed, "a", "b", "c")
+	mustLeaveFirst(t, destroyed, "a", "b", "c")
+	e.MustBeGone()
+}
+
+// mustLeaveFirst fails the test unless each of these left the cluster before
+// its machine was taken down.
+func mustLeaveFirst(t *testing.T, o *Outcome, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		member := o.At("apply_complete", address("etcd_member", name), "delete")
+		if machine := o.At("apply_start", address("terraform_data.machine", name), "delete"); machine.Before(member) {
+			t.Errorf("the machine of %s was taken down at %v, and its member left at %v", name, machine, member)
+		}
+	}
+}
+
+// look tells the test where machines are that chose their addresses.
+func (e *example) look(names ...string) {
+	e.tb.Helper()
+	for _, name := range names {
+		env, _ := e.machineFiles(name)
+		n := &Node{Etcd: etcdtest.Binary(e.tb, e.version())}
+		for line := range strings.Lines(env) {
+			key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+			switch key {
+			case "ETCD_ADVERTISE_CLIENT_URLS":
+				n.Client = value
+			case "ETCD_INITIAL_ADVERTISE_PEER_URLS":
+				n.Peer = value
+			}
+		}
+		e.Nodes[name] = n
+	}
+}

@@ -1,0 +1,168 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	_ "embed"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+//go:embed testdata/brownfield.tf
+var brownfieldText string
+
+// boot starts the fleet's machines by hand, as a cluster of their own that
+// Terraform has never seen.
+func (f *Fleet) boot() {
+	f.tb.Helper()
+	names := slices.Sorted(maps.Keys(f.Nodes))
+	var initial []string
+	for _, name := range names {
+		initial = append(initial, name+"="+f.Nodes[name].Peer)
+	}
+	for _, name := range names {
+		f.bootOne(name, "new", strings.Join(initial, ","))
+	}
+	f.WaitList(names[0], names...)
+}
+
+func (f *Fleet) bootOne(name, state, initial string) {
+	f.tb.Helper()
+	n := f.Nodes[name]
+	env := []string{
+		"ETCD_NAME=" + name, "ETCD_INITIAL_CLUSTER=" + initial, "ETCD_INITIAL_CLUSTER_STATE=" + state, "ETCD_INITIAL_CLUSTER_TOKEN=by-hand",
+		"ETCD_LISTEN_PEER_URLS=" + n.Peer, "ETCD_INITIAL_ADVERTISE_PEER_URLS=" + n.Peer,
+		"ETCD_LISTEN_CLIENT_URLS=" + n.Client, "ETCD_ADVERTISE_CLIENT_URLS=" + n.Client,
+	}
+	if f.opts.TLS != nil {
+		for k, v := range f.env {
+			env = append(env, k+"="+v)
+		}
+	}
+	f.sh("up", name, "ETCD_BIN="+n.Etcd, "MACHINE_ENV="+strings.Join(env, "\n"), "MACHINE_JOIN=")
+}
+
+// tie says whether the machines are in the configuration of brownfield.tf.
+func (f *Fleet) tie(tied bool) {
+	f.Write("tied.auto.tfvars", fmt.Sprintf("tied = %v\n", tied))
+}
+
+func importBlock(to, id string) string {
+	return fmt.Sprintf("import {\n  to = %s\n  id = %q\n}\n", to, id)
+}
+
+// mustImport fails the test unless that many are imported, and nothing else is
+// done.
+func (p *Plan) mustImport(n int) {
+	p.tb.Helper()
+	p.MustDo(map[string]string{})
+	p.MustBeQuiet()
+	want := fmt.Sprintf("Plan: %d to import, 0 to add, 0 to change, 0 to destroy.", n)
+	if !strings.Contains(string(p.Stdout), want) {
+		p.tb.Fatalf("the plan does not say %q:\n%s", want, p.Outcome)
+	}
+}
+
+// A cluster that Terraform has never seen is taken into care, by ID, name and
+// peer URL, and from then on is one of its own: nothing is planned, and a
+// member is replaced with its machine.
+func TestAccImport(t *testing.T) {
+	t.Parallel()
+	for _, version := range []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37} {
+		t.Run(string(version), func(t *testing.T) {
+			t.Parallel()
+			f := NewFleet(t, FleetOptions{Version: version, Static: true})
+			f.boot()
+			f.Write("main.tf", brownfieldText)
+			before, members := f.named("a", "b", "c"), f.Members()
+			ids := map[string]string{"a": fmt.Sprintf("%x", f.memberID("a")), "b": "b", "c": strings.ToUpper(f.Nodes["c"].Peer) + "/"}
+			var blocks strings.Builder
+			for name, id := range ids {
+				blocks.WriteString(importBlock(address("etcd_member", name), id))
+				blocks.WriteString(importBlock(address("etcd_member_config", name), name))
+			}
+			f.Write("import.tf", blocks.String())
+			f.tie(false)
+			f.Plan().mustImport(6)
+
+			f.tie(true)
+			updates := map[string]string{}
+			for name := range f.Nodes {
+				blocks.WriteString(importBlock(address("terraform_data.machine", name), name))
+				updates[address("etcd_member", name)] = "update"            // config_id and machine_id
+				updates[address("terraform_data.machine", name)] = "update" // its input
+			}
+			f.Write("import.tf", blocks.String())
+			plan := f.Plan()
+			plan.MustDo(updates)
+			for name := range f.Nodes {
+				c := plan.Changes[address("etcd_member", name)]
+				for attribute, was := range c.Before {
+					if now := c.After[attribute]; !slices.Contains([]string{"config_id", "machine_id"}, attribute) && fmt.Sprint(now) != fmt.Sprint(was) {
+						t.Errorf("%s of %s changes from %v to %v", attribute, name, was, now)
+					}
+				}
+				plan.MustNotKnow(address("etcd_member", name))
+			}
+			f.Apply().MustSucceed().MustBeQuiet()
+			f.Write("import.tf", "")
+			f.Plan().MustBeEmpty()
+			if after := f.named("a", "b", "c"); after != before {
+				t.Errorf("the members are %s, and were %s", after, before)
+			}
+
+			replace := "-replace=" + address("etcd_member_config", "b")
+			f.Plan(replace).MustDo(flat.changes("delete create", "b"))
+			writer := f.Writer("a", "c")
+			f.Apply(replace).MustSucceed() // and warns that two of three is no tolerance
+			f.mustNotPause(writer, pause, "a", "c")
+			f.MustVote("a", "b", "c")
+			for _, m := range members {
+				if now := f.memberID(m.Name); (now == m.ID) != (m.Name != "b") {
+					t.Errorf("%s was %x and is %x", m.Name, m.ID, now)
+				}
+			}
+			f.Plan().MustBeEmpty()
+		})
+	}
+}
+
+// A learner is imported as one, and as nothing else; what is not there is said
+// not to be there.
+func TestAccImportLearner(t *testing.T) {
+	t.Parallel()
+	cluster := etcdtest.Start(t, 1, etcdtest.Options{Names: []string{"a"}})
+	learner := cluster.AddLearner(t, "d")
+	id := fmt.Sprintf("%x", cluster.MemberID(t, learner))
+	a := fmt.Sprintf("a (%x)", cluster.MemberID(t, cluster.Member("a")))
+	w := NewWorkspace(t, WorkspaceOptions{})
+	config := func(resource, importID string) string {
+		return Access{Endpoints: cluster.Endpoints()}.ProviderConfig() + fmt.Sprintf(
+			"terraform {\n  required_providers {\n    etcd = {\n      source = \"terraform-provider-etcd/etcd\"\n    }\n  }\n}\n"+
+				"resource %q \"this\" {\n  name      = \"d\"\n  peer_urls = [%q]\n}\n%s", resource, learner.PeerURL(), importBlock(resource+".this", importID))
+	}
+	for _, importID := range []string{"d", id, learner.PeerURL()} {
+		w.Write("main.tf", config("etcd_learner", importID))
+		w.Plan().mustImport(1)
+	}
+	w.Apply().MustSucceed().MustBeQuiet()
+	w.Plan().MustBeEmpty()
+	if got := fmt.Sprint(w.State("etcd_learner.this")["id"]); got != id {
+		t.Errorf("imported %s, want %s", got, id)
+	}
+	w.Run("state", "rm", "etcd_learner.this").MustSucceed()
+
+	w.Write("main.tf", config("etcd_member", "d"))
+	w.Plan().MustSay("Cannot import member d").MustDetail(t, "d ("+id+") is a learner. Import it as an etcd_learner; an etcd_member would be promoted by the next apply.")
+	w.Write("main.tf", config("etcd_learner", "a"))
+	w.Plan().MustSay("Cannot import learner a").MustDetail(t, a+" has a vote. Import it as an etcd_member.")
+	w.Write("main.tf", config("etcd_learner", "nobody"))
+	e := w.Plan().MustSay("Cannot import member nobody")
+	e.mustContain(t, e.Summary, " has no member with this ID, name or peer URL. Its members: ", a)
+}
