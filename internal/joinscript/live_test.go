@@ -1,0 +1,235 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package joinscript
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// versions are those that the script promises to serve.
+var versions = []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37}
+
+// supervised is the delay between an exit and the next start.
+const supervised = 200 * time.Millisecond
+
+// eachVersion runs f on every version, under dash, and once more under busybox
+// on the latest.
+func eachVersion(t *testing.T, all []etcdtest.Version, f func(t *testing.T, v etcdtest.Version, sh shell)) {
+	t.Helper()
+	for _, sh := range shells(t) {
+		of := all
+		if sh.path != "" {
+			of = all[len(all)-1:]
+		}
+		for _, v := range of {
+			t.Run(fmt.Sprintf("%s %s", v, sh.name), func(t *testing.T) {
+				t.Parallel() // most of it passes in waiting
+				f(t, v, sh)
+			})
+		}
+	}
+}
+
+// before lets the script decide before each start of p.
+func (sh shell) before(t *testing.T, p *etcdtest.Process, params Params) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "etcd-join")
+	if err := os.WriteFile(file, []byte(Render(params)), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p.PreStart = append(append([]string(nil), sh.argv...), file)
+	if sh.path != "" {
+		p.PreStart = append([]string{"env", "PATH=" + sh.path + ":" + os.Getenv("PATH")}, p.PreStart...)
+	}
+}
+
+func within(t *testing.T, d time.Duration) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func ready(t *testing.T, processes ...*etcdtest.Process) {
+	t.Helper()
+	for _, p := range processes {
+		if err := p.WaitReady(within(t, 40*time.Second)); err != nil {
+			t.Fatalf("%s does not serve: %v", p.Name, err)
+		}
+	}
+}
+
+func logged(t *testing.T, p *etcdtest.Process, text string) {
+	t.Helper()
+	if err := p.WaitLog(within(t, 40*time.Second), text); err != nil {
+		t.Fatalf("%s: %v", p.Name, err)
+	}
+}
+
+// settled repeats a change of membership while the cluster asks for patience.
+func settled(t *testing.T, change func(ctx context.Context) error) {
+	t.Helper()
+	ctx := within(t, 40*time.Second)
+	for {
+		one, cancel := context.WithTimeout(ctx, 5*time.Second)
+		err := change(one)
+		cancel()
+		var e rpctypes.EtcdError
+		if err == nil {
+			return
+		}
+		if ctx.Err() != nil || (!errors.As(err, &e) && !errors.Is(err, context.DeadlineExceeded)) {
+			t.Fatal(err)
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+}
+
+// listed returns the member with p's peer URL, nil if there is none.
+func listed(t *testing.T, c *clientv3.Client, p *etcdtest.Process) (id uint64, learner bool) {
+	t.Helper()
+	list, err := c.MemberList(within(t, 10*time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range list.Members {
+		if len(m.PeerURLs) == 1 && m.PeerURLs[0] == p.PeerURL() {
+			return m.ID, m.IsLearner
+		}
+	}
+	return 0, false
+}
+
+// remove takes p's member out of the cluster; it may be gone after an error.
+func remove(t *testing.T, c *clientv3.Client, p *etcdtest.Process) {
+	t.Helper()
+	settled(t, func(ctx context.Context) error {
+		id, _ := listed(t, c, p)
+		if id == 0 {
+			return nil
+		}
+		_, err := c.MemberRemove(ctx, id)
+		return err
+	})
+}
+
+// admit announces p, which waits for it, and promotes it; it returns how long
+// p was announced and not started.
+func admit(t *testing.T, c *clientv3.Client, p *etcdtest.Process) time.Duration {
+	t.Helper()
+	starts := p.Starts()
+	var announced time.Time
+	settled(t, func(ctx context.Context) error {
+		if id, _ := listed(t, c, p); id != 0 {
+			return nil // by an attempt that ended in an error
+		}
+		_, err := c.MemberAddAsLearner(ctx, []string{p.PeerURL()})
+		announced = time.Now()
+		return err
+	})
+	for p.Starts() == starts {
+		if time.Since(announced) > 20*time.Second {
+			t.Fatalf("20 s after it was announced, %s has not been started", p.Name)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	gap := time.Since(announced)
+	ready(t, p)
+	settled(t, func(ctx context.Context) error {
+		id, learner := listed(t, c, p)
+		if id != 0 && !learner {
+			return nil
+		}
+		_, err := c.MemberPromote(ctx, id)
+		return err
+	})
+	ready(t, p)
+	return gap
+}
+
+// never expects that the script forbids the wiped p to start.
+func never(t *testing.T, p *etcdtest.Process) {
+	t.Helper()
+	starts := p.Starts()
+	p.PowerOff()
+	p.Wipe()
+	p.Supervise(supervised)
+	code, err := p.WaitExit(within(t, 20*time.Second))
+	if err != nil || code != ExitNever {
+		t.Fatalf("the wiped %s ends with %d, %v; want %d", p.Name, code, err, ExitNever)
+	}
+	if p.Starts() != starts {
+		t.Fatalf("the wiped %s was started", p.Name)
+	}
+}
+
+// oneCluster expects n voters in one cluster.
+func oneCluster(t *testing.T, n int, c *clientv3.Client, processes ...*etcdtest.Process) {
+	t.Helper()
+	list, err := c.MemberList(within(t, 10*time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list.Members) != n {
+		t.Errorf("the cluster has %d members, want %d: %v", len(list.Members), n, list.Members)
+	}
+	for _, m := range list.Members {
+		if m.IsLearner || m.Name == "" {
+			t.Errorf("not a voter that has run: %v", m)
+		}
+	}
+	for _, p := range processes {
+		status, err := p.Client(t).Status(within(t, 10*time.Second), p.ClientURL())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status.Header.ClusterId != list.Header.ClusterId {
+			t.Errorf("%s is in another cluster", p.Name)
+		}
+	}
+}
+
+// versionDecided waits until the cluster has decided on its version, some time
+// in its first four seconds. Until then it lets nobody join ("incompatible
+// with current running cluster"), and a 3.5 leader that asks a member which is
+// cut off for its version then does so without a timeout, and never decides.
+func versionDecided(t *testing.T, c *etcdtest.Cluster) {
+	t.Helper()
+	ctx := within(t, 20*time.Second)
+	for _, p := range c.Members() {
+		for {
+			request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.ClientURL()+"/version", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			response, err := http.DefaultClient.Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := io.ReadAll(response.Body)
+			_ = response.Body.Close()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(string(body), "not_decided") {
+				break
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+	}
+}
