@@ -20,6 +20,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/discoverytoken"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/functions"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/initialcluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/member"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberconfig"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/rollout"
@@ -94,7 +95,7 @@ func (p *Provider) Configure(ctx context.Context, req provider.ConfigureRequest,
 // Resources implements provider.Provider.
 func (p *Provider) Resources(context.Context) []func() resource.Resource {
 	return []func() resource.Resource{
-		discoverytoken.NewResource, memberconfig.NewResource, member.NewResource, member.NewLearnerResource,
+		discoverytoken.NewResource, initialcluster.NewResource, memberconfig.NewResource, member.NewResource, member.NewLearnerResource,
 		rollout.NewResource,
 	}
 }

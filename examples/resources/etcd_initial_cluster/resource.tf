@@ -1,0 +1,13 @@
+resource "etcd_initial_cluster" "this" {
+  # Once the cluster has formed, nodes that are added here join it, and the
+  # resource stays as it is.
+  members = { for name, ip in local.nodes : name => ["https://${ip}:2380"] }
+}
+
+resource "etcd_member_config" "node" {
+  for_each    = local.nodes
+  name        = each.key
+  peer_urls   = ["https://${each.value}:2380"]
+  client_urls = ["https://${each.value}:2379"]
+  bootstrap   = etcd_initial_cluster.this.bootstrap
+}

@@ -1,0 +1,56 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package diag
+
+import (
+	"fmt"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// NoFounders is for an initial cluster of nobody.
+func NoFounders() Text {
+	return Text{"No members", "members is empty; a cluster is formed by at least one member."}
+}
+
+// ClusterTokenInvalid refuses a cluster token. The problem ends the sentence.
+func ClusterTokenInvalid(token, problem string) Text {
+	return Text{
+		"Invalid cluster token",
+		fmt.Sprintf("cluster_token = %q %s. It may hold letters, digits, \"-\", \"_\" and \".\" only. Leave it out to have one made.", token, problem),
+	}
+}
+
+// LoopbackFounder is for a founder that names its own machine among others that
+// do not.
+func LoopbackFounder(name, url, other string) Text {
+	return Text{
+		"A founder that the others cannot reach",
+		fmt.Sprintf("%s of %s can be reached on its own machine only, and %s is elsewhere. Give the URL at which the others reach %s.", url, name, other, name),
+	}
+}
+
+// NoRandomness is for a system that has no random numbers.
+func NoRandomness(err error) Text {
+	return Text{"No random numbers", "The system gave none: " + sentence(err) + ". Nothing was made."}
+}
+
+// ClusterHasFormed refuses to replace the founders of a living cluster.
+func ClusterHasFormed(id string) Text {
+	return Text{
+		"The cluster has formed",
+		fmt.Sprintf("Cluster %s answers, and the state does not know yet: the founders that this plan would replace are its voters. Nothing was changed. "+
+			"Plan again with a refresh; then members and cluster_token can change without any effect.", id),
+	}
+}
+
+// OtherClusterAnswers warns that another cluster is where this one should be.
+func OtherClusterAnswers(want string, s membership.Snapshot) Text {
+	return Text{
+		"Another cluster answers",
+		fmt.Sprintf("The founders of this initial cluster form cluster %s. At the provider's endpoints cluster %s answers, with %s. "+
+			"A founder that was started without its environment, or on the data of an earlier life, forms another cluster: compare what its machine was given with bootstrap.environment, "+
+			"and empty its data directory. If the endpoints are another cluster's, correct them.", want, s.ClusterID, Members(s, ids(s.Members))),
+	}
+}

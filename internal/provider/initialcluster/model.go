@@ -1,0 +1,118 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package initialcluster
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
+)
+
+// model is the resource as Terraform holds it: configuration, plan and state.
+type model struct {
+	Members        types.Map    `tfsdk:"members"`
+	ClusterToken   types.String `tfsdk:"cluster_token"`
+	InitialCluster types.String `tfsdk:"initial_cluster"`
+	ClusterID      types.String `tfsdk:"cluster_id"`
+	MemberIDs      types.Map    `tfsdk:"member_ids"`
+	Formed         types.Bool   `tfsdk:"formed"`
+	Bootstrap      types.Object `tfsdk:"bootstrap"`
+}
+
+// founders returns the peer URLs by name, as etcd_member_config writes them.
+// known is false while any of them, or any name, is unknown.
+func (m model) founders(ctx context.Context) (founders map[string][]string, known bool, diags diag.Diagnostics) {
+	if m.Members.IsNull() || m.Members.IsUnknown() {
+		return nil, false, nil
+	}
+	var sets map[string]types.Set
+	diags.Append(m.Members.ElementsAs(ctx, &sets, false)...)
+	founders, known = map[string][]string{}, true
+	for name, set := range sets {
+		founders[name] = nil
+		var urls []types.String
+		diags.Append(set.ElementsAs(ctx, &urls, true)...)
+		known = known && !set.IsUnknown()
+		for _, u := range urls {
+			known = known && !u.IsUnknown()
+			founders[name] = append(founders[name], u.ValueString())
+		}
+		founders[name] = memberurl.ForEtcd(founders[name])
+	}
+	return founders, known, diags
+}
+
+// derive fills in what follows from the members, the token, and whether the
+// cluster has formed; what follows from something unknown is unknown.
+func (m *model) derive(ctx context.Context) diag.Diagnostics {
+	m.InitialCluster, m.ClusterID = types.StringUnknown(), types.StringUnknown()
+	m.MemberIDs = types.MapUnknown(types.StringType)
+	boot := bootstrap.Bootstrap{
+		Kind: types.StringValue(bootstrap.KindStatic), Protocol: types.StringValue(bootstrap.ProtocolStatic),
+		Token: m.ClusterToken, Complete: m.Formed, ClusterID: types.StringUnknown(),
+		Founders: types.SetUnknown(types.StringType), Size: types.Int64Unknown(),
+		Environment:       types.MapUnknown(types.StringType),
+		RegistryEndpoints: types.ListNull(types.StringType),
+	}
+	founders, known, diags := m.founders(ctx)
+	if founders != nil {
+		names, more := types.SetValueFrom(ctx, types.StringType, slices.Collect(maps.Keys(founders)))
+		diags.Append(more...)
+		boot.Founders, boot.Size = names, types.Int64Value(int64(len(founders)))
+	}
+	if known {
+		diags.Append(m.identify(ctx, founders, &boot)...)
+	}
+	object, more := boot.Object(ctx)
+	m.Bootstrap = object
+	return append(diags, more...)
+}
+
+// identify fills in what follows from members that are all known.
+func (m *model) identify(ctx context.Context, founders map[string][]string, boot *bootstrap.Bootstrap) diag.Diagnostics {
+	var diags diag.Diagnostics
+	initial, err := membership.InitialClusterOf(founders)
+	var bad *membership.EntryError
+	if errors.As(err, &bad) {
+		at(&diags, "members", text.InitialCluster(bad))
+		return diags
+	}
+	m.InitialCluster = types.StringValue(initial)
+	if m.ClusterToken.IsUnknown() {
+		return diags
+	}
+	token := m.ClusterToken.ValueString()
+	ids := map[string]attr.Value{}
+	for name, urls := range founders {
+		id, err := membership.FounderID(urls, token)
+		if err != nil {
+			diags.AddError("Invalid founder", err.Error())
+			return diags
+		}
+		ids[name] = types.StringValue(id.String())
+	}
+	m.MemberIDs = types.MapValueMust(types.StringType, ids)
+	cluster, err := membership.FoundedClusterID(founders, token)
+	if err != nil {
+		diags.AddError("Invalid founder", err.Error())
+		return diags
+	}
+	m.ClusterID = types.StringValue(cluster.String())
+	boot.ClusterID = m.ClusterID
+	boot.Environment = types.MapValueMust(types.StringType, map[string]attr.Value{
+		"ETCD_INITIAL_CLUSTER":       m.InitialCluster,
+		"ETCD_INITIAL_CLUSTER_TOKEN": m.ClusterToken,
+	})
+	return diags
+}

@@ -1,0 +1,149 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+// Package initialcluster is the resource etcd_initial_cluster: a bootstrap for
+// which nobody has to be asked.
+package initialcluster
+
+import (
+	"context"
+	"crypto/rand"
+	"io"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+)
+
+// lookTimeout is for a look at a cluster that most likely does not exist yet.
+const lookTimeout = 3 * time.Second
+
+// clusterResource implements etcd_initial_cluster.
+type clusterResource struct {
+	backend *backend.Backend
+	random  io.Reader
+	look    func(ctx context.Context, b *backend.Backend, want membership.ClusterID, fresh bool) (membership.Snapshot, error)
+}
+
+// NewResource returns the resource etcd_initial_cluster.
+func NewResource() resource.Resource { return &clusterResource{random: rand.Reader, look: look} }
+
+// look returns a look at the cluster, a new one where it must be fresh.
+func look(ctx context.Context, b *backend.Backend, want membership.ClusterID, fresh bool) (membership.Snapshot, error) {
+	c, err := b.Cluster(nil)
+	if err != nil {
+		return membership.Snapshot{}, err
+	}
+	if !fresh {
+		return c.View(ctx, want)
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	return c.Port.Observe(ctx, want)
+}
+
+var (
+	_ resource.ResourceWithConfigure      = (*clusterResource)(nil)
+	_ resource.ResourceWithModifyPlan     = (*clusterResource)(nil)
+	_ resource.ResourceWithValidateConfig = (*clusterResource)(nil)
+)
+
+// Metadata implements [resource.Resource].
+func (r *clusterResource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_initial_cluster"
+}
+
+// Configure implements [resource.ResourceWithConfigure].
+func (r *clusterResource) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
+	r.backend = backend.ForResource(req, resp)
+}
+
+// Create implements [resource.Resource]. With a token of the user's own the
+// cluster may exist already: then its state was lost, and it is found again.
+func (r *clusterResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	var m model
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	given := !m.ClusterToken.IsUnknown()
+	if !given {
+		token, err := discovery.NewToken(r.random)
+		if err != nil {
+			fault(&resp.Diagnostics, text.NoRandomness(err))
+			return
+		}
+		m.ClusterToken = types.StringValue(token)
+	}
+	m.Formed = types.BoolValue(false)
+	resp.Diagnostics.Append(m.derive(ctx)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	if given {
+		formed, _, _ := r.isFormed(ctx, m, true)
+		m.Formed = types.BoolValue(formed)
+		resp.Diagnostics.Append(m.derive(ctx)...)
+	}
+	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+}
+
+// Read implements [resource.Resource]. A cluster that has formed is not asked
+// for again.
+func (r *clusterResource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	var m model
+	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
+	if resp.Diagnostics.HasError() || m.Formed.ValueBool() || r.backend.Unknown {
+		return
+	}
+	formed, other, _ := r.isFormed(ctx, m, false)
+	if other != nil {
+		warn(&resp.Diagnostics, text.OtherClusterAnswers(m.ClusterID.ValueString(), *other))
+	}
+	if formed {
+		m.Formed = types.BoolValue(true)
+		resp.Diagnostics.Append(m.derive(ctx)...)
+		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+	}
+}
+
+// isFormed says whether the cluster has formed: whether anybody answers for it.
+// A founder serves no client before its cluster has had a leader, and so a
+// quorum (observed on 3.4 to 3.7). other is the cluster that answers instead.
+func (r *clusterResource) isFormed(ctx context.Context, m model, fresh bool) (formed bool, other *membership.Snapshot, err error) {
+	id, err := membership.ParseClusterID(m.ClusterID.ValueString())
+	if err != nil {
+		return false, nil, err
+	}
+	snap, err := r.look(ctx, r.backend, id, fresh)
+	switch {
+	case err != nil:
+		return false, nil, err
+	case snap.ClusterID != id:
+		return false, &snap, nil
+	}
+	return true, nil, nil
+}
+
+// Update implements [resource.Resource]. Nothing about a bootstrap changes in
+// place; the plan replaces it or keeps it as it is.
+func (r *clusterResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	var m model
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
+	if !resp.Diagnostics.HasError() {
+		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+	}
+}
+
+// Delete implements [resource.Resource]. There is nothing anywhere but in the
+// state.
+func (r *clusterResource) Delete(context.Context, resource.DeleteRequest, *resource.DeleteResponse) {}
+
+func warn(diags *diag.Diagnostics, t text.Text)  { diags.AddWarning(t.Summary, t.Detail) }
+func fault(diags *diag.Diagnostics, t text.Text) { diags.AddError(t.Summary, t.Detail) }

@@ -1,0 +1,289 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package initialcluster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/provider"
+	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
+	"github.com/hashicorp/terraform-plugin-framework/providerserver"
+	fwresource "github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
+	"github.com/hashicorp/terraform-plugin-testing/plancheck"
+	"github.com/hashicorp/terraform-plugin-testing/statecheck"
+	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
+	"go.uber.org/goleak"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// world is what the resource under test sees: who answers, and to which look.
+type world struct {
+	mu      sync.Mutex
+	answers membership.ClusterID // 0 for nobody
+	all     bool                 // whoever is asked for answers
+	stale   bool                 // only a fresh look sees it
+	looks   int
+}
+
+func (w *world) set(f func(*world)) func() {
+	return func() { w.mu.Lock(); defer w.mu.Unlock(); f(w) }
+}
+
+func (w *world) look(_ context.Context, _ *backend.Backend, want membership.ClusterID, fresh bool) (membership.Snapshot, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.looks++
+	switch {
+	case w.stale && !fresh, w.answers == 0 && !w.all:
+		return membership.Snapshot{}, errors.New("nobody answers")
+	case w.all:
+		return membership.Snapshot{ClusterID: want}, nil
+	}
+	return membership.Snapshot{ClusterID: w.answers, Members: []membership.Member{{ID: 1, Name: "x"}}}, nil
+}
+
+// testProvider has no arguments, and the resource under test alone.
+type testProvider struct{ *world }
+
+func (p testProvider) Metadata(_ context.Context, _ provider.MetadataRequest, resp *provider.MetadataResponse) {
+	resp.TypeName = "etcd"
+}
+
+func (p testProvider) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.SchemaResponse) {
+	resp.Schema = schema.Schema{}
+}
+
+func (p testProvider) Configure(_ context.Context, _ provider.ConfigureRequest, resp *provider.ConfigureResponse) {
+	resp.ResourceData = &backend.Backend{}
+}
+
+func (p testProvider) Resources(context.Context) []func() fwresource.Resource {
+	return []func() fwresource.Resource{func() fwresource.Resource {
+		return &clusterResource{random: bytes.NewReader(bytes.Repeat([]byte{1}, 64)), look: p.look}
+	}}
+}
+
+func (p testProvider) DataSources(context.Context) []func() datasource.DataSource { return nil }
+
+func (w *world) factories() map[string]func() (tfprotov6.ProviderServer, error) {
+	return map[string]func() (tfprotov6.ProviderServer, error){"etcd": providerserver.NewProtocol6WithError(testProvider{w})}
+}
+
+const address = "etcd_initial_cluster.this"
+
+func config(arguments string) string {
+	return "resource \"etcd_initial_cluster\" \"this\" {\n" + arguments + "\n}\n"
+}
+
+const (
+	three = `members = { a = ["http://127.0.0.1:23801"], b = ["http://localhost:23812", "http://127.0.0.1:23802"], c = ["http://127.0.0.1:23803"] }`
+	// other is three, written differently.
+	other = `members = { c = ["HTTP://127.0.0.1:23803/"], a = ["http://127.0.0.1:23801"], b = ["http://127.0.0.1:23802", "http://localhost:23812"] }`
+	five  = `members = { for i in range(5) : "m${i}" => ["http://10.0.0.${i + 1}:2380"] }`
+
+	threeText = "a=http://127.0.0.1:23801,b=http://127.0.0.1:23802,b=http://localhost:23812,c=http://127.0.0.1:23803"
+)
+
+func pathTo(path ...string) tfjsonpath.Path {
+	p := tfjsonpath.New(path[0])
+	for _, step := range path[1:] {
+		p = p.AtMapKey(step)
+	}
+	return p
+}
+
+func plan(action plancheck.ResourceActionType, more ...plancheck.PlanCheck) resource.ConfigPlanChecks {
+	return resource.ConfigPlanChecks{PreApply: append([]plancheck.PlanCheck{plancheck.ExpectResourceAction(address, action)}, more...)}
+}
+
+func unknown(path ...string) plancheck.PlanCheck {
+	return plancheck.ExpectUnknownValue(address, pathTo(path...))
+}
+
+func planned(value knownvalue.Check, path ...string) plancheck.PlanCheck {
+	return plancheck.ExpectKnownValue(address, pathTo(path...), value)
+}
+
+func has(value knownvalue.Check, path ...string) statecheck.StateCheck {
+	return statecheck.ExpectKnownValue(address, pathTo(path...), value)
+}
+
+func exactly(s string) knownvalue.Check { return knownvalue.StringExact(s) }
+
+func names3() knownvalue.Check {
+	return knownvalue.SetExact([]knownvalue.Check{exactly("a"), exactly("b"), exactly("c")})
+}
+
+// The whole life: planned, made, changed before it has formed, formed, and
+// frozen from then on.
+func TestAccLife(t *testing.T) {
+	w := &world{}
+	const token = "01010101010101010101010101010101"
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: w.factories(),
+		Steps: []resource.TestStep{
+			{
+				Config: config(three),
+				ConfigPlanChecks: plan(plancheck.ResourceActionCreate,
+					unknown("cluster_token"), unknown("cluster_id"), unknown("member_ids"),
+					unknown("bootstrap", "token"), unknown("bootstrap", "environment"), unknown("bootstrap", "cluster_id"),
+					planned(exactly(threeText), "initial_cluster"), planned(knownvalue.Bool(false), "formed"),
+					planned(knownvalue.Bool(false), "bootstrap", "complete"), planned(names3(), "bootstrap", "founders"),
+					planned(knownvalue.Int64Exact(3), "bootstrap", "size"), planned(exactly("static"), "bootstrap", "kind"),
+				),
+				ConfigStateChecks: []statecheck.StateCheck{
+					has(exactly(token), "cluster_token"), has(exactly(threeText), "initial_cluster"), has(knownvalue.Bool(false), "formed"),
+					has(knownvalue.MapExact(map[string]knownvalue.Check{
+						"ETCD_INITIAL_CLUSTER": exactly(threeText), "ETCD_INITIAL_CLUSTER_TOKEN": exactly(token),
+					}), "bootstrap", "environment"),
+					has(exactly("static"), "bootstrap", "protocol"), has(knownvalue.Null(), "bootstrap", "registry_endpoints"),
+				},
+			},
+			// Nobody answers, and nothing changes, however it is written.
+			{Config: config(other), ConfigPlanChecks: plan(plancheck.ResourceActionNoop)},
+			// Another cluster answers: that is none of ours.
+			{
+				PreConfig: w.set(func(w *world) { w.answers = 7 }),
+				Config:    config(three), ConfigPlanChecks: plan(plancheck.ResourceActionNoop, planned(knownvalue.Bool(false), "formed")),
+			},
+			{
+				Config: config(three + "\n cluster_token = \"tok-1\""),
+				ConfigPlanChecks: plan(plancheck.ResourceActionReplace,
+					unknown("formed"), unknown("bootstrap", "complete"), planned(exactly("2718c185704f1b71"), "cluster_id"),
+					planned(exactly("2718c185704f1b71"), "bootstrap", "cluster_id"), planned(exactly("tok-1"), "bootstrap", "token")),
+				ConfigStateChecks: []statecheck.StateCheck{
+					has(knownvalue.Bool(false), "formed"), has(knownvalue.Bool(false), "bootstrap", "complete"),
+					has(knownvalue.MapExact(map[string]knownvalue.Check{
+						"a": exactly("f7875276d5273a18"), "b": exactly("6085adc6bb1f46fc"), "c": exactly("af92976edcf7c038"),
+					}), "member_ids"),
+				},
+			},
+			// A token that is no longer given stays.
+			{Config: config(three), ConfigPlanChecks: plan(plancheck.ResourceActionNoop, planned(exactly("tok-1"), "cluster_token"))},
+			{
+				Config: config(five),
+				ConfigPlanChecks: plan(plancheck.ResourceActionReplace, unknown("cluster_token"),
+					planned(knownvalue.Int64Exact(5), "bootstrap", "size")),
+				ConfigStateChecks: []statecheck.StateCheck{has(exactly(token), "cluster_token")},
+			},
+			// The state is behind: a plan that would replace voters is refused.
+			{
+				PreConfig: w.set(func(w *world) { w.all, w.stale = true, true }),
+				Config:    config(three), ExpectError: message("The cluster has formed"),
+			},
+			{
+				PreConfig: w.set(func(w *world) { w.stale = false }),
+				Config:    config(five), ConfigPlanChecks: plan(plancheck.ResourceActionNoop,
+					planned(knownvalue.Bool(true), "formed"), planned(knownvalue.Bool(true), "bootstrap", "complete")),
+			},
+			{
+				PreConfig: w.set(func(w *world) { w.answers, w.all, w.stale, w.looks = 0, false, false, 0 }),
+				Config:    config(three + "\n cluster_token = \"tok-2\""),
+				ConfigPlanChecks: plan(plancheck.ResourceActionNoop, planned(knownvalue.MapSizeExact(5), "members"),
+					planned(exactly(token), "cluster_token"), planned(knownvalue.Bool(true), "formed")),
+			},
+		},
+	})
+	if w.looks != 0 {
+		t.Errorf("a cluster that has formed was looked at %d times", w.looks)
+	}
+}
+
+// With members and token of its own a resource finds the cluster that it once
+// described.
+func TestAccFoundAgain(t *testing.T) {
+	w := &world{answers: 0x2718c185704f1b71}
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: w.factories(),
+		Steps: []resource.TestStep{{
+			Config:            config(three + "\n cluster_token = \"tok-1\""),
+			ConfigPlanChecks:  plan(plancheck.ResourceActionCreate, unknown("formed")),
+			ConfigStateChecks: []statecheck.StateCheck{has(knownvalue.Bool(true), "formed"), has(knownvalue.Bool(true), "bootstrap", "complete")},
+		}},
+	})
+}
+
+// Addresses that are known after apply only.
+func TestAccUnknownMembers(t *testing.T) {
+	w := &world{}
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: w.factories(),
+		Steps: []resource.TestStep{{
+			Config: `resource "terraform_data" "url" { input = "http://10.0.0.1:2380" }` + "\n" +
+				config(`members = { a = [terraform_data.url.output] }`),
+			ConfigPlanChecks: plan(plancheck.ResourceActionCreate, unknown("initial_cluster"), unknown("cluster_id"),
+				planned(knownvalue.Int64Exact(1), "bootstrap", "size"),
+				planned(knownvalue.SetExact([]knownvalue.Check{exactly("a")}), "bootstrap", "founders")),
+			ConfigStateChecks: []statecheck.StateCheck{has(exactly("a=http://10.0.0.1:2380"), "initial_cluster")},
+		}},
+	})
+}
+
+func TestAccBadInput(t *testing.T) {
+	var steps []resource.TestStep
+	for _, c := range []struct{ arguments, text string }{
+		{`members = {}`, "members is empty; a cluster is formed by at least one member."},
+		{`members = { a = [] }`, `Entry "a": Want name=url, such as infra1=https://10.0.0.1:2380.`},
+		{`members = { "a=b" = ["http://h:1"] }`, `Entry "a=b": The member name "a=b" contains '=' or ','`},
+		{`members = { a = ["http://h"] }`, `Entry "a=http://h": http://h has no port, and etcd assumes none.`},
+		{`members = { a = ["http://h:1/x"] }`, `Entry "a=http://h:1/x": http://h:1/x has a path; etcd takes none in a peer URL.`},
+		{`members = { a = ["http://0.0.0.0:1"] }`, `http://0.0.0.0:1 is an address to listen on`},
+		{`members = { a = ["http://h:1"], b = ["http://H:1"] }`, `Its peer URL is in the list twice; each belongs to one member.`},
+		{
+			`members = { a = ["http://h:1"], b = ["http://127.0.0.1:1"] }`,
+			"http://127.0.0.1:1 of b can be reached on its own machine only, and a is elsewhere. Give the URL at which the others reach b.",
+		},
+		{three + "\n cluster_token = \"a b\"", `cluster_token = "a b" contains`},
+		{three + "\n cluster_token = \"\"", `cluster_token = "" is empty. It may hold letters, digits, "-", "_" and "." only. Leave it out to have one made.`},
+	} {
+		steps = append(steps, resource.TestStep{Config: config(c.arguments), ExpectError: message(c.text), PlanOnly: true})
+	}
+	resource.Test(t, resource.TestCase{ProtoV6ProviderFactories: (&world{}).factories(), Steps: steps})
+}
+
+// message matches a text in spite of the lines that the CLI breaks it into.
+func message(text string) *regexp.Regexp {
+	words := strings.Fields(text)
+	for i, w := range words {
+		words[i] = regexp.QuoteMeta(w)
+	}
+	return regexp.MustCompile(strings.Join(words, `[\s│╷╵]+`))
+}
+
+func TestIsFormed(t *testing.T) {
+	w := &world{}
+	r := &clusterResource{look: w.look}
+	m := model{ClusterID: stringValue("2a")}
+	for _, tt := range []struct {
+		answers membership.ClusterID
+		formed  bool
+		other   string
+		fails   bool
+	}{{0, false, "", true}, {0x2a, true, "", false}, {7, false, "7", false}} {
+		w.answers = tt.answers
+		formed, other, err := r.isFormed(t.Context(), m, false)
+		got := ""
+		if other != nil {
+			got = fmt.Sprint(other.ClusterID)
+		}
+		if formed != tt.formed || got != tt.other || (err != nil) != tt.fails {
+			t.Errorf("%s answers: %v, %q, %v", tt.answers, formed, got, err)
+		}
+	}
+}

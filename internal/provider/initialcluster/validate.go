@@ -1,0 +1,64 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package initialcluster
+
+import (
+	"context"
+	"errors"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+
+	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// ValidateConfig implements [resource.ResourceWithValidateConfig]. Inputs that
+// are not known yet are left to a later call.
+func (r *clusterResource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
+	var m model
+	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	if token := m.ClusterToken; !token.IsNull() && !token.IsUnknown() {
+		if problem := discovery.TokenProblem(token.ValueString()); problem != "" {
+			at(&resp.Diagnostics, "cluster_token", text.ClusterTokenInvalid(token.ValueString(), string(problem)))
+		}
+	}
+	founders, known, diags := m.founders(ctx)
+	resp.Diagnostics.Append(diags...)
+	if !known || resp.Diagnostics.HasError() {
+		return
+	}
+	_, err := membership.InitialClusterOf(founders)
+	var bad *membership.EntryError
+	switch {
+	case len(founders) == 0:
+		at(&resp.Diagnostics, "members", text.NoFounders())
+	case errors.As(err, &bad):
+		at(&resp.Diagnostics, "members", text.InitialCluster(bad))
+	default:
+		validateLoopback(founders, &resp.Diagnostics)
+	}
+}
+
+// validateLoopback refuses a founder that the others cannot reach because it
+// names its own machine, unless all of them do.
+func validateLoopback(founders map[string][]string, diags *diag.Diagnostics) {
+	var inside, outside, url string
+	for _, name := range names(founders) {
+		for _, u := range founders[name] {
+			if membership.IsLoopback(u) {
+				inside, url = name, u
+			} else {
+				outside = name
+			}
+		}
+	}
+	if inside != "" && outside != "" {
+		at(diags, "members", text.LoopbackFounder(inside, url, outside))
+	}
+}
