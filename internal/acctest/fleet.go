@@ -84,8 +84,6 @@ type Fleet struct {
 	*Workspace
 	Nodes    map[string]*Node
 	Founders []string
-	// Complete is whether a static bootstrap is over; nobody else can tell.
-	Complete bool
 	// Machines is where the machines are: a directory each, while it exists,
 	// and beside it its events and its log, which stay.
 	Machines string
@@ -99,7 +97,6 @@ type Fleet struct {
 	layout  func() // rewrites the configuration, nil for a fixed one
 	machine string // machine.sh
 	env     map[string]string
-	initial map[string]string // of a static bootstrap
 }
 
 // NewFleet writes the configuration and starts nothing but the registry. The
@@ -141,10 +138,6 @@ func NewFleet(tb testing.TB, o FleetOptions) *Fleet {
 		})
 	}
 	f.Add(f.Founders...)
-	f.initial = map[string]string{}
-	for _, name := range f.Founders {
-		f.initial[name] = f.Nodes[name].Peer
-	}
 	if o.Mirror {
 		f.save()
 		f.Init()
@@ -244,8 +237,6 @@ func (f *Fleet) save() {
 	}
 	if f.Registry != nil {
 		vars["registry"] = f.Registry.Endpoints()[0]
-	} else {
-		vars["complete"], vars["initial_cluster"] = f.Complete, f.initial
 	}
 	text, err := json.MarshalIndent(vars, "", "  ")
 	if err != nil {
@@ -279,11 +270,8 @@ func (f *Fleet) Start(args ...string) *Running {
 	return f.Workspace.Start(args...)
 }
 
-// Form applies the configuration as it is, with the founders alone, and notes
-// that the bootstrap is over.
+// Form applies the configuration as it is, with the founders alone.
 func (f *Fleet) Form() *Outcome {
 	f.tb.Helper()
-	o := f.Apply().MustSucceed()
-	f.Complete = true
-	return o
+	return f.Apply().MustSucceed()
 }

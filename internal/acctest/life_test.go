@@ -55,7 +55,6 @@ func life(t *testing.T, f *Fleet, args ...string) {
 		first.MustKnow(address("etcd_member", name), "peer_urls", []any{f.Nodes[name].Peer})
 	}
 	f.Apply(args...).MustSucceed().MustBeQuiet()
-	f.Complete = true
 	f.MustVote(f.Founders...)
 	if f.opts.Password != "" {
 		f.EnableAuth()

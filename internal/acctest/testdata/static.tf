@@ -1,25 +1,10 @@
-# The first cluster there is: no registry.
+# The first cluster there is: no registry. Where the cluster has formed, the
+# members change nothing any more.
 
-variable "complete" {
-  type = bool
-}
-
-# Peer URLs by name; they stay what they were at the beginning.
-variable "initial_cluster" {
-  type = map(string)
+resource "etcd_initial_cluster" "this" {
+  members = { for name, node in var.nodes : name => concat([node.peer], node.peers) if contains(var.founders, name) }
 }
 
 locals {
-  bootstrap = {
-    kind     = "static"
-    protocol = "static"
-    token    = "acctest"
-    founders = var.founders
-    size     = length(var.founders)
-    complete = var.complete
-    environment = {
-      ETCD_INITIAL_CLUSTER_TOKEN = "acctest"
-      ETCD_INITIAL_CLUSTER       = join(",", [for name, url in var.initial_cluster : "${name}=${url}"])
-    }
-  }
+  bootstrap = etcd_initial_cluster.this.bootstrap
 }

@@ -1,0 +1,100 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"fmt"
+	"maps"
+	"strconv"
+	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+const initialCluster = "etcd_initial_cluster.this"
+
+// The first cluster there is, by one apply and without a registry; a fourth
+// member, although it is among the members now, joins what was formed.
+func TestAccInitialCluster(t *testing.T) {
+	t.Parallel()
+	for _, v := range []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37} {
+		t.Run(string(v), func(t *testing.T) {
+			t.Parallel()
+			f := NewFleet(t, FleetOptions{Version: v, Static: true})
+			first := f.Plan()
+			creates := map[string]string{initialCluster: "create"}
+			for _, name := range f.Founders {
+				maps.Copy(creates, changes(name, "create"))
+			}
+			first.MustDo(creates)
+			first.MustNotKnow(initialCluster, "bootstrap", "cluster_id", "cluster_token", "member_ids")
+			f.Apply().MustSucceed().MustBeQuiet()
+			f.MustVote("a", "b", "c")
+			f.Plan().MustBeEmpty()
+			made := f.State(initialCluster)
+			ids, ok := made["member_ids"].(map[string]any)
+			for _, m := range f.Members("a") {
+				if id := strconv.FormatUint(m.ID, 16); !ok || ids[m.Name] != id {
+					t.Errorf("%s is %s, and was computed as %v", m.Name, id, ids[m.Name])
+				}
+			}
+			if id := f.State(address("etcd_member", "a"))["cluster_id"]; made["cluster_id"] != id {
+				t.Errorf("the cluster is %v, and was computed as %v", id, made["cluster_id"])
+			}
+
+			f.Add("d")
+			f.Founders = append(f.Founders, "d")
+			f.Plan().MustDo(changes("d", "create"))
+			f.Apply().MustSucceed().MustBeQuiet()
+			f.MustVote("a", "b", "c", "d")
+			if founder := f.State(address("etcd_member_config", "d"))["founder"]; founder != false {
+				t.Errorf("founder of d is %v", founder)
+			}
+			now := f.State(initialCluster)
+			if now["formed"] != true || now["cluster_token"] != made["cluster_token"] || fmt.Sprint(now["members"]) != fmt.Sprint(made["members"]) {
+				t.Errorf("%v became %v", made, now)
+			}
+			f.Plan().MustBeEmpty()
+
+			f.Destroy().MustSucceed()
+			f.MustBeGone()
+		})
+	}
+}
+
+// One founder of three runs, and the two others never do: nothing forms, and a
+// change of the members starts over, with another token and every machine anew.
+func TestAccInitialClusterThatDied(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{Static: true})
+	good := f.Nodes["b"].Etcd
+	f.Break("b")
+	f.Break("c")
+	for _, n := range f.Nodes {
+		n.Create = "8s"
+	}
+	f.Apply().MustFail()
+	token := f.State(initialCluster)["cluster_token"]
+	if f.Plan(); f.State(initialCluster)["formed"] != false {
+		t.Error("one founder of three formed a cluster")
+	}
+	f.Nodes["b"].Etcd = good
+	f.Drop("c")
+	f.Add("c")
+	for _, n := range f.Nodes {
+		n.Create = "60s"
+	}
+	want := map[string]string{initialCluster: "delete create"}
+	for name := range f.Nodes {
+		maps.Copy(want, changes(name, "delete create"))
+		want[address("etcd_member", name)] = "create"
+	}
+	f.Plan().MustDo(want)
+	f.Apply().MustSucceed()
+	f.MustVote("a", "b", "c")
+	f.Plan().MustBeEmpty()
+	if now := f.State(initialCluster)["cluster_token"]; now == token {
+		t.Error("the token of the cluster that did not form was handed out again")
+	}
+}

@@ -1,0 +1,42 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package diag
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+func TestInitialClusterTexts(t *testing.T) {
+	another := membership.Snapshot{ClusterID: 0x2b, Members: []membership.Member{{ID: 1, Name: "x"}, {ID: 2, Name: "y"}}}
+	for _, tt := range []struct{ got, want Text }{
+		{NoFounders(), Text{"No members", "members is empty; a cluster is formed by at least one member."}},
+		{ClusterTokenInvalid("", "is empty"), Text{
+			"Invalid cluster token",
+			`cluster_token = "" is empty. It may hold letters, digits, "-", "_" and "." only. Leave it out to have one made.`,
+		}},
+		{LoopbackFounder("b", "http://127.0.0.1:1", "a"), Text{
+			"A founder that the others cannot reach",
+			"http://127.0.0.1:1 of b can be reached on its own machine only, and a is elsewhere. Give the URL at which the others reach b.",
+		}},
+		{NoRandomness(errors.New("out of dice")), Text{"No random numbers", "The system gave none: out of dice. Nothing was made."}},
+		{ClusterHasFormed("2a"), Text{
+			"The cluster has formed",
+			"Cluster 2a answers, and the state does not know yet: the founders that this plan would replace are its voters. Nothing was changed. " +
+				"Plan again with a refresh; then members and cluster_token can change without any effect.",
+		}},
+		{OtherClusterAnswers("2a", another), Text{
+			"Another cluster answers",
+			"The founders of this initial cluster form cluster 2a. At the provider's endpoints cluster 2b answers, with x (1) and y (2). " +
+				"A founder that was started without its environment, or on the data of an earlier life, forms another cluster: compare what its machine was given with bootstrap.environment, " +
+				"and empty its data directory. If the endpoints are another cluster's, correct them.",
+		}},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("got  %+v\nwant %+v", tt.got, tt.want)
+		}
+	}
+}
