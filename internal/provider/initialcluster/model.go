@@ -72,7 +72,7 @@ func (m *model) derive(ctx context.Context) diag.Diagnostics {
 		boot.Founders, boot.Size = names, types.Int64Value(int64(len(founders)))
 	}
 	if known {
-		diags.Append(m.identify(ctx, founders, &boot)...)
+		diags.Append(m.identify(founders, &boot)...)
 	}
 	object, more := boot.Object(ctx)
 	m.Bootstrap = object
@@ -80,7 +80,7 @@ func (m *model) derive(ctx context.Context) diag.Diagnostics {
 }
 
 // identify fills in what follows from members that are all known.
-func (m *model) identify(ctx context.Context, founders map[string][]string, boot *bootstrap.Bootstrap) diag.Diagnostics {
+func (m *model) identify(founders map[string][]string, boot *bootstrap.Bootstrap) diag.Diagnostics {
 	var diags diag.Diagnostics
 	initial, err := membership.InitialClusterOf(founders)
 	var bad *membership.EntryError
