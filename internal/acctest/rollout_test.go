@@ -233,6 +233,42 @@ func TestAccOnlyVoterIsReplacedWithASecond(t *testing.T) {
 	f.Plan().MustBeEmpty()
 }
 
+// A machine that does not boot stops the roll with the others untouched. It can
+// be corrected by another image, or mended: the roll goes on.
+func TestAccRolloutOfAnImageThatDoesNotBoot(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{})
+	f.rollout("one")
+	f.Form()
+	mended := f.Nodes["a"].Etcd
+	_ = f.Break("a")
+	f.Nodes["a"].Create = "8s"
+	before := f.pids("b", "c")
+	writer := f.Writer("b", "c")
+	f.want("two")
+	f.Plan().MustDo(rolled("a"))
+	f.Apply().MustSay("Member a did not join in time")
+
+	t.Log("the others wait, and a goes on trying")
+	p := f.Plan()
+	p.MustDo(map[string]string{address("etcd_member", "a"): "create"})
+	p.says("Rollout: nobody is replaced by this plan")
+
+	t.Log("corrected by another image")
+	f.Nodes["a"].Etcd, f.Nodes["a"].Create = mended, "90s"
+	f.want("three")
+	want := rolled("a")
+	want[address("etcd_member", "a")] = "create"
+	f.Plan().MustDo(want)
+	f.Apply().MustSucceed()
+	f.mustNotPause(writer, pause, "a", "b", "c")
+	f.MustVote("a", "b", "c")
+	if now := f.pids("b", "c"); !maps.Equal(now, before) {
+		t.Errorf("processes were %v and are %v", before, now)
+	}
+	f.Plan().MustDo(rolled("b"))
+}
+
 // Members go from one minor version of etcd to the next one by one.
 func TestAccRolloutOfVersions(t *testing.T) {
 	t.Parallel()

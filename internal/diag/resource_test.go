@@ -68,7 +68,7 @@ func TestResourceTexts(t *testing.T) {
 	thrice := founded(map[membership.ClusterID][]string{0xc3: {"https://10.0.0.3:2379"}, 0xc2: {"https://10.0.0.4:2379"}}, "3.5.31")
 
 	rollout := func(have, want map[string]string, obstacle string) Text {
-		text, say := Rollout(membership.PlanRollout(have, want, obstacle == ""), want, obstacle)
+		text, say := Rollout(membership.PlanRollout(have, want, obstacle == "", ""), want, obstacle)
 		if !say {
 			t.Errorf("nothing to say about %v -> %v", have, want)
 		}

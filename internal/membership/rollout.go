@@ -39,9 +39,13 @@ type Rollout struct {
 // member is unwell or while names come or go in the same plan. New names enter
 // with what is desired for them, names that are gone leave.
 //
+// unwell is the only name that is not well, if it is one alone: that one may go
+// through, because the others hold the quorum without it as it is. An image
+// that does not boot could not be corrected otherwise.
+//
 // It depends on its arguments alone, so that it comes to the same when the
 // plan is applied, in another process and at another time.
-func PlanRollout(effective, desired map[string]string, healthy bool) Rollout {
+func PlanRollout(effective, desired map[string]string, healthy bool, unwell string) Rollout {
 	r := Rollout{Effective: map[string]string{}}
 	come, leave := false, false
 	for name, want := range desired {
@@ -67,14 +71,20 @@ func PlanRollout(effective, desired map[string]string, healthy bool) Rollout {
 		r.Reason = RolloutDone
 	case come || leave:
 		r.Reason = RolloutNamesChange
-	case !healthy:
-		r.Reason = RolloutUnwell
+	case healthy:
+		r.advance(r.Waiting[0], desired)
+	case slices.Contains(r.Waiting, unwell):
+		r.advance(unwell, desired)
 	default:
-		r.Reason = RolloutNext
-		r.Advanced, r.Waiting = r.Waiting[0], r.Waiting[1:]
-		r.Effective[r.Advanced] = desired[r.Advanced]
+		r.Reason = RolloutUnwell
 	}
 	return r
+}
+
+func (r *Rollout) advance(name string, desired map[string]string) {
+	r.Reason, r.Advanced = RolloutNext, name
+	r.Waiting = slices.DeleteFunc(r.Waiting, func(s string) bool { return s == name })
+	r.Effective[name] = desired[name]
 }
 
 // RolloutObstacle is a name that keeps a rollout from going on.
@@ -106,4 +116,27 @@ func RolloutObstacles(s Snapshot, names []string) []RolloutObstacle {
 		out = append(out, found[key])
 	}
 	return out
+}
+
+// OnlyObstacle returns the name that all obstacles come down to, "" if there is
+// none or more than one. An announced learner that has never started has no
+// name yet; beside one name that is not in the cluster it is taken for that
+// one's. If it is somebody else's, nothing is lost: it has no vote.
+func OnlyObstacle(s Snapshot, obstacles []RolloutObstacle) string {
+	name, nameless := "", 0
+	for _, o := range obstacles {
+		m, _ := s.Member(o.Member)
+		switch {
+		case o.Name == "" && m.Learner:
+			nameless++
+		case o.Name == "" || name != "":
+			return ""
+		default:
+			name = o.Name
+		}
+	}
+	if nameless > 1 {
+		return ""
+	}
+	return name
 }

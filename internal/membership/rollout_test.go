@@ -15,6 +15,7 @@ func TestPlanRollout(t *testing.T) {
 		name       string
 		have, want m
 		unwell     bool
+		only       string
 		effective  m
 		advanced   string
 		waiting    []string
@@ -29,6 +30,12 @@ func TestPlanRollout(t *testing.T) {
 			effective: m{"a": "2", "b": "2", "c": "2"}, advanced: "c", reason: RolloutNext},
 		{name: "unwell", have: m{"a": "1", "b": "1"}, want: m{"a": "2", "b": "2"}, unwell: true,
 			effective: m{"a": "1", "b": "1"}, waiting: []string{"a", "b"}, reason: RolloutUnwell},
+		{name: "unwell, and it is the first that waits", have: m{"a": "2", "b": "1"}, want: m{"a": "3", "b": "3"}, unwell: true, only: "a",
+			effective: m{"a": "3", "b": "1"}, advanced: "a", waiting: []string{"b"}, reason: RolloutNext},
+		{name: "unwell, and it is another one that waits", have: m{"a": "1", "b": "1", "c": "1"}, want: m{"a": "2", "b": "2", "c": "2"}, unwell: true, only: "b",
+			effective: m{"a": "1", "b": "2", "c": "1"}, advanced: "b", waiting: []string{"a", "c"}, reason: RolloutNext},
+		{name: "unwell, and it has what it is to have", have: m{"a": "2", "b": "1"}, want: m{"a": "2", "b": "2"}, unwell: true, only: "a",
+			effective: m{"a": "2", "b": "1"}, waiting: []string{"b"}, reason: RolloutUnwell},
 		{name: "one comes too", have: m{"a": "1", "b": "1"}, want: m{"a": "2", "b": "2", "c": "2"},
 			effective: m{"a": "1", "b": "1", "c": "2"}, waiting: []string{"a", "b"}, reason: RolloutNamesChange},
 		{name: "one goes too", have: m{"a": "1", "b": "1"}, want: m{"a": "2"},
@@ -39,7 +46,7 @@ func TestPlanRollout(t *testing.T) {
 			effective: m{"a": "1", "b": "1"}, advanced: "a", reason: RolloutNext},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := PlanRollout(c.have, c.want, !c.unwell)
+			r := PlanRollout(c.have, c.want, !c.unwell, c.only)
 			if !maps.Equal(r.Effective, c.effective) || r.Advanced != c.advanced || !slices.Equal(r.Waiting, c.waiting) || r.Reason != c.reason {
 				t.Errorf("got %+v", r)
 			}
@@ -56,7 +63,7 @@ func TestRolloutEnds(t *testing.T) {
 	}
 	steps := 0
 	for i := 0; !maps.Equal(have, want); i++ {
-		r := PlanRollout(have, want, i%3 != 0)
+		r := PlanRollout(have, want, i%3 != 0, "")
 		changed := 0
 		for n := range want {
 			if r.Effective[n] != have[n] {
@@ -85,5 +92,31 @@ func TestRolloutObstacles(t *testing.T) {
 	want := []RolloutObstacle{{"", 3}, {"b", 2}, {"c", 0}}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestOnlyObstacle(t *testing.T) {
+	s := Snapshot{Members: []Member{{ID: 1, Name: "a", ClientURLs: []string{"http://x:1"}}, {ID: 4, Learner: true}, {ID: 5}, {ID: 6, Learner: true}}}
+	a, gone := RolloutObstacle{"a", 1}, RolloutObstacle{"b", 0}
+	learner, voter, second := RolloutObstacle{"", 4}, RolloutObstacle{"", 5}, RolloutObstacle{"", 6}
+	for _, c := range []struct {
+		name      string
+		obstacles []RolloutObstacle
+		want      string
+	}{
+		{"none", nil, ""},
+		{"a dead member", []RolloutObstacle{a}, "a"},
+		{"a missing name", []RolloutObstacle{gone}, "b"},
+		{"a missing name, and a learner that has not started", []RolloutObstacle{learner, gone}, "b"},
+		{"two", []RolloutObstacle{a, gone}, ""},
+		{"a voter that has not started", []RolloutObstacle{voter, gone}, ""},
+		{"two learners that have not started", []RolloutObstacle{learner, second, gone}, ""},
+		{"nobody's learner", []RolloutObstacle{learner}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := OnlyObstacle(s, c.obstacles); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
 	}
 }

@@ -41,6 +41,7 @@ type model struct {
 	Waiting   types.List   `tfsdk:"waiting"`
 	Healthy   types.Bool   `tfsdk:"healthy"`
 	Obstacle  types.String `tfsdk:"obstacle"`
+	Unwell    types.String `tfsdk:"unwell"`
 }
 
 // Metadata implements resource.Resource.
@@ -58,7 +59,7 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Lets a change that recreates machines (a new image, a version) through the cluster one member at a time. " +
 			"Where `desired` changes for many, each plan passes it on in `effective` to one of them, the first in order of name, and only while every member of the cluster " +
-			"is well; the next plan to the next one, until a plan is empty. Give `effective[name]` to `triggers_replace` of each " +
+			"is well (if only one is not, that one may go first); the next plan to the next one, until a plan is empty. Give `effective[name]` to `triggers_replace` of each " +
 			"[`etcd_member_config`](member_config.md) and to the machine.\n\n" +
 			"Names that come or go do so at once; while they do, nobody is passed on to.\n\n" +
 			"Where the values are versions of etcd (`3.6`, `3.6.16`; recognised by what the members run), a step that etcd does not support is refused: " +
@@ -83,6 +84,11 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 			"obstacle": schema.StringAttribute{
 				Computed:            true,
 				MarkdownDescription: "What was not well at the last refresh; null if nothing was.",
+			},
+			"unwell": schema.StringAttribute{
+				Computed: true,
+				MarkdownDescription: "The only name that was not well at the last refresh; null if all were, or more than one was not. " +
+					"It may be passed on to before others, because they hold the quorum without it: so an image that does not boot can be corrected.",
 			},
 		},
 	}
@@ -115,10 +121,11 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	if !exists {
 		effective = nil
 	}
-	out := membership.PlanRollout(effective, desired, state.Healthy.ValueBool())
+	out := membership.PlanRollout(effective, desired, state.Healthy.ValueBool(), state.Unwell.ValueString())
 	resp.Diagnostics.Append(plan.take(ctx, out)...)
-	plan.Healthy, plan.Obstacle = state.Healthy, state.Obstacle
+	plan.Healthy, plan.Obstacle, plan.Unwell = state.Healthy, state.Obstacle, state.Unwell
 	if !exists {
+		plan.Unwell = types.StringNull()
 		plan.Healthy, plan.Obstacle = types.BoolValue(false), types.StringValue(diag.RolloutNotLooked)
 	}
 	if t, say := diag.Rollout(out, desired, state.Obstacle.ValueString()); say && exists {
@@ -191,8 +198,8 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	var m model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
 	desired, _ := values(m.Desired)
-	resp.Diagnostics.Append(m.take(ctx, membership.PlanRollout(nil, desired, false))...)
-	m.Healthy, m.Obstacle = types.BoolValue(false), types.StringValue(diag.RolloutNotLooked)
+	resp.Diagnostics.Append(m.take(ctx, membership.PlanRollout(nil, desired, false, ""))...)
+	m.Healthy, m.Obstacle, m.Unwell = types.BoolValue(false), types.StringValue(diag.RolloutNotLooked), types.StringNull()
 	if !resp.Diagnostics.HasError() {
 		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 	}
@@ -206,27 +213,31 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	if resp.Diagnostics.HasError() || r.backend.Unknown {
 		return
 	}
-	obstacle := r.look(ctx, m)
-	m.Healthy, m.Obstacle = types.BoolValue(obstacle == ""), types.StringNull()
+	obstacle, unwell := r.look(ctx, m)
+	m.Healthy, m.Obstacle, m.Unwell = types.BoolValue(obstacle == ""), types.StringNull(), types.StringNull()
 	if obstacle != "" {
 		m.Obstacle = types.StringValue(obstacle)
+	}
+	if unwell != "" {
+		m.Unwell = types.StringValue(unwell)
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
 
-// look returns what is not well, "" if everything is.
-func (r *Resource) look(ctx context.Context, m model) string {
+// look returns what is not well, "" if everything is, and the name if it is
+// that of one alone.
+func (r *Resource) look(ctx context.Context, m model) (obstacle, unwell string) {
 	c, err := r.backend.Cluster(nil)
 	if err != nil {
-		return diag.RolloutCannotLook(err)
+		return diag.RolloutCannotLook(err), ""
 	}
 	snap, err := c.View(ctx, 0)
 	if err != nil {
-		return diag.RolloutCannotLook(err)
+		return diag.RolloutCannotLook(err), ""
 	}
 	effective, _ := values(m.Effective)
-	names := slices.Sorted(maps.Keys(effective))
-	return diag.RolloutObstacle(membership.RolloutObstacles(snap, names), snap)
+	obstacles := membership.RolloutObstacles(snap, slices.Sorted(maps.Keys(effective)))
+	return diag.RolloutObstacle(obstacles, snap), membership.OnlyObstacle(snap, obstacles)
 }
 
 // Update implements resource.Resource. It never fails: by graph order the
