@@ -8,6 +8,7 @@ import (
 	"context"
 	"flag"
 	"log"
+	"os"
 
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 
@@ -22,10 +23,18 @@ func main() {
 	debug := flag.Bool("debug", false, "run so that a debugger can attach, and print how to use it")
 	flag.Parse()
 	pool := &connection.Pool{}
+	served := make(chan struct{})
+	if !*debug {
+		go orphaned(served, func() {
+			_ = pool.Close()
+			os.Exit(1)
+		})
+	}
 	err := providerserver.Serve(context.Background(), provider.NewWithPool(version, pool), providerserver.ServeOpts{
 		Address: "registry.terraform.io/terraform-provider-etcd/etcd",
 		Debug:   *debug,
 	})
+	close(served)
 	// The process lives on for a moment after Serve: enough to say goodbye to
 	// the servers. What it fails with no longer matters.
 	_ = pool.Close()
