@@ -63,6 +63,8 @@ type Claim struct {
 	pending string // the value of a beat whose outcome is not known
 	renewed time.Time
 	err     error
+	// stopping is true once the claim is being given up.
+	stopping bool
 }
 
 // Start takes the claim and renews it until [Claim.Stop]. The renewing outlives
@@ -123,10 +125,17 @@ func (c *Claim) Err() error {
 // Check makes sure that the claim is held now: right before a step that must
 // not be made without it. A process that was frozen wakes up in the middle of
 // whatever it did, with its claim expired and the renewing not yet run: where
-// the last renewal is long ago, Check renews first. Errors: [*LostError]; any
+// the last renewal is long ago, Check renews first. A claim that is being given
+// up is held no more: its process is about to end. Errors: [*LostError]; any
 // other means that it could not be found out.
 func (c *Claim) Check(ctx context.Context) error {
-	if err := c.Err(); err != nil {
+	c.mu.Lock()
+	err := c.err
+	if err == nil && c.stopping {
+		err = &LostError{Key: c.options.Key}
+	}
+	c.mu.Unlock()
+	if err != nil {
 		return err
 	}
 	if c.age() < c.options.TTL*2/3 {
@@ -140,12 +149,19 @@ func (c *Claim) Check(ctx context.Context) error {
 // was not its own any more; any other means that the key may be left to expire.
 func (c *Claim) Stop(ctx context.Context) error {
 	c.release.Do(func() {
+		c.mu.Lock()
+		c.stopping = true
+		c.mu.Unlock()
 		c.cancel()
 		<-c.ended
 		c.stopErr = c.stop(ctx)
 	})
 	return c.stopErr
 }
+
+// StopQuietly is [Claim.Stop] for the end of a process, when nobody listens any
+// more.
+func (c *Claim) StopQuietly(ctx context.Context) { _ = c.Stop(ctx) }
 
 func (c *Claim) stop(ctx context.Context) error {
 	c.mu.Lock()

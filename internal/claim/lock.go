@@ -148,7 +148,7 @@ func (l *Lock) try(ctx context.Context, doing string) (Hold, error) {
 	if l.AtExit == nil {
 		return c, nil
 	}
-	return &exiting{c, l.AtExit(func(ctx context.Context) { _ = c.Stop(ctx) })}, nil
+	return &exiting{c, l.AtExit(c.StopQuietly)}, nil
 }
 
 // exiting is a claim that is given up when the process ends.

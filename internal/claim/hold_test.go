@@ -1,0 +1,175 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package claim_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
+)
+
+// script is a store whose beats end as it says, one after the other; "ok" for
+// those that follow.
+type script struct {
+	claim.Store
+	beats  []string
+	begin  time.Time
+	values []string // what was attempted to write, with the time
+	value  string   // what is there
+	gone   bool
+}
+
+var errSilent = errors.New("no answer")
+
+func (s *script) Create(_ context.Context, key, value string, _ time.Duration) (claim.Entry, error) {
+	s.value, s.begin = value, time.Now()
+	return claim.Entry{Key: key, Value: value}, nil
+}
+
+func (s *script) Beat(ctx context.Context, e claim.Entry, value string, _ time.Duration) (claim.Entry, error) {
+	s.values = append(s.values, fmt.Sprintf("%s at %s", value, time.Since(s.begin)))
+	next := "ok"
+	if len(s.beats) > 0 {
+		next, s.beats = s.beats[0], s.beats[1:]
+	}
+	switch next {
+	case "fails":
+		return e, errSilent
+	case "answer lost":
+		s.value = value
+		return e, errSilent
+	case "hangs":
+		<-ctx.Done()
+		return e, ctx.Err()
+	case "lost":
+		return e, &claim.LostError{Key: e.Key}
+	}
+	s.value, e.Value = value, value
+	return e, nil
+}
+
+func (s *script) Delete(_ context.Context, e claim.Entry) error {
+	if e.Value != s.value {
+		return &claim.LostError{Key: e.Key}
+	}
+	s.gone = true
+	return nil
+}
+
+func start(t *testing.T, s *script, o claim.Options) *claim.Claim {
+	t.Helper()
+	o.Key, o.Value, o.TTL = key, "v0", 9*time.Second
+	c, err := claim.Start(context.Background(), s, realTime{}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// A third of the time to live apart, and sooner after one that failed.
+func TestBeatsInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{beats: []string{"ok", "fails", "fails", "ok"}}
+		c := start(t, s, claim.Options{})
+		time.Sleep(10 * time.Second)
+		want := []string{"v0 at 3s", "v0 at 6s", "v0 at 6.9s", "v0 at 7.8s"}
+		if !slices.Equal(s.values, want) || c.Err() != nil {
+			t.Errorf("beats: %q, %v; want %q", s.values, c.Err(), want)
+		}
+		if err := c.Stop(context.Background()); err != nil || !s.gone {
+			t.Errorf("stop: %v, deleted: %v", err, s.gone)
+		}
+		if err := c.Check(context.Background()); !errors.Is(err, claim.ErrLost) {
+			t.Errorf("check after the stop: %v", err)
+		}
+	})
+}
+
+// A beat whose outcome is not known is repeated with the same value, and a
+// stop finds the claim whichever value it has.
+func TestAnswersThatAreLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		next := func() string { n++; return fmt.Sprint("v", n) }
+		s := &script{beats: []string{"answer lost", "ok", "answer lost"}}
+		c := start(t, s, claim.Options{Next: next})
+		time.Sleep(7 * time.Second)
+		want := []string{"v1 at 3s", "v1 at 3.9s", "v2 at 6.9s"}
+		if !slices.Equal(s.values, want) {
+			t.Errorf("beats: %q, want %q", s.values, want)
+		}
+		if err := c.Stop(context.Background()); err != nil || !s.gone {
+			t.Errorf("stop with %q there: %v, deleted: %v", s.value, err, s.gone)
+		}
+	})
+}
+
+// A claim that could not be renewed within its time to live is lost, though
+// the store never said so; and not a moment earlier.
+func TestLostWithoutAWord(t *testing.T) {
+	for _, how := range []string{"fails", "hangs"} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &script{beats: slices.Repeat([]string{how}, 100)}
+			c := start(t, s, claim.Options{})
+			begin := time.Now()
+			<-c.Lost()
+			if took := time.Since(begin); took < 9*time.Second || took > 10*time.Second {
+				t.Errorf("lost after %s", took)
+			}
+			var lost *claim.LostError
+			if !errors.As(c.Err(), &lost) || lost.Err == nil || lost.Late < 9*time.Second {
+				t.Errorf("lost: %v", c.Err())
+			}
+			if err := c.Check(context.Background()); !errors.Is(err, claim.ErrLost) {
+				t.Errorf("check: %v", err)
+			}
+			// It may be there still, and then it is deleted all the same.
+			if err := c.Stop(context.Background()); !errors.Is(err, claim.ErrLost) || !s.gone {
+				t.Errorf("stop: %v, deleted: %v", err, s.gone)
+			}
+		})
+	}
+}
+
+// Check asks the store where the last beat is long ago, and not before.
+func TestCheck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{beats: []string{"fails", "fails", "fails", "fails", "fails", "ok", "fails", "fails", "fails", "fails", "fails", "lost"}}
+		c := start(t, s, claim.Options{})
+		ctx := context.Background()
+		time.Sleep(5 * time.Second) // beats at 3, 3.9 and 4.8 s
+		if err := c.Check(ctx); err != nil || len(s.values) != 3 {
+			t.Errorf("early: %v, %q", err, s.values)
+		}
+		time.Sleep(1500 * time.Millisecond) // and at 5.7 s
+		if err := c.Check(ctx); !errors.Is(err, errSilent) || c.Err() != nil {
+			t.Errorf("late, no answer: %v", err)
+		}
+		if err := c.Check(ctx); err != nil {
+			t.Errorf("late, renewed: %v", err)
+		}
+		time.Sleep(6200 * time.Millisecond)
+		for c.Err() == nil {
+			_ = c.Check(ctx)
+		}
+		if err := c.Check(ctx); !errors.Is(err, claim.ErrLost) {
+			t.Errorf("lost: %v", err)
+		}
+		if err := c.Stop(ctx); !errors.Is(err, claim.ErrLost) || s.gone {
+			t.Errorf("stop: %v, deleted: %v", err, s.gone)
+		}
+	})
+}
+
+func TestAClaimNeedsAValue(t *testing.T) {
+	if _, err := claim.Start(context.Background(), &script{}, realTime{}, claim.Options{Key: key, TTL: time.Second}); err == nil || err.Error() != "a claim needs a value" {
+		t.Errorf("got %v", err)
+	}
+}
