@@ -4,8 +4,6 @@
 package discovery
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"io"
 	"net/http"
@@ -22,11 +20,11 @@ func TestServiceFormsACluster(t *testing.T) {
 	for _, version := range []etcdtest.Version{etcdtest.V35, etcdtest.V36} {
 		t.Run(string(version), func(t *testing.T) {
 			t.Parallel()
-			service := newPublicService(t, false)
+			service := etcdtest.NewDiscoveryService(t, nil)
 			r := NewService(settings(), service.URL)
 			place := mustCreate(t, r, "not used", 3)
-			if place.URL != service.URL+"/"+place.Token || service.minted.Load() != 1 {
-				t.Fatalf("place %+v, minted %d", place, service.minted.Load())
+			if place.URL != service.URL+"/"+place.Token || service.Minted() != 1 {
+				t.Fatalf("place %+v, minted %d", place, service.Minted())
 			}
 			if got := mustStatus(t, r, place.Token); got.Size != 3 || len(got.Members) != 0 {
 				t.Errorf("status: got %+v", got)
@@ -52,15 +50,14 @@ func TestServiceFormsACluster(t *testing.T) {
 }
 
 func TestServiceOverTLS(t *testing.T) {
-	service := newPublicService(t, true)
+	pki := etcdtest.NewPKI(t)
+	service := etcdtest.NewDiscoveryService(t, pki)
 	s := settings()
 	_, err := NewService(s, service.URL).Create(t.Context(), "", 3)
 	if err == nil || !strings.Contains(err.Error(), "does not answer: certificate signed by an unknown authority") {
 		t.Errorf("without its CA: got %v", err)
 	}
-	pool := x509.NewCertPool()
-	pool.AddCert(service.Certificate())
-	s.TLS = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	s.TLS = pki.ClientConfig(pki.Client("anyone"))
 	r := NewService(s, service.URL)
 	place := mustCreate(t, r, "", 5)
 	if got := mustStatus(t, r, place.Token); got.Size != 5 {
@@ -147,7 +144,7 @@ func TestServiceAnswers(t *testing.T) {
 // The URL bears the host that the service was configured with, and is taken as
 // it is; the service is still asked where it was reached.
 func TestServiceOtherHost(t *testing.T) {
-	service := newPublicService(t, false)
+	service := etcdtest.NewDiscoveryService(t, nil)
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "https://discovery.example/"+token3+"\n")
 	}))
@@ -156,7 +153,7 @@ func TestServiceOtherHost(t *testing.T) {
 	if want := (Place{Token: token3, URL: "https://discovery.example/" + token3}); place != want {
 		t.Errorf("got %+v, want %+v", place, want)
 	}
-	request(t, http.MethodPut, service.backend+"/"+token3+"/_config/size", "value=3")
+	request(t, http.MethodPut, service.Registry+"/"+token3+"/_config/size", "value=3")
 	if got := mustStatus(t, NewService(settings(), service.URL), token3); got.Size != 3 {
 		t.Errorf("got %+v", got)
 	}

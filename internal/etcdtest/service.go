@@ -1,0 +1,107 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package etcdtest
+
+import (
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+)
+
+// DiscoveryService answers as discovery.etcd.io does, over an etcd 3.5 that
+// serves the v2 API.
+type DiscoveryService struct {
+	// URL is where it is, without a slash at its end.
+	URL string
+	// Registry is the base URL of the tokens in the v2 API behind it.
+	Registry string
+
+	minted, asked atomic.Int32
+}
+
+// NewDiscoveryService starts a service, with TLS where a PKI is given. It ends
+// with the test.
+func NewDiscoveryService(tb TB, pki *PKI) *DiscoveryService {
+	tb.Helper()
+	c := Start(tb, 1, Options{Names: []string{"backend"}, Version: V35, V2: true})
+	s := &DiscoveryService{Registry: c.Endpoints()[0] + "/v2/keys/_etcd/registry"}
+	server := httptest.NewUnstartedServer(s)
+	if pki != nil {
+		cert, err := tls.LoadX509KeyPair(pki.Server.CertFile, pki.Server.KeyFile)
+		if err != nil {
+			tb.Fatalf("etcdtest: %v", err)
+		}
+		server.TLS = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
+		server.StartTLS()
+	} else {
+		server.Start()
+	}
+	tb.Cleanup(func() {
+		// Members that wait for others hold a request open.
+		server.CloseClientConnections()
+		server.Close()
+	})
+	s.URL = server.URL
+	return s
+}
+
+// Minted is how many tokens it has made.
+func (s *DiscoveryService) Minted() int { return int(s.minted.Load()) }
+
+// Asked is how many requests it has had.
+func (s *DiscoveryService) Asked() int { return int(s.asked.Load()) }
+
+// ServeHTTP answers as was observed of discovery.etcd.io's own server.
+func (s *DiscoveryService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.asked.Add(1)
+	if r.URL.Path == "/new" {
+		token := fmt.Sprintf("%032x", s.minted.Add(1))
+		resp, err := s.pass(r, http.MethodPut, "/"+token+"/_config/size?prevExist=false", "value="+r.URL.Query().Get("size"))
+		if err != nil || resp.StatusCode != http.StatusCreated {
+			http.Error(w, "unable to generate token", http.StatusBadRequest)
+			return
+		}
+		_ = resp.Body.Close()
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = io.WriteString(w, s.URL+"/"+token)
+		return
+	}
+	if r.Method == http.MethodDelete {
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	resp, err := s.pass(r, r.Method, r.URL.RequestURI(), string(body))
+	if err != nil || resp.StatusCode == http.StatusNotFound {
+		http.Error(w, "unable to GET token", http.StatusBadRequest)
+		return
+	}
+	defer func() { _ = resp.Body.Close() }()
+	for name, values := range resp.Header {
+		w.Header()[name] = values
+	}
+	w.Header().Del("Content-Length") // the keys get shorter
+	w.WriteHeader(resp.StatusCode)
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return
+	}
+	_, _ = io.WriteString(w, strings.ReplaceAll(string(answer), `"/_etcd/registry/`, `"/`))
+}
+
+func (s *DiscoveryService) pass(r *http.Request, method, uri, body string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(r.Context(), method, s.Registry+uri, strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	return (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+}
