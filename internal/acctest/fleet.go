@@ -70,6 +70,14 @@ type FleetOptions struct {
 	// Password is configured for the provider from the start, with the user
 	// root. Authentication itself is for the test to turn on.
 	Password string
+	// Protocol is how the founders find each other, v3 if empty; Registry is the
+	// etcd that holds the tokens, [etcdtest.DefaultVersion] if empty.
+	Protocol string
+	Registry etcdtest.Version
+	// Service holds the tokens instead, with the protocol service. RegistryCA
+	// signed its certificate.
+	Service    *etcdtest.DiscoveryService
+	RegistryCA string
 	// Static bootstraps without a registry.
 	Static bool
 	// Mirror installs the provider with init.
@@ -123,10 +131,18 @@ func NewFleet(tb testing.TB, o FleetOptions) *Fleet {
 	f.guard()
 	f.Write("main.tf", fleetText)
 	f.Write("provider.tf", f.providerBlock())
-	if o.Static {
+	switch {
+	case o.Static:
 		f.Write("bootstrap.tf", staticText)
-	} else {
-		f.Registry = etcdtest.Start(tb, 1, etcdtest.Options{Names: []string{"registry"}})
+	case o.Service != nil:
+		f.Write("bootstrap.tf", discoveryText)
+		if o.RegistryCA != "" {
+			// Nothing of etcd's own says whom to trust for a discovery URL.
+			f.env["SSL_CERT_FILE"], f.env["CURL_CA_BUNDLE"] = o.RegistryCA, o.RegistryCA
+		}
+	default:
+		v2 := o.Registry == etcdtest.V34 || o.Registry == etcdtest.V35
+		f.Registry = etcdtest.Start(tb, 1, etcdtest.Options{Names: []string{"registry"}, Version: o.Registry, V2: v2})
 		f.Write("bootstrap.tf", discoveryText)
 	}
 	if o.TLS != nil {
@@ -235,8 +251,14 @@ func (f *Fleet) save() {
 	vars := map[string]any{
 		"nodes": f.Nodes, "founders": f.Founders, "machines": f.Machines, "machine_sh": f.machine, "environment": f.env,
 	}
-	if f.Registry != nil {
-		vars["registry"] = f.Registry.Endpoints()[0]
+	switch {
+	case f.Registry != nil:
+		vars["registry"], vars["protocol"] = f.Registry.Endpoints()[0], cmp.Or(f.opts.Protocol, "v3")
+	case f.opts.Service != nil:
+		vars["protocol"], vars["service_url"] = "service", f.opts.Service.URL
+		if f.opts.RegistryCA != "" {
+			vars["registry_ca"] = f.opts.RegistryCA
+		}
 	}
 	text, err := json.MarshalIndent(vars, "", "  ")
 	if err != nil {

@@ -1,17 +1,36 @@
-# The registry is another etcd.
+# The registry is another etcd, or a discovery service.
 
 variable "registry" {
-  type = string
+  type    = string
+  default = null
+}
+
+variable "registry_ca" {
+  type    = string
+  default = null
+}
+
+variable "protocol" {
+  type    = string
+  default = "v3"
+}
+
+variable "service_url" {
+  type    = string
+  default = null
 }
 
 provider "etcd" {
   alias     = "registry"
-  endpoints = [var.registry]
+  endpoints = var.registry == null ? null : [var.registry]
+  ca_cert   = var.registry_ca
 }
 
 resource "etcd_discovery_token" "this" {
-  provider = etcd.registry
-  founders = var.founders
+  provider    = etcd.registry
+  founders    = var.founders
+  protocol    = var.protocol
+  service_url = var.service_url
 }
 
 locals {

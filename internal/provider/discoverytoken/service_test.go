@@ -20,6 +20,7 @@ type service struct {
 	mu       sync.Mutex
 	minted   int
 	asked    int
+	wrote    int // requests that are no GET
 	refusing int // status that is answered to everything
 	lost     bool
 	members  []string
@@ -37,6 +38,9 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked++
+	if r.Method != http.MethodGet {
+		s.wrote++
+	}
 	switch {
 	case s.refusing != 0:
 		w.Header().Set("Retry-After", "30")
@@ -77,12 +81,12 @@ func TestService(t *testing.T) {
 	wantAttribute(t, s, "exit", "environment", "ETCD_DISCOVERY_FALLBACK")
 	wantAttribute(t, s, "", "environment", "ETCD_DISCOVERY_TOKEN")
 	wantAttribute(t, s, `tftypes.List[tftypes.String]<tftypes.String<"https://discovery.example">>`, "bootstrap", "registry_endpoints")
-	for range 20 {
+	for range 100 {
 		want(t, s.refresh())
 		wantAction(t, s.plan(config), "no-op")
 	}
-	if server.minted != 1 {
-		t.Errorf("minted %d tokens, want 1", server.minted)
+	if server.minted != 1 || server.wrote != 0 {
+		t.Errorf("minted %d tokens, want 1; wrote %d times, want none", server.minted, server.wrote)
 	}
 
 	// It cannot find the token, or says so: nothing is decided on that.
