@@ -403,8 +403,8 @@ func TestFrozenRun(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			ended := make(chan error, 1)
-			go func() { ended <- cmd.Wait() }()
+			ended := make(chan struct{})
+			go func() { _ = cmd.Wait(); close(ended) }() // however it ends
 			t.Cleanup(func() { _ = cmd.Process.Kill() })
 			eventually(t, "d is announced", func() bool { return len(b.members(t)) == 2 })
 			if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
