@@ -41,7 +41,7 @@ func newExample(t *testing.T, name string, vars map[string]any) *example {
 	if err := os.Mkdir(e.Machines, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	e.guard()
+	t.Cleanup(e.logMachines)
 	vars["machine_sh"], vars["directory"], vars["etcd"] = e.machine, e.Machines, etcdtest.Binary(t, e.version())
 	e.set()
 	return e

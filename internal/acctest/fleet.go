@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -128,7 +127,7 @@ func NewFleet(tb testing.TB, o FleetOptions) *Fleet {
 	if err := os.Mkdir(f.Machines, 0o755); err != nil {
 		tb.Fatal(err)
 	}
-	f.guard()
+	tb.Cleanup(f.logMachines)
 	f.Write("main.tf", fleetText)
 	f.Write("provider.tf", f.providerBlock())
 	switch {
@@ -180,35 +179,11 @@ func (f *Fleet) providerBlock() string {
 	return b.String()
 }
 
-// guard starts a process that takes the machines down when this one ends or
-// the test does: they are sessions of their own, and the kernel would not.
-func (f *Fleet) guard() {
-	f.tb.Helper()
-	const script = `trap '' HUP INT TERM; cat >/dev/null
-for pidfile in "$1"/*/supervisor.pid "$1"/*/etcd.pid; do
-	[ -r "$pidfile" ] && read -r pid <"$pidfile" && kill -CONT "$pid" 2>/dev/null
-done
-for dir in "$1"/*/; do [ -d "$dir" ] && sh "$2" down "$dir" & done; wait`
-	cmd := exec.Command("sh", "-c", script, "guard", f.Machines, f.machine)
-	in, err := cmd.StdinPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		f.tb.Fatal(err)
-	}
-	f.tb.Cleanup(func() {
-		if f.tb.Failed() {
-			f.logMachines()
-		}
-		_ = in.Close()
-		if err := cmd.Wait(); err != nil {
-			f.tb.Logf("acctest: taking the machines down: %v", err)
-		}
-	})
-}
-
+// logMachines shows what the machines recorded, if the test failed.
 func (f *Fleet) logMachines() {
+	if !f.tb.Failed() {
+		return
+	}
 	paths, _ := filepath.Glob(f.Machines + "/*.events")
 	dirs, _ := filepath.Glob(f.Machines + "/*/etcd.log")
 	for _, path := range slices.Concat(paths, dirs) {

@@ -38,9 +38,8 @@ type Workspace struct {
 	cli    string
 	config string
 
-	mu      sync.Mutex
-	runs    []*Running
-	orphans []int // providers whose CLI was killed
+	mu   sync.Mutex
+	runs []*Running
 }
 
 // WorkspaceOptions say how the provider gets to the CLI.
@@ -57,8 +56,54 @@ func NewWorkspace(tb testing.TB, o WorkspaceOptions) *Workspace {
 	if err := os.Mkdir(w.Dir, 0o755); err != nil {
 		tb.Fatal(err)
 	}
+	guard(tb, base)
 	tb.Cleanup(w.end)
 	return w
+}
+
+// guardScript waits for the end of its standard input and then ends what is
+// left of a test: every process that works below the test's directory (the CLI,
+// its providers, machines), again and again because supervisors start others;
+// and, where there is no /proc to tell, the machines by their own means.
+const guardScript = `trap '' HUP INT TERM; cat >/dev/null
+for round in 1 2 3 4 5 6 7 8 9 10; do
+	left=
+	for process in /proc/[0-9]*; do
+		case $(readlink "$process/cwd" 2>/dev/null) in
+		"$1"/*) left=1; kill -KILL "${process#/proc/}" 2>/dev/null ;;
+		esac
+	done
+	[ -n "$left" ] || break
+	sleep 0.1
+done
+for dir in "$1"/machines/*/; do [ -d "$dir" ] && sh "$2" down "$dir" & done; wait`
+
+// guard starts a process that ends what the test started when the test ends, or
+// when this process does, however that comes about: a provider outlives the CLI
+// that is killed, and a machine is a session of its own.
+func guard(tb testing.TB, dir string) {
+	tb.Helper()
+	root, err := moduleRoot()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	cmd := exec.Command("sh", "-c", guardScript, "guard", dir, filepath.Join(root, "examples", "local-cluster", "machine.sh"))
+	in, err := cmd.StdinPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		_ = in.Close()
+		if err := cmd.Wait(); err != nil {
+			tb.Logf("acctest: ending what was left running: %v", err)
+		}
+		for _, p := range ProcessesIn(dir) {
+			tb.Errorf("acctest: still running after the test: %s", p)
+		}
+	})
 }
 
 // end kills what still runs and, if the test failed, shows what every run
@@ -68,11 +113,6 @@ func (w *Workspace) end() {
 		r.Kill()
 		if w.tb.Failed() {
 			w.tb.Log(r.outcome().String())
-		}
-	}
-	for _, pid := range w.orphans {
-		if p, err := os.FindProcess(pid); err == nil {
-			_ = p.Kill()
 		}
 	}
 }
@@ -220,9 +260,6 @@ func (r *Running) Printed(text string) bool { return bytes.Contains(r.stdout.byt
 // the test ends.
 func (r *Running) Kill() {
 	if !r.Ended() {
-		r.w.mu.Lock()
-		r.w.orphans = append(r.w.orphans, r.Providers()...)
-		r.w.mu.Unlock()
 		_ = r.cmd.Process.Kill()
 	}
 	<-r.done
