@@ -316,7 +316,12 @@ func TestMachineStaysDownAfter78(t *testing.T) {
 func TestMachineDownKillsWhatHangs(t *testing.T) {
 	eachShell(t, standIn(t), func(t *testing.T, m machine) {
 		m.must(t, 0, "up", "MACHINE_ENV=ETCD_NAME=a")
-		eventually(t, "it runs", func() bool { return m.pid("etcd.pid") != 0 })
+		// Not before it has become what it is to be: a shell that is stopped on
+		// its way there is another story.
+		eventually(t, "it runs", func() bool {
+			command, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", m.pid("etcd.pid")))
+			return err == nil && strings.HasPrefix(string(command), "sleep")
+		})
 		etcd := m.pid("etcd.pid")
 		if err := syscall.Kill(etcd, syscall.SIGSTOP); err != nil {
 			t.Fatal(err)
