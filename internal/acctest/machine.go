@@ -81,17 +81,27 @@ func (f *Fleet) pid(name, file string) int {
 	return pid
 }
 
-// Crash kills the machine's supervisor and its etcd: the machine is gone, its
-// directory stays.
+// Crash kills the machine's supervisor and its etcd, and waits for their end:
+// the machine is gone, its directory stays.
 func (f *Fleet) Crash(names ...string) {
 	f.tb.Helper()
+	killed := map[int]bool{}
 	for _, name := range names {
 		for _, file := range []string{"supervisor.pid", "etcd.pid"} {
+			killed[f.pid(name, file)] = true
 			if err := f.signal(name, file, syscall.SIGKILL); err != nil {
 				f.tb.Fatalf("crash %s: %v", name, err)
 			}
 		}
 	}
+	eventually(f.tb, 10*time.Second, fmt.Sprintf("%v are gone", names), func() error {
+		for _, p := range processes() {
+			if killed[p.pid] {
+				return fmt.Errorf("%d still runs", p.pid)
+			}
+		}
+		return nil
+	})
 }
 
 // Signal sends a signal to the machine's etcd.
