@@ -32,6 +32,13 @@ func (f *Fleet) boot() {
 	f.WaitList(names[0], names...)
 }
 
+// configure replaces the whole configuration but the provider's.
+func (f *Fleet) configure(text string) {
+	f.tb.Helper()
+	f.Write("main.tf", text)
+	f.Write("bootstrap.tf", "")
+}
+
 func (f *Fleet) bootOne(name, state, initial string) {
 	f.tb.Helper()
 	n := f.Nodes[name]
@@ -79,7 +86,7 @@ func TestAccImport(t *testing.T) {
 			t.Parallel()
 			f := NewFleet(t, FleetOptions{Version: version, Static: true})
 			f.boot()
-			f.Write("main.tf", brownfieldText)
+			f.configure(brownfieldText)
 			before, members := f.named("a", "b", "c"), f.Members()
 			ids := map[string]string{"a": fmt.Sprintf("%x", f.memberID("a")), "b": "b", "c": strings.ToUpper(f.Nodes["c"].Peer) + "/"}
 			var blocks strings.Builder
