@@ -73,6 +73,8 @@ type FleetOptions struct {
 	// etcd that holds the tokens, [etcdtest.DefaultVersion] if empty.
 	Protocol string
 	Registry etcdtest.Version
+	// Size is how many founders there are to be, where they are not to be named.
+	Size int
 	// Service holds the tokens instead, with the protocol service. RegistryCA
 	// signed its certificate.
 	Service    *etcdtest.DiscoveryService
@@ -234,6 +236,9 @@ func (f *Fleet) save() {
 		if f.opts.RegistryCA != "" {
 			vars["registry_ca"] = f.opts.RegistryCA
 		}
+	}
+	if f.opts.Size > 0 {
+		vars["size"] = f.opts.Size
 	}
 	text, err := json.MarshalIndent(vars, "", "  ")
 	if err != nil {

@@ -115,9 +115,9 @@ func NameInCluster(name string, m membership.Member) Text {
 func FounderMissing(name string, s membership.Snapshot) Text {
 	return Text{
 		"Founder " + name + " is not in the cluster",
-		fmt.Sprintf("The bootstrap names %s as a founder and is not complete according to the state, but cluster %s exists already, formed without it (its members: %s). "+
-			"Nothing was announced. If the state is behind (-refresh=false), apply again with a refresh: then %s joins as any later member does. "+
-			"Otherwise leave %s out of founders.", name, s.ClusterID, Members(s, ids(s.Members)), name, name),
+		fmt.Sprintf("The bootstrap counts %s among the founders, but cluster %s was formed without it (its members: %s). "+
+			"Nothing was announced. Apply again, with a refresh: once the bootstrap is known to be complete, %s is configured anew and joins as any later member does. "+
+			"If it is never complete, leave %s out of founders.", name, s.ClusterID, Members(s, ids(s.Members)), name, name),
 	}
 }
 

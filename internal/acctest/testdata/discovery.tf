@@ -15,6 +15,12 @@ variable "protocol" {
   default = "v3"
 }
 
+# Instead of the founders' names.
+variable "size" {
+  type    = number
+  default = null
+}
+
 variable "service_url" {
   type    = string
   default = null
@@ -28,7 +34,8 @@ provider "etcd" {
 
 resource "etcd_discovery_token" "this" {
   provider    = etcd.registry
-  founders    = var.founders
+  founders    = var.size == null ? var.founders : null
+  size        = var.size
   protocol    = var.protocol
   service_url = var.service_url
 }

@@ -171,6 +171,25 @@ func TestStatus(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a founder", func(t *testing.T) {
+		m := model{Name: types.StringValue("d"), Status: types.StringValue(statusPending), Founder: types.BoolValue(true)}
+		elsewhere := started
+		elsewhere.PeerURLs = []string{"http://10.0.0.9:2380"}
+		for _, c := range []struct {
+			name, want string
+			confirmed  bool
+			members    []membership.Member
+		}{
+			{"without which the cluster was formed", statusStale, true, []membership.Member{other, newer}},
+			{"without which it may have been formed", statusPending, false, []membership.Member{other, newer}},
+			{"at another address", statusPending, true, []membership.Member{other, elsewhere}},
+			{"in the list", statusMember, true, []membership.Member{other, started}},
+		} {
+			if got := statusOf(m, own, membership.Snapshot{Members: c.members, Linearizable: c.confirmed}); got != c.want {
+				t.Errorf("%s: got %s, want %s", c.name, got, c.want)
+			}
+		}
+	})
 	t.Run("by name, where the addresses are only known on the machine", func(t *testing.T) {
 		m := model{Name: types.StringValue("d"), Status: types.StringValue(statusPending)}
 		if got := statusOf(m, nil, membership.Snapshot{Members: []membership.Member{other, started}}); got != statusMember {

@@ -47,12 +47,19 @@ func (keepBootstrap) PlanModifyObject(ctx context.Context, req planmodifier.Obje
 		if was == nil || now == nil || resp.Diagnostics.HasError() {
 			return
 		}
-		if !was.Token.Equal(now.Token) || !was.Protocol.Equal(now.Protocol) || !was.Environment.Equal(now.Environment) {
+		if !was.Token.Equal(now.Token) || !was.Protocol.Equal(now.Protocol) || !was.Environment.Equal(now.Environment) || spent(status, *was, *now) {
 			resp.RequiresReplace = true
 			return
 		}
 	}
 	resp.PlanValue = req.StateValue
+}
+
+// spent reports whether a founder was left out: the bootstrap is complete, and
+// the cluster that was formed has no such member. Another configuration makes
+// it a joiner.
+func spent(status types.String, was, now bootstrap.Bootstrap) bool {
+	return status.ValueString() == statusStale && !was.Complete.ValueBool() && now.Complete.ValueBool()
 }
 
 // neverFormed reports whether a member of that status has never been seen as a

@@ -8,6 +8,7 @@ package memberconfig
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
@@ -175,6 +176,8 @@ func statusOf(m model, peers []string, snap membership.Snapshot) string {
 	switch {
 	case !neverFormed(before):
 		return statusRemoved
+	case m.Founder.ValueBool() && snap.Linearizable && !slices.ContainsFunc(snap.Members, func(x membership.Member) bool { return x.Name == m.Name.ValueString() }):
+		return statusStale // the cluster was formed without it
 	case m.InitialCluster.ValueString() != "" && !sameOthers(m.InitialCluster.ValueString(), peers, snap.Members):
 		return statusStale
 	default:

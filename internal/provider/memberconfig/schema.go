@@ -130,7 +130,7 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 				Computed: true,
 				MarkdownDescription: "What the cluster says of it: `pending` (not announced yet), `announced`, `member`, `unreachable` (a member that does not answer), `lost` (one that has been silent for " +
 					"`replace_lost_after`; the plan replaces it), `removed`, or `stale` " +
-					"(not started yet, and its environment cannot start any more because the members have changed since; the join script can).",
+					"(not started yet, and its environment cannot start any more because the members have changed since; the join script can. A founder without which the cluster was formed is stale, too: once the bootstrap is complete the plan makes a joiner of it).",
 				PlanModifiers: fixed,
 			},
 		},
