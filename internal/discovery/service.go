@@ -224,8 +224,8 @@ type httpAnswer struct {
 }
 
 // get sends one request, and reads at most limit bytes of its answer.
-func (s *Service) get(ctx context.Context, from string, limit int64) (httpAnswer, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+func (s *Service) get(outer context.Context, from string, limit int64) (httpAnswer, error) {
+	ctx, cancel := context.WithTimeout(outer, s.timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
 	if err != nil {
@@ -233,13 +233,13 @@ func (s *Service) get(ctx context.Context, from string, limit int64) (httpAnswer
 	}
 	resp, err := s.client.Do(req)
 	if err != nil {
-		return httpAnswer{}, s.failed(from, err)
+		return httpAnswer{}, s.failed(outer, from, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
 	switch {
 	case err != nil:
-		return httpAnswer{}, s.failed(from, err)
+		return httpAnswer{}, s.failed(outer, from, err)
 	case int64(len(body)) > limit:
 		return httpAnswer{}, &ServiceError{URL: from, Answer: fmt.Sprintf("answered with more than %d bytes", limit)}
 	}
@@ -248,12 +248,15 @@ func (s *Service) get(ctx context.Context, from string, limit int64) (httpAnswer
 	}, nil
 }
 
-// failed words a request without an answer.
-func (s *Service) failed(from string, err error) error {
+// failed words a request without an answer, for which ctx left at most
+// s.timeout.
+func (s *Service) failed(ctx context.Context, from string, err error) error {
 	answer := "does not answer: " + connection.AttemptError(s.base, err).Answer()
 	switch {
 	case errors.Is(err, errRedirects):
 		answer = fmt.Sprintf("redirects more than %d times", maxRedirects)
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		answer = "has not answered in the time allowed for it"
 	case errors.Is(err, context.DeadlineExceeded):
 		answer = fmt.Sprintf("has not answered within %v", s.timeout)
 	}
