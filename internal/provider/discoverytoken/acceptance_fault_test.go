@@ -5,8 +5,11 @@ package discoverytoken
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
@@ -122,24 +125,56 @@ resource "etcd_discovery_token" "this" {
 	})
 }
 
-// A hundred refreshes and plans leave a real registry's revision where it was.
+// A hundred refreshes and plans leave a real registry as it was: its revision
+// with v3, its index with v2.
 func TestHundredRefreshesOnARealRegistry(t *testing.T) {
-	registry := etcdtest.Start(t, 1, etcdtest.Options{})
+	registry := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
 	client := registry.Client(t)
-	s := newSession(t, realProvider(), registry.Endpoints())
-	s.up(threeFounders)
-	before, made := registryKeys(t, client)
-	for range 100 {
-		want(t, s.refresh())
-		wantAction(t, s.plan(threeFounders), "no-op")
+	for protocol, version := range map[string]func() (string, string){
+		"v3": func() (string, string) {
+			keys, revision := registryKeys(t, client)
+			return fmt.Sprint(keys), fmt.Sprint(revision)
+		},
+		"v2": func() (string, string) { return v2Keys(t, registry) },
+	} {
+		config := attributes{"founders": []string{"a", "b", "c"}, "protocol": protocol}
+		empty, _ := version()
+		s := newSession(t, realProvider(), registry.Endpoints())
+		want(t, s.carryOut(s.plan(config))) // v2 has its advice at plan
+		before, made := version()
+		for range 100 {
+			want(t, s.refresh())
+			wantAction(t, s.plan(config), "no-op")
+		}
+		if after, now := version(); now != made || after != before || strings.Count(after, "_config/size") > 1 || after == empty {
+			t.Errorf("%s: %s at %s, then %s at %s", protocol, before, made, after, now)
+		}
+		want(t, s.destroy())
+		if after, _ := version(); after != empty {
+			t.Errorf("%s: left after destroy: %s, before there was %s", protocol, after, empty)
+		}
 	}
-	if after, now := registryKeys(t, client); now != made || len(after) != len(before) || len(after) != 1 {
-		t.Errorf("revision %d, then %d; keys %v", made, now, after)
+}
+
+// v2Keys returns what the v2 API holds of tokens, and its index.
+func v2Keys(t *testing.T, registry *etcdtest.Cluster) (keys, index string) {
+	t.Helper()
+	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Get(registry.Endpoints()[0] + "/v2/keys/_etcd/registry?recursive=true")
+	if err != nil {
+		t.Fatal(err)
 	}
-	want(t, s.destroy())
-	if after, _ := registryKeys(t, client); len(after) != 0 {
-		t.Errorf("left after destroy: %v", after)
+	defer func() { _ = resp.Body.Close() }()
+	var answer struct {
+		Node struct {
+			Nodes []struct {
+				Key string `json:"key"`
+			} `json:"nodes"`
+		} `json:"node"`
 	}
+	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprint(answer.Node.Nodes), resp.Header.Get("X-Etcd-Index")
 }
 
 // What the framework itself finds wrong.

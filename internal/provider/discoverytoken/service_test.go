@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
 // service is a discovery service in memory.
@@ -145,6 +147,48 @@ func TestServiceRefuses(t *testing.T) {
 	if server.asked != 2 || !s.state.IsNull() {
 		t.Errorf("asked %d times, state %s: want once for each apply, and none", server.asked, s.state)
 	}
+}
+
+// Whatever a service answers, the user reads what it was, and that no token was
+// kept.
+func TestServiceNonsense(t *testing.T) {
+	text := func(kind, body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", kind)
+			_, _ = io.WriteString(w, body)
+		}
+	}
+	for name, test := range map[string]struct {
+		handler http.HandlerFunc
+		want    string
+	}{
+		"404":              {http.NotFound, "answered 404 Not Found"},
+		"HTML":             {text("text/html", "<html></html>"), "answered with text/html instead of the URL of a token"},
+		"empty":            {text("text/plain", ""), "answered with nothing"},
+		"10 MB":            {text("text/plain", strings.Repeat("x", 10<<20)), "answered with more than 1024 bytes"},
+		"redirects":        {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/new", http.StatusFound) }, "redirects more than 5 times"},
+		"nothing for ever": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "has not answered in the time allowed for it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(test.handler)
+			defer server.Close()
+			config := attributes{"size": 3, "protocol": "service", "service_url": server.URL, "timeouts": map[string]any{"create": "300ms", "read": nil, "update": nil, "delete": nil}}
+			s := newSession(t, realProvider(), nil)
+			want(t, s.carryOut(s.plan(config)), "error: The discovery service gave no usable answer: Cannot create the token: "+server.URL+"/new?size=3 "+test.want+". "+
+				"It is not asked again in this run, because every request makes another token. Apply again to ask once more.")
+			if !s.state.IsNull() {
+				t.Errorf("there is a state: %s", s.state)
+			}
+		})
+	}
+}
+
+// A server without the v2 API answers "404 page not found".
+func TestV2IsOff(t *testing.T) {
+	registry := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V36})
+	s := newSession(t, realProvider(), registry.Endpoints())
+	want(t, s.carryOut(s.plan(attributes{"size": 3, "protocol": "v2"})), "error: The discovery registry does not answer: Cannot create the token; nothing was changed. "+
+		"What each endpoint answered: "+registry.Endpoints()[0]+": does not serve the v2 API; etcd 3.4 and 3.5 do with --enable-v2, 3.6 and later never.")
 }
 
 func TestServiceImport(t *testing.T) {
