@@ -29,10 +29,12 @@ import (
 // unplanned are the examples that are only initialised and validated, each with
 // the reason.
 var unplanned = map[string]string{
-	"data-sources/etcd_discovery_token": "it asks a registry for a token that must be there",
-	"local-machine":                     "it is a module of other examples",
-	"local-registry":                    "it is a module of other examples",
-	"module-per-node/node":              "it is a module of another example",
+	"data-sources/etcd_discovery_token":  "it asks a registry for a token that must be there",
+	"data-sources/etcd_heartbeats":       "it asks a cluster who beats there",
+	"ephemeral-resources/etcd_heartbeat": "it beats during the plan, too",
+	"local-machine":                      "it is a module of other examples",
+	"local-registry":                     "it is a module of other examples",
+	"module-per-node/node":               "it is a module of another example",
 }
 
 func TestMain(m *testing.M) { acctest.Main(m) }

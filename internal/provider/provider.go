@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/ephemeral"
 	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
@@ -20,6 +21,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/discoverytoken"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/functions"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/heartbeat"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/initialcluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/member"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberconfig"
@@ -33,8 +35,9 @@ type Provider struct {
 }
 
 var (
-	_ provider.ProviderWithValidateConfig = (*Provider)(nil)
-	_ provider.ProviderWithFunctions      = (*Provider)(nil)
+	_ provider.ProviderWithValidateConfig     = (*Provider)(nil)
+	_ provider.ProviderWithEphemeralResources = (*Provider)(nil)
+	_ provider.ProviderWithFunctions          = (*Provider)(nil)
 )
 
 // New returns what makes a provider of the given version, with connections of
@@ -89,7 +92,7 @@ func (p *Provider) Configure(ctx context.Context, req provider.ConfigureRequest,
 		return
 	}
 	b := &backend.Backend{Unknown: r.unknown, Settings: settings, Pool: p.pool}
-	resp.ResourceData, resp.DataSourceData = b, b
+	resp.ResourceData, resp.DataSourceData, resp.EphemeralResourceData = b, b, b
 }
 
 // Resources implements provider.Provider.
@@ -102,7 +105,12 @@ func (p *Provider) Resources(context.Context) []func() resource.Resource {
 
 // DataSources implements provider.Provider.
 func (p *Provider) DataSources(context.Context) []func() datasource.DataSource {
-	return []func() datasource.DataSource{discoverytoken.NewDataSource}
+	return []func() datasource.DataSource{discoverytoken.NewDataSource, heartbeat.NewDataSource}
+}
+
+// EphemeralResources implements provider.ProviderWithEphemeralResources.
+func (p *Provider) EphemeralResources(context.Context) []func() ephemeral.EphemeralResource {
+	return []func() ephemeral.EphemeralResource{heartbeat.NewEphemeral}
 }
 
 // Functions implements provider.ProviderWithFunctions.

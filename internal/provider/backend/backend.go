@@ -10,6 +10,7 @@ import (
 	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/ephemeral"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
@@ -29,6 +30,7 @@ type Backend struct {
 	Pool *connection.Pool
 
 	clusters clusters
+	held     held
 }
 
 // ForResource returns the Backend in a resource's configure request, nil while
@@ -43,6 +45,15 @@ func ForResource(req resource.ConfigureRequest, resp *resource.ConfigureResponse
 
 // ForDataSource is [ForResource] for data sources.
 func ForDataSource(req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) *Backend {
+	b, err := from(req.ProviderData)
+	if err != nil {
+		resp.Diagnostics.AddError("Unexpected provider data", err.Error())
+	}
+	return b
+}
+
+// ForEphemeral is [ForResource] for ephemeral resources.
+func ForEphemeral(req ephemeral.ConfigureRequest, resp *ephemeral.ConfigureResponse) *Backend {
 	b, err := from(req.ProviderData)
 	if err != nil {
 		resp.Diagnostics.AddError("Unexpected provider data", err.Error())

@@ -1,0 +1,20 @@
+# A server that misses its beat turns into a warning, at every plan and apply.
+check "web_servers_beat" {
+  data "etcd_heartbeats" "web" {
+    expected = ["web1", "web2", "web3"]
+  }
+
+  assert {
+    condition     = length(data.etcd_heartbeats.web.missing) == 0
+    error_message = "No beat from ${join(", ", data.etcd_heartbeats.web.missing)}."
+  }
+}
+
+# What happens within ten seconds: who starts, beats, stops, or misses a beat.
+data "etcd_heartbeats" "now" {
+  watch = "10s"
+}
+
+output "seen" {
+  value = [for e in data.etcd_heartbeats.now.events : "${e.name} ${e.kind}"]
+}

@@ -1,0 +1,152 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package diag
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+)
+
+// HeartbeatName refuses the name of a heartbeat; problem completes "name ...".
+func HeartbeatName(name, problem string) Text {
+	return Text{
+		Summary: "Invalid name of a heartbeat",
+		Detail:  fmt.Sprintf("name = %q %s. It becomes the last part of a key, such as /running/web1.", name, problem),
+	}
+}
+
+// HeartbeatPrefix refuses a prefix; problem completes "prefix ...".
+func HeartbeatPrefix(prefix, problem string) Text {
+	return Text{
+		Summary: "Invalid prefix of heartbeats",
+		Detail:  fmt.Sprintf("prefix = %q %s. It is an absolute key without a slash at its end, such as /running.", prefix, problem),
+	}
+}
+
+// HeartbeatAPI refuses an API.
+func HeartbeatAPI(api string) Text {
+	return Text{
+		Summary: "Unknown API",
+		Detail:  fmt.Sprintf("api = %q is neither \"v3\" (leases, etcd 3.0 and later) nor \"v2\" (TTL keys, etcd up to 3.5 with --enable-v2).", api),
+	}
+}
+
+// HeartbeatValueEmpty refuses an empty value.
+func HeartbeatValueEmpty() Text {
+	return Text{
+		Summary: "Empty value of a heartbeat",
+		Detail:  "value is what tells this owner from any other, so it must not be empty. Leave it out to have a unique one made.",
+	}
+}
+
+// HeartbeatTTL refuses a time to live.
+func HeartbeatTTL(ttl string, least time.Duration) Text {
+	return Text{
+		Summary: "Time to live too short",
+		Detail:  fmt.Sprintf("ttl = %q is less than %s, the least that etcd keeps a claim for. Several beats must fit into it.", ttl, least),
+	}
+}
+
+// HeartbeatInterval refuses an interval.
+func HeartbeatInterval(interval, ttl string) Text {
+	return Text{
+		Summary: "Interval too long",
+		Detail: fmt.Sprintf("interval = %q is more than half of ttl (%s): one beat that comes late would be one too many. "+
+			"Leave interval out to have a third of ttl.", interval, ttl),
+	}
+}
+
+// HeartbeatHeld says that someone else beats under the name.
+func HeartbeatHeld(name string, e claim.Entry) Text {
+	t := Text{Summary: "Someone else beats as " + name}
+	if e.Forever {
+		t.Detail = fmt.Sprintf("%s holds %q, without a time to live: whoever wrote it does not let it expire. Nothing was changed. Choose another name; "+
+			"or, if that value is stale, delete the key (etcdctl del %s), or set takeover = true.", e.Key, e.Value, e.Key)
+		return t
+	}
+	t.Detail = fmt.Sprintf("%s holds %q for another %s, unless it is renewed. Nothing was changed. If its owner is gone, as after a run that was killed, "+
+		"try again when that time is over; to take the name away from an owner that lives, set takeover = true; otherwise choose another name.", e.Key, e.Value, e.Left)
+	return t
+}
+
+// HeartbeatLost says that the claim was lost while it was to be held.
+func HeartbeatLost(name, key string, lost *claim.LostError) Text {
+	t := Text{Summary: "The heartbeat of " + name + " was lost"}
+	switch {
+	case lost.Err != nil:
+		t.Detail = fmt.Sprintf("%s could not be renewed for %s, longer than its time to live (%s). ", key, seconds(lost.Late), sentence(lost.Err))
+	case lost.Now != nil:
+		t.Detail = fmt.Sprintf("%s holds %q now: someone else has taken the name over. ", key, lost.Now.Value)
+	default:
+		t.Detail = fmt.Sprintf("%s is gone: it expired, because this process or its machine stood still for longer than the time to live, or it was deleted. ", key)
+	}
+	t.Detail += "From then on this run was not known to live, and whatever it did under this name may have been done by someone else as well. Nothing of anyone else's was touched."
+	return t
+}
+
+// HeartbeatLeft warns of a key that could not be deleted at the end.
+func HeartbeatLeft(name, key string, err error) Text {
+	return Text{
+		Summary: "The heartbeat of " + name + " was left to expire",
+		Detail:  fmt.Sprintf("%s could not be deleted; it goes when its time to live is over, and those who watch it see a missed beat rather than a stop.", key) + answersOf(err),
+	}
+}
+
+// HeartbeatFailed words any other error. doing completes "Cannot ...".
+func HeartbeatFailed(doing, prefix string, err error) Text {
+	summary := "Cannot " + doing
+	switch {
+	case errors.Is(err, claim.ErrNoSpace):
+		return Text{summary, "The cluster reports a NOSPACE alarm and takes no new keys. Nothing was changed. Compact and defragment, disarm the alarm (etcdctl alarm disarm), then try again."}
+	case errors.Is(err, claim.ErrNoV2):
+		return Text{summary, "Nothing was changed. Set api = \"v3\", or give the endpoints of servers with the v2 API." + answersOf(err)}
+	case connection.KindOf(err) == connection.PermissionDenied:
+		return Text{summary, fmt.Sprintf("The user may not do this. Nothing was changed. Its role needs readwrite on the prefix %s/ (etcdctl role grant-permission ROLE --prefix=true readwrite %s/); read is enough to watch.", prefix, prefix)}
+	}
+	if answers := endpointsOf(err); len(answers) > 0 {
+		return Unreachable(doing, answers)
+	}
+	return Text{summary, "etcd answered: " + sentence(err) + "."}
+}
+
+// HeartbeatEndpointsUnknown says that the data source is read too early.
+func HeartbeatEndpointsUnknown() Text {
+	return Text{
+		Summary: "The cluster's endpoints are not known yet",
+		Detail: "The provider of this data source is configured with values that are known after apply only. Add a depends_on with the resource that they come from, " +
+			"so that it is read during apply.",
+	}
+}
+
+// endpointsOf returns what each endpoint answered, on either API.
+func endpointsOf(err error) []EndpointAnswer {
+	var gone *cluster.Unreachable
+	var v2 *claim.Unreachable
+	var one *connection.Error
+	var out []EndpointAnswer
+	switch {
+	case errors.As(err, &gone):
+		return endpointAnswers(gone)
+	case errors.As(err, &v2):
+		for _, a := range v2.Answers {
+			out = append(out, EndpointAnswer(a))
+		}
+	case errors.As(err, &one) && one.Kind != connection.Server:
+		out = append(out, EndpointAnswer{Endpoint: one.Endpoint, Err: one})
+	}
+	return out
+}
+
+// answersOf lists what each endpoint answered, or says what err is.
+func answersOf(err error) string {
+	if answers := endpointsOf(err); len(answers) > 0 {
+		return EndpointAnswers(answers)
+	}
+	return "\n\n" + sentence(err) + "."
+}

@@ -1,0 +1,337 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package heartbeat_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+func TestMain(m *testing.M) { acctest.Main(m) }
+
+// bench is a server, a real CLI with a configuration, and a watcher of what
+// beats there.
+type bench struct {
+	*acctest.Workspace
+	store claim.Store
+
+	mu     sync.Mutex
+	events []string
+}
+
+func newBench(t *testing.T, version etcdtest.Version, api, config string) *bench {
+	t.Helper()
+	c := etcdtest.Start(t, 1, etcdtest.Options{Version: version, V2: api == "v2"})
+	s := connection.Settings{Endpoints: c.Endpoints(), DialTimeout: time.Second, RequestTimeout: 2 * time.Second}
+	b := &bench{Workspace: acctest.NewWorkspace(t, acctest.WorkspaceOptions{}), store: claim.NewV2(s)}
+	if api != "v2" {
+		pool := &connection.Pool{}
+		t.Cleanup(func() { _ = pool.Close() })
+		b.store = claim.NewV3(cluster.New(s, pool), s, pool)
+	}
+	b.configure(c.Endpoints()[0], config)
+	ctx, cancel := context.WithCancel(context.Background())
+	_, revision, err := b.store.List(ctx, "/running")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := b.store.Watch(ctx, "/running", revision, func(e claim.Event) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.events = append(b.events, e.Name+" "+string(e.Kind))
+		}); err != nil {
+			t.Errorf("watch: %v", err)
+		}
+	})
+	t.Cleanup(func() { cancel(); wg.Wait() })
+	return b
+}
+
+func (b *bench) configure(endpoint, config string) {
+	b.Write("main.tf", fmt.Sprintf(`
+terraform {
+  required_providers {
+    etcd = { source = "terraform-provider-etcd/etcd" }
+  }
+}
+
+provider "etcd" {
+  endpoints = [%q]
+}
+%s`, endpoint, config))
+}
+
+// seen returns the events so far, each run of beats as one.
+func (b *bench) seen() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Compact(slices.Clone(b.events))
+}
+
+// forget leaves out the events so far.
+func (b *bench) forget() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.events = nil
+}
+
+func eventually(t *testing.T, what string, is func() error) {
+	t.Helper()
+	var err error
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if err = is(); err == nil {
+			return
+		}
+	}
+	t.Fatalf("%s: %v", what, err)
+}
+
+// job is a configuration that beats as "deploy" while a command waits for the
+// file "go", and fails if that says so.
+const job = `
+ephemeral "etcd_heartbeat" "deploy" {
+  name     = "deploy"
+  api      = "%s"
+  ttl      = "%s"
+  interval = "300ms"
+  takeover = %t
+}
+
+resource "terraform_data" "deploy" {
+  triggers_replace = "%s"
+  depends_on       = [ephemeral.etcd_heartbeat.deploy]
+
+  provisioner "local-exec" {
+    command = "touch started; while [ ! -s go ]; do sleep 0.05; done; read code < go; exit $code"
+  }
+}
+`
+
+// file waits for a file that the configuration makes.
+func (b *bench) file(t *testing.T, name string) {
+	t.Helper()
+	eventually(t, name, func() error { _, err := os.Stat(filepath.Join(b.Dir, name)); return err })
+}
+
+func (b *bench) entry(t *testing.T) claim.Entry {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	e, _, err := b.store.Get(ctx, "/running/deploy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// A run beats for as long as it lasts, under a value of its own, however long
+// that is; and stops when it ends. Plan and apply beat each for themselves.
+func TestAccHeartbeatOfARun(t *testing.T) {
+	for _, c := range []struct {
+		api     string
+		version etcdtest.Version
+	}{{"v2", etcdtest.V35}, {"v3", etcdtest.V35}, {"v3", etcdtest.V36}, {"v3", etcdtest.V37}} {
+		t.Run(c.api+" on "+string(c.version), func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, c.version, c.api, fmt.Sprintf(job, c.api, "2s", false, "1"))
+			run := b.Start("apply")
+			b.file(t, "started")
+			first := b.entry(t)
+			if !regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`).MatchString(first.Value) {
+				t.Errorf("the value is %q", first.Value)
+			}
+			time.Sleep(3 * time.Second) // longer than the time to live
+			if later := b.entry(t); later.Value != first.Value {
+				t.Errorf("the value became %q", later.Value)
+			}
+			b.Write("go", "0\n")
+			run.Wait().MustSucceed().MustBeQuiet()
+			want := []string{"deploy started", "deploy beat", "deploy stopped"}
+			got := b.seen()
+			if len(got) > 3 && got[1] == "deploy stopped" {
+				got = got[2:] // the plan was too short for a beat
+			} else if len(got) > 3 {
+				got = got[3:]
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("seen: %q, want %q at the end", b.seen(), want)
+			}
+			if e := b.entry(t); e.Value != "" {
+				t.Errorf("left behind: %+v", e)
+			}
+		})
+	}
+}
+
+// What ends a run otherwise leaves nothing behind either, as long as the
+// provider lives to see it; only a provider that is killed misses its beats.
+func TestAccHeartbeatAfterTheEnd(t *testing.T) {
+	for name, test := range map[string]struct {
+		end  func(b *bench, run *acctest.Running)
+		want string
+	}{
+		"consumer fails": {func(b *bench, _ *acctest.Running) { b.Write("go", "1\n") }, "deploy stopped"},
+		"interrupted":    {func(_ *bench, run *acctest.Running) { run.Interrupt() }, "deploy stopped"},
+		"CLI killed":     {func(_ *bench, run *acctest.Running) { run.Kill() }, "deploy stopped"},
+		"provider killed": {func(_ *bench, run *acctest.Running) {
+			for _, pid := range run.Providers() {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}, "deploy missed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, etcdtest.V36, "v3", fmt.Sprintf(job, "v3", "2s", false, "1"))
+			t.Cleanup(func() { b.Write("go", "0\n") }) // for a command that outlives the CLI
+			run := b.Start("apply")
+			b.file(t, "started")
+			eventually(t, "it beats", func() error {
+				if got := b.seen(); got[len(got)-1] != "deploy beat" {
+					return fmt.Errorf("%q", got)
+				}
+				return nil
+			})
+			b.forget()
+			test.end(b, run)
+			if name == "provider killed" {
+				b.Write("go", "0\n")
+			}
+			eventually(t, test.want, func() error {
+				if got := b.seen(); len(got) == 0 || got[len(got)-1] != test.want {
+					return fmt.Errorf("%q", got)
+				}
+				return nil
+			})
+			run.Wait()
+		})
+	}
+}
+
+// Two of one name: the second is told whose value is there and how long it has
+// to live, and takes over only when it is asked to.
+func TestAccHeartbeatOfSomeoneElse(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, etcdtest.V36, "v3", fmt.Sprintf(job, "v3", "30s", false, "1"))
+	b.Write("go", "0\n")
+	other, err := claim.Start(context.Background(), b.store, reconfigure.SystemClock{}, claim.Options{
+		Key: "/running/deploy", Value: "someone else", TTL: 30 * time.Second, Interval: 200 * time.Millisecond,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := b.Apply().MustSay("Someone else beats as deploy")
+	got.MustDetail(t, `/running/deploy holds "someone else" for another `+cut(got.Detail, "for another ", ",")+", unless it is renewed. Nothing was changed. "+
+		"If its owner is gone, as after a run that was killed, try again when that time is over; to take the name away from an owner that lives, set takeover = true; otherwise choose another name.")
+	if left, err := time.ParseDuration(cut(got.Detail, "for another ", ",")); err != nil || left < 20*time.Second || left > 30*time.Second {
+		t.Errorf("%s left, %v", left, err)
+	}
+	if e := b.entry(t); e.Value != "someone else" {
+		t.Errorf("now it holds %q", e.Value)
+	}
+
+	b.Write("main.tf", strings.Replace(b.Read("main.tf"), "takeover = false", "takeover = true", 1))
+	b.Apply().MustSucceed().MustBeQuiet()
+	if err := other.Stop(context.Background()); !errors.Is(err, claim.ErrLost) {
+		t.Errorf("the other one stops: %v", err)
+	}
+}
+
+// cut returns what is between two texts.
+func cut(s, after, before string) string {
+	_, s, _ = strings.Cut(s, after)
+	s, _, _ = strings.Cut(s, before)
+	return s
+}
+
+// A run that was frozen for longer than its time to live wakes up, finds that
+// its claim is gone or somebody else's, and says so at its end.
+func TestAccHeartbeatOfAFrozenRun(t *testing.T) {
+	const after = "From then on this run was not known to live, and whatever it did under this name may have been done by someone else as well. Nothing of anyone else's was touched."
+	for name, test := range map[string]struct {
+		successor string
+		detail    string
+	}{
+		"expired":    {"", "/running/deploy is gone: it expired, because this process or its machine stood still for longer than the time to live, or it was deleted. " + after},
+		"taken over": {"the next one", `/running/deploy holds "the next one" now: someone else has taken the name over. ` + after},
+	} {
+		for _, api := range []string{"v2", "v3"} {
+			t.Run(name+" on "+api, func(t *testing.T) {
+				t.Parallel()
+				b := newBench(t, etcdtest.V35, api, fmt.Sprintf(job, api, "2s", false, "1"))
+				run := b.Start("apply")
+				b.file(t, "started")
+				providers := run.Providers()
+				for _, pid := range providers {
+					if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+						t.Fatal(err)
+					}
+				}
+				eventually(t, "it misses its beat", func() error {
+					if e := b.entry(t); e.Value != "" {
+						return fmt.Errorf("%+v", e)
+					}
+					return nil
+				})
+				if test.successor != "" {
+					if _, err := b.store.Create(context.Background(), "/running/deploy", test.successor, time.Minute); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for _, pid := range providers {
+					if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+						t.Fatal(err)
+					}
+				}
+				b.Write("go", "0\n")
+				run.Wait().MustSay("The heartbeat of deploy was lost").MustDetail(t, test.detail)
+				if e := b.entry(t); e.Value != test.successor {
+					t.Errorf("now it holds %q", e.Value)
+				}
+			})
+		}
+	}
+}
+
+// While the endpoints are not known, at plan, there is nobody to tell; the same
+// apply beats as soon as they are.
+func TestAccHeartbeatWithEndpointsOfTheSameApply(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, etcdtest.V36, "v3", fmt.Sprintf(job, "v3", "2s", false, "1"))
+	b.Write("go", "0\n")
+	endpoint := cut(b.Read("main.tf"), `endpoints = ["`, `"`)
+	b.Write("main.tf", strings.Replace(b.Read("main.tf"), `["`+endpoint+`"]`, "[terraform_data.server.output]", 1)+
+		fmt.Sprintf("\nresource \"terraform_data\" \"server\" {\n  input = %q\n}\n", endpoint))
+	if plan := b.Plan(); plan.ExitCode != 2 {
+		t.Fatal(plan)
+	}
+	if got := b.seen(); len(got) != 0 {
+		t.Errorf("the plan did this: %q", got)
+	}
+	b.Apply().MustSucceed().MustBeQuiet()
+	eventually(t, "the apply beats", func() error {
+		if got := b.seen(); len(got) < 2 || got[0] != "deploy started" || got[len(got)-1] != "deploy stopped" {
+			return fmt.Errorf("%q", got)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,241 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package heartbeat
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/hashicorp/terraform-plugin-framework/ephemeral"
+	"github.com/hashicorp/terraform-plugin-framework/ephemeral/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/duration"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+// Heartbeat implements ephemeral "etcd_heartbeat".
+type Heartbeat struct{ backend *backend.Backend }
+
+// NewEphemeral returns the ephemeral resource etcd_heartbeat.
+func NewEphemeral() ephemeral.EphemeralResource { return &Heartbeat{} }
+
+var (
+	_ ephemeral.EphemeralResourceWithConfigure      = (*Heartbeat)(nil)
+	_ ephemeral.EphemeralResourceWithValidateConfig = (*Heartbeat)(nil)
+	_ ephemeral.EphemeralResourceWithClose          = (*Heartbeat)(nil)
+)
+
+// model is the ephemeral resource as Terraform holds it.
+type model struct {
+	Prefix   types.String `tfsdk:"prefix"`
+	Name     types.String `tfsdk:"name"`
+	Value    types.String `tfsdk:"value"`
+	TTL      types.String `tfsdk:"ttl"`
+	Interval types.String `tfsdk:"interval"`
+	Takeover types.Bool   `tfsdk:"takeover"`
+	API      types.String `tfsdk:"api"`
+	Key      types.String `tfsdk:"key"`
+}
+
+// Metadata implements [ephemeral.EphemeralResource].
+func (h *Heartbeat) Metadata(_ context.Context, req ephemeral.MetadataRequest, resp *ephemeral.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_heartbeat"
+}
+
+// Schema implements [ephemeral.EphemeralResource].
+func (h *Heartbeat) Schema(_ context.Context, _ ephemeral.SchemaRequest, resp *ephemeral.SchemaResponse) {
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "Says that this run lives, for as long as it does: a key with a time to live (`/running/NAME`), made at the start, written again and again, " +
+			"and deleted at the end. Programs written to the common pattern of etcd's v2 era see the run beat, stop, or miss a beat, and `etcd_heartbeats` sees theirs.\n\n" +
+			"Nobody beats under a name that someone else has: the key is only ever created, compared and written, compared and deleted. A run that stood still for longer than `ttl` " +
+			"finds its key gone, does not bring it back, and ends with an error that says so.\n\n" +
+			"Terraform opens and closes it in `plan` and in `apply`, each by itself. When something that uses it fails, and when the run is interrupted, Terraform does not close it; the provider " +
+			"then deletes the key as it ends. Only a provider that is killed leaves its key behind, until `ttl` is over: the next run meets it as someone else's.\n\n" +
+			"It is a sign of life, not a lock: between the check and a change somewhere else time passes. Membership changes of this provider are guarded by a claim of their own and need no heartbeat.",
+		Attributes: map[string]schema.Attribute{
+			"name": schema.StringAttribute{Required: true, MarkdownDescription: "Who beats: the last part of the key, such as `web1`."},
+			"prefix": schema.StringAttribute{
+				Optional: true, Computed: true,
+				MarkdownDescription: "Key above the name; `/running` by default.",
+			},
+			"value": schema.StringAttribute{
+				Optional: true, Computed: true,
+				MarkdownDescription: "What the key holds. It tells this owner from any other, so nobody else should use it; a random UUID by default.",
+			},
+			"ttl": schema.StringAttribute{
+				Optional: true, Computed: true, Validators: []validator.String{duration.Validator()},
+				MarkdownDescription: "How long the key lives without another beat, such as `30s` (the default); at least `2s`, in whole seconds.",
+			},
+			"interval": schema.StringAttribute{
+				Optional: true, Computed: true, Validators: []validator.String{duration.Validator()},
+				MarkdownDescription: "Time between two beats; a third of `ttl` by default, and at most half of it.",
+			},
+			"takeover": schema.BoolAttribute{
+				Optional:            true,
+				MarkdownDescription: "Takes the name away from whoever holds it: deletes that very claim, then starts. Without it a name that is held is an error, which says whose value is there and how long it has to live.",
+			},
+			"api": schema.StringAttribute{
+				Optional: true, Computed: true,
+				MarkdownDescription: "`v3` (default): a lease. `v2`: a TTL key, on servers up to 3.5 with `--enable-v2`. The two do not see each other's keys.",
+			},
+			"key": schema.StringAttribute{Computed: true, MarkdownDescription: "The whole key."},
+		},
+	}
+}
+
+// Configure implements [ephemeral.EphemeralResourceWithConfigure].
+func (h *Heartbeat) Configure(_ context.Context, req ephemeral.ConfigureRequest, resp *ephemeral.ConfigureResponse) {
+	h.backend = backend.ForEphemeral(req, resp)
+}
+
+// ValidateConfig implements [ephemeral.EphemeralResourceWithValidateConfig].
+func (h *Heartbeat) ValidateConfig(ctx context.Context, req ephemeral.ValidateConfigRequest, resp *ephemeral.ValidateConfigResponse) {
+	var m model
+	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	checkPlace(m.Prefix, m.API, &resp.Diagnostics)
+	if name := m.Name.ValueString(); given(m.Name) {
+		switch {
+		case name == "":
+			fail(&resp.Diagnostics, "name", diag.HeartbeatName(name, "is empty"))
+		case strings.Contains(name, "/"):
+			fail(&resp.Diagnostics, "name", diag.HeartbeatName(name, "contains a slash"))
+		case strings.HasPrefix(name, "_"):
+			fail(&resp.Diagnostics, "name", diag.HeartbeatName(name, "begins with an underscore, which hides a key on the v2 API"))
+		}
+	}
+	if given(m.Value) && m.Value.ValueString() == "" {
+		fail(&resp.Diagnostics, "value", diag.HeartbeatValueEmpty())
+	}
+	if m.TTL.IsUnknown() {
+		return
+	}
+	raw := orDefault(m.TTL, defaultTTL).ValueString()
+	ttl, err := time.ParseDuration(raw)
+	switch {
+	case err != nil || ttl <= 0: // the validator says so
+		return
+	case ttl < leastTTL:
+		fail(&resp.Diagnostics, "ttl", diag.HeartbeatTTL(raw, leastTTL))
+		return
+	}
+	if interval, err := time.ParseDuration(m.Interval.ValueString()); err == nil && interval > ttl/2 {
+		fail(&resp.Diagnostics, "interval", diag.HeartbeatInterval(m.Interval.ValueString(), raw))
+	}
+}
+
+// complete fills in the defaults and returns the claim that is meant.
+func (m *model) complete() claim.Options {
+	m.Prefix, m.API, m.TTL = orDefault(m.Prefix, defaultPrefix), orDefault(m.API, apiV3), orDefault(m.TTL, defaultTTL)
+	m.Value = orDefault(m.Value, uuid.NewString())
+	m.Key = types.StringValue(m.Prefix.ValueString() + "/" + m.Name.ValueString())
+	// Both were validated.
+	ttl, _ := time.ParseDuration(m.TTL.ValueString())
+	m.Interval = orDefault(m.Interval, (ttl / 3).String())
+	interval, _ := time.ParseDuration(m.Interval.ValueString())
+	return claim.Options{
+		Key: m.Key.ValueString(), Value: m.Value.ValueString(), TTL: ttl, Interval: interval, TakeOver: m.Takeover.ValueBool(),
+	}
+}
+
+// private is what Close needs to know.
+type private struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	Key  string `json:"key"`
+}
+
+const privateKey = "claim"
+
+// Open implements [ephemeral.EphemeralResource]. While the provider's
+// configuration is not known yet, there is nobody to tell: then the values are
+// made up as they will be, and nothing is claimed.
+func (h *Heartbeat) Open(ctx context.Context, req ephemeral.OpenRequest, resp *ephemeral.OpenResponse) {
+	var m model
+	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	options := m.complete()
+	kept := private{ID: uuid.NewString(), Name: m.Name.ValueString(), Key: options.Key}
+	if !h.backend.Unknown {
+		if t := h.start(ctx, m, options, kept.ID); t != nil {
+			resp.Diagnostics.AddError(t.Summary, t.Detail)
+			return
+		}
+	}
+	resp.Diagnostics.Append(resp.Result.Set(ctx, &m)...)
+	data, err := json.Marshal(kept)
+	if err != nil {
+		resp.Diagnostics.AddError("Cannot keep the heartbeat", err.Error())
+		return
+	}
+	resp.Diagnostics.Append(resp.Private.SetKey(ctx, privateKey, data)...)
+}
+
+// start takes the claim and keeps it under the ID.
+func (h *Heartbeat) start(ctx context.Context, m model, o claim.Options, id string) *diag.Text {
+	if len(h.backend.Settings.Endpoints) == 0 {
+		t := diag.NoEndpoints()
+		return &t
+	}
+	c, err := claim.Start(ctx, h.backend.Claims(m.API.ValueString() == apiV2), reconfigure.SystemClock{}, o)
+	var held *claim.HeldError
+	switch {
+	case err == nil:
+		h.backend.Hold(id, c)
+		return nil
+	case errors.As(err, &held):
+		t := diag.HeartbeatHeld(m.Name.ValueString(), held.Entry)
+		return &t
+	default:
+		t := diag.HeartbeatFailed("start the heartbeat of "+m.Name.ValueString(), m.Prefix.ValueString(), err)
+		return &t
+	}
+}
+
+// closeTimeout is for giving a claim up: it expires by itself.
+const closeTimeout = 5 * time.Second
+
+// Close implements [ephemeral.EphemeralResourceWithClose].
+func (h *Heartbeat) Close(ctx context.Context, req ephemeral.CloseRequest, resp *ephemeral.CloseResponse) {
+	data, diags := req.Private.GetKey(ctx, privateKey)
+	resp.Diagnostics.Append(diags...)
+	var kept private
+	if resp.Diagnostics.HasError() || data == nil {
+		return
+	}
+	if err := json.Unmarshal(data, &kept); err != nil {
+		resp.Diagnostics.AddError("Cannot find the heartbeat", err.Error())
+		return
+	}
+	c := h.backend.Release(kept.ID)
+	if c == nil {
+		return // nothing was claimed
+	}
+	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
+	defer cancel()
+	err := c.Stop(ctx)
+	var lost *claim.LostError
+	switch {
+	case err == nil:
+	case errors.As(err, &lost):
+		t := diag.HeartbeatLost(kept.Name, kept.Key, lost)
+		resp.Diagnostics.AddError(t.Summary, t.Detail)
+	default:
+		t := diag.HeartbeatLeft(kept.Name, kept.Key, err)
+		resp.Diagnostics.AddWarning(t.Summary, t.Detail)
+	}
+}

@@ -1,0 +1,60 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+// Package heartbeat is how a run says that it lives, and sees who else does:
+// the ephemeral resource etcd_heartbeat and the data source etcd_heartbeats.
+package heartbeat
+
+import (
+	"strings"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+)
+
+const (
+	// defaultPrefix is where programs of the v2 era say that they live.
+	defaultPrefix = "/running"
+	defaultTTL    = "30s"
+	apiV2         = "v2"
+	apiV3         = "v3"
+)
+
+// leastTTL is about the least for which etcd keeps a lease: one and a half
+// times its election timeout.
+const leastTTL = 2 * time.Second
+
+func fail(diags *fwdiag.Diagnostics, attribute string, t diag.Text) {
+	diags.AddAttributeError(path.Root(attribute), t.Summary, t.Detail)
+}
+
+func given(v attr.Value) bool { return !v.IsNull() && !v.IsUnknown() }
+
+// checkPlace validates what both have in common.
+func checkPlace(prefix, api types.String, diags *fwdiag.Diagnostics) {
+	if p := prefix.ValueString(); given(prefix) {
+		switch {
+		case !strings.HasPrefix(p, "/"):
+			fail(diags, "prefix", diag.HeartbeatPrefix(p, "does not begin with a slash"))
+		case p == "/":
+			fail(diags, "prefix", diag.HeartbeatPrefix(p, "is the root of the key space"))
+		case strings.HasSuffix(p, "/"), strings.Contains(p, "//"):
+			fail(diags, "prefix", diag.HeartbeatPrefix(p, "has a part that is empty"))
+		}
+	}
+	if given(api) && api.ValueString() != apiV2 && api.ValueString() != apiV3 {
+		fail(diags, "api", diag.HeartbeatAPI(api.ValueString()))
+	}
+}
+
+func orDefault(v types.String, standard string) types.String {
+	if v.IsNull() {
+		return types.StringValue(standard)
+	}
+	return v
+}
