@@ -31,7 +31,7 @@ func (r *Member) ImportState(ctx context.Context, req resource.ImportStateReques
 func (r *Learner) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
 	m, ok := imported(ctx, r.backend, roleLearner, req, resp)
 	if ok {
-		resp.Diagnostics.Append(resp.State.Set(ctx, &learnerModel{model: m, Promote: types.BoolValue(false)})...)
+		resp.Diagnostics.Append(resp.State.Set(ctx, &learnerModel{model: m, Promote: types.BoolValue(false), Failover: types.BoolValue(false)})...)
 	}
 }
 

@@ -38,6 +38,7 @@ func (r *Learner) Configure(_ context.Context, req resource.ConfigureRequest, re
 // ModifyPlan implements resource.ResourceWithModifyPlan.
 func (r *Learner) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	modifyPlan(ctx, r.backend, roleLearner, req, resp)
+	planFailover(ctx, req, resp)
 }
 
 // Create implements resource.Resource. As with members, an error leaves no
@@ -78,6 +79,7 @@ func (r *Learner) Read(ctx context.Context, req resource.ReadRequest, resp *reso
 	case !present:
 		resp.State.RemoveResource(ctx)
 	case !resp.Diagnostics.HasError():
+		m.lookForLost(ctx, r.backend, resp)
 		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 	}
 }
@@ -94,8 +96,11 @@ func (r *Learner) Update(ctx context.Context, req resource.UpdateRequest, resp *
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	if m.Promote.ValueBool() && state.Role.ValueString() == roleLearner {
+	switch learner := state.Role.ValueString() == roleLearner; {
+	case learner && m.Promote.ValueBool():
 		resp.Diagnostics.Append(m.promote(ctx, r.backend, kindLearner)...)
+	case learner && m.Failover.ValueBool() && m.Role.IsUnknown():
+		resp.Diagnostics.Append(m.takeOver(ctx, r.backend, lostVotersOf(ctx, req.Private).Lost)...)
 	}
 	resp.Diagnostics.Append(m.own(ctx, r.backend, kindLearner, state.owner(kindLearner))...)
 	m.settleUnknown(state.model)

@@ -58,7 +58,8 @@ type memberModel struct {
 
 type learnerModel struct {
 	model
-	Promote types.Bool `tfsdk:"promote"`
+	Promote  types.Bool `tfsdk:"promote"`
+	Failover types.Bool `tfsdk:"failover"`
 }
 
 func list(ctx context.Context, set interface {

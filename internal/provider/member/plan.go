@@ -86,6 +86,11 @@ func planVote(ctx context.Context, want string, req resource.ModifyPlanRequest, 
 	if resp.Diagnostics.HasError() || role.ValueString() != roleLearner {
 		return
 	}
+	planPromotion(ctx, resp)
+}
+
+// planPromotion leaves open what a vote changes.
+func planPromotion(ctx context.Context, resp *resource.ModifyPlanResponse) {
 	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("role"), types.StringUnknown())...)
 	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("client_urls"), types.SetUnknown(types.StringType))...)
 	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("version"), types.StringUnknown())...)

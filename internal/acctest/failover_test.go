@@ -1,0 +1,66 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"fmt"
+	"maps"
+	"testing"
+	"time"
+)
+
+// A standby gets a vote when a voter is lost: by the next apply, once the lost
+// one has left. While nobody takes that out it stays a learner.
+func TestAccFailover(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{})
+	f.Form()
+	f.Write("standby_override.tf", "resource \"etcd_learner\" \"node\" {\n  failover = true\n}\n")
+	f.Add("d")
+	f.Nodes["d"].Joins = "learner"
+	f.Apply().MustSucceed()
+	f.MustList("a", "b", "c", "d (learner)")
+	f.Plan().MustBeEmpty()
+
+	t.Log("nobody takes the lost one out")
+	c := f.named("c")
+	f.Crash("c")
+	promotion := map[string]string{address("etcd_learner", "d"): "update"}
+	eventually(t, 20*time.Second, "the promotion is planned", func() error {
+		if p := f.Plan(); !maps.Equal(p.actions(), promotion) {
+			return fmt.Errorf("planned: %v", p.actions())
+		}
+		return nil
+	})
+	p := f.Plan()
+	p.MustDo(promotion)
+	p.MustNotKnow(address("etcd_learner", "d"), "role", "client_urls", "version")
+	w := p.says("Standby d gets a vote by this plan")
+	w.mustContain(t, w.Summary, c+" does not answer", "has no connection to it", "The vote waits until c has been taken out of the cluster")
+	w = f.Apply().MustSucceed().says("Standby d got no vote")
+	w.mustContain(t, w.Summary, "If d failed as a voter, 2 of 4 voters would be alive; quorum would be 3. Take c out first")
+	f.MustList("a", "b", "c", "d (learner)")
+	f.Repair("c")
+	eventually(t, 20*time.Second, "c is back", func() error {
+		if p := f.Plan(); p.ExitCode != 0 {
+			return fmt.Errorf("planned: %v", p.actions())
+		}
+		return nil
+	})
+	f.Plan().MustBeEmpty()
+
+	t.Log("the same apply replaces the lost one")
+	f.replaceLostAfter(lostAfter)
+	f.Apply().MustSucceed()
+	f.Plan().MustBeEmpty()
+	f.Lose("c")
+	writer := f.Writer("a", "b")
+	want := changes("c", "delete create")
+	maps.Copy(want, promotion)
+	f.Plan().MustDo(want)
+	f.Apply().MustSucceed()
+	f.mustNotPause(writer, pause, "a", "b", "d")
+	f.MustVote("a", "b", "c", "d")
+	f.Plan().MustBeEmpty()
+}

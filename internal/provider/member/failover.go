@@ -1,0 +1,150 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package member
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+// failoverKey is where Read leaves what it saw of lost voters, for the plan to
+// go by: what is planned must come to the same when it is applied.
+const failoverKey = "failover"
+
+// lostVoters is what was seen of them; without evidence nothing was.
+type lostVoters struct {
+	Lost     []membership.MemberID `json:"lost"`
+	Evidence string                `json:"evidence"`
+}
+
+type privateReader interface {
+	GetKey(context.Context, string) ([]byte, fwdiag.Diagnostics)
+}
+
+// lostVotersOf reads what the last Read left.
+func lostVotersOf(ctx context.Context, from privateReader) (l lostVoters) {
+	raw, _ := from.GetKey(ctx, failoverKey)
+	if json.Unmarshal(raw, &l) != nil {
+		return lostVoters{}
+	}
+	return l
+}
+
+// electionTime is how long a refresh waits for the others to elect a leader
+// who can say who is gone.
+const electionTime = 5 * time.Second
+
+// lookForLost notes which voters are lost.
+func (m learnerModel) lookForLost(ctx context.Context, b *backend.Backend, resp *resource.ReadResponse) {
+	var seen lostVoters
+	if m.Failover.ValueBool() && m.Role.ValueString() == roleLearner && !b.Unknown {
+		seen = m.lost(ctx, b)
+	}
+	raw, err := json.Marshal(seen)
+	if err != nil {
+		resp.Diagnostics.AddError("Cannot keep what was seen", err.Error())
+		return
+	}
+	resp.Diagnostics.Append(resp.Private.SetKey(ctx, failoverKey, raw)...)
+}
+
+// lost looks from both sides, for as long as an election may take.
+func (m learnerModel) lost(ctx context.Context, b *backend.Backend) lostVoters {
+	c, diags := m.clusterOf(ctx, b)
+	if diags.HasError() {
+		return lostVoters{}
+	}
+	_, cluster, diags := m.ids()
+	if diags.HasError() {
+		return lostVoters{}
+	}
+	for begin := c.Clock.Now(); ; {
+		snap, err := c.View(ctx, cluster)
+		if err != nil {
+			return lostVoters{} // said by the refresh
+		}
+		var seen map[membership.MemberID]bool
+		if leader, _, led := snap.MajorityLeader(); led {
+			seen, _ = c.Port.Peers(ctx, leader) // without its word nothing is proposed
+		}
+		f := membership.JudgeFailover(snap, seen)
+		switch {
+		case len(f.Lost) > 0:
+			return lostVoters{f.Lost, diag.FailoverEvidence(snap, f)}
+		case !f.Unsettled, c.Clock.Now().Sub(begin) > electionTime, c.Clock.Sleep(ctx, 500*time.Millisecond) != nil:
+			return lostVoters{}
+		}
+	}
+}
+
+// planFailover shows that a standby is to get a vote.
+func planFailover(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	if req.Plan.Raw.IsNull() || req.State.Raw.IsNull() || resp.Diagnostics.HasError() {
+		return
+	}
+	var failover, promote types.Bool
+	var role, name types.String
+	resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("failover"), &failover)...)
+	resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("promote"), &promote)...)
+	resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("role"), &role)...)
+	resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("name"), &name)...)
+	evidence := lostVotersOf(ctx, req.Private).Evidence
+	if resp.Diagnostics.HasError() || evidence == "" ||
+		!failover.ValueBool() || promote.ValueBool() || role.ValueString() != roleLearner {
+		return
+	}
+	planPromotion(ctx, resp)
+	t := diag.FailoverPlanned(name.ValueString(), evidence)
+	resp.Diagnostics.AddWarning(t.Summary, t.Detail)
+}
+
+// takeOver gives the standby its vote. Where a lost voter would have to leave
+// first, and nobody takes it out, it stays a learner, with a warning: everything
+// else in the apply goes on.
+func (m *learnerModel) takeOver(ctx context.Context, b *backend.Backend, lost []membership.MemberID) (diags fwdiag.Diagnostics) {
+	timeout, diags := m.Timeouts.Update(ctx, defaultJoin)
+	join, d := m.join(ctx, kindLearner)
+	diags.Append(d...)
+	id, cluster, d := m.ids()
+	diags.Append(d...)
+	c, d := m.clusterOf(ctx, b)
+	diags.Append(d...)
+	if diags.HasError() {
+		return diags
+	}
+	join.ID, join.Cluster = id, cluster
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	name := m.Name.ValueString()
+	joined, err := c.Failover(ctx, join, lost)
+	var held *reconfigure.HeldUp
+	switch {
+	case errors.As(err, &held):
+		t := diag.FailoverHeldUp(name, held)
+		diags.AddWarning(t.Summary, t.Detail)
+		return diags
+	case err != nil:
+		t := diag.Explain("promote", name, err)
+		diags.AddError(t.Summary, t.Detail)
+		return diags
+	}
+	for _, w := range joined.Warnings {
+		t := diag.WarningText("promote", name, w, joined.Snapshot)
+		diags.AddWarning(t.Summary, t.Detail)
+	}
+	diags.Append(m.take(ctx, joined)...)
+	return diags
+}

@@ -1,0 +1,70 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package reconfigure
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// succession is how long a standby waits for somebody to begin to take the lost
+// voter out: in the same run that begins at once.
+const succession = 15 * time.Second
+
+// HeldUp means that a standby got no vote, because the lost voters are back, or
+// because they are in the list, must leave first, and nobody takes them out.
+type HeldUp struct {
+	Lost     []membership.MemberID
+	Back     bool
+	Snapshot membership.Snapshot
+}
+
+// Error implements error.
+func (h *HeldUp) Error() string {
+	if h.Back {
+		return "the lost voters are back"
+	}
+	return "lost voters must leave the list first"
+}
+
+// Failover gives a standby learner its vote in place of lost voters. Where one
+// of them must leave first it waits for that without the lock, which the removal
+// needs. The error is [*HeldUp] if nobody removes it, or if all are back.
+func (e *Engine) Failover(ctx context.Context, r JoinRequest, lost []membership.MemberID) (Joined, error) {
+	since := e.Clock.Now()
+	var pause backoff
+	for {
+		snap, err := e.observe(ctx, r.Cluster)
+		if err != nil && hopeless(err) {
+			return Joined{}, err
+		}
+		if err == nil {
+			var seen map[membership.MemberID]bool
+			if leader, _, led := snap.MajorityLeader(); led {
+				seen, _ = e.Port.Peers(ctx, leader)
+			}
+			f := membership.JudgeFailover(snap, seen)
+			if len(lost) > 0 && !slices.ContainsFunc(lost, func(id membership.MemberID) bool { return !snap.Alive(id) }) {
+				return Joined{}, &HeldUp{Lost: lost, Back: true, Snapshot: snap}
+			}
+			if m, _ := snap.Member(r.ID); !m.Learner || !f.First && !f.Unsettled {
+				r.Goal = Voting
+				return e.Join(ctx, r)
+			}
+			leaving := e.Board.leavingNow()
+			switch {
+			case slices.ContainsFunc(f.Lost, func(id membership.MemberID) bool { return slices.Contains(leaving, id) }):
+				since = e.Clock.Now()
+			case e.Clock.Now().Sub(since) > succession:
+				return Joined{}, &HeldUp{Lost: f.Lost, Snapshot: snap}
+			}
+		}
+		if err := pause.sleep(ctx, e.Clock); err != nil {
+			return Joined{}, err
+		}
+	}
+}
