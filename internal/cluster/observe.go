@@ -8,7 +8,6 @@ import (
 	"errors"
 	"slices"
 	"sort"
-	"strings"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -268,6 +267,7 @@ func answered(p probe) membership.Answer {
 		Learner: s.IsLearner, ReadOK: p.readOK,
 		Version: s.Version, DBSize: s.DbSize,
 		NoSpace: slices.ContainsFunc(s.Errors, isNoSpace),
+		Alarms:  alarmsIn(s.Errors),
 	}
 }
 
@@ -359,9 +359,6 @@ func askable(clientURLs []string) []string {
 	}
 	return out
 }
-
-// isNoSpace recognises the alarm among the errors of a status answer.
-func isNoSpace(s string) bool { return strings.Contains(s, "NOSPACE") }
 
 // brief is the innermost reason, for people: "connection refused".
 func brief(err error) string {

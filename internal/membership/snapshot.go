@@ -77,6 +77,16 @@ type Answer struct {
 	DBSize  int64
 	// NoSpace is true when the member reports a NOSPACE alarm.
 	NoSpace bool
+	// Alarms are those that the member knows of, its own and others'.
+	Alarms []Alarm
+}
+
+// Alarm is raised by one member for the whole cluster, until somebody disarms
+// it.
+type Alarm struct {
+	Member MemberID
+	// Kind is etcd's own word: NOSPACE or CORRUPT.
+	Kind string
 }
 
 // Snapshot is what was seen of a cluster within one request timeout.
@@ -123,4 +133,17 @@ func (s Snapshot) filter(keep func(Member) bool) []Member {
 	}
 	slices.SortFunc(out, func(a, b Member) int { return cmp.Compare(a.ID, b.ID) })
 	return out
+}
+
+// Alarms returns what members that answer say is raised, each alarm once,
+// sorted by kind and member.
+func (s Snapshot) Alarms() []Alarm {
+	var out []Alarm
+	for _, m := range s.Members {
+		if s.answers(m.ID) {
+			out = append(out, s.Answer(m.ID).Alarms...)
+		}
+	}
+	slices.SortFunc(out, func(a, b Alarm) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Member, b.Member)) })
+	return slices.Compact(out)
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/clusterdata"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/discoverytoken"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/functions"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/heartbeat"
@@ -105,7 +106,7 @@ func (p *Provider) Resources(context.Context) []func() resource.Resource {
 
 // DataSources implements provider.Provider.
 func (p *Provider) DataSources(context.Context) []func() datasource.DataSource {
-	return []func() datasource.DataSource{discoverytoken.NewDataSource, heartbeat.NewDataSource}
+	return []func() datasource.DataSource{clusterdata.NewDataSource, discoverytoken.NewDataSource, heartbeat.NewDataSource}
 }
 
 // EphemeralResources implements provider.ProviderWithEphemeralResources.

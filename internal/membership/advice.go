@@ -1,0 +1,161 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package membership
+
+import "slices"
+
+// Codes of advice alone; see [Snapshot.Advise].
+const (
+	// SilentHere: the others do not answer here, and their cluster is connected
+	// to them.
+	SilentHere Code = "silent here"
+	// LearnerStands: the subject is a learner that lags and has not moved.
+	LearnerStands Code = "learner stands still"
+	// AlarmRaised: the others raised the alarm in Detail.
+	AlarmRaised Code = "alarm raised"
+	// EvenVoters: one voter more than the same tolerance needs.
+	EvenVoters Code = "even number of voters"
+	// MixedVersions: the members that answer run different versions.
+	MixedVersions Code = "mixed versions"
+)
+
+// Healthy reports whether all was seen to be well: a confirmed list, one leader
+// that a quorum names, every member alive, nobody of another cluster, no alarm.
+// What could not be seen is not well.
+func (s Snapshot) Healthy() bool {
+	_, _, _, ok := s.gate(0)
+	return ok && len(s.tallyOf(s.Members, 0).missing()) == 0 && len(s.Alarms()) == 0
+}
+
+// FailureTolerance returns how many of the voters that were seen alive may fail
+// before the cluster stops.
+func (s Snapshot) FailureTolerance() int {
+	return max(0, len(s.tallyOf(s.Voters(), 0).alive)-s.Quorum())
+}
+
+// Lag returns how many entries a member that answers is behind the leader; ok
+// is false where one of the two was not heard.
+func (s Snapshot) Lag(id MemberID) (entries uint64, ok bool) {
+	leader, _, led := s.MajorityLeader()
+	if !led || !s.answers(leader) || !s.answers(id) {
+		return 0, false
+	}
+	index := s.Answer(leader).Index
+	return index - min(index, s.Answer(id).Applied), true
+}
+
+// Lagging returns the learners that answer and are too far behind to be given a
+// vote, see [DefaultMaxLag]. Whether they are on their way takes another look.
+func (s Snapshot) Lagging() []MemberID {
+	var out []MemberID
+	for _, m := range s.Learners() {
+		if lag, ok := s.Lag(m.ID); ok && lag > DefaultMaxLag(s.Answer(m.ID).Applied+lag) {
+			out = append(out, m.ID)
+		}
+	}
+	return out
+}
+
+// Witness returns the member to ask for its connections to the others: the
+// leader where it answers, or else any voter that is alive; 0 if there is none.
+func (s Snapshot) Witness() MemberID {
+	leader, _, led := s.MajorityLeader()
+	if led && s.Alive(leader) {
+		return leader
+	}
+	for _, m := range s.Voters() {
+		if s.Alive(m.ID) {
+			return m.ID
+		}
+	}
+	return 0
+}
+
+// Advise returns what the operator should know about a cluster of which nothing
+// is asked, the most urgent first. before is an earlier look at the same
+// cluster, its zero value if there was none; seen are the
+// connections that a member, best the leader, has to the others, nil where they
+// are not known.
+func (s Snapshot) Advise(before Snapshot, seen map[MemberID]bool) []Warning {
+	var out []Warning
+	say := func(c Code, f Facts) { out = append(out, Warning{c, f}) }
+	told := func(others []MemberID, c Code) {
+		if len(others) > 0 {
+			say(c, Facts{Others: others})
+		}
+	}
+
+	d, _, _, ok := s.gate(0)
+	if !ok {
+		say(d.Code, d.Facts)
+	}
+	all := s.tallyOf(s.Members, 0)
+	// Where nobody serves reads for want of a quorum, whoever answers is well.
+	unsaid := func(ids []MemberID) []MemberID {
+		return slices.DeleteFunc(slices.Clone(ids), func(id MemberID) bool {
+			return slices.Contains(d.Facts.Others, id) || !ok && s.answers(id)
+		})
+	}
+	here, down := partition(all.down, func(id MemberID) bool { return seen[id] })
+	told(unsaid(down), MemberDown)
+	told(unsaid(here), SilentHere)
+	told(unsaid(all.unstarted), MemberUnstarted)
+	told(unsaid(all.unprobed), NotProbed)
+	for _, id := range s.Lagging() {
+		was, now := before.Answer(id), s.Answer(id)
+		if before.ClusterID == s.ClusterID && before.answers(id) && was.Applied == now.Applied {
+			lag, _ := s.Lag(id)
+			say(LearnerStands, Facts{Subject: id, Lag: lag})
+		}
+	}
+	raised := map[string][]MemberID{}
+	var kinds []string
+	for _, a := range s.Alarms() {
+		if raised[a.Kind] == nil {
+			kinds = append(kinds, a.Kind)
+		}
+		raised[a.Kind] = append(raised[a.Kind], a.Member)
+	}
+	for _, kind := range kinds {
+		say(AlarmRaised, Facts{Others: union(raised[kind]), Detail: kind})
+	}
+	return append(out, s.standingAdvice(ok)...)
+}
+
+// standingAdvice is what does not depend on who is well today.
+func (s Snapshot) standingAdvice(led bool) []Warning {
+	var out []Warning
+	voters := s.Voters()
+	f := Facts{Voters: len(voters), Quorum: Quorum(len(voters)), Alive: len(s.tallyOf(voters, 0).alive)}
+	if led && f.Alive == f.Quorum {
+		out = append(out, Warning{ToleranceZero, f})
+	}
+	if f.Voters > 0 && f.Voters%2 == 0 {
+		out = append(out, Warning{EvenVoters, f})
+	}
+	versions := map[string]bool{}
+	var answering []MemberID
+	for _, m := range s.Members {
+		if v := s.Answer(m.ID).Version; s.answers(m.ID) && v != "" {
+			versions[v] = true
+			answering = append(answering, m.ID)
+		}
+	}
+	if len(versions) > 1 {
+		out = append(out, Warning{MixedVersions, Facts{Others: answering}})
+	}
+	return append(out, s.badReleases(0)...)
+}
+
+// partition divides ids by whether f holds.
+func partition(ids []MemberID, f func(MemberID) bool) (with, without []MemberID) {
+	for _, id := range ids {
+		if f(id) {
+			with = append(with, id)
+		} else {
+			without = append(without, id)
+		}
+	}
+	return with, without
+}

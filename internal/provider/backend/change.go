@@ -1,0 +1,44 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package backend
+
+import (
+	"context"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+// A look from before a change is worth nothing after it, however young it is: a
+// data source that depends on a member must see that member.
+func (c *Cluster) forgetViews() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.views = nil
+}
+
+// Join is [reconfigure.Engine.Join], after which [Cluster.View] looks anew.
+func (c *Cluster) Join(ctx context.Context, r reconfigure.JoinRequest) (reconfigure.Joined, error) {
+	defer c.forgetViews()
+	return c.Engine.Join(ctx, r)
+}
+
+// Leave is [reconfigure.Engine.Leave], after which [Cluster.View] looks anew.
+func (c *Cluster) Leave(ctx context.Context, r reconfigure.LeaveRequest) (reconfigure.Left, error) {
+	defer c.forgetViews()
+	return c.Engine.Leave(ctx, r)
+}
+
+// Withdraw is [reconfigure.Engine.Withdraw], after which [Cluster.View] looks
+// anew.
+func (c *Cluster) Withdraw(ctx context.Context, owner string) (reconfigure.Left, error) {
+	defer c.forgetViews()
+	return c.Engine.Withdraw(ctx, owner)
+}
+
+// UpdatePeerURLs is [reconfigure.Engine.UpdatePeerURLs], after which
+// [Cluster.View] looks anew.
+func (c *Cluster) UpdatePeerURLs(ctx context.Context, r reconfigure.UpdateRequest) (reconfigure.Updated, error) {
+	defer c.forgetViews()
+	return c.Engine.UpdatePeerURLs(ctx, r)
+}

@@ -1,0 +1,148 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+// Package clusterdata is the data source etcd_cluster: what can be seen of a
+// cluster from here.
+package clusterdata
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+)
+
+// pause lies between the two looks that tell a learner that stands still from
+// one that is on its way.
+const pause = time.Second
+
+// clusterData implements data "etcd_cluster".
+type clusterData struct{ backend *backend.Backend }
+
+// NewDataSource returns the data source etcd_cluster.
+func NewDataSource() datasource.DataSource { return &clusterData{} }
+
+var _ datasource.DataSourceWithConfigure = (*clusterData)(nil)
+
+// Metadata implements [datasource.DataSource].
+func (d *clusterData) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_cluster"
+}
+
+// Configure implements [datasource.DataSourceWithConfigure].
+func (d *clusterData) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
+	d.backend = backend.ForDataSource(req, resp)
+}
+
+// Read implements [datasource.DataSource]. It reports whatever it finds; only a
+// configuration that leads nowhere is an error.
+func (d *clusterData) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
+	var m model
+	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	c, diags := m.clusterOf(ctx, d.backend)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	l, err := observe(ctx, c)
+	switch {
+	case ctx.Err() != nil:
+		resp.Diagnostics.AddError("Interrupted", ctx.Err().Error())
+	case cluster.Hopeless(err):
+		fault(&resp.Diagnostics, text.LookRefused(err))
+	case err != nil:
+		resp.Diagnostics.Append(m.unreachable(ctx, err)...)
+	default:
+		resp.Diagnostics.Append(m.take(ctx, l)...)
+	}
+	if !resp.Diagnostics.HasError() {
+		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+	}
+}
+
+// clusterOf returns the cluster at the endpoints of the data source, or at the
+// provider's.
+func (m model) clusterOf(ctx context.Context, b *backend.Backend) (*backend.Cluster, diag.Diagnostics) {
+	var diags diag.Diagnostics
+	if b.Unknown {
+		fault(&diags, text.LookUnknown())
+		return nil, diags
+	}
+	var endpoints []string
+	if !m.Endpoints.IsNull() {
+		diags.Append(m.Endpoints.ElementsAs(ctx, &endpoints, false)...)
+	}
+	if diags.HasError() {
+		return nil, diags
+	}
+	c, err := b.Cluster(endpoints)
+	var invalid *connection.EndpointError
+	switch {
+	case errors.As(err, &invalid):
+		t := text.InvalidEndpoint("endpoints", invalid)
+		diags.AddAttributeError(path.Root("endpoints"), t.Summary, t.Detail)
+	case errors.Is(err, cluster.ErrNoEndpoints):
+		fault(&diags, text.NobodyToLookAt())
+	case err != nil:
+		diags.AddError("Invalid endpoints", err.Error())
+	}
+	return c, diags
+}
+
+// look is what was seen, and what helps to understand it.
+type look struct {
+	now membership.Snapshot
+	// before is a look a moment earlier, taken where a learner lags.
+	before membership.Snapshot
+	// seen are the connections of one member to the others, asked for where
+	// somebody does not answer here.
+	seen map[membership.MemberID]bool
+}
+
+// observe looks at all members at once, and once more after a moment where only
+// that can tell whether a learner moves.
+func observe(ctx context.Context, c *backend.Cluster) (look, error) {
+	var l look
+	var err error
+	if l.now, err = c.View(ctx, c.Expected()); err != nil {
+		return l, err
+	}
+	if len(l.now.Lagging()) > 0 && c.Clock.Sleep(ctx, pause) == nil {
+		again, err := c.Port.Observe(ctx, l.now.ClusterID)
+		if err == nil {
+			l.before, l.now = l.now, again
+		}
+	}
+	witness := l.now.Witness()
+	for _, m := range l.now.Members {
+		if witness != 0 && l.now.Answer(m.ID).State == membership.Silent {
+			// Without an answer the advice is that of a member that is down.
+			l.seen, _ = c.Port.Peers(ctx, witness)
+			break
+		}
+	}
+	return l, ctx.Err()
+}
+
+func fault(diags *diag.Diagnostics, t text.Text) { diags.AddError(t.Summary, t.Detail) }
+
+// hex shows an ID, null for none.
+func hex[ID interface {
+	~uint64
+	String() string
+}](id ID) types.String {
+	if id == 0 {
+		return types.StringNull()
+	}
+	return types.StringValue(id.String())
+}

@@ -1,0 +1,182 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package clusterdata
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// model is the data source as Terraform holds it.
+type model struct {
+	Endpoints        types.List   `tfsdk:"endpoints"`
+	ClusterID        types.String `tfsdk:"cluster_id"`
+	Reachable        types.Bool   `tfsdk:"reachable"`
+	Healthy          types.Bool   `tfsdk:"healthy"`
+	Leader           types.String `tfsdk:"leader"`
+	Term             types.Int64  `tfsdk:"term"`
+	Voters           types.Int64  `tfsdk:"voters"`
+	Quorum           types.Int64  `tfsdk:"quorum"`
+	FailureTolerance types.Int64  `tfsdk:"failure_tolerance"`
+	VoterEndpoints   types.List   `tfsdk:"voter_endpoints"`
+	Members          types.List   `tfsdk:"members"`
+	Alarms           types.List   `tfsdk:"alarms"`
+	Advice           types.List   `tfsdk:"advice"`
+}
+
+// memberModel is one element of members.
+type memberModel struct {
+	ID               types.String `tfsdk:"id"`
+	Name             types.String `tfsdk:"name"`
+	Role             types.String `tfsdk:"role"`
+	Leader           types.Bool   `tfsdk:"leader"`
+	Alive            types.Bool   `tfsdk:"alive"`
+	Answer           types.String `tfsdk:"answer"`
+	Endpoint         types.String `tfsdk:"endpoint"`
+	Version          types.String `tfsdk:"version"`
+	PeerURLs         []string     `tfsdk:"peer_urls"`
+	ClientURLs       []string     `tfsdk:"client_urls"`
+	DBSize           types.Int64  `tfsdk:"db_size"`
+	RaftTerm         types.Int64  `tfsdk:"raft_term"`
+	RaftIndex        types.Int64  `tfsdk:"raft_index"`
+	RaftAppliedIndex types.Int64  `tfsdk:"raft_applied_index"`
+	Lag              types.Int64  `tfsdk:"lag"`
+}
+
+// alarmModel is one element of alarms.
+type alarmModel struct {
+	MemberID types.String `tfsdk:"member_id"`
+	Alarm    types.String `tfsdk:"alarm"`
+}
+
+func memberType() types.ObjectType {
+	urls := types.ListType{ElemType: types.StringType}
+	return types.ObjectType{AttrTypes: map[string]attr.Type{
+		"id": types.StringType, "name": types.StringType, "role": types.StringType, "leader": types.BoolType,
+		"alive": types.BoolType, "answer": types.StringType, "endpoint": types.StringType, "version": types.StringType,
+		"peer_urls": urls, "client_urls": urls,
+		"db_size": types.Int64Type, "raft_term": types.Int64Type, "raft_index": types.Int64Type, "raft_applied_index": types.Int64Type,
+		"lag": types.Int64Type,
+	}}
+}
+
+func alarmType() types.ObjectType {
+	return types.ObjectType{AttrTypes: map[string]attr.Type{"member_id": types.StringType, "alarm": types.StringType}}
+}
+
+// unreachable fills in what is known where nobody gave a member list: nothing
+// but what the endpoints answered.
+func (m *model) unreachable(ctx context.Context, err error) diag.Diagnostics {
+	m.ClusterID, m.Leader, m.Term = types.StringNull(), types.StringNull(), types.Int64Null()
+	m.Voters, m.Quorum, m.FailureTolerance = types.Int64Null(), types.Int64Null(), types.Int64Null()
+	m.Reachable, m.Healthy = types.BoolValue(false), types.BoolValue(false)
+	return m.lists(ctx, nil, nil, nil, []string{text.ClusterUnreachable(err)})
+}
+
+// take fills in what was seen.
+func (m *model) take(ctx context.Context, l look) diag.Diagnostics {
+	s := l.now
+	leader, term, led := s.MajorityLeader()
+	m.ClusterID, m.Reachable, m.Healthy = hex(s.ClusterID), types.BoolValue(true), types.BoolValue(s.Healthy())
+	m.Leader, m.Term = hex(leader), types.Int64Null()
+	if led {
+		m.Term = number(term)
+	}
+	m.Voters, m.Quorum = types.Int64Value(int64(len(s.Voters()))), types.Int64Value(int64(s.Quorum()))
+	m.FailureTolerance = types.Int64Value(int64(s.FailureTolerance()))
+
+	members := make([]memberModel, 0, len(s.Members))
+	voters := []string{}
+	for _, member := range sorted(s.Members) {
+		if !member.Learner {
+			voters = append(voters, member.ClientURLs...)
+		}
+		members = append(members, memberOf(s, member, leader))
+	}
+	alarms := []alarmModel{}
+	for _, a := range s.Alarms() {
+		alarms = append(alarms, alarmModel{MemberID: hex(a.Member), Alarm: types.StringValue(a.Kind)})
+	}
+	var advice []string
+	for _, w := range s.Advise(l.before, l.seen) {
+		advice = append(advice, text.Advice(w, s))
+	}
+	return m.lists(ctx, members, voters, alarms, advice)
+}
+
+func (m *model) lists(ctx context.Context, members []memberModel, voters []string, alarms []alarmModel, advice []string) diag.Diagnostics {
+	var diags diag.Diagnostics
+	for _, l := range []struct {
+		to       *types.List
+		elements attr.Type
+		values   any
+	}{
+		{&m.Members, memberType(), orEmpty(members)}, {&m.VoterEndpoints, types.StringType, orEmpty(voters)},
+		{&m.Alarms, alarmType(), orEmpty(alarms)}, {&m.Advice, types.StringType, orEmpty(advice)},
+	} {
+		list, d := types.ListValueFrom(ctx, l.elements, l.values)
+		diags.Append(d...)
+		*l.to = list
+	}
+	return diags
+}
+
+func orEmpty[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}
+
+// sorted puts the members in order of name, those without one at the end.
+func sorted(members []membership.Member) []membership.Member {
+	out := slices.Clone(members)
+	slices.SortFunc(out, func(a, b membership.Member) int {
+		if (a.Name == "") != (b.Name == "") {
+			return -cmp.Compare(a.Name, b.Name)
+		}
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+	})
+	return out
+}
+
+// memberOf is what was seen of one member. What only the member itself can say
+// is null where it did not answer.
+func memberOf(s membership.Snapshot, member membership.Member, leader membership.MemberID) memberModel {
+	out := memberModel{
+		ID: hex(member.ID), Name: types.StringValue(member.Name), Role: types.StringValue("voter"),
+		Leader: types.BoolValue(member.ID == leader), Alive: types.BoolValue(s.Alive(member.ID)),
+		Answer:   types.StringValue(text.MemberAnswer(s, member.ID)),
+		PeerURLs: orEmpty(member.PeerURLs), ClientURLs: orEmpty(member.ClientURLs),
+	}
+	if member.Learner {
+		out.Role = types.StringValue("learner")
+	}
+	a := s.Answer(member.ID)
+	if a.Endpoint != "" {
+		out.Endpoint = types.StringValue(a.Endpoint)
+	}
+	if a.State != membership.Answered {
+		return out
+	}
+	out.Version, out.DBSize, out.RaftTerm = types.StringValue(a.Version), types.Int64Value(a.DBSize), number(a.Term)
+	out.RaftIndex, out.RaftAppliedIndex = number(a.Index), number(a.Applied)
+	if lag, ok := s.Lag(member.ID); ok {
+		out.Lag = number(lag)
+	}
+	return out
+}
+
+// number is a raft index or term; none comes near the limit of 63 bits.
+func number(n uint64) types.Int64 {
+	return types.Int64Value(int64(n)) //nolint:gosec // see above
+}
