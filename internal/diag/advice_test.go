@@ -28,15 +28,15 @@ func TestAdvice(t *testing.T) {
 	mixed := s
 	mixed.Answers = map[membership.MemberID]membership.Answer{1: s.Answers[1], 2: s.Answers[2], 3: {State: membership.Answered, MemberID: 3, ClusterID: 0x2a, Version: "3.6.16"}}
 	others := func(ids ...membership.MemberID) membership.Facts { return membership.Facts{Others: ids} }
-	const recover = " If that cannot be, a person must recover the cluster: from a snapshot (etcdutl snapshot restore) into a new cluster, or by starting the most advanced survivor with --force-new-cluster."
+	const recovery = " If that cannot be, a person must recover the cluster: from a snapshot (etcdutl snapshot restore) into a new cluster, or by starting the most advanced survivor with --force-new-cluster."
 	for _, tt := range []struct {
 		s    membership.Snapshot
 		code membership.Code
 		f    membership.Facts
 		want string
 	}{
-		{s, membership.QuorumLost, membership.Facts{Voters: 1, Quorum: 1, Others: []membership.MemberID{3}}, "The cluster has lost its quorum: 0 of 1 voters answer; quorum is 1. c (3) does not answer (http://c:2379: connection refused). Bring c back." + recover},
-		{s, membership.QuorumLost, membership.Facts{Voters: 3, Quorum: 2, Others: []membership.MemberID{2, 3}}, "The cluster has lost its quorum: 1 of 3 voters answers; quorum is 2. a (2) is alive. c (3) does not answer (http://c:2379: connection refused). Bring at least 1 of a and c back." + recover},
+		{s, membership.QuorumLost, membership.Facts{Voters: 1, Quorum: 1, Others: []membership.MemberID{3}}, "The cluster has lost its quorum: 0 of 1 voters answer; quorum is 1. c (3) does not answer (http://c:2379: connection refused). Bring c back." + recovery},
+		{s, membership.QuorumLost, membership.Facts{Voters: 3, Quorum: 2, Others: []membership.MemberID{2, 3}}, "The cluster has lost its quorum: 1 of 3 voters answers; quorum is 2. a (2) is alive. c (3) does not answer (http://c:2379: connection refused). Bring at least 1 of a and c back." + recovery},
 		{s, membership.NoLeader, membership.Facts{Voters: 3, Quorum: 2}, "No leader is named by a quorum of the voters (2 of 3). An election takes a second or two; if this lasts, look at the network between the members."},
 		{s, membership.MixedClusters, others(), "The endpoints do not lead to one cluster: this one is 2a, and http://x:2379, http://y:2379 answers for cluster 2b, and http://z:2379 answers for cluster 2c. See how each was started (members that did not understand their bootstrap form a cluster each), and take what does not belong here out of the endpoints."},
 		{s, membership.ListMoved, others(), "The member list changed, or could not be confirmed, while the members were asked: somebody is changing the membership."},
