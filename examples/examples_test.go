@@ -29,6 +29,7 @@ import (
 // unplanned are the examples that are only initialised and validated, each with
 // the reason.
 var unplanned = map[string]string{
+	"data-sources/etcd_cluster":          "it looks at a cluster that must be there",
 	"data-sources/etcd_discovery_token":  "it asks a registry for a token that must be there",
 	"data-sources/etcd_heartbeats":       "it asks a cluster who beats there",
 	"ephemeral-resources/etcd_heartbeat": "it beats during the plan, too",
