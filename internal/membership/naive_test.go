@@ -269,7 +269,8 @@ func (w world) naiveRemove(subject int, replacement bool, leaving []int) verdict
 // naiveUpdate: until its process is restarted the others cannot reach the
 // member, so they must be a quorum without it; where there are no others, or
 // where it has no vote, nothing hangs on it. Of two voters both are needed, and
-// no way leads around that.
+// no way leads around that. A leader hands over first, so that the others need
+// not elect one.
 func (w world) naiveUpdate(subject int) verdict {
 	if v, ok := w.naiveGate(); !ok {
 		return v
@@ -282,11 +283,16 @@ func (w world) naiveUpdate(subject int) verdict {
 	living := w.which(among(rest), w.lives)
 	unknown := w.which(among(rest), w.unknown)
 	switch {
-	case !w.voter(subject), n == 1, most(len(living), n):
+	case !w.voter(subject), n == 1:
 		return says(Go, "")
-	case n == 2 && len(living) == 1:
+	case most(len(living), n), n == 2 && len(living) == 1:
 		v := says(Go, "")
-		v.warnings = []Code{ToleranceZero}
+		if n == 2 {
+			v.warnings = []Code{ToleranceZero}
+		}
+		if leader, _, _ := w.agreed(); leader == subject {
+			v.move = w.next(living, nil)
+		}
 		return v
 	case most(len(living)+len(unknown), n):
 		return says(Refuse, NotProbed, unknown...)

@@ -26,13 +26,16 @@ type UpdateRequest struct {
 //     afterwards (etcd-io/etcd#21694, #21736, #21737);
 //  5. the member counts as failed, because the others cannot reach it at its
 //     new URLs before it was restarted: the rest must be a quorum by itself. A
-//     cluster of one is exempt: it has no peers to be reached by.
+//     cluster of one is exempt: it has no peers to be reached by;
+//  6. leadership is moved away first: a leader that the others cannot reach is
+//     an outage until they elect another.
 func DecideUpdate(s Snapshot, r UpdateRequest) Decision {
 	if d, ok := usableURLs(r.PeerURLs); !ok {
 		d.Facts.Subject = r.ID
 		return d
 	}
-	if d, _, _, ok := s.gate(r.ID); !ok {
+	d, leader, _, ok := s.gate(r.ID)
+	if !ok {
 		return d
 	}
 	m, listed := s.Member(r.ID)
@@ -65,13 +68,18 @@ func DecideUpdate(s Snapshot, r UpdateRequest) Decision {
 	}
 	rest := s.tallyOf(voters, r.ID)
 	f := Facts{Subject: r.ID, Voters: len(voters), Quorum: s.Quorum(), Alive: len(rest.alive), Others: rest.missing()}
+	out := Decision{Verdict: Go}
+	if r.ID == leader {
+		out.MoveLeaderTo = s.successor(rest.alive, nil)
+	}
 	switch {
 	case f.Alive >= f.Quorum:
-		return Decision{Verdict: Go}
+		return out
 	case len(voters) == 2 && len(rest.missing()) == 0:
 		// Two voters need both: no order of restarts avoids the moment in which
 		// the one that is readdressed is away.
-		return Decision{Verdict: Go, Warnings: []Warning{{ToleranceZero, f}}}
+		out.Warnings = []Warning{{ToleranceZero, f}}
+		return out
 	case f.Alive+len(rest.unprobed) >= f.Quorum:
 		f.Others = rest.unprobed
 		return refuse(NotProbed, f)

@@ -87,6 +87,12 @@ func (e *Engine) tryUpdate(h *hold, r UpdateRequest, out *Updated) error {
 		}
 		out.Warnings = d.Warnings
 		via, _, _ := snap.MajorityLeader()
+		if d.MoveLeaderTo != 0 {
+			if err := e.Port.MoveLeader(ctx, via, d.MoveLeaderTo); err != nil {
+				return denied(err)
+			}
+			return again{errors.New("leadership has been moved")}
+		}
 		if err := e.Port.UpdatePeerURLs(ctx, via, r.ID, r.PeerURLs); err != nil {
 			return denied(err)
 		}

@@ -41,6 +41,14 @@ func TestUpdatePeerURLs(t *testing.T) {
 		t.Errorf("again: %v", err)
 	}
 
+	leader := b.Leader(t)
+	if err := update(leader.Name, "http://localhost"+leader.PeerURL()[len("http://127.0.0.1"):]); err != nil {
+		t.Fatal(err)
+	}
+	if now := b.Leader(t); now == leader {
+		t.Errorf("%s was updated as the leader", leader.Name)
+	}
+
 	follower.PowerOff()
 	err := update(b.Leader(t).Name, "http://127.0.0.1:1")
 	var refused *reconfigure.Refusal
