@@ -65,6 +65,15 @@ func SecondAnnouncement(names []string) Text {
 	}
 }
 
+// SecondReaddress is for two members of one plan that get other peer URLs.
+func SecondReaddress(names []string) Text {
+	return Text{
+		"Only one member can get other peer URLs in one apply",
+		fmt.Sprintf("The peer URLs of %s are all to change. Until the process of a member listens at its new URLs the others cannot reach it, so each one has to be restarted "+
+			"before the next is updated. Nothing has been changed. Change one, apply, restart its process, then the next; or use -target=.", strings.Join(names, ", ")),
+	}
+}
+
 // LastVoterForgotten is the warning for the last voter of a cluster that is
 // being taken down.
 func LastVoterForgotten(name string, id membership.MemberID) Text {
@@ -320,7 +329,7 @@ func RestartNow(name string, urls []string) Text {
 	return Text{
 		"Restart member " + name + " with its new peer URLs",
 		fmt.Sprintf("The cluster now reaches %s at %s. Until its process listens there (ETCD_LISTEN_PEER_URLS, ETCD_INITIAL_ADVERTISE_PEER_URLS), "+
-			"it is cut off from the others, and no second member is updated.", name, strings.Join(urls, ", ")),
+			"the others cannot reach it. Restart it now, before anything else changes.", name, strings.Join(urls, ", ")),
 	}
 }
 

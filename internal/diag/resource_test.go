@@ -93,6 +93,7 @@ func TestResourceTexts(t *testing.T) {
 		{"plan refused: only voter", PlanRefused(membership.Decision{Code: membership.OnlyVoterReplaced, Facts: membership.Facts{Others: []membership.MemberID{0xa1}}}, snap(a))},
 		{"plan refused: too few stay", PlanRefused(membership.Decision{Code: membership.TooFewStay, Facts: membership.Facts{Others: []membership.MemberID{0xa1, 0xd4}, Voters: 3, Quorum: 2, Alive: 1}}, snap(a, d))},
 		{"second announcement", SecondAnnouncement([]string{"d", "e"})},
+		{"second readdress", SecondReaddress([]string{"d", "e"})},
 		{"last voter", LastVoterForgotten("d", 0xd4)},
 		{"forgotten by force", ForgottenByForce("d", 0xd4, gone)},
 		{"not refreshed", NotRefreshed(gone)},

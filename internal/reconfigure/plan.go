@@ -22,6 +22,7 @@ type Plan struct {
 	names    map[string]membership.MemberID
 	created  map[string]bool
 	phaseOne map[string]bool
+	moved    map[string]bool
 	lost     string
 }
 
@@ -29,7 +30,7 @@ type Plan struct {
 func NewPlan() *Plan {
 	return &Plan{
 		removed: map[membership.MemberID]bool{}, replaced: map[membership.MemberID]bool{},
-		names: map[string]membership.MemberID{}, created: map[string]bool{}, phaseOne: map[string]bool{},
+		names: map[string]membership.MemberID{}, created: map[string]bool{}, phaseOne: map[string]bool{}, moved: map[string]bool{},
 	}
 }
 
@@ -90,6 +91,15 @@ func (p *Plan) TakeLost(name string) bool {
 		p.lost = name
 	}
 	return p.lost == name
+}
+
+// Readdress notes a member whose peer URLs change in place, and returns the
+// names of all such members, sorted.
+func (p *Plan) Readdress(name string) []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.moved[name] = true
+	return keys(p.moved)
 }
 
 // Changes returns what was noted.

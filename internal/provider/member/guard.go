@@ -113,6 +113,7 @@ func noteChange(ctx context.Context, guard *backend.Guard, want, name, id string
 		guard.Remove(member)
 	case !req.State.Raw.IsNull():
 		guard.Keep(name, member)
+		guardReaddress(ctx, guard, name, req, resp)
 		return false
 	case len(leg) > 0:
 		guard.Replace(name)
@@ -123,6 +124,25 @@ func noteChange(ctx context.Context, guard *backend.Guard, want, name, id string
 		guard.Create(name)
 	}
 	return true
+}
+
+// guardReaddress refuses a second member whose peer URLs change in place: the
+// process of the first has to be restarted before.
+func guardReaddress(ctx context.Context, guard *backend.Guard, name string, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	var was, now types.Set
+	var wasConfig, nowConfig types.String
+	resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("peer_urls"), &was)...)
+	resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("peer_urls"), &now)...)
+	resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("config_id"), &wasConfig)...)
+	resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("config_id"), &nowConfig)...)
+	replaced := !wasConfig.IsNull() && !nowConfig.Equal(wasConfig)
+	if resp.Diagnostics.HasError() || replaced || now.IsUnknown() || now.Equal(was) {
+		return
+	}
+	if names := guard.Readdress(name); len(names) > 1 {
+		t := diag.SecondReaddress(names)
+		resp.Diagnostics.AddAttributeError(path.Root("peer_urls"), t.Summary, t.Detail)
+	}
 }
 
 // guardAnnouncement refuses a second learner that is only announced: it would
