@@ -4,12 +4,14 @@
 package acctest
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // memberID returns the ID of the member in the list.
@@ -41,7 +43,8 @@ func (f *Fleet) Wipe(name string) {
 	}
 }
 
-// Rewrite changes a machine's etcd.env, line by line, and restarts its etcd.
+// Rewrite changes a machine's etcd.env, line by line, and restarts its etcd. It
+// returns when the next process is there.
 func (f *Fleet) Rewrite(name string, line func(string) string) {
 	f.tb.Helper()
 	path := filepath.Join(f.Machines, name, "etcd.env")
@@ -56,7 +59,26 @@ func (f *Fleet) Rewrite(name string, line func(string) string) {
 	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
 		f.tb.Fatal(err)
 	}
+	was := f.pid(name, "etcd.pid")
 	f.Signal(name, syscall.SIGTERM)
+	eventually(f.tb, 30*time.Second, name+" starts again", func() error {
+		if now := f.pid(name, "etcd.pid"); now == 0 || now == was {
+			return fmt.Errorf("process %d", now)
+		}
+		return nil
+	})
+}
+
+// serves waits until a member answers a linearizable read itself.
+func (f *Fleet) serves(name string) {
+	f.tb.Helper()
+	client := f.Client(name)
+	eventually(f.tb, 30*time.Second, name+" serves", func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		_, err := client.Get(ctx, "acctest")
+		return err
+	})
 }
 
 // Only the etcd_member block goes: the member leaves and its machine stays.

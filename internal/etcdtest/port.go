@@ -13,11 +13,17 @@ package etcdtest
 // someone who asks for any port nor to an outgoing connection. A server
 // without SO_REUSEADDR cannot use the port. Elsewhere the port is only
 // remembered within this process: another process may come first.
-func ReservePort(tb TB) int {
+func ReservePort(tb TB) int { tb.Helper(); return reserve(tb, "127.0.0.1") }
+
+// ReserveIPv6Port is [ReservePort] for a port of ::1. A port of the one address
+// says nothing of the same port of the other.
+func ReserveIPv6Port(tb TB) int { tb.Helper(); return reserve(tb, "::1") }
+
+func reserve(tb TB, loopback string) int {
 	tb.Helper()
-	port, release, err := reservePort()
+	port, release, err := reservePort(loopback)
 	if err != nil {
-		tb.Fatalf("etcdtest: no loopback port: %v", err)
+		tb.Fatalf("etcdtest: no port of %s: %v", loopback, err)
 	}
 	tb.Cleanup(release)
 	return port

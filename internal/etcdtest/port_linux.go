@@ -10,34 +10,41 @@ import (
 	"syscall"
 )
 
-func reservePort() (port int, release func(), err error) {
+func reservePort(loopback string) (port int, release func(), err error) {
+	family, address := syscall.AF_INET, syscall.Sockaddr(&syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}})
+	if loopback == "::1" {
+		family, address = syscall.AF_INET6, &syscall.SockaddrInet6{Addr: [16]byte{15: 1}}
+	}
 	// Close-on-exec from the start: a child that inherited the socket would
 	// keep the port beyond the test.
-	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	fd, err := syscall.Socket(family, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return 0, nil, os.NewSyscallError("socket", err)
 	}
-	port, err = bindLoopback(fd)
+	port, err = bindLoopback(fd, address)
 	if err != nil {
 		return 0, nil, errors.Join(err, syscall.Close(fd))
 	}
 	return port, func() { _ = syscall.Close(fd) }, nil
 }
 
-func bindLoopback(fd int) (int, error) {
+func bindLoopback(fd int, address syscall.Sockaddr) (int, error) {
 	if err := syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1); err != nil {
 		return 0, os.NewSyscallError("setsockopt", err)
 	}
-	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+	if err := syscall.Bind(fd, address); err != nil {
 		return 0, os.NewSyscallError("bind", err)
 	}
 	addr, err := syscall.Getsockname(fd)
 	if err != nil {
 		return 0, os.NewSyscallError("getsockname", err)
 	}
-	inet4, ok := addr.(*syscall.SockaddrInet4)
-	if !ok {
-		return 0, fmt.Errorf("getsockname: %T is no IPv4 address", addr)
+	switch addr := addr.(type) {
+	case *syscall.SockaddrInet4:
+		return addr.Port, nil
+	case *syscall.SockaddrInet6:
+		return addr.Port, nil
+	default:
+		return 0, fmt.Errorf("getsockname: %T is no IP address", addr)
 	}
-	return inet4.Port, nil
 }

@@ -16,14 +16,14 @@ import (
 // has to be let go before the server starts.
 var reserved = struct {
 	sync.Mutex
-	ports map[int]bool
-}{ports: map[int]bool{}}
+	ports map[string]bool
+}{ports: map[string]bool{}}
 
-func reservePort() (port int, release func(), err error) {
+func reservePort(loopback string) (port int, release func(), err error) {
 	reserved.Lock()
 	defer reserved.Unlock()
 	for range 100 {
-		l, err := net.Listen("tcp4", "127.0.0.1:0")
+		l, err := net.Listen("tcp", net.JoinHostPort(loopback, "0"))
 		if err != nil {
 			return 0, nil, err
 		}
@@ -34,15 +34,15 @@ func reservePort() (port int, release func(), err error) {
 		if !ok {
 			return 0, nil, fmt.Errorf("%v is no address of TCP", l.Addr())
 		}
-		port := addr.Port
-		if reserved.ports[port] {
+		key := addr.String()
+		if reserved.ports[key] {
 			continue
 		}
-		reserved.ports[port] = true
-		return port, func() {
+		reserved.ports[key] = true
+		return addr.Port, func() {
 			reserved.Lock()
 			defer reserved.Unlock()
-			delete(reserved.ports, port)
+			delete(reserved.ports, key)
 		}, nil
 	}
 	return 0, nil, fmt.Errorf("the kernel offered only ports that are reserved already")

@@ -6,31 +6,36 @@ package etcdtest
 import (
 	"fmt"
 	"net"
+	"strconv"
 	"testing"
 	"time"
 )
 
 func TestReservedPortsAreDistinctAndCanBeServed(t *testing.T) {
-	seen := map[int]bool{}
-	for range 200 {
-		port := ReservePort(t)
-		if seen[port] {
-			t.Fatalf("port %d twice", port)
-		}
-		seen[port] = true
-		// A server that is restarted, with a connection of the first one
-		// still around.
-		for range 2 {
-			l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-			noError(t, err)
-			out, err := net.Dial("tcp", l.Addr().String())
-			noError(t, err)
-			in, err := l.Accept()
-			noError(t, err)
-			noError(t, l.Close())
-			noError(t, in.Close()) // the server's side goes to TIME_WAIT
-			noError(t, out.Close())
-		}
+	for loopback, reserve := range map[string]func(TB) int{"127.0.0.1": ReservePort, "::1": ReserveIPv6Port} {
+		t.Run(loopback, func(t *testing.T) {
+			seen := map[int]bool{}
+			for range 200 {
+				port := reserve(t)
+				if seen[port] {
+					t.Fatalf("port %d twice", port)
+				}
+				seen[port] = true
+				// A server that is restarted, with a connection of the first one
+				// still around.
+				for range 2 {
+					l, err := net.Listen("tcp", net.JoinHostPort(loopback, strconv.Itoa(port)))
+					noError(t, err)
+					out, err := net.Dial("tcp", l.Addr().String())
+					noError(t, err)
+					in, err := l.Accept()
+					noError(t, err)
+					noError(t, l.Close())
+					noError(t, in.Close()) // the server's side goes to TIME_WAIT
+					noError(t, out.Close())
+				}
+			}
+		})
 	}
 }
 

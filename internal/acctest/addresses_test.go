@@ -1,0 +1,145 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// tunnels gives nodes addresses that cannot be dialled from here, as in a
+// network behind a bastion, and returns the ways to them by advertised URL: a
+// proxy for each.
+func (f *Fleet) tunnels(names ...string) map[string]string {
+	f.tb.Helper()
+	out := map[string]string{}
+	for _, name := range names {
+		n := f.Nodes[name]
+		inside, err := url.Parse(n.Client)
+		if err != nil {
+			f.tb.Fatal(err)
+		}
+		n.Listen = []string{n.Client}
+		n.Client = fmt.Sprintf("http://10.255.0.%d:2379", name[0])
+		out[n.Client] = "http://" + etcdtest.Proxy(f.tb, inside.Host).Addr()
+	}
+	return out
+}
+
+// through writes the provider block with that address map.
+func (f *Fleet) through(ways map[string]string) {
+	f.tb.Helper()
+	var b strings.Builder
+	b.WriteString("provider \"etcd\" {\n  endpoints = [for node in values(var.nodes) : node.client]\n  address_map = {\n")
+	for _, advertised := range slices.Sorted(maps.Keys(ways)) {
+		fmt.Fprintf(&b, "    %q = %q\n", advertised, ways[advertised])
+	}
+	b.WriteString("  }\n}\n")
+	f.Write("provider.tf", b.String())
+}
+
+// A cluster whose client URLs lead nowhere from here: with a way to each member
+// everything works; with one way for all of them, those who cannot be asked are
+// named, and nothing is changed.
+func TestAccTunnels(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{})
+	ways := f.tunnels("a", "b", "c")
+	f.through(ways)
+	f.Form()
+	f.MustVote("a", "b", "c")
+	f.Plan().MustBeEmpty()
+
+	f.Add("d")
+	maps.Copy(ways, f.tunnels("d"))
+	f.through(ways)
+	f.Plan().MustDo(flat.changes("create", "d"))
+	f.Apply().MustSucceed().MustBeQuiet()
+	f.MustVote("a", "b", "c", "d")
+	f.Plan().MustBeEmpty()
+	f.Drop("b")
+	f.Apply().MustSucceed().MustBeQuiet()
+	f.MustVote("a", "c", "d")
+
+	t.Log("a load balancer that leads to a")
+	delete(ways, "http://10.255.0.98:2379")
+	shared := map[string]string{}
+	for advertised := range ways {
+		shared[advertised] = ways[f.Nodes["a"].Client]
+	}
+	f.through(shared)
+	f.Drop("d")
+	f.Plan().MustDo(flat.changes("delete", "d"))
+	e := f.Apply().MustSay("Cannot remove member d")
+	a := fmt.Sprintf("%x", f.memberID("a"))
+	c := fmt.Sprintf("c (%x)", f.memberID("c"))
+	e.mustContain(t, e.Summary, c, f.Nodes["c"].Client, a,
+		"If the advertised client URLs cannot be dialled from here, or lead to a load balancer, say in the provider's address_map where each member is, then apply again.")
+	f.MustList("a", "c", "d")
+
+	f.through(ways)
+	f.Apply().MustSucceed() // and warns that two are no tolerance
+	f.MustVote("a", "c")
+	f.Plan().MustBeEmpty()
+}
+
+// IPv6, host names, several peer URLs and client URLs of one member, one of
+// them in a network that cannot be reached from here.
+func TestAccAddresses(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{})
+	v6 := func() string { return fmt.Sprintf("http://[::1]:%d", etcdtest.ReserveIPv6Port(t)) }
+	host := func() string { return fmt.Sprintf("http://localhost:%d", etcdtest.ReservePort(t)) }
+	f.Nodes["a"].Peer, f.Nodes["a"].Client = v6(), v6()
+	f.Nodes["b"].Peer, f.Nodes["b"].Client = host(), host()
+	c := f.Nodes["c"]
+	c.Peers, c.Clients = []string{v6()}, []string{host(), "http://10.255.0.99:2379"}
+	c.Listen = []string{c.Client, c.Clients[0]}
+	f.Form()
+	f.MustVote("a", "b", "c")
+	f.Plan().MustBeEmpty()
+	f.Add("d")
+	f.Nodes["d"].Peer, f.Nodes["d"].Client, f.Nodes["d"].Peers = v6(), v6(), []string{host()}
+	f.Apply().MustSucceed().MustBeQuiet()
+	f.MustVote("a", "b", "c", "d")
+	f.Plan().MustBeEmpty()
+	for name, n := range f.Nodes {
+		for _, m := range f.Members() {
+			if want := append([]string{n.Peer}, n.Peers...); m.Name == name && !sameSet(m.PeerURLs, want) {
+				t.Errorf("the peer URLs of %s are %v, want %v", name, m.PeerURLs, want)
+			}
+			if want := append([]string{n.Client}, n.Clients...); m.Name == name && !sameSet(m.ClientURLs, want) {
+				t.Errorf("the client URLs of %s are %v, want %v", name, m.ClientURLs, want)
+			}
+		}
+	}
+
+	t.Log("the same URLs, written differently")
+	written := func(u string) string {
+		return strings.NewReplacer("http:", "HTTP:", "localhost", "LocalHost", "[::1]", "[0:0:0:0:0:0:0:1]").Replace(u) + "/"
+	}
+	for _, n := range f.Nodes {
+		n.Peer, n.Client = written(n.Peer), written(n.Client)
+		for i := range n.Peers {
+			n.Peers[i] = written(n.Peers[i])
+		}
+		if len(n.Peers) > 0 {
+			n.Peer, n.Peers[0] = n.Peers[0], n.Peer
+		}
+	}
+	f.Plan().MustBeEmpty()
+	f.Drop("c")
+	f.Apply().MustSucceed().MustBeQuiet()
+	f.MustVote("a", "b", "d")
+}
+
+func sameSet(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}

@@ -1,0 +1,185 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// membersText is for members whose processes something else starts.
+const membersText = `
+terraform {
+  required_providers {
+    etcd = {
+      source = "terraform-provider-etcd/etcd"
+    }
+  }
+}
+
+variable "nodes" {
+  type = map(object({ peer = string, client = string }))
+}
+
+# What a fleet says besides.
+variable "machines" {
+  type = string
+}
+variable "machine_sh" {
+  type = string
+}
+variable "environment" {
+  type = map(string)
+}
+variable "founders" {
+  type = any
+}
+
+import {
+  for_each = var.nodes
+  to       = etcd_member.node[each.key]
+  id       = each.key
+}
+
+resource "etcd_member" "node" {
+  for_each  = var.nodes
+  name      = each.key
+  peer_urls = [each.value.peer]
+}
+`
+
+// byHand returns a cluster of three that was started by hand, and imported.
+func byHand(t *testing.T) *Fleet {
+	t.Helper()
+	f := NewFleet(t, FleetOptions{Static: true})
+	f.boot()
+	f.configure(membersText)
+	f.Plan().mustImport(3)
+	f.Apply().MustSucceed().MustBeQuiet()
+	f.Plan().MustBeEmpty()
+	return f
+}
+
+// listens is what changes in the environment of a process that gets another
+// peer URL.
+func listens(to string) func(line string) string {
+	return func(line string) string {
+		for _, key := range []string{"ETCD_LISTEN_PEER_URLS=", "ETCD_INITIAL_ADVERTISE_PEER_URLS="} {
+			if strings.HasPrefix(line, key) {
+				return key + to
+			}
+		}
+		return line
+	}
+}
+
+// mustSayRestart fails the test unless the warnings say to restart the member
+// with its new peer URLs, and nothing else but what the CLI says of -target.
+func (f *Fleet) mustSayRestart(o *Outcome, name string) {
+	f.tb.Helper()
+	said := 0
+	for _, w := range o.Warnings() {
+		switch w.Summary {
+		case "Resource targeting is in effect", "Applied changes may be incomplete":
+		case "Restart member " + name + " with its new peer URLs":
+			said++
+			w.MustDetail(f.tb, "The cluster now reaches "+name+" at "+f.Nodes[name].Peer+
+				". Until its process listens there (ETCD_LISTEN_PEER_URLS, ETCD_INITIAL_ADVERTISE_PEER_URLS), the others cannot reach it. Restart it now, before anything else changes.")
+		default:
+			f.tb.Errorf("unexpected %s", w)
+		}
+	}
+	if said != 1 {
+		f.tb.Errorf("%d times it is said to restart %s:\n%s", said, name, o.diagnostics())
+	}
+}
+
+// Peer URLs change in place, one member at a time, the leader's as well; each
+// process is restarted by whoever runs it.
+func TestAccReaddress(t *testing.T) {
+	t.Parallel()
+	f := byHand(t)
+	before := f.named("a", "b", "c")
+	old := map[string]string{}
+	for name, n := range f.Nodes {
+		old[name] = n.Peer
+		n.Peer = fmt.Sprintf("http://127.0.0.1:%d", etcdtest.ReservePort(t))
+	}
+	said := false
+	for _, e := range f.Plan().MustFail().Errors() {
+		if e.Summary != "Only one member can get other peer URLs in one apply" {
+			t.Errorf("unexpected %s", e)
+		}
+		said = said || e.Detail == "The peer URLs of a, b, c are all to change. Until the process of a member listens at its new URLs the others cannot reach it, "+
+			"so each one has to be restarted before the next is updated. Nothing has been changed. Change one, apply, restart its process, then the next; or use -target=."
+	}
+	if !said {
+		t.Error("nobody names all three")
+	}
+	writer := f.Writer("a", "b", "c")
+	leader := f.Leader("a", "b", "c")
+	for _, name := range []string{leader, "a", "b", "c"} {
+		if old[name] == "" {
+			continue // the leader was first
+		}
+		delete(old, name)
+		target := "-target=" + address("etcd_member", name)
+		plan := f.Plan(target)
+		plan.MustDo(map[string]string{address("etcd_member", name): "update"})
+		plan.MustNotKnow(address("etcd_member", name))
+		f.mustSayRestart(f.Apply(target).MustSucceed(), name)
+		f.Rewrite(name, listens(f.Nodes[name].Peer))
+		f.serves(name)
+	}
+	f.MustVote("a", "b", "c")
+	f.mustNotPause(writer, pause, "a", "b", "c")
+	t.Logf("longest gap %v", writer.LongestGap())
+	f.Plan().MustBeEmpty()
+	if after := f.named("a", "b", "c"); after != before {
+		t.Errorf("the members are %s, and were %s", after, before)
+	}
+}
+
+// TLS is switched on between the members of a cluster that runs: first every
+// process can speak it, then one after the other listens with it.
+func TestAccPeerTLS(t *testing.T) {
+	t.Parallel()
+	f := byHand(t)
+	pki := etcdtest.NewPKI(t)
+	tls := []string{
+		"ETCD_PEER_CERT_FILE=" + pki.Peer.CertFile, "ETCD_PEER_KEY_FILE=" + pki.Peer.KeyFile,
+		"ETCD_PEER_TRUSTED_CA_FILE=" + pki.CAFile, "ETCD_PEER_CLIENT_CERT_AUTH=true",
+	}
+	names := slices.Sorted(maps.Keys(f.Nodes))
+	writer := f.Writer(names...)
+	for _, name := range names {
+		f.Rewrite(name, func(line string) string {
+			if strings.HasPrefix(line, "ETCD_NAME=") {
+				return line + "\n" + strings.Join(tls, "\n")
+			}
+			return line
+		})
+		f.serves(name)
+	}
+	for _, name := range names {
+		f.Nodes[name].Peer = strings.Replace(f.Nodes[name].Peer, "http:", "https:", 1)
+		f.Plan().MustDo(map[string]string{address("etcd_member", name): "update"})
+		f.mustSayRestart(f.Apply().MustSucceed(), name)
+		f.Rewrite(name, listens(f.Nodes[name].Peer))
+		f.serves(name)
+	}
+	f.mustNotPause(writer, pause, names...)
+	f.MustVote(names...)
+	for _, m := range f.Members() {
+		if !strings.HasPrefix(m.PeerURLs[0], "https:") {
+			t.Errorf("%s is reached at %v", m.Name, m.PeerURLs)
+		}
+	}
+	f.Plan().MustBeEmpty()
+}
