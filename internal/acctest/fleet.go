@@ -48,6 +48,8 @@ type Node struct {
 	Clients []string `json:"clients,omitempty"`
 	// Listen is where clients are listened for, if not at Client.
 	Listen []string `json:"listen,omitempty"`
+	// ListenPeer is where peers are listened for, if not at Peer.
+	ListenPeer []string `json:"listen_peer,omitempty"`
 }
 
 // dial is where the test reaches the member.

@@ -19,6 +19,8 @@ variable "nodes" {
     peers   = optional(list(string), [])
     clients = optional(list(string), [])
     listen  = optional(list(string))
+    # The same for peers.
+    listen_peer = optional(list(string))
     # What etcd_member says instead of peer.
     says   = optional(string)
     script = optional(bool, true)
@@ -62,6 +64,7 @@ resource "etcd_member_config" "node" {
   triggers_replace = each.value.config
 
   listen_client_urls = each.value.listen
+  listen_peer_urls   = each.value.listen_peer
 }
 
 resource "terraform_data" "machine" {

@@ -1,0 +1,272 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// soakFor is how long a soak goes on making rounds, where SOAK says nothing.
+const soakFor = 3 * time.Minute
+
+// soakSeed is the seed where SOAK_SEED says nothing: a test that decides
+// whether a change may land does the same each time. Its first eight rounds
+// hold every change, and nearly every fault.
+const soakSeed = 79055
+
+// soak is a fleet that is changed round by round while things go wrong.
+type soak struct {
+	tb    testing.TB
+	fleet *Fleet
+	wires *wires
+	watch *quorumWatch
+
+	image   int
+	applies int
+	repeats int
+	orphans int
+	changes map[string]int
+	faults  map[string]int
+}
+
+// TestAccSoak changes a cluster at random, with a real CLI, while members are
+// killed, frozen and cut off and runs are killed and interrupted; writers and
+// readers go on throughout. After each round one plain apply must bring
+// everything to what is configured, and the next plan be empty. No
+// acknowledged write may be lost, no read be stale, no quorum be lost except
+// by the test's own doing, and no member be left that is nobody's.
+//
+// SOAK is how long (3m); SOAK_SEED which rounds ("random" for a new seed);
+// SOAK_ETCD the version (3.5, 3.6, 3.7).
+func TestAccSoak(t *testing.T) {
+	t.Parallel()
+	limit, seed := soakSettings(t)
+	f := NewFleet(t, FleetOptions{Version: etcdtest.Version(os.Getenv("SOAK_ETCD"))})
+	s := &soak{tb: t, fleet: f, wires: newWires(t), changes: map[string]int{}, faults: map[string]int{}}
+	t.Logf("SOAK=%v SOAK_SEED=%d SOAK_ETCD=%s", limit, seed, f.version())
+	for _, name := range f.Founders {
+		s.wires.wire(f, name)
+	}
+	f.rollout("image-0")
+	f.replaceLostAfter(15 * time.Second)
+	f.Form()
+	s.watch = newQuorumWatch(t, f)
+	s.watch.follow(f.Nodes)
+	writer := f.Writer(f.Founders...)
+	clients := newHistorian(t, s.clients(), 4, seed)
+	script := newSoakScript(seed, f.Founders)
+	operations := 0
+
+	begin := time.Now()
+	for time.Since(begin) < limit && !t.Failed() {
+		r := script.next()
+		t.Log(r)
+		s.round(r)
+		history := clients.chapter(r.number + 1)
+		operations += len(history)
+		mustBeLinearizable(t, history)
+	}
+	took := time.Since(begin)
+
+	clients.cancel()
+	clients.wg.Wait()
+	history := clients.chapter(script.round + 3)
+	operations += len(history)
+	mustBeLinearizable(t, history)
+	writer.Stop()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	lost, err := writer.Lost(ctx, f.Client())
+	if err != nil || len(lost) > 0 {
+		t.Errorf("acknowledged and lost: %d writes; %v", len(lost), err)
+	}
+	looks, below := s.watch.result()
+	for _, moment := range below {
+		t.Errorf("below quorum: %s", moment)
+	}
+	s.watch.excuse(slices.Collect(maps.Keys(f.Nodes))...)
+	f.Destroy().MustSucceed()
+	f.MustBeGone()
+
+	t.Logf("soak of %v, seed %d, etcd %s: %d rounds, %d applies, of which %d repeated one that a fault had ended",
+		took.Round(time.Second), seed, f.version(), script.round, s.applies, s.repeats)
+	t.Logf("changes: %s", tally(s.changes))
+	t.Logf("faults: %s", tally(s.faults))
+	t.Logf("writes acknowledged %d, lost %d, longest time without one %v", len(writer.Acknowledged()), len(lost), writer.LongestGap())
+	t.Logf("operations whose history was checked %d (%d writes, %d reads, %d writes of unknown outcome)", operations, clients.acknowledged, clients.read, clients.unknown)
+	t.Logf("looks at the quorum %d, lost %d; orphans %d", looks, len(below), s.orphans)
+}
+
+func soakSettings(t *testing.T) (time.Duration, uint64) {
+	t.Helper()
+	limit, err := time.ParseDuration(cmp.Or(os.Getenv("SOAK"), soakFor.String()))
+	if err != nil {
+		t.Fatalf("SOAK: %v", err)
+	}
+	if os.Getenv("SOAK_SEED") == "random" {
+		return limit, uint64(time.Now().UnixNano())
+	}
+	seed, err := strconv.ParseUint(cmp.Or(os.Getenv("SOAK_SEED"), strconv.Itoa(soakSeed)), 10, 64)
+	if err != nil {
+		t.Fatalf("SOAK_SEED: %v", err)
+	}
+	return limit, seed
+}
+
+// clients returns the configuration of a client that asks whoever is watched;
+// it does not go through the wires, which belong to members and to Terraform.
+func (s *soak) clients() func() clientv3.Config {
+	base := s.fleet.clientConfig()
+	return func() clientv3.Config {
+		cfg := base
+		s.watch.mu.Lock()
+		defer s.watch.mu.Unlock()
+		cfg.Endpoints = slices.Sorted(maps.Values(s.watch.nodes))
+		return cfg
+	}
+}
+
+// round carries a round out and waits until all is well again.
+func (s *soak) round(r soakRound) {
+	f := s.fleet
+	s.changes[r.change]++
+	f.Add(r.in...)
+	for _, name := range r.in {
+		s.wires.wire(f, name)
+	}
+	f.Drop(r.out...)
+	var args []string
+	switch r.change {
+	case "replace":
+		args = []string{"-replace=" + address("etcd_member_config", r.lost)}
+	case "lose":
+		s.watch.excuse(r.lost)
+		f.Lose(r.lost)
+	case "rollout":
+		s.image++
+		f.want(fmt.Sprintf("image-%d", s.image))
+	}
+
+	run := f.Start(append([]string{"apply"}, args...)...)
+	s.watch.follow(f.Nodes)
+	ctx, cancel := context.WithCancel(context.Background())
+	var faults sync.WaitGroup
+	happened := make([]bool, len(r.faults))
+	for i, fault := range r.faults {
+		faults.Go(func() { happened[i] = s.inflict(ctx, fault, run) })
+	}
+	outcome := run.Wait()
+	s.applies++
+	cancel()
+	faults.Wait()
+	disturbed := false
+	for i, fault := range r.faults {
+		if happened[i] {
+			s.faults[fault.kind]++
+			disturbed = true
+		}
+	}
+	if !disturbed && outcome.ExitCode != 0 {
+		s.tb.Fatalf("nothing went wrong, and yet:\n%s", outcome.diagnostics())
+	}
+	s.wait("every member that has a machine answers", func() error {
+		for name, n := range f.Nodes {
+			if f.pid(name, "etcd.pid") == 0 {
+				continue // still to come
+			}
+			cfg := f.clientConfig()
+			cfg.Endpoints = []string{n.dial()}
+			if err := answers(s.tb, cfg); err != nil && !strings.Contains(err.Error(), "learner") {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		}
+		return nil
+	})
+	if r.change != "lose" {
+		s.watch.pardon()
+	}
+	s.converge(outcome.ExitCode != 0)
+	s.watch.pardon()
+}
+
+// converge applies until the plan is empty: once where a run was broken off,
+// and once more for each name that a rollout has not reached. Every apply must
+// succeed, because nothing disturbs it.
+func (s *soak) converge(brokenOff bool) {
+	f := s.fleet
+	if brokenOff {
+		s.repeats++
+		s.applies++
+		f.Apply().MustSucceed()
+	}
+	for range len(f.Nodes) + 1 {
+		if p := f.Plan(); p.ExitCode == 0 {
+			s.settled()
+			return
+		}
+		s.applies++
+		f.Apply().MustSucceed()
+	}
+	f.Plan().MustBeEmpty()
+	s.settled()
+}
+
+// settled fails the test unless the members are those that are configured, all
+// of them vote, and no record speaks of anybody else.
+func (s *soak) settled() {
+	f := s.fleet
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+	defer cancel()
+	client, err := clientv3.New(f.clientConfig())
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	defer func() { _ = client.Close() }()
+	list, err := client.MemberList(ctx)
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	want := slices.Sorted(maps.Keys(f.Nodes))
+	if got := summary(list.Members); !slices.Equal(got, want) {
+		s.orphans++
+		s.tb.Fatalf("the members are %v, want %v", got, want)
+	}
+	records, err := client.Get(ctx, "/_terraform/etcd/members/", clientv3.WithPrefix())
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	for _, kv := range records.Kvs {
+		if !slices.ContainsFunc(want, func(name string) bool { return strings.Contains(string(kv.Value), strconv.Quote(name)) }) {
+			s.orphans++
+			s.tb.Errorf("a record of somebody who is gone: %s = %s", kv.Key, kv.Value)
+		}
+	}
+}
+
+func (s *soak) wait(what string, f func() error) {
+	s.tb.Helper()
+	eventually(s.tb, time.Minute, what, f)
+}
+
+func tally(counts map[string]int) string {
+	var out []string
+	for _, kind := range slices.Sorted(maps.Keys(counts)) {
+		out = append(out, fmt.Sprintf("%s %d", kind, counts[kind]))
+	}
+	return strings.Join(out, ", ")
+}

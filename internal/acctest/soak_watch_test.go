@@ -1,0 +1,174 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// quorumWatch looks all the time whether a quorum of the voters has a process,
+// and says when none had. That depends on nobody's speed: the processes are
+// counted before and after the list is read, and who was there at either time
+// counts. Where nobody answers any more, although nothing has been done to the
+// cluster for silenceLimit, it is lost as well.
+type quorumWatch struct {
+	fleet *Fleet
+
+	mu      sync.Mutex
+	nodes   map[string]string // name to client URL
+	excused map[string]bool   // whom the test itself has harmed
+	since   time.Time         // of the last answer, or of the test's own doing
+	looks   int
+	lost    []string
+}
+
+// silenceLimit is far above what an election takes on a busy machine.
+const silenceLimit = 30 * time.Second
+
+// newQuorumWatch watches until the test ends.
+func newQuorumWatch(tb testing.TB, f *Fleet) *quorumWatch {
+	tb.Helper()
+	w := &quorumWatch{fleet: f, nodes: map[string]string{}, excused: map[string]bool{}, since: time.Now()}
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for ctx.Err() == nil {
+			w.look(ctx)
+			select {
+			case <-ctx.Done():
+			case <-time.After(200 * time.Millisecond):
+			}
+		}
+	})
+	tb.Cleanup(func() { cancel(); wg.Wait() })
+	return w
+}
+
+// follow says whom to watch.
+func (w *quorumWatch) follow(nodes map[string]*Node) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.nodes = map[string]string{}
+	for name, n := range nodes {
+		w.nodes[name] = n.dial()
+	}
+}
+
+// excuse counts a member as alive, because it is the test that has harmed it,
+// until pardon.
+func (w *quorumWatch) excuse(names ...string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.since = time.Now()
+	for _, name := range names {
+		w.excused[name] = true
+	}
+}
+
+// pardon ends all excuses.
+func (w *quorumWatch) pardon() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.since = time.Now()
+	clear(w.excused)
+}
+
+// alive adds those who have a process, or an excuse.
+func (w *quorumWatch) alive(to map[string]bool) {
+	running := map[int]bool{}
+	for _, p := range processes() {
+		running[p.pid] = true
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	maps.Copy(to, w.excused)
+	for name := range w.nodes {
+		if pid := w.fleet.pid(name, "etcd.pid"); pid != 0 && running[pid] {
+			to[name] = true
+		}
+	}
+}
+
+func (w *quorumWatch) look(ctx context.Context) {
+	w.mu.Lock()
+	var endpoints []string
+	for _, url := range w.nodes {
+		endpoints = append(endpoints, url)
+	}
+	w.mu.Unlock()
+	if len(endpoints) == 0 {
+		return
+	}
+	cfg := w.fleet.clientConfig()
+	cfg.Endpoints = endpoints
+	alive := map[string]bool{}
+	w.alive(alive)
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	client, err := clientv3.New(cfg)
+	if err != nil {
+		return
+	}
+	defer func() { _ = client.Close() }()
+	list, err := client.MemberList(ctx)
+	if err != nil {
+		w.silent(err)
+		return
+	}
+	w.alive(alive)
+	voters, living := 0, 0
+	for _, m := range list.Members {
+		if m.IsLearner {
+			continue
+		}
+		voters++
+		if alive[m.Name] {
+			living++
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.looks++
+	w.since = time.Now()
+	if living < voters/2+1 {
+		w.lost = append(w.lost, fmt.Sprintf("%s: %d of %d voters alive: %v", time.Now().Format("15:04:05.000"), living, voters, summary(list.Members)))
+	}
+}
+
+func (w *quorumWatch) silent(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if d := time.Since(w.since); d > silenceLimit {
+		w.lost = append(w.lost, fmt.Sprintf("%s: no answer for %v: %v", time.Now().Format("15:04:05.000"), d.Round(time.Second), err))
+		w.since = time.Now()
+	}
+}
+
+// result returns how often was looked, and each time a quorum was not there.
+func (w *quorumWatch) result() (int, []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.looks, w.lost
+}
+
+// answers reports whether the cluster answers a linearizable read.
+func answers(tb testing.TB, cfg clientv3.Config) error {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	client, err := clientv3.New(cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = client.Close() }()
+	_, err = client.Get(ctx, "acctest")
+	return err
+}
