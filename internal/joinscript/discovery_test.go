@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
@@ -124,6 +126,31 @@ func discoveryLife(t *testing.T, g *realRegistry, sh shell, v etcdtest.Version) 
 	oneCluster(t, 3, client, a, b, c)
 	c.Kill()
 	ready(t, c)
+	g.process.Thaw()
+	discoveryJoiner(t, g, sh, v, env, client, a, b, c)
+}
+
+// A fourth, made before anybody knew an address: it learns the founders from
+// the registry, which it does not touch, whatever else of the registry its
+// environment holds.
+func discoveryJoiner(t *testing.T, g *realRegistry, sh shell, v etcdtest.Version, env map[string]string, client *clientv3.Client, formed ...*etcdtest.Process) {
+	joins := map[string]string{
+		"ETCD_INITIAL_CLUSTER_STATE": "existing", "ETCD_DISCOVERY_CACERT": "/nowhere", "ETCD_DISCOVERY_USER": "nobody:nothing",
+	}
+	for key, value := range env {
+		if key != "ETCD_DISCOVERY_FALLBACK" {
+			joins[strings.Replace(key, "ETCD_", "ETCD_JOIN_", 1)] = value
+		}
+	}
+	if g.protocol == "v3" {
+		delete(joins, "ETCD_DISCOVERY_CACERT") // curl looks for the file
+	}
+	d := etcdtest.NewProcess(t, etcdtest.Options{Name: "d", Version: v, Env: joins})
+	sh.before(t, d, Params{Name: "d", PeerURLs: []string{d.PeerURL()}, Founder: true})
+	d.Supervise(supervised)
+	logged(t, d, "etcd-join: not announced yet")
+	admit(t, client, d)
+	oneCluster(t, 4, client, append(formed, d)...)
 }
 
 // Two founders die while they wait for the third. etcd would refuse them as

@@ -193,3 +193,60 @@ func TestFounderWithARegistry(t *testing.T) {
 		})
 	})
 }
+
+// One that joins a cluster which is being formed asks the registry in which
+// the founders find each other who they are, and never registers there.
+func TestJoinerWithARegistry(t *testing.T) {
+	eachShell(t, func(t *testing.T, sh shell) {
+		a, b, g := newPeer(t), newPeer(t), newRegistry(t)
+		g.size = "2"
+		ra, rb := "a="+a.url, "b="+b.url
+		ea, eb := ran(11, "a", a.url), ran(12, "b", b.url)
+		us := entry{ID: 20, PeerURLs: []string{own}, IsLearner: true}
+		for protocol, env := range map[string][]string{
+			"v3": {"ETCD_JOIN_DISCOVERY_TOKEN=T", "ETCD_JOIN_DISCOVERY_ENDPOINTS=" + dead + "," + g.url},
+			"v2": {"ETCD_JOIN_DISCOVERY=" + g.url + "/T"},
+		} {
+			env = append(env, "ETCD_INITIAL_CLUSTER_STATE=existing")
+			away := strings.Split(strings.ReplaceAll(strings.Join(env, "\n"), g.url, dead), "\n")
+			for _, c := range []struct {
+				name    string
+				members []string
+				set     func()
+				env     []string
+				code    int
+				stdout  string
+				reason  string
+			}{
+				{"not all founders are there", []string{ra}, func() { a.list(ea, us) }, env, ExitRetry, "", "no peer is known yet: not all founders are in the registry"},
+				{"all are, and none answers", []string{ra, rb}, func() { a.answer(503, ""); b.answer(503, "") }, env, ExitRetry, "", "a peer is there but cannot be asked"},
+				{"the cluster has not formed", []string{ra, rb}, func() {
+					na, nb := entry{ID: 11, Name: "a", PeerURLs: []string{a.url}}, entry{ID: 12, Name: "b", PeerURLs: []string{b.url}}
+					a.list(na, nb)
+					b.list(na, nb)
+				}, env, ExitRetry, "", "the peers have not formed their cluster yet"},
+				{"not announced", []string{ra, rb}, func() { a.list(ea, eb); b.list(ea, eb) }, env, ExitRetry, "", "not announced yet"},
+				{"announced", []string{ra, rb}, func() { a.list(ea, eb, us); b.list(ea, eb, us) }, env, 0, joined("us", own, ra+","+rb+",us="+own), "announced: starting"},
+				{"announced, and a peer is known otherwise", []string{"$(id)"}, nil, append(env, "ETCD_JOIN_PEERS="+b.url), 0, joined("us", own, ra+","+rb+",us="+own), "announced: starting"},
+				{"wiped", []string{ra, rb}, func() { a.list(ea, eb, ran(20, "us", own)); b.list(ea, eb, ran(20, "us", own)) }, env, ExitNever, "", "has run before"},
+				{"the registry is away", nil, nil, away, ExitRetry, "", "the registry does not answer: " + dead},
+				{"the registry is away, and a peer is known otherwise", nil, func() { a.list(ea, eb, us); b.list(ea, eb, us) }, append(away, "ETCD_JOIN_PEERS="+a.url), 0, joined("us", own, ra+","+rb+",us="+own), "announced: starting"},
+				{"it is the only one that registered", []string{"us=" + own, "x=" + own}, nil, env, ExitRetry, "", "the registry names no peer but this one"},
+				{"a registration that is none", []string{"x=$(id)", rb}, nil, env, ExitRetry, "", "holds a registration that cannot be read"},
+			} {
+				t.Run(protocol+" "+c.name, func(t *testing.T) {
+					g.members = c.members
+					if c.set != nil {
+						c.set()
+					}
+					ask(t, sh, true, nil, c.env...).want(t, c.code, c.stdout, c.reason)
+				})
+			}
+			t.Run(protocol+" the registry does not know the token", func(t *testing.T) {
+				g.size = ""
+				defer func() { g.size = "2" }()
+				ask(t, sh, true, nil, env...).want(t, ExitRetry, "", "the registry knows no such cluster: ")
+			})
+		}
+	})
+}

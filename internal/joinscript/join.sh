@@ -12,8 +12,10 @@
 # for the main process only (systemd#11868).
 #
 # It reads etcd's own ETCD_* variables and ETCD_JOIN_PEERS (more peer URLs to
-# ask). Standard output: ETCD_* assignments that override the environment.
-# Standard error: the reasons.
+# ask); ETCD_JOIN_DISCOVERY, or ETCD_JOIN_DISCOVERY_TOKEN and _ENDPOINTS, is the
+# registry in which the peers of one that joins found each other. Standard
+# output: ETCD_* assignments that override the environment. Standard error: the
+# reasons.
 #
 # Exit 0: start etcd. 75: not yet, run me again. 78: this identity has run
 # before and its data is gone: never start it.
@@ -118,6 +120,10 @@ if [ "$founder" = 1 ]; then
 	else
 		later "a founder needs ETCD_INITIAL_CLUSTER, ETCD_DISCOVERY or ETCD_DISCOVERY_TOKEN and ETCD_DISCOVERY_ENDPOINTS; none is set"
 	fi
+elif [ -n "${ETCD_JOIN_DISCOVERY_TOKEN:-}" ] && [ -n "${ETCD_JOIN_DISCOVERY_ENDPOINTS:-}" ]; then
+	bootstrap=v3 ETCD_DISCOVERY_TOKEN=$ETCD_JOIN_DISCOVERY_TOKEN ETCD_DISCOVERY_ENDPOINTS=$ETCD_JOIN_DISCOVERY_ENDPOINTS
+elif [ -n "${ETCD_JOIN_DISCOVERY:-}" ]; then
+	bootstrap=v2 ETCD_DISCOVERY=$ETCD_JOIN_DISCOVERY
 fi
 
 # awk: a list of URLs in the form in which lists are compared.
@@ -604,15 +610,17 @@ found() {
 	esac
 }
 
-[ "$founder" = 1 ] || [ -n "$peers" ] || later "no peer is known to ask: set ETCD_JOIN_PEERS"
+[ "$bootstrap" != none ] || [ -n "$peers" ] || later "no peer is known to ask: set ETCD_JOIN_PEERS"
 nap=0.25
 sleep 0.01 2>/dev/null || nap=1
 rounds=0
 targets=$peers
+heard=
 deadline=$(($(date +%s) + wait_seconds))
 while :; do
 	pause=$nap
-	case $bootstrap/$registry in v?/full) ;; v?/*)
+	# One that joins needs no registry once a peer has answered.
+	case $bootstrap/$registry/$founder$heard in v?/full/* | v?/*/0?*) ;; v?/*)
 		ask_registry
 		[ "$registry" = full ] || pause=1
 		targets=$peers
@@ -621,6 +629,7 @@ while :; do
 	rounds=$((rounds + 1))
 	result=$(ask_all | sort | awk "$sorted$judge")
 	verdict=$(printf '%s\n' "$result" | sed -n 1p)
+	heard=$(printf '%s\n' "$result" | sed -n 3p)
 	more=$(others "$peers" "$(printf '%s\n' "$result" | sed -n 2p)")
 	if [ "$more" != "$peers" ]; then
 		peers=$more
@@ -644,7 +653,7 @@ while :; do
 		if [ $((rounds % 8)) = 0 ]; then
 			patience=0.5
 		else
-			targets=$(others "$(printf '%s\n' "$result" | sed -n 3p)")
+			targets=$(others "$heard")
 		fi
 		;;
 	"wait "*) why_not=${verdict#wait } ;;
@@ -656,7 +665,14 @@ while :; do
 		certain=${verdict#silent }
 		certain=${certain%% *}
 		why_not="no peer answers: ${verdict#silent ? }"
-		[ "$founder" = 0 ] || found silent "$certain"
+		if [ "$founder" = 1 ]; then found silent "$certain"; elif [ -z "$peers" ]; then
+			case $registry in
+			open) why_not="no peer is known yet: not all founders are in the registry" ;;
+			unknown) why_not="the registry knows no such cluster: $why" ;;
+			silent) why_not="the registry does not answer: $why" ;;
+			*) why_not="the registry names no peer but this one" ;;
+			esac
+		fi
 		;;
 	*) why_not="the answers of the peers cannot be read" ;;
 	esac
