@@ -246,46 +246,46 @@ func TestAccStandby(t *testing.T) {
 // Addresses that nobody knows before the machines have booted.
 func TestAccExampleUnknownAddresses(t *testing.T) {
 	t.Parallel()
-	vars := map[string]any{"nodes": []string{"a", "b", "c"}}
+	vars := map[string]any{"nodes": []string{"a", "b", "c", "d"}}
 	var ports []int
-	for range 10 {
+	for range 12 {
 		ports = append(ports, etcdtest.ReservePort(t))
 	}
 	vars["ports"] = ports[2:]
 	vars["registry"] = map[string]int{"client_port": ports[0], "peer_port": ports[1]}
 	e := newExample(t, "unknown-addresses", vars)
 	first := e.Plan()
-	if len(first.Changes) != 11 || first.ExitCode != 2 {
-		t.Errorf("%d changes are planned, want 11: a registry, a token, and three times a configuration, a machine and a member", len(first.Changes))
+	if len(first.Changes) != 14 || first.ExitCode != 2 {
+		t.Errorf("%d changes are planned, want 14: a registry, a token, and four times a configuration, a machine and a member", len(first.Changes))
 	}
-	for _, name := range []string{"a", "b", "c"} {
+	for _, name := range []string{"a", "b", "c", "d"} {
 		first.MustNotKnow(address("etcd_member", name), "id", "cluster_id", "role", "client_urls", "version", "environment", "initial_cluster",
 			"config_id", "machine_id", "peer_urls", "endpoints")
 	}
 	e.Apply().MustSucceed().MustBeQuiet()
-	e.look("a", "b", "c")
-	e.MustVote("a", "b", "c")
+	e.look("a", "b", "c", "d")
+	e.MustVote("a", "b", "c", "d") // d is no founder: it asked the registry for them
 	e.Plan().MustBeEmpty()
 
-	t.Log("a fourth, which asks the founders that the registry names")
-	vars["nodes"] = []string{"a", "b", "c", "d"}
-	want := flat.changes("create", "d")
-	e.Plan().MustDo(want)
+	t.Log("a fifth, which asks the founders that the token names")
+	vars["nodes"] = []string{"a", "b", "c", "d", "e"}
+	e.Plan().MustDo(flat.changes("create", "e"))
 	writer := e.Writer("a", "b", "c")
 	e.Apply().MustSucceed().MustBeQuiet()
-	e.look("d")
-	e.MustVote("a", "b", "c", "d")
+	e.look("e")
+	e.MustVote("a", "b", "c", "d", "e")
 	e.Plan().MustBeEmpty()
 
 	e.Plan("-replace="+address("etcd_member_config", "a"), "-replace="+address("etcd_member_config", "d")).mustEndanger(
 		"It replaces " + e.named("a", "d") + ". Only one member may be replaced in one apply, so that the others hold the quorum meanwhile. " +
 			"Nothing has been changed. Replace one, apply, then the next, with -replace= or -target=.")
 
-	t.Log("a follower goes, while its machine runs")
+	t.Log("two go, while their machines run")
 	vars["nodes"] = []string{"a", "b", "c"}
-	mustLeaveFirst(t, e.Apply().MustSucceed(), "d")
+	mustLeaveFirst(t, e.Apply().MustSucceed(), "d", "e")
 	e.mustNotPause(writer, pause, "a", "b", "c")
 	delete(e.Nodes, "d")
+	delete(e.Nodes, "e")
 	e.MustVote("a", "b", "c")
 	e.Plan().MustBeEmpty()
 

@@ -126,8 +126,13 @@ func (m *model) decide(ctx context.Context, l looker) (*diag.Text, fwdiag.Diagno
 		}
 	}
 	var boot map[string]string
-	if p.role == roleFounder {
+	if p.role != roleJoiner {
 		diags.Append(p.boot.Environment.ElementsAs(ctx, &boot, false)...)
+	}
+	if p.role == roleAwaiting {
+		var founders []string
+		boot, founders = toAsk(boot)
+		peers = append(peers, founders...)
 	}
 	id, err := newID(p)
 	if err != nil {
@@ -155,7 +160,7 @@ func (m *model) decide(ctx context.Context, l looker) (*diag.Text, fwdiag.Diagno
 func (m model) contradiction(p *plan, snap membership.Snapshot, err error) *diag.Text {
 	name := m.Name.ValueString()
 	if errors.Is(err, cluster.ErrNoEndpoints) {
-		if p.role == roleFounder || len(m.Peers.Elements()) > 0 {
+		if p.role != roleJoiner || len(m.Peers.Elements()) > 0 {
 			return nil
 		}
 		t := diag.NobodyToAsk(name)

@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
 // urls are the addresses of a member's process, as configured.
@@ -18,7 +20,8 @@ type urls struct {
 }
 
 // environment returns the ETCD_* variables of a member's process. bootstrap is
-// what a founder adds, initialCluster what a joiner starts with ("" if there is
+// what the bootstrap adds to those of a founder, or of one that awaits the cluster,
+// initialCluster what a joiner starts with ("" if there is
 // no cluster yet: then the join script fills it in), peers whom the join script
 // asks (etcd itself takes no notice of them).
 func environment(name string, u urls, founder bool, bootstrap map[string]string, initialCluster string, peers []string) map[string]string {
@@ -33,9 +36,9 @@ func environment(name string, u urls, founder bool, bootstrap map[string]string,
 	set("ETCD_ADVERTISE_CLIENT_URLS", u.client)
 	set("ETCD_LISTEN_CLIENT_URLS", orListen(u.listenClient, u.client))
 	set("ETCD_JOIN_PEERS", peers)
+	maps.Copy(env, bootstrap)
 	if founder {
 		env["ETCD_INITIAL_CLUSTER_STATE"] = "new"
-		maps.Copy(env, bootstrap)
 		return env
 	}
 	env["ETCD_INITIAL_CLUSTER_STATE"] = "existing"
@@ -43,6 +46,31 @@ func environment(name string, u urls, founder bool, bootstrap map[string]string,
 		env["ETCD_INITIAL_CLUSTER"] = initialCluster
 	}
 	return env
+}
+
+// toAsk returns what a member that awaits its cluster gets of the founders'
+// bootstrap, for its join script: the registry in which they find each other, or
+// their peer URLs. The variables of the registry bear other names than etcd's
+// own, because etcd would register there.
+func toAsk(bootstrap map[string]string) (variables map[string]string, peers []string) {
+	variables = map[string]string{}
+	for key, value := range bootstrap {
+		switch key {
+		case "ETCD_DISCOVERY", "ETCD_DISCOVERY_TOKEN", "ETCD_DISCOVERY_ENDPOINTS":
+			variables[strings.Replace(key, "ETCD_", "ETCD_JOIN_", 1)] = value
+		case "ETCD_DISCOVERY_CACERT", "ETCD_DISCOVERY_CERT", "ETCD_DISCOVERY_KEY", "ETCD_DISCOVERY_USER":
+			variables[key] = value // nothing to etcd without a token
+		case "ETCD_INITIAL_CLUSTER":
+			founders, err := membership.ParseInitialCluster(value)
+			if err != nil {
+				continue // nobody but a person can have written that
+			}
+			for _, urls := range founders {
+				peers = append(peers, urls...)
+			}
+		}
+	}
+	return variables, peers
 }
 
 // orListen returns the listen URLs: those given, or what the advertised ones

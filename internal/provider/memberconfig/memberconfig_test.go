@@ -41,7 +41,15 @@ ETCD_INITIAL_CLUSTER_STATE=new
 ETCD_LISTEN_CLIENT_URLS=https://10.0.0.1:2379
 ETCD_LISTEN_PEER_URLS=https://10.0.0.1:2380
 ETCD_NAME=a`},
-		{"a joiner", ip, false, map[string]string{"ETCD_DISCOVERY_TOKEN": "not for joiners"}, "a=x,b=y", []string{"https://10.0.0.3:2380", "https://10.0.0.2:2380"}, `
+		{"one that awaits the cluster", ip, false, map[string]string{"ETCD_JOIN_DISCOVERY_TOKEN": "t"}, "", nil, `
+ETCD_ADVERTISE_CLIENT_URLS=https://10.0.0.1:2379
+ETCD_INITIAL_ADVERTISE_PEER_URLS=https://10.0.0.1:2380
+ETCD_INITIAL_CLUSTER_STATE=existing
+ETCD_JOIN_DISCOVERY_TOKEN=t
+ETCD_LISTEN_CLIENT_URLS=https://10.0.0.1:2379
+ETCD_LISTEN_PEER_URLS=https://10.0.0.1:2380
+ETCD_NAME=a`},
+		{"a joiner", ip, false, nil, "a=x,b=y", []string{"https://10.0.0.3:2380", "https://10.0.0.2:2380"}, `
 ETCD_ADVERTISE_CLIENT_URLS=https://10.0.0.1:2379
 ETCD_INITIAL_ADVERTISE_PEER_URLS=https://10.0.0.1:2380
 ETCD_INITIAL_CLUSTER=a=x,b=y
@@ -71,6 +79,37 @@ ETCD_NAME=a`},
 				t.Errorf("got%s\nwant%s", got, c.want)
 			}
 		})
+	}
+}
+
+// Nothing of what makes a founder register reaches the etcd of one that awaits
+// the cluster.
+func TestToAsk(t *testing.T) {
+	for name, c := range map[string]struct {
+		bootstrap, want map[string]string
+		peers           []string
+	}{
+		"v3": {
+			map[string]string{"ETCD_DISCOVERY_TOKEN": "t", "ETCD_DISCOVERY_ENDPOINTS": "http://r:2379", "ETCD_DISCOVERY_CACERT": "ca.pem", "ETCD_DISCOVERY_USER": "u"},
+			map[string]string{"ETCD_JOIN_DISCOVERY_TOKEN": "t", "ETCD_JOIN_DISCOVERY_ENDPOINTS": "http://r:2379", "ETCD_DISCOVERY_CACERT": "ca.pem", "ETCD_DISCOVERY_USER": "u"},
+			nil,
+		},
+		"v2": {
+			map[string]string{"ETCD_DISCOVERY": "http://r:2379/v2/keys/t", "ETCD_DISCOVERY_FALLBACK": "exit"},
+			map[string]string{"ETCD_JOIN_DISCOVERY": "http://r:2379/v2/keys/t"},
+			nil,
+		},
+		"static": {
+			map[string]string{"ETCD_INITIAL_CLUSTER": "a=http://a:2380,b=http://b:2380,b=http://b:2382", "ETCD_INITIAL_CLUSTER_TOKEN": "t"},
+			map[string]string{}, []string{"http://a:2380", "http://b:2380", "http://b:2382"},
+		},
+		"nothing": {nil, map[string]string{}, nil},
+	} {
+		variables, peers := toAsk(c.bootstrap)
+		slices.Sort(peers)
+		if !maps.Equal(variables, c.want) || !slices.Equal(peers, c.peers) {
+			t.Errorf("%s: got %v and %v, want %v and %v", name, variables, peers, c.want, c.peers)
+		}
 	}
 }
 

@@ -79,7 +79,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	}
 	p, diags := m.planOf(ctx)
 	resp.Diagnostics.Append(diags...)
-	if _, err := r.backend.Cluster(nil); errors.Is(err, cluster.ErrNoEndpoints) && p.role != roleFounder {
+	if _, err := r.backend.Cluster(nil); errors.Is(err, cluster.ErrNoEndpoints) && p.role == roleJoiner {
 		t := diag.NobodyToAsk(m.Name.ValueString())
 		resp.Diagnostics.AddError(t.Summary, t.Detail)
 	}

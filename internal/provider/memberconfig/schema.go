@@ -83,7 +83,7 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 				Optional:    true,
 				MarkdownDescription: "Peer URLs of members that the join script asks, beside those that the cluster lists when the configuration is made. " +
 					"For members whose addresses are not known beforehand, where the provider has no endpoints: such as the `peer_urls` of the `members` of an " +
-					"`etcd_discovery_token`. Frozen at creation: a later change plans nothing.",
+					"`etcd_discovery_token`. A member that is made together with its cluster needs none: it asks the founders' registry. Frozen at creation: a later change plans nothing.",
 				PlanModifiers: []planmodifier.Set{keepSet{}},
 				Validators:    []validator.Set{setvalidator.ValueStringsAre(memberurl.Validator())},
 			},

@@ -1,0 +1,49 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// Members that are no founders, in the very apply that forms the cluster: they
+// learn from the bootstrap whom to ask, wait, and are let in one after the other.
+func TestAccJoinersInTheFirstApply(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		options  FleetOptions
+		variable string
+	}{
+		"v3":     {FleetOptions{}, "ETCD_JOIN_DISCOVERY_TOKEN"},
+		"v2":     {FleetOptions{Protocol: "v2", Registry: etcdtest.V35, Version: etcdtest.V35}, "ETCD_JOIN_DISCOVERY"},
+		"static": {FleetOptions{Static: true}, "ETCD_JOIN_PEERS"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := NewFleet(t, c.options)
+			f.Add("d", "e")
+			want := changes("d", "create")
+			for _, name := range []string{"a", "b", "c", "e"} {
+				maps.Copy(want, changes(name, "create"))
+			}
+			if f.Registry != nil {
+				want["etcd_discovery_token.this"] = "create"
+			} else {
+				want[initialCluster] = "create"
+			}
+			f.Plan().MustDo(want)
+			f.Apply().MustSucceed()
+			f.MustVote("a", "b", "c", "d", "e")
+			env, _ := f.machineFiles("d")
+			if !strings.Contains(env, "\n"+c.variable+"=") && !strings.HasPrefix(env, c.variable+"=") {
+				t.Errorf("d has no %s:\n%s", c.variable, env)
+			}
+			f.Plan().MustBeEmpty()
+		})
+	}
+}
