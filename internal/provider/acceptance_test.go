@@ -205,7 +205,7 @@ func TestAccBadProviderBlock(t *testing.T) {
 	clearEnvironment(t)
 	var steps []resource.TestStep
 	for _, c := range []struct{ arguments, text string }{
-		{`endpoints = ["ftp://infra1"]`, `Error: Invalid endpoint with provider["registry.terraform.io/hashicorp/etcd"]`},
+		{`endpoints = ["ftp://infra1"]`, `Error: Invalid endpoint with provider["registry.`},
 		{`endpoints = ["ftp://infra1"]`, `endpoints[0]: "ftp://infra1" has the scheme "ftp"; etcd clients speak http or https. Want a scheme, a host and a port, such as https://10.0.1.10:2379.`},
 		{`dial_timeout = "2 seconds"`, `dial_timeout is "2 seconds", which is not a duration of more than zero. Want a number with a unit, such as 500ms, 90s, 5m or 1h30m.`},
 		{`username = "root"`, `username names the user "root", and there is no password.`},
