@@ -178,6 +178,9 @@ func (w *Workspace) State(address string) map[string]any {
 // Run runs the CLI with just these arguments.
 func (w *Workspace) Run(args ...string) *Outcome { w.tb.Helper(); return w.launch(args).Wait() }
 
+// Begin starts the CLI with just these arguments.
+func (w *Workspace) Begin(args ...string) *Running { w.tb.Helper(); return w.launch(args) }
+
 // Start starts apply or destroy, without asking, for machine-readable output.
 func (w *Workspace) Start(args ...string) *Running {
 	w.tb.Helper()

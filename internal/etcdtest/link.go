@@ -21,6 +21,7 @@ type Link struct {
 	wg       sync.WaitGroup
 
 	mu      sync.Mutex
+	count   int
 	cut     bool
 	cutFrom map[*Process]bool // whose connections are cut, though the link is not
 	changed chan struct{}     // closed and replaced when cut or cutFrom change
@@ -64,6 +65,13 @@ func Proxy(tb TB, target string) *Link {
 
 // Addr returns the address to dial, "127.0.0.1:port".
 func (l *Link) Addr() string { return l.listener.Addr().String() }
+
+// Accepted returns how many connections were accepted so far.
+func (l *Link) Accepted() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.count
+}
 
 // Cut makes the link a black hole: what is connected stalls, and who dials
 // gets no answer. (The kernel completes the handshake of TCP, nothing else.)
@@ -140,6 +148,7 @@ func (l *Link) serve(in net.Conn) {
 	c := &linkConn{ctx: ctx, close: sync.OnceFunc(func() { cancel(); abort(in) })}
 	defer c.close()
 	l.mu.Lock()
+	l.count++
 	l.conns[c] = struct{}{}
 	source := l.source
 	l.mu.Unlock()

@@ -1,0 +1,121 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package bench_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/bench"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+const membersText = `
+terraform {
+  required_providers {
+    etcd = {
+      source = "terraform-provider-etcd/etcd"
+    }
+  }
+}
+
+provider "etcd" {
+  endpoints = %s
+}
+
+locals {
+  nodes = %s
+}
+
+import {
+  for_each = local.nodes
+  to       = etcd_member.node[each.key]
+  id       = each.key
+}
+
+resource "etcd_member" "node" {
+  for_each  = local.nodes
+  name      = each.key
+  peer_urls = [each.value]
+}
+`
+
+// The refresh of all members of a cluster, next to as many resources that ask
+// nobody, and next to itself while one member is frozen.
+func measureMembers(t *testing.T, c campaign) []bench.Row {
+	n := 3
+	if c.whole {
+		n = 9
+	}
+	cl := etcdtest.Start(t, n, etcdtest.Options{})
+	var nodes, endpoints []string
+	for _, p := range cl.Members() {
+		nodes = append(nodes, fmt.Sprintf("%s = %q", p.Name, p.PeerURL()))
+		endpoints = append(endpoints, fmt.Sprintf("%q", p.ClientURL()))
+	}
+	members := acctest.NewWorkspace(t, acctest.WorkspaceOptions{})
+	members.Write("main.tf", fmt.Sprintf(membersText, "["+strings.Join(endpoints, ", ")+"]", "{\n"+strings.Join(nodes, "\n")+"\n}"))
+	members.Apply().MustSucceed()
+	data := workspace(t, dataText, n)
+
+	var lists, calls, peak bench.Sample
+	took := map[string]bench.Sample{}
+	alive := side{here, func(t *testing.T) {
+		before := requestsOfAll(t, cl)
+		p, rss := planned(t, members)
+		after := requestsOfAll(t, cl)
+		took[here] = append(took[here], seconds(p.Took))
+		lists, calls = append(lists, float64(after.lists-before.lists)), append(calls, float64(after.all-before.all))
+		peak = append(peak, rss)
+	}}
+	turns(t, c.rounds(9), alive, side{"terraform_data", func(t *testing.T) {
+		p, _ := planned(t, data)
+		took["data"] = append(took["data"], seconds(p.Took))
+	}})
+	refreshed := took[here]
+
+	took[here] = nil
+	victim := cl.Members()[n-1]
+	if victim == cl.Leader(t) {
+		victim = cl.Members()[0]
+	}
+	turns(t, c.rounds(5), side{"all alive", func(t *testing.T) {
+		p, _ := planned(t, members)
+		took["alive"] = append(took["alive"], seconds(p.Took))
+	}}, side{"one frozen", func(t *testing.T) {
+		victim.Freeze()
+		defer func() {
+			victim.Thaw()
+			if err := cl.WaitHealthy(within(t, limit)); err != nil {
+				t.Error(err)
+			}
+		}()
+		p, _ := planned(t, members)
+		took["frozen"] = append(took["frozen"], seconds(p.Took))
+	}})
+	const measure = "refresh"
+	what := fmt.Sprintf("%d members", n)
+	return []bench.Row{
+		{Measure: measure, Case: what, Unit: "s", Here: refreshed, Rival: "as many terraform_data", Against: took["data"], Goal: bench.Goal{Bound: bench.Ratio, Limit: 1.5}},
+		{Measure: measure, Case: what + ": list calls", Unit: "calls", Here: lists, Goal: bench.Goal{Bound: bench.Value, Limit: 1}},
+		{Measure: measure, Case: what + ": requests of all kinds", Unit: "requests", Here: calls},
+		{Measure: measure, Case: what + ": memory of the provider, at its most", Unit: "MB", Here: peak, Goal: bench.Goal{Bound: bench.Value, Limit: 80}},
+		{Measure: "plan of a cluster", Case: what + ", one frozen", Unit: "s", Here: took["frozen"], Rival: "the same with all alive", Against: took["alive"],
+			Goal: bench.Goal{Bound: bench.Excess, Limit: connection.DefaultRequestTimeout.Seconds()}},
+	}
+}
+
+func requestsOfAll(t *testing.T, c *etcdtest.Cluster) served {
+	t.Helper()
+	var sum served
+	for _, p := range c.Members() {
+		one := requests(t, p)
+		sum.all += one.all
+		sum.lists += one.lists
+	}
+	return sum
+}

@@ -1,0 +1,180 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package bench_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/bench"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+const tokensText = `
+variable "n" {
+  type = number
+}
+
+provider "etcd" {
+  endpoints = [%q]
+}
+
+terraform {
+  required_providers {
+    etcd = {
+      source = "terraform-provider-etcd/etcd"
+    }
+  }
+}
+
+resource "etcd_discovery_token" "this" {
+  count = var.n
+  size  = 3
+}
+`
+
+const dataText = `
+variable "n" {
+  type = number
+}
+
+resource "terraform_data" "this" {
+  count = var.n
+  input = "token ${count.index}"
+}
+`
+
+// The refresh of tokens that are not complete, which are asked for each time,
+// next to that of as many resources that ask nobody.
+func measureRefresh(t *testing.T, c campaign) []bench.Row {
+	registry := etcdtest.Start(t, 1, etcdtest.Options{Names: []string{"registry"}})
+	link := etcdtest.Proxy(t, strings.TrimPrefix(registry.Endpoints()[0], "http://"))
+	counts := []int{10}
+	if c.whole {
+		counts = []int{1, 10, 100, 1000}
+	}
+	const measure = "refresh"
+	var rows []bench.Row
+	var memory bench.Row
+	for _, n := range counts {
+		tokens := workspace(t, fmt.Sprintf(tokensText, "http://"+link.Addr()), n)
+		data := workspace(t, dataText, n)
+		var calls, dials, peak bench.Sample
+		took := map[string]bench.Sample{}
+		turns(t, c.rounds(9), side{here, func(t *testing.T) {
+			before, accepted := requests(t, registry.Members()[0]), link.Accepted()
+			p, rss := planned(t, tokens)
+			took[here] = append(took[here], seconds(p.Took))
+			after := requests(t, registry.Members()[0])
+			calls = append(calls, float64(after.all-before.all))
+			dials = append(dials, float64(link.Accepted()-accepted))
+			peak = append(peak, rss)
+		}}, side{"terraform_data", func(t *testing.T) {
+			p, _ := planned(t, data)
+			took["data"] = append(took["data"], seconds(p.Took))
+		}})
+		what := strconv.Itoa(n) + " tokens"
+		rows = append(rows,
+			bench.Row{Measure: measure, Case: what, Unit: "s", Here: took[here], Rival: "as many terraform_data", Against: took["data"], Goal: bench.Goal{Bound: bench.Ratio, Limit: 1.5}},
+			bench.Row{Measure: measure, Case: what + ": requests", Unit: "requests", Here: calls},
+			bench.Row{Measure: measure, Case: what + ": connections opened", Unit: "connections", Here: dials, Goal: bench.Goal{Bound: bench.Value, Limit: 1}})
+		memory = bench.Row{Measure: measure, Case: what + ": memory of the provider, at its most", Unit: "MB", Here: peak, Goal: bench.Goal{Bound: bench.Value, Limit: 80}}
+	}
+	return append(rows, memory)
+}
+
+// workspace applies a configuration with n resources.
+func workspace(t *testing.T, text string, n int) *acctest.Workspace {
+	t.Helper()
+	w := acctest.NewWorkspace(t, acctest.WorkspaceOptions{})
+	w.Write("main.tf", text)
+	w.Write("terraform.tfvars", fmt.Sprintf("n = %d\n", n))
+	w.Apply().MustSucceed()
+	return w
+}
+
+// planned makes a plan that must be empty. rss is the most memory that its
+// provider took, in MB.
+func planned(t *testing.T, w *acctest.Workspace) (o *acctest.Outcome, rss float64) {
+	t.Helper()
+	r := w.Begin("plan", "-input=false", "-detailed-exitcode")
+	stop, done := make(chan struct{}), make(chan float64)
+	go func() {
+		most := 0.0
+		tick := time.NewTicker(5 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			for _, pid := range r.Providers() {
+				most = max(most, residentMB(pid))
+			}
+			select {
+			case <-tick.C:
+			case <-stop:
+				done <- most
+				return
+			}
+		}
+	}()
+	o = r.Wait()
+	close(stop)
+	rss = <-done
+	o.MustSucceed() // with the exit code 2 it would not be empty
+	return o, rss
+}
+
+// residentMB is the most memory that a process has taken so far, in MB; 0
+// when it has ended. (Linux only.)
+func residentMB(pid int) float64 {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kb, _ := strconv.ParseFloat(strings.Fields(rest)[0], 64)
+			return kb / 1000
+		}
+	}
+	return 0
+}
+
+// served is how many requests a server has begun to serve.
+type served struct {
+	all, lists int
+}
+
+var startedCalls = regexp.MustCompile(`(?m)^grpc_server_started_total\{.*grpc_method="([A-Za-z]+)".*\} ([0-9.e+]+)$`)
+
+// requests asks a server for its own count.
+func requests(t *testing.T, p *etcdtest.Process) served {
+	t.Helper()
+	text, err := connection.Settings{}.Get(within(t, limit), p.ClientURL(), "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := startedCalls.FindAllStringSubmatch(string(text), -1)
+	if len(found) == 0 {
+		t.Fatal("the metrics do not say how many requests were served")
+	}
+	var out served
+	for _, f := range found {
+		n, err := strconv.ParseFloat(f[2], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.all += int(n)
+		if f[1] == "MemberList" {
+			out.lists += int(n)
+		}
+	}
+	return out
+}
