@@ -56,7 +56,8 @@ type soak struct {
 func TestAccSoak(t *testing.T) {
 	t.Parallel()
 	limit, seed := soakSettings(t)
-	f := NewFleet(t, FleetOptions{Version: etcdtest.Version(os.Getenv("SOAK_ETCD"))})
+	// Every version understands a static bootstrap.
+	f := NewFleet(t, FleetOptions{Version: etcdtest.Version(os.Getenv("SOAK_ETCD")), Static: true})
 	s := &soak{tb: t, fleet: f, wires: newWires(t), changes: map[string]int{}, faults: map[string]int{}}
 	t.Logf("SOAK=%v SOAK_SEED=%d SOAK_ETCD=%s", limit, seed, f.version())
 	for _, name := range f.Founders {

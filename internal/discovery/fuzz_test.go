@@ -1,0 +1,53 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package discovery
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func FuzzParseURL(f *testing.F) {
+	for _, s := range []string{
+		"https://r.example.com:2379/v2/keys/_etcd/registry/5a3c7d0e4b1f4c52a9e86b1d0f7c2e93", "https://d.example.com/5a3c7d0e4b1f4c52a9e86b1d0f7c2e93",
+		"http://u:p@h/v2/keys/a/b", "http://h/v2/keys/", "http://h/v2/keys/../b", "http://h/v2/keys/a//b", "h", "http://h/%2e%2e/v2/keys/a/b",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, raw string) {
+		l, err := ParseURL(raw)
+		if err != nil {
+			return
+		}
+		if TokenProblem(l.Token) != "" && l.Prefix != "" || l.Token == "" || strings.Contains(l.Base, "@") || !strings.HasPrefix(l.Base, "http") {
+			t.Fatalf("ParseURL(%q) = %+v", raw, l)
+		}
+		if l.Prefix == "" {
+			return
+		}
+		if PrefixProblem(l.Prefix) != "" {
+			t.Fatalf("ParseURL(%q) = %+v", raw, l)
+		}
+		text := l.Base + "/v2/keys" + strings.TrimSuffix(l.Prefix, "/") + "/" + l.Token
+		if back, err := ParseURL(text); err != nil || back != l {
+			t.Fatalf("ParseURL(%q) = %+v; written as %q and read as %+v, %v", raw, l, text, back, err)
+		}
+	})
+}
+
+func FuzzRegistration(f *testing.F) {
+	f.Add("8e9e05c52164694d", "a=http://10.0.0.1:2380,a=http://10.0.0.2:2380")
+	f.Add("0", "=")
+	f.Add("x", "a")
+	f.Fuzz(func(t *testing.T, id, value string) {
+		m, ok := parseMember(id, value)
+		if ok && (m.ID.String() == "" || len(m.PeerURLs) == 0 || strings.Contains(m.Name, "=")) {
+			t.Fatalf("parseMember(%q, %q) = %+v", id, value, m)
+		}
+		if n, err := parseSize(value); err == nil && (n <= 0 || strings.TrimLeft(strings.TrimPrefix(value, "+"), "0") != strconv.Itoa(n)) {
+			t.Fatalf("parseSize(%q) = %d", value, n)
+		}
+	})
+}
