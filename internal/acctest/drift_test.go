@@ -5,46 +5,62 @@ package acctest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
 // A member that somebody else removed is planned anew, with nothing of the
-// others; its configuration, whose identity is spent, says so.
+// others, and with its configuration and its machine: its identity is spent, of
+// a founder and of one that joined alike. An apply that did not look refuses.
 func TestAccMemberDisappears(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
 	f.Form()
-	f.Apply("-refresh-only").MustSucceed() // now it is in state that they are members
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	defer cancel()
-	client := f.Client("a", "c")
-	for _, m := range f.Members() {
-		if m.Name == "b" {
-			// For the first five seconds members do not count as connected.
-			eventually(t, 15*time.Second, "b can be removed", func() error {
-				_, err := client.MemberRemove(ctx, m.ID)
-				return err
-			})
+	f.Add("d")
+	f.Apply().MustSucceed()
+	for _, name := range []string{"b", "d"} {
+		id := f.memberID(name)
+		// For the first five seconds members do not count as connected.
+		client := f.Client("a", "c")
+		eventually(t, 15*time.Second, name+" can be removed", func() error {
+			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+			defer cancel()
+			_, err := client.MemberRemove(ctx, id)
+			if errors.Is(err, rpctypes.ErrMemberNotFound) {
+				return nil // by an attempt that ended in an error
+			}
+			return err
+		})
+		want := changes(name, "delete create")
+		want[address("etcd_member", name)] = "create"
+		plan := f.Plan()
+		plan.MustDo(want)
+		warnings := plan.Warnings()
+		if len(warnings) != 1 || warnings[0].Summary != "Member "+name+" was removed by somebody else and is replaced by this plan" {
+			t.Errorf("the warnings are %v", warnings)
 		}
+		if got := plan.Drift[address("etcd_member_config", name)].After["status"]; got != "spent" {
+			t.Errorf("the configuration's status is %v, want spent", got)
+		}
+		if name == "d" {
+			f.Run("state", "rm", address("etcd_member", name)).MustSucceed()
+			e := f.Apply("-refresh=false").MustSay("Cannot add member d")
+			e.MustDetail(t, fmt.Sprintf("d (%x) was removed from the cluster by somebody else after it had run. With its data its process does not start again, "+
+				"and without it must not come back under the same identity. Nothing was changed. Replace its configuration, which gives its machine a new identity:\n\n"+
+				"  terraform apply -replace='etcd_member_config…' (the one for d)", id))
+			f.MustVote("a", "b", "c")
+		}
+		f.Apply().MustSucceed()
+		f.Plan().MustBeEmpty()
 	}
-	plan := f.Plan()
-	plan.MustDo(map[string]string{address("etcd_member", "b"): "create"})
-	if got := plan.Drift[address("etcd_member_config", "b")].After["status"]; got != "removed" {
-		t.Errorf("the configuration's status is %v, want removed", got)
-	}
-	f.Plan("-replace=" + address("etcd_member_config", "b")).MustDo(map[string]string{
-		address("etcd_member_config", "b"):     "delete create",
-		address("terraform_data.machine", "b"): "delete create",
-		address("etcd_member", "b"):            "create",
-	})
-	f.Apply("-replace=" + address("etcd_member_config", "b")).MustSucceed()
-	f.MustVote("a", "b", "c")
-	f.Plan().MustBeEmpty()
+	f.MustVote("a", "b", "c", "d")
 }
 
 // What changes by itself is taken into the state, and plans nothing.

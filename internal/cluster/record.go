@@ -41,6 +41,9 @@ type Record struct {
 	// MemberID is empty while the state is Intended.
 	MemberID string      `json:"member_id,omitempty"`
 	State    RecordState `json:"state"`
+	// Started is true once the member has run: from then on its identity
+	// cannot be used again after somebody else has removed it.
+	Started bool `json:"started,omitempty"`
 
 	// revision is the record's modification revision, 0 for a new one.
 	revision int64

@@ -46,6 +46,16 @@ func MemberSilent(name string, since time.Time, evidence string) Text {
 	}
 }
 
+// MemberRemovedOutside is the warning that goes with the replacement of a
+// member that somebody else removed.
+func MemberRemovedOutside(name string) Text {
+	return Text{
+		"Member " + name + " was removed by somebody else and is replaced by this plan",
+		fmt.Sprintf("It has run, is not in the cluster any more, and no apply took it out. With its data its process does not start again, and without it must not come back "+
+			"under the same identity; so its configuration is replaced, with the machine that uses it. To leave %s out for good, take it out of the configuration instead.", name),
+	}
+}
+
 // QuorumIsLost is the warning at refresh for a cluster without a quorum.
 func QuorumIsLost(d membership.Decision, s membership.Snapshot) Text {
 	return Text{"The cluster has lost its quorum", Refused("replace", "", d, s).Detail}

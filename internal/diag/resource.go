@@ -285,6 +285,10 @@ func notOurs(u *reconfigure.Unidentified) Text {
 		t.Detail = foundedAlone(u)
 	case membership.FounderRenamed:
 		t.Detail = fmt.Sprintf("The founder's peer URLs (%s) belong to %s, a member of another name. Nothing was changed. Set name to the one that its process bears (ETCD_NAME).", urls, Member(u.Snapshot, f.Subject))
+	case membership.IdentitySpent:
+		t.Detail = fmt.Sprintf("%s (%s) was removed from the cluster by somebody else after it had run. With its data its process does not start again, and without "+
+			"it must not come back under the same identity. Nothing was changed. Replace its configuration, which gives its machine a new identity:\n\n"+
+			"  terraform apply -replace='etcd_member_config…' (the one for %s)", u.Name, f.Subject, u.Name)
 	case membership.MovedMember:
 		t.Detail = fmt.Sprintf("%s runs with the peer URLs %s, and the configuration says %s. Nothing was changed. Set peer_urls to what it runs with.",
 			it, strings.Join(m.PeerURLs, ", "), urls)

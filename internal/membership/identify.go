@@ -25,6 +25,10 @@ type Claim struct {
 	PeerURLs []string
 	// Left is true when the member was ours and was taken out.
 	Left bool
+	// Spent is true when the member has run and its process knows no other
+	// identity: once it is out of the list it cannot come back, neither with
+	// its data (etcd refuses a removed member for good) nor without.
+	Spent bool
 }
 
 // IdentifyRequest describes the member that is looked for.
@@ -69,6 +73,9 @@ const (
 	// FounderRenamed: the founder's peer URLs belong to a member of another
 	// name.
 	FounderRenamed Code = "founder of another name"
+	// IdentitySpent: the member is ours, has run, and was taken out by someone
+	// else. Its process cannot join again before it is configured anew.
+	IdentitySpent Code = "identity spent"
 	// MovedMember: the member is ours and runs with other peer URLs.
 	MovedMember Code = "member moved"
 )
@@ -113,6 +120,9 @@ func Identify(s Snapshot, r IdentifyRequest) Identity {
 		if m.Name == r.Name {
 			return Identity{Code: NameTaken, Facts: Facts{Subject: m.ID, Others: []MemberID{m.ID}, Detail: r.Name}}
 		}
+	}
+	if r.Claim.Recorded && r.Claim.Spent && !r.Claim.Left {
+		return Identity{Code: IdentitySpent, Facts: Facts{Subject: r.Claim.ID, Others: []MemberID{r.Claim.ID}}}
 	}
 	if r.Bootstrap == Founder && !r.Claim.Recorded {
 		return Identity{Code: FounderMissing, Facts: Facts{Detail: r.Name}}

@@ -21,6 +21,9 @@ func TestIdentify(t *testing.T) {
 
 	ours := Claim{Recorded: true, ID: 4, PeerURLs: []string{urlD}}
 	intent := Claim{Recorded: true, PeerURLs: []string{urlD}}
+	ran := Claim{Recorded: true, ID: 4, PeerURLs: []string{urlD}, Spent: true}
+	ranAndLeft := ran
+	ranAndLeft.Left = true
 	left := Claim{Recorded: true, ID: 4, PeerURLs: []string{urlD}, Left: true}
 
 	for _, c := range []struct {
@@ -34,6 +37,11 @@ func TestIdentify(t *testing.T) {
 	}{
 		{name: "absent", step: StepAnnounce},
 		{name: "absent, recorded: removed by someone else", claim: ours, step: StepAnnounce},
+		{name: "absent, has run: removed by someone else", claim: ran, code: IdentitySpent},
+		{name: "absent, has run and left", claim: ranAndLeft, step: StepAnnounce},
+		{name: "has run, and is there", member: &voter, claim: ran, step: StepAdopt, id: 4},
+		{name: "has run, and somebody took its place", member: &moved, claim: Claim{Recorded: true, ID: 5, PeerURLs: []string{urlD}, Spent: true}, code: NameTaken},
+		{name: "a founder that has run, removed by someone else", founder: true, claim: ran, code: IdentitySpent},
 		{name: "absent, left", claim: left, step: StepAnnounce},
 		{name: "absent, intent only", claim: intent, step: StepAnnounce},
 		{name: "announced and ours", member: &announced, claim: ours, step: StepAdopt, id: 4},

@@ -35,6 +35,9 @@ type JoinRequest struct {
 	Name      string
 	PeerURLs  []string
 	Bootstrap membership.Bootstrap
+	// Configured is true when the member's process was made from a
+	// configuration of ours, and knows no identity but the one in it.
+	Configured bool
 	// AwaitCluster is true for a member whose cluster is being formed in the
 	// same run: it waits for the cluster to answer instead of failing.
 	AwaitCluster bool
@@ -249,7 +252,7 @@ func (j *join) tryAnnounce(ctx context.Context, since *time.Time) error {
 		Name: j.req.Name, PeerURLs: j.req.PeerURLs, Bootstrap: j.req.Bootstrap, Founders: j.req.Founders,
 		Claim: membership.Claim{
 			Recorded: j.recorded, ID: j.record.ID(), PeerURLs: j.record.PeerURLs,
-			Left: j.record.State == cluster.Removed,
+			Left: j.record.State == cluster.Removed, Spent: j.req.Configured && j.record.Started,
 		},
 	})
 	if found.Code == membership.FoundedAlone {
@@ -376,8 +379,10 @@ func (j *join) write(ctx context.Context, state cluster.RecordState, id membersh
 	if id != 0 {
 		next.MemberID = id.String()
 	}
+	same := id != 0 && id == j.record.ID()
+	next.Started = id != 0 && id == j.member.ID && j.member.Started() || same && j.record.Started
 	if j.recorded && next.Name == j.record.Name && slices.Equal(next.PeerURLs, j.record.PeerURLs) &&
-		next.State == j.record.State && next.MemberID == j.record.MemberID {
+		next.State == j.record.State && next.MemberID == j.record.MemberID && next.Started == j.record.Started {
 		return nil
 	}
 	return j.put(ctx, next)

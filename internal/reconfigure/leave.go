@@ -336,13 +336,15 @@ func (e *Engine) Withdraw(ctx context.Context, owner string) (Left, error) {
 
 // Own puts on record that a member belongs to another owner than before: one
 // that was imported and got its configuration afterwards, or one whose learner
-// is no longer spoken of. The record of the former owner goes.
-func (e *Engine) Own(ctx context.Context, was, owner, name string, peerURLs []string, id membership.MemberID) error {
+// is no longer spoken of. started is whether it has run. The record of the
+// former owner goes.
+func (e *Engine) Own(ctx context.Context, was, owner, name string, peerURLs []string, id membership.MemberID, started bool) error {
 	r, _, err := e.Port.Records().Get(ctx, owner)
 	if err != nil {
 		return err
 	}
 	r.Owner, r.Name, r.PeerURLs, r.MemberID, r.State = owner, name, peerURLs, id.String(), cluster.Announced
+	r.Started = started
 	if _, err := e.Port.Records().Put(ctx, r); err != nil {
 		return err
 	}

@@ -61,6 +61,9 @@ func (j *join) advance(ctx context.Context) (bool, error) {
 		}
 		j.reached = Started
 	}
+	if err := j.write(ctx, cluster.Announced, j.member.ID); err != nil {
+		return false, err // that it has run is on record before anybody relies on it
+	}
 	if j.req.Goal == Started {
 		return true, nil
 	}

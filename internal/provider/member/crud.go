@@ -242,7 +242,7 @@ func (m model) own(ctx context.Context, b *backend.Backend, k kind, was string) 
 	if diags.HasError() {
 		return diags
 	}
-	if err := c.Own(ctx, was, m.owner(k), m.Name.ValueString(), peers, id); err != nil {
+	if err := c.Own(ctx, was, m.owner(k), m.Name.ValueString(), peers, id, m.Version.ValueString() != ""); err != nil {
 		t := diag.Explain("read", m.Name.ValueString(), err)
 		diags.AddError(t.Summary, t.Detail)
 	}

@@ -134,7 +134,8 @@ func (m model) join(ctx context.Context, k kind) (reconfigure.JoinRequest, diag.
 	}
 	return reconfigure.JoinRequest{
 		Owner: m.owner(k), Name: m.Name.ValueString(), PeerURLs: peers,
-		Bootstrap: config.Bootstrap(), AwaitCluster: config.AwaitsCluster(), Founders: config.Founders(),
+		Configured: m.owner(k) == m.ConfigID.ValueString(),
+		Bootstrap:  config.Bootstrap(), AwaitCluster: config.AwaitsCluster(), Founders: config.Founders(),
 		Goal: m.goal(), MaxLag: uint64(max(m.MaxLag.ValueInt64(), 0)), StallTimeout: stall,
 	}, diags
 }

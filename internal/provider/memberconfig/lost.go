@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
@@ -130,7 +131,25 @@ func (m model) find(ctx context.Context, members []membership.Member) (membershi
 	return membership.Member{}, false
 }
 
-// planLost proposes the replacement of a lost member, of several the first
+// recorded is the status of a member that is not in the list where its
+// configuration says, from what the ownership record says of it; otherwise the
+// status that the list alone gives.
+func (m model) recorded(ctx context.Context, c *backend.Cluster, snap membership.Snapshot, otherwise string) string {
+	if !snap.Linearizable {
+		return otherwise // a list that may be behind is no ground for anything
+	}
+	r, ok, err := c.Port.Records().Get(ctx, m.ID.ValueString())
+	if err != nil || !ok || r.State != cluster.Announced || !r.Started {
+		return otherwise
+	}
+	if _, there := snap.Member(r.ID()); there {
+		return statusMember // with other URLs, or under another name
+	}
+	return statusSpent
+}
+
+// planLost proposes the replacement of a member that somebody else removed, and
+// of a lost one, of several the first
 // that is planned, or says what the operator can do.
 func (r *Resource) planLost(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	var state model
@@ -145,6 +164,10 @@ func (r *Resource) planLost(ctx context.Context, req resource.ModifyPlanRequest,
 	name := state.Name.ValueString()
 	say := func(t diag.Text) { resp.Diagnostics.AddWarning(t.Summary, t.Detail) }
 	switch {
+	case state.Status.ValueString() == statusSpent:
+		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("status"), types.StringUnknown())...)
+		resp.RequiresReplace.Append(path.Root("status"))
+		say(diag.MemberRemovedOutside(name))
 	case state.Status.ValueString() == statusLost && after.IsNull():
 		say(diag.MemberSilent(name, was.Since, was.Evidence))
 	case state.Status.ValueString() == statusLost && c.Plan.TakeLost(name):

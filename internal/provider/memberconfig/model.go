@@ -42,6 +42,8 @@ const (
 	statusAnnounced = "announced" // in the list, never started
 	statusMember    = "member"    // in the list, has run
 	statusRemoved   = "removed"   // was a member, and is not in the list
+	// Was a member, and somebody else removed it: it cannot come back.
+	statusSpent = "spent"
 	// A member that does not answer, in one view or without the time for it set.
 	statusUnreachable = "unreachable"
 	// A member that has been silent in both views for the time that is set.

@@ -47,7 +47,7 @@ func (keepBootstrap) PlanModifyObject(ctx context.Context, req planmodifier.Obje
 		if was == nil || now == nil || resp.Diagnostics.HasError() {
 			return
 		}
-		if !was.Token.Equal(now.Token) || !was.Protocol.Equal(now.Protocol) || !was.Environment.Equal(now.Environment) || spent(status, *was, *now) {
+		if !was.Token.Equal(now.Token) || !was.Protocol.Equal(now.Protocol) || !was.Environment.Equal(now.Environment) || leftOut(status, *was, *now) {
 			resp.RequiresReplace = true
 			return
 		}
@@ -55,10 +55,10 @@ func (keepBootstrap) PlanModifyObject(ctx context.Context, req planmodifier.Obje
 	resp.PlanValue = req.StateValue
 }
 
-// spent reports whether a founder was left out: the bootstrap is complete, and
+// leftOut reports whether a founder was left out: the bootstrap is complete, and
 // the cluster that was formed has no such member. Another configuration makes
 // it a joiner.
-func spent(status types.String, was, now bootstrap.Bootstrap) bool {
+func leftOut(status types.String, was, now bootstrap.Bootstrap) bool {
 	return status.ValueString() == statusStale && !was.Complete.ValueBool() && now.Complete.ValueBool()
 }
 
@@ -66,7 +66,7 @@ func spent(status types.String, was, now bootstrap.Bootstrap) bool {
 // part of the cluster.
 func neverFormed(status string) bool {
 	switch status {
-	case statusMember, statusRemoved, statusUnreachable, statusLost:
+	case statusMember, statusRemoved, statusSpent, statusUnreachable, statusLost:
 		return false
 	default:
 		return true

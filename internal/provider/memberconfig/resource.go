@@ -139,6 +139,9 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 		return // nothing there is the member that was configured
 	}
 	status := statusOf(m, peers, snap)
+	if status != statusMember && status != statusAnnounced {
+		status = m.recorded(ctx, c, snap, status)
+	}
 	if status == statusMember {
 		var seen silence
 		status, seen = m.watch(ctx, c, silenceOf(ctx, req.Private))

@@ -129,7 +129,7 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 			"status": schema.StringAttribute{
 				Computed: true,
 				MarkdownDescription: "What the cluster says of it: `pending` (not announced yet), `announced`, `member`, `unreachable` (a member that does not answer), `lost` (one that has been silent for " +
-					"`replace_lost_after`; the plan replaces it), `removed`, or `stale` " +
+					"`replace_lost_after`; the plan replaces it), `removed`, `spent` (somebody else removed it after it had run, so that it cannot come back: the plan replaces it), or `stale` " +
 					"(not started yet, and its environment cannot start any more because the members have changed since; the join script can. A founder without which the cluster was formed is stale, too: once the bootstrap is complete the plan makes a joiner of it).",
 				PlanModifiers: fixed,
 			},
