@@ -100,6 +100,8 @@ type Fleet struct {
 	Machines string
 	// Registry holds the discovery tokens; nil with a static bootstrap.
 	Registry *etcdtest.Cluster
+	// RegistryURL is where the registry is asked, if not at its own address.
+	RegistryURL string
 
 	// AuthEnabled is whether clients of the test need the password.
 	AuthEnabled bool
@@ -166,10 +168,17 @@ func NewFleet(tb testing.TB, o FleetOptions) *Fleet {
 
 // providerBlock has the key inline, so that it has every chance to leak.
 func (f *Fleet) providerBlock() string {
+	var cert etcdtest.Cert
+	if t := f.opts.TLS; t != nil {
+		cert = t.Client("root")
+	}
+	return f.providerBlockWith(cert)
+}
+
+func (f *Fleet) providerBlockWith(cert etcdtest.Cert) string {
 	var b strings.Builder
 	b.WriteString("provider \"etcd\" {\n  endpoints = [for node in values(var.nodes) : node.client]\n")
 	if t := f.opts.TLS; t != nil {
-		cert := t.Client("root")
 		key, err := os.ReadFile(cert.KeyFile)
 		if err != nil {
 			f.tb.Fatal(err)
@@ -232,7 +241,7 @@ func (f *Fleet) save() {
 	}
 	switch {
 	case f.Registry != nil:
-		vars["registry"], vars["protocol"] = f.Registry.Endpoints()[0], cmp.Or(f.opts.Protocol, "v3")
+		vars["registry"], vars["protocol"] = cmp.Or(f.RegistryURL, f.Registry.Endpoints()[0]), cmp.Or(f.opts.Protocol, "v3")
 	case f.opts.Service != nil:
 		vars["protocol"], vars["service_url"] = "service", f.opts.Service.URL
 		if f.opts.RegistryCA != "" {

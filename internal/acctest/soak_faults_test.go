@@ -67,6 +67,7 @@ var toxics = map[string][]string{
 	"cut":     {`{"type":"timeout","stream":"upstream"}`, `{"type":"timeout","stream":"downstream"}`},
 	"cut in":  {`{"type":"timeout","stream":"upstream"}`},
 	"cut out": {`{"type":"timeout","stream":"downstream"}`},
+	"slow":    {`{"type":"latency","stream":"downstream","attributes":{"latency":700,"jitter":300}}`},
 	"delay":   {`{"type":"latency","stream":"downstream","attributes":{"latency":80,"jitter":60}}`},
 	"reset":   {`{"type":"reset_peer","stream":"downstream","attributes":{"timeout":150}}`},
 }

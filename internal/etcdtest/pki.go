@@ -50,6 +50,8 @@ type Cert struct {
 	KeyFile  string
 }
 
+const day = 24 * time.Hour
+
 // NewPKI makes an authority with certificates that are valid for a day. Its
 // files go when the test ends.
 func NewPKI(tb TB) *PKI {
@@ -63,7 +65,7 @@ func NewPKI(tb TB) *PKI {
 		SerialNumber:          serial(),
 		Subject:               pkix.Name{CommonName: "etcdtest CA " + randomHex()},
 		NotBefore:             time.Now().Add(-time.Hour),
-		NotAfter:              time.Now().Add(24 * time.Hour),
+		NotAfter:              time.Now().Add(day),
 		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
 		IsCA:                  true,
 		BasicConstraintsValid: true,
@@ -77,27 +79,33 @@ func NewPKI(tb TB) *PKI {
 	}
 	pki.key = key
 	pki.CAFile = pki.write("ca.pem", "CERTIFICATE", der)
-	pki.Server = pki.issue("server", "", true, false)
-	pki.Peer = pki.issue("peer", "", true, false)
+	pki.Server = pki.issue("server", "", true, day)
+	pki.Peer = pki.issue("peer", "", true, day)
 	return pki
 }
 
 // Client returns a client certificate with the common name cn; with
 // authentication on, etcd takes it for the user of that name. Certificates of
 // the same name are the same. It may be called from the test's goroutine only.
-func (k *PKI) Client(cn string) Cert { k.tb.Helper(); return k.issue("client-"+cn, cn, false, false) }
+func (k *PKI) Client(cn string) Cert { k.tb.Helper(); return k.issue("client-"+cn, cn, false, day) }
+
+// ExpiringClient returns a client certificate that expires in d from now.
+func (k *PKI) ExpiringClient(cn string, d time.Duration) Cert {
+	k.tb.Helper()
+	return k.issue("expiring-client-"+cn, cn, false, d)
+}
 
 // ExpiredClient returns a client certificate that has expired an hour ago.
 func (k *PKI) ExpiredClient(cn string) Cert {
 	k.tb.Helper()
-	return k.issue("expired-client-"+cn, cn, false, true)
+	return k.issue("expired-client-"+cn, cn, false, -time.Hour)
 }
 
 // ExpiredServer returns a server certificate like Server that has expired an
 // hour ago. To use it set ETCD_CERT_FILE and ETCD_KEY_FILE.
 func (k *PKI) ExpiredServer() Cert {
 	k.tb.Helper()
-	return k.issue("expired-server", "", true, true)
+	return k.issue("expired-server", "", true, -time.Hour)
 }
 
 // Foreign returns another authority, whose certificates this one's servers
@@ -143,8 +151,9 @@ func (k *PKI) environment() map[string]string {
 	}
 }
 
-// issue makes a certificate, or returns the one of that file name.
-func (k *PKI) issue(file, cn string, server, expired bool) Cert {
+// issue makes a certificate that expires in d from now, or returns the one of
+// that file name.
+func (k *PKI) issue(file, cn string, server bool, d time.Duration) Cert {
 	k.tb.Helper()
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -159,7 +168,7 @@ func (k *PKI) issue(file, cn string, server, expired bool) Cert {
 		SerialNumber: serial(),
 		Subject:      pkix.Name{CommonName: cn},
 		NotBefore:    time.Now().Add(-2 * time.Hour),
-		NotAfter:     time.Now().Add(24 * time.Hour),
+		NotAfter:     time.Now().Add(d),
 		KeyUsage:     x509.KeyUsageDigitalSignature,
 		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}
@@ -169,9 +178,6 @@ func (k *PKI) issue(file, cn string, server, expired bool) Cert {
 		template.ExtKeyUsage = append(template.ExtKeyUsage, x509.ExtKeyUsageServerAuth)
 		template.DNSNames = []string{"localhost"}
 		template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
-	}
-	if expired {
-		template.NotAfter = time.Now().Add(-time.Hour)
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, k.cert, &key.PublicKey, k.key)
 	if err != nil {

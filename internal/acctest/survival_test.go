@@ -1,0 +1,170 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// A registry that answers slowly makes no difference but to the time it takes;
+// one that does not answer any more, with the token made and nobody registered,
+// is told of, and the next apply goes on with the same token.
+func TestAccSlowRegistry(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{})
+	w := newWires(t)
+	f.RegistryURL = w.proxy("registry", f.Registry.Endpoints()[0])
+
+	t.Log("it falls silent once it holds the token")
+	f.Apply("-target=etcd_discovery_token.this").MustSucceed()
+	token := f.State("etcd_discovery_token.this")["token"]
+	if err := w.poison("registry", "cut"); err != nil {
+		t.Fatal(err)
+	}
+	p := f.Plan()
+	if p.ExitCode == 1 {
+		t.Fatalf("a silent registry ends the plan:\n%s", p.diagnostics())
+	}
+	if c, ok := p.Changes["etcd_discovery_token.this"]; ok {
+		t.Errorf("the token would change: %v", c.Actions)
+	}
+
+	t.Log("it answers, slowly")
+	w.heal("registry")
+	if err := w.poison("registry", "slow"); err != nil {
+		t.Fatal(err)
+	}
+	f.Form()
+	f.MustVote("a", "b", "c")
+	if now := f.State("etcd_discovery_token.this")["token"]; now != token {
+		t.Errorf("the token was %v and is %v", token, now)
+	}
+	f.Plan().MustBeEmpty()
+}
+
+// A client certificate that expires while a member joins: the run says so, the
+// member it announced is not lost, and with a new certificate the next apply
+// finishes what was begun.
+func TestAccCertificateExpires(t *testing.T) {
+	t.Parallel()
+	pki := etcdtest.NewPKI(t)
+	f := NewFleet(t, FleetOptions{TLS: pki})
+	f.Form()
+	f.Add("d")
+	f.Nodes["d"].Create = "60s"
+	open := f.Gate("d")
+	const valid = 20 * time.Second
+	expires := time.Now().Add(valid)
+	f.Write("provider.tf", f.providerBlockWith(pki.ExpiringClient("root", valid)))
+	run := f.Start("apply")
+	f.WaitList("a", "a", "b", "c", "? (learner)")
+	time.Sleep(time.Until(expires) + time.Second) // certificates count in whole seconds
+	// Connections live on; new ones are needed once the members restart.
+	for _, name := range []string{"a", "b", "c"} {
+		f.Signal(name, syscall.SIGKILL)
+		eventually(t, 20*time.Second, name+" is back", func() error { return answers(t, f.clientConfig(name)) })
+	}
+	open()
+	e := run.Wait().MustSay("Cannot add member d")
+	if !strings.Contains(e.Detail, "certificate") || !strings.Contains(e.Detail, "expired") {
+		t.Errorf("it does not say why: %s", e)
+	}
+	id := f.idOf("d", f.Nodes["d"].Peer)
+
+	f.Write("provider.tf", f.providerBlock())
+	f.Apply().MustSucceed()
+	f.MustVote("a", "b", "c", "d")
+	if now := f.idOf("d", f.Nodes["d"].Peer); now != id {
+		t.Errorf("d was announced as %x and is %x", id, now)
+	}
+	f.Plan().MustBeEmpty()
+}
+
+// idOf returns the ID of the member with that peer URL, started or not.
+func (f *Fleet) idOf(name, peer string) uint64 {
+	f.tb.Helper()
+	for _, m := range f.Members("a", "b", "c") {
+		if len(m.PeerURLs) == 1 && m.PeerURLs[0] == peer {
+			return m.ID
+		}
+	}
+	f.tb.Fatalf("%s is not in the list", name)
+	return 0
+}
+
+// The database of the cluster fills up while a member joins: it keeps its place,
+// no quorum is lost, and with room again the next apply finishes the join.
+func TestAccQuotaDuringJoin(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{})
+	f.env["ETCD_QUOTA_BACKEND_BYTES"] = "1048576"
+	f.Form()
+	f.Add("d")
+	f.Nodes["d"].Create = "45s"
+	open := f.Gate("d")
+	run := f.Start("apply")
+	f.WaitList("a", "a", "b", "c", "? (learner)")
+	client := f.Client("a")
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var full error
+	for i := 0; full == nil; i++ {
+		_, full = client.Put(ctx, fmt.Sprintf("fill/%d", i), strings.Repeat("x", 100_000))
+	}
+	if !strings.Contains(full.Error(), "database space exceeded") {
+		t.Fatal(full)
+	}
+	open()
+	if o := run.Wait(); o.ExitCode != 0 {
+		errors := o.Errors()
+		if len(errors) != 1 || !strings.Contains(errors[0].Detail, "NOSPACE") {
+			t.Errorf("it does not say why:\n%s", o.diagnostics())
+		}
+	}
+	id := f.idOf("d", f.Nodes["d"].Peer)
+
+	t.Log("room again")
+	if _, err := f.Client("a").Delete(ctx, "fill/", clientv3.WithPrefix()); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		c := f.Client(name)
+		status, err := c.Status(ctx, f.Nodes[name].dial())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name == "a" {
+			if _, err := c.Compact(ctx, status.Header.Revision); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := c.Defragment(ctx, f.Nodes[name].dial()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	alarms, err := client.AlarmList(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, alarm := range alarms.Alarms {
+		if _, err := client.AlarmDisarm(ctx, (*clientv3.AlarmMember)(alarm)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.Apply().MustSucceed()
+	f.MustVote("a", "b", "c", "d")
+	if now := f.idOf("d", f.Nodes["d"].Peer); now != id {
+		t.Errorf("d was announced as %x and is %x", id, now)
+	}
+	f.Plan().MustBeEmpty()
+}
