@@ -34,6 +34,7 @@ const (
 type options struct {
 	cli      string // Terraform or OpenTofu
 	provider string // the built provider
+	mirror   string // file system mirror to install it from instead, or ""
 	etcd     string
 	etcdctl  string
 	example  string // directory of the configuration
@@ -82,6 +83,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.SetOutput(stderr)
 	flags.StringVar(&o.cli, "cli", "terraform", "Terraform or OpenTofu: a path, or a command on PATH")
 	flags.StringVar(&o.provider, "provider", "bin/terraform-provider-etcd", "the built provider")
+	flags.StringVar(&o.mirror, "mirror", "", "file system `directory` to install the provider from, in place of -provider")
 	flags.StringVar(&o.etcd, "etcd", "bin/etcd-3.6", "etcd, 3.6 or later")
 	flags.StringVar(&o.etcdctl, "etcdctl", "bin/etcdctl-3.6", "etcdctl, 3.6 or later")
 	flags.StringVar(&o.example, "example", "examples/local-cluster", "directory of the configuration")
@@ -91,7 +93,11 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	if flags.NArg() > 0 {
 		return o, fmt.Errorf("unknown argument %q", flags.Arg(0))
 	}
-	for _, program := range []*string{&o.cli, &o.provider, &o.etcd, &o.etcdctl} {
+	programs := []*string{&o.cli, &o.etcd, &o.etcdctl}
+	if o.mirror == "" {
+		programs = append(programs, &o.provider)
+	}
+	for _, program := range programs {
 		found, err := lookPath(*program)
 		if err != nil {
 			return o, err
@@ -99,6 +105,11 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		*program = found
 	}
 	var err error
+	if o.mirror != "" {
+		if o.mirror, err = filepath.Abs(o.mirror); err != nil {
+			return o, err
+		}
+	}
 	if o.example, err = filepath.Abs(o.example); err != nil {
 		return o, err
 	}

@@ -27,8 +27,8 @@ type workspace struct {
 	mirror string
 }
 
-// newWorkspace copies the example and builds a mirror that holds the provider
-// for both registries' host names.
+// newWorkspace copies the example and, unless there is a mirror, builds one that
+// holds the provider for both registries' host names.
 func newWorkspace(root string, o options) (*workspace, error) {
 	w := &workspace{
 		cli: o.cli, root: root,
@@ -52,6 +52,10 @@ func newWorkspace(root string, o options) (*workspace, error) {
 	}
 	if err := os.WriteFile(w.settings(), nil, 0o600); err != nil {
 		return nil, err
+	}
+	if o.mirror != "" {
+		w.mirror = o.mirror
+		return w, nil
 	}
 	for _, host := range []string{"registry.terraform.io", "registry.opentofu.org"} {
 		dir := filepath.Join(w.mirror, host, "terraform-provider-etcd", "etcd", version, runtime.GOOS+"_"+runtime.GOARCH)

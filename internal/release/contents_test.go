@@ -1,0 +1,165 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package release
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// accepted are the licences that what is linked into the provider may have, by
+// SPDX identifier.
+var accepted = []string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MPL-2.0"}
+
+// misread are the licences that the detection takes for others, as somebody
+// has read them.
+var misread = map[string]string{
+	"golang.org/x/net": "BSD-3-Clause", "golang.org/x/sys": "BSD-3-Clause", "golang.org/x/text": "BSD-3-Clause",
+	"std": "BSD-3-Clause",
+}
+
+// Every module in the binary has a licence that may be distributed with it.
+func TestLicences(t *testing.T) {
+	t.Parallel()
+	cyclonedx := tool(t, "cyclonedx-gomod")
+	if cyclonedx == "" {
+		return
+	}
+	dir := t.TempDir()
+	binary, list := filepath.Join(dir, "provider"), filepath.Join(dir, "provider.cdx.json")
+	run(t, []string{"CGO_ENABLED=0"}, "go", "build", "-trimpath", "-o", binary, ".")
+	run(t, nil, cyclonedx, "bin", "-json", "-std", "-licenses", "-version", "v0.0.0", "-output", list, binary)
+	var bom struct {
+		Components []struct {
+			Name     string
+			Version  string
+			Evidence struct {
+				Licenses []struct{ License struct{ ID, Name string } }
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(read(t, list)), &bom); err != nil {
+		t.Fatal(err)
+	}
+	if len(bom.Components) < 20 {
+		t.Fatalf("only %d modules are said to be in the binary", len(bom.Components))
+	}
+	for _, c := range bom.Components {
+		var licences []string
+		for _, l := range c.Evidence.Licenses {
+			licences = append(licences, l.License.ID)
+		}
+		if known := misread[c.Name]; known != "" {
+			licences = []string{known}
+		}
+		if !slices.ContainsFunc(licences, func(l string) bool { return slices.Contains(accepted, l) }) {
+			t.Errorf("%s %s is under %q; accepted are %s", c.Name, c.Version, licences, strings.Join(accepted, ", "))
+		}
+	}
+}
+
+// The registry is told of the protocol that main serves.
+func TestManifest(t *testing.T) {
+	t.Parallel()
+	var manifest struct {
+		Version  int
+		Metadata struct {
+			Versions []string `json:"protocol_versions"`
+		}
+	}
+	if err := json.Unmarshal([]byte(read(t, filepath.Join(root, "terraform-registry-manifest.json"))), &manifest); err != nil {
+		t.Fatal(err)
+	}
+	if manifest.Version != 1 || !slices.Equal(manifest.Metadata.Versions, []string{"6.0"}) {
+		t.Errorf("the manifest says %+v", manifest)
+	}
+}
+
+// Workflows name the actions that they use by commit, with the release that it
+// is: a tag can be moved.
+func TestWorkflowsArePinned(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(filepath.Join(root, ".github", "workflows", "*.yml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no workflows: %v", err)
+	}
+	uses, pinned := regexp.MustCompile(`^\s*-?\s*uses:\s*(.*)`), regexp.MustCompile(`^[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
+	found := 0
+	for _, file := range files {
+		for line := range strings.Lines(read(t, file)) {
+			if action := uses.FindStringSubmatch(strings.TrimRight(line, "\n")); action != nil {
+				found++
+				if !pinned.MatchString(action[1]) {
+					t.Errorf("%s uses %s, which is not pinned", filepath.Base(file), action[1])
+				}
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no workflow uses any action")
+	}
+}
+
+// Fragments of the changelog become a release's part of it, in order of kind.
+func TestChangelog(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name, text string) {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("CHANGELOG.md", "# Changelog\n\n## [Unreleased]\n\n### Added\n\n- Something old.\n\n## [0.0.9] - 2026-01-01\n\n### Fixed\n\n- Something older.\n")
+	write(".changes/fixed-a-thing.md", "A thing that was broken,\nexplained.\n")
+	write(".changes/added-another.md", "Another thing.\n")
+	write(".changes/README.md", "What this is.\n")
+	script, err := filepath.Abs(filepath.Join(root, "tools", "changelog"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"CHANGELOG_ROOT=" + dir}
+	if got, want := run(t, env, script, "check"), "2 fragments\n"; got != want {
+		t.Errorf("check says %q, want %q", got, want)
+	}
+	run(t, env, script, "release", "0.1.0", "2026-11-21")
+	const want = `# Changelog
+
+## [Unreleased]
+
+## [0.1.0] - 2026-11-21
+
+### Added
+
+- Something old.
+- Another thing.
+
+### Fixed
+
+- A thing that was broken,
+  explained.
+
+## [0.0.9] - 2026-01-01
+
+### Fixed
+
+- Something older.
+`
+	if got := read(t, filepath.Join(dir, "CHANGELOG.md")); got != want {
+		t.Errorf("the changelog is now\n%s\nwant\n%s", got, want)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, ".changes", "*"))
+	if err != nil || len(left) != 1 {
+		t.Errorf("left are %v (%v)", left, err)
+	}
+	run(t, nil, script, "check")
+}

@@ -1,0 +1,260 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package release
+
+import (
+	"archive/zip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+const root = "../.."
+
+// tool returns the path of a program that make builds into bin/. With CI set
+// it has to be there; otherwise one that is missing is named.
+func tool(t *testing.T, name string) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join(root, "bin", name))
+	if err == nil {
+		_, err = os.Stat(path)
+	}
+	switch {
+	case err == nil:
+		return path
+	case os.Getenv("CI") != "":
+		t.Fatalf("%v; make tools builds it", err)
+	}
+	t.Logf("NOT TESTED: %v; make bin/%s builds it", err, name)
+	return ""
+}
+
+// installed returns the path of a program of the system's. With CI set one that
+// is missing is a failure, unless CI_MISSING names it.
+func installed(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err == nil {
+		return path
+	}
+	if os.Getenv("CI") != "" && !strings.Contains(" "+os.Getenv("CI_MISSING")+" ", " "+name+" ") {
+		t.Fatalf("%v: this cannot be tested", err)
+	}
+	t.Logf("NOT TESTED: %v", err)
+	return ""
+}
+
+// run runs a program at the root of the project and returns what it printed.
+func run(t *testing.T, env []string, program string, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), env...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", filepath.Base(program), strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// snapshot makes a release of this platform into a directory of the test's, by
+// the project's own configuration, signed with a key of the test's if there is
+// a gpg. Everything else is as for all platforms, which is what
+// ETCD_TEST_FULL=1 makes.
+func snapshot(t *testing.T, goreleaser string, env []string) string {
+	t.Helper()
+	dist := filepath.Join(t.TempDir(), "dist")
+	config := read(t, filepath.Join(root, ".goreleaser.yml")) + "\ndist: " + dist + "\n"
+	if os.Getenv("ETCD_TEST_FULL") == "" {
+		for pattern, own := range map[string]string{`goos: \[.*\]`: "goos: [" + runtime.GOOS + "]", `goarch: \[.*\]`: "goarch: [" + runtime.GOARCH + "]"} {
+			re := regexp.MustCompile(pattern)
+			if len(re.FindAllString(config, -1)) != 1 {
+				t.Fatalf(".goreleaser.yml does not have one %s", pattern)
+			}
+			config = re.ReplaceAllString(config, own)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "goreleaser.yml")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	skip := "before"
+	if !slices.ContainsFunc(env, func(s string) bool { return strings.HasPrefix(s, "GPG_FINGERPRINT=") }) {
+		skip += ",sign"
+	}
+	// A clone has a remote, and without one goreleaser takes no notice of the
+	// commit and its time.
+	env = append(slices.Clone(env), "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=remote.origin.url",
+		"GIT_CONFIG_VALUE_0=https://github.com/terraform-provider-etcd/terraform-provider-etcd")
+	run(t, append(env, "PATH="+filepath.Dir(goreleaser)+string(filepath.ListSeparator)+os.Getenv("PATH")),
+		goreleaser, "release", "--snapshot", "--skip="+skip, "--config", file)
+	return dist
+}
+
+// signer returns an environment with a signing key in it that expires
+// tomorrow, nil where there is no gpg.
+func signer(t *testing.T) []string {
+	t.Helper()
+	gpg := installed(t, "gpg")
+	if gpg == "" {
+		return nil
+	}
+	// Not below t.TempDir: the path of its socket must be short.
+	home, err := os.MkdirTemp("", "gpg-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"GNUPGHOME=" + home}
+	t.Cleanup(func() {
+		kill := exec.Command("gpgconf", "--kill", "all") // the agent that gpg has started
+		kill.Env = append(os.Environ(), env...)
+		if err := kill.Run(); err != nil {
+			t.Errorf("gpgconf: %v", err)
+		}
+		_ = os.RemoveAll(home)
+	})
+	run(t, env, gpg, "--batch", "--quiet", "--passphrase", "", "--quick-generate-key", "Nobody <nobody@example.com>", "rsa2048", "sign", "1d")
+	listed := run(t, env, gpg, "--batch", "--quiet", "--list-keys", "--with-colons")
+	fingerprint := regexp.MustCompile(`(?m)^fpr:+([0-9A-F]{40}):`).FindStringSubmatch(listed)
+	if fingerprint == nil {
+		t.Fatalf("no fingerprint in\n%s", listed)
+	}
+	return append(env, "GPG_FINGERPRINT="+fingerprint[1])
+}
+
+// The archives are as the registries want them, the same whenever they are
+// made, and install from a file system mirror into Terraform and OpenTofu, on
+// which the demo then runs.
+func TestSnapshot(t *testing.T) {
+	t.Parallel()
+	goreleaser := tool(t, "goreleaser")
+	if goreleaser == "" || tool(t, "cyclonedx-gomod") == "" {
+		return
+	}
+	run(t, nil, goreleaser, "check", "--quiet")
+	env := signer(t)
+	dist := snapshot(t, goreleaser, env)
+
+	const name = "terraform-provider-etcd"
+	var metadata struct{ Version string }
+	if err := json.Unmarshal([]byte(read(t, filepath.Join(dist, "metadata.json"))), &metadata); err != nil {
+		t.Fatal(err)
+	}
+	prefix := name + "_" + metadata.Version
+	platform := runtime.GOOS + "_" + runtime.GOARCH
+	archive := prefix + "_" + platform + ".zip"
+
+	sums := map[string]string{}
+	for line := range strings.Lines(read(t, filepath.Join(dist, prefix+"_SHA256SUMS"))) {
+		if fields := strings.Fields(line); len(fields) == 2 {
+			sums[fields[1]] = fields[0]
+		}
+	}
+	for _, file := range []string{archive, prefix + "_manifest.json", prefix + "_" + platform + ".cdx.json"} {
+		if sums[file] == "" {
+			t.Errorf("SHA256SUMS names %v, and not %s", sums, file)
+		}
+	}
+	for file, sum := range sums {
+		from := filepath.Join(dist, file)
+		if strings.HasSuffix(file, "_manifest.json") {
+			from = filepath.Join(root, "terraform-registry-manifest.json")
+		}
+		if digest := sha256.Sum256([]byte(read(t, from))); hex.EncodeToString(digest[:]) != sum {
+			t.Errorf("the sum of %s is %x, and SHA256SUMS says %s", file, digest, sum)
+		}
+	}
+	if env != nil {
+		run(t, env, "gpg", "--batch", "--verify", filepath.Join(dist, prefix+"_SHA256SUMS.sig"), filepath.Join(dist, prefix+"_SHA256SUMS"))
+	}
+
+	files, err := zip.OpenReader(filepath.Join(dist, archive))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer files.Close()
+	var held []string
+	for _, file := range files.File {
+		held = append(held, file.Name)
+		if file.Name == name+"_v"+metadata.Version && file.Mode()&0o111 == 0 {
+			t.Errorf("%s cannot be executed", file.Name)
+		}
+	}
+	slices.Sort(held)
+	if want := []string{"CHANGELOG.md", "LICENSE", "README.md", name + "_v" + metadata.Version}; !slices.Equal(held, want) {
+		t.Errorf("the archive has %q, want %q", held, want)
+	}
+
+	t.Log("again, and the same comes of it")
+	again := snapshot(t, goreleaser, nil)
+	if one, other := read(t, filepath.Join(dist, archive)), read(t, filepath.Join(again, archive)); one != other {
+		t.Error("two builds of the same sources differ")
+	}
+
+	mirror := t.TempDir()
+	for _, host := range []string{"registry.terraform.io", "registry.opentofu.org"} {
+		dir := filepath.Join(mirror, host, "terraform-provider-etcd", "etcd")
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(filepath.Join(dist, archive), filepath.Join(dir, archive)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ran := 0
+	for _, cli := range []string{terraform(), tool(t, "tofu")} {
+		if cli == "" {
+			continue
+		}
+		ran++
+		t.Run("demo on "+filepath.Base(cli), func(t *testing.T) {
+			out := run(t, nil, "go", "run", "./internal/demo", "-cli", cli, "-mirror", mirror)
+			if !strings.Contains(out, "All as it should be") {
+				t.Errorf("the demo says\n%s", out)
+			}
+		})
+	}
+	if ran == 0 {
+		t.Error("there is neither a Terraform nor an OpenTofu")
+	}
+}
+
+// terraform returns the Terraform on PATH. It is not built here, for its
+// licence's sake: where there is none, "".
+func terraform() string {
+	path, err := exec.LookPath("terraform")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "NOT TESTED on Terraform:", err)
+		return ""
+	}
+	return path
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	text, err := io.ReadAll(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
