@@ -44,7 +44,11 @@ func Advice(w membership.Warning, s membership.Snapshot) string {
 		return fmt.Sprintf("%s The cluster is connected to %s: the advertised client URL cannot be reached from here. Say in the provider's address_map where %s.",
 			MemberAnswers(s, f.Others), shorts(s, f.Others), plural(n, "it is", "they are"))
 	case membership.MemberUnstarted:
-		return fmt.Sprintf("%s Start %s, or remove %s.", MemberAnswers(s, f.Others), shorts(s, f.Others), plural(n, "it", "them"))
+		first := ""
+		if slices.ContainsFunc(s.Voters(), func(m membership.Member) bool { return m.Started() && !s.Alive(m.ID) }) {
+			first = " first"
+		}
+		return fmt.Sprintf("%s Start %s, or remove %s%s.", MemberAnswers(s, f.Others), shorts(s, f.Others), plural(n, "it", "them"), first)
 	case membership.LearnerStands:
 		return fmt.Sprintf("Learner %s is %d entries behind the leader and does not move. Look at its log and at the network between it and the leader.", Member(s, f.Subject), f.Lag)
 	case membership.AlarmRaised:

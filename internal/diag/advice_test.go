@@ -44,7 +44,7 @@ func TestAdvice(t *testing.T) {
 		{s, membership.NotProbed, others(), "No voter is known. If the advertised client URLs cannot be reached from here, or lead to a load balancer, say in the provider's address_map where each member is."},
 		{s, membership.MemberDown, others(3), "c (3) does not answer (http://c:2379: connection refused). Bring c back, or replace it."},
 		{s, membership.SilentHere, others(3), "c (3) does not answer (http://c:2379: connection refused). The cluster is connected to c: the advertised client URL cannot be reached from here. Say in the provider's address_map where it is."},
-		{s, membership.MemberUnstarted, others(9), "Member 9 was announced and has never started. Start member 9, or remove it."},
+		{s, membership.MemberUnstarted, others(9), "Member 9 was announced and has never started. Start member 9, or remove it first."},
 		{s, membership.LearnerStands, membership.Facts{Subject: 3, Lag: 5000}, "Learner c (3) is 5000 entries behind the leader and does not move. Look at its log and at the network between it and the leader."},
 		{s, membership.AlarmRaised, membership.Facts{Others: []membership.MemberID{1, 3}, Detail: "NOSPACE"}, "b (1) and c (3) raised the alarm NOSPACE: a database has reached its quota, and the cluster refuses writes. Compact and defragment, then disarm the alarm (etcdctl alarm disarm)."},
 		{s, membership.AlarmRaised, membership.Facts{Others: []membership.MemberID{1}, Detail: "CORRUPT"}, "b (1) raised the alarm CORRUPT: its data differs from the others'. Replace it, then disarm the alarm (etcdctl alarm disarm)."},

@@ -54,7 +54,7 @@ func (c refusal) unconfirmed() string {
 	if m, _ := c.s.Member(c.f.Subject); !m.Learner {
 		return fmt.Sprintf("The member list says that %s is a voter, and the member itself does not say so yet. Apply again.", Member(c.s, c.f.Subject))
 	}
-	return fmt.Sprintf("%s has caught up, but was seen so only once; it must be seen twice in a row, under one leader. It stays a learner. Apply again.", capital(Member(c.s, c.f.Subject)))
+	return fmt.Sprintf("%s has caught up, but that must be seen twice in a row, under one leader, with an entry applied in between. It stays a learner. If this lasts, look at the network between it and the leader; then apply again.", capital(Member(c.s, c.f.Subject)))
 }
 
 func (c refusal) lastVoter() string {

@@ -114,6 +114,7 @@ func adding(s membership.Snapshot, r membership.AddRequest) textCase {
 func promoting(s membership.Snapshot, n int) textCase {
 	id := nth(s, n)
 	before := s.Answer(id)
+	before.Applied-- // it has moved since
 	return textCase{action: "promote", name: fmt.Sprintf("infra%d", n), s: s,
 		d: membership.DecidePromote(s, membership.PromoteRequest{ID: id, Before: before})}
 }

@@ -98,9 +98,16 @@ func (s Snapshot) Advise(before Snapshot, seen map[MemberID]bool) []Warning {
 		})
 	}
 	here, down := partition(all.down, func(id MemberID) bool { return seen[id] })
+	if len(down) > 0 {
+		// What was announced and never came holds up the replacement of the
+		// lost one.
+		told(unsaid(all.unstarted), MemberUnstarted)
+	}
 	told(unsaid(down), MemberDown)
 	told(unsaid(here), SilentHere)
-	told(unsaid(all.unstarted), MemberUnstarted)
+	if len(down) == 0 {
+		told(unsaid(all.unstarted), MemberUnstarted)
+	}
 	told(unsaid(all.unprobed), NotProbed)
 	for _, id := range s.Lagging() {
 		was, now := before.Answer(id), s.Answer(id)

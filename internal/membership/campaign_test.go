@@ -74,6 +74,7 @@ func (c *campaign) visitSubject(w world, s Snapshot, i int, open bool) {
 		r := PromoteRequest{ID: id}
 		if before {
 			r.Before = s.Answer(id)
+			r.Before.Applied-- // it has applied an entry since
 		}
 		d := DecidePromote(s, r)
 		c.compare(w, "promote", i+1, d, w.naivePromote(i, before))

@@ -35,7 +35,10 @@ func TestDecisions(t *testing.T) {
 				r := PromoteRequest{ID: idOf(argument(t, td, "id"))}
 				if td.HasArg("before") {
 					r.Before = s.Answer(r.ID)
-					r.Before.Applied -= uint64(argInt(t, td, "moved"))
+					r.Before.Applied -= uint64(max(1, argInt(t, td, "moved")))
+					if td.HasArg("stood") {
+						r.Before.Applied = s.Answer(r.ID).Applied
+					}
 					r.Before.Term -= uint64(argInt(t, td, "terms-ago"))
 				}
 				r.MaxLag = uint64(argInt(t, td, "max-lag"))

@@ -41,7 +41,7 @@ var moreMutations = []mutation{
 	{"learner that never started promoted", "promote.go", "case !m.Started():", "case false:"},
 	{"learner of another term promoted", "promote.go", "|| a.Term != term:", "&& a.Term != term:"},
 	{"lagging learner promoted", "promote.go", "f.Lag > f.MaxLag {", "false {"},
-	{"learner promoted at first sight", "promote.go", "b := r.Before", "b := a"},
+	{"learner promoted at first sight", "promote.go", "b := r.Before", "b := a\n\tb.Applied--"},
 	{"learner that calls itself a voter promoted", "promote.go", "case !a.Learner:", "case false:"},
 	{"own absence not counted at an update", "update.go", "rest := s.tallyOf(voters, r.ID)", "rest := s.tallyOf(voters, 0)"},
 	{"leader readdressed while it leads", "update.go", "if r.ID == leader {", "if false {"},

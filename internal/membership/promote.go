@@ -24,8 +24,11 @@ func DefaultMaxLag(leaderIndex uint64) uint64 { return max(1000, leaderIndex/100
 //     cluster of one is exempt, since the learner was just seen alive; the
 //     caller looks again directly afterwards;
 //  7. its lag is small, for the second time in a row, within the same term,
-//     and its applied index has not gone backwards. An index that moves is not
-//     enough by itself: a learner that is millions behind moves as well.
+//     and it has applied an entry in between. An index that moves is not enough
+//     by itself: a learner that is millions behind moves as well. Neither is a
+//     small lag: where nothing is written, a learner that the leader cannot
+//     reach lacks nothing, and from one to two voters its vote would end the
+//     writes. The caller sees to it that there is an entry to apply.
 //
 // From 4 on the verdict is [Wait]; also where a voter is down, since it may
 // come back (a split into halves heals), and where the learner could not be
@@ -89,7 +92,7 @@ func DecidePromote(s Snapshot, r PromoteRequest) Decision {
 	}
 	b := r.Before
 	if b.State != Answered || b.MemberID != r.ID || b.ClusterID != s.ClusterID || !b.Learner ||
-		b.Leader != leader || b.Term != term || b.Applied > a.Applied {
+		b.Leader != leader || b.Term != term || b.Applied >= a.Applied {
 		return wait(Unconfirmed, f)
 	}
 	f.Lag, f.MaxLag = 0, 0

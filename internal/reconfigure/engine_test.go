@@ -218,56 +218,6 @@ func TestAdoptionFromTheIntentAlone(t *testing.T) {
 	}
 }
 
-// A wrong peer URL is taken back by the next attempt, on a cluster of one too.
-func TestWrongURLIsReversible(t *testing.T) {
-	for _, n := range []int{1, 3} {
-		t.Run(map[int]string{1: "one", 3: "three"}[n], func(t *testing.T) {
-			t.Parallel()
-			b := start(t, n, etcdtest.Options{})
-			d := b.NewJoiner(t, "d")
-			wrong := request(d, reconfigure.Voting)
-			wrong.PeerURLs = []string{"http://127.0.0.1:1"}
-			_, err := b.engine.Join(within(t, 12*time.Second), wrong)
-			var incomplete *reconfigure.Incomplete
-			if !errors.As(err, &incomplete) || incomplete.Reached != reconfigure.Announced || incomplete.Member.ID == 0 {
-				t.Fatalf("join with a wrong URL: %v", err)
-			}
-			d.Supervise(100 * time.Millisecond)
-			got, err := b.engine.Join(within(t, time.Minute), request(d, reconfigure.Voting))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(got.Members) != n+1 || got.Member.ID == incomplete.Member.ID {
-				t.Errorf("%d members, %s among them", len(got.Members), got.Member.ID)
-			}
-		})
-	}
-}
-
-// A learner that was killed after it caught up is not promoted: the cluster of
-// one that it would join keeps its quorum.
-func TestDeadLearnerIsNotPromoted(t *testing.T) {
-	t.Parallel()
-	b := start(t, 1, etcdtest.Options{})
-	d := b.NewJoiner(t, "d")
-	d.Supervise(100 * time.Millisecond)
-	got, err := b.engine.Join(within(t, time.Minute), request(d, reconfigure.CaughtUp))
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.PowerOff()
-	r := request(d, reconfigure.Voting)
-	r.ID, r.Cluster = got.Member.ID, got.Cluster
-	_, err = b.engine.Join(within(t, 4*time.Second), r)
-	var incomplete *reconfigure.Incomplete
-	if !errors.As(err, &incomplete) || incomplete.Decision.Code != membership.NotAlive {
-		t.Fatalf("promoting a dead learner: %v", err)
-	}
-	if m, _ := b.engine.Port.Observe(within(t, 10*time.Second), 0); len(m.Voters()) != 1 || !m.Linearizable {
-		t.Errorf("the cluster is left as %+v", m)
-	}
-}
-
 // Three that all want to go at once: two leave, the last one is left over.
 func TestEverybodyLeaves(t *testing.T) {
 	t.Parallel()

@@ -50,7 +50,7 @@ func (j *join) incomplete(ctx context.Context, cause error) *Incomplete {
 		Request: j.req, Reached: j.reached, Member: j.member, Decision: j.last, Snapshot: j.snap,
 		FrozenCluster: j.Board.initialCluster(j.req.Owner), Cause: cause,
 		Interrupted: errors.Is(ctx.Err(), context.Canceled),
-		Unsure:      j.member.ID == 0 && j.recorded && j.record.State == cluster.Intended,
+		Unsure:      j.member.ID == 0 && j.recorded && j.record.State == cluster.Intended && !j.refused,
 	}
 	if i.Reached == Announced && j.member.Started() {
 		i.Reached = Started

@@ -152,6 +152,7 @@ type join struct {
 	snap     membership.Snapshot
 	warnings []membership.Warning
 	full     []membership.MemberID // the learners with which the servers take no more
+	refused  bool                  // the servers' word on the latest announcement was no
 	nudged   time.Time
 	before   membership.Answer
 	progress uint64
@@ -203,7 +204,10 @@ func (j *join) letGo() {
 // look reads the record and the cluster, in this order, and acts on both.
 func (j *join) look(ctx context.Context, since *time.Time) (err error) {
 	var unread error
-	j.record, j.recorded, unread = j.Port.Records().Get(ctx, j.req.Owner)
+	// Without quorum every endpoint would be waited for, one after the other.
+	short, cancel := context.WithTimeout(ctx, doubt)
+	j.record, j.recorded, unread = j.Port.Records().Get(short, j.req.Owner)
+	cancel()
 	if unread != nil && !retry(unread) {
 		return unread
 	}
@@ -221,6 +225,9 @@ func (j *join) look(ctx context.Context, since *time.Time) (err error) {
 // get its quorum.
 func (j *join) withoutRecord(unread error, since *time.Time) error {
 	d := membership.DecideAdd(j.snap, membership.AddRequest{Name: j.req.Name, PeerURLs: j.req.PeerURLs, MaxLearners: 1})
+	if d.Verdict != membership.Go {
+		j.last = d
+	}
 	if d.Code != membership.QuorumLost {
 		*since = j.Clock.Now()
 		return unread
@@ -339,6 +346,7 @@ func (j *join) add(ctx context.Context, since *time.Time) error {
 	}
 	via, _, _ := j.snap.MajorityLeader()
 	id, err := j.Port.AddLearner(ctx, via, j.req.PeerURLs)
+	j.refused = err != nil && !errors.Is(err, cluster.ErrAmbiguous) && ctx.Err() == nil
 	if err != nil {
 		if errors.Is(err, cluster.ErrPermission) || errors.Is(err, cluster.ErrBadURL) {
 			return err

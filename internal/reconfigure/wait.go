@@ -6,6 +6,7 @@ package reconfigure
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -115,6 +116,9 @@ func (j *join) promote(ctx context.Context) (bool, error) {
 	j.before = answer
 	if answer.State == membership.Answered && answer.Applied > j.progress {
 		j.progress, j.moved = answer.Applied, j.Clock.Now()
+	}
+	if d.Code == membership.Unconfirmed {
+		j.nudged = time.Time{} // an entry for it to apply, before the next look
 	}
 	if d.Verdict != membership.Go {
 		// A refusal is waited out as well: with the lock held and the learner

@@ -1,0 +1,270 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package reconfigure_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+// witness notes the looks around a promotion.
+type witness struct {
+	cluster.Cluster
+	mu     sync.Mutex
+	looks  []membership.Snapshot
+	before []int // how many looks there were at each promotion
+}
+
+func (w *witness) Observe(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error) {
+	s, err := w.Cluster.Observe(ctx, want)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.looks = append(w.looks, s)
+	return s, err
+}
+
+func (w *witness) Promote(ctx context.Context, via, id membership.MemberID) error {
+	w.mu.Lock()
+	w.before = append(w.before, len(w.looks))
+	w.mu.Unlock()
+	return w.Cluster.Promote(ctx, via, id)
+}
+
+// mustHaveSeen fails the test unless the member was seen alive in the last look
+// before each promotion, and in the last of all, as a voter.
+func (w *witness) mustHaveSeen(t *testing.T, id membership.MemberID) {
+	t.Helper()
+	if len(w.before) == 0 {
+		t.Error("nobody was promoted")
+	}
+	for _, n := range w.before {
+		if a := w.looks[n-1].Answer(id); a.State != membership.Answered || a.MemberID != id || !a.Learner {
+			t.Errorf("promoted after it had answered %+v", a)
+		}
+	}
+	if last := w.looks[len(w.looks)-1]; !last.Alive(id) || last.Answer(id).Learner || slices.Max(w.before) == len(w.looks) {
+		t.Errorf("after the promotion it answered %+v", last.Answer(id))
+	}
+}
+
+// somebodyAdds announces a member that never starts, as another person would.
+func (c *trial) somebodyAdds(b *bench, learner bool) membership.MemberID {
+	c.Helper()
+	client, ctx := b.Client(c.T), within(c.T, 30*time.Second)
+	add := client.MemberAdd
+	if learner {
+		add = client.MemberAddAsLearner
+	}
+	for {
+		resp, err := add(ctx, []string{"http://127.0.0.1:1"})
+		if err == nil {
+			return membership.MemberID(resp.Member.ID)
+		}
+		if ctx.Err() != nil {
+			c.Fatal(err)
+		}
+		time.Sleep(100 * time.Millisecond) // for the first 5 s nobody counts as healthy
+	}
+}
+
+// advice is what a look at the cluster advises, the most urgent first.
+func (c *trial) advice(b *bench) string {
+	c.Helper()
+	snap, err := b.engine.Port.Observe(within(c.T, 20*time.Second), 0)
+	if err != nil {
+		c.Fatal(err)
+	}
+	var said []string
+	for _, w := range snap.Advise(membership.Snapshot{}, nil) {
+		said = append(said, diag.Advice(w, snap))
+	}
+	return strings.Join(said, "\n")
+}
+
+func wrongLearner(c *trial) {
+	b := c.voters(3)
+	wrong := c.somebodyAdds(b, true)
+	lost := c.followers(b)[0]
+	r := b.leaveRequest(c.T, lost.Name)
+	lost.PowerOff()
+	b.Untrack(lost)
+	for _, p := range b.Members() {
+		c.mustWrite(p) // two of three
+	}
+	first, _, _ := strings.Cut(c.advice(b), "\n")
+	if !strings.Contains(first, wrong.String()) || !strings.Contains(first, "remove it first") {
+		c.Errorf("the first advice is %q, want to remove %s first", first, wrong)
+	}
+	// As advised, by hand: it is not ours.
+	if _, err := b.Client(c.T).MemberRemove(within(c.T, 20*time.Second), uint64(wrong)); err != nil {
+		c.Fatal(err)
+	}
+	if _, err := b.engine.Leave(within(c.T, 2*time.Minute), r); err != nil {
+		c.Fatal(err)
+	}
+	d := b.NewJoiner(c.T, "d")
+	d.Supervise(100 * time.Millisecond)
+	if _, err := b.engine.Join(within(c.T, 2*time.Minute), request(d, reconfigure.Voting)); err != nil {
+		c.Fatal(err)
+	}
+	if n := len(b.members(c.T)); n != 3 {
+		c.Errorf("%d members, want 3", n)
+	}
+}
+
+func wrongVoter(c *trial) {
+	b := c.voters(3)
+	d := b.NewJoiner(c.T, "d")
+	wrong := c.somebodyAdds(b, false)
+	lost := c.followers(b)[0]
+	r := b.leaveRequest(c.T, lost.Name)
+	lost.PowerOff()
+	b.Untrack(lost)
+	for _, p := range b.Members() {
+		c.mustNotWrite(p)
+	}
+	want := []string{
+		"The cluster has lost its quorum: 2 of 4 voters answer; quorum is 3.", wrong.String(), r.ID.String(), "Nothing was changed.",
+		"At least 1 of ", "must come back", "etcdutl snapshot restore", "--force-new-cluster",
+	}
+	begin := time.Now()
+	_, err := b.engine.Join(within(c.T, 2*time.Minute), request(d, reconfigure.Voting))
+	added := c.mustRefuse(err, membership.QuorumLost)
+	_, err = b.engine.Leave(within(c.T, 2*time.Minute), r)
+	removed := c.mustRefuse(err, membership.QuorumLost)
+	if took := time.Since(begin); took > time.Minute {
+		c.Errorf("it took %v to say so twice", took)
+	}
+	for _, text := range []string{added.Detail, removed.Detail, c.advice(b)} {
+		for _, want := range want {
+			if strings.Contains(text, "Bring") && (want == "Nothing was changed." || want == "At least 1 of " || want == "must come back") {
+				continue // advice is about no change
+			}
+			if !strings.Contains(text, want) {
+				c.Errorf("got  %s\nwant %s", text, want)
+			}
+		}
+	}
+}
+
+// Behind by more than is allowed, it answers, names the leader, and is left
+// where it is.
+func notCaughtUp(c *trial) {
+	b := c.voters(1)
+	d, r := c.learner(b, "d")
+	b.Isolate(d)
+	fill(c.T, b, 1500, 10)
+	_, err := b.engine.Join(within(c.T, 10*time.Second), r)
+	text := c.mustWait(err, membership.Lagging)
+	if !strings.Contains(text.Detail, "entries behind the leader; 1000 are allowed (max_lag). It stays a learner.") {
+		c.Errorf("got %s", text.Detail)
+	}
+	c.mustList(b, "infra1", "d (learner)")
+	b.Heal()
+	if _, err := b.engine.Join(within(c.T, time.Minute), r); err != nil {
+		c.Fatal(err)
+	}
+	c.mustList(b, "infra1", "d")
+}
+
+// Cut off from the leader, but not from here, and with nothing written that it
+// could lack, it looks as if it had caught up. From one to two its vote would
+// cost the quorum.
+func cutOffAndIdle(c *trial) {
+	b := c.voters(1)
+	fill(c.T, b, 200, 10) // a few entries less are no reason for the server to refuse
+	d, r := c.learner(b, "d")
+	b.Isolate(d)
+	_, err := b.engine.Join(within(c.T, 8*time.Second), r)
+	_ = c.mustWait(err, membership.Unconfirmed)
+	c.mustList(b, "infra1", "d (learner)")
+	c.mustWrite(b.Member("infra1"))
+	b.Heal()
+	if _, err := b.engine.Join(within(c.T, time.Minute), r); err != nil {
+		c.Fatal(err)
+	}
+	c.mustList(b, "infra1", "d")
+}
+
+func notAlive(c *trial, limit time.Duration, die, live func(*etcdtest.Process)) {
+	b := c.voters(1)
+	d, r := c.learner(b, "d")
+	die(d)
+	w := b.NewWriter(c.T, etcdtest.WriterOptions{})
+	_, err := b.engine.Join(within(c.T, limit), r)
+	text := c.mustWait(err, membership.NotAlive)
+	if !strings.Contains(text.Detail, "d ("+r.ID.String()+") has started and was not promoted; it stays a learner") {
+		c.Errorf("got %s", text.Detail)
+	}
+	c.mustList(b, "infra1", "d (learner)")
+	live(d)
+	if _, err := b.engine.Join(within(c.T, time.Minute), r); err != nil {
+		c.Fatal(err)
+	}
+	c.mustKeepWriting(b, w)
+	c.mustList(b, "infra1", "d")
+}
+
+func slotTaken(c *trial) {
+	b := c.voters(3)
+	first, taken := c.learner(b, "first")
+	d := b.NewJoiner(c.T, "d")
+	d.Supervise(100 * time.Millisecond)
+	r := request(d, reconfigure.Voting)
+	_, err := b.engine.Join(within(c.T, 8*time.Second), r)
+	text := c.mustWait(err, membership.LearnerSlotTaken)
+	if want := "the slot is taken by first (" + taken.ID.String() + ")"; !strings.Contains(text.Detail, want) {
+		c.Errorf("got  %s\nwant %s", text.Detail, want)
+	}
+	joined := c.inBackground(b, r)
+	c.mustStay(b, joined, 3*time.Second, "infra1", "infra2", "infra3", "first (learner)")
+	// Another run promotes it, and the slot is free.
+	if _, err := b.process(c.T, "bob@ops2", 20*time.Second).Join(within(c.T, time.Minute), taken); err != nil {
+		c.Fatal(err)
+	}
+	b.Track(first)
+	eventually(c.T, "d is announced", func() bool { return len(b.members(c.T)) == 5 })
+	d.PowerOff() // its initial cluster lacks nobody, but it began before first had joined
+	b.startAnnounced(c.T, d)
+	if err := <-joined; err != nil {
+		c.Fatal(err)
+	}
+	c.mustList(b, "infra1", "infra2", "infra3", "first", "d")
+}
+
+func failover(c *trial) {
+	b := c.voters(3)
+	d, r := c.learner(b, "d")
+	lost := c.followers(b)[0]
+	gone := b.leaveRequest(c.T, lost.Name)
+	lost.PowerOff()
+	b.Untrack(lost)
+	promoted := make(chan error, 1)
+	go func() {
+		_, err := b.engine.Failover(within(c.T, 2*time.Minute), r, []membership.MemberID{gone.ID})
+		promoted <- err
+	}()
+	// Of four voters two would be alive: the lost one has to leave first.
+	c.mustStay(b, promoted, 2*time.Second, "infra1", "infra2", "infra3", "d (learner)")
+	if _, err := b.engine.Leave(within(c.T, 2*time.Minute), gone); err != nil {
+		c.Fatal(err)
+	}
+	if err := <-promoted; err != nil {
+		c.Fatal(err)
+	}
+	b.Track(d)
+	if m := b.members(c.T); len(m) != 3 || slices.ContainsFunc(m, func(m membership.Member) bool { return m.Learner }) {
+		c.Errorf("the members are %+v", m)
+	}
+}

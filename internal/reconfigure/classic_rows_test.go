@@ -1,0 +1,288 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package reconfigure_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+// The learner gets the store as a snapshot, since the log begins behind it.
+// (With ETCD_TEST_FULL=1 a store of 1 GB, 48 MB otherwise.)
+func farBehind(c *trial) {
+	size := 48 << 20
+	if full() {
+		size = 1 << 30
+	}
+	b := start(c.T, 3, etcdtest.Options{
+		Version: c.version, Env: shortLog(c.version), QuotaBytes: 4 << 30,
+		// A machine that is busy writing must not pass for a leader that died.
+		Heartbeat: 300 * time.Millisecond, Election: 3 * time.Second,
+	})
+	fill(c.T, b, size/(512<<10), 512<<10)
+	leader, term := majority(c.T, b)
+	d, r := c.learner(b, "d")
+	c.mustList(b, "infra1", "infra2", "infra3", "d (learner)")
+	if !strings.Contains(d.Log(), "applied snapshot") {
+		c.Error("d got no snapshot: it was not far behind")
+	}
+	if _, err := b.engine.Join(within(c.T, time.Minute), r); err != nil {
+		c.Fatal(err)
+	}
+	c.mustList(b, "infra1", "infra2", "infra3", "d")
+	if l, now := majority(c.T, b); l != leader || now != term {
+		c.Errorf("%s leads in term %d, and before the join %s did in term %d", l, now, leader, term)
+	}
+}
+
+// shortLog makes etcd send snapshots early.
+func shortLog(v etcdtest.Version) map[string]string {
+	catchUp := "ETCD_SNAPSHOT_CATCHUP_ENTRIES"
+	if v == etcdtest.V34 || v == etcdtest.V35 {
+		catchUp = "ETCD_EXPERIMENTAL_SNAPSHOT_CATCHUP_ENTRIES"
+	}
+	return map[string]string{"ETCD_SNAPSHOT_COUNT": "20", catchUp: "5"}
+}
+
+// fill makes n writes of that size.
+func fill(t *testing.T, b *bench, n, size int) {
+	t.Helper()
+	client, value, ctx := b.Client(t), strings.Repeat("x", size), within(t, 5*time.Minute)
+	var wg sync.WaitGroup
+	lanes := 8
+	for lane := range lanes {
+		wg.Go(func() {
+			for i := lane; i < n; i += lanes {
+				if _, err := client.Put(ctx, fmt.Sprintf("fill/%08d", i), value); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+}
+
+// majority returns who leads, and in which term, as the engine sees it.
+func majority(t *testing.T, b *bench) (string, uint64) {
+	t.Helper()
+	snap, err := b.engine.Port.Observe(within(t, 20*time.Second), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, term, ok := snap.MajorityLeader()
+	if !ok {
+		t.Fatalf("no leader is agreed on: %+v", snap.Answers)
+	}
+	m, _ := snap.Member(id)
+	return m.Name, term
+}
+
+func followerAway(c *trial) {
+	b := c.voters(3)
+	follower := c.followers(b)[0]
+	r := b.leaveRequest(c.T, follower.Name)
+	d := b.NewJoiner(c.T, "d")
+	d.Supervise(100 * time.Millisecond)
+	c.way.away(b, follower)
+
+	_, err := b.engine.Join(within(c.T, 2*time.Minute), request(d, reconfigure.Voting))
+	text := c.mustRefuse(err, membership.MemberDown)
+	for _, want := range []string{
+		"If d failed as a voter, 2 of 4 voters would be alive; quorum would be 3.",
+		follower.Name + " (" + r.ID.String() + ")",
+		"Bring " + follower.Name + " back, or remove it first, then apply again.",
+	} {
+		if !strings.Contains(text.Detail, want) {
+			c.Errorf("got  %s\nwant %s", text.Detail, want)
+		}
+	}
+	c.mustList(b, "infra1", "infra2", "infra3")
+	if _, ok, err := b.engine.Port.Records().Get(within(c.T, 20*time.Second), "name:d"); ok || err != nil {
+		c.Errorf("a refusal left a record: %v, %v", ok, err)
+	}
+
+	// Removing it is allowed, and then the addition is.
+	if _, err := b.engine.Leave(within(c.T, 2*time.Minute), r); err != nil {
+		c.Fatal(err)
+	}
+	b.Untrack(follower)
+	d.PowerOff() // its initial cluster is another one now
+	d = b.NewJoiner(c.T, "d")
+	d.Supervise(100 * time.Millisecond)
+	if _, err := b.engine.Join(within(c.T, 2*time.Minute), request(d, reconfigure.Voting)); err != nil {
+		c.Fatal(err)
+	}
+	if n := len(b.members(c.T)); n != 3 {
+		c.Errorf("%d members, want 3", n)
+	}
+}
+
+// The learner was announced before the leader goes; its promotion waits, and
+// goes on once the old leader is back among the rest.
+func leaderAway(c *trial) {
+	b := c.voters(3)
+	d, r := c.learner(b, "d")
+	old := b.Leader(c.T)
+	rest := c.followers(b)
+	c.way.away(b, old)
+	// Until the others have found out.
+	for _, p := range rest {
+		c.mustWrite(p)
+	}
+	eventually(c.T, "the engine believes the majority", func() bool {
+		snap, err := b.engine.Port.Observe(within(c.T, 20*time.Second), r.Cluster)
+		id, _, ok := snap.MajorityLeader()
+		m, _ := snap.Member(id)
+		return err == nil && ok && m.Name != old.Name && m.Name != ""
+	})
+	// One more would leave no quorum if it failed: 2 of 4.
+	promoted := c.inBackground(b, r)
+	c.mustStay(b, promoted, 5*time.Second, "infra1", "infra2", "infra3", "d (learner)")
+	c.way.back(b, old)
+	if err := <-promoted; err != nil {
+		c.Fatal(err)
+	}
+	c.mustList(b, "infra1", "infra2", "infra3", "d")
+	b.Track(d)
+
+	// Four with the leader away have a quorum left, and take it out.
+	old = b.Leader(c.T)
+	gone := b.leaveRequest(c.T, old.Name)
+	c.way.away(b, old)
+	if _, err := b.engine.Leave(within(c.T, 2*time.Minute), gone); err != nil {
+		c.Fatal(err)
+	}
+	b.Untrack(old)
+	if _, still := named(b.members(c.T), old.Name); still {
+		c.Errorf("%s is still in the list", old.Name)
+	}
+}
+
+func newcomerOnEitherSide(c *trial) {
+	b := c.voters(3)
+	d, _ := c.learner(b, "d")
+	all := []string{"infra1", "infra2", "infra3", "d (learner)"}
+	for name, c2 := range map[string]struct{ lone, with []*etcdtest.Process }{
+		"with one follower": {c.followers(b)[:1], []*etcdtest.Process{d}},
+		"with the others":   {[]*etcdtest.Process{b.Leader(c.T)}, nil},
+	} {
+		c.Logf("the new one is %s", name)
+		b.Split(append(c2.lone, c2.with...)...)
+		for _, p := range b.Members() {
+			if p != c2.lone[0] {
+				c.mustWrite(p)
+			}
+		}
+		c.mustNotWrite(c2.lone[0])
+		c.mustList(b, all...)
+		b.Heal()
+		if err := b.WaitHealthy(within(c.T, 30*time.Second)); err != nil {
+			c.Fatal(err)
+		}
+	}
+}
+
+func halves(c *trial) {
+	b := c.voters(3)
+	d, r := c.learner(b, "d")
+	old, rest := b.Leader(c.T), c.followers(b)
+	b.Split(old, d)
+	for _, p := range rest {
+		c.mustWrite(p)
+	}
+	c.mustNotWrite(old)
+	promoted := c.inBackground(b, r)
+	c.mustStay(b, promoted, 5*time.Second, "infra1", "infra2", "infra3", "d (learner)")
+	c.mustWrite(rest[0])
+	b.Heal()
+	if err := <-promoted; err != nil {
+		c.Fatal(err)
+	}
+	c.mustList(b, "infra1", "infra2", "infra3", "d")
+}
+
+func splitFirst(c *trial) {
+	c.sub("one and two", func(c *trial) {
+		b := c.voters(3)
+		d := b.NewJoiner(c.T, "d")
+		old, rest := b.Leader(c.T), c.followers(b)
+		b.Split(old, d)
+		for _, p := range rest {
+			c.mustWrite(p)
+		}
+		d.Supervise(100 * time.Millisecond)
+		_, err := b.engine.Join(within(c.T, 2*time.Minute), request(d, reconfigure.Voting))
+		_ = c.mustRefuse(err, membership.MemberDown)
+		c.mustList(b, "infra1", "infra2", "infra3")
+	})
+	c.sub("two and two", func(c *trial) {
+		b := c.voters(4)
+		m := b.Members()
+		d := b.NewJoiner(c.T, "d")
+		b.Split(m[0], m[1])
+		c.mustNotWrite(m[0])
+		c.mustNotWrite(m[2])
+		_, err := b.engine.Join(within(c.T, 20*time.Second), request(d, reconfigure.Voting))
+		text := c.mustWait(err, membership.NoLeader)
+		if !strings.HasPrefix(text.Detail, "Nothing was changed in the cluster. A quorum of the voters (3 of 4) must name one leader and serve reads.") {
+			c.Errorf("got %s", text.Detail)
+		}
+		b.Heal()
+		if err := b.WaitHealthy(within(c.T, 30*time.Second)); err != nil {
+			c.Fatal(err)
+		}
+		c.mustList(b, "infra1", "infra2", "infra3", "infra4")
+	})
+}
+
+func oneToTwo(c *trial) {
+	b := c.voters(1)
+	w := b.NewWriter(c.T, etcdtest.WriterOptions{})
+	witness := &witness{Cluster: b.engine.Port}
+	b.engine.Port = witness
+	d := b.NewJoiner(c.T, "d")
+	d.Supervise(100 * time.Millisecond)
+	got, err := b.engine.Join(within(c.T, time.Minute), request(d, reconfigure.Voting))
+	if err != nil {
+		c.Fatal(err)
+	}
+	witness.mustHaveSeen(c.T, got.Member.ID)
+	c.mustKeepWriting(b, w)
+	c.mustList(b, "infra1", "d")
+}
+
+func wrongURL(c *trial, n int) {
+	b := c.voters(n)
+	d := b.NewJoiner(c.T, "d")
+	w := b.NewWriter(c.T, etcdtest.WriterOptions{})
+	wrong := request(d, reconfigure.Voting)
+	wrong.PeerURLs = []string{"http://127.0.0.1:1"}
+	_, err := b.engine.Join(within(c.T, 8*time.Second), wrong)
+	text := c.mustWait(err, "")
+	if !strings.Contains(text.Detail, "was announced with peer URLs http://127.0.0.1:1 as a learner and has not started. It has no vote") {
+		c.Errorf("got %s", text.Detail)
+	}
+	d.Supervise(100 * time.Millisecond)
+	if _, err := b.engine.Join(within(c.T, time.Minute), request(d, reconfigure.Voting)); err != nil {
+		c.Fatal(err)
+	}
+	c.mustKeepWriting(b, w)
+	if m := b.members(c.T); len(m) != n+1 {
+		c.Errorf("%d members, want %d", len(m), n+1)
+	}
+	if _, ok := named(b.members(c.T), "d"); !ok {
+		c.Error("d is not in the list")
+	}
+}

@@ -1,0 +1,318 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package reconfigure_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+// classic is the table of the failures that have cost clusters their quorum
+// ever since there is etcd: case, outcome, and how each is provoked and shown.
+// "Cut off" is as far as peers are concerned; clients, and so the engine, still
+// reach everybody, which is the harder case. "Frozen" answers nobody.
+//
+// What a plan and an apply make of some of them is shown with a real CLI in
+// package acctest: wrong URLs (TestAccWrongPeerURL), dead learners
+// (TestAccDeadLearnerIsNotPromoted), the standby (TestAccFailover).
+var classic = []struct {
+	name    string
+	outcome string
+	provoke func(c *trial)
+}{
+	{
+		"a new member is far behind (1 GB store)",
+		"learner; the leader's term is the same before and after the join",
+		farBehind,
+	}, {
+		"one follower of three cut off, then an add",
+		"refused: names the follower, proposes to bring it back or remove it; removing it is allowed",
+		func(c *trial) { c.eachWay("frozen", followerAway) },
+	}, {
+		"leader cut off from the rest",
+		"the majority's leader is believed; nothing is done in the minority's view; the operation goes on or waits",
+		func(c *trial) { c.eachWay("cut off", leaderAway) },
+	}, {
+		"3 + new, then a split with the new one on either side",
+		"three voters as before: the side with two of them writes",
+		newcomerOnEitherSide,
+	}, {
+		"2 + 2 split (three voters, one learner)",
+		"the side with two voters writes; promotion waits",
+		halves,
+	}, {
+		"split first, then an add",
+		"refused",
+		splitFirst,
+	}, {
+		"one → two",
+		"writes never stop; promoted only when alive directly before and after",
+		oneToTwo,
+	}, {
+		"wrong URL on a cluster of one, and of three",
+		"writes never stop; a clear error; the corrected apply succeeds; nobody runs a command by hand",
+		func(c *trial) {
+			for _, n := range []int{1, 3} {
+				c.sub(fmt.Sprintf("of %d", n), func(c *trial) { wrongURL(c, n) })
+			}
+		},
+	}, {
+		"one of three down and a wrong member added by someone else",
+		"quorum holds with two of three: the advice is to remove the wrong one first; with it as a voter and quorum lost: the quorum-lost text",
+		func(c *trial) {
+			c.sub("a learner", wrongLearner)
+			c.sub("a voter", wrongVoter)
+		},
+	}, {
+		"learner not caught up, or dead after catching up",
+		"not promoted",
+		func(c *trial) {
+			c.sub("not caught up", notCaughtUp)
+			c.sub("cut off, with nothing written", cutOffAndIdle)
+			c.sub("dead", func(c *trial) {
+				notAlive(c, 8*time.Second, (*etcdtest.Process).PowerOff, func(p *etcdtest.Process) { p.Supervise(100 * time.Millisecond) })
+			})
+			c.sub("frozen", func(c *trial) { notAlive(c, 15*time.Second, (*etcdtest.Process).Freeze, (*etcdtest.Process).Thaw) })
+		},
+	}, {
+		"a second learner while the slot is taken",
+		"waits, naming the holder; in time it joins",
+		slotTaken,
+	}, {
+		"standby learner, voter lost, failover",
+		"promoted at the next apply",
+		failover,
+	},
+}
+
+// Every classic failure ends as it must, on one version, or on each that is
+// still maintained with ETCD_TEST_FULL=1.
+func TestClassicFailures(t *testing.T) {
+	versions := []etcdtest.Version{etcdtest.V36}
+	if full() {
+		versions = []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37}
+	}
+	for _, v := range versions {
+		for _, row := range classic {
+			t.Run(string(v)+"/"+row.name, func(t *testing.T) {
+				t.Parallel()
+				defer func() {
+					if t.Failed() {
+						t.Logf("%s: %s", row.name, row.outcome)
+					}
+				}()
+				row.provoke(&trial{T: t, version: v})
+			})
+		}
+	}
+}
+
+func full() bool { return os.Getenv("ETCD_TEST_FULL") != "" }
+
+// trial is one row on one version.
+type trial struct {
+	*testing.T
+	version etcdtest.Version
+	way     way
+}
+
+// way is how members are taken away from the others, and given back.
+type way struct {
+	name string
+	away func(b *bench, p *etcdtest.Process)
+	back func(b *bench, p *etcdtest.Process)
+}
+
+var ways = []way{
+	{"cut off", func(b *bench, p *etcdtest.Process) { b.Isolate(p) }, func(b *bench, _ *etcdtest.Process) { b.Heal() }},
+	{"frozen", func(_ *bench, p *etcdtest.Process) { p.Freeze() }, func(_ *bench, p *etcdtest.Process) { p.Thaw() }},
+}
+
+func (c *trial) sub(name string, f func(c *trial)) {
+	c.Run(name, func(t *testing.T) {
+		t.Parallel()
+		f(&trial{T: t, version: c.version, way: c.way})
+	})
+}
+
+// eachWay tries a row in both ways with ETCD_TEST_FULL=1, and in the one that is
+// named otherwise.
+func (c *trial) eachWay(sample string, f func(c *trial)) {
+	for _, w := range ways {
+		if w.name != sample && !full() {
+			continue
+		}
+		c.sub(w.name, func(c *trial) {
+			c.way = w
+			f(c)
+		})
+	}
+}
+
+// voters starts a cluster whose members can be cut off from each other. A look
+// at one that is costs a request timeout, so that is shorter than by default.
+func (c *trial) voters(n int) *bench {
+	c.Helper()
+	b := start(c.T, n, etcdtest.Options{Version: c.version, Links: true})
+	b.engine = b.patient(c.T, 3*time.Second)
+	return b
+}
+
+// patient returns an engine whose requests may take that long.
+func (b *bench) patient(t *testing.T, d time.Duration) *reconfigure.Engine {
+	t.Helper()
+	pool := &connection.Pool{}
+	t.Cleanup(func() { _ = pool.Close() })
+	return newEngine(connection.Settings{
+		Endpoints: b.Endpoints(), MetadataPrefix: connection.DefaultMetadataPrefix, RequestTimeout: d,
+	}, pool, "alice@ops1", claim.LockTTL)
+}
+
+// learner joins a supervised learner and returns it once it has caught up.
+func (c *trial) learner(b *bench, name string) (*etcdtest.Process, reconfigure.JoinRequest) {
+	c.Helper()
+	d := b.NewJoiner(c.T, name)
+	d.Supervise(100 * time.Millisecond)
+	r := request(d, reconfigure.CaughtUp)
+	got, err := b.engine.Join(within(c.T, time.Minute), r)
+	if err != nil {
+		c.Fatal(err)
+	}
+	r.Goal, r.ID, r.Cluster = reconfigure.Voting, got.Member.ID, got.Cluster
+	return d, r
+}
+
+// followers returns the members that do not lead.
+func (c *trial) followers(b *bench) []*etcdtest.Process {
+	c.Helper()
+	leader := b.Leader(c.T)
+	return slices.DeleteFunc(b.Members(), func(p *etcdtest.Process) bool { return p == leader })
+}
+
+// mustList fails the test unless these are the members. One that has no name
+// yet is "?", and a learner is marked as one.
+func (c *trial) mustList(b *bench, want ...string) {
+	c.Helper()
+	var got []string
+	for _, m := range b.members(c.T) {
+		name := m.Name
+		if name == "" {
+			name = "?"
+		}
+		if m.Learner {
+			name += " (learner)"
+		}
+		got = append(got, name)
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		c.Errorf("the members are %q, want %q", got, want)
+	}
+}
+
+// mustWrite writes through one member, which may have to wait for an election.
+func (c *trial) mustWrite(p *etcdtest.Process) {
+	c.Helper()
+	client := p.Client(c.T)
+	var err error
+	for ctx := within(c.T, 30*time.Second); ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
+		if err = put(ctx, client, "classic"); err == nil {
+			return
+		}
+	}
+	c.Fatalf("%s takes no writes: %v", p.Name, err)
+}
+
+// mustNotWrite expects that a write through one member is not acknowledged.
+func (c *trial) mustNotWrite(p *etcdtest.Process) {
+	c.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 1500*time.Millisecond)
+	defer cancel()
+	if err := put(ctx, p.Client(c.T), "classic"); err == nil {
+		c.Errorf("a write through %s was acknowledged", p.Name)
+	}
+}
+
+func put(ctx context.Context, client *clientv3.Client, key string) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	_, err := client.Put(ctx, key, "value")
+	return err
+}
+
+// mustKeepWriting ends the writer: no pause was longer than an election on a
+// busy machine, and nothing that was acknowledged is lost.
+func (c *trial) mustKeepWriting(b *bench, w *etcdtest.Writer) {
+	c.Helper()
+	w.Stop()
+	if gap := w.LongestGap(); gap.Duration() > 6*time.Second {
+		c.Errorf("no write was acknowledged for %v", gap)
+	}
+	if lost, err := w.Lost(within(c.T, 30*time.Second), b.Client(c.T)); err != nil || len(lost) > 0 {
+		c.Errorf("%d acknowledged writes are lost: %v", len(lost), err)
+	}
+}
+
+// mustRefuse expects a refusal with that code, and returns its text.
+func (c *trial) mustRefuse(err error, code membership.Code) diag.Text {
+	c.Helper()
+	var refused *reconfigure.Refusal
+	if !errors.As(err, &refused) || refused.Decision.Code != code {
+		c.Fatalf("got %v, want a refusal: %s", err, code)
+	}
+	return diag.Explain(refused.Action, refused.Name, err)
+}
+
+// mustWait expects that time ran out while waiting for that reason, and returns
+// the text.
+func (c *trial) mustWait(err error, code membership.Code) diag.Text {
+	c.Helper()
+	var late *reconfigure.Incomplete
+	if !errors.As(err, &late) || late.Decision.Code != code {
+		c.Fatalf("got %v (%+v), want to have waited: %s", err, late, code)
+	}
+	return diag.Explain("add", late.Request.Name, err)
+}
+
+// inBackground joins, and delivers the error.
+func (c *trial) inBackground(b *bench, r reconfigure.JoinRequest) <-chan error {
+	result := make(chan error, 1)
+	ctx := within(c.T, 2*time.Minute)
+	go func() {
+		_, err := b.engine.Join(ctx, r)
+		result <- err
+	}()
+	return result
+}
+
+// mustStay expects that nothing changes for a while.
+func (c *trial) mustStay(b *bench, result <-chan error, d time.Duration, want ...string) {
+	c.Helper()
+	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
+		c.mustList(b, want...)
+		select {
+		case err := <-result:
+			c.Fatalf("it did not wait: %v", err)
+		default:
+		}
+		if c.Failed() {
+			c.FailNow()
+		}
+	}
+}
