@@ -33,6 +33,11 @@ func TestTwoClaimantsOfOneName(t *testing.T) {
 		if want := fmt.Sprintf(`/running/web1 is held by "first" for another %s unless it is renewed`, held.Entry.Left); err.Error() != want {
 			t.Errorf("got  %s\nwant %s", err, want)
 		}
+		// Nor does the same value make the second one the owner.
+		_, err = claim.Start(within(t, 10*time.Second), b.store(t), realTime{}, claim.Options{Key: key, Value: "first", TTL: 30 * time.Second})
+		if !errors.As(err, &held) || held.Entry.Value != "first" {
+			t.Errorf("a second claim of the same value: %v, want held", err)
+		}
 		if err := first.Stop(within(t, 5*time.Second)); err != nil {
 			t.Fatal(err)
 		}

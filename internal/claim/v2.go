@@ -67,20 +67,23 @@ const indexTries = 3
 
 // Create implements [Store].
 func (s *V2) Create(ctx context.Context, key, value string, ttl time.Duration) (e Entry, err error) {
+	sent := false // a request whose outcome is not known
 	err = s.anywhere(ctx, func(ctx context.Context, keys clientv2.KeysAPI) error {
 		resp, err := keys.Set(ctx, key, value, &clientv2.SetOptions{PrevExist: clientv2.PrevNoExist, TTL: ttl})
 		if code(err) != clientv2.ErrorCodeNodeExist {
 			if err == nil {
 				e = entryV2(resp.Node)
 			}
+			sent = sent || err != nil
 			return err
 		}
 		resp, err = keys.Get(ctx, key, &clientv2.GetOptions{Quorum: true})
 		if err != nil {
 			return err
 		}
-		// A request whose answer was lost finds its own key.
-		if e = entryV2(resp.Node); e.Value == value {
+		// A request whose answer was lost finds its own key. Without such a
+		// request it is another owner's who uses the same value.
+		if e = entryV2(resp.Node); sent && e.Value == value {
 			return nil
 		}
 		return &HeldError{e}
