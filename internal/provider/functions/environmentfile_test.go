@@ -5,7 +5,7 @@ package functions
 
 import (
 	"bytes"
-	"encoding/json"
+	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // nasty holds values that a reader might take for something else.
@@ -30,66 +31,45 @@ func nasty() map[string]string {
 	return out
 }
 
-// systemdReader calls the very function that EnvironmentFile= is read with.
-const systemdReader = `
-import ctypes, json, sys
-read = ctypes.CDLL(sys.argv[1]).load_env_file
-read.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(ctypes.POINTER(ctypes.c_char_p))]
-out, lines, i = ctypes.POINTER(ctypes.c_char_p)(), [], 0
-rc = read(None, sys.argv[2].encode(), ctypes.byref(out))
-if rc < 0:
-    sys.exit("load_env_file: %d" % rc)
-while out and out[i]:
-    lines.append(out[i].decode())
-    i += 1
-print(json.dumps(lines))
-`
-
-// readers are those that can be had here. A POSIX shell is everywhere; the
-// model of systemd's rules as well; systemd itself where its library and a
-// Python to call it with are installed.
+// readers are those that can be had here: a POSIX shell, the model of systemd's
+// rules, and systemd where it is installed.
 func readers(t *testing.T) map[string]func(path string) map[string]string {
 	t.Helper()
-	out := map[string]func(string) map[string]string{
-		"the model of systemd": func(path string) map[string]string {
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return readAsSystemd(string(text))
-		},
-	}
-	command := func(name string, argv ...string) []byte {
-		cmd := exec.Command(argv[0], argv[1:]...)
-		cmd.Env = []string{"HOME=/nonexistent", "PATH=" + os.Getenv("PATH")}
-		text, err := cmd.Output()
+	out := systemd(t)
+	out["the model of systemd"] = func(path string) map[string]string {
+		text, err := os.ReadFile(path)
 		if err != nil {
-			t.Fatalf("%s: %v", name, err)
+			t.Fatal(err)
 		}
-		return text
+		return readAsSystemd(string(text))
 	}
 	for name, shell := range map[string][]string{"sh": {"sh"}, "dash": {"dash"}, "bash": {"bash", "--posix"}, "busybox": {"busybox", "sh"}} {
 		if _, err := exec.LookPath(shell[0]); err != nil && name != "sh" {
+			t.Logf("LEFT OUT: environment files read by %s: not on PATH", name)
 			continue
 		}
 		out[name] = func(path string) map[string]string {
-			text := command(name, append(shell, "-c", `set -eau; . "$1"; exec env -0`, "sh", path)...)
+			text := command(t, append(shell, "-c", `set -eau; . "$1"; exec env -0`, "sh", path)...)
 			return assignments(strings.Split(string(text), "\x00"))
 		}
 	}
-	libraries, _ := filepath.Glob("/usr/lib*/*/systemd/libsystemd-shared-*.so")
-	more, _ := filepath.Glob("/usr/lib*/systemd/libsystemd-shared-*.so")
-	python, err := exec.LookPath("python3")
-	if libraries = append(libraries, more...); len(libraries) > 0 && err == nil {
-		out[filepath.Base(libraries[0])] = func(path string) map[string]string {
-			var lines []string
-			if err := json.Unmarshal(command("systemd", python, "-c", systemdReader, libraries[0], path), &lines); err != nil {
-				t.Fatal(err)
-			}
-			return assignments(lines)
-		}
-	}
 	return out
+}
+
+// command runs a reader and returns what it prints.
+func command(t *testing.T, argv ...string) []byte {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Env = []string{"HOME=/nonexistent", "PATH=" + os.Getenv("PATH")}
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	text, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", argv[0], err, stderr.String())
+	}
+	return text
 }
 
 // assignments keeps the variables of the test.
