@@ -81,7 +81,8 @@ func ParseEndpoint(raw string, withTLS bool) (string, error) {
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
 		return fail(text, fmt.Sprintf("has the port %q; a port is a number from 1 to 65535", port))
 	}
-	return scheme + "://" + net.JoinHostPort(host, port), nil
+	// The zone of an IPv6 address is behind a % that a URL has to escape.
+	return scheme + "://" + strings.ReplaceAll(net.JoinHostPort(host, port), "%", "%25"), nil
 }
 
 // ParseEndpoints is [ParseEndpoint] for a list. The order stays; an endpoint

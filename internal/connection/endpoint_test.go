@@ -22,6 +22,7 @@ func TestParseEndpoint(t *testing.T) {
 		{"infra1.Example.COM", true, "https://infra1.example.com:2379"},
 		{" HTTPS://Infra1:2379/ ", false, "https://infra1:2379"},
 		{"::1", false, "http://[::1]:2379"},
+		{"https://[FE80::1%25eth0]", false, "https://[fe80::1%25eth0]:2379"},
 		{"[FD00::A]:4001", false, "http://[fd00::a]:4001"},
 		{"https://[fd00::a]", false, "https://[fd00::a]:2379"},
 		{"localhost", false, "http://localhost:2379"},

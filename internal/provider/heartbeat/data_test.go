@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -140,9 +141,24 @@ check "web_servers_beat" {
 }
 `)
 	b.beat(t, "web1")
-	web2 := b.beat(t, "web2")
+	web2, err := b.store.Create(context.Background(), "/running/web2", "last beat", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
 	b.Apply().MustSucceed().MustBeQuiet()
-	web2.StopQuietly(context.Background())
+	// From now on it beats no more.
+	if err := b.store.Delete(context.Background(), web2); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.store.Create(context.Background(), "/running/web2", "last beat", time.Second); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "web2 misses its beat", func() error {
+		if got := b.seen(); !slices.Contains(got, "web2 missed") {
+			return fmt.Errorf("%q", got)
+		}
+		return nil
+	})
 	plan := b.Plan()
 	for what, o := range map[string]*acctest.Outcome{"plan": plan.Outcome, "apply": b.Apply().MustSucceed()} {
 		warnings := o.Warnings()
