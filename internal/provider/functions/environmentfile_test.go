@@ -45,7 +45,7 @@ func readers(t *testing.T) map[string]func(path string) map[string]string {
 	}
 	for name, shell := range map[string][]string{"sh": {"sh"}, "dash": {"dash"}, "bash": {"bash", "--posix"}, "busybox": {"busybox", "sh"}} {
 		if _, err := exec.LookPath(shell[0]); err != nil && name != "sh" {
-			t.Logf("LEFT OUT: environment files read by %s: not on PATH", name)
+			t.Logf("NOT TESTED: environment files read by %s: not on PATH", name)
 			continue
 		}
 		out[name] = func(path string) map[string]string {
