@@ -1,5 +1,5 @@
-# A module block for each node, so that -target reaches one node and nothing of
-# the others. See README.md.
+# A module block for each node: so one apply replaces all machines, one at a
+# time. See README.md.
 
 terraform {
   required_version = ">= 1.11.0"
@@ -45,16 +45,12 @@ resource "etcd_discovery_token" "this" {
   depends_on = [module.registry]
 }
 
-resource "etcd_rollout" "this" {
-  desired = { for name, port in local.nodes : name => var.image }
-}
-
 module "a" {
   source    = "./node"
   name      = "a"
   port      = local.nodes["a"]
   bootstrap = etcd_discovery_token.this.bootstrap
-  image     = etcd_rollout.this.effective["a"]
+  image     = var.image
   etcd      = var.etcd
 }
 
@@ -63,7 +59,7 @@ module "b" {
   name      = "b"
   port      = local.nodes["b"]
   bootstrap = etcd_discovery_token.this.bootstrap
-  image     = etcd_rollout.this.effective["b"]
+  image     = var.image
   etcd      = var.etcd
 }
 
@@ -72,7 +68,7 @@ module "c" {
   name      = "c"
   port      = local.nodes["c"]
   bootstrap = etcd_discovery_token.this.bootstrap
-  image     = etcd_rollout.this.effective["c"]
+  image     = var.image
   etcd      = var.etcd
 }
 

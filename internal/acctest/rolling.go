@@ -24,6 +24,15 @@ func (f *Fleet) replaceLostAfter(d time.Duration) {
 // A value that is a version of etcd decides which etcd the machine runs.
 func (f *Fleet) rollout(value string) {
 	f.tb.Helper()
+	f.Write("rollout.tf", f.rolloutBlock(""))
+	f.rolloutAgain()
+	f.rolloutBinaries("main.tf")
+	f.want(value)
+}
+
+// rolloutBlock is the rollout over all nodes that there are where it stands.
+func (f *Fleet) rolloutBlock(arguments string) string {
+	f.tb.Helper()
 	binaries := map[string]string{}
 	for _, v := range etcdtest.Versions() {
 		binaries[string(v)] = etcdtest.Binary(f.tb, v)
@@ -32,7 +41,7 @@ func (f *Fleet) rollout(value string) {
 	if err != nil {
 		f.tb.Fatal(err)
 	}
-	f.Write("rollout.tf", fmt.Sprintf(`
+	return fmt.Sprintf(`
 variable "want" {
   type = string
 }
@@ -42,23 +51,44 @@ locals {
 }
 
 resource "etcd_rollout" "this" {
-  desired = { for name, node in var.nodes : name => var.want }
+  desired  = { for name, node in var.nodes : name => var.want }
+%s}
+`, text, arguments)
 }
-`, text))
-	f.rolloutAgain()
-	was := f.Read("main.tf")
+
+// rolloutBinaries lets the machines run what the rollout says.
+func (f *Fleet) rolloutBinaries(file string) {
+	f.tb.Helper()
+	was := f.Read(file)
 	now := strings.Replace(was, "= each.value.etcd\n", "= lookup(local.binaries, etcd_rollout.this.effective[each.key], each.value.etcd)\n", 1)
 	if now == was {
 		f.tb.Fatal("the machines do not say which etcd they run")
 	}
-	f.Write("main.tf", now)
+	f.Write(file, now)
+}
+
+// rolloutInTurn is [Fleet.rollout] with a rollout for each node, in its module,
+// of those that take turns. The layout must be one with modules.
+func (f *Fleet) rolloutInTurn(value string) {
+	f.tb.Helper()
+	f.Write("want.tf", "variable \"want\" {\n  type = string\n}\n")
+	f.Write("node/rollout.tf", f.rolloutBlock("  parallel = true\n"))
+	f.Write("node/rollout_override.tf", rolloutOverride)
+	f.rolloutBinaries("node/main.tf")
+	layout := f.layout
+	f.layout = func() {
+		layout()
+		f.Write("main.tf", strings.ReplaceAll(f.Read("main.tf"), "  source      = \"./node\"\n", "  source      = \"./node\"\n  want        = var.want\n"))
+	}
 	f.want(value)
 }
+
+const rolloutOverride = "resource \"etcd_member_config\" \"node\" {\n  triggers_replace = etcd_rollout.this.effective[each.key]\n}\n"
 
 // rolloutAgain lets the rollout decide over the configurations.
 func (f *Fleet) rolloutAgain() {
 	f.tb.Helper()
-	f.Write("rollout_override.tf", "resource \"etcd_member_config\" \"node\" {\n  triggers_replace = etcd_rollout.this.effective[each.key]\n}\n")
+	f.Write("rollout_override.tf", rolloutOverride)
 }
 
 // want changes the value that everybody is to have.

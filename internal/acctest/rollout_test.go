@@ -4,11 +4,14 @@
 package acctest
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"testing"
 	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
@@ -289,7 +292,14 @@ func TestAccRolloutOfVersions(t *testing.T) {
 	}
 
 	f.want(string(etcdtest.V36))
-	back := f.Plan()
-	back.MustDo(rolled("a"))
-	back.says("Rollout: a goes back from 3.7 to 3.6").mustContain(t, "Rollout: a goes back from 3.7 to 3.6", "etcdctl downgrade enable 3.6")
+	f.Plan().MustSay("Rollout: a cannot go from 3.7 to 3.6").mustContain(t, "Rollout: a cannot go from 3.7 to 3.6", "Nothing has been changed.", "etcdctl downgrade enable 3.6")
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if _, err := f.Client().Downgrade(ctx, clientv3.DowngradeEnable, "3.6"); err != nil {
+		t.Fatal(err)
+	}
+	f.roll(t, string(etcdtest.V36), func(name string) {
+		f.opts.Version = etcdtest.V36
+		f.mustMatchState(t, name)
+	})
 }

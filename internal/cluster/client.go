@@ -52,6 +52,9 @@ func (c *Client) Know(clientURLs []string) {
 // Records implements [Cluster].
 func (c *Client) Records() Records { return records{c} }
 
+// Turns implements [Cluster].
+func (c *Client) Turns() Turns { return turns{c} }
+
 // call makes one request to one endpoint, within the request timeout.
 func (c *Client) call(ctx context.Context, endpoint string, f func(context.Context, *clientv3.Client) error) error {
 	conn, err := c.pool.Client(ctx, c.settings, endpoint)

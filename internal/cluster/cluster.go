@@ -63,6 +63,10 @@ type Cluster interface {
 
 	// Records returns the ownership records kept in this cluster.
 	Records() Records
+
+	// Turns returns the replacements under way that are on record in this
+	// cluster.
+	Turns() Turns
 }
 
 // Sentinels for what the server answers to a change. [errors.Is] finds them

@@ -265,10 +265,18 @@ func answered(p probe) membership.Answer {
 		Leader: membership.MemberID(s.Leader), Term: s.RaftTerm,
 		Index: s.RaftIndex, Applied: s.RaftAppliedIndex,
 		Learner: s.IsLearner, ReadOK: p.readOK,
-		Version: s.Version, DBSize: s.DbSize,
+		Version: s.Version, DBSize: s.DbSize, Downgrade: downgradeOf(s),
 		NoSpace: slices.ContainsFunc(s.Errors, isNoSpace),
 		Alarms:  alarmsIn(s.Errors),
 	}
+}
+
+// downgradeOf is the version to which the cluster has been told to go back.
+func downgradeOf(s *clientv3.StatusResponse) string {
+	if s.DowngradeInfo == nil || !s.DowngradeInfo.Enabled {
+		return ""
+	}
+	return s.DowngradeInfo.TargetVersion
 }
 
 // remember keeps where members and voters answered, for the calls to come.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
@@ -74,6 +75,8 @@ func (c refusal) detail() string {
 	case membership.OthersNotActive:
 		return fmt.Sprintf("A live member is taken out to be replaced only while every other member is active. %s %s, then apply again. Nothing was changed.",
 			MemberAnswers(c.s, c.f.Others), c.remedy())
+	case membership.TurnOfAnother:
+		return "A live member is taken out to be replaced only when no other replacement is under way. " + turns(c.f.Turns) + " Nothing was changed. " + turnsWayOut(c.f.Turns)
 	case membership.VersionTooOld:
 		return c.versionTooOld()
 	case membership.NoSpace:
@@ -86,6 +89,25 @@ func (c refusal) detail() string {
 	default:
 		return fmt.Sprintf("The change was held back: %s. Nothing was changed.", c.d.Code)
 	}
+}
+
+// turns says which replacements are not over.
+func turns(open []membership.Turn) string {
+	var out []string
+	for _, t := range open {
+		out = append(out, fmt.Sprintf("%s was taken out at %s by %s, and its successor has no vote yet.", t.Name, t.Since.UTC().Format(time.RFC3339), t.By))
+	}
+	return strings.Join(out, " ")
+}
+
+func turnsWayOut(open []membership.Turn) string {
+	var names []string
+	for _, t := range open {
+		names = append(names, t.Name)
+	}
+	return fmt.Sprintf("Let %s join first: if no other run is at it, apply without this replacement. "+
+		"If %s never to come back, take %s out of the configuration, or add another member instead.",
+		strings.Join(names, ", "), plural(len(names), "it is", "they are"), plural(len(names), "its etcd_member_config", "their etcd_member_config"))
 }
 
 func (c refusal) quorumLost() string {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/datadriven"
 
@@ -156,6 +157,13 @@ func textCases() map[string]textCase {
 	once.d = membership.DecidePromote(once.s, membership.PromoteRequest{ID: nth(once.s, 2)})
 	unnamed := promoting(seen(ok, both(learner, unstarted)), 2)
 	unnamed.name = ""
+	turn := replacing(seen(ok, ok), 1)
+	turn.d = membership.DecideRemove(turn.s, membership.RemoveRequest{ID: nth(turn.s, 1), Replacement: true, Turns: []membership.Turn{
+		{Name: "infra3", Voters: 4, Since: time.Date(2026, 11, 21, 1, 30, 57, 0, time.UTC), By: "alice@ops1"},
+	}})
+	turns := turn
+	turns.d = membership.DecideRemove(turn.s, membership.RemoveRequest{ID: nth(turn.s, 1), Replacement: true, Turns: append(turn.d.Facts.Turns,
+		membership.Turn{Name: "infra4", Voters: 4, Since: time.Date(2026, 11, 21, 1, 31, 9, 0, time.UTC), By: "bob@ops2"})})
 	return map[string]textCase{
 		"quorum lost, one of two must come back": adding(unconfirmed(seen(candidate, silent, wrongCluster)), membership.AddRequest{}),
 		"quorum lost, both must come back":       replacing(unconfirmed(seen(silent, silent)), 1),
@@ -204,6 +212,8 @@ func textCases() map[string]textCase {
 		"not ours":                            notOurs,
 		"others not active":                   replacing(seen(ok, ok, silent), 2),
 		"others not active, waiting":          replacing(seen(ok, ok, silent, ok), 2, 3),
+		"turn of another":                     turn,
+		"turn of two others":                  turns,
 		"version too old, add":                adding(seen(version("3.3.27")), membership.AddRequest{}),
 		"version too old, end of an addition": alone,
 		"version too old, promote":            promoting(seen(version("3.4.3"), learner), 2),

@@ -44,6 +44,9 @@ func PlanRefused(d membership.Decision, s membership.Snapshot) Text {
 	case membership.SecondReplacement:
 		t.Detail = fmt.Sprintf("It replaces %s. Only one member may be replaced in one apply, so that the others hold the quorum meanwhile. Nothing has been changed. "+
 			"Replace one, apply, then the next, with -replace= or -target=.", who)
+	case membership.TurnOfAnother:
+		t.Detail = fmt.Sprintf("It replaces %s, and another replacement is not over. %s Nothing has been changed. %s",
+			Member(s, d.Facts.Subject), turns(d.Facts.Turns), turnsWayOut(d.Facts.Turns))
 	case membership.OnlyVoterReplaced:
 		t.Detail = fmt.Sprintf("It replaces %s, the only voter: its data would be gone before a successor has it. Nothing has been changed. "+
 			"Add a second member first, apply, then replace this one.", who)

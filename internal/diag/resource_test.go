@@ -68,13 +68,14 @@ func TestResourceTexts(t *testing.T) {
 	thrice := founded(map[membership.ClusterID][]string{0xc3: {"https://10.0.0.3:2379"}, 0xc2: {"https://10.0.0.4:2379"}}, "3.5.31")
 
 	rollout := func(have, want map[string]string, obstacle string) Text {
-		text, say := Rollout(membership.PlanRollout(have, want, obstacle == "", ""), want, obstacle)
+		text, say := Rollout(membership.PlanRollout(have, want, obstacle == "", ""), want, obstacle, false)
 		if !say {
 			t.Errorf("nothing to say about %v -> %v", have, want)
 		}
 		return text
 	}
 	type m = map[string]string
+	inTurn, _ := Rollout(membership.PlanRollout(m{"a": "1"}, m{"a": "2"}, true, ""), m{"a": "2"}, "", true)
 	since := time.Date(2026, 11, 21, 1, 30, 57, 0, time.UTC)
 	dead := snap(a, d)
 	dead.Answers[0xd4] = membership.Answer{State: membership.Silent, Endpoint: "https://10.0.0.4:2379", Detail: "connection refused"}
@@ -92,6 +93,8 @@ func TestResourceTexts(t *testing.T) {
 		{"plan refused: second replacement", PlanRefused(membership.Decision{Code: membership.SecondReplacement, Facts: membership.Facts{Others: []membership.MemberID{0xa1, 0xd4}}}, snap(a, d))},
 		{"plan refused: only voter", PlanRefused(membership.Decision{Code: membership.OnlyVoterReplaced, Facts: membership.Facts{Others: []membership.MemberID{0xa1}}}, snap(a))},
 		{"plan refused: too few stay", PlanRefused(membership.Decision{Code: membership.TooFewStay, Facts: membership.Facts{Others: []membership.MemberID{0xa1, 0xd4}, Voters: 3, Quorum: 2, Alive: 1}}, snap(a, d))},
+		{"plan refused: turn of another", PlanRefused(membership.Decision{Code: membership.TurnOfAnother, Facts: membership.Facts{Subject: 0xa1,
+			Turns: []membership.Turn{{Name: "b", Voters: 3, Since: since, By: "alice@ops1"}}}}, snap(a, d))},
 		{"second announcement", SecondAnnouncement([]string{"d", "e"})},
 		{"second readdress", SecondReaddress([]string{"d", "e"})},
 		{"last voter", LastVoterForgotten("d", 0xd4)},
@@ -146,6 +149,9 @@ func TestResourceTexts(t *testing.T) {
 		{"import of a member as a learner", ImportOtherRole(0xd4, snap(a, d))},
 		{"rollout: next", rollout(m{"a": "1", "b": "1", "c": "1"}, m{"a": "2", "b": "2", "c": "2"}, "")},
 		{"rollout: the last one", rollout(m{"a": "2", "c": "1"}, m{"a": "2", "c": "2"}, "")},
+		{"rollout: in turn", inTurn},
+		{"rollout: in turn, over many names", RolloutNotAlone(3)},
+		{"rollout: in turn, and entangled", RolloutEntangled(&reconfigure.Entangled{Name: "a", Waiting: []string{"b", "c"}})},
 		{"rollout: names change", rollout(m{"a": "1"}, m{"a": "2", "b": "2"}, "")},
 		{"rollout: unwell", rollout(m{"a": "1", "d": "1"}, m{"a": "2", "d": "2"}, RolloutObstacle(membership.RolloutObstacles(dead, []string{"a", "d", "e"}), dead))},
 		{"rollout: cannot look", rollout(m{"a": "1"}, m{"a": "2"}, RolloutCannotLook(gone))},

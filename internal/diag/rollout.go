@@ -10,6 +10,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
 // RolloutNotLooked is the obstacle of a rollout that has not been refreshed.
@@ -26,14 +27,18 @@ func RolloutUnknown() Text {
 
 // Rollout says who is let through and who waits for what. say is false where
 // there is nothing to say.
-func Rollout(r membership.Rollout, desired map[string]string, obstacle string) (t Text, say bool) {
+func Rollout(r membership.Rollout, desired map[string]string, obstacle string, parallel bool) (t Text, say bool) {
 	switch r.Reason {
 	case membership.RolloutNext:
 		t.Summary = "Rollout: " + r.Advanced + " is next"
 		t.Detail = fmt.Sprintf("%s is replaced with %s by this plan.", r.Advanced, desired[r.Advanced])
-		if len(r.Waiting) > 0 {
+		switch {
+		case parallel:
+			t.Summary = "Rollout: " + r.Advanced + " is replaced in turn"
+			t.Detail += " If others are as well, they take turns: a member leaves only after the successor of the one before has its vote."
+		case len(r.Waiting) > 0:
 			t.Detail += fmt.Sprintf(" After it, one with each further apply: %s.", strings.Join(r.Waiting, ", "))
-		} else {
+		default:
 			t.Detail += " It is the last one."
 		}
 	case membership.RolloutNamesChange:
@@ -46,6 +51,27 @@ func Rollout(r membership.Rollout, desired map[string]string, obstacle string) (
 		return Text{}, false
 	}
 	return t, true
+}
+
+// RolloutNotAlone is for a parallel rollout over n names.
+func RolloutNotAlone(n int) Text {
+	return Text{
+		"parallel needs a rollout for each node",
+		fmt.Sprintf("desired has %d names. A rollout changes only after every member that depends on it has left, so members that share one cannot take turns. "+
+			"Give each node a module block of its own with an etcd_rollout in it, desired = { (its name) = … }; or leave parallel out: then one member is replaced with each apply.", n),
+	}
+}
+
+// RolloutEntangled is for nodes that cannot take turns in one apply.
+func RolloutEntangled(e *reconfigure.Entangled) Text {
+	return Text{
+		"The nodes cannot be replaced in one apply",
+		fmt.Sprintf("parallel is true, but while the %s of %s waited, %s was not planned through to its etcd_member. So an apply would wait for ever as well: for the successor of the "+
+			"member that left, while every other one waits for its turn. Either the nodes share a for_each or count, where Terraform destroys all members before it creates one; "+
+			"or -parallelism is lower than the number of nodes. Nothing has been changed. Give each node a module block of its own with an etcd_rollout in it, and apply with "+
+			"-parallelism of at least their number; or leave parallel out: then one member is replaced with each apply.",
+			plural(len(e.Waiting), "rollout", "rollouts"), strings.Join(e.Waiting, ", "), e.Name),
+	}
 }
 
 func wait(names []string) string {
@@ -100,9 +126,9 @@ func Upgrade(step membership.VersionStep, code membership.UpgradeCode, s members
 		}
 	case membership.UpgradeBack:
 		return Text{
-			"Rollout: " + step.Name + " goes back" + from,
-			fmt.Sprintf("The cluster lets an older member in only once it has been told to: etcdctl downgrade enable %s (3.6 and later). "+
-				"Do that first; otherwise the new member does not start, and the cluster goes on without it.", minorOf(step.To)),
+			"Rollout: " + step.Name + " cannot go" + from,
+			fmt.Sprintf("Every other member is one minor version ahead of that, and an older member does not start in their cluster until it has been told to go back. "+
+				"Nothing has been changed. Take a snapshot, type etcdctl downgrade enable %s (3.6 and later), then apply again.", minorOf(step.To)),
 		}
 	default:
 		return Text{

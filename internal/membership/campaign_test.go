@@ -83,6 +83,9 @@ func (c *campaign) visitSubject(w world, s Snapshot, i int, open bool) {
 	}
 	d := DecideUpdate(s, UpdateRequest{ID: id, PeerURLs: []string{"http://10.0.0.99:2380"}})
 	c.compare(w, "update", i+1, d, w.naiveUpdate(i))
+	if open {
+		c.visitTurns(w, s, i)
+	}
 	everybody := w.which()
 	everySecond := w.which(func(i int) bool { return i%2 == 0 })
 	for _, leaving := range [][]int{nil, everybody, everySecond, w.which(not(w.lives)), w.which(w.lives)} {
@@ -99,6 +102,20 @@ func (c *campaign) visitSubject(w world, s Snapshot, i int, open bool) {
 			c.promise(w, d.Verdict != Go || w.maySpare(i, replacement), "remove")
 			c.promise(w, d.Verdict != Go || w.handedOver(i, d.MoveLeaderTo), "remove")
 		}
+	}
+}
+
+// visitTurns replaces a member while the replacement of another one, or its own,
+// is on record.
+func (c *campaign) visitTurns(w world, s Snapshot, i int) {
+	n := len(w.which(w.voter))
+	gone, own := Turn{Name: "gone", Voters: n + 1}, Turn{Name: nameOf(i), Voters: n + 1}
+	for _, turns := range [][]Turn{{gone}, {own}, {{Name: nameOf(0), Voters: n}}, {{Name: "gone", Voters: n}, own}, {{Name: "gone", Voters: n - 1}}} {
+		d := DecideRemove(s, RemoveRequest{ID: MemberID(i + 1), Replacement: true, Turns: turns})
+		c.compare(w, fmt.Sprint("replace, turns ", turns), i+1, d, w.naiveReplace(i, turns))
+		// Whoever goes while another is out does not make it two.
+		held := slices.ContainsFunc(turns, func(t Turn) bool { return t.Name != nameOf(i) && w.held(t) })
+		c.promise(w, d.Verdict != Go || !held || !w.voter(i) || !w.lives(i), "replace in turn")
 	}
 }
 

@@ -78,6 +78,9 @@ const (
 	// OthersNotActive: a member is taken out in order to be replaced, and the
 	// others are not all active.
 	OthersNotActive Code = "others not active"
+	// TurnOfAnother: a member is taken out in order to be replaced, and the
+	// replacement of another one is not over: the turns.
+	TurnOfAnother Code = "turn of another"
 	// ToleranceZero (warning): after the change no further member may fail.
 	ToleranceZero Code = "tolerance zero"
 	// KnownBadRelease (warning): the others run a release with a known
@@ -103,6 +106,8 @@ type Facts struct {
 	Lag, MaxLag uint64
 	// Detail is a version, a URL, an upstream issue: what the code says.
 	Detail string
+	// Turns are replacements that are not over.
+	Turns []Turn
 	// Problem says what is wrong with the URL in Detail, for BadURL.
 	Problem URLProblem
 }
@@ -161,4 +166,10 @@ type RemoveRequest struct {
 	// Leaving are members known to be on their way out in the same run: they
 	// are waited for where they are in the way, and not made leader.
 	Leaving []MemberID
+	// Next are members that are to be replaced in the same run, after this one:
+	// they are rather not made leader.
+	Next []MemberID
+	// Turns are the replacements that are on record. They matter where
+	// Replacement is true.
+	Turns []Turn
 }

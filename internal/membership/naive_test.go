@@ -211,6 +211,32 @@ func (w world) naivePromote(subject int, seenBefore bool) verdict {
 	return v
 }
 
+// held: the turn keeps others from being replaced.
+func (w world) held(t Turn) bool {
+	living := w.which(w.voter, w.lives)
+	for _, i := range living {
+		if nameOf(i) == t.Name {
+			return false
+		}
+	}
+	return len(living) < t.Voters
+}
+
+func (w world) naiveReplace(subject int, turns []Turn) verdict {
+	_, open := w.naiveGate()
+	if open && subject < len(w.members) && w.voter(subject) {
+		dead := w.fresh(subject) || w.dead(subject) && w.members[subject] != vNoRead
+		for _, t := range turns {
+			if !dead && t.Name != nameOf(subject) && w.held(t) {
+				return says(Refuse, TurnOfAnother)
+			}
+		}
+	}
+	return w.naiveRemove(subject, true, nil)
+}
+
+func nameOf(i int) string { return "m" + MemberID(i+1).String() }
+
 func (w world) naiveRemove(subject int, replacement bool, leaving []int) verdict {
 	if v, ok := w.naiveGate(); !ok {
 		return v

@@ -17,9 +17,10 @@ import (
 //  2. gone already: done. So it is when the subject's URL is back under another
 //     ID: that member is not ours, and the ID we know never returns;
 //  3. the name (once it has one) and the URLs agree with what was announced;
-//  4. a replacement of a member that may be alive: every other member is
-//     active. A dead one may go while another is dead, so that five with two
-//     lost heal one after the other;
+//  4. a replacement of a member that may be alive: no other one is under way
+//     ([Snapshot.OpenTurns]), and every other member is active. A dead one may
+//     go while another is dead, so that five with two lost heal one after the
+//     other;
 //  5. a learner has no vote and goes;
 //  6. the last voter stays: there is nobody to hand over to;
 //  7. the voters that remain have a quorum alive. (For a dead voter this
@@ -73,7 +74,7 @@ func DecideRemove(s Snapshot, r RemoveRequest) Decision {
 
 	out := Decision{Verdict: Go, Warnings: s.fullWarning(r.ID)}
 	if r.ID == leader {
-		out.MoveLeaderTo = s.successor(rest.alive, r.Leaving)
+		out.MoveLeaderTo = s.successor(rest.alive, union(r.Leaving, r.Next))
 	}
 	spare := len(s.tallyOf(voters, 0).alive) - s.Quorum()
 	stays := len(in(rest.alive, r.Leaving)) < len(rest.alive)
@@ -102,9 +103,11 @@ func ours(m Member, r RemoveRequest) (Decision, bool) {
 // replaceable holds what a replacement needs beyond a removal. A subject that
 // could not be asked may be alive, so it is treated as alive.
 func (s Snapshot) replaceable(m Member, r RemoveRequest) (Decision, bool) {
-	c := s.conditionOf(m)
-	if !r.Replacement || c == unstarted || c == down && !s.answers(m.ID) {
+	if !r.Replacement || s.provenDead(m) {
 		return Decision{}, true
+	}
+	if d, ok := s.turnOf(m, r.Turns); !ok {
+		return d, false
 	}
 	others := s.tallyOf(s.Members, m.ID)
 	f := Facts{Subject: m.ID, Others: others.missing()}

@@ -32,8 +32,9 @@ const (
 	UpgradeSkips
 	// UpgradeSkipsBack: it goes back by more than one minor version.
 	UpgradeSkipsBack
-	// UpgradeBack (warning): it goes back by one minor version, which the
-	// cluster lets in only after etcdctl downgrade enable, as of 3.6.
+	// UpgradeBack: it goes back by one minor version, and the cluster has not
+	// been told to. A member that is older than the cluster's version panics when
+	// it starts; etcdctl downgrade enable lowers that version, as of 3.6.
 	UpgradeBack
 	// UpgradeFromBadRelease (warning): members run a release from which 3.6
 	// may refuse to start: "too many learner members" (etcd-io/etcd#19557,
@@ -42,7 +43,9 @@ const (
 )
 
 // Refused reports whether the step must not be made.
-func (c UpgradeCode) Refused() bool { return c == UpgradeSkips || c == UpgradeSkipsBack }
+func (c UpgradeCode) Refused() bool {
+	return c == UpgradeSkips || c == UpgradeSkipsBack || c == UpgradeBack
+}
 
 // CheckUpgrade judges the first step, in order of name, with which something
 // is wrong. Values that are no versions of etcd pass: they are taken for
@@ -111,7 +114,7 @@ func (t *VersionStep) judge(s Snapshot, running map[string]minor, to minor) Upgr
 		return code
 	case others && back > 1:
 		return UpgradeSkipsBack
-	case others && back == 1:
+	case others && back == 1 && !s.goesBackTo(to):
 		return UpgradeBack
 	}
 	for _, m := range s.Members {
@@ -120,6 +123,17 @@ func (t *VersionStep) judge(s Snapshot, running map[string]minor, to minor) Upgr
 		}
 	}
 	return code
+}
+
+// goesBackTo reports whether the cluster has been told to go back to that
+// version: it knows as a whole what one member says.
+func (s Snapshot) goesBackTo(to minor) bool {
+	for _, m := range s.Members {
+		if target, ok := parseMinor(s.Answer(m.ID).Downgrade); ok && s.answers(m.ID) && target == to {
+			return true
+		}
+	}
+	return false
 }
 
 // minor is a major and a minor version.

@@ -23,6 +23,13 @@ func TestCheckUpgrade(t *testing.T) {
 		}
 		return s
 	}
+	back := func(s Snapshot, to string) Snapshot {
+		for id, a := range s.Answers {
+			a.Downgrade = to
+			s.Answers[id] = a
+		}
+		return s
+	}
 	all := func(v string) m { return m{"a": v, "b": v, "c": v} }
 	three5 := snap("3.5.35", "3.5.35", "3.5.35")
 	for _, c := range []struct {
@@ -50,6 +57,10 @@ func TestCheckUpgrade(t *testing.T) {
 		{name: "changed back half way", s: snap("3.6.16", "3.5.35", "3.5.35"), have: m{"a": "3.6.16", "b": "3.5.35", "c": "3.5.35"}, want: all("3.5.35")},
 		{name: "changed back after all but one", s: snap("3.6.16", "3.6.16", "3.5.35"), have: m{"a": "3.6.16", "b": "3.6.16", "c": "3.5.35"}, want: all("3.5.35")},
 		{name: "back after all", s: snap("3.6.16", "3.6.16", "3.6.16"), have: all("3.6.16"), want: all("3.5.35"), code: UpgradeBack, step: "a"},
+		{name: "back after all, as the cluster was told", s: back(snap("3.6.16", "3.6.16", "3.6.16"), "3.5"), have: all("3.6.16"), want: all("3.5.35")},
+		{name: "back after all, the cluster was told with a patch", s: back(snap("3.6.16", "3.6.16", "3.6.16"), "3.5.0"), have: all("3.6"), want: all("3.5")},
+		{name: "back after all, the cluster was told otherwise", s: back(snap("3.7.3", "3.7.3", "3.7.3"), "3.5.0"), have: all("3.7.3"), want: all("3.6.16"), code: UpgradeBack, step: "a"},
+		{name: "back by two, the cluster was told", s: back(snap("3.7.3", "3.7.3", "3.7.3"), "3.5.0"), have: all("3.7.3"), want: all("3.5.35"), code: UpgradeSkipsBack, step: "a"},
 		{name: "back by two", s: snap("3.7.3", "3.7.3", "3.7.3"), have: all("3.7.3"), want: all("3.5.35"), code: UpgradeSkipsBack, step: "a"},
 		{name: "one alone", s: snap("3.5.35"), have: m{"a": "3.5.35"}, want: m{"a": "3.7.3"}, code: UpgradeSkips, step: "a", members: []MemberID{1}, between: "3.6"},
 		{name: "from a bad release", s: snap("3.5.12", "3.5.35", "3.5.21"), have: m{"a": "3.5.12", "b": "3.5.35", "c": "3.5.21"}, want: all("3.6.16"),

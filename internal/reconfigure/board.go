@@ -20,6 +20,10 @@ type Board struct {
 	mu       sync.Mutex
 	locks    map[membership.ClusterID]*boardLock
 	leaving  []membership.MemberID
+	waiting  []membership.MemberID
+	names    map[membership.MemberID]string
+	joining  int
+	failed   map[string]bool
 	settled  map[string]bool
 	removed  map[string]time.Time
 	initial  map[string]string
@@ -34,6 +38,8 @@ func NewBoard() *Board {
 		removed:  map[string]time.Time{},
 		initial:  map[string]string{},
 		reported: map[string]bool{},
+		names:    map[membership.MemberID]string{},
+		failed:   map[string]bool{},
 	}
 }
 
@@ -84,17 +90,71 @@ func (b *Board) lock(ctx context.Context, id membership.ClusterID, doing string)
 
 // leave notes that a member is on its way out, until the function returned is
 // called.
-func (b *Board) leave(id membership.MemberID) (stay func()) {
+func (b *Board) leave(id membership.MemberID) (stay func()) { return b.note(&b.leaving, id) }
+
+// queue notes that a member waits for its turn to be replaced, until the
+// function returned is called.
+func (b *Board) queue(id membership.MemberID, name string) (done func()) {
+	b.mu.Lock()
+	b.names[id] = name
+	b.mu.Unlock()
+	return b.note(&b.waiting, id)
+}
+
+// isFirst reports whether no other member that waits for its turn comes before
+// this one, in order of name.
+func (b *Board) isFirst(id membership.MemberID) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.leaving = append(b.leaving, id)
+	return !slices.ContainsFunc(b.waiting, func(other membership.MemberID) bool { return b.names[other] < b.names[id] })
+}
+
+func (b *Board) note(list *[]membership.MemberID, id membership.MemberID) (forget func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	*list = append(*list, id)
 	return func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		if i := slices.Index(b.leaving, id); i >= 0 {
-			b.leaving = slices.Delete(b.leaving, i, i+1)
+		if i := slices.Index(*list, id); i >= 0 {
+			*list = slices.Delete(*list, i, i+1)
 		}
 	}
+}
+
+// queued returns the members that wait for their turn.
+func (b *Board) queued() []membership.MemberID {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.waiting)
+}
+
+// join notes that a join is under way, until the function returned is called
+// with its error.
+func (b *Board) join(name string) (done func(error)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.joining++
+	return func(err error) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.joining--
+		b.failed[name] = err != nil
+	}
+}
+
+// hasFailed reports whether this process was at a join of that name, in vain.
+func (b *Board) hasFailed(name string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.failed[name]
+}
+
+// isJoining reports whether this process is at a join.
+func (b *Board) isJoining() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.joining > 0
 }
 
 // leavingNow returns the members that are on their way out.

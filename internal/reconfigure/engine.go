@@ -48,6 +48,8 @@ type Engine struct {
 	Clock Clock
 	// Locker is the lock that spans processes; nil where there is only one.
 	Locker Locker
+	// Self names this run to those who read what it put on record, user@host.
+	Self string
 }
 
 const (

@@ -70,7 +70,9 @@ type Joined struct {
 // Join makes it so that the member is in the cluster and has reached the goal:
 // it announces what is absent, carries on with what it finds to be its own, and
 // refuses what is not. It may be called again after any error.
-func (e *Engine) Join(ctx context.Context, r JoinRequest) (Joined, error) {
+func (e *Engine) Join(ctx context.Context, r JoinRequest) (out Joined, err error) {
+	done := e.Board.join(r.Name)
+	defer func() { done(err) }()
 	snap, err := e.waitForCluster(ctx, r)
 	if err != nil {
 		return Joined{}, err
@@ -92,6 +94,9 @@ func (e *Engine) Join(ctx context.Context, r JoinRequest) (Joined, error) {
 		return Joined{}, j.orLost(ctx, err)
 	}
 	e.Board.unsettle(r.Owner)
+	if r.Goal == Voting {
+		e.endTurn(ctx, r.Name)
+	}
 	return j.result(ctx)
 }
 

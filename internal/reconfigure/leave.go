@@ -31,6 +31,12 @@ type LeaveRequest struct {
 	// Shared is true for a learner, which an etcd_member may have taken over:
 	// then it is that member's, and is left alone.
 	Shared bool
+	// TurnTimeout is how long the turn of each other member is waited for, 0 if
+	// it is not waited for: in a plan whose replacements take turns the others'
+	// end in the same run.
+	TurnTimeout time.Duration
+	// Timeout limits everything else; 0 leaves it to ctx.
+	Timeout time.Duration
 	// Force forgets the member, instead of failing, when the cluster has no
 	// quorum or does not answer.
 	Force bool
@@ -54,9 +60,7 @@ type Left struct {
 // through a survivor, and returns when the survivors agree on the list and on
 // a leader. A member that is gone already is success.
 func (e *Engine) Leave(ctx context.Context, r LeaveRequest) (Left, error) {
-	defer e.Board.leave(r.ID)()
-	l := &leave{Engine: e, req: r, since: e.Clock.Now()}
-	out, err := l.run(ctx)
+	out, err := e.leaveInTurn(ctx, r)
 	if err != nil && r.Force && forgettable(err) {
 		out, err = Left{Forgotten: err, Snapshot: out.Snapshot}, nil
 	}
@@ -82,6 +86,7 @@ type leave struct {
 	since time.Time // since when every look ended in the same refusal
 	snap  membership.Snapshot
 	tried bool // the removal was sent
+	begun bool // the turn was put on record
 	// acting is true after a look that led to a change, or to waiting for one
 	// to settle.
 	acting bool
@@ -205,11 +210,22 @@ func (l *leave) attempt(ctx context.Context) (bool, error) {
 			return true, nil
 		}
 	}
-	d := membership.DecideRemove(snap, membership.RemoveRequest{
+	r := membership.RemoveRequest{
 		ID: l.req.ID, Name: l.req.Name, PeerURLs: l.req.PeerURLs,
-		Replacement: l.req.Replacement, Leaving: l.Board.leavingNow(),
-	})
+		Replacement: l.req.Replacement, Leaving: l.Board.leavingNow(), Next: l.Board.queued(),
+	}
+	var unread error
+	if r.Replacement {
+		r.Turns, unread = l.Port.Turns().List(ctx)
+	}
+	d := membership.DecideRemove(snap, r)
 	refusal := &Refusal{Action: "remove", Name: l.req.Name, Decision: d, Snapshot: snap}
+	switch {
+	case unread != nil && d.Verdict == membership.Go:
+		return false, l.later(ctx, unread)
+	case d.Code == membership.TurnOfAnother && l.req.TurnTimeout > 0:
+		return false, refusal // to be waited for
+	}
 	switch d.Verdict {
 	case membership.Done:
 		return l.settled(ctx)
@@ -261,6 +277,12 @@ func (l *leave) change(ctx context.Context, d membership.Decision) (bool, error)
 		}
 		return false, again{errors.New("leadership has been moved")}
 	}
+	if err := l.begin(ctx); err != nil {
+		if errors.As(err, new(*Refusal)) {
+			return false, err
+		}
+		return false, denied(err)
+	}
 	if err := l.Port.Remove(ctx, leader, l.req.ID); err != nil && !errors.Is(err, cluster.ErrNotFound) {
 		return false, denied(err)
 	}
@@ -294,6 +316,9 @@ func (l *leave) settled(ctx context.Context) (bool, error) {
 // is not in the list claims nothing.
 func (l *leave) forget(ctx context.Context) {
 	records := l.Port.Records()
+	if !l.req.Replacement && l.req.Name != "" {
+		_ = l.Port.Turns().Delete(ctx, l.req.Name) // nobody is to succeed it
+	}
 	if !l.req.KeepRecord {
 		_ = records.Delete(ctx, l.req.Owner)
 		return

@@ -141,6 +141,11 @@ func (h *hold) noSpace(snap membership.Snapshot) error {
 		h.unguarded = true
 		return nil
 	}
+	return h.full(snap)
+}
+
+// full refuses a change because of a NOSPACE alarm.
+func (h *hold) full(snap membership.Snapshot) error {
 	full := membership.Facts{}
 	for _, m := range snap.Members {
 		if snap.Answer(m.ID).NoSpace {

@@ -128,7 +128,7 @@ func (b *bench) startAnnounced(t *testing.T, p *etcdtest.Process) {
 		}
 		for i, m := range members {
 			if m.PeerURLs[0] == p.PeerURL() {
-				members[i].Name = p.Name
+				members[i].Name = p.Env["ETCD_NAME"]
 				p.Env["ETCD_INITIAL_CLUSTER"] = membership.FormatInitialCluster(members)
 				p.Supervise(100 * time.Millisecond)
 				return

@@ -23,6 +23,7 @@ type Plan struct {
 	created  map[string]bool
 	phaseOne map[string]bool
 	moved    map[string]bool
+	inTurn   map[string]bool
 	lost     string
 }
 
@@ -31,6 +32,7 @@ func NewPlan() *Plan {
 	return &Plan{
 		removed: map[membership.MemberID]bool{}, replaced: map[membership.MemberID]bool{},
 		names: map[string]membership.MemberID{}, created: map[string]bool{}, phaseOne: map[string]bool{}, moved: map[string]bool{},
+		inTurn: map[string]bool{},
 	}
 }
 
@@ -64,6 +66,21 @@ func (p *Plan) Replace(name string) {
 	if id, ok := p.names[name]; ok {
 		p.replaced[id] = true
 	}
+}
+
+// TakeTurns notes that the member of that name may be replaced in one plan with
+// others of which the same was noted, one after the other.
+func (p *Plan) TakeTurns(name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.inTurn[name] = true
+}
+
+// TakesTurns reports whether [Plan.TakeTurns] was told of that name.
+func (p *Plan) TakesTurns(name string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.inTurn[name]
 }
 
 // Create notes a new member.
@@ -106,7 +123,13 @@ func (p *Plan) Readdress(name string) []string {
 func (p *Plan) Changes() membership.PlannedChanges {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return membership.PlannedChanges{Removed: keys(p.removed), Replaced: keys(p.replaced), Created: len(p.created)}
+	c := membership.PlannedChanges{Removed: keys(p.removed), Replaced: keys(p.replaced), Created: len(p.created)}
+	for name := range p.inTurn {
+		if id, ok := p.names[name]; ok {
+			c.InTurn = append(c.InTurn, id)
+		}
+	}
+	return c
 }
 
 func keys[K cmp.Ordered](m map[K]bool) []K { return slices.Sorted(maps.Keys(m)) }

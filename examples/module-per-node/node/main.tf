@@ -21,7 +21,7 @@ variable "bootstrap" {
 }
 
 variable "image" {
-  description = "Of the rollout, for this member."
+  description = "What the machine is made from."
   type        = string
 }
 
@@ -29,19 +29,25 @@ variable "etcd" {
   type = string
 }
 
+# Lets this node be replaced in one apply with the others, one at a time.
+resource "etcd_rollout" "this" {
+  desired  = { (var.name) = var.image }
+  parallel = true
+}
+
 resource "etcd_member_config" "this" {
   name             = var.name
   peer_urls        = ["http://127.0.0.1:${var.port + 1}"]
   client_urls      = ["http://127.0.0.1:${var.port}"]
   bootstrap        = var.bootstrap
-  triggers_replace = var.image
+  triggers_replace = etcd_rollout.this.effective[var.name]
 }
 
 module "machine" { # your virtual machine
   source = "../../local-machine"
   name   = var.name
   config = etcd_member_config.this
-  etcd   = var.etcd # a real machine takes image = var.image
+  etcd   = var.etcd # a real machine takes image = etcd_rollout.this.effective[var.name]
 }
 
 resource "etcd_member" "this" {

@@ -43,6 +43,17 @@ type clusters struct {
 	board  *reconfigure.Board
 	all    map[string]*Cluster
 	guards map[membership.ClusterID]*Guard
+	chains *reconfigure.Chains
+}
+
+// Chains is what the plan that is being made finds out about its nodes.
+func (b *Backend) Chains() *reconfigure.Chains {
+	b.clusters.mu.Lock()
+	defer b.clusters.mu.Unlock()
+	if b.clusters.chains == nil {
+		b.clusters.chains = &reconfigure.Chains{Clock: reconfigure.SystemClock{}}
+	}
+	return b.clusters.chains
 }
 
 // Cluster returns the cluster at the given endpoints, or at the provider's own
@@ -74,7 +85,7 @@ func (b *Backend) Cluster(endpoints []string) (*Cluster, error) {
 	if !ok {
 		port := cluster.New(settings, b.Pool)
 		c = &Cluster{Plan: reconfigure.NewPlan(), Engine: &reconfigure.Engine{
-			Port: port, Board: b.clusters.board, Clock: reconfigure.SystemClock{}, Locker: lockOf(port, settings, b.Pool),
+			Port: port, Board: b.clusters.board, Clock: reconfigure.SystemClock{}, Locker: lockOf(port, settings, b.Pool), Self: self().Who,
 		}}
 		b.clusters.all[key] = c
 	}

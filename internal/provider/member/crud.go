@@ -39,6 +39,7 @@ func (m model) clusterOf(ctx context.Context, b *backend.Backend) (*backend.Clus
 
 // ensure joins the member and fills the model in.
 func (m *model) ensure(ctx context.Context, b *backend.Backend, req reconfigure.JoinRequest) fwdiag.Diagnostics {
+	b.Chains().Applying()
 	c, diags := m.clusterOf(ctx, b)
 	if diags.HasError() {
 		return diags
@@ -148,7 +149,8 @@ func (m model) ids() (membership.MemberID, membership.ClusterID, fwdiag.Diagnost
 }
 
 // leave takes the member out.
-func (m model) leave(ctx context.Context, b *backend.Backend, k kind, replacement bool) fwdiag.Diagnostics {
+func (m model) leave(ctx context.Context, b *backend.Backend, k kind, leg leg) fwdiag.Diagnostics {
+	b.Chains().Applying()
 	timeout, diags := m.Timeouts.Delete(ctx, defaultLeave)
 	c, d := m.clusterOf(ctx, b)
 	diags.Append(d...)
@@ -162,14 +164,16 @@ func (m model) leave(ctx context.Context, b *backend.Backend, k kind, replacemen
 	if diags.HasError() {
 		return diags
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
 	name := m.Name.ValueString()
-	left, err := c.Leave(ctx, reconfigure.LeaveRequest{
+	request := reconfigure.LeaveRequest{
 		Owner: m.owner(k), KeepRecord: m.ConfigID.ValueString() != "" && k != kindTaker,
 		ID: id, Cluster: cluster, Name: name, PeerURLs: peers,
-		Replacement: replacement, Force: m.ForceDestroy.ValueBool(), Shared: k == kindLearner,
-	})
+		Replacement: leg != legRemoval, Force: m.ForceDestroy.ValueBool(), Shared: k == kindLearner, Timeout: timeout,
+	}
+	if leg == legInTurn {
+		request.TurnTimeout = timeout
+	}
+	left, err := c.Leave(ctx, request)
 	if err != nil {
 		t := diag.Explain("remove", name, err)
 		diags.AddError(t.Summary, t.Detail)
@@ -193,6 +197,7 @@ func (m model) leave(ctx context.Context, b *backend.Backend, k kind, replacemen
 
 // readdress updates the member's peer URLs, if they have changed.
 func (m *model) readdress(ctx context.Context, b *backend.Backend, k kind, state model) fwdiag.Diagnostics {
+	b.Chains().Applying()
 	want, diags := m.peers(ctx)
 	have, d := state.peers(ctx)
 	diags.Append(d...)

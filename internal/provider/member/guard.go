@@ -18,10 +18,11 @@ import (
 // guardPlan notes what is planned for this member and refuses what all that
 // was planned so far would come to. It stays silent where the cluster cannot be
 // asked: then nothing is known of its voters, and each change is decided about
-// by itself.
-func guardPlan(ctx context.Context, b *backend.Backend, want string, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+// by itself. It reports whether the member may be replaced in one plan with
+// others, one after the other.
+func guardPlan(ctx context.Context, b *backend.Backend, want string, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) (inTurn bool) {
 	if b == nil || b.Unknown {
-		return
+		return false
 	}
 	var state, plan model
 	if !req.State.Raw.IsNull() {
@@ -37,20 +38,32 @@ func guardPlan(ctx context.Context, b *backend.Backend, want string, req resourc
 		resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("endpoints"), &plan.Endpoints)...)
 	}
 	if resp.Diagnostics.HasError() {
-		return
+		return false
 	}
+	name := plan.Name.ValueString()
+	defer b.Chains().Member(name)
 	guard := guardOf(ctx, b, state, plan, req, resp)
-	if guard == nil || !noteChange(ctx, guard, want, plan.Name.ValueString(), state.ID.ValueString(), req, resp) {
-		return
+	if guard == nil {
+		return false
+	}
+	inTurn = guard.TakesTurns(name)
+	if !noteChange(ctx, guard, want, name, state.ID.ValueString(), req, resp) {
+		return inTurn
 	}
 	snap, err := guard.At.View(ctx, guard.Cluster)
 	if err != nil {
-		return
+		return inTurn
 	}
-	if d := membership.GuardPlan(snap, guard.Changes()); d.Verdict == membership.Refuse {
+	changes := guard.Changes()
+	if len(changes.Replaced) > 0 {
+		// What cannot be read now is read again before anybody leaves.
+		changes.Turns, _ = guard.At.OpenTurns(ctx, snap)
+	}
+	if d := membership.GuardPlan(snap, changes); d.Verdict == membership.Refuse {
 		t := diag.PlanRefused(d, snap)
 		resp.Diagnostics.AddError(t.Summary, t.Detail)
 	}
+	return inTurn
 }
 
 // guardOf returns the guard of the member's cluster: by its ID where the member

@@ -115,9 +115,9 @@ func (r *Learner) Update(ctx context.Context, req resource.UpdateRequest, resp *
 func (r *Learner) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	var m learnerModel
 	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
-	replacement, diags := isReplacement(ctx, req.Private)
+	leg, diags := legOf(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
 	if !resp.Diagnostics.HasError() {
-		resp.Diagnostics.Append(m.leave(ctx, r.backend, kindLearner, replacement)...)
+		resp.Diagnostics.Append(m.leave(ctx, r.backend, kindLearner, leg)...)
 	}
 }

@@ -113,10 +113,10 @@ func (r *Member) Update(ctx context.Context, req resource.UpdateRequest, resp *r
 func (r *Member) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	var m memberModel
 	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
-	replacement, diags := isReplacement(ctx, req.Private)
+	leg, diags := legOf(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
 	if !resp.Diagnostics.HasError() {
-		resp.Diagnostics.Append(m.leave(ctx, r.backend, m.kind(), replacement)...)
+		resp.Diagnostics.Append(m.leave(ctx, r.backend, m.kind(), leg)...)
 	}
 }
 

@@ -22,30 +22,34 @@ type fwDiagnostics = fwdiag.Diagnostics
 // whether the member goes for good or makes room for its successor.
 const legKey = "leg"
 
-// The legs. They are JSON, as private state must be.
+// leg is what a Delete is part of. They are JSON, as private state must be.
+type leg string
+
 const (
-	legRemoval = `"removal"` // planned with nothing to follow
-	legOther   = `"other"`
+	legRemoval leg = `"removal"` // planned with nothing to follow
+	legOther   leg = `"other"`
+	legInTurn  leg = `"in turn"` // if a replacement, then one of several that take turns
 )
 
-// isReplacement reports whether a Delete is one half of a replacement. A pure
-// removal is always planned, so anything else is a replacement, which is the
-// stricter of the two.
-func isReplacement(ctx context.Context, private interface {
+// legOf reads what the plan left. A pure removal is always planned, so anything
+// else is half a replacement, which is the stricter of the two.
+func legOf(ctx context.Context, private interface {
 	GetKey(context.Context, string) ([]byte, fwdiag.Diagnostics)
-}) (bool, fwdiag.Diagnostics) {
-	leg, diags := private.GetKey(ctx, legKey)
-	return string(leg) != legRemoval, diags
+}) (leg, fwdiag.Diagnostics) {
+	left, diags := private.GetKey(ctx, legKey)
+	return leg(left), diags
 }
 
 // modifyPlan leaves word for Delete, refuses a machine that is replaced alone
 // and a plan that no order of its steps could carry out safely, and plans the
 // vote of a member that has none yet.
 func modifyPlan(ctx context.Context, b *backend.Backend, want string, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	guardPlan(ctx, b, want, req, resp)
 	leg := legOther
 	if req.Plan.Raw.IsNull() {
 		leg = legRemoval
+	}
+	if guardPlan(ctx, b, want, req, resp) && leg == legOther {
+		leg = legInTurn
 	}
 	resp.Diagnostics.Append(resp.Private.SetKey(ctx, legKey, []byte(leg))...)
 	if req.Plan.Raw.IsNull() || req.State.Raw.IsNull() || resp.Diagnostics.HasError() {

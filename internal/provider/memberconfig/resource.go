@@ -8,6 +8,7 @@ package memberconfig
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -34,6 +35,10 @@ const (
 	farewell = 30 * time.Second
 )
 
+// goesKey is where the plan leaves word for Delete: true if the configuration
+// goes for good, false if another one follows.
+const goesKey = "goes"
+
 // Resource is etcd_member_config.
 type Resource struct{ backend *backend.Backend }
 
@@ -59,8 +64,15 @@ func (r *Resource) Configure(_ context.Context, req resource.ConfigureRequest, r
 // ModifyPlan implements resource.ResourceWithModifyPlan: a member that is
 // certain to join, and has nobody to ask, is refused before anything is made.
 func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	// Terraform does not tell Delete whether another configuration follows.
+	resp.Diagnostics.Append(resp.Private.SetKey(ctx, goesKey, fmt.Append(nil, req.Plan.Raw.IsNull()))...)
 	if req.Plan.Raw.IsNull() {
 		return
+	}
+	if r.backend != nil {
+		var name types.String
+		resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("name"), &name)...)
+		r.backend.Chains().Config(name.ValueString())
 	}
 	if req.State.Raw.IsNull() {
 		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("join_script"), script())...)
@@ -87,6 +99,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 
 // Create implements resource.Resource.
 func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	r.backend.Chains().Applying()
 	var m model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
 	if resp.Diagnostics.HasError() {
@@ -222,6 +235,7 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 // Delete implements resource.Resource: the backstop for an announcement whose
 // etcd_member never reached the state.
 func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+	r.backend.Chains().Applying()
 	var m model
 	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
 	if resp.Diagnostics.HasError() {
@@ -234,6 +248,9 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 	ctx, cancel := context.WithTimeout(ctx, farewell)
 	defer cancel()
 	left, err := c.Withdraw(ctx, m.ID.ValueString())
+	if goes, _ := req.Private.GetKey(ctx, goesKey); err == nil && string(goes) == "true" {
+		c.GiveUpTurn(ctx, m.ID.ValueString(), m.Name.ValueString())
+	}
 	var gone *cluster.Unreachable
 	switch {
 	case err == nil:

@@ -7,6 +7,7 @@ package rollout
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
 // Resource is etcd_rollout.
@@ -27,6 +29,8 @@ type Resource struct{ backend *backend.Backend }
 var (
 	_ resource.ResourceWithConfigure  = (*Resource)(nil)
 	_ resource.ResourceWithModifyPlan = (*Resource)(nil)
+
+	_ resource.ResourceWithValidateConfig = (*Resource)(nil)
 )
 
 // NewResource returns the resource.
@@ -37,6 +41,7 @@ func NewResource() resource.Resource { return &Resource{} }
 // it goes by them and not by what is the case at the moment.
 type model struct {
 	Desired   types.Map    `tfsdk:"desired"`
+	Parallel  types.Bool   `tfsdk:"parallel"`
 	Effective types.Map    `tfsdk:"effective"`
 	Waiting   types.List   `tfsdk:"waiting"`
 	Healthy   types.Bool   `tfsdk:"healthy"`
@@ -68,6 +73,13 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 			"desired": schema.MapAttribute{
 				ElementType: types.StringType, Required: true,
 				MarkdownDescription: "What each member is to have, by the member's name: any text, such as an image, a version, a hash.",
+			},
+			"parallel": schema.BoolAttribute{
+				Optional: true,
+				MarkdownDescription: "`true` lets one plan replace several members, still one at a time: the next one is taken out only when the successor of the one before votes and " +
+					"every member is active. For that each node needs a module block of its own, with an `etcd_rollout` in it for this one node, and `-parallelism` at least the " +
+					"number of nodes; a plan finds out and is refused otherwise. How long a member waits for another's turn to get on is `timeouts.delete` of its `etcd_member`. " +
+					"If a machine fails, the others stay as they are, and the next plans carry on, with that one first.",
 			},
 			"effective": schema.MapAttribute{
 				ElementType: types.StringType, Computed: true,
@@ -128,13 +140,54 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		plan.Unwell = types.StringNull()
 		plan.Healthy, plan.Obstacle = types.BoolValue(false), types.StringValue(diag.RolloutNotLooked)
 	}
-	if t, say := diag.Rollout(out, desired, state.Obstacle.ValueString()); say && exists {
+	parallel := plan.Parallel.ValueBool()
+	if exists && parallel && out.Advanced != "" && !r.takeTurns(ctx, out.Advanced, &resp.Diagnostics) {
+		return
+	}
+	if t, say := diag.Rollout(out, desired, state.Obstacle.ValueString(), parallel); say && exists {
 		resp.Diagnostics.AddWarning(t.Summary, t.Detail)
 	}
 	if exists && out.Reason != membership.RolloutDone {
 		resp.Diagnostics.Append(r.checkUpgrade(ctx, effective, desired)...)
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
+}
+
+// takeTurns lets the name's member be replaced in one plan with others, and
+// reports whether the plan may go on.
+func (r *Resource) takeTurns(ctx context.Context, name string, diags *fwdiag.Diagnostics) bool {
+	if r.backend == nil || r.backend.Unknown {
+		return true
+	}
+	c, err := r.backend.Cluster(nil)
+	if err != nil {
+		return true
+	}
+	snap, err := c.View(ctx, 0)
+	if err != nil {
+		return true // then the guard lets one alone be replaced
+	}
+	r.backend.Guard(snap.ClusterID, c).TakeTurns(name)
+	err = r.backend.Chains().Enter(ctx, name)
+	var entangled *reconfigure.Entangled
+	switch {
+	case errors.As(err, &entangled):
+		t := diag.RolloutEntangled(entangled)
+		diags.AddAttributeError(path.Root("parallel"), t.Summary, t.Detail)
+	case err != nil:
+		diags.AddError("Interrupted", err.Error())
+	}
+	return err == nil
+}
+
+// ValidateConfig implements resource.ResourceWithValidateConfig.
+func (r *Resource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
+	var m model
+	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	if n := len(m.Desired.Elements()); m.Parallel.ValueBool() && !m.Desired.IsUnknown() && n != 1 && !resp.Diagnostics.HasError() {
+		t := diag.RolloutNotAlone(n)
+		resp.Diagnostics.AddAttributeError(path.Root("parallel"), t.Summary, t.Detail)
+	}
 }
 
 // checkUpgrade refuses, or warns about, steps from one version of etcd to
@@ -196,6 +249,7 @@ func (m *model) take(ctx context.Context, out membership.Rollout) (diags fwdiag.
 // Create implements resource.Resource: everybody starts with what is desired.
 func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	var m model
+	r.backend.Chains().Applying()
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
 	desired, _ := values(m.Desired)
 	resp.Diagnostics.Append(m.take(ctx, membership.PlanRollout(nil, desired, false, ""))...)
@@ -236,13 +290,24 @@ func (r *Resource) look(ctx context.Context, m model) (obstacle, unwell string) 
 		return diag.RolloutCannotLook(err), ""
 	}
 	effective, _ := values(m.Effective)
-	obstacles := membership.RolloutObstacles(snap, slices.Sorted(maps.Keys(effective)))
+	names := slices.Sorted(maps.Keys(effective))
+	if snap.Linearizable { // without a quorum nothing could be read
+		turns, err := c.OpenTurns(ctx, snap)
+		if err != nil {
+			return diag.RolloutCannotLook(err), ""
+		}
+		for _, t := range turns {
+			names = append(names, t.Name) // it was taken out, and its successor is missing
+		}
+	}
+	obstacles := membership.RolloutObstacles(snap, names)
 	return diag.RolloutObstacle(obstacles, snap), membership.OnlyObstacle(snap, obstacles)
 }
 
 // Update implements resource.Resource. It never fails: by graph order the
 // member that makes room has left already when it is called.
 func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	r.backend.Chains().Applying()
 	var m model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
 	if !resp.Diagnostics.HasError() {

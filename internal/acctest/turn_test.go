@@ -1,0 +1,167 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	"time"
+)
+
+// rolledInTurn is what a plan does that lets these through, each with a rollout
+// of its own.
+func rolledInTurn(names ...string) map[string]string {
+	out := moduleEach.changes("delete create", names...)
+	for _, name := range names {
+		out["module."+name+".etcd_rollout.this"] = "update"
+	}
+	return out
+}
+
+// With a module block for each node a change of image reaches all machines in
+// one apply, one after the other; the writes go on.
+func TestAccRolloutInOneApply(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{})
+	f.useLayout(moduleEach)
+	f.rolloutInTurn("one")
+	f.Form()
+	f.Plan().MustBeEmpty()
+
+	names := slices.Sorted(maps.Keys(f.Nodes))
+	f.want("two")
+	p := f.Plan()
+	p.MustDo(rolledInTurn(names...))
+	for _, name := range names {
+		p.says("Rollout: "+name+" is replaced in turn").mustContain(t, "Rollout: "+name+" is replaced in turn", "they take turns")
+	}
+	writer := f.Writer(names...)
+	begin := time.Now()
+	applied := f.Apply().MustSucceed()
+	took := time.Since(begin)
+	f.mustNotPause(writer, pause, names...)
+	t.Logf("all of %v replaced in %v, longest gap between writes %v", names, took.Round(time.Millisecond), writer.LongestGap())
+	f.mustTakeTurns(t, applied, names...)
+	f.MustVote(names...)
+	f.Plan().MustBeEmpty()
+}
+
+// mustTakeTurns fails the test unless each of these left only after the one
+// before it had joined again.
+func (f *Fleet) mustTakeTurns(t *testing.T, o *Outcome, names ...string) {
+	t.Helper()
+	left := func(name string) time.Time {
+		return o.At("apply_complete", moduleEach.address("etcd_member", name), "delete")
+	}
+	slices.SortFunc(names, func(a, b string) int { return left(a).Compare(left(b)) })
+	for i, name := range names[1:] {
+		before := o.At("apply_complete", moduleEach.address("etcd_member", names[i]), "create")
+		if machine := o.At("apply_start", moduleEach.address("terraform_data.machine", name), "delete"); machine.Before(before) {
+			t.Errorf("the machine of %s went at %v, and %s was back at %v", name, machine, names[i], before)
+		}
+		if left(name).Before(before.Add(-time.Second)) {
+			t.Errorf("%s left at %v, and %s was back at %v", name, left(name), names[i], before)
+		}
+	}
+	if !slices.IsSorted(names) {
+		t.Errorf("the order was %v", names)
+	}
+}
+
+// A machine that does not boot stops the roll with the rest untouched. The next
+// plan carries on with it alone, corrected; the one after that with the rest.
+func TestAccRolloutInOneApplyWithAMachineThatDoesNotBoot(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{})
+	f.useLayout(moduleEach)
+	f.rolloutInTurn("one")
+	f.Form()
+	before := f.pids("a", "c")
+	mended := f.Nodes["b"].Etcd
+	_ = f.Break("b")
+	f.Nodes["b"].Create = "8s"
+	writer := f.Writer("a", "c")
+	f.want("two")
+	failed := f.Apply().MustFail()
+	if len(failed.Errors()) != 2 {
+		t.Errorf("%d errors, want 2:\n%s", len(failed.Errors()), failed.diagnostics())
+	}
+	failed.says("Member b did not join in time")
+	failed.says("Cannot remove member c").mustContain(t, "Cannot remove member c",
+		"A live member is taken out to be replaced only when no other replacement is under way. b was taken out at ", " by ", ", and its successor has no vote yet. Nothing was changed. Let b join first")
+	now := f.pids("a", "c")
+	if now["a"] == before["a"] || now["c"] != before["c"] {
+		t.Errorf("a and c ran as %v, and run as %v", before, now)
+	}
+
+	t.Log("nobody else may be replaced now")
+	replace := "-replace=" + moduleEach.address("etcd_member_config", "c")
+	f.Plan(replace).MustSay(endangered).mustContain(t, endangered, "It replaces "+f.named("c")+", and another replacement is not over. b was taken out at ",
+		"Nothing has been changed. Let b join first: if no other run is at it, apply without this replacement.")
+	p := f.Plan()
+	p.MustDo(map[string]string{moduleEach.address("etcd_member", "b"): "create", "module.c.etcd_rollout.this": "update"}) // it says that c waits
+	p.says("Rollout: nobody is replaced by this plan").mustContain(t, "Rollout: nobody is replaced by this plan", "b is not in the cluster")
+
+	t.Log("corrected by another image")
+	f.Nodes["b"].Etcd, f.Nodes["b"].Create = mended, "90s"
+	f.want("three")
+	want := rolledInTurn("b")
+	want[moduleEach.address("etcd_member", "b")] = "create"
+	for _, name := range []string{"a", "c"} {
+		want["module."+name+".etcd_rollout.this"] = "update" // that they wait
+	}
+	f.Plan().MustDo(want)
+	f.Apply().MustSucceed()
+	if also := f.pids("a", "c"); !maps.Equal(also, now) {
+		t.Errorf("a and c ran as %v, and run as %v", now, also)
+	}
+	f.Plan().MustDo(rolledInTurn("a", "c"))
+	f.mustTakeTurns(t, f.Apply().MustSucceed(), "a", "c")
+	f.mustNotPause(writer, pause, "a", "b", "c")
+	f.MustVote("a", "b", "c")
+	f.Plan().MustBeEmpty()
+}
+
+// Where nodes cannot take turns in one apply, a plan that would have them do so
+// is refused: no process is touched.
+func TestAccRolloutInOneApplyEntangled(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		layout layout
+		args   []string
+	}{
+		"for_each module": {layout: moduleForEach},
+		"too few hands":   {layout: moduleEach, args: []string{"-parallelism=1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := NewFleet(t, FleetOptions{})
+			f.useLayout(c.layout)
+			f.rolloutInTurn("one")
+			f.Form()
+			before := f.pids("a", "b", "c")
+			f.want("two")
+			errors := f.Apply(c.args...).MustFail().Errors()
+			for _, e := range errors {
+				e.mustContain(t, "The nodes cannot be replaced in one apply", "Nothing has been changed.", "-parallelism of at least their number")
+			}
+			if len(errors) == 0 {
+				t.Error("no error")
+			}
+			if now := f.pids("a", "b", "c"); !maps.Equal(now, before) {
+				t.Errorf("processes were %v and are %v", before, now)
+			}
+			f.MustVote("a", "b", "c")
+		})
+	}
+
+	t.Run("one rollout for all", func(t *testing.T) {
+		t.Parallel()
+		f := NewFleet(t, FleetOptions{})
+		f.rollout("one")
+		f.Write("parallel_override.tf", "resource \"etcd_rollout\" \"this\" {\n  parallel = true\n}\n")
+		f.Plan().MustSay("parallel needs a rollout for each node").mustContain(t, "parallel needs a rollout for each node", "desired has 3 names.")
+	})
+}

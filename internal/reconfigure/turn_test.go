@@ -1,0 +1,173 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package reconfigure_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+// turns returns the names of the replacements that are on record.
+func (b *bench) turns(t *testing.T) []string {
+	t.Helper()
+	all, err := b.engine.Port.Turns().List(within(t, 20*time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, turn := range all {
+		out = append(out, turn.Name)
+	}
+	return out
+}
+
+func (b *bench) replace(t *testing.T, name string) reconfigure.LeaveRequest {
+	t.Helper()
+	r := b.leaveRequest(t, name)
+	r.Replacement = true
+	return r
+}
+
+func mustBeTurnOf(t *testing.T, err error, name string) membership.Turn {
+	t.Helper()
+	var refusal *reconfigure.Refusal
+	if !errors.As(err, &refusal) || refusal.Decision.Code != membership.TurnOfAnother || len(refusal.Decision.Facts.Turns) != 1 ||
+		refusal.Decision.Facts.Turns[0].Name != name {
+		t.Fatalf("got %v, want that it is the turn of %s", err, name)
+	}
+	return refusal.Decision.Facts.Turns[0]
+}
+
+// A replacement that one run has left unfinished holds up every other run, until
+// the successor votes; a removal for good, and one of a dead member, it does not
+// hold up.
+func TestTurnOutlivesItsRun(t *testing.T) {
+	for _, v := range []etcdtest.Version{etcdtest.V34, etcdtest.V37} {
+		t.Run(string(v), func(t *testing.T) {
+			t.Parallel()
+			b := start(t, 3, etcdtest.Options{Version: v, Names: []string{"a", "b", "c"}})
+			second := b.process(t, "bob@ops2", claim.LockTTL)
+			c := b.replace(t, "c")
+			if _, err := b.engine.Leave(within(t, time.Minute), c); err != nil {
+				t.Fatal(err)
+			}
+			if got := b.turns(t); !slices.Equal(got, []string{"c"}) {
+				t.Fatalf("on record: %v", got)
+			}
+			b.Member("c").PowerOff()
+
+			r := b.replace(t, "b")
+			_, err := second.Leave(within(t, time.Minute), r)
+			if open := mustBeTurnOf(t, err, "c"); open.Voters != 3 || open.Since.IsZero() {
+				t.Errorf("on record: %+v", open)
+			}
+			if m := b.members(t); len(m) != 2 {
+				t.Fatalf("%d members", len(m))
+			}
+
+			// The successor joins, by yet another run; whoever waits goes on.
+			waits := make(chan error, 1)
+			go func() {
+				patient := r
+				patient.TurnTimeout = time.Minute
+				_, err := second.Leave(within(t, 2*time.Minute), patient)
+				waits <- err
+			}()
+			third := b.process(t, "carol@ops3", claim.LockTTL)
+			p := b.NewJoiner(t, "d")
+			p.Env["ETCD_NAME"] = "c"
+			go b.startAnnounced(t, p)
+			join := request(p, reconfigure.Voting)
+			join.Name = "c"
+			if _, err := third.Join(within(t, time.Minute), join); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-waits; err != nil {
+				t.Fatal(err)
+			}
+			if got := b.turns(t); !slices.Equal(got, []string{"b"}) {
+				t.Errorf("on record: %v", got)
+			}
+			if _, still := named(b.members(t), "b"); still {
+				t.Error("b is still there")
+			}
+
+			// The rest may go for good meanwhile, and the record of those goes too.
+			last := b.leaveRequest(t, "a")
+			if _, err := b.engine.Leave(within(t, time.Minute), last); err != nil {
+				t.Fatal(err)
+			}
+			if m := b.members(t); len(m) != 1 {
+				t.Errorf("%d members", len(m))
+			}
+		})
+	}
+}
+
+// Of three that are to be replaced one leaves at a time, in order of name; when
+// the successor of one does not come, the rest stay.
+func TestThreeTakeTurns(t *testing.T) {
+	t.Parallel()
+	b := start(t, 3, etcdtest.Options{Names: []string{"a", "b", "c"}})
+	var wg sync.WaitGroup
+	requests := map[string]reconfigure.LeaveRequest{}
+	for _, name := range []string{"c", "b", "a"} {
+		r := b.replace(t, name)
+		r.TurnTimeout, r.Timeout = time.Minute, time.Minute
+		requests[name] = r
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	results, left := map[string]error{}, make(chan string, 3)
+	var mu sync.Mutex
+	for name, r := range requests {
+		wg.Go(func() {
+			_, err := b.engine.Leave(ctx, r)
+			mu.Lock()
+			defer mu.Unlock()
+			results[name] = err
+			if err == nil {
+				left <- name
+			}
+		})
+	}
+	if first := <-left; first != "a" {
+		t.Errorf("%s left first", first)
+	}
+	b.Member("a").PowerOff()
+	p := b.NewJoiner(t, "d")
+	p.Env["ETCD_NAME"] = "a"
+	go b.startAnnounced(t, p)
+	join := request(p, reconfigure.Voting)
+	join.Name = "a"
+	if _, err := b.engine.Join(within(t, time.Minute), join); err != nil {
+		t.Fatal(err)
+	}
+	if second := <-left; second != "b" {
+		t.Errorf("%s left second", second)
+	}
+	b.Member("b").PowerOff()
+	never := b.NewJoiner(t, "e")
+	join = request(never, reconfigure.Voting)
+	join.Name = "b"
+	_, err := b.engine.Join(within(t, 3*time.Second), join)
+	var late *reconfigure.Incomplete
+	if !errors.As(err, &late) {
+		t.Fatalf("got %v, want that b did not join", err)
+	}
+	wg.Wait() // long before the time that c had
+	mustBeTurnOf(t, results["c"], "b")
+	if _, still := named(b.members(t), "c"); !still {
+		t.Error("c is gone")
+	}
+}
