@@ -19,9 +19,31 @@ func ReservePort(tb TB) int { tb.Helper(); return reserve(tb, "127.0.0.1") }
 // says nothing of the same port of the other.
 func ReserveIPv6Port(tb TB) int { tb.Helper(); return reserve(tb, "::1") }
 
+// ReserveTwoPorts is [ReservePort] for a port and the one after it, of which it
+// returns the first: for configurations that compute the one from the other.
+func ReserveTwoPorts(tb TB) int {
+	tb.Helper()
+	var err error
+	for range 100 {
+		first, release, failed := reservePort("127.0.0.1", 0)
+		if failed != nil {
+			tb.Fatalf("etcdtest: no port: %v", failed)
+		}
+		var also func()
+		if _, also, err = reservePort("127.0.0.1", first+1); err == nil {
+			tb.Cleanup(release)
+			tb.Cleanup(also)
+			return first
+		}
+		release()
+	}
+	tb.Fatalf("etcdtest: no two ports in a row: %v", err)
+	return 0
+}
+
 func reserve(tb TB, loopback string) int {
 	tb.Helper()
-	port, release, err := reservePort(loopback)
+	port, release, err := reservePort(loopback, 0)
 	if err != nil {
 		tb.Fatalf("etcdtest: no port of %s: %v", loopback, err)
 	}

@@ -8,6 +8,7 @@ package etcdtest
 import (
 	"fmt"
 	"net"
+	"strconv"
 	"sync"
 )
 
@@ -19,11 +20,12 @@ var reserved = struct {
 	ports map[string]bool
 }{ports: map[string]bool{}}
 
-func reservePort(loopback string) (port int, release func(), err error) {
+// reservePort reserves that port, any if it is 0.
+func reservePort(loopback string, want int) (port int, release func(), err error) {
 	reserved.Lock()
 	defer reserved.Unlock()
 	for range 100 {
-		l, err := net.Listen("tcp", net.JoinHostPort(loopback, "0"))
+		l, err := net.Listen("tcp", net.JoinHostPort(loopback, strconv.Itoa(want)))
 		if err != nil {
 			return 0, nil, err
 		}

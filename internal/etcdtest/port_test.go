@@ -39,6 +39,22 @@ func TestReservedPortsAreDistinctAndCanBeServed(t *testing.T) {
 	}
 }
 
+func TestTwoPortsInARow(t *testing.T) {
+	seen := map[int]bool{}
+	for range 50 {
+		first := ReserveTwoPorts(t)
+		for _, port := range []int{first, first + 1} {
+			if seen[port] {
+				t.Fatalf("port %d twice", port)
+			}
+			seen[port] = true
+			l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+			noError(t, err)
+			noError(t, l.Close())
+		}
+	}
+}
+
 func TestReleasedPortIsFree(t *testing.T) {
 	var port int
 	noError(t, Run("inner", t.Logf, func(tb TB) { port = ReservePort(tb) }))

@@ -1,0 +1,202 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// play is one of the examples that a reader plays on his own computer, as it
+// is but for its ports. What is done with it is what its README says to type.
+type play struct{ *Fleet }
+
+var (
+	// examplePort is a client port in an example; the peer port is the next one.
+	examplePort = regexp.MustCompile(`\b2[34][0-9]{3}\b`)
+	// exampleNode is a node in an example.
+	exampleNode = regexp.MustCompile(`\b([abc]) = ([0-9]{5})\b`)
+)
+
+// newPlay copies the example, and those that it uses as modules.
+func newPlay(t *testing.T, name string) *play {
+	t.Helper()
+	root, err := moduleRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := NewWorkspace(t, WorkspaceOptions{Mirror: true})
+	for _, dir := range []string{name, "local-machine", "local-registry", "local-cluster"} {
+		if err := os.CopyFS(filepath.Join(w.Dir, dir), os.DirFS(filepath.Join(root, "examples", dir))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bin := filepath.Dir(etcdtest.Binary(t, etcdtest.V36))
+	if err := os.Symlink(bin, filepath.Join(filepath.Dir(w.Dir), "bin")); err != nil {
+		t.Fatal(err)
+	}
+	w.Dir = filepath.Join(w.Dir, name)
+	p := &play{&Fleet{
+		Workspace: w, Nodes: map[string]*Node{}, Machines: filepath.Join(w.Dir, "machines"),
+		machine: filepath.Join(root, "examples", "local-cluster", "machine.sh"),
+	}}
+	t.Cleanup(p.logMachines)
+
+	ports := map[string]string{}
+	text := examplePort.ReplaceAllStringFunc(p.Read("main.tf"), func(port string) string {
+		if ports[port] == "" {
+			ports[port] = strconv.Itoa(etcdtest.ReserveTwoPorts(t))
+		}
+		return ports[port]
+	})
+	p.Write("main.tf", text)
+	for _, node := range exampleNode.FindAllStringSubmatch(text, -1) {
+		port, err := strconv.Atoi(node[2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Nodes[node[1]] = &Node{Client: fmt.Sprintf("http://127.0.0.1:%d", port), Peer: fmt.Sprintf("http://127.0.0.1:%d", port+1)}
+	}
+	if len(p.Nodes) != 3 || len(ports) != 4 {
+		t.Fatalf("%s has the ports %v and the nodes %v", name, ports, slices.Sorted(maps.Keys(p.Nodes)))
+	}
+	p.Init()
+	return p
+}
+
+// Plan is that of the workspace: the example's own variables are not written.
+func (p *play) Plan(args ...string) *Plan { p.tb.Helper(); return p.Workspace.Plan(args...) }
+
+// Apply is that of the workspace.
+func (p *play) Apply(args ...string) *Outcome { p.tb.Helper(); return p.Workspace.Apply(args...) }
+
+// end destroys everything.
+func (p *play) end() {
+	p.tb.Helper()
+	p.Workspace.Destroy().MustSucceed()
+	p.MustBeGone()
+}
+
+// loop is what a pipeline does: it applies until there is nothing to do. It
+// returns how often.
+func (p *play) loop() (applies int) {
+	p.tb.Helper()
+	for p.Plan().ExitCode != 0 {
+		if applies++; applies > 2*len(p.Nodes) {
+			p.tb.Fatalf("the plan is not empty after %d applies", applies)
+		}
+		p.Apply().MustSucceed()
+	}
+	return applies
+}
+
+// The examples that replace members do what their READMEs say.
+func TestAccExamplesThatReplace(t *testing.T) {
+	t.Parallel()
+	nodes := []string{"a", "b", "c"}
+
+	t.Run("rolling-image", func(t *testing.T) {
+		t.Parallel()
+		p := newPlay(t, "rolling-image")
+		p.Apply().MustSucceed()
+		p.MustVote(nodes...)
+		p.Env = []string{"TF_VAR_image=two"}
+		p.Plan().says("Rollout: a is next")
+		writer := p.Writer(nodes...)
+		if n := p.loop(); n != 3 {
+			t.Errorf("%d applies, want 3", n)
+		}
+		p.mustNotPause(writer, pause, nodes...)
+		p.MustVote(nodes...)
+		p.end()
+	})
+
+	t.Run("module-per-node", func(t *testing.T) {
+		t.Parallel()
+		p := newPlay(t, "module-per-node")
+		p.Apply().MustSucceed()
+		p.MustVote(nodes...)
+		p.Plan().MustBeEmpty()
+		ids := p.ids()
+		p.Apply("-replace=module.b.etcd_member_config.this").MustSucceed()
+		p.MustVote(nodes...)
+		p.mustHaveReplaced(ids, "b")
+		p.Plan().MustBeEmpty()
+		p.Env = []string{"TF_VAR_image=two"}
+		writer := p.Writer(nodes...)
+		ids = p.ids()
+		p.Apply().MustSucceed()
+		p.mustNotPause(writer, pause, nodes...)
+		p.MustVote(nodes...)
+		p.mustHaveReplaced(ids, nodes...)
+		p.Plan().MustBeEmpty()
+		p.end()
+	})
+
+	t.Run("replace-lost-member", func(t *testing.T) {
+		t.Parallel()
+		p := newPlay(t, "replace-lost-member")
+		p.Apply().MustSucceed()
+		p.MustVote(nodes...)
+		ids := p.ids()
+		p.Lose("b")
+		writer := p.Writer("a", "c")
+		p.Plan().says("Member b is lost and is replaced by this plan")
+		p.Apply().MustSucceed()
+		p.mustNotPause(writer, pause, nodes...)
+		p.MustVote(nodes...)
+		p.mustHaveReplaced(ids, "b")
+		p.Plan().MustBeEmpty()
+		p.end()
+	})
+
+	t.Run("upgrade", func(t *testing.T) {
+		t.Parallel()
+		p := newPlay(t, "upgrade")
+		p.Apply().MustSucceed()
+		p.MustVote(nodes...)
+		p.Env = []string{"TF_VAR_etcd_version=3.7"}
+		writer := p.Writer(nodes...)
+		if n := p.loop(); n != 3 {
+			t.Errorf("%d applies, want 3", n)
+		}
+		p.mustNotPause(writer, pause, nodes...)
+		p.MustVote(nodes...)
+		for _, name := range nodes {
+			if v := fmt.Sprint(p.State(address("etcd_member", name))["version"]); !regexp.MustCompile(`^3\.7\.`).MatchString(v) {
+				t.Errorf("%s runs %s", name, v)
+			}
+		}
+		p.end()
+	})
+}
+
+// ids returns the members' IDs by name.
+func (f *Fleet) ids() map[string]uint64 {
+	f.tb.Helper()
+	out := map[string]uint64{}
+	for _, m := range f.Members() {
+		out[m.Name] = m.ID
+	}
+	return out
+}
+
+// mustHaveReplaced fails the test unless the IDs of just these members are
+// others than before.
+func (f *Fleet) mustHaveReplaced(before map[string]uint64, names ...string) {
+	f.tb.Helper()
+	for name, id := range f.ids() {
+		if (before[name] != id) != slices.Contains(names, name) {
+			f.tb.Errorf("%s was %x and is %x; only %v were to be replaced", name, before[name], id, names)
+		}
+	}
+}
