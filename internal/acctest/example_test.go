@@ -6,6 +6,7 @@ package acctest
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,11 +32,14 @@ func newExample(t *testing.T, name string, vars map[string]any) *example {
 		t.Fatal(err)
 	}
 	w := NewWorkspace(t, WorkspaceOptions{})
-	if err := os.CopyFS(w.Dir, os.DirFS(filepath.Join(root, "examples", name))); err != nil {
+	machines := filepath.Join(filepath.Dir(w.Dir), "machines")
+	// All of them, because some use others as modules.
+	if err := os.CopyFS(w.Dir, os.DirFS(filepath.Join(root, "examples"))); err != nil {
 		t.Fatal(err)
 	}
+	w.Dir = filepath.Join(w.Dir, name)
 	e := &example{vars: vars, Fleet: &Fleet{
-		Workspace: w, Nodes: map[string]*Node{}, Machines: filepath.Join(filepath.Dir(w.Dir), "machines"),
+		Workspace: w, Nodes: map[string]*Node{}, Machines: machines,
 		machine: filepath.Join(root, "examples", "local-cluster", "machine.sh"),
 	}}
 	if err := os.Mkdir(e.Machines, 0o755); err != nil {
@@ -142,6 +146,49 @@ func TestAccExampleAutoscalingGroup(t *testing.T) {
 	delete(e.Nodes, "d")
 	delete(e.Nodes, "e")
 	e.MustVote("a")
+}
+
+// All machines are replaced by new ones, first in and then out, under writes,
+// and the founders, whom the configuration goes on naming, are not missed.
+func TestAccExampleSurge(t *testing.T) {
+	t.Parallel()
+	e := newExample(t, "surge", map[string]any{})
+	delete(e.vars, "machine_sh") // which the module knows
+	older := map[string]any{"a": e.port("a"), "b": e.port("b"), "c": e.port("c")}
+	newer := map[string]any{"x": e.port("x"), "y": e.port("y"), "z": e.port("z")}
+	changes := func(action string, names ...string) map[string]string {
+		out := map[string]string{}
+		for _, name := range names {
+			out[address("etcd_member_config", name)] = action
+			out[fmt.Sprintf("module.machine[%q].terraform_data.machine", name)] = action
+			out[address("etcd_member", name)] = action
+		}
+		return out
+	}
+	e.vars["nodes"] = older
+	e.set()
+	e.Run("get").MustSucceed()
+	e.Apply().MustSucceed().MustBeQuiet()
+	e.MustVote("a", "b", "c")
+	writer := e.Writer("a", "b", "c")
+
+	both := maps.Clone(older)
+	maps.Copy(both, newer)
+	e.vars["nodes"] = both
+	e.Plan().MustDo(changes("create", "x", "y", "z"))
+	e.Apply().MustSucceed().MustBeQuiet()
+	e.MustVote("a", "b", "c", "x", "y", "z")
+	e.Plan().MustBeEmpty()
+
+	e.vars["nodes"] = newer
+	e.Plan().MustDo(changes("delete", "a", "b", "c"))
+	e.Apply().MustSucceed().MustBeQuiet()
+	e.mustNotPause(writer, pause, "x", "y", "z")
+	t.Logf("longest gap %v", writer.LongestGap())
+	e.MustVote("x", "y", "z")
+	e.Plan().MustBeEmpty()
+	e.Destroy().MustSucceed()
+	e.MustBeGone()
 }
 
 // machineFiles returns what a machine was made with.

@@ -37,7 +37,11 @@ func (r *clusterResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 	if !config.ClusterToken.IsNull() {
 		plan.Formed = types.BoolUnknown() // it may have formed already
 	}
+	nobody := !config.Members.IsUnknown() && len(config.Members.Elements()) == 0
 	if req.State.Raw.IsNull() {
+		if nobody {
+			at(&resp.Diagnostics, "members", text.NoFounders())
+		}
 		resp.Diagnostics.Append(plan.derive(ctx)...)
 		adviseSize(plan, &resp.Diagnostics)
 		resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
@@ -54,6 +58,9 @@ func (r *clusterResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 	if prior.Formed.ValueBool() || len(changed) == 0 {
 		resp.Diagnostics.Append(resp.Plan.Set(ctx, &prior)...)
 		return
+	}
+	if nobody {
+		at(&resp.Diagnostics, "members", text.NoFounders())
 	}
 	r.refuseIfFormed(ctx, prior, &resp.Diagnostics)
 	resp.RequiresReplace = append(resp.RequiresReplace, changed...)

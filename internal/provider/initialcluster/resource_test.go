@@ -182,6 +182,7 @@ func TestAccLife(t *testing.T) {
 					planned(knownvalue.Int64Exact(5), "bootstrap", "size")),
 				ConfigStateChecks: []statecheck.StateCheck{has(exactly(token), "cluster_token")},
 			},
+			{Config: config("members = {}"), ExpectError: message("members is empty; a cluster is formed by at least one member.")},
 			// The state is behind: a plan that would replace voters is refused.
 			{
 				PreConfig: w.set(func(w *world) { w.all, w.stale = true, true }),
@@ -194,7 +195,7 @@ func TestAccLife(t *testing.T) {
 			},
 			{
 				PreConfig: w.set(func(w *world) { w.answers, w.all, w.stale, w.looks = 0, false, false, 0 }),
-				Config:    config(three + "\n cluster_token = \"tok-2\""),
+				Config:    config("members = {}\n cluster_token = \"tok-2\""), // as when all founders have been replaced
 				ConfigPlanChecks: plan(plancheck.ResourceActionNoop, planned(knownvalue.MapSizeExact(5), "members"),
 					planned(exactly(token), "cluster_token"), planned(knownvalue.Bool(true), "formed")),
 			},

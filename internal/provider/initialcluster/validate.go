@@ -36,8 +36,7 @@ func (r *clusterResource) ValidateConfig(ctx context.Context, req resource.Valid
 	_, err := membership.InitialClusterOf(founders)
 	var bad *membership.EntryError
 	switch {
-	case len(founders) == 0:
-		at(&resp.Diagnostics, "members", text.NoFounders())
+	case len(founders) == 0: // after the last founder was replaced that is in order, see ModifyPlan
 	case errors.As(err, &bad):
 		at(&resp.Diagnostics, "members", text.InitialCluster(bad))
 	default:
