@@ -23,6 +23,9 @@ func rolled(name string) map[string]string {
 	return out
 }
 
+// handedOver is what the log of a leader says that moved leadership away.
+const handedOver = "leadership transfer finished"
+
 // roll applies until everybody has what is wanted, and fails the test unless
 // each plan lets through exactly the next name, each apply succeeds, a plan
 // after the last one is empty, and no acknowledged write is lost.
@@ -32,6 +35,8 @@ func (f *Fleet) roll(t *testing.T, value string, each func(name string)) {
 	effective, _ := f.State("etcd_rollout.this")["effective"].(map[string]any)
 	f.want(value)
 	for _, name := range names {
+		leads := f.Leader(names...) == name
+		handed := len(f.Log(name, handedOver))
 		writer := f.Writer(names...)
 		p := f.Plan()
 		p.MustDo(rolled(name))
@@ -42,7 +47,10 @@ func (f *Fleet) roll(t *testing.T, value string, each func(name string)) {
 		f.Apply().MustSucceed()
 		took := time.Since(begin)
 		f.mustNotPause(writer, pause, names...)
-		t.Logf("%s has %q after %v, longest gap between writes %v", name, value, took.Round(time.Millisecond), writer.LongestGap().Duration().Round(time.Millisecond))
+		t.Logf("%s has %q after %v (it led: %v), longest gap between writes %v", name, value, took.Round(time.Millisecond), leads, writer.LongestGap())
+		if leads && len(f.Log(name, handedOver)) == handed {
+			t.Errorf("the log of %s does not say that it handed leadership over", name)
+		}
 		f.MustVote(names...)
 		if each != nil {
 			each(name)
@@ -292,14 +300,13 @@ func TestAccRolloutOfVersions(t *testing.T) {
 	}
 
 	f.want(string(etcdtest.V36))
-	f.Plan().MustSay("Rollout: a cannot go from 3.7 to 3.6").mustContain(t, "Rollout: a cannot go from 3.7 to 3.6", "Nothing has been changed.", "etcdctl downgrade enable 3.6")
+	f.Plan().MustSay("Rollout: a cannot go from 3.7 to 3.6").mustContain(t, "Rollout: a cannot go from 3.7 to 3.6", "Nothing has been changed.", "etcdctl downgrade enable 3.6, then restart")
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	if _, err := f.Client().Downgrade(ctx, clientv3.DowngradeEnable, "3.6"); err != nil {
 		t.Fatal(err)
 	}
-	f.roll(t, string(etcdtest.V36), func(name string) {
-		f.opts.Version = etcdtest.V36
-		f.mustMatchState(t, name)
-	})
+	summary := "Rollout: a cannot be replaced now"
+	f.Plan().MustSay(summary).mustContain(t, summary, "The cluster is being downgraded to 3.6, as ", "no new one starts in it. Nothing has been changed.", "etcdctl downgrade cancel")
+	f.MustVote("a", "b", "c")
 }

@@ -77,7 +77,7 @@ func shrinkByTwo(t *testing.T, f *Fleet, l layout, args ...string) {
 	t.Logf("two removals, the leader %s among them, in %v: %d writes acknowledged, longest gap %v",
 		leader, shrunk.Took.Round(time.Millisecond), len(writer.Acknowledged()), writer.LongestGap())
 	f.MustVote(left...)
-	if len(f.Log(leader, "leadership transfer finished")) == 0 {
+	if len(f.Log(leader, handedOver)) == 0 {
 		t.Errorf("the log of %s does not say that it handed leadership over", leader)
 	}
 	f.Plan().MustBeEmpty()

@@ -4,8 +4,10 @@
 package acctest
 
 import (
+	"errors"
 	"maps"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -164,4 +166,49 @@ func TestAccRolloutInOneApplyEntangled(t *testing.T) {
 		f.Write("parallel_override.tf", "resource \"etcd_rollout\" \"this\" {\n  parallel = true\n}\n")
 		f.Plan().MustSay("parallel needs a rollout for each node").mustContain(t, "parallel needs a rollout for each node", "desired has 3 names.")
 	})
+}
+
+// A run that is killed while one member is out holds up every other
+// replacement, until a later run has brought that member back.
+func TestAccRolloutInOneApplyKilled(t *testing.T) {
+	if !full() {
+		t.Log("what is on record is tested without a CLI: ETCD_TEST_FULL is not set")
+		return
+	}
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{})
+	f.useLayout(moduleEach)
+	f.rolloutInTurn("one")
+	f.Form()
+	before := f.pids("b", "c")
+	open := f.Gate("a")
+	f.want("two")
+	run := f.Start("apply")
+	f.WaitList("b", "b", "c")
+	eventually(t, 60*time.Second, "the machine of a is made anew", func() error {
+		if f.pid("a", "supervisor.pid") == 0 {
+			return errors.New("no supervisor")
+		}
+		return nil
+	})
+	providers := run.Providers()
+	run.Kill()
+	for _, pid := range providers {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	open()
+	if now := f.pids("b", "c"); !maps.Equal(now, before) {
+		t.Errorf("b and c ran as %v, and run as %v", before, now)
+	}
+	replace := "-replace=" + moduleEach.address("etcd_member_config", "c")
+	f.Plan(replace, "-lock=false").MustSay(endangered).mustContain(t, endangered, "a was taken out at ")
+
+	t.Log("to the end")
+	for applies := 0; f.Plan("-lock=false").ExitCode != 0; applies++ {
+		if applies == 3 {
+			t.Fatalf("the plan is not empty after %d applies", applies)
+		}
+		f.Apply("-lock=false").MustSucceed()
+	}
+	f.MustVote("a", "b", "c")
 }

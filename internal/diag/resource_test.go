@@ -160,6 +160,7 @@ func TestResourceTexts(t *testing.T) {
 		{"rollout: two minor versions, a new member", Upgrade(membership.VersionStep{Name: "x", To: "3.7.3", Members: []membership.MemberID{0xd4}, Between: "3.6"}, membership.UpgradeSkips, old)},
 		{"rollout: two minor versions back", Upgrade(membership.VersionStep{Name: "a", From: "3.7.3", To: "3.5.35"}, membership.UpgradeSkipsBack, old)},
 		{"rollout: back", Upgrade(membership.VersionStep{Name: "a", From: "3.7.3", To: "v3.6.16"}, membership.UpgradeBack, old)},
+		{"rollout: the cluster goes back", Upgrade(membership.VersionStep{Name: "a", From: "3.7.3", To: "3.6.16", Members: []membership.MemberID{0xa1, 0xd4}, Between: "3.6.0"}, membership.UpgradeDuringDowngrade, old)},
 		{"rollout: known bug", Upgrade(membership.VersionStep{Name: "a", From: "3.5.12", To: "3.6.16", Members: []membership.MemberID{0xd4}}, membership.UpgradeFromBadRelease, old)},
 		{"lost", MemberLost("d", since, LossEvidence(dead, 0xd4))},
 		{"lost too", MemberLostToo("d", since, LossEvidence(dead, 0xd4))},

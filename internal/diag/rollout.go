@@ -127,8 +127,15 @@ func Upgrade(step membership.VersionStep, code membership.UpgradeCode, s members
 	case membership.UpgradeBack:
 		return Text{
 			"Rollout: " + step.Name + " cannot go" + from,
-			fmt.Sprintf("Every other member is one minor version ahead of that, and an older member does not start in their cluster until it has been told to go back. "+
-				"Nothing has been changed. Take a snapshot, type etcdctl downgrade enable %s (3.6 and later), then apply again.", minorOf(step.To)),
+			fmt.Sprintf("Every other member is one minor version ahead of that, and a new member that is older does not start in their cluster. Nothing has been changed. "+
+				"etcd goes back in place only (3.6 and later): etcdctl downgrade enable %s, then restart one member after the other with the older etcd and the data that it has.", minorOf(step.To)),
+		}
+	case membership.UpgradeDuringDowngrade:
+		return Text{
+			"Rollout: " + step.Name + " cannot be replaced now",
+			fmt.Sprintf("The cluster is being downgraded to %s, as %s %s, and until every member has been no new one starts in it. Nothing has been changed. "+
+				"Restart the members that are left with the older etcd; or give it up (etcdctl downgrade cancel). Then apply again.",
+				minorOf(step.Between), Members(s, step.Members), plural(len(step.Members), "says", "say")),
 		}
 	default:
 		return Text{

@@ -75,8 +75,8 @@ type Answer struct {
 	// Version is the server's version, such as "3.6.16"; DBSize is in bytes.
 	Version string
 	DBSize  int64
-	// Downgrade is the minor version, such as "3.6", to which the cluster has
-	// been told to go back, "" if it has not; as of 3.6.
+	// Downgrade is the version, such as "3.6.0", to which the cluster has been
+	// told to go back and is not yet, "" if none; as of 3.6.
 	Downgrade string
 	// NoSpace is true when the member reports a NOSPACE alarm.
 	NoSpace bool

@@ -16,7 +16,8 @@ type VersionStep struct {
 	Name, From, To string
 	// Members are those because of which it is refused, or warned about.
 	Members []MemberID
-	// Between is the minor version that must come first, where one is skipped.
+	// Between is the minor version that must come first, where one is skipped; or
+	// the one to which the cluster is being downgraded.
 	Between string
 }
 
@@ -32,10 +33,14 @@ const (
 	UpgradeSkips
 	// UpgradeSkipsBack: it goes back by more than one minor version.
 	UpgradeSkipsBack
-	// UpgradeBack: it goes back by one minor version, and the cluster has not
-	// been told to. A member that is older than the cluster's version panics when
-	// it starts; etcdctl downgrade enable lowers that version, as of 3.6.
+	// UpgradeBack: it goes back by one minor version. A new member that is older
+	// than the cluster's version does not start, and while the cluster is being
+	// downgraded no new member does: etcd goes back in place only, with the data
+	// of the member that there is.
 	UpgradeBack
+	// UpgradeDuringDowngrade: the cluster is being downgraded, until every member
+	// has been; the others are those that say so.
+	UpgradeDuringDowngrade
 	// UpgradeFromBadRelease (warning): members run a release from which 3.6
 	// may refuse to start: "too many learner members" (etcd-io/etcd#19557,
 	// etcd-io/etcd#20793).
@@ -44,7 +49,7 @@ const (
 
 // Refused reports whether the step must not be made.
 func (c UpgradeCode) Refused() bool {
-	return c == UpgradeSkips || c == UpgradeSkipsBack || c == UpgradeBack
+	return c != UpgradeFine && c != UpgradeFromBadRelease
 }
 
 // CheckUpgrade judges the first step, in order of name, with which something
@@ -55,6 +60,9 @@ func (c UpgradeCode) Refused() bool {
 // The rest of the cluster decides how far back a member may go, because its
 // own version goes when it makes room.
 func CheckUpgrade(s Snapshot, effective, desired map[string]string) (VersionStep, UpgradeCode) {
+	if step, ok := s.downgrading(effective, desired); ok {
+		return step, UpgradeDuringDowngrade
+	}
 	running := map[string]minor{}
 	for _, m := range s.Members {
 		if a := s.Answer(m.ID); s.answers(m.ID) {
@@ -114,7 +122,7 @@ func (t *VersionStep) judge(s Snapshot, running map[string]minor, to minor) Upgr
 		return code
 	case others && back > 1:
 		return UpgradeSkipsBack
-	case others && back == 1 && !s.goesBackTo(to):
+	case others && back == 1:
 		return UpgradeBack
 	}
 	for _, m := range s.Members {
@@ -125,15 +133,22 @@ func (t *VersionStep) judge(s Snapshot, running map[string]minor, to minor) Upgr
 	return code
 }
 
-// goesBackTo reports whether the cluster has been told to go back to that
-// version: it knows as a whole what one member says.
-func (s Snapshot) goesBackTo(to minor) bool {
+// downgrading returns the first change that would have a member join while the
+// cluster is being downgraded.
+func (s Snapshot) downgrading(effective, desired map[string]string) (VersionStep, bool) {
+	var step VersionStep
 	for _, m := range s.Members {
-		if target, ok := parseMinor(s.Answer(m.ID).Downgrade); ok && s.answers(m.ID) && target == to {
-			return true
+		if a := s.Answer(m.ID); s.answers(m.ID) && a.Downgrade != "" {
+			step.Members, step.Between = append(step.Members, m.ID), a.Downgrade
 		}
 	}
-	return false
+	for _, name := range slices.Sorted(maps.Keys(desired)) {
+		if desired[name] != effective[name] && len(step.Members) > 0 {
+			step.Name, step.From, step.To = name, effective[name], desired[name]
+			return step, true
+		}
+	}
+	return VersionStep{}, false
 }
 
 // minor is a major and a minor version.

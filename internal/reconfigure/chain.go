@@ -67,6 +67,13 @@ func (c *Chains) Applying() {
 	c.signal()
 }
 
+// IsApplying reports whether [Chains.Applying] was called.
+func (c *Chains) IsApplying() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.applied
+}
+
 // Enter is called with each name that is to be replaced in turn, when its
 // rollout is planned; it returns when the one before has been planned to its
 // end. The error is [*Entangled], or ctx's.

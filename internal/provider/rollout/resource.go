@@ -147,7 +147,8 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	if t, say := diag.Rollout(out, desired, state.Obstacle.ValueString(), parallel); say && exists {
 		resp.Diagnostics.AddWarning(t.Summary, t.Detail)
 	}
-	if exists && out.Reason != membership.RolloutDone {
+	// When the plan is applied the member has left: to refuse then is too late.
+	if exists && out.Reason != membership.RolloutDone && r.backend != nil && !r.backend.Chains().IsApplying() {
 		resp.Diagnostics.Append(r.checkUpgrade(ctx, effective, desired)...)
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
