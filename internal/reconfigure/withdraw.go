@@ -1,0 +1,136 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package reconfigure
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// Withdraw is the backstop: it takes out what the ownership record says was
+// announced for the owner, and nothing else, and deletes the record. It returns
+// the error of a cluster that does not answer as it is, for the caller to
+// weigh: after a whole destroy there is no cluster left to ask.
+//
+// A record that speaks of an intent alone may belong to an announcement that is
+// still on its way: made by a run that was broken off, whose answer nobody saw.
+// Before such a record is deleted the lock is taken and everything is read
+// again: taking it is a write, and what stood in the log before that write is
+// in the list afterwards.
+func (e *Engine) Withdraw(ctx context.Context, owner string) (Left, error) {
+	if e.Board.isSettled(owner) {
+		// This process has seen the member leave. The record may remain.
+		short, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		_ = e.Port.Records().Delete(short, owner)
+		return Left{}, nil
+	}
+	t, err := e.traceOf(ctx, owner)
+	if err == nil && t.recorded && t.id == 0 {
+		t, err = e.drop(ctx, owner, t)
+	}
+	if err != nil || t.id == 0 {
+		return Left{}, err
+	}
+	return e.Leave(ctx, LeaveRequest{Owner: owner, ID: t.id, Cluster: t.snap.ClusterID, PeerURLs: t.record.PeerURLs})
+}
+
+// trace is what is left of an announcement: the record, and the member with the
+// ID, 0 if it is not in the list.
+type trace struct {
+	record   cluster.Record
+	recorded bool
+	id       membership.MemberID
+	snap     membership.Snapshot
+}
+
+// traceOf reads the owner's record, and where there is one, the cluster.
+func (e *Engine) traceOf(ctx context.Context, owner string) (t trace, err error) {
+	if t.record, t.recorded, err = e.Port.Records().Get(ctx, owner); err != nil || !t.recorded {
+		return t, err
+	}
+	if t.snap, err = e.observe(ctx, 0); err != nil {
+		return t, err
+	}
+	r := t.record
+	found := membership.Identify(t.snap, membership.IdentifyRequest{
+		Name: r.Name, PeerURLs: r.PeerURLs,
+		Claim: membership.Claim{Recorded: true, ID: r.ID(), PeerURLs: r.PeerURLs, Left: r.State == cluster.Removed},
+	})
+	if found.Step == membership.StepAdopt || found.Step == membership.StepWithdraw {
+		t.id = found.ID
+	}
+	return t, nil
+}
+
+// drop deletes the record of an owner that has no member in the list, once a
+// quorum has confirmed that list. Where that is not so any more, it deletes
+// nothing and returns what it found.
+func (e *Engine) drop(ctx context.Context, owner string, t trace) (trace, error) {
+	if t.record.State != cluster.Intended && t.confirmed().Verdict == membership.Done {
+		return t, e.Port.Records().Delete(ctx, owner)
+	}
+	h, err := e.lock(ctx, t.snap.ClusterID, "remove", t.record.Name)
+	if err != nil {
+		return t, err
+	}
+	defer h.release()
+	since := e.Clock.Now()
+	var pause backoff
+	for fresh := true; ; fresh = false {
+		if !fresh {
+			t, err = e.traceOf(h.ctx, owner)
+		}
+		switch d := t.confirmed(); {
+		case h.lost() != nil:
+			return t, h.outcome(ctx, t.id, t.record.PeerURLs)
+		case err != nil || !t.recorded || t.id != 0:
+			return t, err
+		case d.Verdict != membership.Done:
+			refusal := &Refusal{Action: "remove", Name: t.record.Name, Decision: d, Snapshot: t.snap}
+			if e.Clock.Now().Sub(since) > doubt || pause.sleep(h.ctx, e.Clock) != nil {
+				refusal.Timeout = d.Verdict == membership.Wait
+				return t, refusal
+			}
+			continue
+		case t.record.State == cluster.Intended:
+			err = h.sure(t.snap)
+		}
+		switch {
+		case err == nil:
+			return t, e.Port.Records().Delete(h.ctx, owner)
+		case h.lost() != nil:
+			return t, h.outcome(ctx, t.id, t.record.PeerURLs)
+		case !errors.Is(err, errFresh):
+			return t, err
+		}
+	}
+}
+
+// confirmed is [membership.Done] where a quorum stands behind the list, and the
+// member of the record is not in it; else it says what is missing.
+func (t trace) confirmed() membership.Decision {
+	return membership.DecideRemove(t.snap, membership.RemoveRequest{ID: t.record.ID()})
+}
+
+// Own puts on record that a member belongs to another owner than before: one
+// that was imported and got its configuration afterwards, or one whose learner
+// is no longer spoken of. started is whether it has run. The record of the
+// former owner goes.
+func (e *Engine) Own(ctx context.Context, was, owner, name string, peerURLs []string, id membership.MemberID, started bool) error {
+	r, _, err := e.Port.Records().Get(ctx, owner)
+	if err != nil {
+		return err
+	}
+	r.Owner, r.Name, r.PeerURLs, r.MemberID, r.State = owner, name, peerURLs, id.String(), cluster.Announced
+	r.Started = started
+	if _, err := e.Port.Records().Put(ctx, r); err != nil {
+		return err
+	}
+	return e.Port.Records().Delete(ctx, was)
+}

@@ -1,0 +1,141 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package reconfigure_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+// slow is a cluster of one in memory, to which an announcement is on its way:
+// it arrives with the next write. Methods that are not asked for panic.
+type slow struct {
+	cluster.Cluster
+	members []membership.Member
+	record  *cluster.Record
+	late    *membership.Member
+	// unsure is how many looks are to be without a quorum behind them; such a
+	// look shows an old list.
+	unsure  int
+	removed []membership.MemberID
+}
+
+func (s *slow) Records() cluster.Records { return slowRecords{s: s} }
+
+// write is what every write does to a change that stands before it in the log.
+func (s *slow) write() {
+	if s.late != nil {
+		s.members, s.late = append(s.members, *s.late), nil
+	}
+}
+
+func (s *slow) Observe(context.Context, membership.ClusterID) (membership.Snapshot, error) {
+	snap := membership.Snapshot{ClusterID: 1, Linearizable: true, Members: slices.Clone(s.members), Answers: map[membership.MemberID]membership.Answer{
+		1: {State: membership.Answered, MemberID: 1, ClusterID: 1, Leader: 1, Term: 2, ReadOK: true, Version: "3.7.3"},
+	}}
+	if s.unsure > 0 {
+		s.unsure--
+		snap.Linearizable, snap.Members = false, snap.Members[:1]
+	}
+	return snap, nil
+}
+
+func (s *slow) Remove(_ context.Context, _, id membership.MemberID) error {
+	s.write()
+	s.removed = append(s.removed, id)
+	s.members = slices.DeleteFunc(s.members, func(m membership.Member) bool { return m.ID == id })
+	return nil
+}
+
+type slowRecords struct {
+	cluster.Records
+	s *slow
+}
+
+func (r slowRecords) Get(context.Context, string) (cluster.Record, bool, error) {
+	if r.s.record == nil {
+		return cluster.Record{}, false, nil
+	}
+	return *r.s.record, true, nil
+}
+
+func (r slowRecords) Delete(context.Context, string) error {
+	r.s.write()
+	r.s.record = nil
+	return nil
+}
+
+// Acquire makes it a lock: taking it is a write.
+func (s *slow) Acquire(context.Context, string, func(claim.Holder)) (claim.Hold, error) {
+	s.write()
+	return held{}, nil
+}
+
+type held struct{}
+
+func (held) Check(context.Context) error { return nil }
+func (held) Lost() <-chan struct{}       { return nil }
+func (held) Err() error                  { return nil }
+func (held) Stop(context.Context) error  { return nil }
+
+// instantly is a clock that never waits.
+type instantly struct{ now time.Time }
+
+func (c *instantly) Now() time.Time { return c.now }
+func (c *instantly) Sleep(ctx context.Context, d time.Duration) error {
+	c.now = c.now.Add(d)
+	return ctx.Err()
+}
+
+// A run was broken off after its announcement was sent and before it was
+// answered. The backstop must not take the record away under it: the member
+// would be nobody's.
+func TestWithdrawLate(t *testing.T) {
+	t.Parallel()
+	a := membership.Member{ID: 1, Name: "a", PeerURLs: []string{"http://10.0.0.1:2380"}, ClientURLs: []string{"http://10.0.0.1:2379"}}
+	d := membership.Member{ID: 2, PeerURLs: []string{"http://10.0.0.2:2380"}, Learner: true}
+	intent := cluster.Record{Owner: "o", Name: "d", PeerURLs: d.PeerURLs, State: cluster.Intended}
+	announced := cluster.Record{Owner: "o", Name: "d", PeerURLs: d.PeerURLs, State: cluster.Announced, MemberID: d.ID.String()}
+	for _, c := range []struct {
+		name    string
+		members []membership.Member
+		late    *membership.Member
+		record  cluster.Record
+		unsure  int
+		removed int
+		fails   bool
+	}{
+		{name: "it arrives", members: []membership.Member{a}, late: &d, record: intent, removed: 1},
+		{name: "it never does", members: []membership.Member{a}, record: intent},
+		{name: "it has arrived", members: []membership.Member{a, d}, record: intent, removed: 1},
+		{name: "an old list does not show it", members: []membership.Member{a, d}, record: announced, unsure: 3, removed: 1},
+		{name: "only old lists are to be had", members: []membership.Member{a, d}, record: announced, unsure: 1000, fails: true},
+		{name: "it left long ago", members: []membership.Member{a}, record: announced},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := &slow{members: c.members, late: c.late, record: &c.record, unsure: c.unsure}
+			e := &reconfigure.Engine{Port: s, Board: reconfigure.NewBoard(), Clock: &instantly{}, Locker: s}
+			_, err := e.Withdraw(within(t, time.Minute), "o")
+			var refusal *reconfigure.Refusal
+			if (err != nil) != c.fails || c.fails && !errors.As(err, &refusal) {
+				t.Fatal(err)
+			}
+			if c.fails != (s.record != nil) {
+				t.Errorf("the record is %v afterwards", s.record)
+			}
+			if len(s.removed) != c.removed || !c.fails && len(s.members) != 1 {
+				t.Errorf("%v were removed, %v are there", s.removed, s.members)
+			}
+		})
+	}
+}
