@@ -1,0 +1,135 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package model
+
+import (
+	"testing"
+	"time"
+)
+
+// campaign is a set of scenarios, with what may go wrong in each of them.
+type campaign struct {
+	name    string
+	budget  budget
+	options options
+	members uint8 // at most
+}
+
+// orderly is the world as it should be; in the other two, what nobody can
+// fence off happens as well, and the servers' own checks are counted on.
+var (
+	orderly = options{fenced: true}
+	rude    = options{fenced: true, rude: true, guard: true}
+	late    = options{guard: true}
+)
+
+// campaigns run each time: eleven million states, some fifteen seconds of one
+// processor.
+var campaigns = []campaign{
+	{"one fault", budget{faults: 1}, orderly, 5},
+	{"a crash, an answer lost", budget{crashes: 1, ambiguous: 1}, orderly, 5},
+	{"a lock that expires, an answer lost", budget{freezes: 1, ambiguous: 1}, orderly, 5},
+	{"a fault, a crash, a lock that expires, an answer lost", budget{1, 1, 1, 1}, orderly, 2},
+	{"a fault, and a process that sleeps between check and call", budget{faults: 1, freezes: 1}, rude, 3},
+	{"a fault, and a change that comes late", budget{faults: 1, ambiguous: 1}, late, 3},
+}
+
+// longCampaigns run as well with ETCD_TEST_FULL=1.
+var longCampaigns = []campaign{
+	{"two faults", budget{faults: 2}, orderly, 5},
+	{"a fault, a crash, an answer lost", budget{faults: 1, crashes: 1, ambiguous: 1}, orderly, 5},
+	{"a fault, a lock that expires, an answer lost", budget{faults: 1, freezes: 1, ambiguous: 1}, orderly, 5},
+	{"a crash, a lock that expires, an answer lost", budget{crashes: 1, freezes: 1, ambiguous: 1}, orderly, 5},
+	{"two faults, a crash, a lock that expires, an answer lost", budget{2, 1, 1, 1}, orderly, 3},
+	{"a fault, and a process that sleeps between check and call", budget{faults: 1, freezes: 1}, rude, 5},
+	{"a fault, and a change that comes late", budget{faults: 1, ambiguous: 1}, late, 5},
+}
+
+// TestApply visits every state that one or two applies can get a cluster of up
+// to five members into, while a stated number of things goes wrong, and checks
+// in each of them what [state.happens], [state.wrong] and [search.stuck] check:
+//
+//   - no change of ours takes the quorum away, unless something has failed
+//     since it was decided; nobody is given a vote who is not alive, or without
+//     whom the others would be too few; no leader goes before it handed over;
+//   - whatever was announced is owned, by a record or by a state;
+//   - while every machine is alive the end can be reached from everywhere.
+func TestApply(t *testing.T) {
+	list := campaigns
+	if full() {
+		list = append(campaigns[:len(campaigns):len(campaigns)], longCampaigns...)
+	}
+	for _, c := range list {
+		t.Run(c.name, func(t *testing.T) {
+			begin := time.Now()
+			searched, states, steps, largest := 0, 0, 0, 0
+			for _, sc := range scenarios(c.budget, c.options) {
+				if sc.members() > c.members {
+					continue
+				}
+				q := search{sc: sc}
+				q.run()
+				searched, states, steps = searched+1, states+len(q.queue), steps+q.steps
+				largest = max(largest, len(q.queue))
+				if q.fault != nil {
+					t.Errorf("%s: %s", sc.name, q.fault)
+				}
+				if len(q.goals) == 0 {
+					t.Errorf("%s: it never ends", sc.name)
+				}
+			}
+			t.Logf("%d scenarios of up to %d members, at most %d faults, %d crashes, %d expired locks, %d lost answers: %d states (at most %d in one), %d steps, %s",
+				searched, c.members, c.budget.faults, c.budget.crashes, c.budget.freezes, c.budget.ambiguous, states, largest, steps, time.Since(begin).Round(time.Millisecond))
+		})
+	}
+}
+
+// TestOneAfterTheOther: with one operation at a time, in whatever order
+// Terraform takes them, nobody waits for one that cannot begin before he ends.
+// Nothing goes wrong here, nobody gives up, and there is no second apply.
+func TestOneAfterTheOther(t *testing.T) {
+	searched, states := 0, 0
+	for n := range uint8(maxNodes) {
+		n++
+		sets := map[string][]task{"all leave": everybody(n), "one leaves": {leaves(0, 0, 0)}}
+		if n < maxNodes {
+			sets["one joins"] = []task{joins(0, n, 0)}
+		}
+		if n+2 <= maxNodes {
+			sets["two join"] = []task{joins(0, n, 0), joins(0, n+1, 1)}
+		}
+		if n > 1 {
+			out, in := replaces(0, 0, 0, 0)
+			sets["one is replaced"] = []task{out, in}
+			if n < maxNodes {
+				sets["one joins, one leaves"] = []task{joins(0, n, 0), leaves(0, 0, 1)}
+				sets["one joins, one is replaced"] = []task{out, in, joins(0, n, 1)}
+			}
+		}
+		for name, tasks := range sets {
+			for _, parallel := range []uint8{1, uint8(len(tasks))} {
+				q := search{quiet: true, sc: scenario{name: name, voters: n, tasks: tasks, parallel: [maxProcs]uint8{parallel, parallel}, options: orderly}}
+				q.run()
+				searched, states = searched+1, states+len(q.queue)
+				if q.fault != nil {
+					t.Errorf("%s of %d, %d at a time: %s", name, n, parallel, q.fault)
+				}
+			}
+		}
+	}
+	t.Logf("%d scenarios, %d states", searched, states)
+}
+
+// TestDestroyWithTheDead: of five with two machines gone, all that are to leave
+// do, in whatever order they get their turn.
+func TestDestroyWithTheDead(t *testing.T) {
+	q := search{quiet: true, sc: scenario{
+		name: "destroy", voters: 5, deadNodes: []uint8{3, 4}, tasks: everybody(5), parallel: [maxProcs]uint8{5, 5}, options: orderly,
+	}}
+	q.run()
+	if q.fault != nil {
+		t.Error(q.fault)
+	}
+	t.Logf("%d states, %d ends", len(q.queue), len(q.goals))
+}

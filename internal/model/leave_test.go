@@ -1,0 +1,169 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package model
+
+import (
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// leavingNow stands for Board.leavingNow: who is on his way out of this process.
+func (m *machinery) leavingNow(s *state, p uint8) (out uint8) {
+	for i, t := range m.sc.tasks {
+		if t.kind != join && t.proc == p && s.active(uint8(i)) && s.tasks[i].pc < wRecord {
+			if n := s.nodes[t.node]; n.seat != outside && n.gen == m.subject(s, uint8(i)) {
+				out |= 1 << t.node
+			}
+		}
+	}
+	return out
+}
+
+// subject is the ID that a removal is about: the one in state, or the one that
+// the backstop found.
+func (m *machinery) subject(s *state, i uint8) uint8 {
+	if m.sc.tasks[i].kind == withdraw {
+		return s.tasks[i].id
+	}
+	return m.sc.tasks[i].gen
+}
+
+// leave emits the steps of reconfigure's leave, and of the backstop before it.
+func (m *machinery) leave(s *state, i uint8) {
+	t, r := m.sc.tasks[i], &s.tasks[i]
+	next := *s
+	switch r.pc {
+	case wRecord, wLook, wDrop:
+		m.withdraw(s, i)
+	case lLook:
+		m.attempt(s, i)
+	case lMove:
+		next.tasks[i].pc, next.tasks[i].fault = lLook, false
+		if s.led() && s.leader == r.leader && s.nodes[r.to].seat == voter && s.nodes[r.to].lives() {
+			next.elect(r.to)
+			next.tasks[i].to = none
+			m.emit(m.by(i, "moves leadership away"), next, "")
+		} else {
+			next.tasks[i].to = none
+			m.emit(m.by(i, "cannot move leadership"), next, "")
+		}
+	case lRemove:
+		c := change{what: remove, node: t.node, gen: m.subject(s, i), owner: none, fault: r.fault}
+		look := func(s *state) { s.tasks[i].pc, s.tasks[i].fault = lLook, false }
+		sent := func(s *state) { look(s); s.tasks[i].tried = true }
+		refused := look
+		if n := s.nodes[t.node]; n.seat == outside || n.gen != c.gen {
+			refused = sent // not found: gone already
+		}
+		m.call(s, i, "removes its member", c, sent, refused, look)
+	case lForget:
+		if !m.writes(s) {
+			// Errors are ignored: the member is gone.
+			if !s.led() {
+				m.finish(*s, i, "has left")
+			}
+			return
+		}
+		m.forget(&next, i)
+		m.finish(next, i, "has left")
+	}
+}
+
+// withdraw emits the steps of reconfigure's backstop, up to where a removal
+// like any other begins.
+func (m *machinery) withdraw(s *state, i uint8) {
+	t, r := m.sc.tasks[i], &s.tasks[i]
+	next := *s
+	switch r.pc {
+	case wRecord:
+		switch {
+		case !s.led():
+			m.expires(s, i)
+		case s.records[t.owner].state == noRecord:
+			m.finish(*s, i, "finds no record")
+		default:
+			next.tasks[i].rec, next.tasks[i].pc = s.records[t.owner], wLook
+			m.emit(m.by(i, "reads the record"), next, "")
+		}
+	case wLook:
+		q := s.ask('i', r.rec.node, 0)
+		q.rec = r.rec
+		found := m.mind.answer(s, q)
+		careless := m.sc.mistake == withdrawUnlocked
+		switch {
+		case !s.led() && careless: // the list is an old one
+			next.tasks[i].pc = wDrop
+			m.emit(m.by(i, "finds nothing in an old list"), next, "")
+		case !s.led():
+			m.again(s, i, "has no list to rely on", wRecord, true)
+		case found.step == membership.StepAdopt || found.step == membership.StepWithdraw:
+			m.release(&next, i)
+			next.tasks[i] = run{pc: lLock, id: found.gen, leader: none, to: none}
+			m.emit(m.by(i, "finds what was announced"), next, "")
+		default:
+			switch {
+			case r.rec.state != intended || careless:
+				next.tasks[i].pc = wDrop
+			case s.locks[t.proc] == i:
+				next.tasks[i].pc = wSure
+			default:
+				next.tasks[i].pc = wLock
+			}
+			m.emit(m.by(i, "finds nothing that was announced"), next, "")
+		}
+	case wDrop:
+		if m.writes(s) {
+			next.write(m.sc, t.owner, record{})
+			m.finish(next, i, "deletes the record")
+		} else {
+			m.expires(s, i)
+		}
+	}
+}
+
+// forget stands for leave.forget.
+func (m *machinery) forget(s *state, i uint8) {
+	t := m.sc.tasks[i]
+	rec := s.records[t.owner]
+	switch {
+	case !t.replacement:
+		s.write(m.sc, t.owner, record{})
+	case rec.state != noRecord && rec.state != intended && rec.gen == m.subject(s, i):
+		rec.state = removed
+		s.write(m.sc, t.owner, rec)
+	}
+}
+
+// attempt stands for leave.attempt: one look, DecideRemove, and what follows
+// from it. The lock is kept from the first change until it has settled.
+func (m *machinery) attempt(s *state, i uint8) {
+	t, r := m.sc.tasks[i], &s.tasks[i]
+	q := s.ask('r', t.node, m.subject(s, i))
+	q.more, q.flag = m.leavingNow(s, t.proc), t.replacement
+	d := m.mind.answer(s, q)
+	next := *s
+	next.tasks[i].fault, next.tasks[i].leader, next.tasks[i].to = false, s.leader, none
+	switch d.verdict {
+	case membership.Done: // leave.settled; with Done there is a leader
+		next.tasks[i].pc = lForget
+		m.emit(m.by(i, "finds its member gone"), next, "")
+	case membership.Go:
+		next.tasks[i].to, next.tasks[i].pc = d.moveTo, lSure
+		m.emit(m.by(i, "may leave"), next, "")
+	case membership.Wait:
+		if m.sc.mistake == lockKeptWaiting {
+			return
+		}
+		m.again(s, i, verdictOf(d), lLock, false)
+		m.expires(s, i)
+	default:
+		if d.code == membership.LastVoter && !t.replacement {
+			m.finish(*s, i, "is the last voter, and is forgotten")
+			return
+		}
+		m.again(s, i, verdictOf(d), lLock, !r.tried)
+		if r.tried {
+			m.expires(s, i)
+		}
+	}
+}

@@ -1,0 +1,187 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package model
+
+import (
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// kind is what an operation does.
+type kind uint8
+
+const (
+	join     kind = iota // Engine.Join: etcd_member's create
+	leave                // Engine.Leave: its delete
+	withdraw             // Engine.Withdraw: etcd_member_config's delete
+)
+
+// task is an operation that a Terraform process is to carry out.
+type task struct {
+	kind  kind
+	proc  uint8
+	node  uint8
+	owner uint8
+	// after is a task that must be done first, none for none: the graph.
+	after uint8
+	// gen is the ID in state of a member that leaves; 0 is a founder's.
+	gen uint8
+	// replacement: it leaves to make room for a successor; its record stays.
+	replacement bool
+	// insteadOf is a task that was broken off and is not to be taken up again:
+	// this one is what the operator does instead; none for none.
+	insteadOf uint8
+}
+
+// scenario is where a search begins, and what is to be done.
+type scenario struct {
+	name   string
+	voters uint8
+	// deadNodes are dead from the beginning.
+	deadNodes []uint8
+	tasks     []task
+	// parallel is how many operations a process has under way at once.
+	parallel [maxProcs]uint8
+	budget   budget
+	// endless: what is to be done cannot always be done, and is refused.
+	endless bool
+	options
+}
+
+// options are the ways in which the world may differ, and the mistakes that are
+// put into the protocol to see that they are found.
+type options struct {
+	// guard: the servers refuse what etcd refuses (strict-reconfig-check).
+	// Without it the decisions alone must be enough.
+	guard bool
+	// fenced: a change whose answer was lost stands in the leader's log or is
+	// dropped, so it has happened, if ever, before the next write is answered.
+	// Without it, it may happen at any time.
+	fenced bool
+	// rude: a process may freeze between the check of its lock and the call
+	// that follows. Nothing can be done against that but what the servers do.
+	rude bool
+
+	mistake mistake
+	rules   rules
+}
+
+// orderly: a call is made while the lock is held, and is over when the next
+// one begins. Only then can it be promised that the leader never goes without
+// handing over, and that one more failure can be borne; that the quorum lives
+// must be true in every world.
+func (o options) orderly() bool { return o.fenced && !o.rude }
+
+// mistake is put into the protocol.
+type mistake uint8
+
+const (
+	noMistake mistake = iota
+	removeUnlocked
+	announceUnrecorded
+	lockUnchecked
+	noLookUnderLock
+	lockKept
+	lockKeptWaiting
+	withdrawUnlocked
+)
+
+// rules are the decisions. Searches for mistakes put others in their place.
+type rules struct {
+	identify func(membership.Snapshot, membership.IdentifyRequest) membership.Identity
+	add      func(membership.Snapshot, membership.AddRequest) membership.Decision
+	promote  func(membership.Snapshot, membership.PromoteRequest) membership.Decision
+	remove   func(membership.Snapshot, membership.RemoveRequest) membership.Decision
+}
+
+var theRules = rules{membership.Identify, membership.DecideAdd, membership.DecidePromote, membership.DecideRemove}
+
+// question is all that a decision depends on, so that each is asked once.
+type question struct {
+	what   uint8
+	node   uint8
+	gen    uint8
+	views  [maxNodes]view
+	leader uint8
+	rec    record
+	before seen
+	more   uint8 // who is leaving, one bit for each node
+	flag   bool
+}
+
+type answer struct {
+	verdict membership.Verdict
+	code    membership.Code
+	moveTo  uint8
+	step    membership.Step
+	gen     uint8 // whom Identify found
+	found   uint8
+}
+
+// mind answers questions and remembers the answers.
+type mind struct {
+	rules rules
+	known map[question]answer
+}
+
+func (s *state) ask(what, n, gen uint8) question {
+	q := question{what: what, node: n, gen: gen, leader: s.leader}
+	for i := range s.nodes {
+		q.views[i] = s.viewOf(i)
+	}
+	return q
+}
+
+func (m *mind) answer(s *state, q question) answer {
+	if a, ok := m.known[q]; ok {
+		return a
+	}
+	snap := s.snapshot()
+	var d membership.Decision
+	var a answer
+	id := idOf(q.node, q.gen)
+	urls := []string{urlOf(q.node)}
+	switch q.what {
+	case 'i':
+		r := membership.IdentifyRequest{Name: nameOf(q.node), PeerURLs: urls}
+		if q.rec.state != noRecord {
+			r.Claim = membership.Claim{Recorded: true, PeerURLs: []string{urlOf(q.rec.node)}, Left: q.rec.state == removed}
+			if q.rec.state != intended {
+				r.Claim.ID = idOf(q.rec.node, q.rec.gen)
+			}
+		}
+		found := m.rules.identify(snap, r)
+		a.step, a.code, a.found = found.Step, found.Code, none
+		if found.ID != 0 {
+			a.found, a.gen = nodeOf(found.ID)
+		}
+	case 'a':
+		d = m.rules.add(snap, membership.AddRequest{Name: nameOf(q.node), PeerURLs: urls, MaxLearners: 1})
+	case 'p':
+		r := membership.PromoteRequest{ID: id}
+		if q.before != notSeen {
+			r.Before = snap.Answer(id)
+			r.Before.State, r.Before.MemberID, r.Before.ClusterID, r.Before.Learner = membership.Answered, id, clusterID, true
+			if q.before == seenThen {
+				r.Before.Term--
+			}
+		}
+		d = m.rules.promote(snap, r)
+	case 'r':
+		r := membership.RemoveRequest{ID: id, Name: nameOf(q.node), PeerURLs: urls, Replacement: q.flag}
+		for i, n := range s.nodes {
+			if q.more&(1<<i) != 0 {
+				r.Leaving = append(r.Leaving, idOf(uint8(i), n.gen))
+			}
+		}
+		d = m.rules.remove(snap, r)
+	}
+	if q.what != 'i' {
+		a = answer{verdict: d.Verdict, code: d.Code, moveTo: none}
+		if d.MoveLeaderTo != 0 {
+			a.moveTo, _ = nodeOf(d.MoveLeaderTo)
+		}
+	}
+	m.known[q] = a
+	return a
+}
