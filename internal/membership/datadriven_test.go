@@ -51,6 +51,13 @@ func TestDecisions(t *testing.T) {
 					r.Leaving = append(r.Leaving, idOf(l))
 				}
 				return show(DecideRemove(s, r))
+			case "update":
+				r := UpdateRequest{ID: idOf(argument(t, td, "id")), PeerURLs: []string{"http://10.0.0.99:2380"}}
+				argString(t, td, "name", &r.Name)
+				argURLs(td, &r.PeerURLs)
+				return show(DecideUpdate(s, r))
+			case "etcd":
+				return besideEtcd(t, td, s)
 			default:
 				t.Fatalf("%s: unknown command %q", td.Pos, td.Cmd)
 				return ""
