@@ -14,6 +14,7 @@ type campaign struct {
 	budget  budget
 	options options
 	members uint8 // at most
+	tasks   int   // at most
 }
 
 // orderly is the world as it should be; in the other two, what nobody can
@@ -27,23 +28,23 @@ var (
 // campaigns run each time: eleven million states, some fifteen seconds of one
 // processor.
 var campaigns = []campaign{
-	{"one fault", budget{faults: 1}, orderly, 5},
-	{"a crash, an answer lost", budget{crashes: 1, ambiguous: 1}, orderly, 5},
-	{"a lock that expires, an answer lost", budget{freezes: 1, ambiguous: 1}, orderly, 5},
-	{"a fault, a crash, a lock that expires, an answer lost", budget{1, 1, 1, 1}, orderly, 2},
-	{"a fault, and a process that sleeps between check and call", budget{faults: 1, freezes: 1}, rude, 3},
-	{"a fault, and a change that comes late", budget{faults: 1, ambiguous: 1}, late, 3},
+	{"one fault", budget{faults: 1}, orderly, 5, 5},
+	{"a crash, an answer lost", budget{crashes: 1, ambiguous: 1}, orderly, 5, 5},
+	{"a lock that expires, an answer lost", budget{freezes: 1, ambiguous: 1}, orderly, 5, 5},
+	{"a fault, a crash, a lock that expires, an answer lost", budget{1, 1, 1, 1}, orderly, 5, 1},
+	{"a fault, and a process that sleeps between check and call", budget{faults: 1, freezes: 1}, rude, 3, 2},
+	{"a fault, and a change that comes late", budget{faults: 1, ambiguous: 1}, late, 2, 2},
 }
 
 // longCampaigns run as well with ETCD_TEST_FULL=1.
 var longCampaigns = []campaign{
-	{"two faults", budget{faults: 2}, orderly, 5},
-	{"a fault, a crash, an answer lost", budget{faults: 1, crashes: 1, ambiguous: 1}, orderly, 5},
-	{"a fault, a lock that expires, an answer lost", budget{faults: 1, freezes: 1, ambiguous: 1}, orderly, 5},
-	{"a crash, a lock that expires, an answer lost", budget{crashes: 1, freezes: 1, ambiguous: 1}, orderly, 5},
-	{"two faults, a crash, a lock that expires, an answer lost", budget{2, 1, 1, 1}, orderly, 3},
-	{"a fault, and a process that sleeps between check and call", budget{faults: 1, freezes: 1}, rude, 5},
-	{"a fault, and a change that comes late", budget{faults: 1, ambiguous: 1}, late, 5},
+	{"two faults", budget{faults: 2}, orderly, 5, 5},
+	{"a fault, a crash, an answer lost", budget{faults: 1, crashes: 1, ambiguous: 1}, orderly, 5, 5},
+	{"a fault, a lock that expires, an answer lost", budget{faults: 1, freezes: 1, ambiguous: 1}, orderly, 5, 5},
+	{"a crash, a lock that expires, an answer lost", budget{crashes: 1, freezes: 1, ambiguous: 1}, orderly, 5, 5},
+	{"a fault, a crash, a lock that expires, an answer lost", budget{1, 1, 1, 1}, orderly, 3, 2},
+	{"a fault, and a process that sleeps between check and call", budget{faults: 1, freezes: 1}, rude, 5, 5},
+	{"a fault, and a change that comes late", budget{faults: 1, ambiguous: 1}, late, 5, 5},
 }
 
 // TestApply visits every state that one or two applies can get a cluster of up
@@ -65,7 +66,7 @@ func TestApply(t *testing.T) {
 			begin := time.Now()
 			searched, states, steps, largest := 0, 0, 0, 0
 			for _, sc := range scenarios(c.budget, c.options) {
-				if sc.members() > c.members {
+				if sc.members() > c.members || len(sc.tasks) > c.tasks {
 					continue
 				}
 				q := search{sc: sc}

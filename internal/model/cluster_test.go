@@ -22,6 +22,7 @@ func (s *state) happens(c change, sc *scenario) (wrong string) {
 	case promote:
 		voters, living := s.count()
 		n.seat = voter
+		s.out[c.node] = 0
 		switch {
 		case c.fault:
 		case !n.lives():
@@ -33,6 +34,15 @@ func (s *state) happens(c change, sc *scenario) (wrong string) {
 			wrong = fmt.Sprintf("%s was given a vote by somebody who did not announce it", nameOf(c.node))
 		}
 	case remove:
+		voters, living := s.count()
+		for i, was := range s.out {
+			if c.replace && !c.unseen && n.lives() && n.seat == voter && living < int(was) && !c.fault && sc.orderly() {
+				wrong = fmt.Sprintf("%s makes room before %s has come back", nameOf(c.node), nameOf(uint8(i)))
+			}
+		}
+		if c.replace && n.seat == voter {
+			s.out[c.node] = uint8(voters)
+		}
 		if s.leader == c.node {
 			s.leader = none
 			// It costs a second of writes, no more. Where calls come late or

@@ -10,7 +10,7 @@ import (
 // intend is the next call of an announcement: the record of the intent, unless
 // it says so already.
 func (m *machinery) intend(s *state, i uint8) pc {
-	if s.tasks[i].rec == (record{intended, m.sc.tasks[i].node, 0}) {
+	if s.tasks[i].rec == (record{state: intended, node: m.sc.tasks[i].node}) {
 		return jAdd
 	}
 	return jIntend
@@ -35,25 +35,31 @@ func (m *machinery) join(s *state, i uint8) {
 		c := change{what: remove, node: r.to, gen: r.id, owner: t.owner, fault: r.fault}
 		m.call(s, i, "takes its wrong announcement back", c, back, back, back)
 	case jIntend:
-		m.put(s, i, "writes its intent", record{intended, t.node, 0}, jAdd)
+		m.put(s, i, "writes its intent", record{state: intended, node: t.node}, jAdd)
 	case jAdd:
 		c := change{what: addLearner, node: t.node, gen: s.nodes[t.node].gen + 1, owner: t.owner, fault: r.fault}
 		back := func(s *state) { m.release(s, i); s.tasks[i] = run{pc: jLock, leader: none, to: none} }
 		m.call(s, i, "announces its member", c, func(s *state) {
-			s.tasks[i].id, s.tasks[i].pc = c.gen, jAnnounced
+			s.tasks[i].id, s.tasks[i].pc, s.tasks[i].tried = c.gen, jAnnounced, false
 			if m.sc.mistake == announceUnrecorded { // it reads the record only now
 				s.tasks[i].rec, s.tasks[i].recFresh = s.records[t.owner], true
 			}
 		}, back, back)
 	case jAnnounced:
-		m.put(s, i, "records the member", record{announced, t.node, r.id}, jMembers)
+		m.put(s, i, "records the member", record{announced, t.node, r.id, r.tried}, jMembers)
+	case jRan:
+		m.put(s, i, "records that its member has run", record{announced, t.node, r.id, true}, jWatch)
 	case jMembers:
 		switch n := s.nodes[t.node]; {
 		case !s.led():
 		case n.seat == outside || n.gen != r.id:
 			m.fail(s, i, "finds its member gone")
 		case n.started:
-			m.to(s, i, "sees its member started", jWatch)
+			if r.rec == (record{announced, t.node, r.id, true}) {
+				m.to(s, i, "sees its member started", jWatch)
+			} else {
+				m.to(s, i, "sees its member started", jRan)
+			}
 		}
 		m.expires(s, i)
 	case jWatch:
@@ -78,6 +84,9 @@ func (m *machinery) expires(s *state, i uint8) {
 func (m *machinery) put(s *state, i uint8, what string, rec record, then pc) {
 	t, r := m.sc.tasks[i], &s.tasks[i]
 	switch {
+	case !s.led() && then == jWatch: // it waits on, with its lock
+		m.expires(s, i)
+		return
 	case !s.led():
 		m.again(s, i, what+", without an answer", jLock, true)
 		return
@@ -93,7 +102,7 @@ func (m *machinery) put(s *state, i uint8, what string, rec record, then pc) {
 	unheard := next
 	m.announcedNow(&next, i, then)
 	m.emit(m.by(i, what), next, "")
-	if s.left.ambiguous > 0 {
+	if s.left.ambiguous > 0 && then != jWatch { // while it waits, it reads it back
 		unheard.left.ambiguous--
 		m.again(&unheard, i, what+", but the answer is lost", jLock, false)
 	}
@@ -104,7 +113,6 @@ func (m *machinery) put(s *state, i uint8, what string, rec record, then pc) {
 func (m *machinery) announcedNow(s *state, i uint8, then pc) {
 	s.tasks[i].pc = then
 	if then == jMembers {
-		s.tasks[i].rec, s.tasks[i].recFresh = record{}, false
 		n := s.nodes[m.sc.tasks[i].node]
 		if n.seat == voter && n.gen == s.tasks[i].id {
 			m.release(s, i)
@@ -133,10 +141,11 @@ func (m *machinery) tryAnnounce(s *state, i uint8) {
 	switch found.step {
 	case membership.StepAdopt:
 		next.tasks[i].id = found.gen
-		if r.rec == (record{announced, t.node, found.gen}) {
+		ran := s.nodes[t.node].started || r.rec.ran
+		if r.rec == (record{announced, t.node, found.gen, ran}) {
 			m.announcedNow(&next, i, jMembers)
 		} else {
-			next.tasks[i].pc = jAnnounced
+			next.tasks[i].pc, next.tasks[i].tried = jAnnounced, ran
 		}
 		m.emit(m.by(i, "finds its member in the list"), next, "")
 	case membership.StepWithdraw:
@@ -169,7 +178,11 @@ func (m *machinery) watch(s *state, i uint8) {
 	}
 	if n.seat == voter {
 		if s.led() && n.lives() && n.link == linked {
-			m.finish(*s, i, "sees its member vote")
+			next := *s
+			if m.writes(s) {
+				next.turns[t.node] = 0 // Engine.endTurn
+			}
+			m.finish(next, i, "sees its member vote")
 		}
 		return
 	}

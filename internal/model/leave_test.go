@@ -47,8 +47,18 @@ func (m *machinery) leave(s *state, i uint8) {
 			next.tasks[i].to = none
 			m.emit(m.by(i, "cannot move leadership"), next, "")
 		}
+	case lBegin:
+		voters, _ := s.count()
+		if m.writes(s) {
+			next.turns[t.node] = uint8(voters)
+			next.clearTurns(t.node)
+			next.tasks[i].begun, next.tasks[i].pc = true, lRemove
+			m.emit(m.by(i, "puts its turn on record"), next, "")
+		} else if !s.led() {
+			m.to(s, i, "cannot put its turn on record", lLook)
+		}
 	case lRemove:
-		c := change{what: remove, node: t.node, gen: m.subject(s, i), owner: none, fault: r.fault}
+		c := change{what: remove, node: t.node, gen: m.subject(s, i), owner: none, fault: r.fault, replace: t.replacement, unseen: r.unseen}
 		look := func(s *state) { s.tasks[i].pc, s.tasks[i].fault = lLook, false }
 		sent := func(s *state) { look(s); s.tasks[i].tried = true }
 		refused := look
@@ -121,12 +131,23 @@ func (m *machinery) withdraw(s *state, i uint8) {
 	}
 }
 
+// clearTurns takes those off the record that are over; the end of leave.begin.
+func (s *state) clearTurns(own uint8) {
+	_, living := s.count()
+	for i, voters := range s.turns {
+		if n := s.nodes[i]; i != int(own) && (n.seat == voter && n.lives() && n.link == linked || living >= int(voters)) {
+			s.turns[i] = 0
+		}
+	}
+}
+
 // forget stands for leave.forget.
 func (m *machinery) forget(s *state, i uint8) {
 	t := m.sc.tasks[i]
 	rec := s.records[t.owner]
 	switch {
 	case !t.replacement:
+		s.turns[t.node] = 0
 		s.write(m.sc, t.owner, record{})
 	case rec.state != noRecord && rec.state != intended && rec.gen == m.subject(s, i):
 		rec.state = removed
@@ -139,7 +160,9 @@ func (m *machinery) forget(s *state, i uint8) {
 func (m *machinery) attempt(s *state, i uint8) {
 	t, r := m.sc.tasks[i], &s.tasks[i]
 	q := s.ask('r', t.node, m.subject(s, i))
-	q.more, q.flag = m.leavingNow(s, t.proc), t.replacement
+	if q.more, q.flag = m.leavingNow(s, t.proc), t.replacement; q.flag {
+		q.turns = s.turns
+	}
 	d := m.mind.answer(s, q)
 	next := *s
 	next.tasks[i].fault, next.tasks[i].leader, next.tasks[i].to = false, s.leader, none
@@ -149,6 +172,7 @@ func (m *machinery) attempt(s *state, i uint8) {
 		m.emit(m.by(i, "finds its member gone"), next, "")
 	case membership.Go:
 		next.tasks[i].to, next.tasks[i].pc = d.moveTo, lSure
+		next.tasks[i].unseen = t.replacement && s.nodes[t.node].link == hidden
 		m.emit(m.by(i, "may leave"), next, "")
 	case membership.Wait:
 		if m.sc.mistake == lockKeptWaiting {

@@ -35,6 +35,8 @@ func with(o options, m mistake, r rules) options {
 // TestSearchFindsMistakes puts mistakes into the rules and into the protocol
 // around them. The search must find where each of them leads, and show the way.
 func TestSearchFindsMistakes(t *testing.T) {
+	o0, i0 := replaces(0, 0, 0, 0)
+	o1, i1 := replaces(1, 1, 1, 2)
 	both := [maxProcs]uint8{1, 1}
 	pair := []task{leaves(0, 0, 0), leaves(1, 1, 1)}
 	back := task{kind: withdraw, proc: 1, node: 1, owner: 0, after: none, insteadOf: 0}
@@ -118,6 +120,9 @@ func TestSearchFindsMistakes(t *testing.T) {
 		{"the backstop does not take the lock", scenario{
 			voters: 1, tasks: []task{joins(0, 1, 0), back}, budget: budget{crashes: 1, ambiguous: 1}, options: with(orderly, withdrawUnlocked, rules{}),
 		}, "m2 is announced, and neither a record nor a state says by whom"},
+		{"a member makes room without a word to the others", scenario{
+			voters: 4, tasks: []task{o0, i0, o1, i1}, options: with(orderly, turnUnrecorded, rules{}),
+		}, "m2 makes room before m1 has come back"},
 		// What no client can prevent, and the servers' own check is for.
 		{"the process sleeps between check and call, and the server checks nothing", scenario{
 			voters: 4, tasks: pair, budget: budget{faults: 1, freezes: 1}, options: options{fenced: true, rude: true},

@@ -25,6 +25,7 @@ const (
 	jAdd       //   AddLearner
 	jAnnounced // join.write(Announced): Records.Put
 	jMembers   // join.advance: Members, until the name is published
+	jRan       // join.write(Announced): Records.Put, that it has run
 	jWatch     // join.advance: Observe; join.promote or join.voting decide
 	jSureVote  // join.promote: hold.sure
 	jPromote   //   Promote
@@ -33,6 +34,7 @@ const (
 	lLook   // leave.attempt: Observe; DecideRemove
 	lSure   // leave.change: hold.sure
 	lMove   //   MoveLeader
+	lBegin  //   leave.begin: Turns.Put
 	lRemove //   Remove
 	lForget // leave.forget: Records.Delete, or Get and Put
 
@@ -47,7 +49,7 @@ const (
 // call that the check was for.
 func (p pc) sends() bool {
 	switch p {
-	case jUndo, jIntend, jAdd, jPromote, lMove, lRemove, wDrop:
+	case jUndo, jIntend, jAdd, jPromote, lMove, lBegin, lRemove, wDrop:
 		return true
 	}
 	return false
@@ -136,8 +138,11 @@ func (m *machinery) operation(s *state, i uint8) {
 		m.sure(s, i, jPromote, jWatch)
 	case lSure:
 		next := lRemove
-		if r.to != none {
+		switch {
+		case r.to != none:
 			next = lMove
+		case t.replacement && !r.begun && s.nodes[t.node].seat == voter && m.sc.mistake != turnUnrecorded:
+			next = lBegin
 		}
 		m.sure(s, i, next, lLook)
 	default:

@@ -84,6 +84,7 @@ const (
 	lockKept
 	lockKeptWaiting
 	withdrawUnlocked
+	turnUnrecorded
 )
 
 // rules are the decisions. Searches for mistakes put others in their place.
@@ -106,7 +107,8 @@ type question struct {
 	rec    record
 	before seen
 	more   uint8 // who is leaving, one bit for each node
-	flag   bool
+	flag   bool  // it is to be replaced
+	turns  [maxNodes]uint8
 }
 
 type answer struct {
@@ -145,7 +147,7 @@ func (m *mind) answer(s *state, q question) answer {
 	case 'i':
 		r := membership.IdentifyRequest{Name: nameOf(q.node), PeerURLs: urls}
 		if q.rec.state != noRecord {
-			r.Claim = membership.Claim{Recorded: true, PeerURLs: []string{urlOf(q.rec.node)}, Left: q.rec.state == removed}
+			r.Claim = membership.Claim{Recorded: true, PeerURLs: []string{urlOf(q.rec.node)}, Left: q.rec.state == removed, Spent: q.rec.ran}
 			if q.rec.state != intended {
 				r.Claim.ID = idOf(q.rec.node, q.rec.gen)
 			}
@@ -162,6 +164,7 @@ func (m *mind) answer(s *state, q question) answer {
 		if q.before != notSeen {
 			r.Before = snap.Answer(id)
 			r.Before.State, r.Before.MemberID, r.Before.ClusterID, r.Before.Learner = membership.Answered, id, clusterID, true
+			r.Before.Applied = max(1, r.Before.Applied) - 1 // the record is written between two looks
 			if q.before == seenThen {
 				r.Before.Term--
 			}
@@ -172,6 +175,11 @@ func (m *mind) answer(s *state, q question) answer {
 		for i, n := range s.nodes {
 			if q.more&(1<<i) != 0 {
 				r.Leaving = append(r.Leaving, idOf(uint8(i), n.gen))
+			}
+		}
+		for i, n := range q.turns {
+			if n > 0 {
+				r.Turns = append(r.Turns, membership.Turn{Name: nameOf(uint8(i)), Voters: int(n)})
 			}
 		}
 		d = m.rules.remove(snap, r)

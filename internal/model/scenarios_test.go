@@ -20,10 +20,11 @@ func leaves(proc, n, owner uint8) task {
 	return task{kind: leave, proc: proc, node: n, owner: owner, after: none, insteadOf: none}
 }
 
-// replaces is a member that leaves and its successor that joins; at is the
-// number that the first of the two tasks has in its scenario.
+// replaces is a member that leaves and its successor that joins, from a new
+// configuration; at is the number that the first of the two tasks has in its
+// scenario.
 func replaces(proc, n, owner, at uint8) (out, in task) {
-	out, in = leaves(proc, n, owner), joins(proc, n, owner)
+	out, in = leaves(proc, n, owner), joins(proc, n, owner+2)
 	out.replacement, in.after = true, at
 	return out, in
 }

@@ -71,7 +71,7 @@ func (sc *scenario) begin() []state {
 			s.nodes[t.node].machine = knocking
 		}
 		if t.kind == leave && t.owner < maxOwners { // it was announced by the owner, long ago
-			s.records[t.owner] = record{announced, t.node, 0}
+			s.records[t.owner] = record{announced, t.node, 0, true}
 			s.nodes[t.node].owner = t.owner
 		}
 	}

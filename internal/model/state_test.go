@@ -84,6 +84,7 @@ type record struct {
 	state recordState
 	node  uint8 // whose peer URL it names
 	gen   uint8 // the ID it names, with node; 0 for none
+	ran   bool  // that member has run
 }
 
 type recordState uint8
@@ -111,7 +112,11 @@ type run struct {
 	// leader is who led in the snapshot the decision was taken on, to whom
 	// leadership is to move, none if it need not.
 	leader, to uint8
-	tried      bool // the removal was sent
+	// tried: the removal was sent; of a join, that its member has run.
+	tried bool
+	begun bool // its turn is on record
+	// unseen: its member did not answer from here, for the checks alone.
+	unseen bool
 	// fault: something has failed since the look, for the checks alone.
 	fault bool
 }
@@ -131,6 +136,10 @@ type change struct {
 	gen   uint8
 	owner uint8
 	fault bool
+	// replace: a removal that makes room for a successor.
+	// unseen: one that did not answer when that was decided, so that it was
+	// taken for dead, which may go at any time.
+	replace, unseen bool
 }
 
 type changeKind uint8
@@ -152,6 +161,11 @@ type state struct {
 	locks   [maxProcs]uint8 // the lock of each process: the task that has it, or none
 	tasks   [maxTasks]run
 	records [maxOwners]record
+	// turns are the replacements on record: how many voters there were when the
+	// member of the node went; 0 for none.
+	turns [maxNodes]uint8
+	// out is what should be on record, for the checks alone.
+	out [maxNodes]uint8
 	// pending is a change whose caller got no answer and which may still happen.
 	pending change
 	left    budget
