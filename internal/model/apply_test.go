@@ -25,7 +25,7 @@ var (
 	late    = options{guard: true}
 )
 
-// campaigns run each time: eleven million states, some fifteen seconds of one
+// campaigns run each time: seven million states, some ten seconds of one
 // processor.
 var campaigns = []campaign{
 	{"one fault", budget{faults: 1}, orderly, 5, 5},
