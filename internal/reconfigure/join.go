@@ -95,7 +95,7 @@ func (e *Engine) Join(ctx context.Context, r JoinRequest) (out Joined, err error
 	}
 	e.Board.unsettle(r.Owner)
 	if r.Goal == Voting {
-		e.endTurn(ctx, r.Name)
+		e.endTurns(ctx, j.snap)
 	}
 	return j.result(ctx)
 }

@@ -86,7 +86,7 @@ type leave struct {
 	since time.Time // since when every look ended in the same refusal
 	snap  membership.Snapshot
 	tried bool // the removal was sent
-	begun bool // the turn was put on record
+	begun bool // what is on record of turns is up to date
 	// acting is true after a look that led to a change, or to waiting for one
 	// to settle.
 	acting bool

@@ -4,6 +4,7 @@
 package reconfigure
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,42 +57,54 @@ func (e *Engine) awaitTurn(ctx context.Context, r LeaveRequest) error {
 	if err := e.Clock.Sleep(ctx, gather); err != nil {
 		return err
 	}
-	last, sign := "", e.Clock.Now()
+	before, sign := "", e.Clock.Now()
 	var pause backoff
 	for {
-		snap, err := e.observe(ctx, r.Cluster)
-		var turns []membership.Turn
-		if err == nil {
-			turns, err = e.Port.Turns().List(ctx)
-		}
-		if ctx.Err() != nil {
+		held, err := e.turnOfAnother(ctx, r)
+		now := e.Clock.Now()
+		late := now.Sub(sign) > r.TurnTimeout
+		switch {
+		case ctx.Err() != nil:
 			return ctx.Err()
-		}
-		if err != nil && hopeless(err) {
+		case err != nil && (late || hopeless(err)):
 			return err
-		}
-		if err == nil {
-			d := membership.DecideRemove(snap, membership.RemoveRequest{ID: r.ID, Replacement: true, Turns: turns})
-			now := e.Clock.Now()
-			switch {
-			case d.Code != membership.TurnOfAnother && (e.Board.isFirst(r.ID) || now.Sub(sign) > r.TurnTimeout):
+		case err != nil:
+		case held == nil:
+			if late || e.Board.isFirst(r.ID) {
 				return nil
-			case d.Code == membership.TurnOfAnother && e.inVain(d.Facts.Turns):
-				return &Refusal{Action: "remove", Name: r.Name, Decision: d, Snapshot: snap}
 			}
-			if at := fmt.Sprint(d.Facts.Turns); at != last || e.Board.isJoining() {
-				last, sign = at, now
+		case e.inVain(held.Decision.Facts.Turns):
+			return held
+		default:
+			if turns := fmt.Sprint(held.Decision.Facts.Turns); turns != before || e.Board.isJoining() {
+				before, sign = turns, now
+			} else if late {
+				held.Timeout = true
+				return held
 			}
-			if d.Code == membership.TurnOfAnother && now.Sub(sign) > r.TurnTimeout {
-				return &Refusal{Action: "remove", Name: r.Name, Decision: d, Snapshot: snap, Timeout: true}
-			}
-		} else if e.Clock.Now().Sub(sign) > r.TurnTimeout {
-			return err
 		}
 		if err := pause.sleep(ctx, e.Clock); err != nil {
 			return err
 		}
 	}
+}
+
+// turnOfAnother looks whose turn it is; nil where no other turn is in the way.
+// Whatever else is in the way is found when the member leaves.
+func (e *Engine) turnOfAnother(ctx context.Context, r LeaveRequest) (*Refusal, error) {
+	snap, err := e.observe(ctx, r.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	turns, err := e.Port.Turns().List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d := membership.DecideRemove(snap, membership.RemoveRequest{ID: r.ID, Replacement: true, Turns: turns})
+	if d.Code != membership.TurnOfAnother {
+		return nil, nil
+	}
+	return &Refusal{Action: "remove", Name: r.Name, Decision: d, Snapshot: snap}, nil
 }
 
 // inVain reports whether a turn will not be over in this run: this run was at
@@ -100,47 +113,46 @@ func (e *Engine) inVain(turns []membership.Turn) bool {
 	return slices.ContainsFunc(turns, func(t membership.Turn) bool { return e.Board.hasFailed(t.Name) })
 }
 
-// begin puts on record that the member goes in order to be replaced, right
-// before it does; and clears the record of turns that are over. Under a NOSPACE
-// alarm nothing can be put on record: then a dead member may go, and one that
-// lives stays, because its successor would not be let in.
+// begin puts on record, right before a member goes in order to be replaced, that
+// it does. Under a NOSPACE alarm nothing can be put on record: then a dead member
+// may go, and one that lives stays, because its successor would not be let in.
 func (l *leave) begin(ctx context.Context) error {
 	m, _ := l.snap.Member(l.req.ID)
-	if !l.req.Replacement || m.Learner || l.begun {
+	switch {
+	case l.begun || m.Learner:
+		return nil
+	case l.hold.unguarded && l.req.Replacement && l.snap.Alive(m.ID):
+		return l.hold.full(l.snap)
+	case l.hold.unguarded:
 		return nil
 	}
-	if l.hold.unguarded {
-		if !l.snap.Alive(m.ID) {
-			return nil
+	l.endTurns(ctx, l.snap)
+	if l.req.Replacement {
+		t := membership.Turn{Name: cmp.Or(m.Name, l.req.Name), Voters: len(l.snap.Voters()), Since: l.Clock.Now(), By: l.Self}
+		if err := l.Port.Turns().Put(ctx, t); err != nil {
+			return err
 		}
-		return l.hold.full(l.snap)
-	}
-	turns := l.Port.Turns()
-	t := membership.Turn{Name: l.req.Name, Voters: len(l.snap.Voters()), Since: l.Clock.Now(), By: l.Self}
-	if err := turns.Put(ctx, t); err != nil {
-		return err
 	}
 	l.begun = true
-	all, err := turns.List(ctx)
-	if err != nil {
-		return err
-	}
-	open := map[string]bool{t.Name: true}
-	for _, o := range l.snap.OpenTurns(all) {
-		open[o.Name] = true
-	}
-	for _, o := range all {
-		if !open[o.Name] {
-			_ = turns.Delete(ctx, o.Name)
-		}
-	}
 	return nil
 }
 
-// endTurn clears the record of a turn whose successor votes. What cannot be
-// written is no error: a turn of which a voter of the name lives is over.
-func (e *Engine) endTurn(ctx context.Context, name string) {
-	_ = e.Port.Turns().Delete(ctx, name)
+// endTurns clears the record of turns that are over, lest they seem open again
+// when the cluster shrinks. What cannot be cleared now is cleared another time.
+func (e *Engine) endTurns(ctx context.Context, snap membership.Snapshot) {
+	all, err := e.Port.Turns().List(ctx)
+	if err != nil || len(all) == 0 {
+		return
+	}
+	open := map[string]bool{}
+	for _, t := range snap.OpenTurns(all) {
+		open[t.Name] = true
+	}
+	for _, t := range all {
+		if !open[t.Name] {
+			_ = e.Port.Turns().Delete(ctx, t.Name)
+		}
+	}
 }
 
 // OpenTurns returns the replacements that are on record and not over; see

@@ -114,6 +114,31 @@ func TestTurnOutlivesItsRun(t *testing.T) {
 	}
 }
 
+// A turn that another member made up for is over for good: it does not come back
+// when the cluster shrinks.
+func TestTurnIsOverForGood(t *testing.T) {
+	t.Parallel()
+	b := start(t, 3, etcdtest.Options{Names: []string{"a", "b", "c"}})
+	if _, err := b.engine.Leave(within(t, time.Minute), b.replace(t, "c")); err != nil {
+		t.Fatal(err)
+	}
+	b.Member("c").PowerOff()
+	d := b.NewJoiner(t, "d")
+	go b.startAnnounced(t, d)
+	if _, err := b.engine.Join(within(t, time.Minute), request(d, reconfigure.Voting)); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.turns(t); len(got) > 0 {
+		t.Errorf("on record: %v", got)
+	}
+	if _, err := b.engine.Leave(within(t, time.Minute), b.leaveRequest(t, "d")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.engine.Leave(within(t, time.Minute), b.replace(t, "b")); err != nil {
+		t.Error(err)
+	}
+}
+
 // Of three that are to be replaced one leaves at a time, in order of name; when
 // the successor of one does not come, the rest stay.
 func TestThreeTakeTurns(t *testing.T) {
