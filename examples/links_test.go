@@ -68,6 +68,30 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// TestPagesHaveExamples finds pages of the documentation that explain and do
+// not show.
+func TestPagesHaveExamples(t *testing.T) {
+	shown := regexp.MustCompile("(?m)^ *```(terraform|console|shell|sh|yaml)$")
+	pages := 0
+	err := filepath.WalkDir("../docs", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".md" {
+			return err
+		}
+		pages++
+		text, err := os.ReadFile(path)
+		if err == nil && !shown.Match(text) {
+			t.Errorf("%s has no example", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pages < 20 {
+		t.Errorf("only %d pages were found", pages)
+	}
+}
+
 // hasAnchor reports whether a Markdown text has a heading or an <a id> of that
 // name.
 func hasAnchor(text, anchor string) bool {

@@ -28,6 +28,8 @@ var live = map[string]func(t *testing.T, w *acctest.Workspace){
 	"data-sources/etcd_discovery_token":  liveDiscoveryToken,
 	"data-sources/etcd_heartbeats":       liveHeartbeats,
 	"ephemeral-resources/etcd_heartbeat": liveHeartbeat,
+	"import-existing":                    liveImport,
+	"registry":                           liveRegistry,
 }
 
 // server starts a cluster and points the example's provider at it; alias is

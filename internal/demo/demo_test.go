@@ -77,7 +77,7 @@ type performance struct {
 func perform(t *testing.T, etcd string) *performance {
 	t.Helper()
 	p := &performance{tmp: t.TempDir()}
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	t.Cleanup(cancel)
 	p.cmd = exec.CommandContext(ctx, program(t, "demo"),
 		"-cli", cli(t), "-provider", program(t, "terraform-provider-etcd"),

@@ -1,0 +1,95 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package examples
+
+import (
+	"encoding/json"
+	"maps"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// liveImport takes a cluster of three over, and lets go of it.
+func liveImport(t *testing.T, w *acctest.Workspace) {
+	b := etcdtest.Start(t, 3, etcdtest.Options{Names: []string{"a", "b", "c"}})
+	nodes := map[string]any{}
+	for _, p := range b.Members() {
+		nodes[p.Name] = map[string]string{"client_url": p.ClientURL(), "peer_url": p.PeerURL()}
+	}
+	setVariables(t, w, map[string]any{"nodes": nodes})
+	before := etcdctl(t, b, "member", "list")
+	if plan := w.Plan(); !strings.Contains(string(plan.Stdout), "Plan: 6 to import, 0 to add, 0 to change, 0 to destroy.") {
+		t.Errorf("the plan is not what the README says:\n%s", plan)
+	}
+	w.Apply().MustSucceed()
+	if plan := w.Plan(); plan.ExitCode != 0 {
+		t.Errorf("the plan is not empty:\n%s", plan)
+	}
+	if after := etcdctl(t, b, "member", "list"); after != before {
+		t.Errorf("the members were\n%s\nand are\n%s", before, after)
+	}
+	w.Destroy().MustSucceed()
+}
+
+// liveRegistry forms a cluster through a registry where nobody may do more than
+// register.
+func liveRegistry(t *testing.T, w *acctest.Workspace) {
+	port := etcdtest.ReserveTwoPorts(t)
+	nodes := map[string]any{}
+	for _, name := range []string{"a", "b", "c"} {
+		nodes[name] = map[string]int{"client_port": etcdtest.ReservePort(t), "peer_port": etcdtest.ReservePort(t)}
+	}
+	ctl := etcdtest.EtcdctlBinary(t, etcdtest.V36)
+	vars := map[string]any{
+		"nodes": nodes, "registry_port": port, "etcd": etcdtest.Binary(t, etcdtest.V36), "etcdctl": ctl,
+		"directory": filepath.Join(filepath.Dir(w.Dir), "machines-of-registry"),
+	}
+	setVariables(t, w, vars)
+	w.Apply().MustSucceed()
+	if plan := w.Plan(); plan.ExitCode != 0 {
+		t.Errorf("the plan is not empty:\n%s", plan)
+	}
+	for name := range maps.Keys(nodes) {
+		if role := w.State("etcd_member.node[" + strconv.Quote(name) + "]")["role"]; role != "voter" {
+			t.Errorf("%s is a %v, want a voter", name, role)
+		}
+	}
+
+	t.Log("what the user of the registry may do, and what not")
+	as := func(user string, args ...string) (string, error) {
+		cmd := exec.Command(ctl, append([]string{"--endpoints=http://127.0.0.1:" + strconv.Itoa(port), "--user=" + user}, args...)...)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	if out, err := as("discovery:register", "get", "--prefix", "--keys-only", "/_etcd/registry/"); err != nil || strings.Count(out, "/members/") != 3 {
+		t.Errorf("three members have registered, and seen is (%v)\n%s", err, out)
+	}
+	for _, args := range [][]string{
+		{"get", "/anything"}, {"get", "--prefix", "/"}, {"put", "/_etcd/anything", "x"}, {"member", "add", "x", "--peer-urls=http://127.0.0.1:1"},
+		{"user", "list"}, {"auth", "disable"},
+	} {
+		if out, err := as("discovery:register", args...); err == nil || !strings.Contains(out, "permission denied") {
+			t.Errorf("the user discovery may %q (%v):\n%s", args, err, out)
+		}
+	}
+	if out, err := as("discovery:wrong", "get", "--prefix", "/_etcd/registry/"); err == nil {
+		t.Errorf("any password will do:\n%s", out)
+	}
+	w.Destroy().MustSucceed()
+}
+
+func setVariables(t *testing.T, w *acctest.Workspace, values map[string]any) {
+	t.Helper()
+	text, err := json.Marshal(values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Write("terraform.tfvars.json", string(text))
+}

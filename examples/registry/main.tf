@@ -1,0 +1,85 @@
+# A registry of one's own, and a cluster that is formed with it. Terraform and
+# the machines log in there as a user who may read and write the tokens and
+# nothing else. It runs on this computer; see README.md for a real one.
+
+terraform {
+  required_version = ">= 1.11.0"
+  required_providers {
+    etcd = { source = "terraform-provider-etcd/etcd" }
+  }
+}
+
+locals {
+  registry = "http://127.0.0.1:${var.registry_port}" # https, where there is a network between
+}
+
+provider "etcd" {
+  endpoints = [for node in values(var.nodes) : "http://127.0.0.1:${node.client_port}"]
+}
+
+provider "etcd" {
+  alias     = "registry"
+  endpoints = [local.registry]
+  username  = "discovery"
+  password  = var.discovery_password
+}
+
+module "registry" { # usually it is there already
+  source      = "../local-registry"
+  client_port = var.registry_port
+  directory   = var.directory
+  etcd        = var.etcd
+}
+
+resource "terraform_data" "secured" {
+  triggers_replace = module.registry
+
+  provisioner "local-exec" {
+    command = "sh \"${abspath("${path.module}/secure.sh")}\""
+    environment = {
+      no_proxy           = "*"
+      ETCDCTL            = var.etcdctl
+      ETCDCTL_ENDPOINTS  = local.registry
+      DISCOVERY_PASSWORD = var.discovery_password
+      ROOT_PASSWORD      = var.root_password
+    }
+  }
+  depends_on = [module.registry]
+}
+
+resource "etcd_discovery_token" "this" {
+  provider       = etcd.registry
+  founders       = var.founders
+  machine_access = { username = "discovery" }
+  depends_on     = [terraform_data.secured]
+}
+
+resource "etcd_member_config" "node" {
+  for_each    = var.nodes
+  name        = each.key
+  peer_urls   = ["http://127.0.0.1:${each.value.peer_port}"]
+  client_urls = ["http://127.0.0.1:${each.value.client_port}"]
+  bootstrap   = etcd_discovery_token.this.bootstrap
+}
+
+module "machine" { # your virtual machine
+  source    = "../local-machine"
+  for_each  = var.nodes
+  name      = each.key
+  etcd      = var.etcd
+  directory = var.directory
+
+  # The password is in no environment of the configuration, and so in no state of
+  # it: a machine gets it from wherever it gets its secrets.
+  config = merge(etcd_member_config.node[each.key], {
+    environment = merge(etcd_member_config.node[each.key].environment, { ETCD_DISCOVERY_PASSWORD = var.discovery_password })
+  })
+}
+
+resource "etcd_member" "node" {
+  for_each   = var.nodes
+  name       = each.key
+  peer_urls  = etcd_member_config.node[each.key].peer_urls
+  config_id  = etcd_member_config.node[each.key].id
+  machine_id = module.machine[each.key].id
+}

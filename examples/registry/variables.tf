@@ -1,0 +1,51 @@
+variable "nodes" {
+  description = "The members by name, each with the ports of 127.0.0.1 that are its own."
+  type        = map(object({ client_port = number, peer_port = number }))
+  default = {
+    a = { client_port = 23901, peer_port = 23902 }
+    b = { client_port = 23903, peer_port = 23904 }
+    c = { client_port = 23905, peer_port = 23906 }
+  }
+}
+
+variable "founders" {
+  description = "Who forms the cluster."
+  type        = set(string)
+  default     = ["a", "b", "c"]
+}
+
+variable "registry_port" {
+  description = "Client port of the registry on 127.0.0.1; the next one is its peer port."
+  type        = number
+  default     = 23800
+}
+
+variable "discovery_password" {
+  description = "Password of the user discovery, who may register."
+  type        = string
+  default     = "register"
+}
+
+variable "root_password" {
+  description = "Password of the registry's root."
+  type        = string
+  default     = "all"
+}
+
+variable "etcd" {
+  description = "The etcd that runs, 3.6 or later: a path, or a command on PATH."
+  type        = string
+  default     = "../../bin/etcd-3.6"
+}
+
+variable "etcdctl" {
+  description = "The etcdctl that sets up users and roles."
+  type        = string
+  default     = "../../bin/etcdctl-3.6"
+}
+
+variable "directory" {
+  description = "Where the machines are, a directory for each."
+  type        = string
+  default     = "machines"
+}
