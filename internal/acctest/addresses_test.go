@@ -68,13 +68,31 @@ func TestAccTunnels(t *testing.T) {
 	f.Apply().MustSucceed().MustBeQuiet()
 	f.MustVote("a", "c", "d")
 
-	t.Log("a load balancer that leads to a")
+	t.Log("a load balancer that leads to any of them")
 	delete(ways, "http://10.255.0.98:2379")
-	shared := map[string]string{}
-	for advertised := range ways {
-		shared[advertised] = ways[f.Nodes["a"].Client]
+	shared := func(way string) {
+		all := map[string]string{}
+		for advertised := range ways {
+			all[advertised] = way
+		}
+		f.through(all)
 	}
-	f.through(shared)
+	var behind []string
+	for _, way := range slices.Sorted(maps.Values(ways)) {
+		behind = append(behind, strings.TrimPrefix(way, "http://"))
+	}
+	balancer := etcdtest.Balance(t, behind...)
+	shared("http://" + balancer.Addr())
+	for range 3 { // whoever is asked in the place of whom
+		f.Plan().MustBeEmpty()
+	}
+	if balancer.Accepted() == 0 {
+		t.Error("nobody came through the load balancer")
+	}
+
+	t.Log("and one that leads to a")
+	shared(ways[f.Nodes["a"].Client])
+	f.Plan().MustDo(map[string]string{})
 	f.Drop("d")
 	f.Plan().MustDo(flat.changes("delete", "d"))
 	e := f.Apply().MustSay("Cannot remove member d")

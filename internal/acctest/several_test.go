@@ -10,6 +10,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
 // repetitions is how often what must never flake is done: ten times in the
@@ -71,7 +73,8 @@ func shrinkByTwo(t *testing.T, f *Fleet, l layout, args ...string) {
 	gone, left := []string{leader, others[0]}, others[1:]
 	f.Drop(gone...)
 	f.Plan().MustDo(l.changes("delete", gone...))
-	writer := f.Writer(left...)
+	// Closer than elsewhere: the gap is what this is about.
+	writer := etcdtest.NewWriter(t, f.clientConfig(left...), etcdtest.WriterOptions{Interval: 10 * time.Millisecond})
 	shrunk := f.Apply(args...).MustSucceed().MustBeQuiet()
 	f.mustNotPause(writer, pause, left...)
 	t.Logf("two removals, the leader %s among them, in %v: %d writes acknowledged, longest gap %v",

@@ -15,7 +15,7 @@ import (
 // that can be cut. Members and clients that dial it instead of the target can
 // be cut off from the target, and the target goes on.
 type Link struct {
-	target   string
+	targets  []string // one after the other
 	listener net.Listener
 	ctx      context.Context // until the test ends
 	wg       sync.WaitGroup
@@ -40,13 +40,20 @@ type linkConn struct {
 // with the test.
 func Proxy(tb TB, target string) *Link {
 	tb.Helper()
+	return Balance(tb, target)
+}
+
+// Balance is [Proxy] for several targets, as a load balancer is: every
+// connection leads to the next one.
+func Balance(tb TB, targets ...string) *Link {
+	tb.Helper()
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		tb.Fatalf("etcdtest: %v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &Link{
-		target:   target,
+		targets:  targets,
 		listener: listener,
 		ctx:      ctx,
 		cutFrom:  map[*Process]bool{},
@@ -148,6 +155,7 @@ func (l *Link) serve(in net.Conn) {
 	c := &linkConn{ctx: ctx, close: sync.OnceFunc(func() { cancel(); abort(in) })}
 	defer c.close()
 	l.mu.Lock()
+	target := l.targets[l.count%len(l.targets)]
 	l.count++
 	l.conns[c] = struct{}{}
 	source := l.source
@@ -164,7 +172,7 @@ func (l *Link) serve(in net.Conn) {
 		return
 	}
 	var dialer net.Dialer
-	out, err := dialer.DialContext(ctx, "tcp", l.target)
+	out, err := dialer.DialContext(ctx, "tcp", target)
 	if err != nil {
 		return
 	}

@@ -86,6 +86,20 @@ func TestLinkCutAndHeal(t *testing.T) {
 	noError(t, expect(during, "anyone?", 5*time.Second))
 }
 
+func TestLinkBalances(t *testing.T) {
+	t.Parallel()
+	link := Balance(t, echo(t), "127.0.0.1:1", echo(t))
+	for i, alive := range []bool{true, false, true, true, false} {
+		conn := dial(t, link.Addr())
+		if _, err := io.WriteString(conn, "hello"); err != nil && alive {
+			t.Errorf("connection %d: %v", i, err)
+		}
+		if err := expect(conn, "hello", 5*time.Second); (err == nil) != alive {
+			t.Errorf("connection %d: %v", i, err)
+		}
+	}
+}
+
 func TestLinkReset(t *testing.T) {
 	t.Parallel()
 	link := Proxy(t, echo(t))
