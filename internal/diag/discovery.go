@@ -38,7 +38,7 @@ func DiscoveryNoEndpoints() Text {
 func DiscoveryUnreachable(doing string, answers []string) Text {
 	return Text{
 		Summary: "The discovery registry does not answer",
-		Detail:  fmt.Sprintf("Cannot %s; nothing was changed. %s", doing, answered(answers)),
+		Detail:  fmt.Sprintf("Cannot %s; nothing was changed. %s Check that the registry runs and can be reached from here, then apply again.", doing, answered(answers)),
 	}
 }
 
@@ -53,7 +53,7 @@ func DiscoveryDenied(doing, answer, prefix string) Text {
 
 // DiscoveryFailed passes on any other error.
 func DiscoveryFailed(doing string, err error) Text {
-	return Text{Summary: "Discovery failed", Detail: fmt.Sprintf("Cannot %s: %v.", doing, err)}
+	return Text{Summary: "Discovery failed", Detail: fmt.Sprintf("Cannot %s: %v. Mend what the registry names, then apply again.", doing, err)}
 }
 
 // DiscoveryUnsure warns that a token may or may not have been written.

@@ -89,7 +89,7 @@ func TestDataBadInput(t *testing.T) {
 		"Set endpoints in the provider block that the resource uses, or the environment variable ETCDCTL_ENDPOINTS, to the client URLs of the etcd that holds the token.")
 	dead := fmt.Sprintf("http://127.0.0.1:%d", etcdtest.ReservePort(t))
 	want(t, newDataSession(t, []string{dead}).read(attributes{"token": "mine"}), "error: The discovery registry does not answer: Cannot read the token; nothing was changed. "+
-		"What each endpoint answered: "+dead+": connection refused.")
+		"What each endpoint answered: "+dead+": connection refused. Check that the registry runs and can be reached from here, then apply again.")
 }
 
 func TestDataOfAService(t *testing.T) {

@@ -142,5 +142,5 @@ func TestImportFailures(t *testing.T) {
 	fake.statusErr = unreachable()
 	want(t, newSession(t, fakeProvider(fake), registryEndpoints).importState("theirs"),
 		"error: The discovery registry does not answer: Cannot import the token; nothing was changed. "+
-			"What each endpoint answered: http://10.0.0.1:2379: connection refused; http://10.0.0.2:2379: no answer in time.")
+			"What each endpoint answered: http://10.0.0.1:2379: connection refused; http://10.0.0.2:2379: no answer in time. Check that the registry runs and can be reached from here, then apply again.")
 }

@@ -252,7 +252,7 @@ func TestCreateFailures(t *testing.T) {
 		"unreachable": {
 			unreachable(), threeFounders,
 			"error: The discovery registry does not answer: Cannot create the token; nothing was changed. " +
-				"What each endpoint answered: http://10.0.0.1:2379: connection refused; http://10.0.0.2:2379: no answer in time.",
+				"What each endpoint answered: http://10.0.0.1:2379: connection refused; http://10.0.0.2:2379: no answer in time. Check that the registry runs and can be reached from here, then apply again.",
 		},
 		"denied": {
 			&discovery.DeniedError{Endpoint: "http://10.0.0.1:2379", Err: plainError("wrong user name or password")}, threeFounders,
@@ -271,7 +271,7 @@ func TestCreateFailures(t *testing.T) {
 		},
 		"other": {
 			plainError("boom"), threeFounders,
-			"error: Discovery failed: Cannot create the token: boom.",
+			"error: Discovery failed: Cannot create the token: boom. Mend what the registry names, then apply again.",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,193 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package diag
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+)
+
+// TestInputTexts compares every text about discovery, heartbeats and the
+// provider's configuration with the one in testdata/input.txt. UPDATE=1 writes
+// the file anew.
+func TestInputTexts(t *testing.T) {
+	const tk, prefix, ep = "5a3c7d0e4b1f4c52a9e86b1d0f7c2e93", "/_etcd/registry", "https://registry.example.com:2379"
+	answers := []string{ep + ": connection refused", "https://10.0.0.9:2379: no answer in time"}
+	badEndpoint := &connection.EndpointError{Endpoint: "ftp://infra1", Reason: `has the scheme "ftp"; etcd clients speak http or https`}
+	texts := []Text{
+		DiscoveryTokenExists(tk, prefix, 3, tk),
+		DiscoveryTokenExists(tk, prefix, 0, "v2:"+tk),
+		DiscoveryNoEndpoints(),
+		DiscoveryUnreachable("create discovery token", answers),
+		DiscoveryUnreachable("create discovery token", nil),
+		DiscoveryDenied("create discovery token", ep+": permission denied", prefix),
+		DiscoveryFailed("create discovery token", errors.New("etcdserver: mvcc: database space exceeded")),
+		DiscoveryUnsure(tk, answers),
+		DiscoveryUnwritten(tk),
+		DiscoveryVanished(tk, prefix, 3),
+		DiscoverySizeOverwritten(tk, 5, 3),
+		DiscoverySizeBad(tk, "three"),
+		DiscoveryReadSkipped(tk, answers),
+		DiscoveryCompleted(tk, []string{"c", "a", "b"}),
+		DiscoveryDestroyIncomplete(tk, 3, []string{"a"}),
+		DiscoveryDestroyIncomplete(tk, 3, []string{"b", "a"}),
+		DiscoveryForgotten(tk, prefix, answers),
+		DiscoveryImportID("a/b", "holds a slash"),
+		DiscoveryImportMissing(tk, prefix),
+		DiscoveryTokenOrURL(),
+		DiscoveryDataProtocol("v4"),
+		DiscoveryBesideURL("prefix"),
+		DiscoveryURLInvalid("registry", "has no scheme"),
+		DiscoveryEndpointsUnknown(),
+		DiscoveryDataMissing(tk, prefix),
+		DiscoveryDataSizeBad(tk, "three"),
+		DiscoveryTokenInvalid("a/b", "holds a slash"),
+		DiscoveryPrefixInvalid("registry", "does not begin with a slash"),
+		DiscoveryPrefixUnusual("/my/registry"),
+		DiscoverySizeInvalid("0", 99),
+		DiscoverySizeMissing(),
+		DiscoverySizeDisagrees(5, []string{"c", "a", "b"}),
+		DiscoveryFoundersEmpty(),
+		DiscoverySizeEven(4),
+		DiscoverySizeLarge(11),
+		DiscoveryProtocolUnknown("v4"),
+		DiscoveryArgumentUnused("prefix", "service"),
+		DiscoveryArgumentUnused("machine_access", "v2"),
+		DiscoveryArgumentUnused("service_url", "v3"),
+		DiscoveryServiceURLInvalid("registry", "has no scheme"),
+		DiscoveryAdvertisedEmpty(),
+		DiscoveryAdvertisedInvalid("ftp://infra1", "has the scheme ftp"),
+		DiscoveryPublicService("https://discovery.etcd.io"),
+		DiscoveryOldProtocol("v2"),
+		DiscoveryOldProtocol("service"),
+		DiscoveryServiceFailed("create discovery token", "400 Bad Request", true, false),
+		DiscoveryServiceFailed("create discovery token", "429 Too Many Requests", true, true),
+		DiscoveryServiceFailed("read discovery token", "no answer in time", false, false),
+		DiscoveryServiceNoToken(tk, "https://discovery.example.com/"+tk),
+		DiscoveryKept(tk, "https://discovery.example.com/"+tk),
+
+		HeartbeatName("a/b", "has a slash"),
+		HeartbeatPrefix("running", "does not begin with a slash"),
+		HeartbeatAPI("v4"),
+		HeartbeatValueEmpty(),
+		HeartbeatTTL("100ms", time.Second),
+		HeartbeatInterval("10s", "15s"),
+		HeartbeatHeld("a", claim.Entry{Key: "/running/a", Value: "x", Forever: true}),
+		HeartbeatHeld("a", claim.Entry{Key: "/running/a", Value: "x", Left: 12 * time.Second}),
+		HeartbeatLost("a", "/running/a", &claim.LostError{Err: errors.New("no answer in time"), Late: 20 * time.Second}),
+		HeartbeatLost("a", "/running/a", &claim.LostError{Now: &claim.Entry{Key: "/running/a", Value: "y"}}),
+		HeartbeatLost("a", "/running/a", &claim.LostError{}),
+
+		InvalidEndpoint("endpoints[0]", badEndpoint),
+		InvalidAddressMap("address_map", badEndpoint),
+		InvalidMetadataPrefix("mine"),
+		InvalidBool("ETCDCTL_INSECURE_SKIP_TLS_VERIFY", "perhaps"),
+		PasswordMissing("username", "root"),
+		UsernameMissing("password"),
+		TwoPasswords(),
+	}
+	expiry := time.Date(2026, time.November, 21, 5, 0, 0, 0, time.UTC)
+	for _, problem := range []connection.TLSProblem{
+		connection.BothGiven, connection.CertWithoutKey, connection.KeyWithoutCert, connection.Unreadable, connection.NoPEM,
+		connection.EncryptedKey, connection.KeyMismatch, connection.CertExpired, connection.CertNotYetValid,
+	} {
+		err := &connection.TLSError{Argument: "cert", Problem: problem, Path: "pki/root.pem", When: expiry, Err: errors.New("no such file or directory")}
+		texts = append(texts, TLSMaterial("cert", err))
+	}
+	var b strings.Builder
+	for _, text := range texts {
+		mustFollowPattern(t, text)
+		fmt.Fprintf(&b, "%s\n\n%s\n\n----\n\n", text.Summary, text.Detail)
+	}
+	file := filepath.Join("testdata", "input.txt")
+	if os.Getenv("UPDATE") != "" {
+		if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(want) != b.String() {
+		t.Errorf("the texts differ from %s. If they should, run with UPDATE=1 and read the difference.\n%s", file, b.String())
+	}
+}
+
+// arguments begin with a small letter wherever they stand.
+var arguments = regexp.MustCompile(`^(size|desired|parallel)\b`)
+
+// mustFollowPattern fails the test unless a text is made as all of them are:
+// one line that is no sentence, and whole sentences below it, with nothing left
+// unfilled.
+func mustFollowPattern(t *testing.T, text Text) {
+	t.Helper()
+	if s := text.Summary; s == "" || strings.HasSuffix(s, ".") || strings.ContainsAny(s, "\n") || s[:1] != strings.ToUpper(s[:1]) && !arguments.MatchString(s) {
+		t.Errorf("a summary is one line, without a full stop, and begins with a capital or an argument: %q", s)
+	}
+	paragraphs := strings.Split(text.Detail, "\n\n")
+	if first := paragraphs[0]; !strings.HasSuffix(first, ".") && !strings.HasSuffix(first, ":") {
+		t.Errorf("%q: the detail is not whole sentences: %q", text.Summary, first)
+	}
+	for _, odd := range []string{"%!", "  ", "..", " .", "()", "<nil>"} {
+		if strings.Contains(text.Summary+paragraphs[0], odd) {
+			t.Errorf("%q has %q in it: %q", text.Summary, odd, paragraphs[0])
+		}
+	}
+}
+
+// TestEveryTextIsRendered finds texts that no test of this package renders, so
+// that none is added without one.
+func TestEveryTextIsRendered(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, called := map[string]token.Position{}, map[string]bool{}
+	set := token.NewFileSet()
+	for _, file := range files {
+		parsed, err := parser.ParseFile(set, file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inTest := strings.HasSuffix(file, "_test.go")
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				if !inTest && n.Recv == nil && n.Name.IsExported() && n.Type.Results != nil {
+					for _, result := range n.Type.Results.List {
+						if name, ok := result.Type.(*ast.Ident); ok && name.Name == "Text" {
+							made[n.Name.Name] = set.Position(n.Pos())
+						}
+					}
+				}
+			case *ast.Ident:
+				if inTest {
+					called[n.Name] = true
+				}
+			}
+			return true
+		})
+	}
+	if len(made) < 50 {
+		t.Fatalf("only %d texts were found", len(made))
+	}
+	for name, position := range made {
+		if !called[name] {
+			t.Errorf("%s: no test renders %s", position, name)
+		}
+	}
+}
