@@ -26,6 +26,21 @@ func rolled(name string) map[string]string {
 // handedOver is what the log of a leader says that moved leadership away.
 const handedOver = "leadership transfer finished"
 
+// mustHandOver fails the test unless the node handed leadership over since then,
+// or lost it to another one before it came to that.
+func (f *Fleet) mustHandOver(t *testing.T, name string, since time.Time) {
+	t.Helper()
+	for _, msg := range []string{handedOver, "became follower"} {
+		for _, line := range f.Log(name, msg) {
+			if line.At.After(since) {
+				t.Logf("%s: %s at %s", name, msg, line.At.Format("15:04:05.000"))
+				return
+			}
+		}
+	}
+	t.Errorf("the log of %s does not say that it handed leadership over", name)
+}
+
 // roll applies until everybody has what is wanted, and fails the test unless
 // each plan lets through exactly the next name, each apply succeeds, a plan
 // after the last one is empty, and no acknowledged write is lost.
@@ -35,8 +50,7 @@ func (f *Fleet) roll(t *testing.T, value string, each func(name string)) {
 	effective, _ := f.State("etcd_rollout.this")["effective"].(map[string]any)
 	f.want(value)
 	for _, name := range names {
-		leads := f.Leader(names...) == name
-		handed := len(f.Log(name, handedOver))
+		leads, since := f.Leader(names...) == name, time.Now()
 		writer := f.Writer(names...)
 		p := f.Plan()
 		p.MustDo(rolled(name))
@@ -47,9 +61,9 @@ func (f *Fleet) roll(t *testing.T, value string, each func(name string)) {
 		f.Apply().MustSucceed()
 		took := time.Since(begin)
 		f.mustNotPause(writer, pause, names...)
-		t.Logf("%s has %q after %v (it led: %v), longest gap between writes %v", name, value, took.Round(time.Millisecond), leads, writer.LongestGap())
-		if leads && len(f.Log(name, handedOver)) == handed {
-			t.Errorf("the log of %s does not say that it handed leadership over", name)
+		t.Logf("%s has %q after %v, longest gap between writes %v", name, value, took.Round(time.Millisecond), writer.LongestGap())
+		if leads {
+			f.mustHandOver(t, name, since)
 		}
 		f.MustVote(names...)
 		if each != nil {

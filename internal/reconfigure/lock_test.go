@@ -299,7 +299,7 @@ func TestALostLockStopsTheOperation(t *testing.T) {
 }
 
 // Under a NOSPACE alarm no lock can be had: a removal goes on and warns, an
-// addition is refused.
+// addition is refused, and so is a replacement, whose second half is one.
 func TestLockUnderANoSpaceAlarm(t *testing.T) {
 	t.Parallel()
 	b := start(t, 3, etcdtest.Options{QuotaBytes: 1 << 20})
@@ -318,6 +318,11 @@ func TestLockUnderANoSpaceAlarm(t *testing.T) {
 	var refused *reconfigure.Refusal
 	if !errors.As(err, &refused) || refused.Decision.Code != membership.NoSpace {
 		t.Errorf("adding: %v", err)
+	}
+	replaced := r
+	replaced.Replacement = true
+	if _, err := b.engine.Leave(within(t, time.Minute), replaced); !errors.As(err, &refused) || refused.Action != "remove" || refused.Decision.Code != membership.NoSpace {
+		t.Errorf("replacing: %v", err)
 	}
 	left, err := b.engine.Leave(within(t, time.Minute), r)
 	if err != nil {
