@@ -61,6 +61,10 @@ type Cluster interface {
 	// from the answer was not spoken of.
 	Peers(ctx context.Context, of membership.MemberID) (map[membership.MemberID]bool, error)
 
+	// Sending asks a member, best the leader, whether it is sending a snapshot
+	// to another one at this moment.
+	Sending(ctx context.Context, from, to membership.MemberID) (bool, error)
+
 	// Records returns the ownership records kept in this cluster.
 	Records() Records
 

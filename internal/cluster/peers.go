@@ -19,17 +19,41 @@ var activePeer = regexp.MustCompile(`^etcd_network_active_peers\{Local="([0-9a-f
 
 // Peers implements [Cluster].
 func (c *Client) Peers(ctx context.Context, of membership.MemberID) (map[membership.MemberID]bool, error) {
+	body, err := c.metrics(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	return activePeers(body, of), nil
+}
+
+// snapshotsSent is a line of a member's metrics: how many snapshots it is
+// sending to another member (3.4 to 3.7).
+var snapshotsSent = regexp.MustCompile(`(?m)^etcd_network_snapshot_send_inflights_total\{To="([0-9a-f]+)"\} ([0-9.e+]+)$`)
+
+// Sending implements [Cluster].
+func (c *Client) Sending(ctx context.Context, from, to membership.MemberID) (bool, error) {
+	body, err := c.metrics(ctx, from)
+	if err != nil {
+		return false, err
+	}
+	for _, found := range snapshotsSent.FindAllSubmatch(body, -1) {
+		if id, err := membership.ParseMemberID(string(found[1])); err == nil && id == to && string(found[2]) != "0" {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// metrics fetches the metrics of a member. Behind a load balancer they may be
+// another's.
+func (c *Client) metrics(ctx context.Context, of membership.MemberID) ([]byte, error) {
 	c.mu.Lock()
 	endpoint, known := c.at[of]
 	c.mu.Unlock()
 	if !known {
 		return nil, fmt.Errorf("no address is known at which member %s answers", of)
 	}
-	body, err := c.settings.Get(ctx, endpoint, "/metrics")
-	if err != nil {
-		return nil, err
-	}
-	return activePeers(body, of), nil
+	return c.settings.Get(ctx, endpoint, "/metrics")
 }
 
 // activePeers reads the metrics of member of. Behind a load balancer they may

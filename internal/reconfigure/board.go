@@ -24,7 +24,8 @@ type Board struct {
 	names    map[membership.MemberID]string
 	joining  int
 	failed   map[string]bool
-	settled  map[string]bool
+	settled  map[string]membership.ClusterID
+	over     map[membership.ClusterID]bool
 	removed  map[string]time.Time
 	initial  map[string]string
 	reported map[string]bool
@@ -34,7 +35,8 @@ type Board struct {
 func NewBoard() *Board {
 	return &Board{
 		locks:    map[membership.ClusterID]*boardLock{},
-		settled:  map[string]bool{},
+		settled:  map[string]membership.ClusterID{},
+		over:     map[membership.ClusterID]bool{},
 		removed:  map[string]time.Time{},
 		initial:  map[string]string{},
 		reported: map[string]bool{},
@@ -165,11 +167,14 @@ func (b *Board) leavingNow() []membership.MemberID {
 }
 
 // settle notes that nothing announced for the owner remains in the cluster, so
-// that the backstop need not ask a cluster that may be gone by then.
-func (b *Board) settle(owner string) {
+// that the backstop need not ask a cluster that may be gone by then. over is
+// true where the cluster itself is given up: its last voter was forgotten, or
+// it has no quorum any more.
+func (b *Board) settle(owner string, id membership.ClusterID, over bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.settled[owner] = true
+	b.settled[owner] = id
+	b.over[id] = b.over[id] || over
 }
 
 func (b *Board) unsettle(owner string) {
@@ -178,11 +183,13 @@ func (b *Board) unsettle(owner string) {
 	delete(b.settled, owner)
 }
 
-// isSettled reports whether this process saw the owner's member leave.
-func (b *Board) isSettled(owner string) bool {
+// isSettled reports whether this process saw the owner's member leave, and
+// whether the cluster has been given up since.
+func (b *Board) isSettled(owner string) (settled, over bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.settled[owner]
+	id, settled := b.settled[owner]
+	return settled, settled && b.over[id]
 }
 
 // left notes when peer URLs were given up; sinceLeft says how long ago the

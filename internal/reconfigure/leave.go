@@ -65,7 +65,7 @@ func (e *Engine) Leave(ctx context.Context, r LeaveRequest) (Left, error) {
 		out, err = Left{Forgotten: err, Snapshot: out.Snapshot}, nil
 	}
 	if err == nil {
-		e.Board.settle(r.Owner)
+		e.Board.settle(r.Owner, r.Cluster, out.LastVoter || out.Forgotten != nil)
 	}
 	return out, err
 }

@@ -165,7 +165,7 @@ func (e *Engine) OpenTurns(ctx context.Context, snap membership.Snapshot) ([]mem
 // GiveUpTurn clears the record of a turn to which there is to be no successor:
 // its configuration, the owner, goes for good.
 func (e *Engine) GiveUpTurn(ctx context.Context, owner, name string) {
-	if e.Board.isSettled(owner) {
+	if settled, _ := e.Board.isSettled(owner); settled {
 		return // the member itself went, and the record with it
 	}
 	short, cancel := context.WithTimeout(ctx, time.Second)

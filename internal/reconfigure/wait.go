@@ -26,7 +26,7 @@ func (j *join) wait(ctx context.Context) error {
 		case err != nil && !retry(err):
 			return err
 		}
-		if j.reached == Started && j.req.StallTimeout > 0 && j.Clock.Now().Sub(j.moved) > j.req.StallTimeout {
+		if j.stalled(ctx) {
 			stalled := j.incomplete(ctx, errors.New("no progress"))
 			stalled.Stalled = true
 			return stalled
@@ -38,6 +38,27 @@ func (j *join) wait(ctx context.Context) error {
 			return j.incomplete(ctx, err)
 		}
 	}
+}
+
+// stalled reports whether a learner that runs has shown no progress for too
+// long. While the leader sends it a snapshot the clock stands still: its log
+// moves only once it has all of that. The leader is asked from half the time
+// on, so that the clock starts when the sending ends, and not long before.
+func (j *join) stalled(ctx context.Context) bool {
+	if j.reached != Started || j.req.StallTimeout <= 0 {
+		return false
+	}
+	still := j.Clock.Now().Sub(j.moved)
+	if still <= j.req.StallTimeout/2 {
+		return false
+	}
+	if leader, _, ok := j.snap.MajorityLeader(); ok {
+		if sending, err := j.Port.Sending(ctx, leader, j.member.ID); err == nil && sending {
+			j.moved = j.Clock.Now()
+			return false
+		}
+	}
+	return still > j.req.StallTimeout
 }
 
 // advance makes at most one step towards the goal and reports whether it is
@@ -60,7 +81,7 @@ func (j *join) advance(ctx context.Context) (bool, error) {
 		if !j.member.Started() {
 			return false, nil
 		}
-		j.reached = Started
+		j.reached, j.moved = Started, j.Clock.Now()
 	}
 	if err := j.write(ctx, cluster.Announced, j.member.ID); err != nil {
 		return false, err // that it has run is on record before anybody relies on it

@@ -23,11 +23,12 @@ import (
 // again: taking it is a write, and what stood in the log before that write is
 // in the list afterwards.
 func (e *Engine) Withdraw(ctx context.Context, owner string) (Left, error) {
-	if e.Board.isSettled(owner) {
-		// This process has seen the member leave. The record may remain.
-		short, cancel := context.WithTimeout(ctx, time.Second)
-		defer cancel()
-		_ = e.Port.Records().Delete(short, owner)
+	if settled, over := e.Board.isSettled(owner); settled {
+		// This process has seen the member leave. A record that cannot be
+		// deleted claims nothing; but it would lie about for ever.
+		if !over {
+			e.discard(ctx, owner)
+		}
 		return Left{}, nil
 	}
 	t, err := e.traceOf(ctx, owner)
@@ -38,6 +39,19 @@ func (e *Engine) Withdraw(ctx context.Context, owner string) (Left, error) {
 		return Left{}, err
 	}
 	return e.Leave(ctx, LeaveRequest{Owner: owner, ID: t.id, Cluster: t.snap.ClusterID, PeerURLs: t.record.PeerURLs})
+}
+
+// farewell is how long the deletion of a record is tried that claims nothing
+// any more: a member that does not answer may cost a request timeout.
+const farewell = 10 * time.Second
+
+// discard deletes a record, as long as that can be tried.
+func (e *Engine) discard(ctx context.Context, owner string) {
+	ctx, cancel := context.WithTimeout(ctx, farewell)
+	defer cancel()
+	var pause backoff
+	for e.Port.Records().Delete(ctx, owner) != nil && pause.sleep(ctx, e.Clock) == nil {
+	}
 }
 
 // trace is what is left of an announcement: the record, and the member with the

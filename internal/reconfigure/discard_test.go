@@ -1,0 +1,67 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package reconfigure_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+// The record of a member that left goes with its configuration, also while a
+// member stands still that would be asked first.
+func TestTheRecordGoesThoughAMemberStandsStill(t *testing.T) {
+	t.Parallel()
+	b := start(t, 3, etcdtest.Options{})
+	d := b.NewJoiner(t, "d")
+	d.Supervise(100 * time.Millisecond)
+	if _, err := b.engine.Join(within(t, time.Minute), request(d, reconfigure.Voting)); err != nil {
+		t.Fatal(err)
+	}
+	r := b.leaveRequest(t, "d")
+	r.KeepRecord = true
+	if _, err := b.engine.Leave(within(t, time.Minute), r); err != nil {
+		t.Fatal(err)
+	}
+	records := func() int64 {
+		got, err := b.Client(t).Get(within(t, 10*time.Second), connection.DefaultMetadataPrefix+"members/"+r.Owner)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.Count
+	}
+	if n := records(); n != 1 {
+		t.Fatalf("%d records after the removal, want 1", n)
+	}
+	b.Leader(t).Freeze() // whoever leads answered last
+	if _, err := b.engine.Withdraw(within(t, time.Minute), r.Owner); err != nil {
+		t.Fatal(err)
+	}
+	if n := records(); n != 0 {
+		t.Errorf("%d records after the configuration's end, want none", n)
+	}
+}
+
+// A cluster whose last voter was forgotten is not asked any more.
+func TestNoFarewellToAClusterThatIsOver(t *testing.T) {
+	t.Parallel()
+	b := start(t, 1, etcdtest.Options{})
+	r := b.leaveRequest(t, "infra1")
+	r.KeepRecord = true
+	left, err := b.engine.Leave(within(t, time.Minute), r)
+	if err != nil || !left.LastVoter {
+		t.Fatalf("%+v, %v", left, err)
+	}
+	b.Members()[0].Freeze()
+	begin := time.Now()
+	if _, err := b.engine.Withdraw(within(t, time.Minute), r.Owner); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(begin); took > 5*time.Second {
+		t.Errorf("a cluster that is over was asked for %v", took)
+	}
+}
