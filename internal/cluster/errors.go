@@ -46,7 +46,7 @@ func sentinel(err error) error {
 		{ErrAmbiguous, []error{
 			rpctypes.ErrNoLeader, rpctypes.ErrLeaderChanged, rpctypes.ErrNotLeader, rpctypes.ErrStopped,
 			rpctypes.ErrTimeout, rpctypes.ErrTimeoutDueToLeaderFail, rpctypes.ErrTimeoutDueToConnectionLost,
-			rpctypes.ErrTimeoutWaitAppliedIndex, context.DeadlineExceeded, context.Canceled, io.EOF,
+			rpctypes.ErrTimeoutWaitAppliedIndex, rpctypes.ErrTooManyRequests, context.DeadlineExceeded, context.Canceled, io.EOF,
 		}},
 	} {
 		for _, e := range known.is {
@@ -56,13 +56,16 @@ func sentinel(err error) error {
 		}
 	}
 	// On the wire, "not enough started members" carries the code Unknown on
-	// some releases, and is then no EtcdError.
+	// some releases, and is then no EtcdError. So does what a leader answers
+	// that is about to hand leadership over.
 	text := err.Error()
 	switch {
 	case strings.Contains(text, "not enough started members"):
 		return ErrNotEnoughStarted
 	case strings.Contains(text, "unhealthy cluster"):
 		return ErrUnhealthy
+	case strings.Contains(text, "raft proposal dropped"):
+		return ErrAmbiguous
 	}
 	switch connection.KindOf(err) {
 	case connection.WrongPassword, connection.AuthRequired, connection.PermissionDenied:

@@ -117,7 +117,7 @@ func (c refusal) quorumLost() string {
 		back = fmt.Sprintf("At least %d of %s", need, shorts(c.s, c.f.Others))
 	}
 	return fmt.Sprintf("The cluster has lost its quorum: %d of %d voters %s; quorum is %d. Nothing was changed. %s %s must come back; then apply again. "+
-		"If that cannot be, a person must recover the cluster: from a snapshot (etcdutl snapshot restore) into a new cluster, or by starting the most advanced survivor with --force-new-cluster; this provider never does either.",
+		"If that cannot be, a person must recover the cluster: from a snapshot (etcdutl snapshot restore) into a new cluster, or by starting the most advanced survivor with --force-new-cluster; this provider never does either. The guide \"When quorum is lost\" has the steps.",
 		answer, c.f.Voters, plural(answer, "answers", "answer"), c.f.Quorum, MemberAnswers(c.s, c.f.Others), back)
 }
 

@@ -49,6 +49,13 @@ func EtcdctlBinary(tb TB, v Version) string {
 	return findBinary(tb, "etcdctl-"+string(v))
 }
 
+// EtcdutlBinary returns the path of etcdutl of version v, as [Binary] does. It
+// is built for 3.6 alone.
+func EtcdutlBinary(tb TB, v Version) string {
+	tb.Helper()
+	return findBinary(tb, "etcdutl-"+string(v))
+}
+
 func findBinary(tb TB, name string) string {
 	tb.Helper()
 	dir := os.Getenv(binDirVariable)

@@ -85,7 +85,7 @@ type leave struct {
 	hold  *hold     // the lock while it is held
 	since time.Time // since when every look ended in the same refusal
 	snap  membership.Snapshot
-	tried bool // the removal was sent
+	tried bool // the removal was sent, and the servers did not say no
 	begun bool // what is on record of turns is up to date
 	// acting is true after a look that led to a change, or to waiting for one
 	// to settle.
@@ -233,6 +233,9 @@ func (l *leave) attempt(ctx context.Context) (bool, error) {
 		l.since = l.Clock.Now()
 		return false, l.later(ctx, refusal)
 	case membership.Refuse:
+		if snap.Linearizable {
+			l.tried = false // it is in the list: what was sent has not happened
+		}
 		if d.Code == membership.LastVoter && !l.req.Replacement {
 			l.out.LastVoter = true
 			return true, nil
@@ -284,6 +287,7 @@ func (l *leave) change(ctx context.Context, d membership.Decision) (bool, error)
 		return false, denied(err)
 	}
 	if err := l.Port.Remove(ctx, leader, l.req.ID); err != nil && !errors.Is(err, cluster.ErrNotFound) {
+		l.tried = l.tried || errors.Is(err, cluster.ErrAmbiguous)
 		return false, denied(err)
 	}
 	l.tried = true
@@ -315,16 +319,32 @@ func (l *leave) settled(ctx context.Context) (bool, error) {
 // written is not an error: the member is gone, and a record of a member that
 // is not in the list claims nothing.
 func (l *leave) forget(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 2*doubt)
+	defer cancel()
+	var pause backoff
+	for {
+		if err := l.tryForget(ctx); err == nil || !retry(err) || pause.sleep(ctx, l.Clock) != nil {
+			return
+		}
+	}
+}
+
+func (l *leave) tryForget(ctx context.Context) error {
 	records := l.Port.Records()
 	if !l.req.Replacement && l.req.Name != "" {
-		_ = l.Port.Turns().Delete(ctx, l.req.Name) // nobody is to succeed it
+		// Nobody is to succeed it.
+		if err := l.Port.Turns().Delete(ctx, l.req.Name); err != nil {
+			return err
+		}
 	}
 	if !l.req.KeepRecord {
-		_ = records.Delete(ctx, l.req.Owner)
-		return
+		return records.Delete(ctx, l.req.Owner)
 	}
-	if r, ok, err := records.Get(ctx, l.req.Owner); err == nil && ok && r.ID() == l.req.ID {
-		r.State = cluster.Removed
-		_, _ = records.Put(ctx, r)
+	r, ok, err := records.Get(ctx, l.req.Owner)
+	if err != nil || !ok || r.ID() != l.req.ID {
+		return err
 	}
+	r.State = cluster.Removed
+	_, err = records.Put(ctx, r)
+	return err
 }

@@ -65,7 +65,7 @@ type trace struct {
 
 // traceOf reads the owner's record, and where there is one, the cluster.
 func (e *Engine) traceOf(ctx context.Context, owner string) (t trace, err error) {
-	if t.record, t.recorded, err = e.Port.Records().Get(ctx, owner); err != nil || !t.recorded {
+	if t.record, t.recorded, err = e.claimed(ctx, owner); err != nil || !t.recorded {
 		return t, err
 	}
 	if t.snap, err = e.observe(ctx, 0); err != nil {
@@ -130,21 +130,4 @@ func (e *Engine) drop(ctx context.Context, owner string, t trace) (trace, error)
 // member of the record is not in it; else it says what is missing.
 func (t trace) confirmed() membership.Decision {
 	return membership.DecideRemove(t.snap, membership.RemoveRequest{ID: t.record.ID()})
-}
-
-// Own puts on record that a member belongs to another owner than before: one
-// that was imported and got its configuration afterwards, or one whose learner
-// is no longer spoken of. started is whether it has run. The record of the
-// former owner goes.
-func (e *Engine) Own(ctx context.Context, was, owner, name string, peerURLs []string, id membership.MemberID, started bool) error {
-	r, _, err := e.Port.Records().Get(ctx, owner)
-	if err != nil {
-		return err
-	}
-	r.Owner, r.Name, r.PeerURLs, r.MemberID, r.State = owner, name, peerURLs, id.String(), cluster.Announced
-	r.Started = started
-	if _, err := e.Port.Records().Put(ctx, r); err != nil {
-		return err
-	}
-	return e.Port.Records().Delete(ctx, was)
 }

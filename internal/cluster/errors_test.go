@@ -1,0 +1,57 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// What servers answer, as clients see it, by what is to be done about it.
+func TestTranslate(t *testing.T) {
+	sentinels := []error{
+		ErrUnhealthy, ErrNotEnoughStarted, ErrLearnerSlotTaken, ErrNotInSync, ErrNotLearner, ErrExists, ErrNotFound, ErrBadURL, ErrPermission, ErrAmbiguous,
+	}
+	for _, tt := range []struct{ err, want error }{
+		{rpctypes.ErrUnhealthy, ErrUnhealthy},
+		{rpctypes.ErrMemberNotEnoughStarted, ErrNotEnoughStarted},
+		{status.Error(codes.Unknown, "etcdserver: re-configuration failed due to not enough started members"), ErrNotEnoughStarted},
+		{rpctypes.ErrTooManyLearners, ErrLearnerSlotTaken},
+		{rpctypes.ErrMemberLearnerNotReady, ErrNotInSync},
+		{rpctypes.ErrMemberNotLearner, ErrNotLearner},
+		{rpctypes.ErrPeerURLExist, ErrExists},
+		{rpctypes.ErrMemberExist, ErrExists},
+		{rpctypes.ErrMemberNotFound, ErrNotFound},
+		{rpctypes.ErrMemberBadURLs, ErrBadURL},
+		{rpctypes.ErrPermissionDenied, ErrPermission},
+		{rpctypes.ErrNoLeader, ErrAmbiguous},
+		{rpctypes.ErrLeaderChanged, ErrAmbiguous},
+		{rpctypes.ErrStopped, ErrAmbiguous},
+		{rpctypes.ErrTimeout, ErrAmbiguous},
+		{rpctypes.ErrTooManyRequests, ErrAmbiguous},
+		{status.Error(codes.Unknown, "raft proposal dropped"), ErrAmbiguous},
+		{context.DeadlineExceeded, ErrAmbiguous},
+		{context.Canceled, ErrAmbiguous},
+		{io.EOF, ErrAmbiguous},
+		{rpctypes.ErrNoSpace, nil},
+		{errors.New("something else"), nil},
+	} {
+		got := translate(fmt.Errorf("called: %w", tt.err))
+		if !errors.Is(got, tt.err) {
+			t.Errorf("%v: got %v, without the server's own word", tt.err, got)
+		}
+		for _, s := range sentinels {
+			if is := errors.Is(got, s); is != errors.Is(s, tt.want) {
+				t.Errorf("%v: %q is %v, want %v", tt.err, s, is, !is)
+			}
+		}
+	}
+}

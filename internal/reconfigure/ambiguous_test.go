@@ -1,0 +1,140 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package reconfigure_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+// changing are the calls by which a life of a member changes anything: which
+// of them, and how often it is made for something else each time.
+var changing = []struct {
+	method string
+	nth    []int
+}{
+	{"LeaseGrant", []int{1, 2, 3}},            // of the lock: to add, to update, to remove
+	{"Txn", []int{1, 2, 3, 4, 5, 6, 7, 8, 9}}, // the lock, records of the intent and of the member, entries
+	{"MemberAdd", []int{1}},
+	{"MemberPromote", []int{1}},
+	{"MemberUpdate", []int{1}},
+	{"MoveLeader", []int{1}},
+	{"MemberRemove", []int{1}},
+	{"DeleteRange", []int{1, 2}},    // of records
+	{"LeaseKeepAlive", []int{1, 2}}, // of the lock, as it is given up
+}
+
+// Whatever becomes of a call that changes something, whether it was carried out
+// or not and however that is kept from us, the operation looks, reconciles and
+// decides again: it ends as if nothing had happened, and nothing is left over.
+// (With ETCD_TEST_FULL=1 every failure of every call.)
+func TestLostAnswers(t *testing.T) {
+	n := 0
+	failures := []failure{connectionLost, noAnswer, leaderChanged}
+	for _, call := range changing {
+		for _, nth := range call.nth {
+			for _, acted := range []bool{true, false} {
+				n++
+				for i, how := range failures {
+					if sample := nth <= 3 && n%len(failures) == i; !sample && !full() {
+						continue
+					}
+					f := fault{method: call.method, nth: nth, acted: acted, how: how}
+					t.Run(f.String(), func(t *testing.T) {
+						t.Parallel()
+						lostAnswer(t, f)
+					})
+				}
+			}
+		}
+	}
+}
+
+func lostAnswer(t *testing.T, f fault) {
+	b := start(t, 1, etcdtest.Options{Version: etcdtest.V36})
+	d := b.NewJoiner(t, "d")
+	l := &lossy{fault: f, calls: map[string]int{}}
+	first := b.Member("infra1").ClientURL()
+	pool := &connection.Pool{}
+	t.Cleanup(func() { _ = pool.Close() })
+	engine := newEngine(connection.Settings{
+		Endpoints: []string{first}, MetadataPrefix: connection.DefaultMetadataPrefix, RequestTimeout: 3 * time.Second,
+		AddressMap: map[string]string{first: l.before(t, first), d.ClientURL(): l.before(t, d.ClientURL())},
+	}, pool, "alice@ops1", claim.LockTTL)
+
+	d.Supervise(100 * time.Millisecond)
+	ctx := within(t, 2*time.Minute)
+	joined, err := engine.Join(ctx, request(d, reconfigure.Voting))
+	if err != nil {
+		t.Fatalf("join: %v", err)
+	}
+	mustBe := func(want ...string) {
+		t.Helper()
+		var got []string
+		for _, m := range b.members(t) {
+			got = append(got, m.Name)
+		}
+		if len(got) != len(want) {
+			t.Errorf("the members are %q, want %q", got, want)
+		}
+	}
+	mustBe("infra1", "d")
+	id := joined.Member.ID
+	if r, ok, err := b.engine.Port.Records().Get(ctx, "name:d"); err != nil || !ok || r.State != cluster.Announced || r.ID() != id {
+		t.Errorf("the record after the join: %+v, %v, %v", r, ok, err)
+	}
+
+	moved := []string{"http://localhost" + d.PeerURL()[len("http://127.0.0.1"):]}
+	if _, err := engine.UpdatePeerURLs(ctx, reconfigure.UpdateRequest{
+		Owner: "name:d", ID: id, Cluster: joined.Cluster, Name: "d", PeerURLs: moved,
+	}); err != nil {
+		t.Fatalf("update: %v", err)
+	}
+	if r, ok, err := b.engine.Port.Records().Get(ctx, "name:d"); err != nil || !ok || fmt.Sprint(r.PeerURLs) != fmt.Sprint(moved) {
+		t.Errorf("the record after the update: %+v, %v, %v", r, ok, err)
+	}
+
+	const owner = "config-of-d" // it is given a configuration
+	if err := engine.Own(ctx, "name:d", owner, "d", moved, id, true); err != nil {
+		t.Fatalf("own: %v", err)
+	}
+	if _, ok, err := b.engine.Port.Records().Get(ctx, "name:d"); ok || err != nil {
+		t.Errorf("the former owner's record is still there: %v", err)
+	}
+
+	b.lead(t, id)
+	if _, err := engine.Leave(ctx, reconfigure.LeaveRequest{
+		Owner: owner, ID: id, Cluster: joined.Cluster, Name: "d", PeerURLs: moved,
+	}); err != nil {
+		t.Fatalf("leave: %v", err)
+	}
+	mustBe("infra1")
+	if r, ok, err := b.engine.Port.Records().Get(ctx, owner); ok || err != nil {
+		t.Errorf("the record after the member left: %+v, %v", r, err)
+	}
+	eventually(t, "the lock is free", func() bool { return lockValue(t, b) == "" })
+	l.mustHaveStruck(t)
+}
+
+// lead makes a member the leader.
+func (b *bench) lead(t *testing.T, id membership.MemberID) {
+	t.Helper()
+	eventually(t, id.String()+" leads", func() bool {
+		snap, err := b.engine.Port.Observe(within(t, 10*time.Second), 0)
+		leader, _, ok := snap.MajorityLeader()
+		if err != nil || !ok || leader == id {
+			return ok && leader == id
+		}
+		_ = b.engine.Port.MoveLeader(within(t, 5*time.Second), leader, id) // the next look tells
+		return false
+	})
+}
