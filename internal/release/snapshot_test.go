@@ -74,20 +74,17 @@ func run(t *testing.T, env []string, program string, args ...string) string {
 
 // snapshot makes a release of this platform into a directory of the test's, by
 // the project's own configuration, signed with a key of the test's if there is
-// a gpg. Everything else is as for all platforms, which is what
-// ETCD_TEST_FULL=1 makes.
+// a gpg. Everything else is as for all platforms, which `make snapshot` makes.
 func snapshot(t *testing.T, goreleaser string, env []string) string {
 	t.Helper()
 	dist := filepath.Join(t.TempDir(), "dist")
 	config := read(t, filepath.Join(root, ".goreleaser.yml")) + "\ndist: " + dist + "\n"
-	if os.Getenv("ETCD_TEST_FULL") == "" {
-		for pattern, own := range map[string]string{`goos: \[.*\]`: "goos: [" + runtime.GOOS + "]", `goarch: \[.*\]`: "goarch: [" + runtime.GOARCH + "]"} {
-			re := regexp.MustCompile(pattern)
-			if len(re.FindAllString(config, -1)) != 1 {
-				t.Fatalf(".goreleaser.yml does not have one %s", pattern)
-			}
-			config = re.ReplaceAllString(config, own)
+	for pattern, own := range map[string]string{`goos: \[.*\]`: "goos: [" + runtime.GOOS + "]", `goarch: \[.*\]`: "goarch: [" + runtime.GOARCH + "]"} {
+		re := regexp.MustCompile(pattern)
+		if len(re.FindAllString(config, -1)) != 1 {
+			t.Fatalf(".goreleaser.yml does not have one %s", pattern)
 		}
+		config = re.ReplaceAllString(config, own)
 	}
 	file := filepath.Join(t.TempDir(), "goreleaser.yml")
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
