@@ -96,11 +96,12 @@ resource "hcloud_server" "node" {
   location           = "fsn1"
   placement_group_id = hcloud_placement_group.this.id
 
-  user_data = templatefile("${path.module}/../cloud-init/cloud-init.yaml.tftpl", {
+  # Hetzner Cloud takes 32 KiB of it; cloud-init unpacks what is compressed.
+  user_data = base64gzip(templatefile("${path.module}/../cloud-init/cloud-init.yaml.tftpl", {
     etcd    = etcd_member_config.node[each.key]
     pki     = "/etc/etcd/pki"
     archive = var.archive
-  })
+  }))
 
   network {
     network_id = hcloud_network.this.id
