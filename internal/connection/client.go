@@ -169,10 +169,10 @@ func (c *Client) close() error {
 // [Interrupted] a request may have been carried out, or still be.
 func (c *Client) Do(ctx context.Context, f func(ctx context.Context) error) error {
 	if c.token == nil {
-		return c.do(ctx, f)
+		return c.do(ctx, c.requestTimeout, f)
 	}
 	used := c.token.current()
-	err := c.do(ctx, f)
+	err := c.do(ctx, c.requestTimeout, f)
 	if kind := KindOf(err); kind != AuthRequired && kind != StaleToken {
 		return err
 	}
@@ -182,16 +182,24 @@ func (c *Client) Do(ctx context.Context, f func(ctx context.Context) error) erro
 		}
 		return err
 	}
-	return c.do(ctx, f)
+	return c.do(ctx, c.requestTimeout, f)
 }
 
-func (c *Client) do(ctx context.Context, f func(ctx context.Context) error) error {
+// DoLong is [Client.Do] for a request that takes as long as it takes, such as a
+// snapshot: only limit bounds it. A server that has gone silent is noticed
+// sooner, by the connection's own keepalive. It is not for clients without
+// credentials of their own.
+func (c *Client) DoLong(ctx context.Context, limit time.Duration, f func(ctx context.Context) error) error {
+	return c.do(ctx, limit, f)
+}
+
+func (c *Client) do(ctx context.Context, limit time.Duration, f func(ctx context.Context) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	call, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	call, stop := context.WithTimeout(call, c.requestTimeout)
+	call, stop := context.WithTimeout(call, limit)
 	defer stop()
 	call, sent := withInFlight(call)
 	defer c.attempts.subscribe(func(err error) {

@@ -106,7 +106,7 @@ func (p *Pool) authenticate(ctx context.Context, s Settings, endpoint string) (t
 	if err != nil {
 		return "", err
 	}
-	err = c.do(ctx, func(ctx context.Context) error {
+	err = c.do(ctx, c.requestTimeout, func(ctx context.Context) error {
 		response, err := c.Authenticate(ctx, s.Username, s.Password.Reveal())
 		if errors.Is(err, rpctypes.ErrAuthNotEnabled) {
 			return nil

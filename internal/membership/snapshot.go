@@ -78,6 +78,10 @@ type Answer struct {
 	// Downgrade is the version, such as "3.6.0", to which the cluster has been
 	// told to go back and is not yet, "" if none; as of 3.6.
 	Downgrade string
+	// DBInUse is how much of DBSize holds data, DBQuota what DBSize may grow to,
+	// both in bytes. DBQuota is 0 where the version does not tell (before 3.6),
+	// and negative where there is none.
+	DBInUse, DBQuota int64
 	// NoSpace is true when the member reports a NOSPACE alarm.
 	NoSpace bool
 	// Alarms are those that the member knows of, its own and others'.

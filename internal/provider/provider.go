@@ -10,9 +10,11 @@ import (
 	"os"
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/ephemeral"
 	"github.com/hashicorp/terraform-plugin-framework/function"
+	"github.com/hashicorp/terraform-plugin-framework/list"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -24,6 +26,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/functions"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/heartbeat"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/initialcluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/maintenance"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/member"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberconfig"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/rollout"
@@ -39,6 +42,8 @@ var (
 	_ provider.ProviderWithValidateConfig     = (*Provider)(nil)
 	_ provider.ProviderWithEphemeralResources = (*Provider)(nil)
 	_ provider.ProviderWithFunctions          = (*Provider)(nil)
+	_ provider.ProviderWithListResources      = (*Provider)(nil)
+	_ provider.ProviderWithActions            = (*Provider)(nil)
 )
 
 // New returns what makes a provider of the given version, with connections of
@@ -94,6 +99,7 @@ func (p *Provider) Configure(ctx context.Context, req provider.ConfigureRequest,
 	}
 	b := &backend.Backend{Unknown: r.unknown, Settings: settings, Pool: p.pool}
 	resp.ResourceData, resp.DataSourceData, resp.EphemeralResourceData = b, b, b
+	resp.ListResourceData, resp.ActionData = b, b
 }
 
 // Resources implements provider.Provider.
@@ -112,6 +118,16 @@ func (p *Provider) DataSources(context.Context) []func() datasource.DataSource {
 // EphemeralResources implements provider.ProviderWithEphemeralResources.
 func (p *Provider) EphemeralResources(context.Context) []func() ephemeral.EphemeralResource {
 	return []func() ephemeral.EphemeralResource{heartbeat.NewEphemeral}
+}
+
+// ListResources implements provider.ProviderWithListResources.
+func (p *Provider) ListResources(context.Context) []func() list.ListResource {
+	return []func() list.ListResource{member.NewList, member.NewLearnerList}
+}
+
+// Actions implements provider.ProviderWithActions.
+func (p *Provider) Actions(context.Context) []func() action.Action {
+	return []func() action.Action{maintenance.NewSnapshot, maintenance.NewDefragment, maintenance.NewMoveLeader, maintenance.NewDisarmAlarm}
 }
 
 // Functions implements provider.ProviderWithFunctions.

@@ -102,9 +102,9 @@ func (h *hold) release() {
 
 // sure makes sure, right before a change, that no other process makes one: it
 // checks that the lock is held, or takes it and asks for another look then
-// ([errFresh]). Under a NOSPACE alarm no lock can be had: removals, which may
-// be the way out, go on under the lock of this process alone, and the decision
-// about them warns of it. snap is what the change was decided on.
+// ([errFresh]). Under a NOSPACE alarm no lock can be had: removals and
+// defragmentation, which may be the way out, go on under the lock of this
+// process alone, and the decision about removals warns of it. snap is what the change was decided on.
 func (h *hold) sure(snap membership.Snapshot) error {
 	switch {
 	case h.engine.Locker == nil || h.unguarded:
@@ -137,7 +137,7 @@ func (h *hold) sure(snap membership.Snapshot) error {
 
 // noSpace decides what to do without a lock that spans processes.
 func (h *hold) noSpace(snap membership.Snapshot) error {
-	if h.action == "remove" {
+	if h.action == "remove" || h.action == actionDefragment || h.action == actionMove {
 		h.unguarded = true
 		return nil
 	}

@@ -9,6 +9,7 @@ package backend
 import (
 	"fmt"
 
+	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/ephemeral"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -54,6 +55,15 @@ func ForDataSource(req datasource.ConfigureRequest, resp *datasource.ConfigureRe
 
 // ForEphemeral is [ForResource] for ephemeral resources.
 func ForEphemeral(req ephemeral.ConfigureRequest, resp *ephemeral.ConfigureResponse) *Backend {
+	b, err := from(req.ProviderData)
+	if err != nil {
+		resp.Diagnostics.AddError("Unexpected provider data", err.Error())
+	}
+	return b
+}
+
+// ForAction is [ForResource] for actions.
+func ForAction(req action.ConfigureRequest, resp *action.ConfigureResponse) *Backend {
 	b, err := from(req.ProviderData)
 	if err != nil {
 		resp.Diagnostics.AddError("Unexpected provider data", err.Error())

@@ -6,6 +6,7 @@ package backend
 import (
 	"context"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
@@ -41,4 +42,24 @@ func (c *Cluster) Withdraw(ctx context.Context, owner string) (reconfigure.Left,
 func (c *Cluster) UpdatePeerURLs(ctx context.Context, r reconfigure.UpdateRequest) (reconfigure.Updated, error) {
 	defer c.forgetViews()
 	return c.Engine.UpdatePeerURLs(ctx, r)
+}
+
+// Defragment is [reconfigure.Engine.Defragment], after which [Cluster.View]
+// looks anew.
+func (c *Cluster) Defragment(ctx context.Context, r reconfigure.DefragmentRequest, report func(reconfigure.Step)) error {
+	defer c.forgetViews()
+	return c.Engine.Defragment(ctx, r, report)
+}
+
+// MoveLeader is [reconfigure.Engine.MoveLeader], after which [Cluster.View]
+// looks anew.
+func (c *Cluster) MoveLeader(ctx context.Context, to membership.MemberID, report func(reconfigure.Step)) (membership.MemberID, error) {
+	defer c.forgetViews()
+	return c.Engine.MoveLeader(ctx, to, report)
+}
+
+// Disarm is [reconfigure.Engine.Disarm], after which [Cluster.View] looks anew.
+func (c *Cluster) Disarm(ctx context.Context, kind string, confirmed bool, report func(reconfigure.Step)) error {
+	defer c.forgetViews()
+	return c.Engine.Disarm(ctx, kind, confirmed, report)
 }

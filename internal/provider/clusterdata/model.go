@@ -4,9 +4,7 @@
 package clusterdata
 
 import (
-	"cmp"
 	"context"
-	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -96,7 +94,7 @@ func (m *model) take(ctx context.Context, l look) diag.Diagnostics {
 
 	members := make([]memberModel, 0, len(s.Members))
 	voters := []string{}
-	for _, member := range sorted(s.Members) {
+	for _, member := range s.ByName() {
 		if !member.Learner {
 			voters = append(voters, member.ClientURLs...)
 		}
@@ -135,18 +133,6 @@ func orEmpty[T any](s []T) []T {
 		return []T{}
 	}
 	return s
-}
-
-// sorted puts the members in order of name, those without one at the end.
-func sorted(members []membership.Member) []membership.Member {
-	out := slices.Clone(members)
-	slices.SortFunc(out, func(a, b membership.Member) int {
-		if (a.Name == "") != (b.Name == "") {
-			return -cmp.Compare(a.Name, b.Name)
-		}
-		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
-	})
-	return out
 }
 
 // memberOf is what was seen of one member. What only the member itself can say

@@ -71,8 +71,15 @@ func imported(ctx context.Context, b *backend.Backend, role string, req resource
 	case found[0].Learner != (role == roleLearner):
 		return fail(diag.ImportOtherRole(found[0].ID, snap))
 	}
-	it := found[0]
-	m = model{
+	m, diags := ofMember(ctx, snap, found[0])
+	resp.Diagnostics.Append(diags...)
+	resp.Diagnostics.Append(m.identify(ctx, resp.Identity)...)
+	return m, !resp.Diagnostics.HasError()
+}
+
+// ofMember is what can be known of a member that nobody here has made.
+func ofMember(ctx context.Context, snap membership.Snapshot, it membership.Member) (model, fwDiagnostics) {
+	m := model{
 		ID: types.StringValue(it.ID.String()), ClusterID: types.StringValue(snap.ClusterID.String()),
 		Name: types.StringNull(), ConfigID: types.StringNull(), MachineID: types.StringNull(),
 		Endpoints: types.ListNull(types.StringType), MaxLag: types.Int64Null(),
@@ -80,20 +87,18 @@ func imported(ctx context.Context, b *backend.Backend, role string, req resource
 		Version: types.StringNull(), InitialCluster: types.StringNull(),
 		Timeouts: noTimeouts(),
 	}
-	if role == roleLearner {
+	if it.Learner {
 		m.WaitUntil = types.StringValue(waitCaughtUp)
 	}
 	if it.Name != "" {
 		m.Name = types.StringValue(it.Name)
 	}
 	peers, diags := types.SetValueFrom(ctx, types.StringType, it.PeerURLs)
-	resp.Diagnostics.Append(diags...)
 	m.PeerURLs = peers
-	resp.Diagnostics.Append(m.take(ctx, reconfigure.Joined{
+	diags.Append(m.take(ctx, reconfigure.Joined{
 		Member: it, Answer: snap.Answer(it.ID), Cluster: snap.ClusterID, Members: snap.Members,
 	})...)
-	resp.Diagnostics.Append(m.identify(ctx, resp.Identity)...)
-	return m, !resp.Diagnostics.HasError()
+	return m, diags
 }
 
 // match finds the members that a text may mean: an ID before a name before a

@@ -1,0 +1,71 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// long makes a request to one member that may take up to limit.
+func (c *Client) long(ctx context.Context, id membership.MemberID, limit time.Duration, f func(context.Context, *connection.Client) error) error {
+	c.mu.Lock()
+	endpoint, known := c.at[id]
+	c.mu.Unlock()
+	if !known {
+		return fmt.Errorf("no address is known at which member %s answers", id)
+	}
+	conn, err := c.pool.Client(ctx, c.settings, endpoint)
+	if err != nil {
+		return translate(err)
+	}
+	return translate(conn.DoLong(ctx, limit, func(ctx context.Context) error { return f(ctx, conn) }))
+}
+
+// Snapshot implements [Maintenance].
+func (c *Client) Snapshot(ctx context.Context, of membership.MemberID, limit time.Duration, w io.Writer) (SnapshotHeader, error) {
+	var out SnapshotHeader
+	err := c.long(ctx, of, limit, func(ctx context.Context, conn *connection.Client) error {
+		// The stream is the server's to send until its reader is gone.
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		resp, err := conn.SnapshotWithVersion(ctx)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = resp.Snapshot.Close() }()
+		out = SnapshotHeader{Revision: resp.Header.GetRevision(), Version: resp.Version}
+		_, err = io.Copy(w, resp.Snapshot)
+		return err
+	})
+	return out, err
+}
+
+// Defragment implements [Maintenance].
+func (c *Client) Defragment(ctx context.Context, id membership.MemberID, limit time.Duration) error {
+	return c.long(ctx, id, limit, func(ctx context.Context, conn *connection.Client) error {
+		_, err := conn.Defragment(ctx, conn.Endpoint())
+		return err
+	})
+}
+
+// DisarmAlarm implements [Maintenance].
+func (c *Client) DisarmAlarm(ctx context.Context, via membership.MemberID, a membership.Alarm) error {
+	kind, ok := etcdserverpb.AlarmType_value[a.Kind]
+	if !ok {
+		return fmt.Errorf("etcd knows no alarm %q", a.Kind)
+	}
+	return c.change(ctx, via, func(ctx context.Context, cl *clientv3.Client) error {
+		_, err := cl.AlarmDisarm(ctx, &clientv3.AlarmMember{MemberID: uint64(a.Member), Alarm: etcdserverpb.AlarmType(kind)})
+		return err
+	})
+}

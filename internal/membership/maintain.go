@@ -1,0 +1,288 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package membership
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Codes of maintenance alone.
+const (
+	// NotVoter: the subject is a learner, and learners do not lead.
+	NotVoter Code = "not a voter"
+	// NoSuccessor: none of the others, the voters that do not lead, is fit to.
+	NoSuccessor Code = "no successor"
+	// Interrupts: all is well, and yet fewer voters than a quorum would be left
+	// while the subject is away.
+	Interrupts Code = "interrupts"
+	// AlarmBehind: the others' databases are still as large as their quota
+	// allows, so the alarm in Detail would be back with the next write.
+	AlarmBehind Code = "still full"
+	// AlarmUnproven: it cannot be told whether the cause of the alarm in Detail
+	// is gone, as far as the others go.
+	AlarmUnproven Code = "alarm unproven"
+)
+
+// The kinds of [Alarm].
+const (
+	AlarmNoSpace = "NOSPACE"
+	AlarmCorrupt = "CORRUPT"
+)
+
+// Find returns the members that a text may mean: an ID before a name, so that
+// a member named "a" and one with the ID a are told apart.
+func (s Snapshot) Find(text string) []Member {
+	if found := s.filter(func(m Member) bool { return m.ID.String() == strings.ToLower(text) }); len(found) > 0 {
+		return found
+	}
+	return s.filter(func(m Member) bool { return m.Name == text && text != "" })
+}
+
+// ByName returns the members in order of name, those without one at the end.
+func (s Snapshot) ByName() []Member {
+	out := slices.Clone(s.Members)
+	slices.SortFunc(out, byName)
+	return out
+}
+
+func byName(a, b Member) int {
+	if (a.Name == "") != (b.Name == "") {
+		return -cmp.Compare(a.Name, b.Name)
+	}
+	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+}
+
+// DecideMove decides whether leadership may be handed to a member now, or, if
+// to is 0, to whom. A voter that is down, behind, or in another term than the
+// rest would win nothing but an election. The order:
+//
+//  1. what every change needs: one cluster, quorum, leader, confirmed list;
+//  2. it leads already: done;
+//  3. it is no member, a learner, has not started, does not answer, names
+//     another leader or term, or lags (see [DefaultMaxLag]).
+//
+// When the verdict is Go, MoveLeaderTo is the voter that is to lead.
+func DecideMove(s Snapshot, to MemberID) Decision {
+	d, leader, term, ok := s.gate(to)
+	if !ok {
+		return d
+	}
+	if to == leader {
+		return Decision{Verdict: Done, Facts: Facts{Subject: to}}
+	}
+	if to != 0 {
+		if d = s.fitToLead(to, leader, term); d.Verdict == Go {
+			d.MoveLeaderTo = to
+		}
+		return d
+	}
+	var fit, others []MemberID
+	for _, m := range s.Voters() {
+		if m.ID == leader {
+			continue
+		}
+		others = append(others, m.ID)
+		if s.fitToLead(m.ID, leader, term).Verdict == Go {
+			fit = append(fit, m.ID)
+		}
+	}
+	if len(fit) == 0 {
+		return refuse(NoSuccessor, Facts{Subject: leader, Others: others})
+	}
+	return Decision{Verdict: Go, MoveLeaderTo: s.successor(fit, nil)}
+}
+
+func (s Snapshot) fitToLead(id, leader MemberID, term uint64) Decision {
+	f := Facts{Subject: id}
+	m, listed := s.Member(id)
+	a := s.Answer(id)
+	switch {
+	case !listed:
+		return refuse(NotMember, f)
+	case m.Learner:
+		return refuse(NotVoter, f)
+	case s.conditionOf(m) == unstarted:
+		return refuse(NotStarted, f)
+	case s.conditionOf(m) == unprobed:
+		f.Others = []MemberID{id}
+		return refuse(NotProbed, f)
+	case !s.Alive(id):
+		f.Detail = a.Detail
+		return refuse(NotAlive, f)
+	case a.Leader != leader || a.Term != term:
+		f.Others = []MemberID{leader}
+		return wait(OtherLeader, f)
+	}
+	lead := s.Answer(leader).Index
+	if f.MaxLag, f.Lag = DefaultMaxLag(lead), lead-min(lead, a.Applied); f.Lag > f.MaxLag {
+		return wait(Lagging, f)
+	}
+	return Decision{Verdict: Go}
+}
+
+// DefragmentRequest says which members are to be defragmented.
+type DefragmentRequest struct {
+	// Left are those that remain.
+	Left []MemberID
+	// Interrupt accepts that a cluster of one or two voters, which needs them
+	// all, stands still meanwhile.
+	Interrupt bool
+}
+
+// DecideDefragment decides which member may be defragmented now. While it is,
+// it answers nobody and applies nothing: it counts as failed. The order:
+//
+//  1. nobody is left: done;
+//  2. what every change needs: one cluster, quorum, leader, confirmed list;
+//  3. one that is not in the list;
+//  4. every member must be alive, so that this one is the only one away;
+//  5. every voter must have caught up: the one before may have just come back;
+//  6. the other voters must be a quorum by themselves, unless an interruption is
+//     accepted.
+//
+// Those without the lead come first, in order of name. When the verdict is Go,
+// Facts.Subject is the member.
+func DecideDefragment(s Snapshot, r DefragmentRequest) Decision {
+	if len(r.Left) == 0 {
+		return Decision{Verdict: Done}
+	}
+	d, leader, _, ok := s.gate(0)
+	if !ok {
+		return d
+	}
+	var left []Member
+	for _, id := range r.Left {
+		m, listed := s.Member(id)
+		if !listed {
+			return refuse(NotMember, Facts{Subject: id})
+		}
+		left = append(left, m)
+	}
+	slices.SortFunc(left, func(a, b Member) int {
+		if (a.ID == leader) != (b.ID == leader) {
+			if a.ID == leader {
+				return 1
+			}
+			return -1
+		}
+		return byName(a, b)
+	})
+	m := left[0]
+	all := s.tallyOf(s.Members, 0)
+	if missing := all.missing(); len(missing) > 0 {
+		f := Facts{Subject: m.ID, Others: missing}
+		if len(all.gone()) == 0 {
+			return refuse(NotProbed, f)
+		}
+		return refuse(OthersNotActive, f)
+	}
+	voters := s.Voters()
+	lead := s.Answer(leader).Index
+	for _, v := range voters {
+		f := Facts{Subject: v.ID, MaxLag: DefaultMaxLag(lead), Lag: lead - min(lead, s.Answer(v.ID).Applied)}
+		if f.Lag > f.MaxLag {
+			return wait(Lagging, f)
+		}
+	}
+	f := Facts{Subject: m.ID, Voters: len(voters), Quorum: s.Quorum(), Alive: len(s.tallyOf(voters, m.ID).alive)}
+	out := Decision{Verdict: Go, Facts: f}
+	if m.Learner || f.Alive >= f.Quorum {
+		return out
+	}
+	if !r.Interrupt {
+		return refuse(Interrupts, f)
+	}
+	out.Warnings = []Warning{{Interrupts, f}}
+	return out
+}
+
+// DecideDisarm decides whether an alarm of a kind may be disarmed now. The
+// order:
+//
+//  1. one cluster, and a leader that a quorum names: a CORRUPT alarm stops
+//     reads, so more is not asked for;
+//  2. none is raised: done;
+//  3. NOSPACE: no database may be within a twentieth of its quota, as far as
+//     members tell it (3.6 and later): the alarm would be back with the next
+//     write, whatever the operator says;
+//  4. what the members do not tell, the operator has to: that there is space
+//     again, or that the corrupt member was replaced.
+//
+// Facts.Others are the members that raised it when the verdict is Go.
+func DecideDisarm(s Snapshot, kind string, confirmed bool) Decision {
+	if d, _, _, ok := s.gate(0); !ok {
+		if _, _, led := s.MajorityLeader(); !led || d.Code == MixedClusters {
+			return d
+		}
+	}
+	f := Facts{Detail: kind}
+	for _, a := range s.Alarms() {
+		if a.Kind == kind {
+			f.Others = append(f.Others, a.Member)
+		}
+	}
+	if len(f.Others) == 0 {
+		return Decision{Verdict: Done, Facts: f}
+	}
+	raised := f.Others
+	unproven := raised
+	if kind == AlarmNoSpace {
+		var full []MemberID
+		unproven = nil
+		for _, m := range s.Members {
+			a := s.Answer(m.ID)
+			switch {
+			case !s.answers(m.ID) || a.DBQuota == 0:
+				unproven = append(unproven, m.ID)
+			case a.DBQuota > 0 && a.DBSize >= a.DBQuota-a.DBQuota/20:
+				full = append(full, m.ID)
+			}
+		}
+		if len(full) > 0 {
+			f.Others = full
+			return refuse(AlarmBehind, f)
+		}
+	}
+	if len(unproven) > 0 && !confirmed {
+		f.Others = unproven
+		return refuse(AlarmUnproven, f)
+	}
+	f.Others = raised
+	return Decision{Verdict: Go, Facts: f}
+}
+
+// DecideSnapshot decides whose data is to be saved, or whether that of a
+// certain member, from, may be. Without a wish it is a follower's, so that the
+// leader is spared, and the most advanced one's, and a quorum must stand behind
+// it: a member that was cut off may be far behind. A certain member's is saved
+// also when that is all there is left, with a warning.
+//
+// When the verdict is Go, Facts.Subject is the member.
+func DecideSnapshot(s Snapshot, from MemberID) Decision {
+	d, leader, _, ok := s.gate(from)
+	switch {
+	case !ok && (from == 0 || d.Code == MixedClusters):
+		return d
+	case from == 0:
+		followers := s.tallyOf(s.Voters(), leader).alive
+		if len(followers) == 0 {
+			followers = []MemberID{leader}
+		}
+		return Decision{Verdict: Go, Facts: Facts{Subject: s.successor(followers, nil)}}
+	}
+	f := Facts{Subject: from, Detail: s.Answer(from).Detail}
+	if _, listed := s.Member(from); !listed {
+		return refuse(NotMember, f)
+	}
+	if !s.answers(from) {
+		return refuse(NotAlive, f)
+	}
+	out := Decision{Verdict: Go, Facts: Facts{Subject: from}}
+	if !ok {
+		out.Warnings = []Warning{{Code: d.Code, Facts: d.Facts}}
+	}
+	return out
+}

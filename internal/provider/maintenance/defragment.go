@@ -1,0 +1,92 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package maintenance
+
+import (
+	"context"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/action"
+	"github.com/hashicorp/terraform-plugin-framework/action/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+// Defragment is the action etcd_defragment.
+type Defragment struct{ configured }
+
+var _ action.ActionWithConfigure = (*Defragment)(nil)
+
+// NewDefragment returns the action etcd_defragment.
+func NewDefragment() action.Action { return &Defragment{} }
+
+const (
+	defragmenting   = "defragment the members"
+	defragmentLimit = 10 * time.Minute
+)
+
+type defragmentModel struct {
+	Members   types.Set    `tfsdk:"members"`
+	Interrupt types.Bool   `tfsdk:"allow_interruption"`
+	Endpoints types.List   `tfsdk:"endpoints"`
+	Timeout   types.String `tfsdk:"timeout"`
+}
+
+// Metadata implements [action.Action].
+func (*Defragment) Metadata(_ context.Context, req action.MetadataRequest, resp *action.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_defragment"
+}
+
+// Schema implements [action.Action].
+func (*Defragment) Schema(_ context.Context, _ action.SchemaRequest, resp *action.SchemaResponse) {
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "Gives the space that databases do not use back to the file system, after a compaction. A member answers nobody meanwhile; so it goes one at a time, the leader last, " +
+			"only while all others are well and have caught up, and it stops at the first failure. No membership change is made at the same time.",
+		Attributes: map[string]schema.Attribute{
+			"members": schema.SetAttribute{
+				ElementType: types.StringType, Optional: true, Validators: []validator.Set{setvalidator.SizeAtLeast(1)},
+				MarkdownDescription: "Names or IDs of the members to defragment; all by default.",
+			},
+			"allow_interruption": schema.BoolAttribute{
+				Optional:            true,
+				MarkdownDescription: "Accepts that a cluster of one or two voters, which needs every one of them, stands still meanwhile. Otherwise that is an error.",
+			},
+			"endpoints": endpointsAttribute(),
+			"timeout":   timeoutAttribute("How long one member may take", defragmentLimit),
+		},
+	}
+}
+
+// Invoke implements [action.Action].
+func (d *Defragment) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
+	var m defragmentModel
+	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	c, diags := d.at(ctx, defragmenting, m.Endpoints)
+	resp.Diagnostics.Append(diags...)
+	var names []string
+	if !m.Members.IsNull() {
+		resp.Diagnostics.Append(m.Members.ElementsAs(ctx, &names, false)...)
+	}
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	ids, diags := named(ctx, c, defragmenting, "members", names)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	err := c.Defragment(ctx, reconfigure.DefragmentRequest{
+		Members: ids, Interrupt: m.Interrupt.ValueBool(), Limit: within(m.Timeout, defragmentLimit),
+	}, telling(resp))
+	if err != nil {
+		fault(&resp.Diagnostics, text.Maintenance(defragmenting, err))
+	}
+}

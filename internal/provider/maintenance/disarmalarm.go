@@ -1,0 +1,103 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package maintenance
+
+import (
+	"context"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/action"
+	"github.com/hashicorp/terraform-plugin-framework/action/schema"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// DisarmAlarm is the action etcd_disarm_alarm.
+type DisarmAlarm struct{ configured }
+
+var (
+	_ action.ActionWithConfigure      = (*DisarmAlarm)(nil)
+	_ action.ActionWithValidateConfig = (*DisarmAlarm)(nil)
+	_ action.ActionWithModifyPlan     = (*DisarmAlarm)(nil)
+)
+
+// NewDisarmAlarm returns the action etcd_disarm_alarm.
+func NewDisarmAlarm() action.Action { return &DisarmAlarm{} }
+
+const disarmLimit = time.Minute
+
+type disarmModel struct {
+	Alarm     types.String `tfsdk:"alarm"`
+	Confirmed types.Bool   `tfsdk:"confirmed"`
+	Endpoints types.List   `tfsdk:"endpoints"`
+	Timeout   types.String `tfsdk:"timeout"`
+}
+
+// Metadata implements [action.Action].
+func (*DisarmAlarm) Metadata(_ context.Context, req action.MetadataRequest, resp *action.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_disarm_alarm"
+}
+
+// Schema implements [action.Action].
+func (*DisarmAlarm) Schema(_ context.Context, _ action.SchemaRequest, resp *action.SchemaResponse) {
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "Takes an alarm back, once its cause is gone; what that takes is said at plan. A NOSPACE alarm stays while a database is still as large as its quota allows: " +
+			"the next write would raise it again. No alarm is no error.",
+		Attributes: map[string]schema.Attribute{
+			"alarm": schema.StringAttribute{Required: true, MarkdownDescription: "`NOSPACE` or `CORRUPT`."},
+			"confirmed": schema.BoolAttribute{
+				Optional: true,
+				MarkdownDescription: "Says that the cause is gone, where the members do not tell: that there is space again (before 3.6, which does not tell its quota), " +
+					"or that the member whose data differed was replaced.",
+			},
+			"endpoints": endpointsAttribute(),
+			"timeout":   timeoutAttribute("How long it may take", disarmLimit),
+		},
+	}
+}
+
+// ValidateConfig implements [action.ActionWithValidateConfig].
+func (*DisarmAlarm) ValidateConfig(ctx context.Context, req action.ValidateConfigRequest, resp *action.ValidateConfigResponse) {
+	var m disarmModel
+	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	switch kind := m.Alarm.ValueString(); {
+	case resp.Diagnostics.HasError() || m.Alarm.IsUnknown():
+	case kind != membership.AlarmNoSpace && kind != membership.AlarmCorrupt:
+		t := text.AlarmKind(kind)
+		resp.Diagnostics.AddAttributeError(path.Root("alarm"), t.Summary, t.Detail)
+	}
+}
+
+// ModifyPlan implements [action.ActionWithModifyPlan]: it says what to do first.
+func (*DisarmAlarm) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest, resp *action.ModifyPlanResponse) {
+	var m disarmModel
+	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	if !resp.Diagnostics.HasError() && !m.Alarm.IsUnknown() {
+		warn(&resp.Diagnostics, text.DisarmPlanned(m.Alarm.ValueString()))
+	}
+}
+
+// Invoke implements [action.Action].
+func (a *DisarmAlarm) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
+	var m disarmModel
+	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	kind := m.Alarm.ValueString()
+	doing := "disarm the alarm " + kind
+	c, diags := a.at(ctx, doing, m.Endpoints)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, within(m.Timeout, disarmLimit))
+	defer cancel()
+	if err := c.Disarm(ctx, kind, m.Confirmed.ValueBool(), telling(resp)); err != nil {
+		fault(&resp.Diagnostics, text.Maintenance(doing, err))
+	}
+}

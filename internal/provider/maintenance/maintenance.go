@@ -1,0 +1,112 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+// Package maintenance is the actions: etcd_snapshot, etcd_defragment,
+// etcd_move_leader and etcd_disarm_alarm. They need Terraform 1.14.
+package maintenance
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/action"
+	"github.com/hashicorp/terraform-plugin-framework/action/schema"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/duration"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+// configured is what all actions have in common.
+type configured struct{ backend *backend.Backend }
+
+// Configure implements [action.ActionWithConfigure].
+func (c *configured) Configure(_ context.Context, req action.ConfigureRequest, resp *action.ConfigureResponse) {
+	c.backend = backend.ForAction(req, resp)
+}
+
+func endpointsAttribute() schema.Attribute {
+	return schema.ListAttribute{
+		ElementType: types.StringType, Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1)},
+		MarkdownDescription: "Client URLs to begin with, instead of the provider's `endpoints`.",
+	}
+}
+
+func timeoutAttribute(what string, by time.Duration) schema.Attribute {
+	return schema.StringAttribute{
+		Optional: true, Validators: []validator.String{duration.Validator()},
+		MarkdownDescription: what + ", such as `90s` or `10m`; `" + strings.TrimSuffix(by.String(), "0s") + "` by default.",
+	}
+}
+
+// within is the duration that was given, or by default another.
+func within(given types.String, by time.Duration) time.Duration {
+	if d, err := time.ParseDuration(given.ValueString()); err == nil && d > 0 {
+		return d
+	}
+	return by
+}
+
+// at returns the cluster at the endpoints of the action, or at the provider's.
+// doing completes "Cannot ...".
+func (c *configured) at(ctx context.Context, doing string, given types.List) (*backend.Cluster, diag.Diagnostics) {
+	var diags diag.Diagnostics
+	if c.backend == nil || c.backend.Unknown {
+		fault(&diags, text.ActionUnknownProvider(doing))
+		return nil, diags
+	}
+	var endpoints []string
+	if !given.IsNull() {
+		diags.Append(given.ElementsAs(ctx, &endpoints, false)...)
+	}
+	if diags.HasError() {
+		return nil, diags
+	}
+	cluster, err := c.backend.Cluster(endpoints)
+	if err != nil {
+		fault(&diags, text.Maintenance(doing, err))
+	}
+	return cluster, diags
+}
+
+// named finds the members that are called so, by name or ID.
+func named(ctx context.Context, c *backend.Cluster, doing, attribute string, names []string) ([]membership.MemberID, diag.Diagnostics) {
+	var diags diag.Diagnostics
+	if len(names) == 0 {
+		return nil, nil
+	}
+	snap, err := c.View(ctx, 0)
+	if err != nil {
+		fault(&diags, text.Maintenance(doing, err))
+		return nil, diags
+	}
+	var out []membership.MemberID
+	for _, name := range names {
+		found := snap.Find(name)
+		if len(found) != 1 {
+			fault(&diags, text.MaintenanceMember(attribute, name, found, snap))
+			return nil, diags
+		}
+		out = append(out, found[0].ID)
+	}
+	return out, diags
+}
+
+// telling passes progress on to who watches.
+func telling(resp *action.InvokeResponse) func(reconfigure.Step) {
+	return func(s reconfigure.Step) { say(resp, text.Progress(s)) }
+}
+
+func say(resp *action.InvokeResponse, message string) {
+	resp.SendProgress(action.InvokeProgressEvent{Message: message})
+}
+
+func fault(diags *diag.Diagnostics, t text.Text) { diags.AddError(t.Summary, t.Detail) }
+func warn(diags *diag.Diagnostics, t text.Text)  { diags.AddWarning(t.Summary, t.Detail) }

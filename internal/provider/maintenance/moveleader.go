@@ -1,0 +1,80 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package maintenance
+
+import (
+	"context"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/action"
+	"github.com/hashicorp/terraform-plugin-framework/action/schema"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// MoveLeader is the action etcd_move_leader.
+type MoveLeader struct{ configured }
+
+var _ action.ActionWithConfigure = (*MoveLeader)(nil)
+
+// NewMoveLeader returns the action etcd_move_leader.
+func NewMoveLeader() action.Action { return &MoveLeader{} }
+
+const (
+	moving    = "move leadership"
+	moveLimit = time.Minute
+)
+
+type moveModel struct {
+	To        types.String `tfsdk:"to"`
+	Endpoints types.List   `tfsdk:"endpoints"`
+	Timeout   types.String `tfsdk:"timeout"`
+}
+
+// Metadata implements [action.Action].
+func (*MoveLeader) Metadata(_ context.Context, req action.MetadataRequest, resp *action.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_move_leader"
+}
+
+// Schema implements [action.Action].
+func (*MoveLeader) Schema(_ context.Context, _ action.SchemaRequest, resp *action.SchemaResponse) {
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "Hands leadership to another voter, which is alive and has caught up, and waits until a quorum names it.",
+		Attributes: map[string]schema.Attribute{
+			"to":        schema.StringAttribute{Optional: true, MarkdownDescription: "Name or ID of the member that is to lead. By default the most advanced voter that does not; then leadership moves each time."},
+			"endpoints": endpointsAttribute(),
+			"timeout":   timeoutAttribute("How long it may take", moveLimit),
+		},
+	}
+}
+
+// Invoke implements [action.Action].
+func (a *MoveLeader) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
+	var m moveModel
+	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	c, diags := a.at(ctx, moving, m.Endpoints)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, within(m.Timeout, moveLimit))
+	defer cancel()
+	var to membership.MemberID
+	if name := m.To.ValueString(); name != "" {
+		ids, diags := named(ctx, c, moving, "to", []string{name})
+		resp.Diagnostics.Append(diags...)
+		if resp.Diagnostics.HasError() {
+			return
+		}
+		to = ids[0]
+	}
+	if _, err := c.MoveLeader(ctx, to, telling(resp)); err != nil {
+		fault(&resp.Diagnostics, text.Maintenance(moving, err))
+	}
+}

@@ -1,0 +1,115 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package maintenance
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/action"
+	"github.com/hashicorp/terraform-plugin-framework/action/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+// Snapshot is the action etcd_snapshot.
+type Snapshot struct{ configured }
+
+var (
+	_ action.ActionWithConfigure  = (*Snapshot)(nil)
+	_ action.ActionWithModifyPlan = (*Snapshot)(nil)
+)
+
+// NewSnapshot returns the action etcd_snapshot.
+func NewSnapshot() action.Action { return &Snapshot{} }
+
+const (
+	saving        = "save a snapshot"
+	snapshotLimit = 30 * time.Minute
+)
+
+type snapshotModel struct {
+	Path      types.String `tfsdk:"path"`
+	Overwrite types.Bool   `tfsdk:"overwrite"`
+	From      types.String `tfsdk:"from"`
+	Endpoints types.List   `tfsdk:"endpoints"`
+	Timeout   types.String `tfsdk:"timeout"`
+}
+
+// Metadata implements [action.Action].
+func (*Snapshot) Metadata(_ context.Context, req action.MetadataRequest, resp *action.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_snapshot"
+}
+
+// Schema implements [action.Action].
+func (*Snapshot) Schema(_ context.Context, _ action.SchemaRequest, resp *action.SchemaResponse) {
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "Saves the data of a cluster to a file on the machine that runs Terraform, for `etcdutl snapshot restore`. The file appears whole or not at all: it is written under another " +
+			"name, read again, and compared with the hash that the server sends behind the data. Only its owner can read it; it holds everything that the cluster knows, secrets included.",
+		Attributes: map[string]schema.Attribute{
+			"path":      schema.StringAttribute{Required: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)}, MarkdownDescription: "The file. Its directory must exist."},
+			"overwrite": schema.BoolAttribute{Optional: true, MarkdownDescription: "Whether a file that is there already may be replaced; otherwise it is an error, at plan already."},
+			"from": schema.StringAttribute{
+				Optional: true,
+				MarkdownDescription: "Name or ID of the member whose data it is to be. By default the most advanced follower, and only while the cluster has a quorum. " +
+					"A member that is named is saved also when it is the last that answers.",
+			},
+			"endpoints": endpointsAttribute(),
+			"timeout":   timeoutAttribute("How long it may take", snapshotLimit),
+		},
+	}
+}
+
+// ModifyPlan implements [action.ActionWithModifyPlan].
+func (*Snapshot) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest, resp *action.ModifyPlanResponse) {
+	var m snapshotModel
+	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	if resp.Diagnostics.HasError() || m.Path.IsUnknown() || m.Overwrite.IsUnknown() || m.Overwrite.ValueBool() {
+		return
+	}
+	if _, err := os.Lstat(m.Path.ValueString()); err == nil {
+		fault(&resp.Diagnostics, text.SnapshotExists("Cannot "+saving, &fs.PathError{Path: m.Path.ValueString(), Err: fs.ErrExist}))
+	}
+}
+
+// Invoke implements [action.Action].
+func (s *Snapshot) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
+	var m snapshotModel
+	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	c, diags := s.at(ctx, saving, m.Endpoints)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	limit := within(m.Timeout, snapshotLimit)
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	r := reconfigure.SaveRequest{Path: m.Path.ValueString(), Overwrite: m.Overwrite.ValueBool(), Limit: limit}
+	if from := m.From.ValueString(); from != "" {
+		ids, diags := named(ctx, c, saving, "from", []string{from})
+		resp.Diagnostics.Append(diags...)
+		if resp.Diagnostics.HasError() {
+			return
+		}
+		r.From = ids[0]
+	}
+	saved, err := c.Save(ctx, r, telling(resp))
+	if err != nil {
+		fault(&resp.Diagnostics, text.Maintenance(saving, err))
+		return
+	}
+	for _, w := range saved.Warnings {
+		warn(&resp.Diagnostics, text.SnapshotStale(w, saved.Member, saved.Snapshot))
+	}
+	say(resp, text.SnapshotSaved(r.Path, saved))
+}

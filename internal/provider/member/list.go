@@ -1,0 +1,137 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package member
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
+	fwlist "github.com/hashicorp/terraform-plugin-framework/list"
+	"github.com/hashicorp/terraform-plugin-framework/list/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+)
+
+// List is list "etcd_member" and list "etcd_learner": the members there are, to
+// be imported.
+type List struct {
+	role    string
+	backend *backend.Backend
+}
+
+var _ fwlist.ListResourceWithConfigure = (*List)(nil)
+
+// NewList returns list "etcd_member": the members that have a vote.
+func NewList() fwlist.ListResource { return &List{role: roleVoter} }
+
+// NewLearnerList returns list "etcd_learner": those that have none.
+func NewLearnerList() fwlist.ListResource { return &List{role: roleLearner} }
+
+// listModel is the configuration of a list.
+type listModel struct {
+	Endpoints types.List `tfsdk:"endpoints"`
+}
+
+// Metadata implements [fwlist.ListResource].
+func (l *List) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_member"
+	if l.role == roleLearner {
+		resp.TypeName = req.ProviderTypeName + "_learner"
+	}
+}
+
+// Configure implements [fwlist.ListResourceWithConfigure].
+func (l *List) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
+	l.backend = backend.ForResource(req, resp)
+}
+
+// ListResourceConfigSchema implements [fwlist.ListResource].
+func (l *List) ListResourceConfigSchema(_ context.Context, _ fwlist.ListResourceSchemaRequest, resp *fwlist.ListResourceSchemaResponse) {
+	what := "The members of a cluster that have a vote, each with the identity to import it by."
+	if l.role == roleLearner {
+		what = "The members of a cluster that have no vote, each with the identity to import it by."
+	}
+	resp.Schema = schema.Schema{
+		MarkdownDescription: what,
+		Attributes: map[string]schema.Attribute{
+			"endpoints": schema.ListAttribute{
+				ElementType: types.StringType, Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1)},
+				MarkdownDescription: "Client URLs to begin with, instead of the provider's `endpoints`.",
+			},
+		},
+	}
+}
+
+// List implements [fwlist.ListResource]: in order of name, those that never
+// started at the end. A cluster that does not answer is an error: an empty list
+// would say that there are no members.
+func (l *List) List(ctx context.Context, req fwlist.ListRequest, stream *fwlist.ListResultsStream) {
+	members, snap, diags := l.members(ctx, req)
+	if diags.HasError() {
+		stream.Results = fwlist.ListResultsStreamDiagnostics(diags)
+		return
+	}
+	stream.Results = func(push func(fwlist.ListResult) bool) {
+		for i, m := range members {
+			if req.Limit > 0 && int64(i) >= req.Limit || !push(l.result(ctx, req, snap, m)) {
+				return
+			}
+		}
+	}
+}
+
+func (l *List) members(ctx context.Context, req fwlist.ListRequest) (out []membership.Member, snap membership.Snapshot, diags fwDiagnostics) {
+	var m listModel
+	diags = req.Config.Get(ctx, &m)
+	if diags.HasError() {
+		return nil, snap, diags
+	}
+	fail := func(t diag.Text) ([]membership.Member, membership.Snapshot, fwDiagnostics) {
+		diags.AddError(t.Summary, t.Detail)
+		return nil, snap, diags
+	}
+	if l.backend == nil || l.backend.Unknown {
+		return fail(diag.ActionUnknownProvider("list members"))
+	}
+	endpoints, d := list(ctx, m.Endpoints)
+	diags.Append(d...)
+	if diags.HasError() {
+		return nil, snap, diags
+	}
+	c, err := l.backend.Cluster(endpoints)
+	if err != nil {
+		return fail(diag.Maintenance("list members", err))
+	}
+	if snap, err = c.View(ctx, 0); err != nil {
+		return fail(diag.Maintenance("list members", err))
+	}
+	for _, m := range snap.ByName() {
+		if m.Learner == (l.role == roleLearner) {
+			out = append(out, m)
+		}
+	}
+	return out, snap, diags
+}
+
+func (l *List) result(ctx context.Context, req fwlist.ListRequest, snap membership.Snapshot, it membership.Member) fwlist.ListResult {
+	out := req.NewListResult(ctx)
+	out.DisplayName = diag.Member(snap, it.ID)
+	m, diags := ofMember(ctx, snap, it)
+	out.Diagnostics.Append(diags...)
+	out.Diagnostics.Append(m.identify(ctx, out.Identity)...)
+	if !req.IncludeResource || out.Diagnostics.HasError() {
+		return out
+	}
+	if l.role == roleLearner {
+		out.Diagnostics.Append(out.Resource.Set(ctx, &learnerModel{model: m, Promote: types.BoolValue(false), Failover: types.BoolValue(false)})...)
+	} else {
+		out.Diagnostics.Append(out.Resource.Set(ctx, &memberModel{model: m, LearnerID: types.StringNull()})...)
+	}
+	return out
+}

@@ -1,0 +1,267 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package reconfigure
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// What the lock is held for, as others read it: "defragment member by member".
+const (
+	actionDefragment = "defragment"
+	actionMove       = "move leadership to"
+)
+
+// StepKind says what a [Step] is about.
+type StepKind string
+
+// The kinds of step.
+const (
+	// StepDefragment: Member is about to be defragmented, and Left are left
+	// after it; StepDefragmented: it was.
+	StepDefragment   StepKind = "defragment"
+	StepDefragmented StepKind = "defragmented"
+	// StepMove: leadership goes from Member to To.
+	StepMove StepKind = "move leader"
+	// StepLeads: Member leads, as was asked for.
+	StepLeads StepKind = "leads"
+	// StepDisarm: the alarm Alarm of Member is taken back.
+	StepDisarm StepKind = "disarm"
+	// StepSave: the data of Member is being saved, Bytes of about Total so far.
+	StepSave StepKind = "save"
+	// StepVerify: Bytes were received and are read again.
+	StepVerify StepKind = "verify"
+)
+
+// Step is a piece of progress.
+type Step struct {
+	Kind       StepKind
+	Member, To membership.MemberID
+	Alarm      string
+	Left       int
+	// Bytes and Total are sizes in bytes: for StepDefragmented those of the
+	// database before (Total) and after (Bytes).
+	Bytes, Total int64
+	Took         time.Duration
+	Snapshot     membership.Snapshot
+}
+
+// Unfinished means that a member failed while something was done to it, and
+// nothing was done to those after it.
+type Unfinished struct {
+	Action string
+	Member membership.MemberID
+	// Done are the members that were done before, Left those not touched.
+	Done, Left []membership.MemberID
+	Snapshot   membership.Snapshot
+	Err        error
+}
+
+// Error implements error.
+func (u *Unfinished) Error() string {
+	return "cannot " + u.Action + " member " + u.Member.String() + ": " + u.Err.Error()
+}
+
+// Unwrap returns what the member answered.
+func (u *Unfinished) Unwrap() error { return u.Err }
+
+// settled looks and decides again and again, until act says that it is done,
+// fails, or a refusal has held for long enough to be believed. The first look
+// finds out which cluster it is; act makes at most one change.
+func (e *Engine) settled(ctx context.Context, action, name string, id membership.ClusterID, decide func(membership.Snapshot) membership.Decision,
+	act func(membership.Snapshot, membership.Decision) (done bool, err error),
+) error {
+	since := e.Clock.Now()
+	var pause backoff
+	for {
+		snap, err := e.observe(ctx, id)
+		if err == nil {
+			d := decide(snap)
+			switch d.Verdict {
+			case membership.Go, membership.Done:
+				since = e.Clock.Now()
+				var done bool
+				if done, err = act(snap, d); done && err == nil {
+					return nil
+				}
+			default:
+				err = &Refusal{Action: action, Name: name, Decision: d, Snapshot: snap}
+			}
+		}
+		var refusal *Refusal
+		switch {
+		case errors.As(err, new(*Unfinished)):
+			return err
+		case err == nil:
+			pause = backoff{}
+		case errors.As(err, &refusal) && !permanent(refusal.Decision.Code):
+			if e.Clock.Now().Sub(since) > doubt {
+				return err
+			}
+		case !retry(err):
+			return err
+		}
+		if slept := pause.sleep(ctx, e.Clock); slept != nil {
+			if refusal != nil {
+				refusal.Timeout = true
+			}
+			return cmp.Or(err, slept)
+		}
+	}
+}
+
+// which finds out which cluster answers.
+func (e *Engine) which(ctx context.Context) (membership.ClusterID, membership.Snapshot, error) {
+	snap, err := e.observe(ctx, 0)
+	return snap.ClusterID, snap, err
+}
+
+// DefragmentRequest asks for members to be defragmented.
+type DefragmentRequest struct {
+	// Members are the members; nil means all.
+	Members []membership.MemberID
+	// Interrupt accepts that a cluster of one or two voters stands still.
+	Interrupt bool
+	// Limit is how long one member may take.
+	Limit time.Duration
+}
+
+// Defragment defragments members, one at a time, the leader last, and only
+// while all others are well. It stops at the first failure. Errors: [*Refusal],
+// [*Unfinished], [*LockLost], those of the lock, or what the endpoints answered.
+func (e *Engine) Defragment(ctx context.Context, r DefragmentRequest, report func(Step)) error {
+	id, snap, err := e.which(ctx)
+	if err != nil {
+		return err
+	}
+	left, done := r.Members, []membership.MemberID(nil)
+	if left == nil {
+		for _, m := range snap.Members {
+			left = append(left, m.ID)
+		}
+	}
+	h, err := e.lock(ctx, id, actionDefragment, "by member")
+	if err != nil {
+		return err
+	}
+	defer h.release()
+	err = e.settled(h.ctx, actionDefragment, "", id, func(s membership.Snapshot) membership.Decision {
+		return membership.DecideDefragment(s, membership.DefragmentRequest{Left: left, Interrupt: r.Interrupt})
+	}, func(s membership.Snapshot, d membership.Decision) (bool, error) {
+		if d.Verdict == membership.Done {
+			return true, nil
+		}
+		if err := h.sure(s); err != nil {
+			return false, err
+		}
+		subject := d.Facts.Subject
+		rest := without(left, subject)
+		begin := e.Clock.Now()
+		report(Step{Kind: StepDefragment, Member: subject, Left: len(rest), Snapshot: s})
+		if err := e.Port.Defragment(h.ctx, subject, r.Limit); err != nil {
+			if h.lost() != nil {
+				return false, err
+			}
+			return false, &Unfinished{Action: actionDefragment, Member: subject, Done: done, Left: rest, Snapshot: s, Err: err}
+		}
+		m, _ := s.Member(subject)
+		after := e.Port.Ask(h.ctx, m, id)
+		report(Step{
+			Kind: StepDefragmented, Member: subject, Left: len(rest), Snapshot: s, Took: e.Clock.Now().Sub(begin),
+			Bytes: after.DBSize, Total: s.Answer(subject).DBSize,
+		})
+		left, done = rest, append(done, subject)
+		return len(left) == 0, nil
+	})
+	if lost := h.lost(); lost != nil {
+		return &LockLost{Action: actionDefragment, Lost: lost}
+	}
+	return err
+}
+
+func without(ids []membership.MemberID, id membership.MemberID) []membership.MemberID {
+	var out []membership.MemberID
+	for _, x := range ids {
+		if x != id {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// MoveLeader hands leadership to a voter that is fit to lead, or if to is 0 to
+// the most advanced of those, and returns the member that leads then, when a
+// quorum names it. Errors are those of [Engine.Defragment], without
+// [*Unfinished].
+func (e *Engine) MoveLeader(ctx context.Context, to membership.MemberID, report func(Step)) (membership.MemberID, error) {
+	id, snap, err := e.which(ctx)
+	if err != nil {
+		return 0, err
+	}
+	name := "any"
+	if m, ok := snap.Member(to); ok {
+		name = m.Name
+	}
+	h, err := e.lock(ctx, id, actionMove, name)
+	if err != nil {
+		return 0, err
+	}
+	defer h.release()
+	err = e.settled(h.ctx, actionMove, "", id, func(s membership.Snapshot) membership.Decision {
+		return membership.DecideMove(s, to)
+	}, func(s membership.Snapshot, d membership.Decision) (bool, error) {
+		if d.Verdict == membership.Done {
+			report(Step{Kind: StepLeads, Member: to, Snapshot: s})
+			return true, nil
+		}
+		if err := h.sure(s); err != nil {
+			return false, err
+		}
+		to = d.MoveLeaderTo
+		leader, _, _ := s.MajorityLeader()
+		report(Step{Kind: StepMove, Member: leader, To: to, Snapshot: s})
+		if err := e.Port.MoveLeader(h.ctx, leader, to); err != nil {
+			return false, denied(err)
+		}
+		return false, nil
+	})
+	if lost := h.lost(); lost != nil {
+		return to, &LockLost{Action: actionMove, Lost: lost}
+	}
+	return to, err
+}
+
+// Disarm takes back all alarms of a kind, and returns once no member speaks of
+// one. No lock can be had under a NOSPACE alarm, and none is needed. Errors:
+// [*Refusal], or what the endpoints answered.
+func (e *Engine) Disarm(ctx context.Context, kind string, confirmed bool, report func(Step)) error {
+	id, _, err := e.which(ctx)
+	if err != nil {
+		return err
+	}
+	told := map[membership.MemberID]bool{}
+	return e.settled(ctx, "disarm", kind, id, func(s membership.Snapshot) membership.Decision {
+		return membership.DecideDisarm(s, kind, confirmed)
+	}, func(s membership.Snapshot, d membership.Decision) (bool, error) {
+		if d.Verdict == membership.Done {
+			return true, nil
+		}
+		leader, _, _ := s.MajorityLeader()
+		for _, m := range d.Facts.Others {
+			if !told[m] {
+				report(Step{Kind: StepDisarm, Member: m, Alarm: kind, Snapshot: s})
+				told[m] = true
+			}
+			if err := e.Port.DisarmAlarm(ctx, leader, membership.Alarm{Member: m, Kind: kind}); err != nil {
+				return false, denied(err)
+			}
+		}
+		return false, nil
+	})
+}
