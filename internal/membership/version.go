@@ -44,7 +44,7 @@ func (r release) before(minor, patch int) bool {
 // wantsEveryVoter reports whether a server of that version accepts a new
 // member only while every voter has been connected for its health interval of
 // 5 s: up to 3.5.29, up to 3.6.10, and in all of 3.4. Later ones want as many
-// connected as a quorum with one voter more. A version that cannot be read is
+// connected as a quorum with one voter more (etcd-io/etcd#21641). A version that cannot be read is
 // taken for a strict one.
 func wantsEveryVoter(version string) bool {
 	r, ok := parseRelease(version)

@@ -101,25 +101,15 @@ func (m *machinery) withdraw(s *state, i uint8) {
 		found := m.mind.answer(s, q)
 		careless := m.sc.mistake == withdrawUnlocked
 		switch {
-		case !s.led() && careless: // the list is an old one
-			next.tasks[i].pc = wDrop
-			m.emit(m.by(i, "finds nothing in an old list"), next, "")
-		case !s.led():
-			m.again(s, i, "has no list to rely on", wRecord, true)
 		case found.step == membership.StepAdopt || found.step == membership.StepWithdraw:
 			m.release(&next, i)
 			next.tasks[i] = run{pc: lLock, id: found.gen, leader: none, to: none}
 			m.emit(m.by(i, "finds what was announced"), next, "")
+		case !s.led() && careless: // the list is an old one
+			next.tasks[i].pc = wDrop
+			m.emit(m.by(i, "finds nothing in an old list"), next, "")
 		default:
-			switch {
-			case r.rec.state != intended || careless:
-				next.tasks[i].pc = wDrop
-			case s.locks[t.proc] == i:
-				next.tasks[i].pc = wSure
-			default:
-				next.tasks[i].pc = wLock
-			}
-			m.emit(m.by(i, "finds nothing that was announced"), next, "")
+			m.drop(s, i, careless)
 		}
 	case wDrop:
 		if m.writes(s) {
@@ -129,6 +119,28 @@ func (m *machinery) withdraw(s *state, i uint8) {
 			m.expires(s, i)
 		}
 	}
+}
+
+// drop stands for Engine.drop, at the point where nothing was found.
+func (m *machinery) drop(s *state, i uint8, careless bool) {
+	r := &s.tasks[i]
+	next := *s
+	q := s.ask('r', none, 0) // a member that is in no list
+	confirmed := m.mind.answer(s, q).verdict == membership.Done
+	holds := s.locks[m.sc.tasks[i].proc] == i
+	next.tasks[i].tried = !confirmed
+	switch {
+	case careless || confirmed && r.rec.state != intended:
+		next.tasks[i].pc = wDrop
+	case !holds:
+		next.tasks[i].pc = wLock
+	case confirmed:
+		next.tasks[i].pc = wSure
+	default:
+		next.tasks[i].pc = wRecord
+		m.expires(s, i)
+	}
+	m.emit(m.by(i, "finds nothing that was announced"), next, "")
 }
 
 // clearTurns takes those off the record that are over; the end of leave.begin.

@@ -119,8 +119,10 @@ func (m *machinery) operation(s *state, i uint8) {
 				next.tasks[i].pc = jRecord
 			case lLock:
 				next.tasks[i].pc = lLook
-			default:
-				next.tasks[i].pc = wSure
+			case wLock:
+				if next.tasks[i].pc = wSure; r.tried { // the list was not confirmed
+					next.tasks[i].pc = wRecord
+				}
 			}
 			m.emit(m.by(i, "takes the lock of its process"), next, "")
 		}
@@ -182,6 +184,18 @@ func (m *machinery) sure(s *state, i uint8, send, look pc) {
 			next.tasks[i].pc = send
 		}
 		m.emit(m.by(i, "takes the lock"), next, "")
+	case !s.led():
+		switch look {
+		case wRecord:
+			m.expires(s, i)
+		case lLook: // it keeps the lock of its process and looks again
+			m.to(s, i, "cannot take the lock", look)
+			m.expires(s, i)
+		case jWatch:
+			m.to(s, i, "cannot take the lock", look)
+		default:
+			m.again(s, i, "cannot take the lock", jLock, true)
+		}
 	}
 }
 

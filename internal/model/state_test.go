@@ -10,7 +10,8 @@
 // What is decided is decided by the code itself: membership.DecideAdd,
 // DecidePromote, DecideRemove and Identify, on the Snapshot of the state. What
 // package reconfigure does around them is restated, one remote call to a step;
-// each step says which function it stands for.
+// each step says which function it stands for, and [TestEngineTakesTheSteps]
+// walks the real engine through the model to see that it takes no others.
 //
 // What is assumed, and therefore not shown here: a look at the cluster is one
 // moment (it is confirmed by a second list); a cluster in which a quorum of

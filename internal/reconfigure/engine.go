@@ -60,13 +60,15 @@ const (
 	slowPoll  = 500 * time.Millisecond
 	// doubt is how long a refusal must hold before it is believed: members
 	// that restart, and a change of leader, pass within it. It is etcd's own
-	// HealthInterval.
+	// HealthInterval, during which it refuses changes after any start
+	// (etcd-io/etcd#6305).
 	doubt = 5 * time.Second
 	// nudge is how often a wait writes its record anew. A learner that lost
 	// the publication of its name behind a snapshot waits for an entry.
 	nudge = 2 * time.Second
 	// sameURL is how long the same peer URL must stay away: a member's ID is
-	// computed from its URLs and the time in seconds.
+	// computed from its URLs and the time in seconds (etcd-io/etcd#10765), and
+	// an ID that was removed never returns.
 	sameURL = 1100 * time.Millisecond
 )
 

@@ -165,6 +165,8 @@ func (l *leave) turn(ctx context.Context, pause *backoff) (bool, error) {
 	}
 	defer h.release()
 	l.hold = h
+	// Whoever had the lock meanwhile may have cleared it: the member was there.
+	l.begun = false
 	for {
 		l.acting = false
 		done, err := l.attempt(h.ctx)
@@ -302,7 +304,9 @@ func denied(err error) error {
 }
 
 // settled is called with the member absent from a list that a quorum stands
-// behind. The removal is complete when the survivors agree on a leader too.
+// behind. The removal is complete when the survivors agree on a leader too: a
+// change right behind another one may be dropped without a word, and hangs, on
+// 3.4 and 3.5 (etcd-io/etcd#15528, etcd-io/etcd#14040).
 func (l *leave) settled(ctx context.Context) (bool, error) {
 	if _, _, ok := l.snap.MajorityLeader(); !ok && l.tried {
 		l.acting = true

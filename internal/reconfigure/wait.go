@@ -117,7 +117,9 @@ func (j *join) find(members []membership.Member) error {
 		Decision: membership.Decision{Code: membership.NotMember, Facts: membership.Facts{Subject: j.member.ID}}}
 }
 
-// voting reports whether the voter itself answers as one.
+// voting reports whether the voter itself answers as one, and the others follow
+// a leader. Nothing else is changed before (etcd-io/etcd#15528,
+// etcd-io/etcd#14040).
 func (j *join) voting() (bool, error) {
 	a := j.snap.Answer(j.member.ID)
 	if _, _, led := j.snap.MajorityLeader(); led && j.snap.Alive(j.member.ID) && !a.Learner {

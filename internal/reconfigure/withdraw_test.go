@@ -27,6 +27,12 @@ type slow struct {
 	// look shows an old list.
 	unsure  int
 	removed []membership.MemberID
+	// leaderless is how many looks after a removal find no leader.
+	leaderless int
+	looks      int
+	clock      instantly
+	removedAt  time.Time
+	addedAt    time.Time
 }
 
 func (s *slow) Records() cluster.Records { return slowRecords{s: s} }
@@ -46,12 +52,28 @@ func (s *slow) Observe(context.Context, membership.ClusterID) (membership.Snapsh
 		s.unsure--
 		snap.Linearizable, snap.Members = false, snap.Members[:1]
 	}
+	if s.looks++; len(s.removed) > 0 && s.leaderless > 0 {
+		s.leaderless--
+		a := snap.Answers[1]
+		a.Leader = 0
+		snap.Answers[1] = a
+	}
 	return snap, nil
+}
+
+func (s *slow) Members(context.Context) ([]membership.Member, membership.ClusterID, error) {
+	return s.members, 1, nil
+}
+
+func (s *slow) AddLearner(_ context.Context, _ membership.MemberID, peerURLs []string) (membership.MemberID, error) {
+	s.addedAt = s.clock.Now()
+	s.members = append(s.members, membership.Member{ID: 3, PeerURLs: peerURLs, Learner: true})
+	return 3, nil
 }
 
 func (s *slow) Remove(_ context.Context, _, id membership.MemberID) error {
 	s.write()
-	s.removed = append(s.removed, id)
+	s.removed, s.removedAt = append(s.removed, id), s.clock.Now()
 	s.members = slices.DeleteFunc(s.members, func(m membership.Member) bool { return m.ID == id })
 	return nil
 }
@@ -66,6 +88,12 @@ func (r slowRecords) Get(context.Context, string) (cluster.Record, bool, error) 
 		return cluster.Record{}, false, nil
 	}
 	return *r.s.record, true, nil
+}
+
+func (r slowRecords) Put(_ context.Context, record cluster.Record) (cluster.Record, error) {
+	r.s.write()
+	r.s.record = &record
+	return record, nil
 }
 
 func (r slowRecords) Delete(context.Context, string) error {
@@ -137,5 +165,28 @@ func TestWithdrawLate(t *testing.T) {
 				t.Errorf("%v were removed, %v are there", s.removed, s.members)
 			}
 		})
+	}
+}
+
+// After a removal the next change waits until the survivors follow a leader
+// (etcd-io/etcd#15528, etcd-io/etcd#14040), and the same URL stays away until
+// the ID computed from it is another one (etcd-io/etcd#10765).
+func TestSettle(t *testing.T) {
+	t.Parallel()
+	a := membership.Member{ID: 1, Name: "a", PeerURLs: []string{"http://10.0.0.1:2380"}, ClientURLs: []string{"http://10.0.0.1:2379"}}
+	d := membership.Member{ID: 2, PeerURLs: []string{"http://10.0.0.2:2380"}, Learner: true}
+	s := &slow{members: []membership.Member{a, d}, leaderless: 7}
+	e := &reconfigure.Engine{Port: s, Board: reconfigure.NewBoard(), Clock: &s.clock, Locker: s}
+	if _, err := e.Leave(within(t, time.Minute), reconfigure.LeaveRequest{Owner: "o", ID: d.ID, Cluster: 1, PeerURLs: d.PeerURLs}); err != nil {
+		t.Fatal(err)
+	}
+	if s.leaderless != 0 || s.looks < 8 {
+		t.Errorf("the removal was over after %d looks, %d before there was a leader", s.looks, s.leaderless)
+	}
+	if _, err := e.Join(within(t, time.Minute), reconfigure.JoinRequest{Owner: "o", Name: "d", PeerURLs: d.PeerURLs}); err != nil {
+		t.Fatal(err)
+	}
+	if gone := s.addedAt.Sub(s.removedAt); gone < time.Second {
+		t.Errorf("the same URL was back after %s", gone)
 	}
 }
