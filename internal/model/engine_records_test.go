@@ -29,6 +29,7 @@ func (w walkRecords) stored(owner string) (cluster.Record, bool) {
 func (w walkRecords) Get(_ context.Context, owner string) (cluster.Record, bool, error) {
 	if w.loose == "read" || w.s.tasks[0].pc == lForget || w.s.tasks[0].pc == done {
 		w.loose = ""
+		w.pass()
 		if !w.s.led() {
 			return cluster.Record{}, false, cluster.ErrAmbiguous
 		}
@@ -69,6 +70,9 @@ func (w walkRecords) Delete(context.Context, string) error { return w.delete("Re
 
 func (w *walk) delete(name string) error {
 	w.pass()
+	if w.s.tasks[0].pc == lForget && !w.s.led() {
+		return cluster.ErrAmbiguous // it is tried again for a while
+	}
 	if !w.call(name, lForget, wDrop) {
 		return cluster.ErrAmbiguous
 	}

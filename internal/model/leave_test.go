@@ -68,7 +68,7 @@ func (m *machinery) leave(s *state, i uint8) {
 		m.call(s, i, "removes its member", c, sent, refused, look)
 	case lForget:
 		if !m.writes(s) {
-			// Errors are ignored: the member is gone.
+			// It is tried for a while; then the record stays as it is.
 			if !s.led() {
 				m.finish(*s, i, "has left")
 			}
