@@ -44,7 +44,7 @@ var moreMutations = []mutation{
 	{"learner promoted at first sight", "promote.go", "b := r.Before", "b := a\n\tb.Applied--"},
 	{"learner that calls itself a voter promoted", "promote.go", "case !a.Learner:", "case false:"},
 	{"own absence not counted at an update", "update.go", "rest := s.tallyOf(voters, r.ID)", "rest := s.tallyOf(voters, 0)"},
-	{"leader readdressed while it leads", "update.go", "if r.ID == leader {", "if false {"},
+	{"leader readdressed while it leads", "update.go", "if r.ID == leader {", "if r.ID == leader && false {"},
 	{"last voter removed", "remove.go", "if len(voters) == 1 {", "if len(voters) == 1 && r.Replacement {"},
 	{"replaced while another is down", "remove.go", "if !r.Replacement ||", "if true ||"},
 	{"leader moved to one that leaves", "remove.go", "a != b {", "a != b && false {"},
