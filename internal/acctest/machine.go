@@ -168,10 +168,16 @@ func (f *Fleet) MustBeGone() {
 
 // Gate gives a node an etcd that waits, before it does anything, until open is
 // called: so that a test has its time between announcement and start.
-func (f *Fleet) Gate(name string) (open func()) {
+//
+// environment is set for that etcd besides, as KEY=value.
+func (f *Fleet) Gate(name string, environment ...string) (open func()) {
 	f.tb.Helper()
 	gate := filepath.Join(f.Machines, name+".open")
-	f.wrap(name, fmt.Sprintf("while [ ! -e '%s' ]; do sleep 0.05; done\n", gate))
+	exports := ""
+	for _, e := range environment {
+		exports += fmt.Sprintf("export '%s'\n", e)
+	}
+	f.wrap(name, exports+fmt.Sprintf("while [ ! -e '%s' ]; do sleep 0.05; done\n", gate))
 	return func() {
 		f.tb.Helper()
 		if err := os.WriteFile(gate, nil, 0o600); err != nil {

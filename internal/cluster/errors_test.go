@@ -18,7 +18,7 @@ import (
 // What servers answer, as clients see it, by what is to be done about it.
 func TestTranslate(t *testing.T) {
 	sentinels := []error{
-		ErrUnhealthy, ErrNotEnoughStarted, ErrLearnerSlotTaken, ErrNotInSync, ErrNotLearner, ErrExists, ErrNotFound, ErrBadURL, ErrPermission, ErrAmbiguous,
+		ErrUnhealthy, ErrNotEnoughStarted, ErrLearnerSlotTaken, ErrNotInSync, ErrNotLearner, ErrExists, ErrNotFound, ErrBadURL, ErrNoSpace, ErrPermission, ErrAmbiguous,
 	}
 	for _, tt := range []struct{ err, want error }{
 		{rpctypes.ErrUnhealthy, ErrUnhealthy},
@@ -41,7 +41,7 @@ func TestTranslate(t *testing.T) {
 		{context.DeadlineExceeded, ErrAmbiguous},
 		{context.Canceled, ErrAmbiguous},
 		{io.EOF, ErrAmbiguous},
-		{rpctypes.ErrNoSpace, nil},
+		{rpctypes.ErrNoSpace, ErrNoSpace},
 		{errors.New("something else"), nil},
 	} {
 		got := translate(fmt.Errorf("called: %w", tt.err))

@@ -144,8 +144,15 @@ func (h *hold) noSpace(snap membership.Snapshot) error {
 	return h.full(snap)
 }
 
-// full refuses a change because of a NOSPACE alarm.
+// full is the refusal of a change that cannot be guarded.
 func (h *hold) full(snap membership.Snapshot) error {
+	return noSpace(h.action, h.name, snap, claim.ErrNoSpace)
+}
+
+// noSpace is the refusal of a change for which something has to be written,
+// naming who reports the alarm; or a call for another look, where the alarm has
+// been raised since the last one.
+func noSpace(action, name string, snap membership.Snapshot, cause error) error {
 	full := membership.Facts{}
 	for _, m := range snap.Members {
 		if snap.Answer(m.ID).NoSpace {
@@ -153,9 +160,9 @@ func (h *hold) full(snap membership.Snapshot) error {
 		}
 	}
 	if len(full.Others) == 0 {
-		return again{claim.ErrNoSpace} // raised since the look
+		return again{cause}
 	}
-	return &Refusal{Action: h.action, Name: h.name, Snapshot: snap, Decision: membership.Decision{Code: membership.NoSpace, Facts: full}}
+	return &Refusal{Action: action, Name: name, Snapshot: snap, Decision: membership.Decision{Code: membership.NoSpace, Facts: full}}
 }
 
 // lost is why the lock was lost, nil while it is not.
