@@ -66,7 +66,7 @@ type historian struct {
 func newHistorian(tb testing.TB, cfg func() clientv3.Config, n int, seed uint64) *historian {
 	tb.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	h := &historian{base: time.Now(), cancel: cancel, prefix: "/soak/0/"}
+	h := &historian{base: time.Now(), cancel: cancel, prefix: "/soak/1/"}
 	tb.Cleanup(func() { cancel(); h.wg.Wait() })
 	for id := range n {
 		rng := rand.New(rand.NewPCG(seed, uint64(id)))
@@ -134,16 +134,16 @@ func (h *historian) once(ctx context.Context, client *clientv3.Client, id int, r
 	h.history = append(h.history, op)
 }
 
-// chapter begins new keys and returns what was done with those before. What is
-// still under way belongs to the chapter after the next.
+// chapter begins new keys and returns what was done with those of the chapters
+// before the last two: what is still under way belongs to one of these.
 func (h *historian) chapter(number int) []porcupine.Operation {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.prefix = fmt.Sprintf("/soak/%d/", number)
 	var done, rest []porcupine.Operation
-	previous := fmt.Sprintf("/soak/%d/", number-1)
+	last, before := fmt.Sprintf("/soak/%d/", number-1), fmt.Sprintf("/soak/%d/", number-2)
 	for _, op := range h.history {
-		if strings.HasPrefix(op.Input.(registerInput).key, previous) {
+		if key := op.Input.(registerInput).key; strings.HasPrefix(key, last) || strings.HasPrefix(key, before) {
 			rest = append(rest, op)
 		} else {
 			done = append(done, op)

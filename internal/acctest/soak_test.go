@@ -86,7 +86,7 @@ func TestAccSoak(t *testing.T) {
 
 	clients.cancel()
 	clients.wg.Wait()
-	history := clients.chapter(script.round + 3)
+	history := clients.chapter(script.round + 4)
 	operations += len(history)
 	mustBeLinearizable(t, history)
 	writer.Stop()
