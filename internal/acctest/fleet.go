@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
@@ -105,6 +107,10 @@ type Fleet struct {
 
 	// AuthEnabled is whether clients of the test need the password.
 	AuthEnabled bool
+
+	// clients keeps the test's clients for the next time, by their endpoints;
+	// nil makes a new one each time.
+	clients map[string]*clientv3.Client
 
 	opts    FleetOptions
 	layout  func() // rewrites the configuration, nil for a fixed one

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
@@ -27,11 +28,17 @@ import (
 func (f *Fleet) Client(names ...string) *clientv3.Client {
 	f.tb.Helper()
 	cfg := f.clientConfig(names...)
+	if client, ok := f.clients[fmt.Sprint(cfg.Endpoints)]; ok {
+		return client
+	}
 	client, err := clientv3.New(cfg)
 	if err != nil {
 		f.tb.Fatalf("client of %v: %v", cfg.Endpoints, err)
 	}
 	f.tb.Cleanup(func() { _ = client.Close() })
+	if f.clients != nil {
+		f.clients[fmt.Sprint(cfg.Endpoints)] = client
+	}
 	return client
 }
 
@@ -253,4 +260,54 @@ func refusals(endpoints []string) string {
 		b.WriteString("\n  - " + e + ": connection refused")
 	}
 	return b.String()
+}
+
+// lockKey is where the lock on membership changes is.
+const lockKey = "/_terraform/etcd/lock"
+
+// lock returns the lock on membership changes as it stands, nil while it is
+// free.
+func (f *Fleet) lock() *mvccpb.KeyValue {
+	f.tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+	defer cancel()
+	resp, err := f.Client(f.Founders...).Get(ctx, lockKey)
+	if err != nil {
+		f.tb.Fatal(err)
+	}
+	if len(resp.Kvs) == 0 {
+		return nil
+	}
+	return resp.Kvs[0]
+}
+
+// expireLock lets the time of a lock be over whose holder has been killed: its
+// lease goes, as it would by itself 20 s after the last beat.
+func (f *Fleet) expireLock() {
+	f.tb.Helper()
+	lock := f.lock()
+	if lock == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+	defer cancel()
+	if _, err := f.Client(f.Founders...).Revoke(ctx, clientv3.LeaseID(lock.Lease)); err != nil {
+		f.tb.Fatal(err)
+	}
+}
+
+// makeLead moves leadership to a voter; from names those that may lead now.
+func (f *Fleet) makeLead(name string, from ...string) {
+	f.tb.Helper()
+	id := f.memberID(name)
+	eventually(f.tb, 20*time.Second, name+" leads", func() error {
+		leader := f.Leader(from...)
+		if leader == name {
+			return nil
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		_, err := f.Client(leader).MoveLeader(ctx, id)
+		return errors.Join(err, fmt.Errorf("%s leads", leader))
+	})
 }

@@ -1,0 +1,369 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// blow is what happens to a run at a moment. Its act reports whether the call
+// at which it happened goes on.
+type blow struct {
+	name string
+	act  func(r *Running) (goOn bool)
+}
+
+var (
+	// What the CLI started outlives it for a moment, and so do its calls.
+	cliKilled = blow{"CLI killed", func(r *Running) bool {
+		_ = r.cmd.Process.Kill()
+		awaitEnd(r.cmd.Process.Pid)
+		return true
+	}}
+	providerKilled = blow{"provider killed", func(r *Running) bool {
+		pids := r.Providers()
+		for _, pid := range pids {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		awaitEnd(pids...)
+		return false
+	}}
+	interrupted = blow{"interrupted", func(r *Running) bool {
+		r.Interrupt()
+		return true
+	}}
+)
+
+// awaitEnd returns when the processes have ended.
+func awaitEnd(pids ...int) {
+	for slices.ContainsFunc(processes(), func(p process) bool { return slices.Contains(pids, p.pid) }) {
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+// point is one place of the matrix.
+type point struct {
+	at   etcdtest.Call
+	when etcdtest.Moment
+	blow blow
+}
+
+func (p point) String() string { return fmt.Sprintf("%s %s %s", p.blow.name, p.when, p.at) }
+
+// step is an operation on d, the fourth member, and what must have come of it.
+type step struct {
+	name string
+	// edit changes the configuration.
+	edit func(m *matrix)
+	// lead makes d lead before.
+	lead bool
+	want []string
+}
+
+var (
+	joining = step{"join", func(m *matrix) {
+		*m.d = m.fresh
+		m.Nodes["d"] = m.d
+	}, false, []string{"a", "b", "c", "d"}}
+	replacing = step{"replace", func(m *matrix) {
+		m.generation++
+		m.d.Config = fmt.Sprint("generation ", m.generation)
+	}, true, []string{"a", "b", "c", "d"}}
+	removing  = step{"remove", func(m *matrix) { m.Drop("d") }, true, []string{"a", "b", "c"}}
+	following = step{"join as a learner", func(m *matrix) {
+		*m.d = m.fresh
+		m.d.Joins = "learner"
+		m.Nodes["d"] = m.d
+	}, false, []string{"a", "b", "c", "d (learner)"}}
+	promoting = step{"promote", func(m *matrix) { m.d.Promote = true }, false, []string{"a", "b", "c", "d"}}
+)
+
+// matrix is a cluster of three, behind a tap, that d joins and leaves.
+type matrix struct {
+	*Fleet
+	t   *testing.T
+	tap *etcdtest.Tap
+	// d is the fourth node, the same one each time; fresh is what it was like.
+	d          *Node
+	fresh      Node
+	generation int
+	// ran and missed count the points whose moment came, and those whose did
+	// not, because the run looked less often than the one that was counted.
+	ran, missed int
+	slowest     time.Duration // end of an interrupted run
+}
+
+func newMatrix(t *testing.T) *matrix {
+	t.Helper()
+	m := &matrix{Fleet: NewFleet(t, FleetOptions{Static: true}), t: t, tap: etcdtest.NewTap(t)}
+	m.clients = map[string]*clientv3.Client{}
+	m.Add("d")
+	var entries []string
+	for _, name := range slices.Sorted(maps.Keys(m.Nodes)) {
+		at := m.Nodes[name].Client
+		entries = append(entries, fmt.Sprintf("%q = %q", at, m.tap.Front(at)))
+	}
+	m.Write("provider_override.tf", "provider \"etcd\" {\n  address_map = { "+strings.Join(entries, ", ")+" }\n}\n")
+	m.d = m.Nodes["d"]
+	m.fresh = *m.d
+	m.Drop("d")
+	m.Form()
+	// Until then etcd may call a cluster unhealthy that has just started, and
+	// announcements would be made several times.
+	time.Sleep(healthInterval)
+	return m
+}
+
+// healthInterval is how long etcd wants every voter to have been connected
+// before a change.
+const healthInterval = 5 * time.Second
+
+// undisturbed does a step and returns its calls.
+func (m *matrix) undisturbed(s step) []etcdtest.Call {
+	m.t.Helper()
+	m.begin(s)
+	m.tap.Watch(etcdtest.Call{}, etcdtest.Before, nil)
+	m.Apply().MustSucceed()
+	calls := m.tap.Calls()
+	m.mustHaveCome(s)
+	return calls
+}
+
+func (m *matrix) begin(s step) {
+	m.t.Helper()
+	if s.lead {
+		m.makeLead("d", "a", "b", "c", "d")
+	}
+	s.edit(m)
+}
+
+// disturbed does a step, with the blow at its point, and then applies again.
+func (m *matrix) disturbed(s step, p point) {
+	m.t.Helper()
+	begin := time.Now()
+	m.begin(s)
+	started := make(chan *Running, 1)
+	var struck time.Time
+	m.tap.Watch(p.at, p.when, func() bool { r := <-started; struck = time.Now(); return p.blow.act(r) })
+	run := m.Start("apply")
+	started <- run
+	out := run.Wait()
+	hit := m.tap.Fired()
+	m.tap.Watch(etcdtest.Call{}, etcdtest.Before, nil)
+	half := time.Since(begin)
+	switch {
+	case !hit:
+		m.missed++
+		out.MustSucceed()
+	case p.blow.name == interrupted.name:
+		m.slowest = max(m.slowest, run.end.Sub(struck))
+		fallthrough
+	default:
+		m.ran++
+		m.mustKeepTrack()
+	}
+	if p.blow.name == providerKilled.name {
+		m.expireLock()
+	}
+	if o := m.Apply(); o.ExitCode != 0 {
+		m.t.Fatalf("%s, %s: the next apply fails:\n%s", s.name, p, o.diagnostics())
+	}
+	m.mustHaveCome(s)
+	m.t.Logf("%s, %s: hit %v, over after %v, healed after %v", s.name, p, hit, half.Round(time.Millisecond), time.Since(begin).Round(time.Millisecond))
+}
+
+// mustKeepTrack fails the test if there is a member d in the cluster whose
+// configuration is not in the state, or that is not on record for it.
+func (m *matrix) mustKeepTrack() {
+	m.t.Helper()
+	for _, member := range m.Members("a", "b", "c") {
+		if !slices.Equal(member.PeerURLs, []string{m.d.Peer}) {
+			continue
+		}
+		config := m.State(address("etcd_member_config", "d"))
+		if config == nil {
+			m.t.Fatalf("%x is in the cluster, and its configuration is not in the state", member.ID)
+		}
+		i := slices.IndexFunc(m.records(), func(r record) bool { return r.Owner == config["id"] })
+		if i < 0 {
+			m.t.Fatalf("%x is in the cluster, and %s is not on record: %v", member.ID, config["id"], m.records())
+		}
+	}
+}
+
+// mustHaveCome fails the test unless the step is complete: the members, one
+// record for d or none, no lock, and nothing left to do.
+func (m *matrix) mustHaveCome(s step) {
+	m.t.Helper()
+	m.MustList(slices.Clone(s.want)...)
+	var owners []string
+	if slices.ContainsFunc(s.want, func(name string) bool { return strings.HasPrefix(name, "d") }) {
+		owners = []string{"d"}
+	} else if _, err := os.Stat(m.Machines + "/d"); !os.IsNotExist(err) {
+		m.t.Errorf("the machine of d is still there: %v", err)
+	}
+	m.mustHaveRecords(m.t, owners...)
+	if lock := m.lock(); lock != nil {
+		m.t.Errorf("the lock is held: %s", lock.Value)
+	}
+	m.Plan().MustBeEmpty()
+}
+
+// isChange reports whether a call alters something. These come in the same
+// order in every run, while how often a run looks depends on how long it waits.
+func isChange(c etcdtest.Call) bool {
+	switch c.Method {
+	case "Txn", "Put", "DeleteRange", "LeaseGrant", "LeaseRevoke", "LeaseKeepAlive", "MoveLeader",
+		"MemberAdd", "MemberPromote", "MemberRemove", "MemberUpdate":
+		return true
+	}
+	return false
+}
+
+// looks is how many of the calls of an operation that only look are among its
+// points: there are some hundred, and between two of them nothing happens.
+const looks = 8
+
+// points returns the points of an operation: every call that changes something,
+// and some that only look, before and after, with each blow.
+func points(calls []etcdtest.Call) []point {
+	var chosen, reads []etcdtest.Call
+	for _, c := range calls {
+		if isChange(c) {
+			chosen = append(chosen, c)
+		} else {
+			reads = append(reads, c)
+		}
+	}
+	for i := range looks {
+		chosen = append(chosen, reads[i*len(reads)/looks])
+	}
+	var out []point
+	for _, c := range chosen {
+		for _, when := range []etcdtest.Moment{etcdtest.Before, etcdtest.After} {
+			for _, b := range []blow{cliKilled, providerKilled, interrupted} {
+				out = append(out, point{c, when, b})
+			}
+		}
+	}
+	return out
+}
+
+// count words calls by their methods.
+func count(calls []etcdtest.Call) string {
+	n := map[string]int{}
+	for _, c := range calls {
+		n[c.Method]++
+	}
+	return fmt.Sprintf("%d calls: %v", len(calls), n)
+}
+
+// Wherever a run is cut short, a plain apply afterwards finishes the work: one
+// member of the name, quorum all the time, and nothing left over. The moments
+// are those before and after each call to the cluster, of a run that lets a
+// member in, promotes it, replaces it or takes it out; what cuts it short is
+// the end of the CLI, the end of the provider, or the operator's Ctrl-C.
+func TestAccCrashMatrix(t *testing.T) {
+	t.Parallel()
+	at := func(method string, nth int, when etcdtest.Moment, b blow) point {
+		return point{etcdtest.Call{Method: method, Nth: nth}, when, b}
+	}
+	for name, c := range map[string]struct {
+		// stages end where they began.
+		stages []stage
+		// parts is into how many tests the long form is cut.
+		parts int
+	}{
+		"join and remove": {[]stage{
+			{joining, true, []point{at("MemberAdd", 1, etcdtest.After, cliKilled), at("MemberAdd", 1, etcdtest.Before, providerKilled)}},
+			{removing, true, []point{at("MemberRemove", 1, etcdtest.After, providerKilled), at("MoveLeader", 1, etcdtest.After, interrupted)}},
+		}, 8},
+		"replace": {[]stage{
+			{replacing, true, []point{at("MemberRemove", 1, etcdtest.After, cliKilled), at("MemberPromote", 1, etcdtest.Before, providerKilled)}},
+		}, 6},
+		"promote": {[]stage{
+			{following, true, nil},
+			{promoting, true, []point{at("MemberPromote", 1, etcdtest.After, providerKilled)}},
+			{removing, false, nil},
+		}, 8},
+	} {
+		parts := c.parts
+		if !full() {
+			parts = 1
+		}
+		for part := range parts {
+			t.Run(fmt.Sprintf("%s %d", name, part+1), func(t *testing.T) {
+				t.Parallel()
+				stages := slices.Clone(c.stages)
+				m := newMatrix(t)
+				if stages[0].lead {
+					m.undisturbed(joining)
+				}
+				if full() {
+					for i, s := range stages {
+						stages[i].points = nil
+						if calls := m.undisturbed(s.step); s.counted {
+							t.Logf("%s: %s", s.name, count(calls))
+							stages[i].points = stripe(points(calls), part, parts)
+						}
+					}
+				}
+				m.run(stages)
+			})
+		}
+	}
+}
+
+// stage is a step, whether the long form goes through its points, and those of
+// the short form.
+type stage struct {
+	step
+	counted bool
+	points  []point
+}
+
+// stripe is each nth of the points, from the one at part on.
+func stripe(all []point, part, n int) []point {
+	var out []point
+	for i := part; i < len(all); i += n {
+		out = append(out, all[i])
+	}
+	return out
+}
+
+// run goes through the stages again and again, until each has had all its
+// points, while somebody writes.
+func (m *matrix) run(stages []stage) {
+	m.t.Helper()
+	writer := m.Writer("a", "b", "c")
+	for round := 0; slices.ContainsFunc(stages, func(s stage) bool { return round < len(s.points) }); round++ {
+		for _, s := range stages {
+			if round < len(s.points) {
+				m.disturbed(s.step, s.points[round])
+			} else {
+				m.undisturbed(s.step)
+			}
+		}
+	}
+	m.mustNotPause(writer, pause, "a", "b", "c")
+	m.t.Logf("%d points, %d more that did not come; longest gap between writes %v; an interrupted run ended within %v",
+		m.ran, m.missed, writer.LongestGap(), m.slowest.Round(time.Millisecond))
+	if !full() && m.missed > 0 {
+		m.t.Errorf("%d points did not come", m.missed)
+	}
+	if m.slowest > 20*time.Second {
+		m.t.Errorf("an interrupted run went on for %v", m.slowest)
+	}
+}

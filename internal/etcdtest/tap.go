@@ -1,0 +1,318 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package etcdtest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/net/http2/hpack"
+)
+
+// Call is one request that came through a [Tap].
+type Call struct {
+	// Method is the last part of a gRPC method, such as MemberAdd, or the
+	// method and path of a plain HTTP request, such as "GET /metrics".
+	Method string
+	// Nth counts the calls of a method from 1, since the last [Tap.Watch].
+	Nth int
+}
+
+// String implements fmt.Stringer.
+func (c Call) String() string { return fmt.Sprintf("%s %d", c.Method, c.Nth) }
+
+// Moment is a moment in the course of a call.
+type Moment uint8
+
+const (
+	// Before: the client has sent the request, and the server has not got it.
+	Before Moment = iota
+	// After: the server has answered, and the client has not heard it.
+	After
+)
+
+// String implements fmt.Stringer.
+func (m Moment) String() string {
+	if m == After {
+		return "after"
+	}
+	return "before"
+}
+
+// Tap stands between a client and several servers, passes everything on byte by
+// byte, and knows each call by name. At one moment of one call it stops and
+// lets the test act.
+type Tap struct {
+	tb     TB
+	ctx    context.Context // until the test ends
+	wg     sync.WaitGroup
+	listen []net.Listener
+
+	mu    sync.Mutex
+	calls []Call
+	count map[string]int
+	at    Call
+	when  Moment
+	act   func() (goOn bool)
+	fired bool
+}
+
+// NewTap returns a tap without any server; it ends with the test.
+func NewTap(tb TB) *Tap {
+	ctx, cancel := context.WithCancel(context.Background())
+	t := &Tap{tb: tb, ctx: ctx, count: map[string]int{}}
+	tb.Cleanup(func() {
+		cancel()
+		for _, l := range t.listen {
+			_ = l.Close()
+		}
+		t.wg.Wait()
+	})
+	return t
+}
+
+// Front returns the URL to dial instead of target, an http URL without TLS.
+func (t *Tap) Front(target string) string {
+	t.tb.Helper()
+	u, err := url.Parse(target)
+	if err != nil || u.Scheme != "http" {
+		t.tb.Fatalf("etcdtest: no tap for %s", target)
+	}
+	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.tb.Fatalf("etcdtest: %v", err)
+	}
+	t.listen = append(t.listen, listener)
+	t.wg.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if errors.Is(err, net.ErrClosed) {
+				return
+			}
+			if err == nil {
+				t.wg.Go(func() { t.serve(conn, u.Host) })
+			}
+		}
+	})
+	return "http://" + listener.Addr().String()
+}
+
+// Watch forgets the calls so far. When the call at comes to that moment, act is
+// called, once; the call goes on if act returns true, and its connection is
+// reset otherwise. With a nil act nothing is waited for.
+func (t *Tap) Watch(at Call, when Moment, act func() (goOn bool)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.calls, t.at, t.when, t.act, t.fired = nil, at, when, act, false
+	clear(t.count)
+}
+
+// Calls returns the calls since the last Watch.
+func (t *Tap) Calls() []Call {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.calls)
+}
+
+// Fired reports whether the moment of the last Watch has come.
+func (t *Tap) Fired() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.fired
+}
+
+// note numbers a call.
+func (t *Tap) note(method string) Call {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.count[method]++
+	c := Call{method, t.count[method]}
+	t.calls = append(t.calls, c)
+	return c
+}
+
+// moment acts if this is what was waited for, and reports whether to go on.
+func (t *Tap) moment(c Call, when Moment) bool {
+	t.mu.Lock()
+	act := t.act
+	if act == nil || t.fired || c != t.at || when != t.when {
+		t.mu.Unlock()
+		return true
+	}
+	t.fired = true
+	t.mu.Unlock()
+	return act()
+}
+
+// tapped is a connection through a tap.
+type tapped struct {
+	tap     *Tap
+	in, out net.Conn
+
+	mu      sync.Mutex
+	streams map[uint32]Call // that were not answered yet
+}
+
+func (t *Tap) serve(in net.Conn, target string) {
+	defer abort(in)
+	var dialer net.Dialer
+	out, err := dialer.DialContext(t.ctx, "tcp", target)
+	if err != nil {
+		return // the client hears a reset where it would hear a refusal
+	}
+	defer abort(out)
+	stop := context.AfterFunc(t.ctx, func() { abort(in); abort(out) })
+	defer stop()
+	c := &tapped{tap: t, in: in, out: out, streams: map[uint32]Call{}}
+	from := bufio.NewReaderSize(in, 64<<10)
+	head, err := from.Peek(len(http2Preface))
+	if len(head) == 0 {
+		return
+	}
+	pass := c.passHTTP2
+	if err != nil || string(head) != http2Preface {
+		pass = c.passHTTP1
+	}
+	pass(from, bufio.NewReaderSize(out, 64<<10))
+}
+
+// http2Preface is what an HTTP/2 client sends first.
+const http2Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+
+// passHTTP1 passes one request on.
+func (c *tapped) passHTTP1(from, back *bufio.Reader) {
+	line, err := from.ReadString('\n')
+	if err != nil {
+		return
+	}
+	words := strings.Fields(line)
+	call := c.tap.note(strings.Join(words[:min(2, len(words))], " "))
+	if !c.tap.moment(call, Before) {
+		return
+	}
+	if _, err := io.WriteString(c.out, line); err != nil {
+		return
+	}
+	c.tap.wg.Go(func() { _, _ = io.Copy(c.out, from) })
+	if _, err := back.Peek(1); err != nil || !c.tap.moment(call, After) {
+		return
+	}
+	_, _ = io.Copy(c.in, back)
+	_ = c.in.Close()
+}
+
+func (c *tapped) passHTTP2(from, back *bufio.Reader) {
+	c.tap.wg.Go(func() {
+		_ = c.frames(back, c.in, c.answer())
+		abort(c.in)
+	})
+	preface := make([]byte, len(http2Preface))
+	if _, err := io.ReadFull(from, preface); err != nil {
+		return
+	}
+	if _, err := c.out.Write(preface); err != nil {
+		return
+	}
+	_ = c.frames(from, c.out, c.request())
+}
+
+// What is to be known of HTTP/2 frames (RFC 9113): a head of nine bytes with
+// length, type, flags and stream; the types that carry header blocks, and the
+// flags that say what else they carry.
+const (
+	frameHead        = 9
+	headersType      = 1
+	continuationType = 9
+	endHeaders       = 0x4
+	padded           = 0x8
+	priority         = 0x20
+)
+
+// frames passes frames on, each after see has seen it, until see returns false
+// or a side ends.
+func (c *tapped) frames(from io.Reader, to io.Writer, see func(kind, flags byte, stream uint32, payload []byte) bool) error {
+	for {
+		head := make([]byte, frameHead)
+		if _, err := io.ReadFull(from, head); err != nil {
+			return err
+		}
+		length := int(head[0])<<16 | int(head[1])<<8 | int(head[2])
+		frame := append(head, make([]byte, length)...)
+		if _, err := io.ReadFull(from, frame[frameHead:]); err != nil {
+			return err
+		}
+		if !see(frame[3], frame[4], binary.BigEndian.Uint32(frame[5:])&^(1<<31), frame[frameHead:]) {
+			return nil
+		}
+		if _, err := to.Write(frame); err != nil {
+			return err
+		}
+	}
+}
+
+// request sees the frames of the client: every header block must be decoded, in
+// order, because each depends on those before.
+func (c *tapped) request() func(kind, flags byte, stream uint32, payload []byte) bool {
+	decoder := hpack.NewDecoder(4096, nil)
+	var block bytes.Buffer
+	return func(kind, flags byte, stream uint32, payload []byte) bool {
+		switch kind {
+		case headersType:
+			block.Reset()
+			if flags&padded != 0 {
+				payload = payload[1 : len(payload)-int(payload[0])]
+			}
+			if flags&priority != 0 {
+				payload = payload[5:]
+			}
+			block.Write(payload)
+		case continuationType:
+			block.Write(payload)
+		default:
+			return true
+		}
+		if flags&endHeaders == 0 {
+			return true
+		}
+		fields, err := decoder.DecodeFull(block.Bytes())
+		if err != nil {
+			return false
+		}
+		for _, f := range fields {
+			if f.Name == ":path" {
+				call := c.tap.note(f.Value[strings.LastIndexByte(f.Value, '/')+1:])
+				c.mu.Lock()
+				c.streams[stream] = call
+				c.mu.Unlock()
+				return c.tap.moment(call, Before)
+			}
+		}
+		return true
+	}
+}
+
+// answer sees the frames of the server: a call is answered with the first
+// header block of its stream.
+func (c *tapped) answer() func(kind, flags byte, stream uint32, payload []byte) bool {
+	return func(kind, _ byte, stream uint32, _ []byte) bool {
+		if kind != headersType {
+			return true
+		}
+		c.mu.Lock()
+		call, open := c.streams[stream]
+		delete(c.streams, stream)
+		c.mu.Unlock()
+		return !open || c.tap.moment(call, After)
+	}
+}
