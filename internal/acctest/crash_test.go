@@ -42,6 +42,57 @@ func TestAccCrashAfterAnnouncement(t *testing.T) {
 	}
 }
 
+// Where not even the configuration got into the state (a remote one that is
+// written now and then, or that of a CLI which keeps it to itself until the
+// end), the next run makes another, and takes over what the first announced.
+func TestAccCrashWithoutState(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{Founders: []string{"a"}, Static: true})
+	f.Form()
+	before := f.Read("terraform.tfstate")
+	f.Add("d")
+	open := f.Gate("d")
+	run := f.Start("apply")
+	f.awaitAnnouncement()
+	run.Kill()
+	id := announced(t, f)
+	f.Write("terraform.tfstate", before)
+	lost := f.records()
+
+	f.Plan().MustDo(changes("d", "create"))
+	second := f.Start("apply")
+	eventually(t, 60*time.Second, "the announcement is taken over", func() error {
+		if fmt.Sprint(f.records()) == fmt.Sprint(lost) {
+			return fmt.Errorf("on record are %v", lost)
+		}
+		return nil
+	})
+	open()
+	second.Wait().MustSucceed()
+	f.MustVote("a", "d")
+	if now := fmt.Sprint(f.State(address("etcd_member", "d"))["id"]); now != id {
+		t.Errorf("d is %s, and %s was announced", now, id)
+	}
+	f.mustHaveRecords(t, "d")
+	f.Plan().MustBeEmpty()
+	mustForgetLast(t, f.Destroy().MustSucceed(), "a", "d")
+	f.MustBeGone()
+}
+
+// awaitAnnouncement returns when d is announced and on record.
+func (f *Fleet) awaitAnnouncement() {
+	f.tb.Helper()
+	f.WaitList("a", "a", "? (learner)")
+	eventually(f.tb, 10*time.Second, "the announcement is on record", func() error {
+		for _, r := range f.records() {
+			if r.Name == "d" && r.State == "announced" {
+				return nil
+			}
+		}
+		return fmt.Errorf("%v", f.records())
+	})
+}
+
 // Where the operator gives the join up instead, the configuration's end takes
 // back what was announced for it.
 func TestAccBackstop(t *testing.T) {
@@ -71,15 +122,7 @@ func announceOnly(t *testing.T, f *Fleet, end func(r *Running)) (open func()) {
 	f.Apply().MustSucceed()
 	f.Nodes["d"].Joins = ""
 	run := f.Start("apply")
-	f.WaitList("a", "a", "? (learner)")
-	eventually(t, 10*time.Second, "the announcement is on record", func() error {
-		for _, r := range f.records() {
-			if r.Name == "d" && r.State == "announced" {
-				return nil
-			}
-		}
-		return fmt.Errorf("%v", f.records())
-	})
+	f.awaitAnnouncement()
 	end(run)
 	if o := run.Wait(); o.ExitCode == 0 {
 		t.Fatal("the run ended as if nothing had happened")

@@ -74,6 +74,72 @@ func TestAccDestroyWithoutQuorum(t *testing.T) {
 	f.MustBeGone()
 }
 
+// Five members, two of whose machines have died: the end needs nobody's help.
+func TestAccDestroyWithTwoOfFiveDead(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{Founders: []string{"a", "b", "c", "d", "e"}, Static: true})
+	f.Form()
+	f.Crash("b", "d")
+	mustForgetLast(t, f.Destroy().MustSucceed(), "a", "c", "e")
+	f.MustBeGone()
+}
+
+// With three of five dead nobody can decide any more. That is said at once and
+// nothing is changed; with force_destroy it is an end.
+func TestAccDestroyWithThreeOfFiveDead(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{Founders: []string{"a", "b", "c", "d", "e"}, Static: true})
+	f.Form()
+	var dead []string
+	for _, name := range []string{"b", "c", "d"} {
+		dead = append(dead, f.named(name))
+	}
+	f.Crash("b", "c", "d")
+
+	refused := f.Destroy().MustFail()
+	t.Logf("refused after %v", refused.Took.Round(time.Millisecond))
+	if refused.Took > 60*time.Second {
+		t.Errorf("it took %v to say so", refused.Took)
+	}
+	said := map[string]Diagnostic{}
+	for _, e := range refused.Errors() {
+		said[e.Summary] = e
+	}
+	for name := range f.Nodes {
+		e, ok := said["Cannot remove member "+name]
+		if !ok {
+			t.Fatalf("no word on %s:\n%s", name, refused.diagnostics())
+		}
+		e.mustContain(t, e.Summary, "2 of 5 voters answer; quorum is 3.", "Nothing was changed.")
+		for _, id := range dead {
+			e.mustContain(t, e.Summary, id+" does not answer")
+		}
+		for _, text := range []string{"snapshot", "--force-new-cluster", "force_destroy"} {
+			e.mustContain(t, e.Summary, text)
+		}
+		if f.State(address("etcd_member", name)) == nil {
+			t.Errorf("%s is no longer in the state", name)
+		}
+		f.Nodes[name].Force = true
+	}
+
+	f.Apply().MustSucceed()
+	forgotten := map[string]bool{}
+	destroyed := f.Destroy().MustSucceed()
+	t.Logf("forgotten after %v", destroyed.Took.Round(time.Millisecond))
+	for _, w := range destroyed.Warnings() {
+		for name := range f.Nodes {
+			if w.Summary == "Member "+name+" was forgotten, not removed" {
+				forgotten[name] = true
+			}
+		}
+	}
+	if len(forgotten) != 5 {
+		t.Errorf("said to be forgotten: %v", forgotten)
+	}
+	f.MustBeGone()
+}
+
 // refusals is what diagnostics say of endpoints at which nobody listens.
 func (f *Fleet) refusals() string {
 	return refusals(f.endpoints())

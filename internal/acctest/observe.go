@@ -295,19 +295,3 @@ func (f *Fleet) expireLock() {
 		f.tb.Fatal(err)
 	}
 }
-
-// makeLead moves leadership to a voter; from names those that may lead now.
-func (f *Fleet) makeLead(name string, from ...string) {
-	f.tb.Helper()
-	id := f.memberID(name)
-	eventually(f.tb, 20*time.Second, name+" leads", func() error {
-		leader := f.Leader(from...)
-		if leader == name {
-			return nil
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		_, err := f.Client(leader).MoveLeader(ctx, id)
-		return errors.Join(err, fmt.Errorf("%s leads", leader))
-	})
-}

@@ -189,7 +189,19 @@ func TestRecords(t *testing.T) {
 	if owners, err := records.Owners(ctx, 0x2a); err != nil || len(owners) != 1 || owners[0] != "a" {
 		t.Errorf("owners %v, %v", owners, err)
 	}
-	if err := records.Delete(ctx, "a"); err != nil {
+	// In place of another's, all or nothing.
+	stale := got
+	stale.revision--
+	if _, err := records.Put(ctx, Record{Owner: "b", Name: "b", State: Announced}, stale); !errors.Is(err, ErrRecordChanged) {
+		t.Errorf("in place of a record that has changed: %v", err)
+	}
+	if _, err := records.Put(ctx, Record{Owner: "b", Name: "b", State: Announced}, got); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := records.List(ctx); err != nil || len(all) != 1 || all[0].Owner != "b" {
+		t.Errorf("on record are %+v, %v", all, err)
+	}
+	if err := records.Delete(ctx, "b"); err != nil {
 		t.Fatal(err)
 	}
 	if owners, _ := records.Owners(ctx, 0x2a); len(owners) != 0 {

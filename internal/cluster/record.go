@@ -44,6 +44,9 @@ type Record struct {
 	// Started is true once the member has run: from then on its identity
 	// cannot be used again after somebody else has removed it.
 	Started bool `json:"started,omitempty"`
+	// Awaited is true when the run that made the announcement waits for the
+	// member's start itself, so that no state speaks of the member before.
+	Awaited bool `json:"awaited,omitempty"`
 
 	// revision is the record's modification revision, 0 for a new one.
 	revision int64
@@ -67,10 +70,13 @@ var ErrRecordChanged = errors.New("the ownership record was changed by another r
 type Records interface {
 	// Get returns the record of an owner; ok is false if there is none.
 	Get(ctx context.Context, owner string) (r Record, ok bool, err error)
-	// Put writes the record if it has not changed since it was read, and
-	// returns it as it now stands. The error is [ErrRecordChanged] otherwise.
-	// Putting an unchanged record is how a wait lets a small write through.
-	Put(ctx context.Context, r Record) (Record, error)
+	// Put writes the record, in place of those of other owners that are given,
+	// if none of them has changed since it was read, and returns it as it now
+	// stands. The error is [ErrRecordChanged] otherwise. Putting an unchanged
+	// record is how a wait lets a small write through.
+	Put(ctx context.Context, r Record, instead ...Record) (Record, error)
+	// List returns all records, by owner.
+	List(ctx context.Context) ([]Record, error)
 	// Owners returns the owners whose records say that the member with the ID
 	// is theirs.
 	Owners(ctx context.Context, id membership.MemberID) ([]string, error)
@@ -99,15 +105,21 @@ func (s records) Get(ctx context.Context, owner string) (Record, bool, error) {
 	return out, found, err
 }
 
-func (s records) Put(ctx context.Context, r Record) (Record, error) {
+func (s records) Put(ctx context.Context, r Record, instead ...Record) (Record, error) {
 	value, err := json.Marshal(r)
 	if err != nil {
 		return r, err
 	}
+	unchanged := []clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(s.key(r.Owner)), "=", r.revision)}
+	write := []clientv3.Op{clientv3.OpPut(s.key(r.Owner), string(value))}
+	for _, other := range instead {
+		unchanged = append(unchanged, clientv3.Compare(clientv3.ModRevision(s.key(other.Owner)), "=", other.revision))
+		write = append(write, clientv3.OpDelete(s.key(other.Owner)))
+	}
 	err = s.c.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
 		resp, err := kv.Txn(ctx).
-			If(clientv3.Compare(clientv3.ModRevision(s.key(r.Owner)), "=", r.revision)).
-			Then(clientv3.OpPut(s.key(r.Owner), string(value))).
+			If(unchanged...).
+			Then(write...).
 			Else(clientv3.OpGet(s.key(r.Owner))).
 			Commit()
 		if err != nil {
@@ -128,8 +140,8 @@ func (s records) Put(ctx context.Context, r Record) (Record, error) {
 	return r, err
 }
 
-func (s records) Owners(ctx context.Context, id membership.MemberID) ([]string, error) {
-	var out []string
+func (s records) List(ctx context.Context) ([]Record, error) {
+	var out []Record
 	err := s.c.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
 		resp, err := kv.Get(ctx, s.key(""), clientv3.WithPrefix())
 		if err != nil {
@@ -139,12 +151,24 @@ func (s records) Owners(ctx context.Context, id membership.MemberID) ([]string, 
 		for _, pair := range resp.Kvs {
 			var r Record
 			// What does not parse was not written by this provider.
-			if json.Unmarshal(pair.Value, &r) == nil && r.ID() == id && r.State == Announced {
-				out = append(out, r.Owner)
+			if json.Unmarshal(pair.Value, &r) == nil && s.key(r.Owner) == string(pair.Key) {
+				r.revision = pair.ModRevision
+				out = append(out, r)
 			}
 		}
 		return nil
 	})
+	return out, err
+}
+
+func (s records) Owners(ctx context.Context, id membership.MemberID) ([]string, error) {
+	all, err := s.List(ctx)
+	var out []string
+	for _, r := range all {
+		if r.ID() == id && r.State == Announced {
+			out = append(out, r.Owner)
+		}
+	}
 	return out, err
 }
 

@@ -179,6 +179,9 @@ func answer(err error) string {
 	}
 }
 
+// goneForGood is the way out where nobody can decide about a removal any more.
+const goneForGood = "If the cluster is gone for good, set force_destroy = true, apply that (it changes the state only), and destroy again."
+
 // action words for [Explain].
 var summaries = map[string]string{
 	"add":       "Cannot add member ",
@@ -214,6 +217,9 @@ func Explain(action, name string, err error) Text {
 		t := Refused(refusal.Action, refusal.Name, refusal.Decision, refusal.Snapshot)
 		if refusal.Timeout {
 			t.Detail += " The time allowed for it ran out while waiting."
+		}
+		if refusal.Action == "remove" && refusal.Decision.Code == membership.QuorumLost {
+			t.Detail += " " + goneForGood
 		}
 		return t
 	case errors.As(err, &other):
@@ -260,7 +266,7 @@ func remedy(action string, err error) string {
 	case cluster.Hopeless(err):
 		return " " + KindRemedy(connection.KindOf(err))
 	case action == "remove":
-		return " Check that its machines run and can be reached from here. If the cluster is gone for good, set force_destroy = true, apply that (it changes the state only), and destroy again."
+		return " Check that its machines run and can be reached from here. " + goneForGood
 	default:
 		return " Check that its machines run and can be reached from here."
 	}

@@ -3,6 +3,8 @@
 
 package membership
 
+import "slices"
+
 // Bootstrap says what was decided about a member when the configuration of its
 // process was made, see [Identify].
 type Bootstrap uint8
@@ -40,6 +42,10 @@ type IdentifyRequest struct {
 	// cluster is not expected to be formed by this bootstrap, or nobody knows.
 	Founders int
 	Claim    Claim
+	// Abandoned are the claims of other owners whose run announced a member of
+	// this very name, with these very peer URLs, or was about to, and never got
+	// as far as leaving it to a state.
+	Abandoned []Claim
 }
 
 // Step is what to do about the member that was looked for.
@@ -55,6 +61,10 @@ const (
 	// StepWithdraw: the member with the ID is ours, was announced with other
 	// peer URLs and never started; take it out, then announce the right one.
 	StepWithdraw
+	// StepTakeOver: the member with the ID was announced by a run that was cut
+	// short before anybody's state knew of it, for the same name and the same
+	// peer URLs, and never started; it becomes ours, as it is.
+	StepTakeOver
 )
 
 // The codes of [Identify].
@@ -81,7 +91,7 @@ const (
 )
 
 // Identity is the outcome of [Identify]. Code and Facts are set with
-// StepRefuse, ID with StepAdopt and StepWithdraw.
+// StepRefuse, ID with all steps but StepAnnounce.
 type Identity struct {
 	Step  Step
 	ID    MemberID
@@ -112,6 +122,8 @@ func Identify(s Snapshot, r IdentifyRequest) Identity {
 			return Identity{Code: FounderRenamed, Facts: facts}
 		case m.Name != "" || len(m.ClientURLs) > 0:
 			return Identity{Code: AlreadyMember, Facts: facts}
+		case m.Learner && abandoned(m, r.Abandoned):
+			return Identity{Step: StepTakeOver, ID: m.ID}
 		default:
 			return Identity{Code: AnnouncedElsewhere, Facts: facts}
 		}
@@ -149,6 +161,13 @@ func identifyClaimed(s Snapshot, r IdentifyRequest) (Identity, bool) {
 	default:
 		return Identity{Code: MovedMember, Facts: Facts{Subject: m.ID, Others: []MemberID{m.ID}}}, true
 	}
+}
+
+// abandoned reports whether one of the claims is about the member.
+func abandoned(m Member, claims []Claim) bool {
+	return slices.ContainsFunc(claims, func(c Claim) bool {
+		return c.Recorded && !c.Left && SameURLs(c.PeerURLs, m.PeerURLs) && (c.ID == m.ID || c.ID == 0)
+	})
 }
 
 func byURLs(s Snapshot, urls []string) (Member, bool) {

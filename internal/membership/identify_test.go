@@ -16,6 +16,8 @@ func TestIdentify(t *testing.T) {
 	voter.Learner = false
 	moved := started
 	moved.PeerURLs = []string{urlX}
+	unstarted := announced
+	unstarted.Learner = false
 	elsewhere := announced
 	elsewhere.PeerURLs = []string{urlX}
 
@@ -24,6 +26,7 @@ func TestIdentify(t *testing.T) {
 	ran := Claim{Recorded: true, ID: 4, PeerURLs: []string{urlD}, Spent: true}
 	ranAndLeft := ran
 	ranAndLeft.Left = true
+	another := Claim{Recorded: true, ID: 5, PeerURLs: []string{urlD}}
 	left := Claim{Recorded: true, ID: 4, PeerURLs: []string{urlD}, Left: true}
 
 	for _, c := range []struct {
@@ -31,6 +34,7 @@ func TestIdentify(t *testing.T) {
 		member  *Member // beside a
 		founder bool
 		claim   Claim
+		others  []Claim
 		step    Step
 		id      MemberID
 		code    Code
@@ -52,6 +56,15 @@ func TestIdentify(t *testing.T) {
 		{name: "ours with other URLs, never started", member: &elsewhere, claim: ours, step: StepWithdraw, id: 4},
 		{name: "ours with other URLs, running", member: &moved, claim: ours, code: MovedMember},
 		{name: "announced by someone else", member: &announced, code: AnnouncedElsewhere},
+		{name: "announced by a run that was cut short", member: &announced, others: []Claim{ours}, step: StepTakeOver, id: 4},
+		{name: "announced by a run that was cut short before it knew", member: &announced, others: []Claim{intent}, step: StepTakeOver, id: 4},
+		{name: "cut short, started meanwhile", member: &started, others: []Claim{ours}, code: AlreadyMember},
+		{name: "cut short, voting meanwhile", member: &voter, others: []Claim{ours}, code: AlreadyMember},
+		{name: "cut short, announced as a voter", member: &unstarted, others: []Claim{ours}, code: AnnouncedElsewhere},
+		{name: "cut short, removed since", member: &announced, others: []Claim{left}, code: AnnouncedElsewhere},
+		{name: "cut short, and announced by someone else since", member: &announced, others: []Claim{another}, code: AnnouncedElsewhere},
+		{name: "cut short, with other URLs", member: &elsewhere, others: []Claim{ours}, step: StepAnnounce},
+		{name: "cut short, and nothing left of it", others: []Claim{ours}, step: StepAnnounce},
 		{name: "started, not ours", member: &started, code: AlreadyMember},
 		{name: "voting, not ours", member: &voter, code: AlreadyMember},
 		{name: "back under our URLs after we left", member: &voter, claim: left, code: AlreadyMember},
@@ -68,7 +81,7 @@ func TestIdentify(t *testing.T) {
 			if c.member != nil {
 				s.Members = append(s.Members, *c.member)
 			}
-			r := IdentifyRequest{Name: "d", PeerURLs: []string{urlD}, Claim: c.claim}
+			r := IdentifyRequest{Name: "d", PeerURLs: []string{urlD}, Claim: c.claim, Abandoned: c.others}
 			if c.founder {
 				r.Bootstrap = Founder
 			}

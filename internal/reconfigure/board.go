@@ -90,6 +90,15 @@ func (b *Board) lock(ctx context.Context, id membership.ClusterID, doing string)
 	}
 }
 
+// busy reports whether an operation of this process is at work on the cluster
+// right now.
+func (b *Board) busy(id membership.ClusterID) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	l, ok := b.locks[id]
+	return ok && len(l.turn) > 0
+}
+
 // leave notes that a member is on its way out, until the function returned is
 // called.
 func (b *Board) leave(id membership.MemberID) (stay func()) { return b.note(&b.leaving, id) }

@@ -151,17 +151,20 @@ type join struct {
 
 	record   cluster.Record
 	recorded bool
-	reached  Stage
-	member   membership.Member
-	last     membership.Decision
-	snap     membership.Snapshot
-	warnings []membership.Warning
-	full     []membership.MemberID // the learners with which the servers take no more
-	refused  bool                  // the servers' word on the latest announcement was no
-	nudged   time.Time
-	before   membership.Answer
-	progress uint64
-	moved    time.Time
+	// abandoned are the records, while there is none of ours, that another run
+	// left for the same member; the first record of ours takes their place.
+	abandoned []cluster.Record
+	reached   Stage
+	member    membership.Member
+	last      membership.Decision
+	snap      membership.Snapshot
+	warnings  []membership.Warning
+	full      []membership.MemberID // the learners with which the servers take no more
+	refused   bool                  // the servers' word on the latest announcement was no
+	nudged    time.Time
+	before    membership.Answer
+	progress  uint64
+	moved     time.Time
 }
 
 // announce ends with the member in the list, its ID recorded. It returns with
@@ -212,6 +215,12 @@ func (j *join) look(ctx context.Context, since *time.Time) (err error) {
 	// Without quorum every endpoint would be waited for, one after the other.
 	short, cancel := context.WithTimeout(ctx, doubt)
 	j.record, j.recorded, unread = j.Port.Records().Get(short, j.req.Owner)
+	j.abandoned = nil
+	if unread == nil && !j.recorded && j.req.ID == 0 && j.req.Bootstrap != membership.Founder {
+		var all []cluster.Record
+		all, unread = j.Port.Records().List(short)
+		j.abandoned = abandonedFor(j.req, all)
+	}
 	cancel()
 	if unread != nil && !retry(unread) {
 		return unread
@@ -266,6 +275,7 @@ func (j *join) tryAnnounce(ctx context.Context, since *time.Time) error {
 			Recorded: j.recorded, ID: j.record.ID(), PeerURLs: j.record.PeerURLs,
 			Left: j.record.State == cluster.Removed, Spent: j.req.Configured && j.record.Started,
 		},
+		Abandoned: claims(j.abandoned),
 	})
 	if found.Code == membership.FoundedAlone {
 		err := &Unidentified{Name: j.req.Name, PeerURLs: j.req.PeerURLs, Founders: j.req.Founders, Identity: found, Snapshot: j.snap}
@@ -295,6 +305,13 @@ func (j *join) tryAnnounce(ctx context.Context, since *time.Time) error {
 	}
 	switch found.Step {
 	case membership.StepAdopt:
+		j.member, _ = j.snap.Member(found.ID)
+		return j.write(ctx, cluster.Announced, found.ID)
+	case membership.StepTakeOver:
+		// Who holds the lock works on it still, and is not cut short.
+		if err := j.hold.sure(j.snap); err != nil {
+			return err
+		}
 		j.member, _ = j.snap.Member(found.ID)
 		return j.write(ctx, cluster.Announced, found.ID)
 	case membership.StepWithdraw:
@@ -394,15 +411,18 @@ func (j *join) write(ctx context.Context, state cluster.RecordState, id membersh
 	}
 	same := id != 0 && id == j.record.ID()
 	next.Started = id != 0 && id == j.member.ID && j.member.Started() || same && j.record.Started
-	if j.recorded && next.Name == j.record.Name && slices.Equal(next.PeerURLs, j.record.PeerURLs) &&
-		next.State == j.record.State && next.MemberID == j.record.MemberID && next.Started == j.record.Started {
+	if state == cluster.Intended || len(j.abandoned) > 0 {
+		next.Awaited = j.req.Goal != Announced
+	}
+	if j.recorded && next.Name == j.record.Name && slices.Equal(next.PeerURLs, j.record.PeerURLs) && next.State == j.record.State &&
+		next.MemberID == j.record.MemberID && next.Started == j.record.Started && next.Awaited == j.record.Awaited {
 		return nil
 	}
 	return j.put(ctx, next)
 }
 
 func (j *join) put(ctx context.Context, r cluster.Record) error {
-	written, err := j.Port.Records().Put(ctx, r)
+	written, err := j.Port.Records().Put(ctx, r, j.abandoned...)
 	if errors.Is(err, cluster.ErrAmbiguous) {
 		// Read back: it may have been written.
 		if now, ok, getErr := j.Port.Records().Get(ctx, r.Owner); getErr == nil {
@@ -419,6 +439,6 @@ func (j *join) put(ctx context.Context, r cluster.Record) error {
 	if err != nil {
 		return err
 	}
-	j.record, j.recorded, j.nudged = written, true, j.Clock.Now()
+	j.record, j.recorded, j.abandoned, j.nudged = written, true, nil, j.Clock.Now()
 	return nil
 }

@@ -159,6 +159,11 @@ func (l *leave) later(ctx context.Context, err error) error {
 
 // turn is one hold of the lock.
 func (l *leave) turn(ctx context.Context, pause *backoff) (bool, error) {
+	if l.Board.busy(l.req.Cluster) && !l.tried {
+		if err := l.undecidable(ctx); err != nil {
+			return false, err
+		}
+	}
 	h, err := l.lock(ctx, l.req.Cluster, "remove", cmp.Or(l.req.Name, l.req.ID.String()))
 	if err != nil {
 		return false, err
@@ -183,6 +188,22 @@ func (l *leave) turn(ctx context.Context, pause *backoff) (bool, error) {
 			return false, err
 		}
 	}
+}
+
+// undecidable looks, without the lock, whether there is a quorum to decide at
+// all. Without one each look lasts as long as a request may: members that are
+// to leave all at once, as at the end of everything, must not wait for each
+// other to be told so.
+func (l *leave) undecidable(ctx context.Context) error {
+	snap, err := l.observe(ctx, l.req.Cluster)
+	if err != nil {
+		return nil // what that means is decided with the lock
+	}
+	d := membership.DecideRemove(snap, membership.RemoveRequest{ID: l.req.ID, Name: l.req.Name, PeerURLs: l.req.PeerURLs, Replacement: l.req.Replacement})
+	if d.Verdict != membership.Refuse || d.Code != membership.QuorumLost {
+		return nil
+	}
+	return l.later(ctx, &Refusal{Action: "remove", Name: l.req.Name, Decision: d, Snapshot: snap})
 }
 
 // outcome is what came of a removal whose lock was lost.

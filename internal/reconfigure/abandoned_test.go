@@ -1,0 +1,176 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package reconfigure_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+// owned is a request for d by one configuration of several.
+func owned(p *etcdtest.Process, owner string, goal reconfigure.Stage) reconfigure.JoinRequest {
+	r := request(p, goal)
+	r.Owner = owner
+	return r
+}
+
+// mustOwn fails the test unless these are the owners on record, of whatever.
+func (b *bench) mustOwn(t *testing.T, want ...string) {
+	t.Helper()
+	all, err := b.engine.Port.Records().List(within(t, 10*time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range all {
+		got = append(got, r.Owner)
+	}
+	if len(got) != len(want) || len(got) > 0 && got[0] != want[0] {
+		t.Errorf("on record are %v, want %v", got, want)
+	}
+}
+
+// A run that was cut short leaves its announcement to the next one, which has
+// another configuration because the first never got into a state: the same
+// member, and one record.
+func TestAnAbandonedAnnouncementIsTakenOver(t *testing.T) {
+	t.Parallel()
+	for name, leave := range map[string]func(t *testing.T, b *bench, p *etcdtest.Process){
+		"announced": func(t *testing.T, b *bench, p *etcdtest.Process) {
+			_, err := b.process(t, "first@ops1", claim.LockTTL).Join(within(t, 3*time.Second), owned(p, "first", reconfigure.Voting))
+			var incomplete *reconfigure.Incomplete
+			if !errors.As(err, &incomplete) || incomplete.Member.ID == 0 {
+				t.Fatalf("the first run: %v", err)
+			}
+		},
+		"about to": func(t *testing.T, b *bench, p *etcdtest.Process) {
+			ctx := within(t, 10*time.Second)
+			_, err1 := b.engine.Port.Records().Put(ctx, cluster.Record{
+				Owner: "first", Name: p.Name, PeerURLs: []string{p.PeerURL()}, State: cluster.Intended, Awaited: true,
+			})
+			_, err2 := b.engine.Port.AddLearner(ctx, 0, []string{p.PeerURL()})
+			if err := errors.Join(err1, err2); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"about to, in vain": func(t *testing.T, b *bench, p *etcdtest.Process) {
+			if _, err := b.engine.Port.Records().Put(within(t, 10*time.Second), cluster.Record{
+				Owner: "first", Name: p.Name, PeerURLs: []string{p.PeerURL()}, State: cluster.Intended, Awaited: true,
+			}); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := start(t, 1, etcdtest.Options{})
+			d := b.NewJoiner(t, "d")
+			leave(t, b, d)
+			was := b.learner(t)
+			d.Supervise(100 * time.Millisecond)
+			got, err := b.engine.Join(within(t, time.Minute), owned(d, "second", reconfigure.Voting))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if was != 0 && got.Member.ID != was {
+				t.Errorf("%s joined, and %s was announced", got.Member.ID, was)
+			}
+			if m := b.members(t); len(m) != 2 {
+				t.Errorf("the members are %v", m)
+			}
+			b.mustOwn(t, "second")
+		})
+	}
+}
+
+// learner returns the ID of the learner in the list, 0 if there is none.
+func (b *bench) learner(t *testing.T) membership.MemberID {
+	t.Helper()
+	for _, m := range b.members(t) {
+		if m.Learner {
+			return m.ID
+		}
+	}
+	return 0
+}
+
+// What another run has not abandoned is not taken from it: one that is at work,
+// one that only announces and has that in its state, and a member that runs.
+func TestWhatIsNotAbandonedIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	refused := func(t *testing.T, err error, code membership.Code) {
+		t.Helper()
+		var u *reconfigure.Unidentified
+		if !errors.As(err, &u) || u.Identity.Code != code {
+			t.Errorf("the second run: %v, want %s", err, code)
+		}
+	}
+	t.Run("at work", func(t *testing.T) {
+		t.Parallel()
+		b := start(t, 1, etcdtest.Options{})
+		d := b.NewJoiner(t, "d")
+		first := make(chan error, 1)
+		go func() {
+			_, err := b.process(t, "first@ops1", claim.LockTTL).Join(within(t, 30*time.Second), owned(d, "first", reconfigure.Voting))
+			first <- err
+		}()
+		eventually(t, "d is announced", func() bool { return b.learner(t) != 0 })
+		_, err := b.engine.Join(within(t, 3*time.Second), owned(d, "second", reconfigure.Voting))
+		var busy *claim.BusyError
+		if !errors.As(err, &busy) || busy.Holder.Who != "first@ops1" {
+			t.Errorf("the second run: %v", err)
+		}
+		b.mustOwn(t, "first")
+		d.Supervise(100 * time.Millisecond)
+		if err := <-first; err != nil {
+			t.Errorf("the first run: %v", err)
+		}
+	})
+	t.Run("announced for a state", func(t *testing.T) {
+		t.Parallel()
+		b := start(t, 1, etcdtest.Options{})
+		d := b.NewJoiner(t, "d")
+		if _, err := b.engine.Join(within(t, 30*time.Second), owned(d, "first", reconfigure.Announced)); err != nil {
+			t.Fatal(err)
+		}
+		_, err := b.engine.Join(within(t, 30*time.Second), owned(d, "second", reconfigure.Voting))
+		refused(t, err, membership.AnnouncedElsewhere)
+		// Not even after a run that waits for the same learner was cut short.
+		taker := owned(d, "taker", reconfigure.Voting)
+		taker.ID = b.learner(t)
+		_, _ = b.engine.Join(within(t, 2*time.Second), taker)
+		_, err = b.engine.Join(within(t, 30*time.Second), owned(d, "second", reconfigure.Voting))
+		refused(t, err, membership.AnnouncedElsewhere)
+		b.mustOwn(t, "first", "taker")
+	})
+	t.Run("started", func(t *testing.T) {
+		t.Parallel()
+		b := start(t, 1, etcdtest.Options{})
+		d := b.NewJoiner(t, "d")
+		_, _ = b.engine.Join(within(t, 3*time.Second), owned(d, "first", reconfigure.Voting))
+		d.Supervise(100 * time.Millisecond)
+		eventually(t, "d has started", func() bool { m, ok := named(b.members(t), "d"); return ok && m.Started() })
+		_, err := b.engine.Join(within(t, 30*time.Second), owned(d, "second", reconfigure.Voting))
+		refused(t, err, membership.AlreadyMember)
+		b.mustOwn(t, "first")
+	})
+	t.Run("for another name", func(t *testing.T) {
+		t.Parallel()
+		b := start(t, 1, etcdtest.Options{})
+		d := b.NewJoiner(t, "d")
+		_, _ = b.engine.Join(within(t, 3*time.Second), owned(d, "first", reconfigure.Voting))
+		other := owned(d, "second", reconfigure.Voting)
+		other.Name = "e"
+		_, err := b.engine.Join(within(t, 30*time.Second), other)
+		refused(t, err, membership.AnnouncedElsewhere)
+		b.mustOwn(t, "first")
+	})
+}
