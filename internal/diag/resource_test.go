@@ -122,6 +122,8 @@ func TestResourceTexts(t *testing.T) {
 		{"no list: a learner", Explain("add", "d", &reconfigure.NoCluster{Name: "d", Forming: true, Cause: &cluster.Unreachable{Endpoints: []cluster.EndpointError{{
 			Endpoint: "https://10.0.0.3:2379", Err: &connection.Error{Endpoint: "https://10.0.0.3:2379", Kind: connection.Learner, Err: errors.New("rpc not supported for learner")}}}}})},
 		{"no endpoints", Explain("reach", "d", cluster.ErrNoEndpoints)},
+		{"quorum lost", Explain("remove", "a", &reconfigure.Refusal{Action: "remove", Name: "a", Snapshot: dead, Decision: membership.Decision{Code: membership.QuorumLost,
+			Facts: membership.Facts{Subject: 0xa1, Others: []membership.MemberID{0xd4}, Voters: 2, Quorum: 2, Alive: 1}}})},
 		{"unreachable", Explain("remove", "d", gone)},
 		{"unreachable, wrong password", Explain("remove", "d", &cluster.Unreachable{Endpoints: []cluster.EndpointError{{Endpoint: wrong.Endpoint, Err: wrong}}})},
 		{"permission denied", Explain("add", "d", errors.Join(cluster.ErrPermission))},

@@ -248,7 +248,8 @@ func (c *tapped) frames(from io.Reader, to io.Writer, see func(kind, flags byte,
 			return err
 		}
 		length := int(head[0])<<16 | int(head[1])<<8 | int(head[2])
-		frame := append(head, make([]byte, length)...)
+		frame := make([]byte, frameHead+length)
+		copy(frame, head)
 		if _, err := io.ReadFull(from, frame[frameHead:]); err != nil {
 			return err
 		}

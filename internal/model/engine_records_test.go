@@ -18,7 +18,7 @@ type walkRecords struct{ *walk }
 
 func (w walkRecords) stored(owner string) (cluster.Record, bool) {
 	r := w.s.records[0]
-	out := cluster.Record{Owner: owner, Name: nameOf(r.node), PeerURLs: []string{urlOf(r.node)}, Started: r.ran}
+	out := cluster.Record{Owner: owner, Name: nameOf(r.node), PeerURLs: []string{urlOf(r.node)}, Started: r.ran, Awaited: true}
 	out.State = [...]cluster.RecordState{"", cluster.Intended, cluster.Announced, cluster.Removed}[r.state]
 	if r.state == announced || r.state == removed {
 		out.MemberID = idOf(r.node, r.gen).String()
@@ -45,7 +45,7 @@ func (w walkRecords) Get(_ context.Context, owner string) (cluster.Record, bool,
 	return r, ok, nil
 }
 
-func (w walkRecords) Put(_ context.Context, r cluster.Record) (cluster.Record, error) {
+func (w walkRecords) Put(_ context.Context, r cluster.Record, _ ...cluster.Record) (cluster.Record, error) {
 	switch pc := w.s.tasks[0].pc; pc {
 	case jMembers, jWatch, jSureVote: // join.nudge
 		if old, ok := w.stored(r.Owner); !ok || fmt.Sprint(old) != fmt.Sprint(r) {
@@ -78,6 +78,9 @@ func (w *walk) delete(name string) error {
 	}
 	return nil
 }
+
+// List is asked for what other runs left for the same member; there is nothing.
+func (w walkRecords) List(context.Context) ([]cluster.Record, error) { return nil, nil }
 
 // Owners is asked about learners that somebody may have taken over; there are none.
 func (w walkRecords) Owners(context.Context, membership.MemberID) ([]string, error) { return nil, nil }

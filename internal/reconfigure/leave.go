@@ -197,7 +197,7 @@ func (l *leave) turn(ctx context.Context, pause *backoff) (bool, error) {
 func (l *leave) undecidable(ctx context.Context) error {
 	snap, err := l.observe(ctx, l.req.Cluster)
 	if err != nil {
-		return nil // what that means is decided with the lock
+		return l.later(ctx, err)
 	}
 	d := membership.DecideRemove(snap, membership.RemoveRequest{ID: l.req.ID, Name: l.req.Name, PeerURLs: l.req.PeerURLs, Replacement: l.req.Replacement})
 	if d.Verdict != membership.Refuse || d.Code != membership.QuorumLost {

@@ -90,7 +90,7 @@ func (r slowRecords) Get(context.Context, string) (cluster.Record, bool, error) 
 	return *r.s.record, true, nil
 }
 
-func (r slowRecords) Put(_ context.Context, record cluster.Record) (cluster.Record, error) {
+func (r slowRecords) Put(_ context.Context, record cluster.Record, _ ...cluster.Record) (cluster.Record, error) {
 	r.s.write()
 	r.s.record = &record
 	return record, nil
