@@ -145,7 +145,8 @@ func beforePeer(t *testing.T, p *etcdtest.Process) *peerProxy {
 		pass.ServeHTTP(w, r)
 	}))
 	t.Cleanup(func() {
-		server.CloseClientConnections()
+		// The listener first: peers that dial again at once would be waited for.
+		_ = server.Config.Close()
 		server.Close()
 		transport.CloseIdleConnections()
 	})
