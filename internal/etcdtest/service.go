@@ -43,7 +43,7 @@ func NewDiscoveryService(tb TB, pki *PKI) *DiscoveryService {
 	}
 	tb.Cleanup(func() {
 		// Members that wait for others hold a request open.
-		server.CloseClientConnections()
+		_ = server.Config.Close() // the listener first: who dials again would be waited for
 		server.Close()
 	})
 	s.URL = server.URL
