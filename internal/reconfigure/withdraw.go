@@ -43,7 +43,7 @@ func (e *Engine) Withdraw(ctx context.Context, owner string) (Left, error) {
 
 // farewell is how long the deletion of a record is tried that claims nothing
 // any more: a member that does not answer may cost a request timeout.
-const farewell = 10 * time.Second
+const farewell = 20 * time.Second
 
 // discard deletes a record, as long as that can be tried.
 func (e *Engine) discard(ctx context.Context, owner string) {
