@@ -135,7 +135,7 @@ func TestAccFrozenRun(t *testing.T) {
 	}{
 		{removing, etcdtest.Call{Method: "MoveLeader", Nth: 1}, "MemberRemove", " is a voter now.", []step{joining}},
 		{joining, etcdtest.Call{Method: "MemberAdd", Nth: 1}, "MemberPromote", " is a learner now.", nil},
-		{promoting, etcdtest.Call{Method: "Txn", Nth: 1}, "MemberPromote", " is a learner now.", []step{following}},
+		{promoting, etcdtest.Call{Method: "MemberList", Nth: 1}, "MemberPromote", " is a learner now.", []step{following}},
 	} {
 		if c.step.name != removing.name && !full() {
 			continue

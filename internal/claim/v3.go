@@ -45,6 +45,18 @@ const cleanup = time.Second
 
 // Create implements [Store].
 func (s *V3) Create(ctx context.Context, key, value string, ttl time.Duration) (Entry, error) {
+	for {
+		e, err := s.create(ctx, key, value, ttl)
+		// The lease ran out before the key was written: this process stood still
+		// in between. Nothing was held, so nothing is lost.
+		if !errors.Is(err, rpctypes.ErrLeaseNotFound) || ctx.Err() != nil {
+			return e, err
+		}
+	}
+}
+
+// create takes a lease and tries to make the key with it.
+func (s *V3) create(ctx context.Context, key, value string, ttl time.Duration) (Entry, error) {
 	lease, err := s.grant(ctx, key, ttl)
 	if err != nil {
 		return Entry{}, err
