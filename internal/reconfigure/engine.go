@@ -55,8 +55,9 @@ type Engine struct {
 const (
 	// firstPoll and slowPoll bound the pause between two looks: a join that is
 	// ready at once costs no pause worth noticing, one that takes minutes no
-	// load worth noticing.
-	firstPoll = 20 * time.Millisecond
+	// load worth noticing. In between a pause is about a tenth of what has been
+	// waited for so far, so that no wait lasts much longer than it has to.
+	firstPoll = 10 * time.Millisecond
 	slowPoll  = 500 * time.Millisecond
 	// doubt is how long a refusal must hold before it is believed: members
 	// that restart, and a change of leader, pass within it. It is etcd's own
@@ -138,7 +139,7 @@ func (b *backoff) sleep(ctx context.Context, c Clock) error {
 		b.next = firstPoll
 	}
 	err := c.Sleep(ctx, b.next)
-	b.next = min(b.next*3/2, slowPoll)
+	b.next = min(b.next*9/8, slowPoll)
 	return err
 }
 

@@ -17,7 +17,11 @@ func (j *join) wait(ctx context.Context) error {
 	j.moved = j.Clock.Now()
 	var pause backoff
 	for {
+		stage := j.reached
 		reached, err := j.advance(ctx)
+		if j.reached != stage {
+			pause = backoff{} // what comes next may be there at once
+		}
 		switch {
 		case err == nil && reached:
 			return nil
