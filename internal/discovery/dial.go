@@ -12,9 +12,15 @@ import (
 )
 
 // withKV calls do with the key space at one endpoint, within the request
-// timeout.
-func withKV(ctx context.Context, s connection.Settings, endpoint string, do func(context.Context, clientv3.KV) error) error {
-	client, err := s.Client(ctx, endpoint)
+// timeout, over a connection of the pool or, where that is nil, one of its own.
+func withKV(ctx context.Context, pool *connection.Pool, s connection.Settings, endpoint string, do func(context.Context, clientv3.KV) error) error {
+	dial := s.Client
+	if pool != nil {
+		dial = func(ctx context.Context, endpoint string, opts ...connection.Option) (*connection.Client, error) {
+			return pool.Client(ctx, s, endpoint, opts...)
+		}
+	}
+	client, err := dial(ctx, endpoint)
 	if err != nil {
 		return err
 	}

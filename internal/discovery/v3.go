@@ -29,13 +29,22 @@ type V3 struct {
 	attempts
 	settings connection.Settings
 	prefix   string
+	pool     *connection.Pool // nil: a connection for each call
 }
 
 // NewV3 returns the registry under prefix at the endpoints of settings, which
 // are tried one after the other. It connects at first use only, and keeps no
-// connection open between two calls.
+// connection open between two calls; see [V3.Over].
 func NewV3(settings connection.Settings, prefix string) *V3 {
 	return &V3{attempts: attempts{endpoints: settings.Endpoints, sleep: sleep}, settings: settings, prefix: prefix}
+}
+
+// Over returns the registry with its connections taken from pool, nil for none:
+// what is asked for many tokens goes over one connection, all at once.
+func (r *V3) Over(pool *connection.Pool) *V3 {
+	shared := *r
+	shared.pool = pool
+	return &shared
 }
 
 func (r *V3) key(token string) string     { return path.Join(r.prefix, token) + "/" }
@@ -137,7 +146,7 @@ func (r *V3) anywhere(ctx context.Context, do func(context.Context, clientv3.KV)
 
 // at calls do with the key space at one endpoint.
 func (r *V3) at(ctx context.Context, endpoint string, do func(context.Context, clientv3.KV) error) error {
-	err := withKV(ctx, r.settings, endpoint, do)
+	err := withKV(ctx, r.pool, r.settings, endpoint, do)
 	if isDenied(err) {
 		return &DeniedError{Endpoint: endpoint, Err: err}
 	}

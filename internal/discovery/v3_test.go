@@ -15,6 +15,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
@@ -235,6 +236,48 @@ func TestV3Unreachable(t *testing.T) {
 	wantError(t, r.Delete(ctx, token3), ErrUnreachable)
 	_, err = NewV3(settings(), DefaultPrefix).Status(ctx, token3)
 	wantError(t, err, ErrUnreachable)
+}
+
+// Whatever is asked over a pool shares its connection, at once and one after
+// the other, and survives a registry that restarts.
+func TestV3OverAPool(t *testing.T) {
+	c := etcdtest.Start(t, 1, etcdtest.Options{})
+	link := etcdtest.Proxy(t, strings.TrimPrefix(c.Endpoints()[0], "http://"))
+	pool := &connection.Pool{}
+	defer func() {
+		if err := pool.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	s := settings("http://" + link.Addr())
+	registry := func() *V3 { return NewV3(s, DefaultPrefix).Over(pool) } // as each resource makes its own
+	var wg sync.WaitGroup
+	for i := range 20 {
+		wg.Go(func() {
+			token := fmt.Sprintf("token-%d", i)
+			if _, err := registry().Create(t.Context(), token, 3); err != nil {
+				t.Errorf("create: %v", err)
+			}
+			if got, err := registry().Status(t.Context(), token); err != nil || got.Size != 3 {
+				t.Errorf("status: %+v, %v", got, err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := link.Accepted(); n != 1 {
+		t.Errorf("%d connections for 20 tokens", n)
+	}
+
+	c.Members()[0].Stop()
+	_, err := registry().Status(t.Context(), "token-1")
+	wantError(t, err, ErrUnreachable)
+	c.Members()[0].Start()
+	if err := c.WaitHealthy(within(t, time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := registry().Status(t.Context(), "token-1"); err != nil || got.Size != 3 {
+		t.Errorf("after a restart: %+v, %v", got, err)
+	}
 }
 
 func TestV3Denied(t *testing.T) {

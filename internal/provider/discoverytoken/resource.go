@@ -56,7 +56,7 @@ func openRegistry(b *backend.Backend, m model) discovery.Registry {
 	case m.is(bootstrap.ProtocolService):
 		return discovery.NewService(b.Settings, m.ServiceURL.ValueString())
 	default:
-		return discovery.NewV3(b.Settings, m.Prefix.ValueString())
+		return discovery.NewV3(b.Settings, m.Prefix.ValueString()).Over(b.Pool)
 	}
 }
 
