@@ -240,7 +240,7 @@ func (m *matrix) mustHaveCome(s step) {
 // order in every run, while how often a run looks depends on how long it waits.
 func isChange(c etcdtest.Call) bool {
 	switch c.Method {
-	case "Txn", "DeleteRange", "LeaseGrant", "LeaseRevoke", "LeaseKeepAlive", "MoveLeader",
+	case "Txn", "Put", "DeleteRange", "LeaseGrant", "LeaseRevoke", "LeaseKeepAlive", "MoveLeader",
 		"MemberAdd", "MemberPromote", "MemberRemove", "MemberUpdate":
 		return true
 	}
