@@ -203,50 +203,64 @@ func wait(t *testing.T, what string, seen chan time.Time) time.Time {
 	}
 }
 
+// store is what a cluster has when a member joins.
+type store struct {
+	name  string
+	bytes int
+	// old is a cluster that has lived for a while: it keeps little log, so that
+	// a newcomer is sent a snapshot.
+	old    bool
+	rounds int
+	rivals []joiner
+}
+
 // From a member's announcement to its vote. Everybody's machine is started at
 // the moment at which the member is listed.
 func measureJoin(t *testing.T, c campaign) []bench.Row {
-	type size struct {
-		name   string
-		bytes  int
-		rounds int
-	}
-	sizes := []size{{"empty", 0, c.rounds(9)}}
-	joiners := []joiner{
+	few := []joiner{
 		{"etcdctl, asking every 20 ms", bench.Goal{Bound: bench.Ratio, Limit: 1.2}, tightLoop},
 		{"every 500 ms, as kubeadm does", bench.Goal{Bound: bench.Below}, pollEvery(500 * time.Millisecond)},
 	}
+	stores := []store{{name: "empty", rounds: 1, rivals: few}}
 	if c.whole {
-		sizes = append(sizes, size{"100 MB", 100 << 20, 5}, size{"1 GB", 1 << 30, 3})
+		all := slices.Clone(few)
 		for _, other := range []struct {
 			who   string
 			every time.Duration
 		}{{"Talos", 2 * time.Second}, {"etcd-operator", 10 * time.Second}, {"k3s", 15 * time.Second}} {
-			joiners = append(joiners, joiner{fmt.Sprintf("every %v, as %s does", other.every, other.who), bench.Goal{Bound: bench.Below}, pollEvery(other.every)})
+			all = append(all, joiner{fmt.Sprintf("every %v, as %s does", other.every, other.who), bench.Goal{Bound: bench.Below}, pollEvery(other.every)})
+		}
+		stores = []store{
+			{"empty", 0, false, 5, all},
+			{"empty, by snapshot", 0, true, 9, few},
+			{"100 MB, by snapshot", 100 << 20, true, 3, all},
+			{"1 GB, by snapshot", 1 << 30, true, 3, all},
 		}
 	}
 	var rows []bench.Row
-	for _, s := range sizes {
-		if !t.Run(s.name, func(t *testing.T) { rows = append(rows, joinAt(t, s.name, s.bytes, s.rounds, joiners)...) }) {
+	for _, s := range stores {
+		if !t.Run(s.name, func(t *testing.T) { rows = append(rows, joinAt(t, s)...) }) {
 			break
 		}
 	}
 	return rows
 }
 
-// joinAt measures joins to three members with that much data.
-func joinAt(t *testing.T, name string, bytes, rounds int, rivals []joiner) []bench.Row {
-	cl := etcdtest.Start(t, 3, etcdtest.Options{
-		QuotaBytes: 8 << 30,
-		// What a cluster that has lived for a while has: little log, so that a
-		// newcomer is sent a snapshot.
-		Env: map[string]string{"ETCD_SNAPSHOT_COUNT": "100", "ETCD_SNAPSHOT_CATCHUP_ENTRIES": "10"},
-	})
-	fill(t, cl, bytes)
+// joinAt measures joins to three members with such a store.
+func joinAt(t *testing.T, s store) []bench.Row {
+	o := etcdtest.Options{QuotaBytes: 8 << 30}
+	if s.old {
+		o.Env = map[string]string{"ETCD_SNAPSHOT_COUNT": "100", "ETCD_SNAPSHOT_CATCHUP_ENTRIES": "10"}
+	}
+	cl := etcdtest.Start(t, 3, o)
+	fill(t, cl, s.bytes)
+	if s.old {
+		outlive(t, cl, 100)
+	}
 	pause(t, healthInterval)
 	vote, serving, call := map[string]bench.Sample{}, map[string]bench.Sample{}, map[string]bench.Sample{}
 	var sides []side
-	for _, j := range append([]joiner{{name: here, join: engineJoins}}, rivals...) {
+	for _, j := range append([]joiner{{name: here, join: engineJoins}}, s.rivals...) {
 		n := 0
 		sides = append(sides, side{j.name, func(t *testing.T) {
 			n++
@@ -269,18 +283,30 @@ func joinAt(t *testing.T, name string, bytes, rounds int, rivals []joiner) []ben
 			removeDead(t, cl, p)
 		}})
 	}
-	turns(t, rounds, sides...)
+	turns(t, s.rounds, sides...)
 	const measure = "announcement → voter"
 	var rows []bench.Row
-	for _, r := range rivals {
-		rows = append(rows, bench.Row{Measure: measure, Case: name, Unit: "s", Here: vote[here], Rival: r.name, Against: vote[r.name], Goal: r.goal})
+	for _, r := range s.rivals {
+		rows = append(rows, bench.Row{Measure: measure, Case: s.name, Unit: "s", Here: vote[here], Rival: r.name, Against: vote[r.name], Goal: r.goal})
 	}
 	// A vote may be given to a member that serves nobody yet: etcdctl does, the
 	// provider does not.
-	tight := rivals[0]
+	tight := s.rivals[0]
 	return append(rows,
-		bench.Row{Measure: measure, Case: name + ": a voter that serves clients", Unit: "s", Here: serving[here], Rival: tight.name, Against: serving[tight.name], Goal: tight.goal},
-		bench.Row{Measure: measure, Case: name + ": the whole call", Unit: "s", Here: call[here], Rival: tight.name, Against: call[tight.name]})
+		bench.Row{Measure: measure, Case: s.name + ": a voter that serves clients", Unit: "s", Here: serving[here], Rival: tight.name, Against: serving[tight.name], Goal: tight.goal},
+		bench.Row{Measure: measure, Case: s.name + ": the whole call", Unit: "s", Here: call[here], Rival: tight.name, Against: call[tight.name]})
+}
+
+// outlive makes more entries than the cluster keeps in its log.
+func outlive(t *testing.T, c *etcdtest.Cluster, entries int) {
+	t.Helper()
+	client := c.Client(t)
+	ctx := within(t, limit)
+	for range 2 * entries {
+		if _, err := client.Put(ctx, "/bench/life", "x"); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // startOnceListed starts the machine at the moment at which its member is
