@@ -8,16 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hashicorp/terraform-plugin-framework/providerserver"
-	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
 	"github.com/hashicorp/terraform-plugin-testing/plancheck"
 	"github.com/hashicorp/terraform-plugin-testing/terraform"
 	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/discoverytoken"
 )
 
@@ -54,9 +52,7 @@ resource "etcd_discovery_token" "this" {
 
 			const address = "etcd_discovery_token.this"
 			resource.Test(t, resource.TestCase{
-				ProtoV6ProviderFactories: map[string]func() (tfprotov6.ProviderServer, error){
-					"etcd": providerserver.NewProtocol6WithError(provider.New("test")()),
-				},
+				ProtoV6ProviderFactories: acctest.ProtoV6ProviderFactories(t),
 				Steps: []resource.TestStep{
 					{
 						Config: config,
