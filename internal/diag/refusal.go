@@ -193,7 +193,7 @@ func (c refusal) slotTaken() string {
 	if len(unwell) > 0 {
 		said = " " + MemberAnswers(c.s, unwell)
 	}
-	return fmt.Sprintf("The cluster takes no more learners now: the %s taken by %s.%s Promote or remove %s first, or start every member with a higher --max-learners, then apply again.",
+	return fmt.Sprintf("The cluster takes no more learners now: the %s taken by %s.%s Promote or remove %s first, or start every member with a higher --max-learners (etcd 3.6 and later), then apply again.",
 		plural(n, "slot is", "slots are"), Members(c.s, c.f.Others), said, plural(n, "it", "one of them"))
 }
 

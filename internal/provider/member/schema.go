@@ -62,7 +62,7 @@ func (r *Learner) Schema(ctx context.Context, _ resource.SchemaRequest, resp *re
 	}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "A member of the cluster without a vote: a standby, or the first phase of a literal two-phase add. " +
-			"A cluster takes one learner at a time unless its servers run with a higher `--max-learners`.",
+			"A cluster takes one learner at a time unless all its servers run with a higher `--max-learners` (etcd 3.6 and later).",
 		Attributes: attributes,
 	}
 }
