@@ -1,0 +1,231 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package examples
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
+)
+
+var (
+	block    = regexp.MustCompile("(?ms)^```(?:terraform|hcl)\n(.*?)^```$")
+	begins   = regexp.MustCompile(`(?m)^(terraform|provider|resource|data|locals|import|check|output|module|action|list)\b`)
+	declares = regexp.MustCompile(`(?m)^(resource|data|variable) "(\w+)"(?: "(\w+)")?`)
+	mentions = regexp.MustCompile(`\b(data\.etcd_\w+|etcd_\w+|terraform_data)\.(\w+)(\[)?`)
+	settings = regexp.MustCompile(`\b(var|local)\.(\w+)`)
+)
+
+// elsewhere are blocks that this CLI, or a test without a network, cannot
+// validate, by what they contain.
+var elsewhere = map[string]string{
+	`action "`:              "actions are for Terraform 1.14 and later",
+	`list "etcd_`:           "lists are for Terraform 1.14 and later",
+	"action_trigger":        "actions are for Terraform 1.14 and later",
+	"Ferlab-Ste-Justine":    "another provider, which tests cannot have",
+	`source = "./modules/`:  "a module that the reader has",
+	`source    = "../local`: "a whole example, which TestExamples plans",
+}
+
+// stubs are what a block may refer to and another one on the page, or an
+// example, has declared.
+var stubs = map[string]string{
+	"etcd_discovery_token": `size = 3`,
+	"etcd_initial_cluster": `members = { a = ["https://10.0.1.10:2380"] }`,
+	"etcd_member_config":   `name = "a"`,
+	"etcd_learner":         "name = \"a\"\n peer_urls = [\"https://10.0.1.10:2380\"]",
+	"etcd_member":          "name = \"a\"\n peer_urls = [\"https://10.0.1.10:2380\"]",
+	"etcd_rollout":         `desired = { a = "x" }`,
+	"terraform_data":       ``,
+	"data.etcd_cluster":    ``,
+	"data.etcd_heartbeats": `prefix = "/running"`,
+	"etcd_heartbeat":       `name = "a"`,
+}
+
+// declare completes a block with what it takes for granted.
+func declare(text string) string {
+	text = strings.ReplaceAll(text, "example_vm", "terraform_data")
+	var b strings.Builder
+	b.WriteString(text)
+	have := map[string]bool{}
+	for _, d := range declares.FindAllStringSubmatch(text, -1) {
+		switch d[1] {
+		case "data":
+			have["data."+d[2]+"."+d[3]] = true
+		case "variable":
+			have["var."+d[2]] = true
+		default:
+			have[d[2]+"."+d[3]] = true
+		}
+	}
+	if !strings.Contains(text, "required_providers") {
+		b.WriteString("\nterraform {\n  required_providers {\n    etcd = { source = \"terraform-provider-etcd/etcd\" }\n  }\n}\n")
+	}
+	if strings.Contains(text, "etcd.registry") && !strings.Contains(text, `alias`) {
+		b.WriteString("\nprovider \"etcd\" {\n  alias = \"registry\"\n}\n")
+	}
+	locals := strings.Contains(text, "local.nodes") || strings.Contains(text, "etcd_") && strings.Contains(text, "[each.key]")
+	for _, s := range settings.FindAllStringSubmatch(text, -1) {
+		name := s[1] + "." + s[2]
+		if have[name] {
+			continue
+		}
+		have[name] = true
+		switch {
+		case s[1] == "var":
+			fmt.Fprintf(&b, "\nvariable %q {\n  type = any\n}\n", s[2])
+		case name != "local.nodes" && !strings.Contains(text, "locals {"):
+			fmt.Fprintf(&b, "\nlocals {\n  %s = {}\n}\n", s[2])
+		}
+	}
+	if locals && !strings.Contains(text, "locals {") {
+		b.WriteString("\nlocals {\n  nodes = { a = \"10.0.1.10\" }\n}\n")
+	}
+	for _, m := range mentions.FindAllStringSubmatch(text, -1) {
+		name := m[1] + "." + m[2]
+		body, known := stubs[m[1]]
+		if have[name] || !known {
+			continue
+		}
+		have[name] = true
+		kind := "resource"
+		if strings.HasPrefix(m[1], "data.") {
+			kind = "data"
+		}
+		each := ""
+		if m[3] != "" {
+			each = "for_each = local.nodes\n"
+		}
+		fmt.Fprintf(&b, "\n%s %q %q {\n%s%s\n}\n", kind, strings.TrimPrefix(m[1], "data."), m[2], each, body)
+	}
+	return b.String()
+}
+
+// TestGuides validates what the guides show: every block of configuration, with
+// what it takes for granted declared beside it. What it is about is that
+// arguments and attributes are called that.
+func TestGuides(t *testing.T) {
+	t.Parallel()
+	w := acctest.NewWorkspace(t, acctest.WorkspaceOptions{Mirror: true})
+	w.Write("main.tf", declare(""))
+	w.Write("cloud-init.yaml.tftpl", "")
+	w.Init()
+	pages, err := filepath.Glob("../docs/guides/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	validated := 0
+	for _, page := range append(pages, "../README.md", "../docs/index.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, found := range block.FindAllStringSubmatch(string(text), -1) {
+			code := found[1]
+			where := fmt.Sprintf("%s, block %d", filepath.Base(page), i+1)
+			if !begins.MatchString(code) {
+				continue // a few lines of a block, or variables' values
+			}
+			if why := notHere(code); why != "" {
+				t.Logf("%s: not validated: %s", where, why)
+				continue
+			}
+			validated++
+			w.Write("main.tf", declare(code))
+			for _, d := range validate(t, w) {
+				if omitted := strings.Contains(code, "# …"); omitted && d.Summary == "Missing required argument" || strings.Contains(d.Snippet.Code+d.Snippet.Context, "terraform_data") {
+					continue // what the reader fills in, and his own machine's arguments
+				}
+				t.Errorf("%s: %s: %s\n%s\n%s", where, d.Summary, d.Detail, d.Snippet.Context, d.Snippet.Code)
+			}
+		}
+	}
+	if validated < 15 {
+		t.Errorf("only %d blocks were validated", validated)
+	}
+}
+
+// TestQuotedTexts finds the summaries and answers that the guides list, and
+// that nobody says any more. Where a guide has an ellipsis, a name stands.
+func TestQuotedTexts(t *testing.T) {
+	t.Parallel()
+	quoted := regexp.MustCompile("`([^`]+)`")
+	for page, sources := range map[string]string{
+		"diagnostics.md":  "../internal/diag/*.go",
+		"tls-and-auth.md": "../internal/connection/errors.go",
+	} {
+		files, err := filepath.Glob(sources)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var said strings.Builder
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			said.Write(text)
+		}
+		text, err := os.ReadFile(filepath.Join("../docs/guides", page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := 0
+		for line := range strings.Lines(string(text)) {
+			if !strings.HasPrefix(line, "| `") {
+				continue
+			}
+			for _, quote := range quoted.FindAllStringSubmatch(strings.Split(line, " | ")[0], -1) {
+				seen++
+				for part := range strings.SplitSeq(quote[1], "…") {
+					part = strings.Replace(strings.TrimSpace(part), "Cannot promote member", "Cannot ", 1) // the verb is put in
+					if !strings.Contains(said.String(), part) {
+						t.Errorf("%s: nothing says %q", page, quote[1])
+					}
+				}
+			}
+		}
+		if seen < 8 {
+			t.Errorf("%s: only %d texts were found", page, seen)
+		}
+	}
+}
+
+func notHere(code string) string {
+	for part, why := range elsewhere {
+		if strings.Contains(code, part) {
+			return why
+		}
+	}
+	return ""
+}
+
+type finding struct {
+	Severity, Summary, Detail string
+	Snippet                   struct{ Context, Code string }
+}
+
+func validate(t *testing.T, w *acctest.Workspace) []finding {
+	t.Helper()
+	var said struct{ Diagnostics []finding }
+	if err := json.Unmarshal(w.Run("validate", "-json").Stdout, &said); err != nil {
+		t.Fatal(err)
+	}
+	var errs []finding
+	for _, d := range said.Diagnostics {
+		if d.Severity == "error" {
+			errs = append(errs, d)
+		}
+	}
+	return errs
+}
