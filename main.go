@@ -5,16 +5,14 @@
 package main
 
 import (
-	"context"
 	"flag"
 	"log"
 	"os"
 	"time"
 
-	"github.com/hashicorp/terraform-plugin-framework/providerserver"
-
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/lean"
 )
 
 // version is set by the linker.
@@ -25,16 +23,17 @@ func main() {
 	flag.Parse()
 	pool := &connection.Pool{}
 	served := make(chan struct{})
+	lean.Memory()
 	if !*debug {
+		if err := lean.Quiet(); err != nil {
+			log.Fatal(err)
+		}
 		go orphaned(served, func() {
 			_ = pool.Close()
 			os.Exit(1)
 		})
 	}
-	err := providerserver.Serve(context.Background(), provider.NewWithPool(version, pool), providerserver.ServeOpts{
-		Address: "registry.terraform.io/terraform-provider-etcd/etcd",
-		Debug:   *debug,
-	})
+	err := lean.Serve("registry.terraform.io/terraform-provider-etcd/etcd", *debug, provider.NewWithPool(version, pool))
 	close(served)
 	// The process lives on for a moment after Serve: enough to say goodbye to
 	// the servers. What it fails with no longer matters.

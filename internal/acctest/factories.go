@@ -11,12 +11,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/lean"
 )
 
 // ProtoV6ProviderFactories serves the provider in the test's own process, for
@@ -30,7 +30,9 @@ func ProtoV6ProviderFactories(t testing.TB) map[string]func() (tfprotov6.Provide
 		}
 	})
 	return map[string]func() (tfprotov6.ProviderServer, error){
-		"etcd": providerserver.NewProtocol6WithError(provider.NewWithPool("test", pool)()),
+		"etcd": func() (tfprotov6.ProviderServer, error) {
+			return lean.Server(provider.NewWithPool("test", pool)()), nil
+		},
 	}
 }
 
