@@ -75,10 +75,18 @@ func ProviderBinary(tb testing.TB) string {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 		defer cancel()
-		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w",
-			"-o", built.dir+string(filepath.Separator), ".")
+		args, cgo := []string{"build", "-trimpath", "-buildvcs=false", "-o", built.dir + string(filepath.Separator)}, "CGO_ENABLED=0"
+		if underRace {
+			args, cgo = append(args, "-race"), "CGO_ENABLED=1"
+			if built.err = watchRaces(built.dir); built.err != nil {
+				return
+			}
+		} else {
+			args = append(args, "-ldflags=-s -w")
+		}
+		build := exec.CommandContext(ctx, "go", append(args, ".")...)
 		build.Dir = root
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		build.Env = append(os.Environ(), cgo)
 		if out, err := build.CombinedOutput(); err != nil {
 			built.err = fmt.Errorf("go build: %w\n%s", err, out)
 		}
@@ -93,6 +101,10 @@ func ProviderBinary(tb testing.TB) string {
 func Main(m *testing.M) {
 	code := m.Run()
 	if built.dir != "" {
+		if races(built.dir) && code == 0 {
+			fmt.Fprintln(os.Stderr, "FAIL: data races in the provider")
+			code = 1
+		}
 		_ = os.RemoveAll(built.dir)
 	}
 	os.Exit(code)
