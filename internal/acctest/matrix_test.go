@@ -113,12 +113,7 @@ func newMatrix(t *testing.T) *matrix {
 	m := &matrix{Fleet: NewFleet(t, FleetOptions{Static: true}), t: t, tap: etcdtest.NewTap(t)}
 	m.clients = map[string]*clientv3.Client{}
 	m.Add("d")
-	var entries []string
-	for _, name := range slices.Sorted(maps.Keys(m.Nodes)) {
-		at := m.Nodes[name].Client
-		entries = append(entries, fmt.Sprintf("%q = %q", at, m.tap.Front(at)))
-	}
-	m.Write("provider_override.tf", "provider \"etcd\" {\n  address_map = { "+strings.Join(entries, ", ")+" }\n}\n")
+	m.reachThrough(m.tap)
 	m.d = m.Nodes["d"]
 	m.fresh = *m.d
 	m.Drop("d")
@@ -127,6 +122,17 @@ func newMatrix(t *testing.T) *matrix {
 	// announcements would be made several times.
 	time.Sleep(healthInterval)
 	return m
+}
+
+// reachThrough makes the provider reach every node there is through the tap.
+func (f *Fleet) reachThrough(tap *etcdtest.Tap) {
+	f.tb.Helper()
+	var entries []string
+	for _, name := range slices.Sorted(maps.Keys(f.Nodes)) {
+		at := f.Nodes[name].Client
+		entries = append(entries, fmt.Sprintf("%q = %q", at, tap.Front(at)))
+	}
+	f.Write("provider_override.tf", "provider \"etcd\" {\n  address_map = { "+strings.Join(entries, ", ")+" }\n}\n")
 }
 
 // healthInterval is how long etcd wants every voter to have been connected

@@ -119,6 +119,46 @@ func TestAccRolloutOfAnImage(t *testing.T) {
 	})
 }
 
+// A rollout that is cut short when the successor runs and has no vote yet is
+// not taken any further before it has: the next apply gives it its vote, the one
+// after lets the next name through.
+func TestAccRolloutCutShort(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{})
+	f.rollout("one")
+	tap := etcdtest.NewTap(t)
+	f.clients = map[string]*clientv3.Client{}
+	f.reachThrough(tap)
+	f.Form()
+	f.want("two")
+	started := make(chan *Running, 1)
+	tap.Watch(etcdtest.Call{Method: "MemberPromote", Nth: 1}, etcdtest.Before, func() bool {
+		return providerKilled.act(<-started)
+	})
+	run := f.Start("apply")
+	started <- run
+	if o := run.Wait(); !tap.Fired() || o.ExitCode == 0 {
+		t.Fatalf("no promotion was cut short; exit code %d", o.ExitCode)
+	}
+	tap.Watch(etcdtest.Call{}, etcdtest.Before, nil)
+	f.MustList("a (learner)", "b", "c")
+	f.expireLock()
+
+	p := f.Plan()
+	if got := p.actions(); got[address("etcd_member", "b")] != "" || got[address("etcd_member", "c")] != "" {
+		t.Errorf("planned before a has its vote: %v", got)
+	}
+	p.says("Rollout: nobody is replaced by this plan").mustContain(t, "Rollout: nobody is replaced by this plan", "a (", "has no vote yet")
+	f.Apply().MustSucceed()
+	f.MustVote("a", "b", "c")
+	for _, name := range []string{"b", "c"} {
+		f.Plan().MustDo(rolled(name))
+		f.Apply().MustSucceed()
+	}
+	f.MustVote("a", "b", "c")
+	f.Plan().MustBeEmpty()
+}
+
 func rolloutSize() []string {
 	if full() {
 		return []string{"a", "b", "c", "d", "e"}

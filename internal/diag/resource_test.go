@@ -80,6 +80,8 @@ func TestResourceTexts(t *testing.T) {
 	dead := snap(a, d)
 	dead.Answers[0xd4] = membership.Answer{State: membership.Silent, Endpoint: "https://10.0.0.4:2379", Detail: "connection refused"}
 
+	live := snap(a)
+	live.Answers[0xa1] = membership.Answer{State: membership.Answered, MemberID: 0xa1, ClusterID: live.ClusterID, ReadOK: true}
 	old := snap(a, d)
 	old.Answers[0xd4] = membership.Answer{State: membership.Answered, Version: "3.5.35"}
 
@@ -155,7 +157,8 @@ func TestResourceTexts(t *testing.T) {
 		{"rollout: in turn, over many names", RolloutNotAlone(3)},
 		{"rollout: in turn, and entangled", RolloutEntangled(&reconfigure.Entangled{Name: "a", Waiting: []string{"b", "c"}})},
 		{"rollout: names change", rollout(m{"a": "1"}, m{"a": "2", "b": "2"}, "")},
-		{"rollout: unwell", rollout(m{"a": "1", "d": "1"}, m{"a": "2", "d": "2"}, RolloutObstacle(membership.RolloutObstacles(dead, []string{"a", "d", "e"}), dead))},
+		{"rollout: unwell", rollout(m{"a": "1", "d": "1"}, m{"a": "2", "d": "2"}, RolloutObstacle(membership.RolloutObstacles(dead, []string{"a", "d", "e"}, nil), dead))},
+		{"rollout: before the vote", rollout(m{"a": "2", "d": "1"}, m{"a": "2", "d": "2"}, RolloutObstacle(membership.RolloutObstacles(live, []string{"a"}, []membership.Turn{{Name: "a"}}), live))},
 		{"rollout: cannot look", rollout(m{"a": "1"}, m{"a": "2"}, RolloutCannotLook(gone))},
 		{"rollout: not known", RolloutUnknown()},
 		{"rollout: two minor versions", Upgrade(membership.VersionStep{Name: "a", From: "3.5.35", To: "3.7.3", Members: []membership.MemberID{0xd4}, Between: "3.6"}, membership.UpgradeSkips, old)},

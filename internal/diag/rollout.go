@@ -82,11 +82,14 @@ func wait(names []string) string {
 func RolloutObstacle(obstacles []membership.RolloutObstacle, s membership.Snapshot) string {
 	var out []string
 	for _, o := range obstacles {
-		if o.Member == 0 {
+		switch {
+		case o.Member == 0:
 			out = append(out, o.Name+" is not in the cluster")
-			continue
+		case s.Alive(o.Member): // it is in another's place, and not there yet
+			out = append(out, fmt.Sprintf("%s (%s) has no vote yet", o.Name, o.Member))
+		default:
+			out = append(out, strings.TrimSuffix(MemberAnswer(s, o.Member), "."))
 		}
-		out = append(out, strings.TrimSuffix(MemberAnswer(s, o.Member), "."))
 	}
 	return strings.Join(out, "; ")
 }

@@ -96,20 +96,30 @@ type RolloutObstacle struct {
 }
 
 // RolloutObstacles returns what keeps a rollout over the given names from going
-// on, sorted by name: names without a started and living member, and any other
-// member of the cluster that is not alive. Every one of them must be well,
-// because the next step takes one more away.
-func RolloutObstacles(s Snapshot, names []string) []RolloutObstacle {
+// on, sorted by name: names without a started and living member, names whose
+// turn is open ([Snapshot.OpenTurns]), because a successor that lives has no
+// vote yet, and any other member of the cluster that is not alive. Every one of
+// them must be well, because the next step takes one more away.
+func RolloutObstacles(s Snapshot, names []string, open []Turn) []RolloutObstacle {
 	found := map[string]RolloutObstacle{}
+	add := func(m Member) { found[m.Name+"/"+m.ID.String()] = RolloutObstacle{m.Name, m.ID} }
+	named := map[string]bool{}
 	for _, m := range s.Members {
-		if !m.Started() || !s.Alive(m.ID) {
-			found[m.Name+"/"+m.ID.String()] = RolloutObstacle{m.Name, m.ID}
+		named[m.Name] = true
+		if !m.Started() || !s.Alive(m.ID) || slices.ContainsFunc(open, func(t Turn) bool { return t.Name == m.Name }) {
+			add(m)
+		}
+	}
+	absent := func(name string) {
+		if !named[name] {
+			found[name] = RolloutObstacle{Name: name}
 		}
 	}
 	for _, name := range names {
-		if !slices.ContainsFunc(s.Members, func(m Member) bool { return m.Name == name }) {
-			found[name] = RolloutObstacle{Name: name}
-		}
+		absent(name)
+	}
+	for _, t := range open {
+		absent(t.Name)
 	}
 	var out []RolloutObstacle
 	for _, key := range slices.Sorted(maps.Keys(found)) {

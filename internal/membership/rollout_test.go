@@ -88,10 +88,18 @@ func TestRolloutObstacles(t *testing.T) {
 		1: {State: Answered, MemberID: 1, ClusterID: 1, ReadOK: true},
 		2: {State: Silent},
 	}}
-	got := RolloutObstacles(s, []string{"a", "b", "c"})
-	want := []RolloutObstacle{{"", 3}, {"b", 2}, {"c", 0}}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
+	for _, c := range []struct {
+		open []Turn
+		want []RolloutObstacle
+	}{
+		{nil, []RolloutObstacle{{"", 3}, {"b", 2}, {"c", 0}}},
+		{[]Turn{{Name: "b"}, {Name: "c"}}, []RolloutObstacle{{"", 3}, {"b", 2}, {"c", 0}}},
+		{[]Turn{{Name: "d"}}, []RolloutObstacle{{"", 3}, {"b", 2}, {"c", 0}, {"d", 0}}},
+		{[]Turn{{Name: "a"}}, []RolloutObstacle{{"", 3}, {"a", 1}, {"b", 2}, {"c", 0}}},
+	} {
+		if got := RolloutObstacles(s, []string{"a", "b", "c"}, c.open); !slices.Equal(got, c.want) {
+			t.Errorf("with the turns of %v open: got %v, want %v", c.open, got, c.want)
+		}
 	}
 }
 

@@ -292,16 +292,13 @@ func (r *Resource) look(ctx context.Context, m model) (obstacle, unwell string) 
 	}
 	effective, _ := values(m.Effective)
 	names := slices.Sorted(maps.Keys(effective))
+	var open []membership.Turn
 	if snap.Linearizable { // without a quorum nothing could be read
-		turns, err := c.OpenTurns(ctx, snap)
-		if err != nil {
+		if open, err = c.OpenTurns(ctx, snap); err != nil {
 			return diag.RolloutCannotLook(err), ""
 		}
-		for _, t := range turns {
-			names = append(names, t.Name) // it was taken out, and its successor is missing
-		}
 	}
-	obstacles := membership.RolloutObstacles(snap, names)
+	obstacles := membership.RolloutObstacles(snap, names, open)
 	return diag.RolloutObstacle(obstacles, snap), membership.OnlyObstacle(snap, obstacles)
 }
 
