@@ -245,12 +245,10 @@ func (m *matrix) mustHaveCome(s step) {
 // isChange reports whether a call alters something. These come in the same
 // order in every run, while how often a run looks depends on how long it waits.
 func isChange(c etcdtest.Call) bool {
-	switch c.Method {
-	case "Txn", "Put", "DeleteRange", "LeaseGrant", "LeaseRevoke", "LeaseKeepAlive", "MoveLeader",
-		"MemberAdd", "MemberPromote", "MemberRemove", "MemberUpdate":
-		return true
-	}
-	return false
+	return slices.Contains([]string{
+		"Txn", "Put", "DeleteRange", "LeaseGrant", "LeaseRevoke", "LeaseKeepAlive", "MoveLeader",
+		"MemberAdd", "MemberPromote", "MemberRemove", "MemberUpdate",
+	}, c.Method)
 }
 
 // looks is how many of the calls of an operation that only look are among its
