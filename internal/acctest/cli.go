@@ -131,11 +131,11 @@ func moduleRoot() (string, error) {
 // cliConfig writes a CLI configuration of the workspace's own, so that nobody's
 // personal settings count. With a mirror the provider is installed by init, as
 // a user's is; without, the CLI starts what was built, and there is no init.
-func cliConfig(tb testing.TB, dir string, mirror bool) string {
+func cliConfig(tb testing.TB, dir string, o WorkspaceOptions) string {
 	tb.Helper()
 	binary := ProviderBinary(tb)
 	var text string
-	if mirror {
+	if o.Mirror {
 		root := filepath.Join(dir, "mirror")
 		at := filepath.Join(root, providerHost(CLI(tb)), providerSource, mirrorVersion, runtime.GOOS+"_"+runtime.GOARCH)
 		if err := os.MkdirAll(at, 0o755); err != nil {
@@ -146,8 +146,15 @@ func cliConfig(tb testing.TB, dir string, mirror bool) string {
 		}
 		text = fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", root)
 	} else {
-		text = fmt.Sprintf("provider_installation {\n  dev_overrides {\n    %q = %q\n  }\n  direct {}\n}\n",
-			providerHost(CLI(tb))+"/"+providerSource, filepath.Dir(binary))
+		text = "provider_installation {\n  dev_overrides {\n"
+		override := func(source, binary string) {
+			text += fmt.Sprintf("    %q = %q\n", providerHost(CLI(tb))+"/"+source, filepath.Dir(binary))
+		}
+		override(providerSource, binary)
+		for source, other := range o.Others {
+			override(source, other)
+		}
+		text += "  }\n  direct {}\n}\n"
 	}
 	path := filepath.Join(dir, "cli.tfrc")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

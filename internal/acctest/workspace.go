@@ -46,13 +46,16 @@ type Workspace struct {
 type WorkspaceOptions struct {
 	// Mirror installs the provider from a file system mirror with init.
 	Mirror bool
+	// Others are the binaries of other providers, by organisation/name. With a
+	// mirror they are not used.
+	Others map[string]string
 }
 
 // NewWorkspace makes an empty workspace.
 func NewWorkspace(tb testing.TB, o WorkspaceOptions) *Workspace {
 	tb.Helper()
 	base := tb.TempDir()
-	w := &Workspace{Dir: filepath.Join(base, "workspace"), tb: tb, cli: CLI(tb), config: cliConfig(tb, base, o.Mirror)}
+	w := &Workspace{Dir: filepath.Join(base, "workspace"), tb: tb, cli: CLI(tb), config: cliConfig(tb, base, o)}
 	if err := os.Mkdir(w.Dir, 0o755); err != nil {
 		tb.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func measureMembers(t *testing.T, c campaign) []bench.Row {
 	members := acctest.NewWorkspace(t, acctest.WorkspaceOptions{})
 	members.Write("main.tf", fmt.Sprintf(membersText, "["+strings.Join(endpoints, ", ")+"]", "{\n"+strings.Join(nodes, "\n")+"\n}"))
 	members.Apply().MustSucceed()
-	data := workspace(t, dataText, n)
+	data := workspace(t, dataText, n, nil)
 
 	var lists, calls, peak bench.Sample
 	took := map[string]bench.Sample{}

@@ -1,8 +1,8 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Command bare is a provider that has nothing: what a start costs that no
-// provider of the framework can do without.
+// Command bare is a provider that has nothing but resources that ask nobody:
+// what a start and a call cost that no provider of the framework can do without.
 package main
 
 import (
@@ -29,7 +29,9 @@ func (bare) Schema(context.Context, provider.SchemaRequest, *provider.SchemaResp
 func (bare) Configure(context.Context, provider.ConfigureRequest, *provider.ConfigureResponse) {}
 
 // Resources implements provider.Provider.
-func (bare) Resources(context.Context) []func() resource.Resource { return nil }
+func (bare) Resources(context.Context) []func() resource.Resource {
+	return []func() resource.Resource{newThing, newWide}
+}
 
 // DataSources implements provider.Provider.
 func (bare) DataSources(context.Context) []func() datasource.DataSource { return nil }
