@@ -96,7 +96,10 @@ func (b Bootstrap) Object(ctx context.Context) (types.Object, diag.Diagnostics) 
 	if isMissing(b.RegistryEndpoints.ElementType(ctx)) {
 		b.RegistryEndpoints = types.ListNull(types.StringType)
 	}
-	return types.ObjectValueFrom(ctx, AttrTypes(), b)
+	return types.ObjectValue(AttrTypes(), map[string]attr.Value{
+		"kind": b.Kind, "protocol": b.Protocol, "token": b.Token, "founders": b.Founders, "size": b.Size, "complete": b.Complete,
+		"environment": b.Environment, "cluster_id": b.ClusterID, "registry_endpoints": b.RegistryEndpoints,
+	})
 }
 
 // From reads the value of an attribute of [Type]. A null object gives nil, and

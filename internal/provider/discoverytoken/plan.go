@@ -32,10 +32,15 @@ func (r *tokenResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanR
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	proposed := plan
 	plan.settle(ctx, config)
 
 	var prior *model
-	if !req.State.Raw.IsNull() {
+	switch {
+	case req.State.Raw.IsNull():
+	case req.Plan.Raw.Equal(req.State.Raw):
+		prior = &proposed
+	default:
 		prior = new(model)
 		resp.Diagnostics.Append(req.State.Get(ctx, prior)...)
 		if resp.Diagnostics.HasError() {
@@ -56,7 +61,9 @@ func (r *tokenResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanR
 			warn(&resp.Diagnostics, text.DiscoveryUnwritten(prior.Token.ValueString()))
 		}
 	}
-	resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
+	if !plan.equal(&proposed) {
+		resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
+	}
 }
 
 // settle fills in what the configuration leaves to defaults.

@@ -179,8 +179,11 @@ func (r *tokenResource) Read(ctx context.Context, req resource.ReadRequest, resp
 		warn(&resp.Diagnostics, text.DiscoveryReadSkipped(token, answersOf(err)))
 		return
 	}
+	before := state
 	resp.Diagnostics.Append(state.setStatus(ctx, status)...)
-	resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
+	if !state.equal(&before) {
+		resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
+	}
 }
 
 // Update implements [resource.Resource]. The registry is written to only where
