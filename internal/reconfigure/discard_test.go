@@ -4,6 +4,8 @@
 package reconfigure_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -47,6 +49,35 @@ func TestTheRecordGoesThoughAMemberStandsStill(t *testing.T) {
 	}
 	if n := records(); n != 0 {
 		t.Errorf("%d records after the configuration's end, want none", n)
+	}
+}
+
+// Where an operator interrupts the deletion of a record, the configuration is
+// not over: the next run, which has seen nobody leave, deletes it.
+func TestTheRecordOutlivesAnInterruption(t *testing.T) {
+	t.Parallel()
+	b := start(t, 3, etcdtest.Options{})
+	d := b.NewJoiner(t, "d")
+	d.Supervise(100 * time.Millisecond)
+	if _, err := b.engine.Join(within(t, time.Minute), request(d, reconfigure.Voting)); err != nil {
+		t.Fatal(err)
+	}
+	r := b.leaveRequest(t, "d")
+	r.KeepRecord = true
+	if _, err := b.engine.Leave(within(t, time.Minute), r); err != nil {
+		t.Fatal(err)
+	}
+	ctx, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	if _, err := b.engine.Withdraw(ctx, r.Owner); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: %v", err)
+	}
+	if _, err := b.process(t, "next", time.Minute).Withdraw(within(t, time.Minute), r.Owner); err != nil {
+		t.Fatal(err)
+	}
+	got, err := b.Client(t).Get(within(t, 10*time.Second), connection.DefaultMetadataPrefix+"members/"+r.Owner)
+	if err != nil || got.Count != 0 {
+		t.Errorf("the next run left %v, %v", got, err)
 	}
 }
 

@@ -25,9 +25,10 @@ import (
 func (e *Engine) Withdraw(ctx context.Context, owner string) (Left, error) {
 	if settled, over := e.Board.isSettled(owner); settled {
 		// This process has seen the member leave. A record that cannot be
-		// deleted claims nothing; but it would lie about for ever.
-		if !over {
-			e.discard(ctx, owner)
+		// deleted claims nothing; but it would lie about for ever. So where it
+		// is an operator who puts an end to it, the next run goes on.
+		if !over && !e.discard(ctx, owner) && errors.Is(ctx.Err(), context.Canceled) {
+			return Left{}, ctx.Err()
 		}
 		return Left{}, nil
 	}
@@ -45,13 +46,18 @@ func (e *Engine) Withdraw(ctx context.Context, owner string) (Left, error) {
 // any more: a member that does not answer may cost a request timeout.
 const farewell = 20 * time.Second
 
-// discard deletes a record, as long as that can be tried.
-func (e *Engine) discard(ctx context.Context, owner string) {
+// discard deletes a record, as long as that can be tried, and reports whether
+// it is gone.
+func (e *Engine) discard(ctx context.Context, owner string) bool {
 	ctx, cancel := context.WithTimeout(ctx, farewell)
 	defer cancel()
 	var pause backoff
-	for e.Port.Records().Delete(ctx, owner) != nil && pause.sleep(ctx, e.Clock) == nil {
+	for e.Port.Records().Delete(ctx, owner) != nil {
+		if pause.sleep(ctx, e.Clock) != nil {
+			return false
+		}
 	}
+	return true
 }
 
 // trace is what is left of an announcement: the record, and the member with the
