@@ -55,7 +55,7 @@ type Engine struct {
 const (
 	// firstPoll and slowPoll bound the pause between two looks: a join that is
 	// ready at once costs no pause worth noticing, one that takes minutes no
-	// load worth noticing. In between a pause is about a tenth of what has been
+	// load worth noticing. In between a pause is about an eighth of what has been
 	// waited for so far, so that no wait lasts much longer than it has to.
 	firstPoll = 10 * time.Millisecond
 	slowPoll  = 500 * time.Millisecond

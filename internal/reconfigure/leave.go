@@ -90,6 +90,8 @@ type leave struct {
 	// acting is true after a look that led to a change, or to waiting for one
 	// to settle.
 	acting bool
+	// changed is true after an attempt that made a change.
+	changed bool
 	// last is why the latest look led to nothing.
 	last error
 	out  Left
@@ -183,6 +185,9 @@ func (l *leave) turn(ctx context.Context, pause *backoff) (bool, error) {
 		}
 		if done || !l.acting || !lookAgain(err) {
 			return done, err
+		}
+		if l.changed {
+			*pause, l.changed = backoff{}, false // what comes of it may be there at once
 		}
 		if !errors.Is(err, errFresh) && pause.sleep(h.ctx, l.Clock) != nil && ctx.Err() != nil {
 			return false, err
@@ -301,6 +306,7 @@ func (l *leave) change(ctx context.Context, d membership.Decision) (bool, error)
 		if err := l.Port.MoveLeader(ctx, leader, d.MoveLeaderTo); err != nil {
 			return false, denied(err)
 		}
+		l.changed = true
 		return false, again{errors.New("leadership has been moved")}
 	}
 	if err := l.begin(ctx); err != nil {
@@ -313,7 +319,7 @@ func (l *leave) change(ctx context.Context, d membership.Decision) (bool, error)
 		l.tried = l.tried || errors.Is(err, cluster.ErrAmbiguous)
 		return false, denied(err)
 	}
-	l.tried = true
+	l.tried, l.changed = true, true
 	return false, again{errors.New("waiting for the survivors to agree")}
 }
 

@@ -12,16 +12,19 @@ import (
 
 // A look from before a change is worth nothing after it, however young it is: a
 // data source that depends on a member must see that member.
-func (c *Cluster) forgetViews() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.views = nil
-}
+func (c *Cluster) forgetViews() { c.changes.Add(1) }
 
 // Join is [reconfigure.Engine.Join], after which [Cluster.View] looks anew.
 func (c *Cluster) Join(ctx context.Context, r reconfigure.JoinRequest) (reconfigure.Joined, error) {
 	defer c.forgetViews()
 	return c.Engine.Join(ctx, r)
+}
+
+// Failover is [reconfigure.Engine.Failover], after which [Cluster.View] looks
+// anew.
+func (c *Cluster) Failover(ctx context.Context, r reconfigure.JoinRequest, lost []membership.MemberID) (reconfigure.Joined, error) {
+	defer c.forgetViews()
+	return c.Engine.Failover(ctx, r, lost)
 }
 
 // Leave is [reconfigure.Engine.Leave], after which [Cluster.View] looks anew.

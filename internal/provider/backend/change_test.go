@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
@@ -46,10 +47,76 @@ func TestViewIsForgottenByChanges(t *testing.T) {
 	if first, second := looksOf(), looksOf(); first != 1 || second != 0 {
 		t.Errorf("looked %d times, then %d times", first, second)
 	}
-	if _, err := c.Join(t.Context(), reconfigure.JoinRequest{}); !errors.Is(err, errNobody) {
+	// The same cluster, by another of its endpoints.
+	other, err := b.Cluster([]string{"http://i:1"})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if n := looksOf(); n != 1 {
-		t.Errorf("looked %d times after a change", n)
+	other.Port = &countingPort{}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, change := range map[string]func(){
+		"join":                  func() { _, _ = c.Join(ctx, reconfigure.JoinRequest{}) },
+		"failover":              func() { _, _ = c.Failover(ctx, reconfigure.JoinRequest{}, nil) },
+		"leave":                 func() { _, _ = c.Leave(ctx, reconfigure.LeaveRequest{}) },
+		"another one's join":    func() { _, _ = other.Join(ctx, reconfigure.JoinRequest{}) },
+		"another one's removal": func() { _, _ = other.Leave(ctx, reconfigure.LeaveRequest{}) },
+	} {
+		change()
+		if n := looksOf(); n != 1 {
+			t.Errorf("looked %d times after a change (%s)", n, name)
+		}
+		if n := looksOf(); n != 0 {
+			t.Errorf("looked %d times more after a change (%s)", n, name)
+		}
+	}
+}
+
+// wellPort counts the looks, all of which find the same cluster.
+type wellPort struct {
+	cluster.Cluster
+	looks int
+}
+
+func (p *wellPort) Observe(context.Context, membership.ClusterID) (membership.Snapshot, error) {
+	p.looks++
+	return membership.Snapshot{ClusterID: 1}, nil
+}
+
+// handClock is a clock that a test moves.
+type handClock struct {
+	reconfigure.SystemClock
+	now time.Time
+}
+
+func (c *handClock) Now() time.Time { return c.now }
+
+// One look serves whoever expects the cluster and whoever expects none, and one
+// that has got old does not keep a newer one from serving.
+func TestViewIsShared(t *testing.T) {
+	b := &Backend{Settings: connection.Settings{Endpoints: []string{"http://h:1"}}}
+	c, err := b.Cluster(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, clock := &wellPort{}, &handClock{now: time.Unix(1000, 0)}
+	c.Port, c.Clock = port, clock
+	for i, step := range []struct {
+		later time.Duration
+		want  membership.ClusterID
+		looks int
+	}{
+		{0, 0, 1}, {0, 1, 1}, {freshness, 1, 1},
+		{time.Millisecond, 1, 2}, {freshness, 1, 2}, {0, 1, 2},
+		{time.Millisecond, 0, 3}, {0, 1, 3},
+		{freshness + 1, 1, 4}, {0, 0, 4}, {0, 2, 5},
+	} {
+		clock.now = clock.now.Add(step.later)
+		if snap, err := c.View(t.Context(), step.want); err != nil || snap.ClusterID != 1 {
+			t.Fatal(snap, err)
+		}
+		if port.looks != step.looks {
+			t.Errorf("step %d: looked %d times so far, want %d", i+1, port.looks, step.looks)
+		}
 	}
 }

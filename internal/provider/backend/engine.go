@@ -7,6 +7,7 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
@@ -21,16 +22,34 @@ type Cluster struct {
 	// Plan is what the plan that is being made would do.
 	Plan *reconfigure.Plan
 
+	// changes counts what this process has changed, in any cluster: several
+	// [Cluster] may be the same one by other endpoints.
+	changes *atomic.Uint64
+
 	mu    sync.Mutex
 	views map[membership.ClusterID]*view
 	want  membership.ClusterID
 }
 
-// view is a look, and when it was taken.
+// view is a look, when it was over, and how many changes there were when it
+// began.
 type view struct {
-	at   time.Time
-	snap membership.Snapshot
-	err  error
+	at      time.Time
+	changes uint64
+	snap    membership.Snapshot
+	err     error
+}
+
+// serves reports whether the look is as good as one for the wanted cluster.
+func (v *view) serves(want membership.ClusterID) bool {
+	switch {
+	case v.err != nil:
+		return false
+	case want == 0: // with one cluster alone it makes no difference which was expected
+		return len(v.snap.Others) == 0
+	default:
+		return v.snap.ClusterID == want
+	}
 }
 
 // freshness is how long one look at the cluster serves the refresh of many
@@ -39,6 +58,8 @@ const freshness = 2 * time.Second
 
 // clusters are the clusters of one provider, by their endpoints.
 type clusters struct {
+	changes atomic.Uint64
+
 	mu     sync.Mutex
 	board  *reconfigure.Board
 	all    map[string]*Cluster
@@ -84,7 +105,7 @@ func (b *Backend) Cluster(endpoints []string) (*Cluster, error) {
 	c, ok := b.clusters.all[key]
 	if !ok {
 		port := cluster.New(settings, b.Pool)
-		c = &Cluster{Plan: reconfigure.NewPlan(), Engine: &reconfigure.Engine{
+		c = &Cluster{Plan: reconfigure.NewPlan(), changes: &b.clusters.changes, Engine: &reconfigure.Engine{
 			Port: port, Board: b.clusters.board, Clock: reconfigure.SystemClock{}, Locker: lockOf(port, settings, b.Pool), Self: self().Who,
 		}}
 		b.clusters.all[key] = c
@@ -93,26 +114,31 @@ func (b *Backend) Cluster(endpoints []string) (*Cluster, error) {
 }
 
 // View returns a look at the cluster that may be up to two seconds old, so
-// that the refresh of any number of resources makes one. want is the cluster
-// that is expected, 0 if none is. The error is that of the look.
+// that the refresh of any number of resources makes one; but none that began
+// before the end of a change which this process made. want is the cluster that
+// is expected, 0 if none is. The error is that of the look.
 func (c *Cluster) View(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	changes, now := c.changes.Load(), c.Clock.Now()
+	valid := func(v *view) bool { return v != nil && v.changes == changes && now.Sub(v.at) <= freshness }
+	if v := c.views[want]; valid(v) {
+		return v.snap, v.err
+	}
+	for _, v := range c.views {
+		if valid(v) && v.serves(want) {
+			return v.snap, nil
+		}
+	}
+	v := &view{changes: changes}
+	if v.snap, v.err = c.Port.Observe(ctx, want); ctx.Err() != nil {
+		return membership.Snapshot{}, ctx.Err()
+	}
+	v.at = c.Clock.Now()
 	if c.views == nil {
 		c.views = map[membership.ClusterID]*view{}
 	}
-	v, now := c.views[want], c.Clock.Now()
-	if first := c.views[0]; first != nil && first.err == nil && first.snap.ClusterID == want {
-		v = first // it was taken without knowing, and is of the right one
-	}
-	if v == nil || now.Sub(v.at) > freshness {
-		v = &view{}
-		if v.snap, v.err = c.Port.Observe(ctx, want); ctx.Err() != nil {
-			return membership.Snapshot{}, ctx.Err()
-		}
-		v.at = c.Clock.Now()
-		c.views[want] = v
-	}
+	c.views[want] = v
 	return v.snap, v.err
 }
 
