@@ -28,6 +28,15 @@ type Cluster interface {
 	// The error is an [*Unreachable] when no endpoint gave a member list.
 	Observe(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error)
 
+	// Look is an Observe for those who only read: each member is asked the same,
+	// but the list is read once, through a quorum, and not again at the end. So
+	// the list of a Look was true at one moment during it, which is enough to
+	// show and to plan, and not enough to change anything. It takes one request
+	// timeout where some member does not answer. Where no quorum gives a list,
+	// or endpoints answer for several clusters, it is an Observe, which begins a
+	// fifth of a request timeout later at most.
+	Look(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error)
+
 	// Know notes client URLs at which members were reached in the past. An
 	// Observe of an expected cluster asks there when no other endpoint gave a
 	// member list: so that a configuration in which every node has another

@@ -35,31 +35,46 @@ type probe struct {
 // list reads the member list through one endpoint.
 func (c *Client) list(ctx context.Context, endpoint string, linearizable bool) (memberList, error) {
 	var out memberList
-	err := c.call(ctx, endpoint, func(ctx context.Context, cl *clientv3.Client) error {
-		var opts []clientv3.OpOption
-		if !linearizable {
-			opts = append(opts, clientv3.WithSerializable())
-		} else if _, err := cl.Get(ctx, c.settings.MetadataPrefix, clientv3.WithCountOnly()); err != nil {
+	err := c.call(ctx, endpoint, func(ctx context.Context, cl *clientv3.Client) (err error) {
+		if linearizable {
 			// Before 3.5 the list itself is always served locally and may be
 			// stale; a linearizable read through the same member just before
 			// brings it up to date (etcd-io/etcd#18929).
-			return err
+			if err := readOnce(ctx, cl, c.settings.MetadataPrefix); err != nil {
+				return err
+			}
 		}
-		resp, err := cl.MemberList(ctx, opts...)
-		if err != nil {
-			return err
-		}
-		out = memberList{cluster: membership.ClusterID(resp.Header.ClusterId), quorum: linearizable}
-		for _, m := range resp.Members {
-			out.members = append(out.members, membership.Member{
-				ID: membership.MemberID(m.ID), Name: m.Name, Learner: m.IsLearner,
-				PeerURLs: slices.Clone(m.PeerURLs), ClientURLs: slices.Clone(m.ClientURLs),
-			})
-		}
-		sort.Slice(out.members, func(i, j int) bool { return out.members[i].ID < out.members[j].ID })
-		return nil
+		out, err = listOnce(ctx, cl, linearizable)
+		return err
 	})
 	return out, err
+}
+
+// readOnce makes a linearizable read.
+func readOnce(ctx context.Context, cl *clientv3.Client, key string) error {
+	_, err := cl.Get(ctx, key, clientv3.WithCountOnly())
+	return err
+}
+
+// listOnce asks for the member list and nothing else.
+func listOnce(ctx context.Context, cl *clientv3.Client, linearizable bool) (memberList, error) {
+	var opts []clientv3.OpOption
+	if !linearizable {
+		opts = append(opts, clientv3.WithSerializable())
+	}
+	resp, err := cl.MemberList(ctx, opts...)
+	if err != nil {
+		return memberList{}, err
+	}
+	out := memberList{cluster: membership.ClusterID(resp.Header.ClusterId), quorum: linearizable}
+	for _, m := range resp.Members {
+		out.members = append(out.members, membership.Member{
+			ID: membership.MemberID(m.ID), Name: m.Name, Learner: m.IsLearner,
+			PeerURLs: slices.Clone(m.PeerURLs), ClientURLs: slices.Clone(m.ClientURLs),
+		})
+	}
+	sort.Slice(out.members, func(i, j int) bool { return out.members[i].ID < out.members[j].ID })
+	return out, nil
 }
 
 // ask probes one endpoint: its status, a linearizable list and, for the case
@@ -106,17 +121,8 @@ func (c *Client) Observe(ctx context.Context, want membership.ClusterID) (member
 	}
 	c.remember(probes, before)
 
-	snap := membership.Snapshot{
-		ClusterID: before.cluster,
-		Members:   before.members,
-		Answers:   map[membership.MemberID]membership.Answer{},
-		Others:    others(probes, before.cluster),
-	}
-	for _, m := range before.members {
-		if a, asked := answerOf(m, before.cluster, probes); asked {
-			snap.Answers[m.ID] = a
-		}
-	}
+	snap := snapshotOf(before, probes)
+	snap.Linearizable = false
 	if before.quorum {
 		after, err := c.strongList(ctx, before.cluster)
 		snap.Linearizable = err == nil && sameMembers(before.members, after.members)

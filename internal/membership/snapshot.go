@@ -105,7 +105,8 @@ type Snapshot struct {
 	// without an entry is Unprobed.
 	Answers map[MemberID]Answer
 	// Linearizable is true when the list was confirmed by a quorum, both
-	// before and after the members were asked, and did not change between.
+	// before and after the members were asked, and did not change between; in a
+	// snapshot that serves reads only, when it came from a quorum once.
 	Linearizable bool
 	// Others lists the endpoints that answered for another cluster, by the ID
 	// of that cluster. It is empty in a healthy configuration.

@@ -23,8 +23,12 @@ type countingPort struct {
 	looks int
 }
 
-func (p *countingPort) Observe(context.Context, membership.ClusterID) (membership.Snapshot, error) {
+func (p *countingPort) Look(context.Context, membership.ClusterID) (membership.Snapshot, error) {
 	p.looks++
+	return membership.Snapshot{}, errNobody
+}
+
+func (p *countingPort) Observe(context.Context, membership.ClusterID) (membership.Snapshot, error) {
 	return membership.Snapshot{}, errNobody
 }
 
@@ -78,7 +82,7 @@ type wellPort struct {
 	looks int
 }
 
-func (p *wellPort) Observe(context.Context, membership.ClusterID) (membership.Snapshot, error) {
+func (p *wellPort) Look(context.Context, membership.ClusterID) (membership.Snapshot, error) {
 	p.looks++
 	return membership.Snapshot{ClusterID: 1}, nil
 }

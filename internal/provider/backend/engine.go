@@ -116,7 +116,8 @@ func (b *Backend) Cluster(endpoints []string) (*Cluster, error) {
 // View returns a look at the cluster that may be up to two seconds old, so
 // that the refresh of any number of resources makes one; but none that began
 // before the end of a change which this process made. want is the cluster that
-// is expected, 0 if none is. The error is that of the look.
+// is expected, 0 if none is. The error is that of the look. It is to show and to
+// plan by; what changes something looks for itself ([cluster.Cluster.Observe]).
 func (c *Cluster) View(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -131,7 +132,7 @@ func (c *Cluster) View(ctx context.Context, want membership.ClusterID) (membersh
 		}
 	}
 	v := &view{changes: changes}
-	if v.snap, v.err = c.Port.Observe(ctx, want); ctx.Err() != nil {
+	if v.snap, v.err = c.Port.Look(ctx, want); ctx.Err() != nil {
 		return membership.Snapshot{}, ctx.Err()
 	}
 	v.at = c.Clock.Now()

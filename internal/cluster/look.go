@@ -1,0 +1,152 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package cluster
+
+import (
+	"context"
+	"slices"
+	"sort"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// patience is how long a Look waits for the one list that it reads, as a part
+// of the request timeout: where it takes longer there is no quorum, or nobody
+// answers, and an Observe is called for.
+const patience = 5
+
+// Look implements [Cluster].
+func (c *Client) Look(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error) {
+	if snap, ok := c.look(ctx, want); ok || ctx.Err() != nil {
+		return snap, ctx.Err()
+	}
+	return c.Observe(ctx, want)
+}
+
+// look asks everybody for the status and, voters, for a linearizable read, and
+// the first who gives both for the member list. It gives up (false) as soon as
+// anything is not as it is in a cluster that has a quorum: no list in time, or
+// endpoints that answer for another cluster.
+func (c *Client) look(parent context.Context, want membership.ClusterID) (membership.Snapshot, bool) {
+	ctx, cancel := context.WithCancel(parent)
+	defer cancel() // ends the calls that nobody waits for any more
+	probes, lists := make(chan probe), make(chan memberList)
+	asked := map[string]bool{}
+	pending := 0
+	start := func(endpoint string, f func(context.Context, string) probe) {
+		if asked[endpoint] {
+			return
+		}
+		asked[endpoint] = true
+		pending++
+		go func() {
+			select {
+			case probes <- f(ctx, endpoint):
+			case <-ctx.Done():
+			}
+		}()
+	}
+	for _, e := range c.route(0) {
+		start(e, c.askRead)
+	}
+	late := time.NewTimer(c.settings.RequestLimit() / patience)
+	defer late.Stop()
+
+	var out []probe
+	var list memberList
+	listing := false
+	for pending > 0 || list.cluster == 0 {
+		select {
+		case p := <-probes:
+			pending--
+			out = append(out, p)
+			if p.status != nil {
+				id := membership.ClusterID(p.status.Header.ClusterId)
+				if want == 0 {
+					want = id
+				}
+				if id != want {
+					return membership.Snapshot{}, false
+				}
+			}
+			if !listing && p.status != nil && p.readOK && !p.status.IsLearner {
+				listing = true
+				go func() {
+					// The read that the same member has just served brings its
+					// list up to date where the list alone would not be
+					// (before 3.5, etcd-io/etcd#18929).
+					var l memberList
+					_ = c.call(ctx, p.endpoint, func(ctx context.Context, cl *clientv3.Client) (err error) {
+						l, err = listOnce(ctx, cl, true)
+						return err
+					})
+					select {
+					case lists <- l:
+					case <-ctx.Done():
+					}
+				}()
+			}
+			if pending == 0 && !listing {
+				return membership.Snapshot{}, false // all have answered, and no voter well
+			}
+		case list = <-lists:
+			if list.cluster != want {
+				return membership.Snapshot{}, false // an error leaves it 0
+			}
+			for _, m := range list.members {
+				f := c.askRead
+				if m.Learner {
+					f = c.askStatus
+				}
+				for _, u := range askable(m.ClientURLs) {
+					start(u, f)
+				}
+			}
+		case <-late.C:
+			if list.cluster == 0 {
+				return membership.Snapshot{}, false
+			}
+		case <-ctx.Done():
+			return membership.Snapshot{}, false
+		}
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].endpoint < out[j].endpoint })
+	c.remember(out, list)
+	return snapshotOf(list, out), true
+}
+
+// askRead probes an endpoint without asking for a list: its status and a
+// linearizable read, both at once.
+func (c *Client) askRead(ctx context.Context, endpoint string) probe {
+	p := probe{endpoint: endpoint}
+	read := make(chan error, 1)
+	go func() {
+		read <- c.call(ctx, endpoint, func(ctx context.Context, cl *clientv3.Client) error {
+			return readOnce(ctx, cl, c.settings.MetadataPrefix)
+		})
+	}()
+	p.status, p.err = c.status(ctx, endpoint)
+	p.readOK = <-read == nil
+	return p
+}
+
+// snapshotOf puts together what was listed and answered.
+func snapshotOf(list memberList, probes []probe) membership.Snapshot {
+	snap := membership.Snapshot{
+		ClusterID:    list.cluster,
+		Members:      slices.Clone(list.members),
+		Answers:      map[membership.MemberID]membership.Answer{},
+		Linearizable: list.quorum,
+		Others:       others(probes, list.cluster),
+	}
+	for _, m := range list.members {
+		if a, asked := answerOf(m, list.cluster, probes); asked {
+			snap.Answers[m.ID] = a
+		}
+	}
+	return snap
+}

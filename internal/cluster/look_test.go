@@ -1,0 +1,172 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+func look(t *testing.T, c *Client, want membership.ClusterID) membership.Snapshot {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	snap, err := c.Look(ctx, want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return snap
+}
+
+// essence is what decisions and texts go by, without what moves on its own.
+type essence struct {
+	state           membership.AnswerState
+	id, leader      membership.MemberID
+	learner, readOK bool
+	version         string
+}
+
+func essences(s membership.Snapshot) map[membership.MemberID]essence {
+	out := map[membership.MemberID]essence{}
+	for _, m := range s.Members {
+		a := s.Answer(m.ID)
+		if !s.Linearizable {
+			a.Leader = 0 // without a quorum it is the leader for some time yet
+		}
+		out[m.ID] = essence{a.State, a.MemberID, a.Leader, a.Learner, a.ReadOK, a.Version}
+	}
+	return out
+}
+
+// mustSeeTheSame fails the test unless a look and an observation come to the
+// same.
+func mustSeeTheSame(t *testing.T, c *Client, want membership.ClusterID) membership.Snapshot {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	seen := look(t, c, want)
+	observed, err := c.Observe(ctx, want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seen.ClusterID != observed.ClusterID || seen.Linearizable != observed.Linearizable ||
+		!slices.EqualFunc(seen.Members, observed.Members, func(a, b membership.Member) bool { return sameMembers([]membership.Member{a}, []membership.Member{b}) }) ||
+		!maps.Equal(essences(seen), essences(observed)) || len(seen.Others) != len(observed.Others) {
+		t.Errorf("a look saw\n%+v\nan observation\n%+v", seen, observed)
+	}
+	return seen
+}
+
+// A look sees what an observation sees: on every version, of a learner, of
+// members that stand still, and without a quorum.
+func TestLookSeesWhatObserveSees(t *testing.T) {
+	for _, v := range etcdtest.Versions() {
+		t.Run(string(v), func(t *testing.T) {
+			t.Parallel()
+			b := etcdtest.Start(t, 3, etcdtest.Options{Version: v})
+			leader := b.Leader(t)
+			c := clientFor(t, settings(leader.ClientURL()))
+			d := b.NewJoiner(t, "d")
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			defer cancel()
+			client := b.Client(t)
+			for _, err := client.MemberAddAsLearner(ctx, []string{d.PeerURL()}); err != nil; _, err = client.MemberAddAsLearner(ctx, []string{d.PeerURL()}) {
+				if ctx.Err() != nil || !errors.Is(err, rpctypes.ErrUnhealthy) {
+					t.Fatal(err)
+				}
+				time.Sleep(100 * time.Millisecond) // etcd wants every voter to have been connected for 5 s
+			}
+			if s := mustSeeTheSame(t, c, 0); len(s.Members) != 4 || !s.Linearizable {
+				t.Errorf("with a learner that has not started: %+v", s)
+			}
+			d.Start()
+			if err := d.WaitReady(ctx); err != nil {
+				t.Fatal(err)
+			}
+			s := mustSeeTheSame(t, c, 0)
+			if a := s.Answer(membership.MemberID(b.MemberID(t, d))); a.State != membership.Answered || !a.Learner {
+				t.Errorf("the learner answered %+v", a)
+			}
+			followers := slices.DeleteFunc(slices.Clone(b.Members()), func(p *etcdtest.Process) bool { return p == leader || p == d })
+			for i, p := range followers {
+				p.Freeze()
+				defer p.Thaw()
+				if s := mustSeeTheSame(t, c, s.ClusterID); s.Linearizable != (i == 0) {
+					t.Errorf("%d of 3 voters frozen: linearizable %v", i+1, s.Linearizable)
+				}
+			}
+		})
+	}
+}
+
+// Endpoints of two clusters, whichever answers first, and those behind one
+// address.
+func TestLookBesideOthers(t *testing.T) {
+	t.Parallel()
+	one, two := etcdtest.Start(t, 1, etcdtest.Options{}), etcdtest.Start(t, 1, etcdtest.Options{})
+	both := clientFor(t, settings(append(one.Endpoints(), two.Endpoints()...)...))
+	for _, b := range []*etcdtest.Cluster{one, two} {
+		id := look(t, clientFor(t, settings(b.Endpoints()...)), 0).ClusterID
+		if s := mustSeeTheSame(t, both, id); s.ClusterID != id || len(s.Others) != 1 {
+			t.Errorf("expected %s, saw %+v", id, s)
+		}
+	}
+	if s := mustSeeTheSame(t, both, 0); len(s.Others) != 1 {
+		t.Errorf("expected none, saw %+v", s)
+	}
+	stranger := look(t, clientFor(t, settings(one.Endpoints()...)), 0).ClusterID
+	mustSeeTheSame(t, clientFor(t, settings(two.Endpoints()...)), stranger)
+
+	b := etcdtest.Start(t, 3, etcdtest.Options{})
+	s := settings(b.Endpoints()[0])
+	s.AddressMap = map[string]string{b.Endpoints()[1]: b.Endpoints()[0], b.Endpoints()[2]: b.Endpoints()[0]}
+	mustSeeTheSame(t, clientFor(t, s), 0)
+}
+
+// Where nobody answers, a look says so as an observation does.
+func TestLookAtNobody(t *testing.T) {
+	t.Parallel()
+	p := etcdtest.NewProcess(t, etcdtest.Options{})
+	var gone *Unreachable
+	if _, err := clientFor(t, settings(p.ClientURL())).Look(t.Context(), 0); !errors.As(err, &gone) || len(gone.Endpoints) != 1 {
+		t.Errorf("got %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := clientFor(t, settings(p.ClientURL())).Look(ctx, 0); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A look asks for the list once, and each voter for its status and for a read.
+func TestLookAsksOnce(t *testing.T) {
+	t.Parallel()
+	b := etcdtest.Start(t, 5, etcdtest.Options{})
+	tap := etcdtest.NewTap(t)
+	s := settings(b.Endpoints()...)
+	s.AddressMap = map[string]string{}
+	for _, e := range b.Endpoints() {
+		s.AddressMap[e] = tap.Front(e)
+	}
+	c := clientFor(t, s)
+	look(t, c, 0)
+	tap.Watch(etcdtest.Call{}, etcdtest.Before, nil)
+	look(t, c, 0)
+	got := map[string]int{}
+	for _, call := range tap.Calls() {
+		got[call.Method]++
+	}
+	if want := map[string]int{"MemberList": 1, "Status": 5, "Range": 5}; !maps.Equal(got, want) {
+		t.Errorf("calls %v, want %v", got, want)
+	}
+}
