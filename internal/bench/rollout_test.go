@@ -82,7 +82,7 @@ func measureRollout(t *testing.T, c campaign) []bench.Row {
 			}
 		}}
 	}
-	turns(t, c.rounds(3), rolling(here, func(_ *testing.T, f *acctest.Fleet, _ string) { f.Apply().MustSucceed() }), rolling("by hand", replaceByHand))
+	turns(t, c.rounds(7), rolling(here, func(_ *testing.T, f *acctest.Fleet, _ string) { f.Apply().MustSucceed() }), rolling("by hand", replaceByHand))
 	measure := fmt.Sprintf("replacement of %d of 3 members", n)
 	const rival = "by hand with etcdctl: remove, machine, add --learner, promote, health"
 	return []bench.Row{
