@@ -55,6 +55,7 @@ type measure struct {
 func measures() []measure {
 	return []measure{
 		{"join", measureJoin},
+		{"join-by-log", measureJoinByLog},
 		{"boot", measureBoot},
 		{"gap", measureGap},
 		{"refresh", measureRefresh},
