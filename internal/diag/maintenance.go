@@ -36,8 +36,8 @@ func Maintenance(action string, err error) Text {
 		if refusal.Timeout {
 			t.Detail += " The time allowed for it ran out while waiting."
 		}
-	case errors.Is(err, fs.ErrExist):
-		return SnapshotExists(t.Summary, err)
+	case errors.Is(err, fs.ErrExist), errors.As(err, new(*reconfigure.NoDirectory)):
+		return SnapshotFile(t.Summary, err)
 	case errors.Is(err, cluster.ErrNoEndpoints):
 		return NoEndpoints()
 	case errors.As(err, &gone):
@@ -76,7 +76,7 @@ func maintenanceStopped(u *reconfigure.Unfinished) string {
 	case errors.As(u.Err, &bad):
 		return fmt.Sprintf("What %s sent is no whole snapshot: %s. No file was made. Try again, or from another member.", Member(u.Snapshot, u.Member), sentence(bad))
 	case errors.Is(u.Err, fs.ErrExist):
-		return SnapshotExists("", u.Err).Detail
+		return SnapshotFile("", u.Err).Detail
 	default:
 		return fmt.Sprintf("The data of %s could not be saved: %s. No file was made.", Member(u.Snapshot, u.Member), answer(u.Err))
 	}
@@ -90,6 +90,8 @@ func maintenanceRefused(d membership.Decision, s membership.Snapshot) string {
 		return fmt.Sprintf("The cluster has no member %s.", f.Subject)
 	case membership.NotVoter:
 		return who + " is a learner, and a learner cannot lead. Give it its vote first, or choose a voter."
+	case membership.LearnerUnserved:
+		return who + " is a learner, and etcd lets none be defragmented while it runs. Nobody was touched. Leave it out of members; or stop it, and defragment its data directory (etcdutl defrag)."
 	case membership.NotStarted:
 		return who + " has never started, so it cannot lead."
 	case membership.NotAlive:
@@ -163,8 +165,13 @@ func AlarmKind(kind string) Text {
 	return Text{"Unknown alarm", fmt.Sprintf("alarm = %q is neither %q nor %q.", kind, membership.AlarmNoSpace, membership.AlarmCorrupt)}
 }
 
-// SnapshotExists is for a file that is there already. err names it.
-func SnapshotExists(summary string, err error) Text {
+// SnapshotFile is for a file that is there already, or has no directory. err
+// names it.
+func SnapshotFile(summary string, err error) Text {
+	var dir *reconfigure.NoDirectory
+	if errors.As(err, &dir) {
+		return Text{summary, fmt.Sprintf("There is no directory %s on the machine that runs Terraform. Make it first, or choose another path.", dir.Path)}
+	}
 	name := "The file"
 	var path *fs.PathError
 	if errors.As(err, &path) {
@@ -211,12 +218,16 @@ func Progress(p reconfigure.Step) string {
 			return fmt.Sprintf("Defragmented %s in %s.", who, p.Took.Round(time.Millisecond))
 		}
 		return fmt.Sprintf("Defragmented %s in %s: its database went from %s to %s.", who, p.Took.Round(time.Millisecond), bytes(p.Total), bytes(p.Bytes))
+	case reconfigure.StepLeaveOut:
+		return "Leaving out " + who + ": it is a learner, and etcd lets none be defragmented while it runs."
 	case reconfigure.StepMove:
 		return fmt.Sprintf("Moving leadership from %s to %s.", who, Member(p.Snapshot, p.To))
 	case reconfigure.StepLeads:
 		return who + " leads."
 	case reconfigure.StepDisarm:
 		return fmt.Sprintf("Disarming the alarm %s of %s.", p.Alarm, who)
+	case reconfigure.StepQuiet:
+		return "No member reports the alarm " + p.Alarm + "."
 	case reconfigure.StepVerify:
 		return fmt.Sprintf("Received %s from %s; comparing its hash.", bytes(p.Bytes), who)
 	default:

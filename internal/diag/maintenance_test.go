@@ -52,8 +52,13 @@ func TestMaintenance(t *testing.T) {
 		err  error
 		want string
 	}{
-		"no member":     {refused(membership.NotMember, about(0x9)), "The cluster has no member 9."},
-		"learner":       {refused(membership.NotVoter, about(infra2)), who2 + " is a learner, and a learner cannot lead. Give it its vote first, or choose a voter."},
+		"no member": {refused(membership.NotMember, about(0x9)), "The cluster has no member 9."},
+		"learner":   {refused(membership.NotVoter, about(infra2)), who2 + " is a learner, and a learner cannot lead. Give it its vote first, or choose a voter."},
+		"learner, served": {
+			refused(membership.LearnerUnserved, about(infra2)),
+			who2 + " is a learner, and etcd lets none be defragmented while it runs. Nobody was touched. Leave it out of members; or stop it, and defragment its data directory (etcdutl defrag).",
+		},
+		"no directory":  {&reconfigure.NoDirectory{Path: "backup"}, "There is no directory backup on the machine that runs Terraform. Make it first, or choose another path."},
 		"never started": {refused(membership.NotStarted, about(infra2)), who2 + " has never started, so it cannot lead."},
 		"not alive":     {refused(membership.NotAlive, about(infra3)), down + " Bring it back, or choose another member."},
 		"lagging": {
@@ -133,7 +138,7 @@ func TestMaintenance(t *testing.T) {
 		{MaintenanceMember("to", "x", nil, s), Text{"No such member", `to = "x" is neither the name nor the ID of a member. The cluster has ` + who1 + ", " + who2 + " and " + who3 + "."}},
 		{MaintenanceMember("to", "infra1", two.Find("infra1"), two), Text{"Several members of one name", `to = "infra1" is the name of ` + who1 + " and infra1 (8e9e05c52164694d). Give the ID of the one that is meant."}},
 		{AlarmKind("FIRE"), Text{"Unknown alarm", `alarm = "FIRE" is neither "NOSPACE" nor "CORRUPT".`}},
-		{SnapshotExists("Cannot save", &fs.PathError{Path: "/b/etcd.db", Err: fs.ErrExist}), Text{
+		{SnapshotFile("Cannot save", &fs.PathError{Path: "/b/etcd.db", Err: fs.ErrExist}), Text{
 			"Cannot save", "/b/etcd.db is there already, and was left alone. Choose another path, such as one with the time in it; or set overwrite = true.",
 		}},
 		{ActionUnknownProvider("list members"), Text{
@@ -160,6 +165,8 @@ func TestMaintenance(t *testing.T) {
 		{reconfigure.Step{Kind: reconfigure.StepMove, To: infra2}, "Moving leadership from " + who1 + " to " + who2 + "."},
 		{reconfigure.Step{Kind: reconfigure.StepLeads}, who1 + " leads."},
 		{reconfigure.Step{Kind: reconfigure.StepDisarm, Alarm: "NOSPACE"}, "Disarming the alarm NOSPACE of " + who1 + "."},
+		{reconfigure.Step{Kind: reconfigure.StepQuiet, Alarm: "NOSPACE"}, "No member reports the alarm NOSPACE."},
+		{reconfigure.Step{Kind: reconfigure.StepLeaveOut}, "Leaving out " + who1 + ": it is a learner, and etcd lets none be defragmented while it runs."},
 		{reconfigure.Step{Kind: reconfigure.StepSave, Bytes: 1 << 20, Total: 3 << 40}, "Saving the data of " + who1 + ": 1.0 MiB of about 3.0 TiB."},
 		{reconfigure.Step{Kind: reconfigure.StepVerify, Bytes: 2 << 20}, "Received 2.0 MiB from " + who1 + "; comparing its hash."},
 	} {

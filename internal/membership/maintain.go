@@ -18,6 +18,10 @@ const (
 	// Interrupts: all is well, and yet fewer voters than a quorum would be left
 	// while the subject is away.
 	Interrupts Code = "interrupts"
+	// LearnerUnserved: the subject is a learner, and etcd lets a learner serve
+	// its status, a snapshot and serializable reads only
+	// (isRPCSupportedForLearner in api/v3rpc): not a defragmentation.
+	LearnerUnserved Code = "a learner does not serve it"
 	// AlarmBehind: the others' databases are still as large as their quota
 	// allows, so the alarm in Detail would be back with the next write.
 	AlarmBehind Code = "still full"
@@ -137,7 +141,7 @@ type DefragmentRequest struct {
 //
 //  1. nobody is left: done;
 //  2. what every change needs: one cluster, quorum, leader, confirmed list;
-//  3. one that is not in the list;
+//  3. one that is not in the list, or is a learner;
 //  4. every member must be alive, so that this one is the only one away;
 //  5. every voter must have caught up: the one before may have just come back;
 //  6. the other voters must be a quorum by themselves, unless an interruption is
@@ -156,8 +160,11 @@ func DecideDefragment(s Snapshot, r DefragmentRequest) Decision {
 	var left []Member
 	for _, id := range r.Left {
 		m, listed := s.Member(id)
-		if !listed {
+		switch {
+		case !listed:
 			return refuse(NotMember, Facts{Subject: id})
+		case m.Learner:
+			return refuse(LearnerUnserved, Facts{Subject: id})
 		}
 		left = append(left, m)
 	}
@@ -189,7 +196,7 @@ func DecideDefragment(s Snapshot, r DefragmentRequest) Decision {
 	}
 	f := Facts{Subject: m.ID, Voters: len(voters), Quorum: s.Quorum(), Alive: len(s.tallyOf(voters, m.ID).alive)}
 	out := Decision{Verdict: Go, Facts: f}
-	if m.Learner || f.Alive >= f.Quorum {
+	if f.Alive >= f.Quorum {
 		return out
 	}
 	if !r.Interrupt {

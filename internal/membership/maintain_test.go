@@ -16,9 +16,14 @@ func TestMaintenanceOfEveryCluster(t *testing.T) {
 		worlds(n, func(w world) {
 			s := w.snapshot()
 			_, open := w.naiveGate()
-			all := make([]MemberID, n)
-			for i := range all {
-				all[i] = MemberID(i + 1)
+			var voters []MemberID
+			for i := range n {
+				id := MemberID(i + 1)
+				if w.voter(i) {
+					voters = append(voters, id)
+				} else if d := DecideDefragment(s, DefragmentRequest{Left: append(slices.Clone(voters), id), Interrupt: true}); d.Verdict == Go || open && d.Code != LearnerUnserved {
+					t.Fatalf("%s: %s is a learner: %v %s", w, id, d.Verdict, d.Code)
+				}
 			}
 			for i := 0; i <= n; i++ {
 				if i < n && i > 0 && w.members[i] == w.members[i-1] && i != w.leader {
@@ -28,7 +33,7 @@ func TestMaintenanceOfEveryCluster(t *testing.T) {
 				saves(t, w, s, MemberID(i), open, goes)
 			}
 			for _, interrupt := range []bool{false, true} {
-				defragments(t, w, s, all, interrupt, open, goes)
+				defragments(t, w, s, voters, interrupt, open, goes)
 			}
 		})
 	}

@@ -27,12 +27,16 @@ const (
 	// after it; StepDefragmented: it was.
 	StepDefragment   StepKind = "defragment"
 	StepDefragmented StepKind = "defragmented"
+	// StepLeaveOut: Member is a learner, and is not defragmented.
+	StepLeaveOut StepKind = "leave out"
 	// StepMove: leadership goes from Member to To.
 	StepMove StepKind = "move leader"
 	// StepLeads: Member leads, as was asked for.
 	StepLeads StepKind = "leads"
 	// StepDisarm: the alarm Alarm of Member is taken back.
 	StepDisarm StepKind = "disarm"
+	// StepQuiet: no member reports the alarm Alarm.
+	StepQuiet StepKind = "quiet"
 	// StepSave: the data of Member is being saved, Bytes of about Total so far.
 	StepSave StepKind = "save"
 	// StepVerify: Bytes were received and are read again.
@@ -124,7 +128,7 @@ func (e *Engine) which(ctx context.Context) (membership.ClusterID, membership.Sn
 
 // DefragmentRequest asks for members to be defragmented.
 type DefragmentRequest struct {
-	// Members are the members; nil means all.
+	// Members are the members; nil means all that have a vote.
 	Members []membership.MemberID
 	// Interrupt accepts that a cluster of one or two voters stands still.
 	Interrupt bool
@@ -142,7 +146,7 @@ func (e *Engine) Defragment(ctx context.Context, r DefragmentRequest, report fun
 	}
 	left, done := r.Members, []membership.MemberID(nil)
 	if left == nil {
-		for _, m := range snap.Members {
+		for _, m := range snap.Voters() {
 			left = append(left, m.ID)
 		}
 	}
@@ -151,6 +155,11 @@ func (e *Engine) Defragment(ctx context.Context, r DefragmentRequest, report fun
 		return err
 	}
 	defer h.release()
+	if r.Members == nil {
+		for _, m := range snap.Learners() {
+			report(Step{Kind: StepLeaveOut, Member: m.ID, Snapshot: snap})
+		}
+	}
 	err = e.settled(h.ctx, actionDefragment, "", id, func(s membership.Snapshot) membership.Decision {
 		return membership.DecideDefragment(s, membership.DefragmentRequest{Left: left, Interrupt: r.Interrupt})
 	}, func(s membership.Snapshot, d membership.Decision) (bool, error) {
@@ -250,6 +259,7 @@ func (e *Engine) Disarm(ctx context.Context, kind string, confirmed bool, report
 		return membership.DecideDisarm(s, kind, confirmed)
 	}, func(s membership.Snapshot, d membership.Decision) (bool, error) {
 		if d.Verdict == membership.Done {
+			report(Step{Kind: StepQuiet, Alarm: kind, Snapshot: s})
 			return true, nil
 		}
 		leader, _, _ := s.MajorityLeader()

@@ -74,7 +74,7 @@ const reportEvery = 2 * time.Second
 // [*BadSnapshot], those of the file system, or what the endpoints answered.
 func (e *Engine) Save(ctx context.Context, r SaveRequest, report func(Step)) (Saved, error) {
 	var out Saved
-	if err := free(r); err != nil {
+	if err := Free(r); err != nil {
 		return out, err
 	}
 	id, _, err := e.which(ctx)
@@ -95,8 +95,19 @@ func (e *Engine) Save(ctx context.Context, r SaveRequest, report func(Step)) (Sa
 	return out, err
 }
 
-// free makes sure that the file may be made.
-func free(r SaveRequest) error {
+// NoDirectory means that there is no directory Path for a file.
+type NoDirectory struct{ Path string }
+
+// Error implements error.
+func (n *NoDirectory) Error() string { return "there is no directory " + n.Path }
+
+// Free reports why the file cannot be made, as far as can be told without
+// making it: [*NoDirectory], or an [fs.PathError] with [fs.ErrExist].
+func Free(r SaveRequest) error {
+	dir := filepath.Dir(r.Path)
+	if at, err := os.Stat(dir); err != nil || !at.IsDir() {
+		return &NoDirectory{Path: dir}
+	}
 	if r.Overwrite {
 		return nil
 	}
@@ -188,7 +199,7 @@ func place(from string, r SaveRequest) error {
 		return err
 	}
 	// A file system without links.
-	if err := free(r); err != nil {
+	if err := Free(r); err != nil {
 		return err
 	}
 	return os.Rename(from, r.Path)

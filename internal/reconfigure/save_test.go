@@ -117,8 +117,15 @@ func TestSaveWholeOrNotAtAll(t *testing.T) {
 
 func TestSaveNowhere(t *testing.T) {
 	e := &Engine{Clock: SystemClock{}, Board: NewBoard(), Port: sender{send: func(io.Writer) error { return nil }}}
-	_, err := e.Save(t.Context(), SaveRequest{Path: filepath.Join(t.TempDir(), "no", "such", "etcd.db"), Limit: time.Minute}, func(Step) {})
-	if !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("got %v", err)
+	dir := t.TempDir()
+	for _, nowhere := range []string{filepath.Join(dir, "no", "such"), filepath.Join(dir, "file")} {
+		if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := e.Save(t.Context(), SaveRequest{Path: filepath.Join(nowhere, "etcd.db"), Overwrite: true, Limit: time.Minute}, func(Step) {})
+		var missing *NoDirectory
+		if !errors.As(err, &missing) || missing.Path != nowhere || err.Error() != "there is no directory "+nowhere {
+			t.Errorf("got %v", err)
+		}
 	}
 }

@@ -45,12 +45,12 @@ func (*Defragment) Metadata(_ context.Context, req action.MetadataRequest, resp 
 // Schema implements [action.Action].
 func (*Defragment) Schema(_ context.Context, _ action.SchemaRequest, resp *action.SchemaResponse) {
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Gives the space that databases do not use back to the file system, after a compaction. A member answers nobody meanwhile; so it goes one at a time, the leader last, " +
-			"only while all others are well and have caught up, and it stops at the first failure. No membership change is made at the same time.",
+		MarkdownDescription: "Gives the space that databases do not use back to the file system, after a compaction. A member answers nobody meanwhile; so they go one at a time, the leader last, " +
+			"only while all others are well and have caught up, and none after the first that failed. No membership change is made at the same time.",
 		Attributes: map[string]schema.Attribute{
 			"members": schema.SetAttribute{
 				ElementType: types.StringType, Optional: true, Validators: []validator.Set{setvalidator.SizeAtLeast(1)},
-				MarkdownDescription: "Names or IDs of the members to defragment; all by default.",
+				MarkdownDescription: "Names or IDs of the members to defragment; all that have a vote by default. etcd lets no learner be defragmented while it runs.",
 			},
 			"allow_interruption": schema.BoolAttribute{
 				Optional:            true,

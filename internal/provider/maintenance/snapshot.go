@@ -5,8 +5,6 @@ package maintenance
 
 import (
 	"context"
-	"io/fs"
-	"os"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
@@ -54,7 +52,7 @@ func (*Snapshot) Schema(_ context.Context, _ action.SchemaRequest, resp *action.
 		MarkdownDescription: "Saves the data of a cluster to a file on the machine that runs Terraform, for `etcdutl snapshot restore`. The file appears whole or not at all: it is written under another " +
 			"name, read again, and compared with the hash that the server sends behind the data. Only its owner can read it; it holds everything that the cluster knows, secrets included.",
 		Attributes: map[string]schema.Attribute{
-			"path":      schema.StringAttribute{Required: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)}, MarkdownDescription: "The file. Its directory must exist."},
+			"path":      schema.StringAttribute{Required: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)}, MarkdownDescription: "The file. Its directory must exist, at plan already."},
 			"overwrite": schema.BoolAttribute{Optional: true, MarkdownDescription: "Whether a file that is there already may be replaced; otherwise it is an error, at plan already."},
 			"from": schema.StringAttribute{
 				Optional: true,
@@ -71,11 +69,12 @@ func (*Snapshot) Schema(_ context.Context, _ action.SchemaRequest, resp *action.
 func (*Snapshot) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest, resp *action.ModifyPlanResponse) {
 	var m snapshotModel
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
-	if resp.Diagnostics.HasError() || m.Path.IsUnknown() || m.Overwrite.IsUnknown() || m.Overwrite.ValueBool() {
+	if resp.Diagnostics.HasError() || m.Path.IsUnknown() {
 		return
 	}
-	if _, err := os.Lstat(m.Path.ValueString()); err == nil {
-		fault(&resp.Diagnostics, text.SnapshotExists("Cannot "+saving, &fs.PathError{Path: m.Path.ValueString(), Err: fs.ErrExist}))
+	err := reconfigure.Free(reconfigure.SaveRequest{Path: m.Path.ValueString(), Overwrite: m.Overwrite.IsUnknown() || m.Overwrite.ValueBool()})
+	if err != nil {
+		fault(&resp.Diagnostics, text.Maintenance(saving, err))
 	}
 }
 
