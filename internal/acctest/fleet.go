@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -113,8 +114,9 @@ type Fleet struct {
 	clients map[string]*clientv3.Client
 
 	opts    FleetOptions
-	layout  func() // rewrites the configuration, nil for a fixed one
-	machine string // machine.sh
+	clocks  map[string]time.Duration // how far off a node's clock is
+	layout  func()                   // rewrites the configuration, nil for a fixed one
+	machine string                   // machine.sh
 	env     map[string]string
 }
 

@@ -64,6 +64,20 @@ func importBlock(to, id string) string {
 	return fmt.Sprintf("import {\n  to = %s\n  id = %q\n}\n", to, id)
 }
 
+// importNodes imports the instances of a resource by their nodes' IDs. It is
+// one block, as in the guide: of several for one resource Terraform 1.16.0-rc2
+// heeds a single one.
+func importNodes(resource string, ids map[string]string) string {
+	to := strings.TrimSuffix(address(resource, "X"), `["X"]`)
+	var b strings.Builder
+	fmt.Fprintf(&b, "import {\n  to = %s[each.key]\n  id = each.value\n  for_each = {\n", to)
+	for _, name := range slices.Sorted(maps.Keys(ids)) {
+		fmt.Fprintf(&b, "    %s = %q\n", name, ids[name])
+	}
+	b.WriteString("  }\n}\n")
+	return b.String()
+}
+
 // mustImport fails the test unless that many are imported, and nothing else is
 // done.
 func (p *Plan) mustImport(n int) {
@@ -89,23 +103,19 @@ func TestAccImport(t *testing.T) {
 			f.configure(brownfieldText)
 			before, members := f.named("a", "b", "c"), f.Members()
 			ids := map[string]string{"a": fmt.Sprintf("%x", f.memberID("a")), "b": "b", "c": strings.ToUpper(f.Nodes["c"].Peer) + "/"}
-			var blocks strings.Builder
-			for name, id := range ids {
-				blocks.WriteString(importBlock(address("etcd_member", name), id))
-				blocks.WriteString(importBlock(address("etcd_member_config", name), name))
-			}
-			f.Write("import.tf", blocks.String())
+			names := map[string]string{"a": "a", "b": "b", "c": "c"}
+			blocks := importNodes("etcd_member", ids) + importNodes("etcd_member_config", names)
+			f.Write("import.tf", blocks)
 			f.tie(false)
 			f.Plan().mustImport(6)
 
 			f.tie(true)
 			updates := map[string]string{}
 			for name := range f.Nodes {
-				blocks.WriteString(importBlock(address("terraform_data.machine", name), name))
 				updates[address("etcd_member", name)] = "update"            // config_id and machine_id
 				updates[address("terraform_data.machine", name)] = "update" // its input
 			}
-			f.Write("import.tf", blocks.String())
+			f.Write("import.tf", blocks+importNodes("terraform_data.machine", names))
 			plan := f.Plan()
 			plan.MustDo(updates)
 			for name := range f.Nodes {

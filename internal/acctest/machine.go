@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
 // Event is a line of a machine's events: etcd started, or exited.
@@ -47,8 +49,20 @@ type LogLine struct {
 	Fields map[string]any
 }
 
+// SetClock sets the wall clock of a node's next etcd off by so much. It waits
+// for open, as with [Fleet.Gate].
+func (f *Fleet) SetClock(name string, offset time.Duration) (open func()) {
+	f.tb.Helper()
+	if f.clocks == nil {
+		f.clocks = map[string]time.Duration{}
+	}
+	f.clocks[name] = offset
+	f.Nodes[name].Etcd = etcdtest.ClockBinary(f.tb)
+	return f.Gate(name, fmt.Sprintf("CLOCK_OFFSET=%d", int(offset.Seconds())))
+}
+
 // Log returns the lines of a machine's etcd that bear the message, over all
-// its starts, also after it is gone.
+// its starts, also after it is gone. Their times are those of the test's clock.
 func (f *Fleet) Log(name, msg string) []LogLine {
 	f.tb.Helper()
 	text, err := os.ReadFile(filepath.Join(f.Machines, name+".json"))
@@ -67,7 +81,7 @@ func (f *Fleet) Log(name, msg string) []LogLine {
 		if err != nil || !strings.Contains(l.Msg, msg) {
 			continue
 		}
-		l.At = at
+		l.At = at.Add(-f.clocks[name])
 		out = append(out, l)
 	}
 	return out
@@ -203,6 +217,9 @@ func (f *Fleet) Break(name string) (mend func()) {
 func (f *Fleet) wrap(name, commands string) {
 	f.tb.Helper()
 	path := filepath.Join(f.Machines, name+".etcd")
+	if f.Nodes[name].Etcd == path {
+		f.tb.Fatalf("acctest: the etcd of %s is wrapped already", name)
+	}
 	text := fmt.Sprintf("#!/bin/sh\n%sexec '%s' \"$@\"\n", commands, f.Nodes[name].Etcd)
 	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
 		f.tb.Fatal(err)

@@ -357,9 +357,12 @@ func TestAccRolloutOfVersions(t *testing.T) {
 	f.Plan().MustSay("Rollout: a cannot go from 3.7 to 3.6").mustContain(t, "Rollout: a cannot go from 3.7 to 3.6", "Nothing has been changed.", "etcdctl downgrade enable 3.6, then restart")
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	if _, err := f.Client().Downgrade(ctx, clientv3.DowngradeEnable, "3.6"); err != nil {
-		t.Fatal(err)
-	}
+	// The leader looks every few seconds whether all members are of the newer
+	// version, and makes it the cluster's; before, there is nothing to go back from.
+	eventually(t, 20*time.Second, "the cluster can be downgraded", func() error {
+		_, err := f.Client().Downgrade(ctx, clientv3.DowngradeEnable, "3.6")
+		return err
+	})
 	summary := "Rollout: a cannot be replaced now"
 	f.Plan().MustSay(summary).mustContain(t, summary, "The cluster is being downgraded to 3.6, as ", "no new one starts in it. Nothing has been changed.", "etcdctl downgrade cancel")
 	f.MustVote("a", "b", "c")

@@ -90,6 +90,51 @@ func TestAccCertificateExpires(t *testing.T) {
 	f.Plan().MustBeEmpty()
 }
 
+// Members whose clocks are hours and days apart are formed into a cluster, grow
+// by one, also where the run is killed on the way and its lock has to expire,
+// lose their leader and end, as those are whose clocks agree.
+func TestAccClocksApart(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{Static: true})
+	f.SetClock("a", time.Hour)()
+	f.SetClock("b", -time.Hour)()
+	f.Form()
+	for name, want := range map[string]time.Duration{"a": time.Hour, "b": -time.Hour, "c": 0} {
+		started, begun := f.Log(name, "starting an etcd server")[0], f.Events(name)[0].At
+		if off := started.At.Sub(begun).Abs(); off > time.Minute {
+			t.Errorf("the clock of %s is not off by %v, but by %v more or less", name, want, off)
+		}
+	}
+
+	f.Add("d")
+	open := f.SetClock("d", 10*24*time.Hour)
+	run := f.Start("apply")
+	f.WaitList("a", "a", "b", "c", "? (learner)")
+	for _, pid := range run.Providers() {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	run.Kill()
+	id := f.idOf("d", f.Nodes["d"].Peer)
+	if f.lock() == nil {
+		t.Fatal("nobody holds the lock, so nothing has to expire")
+	}
+	open()
+	writer := f.Writer("a", "b", "c")
+	f.Apply().MustSucceed()
+	f.mustNotPause(writer, pause, "a", "b", "c")
+	f.MustVote("a", "b", "c", "d")
+	if now := f.idOf("d", f.Nodes["d"].Peer); now != id {
+		t.Errorf("d was announced as %x and is %x", id, now)
+	}
+	f.Plan().MustBeEmpty()
+
+	members := []string{"a", "b", "c", "d"}
+	members = remove(t, f, members, f.Leader(members...))
+	f.Plan().MustBeEmpty()
+	mustForgetLast(t, f.Destroy().MustSucceed(), members...)
+	f.MustBeGone()
+}
+
 // idOf returns the ID of the member with that peer URL, started or not.
 func (f *Fleet) idOf(name, peer string) uint64 {
 	f.tb.Helper()
