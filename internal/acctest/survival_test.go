@@ -91,7 +91,7 @@ func TestAccCertificateExpires(t *testing.T) {
 }
 
 // Members whose clocks are hours and days apart are formed into a cluster, grow
-// by one, also where the run is killed on the way and its lock has to expire,
+// by one, also where the provider is killed on the way and its lock has to expire,
 // lose their leader and end, as those are whose clocks agree.
 func TestAccClocksApart(t *testing.T) {
 	t.Parallel()
@@ -113,7 +113,7 @@ func TestAccClocksApart(t *testing.T) {
 	for _, pid := range run.Providers() {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
-	run.Kill()
+	run.Wait().MustFail()
 	id := f.idOf("d", f.Nodes["d"].Peer)
 	if f.lock() == nil {
 		t.Fatal("nobody holds the lock, so nothing has to expire")
