@@ -86,7 +86,9 @@ func (h *Heartbeat) Schema(_ context.Context, _ ephemeral.SchemaRequest, resp *e
 			},
 			"api": schema.StringAttribute{
 				Optional: true, Computed: true,
-				MarkdownDescription: "`v3` (default): a lease. `v2`: a TTL key, on servers up to 3.5 with `--enable-v2`. The two do not see each other's keys.",
+				MarkdownDescription: "`v3` (default): a lease. `v2`: a TTL key, on servers up to 3.5 with `--enable-v2`. The two do not see each other's keys. " +
+					"Leases do not depend on the members' clocks, TTL keys do: the member that is asked says until when by its own, and the leader ends the key by its own, " +
+					"so they must agree to much less than `ttl`.",
 			},
 			"key": schema.StringAttribute{Computed: true, MarkdownDescription: "The whole key."},
 		},
