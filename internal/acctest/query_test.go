@@ -94,10 +94,15 @@ func TestAccQuery(t *testing.T) {
 	w.Apply().MustSucceed().MustBeQuiet()
 	w.Plan().MustBeEmpty()
 
-	// Nobody there is no empty list.
-	for _, p := range cluster.Members() {
+	// A list that nobody confirms is called that, and nobody there is no empty one.
+	for _, p := range cluster.Members()[1:] {
 		p.Kill()
 	}
+	unsure := w.Run("query", "-json").MustSucceed()
+	if said := unsure.Warnings(); len(said) != 2 || said[0].Summary != "The list may be behind" || said[1].Summary != said[0].Summary {
+		t.Errorf("without a quorum it says:\n%s", unsure.diagnostics())
+	}
+	cluster.Members()[0].Kill()
 	for _, e := range w.Run("query", "-json").MustFail().Errors() {
 		e.mustContain(t, "Cannot list members", "The cluster does not answer.")
 	}

@@ -202,6 +202,14 @@ func ActionUnknownProvider(what string) Text {
 	return Text{"Cannot " + what, "The provider's configuration holds values that are not known yet, so there is no cluster to ask. Apply what they come from first."}
 }
 
+// ListUnconfirmed is the warning for a member list that no quorum stands behind.
+func ListUnconfirmed() Text {
+	return Text{
+		"The list may be behind",
+		"It is what those who answer have, and no quorum has confirmed it: members may have come or gone since. Look at the cluster (data \"etcd_cluster\") before anything is imported.",
+	}
+}
+
 // SnapshotStale is the warning for a snapshot that no quorum stands behind.
 func SnapshotStale(w membership.Warning, of membership.MemberID, s membership.Snapshot) Text {
 	return Text{"The snapshot may be behind", fmt.Sprintf("It is of %s alone, with no quorum behind it. %s", Member(s, of), Advice(w, s))}

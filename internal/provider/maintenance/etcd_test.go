@@ -417,6 +417,11 @@ func TestLists(t *testing.T) {
 			t.Errorf("%s, limit %d:\n%s\nwant\n%s\n%s", c.name, c.limit, strings.Join(got, "\n"), strings.Join(c.want, "\n"), diags)
 		}
 	}
+	b.Member("infra2").Kill()
+	b.Member("infra3").Kill()
+	if got, diags := newTerraform(t, b.Endpoints(), nil).listed("etcd_member", 0, false); !slices.Equal(got, voters) || len(diags) != 1 || !strings.HasPrefix(diags[0], "warning: The list may be behind: ") {
+		t.Errorf("without a quorum:\n%s\nwant\n%s\n%s", strings.Join(got, "\n"), strings.Join(voters, "\n"), diags)
+	}
 	gone := newTerraform(t, []string{"http://127.0.0.1:1"}, nil)
 	if got, diags := gone.listed("etcd_member", 0, false); len(got) > 0 || len(diags) != 1 || !strings.HasPrefix(diags[0], "error: Cannot list members: The cluster does not answer.") {
 		t.Errorf("nobody answers: %v, %v", got, diags)

@@ -70,7 +70,8 @@ func (l *List) ListResourceConfigSchema(_ context.Context, _ fwlist.ListResource
 
 // List implements [fwlist.ListResource]: in order of name, those that never
 // started at the end. A cluster that does not answer is an error: an empty list
-// would say that there are no members.
+// would say that there are no members. Without a quorum it is the list of those
+// who answer, with a warning.
 func (l *List) List(ctx context.Context, req fwlist.ListRequest, stream *fwlist.ListResultsStream) {
 	members, snap, diags := l.members(ctx, req)
 	if diags.HasError() {
@@ -79,7 +80,15 @@ func (l *List) List(ctx context.Context, req fwlist.ListRequest, stream *fwlist.
 	}
 	stream.Results = func(push func(fwlist.ListResult) bool) {
 		for i, m := range members {
-			if req.Limit > 0 && int64(i) >= req.Limit || !push(l.result(ctx, req, snap, m)) {
+			if req.Limit > 0 && int64(i) >= req.Limit {
+				return
+			}
+			result := l.result(ctx, req, snap, m)
+			if i == 0 && !snap.Linearizable {
+				t := diag.ListUnconfirmed()
+				result.Diagnostics.AddWarning(t.Summary, t.Detail)
+			}
+			if !push(result) {
 				return
 			}
 		}
