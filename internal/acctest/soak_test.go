@@ -202,6 +202,7 @@ func (s *soak) round(r soakRound) {
 		s.watch.pardon()
 	}
 	s.converge(outcome.ExitCode != 0)
+	s.watch.forget(r.out...)
 	s.watch.pardon()
 }
 

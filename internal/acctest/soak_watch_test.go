@@ -52,13 +52,22 @@ func newQuorumWatch(tb testing.TB, f *Fleet) *quorumWatch {
 	return w
 }
 
-// follow says whom to watch.
+// follow says whom to watch besides: those that go live on until they have
+// gone.
 func (w *quorumWatch) follow(nodes map[string]*Node) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.nodes = map[string]string{}
 	for name, n := range nodes {
 		w.nodes[name] = n.dial()
+	}
+}
+
+// forget ends the watch of those that have gone.
+func (w *quorumWatch) forget(names ...string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, name := range names {
+		delete(w.nodes, name)
 	}
 }
 
