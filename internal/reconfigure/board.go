@@ -103,8 +103,8 @@ func (b *Board) busy(id membership.ClusterID) bool {
 // called.
 func (b *Board) leave(id membership.MemberID) (stay func()) { return b.note(&b.leaving, id) }
 
-// queue notes that a member waits for its turn to be replaced, until the
-// function returned is called.
+// queue notes that a member is to be replaced in turn, until the function
+// returned is called.
 func (b *Board) queue(id membership.MemberID, name string) (done func()) {
 	b.mu.Lock()
 	b.names[id] = name
@@ -112,8 +112,8 @@ func (b *Board) queue(id membership.MemberID, name string) (done func()) {
 	return b.note(&b.waiting, id)
 }
 
-// isFirst reports whether no other member that waits for its turn comes before
-// this one, in order of name.
+// isFirst reports whether no other member that has its turn to come, or is at
+// it, comes before this one, in order of name.
 func (b *Board) isFirst(id membership.MemberID) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -133,7 +133,7 @@ func (b *Board) note(list *[]membership.MemberID, id membership.MemberID) (forge
 	}
 }
 
-// queued returns the members that wait for their turn.
+// queued returns the members that are to be replaced in turn and have not left.
 func (b *Board) queued() []membership.MemberID {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -19,17 +19,20 @@ import (
 const gather = 250 * time.Millisecond
 
 // leaveInTurn waits for the member's turn, where it is to wait, and takes it
-// out. Of several that wait for the same one, all but one wait again.
+// out. It stays in the queue until it has left: between its turn and the lock
+// whoever is behind it would overtake it.
 func (e *Engine) leaveInTurn(ctx context.Context, r LeaveRequest) (Left, error) {
+	if r.TurnTimeout == 0 {
+		return e.leaveNow(ctx, r)
+	}
+	defer e.Board.queue(r.ID, r.Name)()
 	for {
-		if r.TurnTimeout > 0 {
-			if err := e.awaitTurn(ctx, r); err != nil {
-				return Left{}, err
-			}
+		if err := e.awaitTurn(ctx, r); err != nil {
+			return Left{}, err
 		}
 		out, err := e.leaveNow(ctx, r)
 		var refusal *Refusal
-		if r.TurnTimeout == 0 || !errors.As(err, &refusal) || refusal.Decision.Code != membership.TurnOfAnother {
+		if !errors.As(err, &refusal) || refusal.Decision.Code != membership.TurnOfAnother {
 			return out, err
 		}
 	}
@@ -52,7 +55,6 @@ func (e *Engine) leaveNow(ctx context.Context, r LeaveRequest) (Left, error) {
 // from the last sign that the others get on: another turn, or a join that this
 // process is at. The error is a [*Refusal] that says whose turn it was.
 func (e *Engine) awaitTurn(ctx context.Context, r LeaveRequest) error {
-	defer e.Board.queue(r.ID, r.Name)()
 	// The others of this run queue up as well, and go in order of name.
 	if err := e.Clock.Sleep(ctx, gather); err != nil {
 		return err

@@ -8,10 +8,12 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
@@ -194,5 +196,61 @@ func TestThreeTakeTurns(t *testing.T) {
 	mustBeTurnOf(t, results["c"], "b")
 	if _, still := named(b.members(t), "c"); !still {
 		t.Error("c is gone")
+	}
+}
+
+// lookout counts how often somebody looks whose turn it is.
+type lookout struct {
+	cluster.Cluster
+	looks atomic.Int32
+}
+
+func (l *lookout) Turns() cluster.Turns {
+	l.looks.Add(1)
+	return l.Cluster.Turns()
+}
+
+// Whose turn it is stays first while it waits for the lock: the one behind it
+// looks on.
+func TestNobodyOvertakesInTurn(t *testing.T) {
+	t.Parallel()
+	b := start(t, 3, etcdtest.Options{Names: []string{"a", "b", "c"}})
+	first, second := b.replace(t, "a"), b.replace(t, "b")
+	first.TurnTimeout, second.TurnTimeout = time.Minute, time.Minute
+	var one, two sync.WaitGroup
+	defer two.Wait()
+	defer one.Wait()
+	unlock, err := b.engine.Board.Lock(within(t, time.Minute), first.Cluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock = sync.OnceFunc(unlock)
+	defer unlock()
+
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	behind := *b.engine
+	port := &lookout{Cluster: b.engine.Port}
+	behind.Port = port
+	var ofFirst, ofSecond error
+	one.Go(func() { _, ofFirst = b.engine.Leave(ctx, first) })
+	eventually(t, "it is the turn of a", func() bool { return slices.Contains(b.engine.Board.Leaving(), first.ID) })
+	two.Go(func() { _, ofSecond = behind.Leave(ctx, second) })
+	eventually(t, "b looks, and looks again", func() bool { return port.looks.Load() > 3 })
+	if leaving := b.engine.Board.Leaving(); slices.Contains(leaving, second.ID) {
+		t.Errorf("b is on its way out: %v", leaving)
+	}
+	unlock()
+	one.Wait()
+	if ofFirst != nil {
+		t.Fatal(ofFirst)
+	}
+	cancel()
+	two.Wait()
+	if !errors.Is(ofSecond, context.Canceled) {
+		t.Errorf("got %v, want that b waited until it was told to stop", ofSecond)
+	}
+	if _, still := named(b.members(t), "b"); !still {
+		t.Error("b is gone")
 	}
 }

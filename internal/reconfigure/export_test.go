@@ -1,0 +1,18 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package reconfigure
+
+import (
+	"context"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// Lock takes the lock of this process, so that whoever wants it waits.
+func (b *Board) Lock(ctx context.Context, id membership.ClusterID) (unlock func(), err error) {
+	return b.lock(ctx, id, "be tested")
+}
+
+// Leaving returns the members that are on their way out.
+func (b *Board) Leaving() []membership.MemberID { return b.leavingNow() }
