@@ -165,6 +165,24 @@ func TestAccUnreachableFromHereIsNotLost(t *testing.T) {
 	f.Plan().MustBeEmpty()
 }
 
+// The others were started again after the loss: their leader has never met the
+// member, and shows no connection to it that could be gone.
+func TestAccLostBeforeTheOthersRestarted(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{})
+	f.replaceLostAfter(lostAfter)
+	f.Form()
+	id := fmt.Sprint(f.State(address("etcd_member", "c"))["id"])
+	f.Lose("c")
+	f.Crash("a", "b")
+	f.Repair("a", "b")
+	f.Leader("a", "b")
+	f.mustProposeReplacement(t, "c", id)
+	f.Apply().MustSucceed()
+	f.MustVote("a", "b", "c")
+	f.Plan().MustBeEmpty()
+}
+
 // Without replace_lost_after a warning names the command to type, and the
 // command works.
 func TestAccLostMemberByHand(t *testing.T) {

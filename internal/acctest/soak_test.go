@@ -198,18 +198,21 @@ func (s *soak) round(r soakRound) {
 		}
 		return nil
 	})
+	lost := r.lost
 	if r.change != "lose" {
+		lost = ""
 		s.watch.pardon()
 	}
-	s.converge(outcome.ExitCode != 0)
+	s.converge(outcome.ExitCode != 0, lost)
 	s.watch.forget(r.out...)
 	s.watch.pardon()
 }
 
 // converge applies until the plan is empty: once where a run was broken off,
 // and once more for each name that a rollout has not reached. Every apply must
-// succeed, because nothing disturbs it.
-func (s *soak) converge(brokenOff bool) {
+// succeed, because nothing disturbs it. The machine that was lost, if one was,
+// must be there again.
+func (s *soak) converge(brokenOff bool, lost string) {
 	f := s.fleet
 	if brokenOff {
 		s.repeats++
@@ -217,14 +220,21 @@ func (s *soak) converge(brokenOff bool) {
 		f.Apply().MustSucceed()
 	}
 	for range len(f.Nodes) + 1 {
-		if p := f.Plan(); p.ExitCode == 0 {
+		switch p := f.Plan(); {
+		case p.ExitCode != 0:
+			s.applies++
+			f.Apply().MustSucceed()
+		case lost == "" || f.pid(lost, "etcd.pid") != 0:
 			s.settled()
 			return
+		default:
+			s.tb.Logf("%s is lost, and nothing was planned:\n%s", lost, p.diagnostics())
 		}
-		s.applies++
-		f.Apply().MustSucceed()
 	}
 	f.Plan().MustBeEmpty()
+	if lost != "" && f.pid(lost, "etcd.pid") == 0 {
+		s.tb.Fatalf("%s was lost and has not been replaced", lost)
+	}
 	s.settled()
 }
 

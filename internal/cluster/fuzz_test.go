@@ -6,6 +6,7 @@ package cluster
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
@@ -18,6 +19,28 @@ func FuzzActivePeers(f *testing.F) {
 		for remote := range activePeers([]byte(metrics), membership.MemberID(of)) {
 			if !strings.Contains(metrics, "Local=\"") || remote == 0 && !strings.Contains(metrics, "Remote=\"0") {
 				t.Fatalf("%s is a peer according to %q", remote, metrics)
+			}
+		}
+	})
+}
+
+func FuzzPeerTraffic(f *testing.F) {
+	f.Add("etcd_network_peer_received_bytes_total{From=\"b\"} 1\n", "etcd_network_peer_sent_failures_total{To=\"b\"} 1e+06\n")
+	f.Add("etcd_network_peer_sent_bytes_total{To=\"0\"} 9e999", "etcd_network_peer_sent_bytes_total{To=\"ffffffffffffffffff\"} .")
+	f.Fuzz(func(t *testing.T, before, after string) {
+		was, is := trafficOf([]byte(before)), trafficOf([]byte(after))
+		now := time.Now()
+		for id := range is {
+			d := doubt{last: was[id]}
+			active, settled := d.settle(is[id], now)
+			if settled && (!active || is[id].received <= was[id].received) {
+				t.Fatalf("one look settles %v after %v: active %v", is[id], was[id], active)
+			}
+			if settled {
+				continue
+			}
+			if active, _ := d.settle(is[id], now.Add(listening)); active {
+				t.Fatalf("it lives, and has said nothing: %v after %v", is[id], was[id])
 			}
 		}
 	})

@@ -4,26 +4,141 @@
 package cluster
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
+	"strconv"
+	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
 // activePeer is a line of a member's metrics: whether it has a connection to
-// another member, 1 or 0, within a second of a change (3.4 to 3.7).
+// another member, 1 or 0, within a second of a change (3.4 to 3.7). Not always:
+// in a member that joined by snapshot the connection to one that it had met
+// before may be counted twice, and is then 1 when there is none; and one that
+// was started after another's death has no line for that.
 var activePeer = regexp.MustCompile(`^etcd_network_active_peers\{Local="([0-9a-f]+)",Remote="([0-9a-f]+)"\} ([0-9.e+]+)$`)
 
+// peerTraffic is a line of a member's metrics: what it has had from another
+// member, or sent to it, or tried in vain to send (3.4 to 3.7).
+var peerTraffic = regexp.MustCompile(`^etcd_network_peer_(received_bytes|sent_bytes|sent_failures)_total\{(?:From|To)="([0-9a-f]+)"\} ([0-9.e+]+)$`)
+
+const (
+	// speechless is how long a member that was sent something may say nothing
+	// before it counts as gone. One that lives answers each heartbeat at once:
+	// every 100 ms by default, and etcd's election timeout, after which its own
+	// leader gives up, is ten times that.
+	speechless = 2 * time.Second
+	// listening is how long is listened at all. Without any heartbeat in that
+	// time nothing is known.
+	listening = 2 * speechless
+	// pause is what lies between two looks at the counters.
+	pause = 100 * time.Millisecond
+)
+
+// SeenByLeader asks the leader for its connections where one of the members in
+// doubt does not answer here; see [Cluster.Peers]. Without its word the answer
+// is empty, and nothing is to be proposed.
+func SeenByLeader(ctx context.Context, port Cluster, snap membership.Snapshot, doubted []membership.MemberID) map[membership.MemberID]bool {
+	leader, _, led := snap.MajorityLeader()
+	down := snap.Down()
+	doubted = slices.DeleteFunc(slices.Clone(doubted), func(id membership.MemberID) bool { return !slices.Contains(down, id) })
+	if !led || len(doubted) == 0 || slices.Contains(down, leader) {
+		return nil
+	}
+	seen, _ := port.Peers(ctx, leader, doubted)
+	return seen
+}
+
 // Peers implements [Cluster].
-func (c *Client) Peers(ctx context.Context, of membership.MemberID) (map[membership.MemberID]bool, error) {
+func (c *Client) Peers(ctx context.Context, of membership.MemberID, doubted []membership.MemberID) (map[membership.MemberID]bool, error) {
 	body, err := c.metrics(ctx, of)
 	if err != nil {
 		return nil, err
 	}
-	return activePeers(body, of), nil
+	seen := activePeers(body, of)
+	if len(seen) == 0 {
+		return seen, nil // another member's, or it knows nobody
+	}
+	first := trafficOf(body)
+	open := map[membership.MemberID]*doubt{}
+	for _, id := range doubted {
+		if active, known := seen[id]; active || !known {
+			open[id] = &doubt{last: first[id]}
+		}
+	}
+	for begin := time.Now(); len(open) > 0 && time.Since(begin) < listening; {
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if body, err = c.metrics(ctx, of); err != nil {
+			return nil, err
+		}
+		if len(activePeers(body, of)) == 0 {
+			continue
+		}
+		now, traffic := time.Now(), trafficOf(body)
+		for id, d := range open {
+			if active, settled := d.settle(traffic[id], now); settled {
+				seen[id] = active
+				delete(open, id)
+			}
+		}
+	}
+	return seen, nil
+}
+
+// traffic is what a member has had from another, and has sent to it: bytes, and
+// attempts in vain. Only whether it grows means anything.
+type traffic struct{ received, sent float64 }
+
+// doubt is a member of which it is to be found out whether it says anything.
+type doubt struct {
+	last traffic
+	// since is when something had been sent to it after its last word.
+	since time.Time
+}
+
+// settle takes the next look at the counters.
+func (d *doubt) settle(t traffic, now time.Time) (active, settled bool) {
+	switch {
+	case t.received < d.last.received || t.sent < d.last.sent:
+		*d = doubt{last: t} // they count from the start of the process
+	case t.received > d.last.received:
+		return true, true
+	case d.since.IsZero() && t.sent > d.last.sent:
+		d.since = now
+	}
+	return false, !d.since.IsZero() && now.Sub(d.since) >= speechless
+}
+
+// trafficOf reads the metrics of a member.
+func trafficOf(metrics []byte) map[membership.MemberID]traffic {
+	out := map[membership.MemberID]traffic{}
+	for line := range bytes.Lines(metrics) {
+		found := peerTraffic.FindSubmatch(bytes.TrimSuffix(line, []byte("\n")))
+		if found == nil {
+			continue
+		}
+		id, err1 := membership.ParseMemberID(string(found[2]))
+		n, err2 := strconv.ParseFloat(string(found[3]), 64)
+		if err1 != nil || err2 != nil {
+			continue
+		}
+		t := out[id]
+		if string(found[1]) == "received_bytes" {
+			t.received += n
+		} else {
+			t.sent += n
+		}
+		out[id] = t
+	}
+	return out
 }
 
 // snapshotsSent is a line of a member's metrics: how many snapshots it is
@@ -60,10 +175,8 @@ func (c *Client) metrics(ctx context.Context, of membership.MemberID) ([]byte, e
 // be another member's: those say nothing about its connections.
 func activePeers(metrics []byte, of membership.MemberID) map[membership.MemberID]bool {
 	out := map[membership.MemberID]bool{}
-	lines := bufio.NewScanner(bytes.NewReader(metrics))
-	lines.Buffer(nil, len(metrics)+1)
-	for lines.Scan() {
-		found := activePeer.FindSubmatch(lines.Bytes())
+	for line := range bytes.Lines(metrics) {
+		found := activePeer.FindSubmatch(bytes.TrimSuffix(line, []byte("\n")))
 		if found == nil {
 			continue
 		}

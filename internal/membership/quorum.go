@@ -39,6 +39,10 @@ func (s Snapshot) Alive(id MemberID) bool {
 	return ok && s.answers(id) && (m.Learner || s.Answer(id).ReadOK)
 }
 
+// Down returns the members that have lived and cannot be reached here, or serve
+// nothing, sorted by ID. Whether the others miss them too is another question.
+func (s Snapshot) Down() []MemberID { return union(s.tallyOf(s.Members, 0).down) }
+
 // answers reports whether the member itself answered, for this cluster. Behind
 // a load balancer the answer may be another member's: then nothing is known
 // about this one.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -43,11 +44,7 @@ func (e *Engine) Failover(ctx context.Context, r JoinRequest, lost []membership.
 			return Joined{}, err
 		}
 		if err == nil {
-			var seen map[membership.MemberID]bool
-			if leader, _, led := snap.MajorityLeader(); led {
-				seen, _ = e.Port.Peers(ctx, leader)
-			}
-			f := membership.JudgeFailover(snap, seen)
+			f := membership.JudgeFailover(snap, cluster.SeenByLeader(ctx, e.Port, snap, snap.Down()))
 			if len(lost) > 0 && !slices.ContainsFunc(lost, func(id membership.MemberID) bool { return !snap.Alive(id) }) {
 				return Joined{}, &HeldUp{Lost: lost, Back: true, Snapshot: snap}
 			}

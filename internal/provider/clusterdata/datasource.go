@@ -123,13 +123,12 @@ func observe(ctx context.Context, c *backend.Cluster) (look, error) {
 			l.before, l.now = l.now, again
 		}
 	}
-	witness := l.now.Witness()
-	for _, m := range l.now.Members {
-		if witness != 0 && l.now.Answer(m.ID).State == membership.Silent {
-			// Without an answer the advice is that of a member that is down.
-			l.seen, _ = c.Port.Peers(ctx, witness)
-			break
+	if witness, down := l.now.Witness(), l.now.Down(); witness != 0 && len(down) > 0 {
+		if leader, _, _ := l.now.MajorityLeader(); witness != leader {
+			down = nil // only a leader sends, and can tell who does not answer
 		}
+		// Without an answer the advice is that of a member that is down.
+		l.seen, _ = c.Port.Peers(ctx, witness, down)
 	}
 	return l, ctx.Err()
 }

@@ -138,11 +138,11 @@ func (c *counting) Look(ctx context.Context, want membership.ClusterID) (members
 	return c.Cluster.Look(ctx, want)
 }
 
-func (c *counting) Peers(ctx context.Context, of membership.MemberID) (map[membership.MemberID]bool, error) {
+func (c *counting) Peers(ctx context.Context, of membership.MemberID, doubted []membership.MemberID) (map[membership.MemberID]bool, error) {
 	c.mu.Lock()
 	c.witness++
 	c.mu.Unlock()
-	return c.Cluster.Peers(ctx, of)
+	return c.Cluster.Peers(ctx, of, doubted)
 }
 
 const requestTimeout = 2 * time.Second

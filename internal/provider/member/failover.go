@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
@@ -67,20 +68,16 @@ func (m learnerModel) lost(ctx context.Context, b *backend.Backend) lostVoters {
 	if diags.HasError() {
 		return lostVoters{}
 	}
-	_, cluster, diags := m.ids()
+	_, id, diags := m.ids()
 	if diags.HasError() {
 		return lostVoters{}
 	}
 	for begin := c.Clock.Now(); ; {
-		snap, err := c.View(ctx, cluster)
+		snap, err := c.View(ctx, id)
 		if err != nil {
 			return lostVoters{} // said by the refresh
 		}
-		var seen map[membership.MemberID]bool
-		if leader, _, led := snap.MajorityLeader(); led {
-			seen, _ = c.Port.Peers(ctx, leader) // without its word nothing is proposed
-		}
-		f := membership.JudgeFailover(snap, seen)
+		f := membership.JudgeFailover(snap, cluster.SeenByLeader(ctx, c.Port, snap, snap.Down()))
 		switch {
 		case len(f.Lost) > 0:
 			return lostVoters{f.Lost, diag.FailoverEvidence(snap, f)}

@@ -112,12 +112,8 @@ func (m model) judge(ctx context.Context, c *backend.Cluster) (membership.Loss, 
 	if !ok {
 		return membership.Present, ""
 	}
-	var peers map[membership.MemberID]bool
-	if leader, _, led := snap.MajorityLeader(); led && !snap.Alive(it.ID) {
-		// Without the leader's word nothing is proposed.
-		peers, _ = c.Port.Peers(ctx, leader)
-	}
-	return membership.JudgeLoss(snap, it.ID, peers), diag.LossEvidence(snap, it.ID)
+	seen := cluster.SeenByLeader(ctx, c.Port, snap, []membership.MemberID{it.ID})
+	return membership.JudgeLoss(snap, it.ID, seen), diag.LossEvidence(snap, it.ID)
 }
 
 // find returns the configuration's member.
