@@ -1,0 +1,301 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package clusterdata
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+)
+
+// seen is the data source in Go's own types.
+type seen struct {
+	ClusterID, Leader               string
+	Reachable, Healthy              bool
+	Term, Voters, Quorum, Tolerance int64
+	VoterEndpoints, Alarms, Advice  []string
+	Members                         []memberSeen
+}
+
+type memberSeen struct {
+	ID, Name, Role, Answer, Endpoint, Version     string
+	PeerURLs, ClientURLs                          []string
+	Leads, Alive, Told                            bool
+	DBSize, RaftTerm, RaftIndex, RaftApplied, Lag int64
+}
+
+// lookAt reads the data source.
+func lookAt(t *testing.T, c *backend.Cluster) seen {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	l, err := observe(ctx, c)
+	var m model
+	if err != nil {
+		m.unreachable(ctx, err)
+	} else if diags := m.take(ctx, l); diags.HasError() {
+		t.Fatal(diags)
+	}
+	return seenIn(t, m)
+}
+
+func seenIn(t *testing.T, m model) seen {
+	t.Helper()
+	texts := func(l types.List) (out []string) {
+		if diags := l.ElementsAs(t.Context(), &out, false); diags.HasError() {
+			t.Fatal(diags)
+		}
+		return out
+	}
+	s := seen{
+		ClusterID: m.ClusterID.ValueString(), Leader: m.Leader.ValueString(), Reachable: m.Reachable.ValueBool(), Healthy: m.Healthy.ValueBool(),
+		Term: m.Term.ValueInt64(), Voters: m.Voters.ValueInt64(), Quorum: m.Quorum.ValueInt64(), Tolerance: m.FailureTolerance.ValueInt64(),
+		VoterEndpoints: texts(m.VoterEndpoints), Advice: texts(m.Advice),
+	}
+	var members []memberModel
+	var alarms []alarmModel
+	if diags := append(m.Members.ElementsAs(t.Context(), &members, false), m.Alarms.ElementsAs(t.Context(), &alarms, false)...); diags.HasError() {
+		t.Fatal(diags)
+	}
+	for _, a := range alarms {
+		s.Alarms = append(s.Alarms, a.Alarm.ValueString()+" "+a.MemberID.ValueString())
+	}
+	for _, x := range members {
+		s.Members = append(s.Members, memberSeen{
+			ID: x.ID.ValueString(), Name: x.Name.ValueString(), Role: x.Role.ValueString(), Answer: x.Answer.ValueString(),
+			Endpoint: x.Endpoint.ValueString(), Version: x.Version.ValueString(), PeerURLs: x.PeerURLs, ClientURLs: x.ClientURLs,
+			Leads: x.Leader.ValueBool(), Alive: x.Alive.ValueBool(), Told: !x.RaftIndex.IsNull(),
+			DBSize: x.DBSize.ValueInt64(), RaftTerm: x.RaftTerm.ValueInt64(), RaftIndex: x.RaftIndex.ValueInt64(),
+			RaftApplied: x.RaftAppliedIndex.ValueInt64(), Lag: x.Lag.ValueInt64(),
+		})
+	}
+	return s
+}
+
+func (s seen) member(t *testing.T, name string) memberSeen {
+	t.Helper()
+	for _, m := range s.Members {
+		if m.Name == name {
+			return m
+		}
+	}
+	t.Fatalf("no member %q in %+v", name, s.Members)
+	return memberSeen{}
+}
+
+// mustAdvise fails the test unless exactly one sentence for each of these is
+// there, in that order.
+func (s seen) mustAdvise(t *testing.T, beginnings ...string) {
+	t.Helper()
+	ok := len(s.Advice) == len(beginnings)
+	for i := range beginnings {
+		ok = ok && strings.HasPrefix(s.Advice[i], beginnings[i])
+	}
+	if !ok {
+		t.Errorf("advised:\n%s\nwant what begins with:\n%s", strings.Join(s.Advice, "\n"), strings.Join(beginnings, "\n"))
+	}
+}
+
+// counting counts the looks at a cluster.
+type counting struct {
+	cluster.Cluster
+	mu                sync.Mutex
+	observed, witness int
+}
+
+func (c *counting) Observe(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error) {
+	c.mu.Lock()
+	c.observed++
+	c.mu.Unlock()
+	return c.Cluster.Observe(ctx, want)
+}
+
+func (c *counting) Look(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error) {
+	c.mu.Lock()
+	c.observed++
+	c.mu.Unlock()
+	return c.Cluster.Look(ctx, want)
+}
+
+func (c *counting) Peers(ctx context.Context, of membership.MemberID, doubted []membership.MemberID) (map[membership.MemberID]bool, error) {
+	c.mu.Lock()
+	c.witness++
+	c.mu.Unlock()
+	return c.Cluster.Peers(ctx, of, doubted)
+}
+
+const requestTimeout = 2 * time.Second
+
+// reach returns the cluster at the endpoints, and what counts its looks.
+func reach(t *testing.T, addressMap map[string]string, endpoints ...string) (*backend.Cluster, *counting) {
+	t.Helper()
+	return reachWith(t, connection.Settings{Endpoints: endpoints, RequestTimeout: requestTimeout, AddressMap: addressMap})
+}
+
+// reachWith is reach with all settings.
+func reachWith(t *testing.T, s connection.Settings) (*backend.Cluster, *counting) {
+	t.Helper()
+	pool := &connection.Pool{}
+	t.Cleanup(func() { _ = pool.Close() })
+	s.MetadataPrefix, s.DialTimeout = "/t/", time.Second
+	b := &backend.Backend{Pool: pool, Settings: s}
+	c, err := b.Cluster(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := &counting{Cluster: c.Port}
+	c.Port = count
+	return c, count
+}
+
+// ctlStatus is what etcdctl endpoint status prints of one member.
+type ctlStatus struct {
+	Endpoint string
+	Status   struct {
+		Header struct {
+			MemberID  uint64 `json:"member_id"`
+			ClusterID uint64 `json:"cluster_id"`
+		}
+		Version          string
+		DBSize           int64
+		Leader           uint64
+		RaftIndex        int64
+		RaftTerm         int64
+		RaftAppliedIndex int64
+		IsLearner        bool
+	}
+}
+
+type ctlMember struct {
+	ID                   uint64
+	Name                 string
+	PeerURLs, ClientURLs []string
+	IsLearner            bool
+}
+
+// etcdctl runs it and decodes what it prints. A status ends with an error where
+// a member is down, and prints the others; it does not wait long for them.
+func etcdctl(t *testing.T, b *etcdtest.Cluster, into any, args ...string) {
+	t.Helper()
+	patience := "--command-timeout=20s"
+	if slices.Contains(args, "status") {
+		patience = "--command-timeout=2s"
+	}
+	out, err := b.Etcdctl(append(args, "-w", "json", patience, "--dial-timeout=1s")...)
+	if jsonErr := json.Unmarshal([]byte(out), into); jsonErr != nil {
+		t.Fatalf("etcdctl %s: %v, %v\n%s", strings.Join(args, " "), err, jsonErr, out)
+	}
+}
+
+// agreed looks until etcdctl says the same before and after, so that nothing
+// moved in between, and returns both.
+func agreed(t *testing.T, b *etcdtest.Cluster, c *backend.Cluster) (seen, []ctlStatus) {
+	t.Helper()
+	for range 20 {
+		var before, after []ctlStatus
+		etcdctl(t, b, &before, "endpoint", "status")
+		s := lookAt(t, c)
+		etcdctl(t, b, &after, "endpoint", "status")
+		if reflect.DeepEqual(before, after) {
+			return s, before
+		}
+		time.Sleep(backendFreshness) // the look would be the same
+	}
+	t.Fatal("the cluster does not come to rest")
+	return seen{}, nil
+}
+
+// backendFreshness is how long the backend shows the same look.
+const backendFreshness = 2100 * time.Millisecond
+
+// mustMatch compares every field with what etcdctl prints: of those that answer
+// it, and of the member list, which a quorum gives, or where there is none any
+// of them (etcdctl 3.6 and later).
+func mustMatch(t *testing.T, b *etcdtest.Cluster, c *backend.Cluster, learners ...*etcdtest.Process) seen {
+	t.Helper()
+	for _, p := range learners {
+		b.Track(p) // for etcdctl to ask it as well
+		defer b.Untrack(p)
+	}
+	s, statuses := agreed(t, b, c)
+	var list struct {
+		Header struct {
+			ClusterID uint64 `json:"cluster_id"`
+		}
+		Members []ctlMember
+	}
+	byID := map[uint64]ctlStatus{}
+	var leader ctlStatus
+	for _, st := range statuses {
+		byID[st.Status.Header.MemberID] = st
+		if st.Status.Leader == st.Status.Header.MemberID {
+			leader = st
+		}
+	}
+	led := leader.Status.Leader != 0
+	if led {
+		etcdctl(t, b, &list, "member", "list")
+	} else {
+		etcdctl(t, b, &list, "member", "list", "--consistency=s")
+	}
+	if want := strconv.FormatUint(list.Header.ClusterID, 16); s.ClusterID != want || !s.Reachable {
+		t.Errorf("cluster %s, reachable %v, want %s", s.ClusterID, s.Reachable, want)
+	}
+	if want := strings.TrimPrefix(strconv.FormatUint(leader.Status.Leader, 16), "0"); s.Leader != want || s.Term != leader.Status.RaftTerm {
+		t.Errorf("leader %s in term %d, want %s in %d", s.Leader, s.Term, want, leader.Status.RaftTerm)
+	}
+	voters, alive := int64(0), int64(0)
+	var endpoints []string
+	slices.SortFunc(list.Members, func(a, b ctlMember) int { return strings.Compare(a.Name, b.Name) })
+	if len(s.Members) != len(list.Members) {
+		t.Fatalf("%d members, want %d", len(s.Members), len(list.Members))
+	}
+	for i, m := range list.Members {
+		st, answers := byID[m.ID]
+		want := memberSeen{
+			ID: strconv.FormatUint(m.ID, 16), Name: m.Name, Role: "voter", PeerURLs: m.PeerURLs, ClientURLs: m.ClientURLs,
+			Leads: m.ID == leader.Status.Leader, Alive: answers && led, Told: answers, Answer: s.Members[i].Answer, Endpoint: m.ClientURLs[0],
+		}
+		if m.IsLearner {
+			want.Role = "learner"
+		} else {
+			voters++
+			endpoints = append(endpoints, m.ClientURLs...)
+			if want.Alive {
+				alive++
+			}
+		}
+		if answers {
+			want.Version, want.DBSize, want.RaftTerm = st.Status.Version, st.Status.DBSize, st.Status.RaftTerm
+			want.RaftIndex, want.RaftApplied = st.Status.RaftIndex, st.Status.RaftAppliedIndex
+		}
+		if want.Alive {
+			want.Lag = max(0, leader.Status.RaftIndex-st.Status.RaftAppliedIndex)
+			want.Answer = fmt.Sprintf("%s (%s) is alive.", m.Name, want.ID)
+		}
+		if !reflect.DeepEqual(s.Members[i], want) {
+			t.Errorf("saw  %+v\nwant %+v", s.Members[i], want)
+		}
+	}
+	if s.Voters != voters || s.Quorum != voters/2+1 || s.Tolerance != max(0, alive-s.Quorum) || !slices.Equal(s.VoterEndpoints, endpoints) {
+		t.Errorf("%d voters, quorum %d, tolerance %d, endpoints %v; want %d, %d, %d, %v", s.Voters, s.Quorum, s.Tolerance, s.VoterEndpoints,
+			voters, voters/2+1, max(0, alive-s.Quorum), endpoints)
+	}
+	return s
+}
