@@ -70,9 +70,9 @@ type Cluster interface {
 	// Peers asks a member, best the leader, which other members it has a
 	// connection to: a second witness of who is gone. A member that is missing
 	// from the answer was not spoken of. Of those in doubt, which do not answer
-	// here, its word is not taken that they live: they are given 2 s to say
-	// something to it, 4 s where nothing is sent to them, and after that what
-	// they did not say counts.
+	// here, a leader's word is not taken that they live: they are given 2 s to
+	// say something to it, 4 s where nothing is sent to them, and then their
+	// silence counts.
 	Peers(ctx context.Context, of membership.MemberID, doubted []membership.MemberID) (map[membership.MemberID]bool, error)
 
 	// Sending asks a member, best the leader, whether it is sending a snapshot

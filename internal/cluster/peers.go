@@ -26,11 +26,14 @@ var activePeer = regexp.MustCompile(`^etcd_network_active_peers\{Local="([0-9a-f
 // member, or sent to it, or tried in vain to send (3.4 to 3.7).
 var peerTraffic = regexp.MustCompile(`^etcd_network_peer_(received_bytes|sent_bytes|sent_failures)_total\{(?:From|To)="([0-9a-f]+)"\} ([0-9.e+]+)$`)
 
+// leads is a line of a member's metrics (3.4 to 3.7).
+var leads = regexp.MustCompile(`(?m)^etcd_server_is_leader 1$`)
+
 const (
 	// speechless is how long a member that was sent something may say nothing
-	// before it counts as gone. One that lives answers each heartbeat at once:
-	// every 100 ms by default, and etcd's election timeout, after which its own
-	// leader gives up, is ten times that.
+	// before it counts as gone. One that lives answers each of the leader's
+	// heartbeats at once: every 100 ms by default, ten of which make an election
+	// timeout.
 	speechless = 2 * time.Second
 	// listening is how long is listened at all. Without any heartbeat in that
 	// time nothing is known.
@@ -79,8 +82,8 @@ func (c *Client) Peers(ctx context.Context, of membership.MemberID, doubted []me
 		if body, err = c.metrics(ctx, of); err != nil {
 			return nil, err
 		}
-		if len(activePeers(body, of)) == 0 {
-			continue
+		if len(activePeers(body, of)) == 0 || !leads.Match(body) {
+			break // others hear nothing of most members, however well these are
 		}
 		now, traffic := time.Now(), trafficOf(body)
 		for id, d := range open {

@@ -228,6 +228,29 @@ func countTwice(r *http.Response, id membership.MemberID) error {
 	return nil
 }
 
+// Whoever does not lead hears nothing of the other followers, and nothing
+// follows from that.
+func TestPeersOfAFollower(t *testing.T) {
+	for _, v := range etcdtest.Versions() {
+		t.Run(string(v), func(t *testing.T) {
+			t.Parallel()
+			o := lookOn(t, etcdtest.Options{Version: v})
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			defer cancel()
+			for _, p := range o.Members() {
+				of := membership.MemberID(o.MemberID(t, p))
+				if of == o.id || of == o.leader {
+					continue
+				}
+				peers, err := o.c.Peers(ctx, of, []membership.MemberID{o.id})
+				if !peers[o.id] || err != nil {
+					t.Errorf("a follower said of another: %v, %v", peers, err)
+				}
+			}
+		})
+	}
+}
+
 // A leader that was started after the victim's death says nothing of it, unless
 // it is asked.
 func TestPeersNeverMet(t *testing.T) {

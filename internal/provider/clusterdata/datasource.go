@@ -124,9 +124,6 @@ func observe(ctx context.Context, c *backend.Cluster) (look, error) {
 		}
 	}
 	if witness, down := l.now.Witness(), l.now.Down(); witness != 0 && len(down) > 0 {
-		if leader, _, _ := l.now.MajorityLeader(); witness != leader {
-			down = nil // only a leader sends, and can tell who does not answer
-		}
 		// Without an answer the advice is that of a member that is down.
 		l.seen, _ = c.Port.Peers(ctx, witness, down)
 	}
