@@ -242,7 +242,13 @@ func TestPeersOfAFollower(t *testing.T) {
 				if of == o.id || of == o.leader {
 					continue
 				}
-				peers, err := o.c.Peers(ctx, of, []membership.MemberID{o.id})
+				peers, err := o.c.Peers(ctx, of, nil)
+				for ; !peers[o.id] && ctx.Err() == nil; peers, err = o.c.Peers(ctx, of, nil) {
+					time.Sleep(50 * time.Millisecond) // until they have met
+				}
+				if err == nil {
+					peers, err = o.c.Peers(ctx, of, []membership.MemberID{o.id})
+				}
 				if !peers[o.id] || err != nil {
 					t.Errorf("a follower said of another: %v, %v", peers, err)
 				}
