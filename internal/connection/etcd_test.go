@@ -223,7 +223,7 @@ func TestPasswordWhereAuthenticationComesLater(t *testing.T) {
 func TestServerThatComesAndGoes(t *testing.T) {
 	cluster := etcdtest.Start(t, 1, etcdtest.Options{})
 	p := cluster.Members()[0]
-	s := Settings{RequestTimeout: 3 * time.Second, DialTimeout: time.Second}
+	s := Settings{RequestTimeout: 6 * time.Second, DialTimeout: 2 * time.Second}
 	c := client(t, s, p.ClientURL())
 	if err := list(t, c); err != nil {
 		t.Fatal(err)
