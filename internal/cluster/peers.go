@@ -4,7 +4,6 @@
 package cluster
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"regexp"
@@ -20,11 +19,11 @@ import (
 // in a member that joined by snapshot the connection to one that it had met
 // before may be counted twice, and is then 1 when there is none; and one that
 // was started after another's death has no line for that.
-var activePeer = regexp.MustCompile(`^etcd_network_active_peers\{Local="([0-9a-f]+)",Remote="([0-9a-f]+)"\} ([0-9.e+]+)$`)
+var activePeer = regexp.MustCompile(`(?m)^etcd_network_active_peers\{Local="([0-9a-f]+)",Remote="([0-9a-f]+)"\} ([0-9.e+]+)$`)
 
 // peerTraffic is a line of a member's metrics: what it has had from another
 // member, or sent to it, or tried in vain to send (3.4 to 3.7).
-var peerTraffic = regexp.MustCompile(`^etcd_network_peer_(received_bytes|sent_bytes|sent_failures)_total\{(?:From|To)="([0-9a-f]+)"\} ([0-9.e+]+)$`)
+var peerTraffic = regexp.MustCompile(`(?m)^etcd_network_peer_(received_bytes|sent_bytes|sent_failures)_total\{(?:From|To)="([0-9a-f]+)"\} ([0-9.e+]+)$`)
 
 // leads is a line of a member's metrics (3.4 to 3.7).
 var leads = regexp.MustCompile(`(?m)^etcd_server_is_leader 1$`)
@@ -123,11 +122,7 @@ func (d *doubt) settle(t traffic, now time.Time) (active, settled bool) {
 // trafficOf reads the metrics of a member.
 func trafficOf(metrics []byte) map[membership.MemberID]traffic {
 	out := map[membership.MemberID]traffic{}
-	for line := range bytes.Lines(metrics) {
-		found := peerTraffic.FindSubmatch(bytes.TrimSuffix(line, []byte("\n")))
-		if found == nil {
-			continue
-		}
+	for _, found := range peerTraffic.FindAllSubmatch(metrics, -1) {
 		id, err1 := membership.ParseMemberID(string(found[2]))
 		n, err2 := strconv.ParseFloat(string(found[3]), 64)
 		if err1 != nil || err2 != nil {
@@ -178,11 +173,7 @@ func (c *Client) metrics(ctx context.Context, of membership.MemberID) ([]byte, e
 // be another member's: those say nothing about its connections.
 func activePeers(metrics []byte, of membership.MemberID) map[membership.MemberID]bool {
 	out := map[membership.MemberID]bool{}
-	for line := range bytes.Lines(metrics) {
-		found := activePeer.FindSubmatch(bytes.TrimSuffix(line, []byte("\n")))
-		if found == nil {
-			continue
-		}
+	for _, found := range activePeer.FindAllSubmatch(metrics, -1) {
 		local, err1 := membership.ParseMemberID(string(found[1]))
 		remote, err2 := membership.ParseMemberID(string(found[2]))
 		if err1 == nil && err2 == nil && local == of {
