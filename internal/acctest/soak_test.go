@@ -198,20 +198,18 @@ func (s *soak) round(r soakRound) {
 		}
 		return nil
 	})
-	lost := r.lost
 	if r.change != "lose" {
-		lost = ""
 		s.watch.pardon()
 	}
-	s.converge(outcome.ExitCode != 0, lost)
+	s.converge(outcome.ExitCode != 0, r.lost)
 	s.watch.forget(r.out...)
 	s.watch.pardon()
 }
 
 // converge applies until the plan is empty: once where a run was broken off,
 // and once more for each name that a rollout has not reached. Every apply must
-// succeed, because nothing disturbs it. The machine that was lost, if one was,
-// must be there again.
+// succeed, because nothing disturbs it. The machine that was lost, or replaced by
+// choice, if one was, must be there again.
 func (s *soak) converge(brokenOff bool, lost string) {
 	f := s.fleet
 	if brokenOff {
