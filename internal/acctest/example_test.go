@@ -324,8 +324,7 @@ func TestAccExampleUnknownAddresses(t *testing.T) {
 	e.Plan().MustBeEmpty()
 
 	e.Plan("-replace="+address("etcd_member_config", "a"), "-replace="+address("etcd_member_config", "d")).mustEndanger(
-		"It replaces " + e.named("a", "d") + ". Only one member may be replaced in one apply, so that the others hold the quorum meanwhile. " +
-			"Nothing has been changed. Replace one, apply, then the next, with -replace= or -target=.")
+		"It replaces the configurations of a and d, and the cluster cannot be observed from here", "Nothing has been changed.", "terraform apply -replace='ADDRESS'")
 
 	t.Log("two go, while their machines run")
 	vars["nodes"] = []string{"a", "b", "c"}

@@ -195,7 +195,7 @@ func TestAccLostMemberByHand(t *testing.T) {
 		p.mustNotSay("replaced by this plan")
 		for _, w := range p.Warnings() {
 			if w.Summary == "Member b does not answer" {
-				w.mustContain(t, w.Summary, "terraform apply -replace='etcd_member_config…' (the one for b)", "With replace_lost_after set")
+				w.mustContain(t, w.Summary, "terraform apply -replace='ADDRESS'", "With replace_lost_after set")
 				return nil
 			}
 		}

@@ -21,50 +21,13 @@ func MemberID(err error) Text { return Text{"Invalid member ID", sentence(err) +
 
 func sentence(err error) string { return strings.TrimSuffix(err.Error(), ".") }
 
-// MachineAlone is the plan guard for a machine that is replaced without the
-// configuration of its member. now is empty while it is not known.
-func MachineAlone(name, was, now string) Text {
-	if now == "" {
-		now = "a new machine"
-	}
-	return Text{
-		"Machine of member " + name + " would be replaced alone",
-		fmt.Sprintf("machine_id changes from %s to %s while config_id stays: the new machine would start with the settings of the old member, without its data. "+
-			"Nothing has been changed. Replace the configuration, which takes the member out first and gives the new machine a new identity:\n\n"+
-			"  terraform apply -replace='etcd_member_config…' (the one for %s)\n\n"+
-			"or route what changes the machine (an image, a size) through triggers_replace of its etcd_member_config.", was, now, name),
-	}
-}
-
-// PlanRefused words what [membership.GuardPlan] refuses.
-func PlanRefused(d membership.Decision, s membership.Snapshot) Text {
-	who := Members(s, d.Facts.Others)
-	t := Text{Summary: "This plan would endanger the cluster"}
-	switch d.Code {
-	case membership.SecondReplacement:
-		t.Detail = fmt.Sprintf("It replaces %s. Only one member may be replaced in one apply, so that the others hold the quorum meanwhile. Nothing has been changed. "+
-			"Replace one, apply, then the next, with -replace= or -target=.", who)
-	case membership.TurnOfAnother:
-		t.Detail = fmt.Sprintf("It replaces %s, and another replacement is not over. %s Nothing has been changed. %s",
-			Member(s, d.Facts.Subject), turns(d.Facts.Turns), turnsWayOut(d.Facts.Turns))
-	case membership.OnlyVoterReplaced:
-		t.Detail = fmt.Sprintf("It replaces %s, the only voter: its data would be gone before a successor has it. Nothing has been changed. "+
-			"Add a second member first, apply, then replace this one.", who)
-	default:
-		t.Detail = fmt.Sprintf("It takes out %s and adds members at the same time: %d of today's %d voters would stay, and quorum is %d. Nothing has been changed. "+
-			"If the nodes only got new names in the configuration, keep each member's name and tell Terraform with moved blocks. "+
-			"If they are new machines, do it in two applies: add the new ones first, then remove the old ones.", who, d.Facts.Alive, d.Facts.Voters, d.Facts.Quorum)
-	}
-	return t
-}
-
 // SecondAnnouncement is for two learners of one plan that are only announced.
 func SecondAnnouncement(names []string) Text {
 	return Text{
 		"Only one learner can be announced ahead of its machine",
 		fmt.Sprintf("%s are all to be announced (wait_until = \"announced\") before any of their machines is made, and a cluster takes one learner at a time: "+
 			"the second would wait for the first for ever. Nothing has been changed. Add them in one apply each; or use etcd_member_config with its join_script, "+
-			"with which any number of machines may boot first and are let in one after the other.", strings.Join(names, ", ")),
+			"with which any number of machines may boot first and are added one after the other.", strings.Join(names, ", ")) + DestroyInstead,
 	}
 }
 
@@ -73,7 +36,7 @@ func SecondReaddress(names []string) Text {
 	return Text{
 		"Only one member can get other peer URLs in one apply",
 		fmt.Sprintf("The peer URLs of %s are all to change. Until the process of a member listens at its new URLs the others cannot reach it, so each one has to be restarted "+
-			"before the next is updated. Nothing has been changed. Change one, apply, restart its process, then the next; or use -target=.", strings.Join(names, ", ")),
+			"before the next is updated. Nothing has been changed. Change one, apply, restart its process, then the next.", strings.Join(names, ", ")) + DestroyInstead,
 	}
 }
 

@@ -90,8 +90,20 @@ func TestResourceTexts(t *testing.T) {
 		name string
 		text Text
 	}{
-		{"machine replaced alone, new one unknown", MachineAlone("d", "vm-1", "")},
-		{"machine replaced alone", MachineAlone("d", "vm-1", "vm-2")},
+		{"machine replaced alone, new one unknown", NodeRefused(membership.MachineAlone, "d", "vm-1", "")},
+		{"machine replaced alone", NodeRefused(membership.MachineAlone, "d", "vm-1", "vm-2")},
+		{"machine stays", NodeRefused(membership.MachineStays, "d", "vm-1", "vm-1")},
+		{"member replaced alone", NodeRefused(membership.MemberAlone, "d", "", "")},
+		{"configuration replaced alone", NodeRefused(membership.ConfigAlone, "d", "", "")},
+		{"second holder", SecondHolder("d")},
+		{"member in the way", MemberInTheWay("d", d, snap(a, d))},
+		{"same address", SameAddress("d", "e", peer)},
+		{"no machine ID", NoMachineID("d")},
+		{"member back", MemberBack("d")},
+		{"another cluster", AnotherCluster("00000000000000c9", snap(a))},
+		{"every voter removed", EveryVoterRemoved(membership.Warning{Facts: membership.Facts{Others: []membership.MemberID{0xa1, 0xd4}}}, snap(a, d))},
+		{"plan refused: second replacement, unobserved", PlanRefused(membership.Decision{Code: membership.SecondUnobserved, Facts: membership.Facts{Names: []string{"a", "d"}}}, membership.Snapshot{})},
+		{"plan refused: others not active", PlanRefused(membership.Decision{Code: membership.OthersNotActive, Facts: membership.Facts{Subject: 0xa1, Others: []membership.MemberID{0xd4}}}, dead)},
 		{"plan refused: second replacement", PlanRefused(membership.Decision{Code: membership.SecondReplacement, Facts: membership.Facts{Others: []membership.MemberID{0xa1, 0xd4}}}, snap(a, d))},
 		{"plan refused: only voter", PlanRefused(membership.Decision{Code: membership.OnlyVoterReplaced, Facts: membership.Facts{Others: []membership.MemberID{0xa1}}}, snap(a))},
 		{"plan refused: too few stay", PlanRefused(membership.Decision{Code: membership.TooFewStay, Facts: membership.Facts{Others: []membership.MemberID{0xa1, 0xd4}, Voters: 3, Quorum: 2, Alive: 1}}, snap(a, d))},

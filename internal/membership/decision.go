@@ -108,6 +108,8 @@ type Facts struct {
 	Detail string
 	// Turns are replacements that are not over.
 	Turns []Turn
+	// Names are nodes, where no member list is known.
+	Names []string
 	// Problem says what is wrong with the URL in Detail, for BadURL.
 	Problem URLProblem
 }

@@ -3,21 +3,24 @@
 
 package membership
 
-// PlannedChanges is what one plan would do to the members of a cluster.
+import "slices"
+
+// PlannedChanges is what one plan would do to the members of a cluster. A member
+// counts as removed or replaced if its configuration is, whether or not the
+// member itself is in the plan: with its configuration it loses its machine.
 type PlannedChanges struct {
-	// Removed are members that go for good, Replaced those that make room for
-	// a successor; Created counts members that are new.
+	// Removed are members that are removed for good, Replaced those that make
+	// room for a successor; Created counts the names of new members.
 	Removed, Replaced []MemberID
 	Created           int
-	// InTurn are the members of Replaced that may be replaced in one plan, one
-	// after the other, because their rollouts are parallel.
-	InTurn []MemberID
+	// InTurn are the names of members that may be replaced in one plan, one
+	// after the other, because their rollouts take turns.
+	InTurn []string
 	// Turns are the replacements that are on record.
 	Turns []Turn
 }
 
-// The codes of [GuardPlan], beside [TurnOfAnother]: the plan would replace a
-// living member while an earlier replacement of another one is not over.
+// The codes of [GuardPlan], beside [TurnOfAnother] and [OthersNotActive].
 const (
 	// SecondReplacement: the plan would replace more than one member. The
 	// others are those it would replace.
@@ -25,17 +28,21 @@ const (
 	// OnlyVoterReplaced: the plan would replace the only voter.
 	OnlyVoterReplaced Code = "only voter replaced"
 	// TooFewStay: the plan creates members and leaves fewer than a quorum of
-	// today's voters in place. The others are the voters it takes out; Alive is
+	// today's voters in place. The others are the voters it removes; Alive is
 	// how many would stay.
 	TooFewStay Code = "too few stay"
+	// EveryVoterRemoved (warning): the plan removes every voter, the others.
+	EveryVoterRemoved Code = "every voter removed"
 )
 
 // GuardPlan refuses a plan, before anything is touched, that no order of its
 // steps can carry out safely: one that replaces a second member although not all
-// of them take turns, or a living one while the replacement of another was
-// broken off; that replaces the only voter; or that creates members while fewer
-// than a quorum of today's voters stay (all nodes renamed). A plain shrink, and a
-// destroy of everything, pass: they end where the operator wants them to.
+// of them take turns; that replaces a member that may be alive while another
+// member is not active, or while the replacement of another one is not over;
+// that replaces the only voter; or that creates members while fewer than a quorum
+// of today's voters stay (all nodes renamed). A plain shrink and a destroy of
+// everything pass: they end where the operator wants them to. A plan that removes
+// every voter is warned about.
 //
 // It knows a plan only as far as it has been made, so it is asked again with
 // every change that is added; what it refuses once it refuses with more.
@@ -43,17 +50,25 @@ func GuardPlan(s Snapshot, p PlannedChanges) Decision {
 	voters := idsOf(s.Voters())
 	replaced := in(voters, p.Replaced)
 	f := Facts{Voters: len(voters), Quorum: Quorum(len(voters))}
+	inTurn := func(id MemberID) bool {
+		m, _ := s.Member(id)
+		return slices.Contains(p.InTurn, m.Name)
+	}
 	switch {
 	case len(voters) == 1 && len(replaced) == 1:
 		f.Others = replaced
 		return refuse(OnlyVoterReplaced, f)
-	case len(replaced) > 1 && len(in(replaced, p.InTurn)) < len(replaced):
+	case len(replaced) > 1 && !all(replaced, inTurn):
 		f.Others = replaced
 		return refuse(SecondReplacement, f)
 	}
 	for _, id := range replaced {
 		m, _ := s.Member(id)
 		if d, ok := s.turnOf(m, p.Turns); !ok {
+			return d
+		}
+		// Members that take turns wait for each other when they are removed.
+		if d, ok := s.othersActive(m, nil); !ok && !inTurn(id) {
 			return d
 		}
 	}
@@ -63,5 +78,117 @@ func GuardPlan(s Snapshot, p PlannedChanges) Decision {
 		f.Others = out
 		return refuse(TooFewStay, f)
 	}
+	d := Decision{Verdict: Go}
+	if removed := in(voters, p.Removed); len(voters) > 0 && len(removed) == len(voters) {
+		f.Others = removed
+		d.Warnings = []Warning{{EveryVoterRemoved, f}}
+	}
+	return d
+}
+
+// SecondUnobserved is the code of [GuardUnobserved]; Names are the
+// configurations that the plan would replace.
+const SecondUnobserved Code = "second replacement, unobserved"
+
+// GuardUnobserved is [GuardPlan] for a cluster that cannot be observed: nothing is
+// known of its voters then, so that their configurations are counted instead. At
+// most one of those that bootstrapped together, or joined what was bootstrapped,
+// is replaced in one plan.
+func GuardUnobserved(replaced []string) Decision {
+	if len(replaced) > 1 {
+		return refuse(SecondUnobserved, Facts{Names: replaced})
+	}
 	return Decision{Verdict: Go}
+}
+
+func all[T any](list []T, is func(T) bool) bool {
+	return !slices.ContainsFunc(list, func(x T) bool { return !is(x) })
+}
+
+// Fate is what a plan does to one of the three parts of a node: the
+// configuration, the machine and the member.
+type Fate uint8
+
+const (
+	// NotGiven: the member names no such part.
+	NotGiven Fate = iota
+	// Stays: the plan keeps it as it is, or updates it in place.
+	Stays
+	// Changes: the plan replaces it, or the member gets another one.
+	Changes
+)
+
+// NodePlan is what a plan does to one node.
+type NodePlan struct {
+	Config, Machine, Member Fate
+	// HasRun is whether the process of the member has ever run, or may have.
+	HasRun bool
+}
+
+// The codes of [GuardNode].
+const (
+	// MemberAlone: the member is replaced, its configuration or whatever else
+	// is known of its process stays.
+	MemberAlone Code = "member replaced alone"
+	// MachineStays: configuration and member are replaced, the machine stays.
+	MachineStays Code = "machine stays"
+	// MachineAlone: the machine is replaced, the configuration stays.
+	MachineAlone Code = "machine replaced alone"
+	// ConfigAlone: the configuration is replaced, the member stays.
+	ConfigAlone Code = "configuration replaced alone"
+)
+
+// GuardNode refuses a plan that replaces some parts of a node and leaves others
+// behind: once a member that has run is removed, neither its data nor its
+// configuration can be used again, and a new machine must not start with the
+// settings of an identity that has run. A member that never ran has nothing to
+// leave behind.
+func GuardNode(n NodePlan) Decision {
+	switch {
+	case n.Member == Stays && n.Config == Changes:
+		return Decision{Code: ConfigAlone}
+	case n.Member == Stays && n.Config == Stays && n.Machine == Changes:
+		return Decision{Code: MachineAlone}
+	case n.Member != Changes || !n.HasRun:
+		return Decision{Verdict: Go}
+	case n.Config == Stays, n.Config == NotGiven && n.Machine != Changes:
+		return Decision{Code: MemberAlone}
+	case n.Machine == Stays:
+		return Decision{Code: MachineStays}
+	default:
+		return Decision{Verdict: Go}
+	}
+}
+
+// MemberOf returns the member that a configuration is of: the one with exactly
+// its peer URLs, else one that shares any, else the one of its name.
+func (s Snapshot) MemberOf(name string, peerURLs []string) (Member, bool) {
+	if m, ok := byURLs(s, peerURLs); ok {
+		return m, true
+	}
+	for _, is := range []func(Member) bool{
+		func(m Member) bool { return shareURL(m.PeerURLs, peerURLs) },
+		func(m Member) bool { return name != "" && m.Name == name },
+	} {
+		if i := slices.IndexFunc(s.Members, is); i >= 0 {
+			return s.Members[i], true
+		}
+	}
+	return Member{}, false
+}
+
+// InTheWay returns the members that keep a new configuration of that name and
+// those peer URLs from being made, sorted by ID: those that bear the name, or
+// any of the URLs, and have run. It leaves out the member that the configuration
+// takes the place of. Whether they live is another question.
+func (s Snapshot) InTheWay(name string, peerURLs []string, instead MemberID) []Member {
+	return s.filter(func(m Member) bool {
+		return m.ID != instead && len(m.ClientURLs) > 0 && (name != "" && m.Name == name || shareURL(m.PeerURLs, peerURLs))
+	})
+}
+
+func shareURL(a, b []string) bool {
+	return slices.ContainsFunc(a, func(u string) bool {
+		return slices.ContainsFunc(b, func(v string) bool { return SameURLs([]string{u}, []string{v}) })
+	})
 }

@@ -7,6 +7,12 @@ import "testing"
 
 func TestGuardPlan(t *testing.T) {
 	ids := func(ids ...MemberID) []MemberID { return ids }
+	names := func(ids ...MemberID) (out []string) {
+		for _, id := range ids {
+			out = append(out, "m"+id.String())
+		}
+		return out
+	}
 	for _, c := range []struct {
 		name   string
 		voters int
@@ -36,13 +42,13 @@ func TestGuardPlan(t *testing.T) {
 		{"one replaced, one removed of three, one in", 3, PlannedChanges{Replaced: ids(1), Removed: ids(2), Created: 1}, TooFewStay},
 		{"one replaced, one removed of five", 5, PlannedChanges{Replaced: ids(1), Removed: ids(2)}, ""},
 		{"learners are not counted", 3, PlannedChanges{Replaced: ids(1), Removed: ids(91, 92), Created: 1}, ""},
-		{"two replaced in turn", 3, PlannedChanges{Replaced: ids(1, 2), InTurn: ids(1, 2)}, ""},
-		{"all replaced in turn", 3, PlannedChanges{Replaced: ids(1, 2, 3), InTurn: ids(1, 2, 3)}, ""},
-		{"all replaced in turn, one in", 3, PlannedChanges{Replaced: ids(1, 2, 3), InTurn: ids(1, 2, 3), Created: 1}, ""},
-		{"both of two replaced in turn, one in", 2, PlannedChanges{Replaced: ids(1, 2), InTurn: ids(1, 2), Created: 1}, TooFewStay},
-		{"three replaced, two of them in turn", 3, PlannedChanges{Replaced: ids(1, 2, 3), InTurn: ids(1, 2)}, SecondReplacement},
-		{"the only voter replaced in turn", 1, PlannedChanges{Replaced: ids(1), InTurn: ids(1)}, OnlyVoterReplaced},
-		{"two replaced in turn, two removed of five, one in", 5, PlannedChanges{Replaced: ids(1, 2), InTurn: ids(1, 2), Removed: ids(3, 4), Created: 1}, TooFewStay},
+		{"two replaced in turn", 3, PlannedChanges{Replaced: ids(1, 2), InTurn: names(1, 2)}, ""},
+		{"all replaced in turn", 3, PlannedChanges{Replaced: ids(1, 2, 3), InTurn: names(1, 2, 3)}, ""},
+		{"all replaced in turn, one in", 3, PlannedChanges{Replaced: ids(1, 2, 3), InTurn: names(1, 2, 3), Created: 1}, ""},
+		{"both of two replaced in turn, one in", 2, PlannedChanges{Replaced: ids(1, 2), InTurn: names(1, 2), Created: 1}, TooFewStay},
+		{"three replaced, two of them in turn", 3, PlannedChanges{Replaced: ids(1, 2, 3), InTurn: names(1, 2)}, SecondReplacement},
+		{"the only voter replaced in turn", 1, PlannedChanges{Replaced: ids(1), InTurn: names(1)}, OnlyVoterReplaced},
+		{"two replaced in turn, two removed of five, one in", 5, PlannedChanges{Replaced: ids(1, 2), InTurn: names(1, 2), Removed: ids(3, 4), Created: 1}, TooFewStay},
 		{"one replaced, another one's turn", 2, PlannedChanges{Replaced: ids(1), Turns: []Turn{{Name: "gone", Voters: 3}}}, TurnOfAnother},
 		{"one replaced, another one's turn is made up for", 3, PlannedChanges{Replaced: ids(1), Turns: []Turn{{Name: "gone", Voters: 3}}}, ""},
 		{"one created, its own turn", 2, PlannedChanges{Created: 1, Turns: []Turn{{Name: "gone", Voters: 3}}}, ""},
@@ -57,12 +63,145 @@ func TestGuardPlan(t *testing.T) {
 				s.Answers[id] = Answer{State: Answered, MemberID: id, ClusterID: 1, Leader: 1, Term: 1, ReadOK: true}
 			}
 			for _, id := range ids(91, 92) {
-				s.Members = append(s.Members, Member{ID: id, Name: "l", Learner: true})
+				s.Members = append(s.Members, Member{ID: id, Name: "l", Learner: true, ClientURLs: []string{"http://x:1"}})
+				s.Answers[id] = Answer{State: Answered, MemberID: id, ClusterID: 1, Leader: 1, Term: 1, Learner: true}
 			}
 			d := GuardPlan(s, c.plan)
 			if d.Code != c.code || (d.Verdict == Go) != (c.code == "") {
 				t.Errorf("got %d %q, want %q", d.Verdict, d.Code, c.code)
 			}
 		})
+	}
+}
+
+// GuardPlan is compared with a naive statement of its rule, over every state of
+// the members of every cluster of up to four voters and every plan for them.
+func TestGuardPlanExhaustively(t *testing.T) {
+	const removedFate, replacedFate = 1, 2
+	states := []condition{alive, down, unprobed}
+	for voters := 1; voters <= 4; voters++ {
+		total := 1
+		for range voters {
+			total *= len(states) * 3 * 2
+		}
+		for code := range total {
+			for created := range 2 {
+				s, p := Snapshot{ClusterID: 1, Answers: map[MemberID]Answer{}}, PlannedChanges{Created: created}
+				living, replacedAlive, removed, replaced, inTurn, rest := 0, false, 0, 0, 0, code
+				for i := range voters {
+					id := MemberID(i + 1)
+					state, fate, turn := states[rest%3], rest/3%3, rest/9%2 == 1
+					rest /= 18
+					s.Members = append(s.Members, Member{ID: id, Name: id.String(), ClientURLs: []string{"http://x:1"}})
+					switch state {
+					case alive:
+						living++
+						s.Answers[id] = Answer{State: Answered, MemberID: id, ClusterID: 1, ReadOK: true}
+					case down:
+						s.Answers[id] = Answer{State: Silent}
+					}
+					switch fate {
+					case removedFate:
+						removed++
+						p.Removed = append(p.Removed, id)
+					case replacedFate:
+						replaced++
+						p.Replaced = append(p.Replaced, id)
+						replacedAlive = replacedAlive || state != down
+						if turn {
+							inTurn++
+						}
+					}
+					if turn {
+						p.InTurn = append(p.InTurn, id.String())
+					}
+				}
+				others := living
+				if replaced == 1 && s.Alive(p.Replaced[0]) {
+					others--
+				}
+				refused := voters == 1 && replaced == 1 ||
+					replaced > 1 && inTurn < replaced ||
+					replaced == 1 && inTurn == 0 && replacedAlive && others < voters-1 ||
+					created > 0 && removed+replaced > 0 && voters-removed-min(replaced, 1) < voters/2+1
+				d := GuardPlan(s, p)
+				if (d.Verdict == Refuse) != refused || (len(d.Warnings) > 0) != (!refused && removed == voters) {
+					t.Fatalf("%d voters, %v: %+v; refused by the naive rule: %v", voters, p, d, refused)
+				}
+			}
+		}
+	}
+}
+
+// Of configuration, machine and member either all change or none: every
+// combination is compared with that sentence.
+func TestGuardNode(t *testing.T) {
+	for config := NotGiven; config <= Changes; config++ {
+		for machine := NotGiven; machine <= Changes; machine++ {
+			for _, member := range []Fate{Stays, Changes} {
+				for _, hasRun := range []bool{false, true} {
+					n := NodePlan{Config: config, Machine: machine, Member: member, HasRun: hasRun}
+					var want Code
+					switch {
+					case member == Stays && config == Changes:
+						want = ConfigAlone
+					case member == Stays && config == Stays && machine == Changes:
+						want = MachineAlone
+					case member == Changes && hasRun && (config == Stays || config == NotGiven && machine != Changes):
+						want = MemberAlone
+					case member == Changes && hasRun && machine == Stays:
+						want = MachineStays
+					}
+					if d := GuardNode(n); d.Code != want || (d.Verdict == Go) != (want == "") {
+						t.Errorf("%+v: got %d %q, want %q", n, d.Verdict, d.Code, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestGuardUnobserved(t *testing.T) {
+	if d := GuardUnobserved([]string{"a"}); d.Verdict != Go {
+		t.Error(d)
+	}
+	if d := GuardUnobserved([]string{"a", "b"}); d.Code != SecondUnobserved || len(d.Facts.Names) != 2 {
+		t.Error(d)
+	}
+}
+
+// A configuration's member is found by its URLs before its name; what is in the
+// way of a new one is whatever bears either and has run.
+func TestMembersOfConfigurations(t *testing.T) {
+	const u, v = "http://10.0.0.1:2380", "http://10.0.0.2:2380"
+	client := []string{"http://x:1"}
+	s := Snapshot{Members: []Member{
+		{ID: 1, Name: "a", PeerURLs: []string{u, "http://10.0.0.3:2380"}, ClientURLs: client},
+		{ID: 2, Name: "b", PeerURLs: []string{v}, ClientURLs: client},
+		{ID: 3, PeerURLs: []string{"http://10.0.0.4:2380"}, Learner: true},
+	}}
+	for _, c := range []struct {
+		name string
+		urls []string
+		want MemberID
+	}{
+		{"a", nil, 1}, {"b", []string{u}, 1}, {"a", []string{v}, 2}, {"b", []string{"http://10.0.0.9:2380"}, 2}, {"", nil, 0},
+		{"c", []string{"http://10.0.0.4:2380"}, 3}, {"c", nil, 0}, {"a", []string{"HTTP://10.0.0.2:2380/"}, 2},
+	} {
+		if m, ok := s.MemberOf(c.name, c.urls); m.ID != c.want || ok != (c.want != 0) {
+			t.Errorf("%s at %v: got %s", c.name, c.urls, m.ID)
+		}
+	}
+	for _, c := range []struct {
+		name    string
+		urls    []string
+		instead MemberID
+		want    int
+	}{
+		{"a", []string{v}, 0, 2}, {"a", []string{v}, 1, 1}, {"c", []string{"http://10.0.0.4:2380"}, 0, 0}, {"", nil, 0, 0}, {"b", nil, 0, 1},
+	} {
+		if got := s.InTheWay(c.name, c.urls, c.instead); len(got) != c.want {
+			t.Errorf("%s at %v instead of %s: got %v", c.name, c.urls, c.instead, got)
+		}
 	}
 }

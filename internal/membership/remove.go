@@ -103,11 +103,20 @@ func ours(m Member, r RemoveRequest) (Decision, bool) {
 // replaceable holds what a replacement needs beyond a removal. A subject that
 // could not be asked may be alive, so it is treated as alive.
 func (s Snapshot) replaceable(m Member, r RemoveRequest) (Decision, bool) {
-	if !r.Replacement || s.provenDead(m) {
+	if !r.Replacement {
 		return Decision{}, true
 	}
 	if d, ok := s.turnOf(m, r.Turns); !ok {
 		return d, false
+	}
+	return s.othersActive(m, r.Leaving)
+}
+
+// othersActive decides whether every other member is active, as the replacement
+// of a member that may be alive needs. Those in leaving are waited for.
+func (s Snapshot) othersActive(m Member, leaving []MemberID) (Decision, bool) {
+	if s.provenDead(m) {
+		return Decision{}, true
 	}
 	others := s.tallyOf(s.Members, m.ID)
 	f := Facts{Subject: m.ID, Others: others.missing()}
@@ -116,7 +125,7 @@ func (s Snapshot) replaceable(m Member, r RemoveRequest) (Decision, bool) {
 		f.Voters--
 	}
 	f.Quorum = Quorum(f.Voters)
-	switch departing := in(f.Others, r.Leaving); {
+	switch departing := in(f.Others, leaving); {
 	case len(f.Others) == 0:
 		return Decision{}, true
 	case len(departing) == len(f.Others):

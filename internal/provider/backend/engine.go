@@ -19,9 +19,6 @@ import (
 // Cluster is one cluster as the resources of a provider share it.
 type Cluster struct {
 	*reconfigure.Engine
-	// Plan is what the plan that is being made would do.
-	Plan *reconfigure.Plan
-
 	// changes counts what this process has changed, in any cluster: several
 	// [Cluster] may be the same one by other endpoints.
 	changes *atomic.Uint64
@@ -64,7 +61,11 @@ type clusters struct {
 	board  *reconfigure.Board
 	all    map[string]*Cluster
 	guards map[membership.ClusterID]*Guard
-	chains *reconfigure.Chains
+	plan   *Plan
+	// unformed are the tokens of bootstraps that are replaced because no cluster
+	// ever formed with them.
+	unformed map[string]bool
+	chains   *reconfigure.Chains
 }
 
 // Chains is what the plan that is being made finds out about its nodes.
@@ -105,7 +106,7 @@ func (b *Backend) Cluster(endpoints []string) (*Cluster, error) {
 	c, ok := b.clusters.all[key]
 	if !ok {
 		port := cluster.New(settings, b.Pool)
-		c = &Cluster{Plan: reconfigure.NewPlan(), changes: &b.clusters.changes, Engine: &reconfigure.Engine{
+		c = &Cluster{changes: &b.clusters.changes, Engine: &reconfigure.Engine{
 			Port: port, Board: b.clusters.board, Clock: reconfigure.SystemClock{}, Locker: lockOf(port, settings, b.Pool), Self: self().Who,
 		}}
 		b.clusters.all[key] = c

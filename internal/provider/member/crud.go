@@ -69,7 +69,9 @@ func waited(diags *fwdiag.Diagnostics, name string, w *reconfigure.Waited) {
 
 // refresh brings the model up to date. present is false when the member is no
 // longer in the cluster.
-func (m *model) refresh(ctx context.Context, b *backend.Backend) (present bool, diags fwdiag.Diagnostics) {
+func (m *model) refresh(ctx context.Context, b *backend.Backend, h backend.Holder) (present bool, diags fwdiag.Diagnostics) {
+	// Terraform refreshes a tainted resource, and then plans it as if it were new.
+	b.Plan().Hold(planned{Config: m.ConfigID, Name: m.Name}.key(), h)
 	if b.Unknown {
 		return true, nil
 	}
@@ -165,6 +167,10 @@ func (m model) leave(ctx context.Context, b *backend.Backend, k kind, leg leg) f
 		return diags
 	}
 	name := m.Name.ValueString()
+	if t := m.refuseDelete(ctx, c, leg, id, cluster); t != nil {
+		diags.AddError(t.Summary, t.Detail)
+		return diags
+	}
 	request := reconfigure.LeaveRequest{
 		Owner: m.owner(k), KeepRecord: m.ConfigID.ValueString() != "" && k != kindTaker,
 		ID: id, Cluster: cluster, Name: name, PeerURLs: peers,

@@ -6,6 +6,7 @@ package member
 import (
 	"context"
 
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -15,98 +16,239 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 )
 
-// guardPlan notes what is planned for this member and refuses what all that
-// was planned so far would come to. It stays silent where the cluster cannot be
-// asked: then nothing is known of its voters, and each change is decided about
-// by itself. It reports whether the member may be replaced in one plan with
-// others, one after the other.
-func guardPlan(ctx context.Context, b *backend.Backend, want string, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) (inTurn bool) {
-	if b == nil || b.Unknown {
-		return false
-	}
-	var state, plan model
-	if !req.State.Raw.IsNull() {
-		for attribute, to := range map[string]any{
-			"id": &state.ID, "cluster_id": &state.ClusterID, "client_urls": &state.ClientURLs, "name": &state.Name, "endpoints": &state.Endpoints,
-		} {
-			resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root(attribute), to)...)
-		}
-	}
-	plan.Name, plan.Endpoints = state.Name, state.Endpoints
-	if !req.Plan.Raw.IsNull() {
-		resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("name"), &plan.Name)...)
-		resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("endpoints"), &plan.Endpoints)...)
-	}
-	if resp.Diagnostics.HasError() {
-		return false
-	}
-	name := plan.Name.ValueString()
-	defer b.Chains().Member(name)
-	guard := guardOf(ctx, b, state, plan, req, resp)
-	if guard == nil {
-		return false
-	}
-	inTurn = guard.TakesTurns(name)
-	if !noteChange(ctx, guard, want, name, state.ID.ValueString(), req, resp) {
-		return inTurn
-	}
-	snap, err := guard.At.View(ctx, guard.Cluster)
-	if err != nil {
-		return inTurn
-	}
-	changes := guard.Changes()
-	if len(changes.Replaced) > 0 {
-		// What cannot be read now is read again before anybody leaves.
-		changes.Turns, _ = guard.At.OpenTurns(ctx, snap)
-	}
-	if d := membership.GuardPlan(snap, changes); d.Verdict == membership.Refuse {
-		t := diag.PlanRefused(d, snap)
-		resp.Diagnostics.AddError(t.Summary, t.Detail)
-	}
-	return inTurn
+// guard is the part of one member in the guard of the plan.
+type guard struct {
+	b          *backend.Backend
+	want       string // roleVoter for etcd_member, roleLearner for etcd_learner
+	step       step
+	was        prior
+	now, state planned
+	req        resource.ModifyPlanRequest
+	resp       *resource.ModifyPlanResponse
 }
 
-// guardOf returns the guard of the member's cluster: by its ID where the member
-// is in state, by looking for a new one. Endpoints that are known after apply
-// only are a new machine's: then it is the cluster that has a member of the
-// name, or the only one there is. nil means that nothing can be known.
-func guardOf(ctx context.Context, b *backend.Backend, state, plan model, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) *backend.Guard {
+// step is what is planned for the resource, as far as one call tells.
+type step uint8
+
+const (
+	updated   step = iota // it stays; a replacement shows first as this
+	removed               // for good
+	successor             // the second half of a replacement
+	created               // anew, or tainted
+)
+
+func newGuard(ctx context.Context, b *backend.Backend, want string, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) *guard {
+	g := &guard{b: b, want: want, req: req, resp: resp}
+	was, replaced, diags := priorOf(ctx, req.Private)
+	resp.Diagnostics.Append(diags...)
+	switch {
+	case req.Plan.Raw.IsNull():
+		g.step = removed
+	case !req.State.Raw.IsNull():
+		g.step = updated
+	case replaced:
+		g.step, g.was = successor, was
+	default:
+		g.step = created
+	}
 	if !req.State.Raw.IsNull() {
-		_, id, diags := state.ids()
-		at := plan.Endpoints
-		if someUnknown(at) {
-			at = state.Endpoints
+		resp.Diagnostics.Append(g.state.read(ctx, want, req.State)...)
+		g.was = g.state.prior()
+	}
+	if !req.Plan.Raw.IsNull() {
+		resp.Diagnostics.Append(g.now.read(ctx, want, req.Plan)...)
+	} else {
+		g.now = g.state
+	}
+	return g
+}
+
+func (g *guard) refuse(t diag.Text) { g.resp.Diagnostics.AddError(t.Summary, t.Detail) }
+
+// check refuses what would leave a part of the node behind, or make the cluster
+// lose its quorum. It runs while a plan is made: when the plan is applied, the
+// same calls come with less in view.
+func (g *guard) check(ctx context.Context) {
+	if g.b == nil || g.resp.Diagnostics.HasError() || g.b.Chains().IsApplying() {
+		return
+	}
+	g.checkHolder()
+	g.checkNode()
+	g.checkAddress(ctx)
+	if g.b.Unknown || g.resp.Diagnostics.HasError() {
+		return
+	}
+	if at := g.guardOf(ctx); at != nil {
+		g.note(ctx, at)
+	}
+}
+
+// checkHolder refuses a second resource for one member, and one in the place of
+// another: a tainted one, or one that has got another key or type without a
+// moved block. Both would remove the member and add it again.
+func (g *guard) checkHolder() {
+	twice := false
+	switch g.step {
+	case removed:
+		twice = g.b.Plan().Hold(g.state.key(), backend.RemovedHolder)
+	case updated:
+		twice = g.b.Plan().Hold(g.state.key(), holder(g.want, g.state))
+	case created:
+		if key := g.now.key(); key != "" {
+			twice = g.b.Plan().Make(key, holder(g.want, g.now))
 		}
-		endpoints, d := list(ctx, at)
-		diags.Append(d...)
-		resp.Diagnostics.Append(diags...)
-		c, err := b.Cluster(endpoints)
-		if err != nil || diags.HasError() {
+	}
+	if twice {
+		g.refuse(diag.SecondHolder(g.now.Name.ValueString()))
+	}
+}
+
+// checkNode refuses to replace some parts of a node and leave others behind.
+func (g *guard) checkNode() {
+	n := membership.NodePlan{HasRun: g.was.HasRun, Config: fate(g.was.Config, g.now.Config), Machine: fate(g.was.Machine, g.now.Machine)}
+	switch g.step {
+	case updated:
+		n.Member = membership.Stays
+		if g.was.Config != "" && n.Config == membership.Changes {
+			return // it is replaced: that is the next call
+		}
+		if g.was.Config != "" && g.b.Plan().Stay(g.was.Config, g.was.Name) {
+			n.Config = membership.Changes
+		}
+	case successor:
+		n.Member = membership.Changes
+	default:
+		if !g.now.Config.IsNull() && g.now.Machine.IsNull() && g.step == created {
+			t := diag.NoMachineID(g.now.Name.ValueString())
+			g.resp.Diagnostics.AddWarning(t.Summary, t.Detail)
+		}
+		return
+	}
+	if d := membership.GuardNode(n); d.Verdict == membership.Refuse {
+		t := diag.NodeRefused(d.Code, g.was.Name, g.was.Machine, g.now.Machine.ValueString())
+		at := path.Root("machine_id")
+		if d.Code == membership.MemberAlone || d.Code == membership.ConfigAlone {
+			at = path.Root("config_id")
+		}
+		g.resp.Diagnostics.AddAttributeError(at, t.Summary, t.Detail)
+	}
+}
+
+// fate is what becomes of a part of the node. One that is named for the first
+// time, or no more, is not known to change.
+func fate(was string, now types.String) membership.Fate {
+	switch {
+	case was == "" || now.IsNull():
+		return membership.NotGiven
+	case now.IsUnknown() || now.ValueString() != was:
+		return membership.Changes
+	default:
+		return membership.Stays
+	}
+}
+
+// checkAddress refuses a peer URL that another member has after the apply. For a
+// member with a configuration that is the configuration's business.
+func (g *guard) checkAddress(ctx context.Context) {
+	if g.step == removed || !g.now.Config.IsNull() || !g.now.LearnerID.IsNull() || !g.now.Endpoints.IsNull() {
+		return
+	}
+	var peers types.Set
+	g.resp.Diagnostics.Append(g.req.Plan.GetAttribute(ctx, path.Root("peer_urls"), &peers)...)
+	if g.resp.Diagnostics.HasError() || someUnknown(peers) {
+		return
+	}
+	urls, diags := list(ctx, peers)
+	g.resp.Diagnostics.Append(diags...)
+	name := g.now.Name.ValueString()
+	if url, other := g.b.Plan().Address(name, urls); url != "" {
+		g.refuse(diag.SameAddress(name, other, url))
+	}
+}
+
+// note notes what is planned for the member and judges the plan as far as it has
+// been made. It stays silent if the cluster cannot be observed: then nothing is
+// known of its voters, and configurations are counted instead.
+func (g *guard) note(ctx context.Context, at *backend.Guard) {
+	name := g.now.Name.ValueString()
+	member, _ := membership.ParseMemberID(g.was.ID) // zero, which is no member, if there is none
+	switch {
+	case g.step == removed:
+		at.Remove(member)
+	case g.step == updated:
+		at.Keep(name)
+		g.readdress(ctx, at)
+		return
+	case g.step == successor:
+		at.Replace(member)
+	case g.want == roleLearner:
+		g.addOnly(ctx, at)
+		return
+	default:
+		at.Create(name)
+	}
+	if snap, err := at.At.View(ctx, at.Cluster); err == nil {
+		at.Report(ctx, snap, &g.resp.Diagnostics)
+	}
+}
+
+// guardOf returns the guard of the member's cluster: by its ID if the member is
+// in state, by asking for a new one. Endpoints that are known after apply only
+// are a new machine's: then it is the cluster that has a member of the name, or
+// the only one there is. nil means that nothing can be known.
+func (g *guard) guardOf(ctx context.Context) *backend.Guard {
+	if !g.req.State.Raw.IsNull() {
+		cluster, err := membership.ParseClusterID(g.state.ClusterID.ValueString())
+		if err != nil {
+			return nil
+		}
+		at := g.now.Endpoints
+		if someUnknown(at) {
+			at = g.state.Endpoints
+		}
+		c := g.reach(ctx, at)
+		if c == nil {
 			return nil // said where it matters
 		}
-		resp.Diagnostics.Append(state.expect(ctx, c)...)
-		return b.Guard(id, c)
+		urls, diags := list(ctx, g.state.ClientURLs)
+		g.resp.Diagnostics.Append(diags...)
+		c.Expect(cluster, urls)
+		return g.b.Guard(cluster, c)
 	}
-	if someUnknown(plan.Endpoints) {
-		return b.GuardOf(plan.Name.ValueString())
+	if someUnknown(g.now.Endpoints) {
+		return g.b.GuardOf(g.now.Name.ValueString())
 	}
-	endpoints, diags := list(ctx, plan.Endpoints)
-	resp.Diagnostics.Append(diags...)
-	c, err := b.Cluster(endpoints)
-	if err != nil {
-		t := diag.Explain("reach", plan.Name.ValueString(), err)
-		resp.Diagnostics.AddError(t.Summary, t.Detail)
+	c := g.reach(ctx, g.now.Endpoints)
+	if c == nil {
 		return nil
 	}
 	id := c.Expected()
 	if snap, err := c.View(ctx, id); err == nil {
 		id = snap.ClusterID
 	}
-	return b.Guard(id, c)
+	return g.b.Guard(id, c)
+}
+
+// reach returns the cluster at the endpoints, nil after an error. A new member
+// without any endpoints is an error; what is in state can be read without.
+func (g *guard) reach(ctx context.Context, at types.List) *backend.Cluster {
+	endpoints, diags := list(ctx, at)
+	g.resp.Diagnostics.Append(diags...)
+	c, err := g.b.Cluster(endpoints)
+	if err == nil {
+		return c
+	}
+	if g.req.State.Raw.IsNull() {
+		g.refuse(diag.Explain("reach", g.now.Name.ValueString(), err))
+	}
+	return nil
 }
 
 // someUnknown reports whether a list, or anything in it, is unknown.
-func someUnknown(l types.List) bool {
+func someUnknown(l interface {
+	Elements() []attr.Value
+	IsUnknown() bool
+}) bool {
 	for _, e := range l.Elements() {
 		if e.IsUnknown() {
 			return true
@@ -115,59 +257,31 @@ func someUnknown(l types.List) bool {
 	return l.IsUnknown()
 }
 
-// noteChange notes what is planned and reports whether it matters to the guard.
-// The second half of a replacement shows as a creation with private state.
-func noteChange(ctx context.Context, guard *backend.Guard, want, name, id string, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) bool {
-	member, _ := membership.ParseMemberID(id) // zero, which is nobody, where there is none
-	leg, diags := req.Private.GetKey(ctx, legKey)
-	resp.Diagnostics.Append(diags...)
-	switch {
-	case req.Plan.Raw.IsNull():
-		guard.Remove(member)
-	case !req.State.Raw.IsNull():
-		guard.Keep(name, member)
-		guardReaddress(ctx, guard, name, req, resp)
-		return false
-	case len(leg) > 0:
-		guard.Replace(name)
-	case want == roleLearner:
-		guardAnnouncement(ctx, guard, name, req, resp)
-		return false
-	default:
-		guard.Create(name)
-	}
-	return true
-}
-
-// guardReaddress refuses a second member whose peer URLs change in place: the
-// process of the first has to be restarted before.
-func guardReaddress(ctx context.Context, guard *backend.Guard, name string, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+// readdress refuses a second member whose peer URLs change in place: the process
+// of the first has to be restarted before.
+func (g *guard) readdress(ctx context.Context, at *backend.Guard) {
 	var was, now types.Set
-	var wasConfig, nowConfig types.String
-	resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("peer_urls"), &was)...)
-	resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("peer_urls"), &now)...)
-	resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("config_id"), &wasConfig)...)
-	resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("config_id"), &nowConfig)...)
-	replaced := !wasConfig.IsNull() && !nowConfig.Equal(wasConfig)
-	if resp.Diagnostics.HasError() || replaced || now.IsUnknown() || now.Equal(was) {
+	g.resp.Diagnostics.Append(g.req.State.GetAttribute(ctx, path.Root("peer_urls"), &was)...)
+	g.resp.Diagnostics.Append(g.req.Plan.GetAttribute(ctx, path.Root("peer_urls"), &now)...)
+	replaced := g.was.Config != "" && fate(g.was.Config, g.now.Config) == membership.Changes
+	if g.resp.Diagnostics.HasError() || replaced || now.IsUnknown() || now.Equal(was) {
 		return
 	}
-	if names := guard.Readdress(name); len(names) > 1 {
+	if names := at.Readdress(g.now.Name.ValueString()); len(names) == 2 {
 		t := diag.SecondReaddress(names)
-		resp.Diagnostics.AddAttributeError(path.Root("peer_urls"), t.Summary, t.Detail)
+		g.resp.Diagnostics.AddAttributeError(path.Root("peer_urls"), t.Summary, t.Detail)
 	}
 }
 
-// guardAnnouncement refuses a second learner that is only announced: it would
+// addOnly refuses a second learner that is added ahead of its machine: it would
 // wait for the slot of the first, whose machine waits for it.
-func guardAnnouncement(ctx context.Context, guard *backend.Guard, name string, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+func (g *guard) addOnly(ctx context.Context, at *backend.Guard) {
 	var until types.String
-	resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("wait_until"), &until)...)
+	g.resp.Diagnostics.Append(g.req.Plan.GetAttribute(ctx, path.Root("wait_until"), &until)...)
 	if until.ValueString() != waitAnnounced {
 		return
 	}
-	if names := guard.AnnounceOnly(name); len(names) > 1 {
-		t := diag.SecondAnnouncement(names)
-		resp.Diagnostics.AddError(t.Summary, t.Detail)
+	if names := at.AddOnly(g.now.Name.ValueString()); len(names) == 2 {
+		g.refuse(diag.SecondAnnouncement(names))
 	}
 }

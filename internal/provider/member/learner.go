@@ -72,7 +72,7 @@ func (r *Learner) Read(ctx context.Context, req resource.ReadRequest, resp *reso
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	present, diags := m.refresh(ctx, r.backend)
+	present, diags := m.refresh(ctx, r.backend, backend.LearnerHolder)
 	resp.Diagnostics.Append(diags...)
 	resp.Diagnostics.Append(m.identify(ctx, resp.Identity)...)
 	switch {

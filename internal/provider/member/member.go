@@ -74,7 +74,7 @@ func (r *Member) Read(ctx context.Context, req resource.ReadRequest, resp *resou
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	present, diags := m.refresh(ctx, r.backend)
+	present, diags := m.refresh(ctx, r.backend, holder(roleVoter, planned{LearnerID: m.LearnerID}))
 	resp.Diagnostics.Append(diags...)
 	resp.Diagnostics.Append(m.identify(ctx, resp.Identity)...)
 	switch {

@@ -152,8 +152,7 @@ func (r *Resource) planLost(ctx context.Context, req resource.ModifyPlanRequest,
 	var after types.String
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("replace_lost_after"), &after)...)
-	c, err := r.backend.Cluster(nil)
-	if err != nil || resp.Diagnostics.HasError() {
+	if resp.Diagnostics.HasError() {
 		return
 	}
 	was := silenceOf(ctx, req.Private)
@@ -166,7 +165,8 @@ func (r *Resource) planLost(ctx context.Context, req resource.ModifyPlanRequest,
 		say(diag.MemberRemovedOutside(name))
 	case state.Status.ValueString() == statusLost && after.IsNull():
 		say(diag.MemberSilent(name, was.Since, was.Evidence))
-	case state.Status.ValueString() == statusLost && c.Plan.TakeLost(name):
+	case state.Status.ValueString() == statusLost && r.backend.Plan().TakeFailed(name):
+		r.backend.Plan().FailConfig(state.ID.ValueString())
 		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("status"), types.StringUnknown())...)
 		resp.RequiresReplace.Append(path.Root("status"))
 		say(diag.MemberLost(name, was.Since, was.Evidence))

@@ -66,6 +66,7 @@ func (r *Resource) Configure(_ context.Context, req resource.ConfigureRequest, r
 func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	// Terraform does not tell Delete whether another configuration follows.
 	resp.Diagnostics.Append(resp.Private.SetKey(ctx, goesKey, fmt.Append(nil, req.Plan.Raw.IsNull()))...)
+	r.guardPlan(ctx, req, resp)
 	if req.Plan.Raw.IsNull() {
 		return
 	}
@@ -146,6 +147,14 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	}
 	peers, diags := texts(ctx, m.PeerURLs)
 	resp.Diagnostics.Append(diags...)
+	was := clusterOf(ctx, req.Private)
+	if want, err := membership.ParseClusterID(was); err == nil && !isClusterOf(snap, want, m.Name.ValueString(), peers) {
+		if c.Board.FirstTime("other cluster") {
+			t := diag.AnotherCluster(was, snap)
+			resp.Diagnostics.AddWarning(t.Summary, t.Detail)
+		}
+		return
+	}
 	p, diags := m.planOf(ctx)
 	resp.Diagnostics.Append(diags...)
 	if m.Founder.ValueBool() && p.unformed(snap) {
@@ -162,6 +171,9 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	}
 	if status == statusUnreachable && len(snap.Answers) > 0 {
 		warnQuorum(c, snap, &resp.Diagnostics)
+	}
+	if !neverFormed(status) && len(snap.Others) == 0 {
+		resp.Diagnostics.Append(resp.Private.SetKey(ctx, clusterKey, fmt.Appendf(nil, "%q", snap.ClusterID))...)
 	}
 	m.Status = types.StringValue(status)
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)

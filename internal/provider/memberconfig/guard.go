@@ -1,0 +1,236 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package memberconfig
+
+import (
+	"context"
+	"encoding/json"
+
+	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+)
+
+const (
+	// priorKey is where the first call of a plan leaves what the state holds,
+	// for the second one: for a replacement Terraform plans again, without the
+	// state.
+	priorKey = "prior"
+	// clusterKey is where Read leaves the ID of the cluster in which it found the
+	// member, so that another cluster's member list is not taken for its own.
+	clusterKey = "cluster"
+)
+
+// prior is what the state holds of a configuration that is replaced or removed.
+type prior struct {
+	ID       string   `json:"id"`
+	Name     string   `json:"name"`
+	PeerURLs []string `json:"peer_urls"`
+	Token    string   `json:"token"`
+	Cluster  string   `json:"cluster"`
+}
+
+func priorOf(ctx context.Context, m model, private privateReader) (prior, fwdiag.Diagnostics) {
+	u, diags := m.urls(ctx)
+	p := prior{ID: m.ID.ValueString(), Name: m.Name.ValueString(), PeerURLs: u.peer, Cluster: clusterOf(ctx, private)}
+	boot, d := bootstrap.From(ctx, m.Bootstrap)
+	diags.Append(d...)
+	if boot != nil {
+		p.Token = boot.Token.ValueString()
+		if p.Cluster == "" && boot.Complete.ValueBool() {
+			p.Cluster = boot.ClusterID.ValueString()
+		}
+	}
+	return p, diags
+}
+
+// clusterOf is the cluster in which the member was found, "" if it was not.
+func clusterOf(ctx context.Context, private privateReader) (id string) {
+	raw, _ := private.GetKey(ctx, clusterKey)
+	_ = json.Unmarshal(raw, &id) // what is not there is not known
+	return id
+}
+
+// guard is the part of one configuration in the guard of the plan. A member
+// whose configuration is replaced, or removed, counts as replaced or removed: its
+// machine goes with it, whether or not its etcd_member is in the plan.
+type guard struct {
+	b        *backend.Backend
+	was      prior
+	replaced bool  // the second half of a replacement
+	state    model // of a configuration that is in state
+	plan     model // the zero value if it is removed
+	resp     *resource.ModifyPlanResponse
+}
+
+// guardPlan feeds the guard, which runs while a plan is made: when the plan is
+// applied, the same calls come with less in view.
+func (r *Resource) guardPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	g := &guard{b: r.backend, resp: resp}
+	exists, stays := !req.State.Raw.IsNull(), !req.Plan.Raw.IsNull()
+	switch raw, diags := req.Private.GetKey(ctx, priorKey); {
+	case exists:
+		resp.Diagnostics.Append(req.State.Get(ctx, &g.state)...)
+		was, diags := priorOf(ctx, g.state, req.Private)
+		resp.Diagnostics.Append(diags...)
+		g.was = was
+	case len(raw) > 0:
+		resp.Diagnostics.Append(diags...)
+		g.replaced = json.Unmarshal(raw, &g.was) == nil
+	}
+	if stays {
+		resp.Diagnostics.Append(req.Plan.Get(ctx, &g.plan)...)
+	}
+	if exists && stays {
+		raw, err := json.Marshal(g.was)
+		if err != nil {
+			resp.Diagnostics.AddError("Cannot keep what the state holds", err.Error())
+			return
+		}
+		resp.Diagnostics.Append(resp.Private.SetKey(ctx, priorKey, raw)...)
+	}
+	if g.b == nil || resp.Diagnostics.HasError() || g.b.Chains().IsApplying() {
+		return
+	}
+	if stays {
+		g.checkAddress(ctx)
+	}
+	switch {
+	case exists && !stays:
+		g.remove(ctx)
+	case !exists:
+		g.create(ctx)
+	}
+}
+
+func (g *guard) refuse(t diag.Text) { g.resp.Diagnostics.AddError(t.Summary, t.Detail) }
+
+// checkAddress refuses a peer URL that another member has after the apply.
+func (g *guard) checkAddress(ctx context.Context) {
+	if c, err := g.b.Cluster(nil); c == nil || err != nil || g.plan.Name.IsUnknown() || unknown(g.plan.PeerURLs) {
+		return
+	}
+	urls, diags := texts(ctx, g.plan.PeerURLs)
+	g.resp.Diagnostics.Append(diags...)
+	if url, other := g.b.Plan().Address(g.plan.Name.ValueString(), urls); url != "" {
+		t := diag.SameAddress(g.plan.Name.ValueString(), other, url)
+		g.resp.Diagnostics.AddAttributeError(path.Root("peer_urls"), t.Summary, t.Detail)
+	}
+}
+
+func unknown(set types.Set) bool {
+	for _, e := range set.Elements() {
+		if e.IsUnknown() {
+			return true
+		}
+	}
+	return set.IsUnknown()
+}
+
+// observe returns the guard of the configuration's cluster, and what is observed
+// of it. ok is false if it cannot be observed: no endpoints, no answer, or
+// answers for another cluster.
+func (g *guard) observe(ctx context.Context) (at *backend.Guard, snap membership.Snapshot, ok bool) {
+	if g.b.Unknown {
+		return nil, snap, false
+	}
+	c, err := g.b.Cluster(nil)
+	if err != nil {
+		return nil, snap, false
+	}
+	want, err := membership.ParseClusterID(g.was.Cluster)
+	if err != nil {
+		want = 0 // not known
+	}
+	snap, err = c.View(ctx, want)
+	if err != nil || len(snap.Others) > 0 || !isClusterOf(snap, want, g.was.Name, g.was.PeerURLs) {
+		return nil, snap, false
+	}
+	return g.b.Guard(snap.ClusterID, c), snap, true
+}
+
+// isClusterOf reports whether what was observed is the cluster in which the member
+// was found before, want, or one that was restored from it: that has another ID,
+// and a member of the same name at the same addresses.
+func isClusterOf(snap membership.Snapshot, want membership.ClusterID, name string, peerURLs []string) bool {
+	m, listed := snap.MemberOf(name, peerURLs)
+	return want == 0 || snap.ClusterID == want || listed && m.Name == name && membership.SameURLs(m.PeerURLs, peerURLs)
+}
+
+// remove notes a configuration that is removed for good.
+func (g *guard) remove(ctx context.Context) {
+	at, snap, ok := g.observe(ctx)
+	if !ok {
+		return // the members that are in the plan are noted by themselves
+	}
+	if m, listed := snap.MemberOf(g.was.Name, g.was.PeerURLs); listed {
+		at.Remove(m.ID)
+		at.Report(ctx, snap, &g.resp.Diagnostics)
+	}
+}
+
+// create notes a configuration that is new, or takes the place of another one.
+// It may not be for a member that lives: Terraform would replace its machine.
+func (g *guard) create(ctx context.Context) {
+	if g.replaced {
+		if name := g.b.Plan().ReplaceConfig(g.was.ID); name != "" {
+			g.refuse(diag.NodeRefused(membership.ConfigAlone, name, "", ""))
+			return
+		}
+		if g.was.Token != "" && g.b.BootstrapReplaced(g.was.Token) {
+			return // its cluster is known never to have formed: what answers is another
+		}
+	}
+	at, snap, ok := g.observe(ctx)
+	if !ok {
+		if g.replaced {
+			if d := g.b.Plan().Count(g.was.Token, g.was.Name); d.Verdict == membership.Refuse && g.b.Plan().FirstTime("unobserved") {
+				g.refuse(diag.PlanRefused(d, snap))
+			}
+		}
+		return
+	}
+	var instead membership.MemberID
+	if m, listed := snap.MemberOf(g.was.Name, g.was.PeerURLs); g.replaced && listed {
+		instead = m.ID
+		at.Replace(m.ID)
+	} else {
+		at.Create(g.plan.Name.ValueString())
+	}
+	g.checkInTheWay(ctx, at.At, snap, instead)
+	if !g.resp.Diagnostics.HasError() {
+		at.Report(ctx, snap, &g.resp.Diagnostics)
+	}
+}
+
+// checkInTheWay refuses a configuration for a member that lives: one that answers,
+// or of which it is not certain that it does not.
+func (g *guard) checkInTheWay(ctx context.Context, c *backend.Cluster, snap membership.Snapshot, instead membership.MemberID) {
+	if p, diags := g.plan.planOf(ctx); diags.HasError() || p.unformed(snap) {
+		return // what answers is not the cluster that is being formed
+	}
+	var urls []string
+	if !unknown(g.plan.PeerURLs) {
+		urls, _ = texts(ctx, g.plan.PeerURLs)
+	}
+	found := snap.InTheWay(g.plan.Name.ValueString(), urls, instead)
+	var ids []membership.MemberID
+	for _, m := range found {
+		ids = append(ids, m.ID)
+	}
+	seen := cluster.SeenByLeader(ctx, c.Port, snap, ids)
+	for _, m := range found {
+		if membership.JudgeLoss(snap, m.ID, seen) != membership.Vanished {
+			g.refuse(diag.MemberInTheWay(g.plan.Name.ValueString(), m, snap))
+			return
+		}
+	}
+}
