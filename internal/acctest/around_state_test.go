@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// machineResources are the resources of a node.
+// nodeResources are the resources of a node.
 var nodeResources = []string{"etcd_member_config", "terraform_data.machine", "etcd_member"}
 
 // The configuration of a member that lives would be created: lost state, another

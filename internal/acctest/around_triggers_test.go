@@ -63,17 +63,21 @@ func TestAccAroundTriggers(t *testing.T) {
 
 // backstopAlone replaces one configuration, and neither its machine nor its
 // member are in the plan, which looks to the provider like any replacement. The
-// run fails and removes nothing that lives.
+// run fails and removes nothing that lives. Where the provider has no endpoints
+// it asks nobody, and what was left behind follows with the next apply.
 func backstopAlone(name string, narrow func(l *lab) (args []string, undo func())) attempt {
 	return attempt{name: name, run: func(l *lab) {
 		before := l.see()
 		args, undo := narrow(l)
 		o := l.Apply(args...)
 		l.mustSee(before)
-		if o.ExitCode != 1 {
+		if o.ExitCode != 1 && l.in != dynamic {
 			l.t.Errorf("%v: exit code %d, want 1:\n%s", args, o.ExitCode, o.diagnostics())
 		}
 		undo()
+		if l.in == dynamic {
+			l.Apply().MustSucceed()
+		}
 	}}
 }
 

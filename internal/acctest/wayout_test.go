@@ -36,22 +36,22 @@ func (d Diagnostic) mustBeComplete(tb testing.TB) {
 	tb.Helper()
 	commands := d.commands()
 	if !slices.Contains(commands, destroyInstead) {
-		tb.Errorf("no line is %q:\n%s", "  "+destroyInstead, d)
+		tb.Errorf("%s: no line is %q", d.Summary, "  "+destroyInstead)
 	}
 	if len(commands) < 2 {
-		tb.Errorf("no command leads on:\n%s", d)
+		tb.Errorf("%s: no command leads on", d.Summary)
 	}
 	for _, c := range commands {
 		if left := placeholder.FindString(c); left != "" {
 			tb.Errorf("%q cannot be run as it is printed: %q", c, left)
 		}
 		if strings.Contains(c, "ADDRESS") && !strings.Contains(d.Detail, "ADDRESS is ") {
-			tb.Errorf("%q: the text does not say what ADDRESS is:\n%s", c, d)
+			tb.Errorf("%q: the text does not say what ADDRESS is", c)
 		}
 		shellWords(tb, fillIn(c, `module.x["y"].etcd_member.node["z"]`))
 	}
 	if strings.Contains(d.Detail, "-target") {
-		tb.Errorf("it advises -target:\n%s", d)
+		tb.Errorf("%s: it advises -target", d.Summary)
 	}
 }
 
