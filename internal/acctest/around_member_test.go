@@ -69,6 +69,12 @@ func TestAccAroundOneOfThree(t *testing.T) {
 			l.refuse("apply", "-replace="+l.addr("etcd_member_config", "b"))
 			l.beside("hard_override.tf", "")
 		}},
+		{name: "machines dropped from the state", run: func(l *lab) {
+			state := l.Read("terraform.tfstate")
+			l.Run(append([]string{"state", "rm"}, l.addrs("terraform_data.machine", l.members...)...)...).MustSucceed()
+			l.refuseAll("apply")
+			l.Write("terraform.tfstate", state)
+		}},
 		{name: "machine updated in place", last: true, run: inPlace},
 		{name: "machine left alone", last: true, run: leftAlone},
 	})

@@ -103,6 +103,24 @@ func TestAccAroundLivingMembers(t *testing.T) {
 			l.Nodes["x"].Peer = was
 			l.Drop("x")
 		}},
+		// Without endpoints it is a first apply like any other.
+		{name: "the whole state lost", not: []layout{dynamic}, run: func(l *lab) {
+			state := l.Read("terraform.tfstate")
+			l.Write("terraform.tfstate", "")
+			l.refuseAll("apply")
+			l.refuseAll("apply", "-target="+l.addr("terraform_data.machine", "a"))
+			l.Write("terraform.tfstate", state)
+		}},
+		{name: "an older state", run: func(l *lab) {
+			older := l.Read("terraform.tfstate")
+			l.Add("x")
+			l.Apply().MustSucceed()
+			l.members = append(slices.Clone(l.members), "x")
+			newer := l.Read("terraform.tfstate")
+			l.Write("terraform.tfstate", older)
+			l.refuse("apply")
+			l.Write("terraform.tfstate", newer)
+		}},
 		{name: "the first of a list dropped", not: []layout{flat, moduleEach, dynamic}, run: func(l *lab) {
 			was := l.Nodes["a"]
 			l.Drop("a")

@@ -5,6 +5,7 @@ package acctest
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -53,7 +54,13 @@ func TestAccAroundTriggers(t *testing.T) {
 		p := l.Plan()
 		l.mustBeRefused(p.Outcome, before)
 		undo()
-	}}, backstopAlone("one changed, and its configuration targeted", func(l *lab) (args []string, undo func()) {
+	}}, attempt{name: "two replaced, created before destroyed", run: func(l *lab) {
+		l.beside("before_override.tf", "resource \"etcd_member_config\" \"node\" {\n  lifecycle {\n    create_before_destroy = true\n  }\n}\n")
+		l.refuse(append([]string{"apply"}, each("-replace", l.addrs("etcd_member_config", "a", "b")...)...)...)
+		l.beside("before_override.tf", "")
+	}}, attempt{
+		name: "two replaced, through a provider each", not: []layout{flat, counted, dynamic}, last: true, run: throughProvidersOfTheirOwn,
+	}, backstopAlone("one changed, and its configuration targeted", func(l *lab) (args []string, undo func()) {
 		return each("-target", l.addr("etcd_member_config", "a")), l.trigger("a")
 	}), backstopAlone("one configuration targeted and replaced", func(l *lab) (args []string, undo func()) {
 		config := l.addr("etcd_member_config", "a")
@@ -79,6 +86,38 @@ func backstopAlone(name string, narrow func(l *lab) (args []string, undo func())
 			l.Apply().MustSucceed()
 		}
 	}}
+}
+
+// throughProvidersOfTheirOwn has a provider block for each node. Each is a
+// process that knows of its own node's changes alone: what the plan lets pass
+// stops at apply, with a quorum, and can be carried on with.
+func throughProvidersOfTheirOwn(l *lab) {
+	layout := l.Fleet.layout
+	aliases := ""
+	for _, name := range l.members {
+		aliases += strings.Replace(l.Read("provider.tf"), "{\n", "{\n  alias = \""+name+"\"\n", 1)
+	}
+	l.Write("aliases.tf", aliases)
+	l.Fleet.layout = func() {
+		layout()
+		main := l.Read("main.tf")
+		for _, name := range l.members {
+			begin := "module \"" + name + "\" {\n"
+			main = substitute(l.t, main, begin, begin+"  providers = { etcd = etcd."+name+" }\n")
+		}
+		l.Write("main.tf", main)
+	}
+	l.trigger("a", "b")
+	for applies := 0; l.Plan().ExitCode != 0; applies++ {
+		if applies == 3 {
+			l.t.Fatal("three applies do not lead to an empty plan")
+		}
+		l.Apply()
+		members, err := l.list()
+		if err != nil || len(members) < l.size-1 {
+			l.t.Fatalf("the members are %v; %v", summary(members), err)
+		}
+	}
 }
 
 // The members are not in the state, so no etcd_member of the plan counts what
