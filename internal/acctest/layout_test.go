@@ -23,13 +23,26 @@ const (
 	moduleForEach layout = "for_each module"
 	// moduleEach: a module block for every node.
 	moduleEach layout = "a module for each"
+	// counted: each resource with count over the sorted names of the nodes.
+	counted layout = "count"
+	// dynamic: the flat one, with addresses that only the machines know, and no
+	// endpoints in the provider block.
+	dynamic layout = "dynamic addresses"
 )
 
 // useLayout writes the fleet's configuration in that layout. The module of the
 // other layouts is the flat configuration with one node.
 func (f *Fleet) useLayout(l layout) {
 	f.tb.Helper()
-	if l == flat {
+	switch l {
+	case flat:
+		return
+	case counted:
+		f.Write("main.tf", countedText(f.tb))
+		return
+	case dynamic:
+		f.Write("main.tf", dynamicText(f.tb))
+		f.Write("provider.tf", "provider \"etcd\" {}\n")
 		return
 	}
 	at := strings.Index(fleetText, "resource \"etcd_member_config\"")

@@ -1,0 +1,116 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// mustWarnOfEnd fails the test unless a run says that often that every voter
+// goes.
+func (o *Outcome) mustWarnOfEnd(times int) {
+	o.tb.Helper()
+	n := 0
+	for _, w := range o.Warnings() {
+		if w.Summary == everyVoterGoes {
+			n++
+		}
+	}
+	if n != times {
+		o.tb.Errorf("%s: %d warnings that every voter goes, want %d:\n%s", strings.Join(o.Args, " "), n, times, o.diagnostics())
+	}
+}
+
+// Terraform destroys whatever depends on what is targeted, which with for_each
+// and count is every member: the plan says so, and so does a whole destroy. A
+// plain shrink says nothing.
+func TestAccAroundTheEnd(t *testing.T) {
+	t.Parallel()
+	tryAll(t, variants(flat), []attempt{
+		{name: "one machine, one configuration, or one member targeted", run: func(l *lab) {
+			last := l.members[l.size-1]
+			every := 1
+			if l.in == moduleEach {
+				every = 0 // it is that node alone
+			}
+			for _, resource := range []string{"terraform_data.machine", "etcd_member_config"} {
+				p := l.Plan("-destroy", "-target="+l.addr(resource, last))
+				if p.ExitCode != 2 {
+					l.t.Fatalf("exit code %d:\n%s", p.ExitCode, p.diagnostics())
+				}
+				p.mustWarnOfEnd(every)
+			}
+			l.Plan("-destroy", "-target="+l.addr("etcd_member", last)).mustWarnOfEnd(0)
+			l.Plan("-destroy").mustWarnOfEnd(1)
+			l.Plan("-destroy", "-refresh=false").mustWarnOfEnd(1)
+		}},
+		{name: "shrunk", last: true, run: func(l *lab) {
+			gone := l.members[l.size/2+1:] // 3 to 2, 5 to 3
+			l.members = slices.Clone(l.members[:l.size/2+1])
+			l.Drop(gone...)
+			p := l.Plan()
+			p.mustWarnOfEnd(0)
+			if p.ExitCode != 2 {
+				l.t.Fatalf("exit code %d:\n%s", p.ExitCode, p.diagnostics())
+			}
+			l.Apply().MustSucceed()
+		}},
+		{name: "destroyed", last: true, run: func(l *lab) {
+			destroyed := l.Destroy().MustSucceed()
+			destroyed.mustWarnOfEnd(1)
+			l.MustBeGone()
+		}},
+		{name: "a machine deleted by hand", last: true, run: func(l *lab) {
+			l.deleteByHand("b")
+			l.mustDestroy()
+		}},
+		{name: "a machine and its configuration deleted by hand", last: true, run: func(l *lab) {
+			l.Run("state", "rm", l.addr("etcd_member_config", "b")).MustSucceed()
+			l.deleteByHand("b")
+			l.mustDestroy()
+		}},
+		{name: "new names for all", not: []layout{counted}, last: true, run: func(l *lab) {
+			l.Drop(l.members...)
+			l.Add("x", "y", "z")
+			l.mustDestroy()
+		}},
+		{name: "all configurations changed", last: true, run: func(l *lab) {
+			l.trigger(l.members...)
+			l.mustDestroy()
+		}},
+		{name: "a tainted member", last: true, run: func(l *lab) {
+			l.Run("taint", l.addr("etcd_member", "b")).MustSucceed()
+			l.mustDestroy()
+		}},
+		{name: "tainted configurations", last: true, run: func(l *lab) {
+			for _, a := range l.addrs("etcd_member_config", l.members...) {
+				l.Run("taint", a).MustSucceed()
+			}
+			l.mustDestroy()
+		}},
+	})
+}
+
+// deleteByHand makes a machine vanish, which Terraform then finds gone.
+func (l *lab) deleteByHand(name string) {
+	l.t.Helper()
+	l.Run("state", "rm", l.addr("terraform_data.machine", name)).MustSucceed()
+	l.Lose(name)
+}
+
+// mustDestroy destroys everything: at once, or as the refusals say.
+func (l *lab) mustDestroy() {
+	l.t.Helper()
+	before := l.see()
+	if o := l.Destroy(); o.ExitCode != 0 {
+		l.mustBeRefused(o, before)
+		for _, e := range o.Errors() {
+			e.mustBeComplete(l.t)
+		}
+		l.shell(destroyInstead).MustSucceed()
+	}
+	l.MustBeGone()
+}

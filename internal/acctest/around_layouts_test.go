@@ -1,0 +1,168 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// variant is a cluster for which the plan rules are tested.
+type variant struct {
+	layout  layout
+	size    int
+	version etcdtest.Version
+}
+
+// String names a subtest.
+func (v variant) String() string { return fmt.Sprintf("%s %d %s", v.layout, v.size, v.version) }
+
+// variants are the clusters that a test of the plan rules runs on: of three
+// members on 3.6 in these layouts; with ETCD_TEST_FULL=1 of three and of five in
+// every layout, and of three on 3.5 and 3.7.
+func variants(short ...layout) []variant {
+	if !full() {
+		var out []variant
+		for _, l := range short {
+			out = append(out, variant{l, 3, etcdtest.V36})
+		}
+		return out
+	}
+	out := []variant{{flat, 3, etcdtest.V35}, {flat, 3, etcdtest.V37}}
+	for _, l := range []layout{flat, counted, moduleEach, dynamic} {
+		out = append(out, variant{l, 3, etcdtest.V36}, variant{l, 5, etcdtest.V36})
+	}
+	return out
+}
+
+// counting rewrites what is said of each node of a for_each for count.
+var counting = strings.NewReplacer(
+	"etcd_member_config.node[each.key]", "etcd_member_config.node[count.index]",
+	"terraform_data.machine[each.key]", "terraform_data.machine[count.index]",
+	"each.key", "local.keys[count.index]",
+	"each.value", "var.nodes[local.keys[count.index]]",
+)
+
+// countedText is the flat configuration with count = length(list). It has no
+// learners, and either every node is a member or none.
+func countedText(tb testing.TB) string {
+	tb.Helper()
+	text, _, _ := strings.Cut(fleetText, "resource \"etcd_learner\"")
+	text = substitute(tb, text, "= { for name, node in var.nodes : name => node if node.joins == \"member\" }\n",
+		"= length([for name in local.keys : name if var.nodes[name].joins == \"member\"])\n")
+	text = substitute(tb, text, "  for_each         = var.nodes\n", "  count            = length(local.keys)\n")
+	text = substitute(tb, text, "  for_each = var.nodes\n", "  count = length(local.keys)\n")
+	text = substitute(tb, text, "  for_each      = ", "  count         = ")
+	return counting.Replace(text) + "\nlocals {\n  keys = sort(keys(var.nodes))\n}\n"
+}
+
+// dynamicText is the flat configuration with machines that choose their
+// addresses themselves: the configurations and the provider have none, and the
+// members read them from the machines.
+func dynamicText(tb testing.TB) string {
+	tb.Helper()
+	text := substitute(tb, fleetText, `  peer_urls        = concat([each.value.peer], each.value.peers)
+  client_urls      = concat([each.value.client], each.value.clients)
+`, "  peers            = flatten(etcd_discovery_token.this.members[*].peer_urls)\n")
+	text = substitute(tb, text, "    sh  = var.machine_sh\n", "    sh  = var.machine_sh\n    peer = each.value.peer\n    client = each.value.client\n")
+	text = substitute(tb, text, "          var.environment,\n", `          var.environment,
+          {
+            ETCD_LISTEN_CLIENT_URLS          = each.value.client
+            ETCD_ADVERTISE_CLIENT_URLS       = each.value.client
+            ETCD_LISTEN_PEER_URLS            = each.value.peer
+            ETCD_INITIAL_ADVERTISE_PEER_URLS = each.value.peer
+          },
+`)
+	const urls = "[terraform_data.machine[each.key].output.peer]\n  endpoints     = [for name in setintersection(keys(var.nodes), var.founders) : terraform_data.machine[name].output.client]\n"
+	text = substitute(tb, text, "each.value.says != null ? [each.value.says] : etcd_member_config.node[each.key].peer_urls\n", urls)
+	return substitute(tb, text, "= etcd_member_config.node[each.key].peer_urls\n", "= "+urls)
+}
+
+// substitute is [strings.Replace] of something that must be there once.
+func substitute(tb testing.TB, text, was, now string) string {
+	tb.Helper()
+	if strings.Count(text, was) != 1 {
+		tb.Fatalf("acctest: %d times in the configuration, want once: %s", strings.Count(text, was), was)
+	}
+	return strings.Replace(text, was, now, 1)
+}
+
+// addr is the address of a resource of a node, which is written as for
+// [address].
+func (l *lab) addr(resource, key string) string {
+	l.t.Helper()
+	if l.in != counted {
+		return l.in.address(resource, key)
+	}
+	if !strings.Contains(resource, ".") {
+		resource += ".node"
+	}
+	keys := slices.Sorted(maps.Keys(l.Nodes))
+	return fmt.Sprintf("%s[%d]", resource, slices.Index(keys, key))
+}
+
+// addrs is [lab.addr] for several nodes.
+func (l *lab) addrs(resource string, keys ...string) []string {
+	l.t.Helper()
+	var out []string
+	for _, key := range keys {
+		out = append(out, l.addr(resource, key))
+	}
+	return out
+}
+
+// each puts an option before every address.
+func each(option string, addresses ...string) []string {
+	var out []string
+	for _, a := range addresses {
+		out = append(out, option+"="+a)
+	}
+	return out
+}
+
+// file is the path of a file beside the resources of the nodes.
+func (l *lab) file(name string) string {
+	if l.in == moduleEach || l.in == moduleForEach {
+		return filepath.Join("node", name)
+	}
+	return name
+}
+
+// beside writes a file beside the resources of the nodes, in the words of the
+// flat layout. Without a text it removes the file.
+func (l *lab) beside(name, text string) {
+	l.t.Helper()
+	if text == "" {
+		if err := os.Remove(filepath.Join(l.Dir, l.file(name))); err != nil {
+			l.t.Fatal(err)
+		}
+		return
+	}
+	if l.in == counted {
+		text = counting.Replace(text)
+	}
+	l.Write(l.file(name), text)
+}
+
+// withoutMembers takes the block of etcd_member out of the configuration until
+// undo is called.
+func (l *lab) withoutMembers() (undo func()) {
+	l.t.Helper()
+	main := l.file("main.tf")
+	text := l.Read(main)
+	before, rest, found := strings.Cut(text, "resource \"etcd_member\" \"node\"")
+	_, after, ends := strings.Cut(rest, "\n}\n")
+	if !found || !ends {
+		l.t.Fatal("acctest: there is no block of etcd_member")
+	}
+	l.Write(main, before+after)
+	return func() { l.Write(main, text) }
+}

@@ -1,0 +1,220 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Configuration, machine and member are replaced together or not at all.
+func TestAccAroundOneOfThree(t *testing.T) {
+	t.Parallel()
+	tryAll(t, variants(flat), []attempt{
+		{name: "member replaced", run: func(l *lab) {
+			e := l.refuse("apply", "-replace="+l.addr("etcd_member", "b"))
+			l.refuse("apply", "-replace="+l.addr("etcd_member", "b"), "-refresh=false")
+			l.replaceOne(e)
+		}},
+		{name: "member replaced and targeted", run: func(l *lab) {
+			l.refuse("apply", "-replace="+l.addr("etcd_member", "b"), "-target="+l.addr("etcd_member", "b"))
+		}},
+		{name: "two members replaced", run: func(l *lab) {
+			l.refuseAll(append([]string{"apply"}, each("-replace", l.addrs("etcd_member", "a", "b")...)...)...)
+		}},
+		{name: "member tainted", run: func(l *lab) {
+			l.Run("taint", l.addr("etcd_member", "b")).MustSucceed()
+			e := l.refuse("apply")
+			l.mustRefuseLate("-refresh=false")
+			l.follow(e, "terraform untaint", "etcd_member").MustSucceed()
+		}},
+		{name: "member and machine replaced", run: func(l *lab) {
+			l.refuse("apply", "-replace="+l.addr("etcd_member", "b"), "-replace="+l.addr("terraform_data.machine", "b"))
+		}},
+		{name: "machine replaced", run: func(l *lab) {
+			e := l.refuse("apply", "-replace="+l.addr("terraform_data.machine", "b"))
+			if full() {
+				l.replaceOne(e)
+			}
+		}},
+		{name: "machine tainted", run: func(l *lab) {
+			l.Run("taint", l.addr("terraform_data.machine", "b")).MustSucceed()
+			l.refuse("apply")
+			l.Run("untaint", l.addr("terraform_data.machine", "b")).MustSucceed()
+		}},
+		{name: "member destroyed and applied again", run: func(l *lab) {
+			l.Destroy("-target=" + l.addr("etcd_member", "b")).MustSucceed()
+			l.WaitList("a", slices.DeleteFunc(slices.Clone(l.members), func(s string) bool { return s == "b" })...)
+			e := l.refuse("apply")
+			l.refuse("apply", "-refresh=false")
+			l.replaceOne(e)
+		}},
+		{name: "configuration kept by the member", run: func(l *lab) {
+			l.beside("ignoring_override.tf", "resource \"etcd_member\" \"node\" {\n  lifecycle {\n    ignore_changes = [config_id]\n  }\n}\n")
+			l.refuse("apply", "-replace="+l.addr("etcd_member_config", "b"))
+			l.beside("ignoring_override.tf", "resource \"etcd_member\" \"node\" {\n  lifecycle {\n    ignore_changes = [config_id, machine_id]\n  }\n}\n")
+			e := l.refuse("apply", "-replace="+l.addr("etcd_member_config", "b"))
+			l.beside("ignoring_override.tf", "")
+			l.replaceOne(e)
+		}},
+		{name: "configuration hard-coded in the member", run: func(l *lab) {
+			var ids strings.Builder
+			for _, name := range l.members {
+				fmt.Fprintf(&ids, "    %s = %q\n", name, l.idOf("etcd_member_config", name))
+			}
+			l.beside("hard_override.tf", "resource \"etcd_member\" \"node\" {\n  config_id = {\n"+ids.String()+"  }[each.key]\n}\n")
+			l.refuse("apply", "-replace="+l.addr("etcd_member_config", "b"))
+			l.beside("hard_override.tf", "")
+		}},
+		{name: "machines dropped from the state", run: func(l *lab) {
+			state := l.Read("terraform.tfstate")
+			l.Run(append([]string{"state", "rm"}, l.addrs("terraform_data.machine", l.members...)...)...).MustSucceed()
+			l.refuseAll("apply")
+			l.Write("terraform.tfstate", state)
+		}},
+		{name: "machine updated in place", last: true, run: inPlace},
+		{name: "machine left alone", last: true, run: leftAlone},
+	})
+}
+
+// idOf is the ID of a node's resource in the state.
+func (l *lab) idOf(resource, name string) string {
+	l.t.Helper()
+	a := l.addr(resource, name)
+	text := string(l.Run("state", "show", "-no-color", a).MustSucceed().Stdout)
+	for line := range strings.Lines(text) {
+		if key, value, found := strings.Cut(line, "="); found && strings.TrimSpace(key) == "id" {
+			return strings.Trim(strings.TrimSpace(value), `"`)
+		}
+	}
+	l.t.Fatalf("%s has no id:\n%s", a, text)
+	return ""
+}
+
+// mustRefuseLate applies with these arguments and fails the test unless that
+// fails with everything as it was, at plan or later.
+func (l *lab) mustRefuseLate(args ...string) {
+	l.t.Helper()
+	before := l.see()
+	o := l.Apply(args...).MustFail()
+	l.mustSee(before)
+	for _, e := range o.Errors() {
+		if len(e.commands()) == 0 {
+			l.t.Errorf("%v: no command leads on:\n%s", args, e)
+		}
+	}
+}
+
+// inPlace has machines that take new user data while they run, as some clouds'
+// do: a configuration is replaced, and the machine keeps the old one's identity.
+func inPlace(l *lab) {
+	machine := func(lifecycle string) {
+		more := ""
+		if l.in == dynamic {
+			more = "    peer = each.value.peer\n    client = each.value.client\n"
+		}
+		l.beside("machine_override.tf", "resource \"terraform_data\" \"machine\" {\n  input = {\n"+
+			"    dir = \"${var.machines}/${coalesce(each.value.name, each.key)}\"\n    sh  = var.machine_sh\n"+more+
+			"    config = etcd_member_config.node[each.key].id\n  }\n  lifecycle {\n    ignore_changes = [triggers_replace]\n"+lifecycle+"  }\n}\n")
+	}
+	machine("")
+	before := l.see()
+	l.Apply().MustSucceed()
+	l.mustSee(before)
+	l.Plan().MustBeEmpty()
+
+	e := l.refuse("apply", "-replace="+l.addr("etcd_member_config", "b"))
+	undo := l.trigger("b")
+	l.refuse("apply")
+	l.refuse("apply", "-target="+l.addr("etcd_member", "b"))
+	undo()
+	machine("    replace_triggered_by = [etcd_member_config.node[each.key].id]\n")
+	l.replaceOne(e)
+}
+
+// leftAlone has machines that are not changed at all by their configurations.
+func leftAlone(l *lab) {
+	l.beside("alone_override.tf", "resource \"terraform_data\" \"machine\" {\n  lifecycle {\n    ignore_changes = all\n  }\n}\n")
+	e := l.refuse("apply", "-replace="+l.addr("etcd_member_config", "b"))
+	undo := l.trigger("b")
+	l.refuse("apply")
+	undo()
+	l.beside("alone_override.tf", "")
+	l.replaceOne(e)
+}
+
+// A learner that has its vote does not lose it, and one that becomes a member
+// by another block stays who it is.
+func TestAccAroundLearners(t *testing.T) {
+	t.Parallel()
+	learner := func(l *lab, promote bool) {
+		l.Add("x")
+		l.Nodes["x"].Joins, l.Nodes["x"].Promote = "learner", promote
+		l.Apply().MustSucceed()
+	}
+	moved := func(l *lab, from, to string) {
+		l.Write("moved.tf", "moved {\n  from = "+l.addr(from, "x")+"\n  to   = "+l.addr(to, "x")+"\n}\n")
+	}
+	tryAll(t, variants(flat), []attempt{
+		{name: "demoted", not: []layout{counted}, last: true, run: func(l *lab) {
+			learner(l, true)
+			l.members = append(slices.Clone(l.members), "x")
+			l.mustVote(l.members...)
+			l.Nodes["x"].Promote = false
+			e := l.refuse("apply")
+			l.refuse("apply", "-refresh=false")
+			l.replaceOne(e) // which makes it a learner again
+			members, err := l.list()
+			if got := summary(members); err != nil || !slices.Contains(got, "x (learner)") {
+				l.t.Fatalf("the members are %v, and x should be a learner; %v", got, err)
+			}
+			l.Plan().MustBeEmpty()
+			l.Nodes["x"].Promote = true
+			l.Apply().MustSucceed()
+		}},
+		{name: "another block", not: []layout{counted}, last: true, run: func(l *lab) {
+			learner(l, false)
+			l.Nodes["x"].Joins = "member"
+			l.refuseAll("apply")
+			moved(l, "etcd_learner", "etcd_member")
+			l.Plan().MustDo(map[string]string{l.addr("etcd_member", "x"): "update"})
+			l.Apply().MustSucceed()
+			l.members = append(slices.Clone(l.members), "x")
+		}},
+		{name: "another block for a voter", not: []layout{counted}, last: true, run: func(l *lab) {
+			l.Nodes["b"].Joins, l.Nodes["b"].Promote = "learner", true
+			l.refuseAll("apply")
+			l.Write("moved.tf", "moved {\n  from = "+l.addr("etcd_member", "b")+"\n  to   = "+l.addr("etcd_learner", "b")+"\n}\n")
+			before := l.see()
+			l.Apply().MustSucceed()
+			l.mustSee(before)
+		}},
+	})
+}
+
+// Without machine_id nothing orders the machine and its member.
+func TestAccAroundNoMachine(t *testing.T) {
+	t.Parallel()
+	tryAll(t, variants(flat), []attempt{{name: "machine_id forgotten", run: func(l *lab) {
+		l.beside("forgotten_override.tf", "resource \"etcd_member\" \"node\" {\n  machine_id = null\n}\n")
+		p := l.Plan()
+		if p.ExitCode == 1 {
+			l.t.Fatalf("the plan fails:\n%s", p.diagnostics())
+		}
+		for _, name := range l.members {
+			n := 0
+			for _, w := range p.Warnings() {
+				if strings.Contains(w.Summary+w.Detail, withoutMachine) && strings.Contains(w.Summary, name) {
+					n++
+				}
+			}
+			if n != 1 {
+				l.t.Errorf("%d warnings about %s, want 1:\n%s", n, name, p.diagnostics())
+			}
+		}
+		l.beside("forgotten_override.tf", "")
+	}}})
+}

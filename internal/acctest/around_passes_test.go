@@ -1,0 +1,156 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// What the plan rules must let through.
+func TestAccAroundPasses(t *testing.T) {
+	t.Parallel()
+	tryAll(t, variants(flat, counted, dynamic), []attempt{
+		{name: "one replaced", run: func(l *lab) {
+			id := l.memberID("b")
+			l.Apply("-replace=" + l.addr("etcd_member_config", "b")).MustSucceed()
+			if now := l.memberID("b"); now == id {
+				l.t.Errorf("b is still %x", id)
+			}
+		}},
+		{name: "one changed", run: func(l *lab) {
+			l.trigger("a")
+			l.Apply().MustSucceed()
+		}},
+		{name: "one node targeted", not: []layout{flat, counted, dynamic}, run: func(l *lab) {
+			undo := l.trigger(l.members...)
+			before := l.pids(l.members[1:]...)
+			l.Apply("-target=module.a").MustSucceed()
+			if now := l.pids(l.members[1:]...); fmt.Sprint(now) != fmt.Sprint(before) {
+				l.t.Errorf("the processes were %v, and are %v", before, now)
+			}
+			a := l.Nodes["a"].Config
+			undo()
+			l.Nodes["a"].Config = a
+		}},
+		{name: "a dead one replaced", run: func(l *lab) {
+			l.Lose("b")
+			l.Apply("-replace=" + l.addr("etcd_member_config", "b")).MustSucceed()
+		}},
+		{name: "two more", run: func(l *lab) {
+			l.Add("x", "y")
+			l.Apply().MustSucceed()
+			l.members = append(slices.Clone(l.members), "x", "y")
+			l.mustVote(l.members...)
+			l.Plan().MustBeEmpty()
+			l.Drop("x", "y")
+			l.members = l.members[:l.size]
+			l.Apply().MustSucceed()
+		}},
+		{name: "killed while a member is out", run: func(l *lab) {
+			l.trigger("b")
+			run := l.Start("apply")
+			eventually(l.t, 60*time.Second, "b is out", func() error {
+				members, err := l.list()
+				if err == nil && len(members) == l.size {
+					err = errors.New("all are there")
+				}
+				return err
+			})
+			l.kill(run)
+			l.converge()
+		}},
+		{name: "killed while a machine is made", run: func(l *lab) {
+			open := l.Gate("b")
+			l.trigger("b")
+			run := l.Start("apply")
+			eventually(l.t, 60*time.Second, "the machine of b is made anew", func() error {
+				if !run.Printed(l.addr("etcd_member", "b")+": Creating") && !run.Ended() {
+					return errors.New("not yet")
+				}
+				return nil
+			})
+			l.kill(run)
+			open()
+			l.converge()
+		}},
+		{name: "other keys", not: []layout{counted}, last: true, run: func(l *lab) {
+			moved := ""
+			for _, name := range l.members {
+				l.rekey(name, "x"+name)
+				moved += l.moved(name, "x"+name)
+			}
+			l.Write("moved.tf", moved)
+			before := l.see()
+			l.Apply().MustSucceed()
+			l.mustSee(before)
+		}},
+		{name: "new nodes first, then the old ones out", not: []layout{counted, dynamic}, last: true, run: func(l *lab) {
+			old := l.members
+			l.Add("x", "y", "z")
+			l.members = append(slices.Clone(old), "x", "y", "z")
+			l.Apply().MustSucceed()
+			l.mustVote(l.members...)
+			l.Drop(old...)
+			l.members = []string{"x", "y", "z"}
+			l.Apply().MustSucceed()
+		}},
+	})
+}
+
+// kill ends a run of the CLI and its providers, and the lock that they held.
+func (l *lab) kill(run *Running) {
+	l.t.Helper()
+	providers := run.Providers()
+	run.Kill()
+	for _, pid := range providers {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	awaitEnd(providers...)
+	l.expireLock()
+}
+
+// converge applies, once.
+func (l *lab) converge() {
+	l.t.Helper()
+	if o := l.Apply("-lock-timeout=10s"); o.ExitCode != 0 {
+		l.t.Fatalf("the next apply fails:\n%s", o.diagnostics())
+	}
+}
+
+// The first apply from nothing is killed once the machines boot; the next one
+// forms the cluster.
+func TestAccAroundFirstApplyKilled(t *testing.T) {
+	t.Parallel()
+	for _, v := range variants(flat) {
+		t.Run(v.String(), func(t *testing.T) {
+			t.Parallel()
+			names := []string{"a", "b", "c", "d", "e"}[:v.size]
+			l := &lab{in: v.layout, size: v.size, t: t, members: names, urls: map[string]string{}}
+			l.Fleet = NewFleet(t, FleetOptions{Founders: names, Version: v.version, Static: v.layout != dynamic})
+			l.useLayout(v.layout)
+			run := l.Start("apply")
+			eventually(t, 60*time.Second, "a machine boots", func() error {
+				if l.pid("a", "supervisor.pid") == 0 {
+					return errors.New("none")
+				}
+				return nil
+			})
+			providers := run.Providers()
+			run.Kill()
+			for _, pid := range providers {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+			awaitEnd(providers...)
+			l.note()
+			l.converge()
+			l.mustVote(names...)
+			l.Plan().MustBeEmpty()
+		})
+	}
+}

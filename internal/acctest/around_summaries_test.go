@@ -1,0 +1,17 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+// The summaries of the warnings that tests of the plan rules count. What is
+// refused they recognise by the outcome alone.
+const (
+	// everyVoterGoes is the summary for a plan that removes every voter.
+	everyVoterGoes = "This plan removes every voting member"
+	// withoutMachine ends the summary for a configured member without
+	// machine_id; its name is in the summary too.
+	withoutMachine = "machine_id"
+)
+
+// destroyInstead is the command that every refusal of a plan contains.
+const destroyInstead = "terraform destroy -refresh=false"

@@ -1,0 +1,342 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// lab is a healthy cluster on which commands are tried that would harm it.
+type lab struct {
+	*Fleet
+	t    *testing.T
+	in   layout
+	size int
+	// members are those that vote, under their names, which are their keys
+	// unless a case says otherwise.
+	members []string
+	urls    map[string]string // the client URL of each, also when its node goes
+}
+
+// attempt is a way to harm a cluster, and that it does not, and how the operator
+// goes on from there.
+type attempt struct {
+	name string
+	// not are the layouts in which it means something else.
+	not []layout
+	// last: the configuration is another one afterwards.
+	last bool
+	run  func(l *lab)
+}
+
+// tryAll makes the attempts on each variant, one after the other on one cluster.
+// One that fails leaves nothing to go on with: the next has another cluster.
+func tryAll(t *testing.T, in []variant, attempts []attempt) {
+	t.Helper()
+	for _, v := range in {
+		t.Run(v.String(), func(t *testing.T) {
+			t.Parallel()
+			var l *lab
+			for _, a := range attempts {
+				if slices.Contains(a.not, v.layout) {
+					continue
+				}
+				if l == nil {
+					l = newLab(t, v)
+				}
+				passed := t.Run(a.name, func(t *testing.T) {
+					l.t, l.tb = t, t
+					l.try(a)
+				})
+				l.t, l.tb = t, t
+				if !passed || a.last {
+					l.end()
+					l = nil
+				}
+			}
+		})
+	}
+}
+
+// newLab forms a cluster.
+func newLab(t *testing.T, v variant) *lab {
+	t.Helper()
+	names := []string{"a", "b", "c", "d", "e"}[:v.size]
+	l := &lab{in: v.layout, size: v.size, t: t, members: names, urls: map[string]string{}}
+	l.Fleet = NewFleet(t, FleetOptions{Founders: names, Version: v.version, Static: v.layout != dynamic})
+	l.useLayout(v.layout)
+	l.Form()
+	l.note()
+	return l
+}
+
+// end ends the machines, which would otherwise run until the end of the test.
+// A supervisor may start another etcd meanwhile.
+func (l *lab) end() {
+	for range 3 {
+		for _, p := range processes() {
+			if strings.HasPrefix(p.cwd, l.Machines+"/") {
+				_ = syscall.Kill(p.pid, syscall.SIGKILL)
+			}
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// note remembers where the nodes are.
+func (l *lab) note() {
+	for key, n := range l.Nodes {
+		if n.Name != "" {
+			key = n.Name
+		}
+		l.urls[key] = n.Client
+	}
+}
+
+// try makes an attempt while something writes. Afterwards nothing is left to
+// do, the members vote, and no write is lost.
+func (l *lab) try(a attempt) {
+	l.t.Helper()
+	w := etcdtest.NewWriter(l.t, l.config(l.members...), etcdtest.WriterOptions{Interval: 50 * time.Millisecond})
+	a.run(l)
+	l.Plan().MustBeEmpty()
+	l.mustVote(l.members...)
+	w.Stop()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	if lost, err := w.Lost(ctx, l.client(l.members...)); err != nil || len(lost) > 0 {
+		l.t.Errorf("acknowledged and lost: %d writes; %v", len(lost), err)
+	}
+}
+
+func (l *lab) config(names ...string) clientv3.Config {
+	l.note()
+	cfg := clientv3.Config{DialTimeout: 2 * time.Second, Logger: zap.NewNop()}
+	for _, name := range names {
+		cfg.Endpoints = append(cfg.Endpoints, l.urls[name])
+	}
+	return cfg
+}
+
+func (l *lab) client(names ...string) *clientv3.Client {
+	l.t.Helper()
+	c, err := clientv3.New(l.config(names...))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func (l *lab) list() ([]*etcdserverpb.Member, error) {
+	l.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+	defer cancel()
+	resp, err := l.client(l.members...).MemberList(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("no member list: %w", err)
+	}
+	return resp.Members, nil
+}
+
+// mustVote is [Fleet.MustVote], also of nodes under other keys.
+func (l *lab) mustVote(want ...string) {
+	l.t.Helper()
+	members, err := l.list()
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	if got := summary(members); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
+		l.t.Fatalf("the members are %v, want %v", got, want)
+	}
+	for _, name := range want {
+		ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+		if _, err := l.client(name).Get(ctx, "acctest"); err != nil {
+			l.t.Errorf("%s does not answer a linearizable read: %v", name, err)
+		}
+		cancel()
+	}
+}
+
+// sight is what must stay as it is: the members, and the processes of the
+// machines.
+type sight struct {
+	members   string
+	processes map[string]int
+}
+
+func (l *lab) see() sight {
+	l.t.Helper()
+	out := sight{processes: map[string]int{}}
+	members, err := l.list()
+	out.members = fmt.Sprint(err)
+	if err == nil {
+		var lines []string
+		for _, m := range members {
+			lines = append(lines, fmt.Sprintf("%s %x %v learner=%v", m.Name, m.ID, m.PeerURLs, m.IsLearner))
+		}
+		slices.Sort(lines)
+		out.members = strings.Join(lines, "; ")
+	}
+	for _, file := range []string{"supervisor.pid", "etcd.pid"} {
+		paths, _ := filepath.Glob(filepath.Join(l.Machines, "*", file))
+		for _, path := range paths {
+			name := filepath.Base(filepath.Dir(path))
+			out.processes[name+" "+file] = l.pid(name, file)
+		}
+	}
+	return out
+}
+
+// mustSee fails the test unless everything is as it was.
+func (l *lab) mustSee(before sight) {
+	l.t.Helper()
+	now := l.see()
+	if now.members != before.members {
+		l.t.Fatalf("the members were\n%s\nand are\n%s", before.members, now.members)
+	}
+	if !maps.Equal(now.processes, before.processes) {
+		l.t.Fatalf("the processes were %v, and are %v", before.processes, now.processes)
+	}
+}
+
+// broken is what no diagnostic of a provider may lead to.
+var broken = []string{"inconsistent", "invalid plan", "invalid result", "panic", "plugin did not respond", "plugin crashed", "error in provider"}
+
+// refuse runs apply or destroy with these arguments, and fails the test unless
+// it is refused at plan, for one reason, with everything as it was.
+func (l *lab) refuse(args ...string) Diagnostic {
+	l.t.Helper()
+	errors := l.refuseAll(args...)
+	if len(errors) != 1 {
+		l.t.Errorf("%s: %d errors for one reason, the first: %s", strings.Join(args, " "), len(errors), errors[0])
+	}
+	return errors[0]
+}
+
+// refuseAll is [lab.refuse] where resources have a reason each: there is one
+// error for a resource.
+func (l *lab) refuseAll(args ...string) []Diagnostic {
+	l.t.Helper()
+	before := l.see()
+	o := l.Start(args...).Wait()
+	l.mustBeRefused(o, before)
+	errors := o.Errors()
+	seen := map[string]bool{}
+	for _, e := range errors {
+		e.mustBeComplete(l.t)
+		if seen[e.Address] {
+			l.t.Errorf("%s: more than one error on %s", strings.Join(args, " "), e.Address)
+		}
+		seen[e.Address] = true
+	}
+	if l.t.Failed() {
+		l.t.Logf("refused with:\n%s", texts(errors))
+	}
+	return errors
+}
+
+// mustBeRefused fails the test unless a run failed before it began anything.
+func (l *lab) mustBeRefused(o *Outcome, before sight) {
+	l.t.Helper()
+	command := strings.Join(o.Args, " ")
+	var begun []string
+	for _, h := range o.Hooks {
+		if h.Type == "apply_start" {
+			begun = append(begun, h.Action+" "+h.Address)
+		}
+	}
+	if o.ExitCode != 1 || len(begun) > 0 {
+		now := l.see()
+		l.t.Fatalf("%s was not refused at plan: exit code %d, begun:\n  %s\nthe members were\n  %s\nand are\n  %s\nthe processes were %v\nand are %v\n%s",
+			command, o.ExitCode, strings.Join(begun, "\n  "), before.members, now.members, before.processes, now.processes, o.diagnostics())
+	}
+	for _, d := range o.Diagnostics {
+		for _, word := range broken {
+			if strings.Contains(strings.ToLower(d.Summary+d.Detail), word) {
+				l.t.Errorf("%s: %q in %s", command, word, d)
+			}
+		}
+	}
+	l.mustSee(before)
+}
+
+func texts(diagnostics []Diagnostic) string {
+	var b strings.Builder
+	for _, d := range diagnostics {
+		b.WriteString(d.String() + "\n")
+	}
+	return b.String()
+}
+
+// leadOut applies until that succeeds. Each time it is refused it follows, for
+// each error, the first command that begins with one of these, and the cluster
+// is as it was.
+func (l *lab) leadOut(prefixes ...string) {
+	l.t.Helper()
+	for range 2*l.size + 1 {
+		before := l.see()
+		o := l.Apply()
+		if o.ExitCode == 0 {
+			return
+		}
+		l.mustBeRefused(o, before)
+		for _, e := range o.Errors() {
+			prefix := ""
+			for _, p := range prefixes {
+				if prefix == "" && slices.ContainsFunc(e.commands(), func(c string) bool { return strings.Contains(c, p) }) {
+					prefix = p
+				}
+			}
+			l.follow(e, prefix, resourceOf(e.Address)).MustSucceed()
+		}
+	}
+	l.t.Fatalf("what the refusals say does not lead out")
+}
+
+// resourceOf is the type of the resource at an address.
+func resourceOf(address string) string {
+	for _, r := range []string{"etcd_member_config", "etcd_member", "etcd_learner"} {
+		if strings.Contains("."+address, "."+r+".") {
+			return r
+		}
+	}
+	return address
+}
+
+// trigger changes triggers_replace of the configurations of these nodes, until
+// undo is called.
+func (l *lab) trigger(names ...string) (undo func()) {
+	was := map[string]string{}
+	for _, name := range names {
+		was[name] = l.Nodes[name].Config
+		l.Nodes[name].Config = was[name] + " and another"
+	}
+	return func() {
+		for name, config := range was {
+			l.Nodes[name].Config = config
+		}
+	}
+}
+
+// replaceOne takes the way out that every refusal of a second replacement
+// names: one configuration, by itself.
+func (l *lab) replaceOne(d Diagnostic) {
+	l.t.Helper()
+	l.follow(d, "terraform apply -replace=", "etcd_member_config").MustSucceed()
+}

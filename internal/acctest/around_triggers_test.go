@@ -1,0 +1,180 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// The configurations of all nodes change at once, and no rollout takes turns:
+// no command, however it is narrowed, replaces two living voters.
+func TestAccAroundTriggers(t *testing.T) {
+	t.Parallel()
+	var attempts []attempt
+	add := func(name string, args func(l *lab) []string, not ...layout) {
+		attempts = append(attempts, attempt{name: name, not: not, run: func(l *lab) {
+			undo := l.trigger(l.members...)
+			e := l.refuse(append([]string{"apply"}, args(l)...)...)
+			undo()
+			if name == "everything" || full() {
+				l.replaceOne(e)
+			}
+		}})
+	}
+	targets := func(resource string, n int) func(l *lab) []string {
+		return func(l *lab) []string { return each("-target", l.addrs(resource, l.members[:n]...)...) }
+	}
+	add("everything", func(*lab) []string { return nil })
+	add("without a refresh", func(*lab) []string { return []string{"-refresh=false"} })
+	add("one operation at a time", func(*lab) []string { return []string{"-parallelism=1"} })
+	// With a module for each node these are one replacement.
+	add("one member targeted", targets("etcd_member", 1), moduleEach)
+	add("one machine targeted", targets("terraform_data.machine", 1), moduleEach)
+	add("one machine targeted and replaced", func(l *lab) []string {
+		return append(targets("terraform_data.machine", 1)(l), each("-replace", l.addr("terraform_data.machine", "a"))...)
+	}, moduleEach)
+	add("two members targeted", targets("etcd_member", 2))
+	add("two machines targeted", targets("terraform_data.machine", 2))
+	add("two configurations targeted", targets("etcd_member_config", 2))
+	add("a configuration and a member targeted", func(l *lab) []string {
+		return each("-target", l.addr("etcd_member_config", "a"), l.addr("etcd_member", "b"))
+	})
+	tryAll(t, variants(flat, dynamic), append(attempts, attempt{name: "two replaced", run: func(l *lab) {
+		l.refuse(append([]string{"apply"}, each("-replace", l.addrs("etcd_member_config", "a", "b")...)...)...)
+	}}, attempt{name: "one changed and another replaced", run: func(l *lab) {
+		undo := l.trigger("a")
+		l.refuse("apply", "-replace="+l.addr("etcd_member_config", "b"))
+		undo()
+	}}, attempt{name: "all changed, in a saved plan", run: func(l *lab) {
+		undo := l.trigger(l.members...)
+		before := l.see()
+		p := l.Plan()
+		l.mustBeRefused(p.Outcome, before)
+		undo()
+	}}, attempt{name: "two replaced, created before destroyed", run: func(l *lab) {
+		l.beside("before_override.tf", "resource \"etcd_member_config\" \"node\" {\n  lifecycle {\n    create_before_destroy = true\n  }\n}\n")
+		l.refuse(append([]string{"apply"}, each("-replace", l.addrs("etcd_member_config", "a", "b")...)...)...)
+		l.beside("before_override.tf", "")
+	}}, attempt{
+		name: "two replaced, through a provider each", not: []layout{flat, counted, dynamic}, last: true, run: throughProvidersOfTheirOwn,
+	}, backstopAlone("one changed, and its configuration targeted", func(l *lab) (args []string, undo func()) {
+		return each("-target", l.addr("etcd_member_config", "a")), l.trigger("a")
+	}), backstopAlone("one configuration targeted and replaced", func(l *lab) (args []string, undo func()) {
+		config := l.addr("etcd_member_config", "a")
+		return []string{"-target=" + config, "-replace=" + config}, func() {}
+	})))
+}
+
+// backstopAlone replaces one configuration, and neither its machine nor its
+// member are in the plan, which looks to the provider like any replacement. The
+// run fails and removes nothing that lives. Where the provider has no endpoints
+// it asks nobody, and what was left behind follows with the next apply.
+func backstopAlone(name string, narrow func(l *lab) (args []string, undo func())) attempt {
+	return attempt{name: name, run: func(l *lab) {
+		before := l.see()
+		args, undo := narrow(l)
+		o := l.Apply(args...)
+		l.mustSee(before)
+		if o.ExitCode != 1 && l.in != dynamic {
+			l.t.Errorf("%v: exit code %d, want 1:\n%s", args, o.ExitCode, o.diagnostics())
+		}
+		undo()
+		if l.in == dynamic {
+			l.Apply().MustSucceed()
+		}
+	}}
+}
+
+// throughProvidersOfTheirOwn has a provider block for each node. Each is a
+// process that knows of its own node's changes alone: what the plan lets pass
+// stops at apply, with a quorum, and can be carried on with.
+func throughProvidersOfTheirOwn(l *lab) {
+	layout := l.Fleet.layout
+	aliases := ""
+	for _, name := range l.members {
+		aliases += strings.Replace(l.Read("provider.tf"), "{\n", "{\n  alias = \""+name+"\"\n", 1)
+	}
+	l.Write("aliases.tf", aliases)
+	l.Fleet.layout = func() {
+		layout()
+		main := l.Read("main.tf")
+		for _, name := range l.members {
+			begin := "module \"" + name + "\" {\n"
+			main = substitute(l.t, main, begin, begin+"  providers = { etcd = etcd."+name+" }\n")
+		}
+		l.Write("main.tf", main)
+	}
+	l.trigger("a", "b")
+	for applies := 0; l.Plan().ExitCode != 0; applies++ {
+		if applies == 3 {
+			l.t.Fatal("three applies do not lead to an empty plan")
+		}
+		l.Apply()
+		members, err := l.list()
+		if err != nil || len(members) < l.size-1 {
+			l.t.Fatalf("the members are %v; %v", summary(members), err)
+		}
+	}
+}
+
+// The members are not in the state, so no etcd_member of the plan counts what
+// is replaced.
+func TestAccAroundForgottenMembers(t *testing.T) {
+	t.Parallel()
+	forget := func(l *lab) {
+		l.Run(append([]string{"state", "rm"}, l.addrs("etcd_member", l.members...)...)...).MustSucceed()
+	}
+	join := func(l *lab, joins string) {
+		for _, name := range l.members {
+			l.Nodes[name].Joins = joins
+		}
+	}
+	removed := "removed {\n  from = etcd_member.node\n  lifecycle {\n    destroy = false\n  }\n}\n"
+	tryAll(t, variants(flat), []attempt{
+		{name: "dropped from the state", run: func(l *lab) {
+			forget(l)
+			undo := l.trigger(l.members...)
+			e := l.refuse("apply")
+			undo()
+			l.replaceOne(e)
+		}},
+		{name: "dropped from the state and the configuration", run: func(l *lab) {
+			forget(l)
+			join(l, "nothing")
+			undo := l.trigger(l.members...)
+			l.refuse("apply")
+			l.refuse(append([]string{"apply"}, each("-target", l.addrs("terraform_data.machine", "a", "b")...)...)...)
+			undo()
+			l.refuse(append([]string{"apply"}, each("-replace", l.addrs("etcd_member_config", "a", "b")...)...)...)
+			join(l, "")
+			l.Apply().MustSucceed()
+		}},
+		{name: "removed and not destroyed", run: func(l *lab) {
+			putBack := l.withoutMembers()
+			l.beside("removed.tf", removed)
+			undo := l.trigger(l.members...)
+			l.refuse("apply")
+			undo()
+			putBack()
+			l.beside("removed.tf", "")
+		}},
+		{name: "one dropped, the others changed", run: func(l *lab) {
+			l.Run("state", "rm", l.addr("etcd_member", "a")).MustSucceed()
+			undo := l.trigger("a", "b")
+			l.refuse("apply")
+			undo()
+			l.Apply().MustSucceed()
+		}},
+		{name: "one dropped and replaced", run: func(l *lab) {
+			l.Run("state", "rm", l.addr("etcd_member", "b")).MustSucceed()
+			id := fmt.Sprintf("%x", l.memberID("b"))
+			l.Apply("-replace=" + l.addr("etcd_member_config", "b")).MustSucceed()
+			if now := fmt.Sprintf("%x", l.memberID("b")); now == id {
+				l.t.Errorf("b is still %s", id)
+			}
+		}},
+	})
+}

@@ -1,0 +1,85 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// The provider reaches none of the members, which live: then it counts
+// configurations.
+func TestAccAroundUnseenCluster(t *testing.T) {
+	t.Parallel()
+	tryAll(t, slices.DeleteFunc(variants(flat), func(v variant) bool { return v.layout == dynamic }), []attempt{
+		{name: "unreachable", run: func(l *lab) {
+			block := l.Read("provider.tf")
+			l.Write("provider.tf", fmt.Sprintf("provider \"etcd\" {\n  endpoints = [\"http://127.0.0.1:%d\"]\n}\n", etcdtest.ReservePort(l.t)))
+			two := each("-replace", l.addrs("etcd_member_config", "a", "b")...)
+			l.refuse(append([]string{"apply"}, two...)...)
+			l.refuse(append([]string{"apply", "-refresh=false"}, two...)...)
+			undo := l.trigger(l.members...)
+			l.refuse("apply")
+			l.refuse(append([]string{"apply"}, each("-target", l.addrs("terraform_data.machine", "a", "b")...)...)...)
+			undo()
+			if p := l.Plan("-replace=" + l.addr("etcd_member_config", "a")); p.ExitCode != 2 {
+				l.t.Errorf("one replacement: exit code %d, want 2:\n%s", p.ExitCode, p.diagnostics())
+			}
+			l.Write("provider.tf", block)
+		}},
+		{name: "no endpoints in the provider, nor in the members", run: func(l *lab) {
+			block := l.Read("provider.tf")
+			l.Write("provider.tf", "provider \"etcd\" {}\n")
+			undo := l.trigger(l.members...)
+			before := l.see()
+			// More than one reason: nothing says where the cluster is.
+			l.mustBeRefused(l.Apply(), before)
+			l.mustBeRefused(l.Apply(each("-target", l.addrs("etcd_member_config", "a", "b")...)...), before)
+			undo()
+			l.Write("provider.tf", block)
+		}},
+	})
+}
+
+// One living voter is not replaced while another does not answer; the one that
+// does not answer is.
+func TestAccAroundSilentVoter(t *testing.T) {
+	t.Parallel()
+	silence := func(name string, harm, heal func(l *lab)) attempt {
+		return attempt{name: name, run: func(l *lab) {
+			harm(l)
+			alive := slices.DeleteFunc(slices.Clone(l.members), func(s string) bool { return s == "c" })
+			l.Leader(alive...)
+			var e Diagnostic
+			for _, name := range alive[:2] {
+				e = l.refuse("apply", "-replace="+l.addr("etcd_member_config", name))
+			}
+			undo := l.trigger("a", "c")
+			l.refuse("apply")
+			undo()
+			if heal != nil {
+				heal(l)
+				l.Apply("-replace=" + l.addr("etcd_member_config", "a")).MustSucceed()
+				return
+			}
+			// The refusal names the one to replace first.
+			for _, c := range e.commands() {
+				if strings.Contains(c, "-replace=") && l.meant(e, "etcd_member_config") != l.addr("etcd_member_config", "c") {
+					l.t.Errorf("%q is not for c:\n%s", c, e)
+				}
+			}
+			l.Apply("-replace=" + l.addr("etcd_member_config", "c")).MustSucceed()
+		}}
+	}
+	tryAll(t, variants(flat), []attempt{
+		silence("killed", func(l *lab) { l.Crash("c") }, nil),
+		silence("frozen", func(l *lab) { l.Signal("c", syscall.SIGSTOP) }, func(l *lab) { l.Signal("c", syscall.SIGCONT) }),
+		silence("frozen and replaced", func(l *lab) { l.Signal("c", syscall.SIGSTOP) }, nil),
+	})
+}
