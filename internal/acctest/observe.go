@@ -227,7 +227,8 @@ func (f *Fleet) records() []record {
 	f.tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
 	defer cancel()
-	resp, err := f.Client(f.Founders...).Get(ctx, "/_terraform/etcd/members/", clientv3.WithPrefix())
+	client := f.Client(f.Founders...)
+	resp, err := client.Get(ctx, metadataKey(ctx, f.tb, client, "members/"), clientv3.WithPrefix())
 	if err != nil {
 		f.tb.Fatal(err)
 	}
@@ -262,8 +263,16 @@ func refusals(endpoints []string) string {
 	return b.String()
 }
 
-// lockKey is where the lock on membership changes is.
-const lockKey = "/_terraform/etcd/lock"
+// metadataKey is where the provider keeps something about the cluster of a
+// client: under the cluster's ID.
+func metadataKey(ctx context.Context, tb testing.TB, client *clientv3.Client, name string) string {
+	tb.Helper()
+	list, err := client.MemberList(ctx)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return fmt.Sprintf("/_terraform/etcd/%x/%s", list.Header.ClusterId, name)
+}
 
 // lock returns the lock on membership changes as it stands, nil while it is
 // free.
@@ -271,7 +280,8 @@ func (f *Fleet) lock() *mvccpb.KeyValue {
 	f.tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
 	defer cancel()
-	resp, err := f.Client(f.Founders...).Get(ctx, lockKey)
+	client := f.Client(f.Founders...)
+	resp, err := client.Get(ctx, metadataKey(ctx, f.tb, client, "lock"))
 	if err != nil {
 		f.tb.Fatal(err)
 	}

@@ -256,7 +256,7 @@ func (s *soak) settled() {
 		s.orphans++
 		s.tb.Fatalf("the members are %v, want %v", got, want)
 	}
-	records, err := client.Get(ctx, "/_terraform/etcd/members/", clientv3.WithPrefix())
+	records, err := client.Get(ctx, metadataKey(ctx, s.tb, client, "members/"), clientv3.WithPrefix())
 	if err != nil {
 		s.tb.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func engineFor(t *testing.T, endpoints []string) *reconfigure.Engine {
 	return &reconfigure.Engine{
 		Port: port, Board: reconfigure.NewBoard(), Clock: reconfigure.SystemClock{},
 		Locker: &claim.Lock{
-			Store: claim.NewV3(port, s, pool), Key: s.MetadataPrefix + "lock", TTL: claim.LockTTL, Clock: reconfigure.SystemClock{},
+			Store: claim.NewV3(port, s, pool), Prefix: s.MetadataPrefix, TTL: claim.LockTTL, Clock: reconfigure.SystemClock{},
 			Self: claim.Holder{Who: "bench", Run: t.Name()}, AtExit: pool.BeforeClose,
 		},
 	}

@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
 // Holder says who holds a [Lock]: the claim's value, in JSON.
@@ -35,8 +37,8 @@ func (h Holder) String() string {
 // that was under way when it was lost must be looked at again.
 type Lock struct {
 	Store Store
-	// Key is the whole key of the claim.
-	Key string
+	// Prefix is the metadata prefix: the claim is at <Prefix><cluster ID>/lock.
+	Prefix string
 	// Self is who takes the lock; Since and Doing are filled in.
 	Self Holder
 	// TTL is how long the lock of a process that was killed remains. Three
@@ -96,14 +98,19 @@ const (
 	slowLook  = time.Second
 )
 
-// Acquire waits until the lock is free and takes it. waiting is called, when it
-// is not nil, with each new holder that is waited for. Errors: [*BusyError],
-// [ErrNoSpace], or what the endpoints answered.
-func (l *Lock) Acquire(ctx context.Context, doing string, waiting func(Holder)) (Hold, error) {
+// Acquire waits until the lock of that cluster is free and takes it. waiting is
+// called, when it is not nil, with each new holder that is waited for. Errors:
+// [*BusyError], [ErrNoSpace], [membership.ErrNoClusterID], or what the endpoints
+// answered.
+func (l *Lock) Acquire(ctx context.Context, id membership.ClusterID, doing string, waiting func(Holder)) (Hold, error) {
+	key, err := membership.MetadataKey(l.Prefix, id, "lock")
+	if err != nil {
+		return nil, err
+	}
 	begin := l.Clock.Now()
 	var busy *BusyError
 	for pause := firstLook; ; pause = min(pause*3/2, slowLook) {
-		claim, err := l.try(ctx, doing)
+		claim, err := l.try(ctx, key, doing)
 		var held *HeldError
 		switch {
 		case err == nil:
@@ -124,7 +131,7 @@ func (l *Lock) Acquire(ctx context.Context, doing string, waiting func(Holder)) 
 		}
 		// A look costs the cluster less than a try.
 		for {
-			e, taken, err := l.Store.Get(ctx, l.Key)
+			e, taken, err := l.Store.Get(ctx, key)
 			if err != nil || !taken || e.Value != busy.Entry.Value || l.Clock.Sleep(ctx, pause) != nil {
 				break
 			}
@@ -134,14 +141,14 @@ func (l *Lock) Acquire(ctx context.Context, doing string, waiting func(Holder)) 
 }
 
 // try takes the lock if it is free.
-func (l *Lock) try(ctx context.Context, doing string) (Hold, error) {
+func (l *Lock) try(ctx context.Context, key, doing string) (Hold, error) {
 	self := l.Self
 	self.Since, self.Doing = l.Clock.Now().UTC(), doing
 	value, err := json.Marshal(self)
 	if err != nil {
 		return nil, err
 	}
-	c, err := Start(ctx, l.Store, l.Clock, Options{Key: l.Key, Value: string(value), TTL: l.TTL})
+	c, err := Start(ctx, l.Store, l.Clock, Options{Key: key, Value: string(value), TTL: l.TTL})
 	if err != nil {
 		return nil, err
 	}

@@ -50,10 +50,34 @@ func (c *Client) Know(clientURLs []string) {
 }
 
 // Records implements [Cluster].
-func (c *Client) Records() Records { return records{c} }
+func (c *Client) Records(id membership.ClusterID) Records {
+	return records{c.metadata(id, "members/")}
+}
 
 // Turns implements [Cluster].
-func (c *Client) Turns() Turns { return turns{c} }
+func (c *Client) Turns(id membership.ClusterID) Turns { return turns{c.metadata(id, "turns/")} }
+
+// metadata is what the provider keeps under one prefix about one cluster.
+type metadata struct {
+	c      *Client
+	prefix string
+	err    error // why there is no prefix
+}
+
+func (c *Client) metadata(id membership.ClusterID, kind string) metadata {
+	prefix, err := membership.MetadataKey(c.settings.MetadataPrefix, id, kind)
+	return metadata{c, prefix, err}
+}
+
+func (m metadata) key(name string) string { return m.prefix + name }
+
+// each is [Client.each], if the cluster is known.
+func (m metadata) each(ctx context.Context, f func(context.Context, *clientv3.Client) error) error {
+	if m.err != nil {
+		return m.err
+	}
+	return m.c.each(ctx, f)
+}
 
 // call makes one request to one endpoint, within the request timeout.
 func (c *Client) call(ctx context.Context, endpoint string, f func(context.Context, *clientv3.Client) error) error {

@@ -79,12 +79,14 @@ type Cluster interface {
 	// to another one at this moment.
 	Sending(ctx context.Context, from, to membership.MemberID) (bool, error)
 
-	// Records returns the ownership records kept in this cluster.
-	Records() Records
+	// Records returns the ownership records that this cluster keeps under its ID.
+	// Without an ID (0) every method of them fails with
+	// [membership.ErrNoClusterID].
+	Records(id membership.ClusterID) Records
 
 	// Turns returns the replacements under way that are on record in this
-	// cluster.
-	Turns() Turns
+	// cluster, under its ID as above.
+	Turns(id membership.ClusterID) Turns
 
 	Maintenance
 }

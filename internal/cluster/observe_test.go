@@ -165,7 +165,8 @@ func TestWrongPasswordIsHopeless(t *testing.T) {
 func TestRecords(t *testing.T) {
 	t.Parallel()
 	b := etcdtest.Start(t, 1, etcdtest.Options{})
-	records := clientFor(t, settings(b.Endpoints()...)).Records()
+	c := clientFor(t, settings(b.Endpoints()...))
+	records := c.Records(observe(t, c).ClusterID)
 	ctx := context.Background()
 	if _, ok, err := records.Get(ctx, "a"); ok || err != nil {
 		t.Fatalf("a record out of nothing: %v, %v", ok, err)

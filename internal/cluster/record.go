@@ -33,7 +33,7 @@ const (
 // and it is what adoption and the backstop act on, never names or URLs alone.
 type Record struct {
 	// Owner is the config_id of the member, or "name:" and its name where it
-	// has none. It is the record's key under the metadata prefix.
+	// has none. It is the last part of the record's key.
 	Owner string `json:"owner"`
 	// Name and PeerURLs are those of the announcement.
 	Name     string   `json:"name"`
@@ -65,8 +65,8 @@ func (r Record) ID() membership.MemberID {
 // another run works on the same member.
 var ErrRecordChanged = errors.New("the ownership record was changed by another run")
 
-// Records keeps the ownership records of one cluster, under the metadata
-// prefix in the cluster itself.
+// Records keeps the ownership records of one cluster in the cluster itself, at
+// <metadata prefix><cluster ID>/members/<owner>.
 type Records interface {
 	// Get returns the record of an owner; ok is false if there is none.
 	Get(ctx context.Context, owner string) (r Record, ok bool, err error)
@@ -84,14 +84,12 @@ type Records interface {
 	Delete(ctx context.Context, owner string) error
 }
 
-type records struct{ c *Client }
-
-func (s records) key(owner string) string { return s.c.settings.MetadataPrefix + "members/" + owner }
+type records struct{ metadata }
 
 func (s records) Get(ctx context.Context, owner string) (Record, bool, error) {
 	var out Record
 	var found bool
-	err := s.c.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
+	err := s.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
 		resp, err := kv.Get(ctx, s.key(owner))
 		if err != nil || len(resp.Kvs) == 0 {
 			return err
@@ -116,7 +114,7 @@ func (s records) Put(ctx context.Context, r Record, instead ...Record) (Record, 
 		unchanged = append(unchanged, clientv3.Compare(clientv3.ModRevision(s.key(other.Owner)), "=", other.revision))
 		write = append(write, clientv3.OpDelete(s.key(other.Owner)))
 	}
-	err = s.c.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
+	err = s.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
 		resp, err := kv.Txn(ctx).
 			If(unchanged...).
 			Then(write...).
@@ -142,7 +140,7 @@ func (s records) Put(ctx context.Context, r Record, instead ...Record) (Record, 
 
 func (s records) List(ctx context.Context) ([]Record, error) {
 	var out []Record
-	err := s.c.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
+	err := s.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
 		resp, err := kv.Get(ctx, s.key(""), clientv3.WithPrefix())
 		if err != nil {
 			return err
@@ -173,7 +171,7 @@ func (s records) Owners(ctx context.Context, id membership.MemberID) ([]string, 
 }
 
 func (s records) Delete(ctx context.Context, owner string) error {
-	return s.c.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
+	return s.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
 		_, err := kv.Delete(ctx, s.key(owner))
 		return err
 	})

@@ -14,9 +14,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// Turns keeps on record which replacements are under way, under the metadata
-// prefix in the cluster itself, so that every run learns of one that another run
-// has left unfinished. They are written under the lock on membership changes.
+// Turns keeps on record which replacements are under way, in the cluster itself
+// at <metadata prefix><cluster ID>/turns/<name>, so that every run learns of one
+// that another run has left unfinished. They are written under the lock on membership changes.
 type Turns interface {
 	// List returns all that are on record.
 	List(ctx context.Context) ([]membership.Turn, error)
@@ -26,7 +26,7 @@ type Turns interface {
 	Delete(ctx context.Context, name string) error
 }
 
-type turns struct{ c *Client }
+type turns struct{ metadata }
 
 // turn is a [membership.Turn] as it is kept.
 type turn struct {
@@ -35,12 +35,10 @@ type turn struct {
 	By     string    `json:"by"`
 }
 
-func (s turns) prefix() string { return s.c.settings.MetadataPrefix + "turns/" }
-
 func (s turns) List(ctx context.Context) ([]membership.Turn, error) {
 	var out []membership.Turn
-	err := s.c.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
-		resp, err := kv.Get(ctx, s.prefix(), clientv3.WithPrefix())
+	err := s.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
+		resp, err := kv.Get(ctx, s.prefix, clientv3.WithPrefix())
 		if err != nil {
 			return err
 		}
@@ -49,7 +47,7 @@ func (s turns) List(ctx context.Context) ([]membership.Turn, error) {
 			var t turn
 			// What does not parse was not written by this provider.
 			if json.Unmarshal(pair.Value, &t) == nil {
-				out = append(out, membership.Turn{Name: strings.TrimPrefix(string(pair.Key), s.prefix()), Voters: t.Voters, Since: t.Since, By: t.By})
+				out = append(out, membership.Turn{Name: strings.TrimPrefix(string(pair.Key), s.prefix), Voters: t.Voters, Since: t.Since, By: t.By})
 			}
 		}
 		return nil
@@ -62,15 +60,15 @@ func (s turns) Put(ctx context.Context, t membership.Turn) error {
 	if err != nil {
 		return err
 	}
-	return s.c.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
-		_, err := kv.Put(ctx, s.prefix()+t.Name, string(value))
+	return s.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
+		_, err := kv.Put(ctx, s.key(t.Name), string(value))
 		return err
 	})
 }
 
 func (s turns) Delete(ctx context.Context, name string) error {
-	return s.c.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
-		_, err := kv.Delete(ctx, s.prefix()+name)
+	return s.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
+		_, err := kv.Delete(ctx, s.key(name))
 		return err
 	})
 }

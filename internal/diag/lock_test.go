@@ -15,7 +15,7 @@ import (
 )
 
 func TestLockTexts(t *testing.T) {
-	const key = "/_terraform/etcd/lock"
+	const key = "/_terraform/etcd/cdf818194e3a8c32/lock"
 	bob := claim.Holder{Who: "bob@ops2", PID: 12, Run: "x", Since: time.Date(2026, 11, 21, 1, 2, 3, 0, time.UTC), Doing: "add member e"}
 	ours := claim.Entry{Key: key, Value: `{"who":"bob@ops2","pid":12,"run":"x","since":"2026-11-21T01:02:03Z","doing":"add member e"}`}
 	foreign := claim.Entry{Key: key, Value: "hands off", Forever: true}
@@ -42,9 +42,9 @@ func TestLockTexts(t *testing.T) {
 		{
 			"held by something else",
 			Explain("add", "d", &reconfigure.Incomplete{Cause: &claim.BusyError{Entry: foreign, Waited: 1600 * time.Millisecond, Err: context.DeadlineExceeded}}),
-			Text{"Cannot add member d", `Another run is changing this cluster: whoever wrote "hands off" to /_terraform/etcd/lock holds the lock on membership changes. ` +
+			Text{"Cannot add member d", `Another run is changing this cluster: whoever wrote "hands off" to /_terraform/etcd/cdf818194e3a8c32/lock holds the lock on membership changes. ` +
 				"It was waited for during 2s, and nothing was changed meanwhile. The lock has no time to live, so it was not made by this provider: " +
-				"if nobody is at work, delete it (etcdctl del /_terraform/etcd/lock), then apply again."},
+				"if nobody is at work, delete it (etcdctl del /_terraform/etcd/cdf818194e3a8c32/lock), then apply again."},
 		},
 		{
 			"interrupted while waiting",

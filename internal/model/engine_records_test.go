@@ -11,8 +11,23 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-func (w *walk) Records() cluster.Records { return walkRecords{w} }
-func (w *walk) Turns() cluster.Turns     { return walkTurns{w} }
+func (w *walk) Records(id membership.ClusterID) cluster.Records {
+	w.mustBeKnown(id)
+	return walkRecords{w}
+}
+
+func (w *walk) Turns(id membership.ClusterID) cluster.Turns {
+	w.mustBeKnown(id)
+	return walkTurns{w}
+}
+
+// mustBeKnown fails the test if something is read or written about another
+// cluster.
+func (w *walk) mustBeKnown(id membership.ClusterID) {
+	if id != clusterID {
+		w.t.Errorf("the engine means cluster %s, it is %s%v", id, membership.ClusterID(clusterID), w.log)
+	}
+}
 
 type walkRecords struct{ *walk }
 

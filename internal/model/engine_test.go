@@ -227,7 +227,8 @@ func (w *walk) Sleep(ctx context.Context, d time.Duration) error {
 }
 
 // Acquire, Check and the rest make it a lock.
-func (w *walk) Acquire(context.Context, string, func(claim.Holder)) (claim.Hold, error) {
+func (w *walk) Acquire(_ context.Context, id membership.ClusterID, _ string, _ func(claim.Holder)) (claim.Hold, error) {
+	w.mustBeKnown(id)
 	w.pass()
 	if w.s.claim == orphaned { // it is waited for until it expires
 		w.s.claim = 0

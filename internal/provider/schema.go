@@ -75,6 +75,6 @@ func attributes() map[string]schema.Attribute {
 			MarkdownDescription: "For clusters behind a bastion or a load balancer: advertised client URL → URL that can be dialled from here, one for each member. " +
 				"TLS is still verified against the host of the advertised URL.",
 		},
-		"metadata_prefix": text("Where in the cluster the provider keeps its ownership records and locks. Default `/_terraform/etcd/`."),
+		"metadata_prefix": text("Prefix of the keys in the cluster under which the provider keeps its ownership records and locks: `<prefix><cluster ID>/…`. Default: `/_terraform/etcd/`."),
 	}
 }

@@ -89,7 +89,7 @@ func lostAnswer(t *testing.T, f fault) {
 	}
 	mustBe("infra1", "d")
 	id := joined.Member.ID
-	if r, ok, err := b.engine.Port.Records().Get(ctx, "name:d"); err != nil || !ok || r.State != cluster.Announced || r.ID() != id {
+	if r, ok, err := b.engine.Port.Records(b.id(t)).Get(ctx, "name:d"); err != nil || !ok || r.State != cluster.Announced || r.ID() != id {
 		t.Errorf("the record after the join: %+v, %v, %v", r, ok, err)
 	}
 
@@ -99,15 +99,17 @@ func lostAnswer(t *testing.T, f fault) {
 	}); err != nil {
 		t.Fatalf("update: %v", err)
 	}
-	if r, ok, err := b.engine.Port.Records().Get(ctx, "name:d"); err != nil || !ok || fmt.Sprint(r.PeerURLs) != fmt.Sprint(moved) {
+	if r, ok, err := b.engine.Port.Records(b.id(t)).Get(ctx, "name:d"); err != nil || !ok || fmt.Sprint(r.PeerURLs) != fmt.Sprint(moved) {
 		t.Errorf("the record after the update: %+v, %v, %v", r, ok, err)
 	}
 
 	const owner = "config-of-d" // it is given a configuration
-	if err := engine.Own(ctx, "name:d", owner, "d", moved, id, true); err != nil {
+	if err := engine.Own(ctx, reconfigure.OwnRequest{
+		Was: "name:d", Owner: owner, Cluster: joined.Cluster, ID: id, Name: "d", PeerURLs: moved, Started: true,
+	}); err != nil {
 		t.Fatalf("own: %v", err)
 	}
-	if _, ok, err := b.engine.Port.Records().Get(ctx, "name:d"); ok || err != nil {
+	if _, ok, err := b.engine.Port.Records(b.id(t)).Get(ctx, "name:d"); ok || err != nil {
 		t.Errorf("the former owner's record is still there: %v", err)
 	}
 
@@ -118,7 +120,7 @@ func lostAnswer(t *testing.T, f fault) {
 		t.Fatalf("leave: %v", err)
 	}
 	mustBe("infra1")
-	if r, ok, err := b.engine.Port.Records().Get(ctx, owner); ok || err != nil {
+	if r, ok, err := b.engine.Port.Records(b.id(t)).Get(ctx, owner); ok || err != nil {
 		t.Errorf("the record after the member left: %+v, %v", r, err)
 	}
 	eventually(t, "the lock is free", func() bool { return lockValue(t, b) == "" })

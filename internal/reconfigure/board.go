@@ -192,13 +192,13 @@ func (b *Board) unsettle(owner string) {
 	delete(b.settled, owner)
 }
 
-// isSettled reports whether this process saw the owner's member leave, and
-// whether the cluster has been given up since.
-func (b *Board) isSettled(owner string) (settled, over bool) {
+// isSettled reports whether this process saw the owner's member leave, from
+// which cluster, and whether that has been given up since.
+func (b *Board) isSettled(owner string) (id membership.ClusterID, settled, over bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	id, settled := b.settled[owner]
-	return settled, settled && b.over[id]
+	id, settled = b.settled[owner]
+	return id, settled, settled && b.over[id]
 }
 
 // left notes when peer URLs were given up; sinceLeft says how long ago the

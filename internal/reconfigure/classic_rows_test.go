@@ -109,7 +109,7 @@ func followerAway(c *trial) {
 		}
 	}
 	c.mustList(b, "infra1", "infra2", "infra3")
-	if _, ok, err := b.engine.Port.Records().Get(within(c.T, 20*time.Second), "name:d"); ok || err != nil {
+	if _, ok, err := b.engine.Port.Records(b.id(c.T)).Get(within(c.T, 20*time.Second), "name:d"); ok || err != nil {
 		c.Errorf("a refusal left a record: %v, %v", ok, err)
 	}
 

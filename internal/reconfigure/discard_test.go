@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
@@ -30,7 +29,7 @@ func TestTheRecordGoesThoughAMemberStandsStill(t *testing.T) {
 		t.Fatal(err)
 	}
 	records := func() int64 {
-		got, err := b.Client(t).Get(within(t, 10*time.Second), connection.DefaultMetadataPrefix+"members/"+r.Owner)
+		got, err := b.Client(t).Get(within(t, 10*time.Second), b.key(t, "members/"+r.Owner))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +74,7 @@ func TestTheRecordOutlivesAnInterruption(t *testing.T) {
 	if _, err := b.process(t, "next", time.Minute).Withdraw(within(t, time.Minute), r.Owner); err != nil {
 		t.Fatal(err)
 	}
-	got, err := b.Client(t).Get(within(t, 10*time.Second), connection.DefaultMetadataPrefix+"members/"+r.Owner)
+	got, err := b.Client(t).Get(within(t, 10*time.Second), b.key(t, "members/"+r.Owner))
 	if err != nil || got.Count != 0 {
 		t.Errorf("the next run left %v, %v", got, err)
 	}

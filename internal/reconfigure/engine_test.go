@@ -54,7 +54,7 @@ func newEngine(s connection.Settings, pool *connection.Pool, who string, ttl tim
 	return &reconfigure.Engine{
 		Port: port, Board: reconfigure.NewBoard(), Clock: reconfigure.SystemClock{},
 		Locker: &claim.Lock{
-			Store: claim.NewV3(port, s, pool), Key: s.MetadataPrefix + "lock", TTL: ttl, Clock: reconfigure.SystemClock{},
+			Store: claim.NewV3(port, s, pool), Prefix: s.MetadataPrefix, TTL: ttl, Clock: reconfigure.SystemClock{},
 			Self: claim.Holder{Who: who, PID: 4711, Run: "run of " + who}, AtExit: pool.BeforeClose,
 		},
 	}
@@ -203,7 +203,7 @@ func TestAdoptionFromTheIntentAlone(t *testing.T) {
 	b := start(t, 1, etcdtest.Options{})
 	d := b.NewJoiner(t, "d")
 	ctx := within(t, time.Minute)
-	if _, err := b.engine.Port.Records().Put(ctx, cluster.Record{
+	if _, err := b.engine.Port.Records(b.id(t)).Put(ctx, cluster.Record{
 		Owner: "name:d", Name: "d", PeerURLs: []string{d.PeerURL()}, State: cluster.Intended,
 	}); err != nil {
 		t.Fatal(err)
@@ -355,7 +355,7 @@ func TestWithdraw(t *testing.T) {
 	if m := b.members(t); len(m) != 1 {
 		t.Errorf("%d members after the withdrawal, want 1", len(m))
 	}
-	if _, ok, err := b.engine.Port.Records().Get(within(t, 10*time.Second), "name:d"); ok || err != nil {
+	if _, ok, err := b.engine.Port.Records(b.id(t)).Get(within(t, 10*time.Second), "name:d"); ok || err != nil {
 		t.Errorf("the record is still there: %v, %v", ok, err)
 	}
 }

@@ -214,11 +214,11 @@ func (j *join) look(ctx context.Context, since *time.Time) (err error) {
 	var unread error
 	// Without quorum every endpoint would be waited for, one after the other.
 	short, cancel := context.WithTimeout(ctx, doubt)
-	j.record, j.recorded, unread = j.Port.Records().Get(short, j.req.Owner)
+	j.record, j.recorded, unread = j.Port.Records(j.cluster).Get(short, j.req.Owner)
 	j.abandoned = nil
 	if unread == nil && !j.recorded && j.req.ID == 0 && j.req.Bootstrap != membership.Founder {
 		var all []cluster.Record
-		all, unread = j.Port.Records().List(short)
+		all, unread = j.Port.Records(j.cluster).List(short)
 		j.abandoned = abandonedFor(j.req, all)
 	}
 	cancel()

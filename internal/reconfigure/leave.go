@@ -244,7 +244,7 @@ func (l *leave) attempt(ctx context.Context) (bool, error) {
 	}
 	var unread error
 	if r.Replacement {
-		r.Turns, unread = l.Port.Turns().List(ctx)
+		r.Turns, unread = l.Port.Turns(l.snap.ClusterID).List(ctx)
 	}
 	d := membership.DecideRemove(snap, r)
 	refusal := &Refusal{Action: "remove", Name: l.req.Name, Decision: d, Snapshot: snap}
@@ -280,13 +280,13 @@ func (l *leave) attempt(ctx context.Context) (bool, error) {
 
 // takenOver reports whether another record claims the member.
 func (l *leave) takenOver(ctx context.Context) (bool, error) {
-	owners, err := l.Port.Records().Owners(ctx, l.req.ID)
+	owners, err := l.Port.Records(l.snap.ClusterID).Owners(ctx, l.req.ID)
 	if err != nil {
 		return false, err
 	}
 	for _, owner := range owners {
 		if owner != l.req.Owner {
-			return true, l.Port.Records().Delete(ctx, l.req.Owner)
+			return true, l.Port.Records(l.snap.ClusterID).Delete(ctx, l.req.Owner)
 		}
 	}
 	return false, nil
@@ -361,10 +361,10 @@ func (l *leave) forget(ctx context.Context) {
 }
 
 func (l *leave) tryForget(ctx context.Context) error {
-	records := l.Port.Records()
+	records := l.Port.Records(l.snap.ClusterID)
 	if !l.req.Replacement && l.req.Name != "" {
 		// Nobody is to succeed it.
-		if err := l.Port.Turns().Delete(ctx, l.req.Name); err != nil {
+		if err := l.Port.Turns(l.snap.ClusterID).Delete(ctx, l.req.Name); err != nil {
 			return err
 		}
 	}

@@ -14,10 +14,11 @@ import (
 
 // Locker keeps the changes of other processes apart; *claim.Lock is one.
 type Locker interface {
-	// Acquire waits until the lock is free and takes it. waiting is called with
-	// each holder that is waited for. Errors: [*claim.BusyError],
-	// [claim.ErrNoSpace], or what the endpoints answered.
-	Acquire(ctx context.Context, doing string, waiting func(claim.Holder)) (claim.Hold, error)
+	// Acquire waits until the lock of the cluster is free and takes it. waiting is
+	// called with each holder that is waited for. Errors: [*claim.BusyError],
+	// [claim.ErrNoSpace], [membership.ErrNoClusterID], or what the endpoints
+	// answered.
+	Acquire(ctx context.Context, id membership.ClusterID, doing string, waiting func(claim.Holder)) (claim.Hold, error)
 }
 
 // LockLost means that the lock was lost while it was held: the operation
@@ -114,7 +115,7 @@ func (h *hold) sure(snap membership.Snapshot) error {
 	}
 	begin := h.engine.Clock.Now()
 	var holder claim.Holder
-	c, err := h.engine.Locker.Acquire(h.ctx, h.action+" member "+h.name, func(other claim.Holder) { holder = other })
+	c, err := h.engine.Locker.Acquire(h.ctx, snap.ClusterID, h.action+" member "+h.name, func(other claim.Holder) { holder = other })
 	if errors.Is(err, claim.ErrNoSpace) {
 		return h.noSpace(snap)
 	}

@@ -33,7 +33,21 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-const lockKey = connection.DefaultMetadataPrefix + "lock"
+// id is the ID of the cluster.
+func (b *bench) id(t *testing.T) membership.ClusterID {
+	t.Helper()
+	list, err := b.Client(t).MemberList(within(t, 20*time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return membership.ClusterID(list.Header.ClusterId)
+}
+
+// key is where the provider keeps something about the cluster.
+func (b *bench) key(t *testing.T, name string) string {
+	t.Helper()
+	return connection.DefaultMetadataPrefix + b.id(t).String() + "/" + name
+}
 
 // process returns an engine that knows nothing of the others: another process.
 func (b *bench) process(t *testing.T, who string, ttl time.Duration) *reconfigure.Engine {
@@ -62,8 +76,8 @@ func (d diary) note(text string) {
 	*d.entries = append(*d.entries, text)
 }
 
-func (d diary) Acquire(ctx context.Context, doing string, waiting func(claim.Holder)) (claim.Hold, error) {
-	h, err := d.Locker.Acquire(ctx, doing, waiting)
+func (d diary) Acquire(ctx context.Context, id membership.ClusterID, doing string, waiting func(claim.Holder)) (claim.Hold, error) {
+	h, err := d.Locker.Acquire(ctx, id, doing, waiting)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +153,7 @@ func (b *bench) startAnnounced(t *testing.T, p *etcdtest.Process) {
 
 func lockValue(t *testing.T, b *bench) string {
 	t.Helper()
-	got, err := b.Client(t).Get(within(t, 5*time.Second), lockKey)
+	got, err := b.Client(t).Get(within(t, 5*time.Second), b.key(t, "lock"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +167,7 @@ func lockValue(t *testing.T, b *bench) string {
 func TestTheOneThatWaitsSaysForWhom(t *testing.T) {
 	t.Parallel()
 	b := start(t, 3, etcdtest.Options{})
-	held, err := b.process(t, "bob@ops2", claim.LockTTL).Locker.Acquire(within(t, 10*time.Second), "remove member infra9", nil)
+	held, err := b.process(t, "bob@ops2", claim.LockTTL).Locker.Acquire(within(t, 10*time.Second), b.id(t), "remove member infra9", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +246,7 @@ func TestTheLockOfADeadProcessExpires(t *testing.T) {
 	if !ok {
 		t.Fatal("another kind of lock")
 	}
-	if _, err := lock.Store.Create(within(t, 5*time.Second), lockKey, `{"who":"bob@ops2"}`, 2*time.Second); err != nil {
+	if _, err := lock.Store.Create(within(t, 5*time.Second), b.key(t, "lock"), `{"who":"bob@ops2"}`, 2*time.Second); err != nil {
 		t.Fatal(err)
 	}
 	begin := time.Now()
@@ -271,7 +285,7 @@ func TestALostLockStopsTheOperation(t *testing.T) {
 		return learner.Learner
 	})
 	other := `{"who":"bob@ops2","pid":12,"run":"x","since":"2026-11-21T01:02:03Z","doing":"add member e"}`
-	if _, err := b.Client(t).Put(within(t, 5*time.Second), lockKey, other); err != nil {
+	if _, err := b.Client(t).Put(within(t, 5*time.Second), b.key(t, "lock"), other); err != nil {
 		t.Fatal(err)
 	}
 	err := <-result
@@ -289,7 +303,7 @@ func TestALostLockStopsTheOperation(t *testing.T) {
 	if err == nil {
 		t.Error("joined under somebody else's lock")
 	}
-	if _, err := b.Client(t).Delete(within(t, 5*time.Second), lockKey); err != nil {
+	if _, err := b.Client(t).Delete(within(t, 5*time.Second), b.key(t, "lock")); err != nil {
 		t.Fatal(err)
 	}
 	got, err := engine.Join(within(t, time.Minute), request(d, reconfigure.Voting))
@@ -345,7 +359,7 @@ func TestLockUnderANoSpaceAlarm(t *testing.T) {
 func TestNoLockWithoutAChange(t *testing.T) {
 	t.Parallel()
 	b := start(t, 3, etcdtest.Options{})
-	before, err := b.Client(t).Get(within(t, 5*time.Second), lockKey)
+	before, err := b.Client(t).Get(within(t, 5*time.Second), b.key(t, "lock"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -359,7 +373,7 @@ func TestNoLockWithoutAChange(t *testing.T) {
 	// The history of the key tells, also of a lock that was given up.
 	watch, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	for answer := range b.Client(t).Watch(watch, lockKey, clientv3.WithRev(before.Header.Revision)) {
+	for answer := range b.Client(t).Watch(watch, b.key(t, "lock"), clientv3.WithRev(before.Header.Revision)) {
 		for _, e := range answer.Events {
 			t.Errorf("%s %s", e.Type, e.Kv.Value)
 		}

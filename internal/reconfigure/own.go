@@ -10,13 +10,18 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// claimed reads a record, again if the answer was lost. Where nobody gives a
-// member list either, the error says so.
+// claimed reads a record, again if the answer was lost. Records are kept under
+// the ID of their cluster, which the member list tells. If nobody gives a list,
+// the error says so.
 func (e *Engine) claimed(ctx context.Context, owner string) (r cluster.Record, ok bool, err error) {
 	since := e.Clock.Now()
 	var pause backoff
 	for {
-		if r, ok, err = e.Port.Records().Get(ctx, owner); err == nil || !retry(err) {
+		var id membership.ClusterID
+		if _, id, err = e.Port.Members(ctx); err == nil {
+			r, ok, err = e.Port.Records(id).Get(ctx, owner)
+		}
+		if err == nil || !retry(err) {
 			return r, ok, err
 		}
 		if _, gone := e.observe(ctx, 0); gone != nil {
@@ -28,31 +33,42 @@ func (e *Engine) claimed(ctx context.Context, owner string) (r cluster.Record, o
 	}
 }
 
+// OwnRequest asks for a member to be put on record for another owner.
+type OwnRequest struct {
+	// Was is the owner before, Owner the one from now on.
+	Was, Owner string
+	Cluster    membership.ClusterID
+	ID         membership.MemberID
+	Name       string
+	PeerURLs   []string
+	// Started is whether the member has run.
+	Started bool
+}
+
 // Own puts on record that a member belongs to another owner than before: one
 // that was imported and got its configuration afterwards, or one whose learner
-// is no longer spoken of. started is whether it has run. The record of the
-// former owner goes.
-func (e *Engine) Own(ctx context.Context, was, owner, name string, peerURLs []string, id membership.MemberID, started bool) error {
+// is no longer spoken of. The record of the former owner goes.
+func (e *Engine) Own(ctx context.Context, r OwnRequest) error {
 	since := e.Clock.Now()
 	var pause backoff
 	for {
-		err := e.own(ctx, was, owner, cluster.Record{
-			Owner: owner, Name: name, PeerURLs: peerURLs, MemberID: id.String(), State: cluster.Announced, Started: started,
-		})
+		err := e.own(ctx, r)
 		if err == nil || !retry(err) || e.Clock.Now().Sub(since) > doubt || pause.sleep(ctx, e.Clock) != nil {
 			return err
 		}
 	}
 }
 
-func (e *Engine) own(ctx context.Context, was, owner string, want cluster.Record) error {
-	r, _, err := e.Port.Records().Get(ctx, owner)
+func (e *Engine) own(ctx context.Context, want OwnRequest) error {
+	records := e.Port.Records(want.Cluster)
+	r, _, err := records.Get(ctx, want.Owner)
 	if err != nil {
 		return err
 	}
-	r.Owner, r.Name, r.PeerURLs, r.MemberID, r.State, r.Started = want.Owner, want.Name, want.PeerURLs, want.MemberID, want.State, want.Started
-	if _, err := e.Port.Records().Put(ctx, r); err != nil {
+	r.Owner, r.Name, r.PeerURLs, r.MemberID = want.Owner, want.Name, want.PeerURLs, want.ID.String()
+	r.State, r.Started = cluster.Announced, want.Started
+	if _, err := records.Put(ctx, r); err != nil {
 		return err
 	}
-	return e.Port.Records().Delete(ctx, was)
+	return records.Delete(ctx, want.Was)
 }

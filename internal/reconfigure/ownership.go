@@ -32,10 +32,10 @@ func (j *join) write(ctx context.Context, state cluster.RecordState, id membersh
 }
 
 func (j *join) put(ctx context.Context, r cluster.Record) error {
-	written, err := j.Port.Records().Put(ctx, r, j.abandoned...)
+	written, err := j.Port.Records(j.cluster).Put(ctx, r, j.abandoned...)
 	if errors.Is(err, cluster.ErrAmbiguous) {
 		// Read back: it may have been written.
-		if now, ok, getErr := j.Port.Records().Get(ctx, r.Owner); getErr == nil {
+		if now, ok, getErr := j.Port.Records(j.cluster).Get(ctx, r.Owner); getErr == nil {
 			j.record, j.recorded = now, ok
 		}
 		return again{err}

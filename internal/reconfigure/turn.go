@@ -98,7 +98,7 @@ func (e *Engine) turnOfAnother(ctx context.Context, r LeaveRequest) (*Refusal, e
 	if err != nil {
 		return nil, err
 	}
-	turns, err := e.Port.Turns().List(ctx)
+	turns, err := e.Port.Turns(snap.ClusterID).List(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ func (l *leave) begin(ctx context.Context) error {
 	l.endTurns(ctx, l.snap)
 	if l.req.Replacement {
 		t := membership.Turn{Name: cmp.Or(m.Name, l.req.Name), Voters: len(l.snap.Voters()), Since: l.Clock.Now(), By: l.Self}
-		if err := l.Port.Turns().Put(ctx, t); err != nil {
+		if err := l.Port.Turns(l.snap.ClusterID).Put(ctx, t); err != nil {
 			return err
 		}
 	}
@@ -142,7 +142,7 @@ func (l *leave) begin(ctx context.Context) error {
 // endTurns clears the record of turns that are over, lest they seem open again
 // when the cluster shrinks. What cannot be cleared now is cleared another time.
 func (e *Engine) endTurns(ctx context.Context, snap membership.Snapshot) {
-	all, err := e.Port.Turns().List(ctx)
+	all, err := e.Port.Turns(snap.ClusterID).List(ctx)
 	if err != nil || len(all) == 0 {
 		return
 	}
@@ -152,7 +152,7 @@ func (e *Engine) endTurns(ctx context.Context, snap membership.Snapshot) {
 	}
 	for _, t := range all {
 		if !open[t.Name] {
-			_ = e.Port.Turns().Delete(ctx, t.Name)
+			_ = e.Port.Turns(snap.ClusterID).Delete(ctx, t.Name)
 		}
 	}
 }
@@ -160,17 +160,19 @@ func (e *Engine) endTurns(ctx context.Context, snap membership.Snapshot) {
 // OpenTurns returns the replacements that are on record and not over; see
 // [membership.Snapshot.OpenTurns].
 func (e *Engine) OpenTurns(ctx context.Context, snap membership.Snapshot) ([]membership.Turn, error) {
-	turns, err := e.Port.Turns().List(ctx)
+	turns, err := e.Port.Turns(snap.ClusterID).List(ctx)
 	return snap.OpenTurns(turns), err
 }
 
 // GiveUpTurn clears the record of a turn to which there is to be no successor:
 // its configuration, the owner, goes for good.
 func (e *Engine) GiveUpTurn(ctx context.Context, owner, name string) {
-	if settled, _ := e.Board.isSettled(owner); settled {
+	if _, settled, _ := e.Board.isSettled(owner); settled {
 		return // the member itself went, and the record with it
 	}
 	short, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	_ = e.Port.Turns().Delete(short, name)
+	if _, id, err := e.Port.Members(short); err == nil {
+		_ = e.Port.Turns(id).Delete(short, name)
+	}
 }

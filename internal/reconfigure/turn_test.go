@@ -22,7 +22,7 @@ import (
 // turns returns the names of the replacements that are on record.
 func (b *bench) turns(t *testing.T) []string {
 	t.Helper()
-	all, err := b.engine.Port.Turns().List(within(t, 20*time.Second))
+	all, err := b.engine.Port.Turns(b.id(t)).List(within(t, 20*time.Second))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,9 +205,9 @@ type lookout struct {
 	looks atomic.Int32
 }
 
-func (l *lookout) Turns() cluster.Turns {
+func (l *lookout) Turns(id membership.ClusterID) cluster.Turns {
 	l.looks.Add(1)
-	return l.Cluster.Turns()
+	return l.Cluster.Turns(id)
 }
 
 // Whose turn it is stays first while it waits for the lock: the one behind it

@@ -108,11 +108,11 @@ func (e *Engine) tryUpdate(h *hold, r UpdateRequest, out *Updated) error {
 
 // readdress brings the ownership record in line with the new URLs.
 func (e *Engine) readdress(ctx context.Context, r UpdateRequest) error {
-	record, ok, err := e.Port.Records().Get(ctx, r.Owner)
+	record, ok, err := e.Port.Records(r.Cluster).Get(ctx, r.Owner)
 	if err != nil || !ok || record.ID() != r.ID || record.State != cluster.Announced {
 		return err
 	}
 	record.PeerURLs = r.PeerURLs
-	_, err = e.Port.Records().Put(ctx, record)
+	_, err = e.Port.Records(r.Cluster).Put(ctx, record)
 	return err
 }

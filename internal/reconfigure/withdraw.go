@@ -23,11 +23,11 @@ import (
 // again: taking it is a write, and what stood in the log before that write is
 // in the list afterwards.
 func (e *Engine) Withdraw(ctx context.Context, owner string) (Left, error) {
-	if settled, over := e.Board.isSettled(owner); settled {
+	if id, settled, over := e.Board.isSettled(owner); settled {
 		// This process has seen the member leave. A record that cannot be
 		// deleted claims nothing; but it would lie about for ever. So where it
 		// is an operator who puts an end to it, the next run goes on.
-		if !over && !e.discard(ctx, owner) && errors.Is(ctx.Err(), context.Canceled) {
+		if !over && !e.discard(ctx, id, owner) && errors.Is(ctx.Err(), context.Canceled) {
 			return Left{}, ctx.Err()
 		}
 		return Left{}, nil
@@ -48,11 +48,11 @@ const farewell = 20 * time.Second
 
 // discard deletes a record, as long as that can be tried, and reports whether
 // it is gone.
-func (e *Engine) discard(ctx context.Context, owner string) bool {
+func (e *Engine) discard(ctx context.Context, id membership.ClusterID, owner string) bool {
 	ctx, cancel := context.WithTimeout(ctx, farewell)
 	defer cancel()
 	var pause backoff
-	for e.Port.Records().Delete(ctx, owner) != nil {
+	for e.Port.Records(id).Delete(ctx, owner) != nil {
 		if pause.sleep(ctx, e.Clock) != nil {
 			return false
 		}
@@ -93,7 +93,7 @@ func (e *Engine) traceOf(ctx context.Context, owner string) (t trace, err error)
 // nothing and returns what it found.
 func (e *Engine) drop(ctx context.Context, owner string, t trace) (trace, error) {
 	if t.record.State != cluster.Intended && t.confirmed().Verdict == membership.Done {
-		return t, e.Port.Records().Delete(ctx, owner)
+		return t, e.Port.Records(t.snap.ClusterID).Delete(ctx, owner)
 	}
 	h, err := e.lock(ctx, t.snap.ClusterID, "remove", t.record.Name)
 	if err != nil {
@@ -123,7 +123,7 @@ func (e *Engine) drop(ctx context.Context, owner string, t trace) (trace, error)
 		}
 		switch {
 		case err == nil:
-			return t, e.Port.Records().Delete(h.ctx, owner)
+			return t, e.Port.Records(t.snap.ClusterID).Delete(h.ctx, owner)
 		case h.lost() != nil:
 			return t, h.outcome(ctx, t.id, t.record.PeerURLs)
 		case !errors.Is(err, errFresh):

@@ -35,7 +35,7 @@ type slow struct {
 	addedAt    time.Time
 }
 
-func (s *slow) Records() cluster.Records { return slowRecords{s: s} }
+func (s *slow) Records(membership.ClusterID) cluster.Records { return slowRecords{s: s} }
 
 // write is what every write does to a change that stands before it in the log.
 func (s *slow) write() {
@@ -105,7 +105,7 @@ func (r slowRecords) Delete(context.Context, string) error {
 }
 
 // Acquire makes it a lock: taking it is a write.
-func (s *slow) Acquire(context.Context, string, func(claim.Holder)) (claim.Hold, error) {
+func (s *slow) Acquire(context.Context, membership.ClusterID, string, func(claim.Holder)) (claim.Hold, error) {
 	s.write()
 	return held{}, nil
 }

@@ -39,7 +39,7 @@ func hostname() string {
 // itself, beside the ownership records.
 func lockOf(route *cluster.Client, s connection.Settings, pool *connection.Pool) *claim.Lock {
 	return &claim.Lock{
-		Store: claim.NewV3(route, s, pool), Key: s.MetadataPrefix + "lock", Self: self(),
+		Store: claim.NewV3(route, s, pool), Prefix: s.MetadataPrefix, Self: self(),
 		TTL: claim.LockTTL, Clock: reconfigure.SystemClock{}, AtExit: pool.BeforeClose,
 	}
 }

@@ -246,14 +246,16 @@ func (m model) own(ctx context.Context, b *backend.Backend, k kind, was string) 
 		return nil
 	}
 	c, diags := m.clusterOf(ctx, b)
-	id, _, d := m.ids()
+	id, at, d := m.ids()
 	diags.Append(d...)
 	peers, d := m.peers(ctx)
 	diags.Append(d...)
 	if diags.HasError() {
 		return diags
 	}
-	if err := c.Own(ctx, was, m.owner(k), m.Name.ValueString(), peers, id, m.Version.ValueString() != ""); err != nil {
+	if err := c.Own(ctx, reconfigure.OwnRequest{
+		Was: was, Owner: m.owner(k), Cluster: at, ID: id, Name: m.Name.ValueString(), PeerURLs: peers, Started: m.Version.ValueString() != "",
+	}); err != nil {
 		t := diag.Explain("read", m.Name.ValueString(), err)
 		diags.AddError(t.Summary, t.Detail)
 	}

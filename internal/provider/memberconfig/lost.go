@@ -134,7 +134,7 @@ func (m model) recorded(ctx context.Context, c *backend.Cluster, snap membership
 	if !snap.Linearizable {
 		return otherwise // a list that may be behind is no ground for anything
 	}
-	r, ok, err := c.Port.Records().Get(ctx, m.ID.ValueString())
+	r, ok, err := c.Port.Records(snap.ClusterID).Get(ctx, m.ID.ValueString())
 	if err != nil || !ok || r.State != cluster.Announced || !r.Started {
 		return otherwise
 	}

@@ -1,0 +1,84 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// Every key carries the ID of its cluster. What stands there for another
+// cluster, as after a restore from a backup, does not count.
+func TestMetadataOfOneCluster(t *testing.T) {
+	t.Parallel()
+	b := etcdtest.Start(t, 1, etcdtest.Options{})
+	c := clientFor(t, settings(b.Endpoints()...))
+	ctx := t.Context()
+	id := observe(t, c).ClusterID
+	before := id + 1
+	for _, of := range []membership.ClusterID{id, before} {
+		_, err1 := c.Records(of).Put(ctx, Record{Owner: "o", Name: "d of " + of.String(), State: Intended})
+		err2 := c.Turns(of).Put(ctx, membership.Turn{Name: "d", Voters: 3, Since: time.Now(), By: of.String()})
+		if err := errors.Join(err1, err2); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := b.Client(t).Get(ctx, "/t/", clientv3.WithPrefix(), clientv3.WithKeysOnly())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys, want []string
+	for _, kv := range got.Kvs {
+		keys = append(keys, string(kv.Key))
+	}
+	for _, of := range []membership.ClusterID{id, before} {
+		want = append(want, fmt.Sprintf("/t/%x/members/o", uint64(of)), fmt.Sprintf("/t/%x/turns/d", uint64(of)))
+	}
+	slices.Sort(want)
+	if !slices.Equal(keys, want) {
+		t.Errorf("the keys are %q, want %q", keys, want)
+	}
+	if r, ok, err := c.Records(id).Get(ctx, "o"); err != nil || !ok || r.Name != "d of "+id.String() {
+		t.Errorf("read %+v, %v, %v", r, ok, err)
+	}
+	if all, err := c.Records(id).List(ctx); err != nil || len(all) != 1 {
+		t.Errorf("on record are %+v, %v", all, err)
+	}
+	if all, err := c.Turns(id).List(ctx); err != nil || len(all) != 1 || all[0].By != id.String() {
+		t.Errorf("the turns are %+v, %v", all, err)
+	}
+}
+
+// Nothing is read or written about a cluster whose ID is not known.
+func TestMetadataOfNoCluster(t *testing.T) {
+	t.Parallel()
+	b := etcdtest.Start(t, 1, etcdtest.Options{})
+	c := clientFor(t, settings(b.Endpoints()...))
+	ctx := t.Context()
+	for name, call := range map[string]func() error{
+		"Records.Get":    func() error { _, _, err := c.Records(0).Get(ctx, "o"); return err },
+		"Records.Put":    func() error { _, err := c.Records(0).Put(ctx, Record{Owner: "o"}); return err },
+		"Records.List":   func() error { _, err := c.Records(0).List(ctx); return err },
+		"Records.Owners": func() error { _, err := c.Records(0).Owners(ctx, 1); return err },
+		"Records.Delete": func() error { return c.Records(0).Delete(ctx, "o") },
+		"Turns.List":     func() error { _, err := c.Turns(0).List(ctx); return err },
+		"Turns.Put":      func() error { return c.Turns(0).Put(ctx, membership.Turn{Name: "d"}) },
+		"Turns.Delete":   func() error { return c.Turns(0).Delete(ctx, "d") },
+	} {
+		if err := call(); !errors.Is(err, membership.ErrNoClusterID) {
+			t.Errorf("%s: %v, want %v", name, err, membership.ErrNoClusterID)
+		}
+	}
+	if got, err := b.Client(t).Get(ctx, "", clientv3.WithPrefix(), clientv3.WithKeysOnly()); err != nil || len(got.Kvs) != 0 {
+		t.Errorf("the keys are %v, %v", got.Kvs, err)
+	}
+}

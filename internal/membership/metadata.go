@@ -1,0 +1,21 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package membership
+
+import "errors"
+
+// ErrNoClusterID means that a key was asked for before the cluster was known.
+var ErrNoClusterID = errors.New("the cluster ID is not known")
+
+// MetadataKey returns the key of what the provider keeps about one cluster in
+// that cluster: "<prefix><cluster ID>/<name>". The ID is part of every key: a
+// cluster that is restored from a backup has another one, and the records, turns
+// and locks in the backup must not speak for it. The error is [ErrNoClusterID]
+// if the ID is 0.
+func MetadataKey(prefix string, id ClusterID, name string) (string, error) {
+	if id == 0 {
+		return "", ErrNoClusterID
+	}
+	return prefix + id.String() + "/" + name, nil
+}

@@ -1,0 +1,45 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package reconfigure_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+// A cluster that was restored from a backup has another ID than the one that the
+// backup was made of. The lock, the turns and the records in the backup stop
+// nobody and speak for no member.
+func TestABackupOfAnotherCluster(t *testing.T) {
+	t.Parallel()
+	b := start(t, 3, etcdtest.Options{})
+	ctx := within(t, 30*time.Second)
+	before := b.id(t) + 1
+	d := b.NewJoiner(t, "d")
+	client := b.Client(t)
+	_, err1 := client.Put(ctx, connection.DefaultMetadataPrefix+before.String()+"/lock", `{"who":"bob@ops2"}`)
+	err2 := b.engine.Port.Turns(before).Put(ctx, membership.Turn{Name: "gone", Voters: 4, Since: time.Now(), By: "bob@ops2"})
+	_, err3 := b.engine.Port.Records(before).Put(ctx, cluster.Record{
+		Owner: "name:d", Name: "d", PeerURLs: []string{d.PeerURL()}, State: cluster.Announced, MemberID: "2a", Started: true,
+	})
+	if err := errors.Join(err1, err2, err3); err != nil {
+		t.Fatal(err)
+	}
+	d.Supervise(100 * time.Millisecond)
+	r := request(d, reconfigure.Voting)
+	r.Configured = true // its identity would count as one that has run
+	if _, err := b.engine.Join(within(t, time.Minute), r); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.engine.Leave(within(t, time.Minute), b.replace(t, "infra1")); err != nil {
+		t.Fatal(err)
+	}
+}
