@@ -66,11 +66,11 @@ func TestAccAroundPasses(t *testing.T) {
 			l.converge()
 		}},
 		{name: "killed while a machine is made", run: func(l *lab) {
-			open := l.Gate("b")
+			open, before := l.Gate("b"), l.pid("b", "supervisor.pid")
 			l.trigger("b")
 			run := l.Start("apply")
 			eventually(l.t, 60*time.Second, "the machine of b is made anew", func() error {
-				if !run.Printed(l.addr("etcd_member", "b")+": Creating") && !run.Ended() {
+				if now := l.pid("b", "supervisor.pid"); now == 0 || now == before {
 					return errors.New("not yet")
 				}
 				return nil

@@ -41,15 +41,13 @@ func TestAccAroundLivingMembers(t *testing.T) {
 			}
 			l.refuseAll("apply")
 			l.refuseAll("apply", "-target="+l.addr("terraform_data.machine", "a"))
-			l.freezeMachines()
-			l.leadOut("terraform import")
+			l.takeIn()
 		}},
 		{name: "the state lost, the members kept in it", last: true, run: func(l *lab) {
 			l.Run(append([]string{"state", "rm"}, l.addrs("etcd_member_config", l.members...)...)...).MustSucceed()
 			l.refuseAll("apply")
 			l.Run(append([]string{"state", "rm"}, l.addrs("etcd_member", l.members...)...)...).MustSucceed()
-			l.freezeMachines()
-			l.leadOut("terraform import")
+			l.takeIn()
 		}},
 		{name: "another key", not: []layout{counted}, last: true, run: func(l *lab) {
 			l.rekey("b", "x")
@@ -154,6 +152,18 @@ func (l *lab) dropAndImport(names ...string) {
 	}
 	l.refuseAll("apply", "-refresh=false")
 	l.refuseAll(append([]string{"apply"}, each("-target", l.addrs("terraform_data.machine", names...)...)...)...)
+	l.takeIn()
+}
+
+// takeIn imports what the refusals name, with the machines as they are. Without
+// endpoints in the provider block the environment says where the cluster is.
+func (l *lab) takeIn() {
+	l.t.Helper()
+	if l.in == dynamic {
+		was := l.Env
+		l.Env = append(slices.Clone(was), "ETCDCTL_ENDPOINTS="+strings.Join(l.config(l.members...).Endpoints, ","))
+		defer func() { l.Env = was }()
+	}
 	l.freezeMachines()
 	l.leadOut("terraform import")
 }

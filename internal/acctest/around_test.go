@@ -284,9 +284,9 @@ func texts(diagnostics []Diagnostic) string {
 	return b.String()
 }
 
-// leadOut applies until that succeeds. Each time it is refused it follows, for
-// each error, the first command that begins with one of these, and the cluster
-// is as it was.
+// leadOut applies until that succeeds. Each time it fails everything is as it
+// was, and it follows, for each error, the first command that begins with one of
+// these.
 func (l *lab) leadOut(prefixes ...string) {
 	l.t.Helper()
 	for range 2*l.size + 1 {
@@ -295,13 +295,16 @@ func (l *lab) leadOut(prefixes ...string) {
 		if o.ExitCode == 0 {
 			return
 		}
-		l.mustBeRefused(o, before)
+		l.mustSee(before)
 		for _, e := range o.Errors() {
 			prefix := ""
 			for _, p := range prefixes {
 				if prefix == "" && slices.ContainsFunc(e.commands(), func(c string) bool { return strings.Contains(c, p) }) {
 					prefix = p
 				}
+			}
+			if prefix == "" {
+				l.t.Fatalf("no command begins with any of %q:\n%s", prefixes, e)
 			}
 			l.follow(e, prefix, resourceOf(e.Address)).MustSucceed()
 		}
