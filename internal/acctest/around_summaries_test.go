@@ -7,7 +7,7 @@ package acctest
 // refused they recognise by the outcome alone.
 const (
 	// everyVoterGoes is the summary for a plan that removes every voter.
-	everyVoterGoes = "This plan removes every voting member"
+	everyVoterGoes = "This plan removes every voter"
 	// withoutMachine ends the summary for a configured member without
 	// machine_id; its name is in the summary too.
 	withoutMachine = "machine_id"

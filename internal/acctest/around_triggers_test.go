@@ -39,9 +39,6 @@ func TestAccAroundTriggers(t *testing.T) {
 	add("two members targeted", targets("etcd_member", 2))
 	add("two machines targeted", targets("terraform_data.machine", 2))
 	add("two configurations targeted", targets("etcd_member_config", 2))
-	add("a configuration and a member targeted", func(l *lab) []string {
-		return each("-target", l.addr("etcd_member_config", "a"), l.addr("etcd_member", "b"))
-	})
 	tryAll(t, variants(flat, dynamic), append(attempts, attempt{name: "two replaced", run: func(l *lab) {
 		l.refuse(append([]string{"apply"}, each("-replace", l.addrs("etcd_member_config", "a", "b")...)...)...)
 	}}, attempt{name: "one changed and another replaced", run: func(l *lab) {

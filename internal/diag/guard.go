@@ -19,20 +19,27 @@ const DestroyInstead = "\n\nTo destroy everything instead, run:\n\n  terraform d
 
 const replaceCommand = "\n\n  terraform apply -replace='ADDRESS'"
 
+// Shown says that ADDRESS is the resource on which the diagnostic is raised.
+const Shown = `ADDRESS is the address after "with"`
+
+// ConfigOf says that ADDRESS is the configuration of a member.
+func ConfigOf(name string) string { return "ADDRESS is the etcd_member_config of " + name }
+
 // endangered is the summary of what [membership.GuardPlan] refuses.
 const endangered = "This plan would endanger the cluster"
 
 // PlanRefused words what [membership.GuardPlan] and [membership.GuardUnobserved]
-// refuse.
-func PlanRefused(d membership.Decision, s membership.Snapshot) Text {
-	return Text{endangered, planRefused(d, s) + DestroyInstead}
+// refuse. address says which resource ADDRESS is in a command that replaces a
+// configuration, [Shown] or [ConfigOf].
+func PlanRefused(d membership.Decision, s membership.Snapshot, address string) Text {
+	return Text{endangered, planRefused(d, s, address) + DestroyInstead}
 }
 
-func planRefused(d membership.Decision, s membership.Snapshot) string {
+func planRefused(d membership.Decision, s membership.Snapshot, address string) string {
 	who := Members(s, d.Facts.Others)
-	const oneByOne = "Only one member may be replaced per apply, so that the others keep the quorum. Nothing has been changed.\n\n" +
+	oneByOne := "Only one member may be replaced per apply, so that the others keep the quorum. Nothing has been changed.\n\n" +
 		"If an argument such as triggers_replace has changed for several members, pass its value through etcd_rollout, which replaces one member per apply. " +
-		"To replace one member by hand, undo that change and run this command, where ADDRESS is the address of its etcd_member_config:" + replaceCommand
+		"To replace one member by hand, undo that change and run this command. " + address + ":" + replaceCommand
 	switch d.Code {
 	case membership.SecondReplacement:
 		return fmt.Sprintf("It replaces %s. A member counts as replaced if its etcd_member_config is, because its machine depends on it. %s", who, oneByOne)
@@ -41,19 +48,19 @@ func planRefused(d membership.Decision, s membership.Snapshot) string {
 			listed(d.Facts.Names), oneByOne)
 	case membership.OthersNotActive, membership.NotProbed:
 		return fmt.Sprintf("It replaces %s while another member is not active. %s Nothing has been changed. Bring %s back, then plan again. "+
-			"To replace the failed member first, run this command, where ADDRESS is the address of its etcd_member_config:%s",
-			Member(s, d.Facts.Subject), MemberAnswers(s, d.Facts.Others), shorts(s, d.Facts.Others), replaceCommand)
+			"To replace a failed member first, run this command. %s:%s",
+			Member(s, d.Facts.Subject), MemberAnswers(s, d.Facts.Others), shorts(s, d.Facts.Others), ConfigOf(short(s, d.Facts.Others[0])), replaceCommand)
 	case membership.TurnOfAnother:
 		return fmt.Sprintf("It replaces %s, and another replacement is not over. %s Nothing has been changed. %s\n\n"+
 			"To finish that replacement, undo the other change and run:\n\n  terraform apply",
 			Member(s, d.Facts.Subject), turns(d.Facts.Turns), turnsWayOut(d.Facts.Turns))
 	case membership.OnlyVoterReplaced:
 		return fmt.Sprintf("It replaces %s, the only voter: the data would be gone before a successor has it. Nothing has been changed. "+
-			"Add a second member first and apply. Then replace this one with this command, where ADDRESS is the address of its etcd_member_config:%s", who, replaceCommand)
+			"Add a second member first and apply. Then replace this one with this command. %s:%s", who, address, replaceCommand)
 	default:
 		return fmt.Sprintf("It removes %s and adds members at the same time: %d of today's %d voters would stay, and quorum is %d. Nothing has been changed.\n\n"+
-			"If the nodes only have new keys in the configuration, keep the name of each member and add a moved block for each of its resources, where ADDRESS is the old and NEW_ADDRESS the new address:\n\n"+
-			"  moved {\n    from = ADDRESS\n    to   = NEW_ADDRESS\n  }\n\n"+
+			"If the nodes only have new keys in the configuration, keep the name of each member and add a moved block for each of its resources:\n\n"+
+			"  moved {\n    from = OLD_ADDRESS\n    to   = NEW_ADDRESS\n  }\n\n"+
 			"If they are new machines, keep the old nodes in the configuration, run the next command, and remove the old nodes in a second apply:\n\n  terraform apply",
 			who, d.Facts.Alive, d.Facts.Voters, d.Facts.Quorum)
 	}
@@ -73,34 +80,45 @@ func EveryVoterRemoved(w membership.Warning, s membership.Snapshot) Text {
 // of the machine, now is empty while it is not known.
 func NodeRefused(code membership.Code, name, was, now string) Text {
 	const together = "Configuration, machine and member are replaced together or not at all. Nothing has been changed."
-	replace := fmt.Sprintf("To replace all three, run this command, where ADDRESS is the address of the etcd_member_config of %s:%s", name, replaceCommand)
+	replace := fmt.Sprintf("run this command. %s:%s", ConfigOf(name), replaceCommand)
 	t := Text{Summary: "Member " + name + " would be replaced alone"}
 	switch code {
 	case membership.MemberAlone:
 		t.Detail = "The plan removes the member and adds it again, while its configuration or its machine stays. A member that has been removed cannot start again: " +
 			"etcd refuses its data directory, and without the data it must not return under the same identity. " + together + "\n\n" +
-			"If the resource is tainted, run this command, where ADDRESS is the address of this resource:\n\n  terraform untaint ADDRESS\n\n" +
-			"If promote was changed to false, set it to true again: a vote cannot be taken back.\n\n" + replace
+			"If promote was changed to false, set it to true again: a vote cannot be taken back.\n\nTo replace all three, " + replace
 	case membership.MachineStays:
 		t.Summary = "Member " + name + " would be replaced without its machine"
 		t.Detail = fmt.Sprintf("Configuration and member are replaced, and machine_id stays %s: the machine is only updated in place, so that its process keeps the identity that is removed. %s\n\n"+
-			"Make the machine depend on the configuration, for example with this block in the machine's resource, where ADDRESS is the address of the etcd_member_config of %s:\n\n"+
+			"Make the machine depend on the configuration, for example with this block in the machine's resource:\n\n"+
 			"  lifecycle {\n    replace_triggered_by = [ADDRESS.id]\n  }\n\n"+
-			"machine_id must be an attribute that changes when the machine is replaced. After that, run:\n\n  terraform apply", was, together, name)
+			"machine_id must be an attribute that changes when the machine is replaced. After that, %s", was, together, replace)
 	case membership.MachineAlone:
 		if now == "" {
 			now = "a new machine"
 		}
 		t.Summary = "Machine of member " + name + " would be replaced alone"
-		t.Detail = fmt.Sprintf("machine_id changes from %s to %s, and the configuration stays: the new machine would start with the settings of the old member, without its data. %s\n\n%s\n\n"+
-			"To make a change of an argument (an image, a size) do this, put its value into triggers_replace of the etcd_member_config.", was, now, together, replace)
+		t.Detail = fmt.Sprintf("machine_id changes from %s to %s, and the configuration stays: the new machine would start with the settings of the old member, without its data. %s\n\n"+
+			"To replace all three, %s\n\n"+
+			"If a changed argument (an image, a size) replaces the machine, put its value into triggers_replace of the etcd_member_config.", was, now, together, replace)
 	default:
 		t.Summary = "Configuration of member " + name + " would be replaced alone"
 		t.Detail = "The configuration is replaced, and the etcd_member keeps the ID of the old one: its config_id is a fixed text, or ignore_changes holds it. " + together + "\n\n" +
-			"Let config_id of the etcd_member refer to the id of its etcd_member_config and take config_id out of ignore_changes. Then run:\n\n  terraform apply"
+			"Let config_id of the etcd_member refer to the id of its etcd_member_config, and take config_id and machine_id out of ignore_changes. Then " + replace
 	}
 	t.Detail += DestroyInstead
 	return t
+}
+
+// MemberTainted is for the removal of a tainted member, of which the plan could
+// not tell that it is tainted.
+func MemberTainted(name string) Text {
+	return Text{
+		"Member " + name + " would be replaced alone",
+		"The resource is tainted, and its configuration stays: the member would be removed and added again, and a member that has been removed cannot start again. " +
+			"Nothing was changed. Run this command. " + Shown + ":\n\n  terraform untaint ADDRESS\n\n" +
+			"To replace the member, replace its etcd_member_config.",
+	}
 }
 
 // SecondHolder is for a new resource for a member that another one stands for.
@@ -109,9 +127,9 @@ func SecondHolder(name string) Text {
 		"Another resource stands for member " + name,
 		"The plan creates a resource for this member, and the state or the plan has another one for it. The member would be removed and added again, or two resources would manage it. " +
 			"A member that has been removed cannot start again. Nothing has been changed.\n\n" +
-			"If the resource is tainted, run this command, where ADDRESS is its address:\n\n  terraform untaint ADDRESS\n\n" +
-			"If it has got another key or another type, add this block, where ADDRESS is the old and NEW_ADDRESS the new address:\n\n" +
-			"  moved {\n    from = ADDRESS\n    to   = NEW_ADDRESS\n  }\n\n" +
+			"If the resource is tainted, run this command. " + Shown + ":\n\n  terraform untaint ADDRESS\n\n" +
+			"If it has got another key or another type, add this block, where OLD_ADDRESS is the address that it had before:\n\n" +
+			"  moved {\n    from = OLD_ADDRESS\n    to   = ADDRESS\n  }\n\n" +
 			"If two blocks are for the same member, remove one of them." + DestroyInstead,
 	}
 }
@@ -122,14 +140,29 @@ func MemberInTheWay(name string, m membership.Member, s membership.Snapshot) Tex
 	return Text{
 		"Cannot configure member " + name + ": it runs",
 		fmt.Sprintf("The plan creates a configuration, and the cluster has the member %s with the same name or peer URL (%s). %s "+
-			"Its machine would be replaced under a voter that lives. Nothing has been changed. There are four ways out. ADDRESS is the address of this etcd_member_config.\n\n"+
-			"If the state was lost, import the configuration, then its machine and its etcd_member:\n\n  terraform import ADDRESS %s\n\n"+
-			"If the resource has got another key, add this block, where NEW_ADDRESS is the new address, for the machine and the etcd_member as well:\n\n"+
-			"  moved {\n    from = ADDRESS\n    to   = NEW_ADDRESS\n  }\n\n"+
-			"If the resource is tainted, run:\n\n  terraform untaint ADDRESS\n\n"+
-			"If another node gives up the name or the URL, remove that node in a first apply and create this one in a second.",
-			Member(s, m.ID), strings.Join(m.PeerURLs, ", "), MemberAnswer(s, m.ID), m.Name) + DestroyInstead,
+			"Its machine would be replaced under a voter that lives. Nothing has been changed. ",
+			Member(s, m.ID), strings.Join(m.PeerURLs, ", "), MemberAnswer(s, m.ID)) + fourWaysOut(m.Name),
 	}
+}
+
+// MemberMayRun is [MemberInTheWay] for a cluster that cannot be observed.
+func MemberMayRun(name string) Text {
+	return Text{
+		"Cannot configure member " + name + ": it may run",
+		"The plan creates a configuration for a member that has been part of the cluster, and the cluster cannot be observed from here. " +
+			"If the member lives, its machine would be replaced under it. Nothing has been changed. " +
+			"If the member is gone for good, set the environment variable ETCDCTL_ENDPOINTS to client URLs of the other members, so that the provider can observe that, and plan again. " +
+			"Otherwise: " + fourWaysOut(name),
+	}
+}
+
+func fourWaysOut(name string) string {
+	return fmt.Sprintf("There are four ways out. "+Shown+".\n\n"+
+		"If the state was lost, import the configuration, then its machine and its etcd_member:\n\n  terraform import ADDRESS %s\n\n"+
+		"If the resource has got another key, add this block, where OLD_ADDRESS is the address that it had before, and one each for the machine and the etcd_member:\n\n"+
+		"  moved {\n    from = OLD_ADDRESS\n    to   = ADDRESS\n  }\n\n"+
+		"If the resource is tainted, run:\n\n  terraform untaint ADDRESS\n\n"+
+		"If another node gives up the name or the URL, remove that node in a first apply and create this one in a second.", name) + DestroyInstead
 }
 
 // SameAddress is for two members of one plan with the same peer URL.

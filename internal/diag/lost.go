@@ -40,7 +40,7 @@ func MemberLostToo(name string, since time.Time, evidence string) Text {
 func MemberSilent(name string, since time.Time, evidence string) Text {
 	return Text{
 		"Member " + name + " does not answer",
-		fmt.Sprintf("It has been silent since %s. %s If it is gone for good, replace it with its machine, where ADDRESS is the address of this etcd_member_config:"+
+		fmt.Sprintf("It has been silent since %s. %s If it is gone for good, replace it with its machine. "+Shown+":"+
 			replaceCommand+"\n\nWith replace_lost_after set, a plan proposes that by itself.", since.Format(time.RFC3339), evidence),
 	}
 }

@@ -114,11 +114,11 @@ func noted[K cmp.Ordered](g *Guard, in map[K]bool, key K) bool {
 }
 
 // Report adds to a resource's diagnostics what is decided about the plan as far as
-// it has been noted.
-func (g *Guard) Report(ctx context.Context, snap membership.Snapshot, diags *fwdiag.Diagnostics) {
+// it has been noted. address is as in [diag.PlanRefused].
+func (g *Guard) Report(ctx context.Context, snap membership.Snapshot, address string, diags *fwdiag.Diagnostics) {
 	d := g.judge(ctx, snap)
 	if d.Verdict == membership.Refuse {
-		t := diag.PlanRefused(d, snap)
+		t := diag.PlanRefused(d, snap, address)
 		diags.AddError(t.Summary, t.Detail)
 	}
 	for _, w := range d.Warnings {

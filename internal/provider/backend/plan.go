@@ -22,9 +22,10 @@ type Plan struct {
 	// stays are the names of members that stay as they are, by the ID of their
 	// configuration.
 	stays map[string]string
-	// counted are the names of the configurations that are replaced although
-	// their cluster cannot be observed, by bootstrap token.
-	counted map[string]map[string]bool
+	// counted is what happens to configurations whose cluster cannot be observed.
+	counted map[counted]Half
+	// configs are the names of the configurations that the state holds.
+	configs map[string]bool
 	// held and made are the resources that the state holds for a member, and those
 	// that are new, by the owner of its ownership record.
 	held, made map[string]Holder
@@ -36,7 +37,7 @@ type Plan struct {
 
 func newPlan() *Plan {
 	return &Plan{
-		replaced: map[string]bool{}, stays: map[string]string{}, counted: map[string]map[string]bool{},
+		replaced: map[string]bool{}, stays: map[string]string{}, counted: map[counted]Half{}, configs: map[string]bool{},
 		held: map[string]Holder{}, made: map[string]Holder{}, addresses: map[string]map[string]bool{}, said: map[string]bool{},
 	}
 }
@@ -86,17 +87,54 @@ func (p *Plan) HasFailed(config string) bool {
 	return p.replaced[config]
 }
 
-// Count notes that the configuration of that name is replaced although its
-// cluster cannot be observed, and decides about all of which that was noted with
-// the same bootstrap token.
-func (p *Plan) Count(token, name string) membership.Decision {
+// Half is a part of the replacement of a configuration.
+type Half uint8
+
+// The halves of a replacement. A configuration that gets another key without a
+// moved block has both without being replaced.
+const (
+	Removed Half = 1 << iota
+	Created
+)
+
+// Count notes what happens to the configuration of that name although its cluster
+// cannot be observed, and decides about all of which that was noted with the same
+// bootstrap token, or with none.
+func (p *Plan) Count(token, name string, h Half) membership.Decision {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.counted[token] == nil {
-		p.counted[token] = map[string]bool{}
+	key := counted{token, name}
+	p.counted[key] |= h
+	var replaced []string
+	for k, halves := range p.counted {
+		if halves == Removed|Created && (k.token == token || k.token == "" || token == "") {
+			replaced = append(replaced, k.name)
+		}
 	}
-	p.counted[token][name] = true
-	return membership.GuardUnobserved(slices.Sorted(maps.Keys(p.counted[token])))
+	slices.Sort(replaced)
+	d := membership.GuardUnobserved(replaced)
+	if d.Verdict == membership.Refuse && p.said["unobserved"] {
+		return membership.Decision{Verdict: membership.Go} // the whole plan is refused once
+	}
+	p.said["unobserved"] = p.said["unobserved"] || d.Verdict == membership.Refuse
+	return d
+}
+
+// counted is a configuration that nothing but its resource tells of.
+type counted struct{ token, name string }
+
+// HoldConfig notes the name of a configuration that the state holds.
+func (p *Plan) HoldConfig(name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.configs[name] = true
+}
+
+// HoldsConfig reports whether [Plan.HoldConfig] was told of that name.
+func (p *Plan) HoldsConfig(name string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.configs[name]
 }
 
 // Holder is the kind of a resource that stands for a member.
@@ -180,14 +218,4 @@ func (p *Plan) TakeFailed(name string) bool {
 		p.failed = name
 	}
 	return p.failed == name
-}
-
-// FirstTime reports true once for each text: what is about the whole plan is
-// said once.
-func (p *Plan) FirstTime(text string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	first := !p.said[text]
-	p.said[text] = true
-	return first
 }

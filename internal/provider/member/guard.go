@@ -11,9 +11,12 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
 // guard is the part of one member in the guard of the plan.
@@ -105,6 +108,10 @@ func (g *guard) checkHolder() {
 
 // checkNode refuses to replace some parts of a node and leave others behind.
 func (g *guard) checkNode() {
+	if !g.now.Config.IsNull() && g.now.Machine.IsNull() && g.step != removed {
+		t := diag.NoMachineID(g.now.Name.ValueString())
+		g.resp.Diagnostics.AddAttributeWarning(path.Root("machine_id"), t.Summary, t.Detail)
+	}
 	n := membership.NodePlan{HasRun: g.was.HasRun, Config: fate(g.was.Config, g.now.Config), Machine: fate(g.was.Machine, g.now.Machine)}
 	switch g.step {
 	case updated:
@@ -118,10 +125,6 @@ func (g *guard) checkNode() {
 	case successor:
 		n.Member = membership.Changes
 	default:
-		if !g.now.Config.IsNull() && g.now.Machine.IsNull() && g.step == created {
-			t := diag.NoMachineID(g.now.Name.ValueString())
-			g.resp.Diagnostics.AddWarning(t.Summary, t.Detail)
-		}
 		return
 	}
 	if d := membership.GuardNode(n); d.Verdict == membership.Refuse {
@@ -183,12 +186,41 @@ func (g *guard) note(ctx context.Context, at *backend.Guard) {
 		at.Replace(member)
 	case g.want == roleLearner:
 		g.addOnly(ctx, at)
-		return
 	default:
 		at.Create(name)
 	}
-	if snap, err := at.At.View(ctx, at.Cluster); err == nil {
-		at.Report(ctx, snap, &g.resp.Diagnostics)
+	snap, err := at.At.View(ctx, at.Cluster)
+	if err != nil {
+		return
+	}
+	g.checkIdentity(ctx, at.At, snap)
+	if !g.resp.Diagnostics.HasError() {
+		at.Report(ctx, snap, diag.ConfigOf(name), &g.resp.Diagnostics)
+	}
+}
+
+// checkIdentity refuses a member for a configuration whose member has run and was
+// removed: with its data etcd does not start it again, and without the data it
+// must not return under the same identity.
+func (g *guard) checkIdentity(ctx context.Context, c *backend.Cluster, snap membership.Snapshot) {
+	config, name := g.now.Config.ValueString(), g.now.Name.ValueString()
+	var peers types.Set
+	g.resp.Diagnostics.Append(g.req.Plan.GetAttribute(ctx, path.Root("peer_urls"), &peers)...)
+	if g.step != created || config == "" || !g.now.LearnerID.IsNull() || someUnknown(peers) || !snap.Linearizable {
+		return
+	}
+	urls, diags := list(ctx, peers)
+	g.resp.Diagnostics.Append(diags...)
+	r, recorded, err := c.Port.Records(snap.ClusterID).Get(ctx, config)
+	if err != nil || !recorded {
+		return // said where it matters
+	}
+	found := membership.Identify(snap, membership.IdentifyRequest{Name: name, PeerURLs: memberurl.ForEtcd(urls), Claim: membership.Claim{
+		Recorded: true, ID: r.ID(), PeerURLs: r.PeerURLs, Left: r.State == cluster.Removed, Spent: r.Started,
+	}})
+	if found.Code == membership.IdentitySpent {
+		t := diag.Explain("add", name, &reconfigure.Unidentified{Name: name, PeerURLs: urls, Identity: found, Snapshot: snap})
+		g.resp.Diagnostics.AddAttributeError(path.Root("config_id"), t.Summary, t.Detail+diag.DestroyInstead)
 	}
 }
 

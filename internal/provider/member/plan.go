@@ -224,7 +224,7 @@ func (m model) refuseDelete(ctx context.Context, c *backend.Cluster, leg leg, id
 		t := diag.MemberBack(m.Name.ValueString())
 		return &t
 	case leg == legAlone && (err != nil || listed && len(it.ClientURLs) > 0):
-		t := diag.NodeRefused(membership.MemberAlone, m.Name.ValueString(), "", "")
+		t := diag.MemberTainted(m.Name.ValueString())
 		return &t
 	}
 	return nil

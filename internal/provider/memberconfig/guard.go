@@ -6,7 +6,9 @@ package memberconfig
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -169,11 +171,12 @@ func isClusterOf(snap membership.Snapshot, want membership.ClusterID, name strin
 func (g *guard) remove(ctx context.Context) {
 	at, snap, ok := g.observe(ctx)
 	if !ok {
-		return // the members that are in the plan are noted by themselves
+		g.count(g.was.Name, backend.Removed) // members that are in the plan are noted by themselves
+		return
 	}
 	if m, listed := snap.MemberOf(g.was.Name, g.was.PeerURLs); listed {
 		at.Remove(m.ID)
-		at.Report(ctx, snap, &g.resp.Diagnostics)
+		at.Report(ctx, snap, diag.Shown, &g.resp.Diagnostics)
 	}
 }
 
@@ -191,11 +194,7 @@ func (g *guard) create(ctx context.Context) {
 	}
 	at, snap, ok := g.observe(ctx)
 	if !ok {
-		if g.replaced {
-			if d := g.b.Plan().Count(g.was.Token, g.was.Name); d.Verdict == membership.Refuse && g.b.Plan().FirstTime("unobserved") {
-				g.refuse(diag.PlanRefused(d, snap))
-			}
-		}
+		g.createUnobserved(ctx)
 		return
 	}
 	var instead membership.MemberID
@@ -207,7 +206,35 @@ func (g *guard) create(ctx context.Context) {
 	}
 	g.checkInTheWay(ctx, at.At, snap, instead)
 	if !g.resp.Diagnostics.HasError() {
-		at.Report(ctx, snap, &g.resp.Diagnostics)
+		at.Report(ctx, snap, diag.Shown, &g.resp.Diagnostics)
+	}
+}
+
+// createUnobserved counts a replacement. A configuration that is not known to be
+// one is refused if its member may live: the state has a configuration of the
+// name, which is tainted then or has got another key, or the member is one of
+// those that formed the cluster.
+func (g *guard) createUnobserved(ctx context.Context) {
+	name := g.plan.Name.ValueString()
+	switch {
+	case g.replaced:
+		g.count(g.was.Name, backend.Removed|backend.Created)
+	case g.b.Plan().HoldsConfig(name), g.hasFormed(ctx):
+		g.refuse(diag.MemberMayRun(name))
+	default:
+		g.count(name, backend.Created)
+	}
+}
+
+// hasFormed reports whether the member is one of those that formed the cluster.
+func (g *guard) hasFormed(ctx context.Context) bool {
+	boot, diags := bootstrap.From(ctx, g.plan.Bootstrap)
+	return !diags.HasError() && boot != nil && boot.Complete.ValueBool() && slices.Contains(boot.Founders.Elements(), attr.Value(g.plan.Name))
+}
+
+func (g *guard) count(name string, h backend.Half) {
+	if d := g.b.Plan().Count(g.was.Token, name, h); d.Verdict == membership.Refuse {
+		g.refuse(diag.PlanRefused(d, membership.Snapshot{}, diag.Shown))
 	}
 }
 

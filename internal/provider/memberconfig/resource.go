@@ -130,6 +130,8 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
 	var m model
 	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
+	// Terraform refreshes a tainted resource, and then plans it as if it were new.
+	r.backend.Plan().HoldConfig(m.Name.ValueString())
 	if resp.Diagnostics.HasError() || r.backend.Unknown {
 		return
 	}
