@@ -59,12 +59,18 @@ func ForgottenByForce(name string, id membership.MemberID, err error) Text {
 	}
 }
 
-// NotRefreshed is the warning for a cluster that does not answer at refresh.
+// NotRefreshed is the warning for a cluster that cannot be read at refresh: its
+// endpoints do not answer, or refuse the provider.
 func NotRefreshed(err error) Text {
-	return Text{
+	t := Text{
 		"The cluster does not answer, the state was not refreshed",
 		"What is in state is kept as it was, so that plan and destroy remain possible." + answers(err),
 	}
+	if turnedAway(err) {
+		t.Summary = "The cluster refuses the provider, the state was not refreshed"
+		t.Detail = "What is in state is kept as it was, so that plan and destroy remain possible." + remedy("read", err) + answers(err)
+	}
+	return t
 }
 
 // BackstopSkipped is the warning for a configuration that is destroyed while

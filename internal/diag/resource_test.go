@@ -116,6 +116,7 @@ func TestResourceTexts(t *testing.T) {
 		{"last voter", LastVoterForgotten("d", 0xd4)},
 		{"forgotten by force", ForgottenByForce("d", 0xd4, gone)},
 		{"not refreshed", NotRefreshed(gone)},
+		{"not refreshed, wrong password", NotRefreshed(&cluster.Unreachable{Endpoints: []cluster.EndpointError{{Endpoint: "https://10.0.0.1:2379", Err: wrong}}})},
 		{"backstop skipped", BackstopSkipped("d", gone)},
 		{"name in cluster", NameInCluster("d", d)},
 		{"founder missing", FounderMissing("d", snap(a))},
