@@ -4,11 +4,9 @@
 package backend
 
 import (
-	"context"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
@@ -23,35 +21,11 @@ type Cluster struct {
 	// [Cluster] may be the same one by other endpoints.
 	changes *atomic.Uint64
 
-	mu    sync.Mutex
-	views map[membership.ClusterID]*view
-	want  membership.ClusterID
-}
+	views
 
-// view is a look, when it was over, and how many changes there were when it
-// began.
-type view struct {
-	at      time.Time
-	changes uint64
-	snap    membership.Snapshot
-	err     error
+	mu   sync.Mutex
+	want membership.ClusterID
 }
-
-// serves reports whether the look is as good as one for the wanted cluster.
-func (v *view) serves(want membership.ClusterID) bool {
-	switch {
-	case v.err != nil:
-		return false
-	case want == 0: // with one cluster alone it makes no difference which was expected
-		return len(v.snap.Others) == 0
-	default:
-		return v.snap.ClusterID == want
-	}
-}
-
-// freshness is how long one look at the cluster serves the refresh of many
-// resources. It is far below the time in which a person can act between.
-const freshness = 2 * time.Second
 
 // clusters are the clusters of one provider, by their endpoints.
 type clusters struct {
@@ -112,36 +86,6 @@ func (b *Backend) Cluster(endpoints []string) (*Cluster, error) {
 		b.clusters.all[key] = c
 	}
 	return c, nil
-}
-
-// View returns a look at the cluster that may be up to two seconds old, so
-// that the refresh of any number of resources makes one; but none that began
-// before the end of a change which this process made. want is the cluster that
-// is expected, 0 if none is. The error is that of the look. It is to show and to
-// plan by; what changes something looks for itself ([cluster.Cluster.Observe]).
-func (c *Cluster) View(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	changes, now := c.changes.Load(), c.Clock.Now()
-	valid := func(v *view) bool { return v != nil && v.changes == changes && now.Sub(v.at) <= freshness }
-	if v := c.views[want]; valid(v) {
-		return v.snap, v.err
-	}
-	for _, v := range c.views {
-		if valid(v) && v.serves(want) {
-			return v.snap, nil
-		}
-	}
-	v := &view{changes: changes}
-	if v.snap, v.err = c.Port.Look(ctx, want); ctx.Err() != nil {
-		return membership.Snapshot{}, ctx.Err()
-	}
-	v.at = c.Clock.Now()
-	if c.views == nil {
-		c.views = map[membership.ClusterID]*view{}
-	}
-	c.views[want] = v
-	return v.snap, v.err
 }
 
 // Expect notes which cluster the state knows a member of, and where that was
