@@ -175,7 +175,7 @@ func (c *Client) change(ctx context.Context, via membership.MemberID, f func(con
 	if len(endpoints) == 0 {
 		return &Unreachable{}
 	}
-	return translate(c.call(ctx, endpoints[0], f))
+	return unsure(c.call(ctx, endpoints[0], f))
 }
 
 // AddLearner implements [Cluster].

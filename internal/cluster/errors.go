@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
@@ -74,9 +76,22 @@ func sentinel(err error) error {
 	case connection.Timeout, connection.Interrupted, connection.Refused, connection.Unreachable,
 		connection.StaleToken, connection.Learner:
 		return ErrAmbiguous
-	default:
-		return nil
+	case connection.Server:
+		// gRPC's own word on a stream that broke.
+		if status.Code(err) == codes.Internal {
+			return ErrAmbiguous
+		}
 	}
+	return nil
+}
+
+// unsure is err as the answer to a change: etcd gives the code Unknown to
+// whatever has no code of its own, and some of that may have been carried out.
+func unsure(err error) error {
+	if err != nil && sentinel(err) == nil && connection.KindOf(err) == connection.Server && status.Code(err) == codes.Unknown {
+		return fmt.Errorf("%w: %w", ErrAmbiguous, err)
+	}
+	return translate(err)
 }
 
 // Hopeless reports whether waiting cannot help: of those who answered at all,
@@ -92,7 +107,7 @@ func Hopeless(err error) bool {
 		switch {
 		case refusesUs(e.Err):
 			refused++
-		case connection.KindOf(e.Err) == connection.NotEtcd:
+		case connection.KindOf(e.Err) == connection.NotEtcd, connection.KindOf(e.Err) == connection.Server:
 			return false
 		}
 	}

@@ -13,7 +13,39 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
+
+// A code that etcd gives to whatever has none of its own tells nothing about the
+// outcome of a change, and is final for everything else. A stream that broke is
+// open for both.
+func TestUnsure(t *testing.T) {
+	answer := func(c codes.Code, text string) error {
+		return &connection.Error{Endpoint: "http://h:1", Kind: connection.Server, Err: status.Error(c, text)}
+	}
+	for _, tt := range []struct {
+		err          error
+		change, read bool // whether the outcome is open
+	}{
+		{answer(codes.Unknown, "membership: something new"), true, false},
+		{answer(codes.Internal, "server closed the stream without sending trailers"), true, true},
+		{answer(codes.FailedPrecondition, "etcdserver: something new"), false, false},
+		{answer(codes.InvalidArgument, "etcdserver: something new"), false, false},
+		{answer(codes.Unknown, "etcdserver: not enough started members"), false, false},
+	} {
+		change, read := errors.Is(unsure(tt.err), ErrAmbiguous), errors.Is(translate(tt.err), ErrAmbiguous)
+		if change != tt.change || read != tt.read || !errors.Is(unsure(tt.err), tt.err) {
+			t.Errorf("%v: open after a change %v, otherwise %v; want %v and %v", tt.err, change, read, tt.change, tt.read)
+		}
+		if final(tt.err) == tt.read {
+			t.Errorf("%v: final is %v", tt.err, !tt.read)
+		}
+	}
+	if unsure(nil) != nil {
+		t.Error("no error is an error")
+	}
+}
 
 // What servers answer, as clients see it, by what is to be done about it.
 func TestTranslate(t *testing.T) {

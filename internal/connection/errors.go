@@ -10,6 +10,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"strings"
 	"syscall"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -215,14 +216,27 @@ func kindOfAnswer(err error) (kind Kind, ok bool) {
 	switch s.Code() {
 	case codes.DeadlineExceeded:
 		return Timeout, true
-	case codes.Unavailable:
+	case codes.Unavailable, codes.Canceled:
 		return Interrupted, true
-	case codes.Unimplemented:
-		return NotEtcd, true
-	case codes.Unknown, codes.Internal:
+	}
+	if notGRPC(s) {
 		return NotEtcd, true
 	}
 	return Server, true
+}
+
+// notGRPC reports whether the status was made here, by gRPC, of an answer that
+// is plain HTTP, or comes from a server that does not have etcd's services. The
+// codes say nothing: etcd answers with Unknown whatever has no code of its own,
+// and gRPC with Internal if a stream breaks.
+func notGRPC(s *status.Status) bool {
+	text := s.Message()
+	if s.Code() == codes.Unimplemented && strings.Contains(text, "unknown service etcdserverpb.") {
+		return true
+	}
+	return strings.Contains(text, "unexpected HTTP status code received from server") ||
+		strings.Contains(text, "received unexpected content-type") ||
+		strings.Contains(text, "malformed header: missing HTTP")
 }
 
 // isEnded reports whether a call returned because its context had ended.
