@@ -32,10 +32,25 @@ var (
 	ErrHeld = errors.New("somebody else holds the claim")
 	// ErrLost is any [*LostError].
 	ErrLost = errors.New("the claim is lost")
-	// ErrNoSpace means that the server takes no new claims because of a NOSPACE
-	// alarm. Claims that are held already can be renewed and given up.
-	ErrNoSpace = errors.New("the server has no space left for a claim")
 )
+
+// AlarmError says that the server takes no new claims because of an alarm.
+// Under NOSPACE, claims that are held already can be renewed and given up;
+// under CORRUPT the lease is renewed and nothing is written or deleted.
+type AlarmError struct {
+	// Kind is etcd's own word: NOSPACE or CORRUPT.
+	Kind string
+	// Err is what the server answered.
+	Err error
+}
+
+// Error implements error.
+func (e *AlarmError) Error() string {
+	return "the alarm " + e.Kind + " keeps the server from taking a claim: " + e.Err.Error()
+}
+
+// Unwrap returns what the server answered.
+func (e *AlarmError) Unwrap() error { return e.Err }
 
 // Entry is a claim as it stands in the store.
 type Entry struct {
@@ -134,7 +149,7 @@ type Event struct {
 // use; every method honours ctx. Apart from the errors named, they return what
 // the endpoints answered.
 type Store interface {
-	// Create makes the key if there is none. Errors: [*HeldError], [ErrNoSpace].
+	// Create makes the key if there is none. Errors: [*HeldError], [*AlarmError].
 	Create(ctx context.Context, key, value string, ttl time.Duration) (Entry, error)
 	// Beat gives the claim e the value and its full time to live, if it is the
 	// same claim still and has e's value. It may be repeated with the same value

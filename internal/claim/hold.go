@@ -68,7 +68,7 @@ type Claim struct {
 }
 
 // Start takes the claim and renews it until [Claim.Stop]. The renewing outlives
-// ctx. Errors: [*HeldError], [ErrNoSpace], or what the endpoints answered.
+// ctx. Errors: [*HeldError], [*AlarmError], or what the endpoints answered.
 func Start(ctx context.Context, store Store, clock Clock, o Options) (*Claim, error) {
 	if o.Value == "" {
 		return nil, errors.New("a claim needs a value")

@@ -100,7 +100,7 @@ const (
 
 // Acquire waits until the lock of that cluster is free and takes it. waiting is
 // called, when it is not nil, with each new holder that is waited for. Errors:
-// [*BusyError], [ErrNoSpace], [membership.ErrNoClusterID], or what the endpoints
+// [*BusyError], [*AlarmError], [membership.ErrNoClusterID], or what the endpoints
 // answered.
 func (l *Lock) Acquire(ctx context.Context, id membership.ClusterID, doing string, waiting func(Holder)) (Hold, error) {
 	key, err := membership.MetadataKey(l.Prefix, id, "lock")

@@ -93,11 +93,8 @@ func (s *V3) create(ctx context.Context, key, value string, ttl time.Duration) (
 		_, err := c.Revoke(ctx, lease)
 		return err
 	})
-	switch {
-	case errors.Is(err, rpctypes.ErrNoSpace):
-		return Entry{}, s.heldOr(ctx, key, ErrNoSpace)
-	case err != nil:
-		return Entry{}, err
+	if err != nil {
+		return Entry{}, s.heldOr(ctx, key, err)
 	}
 	return Entry{}, &HeldError{s.entry(ctx, other)}
 }
@@ -111,18 +108,38 @@ func (s *V3) grant(ctx context.Context, key string, ttl time.Duration) (lease cl
 		}
 		return err
 	})
-	if errors.Is(err, rpctypes.ErrNoSpace) {
-		err = s.heldOr(ctx, key, ErrNoSpace)
+	if err != nil {
+		err = s.heldOr(ctx, key, err)
 	}
 	return lease, err
 }
 
-// heldOr returns err unless somebody holds the key.
+// heldOr returns err, with the alarm where that is why nothing can be written;
+// but not if somebody holds the key anyway.
 func (s *V3) heldOr(ctx context.Context, key string, err error) error {
+	kind := alarmOf(err)
+	if kind == "" {
+		return err
+	}
 	if e, ok, getErr := s.Get(ctx, key); getErr == nil && ok {
 		return &HeldError{e}
 	}
-	return err
+	return &AlarmError{Kind: kind, Err: err}
+}
+
+// alarmOf is the kind of the alarm under which the server refuses to write, ""
+// for any other error. Both kinds refuse puts, transactions that put, and new
+// leases; CORRUPT refuses deletions and revocations as well. Reads and the
+// renewal of leases work under both (3.4 to 3.7).
+func alarmOf(err error) string {
+	switch {
+	case errors.Is(err, rpctypes.ErrNoSpace):
+		return "NOSPACE"
+	case errors.Is(err, rpctypes.ErrCorrupt):
+		return "CORRUPT"
+	default:
+		return ""
+	}
 }
 
 // same compares that the claim is e still.
@@ -160,7 +177,7 @@ func (s *V3) Beat(ctx context.Context, e Entry, value string, ttl time.Duration)
 			Then(clientv3.OpPut(e.Key, value, clientv3.WithLease(clientv3.LeaseID(e.lease)))).
 			Else(clientv3.OpGet(e.Key)).
 			Commit()
-		if errors.Is(err, rpctypes.ErrNoSpace) {
+		if alarmOf(err) != "" {
 			// The lease was renewed; whether the claim is still there can be
 			// read, and its value stays as it is.
 			value = e.Value

@@ -6,7 +6,6 @@ package cluster
 import (
 	"regexp"
 	"strconv"
-	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
@@ -28,6 +27,3 @@ func alarmsIn(errors []string) []membership.Alarm {
 	}
 	return out
 }
-
-// isNoSpace recognises the alarm among the errors of a status answer.
-func isNoSpace(s string) bool { return strings.Contains(s, "NOSPACE") }

@@ -139,8 +139,8 @@ var (
 	ErrNotFound = errors.New("the member is not in the list")
 	// ErrBadURL: the server does not accept the peer URLs.
 	ErrBadURL = errors.New("the server does not accept the peer URLs")
-	// ErrNoSpace: the database has reached its quota; nothing is written.
-	ErrNoSpace = errors.New("the database has reached its quota")
+	// ErrAlarm: an alarm is raised, NOSPACE or CORRUPT; nothing is written.
+	ErrAlarm = errors.New("an alarm keeps the cluster from writing")
 	// ErrPermission: membership needs the root role.
 	ErrPermission = errors.New("permission denied")
 	// ErrAmbiguous: the change may have happened or not, or may still happen:

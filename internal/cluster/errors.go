@@ -44,7 +44,7 @@ func sentinel(err error) error {
 		{ErrExists, []error{rpctypes.ErrMemberExist, rpctypes.ErrPeerURLExist}},
 		{ErrNotFound, []error{rpctypes.ErrMemberNotFound}},
 		{ErrBadURL, []error{rpctypes.ErrMemberBadURLs}},
-		{ErrNoSpace, []error{rpctypes.ErrNoSpace}},
+		{ErrAlarm, []error{rpctypes.ErrNoSpace, rpctypes.ErrCorrupt}},
 		{ErrPermission, []error{rpctypes.ErrPermissionDenied, rpctypes.ErrUserEmpty, rpctypes.ErrPermissionNotGranted}},
 		{ErrAmbiguous, []error{
 			rpctypes.ErrNoLeader, rpctypes.ErrLeaderChanged, rpctypes.ErrNotLeader, rpctypes.ErrStopped,

@@ -50,7 +50,7 @@ func TestUnsure(t *testing.T) {
 // What servers answer, as clients see it, by what is to be done about it.
 func TestTranslate(t *testing.T) {
 	sentinels := []error{
-		ErrUnhealthy, ErrNotEnoughStarted, ErrLearnerSlotTaken, ErrNotInSync, ErrNotLearner, ErrExists, ErrNotFound, ErrBadURL, ErrNoSpace, ErrPermission, ErrAmbiguous,
+		ErrUnhealthy, ErrNotEnoughStarted, ErrLearnerSlotTaken, ErrNotInSync, ErrNotLearner, ErrExists, ErrNotFound, ErrBadURL, ErrAlarm, ErrPermission, ErrAmbiguous,
 	}
 	for _, tt := range []struct{ err, want error }{
 		{rpctypes.ErrUnhealthy, ErrUnhealthy},
@@ -73,7 +73,8 @@ func TestTranslate(t *testing.T) {
 		{context.DeadlineExceeded, ErrAmbiguous},
 		{context.Canceled, ErrAmbiguous},
 		{io.EOF, ErrAmbiguous},
-		{rpctypes.ErrNoSpace, ErrNoSpace},
+		{rpctypes.ErrNoSpace, ErrAlarm},
+		{rpctypes.ErrCorrupt, ErrAlarm},
 		{errors.New("something else"), nil},
 	} {
 		got := translate(fmt.Errorf("called: %w", tt.err))

@@ -272,8 +272,7 @@ func answered(p probe) membership.Answer {
 		Index: s.RaftIndex, Applied: s.RaftAppliedIndex,
 		Learner: s.IsLearner, ReadOK: p.readOK,
 		Version: s.Version, DBSize: s.DbSize, DBInUse: s.DbSizeInUse, DBQuota: s.DbSizeQuota, Downgrade: downgradeOf(s),
-		NoSpace: slices.ContainsFunc(s.Errors, isNoSpace),
-		Alarms:  alarmsIn(s.Errors),
+		Alarms: alarmsIn(s.Errors),
 	}
 }
 

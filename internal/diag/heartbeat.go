@@ -101,9 +101,10 @@ func HeartbeatLeft(name, key string, err error) Text {
 // HeartbeatFailed words any other error. doing completes "Cannot ...".
 func HeartbeatFailed(doing, prefix string, err error) Text {
 	summary := "Cannot " + doing
+	var alarm *claim.AlarmError
 	switch {
-	case errors.Is(err, claim.ErrNoSpace):
-		return Text{summary, "The cluster reports a NOSPACE alarm and takes no new keys. Nothing was changed. Compact and defragment, disarm the alarm (etcdctl alarm disarm), then try again."}
+	case errors.As(err, &alarm):
+		return Text{summary, fmt.Sprintf("The alarm %s is raised, and the cluster takes no new keys. Nothing was changed. %s", alarm.Kind, alarmWayOut(alarm.Kind, "try again"))}
 	case errors.Is(err, claim.ErrNoV2):
 		return Text{summary, "Nothing was changed. Set api = \"v3\", or give the endpoints of servers with the v2 API." + answersOf(err)}
 	case connection.KindOf(err) == connection.PermissionDenied:

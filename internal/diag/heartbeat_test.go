@@ -40,8 +40,9 @@ func TestHeartbeatTexts(t *testing.T) {
 			"/running/web1 could not be deleted; it goes when its time to live is over, and those who watch it see a missed beat rather than a stop." + both}},
 		{"left, another error", HeartbeatLeft("web1", key, errors.New("etcdserver: something new")), Text{"The heartbeat of web1 was left to expire",
 			"/running/web1 could not be deleted; it goes when its time to live is over, and those who watch it see a missed beat rather than a stop.\n\netcdserver: something new."}},
-		{"no space", HeartbeatFailed("start the heartbeat of web1", "/running", claim.ErrNoSpace), Text{"Cannot start the heartbeat of web1",
-			"The cluster reports a NOSPACE alarm and takes no new keys. Nothing was changed. Compact and defragment, disarm the alarm (etcdctl alarm disarm), then try again."}},
+		{"no space", HeartbeatFailed("start the heartbeat of web1", "/running", &claim.AlarmError{Kind: "NOSPACE"}), Text{"Cannot start the heartbeat of web1",
+			"The alarm NOSPACE is raised, and the cluster takes no new keys. Nothing was changed. Compact and defragment first. " +
+				"Then disarm the alarm (the action etcd_disarm_alarm does the same) and try again:\n\n  etcdctl alarm disarm"}},
 		{"denied", HeartbeatFailed("start the heartbeat of web1", "/running", denied), Text{"Cannot start the heartbeat of web1",
 			"The user may not do this. Nothing was changed. Its role needs readwrite on the prefix /running/ (etcdctl role grant-permission ROLE --prefix=true readwrite /running/); read is enough to watch."}},
 		{"unreachable on v2", HeartbeatFailed("see who beats under /running", "/running", v2), Text{"Cannot see who beats under /running", none}},

@@ -26,7 +26,7 @@ func TestLockTexts(t *testing.T) {
 	gone := &claim.LostError{Key: key}
 	full := membership.Snapshot{
 		Members: []membership.Member{{ID: 0xa1, Name: "a"}},
-		Answers: map[membership.MemberID]membership.Answer{0xa1: {State: membership.Answered, NoSpace: true}},
+		Answers: map[membership.MemberID]membership.Answer{0xa1: {State: membership.Answered}},
 	}
 	for _, test := range []struct {
 		name string
@@ -89,9 +89,9 @@ func TestLockTexts(t *testing.T) {
 		},
 		{
 			"an update under a NOSPACE alarm",
-			Refused("update", "d", membership.Decision{Code: membership.NoSpace, Facts: membership.Facts{Others: []membership.MemberID{0xa1}}}, full),
-			Text{"Cannot update member d", "a (a1) reports a NOSPACE alarm: nothing can be written, so this change could not be guarded against other runs. " +
-				"Compact and defragment, disarm the alarm (etcdctl alarm disarm), then apply again."},
+			Refused("update", "d", membership.Decision{Code: membership.AlarmRaised, Facts: membership.Facts{Others: []membership.MemberID{0xa1}, Detail: "NOSPACE"}}, full),
+			Text{"Cannot update member d", "a (a1) raised the alarm NOSPACE: a database has reached its quota. Nothing can be written until the alarm is disarmed, so this change could not be guarded against other Terraform runs. " +
+				"Nothing was changed. Compact and defragment first. Then disarm the alarm (the action etcd_disarm_alarm does the same) and apply again:\n\n  etcdctl alarm disarm"},
 		},
 	} {
 		if test.got != test.want {

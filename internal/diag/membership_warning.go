@@ -40,10 +40,8 @@ func WarningText(action, name string, w membership.Warning, s membership.Snapsho
 		return Text{doing + " on a release with a known bug",
 			fmt.Sprintf("%s %s a release on which a promotion may be lost, at a restart or at the next upgrade (%s). Upgrade to 3.5.26 or later within 3.5 before anything else.",
 				capital(Members(s, f.Others)), plural(count, "runs", "run"), f.Detail)}
-	case membership.NoSpace:
-		return Text{doing + " under a NOSPACE alarm",
-			fmt.Sprintf("%s %s a NOSPACE alarm. Nothing can be written, so this change is not guarded against other runs at the same time. Compact and defragment, then disarm the alarm (etcdctl alarm disarm).",
-				capital(Members(s, f.Others)), plural(count, "reports", "report"))}
+	case membership.AlarmRaised:
+		return underAlarm(doing, f, s)
 	default:
 		return Text{doing, fmt.Sprintf("The change goes on, with a warning: %s.", w.Code)}
 	}

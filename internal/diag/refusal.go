@@ -79,13 +79,8 @@ func (c refusal) detail() string {
 		return "A live member is taken out to be replaced only when no other replacement is under way. " + turns(c.f.Turns) + " Nothing was changed. " + turnsWayOut(c.f.Turns)
 	case membership.VersionTooOld:
 		return c.versionTooOld()
-	case membership.NoSpace:
-		if c.action == "update" {
-			return fmt.Sprintf("%s %s a NOSPACE alarm: nothing can be written, so this change could not be guarded against other runs. Compact and defragment, disarm the alarm (etcdctl alarm disarm), then apply again.",
-				capital(Members(c.s, c.f.Others)), plural(len(c.f.Others), "reports", "report"))
-		}
-		return fmt.Sprintf("%s %s a NOSPACE alarm: the database has reached its quota, and a new member would only fill as well. Compact and defragment, disarm the alarm (etcdctl alarm disarm), then apply again.",
-			capital(Members(c.s, c.f.Others)), plural(len(c.f.Others), "reports", "report"))
+	case membership.AlarmRaised:
+		return c.alarmRaised()
 	default:
 		return fmt.Sprintf("The change was held back: %s. Nothing was changed.", c.d.Code)
 	}

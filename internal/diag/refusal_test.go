@@ -65,7 +65,14 @@ func version(v string) sight {
 	return func(_ *membership.Member, a *membership.Answer) { a.Version = v }
 }
 
-func full(_ *membership.Member, a *membership.Answer) { a.NoSpace = true }
+func full(_ *membership.Member, a *membership.Answer) {
+	a.Alarms = append(a.Alarms, membership.Alarm{Member: a.MemberID, Kind: membership.AlarmNoSpace})
+}
+
+// corrupt: infra2 raised the alarm, whether it is in the list or not.
+func corrupt(_ *membership.Member, a *membership.Answer) {
+	a.Alarms = append(a.Alarms, membership.Alarm{Member: 0x8e9e05c52164694d, Kind: membership.AlarmCorrupt})
+}
 
 func both(f, g sight) sight {
 	return func(m *membership.Member, a *membership.Answer) { f(m, a); g(m, a) }
@@ -217,7 +224,10 @@ func textCases() map[string]textCase {
 		"version too old, add":                adding(seen(version("3.3.27")), membership.AddRequest{}),
 		"version too old, end of an addition": alone,
 		"version too old, promote":            promoting(seen(version("3.4.3"), learner), 2),
-		"no space":                            adding(seen(full, full, ok), membership.AddRequest{}),
+		"alarm NOSPACE":                       adding(seen(full, full, ok), membership.AddRequest{}),
+		"alarm NOSPACE, replacement":          replacing(seen(full, ok, ok), 2),
+		"alarm CORRUPT":                       adding(seen(corrupt, ok, full), membership.AddRequest{}),
+		"alarm CORRUPT, the member is gone":   adding(seen(corrupt), membership.AddRequest{}),
 		"not started, no name given":          unnamed,
 
 		"warning: member down":                  warning(membership.MemberDown, adding(seen(ok, ok, ok, ok, silent), membership.AddRequest{})),
@@ -227,7 +237,8 @@ func textCases() map[string]textCase {
 		"warning: tolerance zero, remove":       warning(membership.ToleranceZero, removing(seen(ok, ok, ok), 2)),
 		"warning: tolerance zero, with one out": warning(membership.ToleranceZero, removing(seen(ok, ok, ok, ok, silent), 2)),
 		"warning: known bad release":            warning(membership.KnownBadRelease, promoting(seen(version("3.5.19"), both(version("3.5.19"), learner)), 2)),
-		"warning: no space":                     warning(membership.NoSpace, removing(seen(ok, full, ok), 3)),
+		"warning: alarm NOSPACE":                warning(membership.AlarmRaised, removing(seen(ok, full, ok), 3)),
+		"warning: alarm CORRUPT":                warning(membership.AlarmRaised, removing(seen(ok, corrupt, ok), 2)),
 	}
 }
 
@@ -243,10 +254,8 @@ func TestMembershipTexts(t *testing.T) {
 		}
 		shown[name] = true
 		text := c.text(t)
-		if strings.HasSuffix(text.Summary, ".") || strings.Contains(text.Summary, "\n") || !strings.HasSuffix(text.Detail, ".") {
-			t.Errorf("%s: a summary is one line without a full stop, a detail whole sentences", td.Pos)
-		}
-		if strings.Contains(text.Detail, "secret") || strings.Contains(text.Detail, "  ") || strings.Contains(text.Detail, "%!") {
+		mustFollowPattern(t, text)
+		if strings.Contains(text.Detail, "secret") {
 			t.Errorf("%s: %s", td.Pos, text.Detail)
 		}
 		return text.Summary + "\n" + text.Detail

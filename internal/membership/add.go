@@ -15,7 +15,7 @@ import (
 //     (a garbage URL panics the other members);
 //  2. what every change needs: one cluster, quorum, leader, confirmed list;
 //  3. what time does not cure: a version without learners, a URL or name that
-//     is taken, a loopback URL among reachable ones, a NOSPACE alarm;
+//     is taken, a loopback URL among reachable ones, an alarm;
 //  4. voters that are not alive: refused where the server of that version
 //     refuses, or where the membership to be, with the newcomer counted as a
 //     failed voter, has no quorum; else a warning;
@@ -37,8 +37,8 @@ func DecideAdd(s Snapshot, r AddRequest) Decision {
 	if d, ok := s.freeIdentity(r); !ok {
 		return d
 	}
-	if full := s.noSpace(); len(full) > 0 {
-		return refuse(NoSpace, Facts{Others: full})
+	if f, raised := s.Alarm(); raised {
+		return refuse(AlarmRaised, f)
 	}
 
 	voters := s.Voters()
@@ -136,15 +136,4 @@ func (s Snapshot) freeIdentity(r AddRequest) (Decision, bool) {
 		return refuse(LoopbackURL, Facts{Others: union(elsewhere), Detail: strings.TrimSpace(r.PeerURLs[i])}), false
 	}
 	return Decision{}, true
-}
-
-// noSpace returns the members that report a NOSPACE alarm.
-func (s Snapshot) noSpace() []MemberID {
-	var out []MemberID
-	for _, m := range s.Members {
-		if s.answers(m.ID) && s.Answer(m.ID).NoSpace {
-			out = append(out, m.ID)
-		}
-	}
-	return union(out)
 }

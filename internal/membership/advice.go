@@ -12,8 +12,6 @@ const (
 	SilentHere Code = "silent here"
 	// LearnerStands: the subject is a learner that lags and has not moved.
 	LearnerStands Code = "learner stands still"
-	// AlarmRaised: the others raised the alarm in Detail.
-	AlarmRaised Code = "alarm raised"
 	// EvenVoters: one voter more than the same tolerance needs.
 	EvenVoters Code = "even number of voters"
 	// MixedVersions: the members that answer run different versions.

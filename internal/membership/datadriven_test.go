@@ -141,8 +141,10 @@ func sceneMember(t *testing.T, words []string) (Member, Answer) {
 			a.Applied = n
 		case "version":
 			a.Version = value
-		case "no-space":
-			a.NoSpace = true
+		case "no-space": // it says so of itself
+			a.Alarms = append(a.Alarms, Alarm{Member: id, Kind: AlarmNoSpace})
+		case "corrupt": // it says so of another, or of one that is gone
+			a.Alarms = append(a.Alarms, Alarm{Member: idOf(value), Kind: AlarmCorrupt})
 		case "url":
 			m.PeerURLs = []string{value}
 		default:

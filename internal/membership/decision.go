@@ -88,8 +88,9 @@ const (
 	KnownBadRelease Code = "known bad release"
 	// VersionTooOld: the change is unsafe on the version in Detail.
 	VersionTooOld Code = "version too old"
-	// NoSpace: a NOSPACE alarm is raised; adding would make it worse.
-	NoSpace Code = "no space"
+	// AlarmRaised: the others raised the alarm in Detail, under which nothing
+	// can be written.
+	AlarmRaised Code = "alarm raised"
 )
 
 // Facts are the figures behind a code; diag turns them into sentences.

@@ -94,9 +94,12 @@ func wildSnapshot(data []byte) (Snapshot, MemberID) {
 		s.Members = append(s.Members, m)
 		a := Answer{
 			State: AnswerState(next() % 5), MemberID: id, ClusterID: here, Leader: MemberID(next() % 8), Term: uint64(next() % 3),
-			Index: uint64(binary.BigEndian.Uint16([]byte{next(), next()})), Learner: bits&4 != 0, ReadOK: bits&8 == 0, Version: "3.6.1", NoSpace: bits&16 != 0,
+			Index: uint64(binary.BigEndian.Uint16([]byte{next(), next()})), Learner: bits&4 != 0, ReadOK: bits&8 == 0, Version: "3.6.1",
 		}
 		a.Applied = a.Index
+		if bits&16 != 0 {
+			a.Alarms = []Alarm{{Member: MemberID(next() % 8), Kind: [...]string{AlarmNoSpace, AlarmCorrupt}[next()%2]}}
+		}
 		if bits&32 != 0 {
 			a.MemberID++
 		}

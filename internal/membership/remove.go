@@ -17,8 +17,9 @@ import (
 //  2. gone already: done. So it is when the subject's URL is back under another
 //     ID: that member is not ours, and the ID we know never returns;
 //  3. the name (once it has one) and the URLs agree with what was announced;
-//  4. a replacement of a member that may be alive: no other one is under way
-//     ([Snapshot.OpenTurns]), and every other member is active. A dead one may
+//  4. a replacement of a member that may be alive: no alarm is raised but its
+//     own CORRUPT, because the successor would not be let in; no other one is
+//     under way ([Snapshot.OpenTurns]), and every other member is active. A dead one may
 //     go while another is dead, so that five with two lost heal one after the
 //     other;
 //  5. a learner has no vote and goes;
@@ -48,7 +49,7 @@ func DecideRemove(s Snapshot, r RemoveRequest) Decision {
 		return d
 	}
 	if m.Learner {
-		return Decision{Verdict: Go, Warnings: s.fullWarning(r.ID)}
+		return Decision{Verdict: Go, Warnings: s.alarmWarning(r.ID)}
 	}
 	voters := s.Voters()
 	if len(voters) == 1 {
@@ -72,7 +73,7 @@ func DecideRemove(s Snapshot, r RemoveRequest) Decision {
 		}
 	}
 
-	out := Decision{Verdict: Go, Warnings: s.fullWarning(r.ID)}
+	out := Decision{Verdict: Go, Warnings: s.alarmWarning(r.ID)}
 	if r.ID == leader {
 		out.MoveLeaderTo = s.successor(rest.alive, union(r.Leaving, r.Next))
 	}
@@ -105,6 +106,10 @@ func ours(m Member, r RemoveRequest) (Decision, bool) {
 func (s Snapshot) replaceable(m Member, r RemoveRequest) (Decision, bool) {
 	if !r.Replacement {
 		return Decision{}, true
+	}
+	if f, raised := s.Alarm(); raised && !s.corrupt(m.ID) {
+		f.Subject = m.ID
+		return refuse(AlarmRaised, f), false
 	}
 	if d, ok := s.turnOf(m, r.Turns); !ok {
 		return d, false
@@ -171,11 +176,13 @@ func (s Snapshot) successor(candidates, leaving []MemberID) MemberID {
 	return best
 }
 
-// fullWarning says that a NOSPACE alarm is raised: no lease can be granted
-// then, so the removal goes on without a claim that other processes can see.
-func (s Snapshot) fullWarning(subject MemberID) []Warning {
-	if full := s.noSpace(); len(full) > 0 {
-		return []Warning{{NoSpace, Facts{Subject: subject, Others: full}}}
+// alarmWarning says that an alarm is raised: no lease can be granted then, so
+// the removal goes on without a claim that other processes can see.
+func (s Snapshot) alarmWarning(subject MemberID) []Warning {
+	f, raised := s.Alarm()
+	if !raised {
+		return nil
 	}
-	return nil
+	f.Subject = subject
+	return []Warning{{AlarmRaised, f}}
 }

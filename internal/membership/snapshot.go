@@ -82,8 +82,6 @@ type Answer struct {
 	// both in bytes. DBQuota is 0 where the version does not tell (before 3.6),
 	// and negative where there is none.
 	DBInUse, DBQuota int64
-	// NoSpace is true when the member reports a NOSPACE alarm.
-	NoSpace bool
 	// Alarms are those that the member knows of, its own and others'.
 	Alarms []Alarm
 }
@@ -144,7 +142,8 @@ func (s Snapshot) filter(keep func(Member) bool) []Member {
 }
 
 // Alarms returns what members that answer say is raised, each alarm once,
-// sorted by kind and member.
+// sorted by kind and member, so that CORRUPT comes before NOSPACE. An alarm
+// outlasts the member that raised it.
 func (s Snapshot) Alarms() []Alarm {
 	var out []Alarm
 	for _, m := range s.Members {
@@ -154,4 +153,28 @@ func (s Snapshot) Alarms() []Alarm {
 	}
 	slices.SortFunc(out, func(a, b Alarm) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Member, b.Member)) })
 	return slices.Compact(out)
+}
+
+// Alarm returns the facts of the alarm that is named to an operator: the worst
+// kind, and the members that raised it. ok is false if none is raised.
+//
+// An alarm of either kind stops all writes (NOSPACE those that need space), so
+// neither the lock between processes nor a record can be written. Changes of
+// the membership are still possible, and removing a member may be the remedy.
+// So removals go on, with a warning; additions, and replacements, whose second
+// half is an addition, do not. The exception is the member that raised CORRUPT
+// itself: its replacement is etcd's own remedy.
+func (s Snapshot) Alarm() (f Facts, ok bool) {
+	for _, a := range s.Alarms() {
+		if !ok || a.Kind == f.Detail {
+			f.Detail, ok = a.Kind, true
+			f.Others = union(f.Others, []MemberID{a.Member})
+		}
+	}
+	return f, ok
+}
+
+// corrupt reports whether the member raised a CORRUPT alarm.
+func (s Snapshot) corrupt(id MemberID) bool {
+	return slices.Contains(s.Alarms(), Alarm{Member: id, Kind: AlarmCorrupt})
 }

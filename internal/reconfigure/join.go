@@ -397,7 +397,7 @@ func idsOf(members []membership.Member) []membership.MemberID {
 // about how the cluster is at the moment.
 func permanent(c membership.Code) bool {
 	return slices.Contains([]membership.Code{
-		membership.NameTaken, membership.URLTaken, membership.LoopbackURL, membership.MixedClusters, membership.NoSpace,
+		membership.NameTaken, membership.URLTaken, membership.LoopbackURL, membership.MixedClusters, membership.AlarmRaised,
 		membership.NotOurs, membership.VersionTooOld, membership.LastVoter,
 	}, c)
 }

@@ -16,7 +16,7 @@ import (
 type Locker interface {
 	// Acquire waits until the lock of the cluster is free and takes it. waiting is
 	// called with each holder that is waited for. Errors: [*claim.BusyError],
-	// [claim.ErrNoSpace], [membership.ErrNoClusterID], or what the endpoints
+	// [*claim.AlarmError], [membership.ErrNoClusterID], or what the endpoints
 	// answered.
 	Acquire(ctx context.Context, id membership.ClusterID, doing string, waiting func(claim.Holder)) (claim.Hold, error)
 }
@@ -103,9 +103,11 @@ func (h *hold) release() {
 
 // sure makes sure, right before a change, that no other process makes one: it
 // checks that the lock is held, or takes it and asks for another look then
-// ([errFresh]). Under a NOSPACE alarm no lock can be had: removals and
-// defragmentation, which may be the way out, go on under the lock of this
-// process alone, and the decision about removals warns of it. snap is what the change was decided on.
+// ([errFresh]). Under an alarm no lock can be had: removals, defragmentation and
+// moving leadership, which may be the way out, go on under the lock of this
+// process alone, and the decision about removals warns of it. snap is what the
+// change was decided on; where it does not show the alarm yet, another look is
+// asked for.
 func (h *hold) sure(snap membership.Snapshot) error {
 	switch {
 	case h.engine.Locker == nil || h.unguarded:
@@ -116,8 +118,8 @@ func (h *hold) sure(snap membership.Snapshot) error {
 	begin := h.engine.Clock.Now()
 	var holder claim.Holder
 	c, err := h.engine.Locker.Acquire(h.ctx, snap.ClusterID, h.action+" member "+h.name, func(other claim.Holder) { holder = other })
-	if errors.Is(err, claim.ErrNoSpace) {
-		return h.noSpace(snap)
+	if errors.As(err, new(*claim.AlarmError)) {
+		return h.underAlarm(snap, err)
 	}
 	if err != nil {
 		return err
@@ -136,34 +138,28 @@ func (h *hold) sure(snap membership.Snapshot) error {
 	return errFresh
 }
 
-// noSpace decides what to do without a lock that spans processes.
-func (h *hold) noSpace(snap membership.Snapshot) error {
+// underAlarm decides what to do without a lock that spans processes.
+func (h *hold) underAlarm(snap membership.Snapshot, cause error) error {
+	refusal := alarmed(h.action, h.name, snap, cause)
+	if lookAgain(refusal) {
+		return refusal
+	}
 	if h.action == "remove" || h.action == actionDefragment || h.action == actionMove {
 		h.unguarded = true
 		return nil
 	}
-	return h.full(snap)
+	return refusal
 }
 
-// full is the refusal of a change that cannot be guarded.
-func (h *hold) full(snap membership.Snapshot) error {
-	return noSpace(h.action, h.name, snap, claim.ErrNoSpace)
-}
-
-// noSpace is the refusal of a change for which something has to be written,
-// naming who reports the alarm; or a call for another look, where the alarm has
+// alarmed is the refusal of a change for which something has to be written,
+// naming who raised the alarm; or a call for another look, where the alarm has
 // been raised since the last one.
-func noSpace(action, name string, snap membership.Snapshot, cause error) error {
-	full := membership.Facts{}
-	for _, m := range snap.Members {
-		if snap.Answer(m.ID).NoSpace {
-			full.Others = append(full.Others, m.ID)
-		}
-	}
-	if len(full.Others) == 0 {
+func alarmed(action, name string, snap membership.Snapshot, cause error) error {
+	f, raised := snap.Alarm()
+	if !raised {
 		return again{cause}
 	}
-	return &Refusal{Action: action, Name: name, Snapshot: snap, Decision: membership.Decision{Code: membership.NoSpace, Facts: full}}
+	return &Refusal{Action: action, Name: name, Snapshot: snap, Decision: membership.Decision{Code: membership.AlarmRaised, Facts: f}}
 }
 
 // lost is why the lock was lost, nil while it is not.

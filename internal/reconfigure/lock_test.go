@@ -5,7 +5,6 @@ package reconfigure_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -309,48 +308,6 @@ func TestALostLockStopsTheOperation(t *testing.T) {
 	got, err := engine.Join(within(t, time.Minute), request(d, reconfigure.Voting))
 	if err != nil || got.Member.ID != learner.ID {
 		t.Errorf("carried on with %+v, %v", got.Member, err)
-	}
-}
-
-// Under a NOSPACE alarm no lock can be had: a removal goes on and warns, an
-// addition is refused, and so is a replacement, whose second half is one.
-func TestLockUnderANoSpaceAlarm(t *testing.T) {
-	t.Parallel()
-	b := start(t, 3, etcdtest.Options{QuotaBytes: 1 << 20})
-	r := b.leaveRequest(t, "infra3")
-	client := b.Client(t)
-	ctx := within(t, 30*time.Second)
-	for i := 0; ; i++ {
-		if _, err := client.Put(ctx, fmt.Sprint("fill", i), strings.Repeat("x", 100_000)); err != nil {
-			break
-		}
-	}
-	if alarms, err := client.AlarmList(ctx); err != nil || len(alarms.Alarms) == 0 {
-		t.Fatalf("no alarm was raised: %v, %v", alarms, err)
-	}
-	_, err := b.engine.Join(within(t, 20*time.Second), request(b.NewJoiner(t, "d"), reconfigure.Announced))
-	var refused *reconfigure.Refusal
-	if !errors.As(err, &refused) || refused.Decision.Code != membership.NoSpace {
-		t.Errorf("adding: %v", err)
-	}
-	replaced := r
-	replaced.Replacement = true
-	if _, err := b.engine.Leave(within(t, time.Minute), replaced); !errors.As(err, &refused) || refused.Action != "remove" || refused.Decision.Code != membership.NoSpace {
-		t.Errorf("replacing: %v", err)
-	}
-	left, err := b.engine.Leave(within(t, time.Minute), r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	warned := false
-	for _, w := range left.Warnings {
-		warned = warned || w.Code == membership.NoSpace
-	}
-	if !warned {
-		t.Errorf("removed with the warnings %+v", left.Warnings)
-	}
-	if m := b.members(t); len(m) != 2 {
-		t.Errorf("%d members, want 2", len(m))
 	}
 }
 

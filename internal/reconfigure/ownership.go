@@ -40,11 +40,11 @@ func (j *join) put(ctx context.Context, r cluster.Record) error {
 		}
 		return again{err}
 	}
-	if errors.Is(err, cluster.ErrNoSpace) {
+	if errors.Is(err, cluster.ErrAlarm) {
 		if snap, err := j.observe(ctx, j.cluster); err == nil {
 			j.snap = snap // the alarm may be newer than the last look
 		}
-		return noSpace("add", j.req.Name, j.snap, err)
+		return alarmed("add", j.req.Name, j.snap, err)
 	}
 	if err != nil {
 		return err

@@ -116,15 +116,13 @@ func (e *Engine) inVain(turns []membership.Turn) bool {
 }
 
 // begin puts on record, right before a member goes in order to be replaced, that
-// it does. Under a NOSPACE alarm nothing can be put on record: then a dead member
-// may go, and one that lives stays, because its successor would not be let in.
+// it does. Under an alarm nothing can be put on record, and DecideRemove lets go
+// only who need not be: a dead member, or the one whose data is corrupt.
 func (l *leave) begin(ctx context.Context) error {
 	m, _ := l.snap.Member(l.req.ID)
 	switch {
 	case l.begun || m.Learner:
 		return nil
-	case l.hold.unguarded && l.req.Replacement && l.snap.Alive(m.ID):
-		return l.hold.full(l.snap)
 	case l.hold.unguarded:
 		return nil
 	}

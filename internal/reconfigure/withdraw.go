@@ -52,12 +52,14 @@ func (e *Engine) discard(ctx context.Context, id membership.ClusterID, owner str
 	ctx, cancel := context.WithTimeout(ctx, farewell)
 	defer cancel()
 	var pause backoff
-	for e.Port.Records(id).Delete(ctx, owner) != nil {
-		if pause.sleep(ctx, e.Clock) != nil {
+	for {
+		switch err := e.Port.Records(id).Delete(ctx, owner); {
+		case err == nil:
+			return true
+		case !retry(err), pause.sleep(ctx, e.Clock) != nil: // refused, as under an alarm
 			return false
 		}
 	}
-	return true
 }
 
 // trace is what is left of an announcement: the record, and the member with the

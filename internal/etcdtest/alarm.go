@@ -1,0 +1,28 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package etcdtest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// RaiseCorrupt raises the alarm CORRUPT in the name of a member, as that member
+// does when it finds that its data differs from the others'. clientv3 cannot
+// raise alarms.
+func RaiseCorrupt(tb testing.TB, client *clientv3.Client, member uint64) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	_, err := pb.NewMaintenanceClient(client.ActiveConnection()).Alarm(ctx, &pb.AlarmRequest{
+		Action: pb.AlarmRequest_ACTIVATE, MemberID: member, Alarm: pb.AlarmType_CORRUPT,
+	})
+	if err != nil {
+		tb.Fatalf("raising the alarm CORRUPT: %v", err)
+	}
+}
