@@ -4,10 +4,12 @@
 package diag
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
 // The texts of what a plan is refused for. Terraform does not tell a provider the
@@ -94,13 +96,14 @@ func NodeRefused(code membership.Code, name, was, now string) Text {
 			"  lifecycle {\n    replace_triggered_by = [ADDRESS.id]\n  }\n\n"+
 			"machine_id must be an attribute that changes when the machine is replaced. After that, %s", was, together, replace)
 	case membership.MachineAlone:
-		if now == "" {
-			now = "a new machine"
+		changes := fmt.Sprintf("machine_id changes from %s to %s", was, cmp.Or(now, "a new machine"))
+		if was == "" {
+			changes = "The member has run on a machine that the state does not tell of, the plan creates a new machine for it"
 		}
 		t.Summary = "Machine of member " + name + " would be replaced alone"
-		t.Detail = fmt.Sprintf("machine_id changes from %s to %s, and the configuration stays: the new machine would start with the settings of the old member, without its data. %s\n\n"+
+		t.Detail = fmt.Sprintf("%s, and the configuration stays: the new machine would start with the settings of the old member, without its data. %s\n\n"+
 			"To replace all three, %s\n\n"+
-			"If a changed argument (an image, a size) replaces the machine, put its value into triggers_replace of the etcd_member_config.", was, now, together, replace)
+			"If a changed argument (an image, a size) replaces the machine, put its value into triggers_replace of the etcd_member_config.", changes, together, replace)
 	default:
 		t.Summary = "Configuration of member " + name + " would be replaced alone"
 		t.Detail = "The configuration is replaced, and the etcd_member keeps the ID of the old one: its config_id is a fixed text, or ignore_changes holds it. " + together + "\n\n" +
@@ -116,9 +119,20 @@ func MemberTainted(name string) Text {
 	return Text{
 		"Member " + name + " would be replaced alone",
 		"The resource is tainted, and its configuration stays: the member would be removed and added again, and a member that has been removed cannot start again. " +
-			"Nothing was changed. Run this command. " + Shown + ":\n\n  terraform untaint ADDRESS\n\n" +
+			"Nothing was changed. Run this command. " + Shown + ":\n\n  terraform untaint 'ADDRESS'\n\n" +
 			"To replace the member, replace its etcd_member_config.",
 	}
+}
+
+// NotAdopted is [Explain] for a member that cannot be added, as the plan can tell
+// already.
+func NotAdopted(u *reconfigure.Unidentified) Text {
+	t := Explain("add", u.Name, u)
+	if u.Identity.Code == membership.AlreadyMember {
+		t.Detail += fmt.Sprintf("\n\nTo import the member, run this command. %s:\n\n  terraform import 'ADDRESS' %s", Shown, u.Identity.Facts.Subject)
+	}
+	t.Detail += DestroyInstead
+	return t
 }
 
 // SecondHolder is for a new resource for a member that another one stands for.
@@ -127,7 +141,7 @@ func SecondHolder(name string) Text {
 		"Another resource stands for member " + name,
 		"The plan creates a resource for this member, and the state or the plan has another one for it. The member would be removed and added again, or two resources would manage it. " +
 			"A member that has been removed cannot start again. Nothing has been changed.\n\n" +
-			"If the resource is tainted, run this command. " + Shown + ":\n\n  terraform untaint ADDRESS\n\n" +
+			"If the resource is tainted, run this command. " + Shown + ":\n\n  terraform untaint 'ADDRESS'\n\n" +
 			"If it has got another key or another type, add this block, where OLD_ADDRESS is the address that it had before:\n\n" +
 			"  moved {\n    from = OLD_ADDRESS\n    to   = ADDRESS\n  }\n\n" +
 			"If two blocks are for the same member, remove one of them." + DestroyInstead,
@@ -158,10 +172,10 @@ func MemberMayRun(name string) Text {
 
 func fourWaysOut(name string) string {
 	return fmt.Sprintf("There are four ways out. "+Shown+".\n\n"+
-		"If the state was lost, import the configuration, then its machine and its etcd_member:\n\n  terraform import ADDRESS %s\n\n"+
+		"If the state was lost, import the configuration, then its machine and its etcd_member:\n\n  terraform import 'ADDRESS' %s\n\n"+
 		"If the resource has got another key, add this block, where OLD_ADDRESS is the address that it had before, and one each for the machine and the etcd_member:\n\n"+
 		"  moved {\n    from = OLD_ADDRESS\n    to   = ADDRESS\n  }\n\n"+
-		"If the resource is tainted, run:\n\n  terraform untaint ADDRESS\n\n"+
+		"If the resource is tainted, run:\n\n  terraform untaint 'ADDRESS'\n\n"+
 		"If another node gives up the name or the URL, remove that node in a first apply and create this one in a second.", name) + DestroyInstead
 }
 

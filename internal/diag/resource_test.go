@@ -92,6 +92,8 @@ func TestResourceTexts(t *testing.T) {
 	}{
 		{"machine replaced alone, new one unknown", NodeRefused(membership.MachineAlone, "d", "vm-1", "")},
 		{"machine replaced alone", NodeRefused(membership.MachineAlone, "d", "vm-1", "vm-2")},
+		{"machine replaced alone, not in state", NodeRefused(membership.MachineAlone, "d", "", "")},
+		{"not adopted", NotAdopted(unidentified(membership.AlreadyMember, d).(*reconfigure.Unidentified))},
 		{"machine stays", NodeRefused(membership.MachineStays, "d", "vm-1", "vm-1")},
 		{"member replaced alone", NodeRefused(membership.MemberAlone, "d", "", "")},
 		{"configuration replaced alone", NodeRefused(membership.ConfigAlone, "d", "", "")},

@@ -267,16 +267,30 @@ func retry(err error) bool {
 	return errors.As(err, &a) || errors.Is(err, cluster.ErrAmbiguous) || errors.As(err, &gone) && !hopeless(err)
 }
 
+// Identify finds out which member of the snapshot a join would carry on with, as
+// far as the ownership record of its owner tells; see [membership.Identify].
+func (e *Engine) Identify(ctx context.Context, r JoinRequest, snap membership.Snapshot) (membership.Identity, error) {
+	record, recorded, err := e.Port.Records(snap.ClusterID).Get(ctx, r.Owner)
+	if err != nil {
+		return membership.Identity{}, err
+	}
+	return identify(r, snap, record, recorded, nil), nil
+}
+
+func identify(r JoinRequest, snap membership.Snapshot, record cluster.Record, recorded bool, abandoned []cluster.Record) membership.Identity {
+	return membership.Identify(snap, membership.IdentifyRequest{
+		Name: r.Name, PeerURLs: r.PeerURLs, Bootstrap: r.Bootstrap, Founders: r.Founders,
+		Claim: membership.Claim{
+			Recorded: recorded, ID: record.ID(), PeerURLs: record.PeerURLs,
+			Left: record.State == cluster.Removed, Spent: r.Configured && record.Started,
+		},
+		Abandoned: claims(abandoned),
+	})
+}
+
 // tryAnnounce takes one decision on the snapshot at hand.
 func (j *join) tryAnnounce(ctx context.Context, since *time.Time) error {
-	found := membership.Identify(j.snap, membership.IdentifyRequest{
-		Name: j.req.Name, PeerURLs: j.req.PeerURLs, Bootstrap: j.req.Bootstrap, Founders: j.req.Founders,
-		Claim: membership.Claim{
-			Recorded: j.recorded, ID: j.record.ID(), PeerURLs: j.record.PeerURLs,
-			Left: j.record.State == cluster.Removed, Spent: j.req.Configured && j.record.Started,
-		},
-		Abandoned: claims(j.abandoned),
-	})
+	found := identify(j.req, j.snap, j.record, j.recorded, j.abandoned)
 	if found.Code == membership.FoundedAlone {
 		err := &Unidentified{Name: j.req.Name, PeerURLs: j.req.PeerURLs, Founders: j.req.Founders, Identity: found, Snapshot: j.snap}
 		if 1+len(j.snap.Others) < j.req.Founders && j.Clock.Now().Sub(*since) <= doubt {

@@ -11,11 +11,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
@@ -199,28 +197,41 @@ func (g *guard) note(ctx context.Context, at *backend.Guard) {
 	}
 }
 
-// checkIdentity refuses a member for a configuration whose member has run and was
-// removed: with its data etcd does not start it again, and without the data it
-// must not return under the same identity.
+// checkIdentity refuses a new member that the cluster has already, or cannot take
+// again: one that has to be imported; one that has run and was removed, whose
+// process has no identity to return under; and one that runs while the plan
+// creates a machine for it.
 func (g *guard) checkIdentity(ctx context.Context, c *backend.Cluster, snap membership.Snapshot) {
-	config, name := g.now.Config.ValueString(), g.now.Name.ValueString()
-	var peers types.Set
-	g.resp.Diagnostics.Append(g.req.Plan.GetAttribute(ctx, path.Root("peer_urls"), &peers)...)
-	if g.step != created || config == "" || !g.now.LearnerID.IsNull() || someUnknown(peers) || !snap.Linearizable {
+	if g.step != created || g.now.key() == "" || !g.now.LearnerID.IsNull() || !snap.Linearizable || len(snap.Others) > 0 {
 		return
 	}
-	urls, diags := list(ctx, peers)
-	g.resp.Diagnostics.Append(diags...)
-	r, recorded, err := c.Port.Records(snap.ClusterID).Get(ctx, config)
-	if err != nil || !recorded {
-		return // said where it matters
+	var m model
+	var peers types.Set
+	g.resp.Diagnostics.Append(g.req.Plan.GetAttribute(ctx, path.Root("peer_urls"), &peers)...)
+	if someUnknown(peers) || g.resp.Diagnostics.HasError() {
+		return
 	}
-	found := membership.Identify(snap, membership.IdentifyRequest{Name: name, PeerURLs: memberurl.ForEtcd(urls), Claim: membership.Claim{
-		Recorded: true, ID: r.ID(), PeerURLs: r.PeerURLs, Left: r.State == cluster.Removed, Spent: r.Started,
-	}})
-	if found.Code == membership.IdentitySpent {
-		t := diag.Explain("add", name, &reconfigure.Unidentified{Name: name, PeerURLs: urls, Identity: found, Snapshot: snap})
-		g.resp.Diagnostics.AddAttributeError(path.Root("config_id"), t.Summary, t.Detail+diag.DestroyInstead)
+	m.Name, m.ConfigID, m.PeerURLs, m.StallTimeout = g.now.Name, g.now.Config, peers, types.StringValue("1m")
+	kind := kindMember
+	if g.want == roleLearner {
+		kind = kindLearner
+	}
+	join, diags := m.join(ctx, kind)
+	g.resp.Diagnostics.Append(diags...)
+	found, err := c.Identify(ctx, join, snap)
+	if err != nil || diags.HasError() {
+		return // said when it is joined
+	}
+	u := &reconfigure.Unidentified{Name: join.Name, PeerURLs: join.PeerURLs, Identity: found, Snapshot: snap}
+	switch found.Code {
+	case membership.AlreadyMember, membership.NameTaken, membership.FounderRenamed, membership.MovedMember, membership.IdentitySpent:
+		t := diag.NotAdopted(u)
+		g.resp.Diagnostics.AddError(t.Summary, t.Detail)
+	}
+	it, _ := snap.Member(found.ID)
+	if found.Step == membership.StepAdopt && len(it.ClientURLs) > 0 && join.Configured && g.now.Machine.IsUnknown() {
+		t := diag.NodeRefused(membership.MachineAlone, join.Name, "", "")
+		g.resp.Diagnostics.AddAttributeError(path.Root("machine_id"), t.Summary, t.Detail)
 	}
 }
 

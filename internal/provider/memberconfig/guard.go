@@ -102,14 +102,14 @@ func (r *Resource) guardPlan(ctx context.Context, req resource.ModifyPlanRequest
 	if g.b == nil || resp.Diagnostics.HasError() || g.b.Chains().IsApplying() {
 		return
 	}
-	if stays {
-		g.checkAddress(ctx)
-	}
 	switch {
 	case exists && !stays:
 		g.remove(ctx)
 	case !exists:
 		g.create(ctx)
+	}
+	if stays && !resp.Diagnostics.HasError() {
+		g.checkAddress(ctx)
 	}
 }
 
