@@ -40,6 +40,10 @@ func WarningText(action, name string, w membership.Warning, s membership.Snapsho
 		return Text{doing + " on a release with a known bug",
 			fmt.Sprintf("%s %s a release on which a promotion may be lost, at a restart or at the next upgrade (%s). Upgrade to 3.5.26 or later within 3.5 before anything else.",
 				capital(Members(s, f.Others)), plural(count, "runs", "run"), f.Detail)}
+	case membership.Unmanaged:
+		return unmanaged(name, f, s)
+	case membership.RecordDisagrees:
+		return recordDisagrees(name, f, s)
 	case membership.AlarmRaised:
 		return underAlarm(doing, f, s)
 	default:

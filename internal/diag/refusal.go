@@ -79,6 +79,8 @@ func (c refusal) detail() string {
 		return "A live member is taken out to be replaced only when no other replacement is under way. " + turns(c.f.Turns) + " Nothing was changed. " + turnsWayOut(c.f.Turns)
 	case membership.VersionTooOld:
 		return c.versionTooOld()
+	case membership.VoterLives:
+		return c.voterLives()
 	case membership.AlarmRaised:
 		return c.alarmRaised()
 	default:

@@ -145,6 +145,16 @@ func replacing(s membership.Snapshot, n int, leaving ...int) textCase {
 	return c
 }
 
+// withdrawing is the backstop for infran; what is its record's name.
+func withdrawing(s membership.Snapshot, n int, replacement bool, recorded string) textCase {
+	m := s.Members[n-1]
+	r := membership.WithdrawRequest{
+		Owner: "joiner-1", Name: fmt.Sprintf("infra%d", n), RecordOwner: "joiner-1", RecordName: recorded,
+		Claim: membership.Claim{Recorded: true, ID: m.ID, PeerURLs: m.PeerURLs}, Replacement: replacement,
+	}
+	return textCase{action: "remove", name: r.Name, s: s, d: membership.DecideWithdraw(s, r)}
+}
+
 func warning(code membership.Code, c textCase) textCase {
 	c.warning = code
 	return c
@@ -229,6 +239,8 @@ func textCases() map[string]textCase {
 		"alarm CORRUPT":                       adding(seen(corrupt, ok, full), membership.AddRequest{}),
 		"alarm CORRUPT, the member is gone":   adding(seen(corrupt), membership.AddRequest{}),
 		"not started, no name given":          unnamed,
+		"voter lives":                         withdrawing(away, 2, true, "infra2"),
+		"voter lives, silent here":            withdrawing(seen(ok, silent, ok), 2, true, "infra2"),
 
 		"warning: member down":                  warning(membership.MemberDown, adding(seen(ok, ok, ok, ok, silent), membership.AddRequest{})),
 		"warning: members not started":          warning(membership.MemberUnstarted, adding(seen(ok, ok, ok, ok, ok, unstarted, unstarted), membership.AddRequest{})),
@@ -238,6 +250,8 @@ func textCases() map[string]textCase {
 		"warning: tolerance zero, with one out": warning(membership.ToleranceZero, removing(seen(ok, ok, ok, ok, silent), 2)),
 		"warning: known bad release":            warning(membership.KnownBadRelease, promoting(seen(version("3.5.19"), both(version("3.5.19"), learner)), 2)),
 		"warning: alarm NOSPACE":                warning(membership.AlarmRaised, removing(seen(ok, full, ok), 3)),
+		"warning: no longer managed":            warning(membership.Unmanaged, withdrawing(away, 3, false, "infra3")),
+		"warning: record disagrees":             warning(membership.RecordDisagrees, withdrawing(seen(ok, both(learner, unstarted)), 2, false, "infra7")),
 		"warning: alarm CORRUPT":                warning(membership.AlarmRaised, removing(seen(ok, corrupt, ok), 2)),
 	}
 }

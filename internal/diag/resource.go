@@ -73,16 +73,6 @@ func NotRefreshed(err error) Text {
 	return t
 }
 
-// BackstopSkipped is the warning for a configuration that is destroyed while
-// the cluster does not answer.
-func BackstopSkipped(name string, err error) Text {
-	return Text{
-		"Could not check what was announced for " + name,
-		"The configuration was destroyed while the cluster does not answer. If the cluster still exists, look in its member list for " + name +
-			" and remove it there." + answers(err),
-	}
-}
-
 // NameInCluster is for a configuration whose name a member bears already.
 func NameInCluster(name string, m membership.Member) Text {
 	return Text{

@@ -120,6 +120,7 @@ func TestResourceTexts(t *testing.T) {
 		{"not refreshed", NotRefreshed(gone)},
 		{"not refreshed, wrong password", NotRefreshed(&cluster.Unreachable{Endpoints: []cluster.EndpointError{{Endpoint: "https://10.0.0.1:2379", Err: wrong}}})},
 		{"backstop skipped", BackstopSkipped("d", gone)},
+		{"backstop blocked", BackstopBlocked("d", gone)},
 		{"name in cluster", NameInCluster("d", d)},
 		{"founder missing", FounderMissing("d", snap(a))},
 		{"member ID", MemberID(func() error { _, err := membership.ParseMemberID("0x12"); return err }())},

@@ -91,6 +91,15 @@ const (
 	// AlarmRaised: the others raised the alarm in Detail, under which nothing
 	// can be written.
 	AlarmRaised Code = "alarm raised"
+	// VoterLives: the subject has a vote, is not known to be dead, and its
+	// configuration is to be replaced. (wait)
+	VoterLives Code = "voter lives"
+	// Unmanaged (warning): the subject has a vote and is not known to be dead,
+	// so it stays in the cluster while its configuration goes for good.
+	Unmanaged Code = "no longer managed"
+	// RecordDisagrees (warning): the ownership record speaks of the subject,
+	// and the configuration or the list contradicts it, so nothing is removed.
+	RecordDisagrees Code = "record disagrees"
 )
 
 // Facts are the figures behind a code; diag turns them into sentences.

@@ -54,6 +54,9 @@ func (s *state) happens(c change, sc *scenario) (wrong string) {
 		if c.owner != none && n.owner != c.owner {
 			wrong = fmt.Sprintf("%s was removed by somebody who did not announce it", nameOf(c.node))
 		}
+		if c.backstop && n.seat == voter && n.lives() && !c.fault && sc.orderly() { // else a promotion may come late
+			wrong = fmt.Sprintf("the backstop removed %s, a voter that lives", nameOf(c.node))
+		}
 		*n = node{gen: n.gen, machine: dead, owner: none}
 		if sc.rejoins(c.node) {
 			n.machine = knocking // a new one, in its place

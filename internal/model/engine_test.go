@@ -319,7 +319,7 @@ func stroll(t *testing.T, sc *scenario, random *rand.Rand) (*walk, error) {
 		w.s.records[0] = record{state: intended, node: task.node}
 		w.s.pending = change{what: addLearner, node: task.node, gen: 1}
 		w.s.nodes[task.node].machine = knocking
-		_, err = e.Withdraw(ctx, "o")
+		_, err = e.Withdraw(ctx, reconfigure.WithdrawRequest{Owner: "o", Name: nameOf(task.node), PeerURLs: []string{urlOf(task.node)}})
 	}
 	switch {
 	case err == nil && w.s.tasks[0].pc == lForget && ctx.Err() != nil: // the record was not to be had

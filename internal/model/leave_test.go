@@ -58,7 +58,7 @@ func (m *machinery) leave(s *state, i uint8) {
 			m.to(s, i, "cannot put its turn on record", lLook)
 		}
 	case lRemove:
-		c := change{what: remove, node: t.node, gen: m.subject(s, i), owner: none, fault: r.fault, replace: t.replacement, unseen: r.unseen}
+		c := change{what: remove, node: t.node, gen: m.subject(s, i), owner: none, fault: r.fault, replace: t.replacement, unseen: r.unseen, backstop: t.kind == withdraw}
 		look := func(s *state) { s.tasks[i].pc, s.tasks[i].fault = lLook, false }
 		sent := func(s *state) { look(s); s.tasks[i].tried = true }
 		refused := look
@@ -96,51 +96,45 @@ func (m *machinery) withdraw(s *state, i uint8) {
 			m.emit(m.by(i, "reads the record"), next, "")
 		}
 	case wLook:
-		q := s.ask('i', r.rec.node, 0)
+		q := s.ask('w', t.node, 0)
 		q.rec = r.rec
 		found := m.mind.answer(s, q)
+		holds := s.locks[t.proc] == i
 		careless := m.sc.mistake == withdrawUnlocked
+		next.tasks[i].left = found.unmanaged
 		switch {
-		case found.step == membership.StepAdopt || found.step == membership.StepWithdraw:
+		case holds && found.verdict != membership.Done:
 			m.release(&next, i)
-			next.tasks[i] = run{pc: lLock, id: found.gen, leader: none, to: none}
+			next.tasks[i] = run{pc: wRecord, leader: none, to: none}
+			m.emit(m.by(i, "finds something else than before"), next, "")
+		case found.verdict == membership.Go:
+			next.tasks[i] = run{pc: lLock, id: found.gen, rec: r.rec, leader: none, to: none}
 			m.emit(m.by(i, "finds what was announced"), next, "")
-		case !s.led() && careless: // the list is an old one
-			next.tasks[i].pc = wDrop
-			m.emit(m.by(i, "finds nothing in an old list"), next, "")
+		case found.verdict != membership.Done && !careless:
+			next.tasks[i].pc = wRecord
+			m.emit(m.by(i, verdictOf(found)), next, "")
+			m.expires(s, i)
+		case holds:
+			next.tasks[i].pc = wSure
+			m.emit(m.by(i, "finds nothing to remove"), next, "")
+		case r.rec.state == intended && !careless:
+			next.tasks[i].pc = wLock
+			m.emit(m.by(i, "finds nothing that was announced"), next, "")
 		default:
-			m.drop(s, i, careless)
+			next.tasks[i].pc = wDrop
+			m.emit(m.by(i, "finds nothing to remove"), next, "")
 		}
 	case wDrop:
 		if m.writes(s) {
+			if n := &next.nodes[t.node]; r.left && n.owner == t.owner {
+				n.owner = none // the operator is told that it is no longer managed
+			}
 			next.write(m.sc, t.owner, record{})
 			m.finish(next, i, "deletes the record")
 		} else {
 			m.expires(s, i)
 		}
 	}
-}
-
-// drop stands for Engine.drop, at the point where nothing was found.
-func (m *machinery) drop(s *state, i uint8, careless bool) {
-	r := &s.tasks[i]
-	next := *s
-	q := s.ask('r', none, 0) // a member that is in no list
-	confirmed := m.mind.answer(s, q).verdict == membership.Done
-	holds := s.locks[m.sc.tasks[i].proc] == i
-	next.tasks[i].tried = !confirmed
-	switch {
-	case careless || confirmed && r.rec.state != intended:
-		next.tasks[i].pc = wDrop
-	case !holds:
-		next.tasks[i].pc = wLock
-	case confirmed:
-		next.tasks[i].pc = wSure
-	default:
-		next.tasks[i].pc = wRecord
-		m.expires(s, i)
-	}
-	m.emit(m.by(i, "finds nothing that was announced"), next, "")
 }
 
 // clearTurns takes those off the record that are over; the end of leave.begin.
@@ -183,6 +177,12 @@ func (m *machinery) attempt(s *state, i uint8) {
 		next.tasks[i].pc = lForget
 		m.emit(m.by(i, "finds its member gone"), next, "")
 	case membership.Go:
+		if m.stale(s, i) {
+			m.release(&next, i)
+			next.tasks[i] = run{pc: wRecord, leader: none, to: none}
+			m.emit(m.by(i, "finds its member other than before"), next, "")
+			return
+		}
 		next.tasks[i].to, next.tasks[i].pc = d.moveTo, lSure
 		next.tasks[i].unseen = t.replacement && s.nodes[t.node].link == hidden
 		m.emit(m.by(i, "may leave"), next, "")
@@ -202,4 +202,17 @@ func (m *machinery) attempt(s *state, i uint8) {
 			m.expires(s, i)
 		}
 	}
+}
+
+// stale stands for withdrawal.still: the backstop would not remove the member
+// any more.
+func (m *machinery) stale(s *state, i uint8) bool {
+	t, r := m.sc.tasks[i], &s.tasks[i]
+	if t.kind != withdraw {
+		return false
+	}
+	q := s.ask('w', t.node, 0)
+	q.rec = r.rec
+	a := m.mind.answer(s, q)
+	return a.verdict != membership.Go || a.gen != r.id
 }

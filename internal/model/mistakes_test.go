@@ -120,6 +120,20 @@ func TestSearchFindsMistakes(t *testing.T) {
 		{"the backstop does not take the lock", scenario{
 			voters: 1, tasks: []task{joins(0, 1, 0), back}, budget: budget{crashes: 1, ambiguous: 1}, options: with(orderly, withdrawUnlocked, rules{}),
 		}, "m2 is announced, and neither a record nor a state says by whom"},
+		{"the backstop removes a voter that lives", scenario{
+			voters: 2, tasks: []task{joins(0, 2, 0), {kind: withdraw, proc: 1, node: 2, owner: 0, after: none, insteadOf: 0}}, budget: budget{crashes: 1},
+			options: with(orderly, noMistake, in(func(r *rules) {
+				r.withdraw = func(s membership.Snapshot, p membership.WithdrawRequest) membership.Decision {
+					d := membership.DecideWithdraw(s, p)
+					for _, w := range d.Warnings {
+						if w.Code == membership.Unmanaged {
+							return membership.Decision{Verdict: membership.Go, Facts: w.Facts}
+						}
+					}
+					return d
+				}
+			})),
+		}, "the backstop removed m3, a voter that lives"},
 		{"a member makes room without a word to the others", scenario{
 			voters: 4, tasks: []task{o0, i0, o1, i1}, options: with(orderly, turnUnrecorded, rules{}),
 		}, "m2 makes room before m1 has come back"},

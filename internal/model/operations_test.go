@@ -38,9 +38,9 @@ const (
 	lRemove //   Remove
 	lForget // leave.forget: Records.Delete, or Get and Put
 
-	wRecord // Engine.Withdraw, traceOf: Records.Get
-	wLook   //   Observe; Identify; DecideRemove to confirm the list
-	wLock   // Engine.drop: Engine.lock
+	wRecord // Engine.Withdraw, withdrawal.trace: Records.Get
+	wLook   //   Observe; DecideWithdraw
+	wLock   // withdrawal.drop: Engine.lock
 	wSure   //   hold.sure
 	wDrop   //   Records.Delete
 )
@@ -120,9 +120,7 @@ func (m *machinery) operation(s *state, i uint8) {
 			case lLock:
 				next.tasks[i].pc = lLook
 			case wLock:
-				if next.tasks[i].pc = wSure; r.tried { // the list was not confirmed
-					next.tasks[i].pc = wRecord
-				}
+				next.tasks[i].pc = wSure
 			}
 			m.emit(m.by(i, "takes the lock of its process"), next, "")
 		}
@@ -249,7 +247,7 @@ func (m *machinery) again(s *state, i uint8, what string, p pc, mayFail bool) {
 	id := next.tasks[i].id
 	next.tasks[i] = run{pc: p, leader: none, to: none, tried: next.tasks[i].tried, claim: next.tasks[i].claim}
 	if m.sc.tasks[i].kind == withdraw {
-		next.tasks[i].id = id
+		next.tasks[i].id, next.tasks[i].rec = id, s.tasks[i].rec
 	}
 	m.emit(m.by(i, what), next, "")
 	if mayFail && !m.quiet {

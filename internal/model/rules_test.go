@@ -93,9 +93,10 @@ type rules struct {
 	add      func(membership.Snapshot, membership.AddRequest) membership.Decision
 	promote  func(membership.Snapshot, membership.PromoteRequest) membership.Decision
 	remove   func(membership.Snapshot, membership.RemoveRequest) membership.Decision
+	withdraw func(membership.Snapshot, membership.WithdrawRequest) membership.Decision
 }
 
-var theRules = rules{membership.Identify, membership.DecideAdd, membership.DecidePromote, membership.DecideRemove}
+var theRules = rules{membership.Identify, membership.DecideAdd, membership.DecidePromote, membership.DecideRemove, membership.DecideWithdraw}
 
 // question is all that a decision depends on, so that each is asked once.
 type question struct {
@@ -116,8 +117,10 @@ type answer struct {
 	code    membership.Code
 	moveTo  uint8
 	step    membership.Step
-	gen     uint8 // whom Identify found
+	gen     uint8 // whom Identify or DecideWithdraw found
 	found   uint8
+	// unmanaged: the member stays, and the operator is told.
+	unmanaged bool
 }
 
 // mind answers questions and remembers the answers.
@@ -146,12 +149,7 @@ func (m *mind) answer(s *state, q question) answer {
 	switch q.what {
 	case 'i':
 		r := membership.IdentifyRequest{Name: nameOf(q.node), PeerURLs: urls}
-		if q.rec.state != noRecord {
-			r.Claim = membership.Claim{Recorded: true, PeerURLs: []string{urlOf(q.rec.node)}, Left: q.rec.state == removed, Spent: q.rec.ran}
-			if q.rec.state != intended {
-				r.Claim.ID = idOf(q.rec.node, q.rec.gen)
-			}
-		}
+		r.Claim = q.rec.claim()
 		found := m.rules.identify(snap, r)
 		a.step, a.code, a.found = found.Step, found.Code, none
 		if found.ID != 0 {
@@ -184,12 +182,48 @@ func (m *mind) answer(s *state, q question) answer {
 		}
 		d = m.rules.remove(snap, r)
 	}
+	if q.what == 'w' {
+		d = m.rules.withdraw(snap, s.withdrawal(q))
+	}
 	if q.what != 'i' {
 		a = answer{verdict: d.Verdict, code: d.Code, moveTo: none}
 		if d.MoveLeaderTo != 0 {
 			a.moveTo, _ = nodeOf(d.MoveLeaderTo)
 		}
+		if q.what == 'w' && d.Verdict == membership.Go {
+			a.found, a.gen = nodeOf(d.Facts.Subject)
+		}
+		for _, w := range d.Warnings {
+			a.unmanaged = a.unmanaged || w.Code == membership.Unmanaged
+		}
 	}
 	m.known[q] = a
 	return a
+}
+
+// claim is what a record says.
+func (r record) claim() membership.Claim {
+	if r.state == noRecord {
+		return membership.Claim{}
+	}
+	c := membership.Claim{Recorded: true, PeerURLs: []string{urlOf(r.node)}, Left: r.state == removed, Spent: r.ran}
+	if r.state != intended {
+		c.ID = idOf(r.node, r.gen)
+	}
+	return c
+}
+
+// withdrawal is the request of the backstop: the configuration goes for good,
+// and the leader is connected to every member that lives.
+func (s *state) withdrawal(q question) membership.WithdrawRequest {
+	r := membership.WithdrawRequest{
+		Owner: "o", RecordOwner: "o", Name: nameOf(q.node), PeerURLs: []string{urlOf(q.node)},
+		RecordName: nameOf(q.rec.node), Claim: q.rec.claim(), Seen: map[membership.MemberID]bool{},
+	}
+	for i, n := range s.nodes {
+		if n.seat != outside {
+			r.Seen[idOf(uint8(i), n.gen)] = n.lives()
+		}
+	}
+	return r
 }

@@ -118,6 +118,8 @@ type run struct {
 	begun bool // its turn is on record
 	// unseen: its member did not answer from here, for the checks alone.
 	unseen bool
+	// left: the backstop leaves the member in the cluster.
+	left bool
 	// fault: something has failed since the look, for the checks alone.
 	fault bool
 }
@@ -141,6 +143,8 @@ type change struct {
 	// unseen: one that did not answer when that was decided, so that it was
 	// taken for dead, which may go at any time.
 	replace, unseen bool
+	// backstop: a removal by the backstop.
+	backstop bool
 }
 
 type changeKind uint8

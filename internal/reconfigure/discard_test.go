@@ -43,7 +43,7 @@ func TestTheRecordGoesThoughAMemberStandsStill(t *testing.T) {
 		still = b.Members()[1]
 	}
 	still.Freeze()
-	if _, err := b.engine.Withdraw(within(t, time.Minute), r.Owner); err != nil {
+	if _, err := b.engine.Withdraw(within(t, time.Minute), withdrawing(r)); err != nil {
 		t.Fatal(err)
 	}
 	if n := records(); n != 0 {
@@ -68,10 +68,10 @@ func TestTheRecordOutlivesAnInterruption(t *testing.T) {
 	}
 	ctx, interrupt := context.WithCancel(t.Context())
 	interrupt()
-	if _, err := b.engine.Withdraw(ctx, r.Owner); !errors.Is(err, context.Canceled) {
+	if _, err := b.engine.Withdraw(ctx, withdrawing(r)); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
-	if _, err := b.process(t, "next", time.Minute).Withdraw(within(t, time.Minute), r.Owner); err != nil {
+	if _, err := b.process(t, "next", time.Minute).Withdraw(within(t, time.Minute), withdrawing(r)); err != nil {
 		t.Fatal(err)
 	}
 	got, err := b.Client(t).Get(within(t, 10*time.Second), b.key(t, "members/"+r.Owner))
@@ -92,7 +92,7 @@ func TestNoFarewellToAClusterThatIsOver(t *testing.T) {
 	}
 	b.Members()[0].Freeze()
 	begin := time.Now()
-	if _, err := b.engine.Withdraw(within(t, time.Minute), r.Owner); err != nil {
+	if _, err := b.engine.Withdraw(within(t, time.Minute), withdrawing(r)); err != nil {
 		t.Fatal(err)
 	}
 	if took := time.Since(begin); took > 5*time.Second {

@@ -343,13 +343,13 @@ func TestWithdraw(t *testing.T) {
 	if _, err := b.engine.Join(within(t, time.Minute), request(d, reconfigure.Announced)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.engine.Withdraw(within(t, time.Minute), "someone-else"); err != nil {
+	if _, err := b.engine.Withdraw(within(t, time.Minute), reconfigure.WithdrawRequest{Owner: "someone-else", Name: "d"}); err != nil {
 		t.Fatal(err)
 	}
 	if m := b.members(t); len(m) != 2 {
 		t.Fatalf("%d members after somebody else's withdrawal, want 2", len(m))
 	}
-	if _, err := b.engine.Withdraw(within(t, time.Minute), "name:d"); err != nil {
+	if _, err := b.engine.Withdraw(within(t, time.Minute), reconfigure.WithdrawRequest{Owner: "name:d", Name: "d"}); err != nil {
 		t.Fatal(err)
 	}
 	if m := b.members(t); len(m) != 1 {

@@ -40,6 +40,10 @@ type LeaveRequest struct {
 	// Force forgets the member, instead of failing, when the cluster has no
 	// quorum or does not answer.
 	Force bool
+
+	// still is asked about the snapshot right before each change, nil if there
+	// is nothing to ask. Its error ends the removal.
+	still func(context.Context, membership.Snapshot) error
 }
 
 // Left is the outcome of a removal.
@@ -61,7 +65,7 @@ type Left struct {
 // a leader. A member that is gone already is success.
 func (e *Engine) Leave(ctx context.Context, r LeaveRequest) (Left, error) {
 	out, err := e.leaveInTurn(ctx, r)
-	if err != nil && r.Force && forgettable(err) {
+	if err != nil && r.Force && Undecidable(err) {
 		out, err = Left{Forgotten: err, Snapshot: out.Snapshot}, nil
 	}
 	if err == nil {
@@ -70,9 +74,9 @@ func (e *Engine) Leave(ctx context.Context, r LeaveRequest) (Left, error) {
 	return out, err
 }
 
-// forgettable reports whether force may turn the error into forgetting: only
-// where the cluster cannot decide any more, never where it refused.
-func forgettable(err error) bool {
+// Undecidable reports whether an error means that the cluster cannot decide any
+// more: it does not answer, or has no quorum. Never that it refused.
+func Undecidable(err error) bool {
 	var gone *cluster.Unreachable
 	var refusal *Refusal
 	return errors.As(err, &gone) || errors.As(err, &refusal) && refusal.Decision.Code == membership.QuorumLost
@@ -272,6 +276,11 @@ func (l *leave) attempt(ctx context.Context) (bool, error) {
 			return false, refusal
 		}
 		return false, l.later(ctx, refusal)
+	}
+	if l.req.still != nil {
+		if err := l.req.still(ctx, snap); err != nil {
+			return false, err
+		}
 	}
 	l.since, l.acting = l.Clock.Now(), true
 	l.out.Warnings, l.out.Snapshot = d.Warnings, snap

@@ -11,8 +11,8 @@ import (
 )
 
 // claimed reads a record, again if the answer was lost. Records are kept under
-// the ID of their cluster, which the member list tells. If nobody gives a list,
-// the error says so.
+// the ID of their cluster, which the member list tells. If nobody gives a list, or
+// there is no quorum that could, the error says so.
 func (e *Engine) claimed(ctx context.Context, owner string) (r cluster.Record, ok bool, err error) {
 	since := e.Clock.Now()
 	var pause backoff
@@ -24,10 +24,14 @@ func (e *Engine) claimed(ctx context.Context, owner string) (r cluster.Record, o
 		if err == nil || !retry(err) {
 			return r, ok, err
 		}
-		if _, gone := e.observe(ctx, 0); gone != nil {
+		snap, gone := e.observe(ctx, 0)
+		if gone != nil {
 			return r, false, gone
 		}
 		if e.Clock.Now().Sub(since) > doubt || pause.sleep(ctx, e.Clock) != nil {
+			if d := membership.DecideWithdraw(snap, membership.WithdrawRequest{}); d.Code == membership.QuorumLost {
+				err = &Refusal{Action: "remove", Decision: d, Snapshot: snap}
+			}
 			return r, false, err
 		}
 	}

@@ -12,34 +12,150 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// Withdraw is the backstop: it takes out what the ownership record says was
-// announced for the owner, and nothing else, and deletes the record. It returns
-// the error of a cluster that does not answer as it is, for the caller to
-// weigh: after a whole destroy there is no cluster left to ask.
+// WithdrawRequest is about the member of a configuration that is destroyed.
+type WithdrawRequest struct {
+	// Owner is the configuration's ID, the key of the ownership record; Name and
+	// PeerURLs are the configuration's own. PeerURLs are empty for addresses that
+	// are not known before the machine.
+	Owner    string
+	Name     string
+	PeerURLs []string
+	// Replacement is true if another configuration follows.
+	Replacement bool
+}
+
+// Withdrawn is the outcome of [Engine.Withdraw].
+type Withdrawn struct {
+	Warnings []membership.Warning
+	// Waited is set when another process was waited for.
+	Waited *Waited
+	// Snapshot is what the warnings were decided on.
+	Snapshot membership.Snapshot
+}
+
+const (
+	// ReplaceTimeout is how long the backstop waits, as half of a replacement,
+	// for the old voter to end: its machine was destroyed before.
+	ReplaceTimeout = 2 * time.Minute
+	// withdrawTimeout limits the backstop of a configuration that goes for good:
+	// the cluster may be gone with its machines.
+	withdrawTimeout = 30 * time.Second
+)
+
+// Withdraw is the backstop: it removes what the ownership record says was added
+// for the owner, and nothing else, and deletes the record. What it may remove is
+// [membership.DecideWithdraw]: never a voter that lives. As half of a
+// replacement it waits for such a voter to end, at most for [ReplaceTimeout],
+// and then fails and keeps the record. It returns the error of a cluster that
+// does not answer as it is, for the caller to weigh: after a whole destroy there
+// is no cluster left to ask.
 //
 // A record that speaks of an intent alone may belong to an announcement that is
 // still on its way: made by a run that was broken off, whose answer nobody saw.
 // Before such a record is deleted the lock is taken and everything is read
 // again: taking it is a write, and what stood in the log before that write is
 // in the list afterwards.
-func (e *Engine) Withdraw(ctx context.Context, owner string) (Left, error) {
-	if id, settled, over := e.Board.isSettled(owner); settled {
+func (e *Engine) Withdraw(ctx context.Context, r WithdrawRequest) (Withdrawn, error) {
+	if id, settled, over := e.Board.isSettled(r.Owner); settled {
 		// This process has seen the member leave. A record that cannot be
 		// deleted claims nothing; but it would lie about for ever. So where it
 		// is an operator who puts an end to it, the next run goes on.
-		if !over && !e.discard(ctx, id, owner) && errors.Is(ctx.Err(), context.Canceled) {
-			return Left{}, ctx.Err()
+		if !over && !e.discard(ctx, id, r.Owner) && errors.Is(ctx.Err(), context.Canceled) {
+			return Withdrawn{}, ctx.Err()
 		}
-		return Left{}, nil
+		return Withdrawn{}, nil
 	}
-	t, err := e.traceOf(ctx, owner)
-	if err == nil && t.recorded && t.id == 0 {
-		t, err = e.drop(ctx, owner, t)
+	limit := withdrawTimeout
+	if r.Replacement {
+		limit = ReplaceTimeout
 	}
-	if err != nil || t.id == 0 {
-		return Left{}, err
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	w := &withdrawal{Engine: e, req: r, since: e.Clock.Now()}
+	return w.run(ctx)
+}
+
+// withdrawal is one run of [Engine.Withdraw].
+type withdrawal struct {
+	*Engine
+	req WithdrawRequest
+	// since is when it began, or last waited for a voter to end.
+	since time.Time
+	out   Withdrawn
+}
+
+// errStale asks for another decision: what the removal was decided on is no
+// longer so.
+var errStale = errors.New("the member is not what it was")
+
+// run looks and decides until nothing of the owner's is left, or nothing may be
+// done about it.
+func (w *withdrawal) run(ctx context.Context) (Withdrawn, error) {
+	var pause backoff
+	for {
+		t, err := w.trace(ctx)
+		if err == nil && t.recorded {
+			err = w.act(ctx, t)
+		}
+		var refusal *Refusal
+		switch {
+		case err == nil:
+			return w.out, nil
+		case errors.Is(ctx.Err(), context.Canceled):
+			return w.out, ctx.Err()
+		case !lookAgain(err):
+			return w.out, err
+		case pause.sleep(ctx, w.Clock) != nil:
+			if errors.As(err, &refusal) {
+				refusal.Timeout = true
+				err = refusal
+			}
+			return w.out, err
+		}
 	}
-	return e.Leave(ctx, LeaveRequest{Owner: owner, ID: t.id, Cluster: t.snap.ClusterID, PeerURLs: t.record.PeerURLs})
+}
+
+// act carries one decision out. The error asks for another look, or is final.
+func (w *withdrawal) act(ctx context.Context, t trace) error {
+	switch d := t.decision; {
+	case d.Verdict == membership.Go:
+		left, err := w.Leave(ctx, LeaveRequest{
+			Owner: w.req.Owner, ID: d.Facts.Subject, Cluster: t.snap.ClusterID, Name: w.req.Name, PeerURLs: t.record.PeerURLs,
+			Replacement: w.req.Replacement && !t.learner(d.Facts.Subject), still: w.still(t),
+		})
+		if errors.Is(err, errStale) {
+			return again{err}
+		}
+		w.out = Withdrawn{Warnings: left.Warnings, Waited: left.Waited, Snapshot: left.Snapshot}
+		return err
+	case d.Verdict == membership.Done:
+		// A voter that lives may be about to end: its machine has just gone.
+		doubted := len(d.Warnings) > 0 && d.Warnings[0].Code == membership.Unmanaged
+		if doubted && w.Clock.Now().Sub(w.since) <= doubt {
+			return again{t.refusal(w.req.Name)}
+		}
+		w.out = Withdrawn{Warnings: d.Warnings, Snapshot: t.snap}
+		return w.drop(ctx, t)
+	case d.Code == membership.VoterLives:
+		w.since = w.Clock.Now()
+		return again{t.refusal(w.req.Name)}
+	case w.Clock.Now().Sub(w.since) <= doubt:
+		return again{t.refusal(w.req.Name)}
+	default:
+		return t.refusal(w.req.Name)
+	}
+}
+
+// still returns what is asked under the lock, right before the removal: whether
+// the decision would be the same.
+func (w *withdrawal) still(t trace) func(context.Context, membership.Snapshot) error {
+	return func(ctx context.Context, snap membership.Snapshot) error {
+		now := w.judge(ctx, t.record, snap)
+		if now.Verdict != membership.Go || now.Facts.Subject != t.decision.Facts.Subject {
+			return errStale
+		}
+		return nil
+	}
 }
 
 // farewell is how long the deletion of a record is tried that claims nothing
@@ -62,80 +178,94 @@ func (e *Engine) discard(ctx context.Context, id membership.ClusterID, owner str
 	}
 }
 
-// trace is what is left of an announcement: the record, and the member with the
-// ID, 0 if it is not in the list.
+// trace is what is left of an announcement: the record, the cluster, and what
+// becomes of it.
 type trace struct {
 	record   cluster.Record
 	recorded bool
-	id       membership.MemberID
 	snap     membership.Snapshot
+	decision membership.Decision
 }
 
-// traceOf reads the owner's record, and where there is one, the cluster.
-func (e *Engine) traceOf(ctx context.Context, owner string) (t trace, err error) {
-	if t.record, t.recorded, err = e.claimed(ctx, owner); err != nil || !t.recorded {
+func (t trace) learner(id membership.MemberID) bool {
+	m, _ := t.snap.Member(id)
+	return m.Learner
+}
+
+func (t trace) refusal(name string) *Refusal {
+	return &Refusal{Action: "remove", Name: name, Decision: t.decision, Snapshot: t.snap}
+}
+
+// trace reads the owner's record, and where there is one, the cluster.
+func (w *withdrawal) trace(ctx context.Context) (t trace, err error) {
+	if t.record, t.recorded, err = w.claimed(ctx, w.req.Owner); err != nil || !t.recorded {
 		return t, err
 	}
-	if t.snap, err = e.observe(ctx, 0); err != nil {
+	if t.snap, err = w.observe(ctx, 0); err != nil {
 		return t, err
 	}
-	r := t.record
-	found := membership.Identify(t.snap, membership.IdentifyRequest{
-		Name: r.Name, PeerURLs: r.PeerURLs,
-		Claim: membership.Claim{Recorded: true, ID: r.ID(), PeerURLs: r.PeerURLs, Left: r.State == cluster.Removed},
-	})
-	if found.Step == membership.StepAdopt || found.Step == membership.StepWithdraw {
-		t.id = found.ID
-	}
+	t.decision = w.judge(ctx, t.record, t.snap)
 	return t, nil
 }
 
-// drop deletes the record of an owner that has no member in the list, once a
-// quorum has confirmed that list. Where that is not so any more, it deletes
-// nothing and returns what it found.
-func (e *Engine) drop(ctx context.Context, owner string, t trace) (trace, error) {
-	if t.record.State != cluster.Intended && t.confirmed().Verdict == membership.Done {
-		return t, e.Port.Records(t.snap.ClusterID).Delete(ctx, owner)
+// judge decides on a snapshot. The leader is asked for its connections where it
+// matters: of a voter that does not answer here.
+func (w *withdrawal) judge(ctx context.Context, r cluster.Record, snap membership.Snapshot) membership.Decision {
+	q := membership.WithdrawRequest{
+		Owner: w.req.Owner, Name: w.req.Name, PeerURLs: w.req.PeerURLs, Replacement: w.req.Replacement,
+		RecordOwner: r.Owner, RecordName: r.Name,
+		Claim: membership.Claim{Recorded: true, ID: r.ID(), PeerURLs: r.PeerURLs, Left: r.State == cluster.Removed},
 	}
-	h, err := e.lock(ctx, t.snap.ClusterID, "remove", t.record.Name)
-	if err != nil {
-		return t, err
+	leader, _, led := snap.MajorityLeader()
+	if m, ok := snap.Claimed(q.Claim); ok && led && !m.Learner && !snap.Alive(m.ID) && m.ID != leader {
+		q.Seen, _ = w.Port.Peers(ctx, leader, []membership.MemberID{m.ID})
 	}
-	defer h.release()
-	since := e.Clock.Now()
-	var pause backoff
-	for fresh := true; ; fresh = false {
-		if !fresh {
-			t, err = e.traceOf(h.ctx, owner)
-		}
-		switch d := t.confirmed(); {
-		case h.lost() != nil:
-			return t, h.outcome(ctx, t.id, t.record.PeerURLs)
-		case err != nil || !t.recorded || t.id != 0:
-			return t, err
-		case d.Verdict != membership.Done:
-			refusal := &Refusal{Action: "remove", Name: t.record.Name, Decision: d, Snapshot: t.snap}
-			if e.Clock.Now().Sub(since) > doubt || pause.sleep(h.ctx, e.Clock) != nil {
-				refusal.Timeout = d.Verdict == membership.Wait
-				return t, refusal
-			}
-			continue
-		case t.record.State == cluster.Intended:
-			err = h.sure(t.snap)
-		}
-		switch {
-		case err == nil:
-			return t, e.Port.Records(t.snap.ClusterID).Delete(h.ctx, owner)
-		case h.lost() != nil:
-			return t, h.outcome(ctx, t.id, t.record.PeerURLs)
-		case !errors.Is(err, errFresh):
-			return t, err
-		}
-	}
+	return membership.DecideWithdraw(snap, q)
 }
 
-// confirmed is [membership.Done] where a quorum stands behind the list, and the
-// member of the record is not in it; else it says what is missing.
-func (t trace) confirmed() membership.Decision {
-	return membership.DecideRemove(t.snap, membership.RemoveRequest{ID: t.record.ID()})
+// drop deletes the record of an owner that has no member in the list, or none
+// that is to be removed. Of an intent the announcement may still be on its way.
+func (w *withdrawal) drop(ctx context.Context, t trace) error {
+	if t.record.State != cluster.Intended {
+		return w.erase(ctx, t)
+	}
+	h, err := w.lock(ctx, t.snap.ClusterID, "remove", w.req.Name)
+	if err != nil {
+		return err
+	}
+	defer h.release()
+	for err = h.sure(t.snap); errors.Is(err, errFresh); err = h.sure(t.snap) {
+		if t, err = w.trace(h.ctx); err != nil || !t.recorded {
+			return w.orLost(ctx, h, t, err)
+		}
+		if t.decision.Verdict != membership.Done {
+			return w.orLost(ctx, h, t, again{errStale})
+		}
+		w.out = Withdrawn{Warnings: t.decision.Warnings, Snapshot: t.snap}
+	}
+	if err == nil {
+		err = w.erase(h.ctx, t)
+	}
+	return w.orLost(ctx, h, t, err)
+}
+
+// erase deletes the record. Under an alarm that cannot be, and a record that
+// claims nothing is left behind.
+func (w *withdrawal) erase(ctx context.Context, t trace) error {
+	err := w.Port.Records(t.snap.ClusterID).Delete(ctx, w.req.Owner)
+	if errors.Is(err, cluster.ErrAlarm) && len(t.decision.Warnings) == 0 && t.record.State != cluster.Intended {
+		return nil
+	}
+	if errors.Is(err, cluster.ErrAlarm) {
+		return alarmed("remove", w.req.Name, t.snap, err)
+	}
+	return err
+}
+
+// orLost is err, or what came of the withdrawal if the lock was lost.
+func (w *withdrawal) orLost(ctx context.Context, h *hold, t trace, err error) error {
+	if err == nil || h.lost() == nil {
+		return err
+	}
+	return h.outcome(ctx, t.record.ID(), t.record.PeerURLs)
 }

@@ -78,6 +78,13 @@ func (s *slow) Remove(_ context.Context, _, id membership.MemberID) error {
 	return nil
 }
 
+func (s *slow) Turns() cluster.Turns { return noTurns{} }
+
+// noTurns: none is on record.
+type noTurns struct{ cluster.Turns }
+
+func (noTurns) Delete(context.Context, string) error { return nil }
+
 type slowRecords struct {
 	cluster.Records
 	s *slow
@@ -155,7 +162,7 @@ func TestWithdrawLate(t *testing.T) {
 			t.Parallel()
 			s := &slow{members: c.members, late: c.late, record: &c.record, unsure: c.unsure}
 			e := &reconfigure.Engine{Port: s, Board: reconfigure.NewBoard(), Clock: &instantly{}, Locker: s}
-			_, err := e.Withdraw(within(t, time.Minute), "o")
+			_, err := e.Withdraw(within(t, time.Minute), reconfigure.WithdrawRequest{Owner: "o", Name: "d", PeerURLs: d.PeerURLs})
 			var refusal *reconfigure.Refusal
 			if (err != nil) != c.fails || c.fails && !errors.As(err, &refusal) {
 				t.Fatal(err)
@@ -191,4 +198,9 @@ func TestSettle(t *testing.T) {
 	if gone := s.addedAt.Sub(s.removedAt); gone < time.Second {
 		t.Errorf("the same URL was back after %s", gone)
 	}
+}
+
+// withdrawing is the destruction, for good, of the configuration of a member.
+func withdrawing(r reconfigure.LeaveRequest) reconfigure.WithdrawRequest {
+	return reconfigure.WithdrawRequest{Owner: r.Owner, Name: r.Name, PeerURLs: r.PeerURLs}
 }

@@ -35,9 +35,9 @@ func (c *Cluster) Leave(ctx context.Context, r reconfigure.LeaveRequest) (reconf
 
 // Withdraw is [reconfigure.Engine.Withdraw], after which [Cluster.View] looks
 // anew.
-func (c *Cluster) Withdraw(ctx context.Context, owner string) (reconfigure.Left, error) {
+func (c *Cluster) Withdraw(ctx context.Context, r reconfigure.WithdrawRequest) (reconfigure.Withdrawn, error) {
 	defer c.forgetViews()
-	return c.Engine.Withdraw(ctx, owner)
+	return c.Engine.Withdraw(ctx, r)
 }
 
 // UpdatePeerURLs is [reconfigure.Engine.UpdatePeerURLs], after which

@@ -21,6 +21,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
 const (
@@ -31,8 +32,6 @@ const (
 	// patience is how long a joiner looks for the cluster through a change of
 	// leader or a restart.
 	patience = 10 * time.Second
-	// farewell limits the backstop when the cluster is gone with its machines.
-	farewell = 30 * time.Second
 )
 
 // goesKey is where the plan leaves word for Delete: true if the configuration
@@ -246,12 +245,15 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	}
 }
 
-// Delete implements resource.Resource: the backstop for an announcement whose
-// etcd_member never reached the state.
+// Delete implements resource.Resource: the backstop for a member that is still
+// in the cluster, or may be, when its configuration is destroyed. By graph order
+// its etcd_member and its machine went first.
 func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	r.backend.Chains().Applying()
 	var m model
 	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
+	peers, diags := texts(ctx, m.PeerURLs)
+	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -259,29 +261,32 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 	if err != nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, farewell)
-	defer cancel()
-	left, err := c.Withdraw(ctx, m.ID.ValueString())
-	if goes, _ := req.Private.GetKey(ctx, goesKey); err == nil && string(goes) == "true" {
-		c.GiveUpTurn(ctx, m.ID.ValueString(), m.Name.ValueString())
+	word, _ := req.Private.GetKey(ctx, goesKey)
+	goes, name := string(word) == "true", m.Name.ValueString()
+	out, err := c.Withdraw(ctx, reconfigure.WithdrawRequest{Owner: m.ID.ValueString(), Name: name, PeerURLs: peers, Replacement: !goes})
+	if goes && err == nil {
+		c.GiveUpTurn(ctx, m.ID.ValueString(), name)
 	}
-	var gone *cluster.Unreachable
-	switch {
+	for _, w := range out.Warnings {
+		t := diag.WarningText("remove", name, w, out.Snapshot)
+		resp.Diagnostics.AddWarning(t.Summary, t.Detail)
+	}
+	if out.Waited != nil {
+		t := diag.LockWaited(name, *out.Waited)
+		resp.Diagnostics.AddWarning(t.Summary, t.Detail)
+	}
+	switch undecidable := err != nil && reconfigure.Undecidable(err) && !cluster.Hopeless(err); {
 	case err == nil:
-		for _, w := range left.Warnings {
-			t := diag.WarningText("remove", m.Name.ValueString(), w, left.Snapshot)
-			resp.Diagnostics.AddWarning(t.Summary, t.Detail)
-		}
-	case errors.As(err, &gone) && !cluster.Hopeless(err):
-		// By graph order the member and the machine went first. Where nothing
-		// answers, nothing that was announced can still be in anybody's way,
-		// unless the cluster only cannot be reached from here.
-		if m.Status.ValueString() != statusPending {
-			t := diag.BackstopSkipped(m.Name.ValueString(), err)
-			resp.Diagnostics.AddWarning(t.Summary, t.Detail)
-		}
+	case undecidable && m.Founder.ValueBool() && neverFormed(m.Status.ValueString()):
+		// The cluster was never formed with it, and a founder is not added.
+	case undecidable && goes:
+		t := diag.BackstopSkipped(name, err)
+		resp.Diagnostics.AddWarning(t.Summary, t.Detail)
+	case undecidable:
+		t := diag.BackstopBlocked(name, err)
+		resp.Diagnostics.AddError(t.Summary, t.Detail)
 	default:
-		t := diag.Explain("remove", m.Name.ValueString(), err)
+		t := diag.Explain("remove", name, err)
 		resp.Diagnostics.AddError(t.Summary, t.Detail)
 	}
 }

@@ -1,0 +1,157 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package membership
+
+import (
+	"fmt"
+	mathbits "math/bits"
+	"testing"
+)
+
+// contents is what may stand in a record and in a configuration about one
+// member.
+type contents struct {
+	// ownerOther, nameOther, urlOther: the record says something else than what
+	// is so. intent: it says no ID.
+	ownerOther, nameOther, urlOther, intent bool
+	// configName, configURL: the configuration says something else; noURL: it
+	// says no peer URL.
+	configName, configURL, noURL bool
+	replacement                  bool
+	// sight is what the leader says of the member.
+	sight sight
+}
+
+type sight uint8
+
+const (
+	untold sight = iota
+	connected
+	disconnected
+	sights
+)
+
+func contentsOf(bits int) contents {
+	on := func(n int) bool { return bits>>n&1 == 1 }
+	return contents{on(0), on(1), on(2), on(3), on(4), on(5), on(6), on(7), sight(bits >> 8)}
+}
+
+// request is about member i, of which index len(w.members) is not in the list.
+func (w world) withdrawal(i int, c contents) WithdrawRequest {
+	id := MemberID(i + 1)
+	url := []string{"http://10.0.0." + id.String() + ":2380"}
+	r := WithdrawRequest{
+		Owner: "joiner-1", Name: nameOf(i), PeerURLs: url, RecordOwner: "joiner-1", RecordName: nameOf(i),
+		Claim: Claim{Recorded: true, ID: id, PeerURLs: url}, Replacement: c.replacement,
+	}
+	set := func(on bool, f func()) {
+		if on {
+			f()
+		}
+	}
+	set(c.ownerOther, func() { r.RecordOwner = "joiner-2" })
+	set(c.nameOther, func() { r.RecordName = "recorded" })
+	set(c.urlOther, func() { r.Claim.PeerURLs = []string{"http://10.9.9.1:2380"} })
+	set(c.intent, func() { r.Claim.ID = 0 })
+	set(c.configName, func() { r.Name = "configured" })
+	set(c.configURL, func() { r.PeerURLs = []string{"http://10.9.9.2:2380"} })
+	set(c.noURL, func() { r.PeerURLs = nil })
+	set(c.sight != untold, func() { r.Seen = map[MemberID]bool{id: c.sight == connected} })
+	return r
+}
+
+// naiveWithdraw: nothing is removed that anybody contradicts, and no voter of
+// which it is not certain from both sides that it is dead.
+func (w world) naiveWithdraw(i int, c contents) verdict {
+	if v, ok := w.naiveGate(); !ok {
+		return v
+	}
+	if i == len(w.members) || c.intent && c.urlOther {
+		return says(Done, "")
+	}
+	published := !w.fresh(i)
+	contradicted := c.ownerOther || c.urlOther || c.configURL && !c.noURL || c.intent && w.voter(i)
+	if published {
+		contradicted = contradicted || c.configName
+	} else if c.noURL {
+		contradicted = contradicted || c.configName || c.nameOther
+	}
+	if contradicted {
+		v := says(Done, "")
+		v.warnings = []Code{RecordDisagrees}
+		return v
+	}
+	if !w.voter(i) {
+		return w.naiveRemove(i, false, nil)
+	}
+	mute := w.members[i] == vSilent || w.members[i] == vUnstarted || w.members[i] == vWrong
+	leader, _, _ := w.agreed()
+	if mute && leader != i && c.sight == disconnected {
+		return w.naiveRemove(i, c.replacement, nil)
+	}
+	if c.replacement || mute && leader == i {
+		return says(Wait, VoterLives)
+	}
+	v := says(Done, "")
+	v.warnings = []Code{Unmanaged}
+	return v
+}
+
+// TestWithdrawFromEveryCluster compares the decision with the naive rules over
+// every cluster of up to three members, everything that can be said of each of
+// them, and every way in which a record or a configuration may be wrong (of
+// three members: every single one).
+func TestWithdrawFromEveryCluster(t *testing.T) {
+	goes := map[string]int{}
+	for n := range 4 {
+		t.Run(fmt.Sprintf("%d members", n), func(t *testing.T) {
+			c := campaign{t: t}
+			worlds(n, func(w world) {
+				s := w.snapshot()
+				_, open := w.naiveGate()
+				for _, i := range w.subjects() {
+					for bits := range int(sights) << 8 {
+						if !open && bits > 0 {
+							break // every request meets the same closed gate
+						}
+						if n > 2 && mathbits.OnesCount(uint(bits&0x7f)) > 1 {
+							continue // what is wrong in two ways was tried in smaller ones
+						}
+						what := contentsOf(bits)
+						d := DecideWithdraw(s, w.withdrawal(i, what))
+						c.compare(w, fmt.Sprintf("withdraw %+v", what), i, d, w.naiveWithdraw(i, what))
+						if d.Verdict != Go {
+							continue
+						}
+						if d.Facts.Subject != MemberID(i+1) || w.voter(i) && w.heard(i) {
+							t.Fatalf("%s: withdraw %+v removes %s instead of %d, or one that lives", w, what, d.Facts.Subject, i+1)
+						}
+						goes[map[bool]string{true: "voter", false: "learner"}[w.voter(i)]]++
+					}
+				}
+			})
+			t.Logf("%d decisions compared: %v", c.decisions, c.verdicts)
+		})
+	}
+	if goes["voter"] == 0 || goes["learner"] == 0 {
+		t.Errorf("some were never removed: %v", goes)
+	}
+}
+
+// A record of a member that was removed speaks of nobody: not of a member that
+// has its peer URLs since, nor of the one whose ID it bears.
+func TestWithdrawClaimsNobody(t *testing.T) {
+	w := world{members: []mind{vAlive, vAlive, vSilent}, leader: 0}
+	r := w.withdrawal(2, contentsOf(int(disconnected)<<8))
+	for name, claim := range map[string]Claim{
+		"no record":                     {ID: 3, PeerURLs: r.PeerURLs},
+		"removed":                       {Recorded: true, Left: true, ID: 3, PeerURLs: r.PeerURLs},
+		"its URLs belong to another ID": {Recorded: true, ID: 9, PeerURLs: r.PeerURLs},
+	} {
+		r.Claim = claim
+		if d := DecideWithdraw(w.snapshot(), r); d.Verdict != Done || len(d.Warnings) > 0 {
+			t.Errorf("%s: %+v", name, d)
+		}
+	}
+}
