@@ -78,7 +78,7 @@ func (s *slow) Remove(_ context.Context, _, id membership.MemberID) error {
 	return nil
 }
 
-func (s *slow) Turns() cluster.Turns { return noTurns{} }
+func (s *slow) Turns(membership.ClusterID) cluster.Turns { return noTurns{} }
 
 // noTurns: none is on record.
 type noTurns struct{ cluster.Turns }
