@@ -50,7 +50,7 @@ func TestMetadataOfOneCluster(t *testing.T) {
 	if r, ok, err := c.Records(id).Get(ctx, "o"); err != nil || !ok || r.Name != "d of "+id.String() {
 		t.Errorf("read %+v, %v, %v", r, ok, err)
 	}
-	if all, err := c.Records(id).List(ctx); err != nil || len(all) != 1 {
+	if all, unread, err := c.Records(id).List(ctx); err != nil || len(all) != 1 || len(unread) != 0 {
 		t.Errorf("on record are %+v, %v", all, err)
 	}
 	if all, err := c.Turns(id).List(ctx); err != nil || len(all) != 1 || all[0].By != id.String() {
@@ -66,8 +66,8 @@ func TestMetadataOfNoCluster(t *testing.T) {
 	ctx := t.Context()
 	for name, call := range map[string]func() error{
 		"Records.Get":    func() error { _, _, err := c.Records(0).Get(ctx, "o"); return err },
-		"Records.Put":    func() error { _, err := c.Records(0).Put(ctx, Record{Owner: "o"}); return err },
-		"Records.List":   func() error { _, err := c.Records(0).List(ctx); return err },
+		"Records.Put":    func() error { _, err := c.Records(0).Put(ctx, Record{Owner: "o", State: Intended}); return err },
+		"Records.List":   func() error { _, _, err := c.Records(0).List(ctx); return err },
 		"Records.Owners": func() error { _, err := c.Records(0).Owners(ctx, 1); return err },
 		"Records.Delete": func() error { return c.Records(0).Delete(ctx, "o") },
 		"Turns.List":     func() error { _, err := c.Turns(0).List(ctx); return err },

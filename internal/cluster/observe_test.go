@@ -193,13 +193,13 @@ func TestRecords(t *testing.T) {
 	// In place of another's, all or nothing.
 	stale := got
 	stale.revision--
-	if _, err := records.Put(ctx, Record{Owner: "b", Name: "b", State: Announced}, stale); !errors.Is(err, ErrRecordChanged) {
+	if _, err := records.Put(ctx, Record{Owner: "b", Name: "b", State: Announced, MemberID: "2b"}, stale); !errors.Is(err, ErrRecordChanged) {
 		t.Errorf("in place of a record that has changed: %v", err)
 	}
-	if _, err := records.Put(ctx, Record{Owner: "b", Name: "b", State: Announced}, got); err != nil {
+	if _, err := records.Put(ctx, Record{Owner: "b", Name: "b", State: Announced, MemberID: "2b"}, got); err != nil {
 		t.Fatal(err)
 	}
-	if all, err := records.List(ctx); err != nil || len(all) != 1 || all[0].Owner != "b" {
+	if all, _, err := records.List(ctx); err != nil || len(all) != 1 || all[0].Owner != "b" {
 		t.Errorf("on record are %+v, %v", all, err)
 	}
 	if err := records.Delete(ctx, "b"); err != nil {

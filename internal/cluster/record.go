@@ -4,13 +4,17 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -68,17 +72,18 @@ var ErrRecordChanged = errors.New("the ownership record was changed by another r
 // Records keeps the ownership records of one cluster in the cluster itself, at
 // <metadata prefix><cluster ID>/members/<owner>.
 type Records interface {
-	// Get returns the record of an owner; ok is false if there is none.
+	// Get returns the record of an owner; ok is false if there is none. The error
+	// is a [*Malformed] if something else stands there.
 	Get(ctx context.Context, owner string) (r Record, ok bool, err error)
 	// Put writes the record, in place of those of other owners that are given,
 	// if none of them has changed since it was read, and returns it as it now
 	// stands. The error is [ErrRecordChanged] otherwise. Putting an unchanged
 	// record is how a wait lets a small write through.
 	Put(ctx context.Context, r Record, instead ...Record) (Record, error)
-	// List returns all records, by owner.
-	List(ctx context.Context) ([]Record, error)
+	// List returns all records, by owner, and those that are malformed.
+	List(ctx context.Context) ([]Record, []*Malformed, error)
 	// Owners returns the owners whose records say that the member with the ID
-	// is theirs.
+	// is theirs. The error is a [*Malformed] if a malformed record may say so.
 	Owners(ctx context.Context, id membership.MemberID) ([]string, error)
 	// Delete removes the record of an owner, whatever it holds.
 	Delete(ctx context.Context, owner string) error
@@ -86,25 +91,71 @@ type Records interface {
 
 type records struct{ metadata }
 
+// stored is a [Record] as it is kept.
+type stored struct {
+	Format int `json:"format"`
+	Record
+}
+
+// check reports why a record is none of ours.
+func (r Record) check(owner string) error {
+	errs := []error{plain("the owner", r.Owner), plain("the name", r.Name)}
+	for _, u := range r.PeerURLs {
+		errs = append(errs, plain("a peer URL", u))
+	}
+	if r.Owner != owner {
+		errs = append(errs, fmt.Errorf("its owner is %s", connection.Quote(r.Owner)))
+	}
+	switch r.State {
+	case Intended:
+		if r.MemberID != "" {
+			errs = append(errs, errors.New("a member that is yet to be added has an ID"))
+		}
+	case Announced, Removed:
+		if r.ID() == 0 {
+			errs = append(errs, fmt.Errorf("%s is not a member ID", connection.Quote(r.MemberID)))
+		}
+	default:
+		errs = append(errs, fmt.Errorf("the state %s is unknown", connection.Quote(string(r.State))))
+	}
+	return cmp.Or(errs...)
+}
+
+// parse reads a record. The error is a [*Malformed].
+func (s records) parse(kv *mvccpb.KeyValue) (Record, error) {
+	var r stored
+	err := strictly(kv.Value, &r, &r.Format)
+	if err == nil {
+		err = r.check(strings.TrimPrefix(string(kv.Key), s.prefix))
+	}
+	if err != nil {
+		return Record{}, malformed(kindRecord, string(kv.Key), kv.Value, err)
+	}
+	r.revision = kv.ModRevision
+	return r.Record, nil
+}
+
 func (s records) Get(ctx context.Context, owner string) (Record, bool, error) {
-	var out Record
-	var found bool
+	var at []*mvccpb.KeyValue
 	err := s.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
 		resp, err := kv.Get(ctx, s.key(owner))
-		if err != nil || len(resp.Kvs) == 0 {
-			return err
+		if err == nil {
+			at = resp.Kvs
 		}
-		if err := json.Unmarshal(resp.Kvs[0].Value, &out); err != nil {
-			return fmt.Errorf("the ownership record %s is not what this provider writes: %w", s.key(owner), err)
-		}
-		out.revision, found = resp.Kvs[0].ModRevision, true
-		return nil
+		return err
 	})
-	return out, found, err
+	if err != nil || len(at) == 0 {
+		return Record{}, false, err
+	}
+	r, err := s.parse(at[0])
+	return r, err == nil, err
 }
 
 func (s records) Put(ctx context.Context, r Record, instead ...Record) (Record, error) {
-	value, err := json.Marshal(r)
+	if err := r.check(r.Owner); err != nil {
+		return r, err
+	}
+	value, err := json.Marshal(stored{format, r})
 	if err != nil {
 		return r, err
 	}
@@ -138,29 +189,36 @@ func (s records) Put(ctx context.Context, r Record, instead ...Record) (Record, 
 	return r, err
 }
 
-func (s records) List(ctx context.Context) ([]Record, error) {
-	var out []Record
+func (s records) List(ctx context.Context) ([]Record, []*Malformed, error) {
+	var kvs []*mvccpb.KeyValue
 	err := s.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
-		resp, err := kv.Get(ctx, s.key(""), clientv3.WithPrefix())
-		if err != nil {
-			return err
+		resp, err := kv.Get(ctx, s.prefix, clientv3.WithPrefix())
+		if err == nil {
+			kvs = resp.Kvs
 		}
-		out = nil
-		for _, pair := range resp.Kvs {
-			var r Record
-			// What does not parse was not written by this provider.
-			if json.Unmarshal(pair.Value, &r) == nil && s.key(r.Owner) == string(pair.Key) {
-				r.revision = pair.ModRevision
-				out = append(out, r)
-			}
-		}
-		return nil
+		return err
 	})
-	return out, err
+	var out []Record
+	var unread []*Malformed
+	for _, kv := range kvs {
+		r, err := s.parse(kv)
+		var bad *Malformed
+		if errors.As(err, &bad) {
+			unread = append(unread, bad)
+			continue
+		}
+		out = append(out, r)
+	}
+	return out, unread, err
 }
 
 func (s records) Owners(ctx context.Context, id membership.MemberID) ([]string, error) {
-	all, err := s.List(ctx)
+	all, unread, err := s.List(ctx)
+	for _, bad := range unread {
+		if bad.MayClaim(id) {
+			return nil, bad
+		}
+	}
 	var out []string
 	for _, r := range all {
 		if r.ID() == id && r.State == Announced {

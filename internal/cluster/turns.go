@@ -4,13 +4,17 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -18,7 +22,8 @@ import (
 // at <metadata prefix><cluster ID>/turns/<name>, so that every run learns of one
 // that another run has left unfinished. They are written under the lock on membership changes.
 type Turns interface {
-	// List returns all that are on record.
+	// List returns all that are on record. The error is a [*Malformed] if something
+	// else is; those that could be read are returned with it.
 	List(ctx context.Context) ([]membership.Turn, error)
 	// Put writes one, in place of an earlier one of the same name.
 	Put(ctx context.Context, t membership.Turn) error
@@ -30,33 +35,58 @@ type turns struct{ metadata }
 
 // turn is a [membership.Turn] as it is kept.
 type turn struct {
+	Format int       `json:"format"`
 	Voters int       `json:"voters"`
 	Since  time.Time `json:"since"`
 	By     string    `json:"by"`
 }
 
 func (s turns) List(ctx context.Context) ([]membership.Turn, error) {
-	var out []membership.Turn
+	var kvs []*mvccpb.KeyValue
 	err := s.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
 		resp, err := kv.Get(ctx, s.prefix, clientv3.WithPrefix())
-		if err != nil {
-			return err
+		if err == nil {
+			kvs = resp.Kvs
 		}
-		out = nil
-		for _, pair := range resp.Kvs {
-			var t turn
-			// What does not parse was not written by this provider.
-			if json.Unmarshal(pair.Value, &t) == nil {
-				out = append(out, membership.Turn{Name: strings.TrimPrefix(string(pair.Key), s.prefix), Voters: t.Voters, Since: t.Since, By: t.By})
-			}
-		}
-		return nil
+		return err
 	})
+	var out []membership.Turn
+	for _, kv := range kvs {
+		t, bad := s.parse(kv)
+		if bad != nil {
+			err = bad
+			continue
+		}
+		out = append(out, t)
+	}
 	return out, err
 }
 
+// parse reads a turn. The error is a [*Malformed].
+func (s turns) parse(kv *mvccpb.KeyValue) (membership.Turn, error) {
+	var t turn
+	name := strings.TrimPrefix(string(kv.Key), s.prefix)
+	err := strictly(kv.Value, &t, &t.Format)
+	if err == nil {
+		err = cmp.Or(plain("the name", name), plain("the author", t.By))
+	}
+	if err == nil && t.Voters < 1 {
+		err = fmt.Errorf("%d voters", t.Voters)
+	}
+	if err != nil {
+		return membership.Turn{}, malformed(kindTurn, string(kv.Key), kv.Value, err)
+	}
+	return membership.Turn{Name: name, Voters: t.Voters, Since: t.Since, By: t.By}, nil
+}
+
 func (s turns) Put(ctx context.Context, t membership.Turn) error {
-	value, err := json.Marshal(turn{t.Voters, t.Since.UTC().Truncate(time.Second), t.By})
+	if err := plain("the name", t.Name); err != nil {
+		return err
+	}
+	if connection.Plain(t.By) != nil {
+		t.By = connection.Quote(t.By) // it is for people only
+	}
+	value, err := json.Marshal(turn{format, t.Voters, t.Since.UTC().Truncate(time.Second), t.By})
 	if err != nil {
 		return err
 	}

@@ -161,6 +161,7 @@ func Explain(action, name string, err error) Text {
 	var incomplete *reconfigure.Incomplete
 	var none *reconfigure.NoCluster
 	var gone *cluster.Unreachable
+	var bad *cluster.Malformed
 	summary := summaries[action] + name
 	held := lockHeld(summary, err)
 	switch {
@@ -168,6 +169,8 @@ func Explain(action, name string, err error) Text {
 		return Text{summary, "The operation was interrupted. What was announced is recorded in the cluster; the next apply carries on."}
 	case held != nil:
 		return *held
+	case errors.As(err, &bad):
+		return Text{summary, malformed(bad)}
 	case incomplete != nil:
 		return joinIncomplete(incomplete)
 	case errors.As(err, &unidentified):

@@ -95,7 +95,9 @@ func (w *walk) delete(name string) error {
 }
 
 // List is asked for what other runs left for the same member; there is nothing.
-func (w walkRecords) List(context.Context) ([]cluster.Record, error) { return nil, nil }
+func (w walkRecords) List(context.Context) ([]cluster.Record, []*cluster.Malformed, error) {
+	return nil, nil, nil
+}
 
 // Owners is asked about learners that somebody may have taken over; there are none.
 func (w walkRecords) Owners(context.Context, membership.MemberID) ([]string, error) { return nil, nil }

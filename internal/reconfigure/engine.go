@@ -160,8 +160,8 @@ func (e *Engine) observe(ctx context.Context, want membership.ClusterID) (member
 }
 
 // hopeless reports whether an error will not go away by waiting: the
-// credentials or certificates are wrong, or the cluster is another one.
+// credentials or certificates are wrong, the cluster is another one, or what it
+// has on record cannot be read.
 func hopeless(err error) bool {
-	var other *OtherCluster
-	return errors.As(err, &other) || cluster.Hopeless(err)
+	return errors.As(err, new(*OtherCluster)) || errors.As(err, new(*cluster.Malformed)) || cluster.Hopeless(err)
 }

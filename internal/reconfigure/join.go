@@ -217,9 +217,7 @@ func (j *join) look(ctx context.Context, since *time.Time) (err error) {
 	j.record, j.recorded, unread = j.Port.Records(j.cluster).Get(short, j.req.Owner)
 	j.abandoned = nil
 	if unread == nil && !j.recorded && j.req.ID == 0 && j.req.Bootstrap != membership.Founder {
-		var all []cluster.Record
-		all, unread = j.Port.Records(j.cluster).List(short)
-		j.abandoned = abandonedFor(j.req, all)
+		j.abandoned, unread = j.whatIsAbandoned(short)
 	}
 	cancel()
 	if unread != nil && !retry(unread) {

@@ -53,6 +53,19 @@ func (j *join) put(ctx context.Context, r cluster.Record) error {
 	return nil
 }
 
+// whatIsAbandoned returns the records that a run left for the same member. The
+// error is a [*cluster.Malformed] if one that cannot be read may be about it.
+func (j *join) whatIsAbandoned(ctx context.Context) ([]cluster.Record, error) {
+	all, unread, err := j.Port.Records(j.cluster).List(ctx)
+	left := abandonedFor(j.req, all)
+	for _, bad := range unread {
+		if bad.SpeaksOf(j.req.Name, j.req.PeerURLs) || slices.ContainsFunc(left, func(r cluster.Record) bool { return bad.MayClaim(r.ID()) }) {
+			return nil, bad
+		}
+	}
+	return left, err
+}
+
 // abandonedFor returns the records that a run left for the same member, name
 // and peer URLs, whose configuration is not the one that is asked for. Not
 // every CLI has written the state when it is killed, and a remote state is

@@ -25,7 +25,7 @@ func owned(p *etcdtest.Process, owner string, goal reconfigure.Stage) reconfigur
 // mustOwn fails the test unless these are the owners on record, of whatever.
 func (b *bench) mustOwn(t *testing.T, want ...string) {
 	t.Helper()
-	all, err := b.engine.Port.Records(b.id(t)).List(within(t, 10*time.Second))
+	all, _, err := b.engine.Port.Records(b.id(t)).List(within(t, 10*time.Second))
 	if err != nil {
 		t.Fatal(err)
 	}

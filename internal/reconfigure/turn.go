@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -141,7 +142,7 @@ func (l *leave) begin(ctx context.Context) error {
 // when the cluster shrinks. What cannot be cleared now is cleared another time.
 func (e *Engine) endTurns(ctx context.Context, snap membership.Snapshot) {
 	all, err := e.Port.Turns(snap.ClusterID).List(ctx)
-	if err != nil || len(all) == 0 {
+	if err != nil && !errors.As(err, new(*cluster.Malformed)) || len(all) == 0 {
 		return
 	}
 	open := map[string]bool{}

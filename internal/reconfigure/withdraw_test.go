@@ -103,7 +103,9 @@ func (r slowRecords) Put(_ context.Context, record cluster.Record, _ ...cluster.
 	return record, nil
 }
 
-func (r slowRecords) List(context.Context) ([]cluster.Record, error) { return nil, nil }
+func (r slowRecords) List(context.Context) ([]cluster.Record, []*cluster.Malformed, error) {
+	return nil, nil, nil
+}
 
 func (r slowRecords) Delete(context.Context, string) error {
 	r.s.write()

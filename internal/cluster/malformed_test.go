@@ -1,0 +1,167 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package cluster
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// What stands at a record's key and is not what this version writes.
+var malformedRecords = []struct {
+	name, value string
+	newer       bool
+	// claims is whether it may claim member 2a, speaks whether it is about d.
+	claims, speaks bool
+}{
+	{"nothing", ``, false, true, false},
+	{"no JSON", "\x1b[31mhands off\n", false, true, false},
+	{"null", `null`, false, true, false},
+	{"an array", `[]`, false, true, false},
+	{"no format", `{"owner":"o","name":"d","peer_urls":["http://x:1"],"member_id":"2a","state":"announced"}`, false, true, true},
+	{"a newer version's", `{"format":2,"owner":"o","name":"d","peer_urls":["http://x:1"],"member_id":"2a","state":"moved","new":true}`, true, true, true},
+	{"a newer version's, of another member", `{"format":2,"owner":"o","name":"e","peer_urls":["http://y:1"],"member_id":"2b","state":"announced"}`, true, false, false},
+	{"an unknown field", `{"format":1,"owner":"o","name":"d","peer_urls":["http://x:1"],"state":"intended","new":true}`, false, false, true},
+	{"an unknown state", `{"format":1,"owner":"o","name":"d","peer_urls":["http://x:1"],"state":"moved"}`, false, false, true},
+	{"another owner's", `{"format":1,"owner":"p","name":"d","peer_urls":["http://x:1"],"state":"intended"}`, false, false, true},
+	{"announced without an ID", `{"format":1,"owner":"o","name":"d","peer_urls":["http://x:1"],"state":"announced"}`, false, false, true},
+	{"an ID that is none", `{"format":1,"owner":"o","name":"d","peer_urls":["http://x:1"],"member_id":"x","state":"announced"}`, false, true, true},
+	{"intended with an ID", `{"format":1,"owner":"o","name":"d","peer_urls":["http://x:1"],"member_id":"2a","state":"intended"}`, false, true, true},
+	{"two objects", `{"format":1,"owner":"o","name":"d","peer_urls":["http://x:1"],"state":"intended"}{}`, false, true, false},
+	{"a name that cannot be shown", `{"format":1,"owner":"o","name":"d\u001b[31m","peer_urls":["http://x:1"],"state":"intended"}`, false, false, false},
+	{"a long one", `{"format":1,"owner":"o","name":"` + strings.Repeat("d", 5000) + `","peer_urls":["http://x:1"],"state":"intended"}`, false, false, false},
+}
+
+// A record that is not what this version writes is an error that names the key,
+// for its owner and for whomever it may be about. It is neither skipped nor
+// taken for a cluster that does not answer, it is not overwritten, and it can be
+// deleted.
+func TestMalformedRecords(t *testing.T) {
+	t.Parallel()
+	b := etcdtest.Start(t, 1, etcdtest.Options{})
+	c := clientFor(t, settings(append(b.Endpoints(), "http://127.0.0.1:1")...)) // each answer is asked for more than once
+	id := observe(t, c).ClusterID
+	records, key := c.Records(id), "/t/"+id.String()+"/members/o"
+	ctx := t.Context()
+	for _, test := range malformedRecords {
+		if _, err := b.Client(t).Put(ctx, key, test.value); err != nil {
+			t.Fatal(err)
+		}
+		_, ok, err := records.Get(ctx, "o")
+		var bad *Malformed
+		if !errors.As(err, &bad) || ok || bad.Key != key || bad.Newer != test.newer || bad.Kind != kindRecord {
+			t.Fatalf("%s: %v, %v", test.name, ok, err)
+		}
+		if errors.As(err, new(*Unreachable)) || errors.Is(err, ErrAmbiguous) {
+			t.Errorf("%s: taken for a cluster that does not answer: %v", test.name, err)
+		}
+		if text := bad.Error(); len(text) > 800 || strings.ContainsAny(text, "\x1b\n") {
+			t.Errorf("%s: shown raw: %q", test.name, text)
+		}
+		if claims, speaks := bad.MayClaim(0x2a), bad.SpeaksOf("d", []string{"http://x:1"}); claims != test.claims || speaks != test.speaks {
+			t.Errorf("%s: may claim %v, speaks %v", test.name, claims, speaks)
+		}
+		all, unread, err := records.List(ctx)
+		if err != nil || len(all) != 0 || len(unread) != 1 || unread[0].Key != key {
+			t.Errorf("%s: listed as %v, %v, %v", test.name, all, unread, err)
+		}
+		if _, err := records.Owners(ctx, 0x2a); errors.As(err, &bad) != test.claims {
+			t.Errorf("%s: who owns the member: %v", test.name, err)
+		}
+		if _, err := records.Put(ctx, Record{Owner: "o", Name: "d", State: Intended}); !errors.Is(err, ErrRecordChanged) {
+			t.Errorf("%s: overwritten: %v", test.name, err)
+		}
+		if err := records.Delete(ctx, "o"); err != nil {
+			t.Errorf("%s: %v", test.name, err)
+		}
+		if _, ok, err := records.Get(ctx, "o"); ok || err != nil {
+			t.Errorf("%s: after the deletion %v, %v", test.name, ok, err)
+		}
+	}
+}
+
+// What is written can be read; what could not be is not written.
+func TestNoMalformedRecordIsWritten(t *testing.T) {
+	t.Parallel()
+	b := etcdtest.Start(t, 1, etcdtest.Options{})
+	c := clientFor(t, settings(b.Endpoints()...))
+	records := c.Records(observe(t, c).ClusterID)
+	for _, r := range []Record{
+		{Owner: "o", Name: "d"},
+		{Owner: "o", Name: "d", State: Announced},
+		{Owner: "o", Name: "d", State: Intended, MemberID: "2a"},
+		{Owner: "o", Name: "d\n", State: Intended},
+	} {
+		if _, err := records.Put(t.Context(), r); err == nil {
+			t.Errorf("written: %+v", r)
+		}
+	}
+	for i, r := range []Record{
+		{Owner: "1", Name: "dé", PeerURLs: []string{"http://x:1"}, State: Intended, Awaited: true},
+		{Owner: "2", Name: "d", PeerURLs: []string{"http://x:1"}, State: Announced, MemberID: "2a", Started: true},
+		{Owner: "3", Name: "d", State: Removed, MemberID: "2a"},
+	} {
+		if _, err := records.Put(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		if all, unread, err := records.List(t.Context()); err != nil || len(all) != i+1 || len(unread) != 0 {
+			t.Errorf("%+v: listed as %v, %v, %v", r, all, unread, err)
+		}
+	}
+}
+
+// A turn that cannot be read is an error, and the others are listed all the same.
+func TestMalformedTurns(t *testing.T) {
+	t.Parallel()
+	b := etcdtest.Start(t, 1, etcdtest.Options{})
+	c := clientFor(t, settings(b.Endpoints()...))
+	id := observe(t, c).ClusterID
+	turns, key := c.Turns(id), "/t/"+id.String()+"/turns/a"
+	if err := turns.Put(t.Context(), membership.Turn{Name: "b", Voters: 3, By: "bob\x1b@ops1"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := turns.Put(t.Context(), membership.Turn{Name: "\n", Voters: 3}); err == nil {
+		t.Error("written under a name that cannot be shown")
+	}
+	for value, newer := range map[string]bool{
+		``: false, `x`: false, `{}`: false, `{"format":1,"voters":0,"since":"2026-11-22T01:02:03Z","by":"x"}`: false,
+		`{"format":1,"voters":3,"since":"2026-11-22T01:02:03Z","by":"x","more":1}`: false,
+		`{"format":1,"voters":3,"since":"2026-11-22T01:02:03Z","by":"\u0007"}`:     false,
+		`{"format":2,"voters":3,"since":"2026-11-22T01:02:03Z","by":"x"}`:          true,
+	} {
+		if _, err := b.Client(t).Put(t.Context(), key, value); err != nil {
+			t.Fatal(err)
+		}
+		all, err := turns.List(t.Context())
+		var bad *Malformed
+		if !errors.As(err, &bad) || bad.Key != key || bad.Newer != newer || bad.Kind != kindTurn {
+			t.Errorf("%s: %v", value, err)
+		}
+		if len(all) != 1 || all[0].Name != "b" || all[0].By != `"bob\x1b@ops1"` {
+			t.Errorf("%s: the turns are %+v", value, all)
+		}
+	}
+	if err := turns.Delete(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := turns.List(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func FuzzMalformed(f *testing.F) {
+	for _, r := range malformedRecords {
+		f.Add([]byte(r.value))
+	}
+	f.Fuzz(func(t *testing.T, value []byte) {
+		bad := malformed(kindRecord, "/k", value, errors.New("x"))
+		if strings.ContainsFunc(bad.Error(), func(r rune) bool { return r < ' ' || r > '~' && r != '…' }) || len(bad.Error()) > 2000 {
+			t.Errorf("shown raw: %q", bad.Error())
+		}
+	})
+}

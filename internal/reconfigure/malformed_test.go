@@ -1,0 +1,120 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package reconfigure_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+// put writes what no run of this version would.
+func (b *bench) put(t *testing.T, name, value string) (key string) {
+	t.Helper()
+	key = b.key(t, name)
+	if _, err := b.Client(t).Put(within(t, 10*time.Second), key, value); err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// mustBeAt fails the test unless the error says what stands at the key, and said
+// so at once.
+func mustBeAt(t *testing.T, what, key string, begin time.Time, err error) {
+	t.Helper()
+	var bad *cluster.Malformed
+	if !errors.As(err, &bad) || bad.Key != key {
+		t.Errorf("%s: %v, want what stands at %s", what, err, key)
+	}
+	if took := time.Since(begin); took > 4*time.Second {
+		t.Errorf("%s: only after %v", what, took)
+	}
+}
+
+const newer = `{"format":2,"owner":"name:d","name":"d","peer_urls":["http://127.0.0.1:1"],"state":"moved"}`
+
+// A record that cannot be read ends a join and the backstop at once, and stays.
+// With the key deleted they go on.
+func TestARecordThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	b := start(t, 3, etcdtest.Options{})
+	d := b.NewJoiner(t, "d")
+	key := b.put(t, "members/name:d", newer)
+
+	begin := time.Now()
+	_, err := b.engine.Join(within(t, time.Minute), request(d, reconfigure.Announced))
+	mustBeAt(t, "join", key, begin, err)
+	begin = time.Now()
+	_, err = b.engine.Withdraw(within(t, time.Minute), "name:d")
+	mustBeAt(t, "backstop", key, begin, err)
+	begin = time.Now()
+	err = b.engine.Own(within(t, time.Minute), reconfigure.OwnRequest{Was: "x", Owner: "name:d", Cluster: b.id(t), ID: 0x2a, Name: "d", PeerURLs: []string{d.PeerURL()}})
+	mustBeAt(t, "own", key, begin, err)
+	if got, err := b.Client(t).Get(within(t, 10*time.Second), key); err != nil || got.Count != 1 || string(got.Kvs[0].Value) != newer {
+		t.Errorf("the record is %v, %v", got, err)
+	}
+	if m := b.members(t); len(m) != 3 {
+		t.Errorf("%d members, want 3", len(m))
+	}
+
+	if _, err := b.Client(t).Delete(within(t, 10*time.Second), key); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.engine.Join(within(t, time.Minute), request(d, reconfigure.Announced)); err != nil {
+		t.Error(err)
+	}
+}
+
+// A record of another owner that cannot be read stops what it may be about, and
+// nothing else.
+func TestAnotherOwnersRecordThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	b := start(t, 1, etcdtest.Options{})
+	d := b.NewJoiner(t, "d")
+	about := b.put(t, "members/other", `{"format":2,"owner":"other","name":"d","peer_urls":["`+d.PeerURL()+`"],"state":"moved"}`)
+	begin := time.Now()
+	_, err := b.engine.Join(within(t, time.Minute), request(d, reconfigure.Announced))
+	mustBeAt(t, "a record about the same member", about, begin, err)
+
+	b.put(t, "members/other", `{"format":2,"owner":"other","name":"e","peer_urls":["http://127.0.0.1:1"],"state":"moved"}`)
+	joined, err := b.engine.Join(within(t, time.Minute), request(d, reconfigure.Announced))
+	if err != nil {
+		t.Fatalf("a record about another member: %v", err)
+	}
+
+	// A learner that another owner may have taken over is not removed.
+	r := reconfigure.LeaveRequest{Owner: "name:d", ID: joined.Member.ID, Cluster: joined.Cluster, Name: "d", PeerURLs: []string{d.PeerURL()}, Shared: true}
+	taken := b.put(t, "members/other", `{"format":2,"member_id":"`+joined.Member.ID.String()+`"}`)
+	begin = time.Now()
+	_, err = b.engine.Leave(within(t, time.Minute), r)
+	mustBeAt(t, "a record that may claim the learner", taken, begin, err)
+	if b.learner(t) != joined.Member.ID {
+		t.Error("the learner is gone")
+	}
+	b.put(t, "members/other", `{"format":2,"member_id":"2a"}`)
+	if _, err := b.engine.Leave(within(t, time.Minute), r); err != nil {
+		t.Errorf("a record that claims another: %v", err)
+	}
+}
+
+// A turn that cannot be read stops replacements, at once, and no removal.
+func TestATurnThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	b := start(t, 3, etcdtest.Options{Names: []string{"a", "b", "c"}})
+	key := b.put(t, "turns/z", `{"format":2}`)
+	for name, turns := range map[string]time.Duration{"alone": 0, "in turn": time.Minute} {
+		r := b.replace(t, "a")
+		r.TurnTimeout = turns
+		begin := time.Now()
+		_, err := b.engine.Leave(within(t, time.Minute), r)
+		mustBeAt(t, "a replacement, "+name, key, begin, err)
+	}
+	if _, err := b.engine.Leave(within(t, time.Minute), b.leaveRequest(t, "b")); err != nil {
+		t.Error(err)
+	}
+}
