@@ -71,6 +71,18 @@ func (c *Client) metadata(id membership.ClusterID, kind string) metadata {
 
 func (m metadata) key(name string) string { return m.prefix + name }
 
+// remove deletes what is kept under a name. The error is a [*NotDeleted].
+func (m metadata) remove(ctx context.Context, name string) error {
+	err := m.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
+		_, err := kv.Delete(ctx, m.key(name))
+		return err
+	})
+	if err != nil {
+		return &NotDeleted{m.key(name), err}
+	}
+	return nil
+}
+
 // each is [Client.each], if the cluster is known.
 func (m metadata) each(ctx context.Context, f func(context.Context, *clientv3.Client) error) error {
 	if m.err != nil {

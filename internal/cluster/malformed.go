@@ -67,6 +67,20 @@ func (m *Malformed) SpeaksOf(name string, peerURLs []string) bool {
 	return m.hint.Name == name && membership.SameURLs(m.hint.PeerURLs, peerURLs)
 }
 
+// NotDeleted means that a key under the metadata prefix could not be deleted, or
+// that the answer to that was lost.
+type NotDeleted struct {
+	// Key is the whole key, empty if the cluster is not known.
+	Key string
+	Err error
+}
+
+// Error implements error.
+func (n *NotDeleted) Error() string { return "cannot delete " + n.Key + ": " + n.Err.Error() }
+
+// Unwrap returns why.
+func (n *NotDeleted) Unwrap() error { return n.Err }
+
 // malformed describes what stands at a key.
 func malformed(kind, key string, value []byte, err error) *Malformed {
 	m := &Malformed{Kind: kind, Key: key, Value: connection.Quote(string(value)), Err: errors.New(connection.Cut(err.Error()))}

@@ -85,7 +85,8 @@ type Records interface {
 	// Owners returns the owners whose records say that the member with the ID
 	// is theirs. The error is a [*Malformed] if a malformed record may say so.
 	Owners(ctx context.Context, id membership.MemberID) ([]string, error)
-	// Delete removes the record of an owner, whatever it holds.
+	// Delete removes the record of an owner, whatever it holds. The error is a
+	// [*NotDeleted].
 	Delete(ctx context.Context, owner string) error
 }
 
@@ -229,8 +230,5 @@ func (s records) Owners(ctx context.Context, id membership.MemberID) ([]string, 
 }
 
 func (s records) Delete(ctx context.Context, owner string) error {
-	return s.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
-		_, err := kv.Delete(ctx, s.key(owner))
-		return err
-	})
+	return s.remove(ctx, owner)
 }

@@ -27,7 +27,8 @@ type Turns interface {
 	List(ctx context.Context) ([]membership.Turn, error)
 	// Put writes one, in place of an earlier one of the same name.
 	Put(ctx context.Context, t membership.Turn) error
-	// Delete removes that of a name; none is no error.
+	// Delete removes that of a name; none is no error. The error is a
+	// [*NotDeleted].
 	Delete(ctx context.Context, name string) error
 }
 
@@ -97,8 +98,5 @@ func (s turns) Put(ctx context.Context, t membership.Turn) error {
 }
 
 func (s turns) Delete(ctx context.Context, name string) error {
-	return s.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
-		_, err := kv.Delete(ctx, s.key(name))
-		return err
-	})
+	return s.remove(ctx, name)
 }

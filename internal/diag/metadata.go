@@ -4,6 +4,7 @@
 package diag
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -27,6 +28,21 @@ func malformed(m *cluster.Malformed) string {
 func deleteKey(key string) string {
 	return "If nothing needs it, delete it and apply again. Without an ownership record the provider does not remove a member that it added and that is not in the state, " +
 		"so compare the member list with the state first:\n\n  etcdctl member list\n  etcdctl del " + key
+}
+
+// TurnLeft is the warning for a configuration that is destroyed while the record
+// of its member's replacement cannot be deleted. prefix is the metadata prefix.
+func TurnLeft(name, prefix string, err error) Text {
+	t := Text{Summary: "Replacement of member " + name + " is still on record"}
+	t.Detail = "The configuration was destroyed. The record of a replacement of " + name + " that has not ended, if there is one, could not be deleted (" + connection.Cut(sentence(err)) + "). " +
+		"While it is there, no other living member is replaced. Delete it once the cluster answers:\n\n  "
+	var left *cluster.NotDeleted
+	if errors.As(err, &left) && left.Key != "" {
+		t.Detail += "etcdctl del " + shellWord(left.Key)
+		return t
+	}
+	t.Detail += "etcdctl get --prefix --keys-only " + shellWord(prefix) + "\n  etcdctl del KEY\n\nKEY is the one that ends in /turns/" + name + "."
+	return t
 }
 
 // shown is a key as a sentence may show it.

@@ -30,6 +30,18 @@ func TestMalformedTexts(t *testing.T) {
 			Text{"Cannot remove member d", "A newer version of the provider wrote the ownership record " + key + " (format 2). This version cannot read it, so it stopped before its next change. " +
 				"Upgrade the provider, then apply again:\n\n  terraform init -upgrade\n\n" + wayOut},
 		},
+		{
+			TurnLeft("d", "/_terraform/etcd/", &cluster.NotDeleted{Key: "/_terraform/etcd/1f/turns/d", Err: errors.New("etcdserver: no leader.")}),
+			Text{"Replacement of member d is still on record", "The configuration was destroyed. The record of a replacement of d that has not ended, if there is one, could not be deleted " +
+				"(cannot delete /_terraform/etcd/1f/turns/d: etcdserver: no leader). While it is there, no other living member is replaced. Delete it once the cluster answers:\n\n  " +
+				"etcdctl del /_terraform/etcd/1f/turns/d"},
+		},
+		{
+			TurnLeft("d", "/_terraform/etcd/", errors.New("no endpoint answered")),
+			Text{"Replacement of member d is still on record", "The configuration was destroyed. The record of a replacement of d that has not ended, if there is one, could not be deleted " +
+				"(no endpoint answered). While it is there, no other living member is replaced. Delete it once the cluster answers:\n\n  " +
+				"etcdctl get --prefix --keys-only /_terraform/etcd/\n  etcdctl del KEY\n\nKEY is the one that ends in /turns/d."},
+		},
 	} {
 		if test.got != test.want {
 			t.Errorf("\ngot  %s\n     %s\nwant %s\n     %s", test.got.Summary, test.got.Detail, test.want.Summary, test.want.Detail)

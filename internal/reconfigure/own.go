@@ -51,7 +51,8 @@ type OwnRequest struct {
 
 // Own puts on record that a member belongs to another owner than before: one
 // that was imported and got its configuration afterwards, or one whose learner
-// is no longer spoken of. The record of the former owner goes.
+// is no longer spoken of. The record of the former owner goes in the same
+// transaction, so that there is one owner at any time.
 func (e *Engine) Own(ctx context.Context, r OwnRequest) error {
 	since := e.Clock.Now()
 	var pause backoff
@@ -69,10 +70,18 @@ func (e *Engine) own(ctx context.Context, want OwnRequest) error {
 	if err != nil {
 		return err
 	}
+	var instead []cluster.Record
+	if want.Was != want.Owner {
+		former, ok, err := records.Get(ctx, want.Was)
+		if err != nil {
+			return err
+		}
+		if ok {
+			instead = append(instead, former)
+		}
+	}
 	r.Owner, r.Name, r.PeerURLs, r.MemberID = want.Owner, want.Name, want.PeerURLs, want.ID.String()
 	r.State, r.Started = cluster.Announced, want.Started
-	if _, err := records.Put(ctx, r); err != nil {
-		return err
-	}
-	return records.Delete(ctx, want.Was)
+	_, err = records.Put(ctx, r, instead...)
+	return err
 }

@@ -164,14 +164,33 @@ func (e *Engine) OpenTurns(ctx context.Context, snap membership.Snapshot) ([]mem
 }
 
 // GiveUpTurn clears the record of a turn to which there is to be no successor:
-// its configuration, the owner, goes for good.
-func (e *Engine) GiveUpTurn(ctx context.Context, owner, name string) {
-	if _, settled, _ := e.Board.isSettled(owner); settled {
-		return // the member itself went, and the record with it
+// its configuration, the owner, goes for good. It tries for ten seconds. If it
+// fails the turn stays open, and no other living member is replaced until the
+// record is deleted; the error is then a [*cluster.NotDeleted], or that of a
+// cluster that gave no member list.
+func (e *Engine) GiveUpTurn(ctx context.Context, owner, name string) error {
+	id, _, over := e.Board.isSettled(owner)
+	if over {
+		return nil // nobody is left to wait for it
 	}
-	short, cancel := context.WithTimeout(ctx, time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 2*doubt)
 	defer cancel()
-	if _, id, err := e.Port.Members(short); err == nil {
-		_ = e.Port.Turns(id).Delete(short, name)
+	var pause backoff
+	for {
+		err := e.deleteTurn(ctx, id, name)
+		if err == nil || !retry(err) || pause.sleep(ctx, e.Clock) != nil {
+			return err
+		}
 	}
+}
+
+// deleteTurn deletes the record of a turn in that cluster, or if the ID is 0 in
+// the one that answers.
+func (e *Engine) deleteTurn(ctx context.Context, id membership.ClusterID, name string) (err error) {
+	if id == 0 {
+		if _, id, err = e.Port.Members(ctx); err != nil {
+			return err
+		}
+	}
+	return e.Port.Turns(id).Delete(ctx, name)
 }

@@ -265,7 +265,10 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 	goes, name := string(word) == "true", m.Name.ValueString()
 	out, err := c.Withdraw(ctx, reconfigure.WithdrawRequest{Owner: m.ID.ValueString(), Name: name, PeerURLs: peers, Replacement: !goes})
 	if goes && err == nil {
-		c.GiveUpTurn(ctx, m.ID.ValueString(), name)
+		if err := c.GiveUpTurn(ctx, m.ID.ValueString(), name); err != nil {
+			t := diag.TurnLeft(name, r.backend.Settings.MetadataPrefix, err)
+			resp.Diagnostics.AddWarning(t.Summary, t.Detail)
+		}
 	}
 	for _, w := range out.Warnings {
 		t := diag.WarningText("remove", name, w, out.Snapshot)

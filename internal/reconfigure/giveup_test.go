@@ -1,0 +1,165 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package reconfigure_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+// stubborn is a cluster in which turns are deleted only after some failures.
+type stubborn struct {
+	cluster.Cluster
+	failures int
+	err      error
+}
+
+type stubbornTurns struct {
+	cluster.Turns
+	of *stubborn
+}
+
+func (s *stubborn) Turns(id membership.ClusterID) cluster.Turns {
+	return stubbornTurns{s.Cluster.Turns(id), s}
+}
+
+func (s stubbornTurns) Delete(ctx context.Context, name string) error {
+	if s.of.failures--; s.of.failures >= 0 {
+		return s.of.err
+	}
+	return s.Turns.Delete(ctx, name)
+}
+
+// A turn whose configuration goes for good is given up, also if the cluster does
+// not answer at first; and if it cannot be, the caller is told.
+func TestGiveUpTurn(t *testing.T) {
+	t.Parallel()
+	b := start(t, 1, etcdtest.Options{})
+	turn := func() {
+		t.Helper()
+		if err := b.engine.Port.Turns(b.id(t)).Put(within(t, 10*time.Second), membership.Turn{Name: "d", Voters: 3, Since: time.Now(), By: "x"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	engine := *b.engine
+	port := &stubborn{Cluster: engine.Port, failures: 3, err: cluster.ErrAmbiguous}
+	engine.Port = port
+	turn()
+	if err := engine.GiveUpTurn(within(t, 20*time.Second), "o", "d"); err != nil {
+		t.Error(err)
+	}
+	if left := b.turns(t); len(left) != 0 {
+		t.Errorf("on record are %v", left)
+	}
+
+	turn()
+	port.failures, port.err = 1, cluster.ErrPermission
+	if err := engine.GiveUpTurn(within(t, 20*time.Second), "o", "d"); !errors.Is(err, cluster.ErrPermission) {
+		t.Errorf("denied: %v", err)
+	}
+	port.failures, port.err = 1_000_000, cluster.ErrAmbiguous
+	if err := engine.GiveUpTurn(within(t, time.Second), "o", "d"); !errors.Is(err, cluster.ErrAmbiguous) {
+		t.Errorf("out of time: %v", err)
+	}
+
+	// The key is told.
+	b.Members()[0].Freeze()
+	defer b.Members()[0].Thaw()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	id := membership.ClusterID(0x1f)
+	err := b.engine.Port.Turns(id).Delete(ctx, "d")
+	var left *cluster.NotDeleted
+	if !errors.As(err, &left) || left.Key != "/_terraform/etcd/1f/turns/d" {
+		t.Errorf("frozen: %v", err)
+	}
+}
+
+// A turn is given up too where this process has seen the member leave, whose
+// record of a turn may have stayed then.
+func TestGiveUpTurnOfAMemberThatLeft(t *testing.T) {
+	t.Parallel()
+	b := start(t, 3, etcdtest.Options{Names: []string{"a", "b", "c"}})
+	r := b.leaveRequest(t, "c")
+	engine := *b.engine
+	engine.Port = &stubborn{Cluster: engine.Port, failures: 1_000_000, err: cluster.ErrPermission}
+	if err := engine.Port.Turns(r.Cluster).Put(within(t, 10*time.Second), membership.Turn{Name: "c", Voters: 4, Since: time.Now(), By: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := engine.Leave(within(t, time.Minute), r); err != nil {
+		t.Fatal(err)
+	}
+	if left := b.turns(t); len(left) != 1 {
+		t.Fatalf("on record are %v", left)
+	}
+	if err := b.engine.GiveUpTurn(within(t, 20*time.Second), r.Owner, "c"); err != nil {
+		t.Error(err)
+	}
+	if left := b.turns(t); len(left) != 0 {
+		t.Errorf("on record are %v", left)
+	}
+}
+
+func ownD(id membership.ClusterID, was, owner string) reconfigure.OwnRequest {
+	return reconfigure.OwnRequest{Was: was, Owner: owner, Cluster: id, ID: 0x2a, Name: "d", PeerURLs: []string{"http://x:1"}, Started: true}
+}
+
+// A member has one owner on record at any time: the new one is written in the
+// transaction that deletes the former.
+func TestOwnIsOneTransaction(t *testing.T) {
+	t.Parallel()
+	b := start(t, 1, etcdtest.Options{})
+	id := b.id(t)
+	written, err := b.engine.Port.Records(id).Put(within(t, 10*time.Second), cluster.Record{
+		Owner: "name:d", Name: "d", PeerURLs: []string{"http://x:1"}, State: cluster.Announced, MemberID: "2a", Started: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := ownD(id, "name:d", "config-of-d")
+	before, err := b.Client(t).Get(within(t, 10*time.Second), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.engine.Own(within(t, 10*time.Second), r); err != nil {
+		t.Fatal(err)
+	}
+	watch, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	events := 0
+	for answer := range b.Client(t).Watch(watch, b.key(t, "members/"), clientv3.WithPrefix(), clientv3.WithRev(before.Header.Revision+1)) {
+		for _, e := range answer.Events {
+			if events++; e.Kv.ModRevision != before.Header.Revision+1 {
+				t.Errorf("%s of %s at revision %d, want both at %d", e.Type, e.Kv.Key, e.Kv.ModRevision, before.Header.Revision+1)
+			}
+		}
+		if events >= 2 {
+			break
+		}
+	}
+	if events != 2 {
+		t.Errorf("%d changes, want 2", events)
+	}
+	// Again, as after an answer that was lost; and from itself to itself.
+	for _, r := range []func() error{
+		func() error { return b.engine.Own(within(t, 10*time.Second), r) },
+		func() error { return b.engine.Own(within(t, 10*time.Second), ownD(id, r.Owner, r.Owner)) },
+	} {
+		if err := r(); err != nil {
+			t.Error(err)
+		}
+		if got, ok, err := b.engine.Port.Records(id).Get(within(t, 10*time.Second), "config-of-d"); err != nil || !ok || got.ID() != written.ID() || !got.Started {
+			t.Errorf("on record is %+v, %v, %v", got, ok, err)
+		}
+	}
+}
