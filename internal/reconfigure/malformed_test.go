@@ -50,7 +50,7 @@ func TestARecordThatCannotBeRead(t *testing.T) {
 	_, err := b.engine.Join(within(t, time.Minute), request(d, reconfigure.Announced))
 	mustBeAt(t, "join", key, begin, err)
 	begin = time.Now()
-	_, err = b.engine.Withdraw(within(t, time.Minute), "name:d")
+	_, err = b.engine.Withdraw(within(t, time.Minute), reconfigure.WithdrawRequest{Owner: "name:d", Name: "d"})
 	mustBeAt(t, "backstop", key, begin, err)
 	begin = time.Now()
 	err = b.engine.Own(within(t, time.Minute), reconfigure.OwnRequest{Was: "x", Owner: "name:d", Cluster: b.id(t), ID: 0x2a, Name: "d", PeerURLs: []string{d.PeerURL()}})
