@@ -26,7 +26,7 @@ func joinIncomplete(i *reconfigure.Incomplete) Text {
 		t.Summary = "Member " + r.Name + " could not be announced in time"
 		b.WriteString("Nothing was changed in the cluster. ")
 		if i.Decision.Code != "" {
-			b.WriteString(Refused("add", r.Name, i.Decision, i.Snapshot).Detail)
+			b.WriteString(Refused(reconfigure.ActionAdd, r.Name, i.Decision, i.Snapshot).Detail)
 		} else {
 			b.WriteString("The last answer was: " + sentence(i.Cause) + ".")
 		}
@@ -56,7 +56,7 @@ func joinIncomplete(i *reconfigure.Incomplete) Text {
 		fmt.Fprintf(&b, "%s has started and was not promoted; it stays a learner, without a vote. The time allowed for it ran out before the members had answered: %s.", who, sentence(i.Cause))
 	default:
 		fmt.Fprintf(&b, "%s has started and was not promoted; it stays a learner, without a vote. The last reason: %s", who,
-			Refused("promote", r.Name, i.Decision, i.Snapshot).Detail)
+			Refused(reconfigure.ActionPromote, r.Name, i.Decision, i.Snapshot).Detail)
 	}
 	b.WriteString("\n\nIt is recorded as announced by this configuration: apply again to carry on, or destroy the configuration to take it back.")
 	t.Detail = b.String()

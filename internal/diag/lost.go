@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
 // LossEvidence is what both views say of a silent member.
@@ -57,5 +58,5 @@ func MemberRemovedOutside(name string) Text {
 
 // QuorumIsLost is the warning at refresh for a cluster without a quorum.
 func QuorumIsLost(d membership.Decision, s membership.Snapshot) Text {
-	return Text{"The cluster has lost its quorum", Refused("replace", "", d, s).Detail}
+	return Text{"The cluster has lost its quorum", Refused(reconfigure.ActionReplace, "", d, s).Detail}
 }

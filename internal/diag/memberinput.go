@@ -6,6 +6,7 @@ package diag
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
@@ -15,32 +16,58 @@ func PeerURL(err *membership.URLError) Text {
 	return Text{Summary: "Invalid peer URL", Detail: peerURLDetail(err)}
 }
 
+// URLIn words an unusable URL in an argument. at is the argument, or the
+// element of it.
+func URLIn(at string, err *membership.URLError) Text {
+	argument, _, _ := strings.Cut(at, "[")
+	return Text{Summary: "Invalid URL in " + argument, Detail: argument + ": " + peerURLDetail(err)}
+}
+
+// NullIn is for a list or set of URLs with an element that is null.
+func NullIn(argument string) Text {
+	return Text{
+		Summary: "Invalid URL in " + argument,
+		Detail:  argument + " has an element that is null. Leave the element out, or give the URL that it stands for.",
+	}
+}
+
+// TwiceIn is for a URL that an argument holds twice, perhaps written in
+// different ways.
+func TwiceIn(argument, url string) Text {
+	return Text{
+		Summary: "Duplicate URL in " + argument,
+		Detail:  argument + " contains " + url + " twice. Leave one of them out.",
+	}
+}
+
 func peerURLDetail(err *membership.URLError) string {
 	const want = " Want a scheme, a host and a port, such as https://10.0.0.1:2380."
 	u := err.URL
 	switch err.Problem {
 	case membership.URLEmpty:
-		return "The peer URL is empty." + want
+		return "The URL is empty." + want
 	case membership.URLNoScheme:
 		return u + " has no scheme." + want
 	case membership.URLScheme:
-		return u + " is neither http nor https: members reach each other over these alone." + want
+		return u + " is neither http nor https." + want
 	case membership.URLUserinfo:
-		return u + " was given with a user name or password; between members there are none. Leave it out."
+		return u + " was given with a user name or password. Leave it out."
 	case membership.URLNoHost:
 		return u + " has no host." + want
 	case membership.URLHost:
 		return u + " names neither an IP address nor a host name (letters, digits, dots, hyphens; no address zone)." + want
 	case membership.URLWildcard:
-		return u + " is an address to listen on; no other member can dial it. Give the URL at which the others reach this member."
+		return u + " is an address to listen on; no other machine can dial it. Give the URL at which others reach this member."
+	case membership.URLBind:
+		return u + " names a host, and etcd listens on addresses only. Give an IP address, such as https://0.0.0.0:2380, or localhost."
 	case membership.URLNoPort:
 		return u + " has no port, and etcd assumes none." + want
 	case membership.URLPort:
 		return u + " has a port outside of 1 to 65535." + want
 	case membership.URLPath:
-		return u + " has a path; etcd takes none in a peer URL." + want
+		return u + " has a path; etcd accepts none here." + want
 	case membership.URLQuery:
-		return u + " has a query or a fragment; etcd takes none in a peer URL." + want
+		return u + " has a query or a fragment; etcd accepts none here." + want
 	default: // URLUnreadable
 		return fmt.Sprintf("%q cannot be read as a URL.", u) + want
 	}

@@ -15,17 +15,17 @@ const want = " Want a scheme, a host and a port, such as https://10.0.0.1:2380."
 
 func TestPeerURL(t *testing.T) {
 	for raw, text := range map[string]string{
-		"":                                "The peer URL is empty." + want,
+		"":                                "The URL is empty." + want,
 		"10.0.0.1:2380":                   "10.0.0.1:2380 has no scheme." + want,
-		"unix://10.0.0.1:2380":            "unix://10.0.0.1:2380 is neither http nor https: members reach each other over these alone." + want,
-		"https://root:secret@infra1:2380": "https://infra1:2380 was given with a user name or password; between members there are none. Leave it out.",
+		"unix://10.0.0.1:2380":            "unix://10.0.0.1:2380 is neither http nor https." + want,
+		"https://root:secret@infra1:2380": "https://infra1:2380 was given with a user name or password. Leave it out.",
 		"https://:2380":                   "https://:2380 has no host." + want,
 		"https://a,b:2380":                "https://a,b:2380 names neither an IP address nor a host name (letters, digits, dots, hyphens; no address zone)." + want,
-		"https://0.0.0.0:2380":            "https://0.0.0.0:2380 is an address to listen on; no other member can dial it. Give the URL at which the others reach this member.",
+		"https://0.0.0.0:2380":            "https://0.0.0.0:2380 is an address to listen on; no other machine can dial it. Give the URL at which others reach this member.",
 		"https://infra1":                  "https://infra1 has no port, and etcd assumes none." + want,
 		"https://infra1:99999":            "https://infra1:99999 has a port outside of 1 to 65535." + want,
-		"https://infra1:2380/members":     "https://infra1:2380/members has a path; etcd takes none in a peer URL." + want,
-		"https://infra1:2380?a=b":         "https://infra1:2380?a=b has a query or a fragment; etcd takes none in a peer URL." + want,
+		"https://infra1:2380/members":     "https://infra1:2380/members has a path; etcd accepts none here." + want,
+		"https://infra1:2380?a=b":         "https://infra1:2380?a=b has a query or a fragment; etcd accepts none here." + want,
 		"https://infra1:port":             "\"https://infra1:port\" cannot be read as a URL." + want,
 	} {
 		_, err := membership.NormalizeURL(raw)
@@ -64,7 +64,7 @@ func TestInitialCluster(t *testing.T) {
 		"a":                         "Entry \"a\": Want name=url, such as infra1=https://10.0.0.1:2380.",
 		"a=http://h:1,b=http://h:1": "Entry \"b=http://h:1\": Its peer URL is in the list twice; each belongs to one member.",
 		"a=http://h:1,b=h:2":        "Entry \"b=h:2\": h:2 has no scheme." + want,
-		"a=http://u:secret@h:1":     "Entry \"a=http://h:1\": http://h:1 was given with a user name or password; between members there are none. Leave it out.",
+		"a=http://u:secret@h:1":     "Entry \"a=http://h:1\": http://h:1 was given with a user name or password. Leave it out.",
 		"=http://h:1":               "Entry \"=http://h:1\": The member name is empty. A member needs a name that no other member of its cluster bears.",
 	} {
 		_, err := membership.ParseInitialCluster(s)

@@ -7,14 +7,17 @@ import (
 	"fmt"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
 // WarningText words a warning about a change that goes on. action, name and s
 // are as in [Refused].
-func WarningText(action, name string, w membership.Warning, s membership.Snapshot) Text {
+func WarningText(action reconfigure.Action, name string, w membership.Warning, s membership.Snapshot) Text {
 	f := w.Facts
 	name = orOwn(name, s, f.Subject)
-	doing := map[string]string{"add": "Adding", "promote": "Promoting", "remove": "Removing", "replace": "Replacing"}[action]
+	doing := map[reconfigure.Action]string{
+		reconfigure.ActionAdd: "Adding", reconfigure.ActionPromote: "Promoting", reconfigure.ActionRemove: "Removing", reconfigure.ActionReplace: "Replacing",
+	}[action]
 	if doing == "" {
 		doing = "Changing"
 	}
@@ -55,9 +58,9 @@ func ifItFails(name string, f membership.Facts) string {
 	return fmt.Sprintf("if %s failed as a voter, %d of %d voters would be alive; quorum would be %d.", name, f.Alive, f.Voters, f.Quorum)
 }
 
-func toleranceZero(action, name, doing string, f membership.Facts, s membership.Snapshot) Text {
+func toleranceZero(action reconfigure.Action, name, doing string, f membership.Facts, s membership.Snapshot) Text {
 	t := Text{Summary: doing + " leaves no tolerance"}
-	if action == "add" || action == "promote" {
+	if action == reconfigure.ActionAdd || action == reconfigure.ActionPromote {
 		t.Detail = fmt.Sprintf("I%s If it does, no further voter may fail. %s", ifItFails(name, f)[1:], MemberAnswers(s, f.Others))
 		return t
 	}

@@ -41,10 +41,10 @@ func InvalidMetadataPrefix(value string) Text {
 }
 
 // InvalidBool refuses an environment variable that should be true or false.
-func InvalidBool(source, value string) Text {
+func InvalidBool(source, value, argument string) Text {
 	return Text{
 		Summary: "Invalid environment variable",
-		Detail:  fmt.Sprintf("%s is %q. Want true or false; or set insecure_skip_tls_verify in the provider block, which wins.", source, value),
+		Detail:  fmt.Sprintf("%s is %q. Expected true or false. To override it, set %s in the provider block.", source, value, argument),
 	}
 }
 

@@ -10,23 +10,25 @@ import (
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// Refused words a decision that is not "go" or "done". action is "add",
-// "promote", "remove" or "replace"; name is what the operator calls the member;
+// Refused words a decision that is not "go" or "done". name is what the operator
+// calls the member;
 // s is the snapshot that the decision was taken on. A decision to wait has a
 // text as well, for the moment when time has run out.
-func Refused(action, name string, d membership.Decision, s membership.Snapshot) Text {
+func Refused(action reconfigure.Action, name string, d membership.Decision, s membership.Snapshot) Text {
 	name = orOwn(name, s, d.Facts.Subject)
 	c := refusal{action: action, name: name, d: d, f: d.Facts, s: s}
-	return Text{Summary: "Cannot " + action + " member " + name, Detail: c.detail()}
+	return Text{Summary: summary(action, name), Detail: c.detail()}
 }
 
 type refusal struct {
-	action, name string
-	d            membership.Decision
-	f            membership.Facts
-	s            membership.Snapshot
+	action reconfigure.Action
+	name   string
+	d      membership.Decision
+	f      membership.Facts
+	s      membership.Snapshot
 }
 
 func (c refusal) detail() string {
@@ -210,7 +212,7 @@ func (c refusal) remedy() string {
 
 func (c refusal) loopbackURL() string {
 	if len(c.f.Others) == 0 {
-		return fmt.Sprintf("%s is an address to listen on; no other member can dial it. Give the URL at which the others reach this member.", c.f.Detail)
+		return fmt.Sprintf("%s is an address to listen on; no other machine can dial it. Give the URL at which others reach this member.", c.f.Detail)
 	}
 	return fmt.Sprintf("%s can be reached on its own machine only, and this cluster has members elsewhere: %s. Give the URL at which they reach this member.", c.f.Detail, Members(c.s, c.f.Others))
 }

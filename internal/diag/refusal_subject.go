@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
 // The refusals whose reason is the member itself.
@@ -60,7 +61,7 @@ func (c refusal) unconfirmed() string {
 func (c refusal) lastVoter() string {
 	who := capital(Member(c.s, c.f.Subject))
 	switch {
-	case c.action == "replace":
+	case c.action == reconfigure.ActionReplace:
 		return who + " is the only voter: to replace it would be to lose the data. Add another member first, then apply again. Nothing was changed."
 	case c.d.Verdict == membership.Wait:
 		return fmt.Sprintf("%s is the only voter, and %s must be removed before it: see what holds that up, then apply again.", who, Members(c.s, c.f.Others))
@@ -80,10 +81,10 @@ func (c refusal) notOurs() string {
 
 func (c refusal) versionTooOld() string {
 	run := fmt.Sprintf("%s %s etcd %s", capital(Members(c.s, c.f.Others)), plural(len(c.f.Others), "runs", "run"), c.f.Detail)
-	if c.action != "update" && c.f.Subject != 0 { // a promotion, perhaps within an addition
+	if c.action != reconfigure.ActionUpdate && c.f.Subject != 0 { // a promotion, perhaps within an addition
 		return run + ", by which a cluster of one cannot promote a learner (etcd-io/etcd#11633). Upgrade to 3.4.4 or later, then apply again."
 	}
-	if c.action == "update" {
+	if c.action == reconfigure.ActionUpdate {
 		return run + ", which forgets that a member is a learner when its peer URLs are updated (etcd-io/etcd#21694). Nothing was changed. " +
 			"Remove the learner and add it again with the new URLs, or upgrade to 3.5.31, 3.6.12 or later first."
 	}

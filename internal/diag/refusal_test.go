@@ -16,6 +16,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
 type sight = func(*membership.Member, *membership.Answer)
@@ -86,10 +87,11 @@ func unconfirmed(s membership.Snapshot) membership.Snapshot {
 func nth(s membership.Snapshot, n int) membership.MemberID { return s.Members[n-1].ID }
 
 type textCase struct {
-	action, name string
-	s            membership.Snapshot
-	d            membership.Decision
-	warning      membership.Code // instead of the refusal
+	action  reconfigure.Action
+	name    string
+	s       membership.Snapshot
+	d       membership.Decision
+	warning membership.Code // instead of the refusal
 }
 
 func (c textCase) code() membership.Code {

@@ -54,7 +54,7 @@ func LastVoterForgotten(name string, id membership.MemberID) Text {
 func ForgottenByForce(name string, id membership.MemberID, err error) Text {
 	return Text{
 		"Member " + name + " was forgotten, not removed",
-		fmt.Sprintf("%s (%s) was taken out of the state because force_destroy is set, and nothing was changed in the cluster, which could not decide. "+
+		fmt.Sprintf("%s (%s) was removed from the state only, because force_destroy or ETCD_FORCE_DESTROY is set. The cluster could not decide, and nothing was changed in it. "+
 			"If the cluster comes back, the member is still in its list.", name, id) + cause(err),
 	}
 }
@@ -138,23 +138,8 @@ func answer(err error) string {
 	}
 }
 
-// goneForGood is the way out where nobody can decide about a removal any more.
-const goneForGood = "If the cluster is gone for good, set force_destroy = true, apply that (it changes the state only), and destroy again."
-
-// action words for [Explain].
-var summaries = map[string]string{
-	"add":       "Cannot add member ",
-	"remove":    "Cannot remove member ",
-	"read":      "Cannot read member ",
-	"configure": "Cannot configure member ",
-	"reach":     "Cannot reach the cluster of member ",
-	"update":    "Cannot update member ",
-	"import":    "Cannot import member ",
-}
-
-// Explain words the error of an operation on a member. action is "add",
-// "remove", "update", "read", "import", "configure" or "reach".
-func Explain(action, name string, err error) Text {
+// Explain words the error of an operation on a member.
+func Explain(action reconfigure.Action, name string, err error) Text {
 	var refusal *reconfigure.Refusal
 	var unidentified *reconfigure.Unidentified
 	var other *reconfigure.OtherCluster
@@ -162,7 +147,8 @@ func Explain(action, name string, err error) Text {
 	var none *reconfigure.NoCluster
 	var gone *cluster.Unreachable
 	var bad *cluster.Malformed
-	summary := summaries[action] + name
+	var endpoint *connection.EndpointError
+	summary := summary(action, name)
 	held := lockHeld(summary, err)
 	switch {
 	case errors.Is(err, context.Canceled), errors.As(err, &incomplete) && incomplete.Interrupted:
@@ -174,20 +160,20 @@ func Explain(action, name string, err error) Text {
 	case incomplete != nil:
 		return joinIncomplete(incomplete)
 	case errors.As(err, &unidentified):
-		return notOurs(unidentified)
+		return notOurs(summary, unidentified)
 	case errors.As(err, &refusal):
-		t := Refused(refusal.Action, refusal.Name, refusal.Decision, refusal.Snapshot)
+		t := Refused(agreed(action, refusal.Action), refusal.Name, refusal.Decision, refusal.Snapshot)
 		if refusal.Timeout {
 			t.Detail += " The time allowed for it ran out while waiting."
 		}
-		if refusal.Action == "remove" && refusal.Decision.Code == membership.QuorumLost {
-			t.Detail += " " + goneForGood
+		if refusal.Action == reconfigure.ActionRemove && refusal.Decision.Code == membership.QuorumLost {
+			t.Detail += goneForGood
 		}
 		return t
 	case errors.As(err, &other):
-		return Text{summary, fmt.Sprintf("The state knows it as a member of cluster %s, but the endpoints answer for cluster %s (%s). Nothing was changed. "+
-			"Point endpoints at the right cluster; if the old cluster is gone for good, take the member out of the state (terraform state rm).",
-			other.Want, other.Got, strings.Join(other.Endpoints, ", "))}
+		return Text{summary, otherCluster(other)}
+	case errors.As(err, &endpoint):
+		return Text{summary, unusable(endpoint) + wayOutOfRemoval(action)}
 	case errors.As(err, &none) && turnedAway(none.Cause):
 		return Text{summary, "No endpoint gave a member list. Nothing was changed." + remedy(action, none.Cause) + answers(none.Cause)}
 	case errors.As(err, &none) && none.Forming:
@@ -197,7 +183,9 @@ func Explain(action, name string, err error) Text {
 		return Text{summary, "There is no cluster to join: no endpoint gave a member list. The first cluster needs a bootstrap " +
 			"(etcd_discovery_token, given to bootstrap of etcd_member_config); a later member needs a cluster that answers." + answers(none.Cause)}
 	case errors.Is(err, cluster.ErrNoEndpoints):
-		return NoEndpoints()
+		t := NoEndpoints()
+		t.Detail += wayOutOfRemoval(action)
+		return t
 	case errors.As(err, &gone):
 		return Text{summary, "The cluster does not answer. Nothing was changed." + remedy(action, err) + answers(err)}
 	case errors.Is(err, cluster.ErrPermission):
@@ -220,27 +208,27 @@ func turnedAway(err error) bool {
 }
 
 // remedy is what to do about what the endpoints answered.
-func remedy(action string, err error) string {
+func remedy(action reconfigure.Action, err error) string {
 	var gone *cluster.Unreachable
 	switch {
 	case turnedAway(err) && errors.As(err, &gone):
 		return " " + WayOut(endpointAnswers(gone))
 	case cluster.Hopeless(err):
 		return " " + KindRemedy(connection.KindOf(err))
-	case action == "remove":
-		return " Check that its machines run and can be reached from here. " + goneForGood
+	case action == reconfigure.ActionRemove:
+		return " Check that its machines run and can be reached from here." + goneForGood
 	default:
 		return " Check that its machines run and can be reached from here."
 	}
 }
 
 // notOurs words what [membership.Identify] refuses.
-func notOurs(u *reconfigure.Unidentified) Text {
+func notOurs(summary string, u *reconfigure.Unidentified) Text {
 	f := u.Identity.Facts
 	m, _ := u.Snapshot.Member(f.Subject)
 	it := capital(Member(u.Snapshot, f.Subject))
 	urls := strings.Join(u.PeerURLs, ", ")
-	t := Text{Summary: "Cannot add member " + u.Name}
+	t := Text{Summary: summary}
 	switch u.Identity.Code {
 	case membership.AlreadyMember:
 		t.Detail = fmt.Sprintf("%s is in the cluster already with these peer URLs (%s), and was not announced by this configuration. Nothing was changed. "+

@@ -197,6 +197,18 @@ func TestResourceTexts(t *testing.T) {
 		{"nobody to ask", NobodyToAsk("d")},
 		{"restart now", RestartNow("d", []string{peer})},
 		{"renamed", Renamed("e", d)},
+		{"other cluster, at refresh", OtherClusterSeen(&reconfigure.OtherCluster{Want: 0xc1, Got: 0xc2, Endpoints: []string{"https://10.0.0.1:2379"}})},
+		{"other cluster, at plan", OtherClusterPlanned("e", &reconfigure.OtherCluster{Want: 0xc1, Got: 0xc2, Endpoints: []string{"https://10.0.0.1:2379"}})},
+		{"endpoint that cannot be used", EndpointNotUsed("d", &connection.EndpointError{Endpoint: "http://:2379", Reason: "has no host"})},
+		{"endpoint that cannot be used, at destroy", Explain(reconfigure.ActionRemove, "d", &connection.EndpointError{Endpoint: "http://:2379", Reason: "has no host"})},
+		{"no endpoints, at destroy", Explain(reconfigure.ActionRemove, "d", cluster.ErrNoEndpoints)},
+		{"ID that cannot be read", BadID("d", errors.New("member ID \"\" is empty"))},
+		{"no such learner", NoSuchLearner(0xabc, snap(a, d))},
+		{"record not written", Explain(reconfigure.ActionRecord, "d", cluster.ErrRecordChanged)},
+		{"promotion, refused", Explain(reconfigure.ActionPromote, "e", &reconfigure.Refusal{Action: reconfigure.ActionAdd, Name: "e", Snapshot: dead, Decision: membership.Decision{Code: membership.QuorumLost,
+			Facts: membership.Facts{Others: []membership.MemberID{0xd4}, Voters: 2, Quorum: 2, Alive: 1}}})},
+		{"promotion, unreachable", Explain(reconfigure.ActionPromote, "e", gone)},
+		{"promotion, any other error", Explain(reconfigure.ActionPromote, "e", errors.New("etcdserver: something new"))},
 		{"duration", InvalidDuration("stall_timeout", "5 minutes")},
 	} {
 		b.WriteString("== " + c.name + "\n" + c.text.Summary + "\n\n" + c.text.Detail + "\n\n")

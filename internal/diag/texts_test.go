@@ -18,6 +18,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
 // TestInputTexts compares every text about discovery, heartbeats and the
@@ -94,10 +95,17 @@ func TestInputTexts(t *testing.T) {
 		InvalidEndpoint("endpoints[0]", badEndpoint),
 		InvalidAddressMap("address_map", badEndpoint),
 		InvalidMetadataPrefix("mine"),
-		InvalidBool("ETCDCTL_INSECURE_SKIP_TLS_VERIFY", "perhaps"),
+		InvalidBool("ETCDCTL_INSECURE_SKIP_TLS_VERIFY", "perhaps", "insecure_skip_tls_verify"),
 		PasswordMissing("username", "root"),
 		UsernameMissing("password"),
 		TwoPasswords(),
+		InvalidBool("ETCD_FORCE_DESTROY", "perhaps", "force_destroy"),
+
+		URLIn("client_urls", &membership.URLError{Problem: membership.URLEmpty}),
+		URLIn("peer_urls", &membership.URLError{URL: "http://10.0.0.1", Problem: membership.URLNoPort}),
+		URLIn("listen_peer_urls", &membership.URLError{URL: "http://infra1:2380", Problem: membership.URLBind}),
+		NullIn("endpoints"),
+		TwiceIn("peer_urls", "http://10.0.0.1:2380"),
 	}
 	expiry := time.Date(2026, time.November, 21, 5, 0, 0, 0, time.UTC)
 	for _, problem := range []connection.TLSProblem{

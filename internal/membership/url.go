@@ -25,6 +25,7 @@ const (
 	URLNoHost     URLProblem = "no host"  // nothing to dial
 	URLHost       URLProblem = "host"     // neither an IP address nor a host name
 	URLWildcard   URLProblem = "wildcard" // 0.0.0.0 or ::, which nobody can dial
+	URLBind       URLProblem = "bind"     // a host name, where etcd binds to addresses only
 	URLNoPort     URLProblem = "no port"  // etcd has no default port for peers
 	URLPort       URLProblem = "port"     // not in 1 to 65535
 	URLPath       URLProblem = "path"     // a path other than "/"
@@ -98,6 +99,28 @@ func NormalizeURL(raw string) (string, error) {
 		return bad(problem)
 	}
 	return u.Scheme + "://" + host + ":" + strconv.FormatUint(port, 10), nil
+}
+
+// NormalizeListenURL is [NormalizeURL] for a URL that a process binds to: an IP
+// address, the wildcard address or localhost. etcd refuses any other host name
+// at its start ("expected IP in URL for binding").
+func NormalizeListenURL(raw string) (string, error) {
+	normal, err := NormalizeURL(raw)
+	var problem *URLError
+	if errors.As(err, &problem) && problem.Problem == URLWildcard {
+		return problem.URL, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	u, err := url.Parse(normal)
+	if err != nil {
+		return "", &URLError{URL: withoutUser(raw), Problem: URLUnreadable}
+	}
+	if _, err := netip.ParseAddr(u.Hostname()); err != nil && u.Hostname() != "localhost" {
+		return "", &URLError{URL: normal, Problem: URLBind}
+	}
+	return normal, nil
 }
 
 // normalizeHost returns the host as it stands in a URL.

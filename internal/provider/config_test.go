@@ -304,7 +304,7 @@ func TestBadSettings(t *testing.T) {
 		},
 		"neither true nor false": {
 			nil, map[string]string{"ETCDCTL_INSECURE_SKIP_TLS_VERIFY": "yes"}, "Invalid environment variable",
-			`ETCDCTL_INSECURE_SKIP_TLS_VERIFY is "yes". Want true or false; or set insecure_skip_tls_verify in the provider block, which wins.`, "",
+			`ETCDCTL_INSECURE_SKIP_TLS_VERIFY is "yes". Expected true or false. To override it, set insecure_skip_tls_verify in the provider block.`, "",
 		},
 		"path and text": {
 			block{"ca_cert": pki.CAFile, "ca_cert_pem": "x"}, nil, "Conflicting TLS arguments",

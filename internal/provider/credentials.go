@@ -84,13 +84,31 @@ func (r *reader) tlsMaterial(m model) (material connection.TLSMaterial, sources 
 	case !m.InsecureSkipTLSVerify.IsNull():
 		material.InsecureSkipVerify = m.InsecureSkipTLSVerify.ValueBool()
 	case value != "":
-		insecure, err := strconv.ParseBool(value)
-		if err != nil {
-			r.fail(path.Empty(), diag.InvalidBool(envInsecure, value))
-		}
-		material.InsecureSkipVerify = insecure
+		material.InsecureSkipVerify = r.boolean(envInsecure, "insecure_skip_tls_verify")
 	}
 	return material, sources
+}
+
+// boolean reads an environment variable that stands for an argument.
+func (r *reader) boolean(variable, argument string) bool {
+	value := r.getenv(variable)
+	if value == "" {
+		return false
+	}
+	b, err := strconv.ParseBool(value)
+	if err != nil {
+		r.fail(path.Empty(), diag.InvalidBool(variable, value, argument))
+	}
+	return b
+}
+
+// forceDestroy is what the block or the environment says. It matters to an
+// apply alone, so that a value which is not known at plan holds nothing up.
+func (r *reader) forceDestroy(m model) bool {
+	if !m.ForceDestroy.IsNull() {
+		return m.ForceDestroy.ValueBool()
+	}
+	return r.boolean(envForceDestroy, "force_destroy")
 }
 
 // tlsUnknown reports whether some of the TLS material is not known yet.

@@ -80,6 +80,7 @@ func (p *Provider) ValidateConfig(ctx context.Context, req provider.ValidateConf
 	}
 	r := &reader{ctx: ctx, getenv: os.Getenv, now: time.Now()}
 	r.settings(m)
+	r.forceDestroy(m)
 	resp.Diagnostics.Append(r.diags...)
 }
 
@@ -92,12 +93,12 @@ func (p *Provider) Configure(ctx context.Context, req provider.ConfigureRequest,
 		return
 	}
 	r := &reader{ctx: ctx, getenv: os.Getenv, now: time.Now(), files: true}
-	settings := r.settings(m)
+	settings, force := r.settings(m), r.forceDestroy(m)
 	resp.Diagnostics.Append(r.diags...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	b := &backend.Backend{Unknown: r.unknown, Settings: settings, Pool: p.pool}
+	b := &backend.Backend{Unknown: r.unknown, Settings: settings, ForceDestroy: force, Pool: p.pool}
 	resp.ResourceData, resp.DataSourceData, resp.EphemeralResourceData = b, b, b
 	resp.ListResourceData, resp.ActionData = b, b
 }

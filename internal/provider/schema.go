@@ -24,9 +24,10 @@ type model struct {
 	RequestTimeout        types.String `tfsdk:"request_timeout"`
 	AddressMap            types.Map    `tfsdk:"address_map"`
 	MetadataPrefix        types.String `tfsdk:"metadata_prefix"`
+	ForceDestroy          types.Bool   `tfsdk:"force_destroy"`
 }
 
-// The environment variables are those of etcdctl.
+// The environment variables are those of etcdctl, but for the last one.
 const (
 	envEndpoints      = "ETCDCTL_ENDPOINTS"
 	envUser           = "ETCDCTL_USER"
@@ -37,6 +38,7 @@ const (
 	envInsecure       = "ETCDCTL_INSECURE_SKIP_TLS_VERIFY"
 	envDialTimeout    = "ETCDCTL_DIAL_TIMEOUT"
 	envCommandTimeout = "ETCDCTL_COMMAND_TIMEOUT"
+	envForceDestroy   = "ETCD_FORCE_DESTROY"
 )
 
 func attributes() map[string]schema.Attribute {
@@ -76,5 +78,11 @@ func attributes() map[string]schema.Attribute {
 				"TLS is still verified against the host of the advertised URL.",
 		},
 		"metadata_prefix": text("Prefix of the keys in the cluster under which the provider keeps its ownership records and locks: `<prefix><cluster ID>/…`. Default: `/_terraform/etcd/`."),
+		"force_destroy": schema.BoolAttribute{
+			Optional: true,
+			MarkdownDescription: "Whether members that no cluster can remove are forgotten when they are destroyed: the same as `force_destroy` of every `etcd_member` and `etcd_learner`. " +
+				"Use it to clean up after a cluster that is gone for good: `ETCD_FORCE_DESTROY=true terraform destroy -refresh=false`. A cluster that can decide is not affected. Default: `false`. " +
+				"Environment: `ETCD_FORCE_DESTROY` (`true` or `1`).",
+		},
 	}
 }

@@ -75,8 +75,8 @@ const (
 
 // Refusal is a decision that was not to go on.
 type Refusal struct {
-	// Action is "add", "promote" or "remove", Name the member's.
-	Action   string
+	// Name is the member's.
+	Action   Action
 	Name     string
 	Decision membership.Decision
 	Snapshot membership.Snapshot

@@ -244,7 +244,7 @@ func (j *join) withoutRecord(unread error, since *time.Time) error {
 		*since = j.Clock.Now()
 		return unread
 	}
-	refusal := &Refusal{Action: "add", Name: j.req.Name, Decision: d, Snapshot: j.snap}
+	refusal := &Refusal{Action: ActionAdd, Name: j.req.Name, Decision: d, Snapshot: j.snap}
 	if j.req.Bootstrap == membership.Founder || j.req.AwaitCluster || j.Clock.Now().Sub(*since) <= doubt {
 		return again{refusal}
 	}
@@ -298,13 +298,13 @@ func (j *join) tryAnnounce(ctx context.Context, since *time.Time) error {
 	}
 	if len(j.snap.Others) > 0 {
 		// To look for a member in any one of several clusters would mislead.
-		return &Refusal{Action: "add", Name: j.req.Name, Snapshot: j.snap,
+		return &Refusal{Action: ActionAdd, Name: j.req.Name, Snapshot: j.snap,
 			Decision: membership.Decision{Code: membership.MixedClusters, Facts: membership.Facts{Subject: j.req.ID}}}
 	}
 	if j.req.ID != 0 {
 		m, ok := j.snap.Member(j.req.ID)
 		if !ok {
-			return &Refusal{Action: "promote", Name: j.req.Name, Snapshot: j.snap,
+			return &Refusal{Action: ActionPromote, Name: j.req.Name, Snapshot: j.snap,
 				Decision: membership.Decision{Code: membership.NotMember, Facts: membership.Facts{Subject: j.req.ID}}}
 		}
 		if !membership.SameURLs(m.PeerURLs, j.req.PeerURLs) {
@@ -354,7 +354,7 @@ func (j *join) add(ctx context.Context, since *time.Time) error {
 	}
 	d := membership.DecideAdd(j.snap, r)
 	j.last = d
-	refusal := &Refusal{Action: "add", Name: j.req.Name, Decision: d, Snapshot: j.snap}
+	refusal := &Refusal{Action: ActionAdd, Name: j.req.Name, Decision: d, Snapshot: j.snap}
 	switch d.Verdict {
 	case membership.Go:
 		*since = j.Clock.Now()

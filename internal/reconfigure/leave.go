@@ -75,11 +75,13 @@ func (e *Engine) Leave(ctx context.Context, r LeaveRequest) (Left, error) {
 }
 
 // Undecidable reports whether an error means that the cluster cannot decide any
-// more: it does not answer, or has no quorum. Never that it refused.
+// more: it does not answer, has no quorum, or another one is there in its place.
+// Never that it refused.
 func Undecidable(err error) bool {
 	var gone *cluster.Unreachable
+	var other *OtherCluster
 	var refusal *Refusal
-	return errors.As(err, &gone) || errors.As(err, &refusal) && refusal.Decision.Code == membership.QuorumLost
+	return errors.As(err, &gone) || errors.As(err, &other) || errors.As(err, &refusal) && refusal.Decision.Code == membership.QuorumLost
 }
 
 // leave is one run of [Engine.Leave].
@@ -212,7 +214,7 @@ func (l *leave) undecidable(ctx context.Context) error {
 	if d.Verdict != membership.Refuse || d.Code != membership.QuorumLost {
 		return nil
 	}
-	return l.later(ctx, &Refusal{Action: "remove", Name: l.req.Name, Decision: d, Snapshot: snap})
+	return l.later(ctx, &Refusal{Action: ActionRemove, Name: l.req.Name, Decision: d, Snapshot: snap})
 }
 
 // outcome is what came of a removal whose lock was lost.
@@ -251,7 +253,7 @@ func (l *leave) attempt(ctx context.Context) (bool, error) {
 		r.Turns, unread = l.Port.Turns(l.snap.ClusterID).List(ctx)
 	}
 	d := membership.DecideRemove(snap, r)
-	refusal := &Refusal{Action: "remove", Name: l.req.Name, Decision: d, Snapshot: snap}
+	refusal := &Refusal{Action: ActionRemove, Name: l.req.Name, Decision: d, Snapshot: snap}
 	switch {
 	case unread != nil && d.Verdict == membership.Go:
 		return false, l.later(ctx, unread)

@@ -140,7 +140,7 @@ func (h *hold) sure(snap membership.Snapshot) error {
 
 // underAlarm decides what to do without a lock that spans processes.
 func (h *hold) underAlarm(snap membership.Snapshot, cause error) error {
-	refusal := alarmed(h.action, h.name, snap, cause)
+	refusal := alarmed(Action(h.action), h.name, snap, cause)
 	if lookAgain(refusal) {
 		return refusal
 	}
@@ -154,7 +154,7 @@ func (h *hold) underAlarm(snap membership.Snapshot, cause error) error {
 // alarmed is the refusal of a change for which something has to be written,
 // naming who raised the alarm; or a call for another look, where the alarm has
 // been raised since the last one.
-func alarmed(action, name string, snap membership.Snapshot, cause error) error {
+func alarmed(action Action, name string, snap membership.Snapshot, cause error) error {
 	f, raised := snap.Alarm()
 	if !raised {
 		return again{cause}

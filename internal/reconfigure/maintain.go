@@ -78,7 +78,7 @@ func (u *Unfinished) Unwrap() error { return u.Err }
 // settled looks and decides again and again, until act says that it is done,
 // fails, or a refusal has held for long enough to be believed. The first look
 // finds out which cluster it is; act makes at most one change.
-func (e *Engine) settled(ctx context.Context, action, name string, id membership.ClusterID, decide func(membership.Snapshot) membership.Decision,
+func (e *Engine) settled(ctx context.Context, action Action, name string, id membership.ClusterID, decide func(membership.Snapshot) membership.Decision,
 	act func(membership.Snapshot, membership.Decision) (done bool, err error),
 ) error {
 	since := e.Clock.Now()

@@ -107,7 +107,7 @@ func (e *Engine) turnOfAnother(ctx context.Context, r LeaveRequest) (*Refusal, e
 	if d.Code != membership.TurnOfAnother {
 		return nil, nil
 	}
-	return &Refusal{Action: "remove", Name: r.Name, Decision: d, Snapshot: snap}, nil
+	return &Refusal{Action: ActionRemove, Name: r.Name, Decision: d, Snapshot: snap}, nil
 }
 
 // inVain reports whether a turn will not be over in this run: this run was at

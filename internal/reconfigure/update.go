@@ -98,7 +98,7 @@ func (e *Engine) tryUpdate(h *hold, r UpdateRequest, out *Updated) error {
 		}
 		return again{errors.New("waiting for the list to show the new peer URLs")}
 	default:
-		refusal := &Refusal{Action: "update", Name: r.Name, Decision: d, Snapshot: snap}
+		refusal := &Refusal{Action: ActionUpdate, Name: r.Name, Decision: d, Snapshot: snap}
 		if d.Verdict == membership.Wait {
 			return again{refusal}
 		}

@@ -117,7 +117,7 @@ func (j *join) find(members []membership.Member) error {
 			return nil
 		}
 	}
-	return &Refusal{Action: "add", Name: j.req.Name, Snapshot: j.snap,
+	return &Refusal{Action: ActionAdd, Name: j.req.Name, Snapshot: j.snap,
 		Decision: membership.Decision{Code: membership.NotMember, Facts: membership.Facts{Subject: j.member.ID}}}
 }
 

@@ -27,6 +27,9 @@ type Backend struct {
 	// Settings are the provider's own. Endpoints may be empty: then each
 	// resource must bring its own, or fail with diag.NoEndpoints.
 	Settings connection.Settings
+	// ForceDestroy makes every member that is destroyed for good do what its own
+	// force_destroy does.
+	ForceDestroy bool
 	// Pool holds the connections that everything in this process shares.
 	Pool *connection.Pool
 

@@ -23,8 +23,9 @@ type Cluster struct {
 
 	views
 
-	mu   sync.Mutex
-	want membership.ClusterID
+	mu    sync.Mutex
+	want  membership.ClusterID
+	added []string // see [Cluster.Add]
 }
 
 // clusters are the clusters of one provider, by their endpoints.

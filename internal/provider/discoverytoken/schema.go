@@ -15,6 +15,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/duration"
 )
 
 const description = `A discovery token: the founders of a new etcd cluster find each other through it, so that none of them has to know the others' addresses beforehand.
@@ -136,7 +137,7 @@ func (r *tokenResource) Schema(ctx context.Context, _ resource.SchemaRequest, re
 					"the token is spent, and whether the registry still has it makes no difference.",
 			},
 			"bootstrap": bootstrap.ComputedAttribute(),
-			"timeouts":  timeouts.Attributes(ctx, timeouts.Opts{Create: true, Read: true, Update: true, Delete: true}),
+			"timeouts":  duration.Timeouts(ctx, timeouts.Opts{Create: true, Read: true, Update: true, Delete: true}),
 		},
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
@@ -35,4 +37,20 @@ func (check) ValidateString(_ context.Context, req validator.StringRequest, resp
 		t := diag.InvalidDuration(req.Path.String(), req.ConfigValue.ValueString())
 		resp.Diagnostics.AddAttributeError(req.Path, t.Summary, t.Detail)
 	}
+}
+
+// Timeouts is [timeouts.Attributes] with every duration checked by [Validator]:
+// the library's own check accepts what is over before it begins.
+func Timeouts(ctx context.Context, o timeouts.Opts) schema.Attribute {
+	all, ok := timeouts.Attributes(ctx, o).(schema.SingleNestedAttribute)
+	if !ok {
+		panic("timeouts.Attributes returns no schema.SingleNestedAttribute any more")
+	}
+	for name, a := range all.Attributes {
+		if s, ok := a.(schema.StringAttribute); ok {
+			s.Validators = []validator.String{Validator()}
+			all.Attributes[name] = s
+		}
+	}
+	return all
 }

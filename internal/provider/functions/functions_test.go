@@ -101,7 +101,7 @@ func TestFunctions(t *testing.T) {
 		},
 		"parse_initial_cluster, a password": {
 			f: newParseInitialCluster(), arguments: []attr.Value{str("a=http://root:swordfish@h:1")},
-			fails: `Entry "a=http://h:1": http://h:1 was given with a user name or password; between members there are none. Leave it out.`,
+			fails: `Entry "a=http://h:1": http://h:1 was given with a user name or password. Leave it out.`,
 		},
 
 		"environment_file": {
@@ -146,11 +146,11 @@ func TestFunctions(t *testing.T) {
 		"member_id, unknown token":  {f: newMemberID(), arguments: []attr.Value{setOf("http://h:1"), unknownString}, want: unknownString},
 		"member_id, no URL": {
 			f: newMemberID(), arguments: []attr.Value{setOf(), str("t")},
-			fails: "The peer URL is empty. Want a scheme, a host and a port, such as https://10.0.0.1:2380.",
+			fails: "The URL is empty. Want a scheme, a host and a port, such as https://10.0.0.1:2380.",
 		},
 		"member_id, a null URL": {
 			f: newMemberID(), arguments: []attr.Value{set(types.StringNull()), str("t")},
-			fails: "The peer URL is empty. Want a scheme, a host and a port, such as https://10.0.0.1:2380.",
+			fails: "The URL is empty. Want a scheme, a host and a port, such as https://10.0.0.1:2380.",
 		},
 		"member_id, a bad URL": {
 			f: newMemberID(), arguments: []attr.Value{setOf("http://h"), str("t")},

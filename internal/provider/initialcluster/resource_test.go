@@ -244,7 +244,7 @@ func TestAccBadInput(t *testing.T) {
 		{`members = { a = [] }`, `Entry "a": Want name=url, such as infra1=https://10.0.0.1:2380.`},
 		{`members = { "a=b" = ["http://h:1"] }`, `Entry "a=b": The member name "a=b" contains '=' or ','`},
 		{`members = { a = ["http://h"] }`, `Entry "a=http://h": http://h has no port, and etcd assumes none.`},
-		{`members = { a = ["http://h:1/x"] }`, `Entry "a=http://h:1/x": http://h:1/x has a path; etcd takes none in a peer URL.`},
+		{`members = { a = ["http://h:1/x"] }`, `Entry "a=http://h:1/x": http://h:1/x has a path; etcd accepts none here.`},
 		{`members = { a = ["http://0.0.0.0:1"] }`, `http://0.0.0.0:1 is an address to listen on`},
 		{`members = { a = ["http://h:1"], b = ["http://H:1"] }`, `Its peer URL is in the list twice; each belongs to one member.`},
 		{

@@ -4,6 +4,7 @@
 package member
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -23,22 +24,9 @@ const (
 	defaultLeave = 5 * time.Minute
 )
 
-// clusterOf returns the cluster at the model's endpoints or the provider's.
-func (m model) clusterOf(ctx context.Context, b *backend.Backend) (*backend.Cluster, fwdiag.Diagnostics) {
-	endpoints, diags := list(ctx, m.Endpoints)
-	if diags.HasError() {
-		return nil, diags
-	}
-	c, err := b.Cluster(endpoints)
-	if err != nil {
-		t := diag.Explain("reach", m.Name.ValueString(), err)
-		diags.AddError(t.Summary, t.Detail)
-	}
-	return c, diags
-}
-
-// ensure joins the member and fills the model in.
-func (m *model) ensure(ctx context.Context, b *backend.Backend, req reconfigure.JoinRequest) fwdiag.Diagnostics {
+// ensure joins the member and fills the model in. action is what the user asked
+// for: to add or to promote it.
+func (m *model) ensure(ctx context.Context, b *backend.Backend, action reconfigure.Action, req reconfigure.JoinRequest) fwdiag.Diagnostics {
 	b.Chains().Applying()
 	c, diags := m.clusterOf(ctx, b)
 	if diags.HasError() {
@@ -46,12 +34,12 @@ func (m *model) ensure(ctx context.Context, b *backend.Backend, req reconfigure.
 	}
 	joined, err := c.Join(ctx, req)
 	if err != nil {
-		t := diag.Explain("add", req.Name, err)
+		t := diag.Explain(action, req.Name, err)
 		diags.AddError(t.Summary, t.Detail)
 		return diags
 	}
 	for _, w := range joined.Warnings {
-		t := diag.WarningText("add", req.Name, w, joined.Snapshot)
+		t := diag.WarningText(action, req.Name, w, joined.Snapshot)
 		diags.AddWarning(t.Summary, t.Detail)
 	}
 	waited(&diags, req.Name, joined.Waited)
@@ -75,27 +63,32 @@ func (m *model) refresh(ctx context.Context, b *backend.Backend, h backend.Holde
 	if b.Unknown {
 		return true, nil
 	}
-	c, diags := m.clusterOf(ctx, b)
-	if diags.HasError() {
-		return true, diags
-	}
 	id, cluster, d := m.ids()
-	diags.Append(d...)
-	diags.Append(m.expect(ctx, c)...)
-	if diags.HasError() {
-		return true, diags
+	if d.HasError() {
+		return true, asWarnings(d)
 	}
-	snap, err := c.View(ctx, cluster)
-	if err != nil {
-		if c.Board.FirstTime("unreachable") {
+	c, bad, err := m.reach(ctx, b)
+	if bad != nil {
+		t := diag.EndpointNotUsed(m.Name.ValueString(), bad)
+		diags.AddWarning(t.Summary, t.Detail)
+	}
+	var snap membership.Snapshot
+	if err == nil {
+		diags.Append(m.expect(ctx, c)...)
+		snap, err = c.View(ctx, cluster)
+	}
+	switch {
+	case err != nil:
+		if c == nil && bad == nil || c != nil && c.Board.FirstTime("unreachable") {
 			t := diag.NotRefreshed(err)
 			diags.AddWarning(t.Summary, t.Detail)
 		}
 		return true, diags
-	}
-	if snap.ClusterID != cluster {
-		t := diag.Explain("read", m.Name.ValueString(), &reconfigure.OtherCluster{Want: cluster, Got: snap.ClusterID, Endpoints: endpoints(snap)})
-		diags.AddError(t.Summary, t.Detail)
+	case snap.ClusterID != cluster:
+		if c.Board.FirstTime("other cluster than " + cluster.String()) {
+			t := diag.OtherClusterSeen(&reconfigure.OtherCluster{Want: cluster, Got: snap.ClusterID, Endpoints: endpointsOf(snap)})
+			diags.AddWarning(t.Summary, t.Detail)
+		}
 		return true, diags
 	}
 	listed, ok := snap.Member(id)
@@ -115,78 +108,58 @@ func (m *model) refresh(ctx context.Context, b *backend.Backend, h backend.Holde
 	return true, diags
 }
 
-func endpoints(s membership.Snapshot) []string {
-	var out []string
-	for _, m := range s.Members {
-		if e := s.Answer(m.ID).Endpoint; e != "" {
-			out = append(out, e)
-		}
-	}
-	return out
-}
-
-// expect notes which cluster the member is in and where it was reached, for a
-// configuration in which all endpoints are other ones than before.
-func (m model) expect(ctx context.Context, c *backend.Cluster) fwdiag.Diagnostics {
-	_, cluster, diags := m.ids()
-	urls, d := list(ctx, m.ClientURLs)
-	diags.Append(d...)
-	if !diags.HasError() {
-		c.Expect(cluster, urls)
-	}
-	return diags
-}
-
-func (m model) ids() (membership.MemberID, membership.ClusterID, fwdiag.Diagnostics) {
-	var diags fwdiag.Diagnostics
-	id, err := membership.ParseMemberID(m.ID.ValueString())
-	if err != nil {
-		diags.AddError("Invalid state", err.Error())
-	}
-	cluster, err := membership.ParseClusterID(m.ClusterID.ValueString())
-	if err != nil {
-		diags.AddError("Invalid state", err.Error())
-	}
-	return id, cluster, diags
-}
-
-// leave takes the member out.
-func (m model) leave(ctx context.Context, b *backend.Backend, k kind, leg leg) fwdiag.Diagnostics {
+// leave takes the member out. was is the owner on record, if that is another
+// than the model's own.
+func (m model) leave(ctx context.Context, b *backend.Backend, k kind, leg leg, was string) fwdiag.Diagnostics {
 	b.Chains().Applying()
 	timeout, diags := m.Timeouts.Delete(ctx, defaultLeave)
-	c, d := m.clusterOf(ctx, b)
-	diags.Append(d...)
-	id, cluster, d := m.ids()
-	diags.Append(d...)
 	peers, d := m.peers(ctx)
 	diags.Append(d...)
-	if !diags.HasError() {
-		diags.Append(m.expect(ctx, c)...)
-	}
 	if diags.HasError() {
 		return diags
 	}
 	name := m.Name.ValueString()
+	// To forget half of a replacement would end its machine while the rest of
+	// the cluster may still need it.
+	force := leg == legRemoval && (m.ForceDestroy.ValueBool() || b.ForceDestroy)
+	id, cluster, bad := m.ids()
+	c, _, err := m.reach(ctx, b)
+	switch {
+	case force && bad.HasError():
+		diags.Append(asWarnings(bad)...)
+		return diags
+	case bad.HasError():
+		return bad
+	case err != nil && force:
+		t := diag.ForgottenByForce(name, id, err)
+		diags.AddWarning(t.Summary, t.Detail)
+		return diags
+	case err != nil:
+		t := diag.Explain(reconfigure.ActionRemove, name, err)
+		diags.AddError(t.Summary, t.Detail)
+		return diags
+	}
+	diags.Append(m.expect(ctx, c)...)
 	if t := m.refuseDelete(ctx, c, leg, id, cluster); t != nil {
 		diags.AddError(t.Summary, t.Detail)
 		return diags
 	}
 	request := reconfigure.LeaveRequest{
-		Owner: m.owner(k), KeepRecord: m.ConfigID.ValueString() != "" && k != kindTaker,
+		Owner: cmp.Or(was, m.owner(k)), KeepRecord: was == "" && m.ConfigID.ValueString() != "" && k != kindTaker,
 		ID: id, Cluster: cluster, Name: name, PeerURLs: peers,
-		Replacement: leg != legRemoval, Force: m.ForceDestroy.ValueBool(), Shared: k == kindLearner, Timeout: timeout,
+		Replacement: leg != legRemoval, Force: force, Shared: k == kindLearner, Timeout: timeout,
 	}
 	if leg == legInTurn {
 		request.TurnTimeout = timeout
 	}
 	left, err := c.Leave(ctx, request)
 	if err != nil {
-		t := diag.Explain("remove", name, err)
+		t := diag.Explain(reconfigure.ActionRemove, name, err)
 		diags.AddError(t.Summary, t.Detail)
 		return diags
 	}
 	for _, w := range left.Warnings {
-		t := diag.WarningText("remove", name, w, left.Snapshot)
+		t := diag.WarningText(reconfigure.ActionRemove, name, w, left.Snapshot)
 		diags.AddWarning(t.Summary, t.Detail)
 	}
 	waited(&diags, name, left.Waited)
@@ -224,13 +197,13 @@ func (m *model) readdress(ctx context.Context, b *backend.Backend, k kind, state
 	name := m.Name.ValueString()
 	updated, err := c.UpdatePeerURLs(ctx, reconfigure.UpdateRequest{Owner: m.owner(k), ID: id, Cluster: cluster, Name: name, PeerURLs: want})
 	if err != nil {
-		t := diag.Explain("update", name, err)
+		t := diag.Explain(reconfigure.ActionUpdate, name, err)
 		diags.AddError(t.Summary, t.Detail)
 		return diags
 	}
 	waited(&diags, name, updated.Waited)
 	for _, w := range updated.Warnings {
-		t := diag.WarningText("update", name, w, updated.Snapshot)
+		t := diag.WarningText(reconfigure.ActionUpdate, name, w, updated.Snapshot)
 		diags.AddWarning(t.Summary, t.Detail)
 	}
 	t := diag.RestartNow(name, want)
@@ -239,24 +212,24 @@ func (m *model) readdress(ctx context.Context, b *backend.Backend, k kind, state
 }
 
 // own puts the member on record for the owner that it has now: an imported one
-// that was given its configuration, or one whose learner_id was left out. was
-// is the owner before.
-func (m model) own(ctx context.Context, b *backend.Backend, k kind, was string) fwdiag.Diagnostics {
+// that was given its configuration, one whose learner_id was left out, or one
+// that was moved. was is the owner before, state what the cluster knows.
+func (m model) own(ctx context.Context, b *backend.Backend, k kind, was string, state model) fwdiag.Diagnostics {
 	if m.owner(k) == was {
 		return nil
 	}
 	c, diags := m.clusterOf(ctx, b)
-	id, at, d := m.ids()
+	id, at, d := state.ids()
 	diags.Append(d...)
-	peers, d := m.peers(ctx)
+	peers, d := state.peers(ctx)
 	diags.Append(d...)
 	if diags.HasError() {
 		return diags
 	}
 	if err := c.Own(ctx, reconfigure.OwnRequest{
-		Was: was, Owner: m.owner(k), Cluster: at, ID: id, Name: m.Name.ValueString(), PeerURLs: peers, Started: m.Version.ValueString() != "",
+		Was: was, Owner: m.owner(k), Cluster: at, ID: id, Name: m.Name.ValueString(), PeerURLs: peers, Started: state.Version.ValueString() != "",
 	}); err != nil {
-		t := diag.Explain("read", m.Name.ValueString(), err)
+		t := diag.Explain(reconfigure.ActionRecord, m.Name.ValueString(), err)
 		diags.AddError(t.Summary, t.Detail)
 	}
 	return diags

@@ -64,8 +64,8 @@ func (m learnerModel) lookForLost(ctx context.Context, b *backend.Backend, resp 
 
 // lost looks from both sides, for as long as an election may take.
 func (m learnerModel) lost(ctx context.Context, b *backend.Backend) lostVoters {
-	c, diags := m.clusterOf(ctx, b)
-	if diags.HasError() {
+	c, _, err := m.reach(ctx, b)
+	if err != nil {
 		return lostVoters{}
 	}
 	_, id, diags := m.ids()
@@ -134,12 +134,12 @@ func (m *learnerModel) takeOver(ctx context.Context, b *backend.Backend, lost []
 		diags.AddWarning(t.Summary, t.Detail)
 		return diags
 	case err != nil:
-		t := diag.Explain("promote", name, err)
+		t := diag.Explain(reconfigure.ActionPromote, name, err)
 		diags.AddError(t.Summary, t.Detail)
 		return diags
 	}
 	for _, w := range joined.Warnings {
-		t := diag.WarningText("promote", name, w, joined.Snapshot)
+		t := diag.WarningText(reconfigure.ActionPromote, name, w, joined.Snapshot)
 		diags.AddWarning(t.Summary, t.Detail)
 	}
 	diags.Append(m.take(ctx, joined)...)

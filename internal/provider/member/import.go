@@ -55,14 +55,14 @@ func imported(ctx context.Context, b *backend.Backend, role string, req resource
 	}
 	c, err := b.Cluster(nil)
 	if err != nil {
-		return fail(diag.Explain("import", wanted, err))
+		return fail(diag.Explain(reconfigure.ActionImport, wanted, err))
 	}
 	snap, err := c.View(ctx, 0)
 	if err != nil {
-		return fail(diag.Explain("import", wanted, err))
+		return fail(diag.Explain(reconfigure.ActionImport, wanted, err))
 	}
 	if want, err := membership.ParseClusterID(cluster); cluster != "" && (err != nil || want != snap.ClusterID) {
-		return fail(diag.Explain("import", wanted, &reconfigure.OtherCluster{Want: want, Got: snap.ClusterID, Endpoints: endpoints(snap)}))
+		return fail(diag.Explain(reconfigure.ActionImport, wanted, &reconfigure.OtherCluster{Want: want, Got: snap.ClusterID, Endpoints: endpointsOf(snap)}))
 	}
 	found := match(snap.Members, wanted)
 	switch {

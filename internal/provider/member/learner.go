@@ -4,6 +4,7 @@
 package member
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -20,6 +21,7 @@ var (
 	_ resource.ResourceWithModifyPlan  = (*Learner)(nil)
 	_ resource.ResourceWithIdentity    = (*Learner)(nil)
 	_ resource.ResourceWithImportState = (*Learner)(nil)
+	_ resource.ResourceWithMoveState   = (*Learner)(nil)
 )
 
 // NewLearnerResource returns etcd_learner.
@@ -38,7 +40,9 @@ func (r *Learner) Configure(_ context.Context, req resource.ConfigureRequest, re
 // ModifyPlan implements resource.ResourceWithModifyPlan.
 func (r *Learner) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	modifyPlan(ctx, r.backend, roleLearner, req, resp)
+	guardForeign(ctx, r.backend, req, resp)
 	planFailover(ctx, req, resp)
+	planMoved(ctx, req, resp)
 }
 
 // Create implements resource.Resource. As with members, an error leaves no
@@ -58,10 +62,11 @@ func (r *Learner) Create(ctx context.Context, req resource.CreateRequest, resp *
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	resp.Diagnostics.Append(m.ensure(ctx, r.backend, join)...)
+	resp.Diagnostics.Append(m.ensure(ctx, r.backend, reconfigure.ActionAdd, join)...)
 	if !resp.Diagnostics.HasError() {
 		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 		resp.Diagnostics.Append(m.identify(ctx, resp.Identity)...)
+		resp.Diagnostics.Append(resp.Private.SetKey(ctx, movedKey, nil)...) // that was the one before
 	}
 }
 
@@ -92,6 +97,12 @@ func (r *Learner) Update(ctx context.Context, req resource.UpdateRequest, resp *
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	was := cmp.Or(movedOwner(ctx, req.Private), state.owner(kindLearner))
+	resp.Diagnostics.Append(m.own(ctx, r.backend, kindLearner, was, state.model)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	resp.Diagnostics.Append(resp.Private.SetKey(ctx, movedKey, nil)...)
 	resp.Diagnostics.Append(m.readdress(ctx, r.backend, kindLearner, state.model)...)
 	if resp.Diagnostics.HasError() {
 		return
@@ -102,7 +113,6 @@ func (r *Learner) Update(ctx context.Context, req resource.UpdateRequest, resp *
 	case learner && m.Failover.ValueBool() && m.Role.IsUnknown():
 		resp.Diagnostics.Append(m.takeOver(ctx, r.backend, lostVotersOf(ctx, req.Private).Lost)...)
 	}
-	resp.Diagnostics.Append(m.own(ctx, r.backend, kindLearner, state.owner(kindLearner))...)
 	m.settleUnknown(state.model)
 	if !resp.Diagnostics.HasError() {
 		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
@@ -118,6 +128,6 @@ func (r *Learner) Delete(ctx context.Context, req resource.DeleteRequest, resp *
 	leg, diags := legOf(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
 	if !resp.Diagnostics.HasError() {
-		resp.Diagnostics.Append(m.leave(ctx, r.backend, kindLearner, leg)...)
+		resp.Diagnostics.Append(m.leave(ctx, r.backend, kindLearner, leg, movedOwner(ctx, req.Private))...)
 	}
 }

@@ -5,6 +5,7 @@
 package member
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -22,6 +23,7 @@ var (
 	_ resource.ResourceWithModifyPlan  = (*Member)(nil)
 	_ resource.ResourceWithIdentity    = (*Member)(nil)
 	_ resource.ResourceWithImportState = (*Member)(nil)
+	_ resource.ResourceWithMoveState   = (*Member)(nil)
 )
 
 // NewResource returns etcd_member.
@@ -40,6 +42,9 @@ func (r *Member) Configure(_ context.Context, req resource.ConfigureRequest, res
 // ModifyPlan implements resource.ResourceWithModifyPlan.
 func (r *Member) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	modifyPlan(ctx, r.backend, roleVoter, req, resp)
+	guardForeign(ctx, r.backend, req, resp)
+	guardLearnerID(ctx, r.backend, req, resp)
+	planMoved(ctx, req, resp)
 }
 
 // Create implements resource.Resource. An error leaves no state: what was
@@ -60,10 +65,11 @@ func (r *Member) Create(ctx context.Context, req resource.CreateRequest, resp *r
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	resp.Diagnostics.Append(m.ensure(ctx, r.backend, join)...)
+	resp.Diagnostics.Append(m.ensure(ctx, r.backend, reconfigure.ActionAdd, join)...)
 	if !resp.Diagnostics.HasError() {
 		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 		resp.Diagnostics.Append(m.identify(ctx, resp.Identity)...)
+		resp.Diagnostics.Append(resp.Private.SetKey(ctx, movedKey, nil)...) // that was the one before
 	}
 }
 
@@ -94,6 +100,12 @@ func (r *Member) Update(ctx context.Context, req resource.UpdateRequest, resp *r
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	was := cmp.Or(movedOwner(ctx, req.Private), state.owner(state.kind()))
+	resp.Diagnostics.Append(m.own(ctx, r.backend, m.kind(), was, state.model)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	resp.Diagnostics.Append(resp.Private.SetKey(ctx, movedKey, nil)...)
 	resp.Diagnostics.Append(m.readdress(ctx, r.backend, m.kind(), state.model)...)
 	if resp.Diagnostics.HasError() {
 		return
@@ -101,7 +113,6 @@ func (r *Member) Update(ctx context.Context, req resource.UpdateRequest, resp *r
 	if state.Role.ValueString() != roleVoter {
 		resp.Diagnostics.Append(m.promote(ctx, r.backend, m.kind())...)
 	}
-	resp.Diagnostics.Append(m.own(ctx, r.backend, m.kind(), state.owner(state.kind()))...)
 	m.settleUnknown(state.model)
 	if !resp.Diagnostics.HasError() {
 		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
@@ -116,7 +127,7 @@ func (r *Member) Delete(ctx context.Context, req resource.DeleteRequest, resp *r
 	leg, diags := legOf(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
 	if !resp.Diagnostics.HasError() {
-		resp.Diagnostics.Append(m.leave(ctx, r.backend, m.kind(), leg)...)
+		resp.Diagnostics.Append(m.leave(ctx, r.backend, m.kind(), leg, movedOwner(ctx, req.Private))...)
 	}
 }
 
@@ -136,7 +147,7 @@ func (m *model) promote(ctx context.Context, b *backend.Backend, k kind) (diags 
 	join.ID, join.Cluster, join.Goal = id, cluster, reconfigure.Voting
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	diags.Append(m.ensure(ctx, b, join)...)
+	diags.Append(m.ensure(ctx, b, reconfigure.ActionPromote, join)...)
 	return diags
 }
 

@@ -70,8 +70,14 @@ func list(ctx context.Context, set interface {
 	if set.IsNull() || set.IsUnknown() {
 		return nil, nil
 	}
+	var elements []types.String
+	diags := set.ElementsAs(ctx, &elements, false)
 	var out []string
-	diags := set.ElementsAs(ctx, &out, false)
+	for _, e := range elements {
+		if !e.IsNull() && !e.IsUnknown() {
+			out = append(out, e.ValueString())
+		}
+	}
 	return out, diags
 }
 

@@ -81,7 +81,7 @@ func common(ctx context.Context, wait, waitDescription string, waits ...string) 
 		},
 		"peer_urls": schema.SetAttribute{
 			ElementType: types.StringType, Required: true, PlanModifiers: []planmodifier.Set{memberurl.SamePlan()},
-			Validators: []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.ValueStringsAre(memberurl.Validator())},
+			Validators: []validator.Set{setvalidator.SizeAtLeast(1), memberurl.Advertised()},
 			MarkdownDescription: "The URLs at which the other members reach it: scheme, host and port. A change updates them in place, one member at a time; " +
 				"restart the member's process with the new ones right after. Where they come from an `etcd_member_config`, a change there replaces configuration, machine and member instead.",
 		},
@@ -95,7 +95,7 @@ func common(ctx context.Context, wait, waitDescription string, waits ...string) 
 				"a machine that would be replaced alone is refused at plan, because the new one would start with the old identity's settings.",
 		},
 		"endpoints": schema.ListAttribute{
-			ElementType: types.StringType, Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1)},
+			ElementType: types.StringType, Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), memberurl.Endpoints()},
 			MarkdownDescription: "Where the cluster is, instead of the provider's `endpoints`: for addresses that are known only once the machines are.",
 		},
 		"wait_until": schema.StringAttribute{
@@ -114,7 +114,7 @@ func common(ctx context.Context, wait, waitDescription string, waits ...string) 
 			Optional: true, Computed: true, Default: booldefault.StaticBool(false),
 			MarkdownDescription: "Where the cluster has lost its quorum or does not answer at all, forget the member on destroy instead of failing. Nothing is changed in the cluster then.",
 		},
-		"timeouts": timeouts.Attributes(ctx, timeouts.Opts{
+		"timeouts": duration.Timeouts(ctx, timeouts.Opts{
 			Create: true, Update: true, Delete: true,
 			CreateDescription: "How long a join may take, such as `10m` (the default).",
 			UpdateDescription: "How long a promotion may take, such as `10m` (the default).",

@@ -13,6 +13,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
 // ImportState implements resource.ResourceWithImportState: by the name of a
@@ -26,12 +27,12 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 	}
 	c, err := r.backend.Cluster(nil)
 	if err != nil {
-		fail(diag.Explain("import", req.ID, err))
+		fail(diag.Explain(reconfigure.ActionImport, req.ID, err))
 		return
 	}
 	snap, err := c.View(ctx, 0)
 	if err != nil {
-		fail(diag.Explain("import", req.ID, err))
+		fail(diag.Explain(reconfigure.ActionImport, req.ID, err))
 		return
 	}
 	i := slices.IndexFunc(snap.Members, func(m membership.Member) bool { return m.Name == req.ID && req.ID != "" })
@@ -41,7 +42,7 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 	}
 	m, err := importedModel(ctx, snap, snap.Members[i])
 	if err != nil {
-		fail(diag.Explain("import", req.ID, err))
+		fail(diag.Explain(reconfigure.ActionImport, req.ID, err))
 		return
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)

@@ -53,14 +53,14 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 				MarkdownDescription: "The URLs at which the other members reach it (`ETCD_INITIAL_ADVERTISE_PEER_URLS`): scheme, host and port. " +
 					"Left out where the address is known only on the machine, which then sets the variables itself.",
 				PlanModifiers: replaceSet,
-				Validators:    []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.ValueStringsAre(memberurl.Validator())},
+				Validators:    []validator.Set{setvalidator.SizeAtLeast(1), memberurl.Advertised()},
 			},
 			"client_urls": schema.SetAttribute{
 				ElementType:         types.StringType,
 				Optional:            true,
 				MarkdownDescription: "The URLs at which clients reach it (`ETCD_ADVERTISE_CLIENT_URLS`).",
 				PlanModifiers:       replaceSet,
-				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.ValueStringsAre(memberurl.Validator())},
+				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), memberurl.Advertised()},
 			},
 			"listen_peer_urls": schema.SetAttribute{
 				ElementType: types.StringType,
@@ -68,14 +68,14 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 				MarkdownDescription: "What the process binds to for its peers (`ETCD_LISTEN_PEER_URLS`). By default `peer_urls`, with the wildcard address in place of a host name: " +
 					"etcd binds to addresses only.",
 				PlanModifiers: replaceSet,
-				Validators:    []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.ValueStringsAre(memberurl.ListenValidator())},
+				Validators:    []validator.Set{setvalidator.SizeAtLeast(1), memberurl.Listened()},
 			},
 			"listen_client_urls": schema.SetAttribute{
 				ElementType:         types.StringType,
 				Optional:            true,
 				MarkdownDescription: "What the process binds to for clients (`ETCD_LISTEN_CLIENT_URLS`). By default as `client_urls`, likewise.",
 				PlanModifiers:       replaceSet,
-				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.ValueStringsAre(memberurl.ListenValidator())},
+				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), memberurl.Listened()},
 			},
 			"bootstrap": boot,
 			"peers": schema.SetAttribute{
@@ -85,7 +85,7 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 					"For members whose addresses are not known beforehand, where the provider has no endpoints: such as the `peer_urls` of the `members` of an " +
 					"`etcd_discovery_token`. A member that is made together with its cluster needs none: it asks the founders' registry. Frozen at creation: a later change plans nothing.",
 				PlanModifiers: []planmodifier.Set{keepSet{}},
-				Validators:    []validator.Set{setvalidator.ValueStringsAre(memberurl.Validator())},
+				Validators:    []validator.Set{memberurl.Advertised()},
 			},
 			"triggers_replace": schema.DynamicAttribute{
 				Optional: true,

@@ -23,32 +23,6 @@ type check struct {
 	f           func(string) error
 }
 
-// Validator checks an advertised URL: one at which others reach the member.
-func Validator() validator.String {
-	return check{
-		description: "must be a URL with scheme http or https, a host and a port, such as https://10.0.1.10:2380",
-		f:           func(s string) error { _, err := membership.NormalizeURL(s); return err },
-	}
-}
-
-// ListenValidator checks a URL to bind to, where a wildcard address is fine.
-func ListenValidator() validator.String {
-	return check{
-		description: "must be a URL with scheme http or https, an address and a port, such as https://0.0.0.0:2380",
-		f:           listenURL,
-	}
-}
-
-// listenURL is [membership.NormalizeURL] with wildcard addresses allowed.
-func listenURL(s string) error {
-	_, err := membership.NormalizeURL(s)
-	var problem *membership.URLError
-	if errors.As(err, &problem) && problem.Problem == membership.URLWildcard {
-		return nil
-	}
-	return err
-}
-
 // NameValidator checks a member's name.
 func NameValidator() validator.String {
 	return check{
@@ -83,11 +57,8 @@ func IDValidator() validator.String {
 }
 
 func text(err error) diag.Text {
-	var u *membership.URLError
 	var n *membership.NameError
 	switch {
-	case errors.As(err, &u):
-		return diag.PeerURL(u)
 	case errors.As(err, &n):
 		return diag.MemberName(n)
 	default:
@@ -136,7 +107,7 @@ func values(in []types.String) (out []string, ok bool) {
 }
 
 // ForEtcd returns the URLs as etcd is told them. What cannot be normalised
-// was refused by [Validator] before, and is passed on as it is.
+// was refused by [Advertised] before, and is passed on as it is.
 func ForEtcd(urls []string) []string {
 	out := make([]string, len(urls))
 	for i, u := range urls {

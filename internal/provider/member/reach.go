@@ -1,0 +1,111 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package member
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+// clusterOf returns the cluster at the model's endpoints or the provider's: for
+// a model that is planned, whose endpoints were validated.
+func (m model) clusterOf(ctx context.Context, b *backend.Backend) (*backend.Cluster, fwdiag.Diagnostics) {
+	endpoints, diags := list(ctx, m.Endpoints)
+	if diags.HasError() {
+		return nil, diags
+	}
+	c, err := b.Cluster(endpoints)
+	if err != nil {
+		t := diag.Explain(reconfigure.ActionReach, m.Name.ValueString(), err)
+		diags.AddError(t.Summary, t.Detail)
+	}
+	return c, diags
+}
+
+// reach returns the cluster of a member that is in state. What was accepted into
+// the state once must not keep the member there: an endpoint that cannot be used
+// is left out and returned as bad. If none is left, the provider's endpoints are
+// asked, then the client URLs at which the member was reached.
+func (m model) reach(ctx context.Context, b *backend.Backend) (c *backend.Cluster, bad *connection.EndpointError, err error) {
+	given, _ := list(ctx, m.Endpoints)
+	var endpoints []string
+	for _, e := range given {
+		if _, err := connection.ParseEndpoint(e, false); err == nil {
+			endpoints = append(endpoints, e)
+		} else if bad == nil {
+			errors.As(err, &bad)
+		}
+	}
+	c, err = b.Cluster(endpoints)
+	if !errors.Is(err, cluster.ErrNoEndpoints) {
+		return c, bad, err
+	}
+	urls, _ := list(ctx, m.ClientURLs)
+	var known []string
+	for _, u := range urls {
+		// Where TLS is configured, nothing is sent in the clear.
+		if n, err := connection.ParseEndpoint(u, false); err == nil && (b.Settings.TLS == nil || strings.HasPrefix(n, "https:")) {
+			known = append(known, n)
+		}
+	}
+	switch {
+	case len(known) > 0:
+		c, err = b.Cluster(known)
+	case bad != nil:
+		err = bad
+	}
+	return c, bad, err
+}
+
+func endpointsOf(s membership.Snapshot) []string {
+	var out []string
+	for _, m := range s.Members {
+		if e := s.Answer(m.ID).Endpoint; e != "" {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// expect notes which cluster the member is in and where it was reached, for a
+// configuration in which all endpoints are other ones than before.
+func (m model) expect(ctx context.Context, c *backend.Cluster) fwdiag.Diagnostics {
+	_, id, diags := m.ids()
+	urls, d := list(ctx, m.ClientURLs)
+	diags.Append(d...)
+	if !diags.HasError() {
+		c.Expect(id, urls)
+	}
+	return diags
+}
+
+func (m model) ids() (membership.MemberID, membership.ClusterID, fwdiag.Diagnostics) {
+	var diags fwdiag.Diagnostics
+	id, err := membership.ParseMemberID(m.ID.ValueString())
+	cluster, err2 := membership.ParseClusterID(m.ClusterID.ValueString())
+	if err := errors.Join(err, err2); err != nil {
+		t := diag.BadID(m.Name.ValueString(), err)
+		diags.AddError(t.Summary, t.Detail)
+	}
+	return id, cluster, diags
+}
+
+// asWarnings lets a refresh say what is wrong without keeping Terraform from
+// planning a correction or a destroy.
+func asWarnings(diags fwdiag.Diagnostics) (out fwdiag.Diagnostics) {
+	for _, d := range diags {
+		out.AddWarning(d.Summary(), d.Detail())
+	}
+	return out
+}

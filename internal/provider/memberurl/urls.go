@@ -1,0 +1,100 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package memberurl
+
+import (
+	"context"
+	"errors"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// URLs checks every element of a list or set of URLs: what passes can be used
+// by every later read, change and destroy. Elements that are not known yet pass;
+// Terraform asks again when they are.
+type URLs struct {
+	description string
+	// normal returns the form in which two spellings of one URL are equal.
+	normal func(string) (string, error)
+	// again is whether the same URL may occur twice.
+	again bool
+}
+
+var (
+	_ validator.List = URLs{}
+	_ validator.Set  = URLs{}
+)
+
+// Advertised checks URLs at which others reach the member.
+func Advertised() URLs {
+	return URLs{description: "must be URLs with scheme http or https, a host and a port, such as https://10.0.1.10:2380", normal: membership.NormalizeURL}
+}
+
+// Listened checks URLs that the member's process binds to.
+func Listened() URLs {
+	return URLs{description: "must be URLs with scheme http or https, an IP address and a port, such as https://0.0.0.0:2380", normal: membership.NormalizeListenURL}
+}
+
+// Endpoints checks client URLs at which the cluster is asked. Scheme and port
+// may be left out.
+func Endpoints() URLs {
+	return URLs{
+		description: "must be client URLs, such as https://10.0.1.10:2379", again: true,
+		normal: func(s string) (string, error) { return connection.ParseEndpoint(s, false) },
+	}
+}
+
+// Description implements validator.Describer.
+func (u URLs) Description(context.Context) string { return u.description }
+
+// MarkdownDescription implements validator.Describer.
+func (u URLs) MarkdownDescription(context.Context) string { return u.description }
+
+// ValidateList implements validator.List.
+func (u URLs) ValidateList(_ context.Context, req validator.ListRequest, resp *validator.ListResponse) {
+	seen := map[string]bool{}
+	for i, e := range req.ConfigValue.Elements() {
+		u.check(req.Path, req.Path.AtListIndex(i), e, seen, &resp.Diagnostics)
+	}
+}
+
+// ValidateSet implements validator.Set.
+func (u URLs) ValidateSet(_ context.Context, req validator.SetRequest, resp *validator.SetResponse) {
+	seen := map[string]bool{}
+	for _, e := range req.ConfigValue.Elements() {
+		u.check(req.Path, req.Path.AtSetValue(e), e, seen, &resp.Diagnostics)
+	}
+}
+
+func (u URLs) check(argument, at path.Path, element attr.Value, seen map[string]bool, diags *fwdiag.Diagnostics) {
+	value, ok := element.(types.String)
+	if !ok || value.IsUnknown() {
+		return
+	}
+	fail := func(t diag.Text) { diags.AddAttributeError(at, t.Summary, t.Detail) }
+	if value.IsNull() {
+		fail(diag.NullIn(argument.String()))
+		return
+	}
+	normal, err := u.normal(value.ValueString())
+	var bad *membership.URLError
+	var endpoint *connection.EndpointError
+	switch {
+	case errors.As(err, &bad):
+		fail(diag.URLIn(argument.String(), bad))
+	case errors.As(err, &endpoint):
+		fail(diag.InvalidEndpoint(argument.String(), endpoint))
+	case seen[normal] && !u.again:
+		fail(diag.TwiceIn(argument.String(), normal))
+	}
+	seen[normal] = true
+}
