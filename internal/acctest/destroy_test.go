@@ -5,6 +5,7 @@ package acctest
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 )
@@ -21,7 +22,7 @@ func TestAccDestroyWithDeadMachine(t *testing.T) {
 }
 
 // Where all machines have died there is no quorum to ask. The end comes soon
-// and says what to do; with force_destroy it is an end.
+// and says what to do: one command, without an edit and an apply.
 func TestAccDestroyWithoutQuorum(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
@@ -45,18 +46,21 @@ func TestAccDestroyWithoutQuorum(t *testing.T) {
 		if !ok {
 			t.Fatalf("no word on %s:\n%s", name, refused.diagnostics())
 		}
-		e.MustDetail(t, "The cluster does not answer. Nothing was changed. Check that its machines run and can be reached from here. "+
-			"If the cluster is gone for good, set force_destroy = true, apply that (it changes the state only), and destroy again."+f.refusals())
+		e.MustDetail(t, "The cluster does not answer. Nothing was changed. Check that its machines run and can be reached from here.\n\n"+
+			"If the cluster is gone for good, destroy everything that is in the state. Members that no cluster can remove are then forgotten:\n\n"+
+			"  ETCD_FORCE_DESTROY=true terraform destroy -refresh=false"+f.refusals())
 	}
 	for name := range f.Nodes {
 		if f.State(address("etcd_member", name)) == nil {
 			t.Errorf("%s is no longer in the state", name)
 		}
-		f.Nodes[name].Force = true
 	}
 
-	f.Apply().MustSucceed()
-	destroyed := f.Destroy().MustSucceed()
+	f.Env = append(f.Env, "ETCD_FORCE_DESTROY=true")
+	destroyed := f.Destroy("-refresh=false").MustSucceed()
+	if left := f.Run("state", "list").MustSucceed(); len(left.Stdout) > 0 {
+		t.Errorf("left in the state: %s", left.Stdout)
+	}
 	if destroyed.Took > 60*time.Second {
 		t.Errorf("it took %v", destroyed.Took)
 	}
@@ -71,6 +75,30 @@ func TestAccDestroyWithoutQuorum(t *testing.T) {
 	if forgotten != len(ids) {
 		t.Errorf("%d members were said to be forgotten, want %d:\n%s", forgotten, len(ids), destroyed.diagnostics())
 	}
+	f.MustBeGone()
+}
+
+// A cluster that can decide does so, whatever may be forgotten.
+func TestAccForceDestroyOfAHealthyCluster(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{Static: true})
+	f.Form()
+	f.Env = append(f.Env, "ETCD_FORCE_DESTROY=1")
+	f.Crash("b")
+	f.Drop("c")
+	f.Nodes["a"].Delete = "20s"
+	refused := f.Apply().MustFail()
+	for _, w := range refused.Warnings() {
+		if strings.Contains(w.Summary, "forgotten") {
+			t.Errorf("unexpected %s", w)
+		}
+	}
+	if len(refused.Errors()) == 0 || f.State(address("etcd_member", "c")) == nil {
+		t.Errorf("c was let go of:\n%s", refused.diagnostics())
+	}
+	f.Add("c")
+	f.Repair("b")
+	mustForgetLast(t, f.Destroy().MustSucceed(), "a", "b", "c")
 	f.MustBeGone()
 }
 

@@ -82,8 +82,7 @@ func TestAccBadInput(t *testing.T) {
 		},
 		"a timeout that does not parse": {
 			there, strings.Replace(member("etcd_learner", "x", elsewhere), "}\n", "  timeouts = {\n    create = \"5 minutes\"\n  }\n}\n", 1),
-			"Invalid Attribute Value Time Duration", "\"5 minutes\" must be a string containing a sequence of decimal numbers, each with optional fraction and a unit suffix, " +
-				"such as \"300ms\", \"-1.5h\" or \"2h45m\". Valid time units are \"ns\", \"us\" (or \"µs\"), \"ms\", \"s\", \"m\", \"h\".",
+			"Invalid duration", "timeouts.create is \"5 minutes\", which is not a duration of more than zero. Want a number with a unit, such as 500ms, 90s, 5m or 1h30m.",
 		},
 		"a duration that does not parse": {
 			there, strings.Replace(member("etcd_learner", "x", elsewhere), "}\n", "  stall_timeout = \"soon\"\n}\n", 1),
@@ -129,22 +128,31 @@ func TestAccEndpointOfALearner(t *testing.T) {
 		"Give the endpoints of voters: a learner lets nobody log in and takes no changes.\n\nThe endpoints answered:\n  - "+learner.ClientURL()+": endpoint is a learner")
 }
 
-// Endpoints that lead to another cluster than the one in state are refused,
-// and nothing is lost.
+// Endpoints that lead to another cluster than the one in state change nothing
+// and add nothing there. A plan and, with one command, the end are possible.
 func TestAccOtherCluster(t *testing.T) {
 	t.Parallel()
 	first, second := etcdtest.Start(t, 1, etcdtest.Options{}), etcdtest.Start(t, 1, etcdtest.Options{})
 	learner := member("etcd_learner", "x", deadEndpoint(t))
+	another := strings.Replace(member("etcd_learner", "y", deadEndpoint(t)), `"x"`, `"y"`, 1)
 	w := configuration(t, Access{Endpoints: first.Endpoints()}, learner)
 	w.Apply().MustSucceed()
 	was := w.State("etcd_learner.x")
 
-	w.Write("main.tf", required+Access{Endpoints: second.Endpoints()}.ProviderConfig()+learner)
-	want := fmt.Sprintf("The state knows it as a member of cluster %v, but the endpoints answer for cluster %v (%s). Nothing was changed. "+
-		"Point endpoints at the right cluster; if the old cluster is gone for good, take the member out of the state (terraform state rm).",
-		was["cluster_id"], clusterID(t, second), second.Endpoints()[0])
-	w.Plan().MustSay("Cannot read member x").MustDetail(t, want)
-	w.Destroy("-refresh=false").MustSay("Cannot remove member x").MustDetail(t, want)
+	there := required + Access{Endpoints: second.Endpoints()}.ProviderConfig()
+	w.Write("main.tf", there+learner)
+	says := fmt.Sprintf("belongs to cluster %v, and the endpoints answer for cluster %v (%s). Nothing was changed. Point endpoints at cluster %v, then apply again.",
+		was["cluster_id"], clusterID(t, second), second.Endpoints()[0], was["cluster_id"])
+	plan := w.Plan()
+	plan.MustBeEmpty()
+	plan.mustWarn("The endpoints answer for another cluster").mustContain(t, "The endpoints answer for another cluster", says)
+	w.Destroy("-refresh=false").MustSay("Cannot remove member x").mustContain(t, "Cannot remove member x", says, "\n  ETCD_FORCE_DESTROY=true terraform destroy -refresh=false")
+
+	w.Write("main.tf", there+learner+another)
+	for _, args := range [][]string{nil, {"-refresh=false"}} {
+		w.Plan(args...).MustSay("Cannot add member y").mustContain(t, "Cannot add member y", "y would be added there", "\n  terraform destroy -refresh=false")
+	}
+	mustBeMembers(t, second, "infra1")
 
 	w.Write("main.tf", required+Access{Endpoints: first.Endpoints()}.ProviderConfig()+learner)
 	w.Plan().MustBeEmpty()
@@ -152,6 +160,13 @@ func TestAccOtherCluster(t *testing.T) {
 		t.Errorf("the learner is %v, and was %v", now["id"], was["id"])
 	}
 	w.Destroy().MustSucceed().MustBeQuiet()
+
+	w.Apply().MustSucceed()
+	w.Write("main.tf", there+learner)
+	w.Env = append(w.Env, "ETCD_FORCE_DESTROY=true")
+	w.Destroy("-refresh=false").MustSucceed().mustWarn("Member x was forgotten, not removed")
+	mustBeMembers(t, second, "infra1")
+	mustBeMembers(t, first, "? (learner)", "infra1")
 }
 
 func clusterID(t *testing.T, c *etcdtest.Cluster) string {
