@@ -92,13 +92,13 @@ func backstopAlone(name string, narrow func(l *lab) (args []string, undo func())
 // process that knows of its own node's changes alone: what the plan lets pass
 // stops at apply, with a quorum, and can be carried on with.
 func throughProvidersOfTheirOwn(l *lab) {
-	layout := l.Fleet.layout
+	layout := l.layout
 	aliases := ""
 	for _, name := range l.members {
 		aliases += strings.Replace(l.Read("provider.tf"), "{\n", "{\n  alias = \""+name+"\"\n", 1)
 	}
 	l.Write("aliases.tf", aliases)
-	l.Fleet.layout = func() {
+	l.layout = func() {
 		layout()
 		main := l.Read("main.tf")
 		for _, name := range l.members {
