@@ -39,9 +39,9 @@ type attempt struct {
 	name string
 	// not are the layouts in which it means something else.
 	not []layout
-	// last: the configuration is another one afterwards.
-	last bool
-	run  func(l *lab)
+	// last: the configuration is another one afterwards. gone: nothing is left.
+	last, gone bool
+	run        func(l *lab)
 }
 
 // tryAll makes the attempts on each variant, one after the other on one cluster.
@@ -64,7 +64,7 @@ func tryAll(t *testing.T, in []variant, attempts []attempt) {
 					l.try(a)
 				})
 				l.t, l.tb = t, t
-				if !passed || a.last {
+				if !passed || a.last || a.gone {
 					l.end()
 					l = nil
 				}
@@ -109,11 +109,15 @@ func (l *lab) note() {
 }
 
 // try makes an attempt while something writes. Afterwards nothing is left to
-// do, the members vote, and no write is lost.
+// do, the members vote, and no write is lost; or everything is destroyed.
 func (l *lab) try(a attempt) {
 	l.t.Helper()
 	w := etcdtest.NewWriter(l.t, l.config(l.members...), etcdtest.WriterOptions{Interval: 50 * time.Millisecond})
 	a.run(l)
+	if a.gone {
+		l.MustBeGone()
+		return
+	}
 	l.Plan().MustBeEmpty()
 	l.mustVote(l.members...)
 	w.Stop()
