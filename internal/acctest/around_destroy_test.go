@@ -73,7 +73,8 @@ func TestAccAroundTheEnd(t *testing.T) {
 		}},
 		{name: "new names for all", not: []layout{counted}, gone: true, run: func(l *lab) {
 			l.Drop(l.members...)
-			l.Add("x", "y", "z")
+			l.Founders = []string{"x", "y", "z"}
+			l.Add(l.Founders...)
 			l.mustDestroy()
 		}},
 		{name: "all configurations changed", gone: true, run: func(l *lab) {
