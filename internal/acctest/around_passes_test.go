@@ -65,6 +65,7 @@ func TestAccAroundPasses(t *testing.T) {
 				return err
 			})
 			l.kill(run)
+			l.expireLock() // which would end by itself after 20 s
 			l.converge()
 		}},
 		{name: "killed while a machine boots", run: func(l *lab) {
@@ -75,6 +76,7 @@ func TestAccAroundPasses(t *testing.T) {
 			run := l.Start("apply")
 			l.awaitCreating(run, "b")
 			l.kill(run)
+			l.expireLock()
 			open()
 			l.converge()
 		}},
@@ -120,16 +122,25 @@ func (l *lab) awaitCreating(run *Running, names ...string) {
 	}
 }
 
-// kill ends a run of the CLI and its providers, and the lock that they held.
+// kill ends a run of the CLI and its providers, but not while it writes its
+// state: Terraform empties the file first.
 func (l *lab) kill(run *Running) {
 	l.t.Helper()
 	providers := run.Providers()
+	eventually(l.t, 10*time.Second, "the state is whole", func() error {
+		if err := run.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+			return nil // it has ended
+		}
+		if json.Valid([]byte(l.Read("terraform.tfstate"))) {
+			return nil
+		}
+		return errors.Join(errors.New("it is being written"), run.cmd.Process.Signal(syscall.SIGCONT))
+	})
 	run.Kill()
 	for _, pid := range providers {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 	awaitEnd(providers...)
-	l.expireLock()
 }
 
 // converge applies, once.
@@ -157,12 +168,7 @@ func TestAccAroundFirstApplyKilled(t *testing.T) {
 			}
 			run := l.Start("apply")
 			l.awaitCreating(run, names...)
-			providers := run.Providers()
-			run.Kill()
-			for _, pid := range providers {
-				_ = syscall.Kill(pid, syscall.SIGKILL)
-			}
-			awaitEnd(providers...)
+			l.kill(run)
 			for _, open := range gates {
 				open()
 			}

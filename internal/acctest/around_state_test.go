@@ -185,14 +185,6 @@ func (l *lab) rekey(was, now string) {
 
 // moved is the blocks that tell Terraform of another key.
 func (l *lab) moved(was, now string) string {
-	if l.in == moduleEach {
-		// The block of a node names its key inside as well.
-		text := fmt.Sprintf("moved {\n  from = module.%s\n  to   = module.%s\n}\n", was, now)
-		for _, resource := range nodeResources {
-			text += fmt.Sprintf("moved {\n  from = module.%s.%s\n  to   = %s\n}\n", now, address(resource, was), l.addr(resource, now))
-		}
-		return text
-	}
 	text := ""
 	for _, resource := range nodeResources {
 		text += fmt.Sprintf("moved {\n  from = %s\n  to   = %s\n}\n", l.addr(resource, was), l.addr(resource, now))
