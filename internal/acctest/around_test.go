@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -177,7 +176,7 @@ func (l *lab) mustVote(want ...string) {
 	}
 }
 
-// sight is what must stay as it is: the members, and the processes of the
+// sight is what must stay as it is: the members, and the processes of their
 // machines.
 type sight struct {
 	members   string
@@ -186,24 +185,22 @@ type sight struct {
 
 func (l *lab) see() sight {
 	l.t.Helper()
-	out := sight{processes: map[string]int{}}
 	members, err := l.list()
-	out.members = fmt.Sprint(err)
-	if err == nil {
-		var lines []string
-		for _, m := range members {
-			lines = append(lines, fmt.Sprintf("%s %x %v learner=%v", m.Name, m.ID, m.PeerURLs, m.IsLearner))
-		}
-		slices.Sort(lines)
-		out.members = strings.Join(lines, "; ")
+	if err != nil {
+		return sight{members: err.Error()}
 	}
-	for _, file := range []string{"supervisor.pid", "etcd.pid"} {
-		paths, _ := filepath.Glob(filepath.Join(l.Machines, "*", file))
-		for _, path := range paths {
-			name := filepath.Base(filepath.Dir(path))
-			out.processes[name+" "+file] = l.pid(name, file)
+	var lines []string
+	out := sight{processes: map[string]int{}}
+	for _, m := range members {
+		lines = append(lines, fmt.Sprintf("%s %x %v learner=%v", m.Name, m.ID, m.PeerURLs, m.IsLearner))
+		for _, file := range []string{"supervisor.pid", "etcd.pid"} {
+			if m.Name != "" {
+				out.processes[m.Name+" "+file] = l.pid(m.Name, file)
+			}
 		}
 	}
+	slices.Sort(lines)
+	out.members = strings.Join(lines, "; ")
 	return out
 }
 
