@@ -66,7 +66,7 @@ func TestAccAroundTheEnd(t *testing.T) {
 			l.deleteByHand("b")
 			l.mustDestroy()
 		}},
-		{name: "a machine and its configuration deleted by hand", gone: true, run: func(l *lab) {
+		{name: "a machine and its configuration deleted by hand", long: true, gone: true, run: func(l *lab) {
 			l.Run("state", "rm", l.addr("etcd_member_config", "b")).MustSucceed()
 			l.deleteByHand("b")
 			l.mustDestroy()
@@ -81,11 +81,11 @@ func TestAccAroundTheEnd(t *testing.T) {
 			l.trigger(l.members...)
 			l.mustDestroy()
 		}},
-		{name: "a tainted member", gone: true, run: func(l *lab) {
+		{name: "a tainted member", long: true, gone: true, run: func(l *lab) {
 			l.Run("taint", l.addr("etcd_member", "b")).MustSucceed()
 			l.mustDestroy()
 		}},
-		{name: "tainted configurations", gone: true, run: func(l *lab) {
+		{name: "tainted configurations", long: true, gone: true, run: func(l *lab) {
 			for _, a := range l.addrs("etcd_member_config", l.members...) {
 				l.Run("taint", a).MustSucceed()
 			}

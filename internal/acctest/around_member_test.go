@@ -21,10 +21,10 @@ func TestAccAroundOneOfThree(t *testing.T) {
 			l.refuse("apply", "-replace="+l.addr("etcd_member", "b"), "-refresh=false")
 			l.replaceOne(e)
 		}},
-		{name: "member replaced and targeted", run: func(l *lab) {
+		{name: "member replaced and targeted", long: true, run: func(l *lab) {
 			l.refuse("apply", "-replace="+l.addr("etcd_member", "b"), "-target="+l.addr("etcd_member", "b"))
 		}},
-		{name: "two members replaced", run: func(l *lab) {
+		{name: "two members replaced", long: true, run: func(l *lab) {
 			l.refuseAll(append([]string{"apply"}, each("-replace", l.addrs("etcd_member", "a", "b")...)...)...)
 		}},
 		{name: "member tainted", run: func(l *lab) {
@@ -33,7 +33,7 @@ func TestAccAroundOneOfThree(t *testing.T) {
 			l.mustRefuseLate("-refresh=false")
 			l.follow(e, "terraform untaint", "etcd_member").MustSucceed()
 		}},
-		{name: "member and machine replaced", run: func(l *lab) {
+		{name: "member and machine replaced", long: true, run: func(l *lab) {
 			l.refuse("apply", "-replace="+l.addr("etcd_member", "b"), "-replace="+l.addr("terraform_data.machine", "b"))
 		}},
 		{name: "machine replaced", run: func(l *lab) {
@@ -42,7 +42,7 @@ func TestAccAroundOneOfThree(t *testing.T) {
 				l.replaceOne(e)
 			}
 		}},
-		{name: "machine tainted", run: func(l *lab) {
+		{name: "machine tainted", long: true, run: func(l *lab) {
 			l.Run("taint", l.addr("terraform_data.machine", "b")).MustSucceed()
 			l.refuse("apply")
 			l.Run("untaint", l.addr("terraform_data.machine", "b")).MustSucceed()
@@ -79,7 +79,7 @@ func TestAccAroundOneOfThree(t *testing.T) {
 			l.Write("terraform.tfstate", state)
 		}},
 		{name: "machine updated in place", last: true, run: inPlace},
-		{name: "machine left alone", last: true, run: leftAlone},
+		{name: "machine left alone", long: true, last: true, run: leftAlone},
 	})
 }
 

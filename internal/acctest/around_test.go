@@ -38,6 +38,8 @@ type attempt struct {
 	name string
 	// not are the layouts in which it means something else.
 	not []layout
+	// long: with ETCD_TEST_FULL=1 only.
+	long bool
 	// last: the configuration is another one afterwards. gone: nothing is left.
 	last, gone bool
 	run        func(l *lab)
@@ -52,7 +54,7 @@ func tryAll(t *testing.T, in []variant, attempts []attempt) {
 			t.Parallel()
 			var l *lab
 			for _, a := range attempts {
-				if slices.Contains(a.not, v.layout) {
+				if slices.Contains(a.not, v.layout) || a.long && !full() {
 					continue
 				}
 				if l == nil {
