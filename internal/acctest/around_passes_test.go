@@ -4,9 +4,11 @@
 package acctest
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -63,19 +65,18 @@ func TestAccAroundPasses(t *testing.T) {
 				return err
 			})
 			l.kill(run)
+			l.expireLock() // which would end by itself after 20 s
 			l.converge()
 		}},
-		{name: "killed while a machine is made", run: func(l *lab) {
-			open, before := l.Gate("b"), l.pid("b", "supervisor.pid")
+		{name: "killed while a machine boots", run: func(l *lab) {
+			was := l.Nodes["b"].Etcd
+			open := l.Gate("b")
+			defer func() { l.Nodes["b"].Etcd = was }()
 			l.trigger("b")
 			run := l.Start("apply")
-			eventually(l.t, 60*time.Second, "the machine of b is made anew", func() error {
-				if now := l.pid("b", "supervisor.pid"); now == 0 || now == before {
-					return errors.New("not yet")
-				}
-				return nil
-			})
+			l.awaitCreating(run, "b")
 			l.kill(run)
+			l.expireLock()
 			open()
 			l.converge()
 		}},
@@ -103,16 +104,41 @@ func TestAccAroundPasses(t *testing.T) {
 	})
 }
 
-// kill ends a run of the CLI and its providers, and the lock that they held.
+// awaitCreating returns when a run has begun to create these members: it then
+// waits for them, and writes no state in which it could be cut short.
+func (l *lab) awaitCreating(run *Running, names ...string) {
+	l.t.Helper()
+	for _, name := range names {
+		text, err := json.Marshal(l.addr("etcd_member", name) + ": Creating")
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		eventually(l.t, 90*time.Second, name+" is created", func() error {
+			if !run.Printed(strings.Trim(string(text), `"`)) {
+				return errors.New("not yet")
+			}
+			return nil
+		})
+	}
+}
+
+// kill ends a run of the CLI and its providers, but not while it writes its
+// state: Terraform empties the file first.
 func (l *lab) kill(run *Running) {
 	l.t.Helper()
 	providers := run.Providers()
+	eventually(l.t, 10*time.Second, "the state is whole", func() error {
+		_ = run.cmd.Process.Signal(syscall.SIGSTOP) // it may have ended already
+		if json.Valid([]byte(l.Read("terraform.tfstate"))) {
+			return nil
+		}
+		return errors.Join(errors.New("it is being written"), run.cmd.Process.Signal(syscall.SIGCONT))
+	})
 	run.Kill()
 	for _, pid := range providers {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 	awaitEnd(providers...)
-	l.expireLock()
 }
 
 // converge applies, once.
@@ -134,19 +160,16 @@ func TestAccAroundFirstApplyKilled(t *testing.T) {
 			l := &lab{in: v.layout, size: v.size, t: t, members: names, urls: map[string]string{}}
 			l.Fleet = NewFleet(t, FleetOptions{Founders: names, Version: v.version, Static: v.layout != dynamic})
 			l.useLayout(v.layout)
-			run := l.Start("apply")
-			eventually(t, 60*time.Second, "a machine boots", func() error {
-				if l.pid("a", "supervisor.pid") == 0 {
-					return errors.New("none")
-				}
-				return nil
-			})
-			providers := run.Providers()
-			run.Kill()
-			for _, pid := range providers {
-				_ = syscall.Kill(pid, syscall.SIGKILL)
+			var gates []func()
+			for _, name := range names {
+				gates = append(gates, l.Gate(name))
 			}
-			awaitEnd(providers...)
+			run := l.Start("apply")
+			l.awaitCreating(run, names...)
+			l.kill(run)
+			for _, open := range gates {
+				open()
+			}
 			l.note()
 			l.converge()
 			l.mustVote(names...)

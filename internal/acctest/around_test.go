@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -39,9 +38,11 @@ type attempt struct {
 	name string
 	// not are the layouts in which it means something else.
 	not []layout
-	// last: the configuration is another one afterwards.
-	last bool
-	run  func(l *lab)
+	// long: with ETCD_TEST_FULL=1 only.
+	long bool
+	// last: the configuration is another one afterwards. gone: nothing is left.
+	last, gone bool
+	run        func(l *lab)
 }
 
 // tryAll makes the attempts on each variant, one after the other on one cluster.
@@ -53,7 +54,7 @@ func tryAll(t *testing.T, in []variant, attempts []attempt) {
 			t.Parallel()
 			var l *lab
 			for _, a := range attempts {
-				if slices.Contains(a.not, v.layout) {
+				if slices.Contains(a.not, v.layout) || a.long && !full() {
 					continue
 				}
 				if l == nil {
@@ -64,7 +65,7 @@ func tryAll(t *testing.T, in []variant, attempts []attempt) {
 					l.try(a)
 				})
 				l.t, l.tb = t, t
-				if !passed || a.last {
+				if !passed || a.last || a.gone {
 					l.end()
 					l = nil
 				}
@@ -109,11 +110,15 @@ func (l *lab) note() {
 }
 
 // try makes an attempt while something writes. Afterwards nothing is left to
-// do, the members vote, and no write is lost.
+// do, the members vote, and no write is lost; or everything is destroyed.
 func (l *lab) try(a attempt) {
 	l.t.Helper()
 	w := etcdtest.NewWriter(l.t, l.config(l.members...), etcdtest.WriterOptions{Interval: 50 * time.Millisecond})
 	a.run(l)
+	if a.gone {
+		l.MustBeGone()
+		return
+	}
 	l.Plan().MustBeEmpty()
 	l.mustVote(l.members...)
 	w.Stop()
@@ -173,7 +178,7 @@ func (l *lab) mustVote(want ...string) {
 	}
 }
 
-// sight is what must stay as it is: the members, and the processes of the
+// sight is what must stay as it is: the members, and the processes of their
 // machines.
 type sight struct {
 	members   string
@@ -182,24 +187,22 @@ type sight struct {
 
 func (l *lab) see() sight {
 	l.t.Helper()
-	out := sight{processes: map[string]int{}}
 	members, err := l.list()
-	out.members = fmt.Sprint(err)
-	if err == nil {
-		var lines []string
-		for _, m := range members {
-			lines = append(lines, fmt.Sprintf("%s %x %v learner=%v", m.Name, m.ID, m.PeerURLs, m.IsLearner))
-		}
-		slices.Sort(lines)
-		out.members = strings.Join(lines, "; ")
+	if err != nil {
+		return sight{members: err.Error()}
 	}
-	for _, file := range []string{"supervisor.pid", "etcd.pid"} {
-		paths, _ := filepath.Glob(filepath.Join(l.Machines, "*", file))
-		for _, path := range paths {
-			name := filepath.Base(filepath.Dir(path))
-			out.processes[name+" "+file] = l.pid(name, file)
+	var lines []string
+	out := sight{processes: map[string]int{}}
+	for _, m := range members {
+		lines = append(lines, fmt.Sprintf("%s %x %v learner=%v", m.Name, m.ID, m.PeerURLs, m.IsLearner))
+		for _, file := range []string{"supervisor.pid", "etcd.pid"} {
+			if m.Name != "" {
+				out.processes[m.Name+" "+file] = l.pid(m.Name, file)
+			}
 		}
 	}
+	slices.Sort(lines)
+	out.members = strings.Join(lines, "; ")
 	return out
 }
 

@@ -14,12 +14,12 @@ import (
 func TestAccAroundTriggers(t *testing.T) {
 	t.Parallel()
 	var attempts []attempt
-	add := func(name string, args func(l *lab) []string, not ...layout) {
-		attempts = append(attempts, attempt{name: name, not: not, run: func(l *lab) {
+	add := func(name string, long bool, args func(l *lab) []string, not ...layout) {
+		attempts = append(attempts, attempt{name: name, long: long, not: not, run: func(l *lab) {
 			undo := l.trigger(l.members...)
 			e := l.refuse(append([]string{"apply"}, args(l)...)...)
 			undo()
-			if name == "everything" || full() {
+			if name == "everything" || long {
 				l.replaceOne(e)
 			}
 		}})
@@ -27,25 +27,25 @@ func TestAccAroundTriggers(t *testing.T) {
 	targets := func(resource string, n int) func(l *lab) []string {
 		return func(l *lab) []string { return each("-target", l.addrs(resource, l.members[:n]...)...) }
 	}
-	add("everything", func(*lab) []string { return nil })
-	add("without a refresh", func(*lab) []string { return []string{"-refresh=false"} })
-	add("one operation at a time", func(*lab) []string { return []string{"-parallelism=1"} })
+	add("everything", false, func(*lab) []string { return nil })
+	add("without a refresh", true, func(*lab) []string { return []string{"-refresh=false"} })
+	add("one operation at a time", true, func(*lab) []string { return []string{"-parallelism=1"} })
 	// With a module for each node these are one replacement.
-	add("one member targeted", targets("etcd_member", 1), moduleEach)
-	add("one machine targeted", targets("terraform_data.machine", 1), moduleEach)
-	add("one machine targeted and replaced", func(l *lab) []string {
+	add("one member targeted", false, targets("etcd_member", 1), moduleEach)
+	add("one machine targeted", false, targets("terraform_data.machine", 1), moduleEach)
+	add("one machine targeted and replaced", true, func(l *lab) []string {
 		return append(targets("terraform_data.machine", 1)(l), each("-replace", l.addr("terraform_data.machine", "a"))...)
 	}, moduleEach)
-	add("two members targeted", targets("etcd_member", 2))
-	add("two machines targeted", targets("terraform_data.machine", 2))
-	add("two configurations targeted", targets("etcd_member_config", 2))
+	add("two members targeted", true, targets("etcd_member", 2))
+	add("two machines targeted", false, targets("terraform_data.machine", 2))
+	add("two configurations targeted", false, targets("etcd_member_config", 2))
 	tryAll(t, variants(flat, dynamic), append(attempts, attempt{name: "two replaced", run: func(l *lab) {
 		l.refuse(append([]string{"apply"}, each("-replace", l.addrs("etcd_member_config", "a", "b")...)...)...)
-	}}, attempt{name: "one changed and another replaced", run: func(l *lab) {
+	}}, attempt{name: "one changed and another replaced", long: true, run: func(l *lab) {
 		undo := l.trigger("a")
 		l.refuse("apply", "-replace="+l.addr("etcd_member_config", "b"))
 		undo()
-	}}, attempt{name: "all changed, in a saved plan", run: func(l *lab) {
+	}}, attempt{name: "all changed, in a saved plan", long: true, run: func(l *lab) {
 		undo := l.trigger(l.members...)
 		before := l.see()
 		p := l.Plan()
@@ -89,13 +89,13 @@ func backstopAlone(name string, narrow func(l *lab) (args []string, undo func())
 // process that knows of its own node's changes alone: what the plan lets pass
 // stops at apply, with a quorum, and can be carried on with.
 func throughProvidersOfTheirOwn(l *lab) {
-	layout := l.Fleet.layout
+	layout := l.layout
 	aliases := ""
 	for _, name := range l.members {
 		aliases += strings.Replace(l.Read("provider.tf"), "{\n", "{\n  alias = \""+name+"\"\n", 1)
 	}
 	l.Write("aliases.tf", aliases)
-	l.Fleet.layout = func() {
+	l.layout = func() {
 		layout()
 		main := l.Read("main.tf")
 		for _, name := range l.members {
@@ -158,7 +158,7 @@ func TestAccAroundForgottenMembers(t *testing.T) {
 			putBack()
 			l.beside("removed.tf", "")
 		}},
-		{name: "one dropped, the others changed", run: func(l *lab) {
+		{name: "one dropped, the others changed", long: true, run: func(l *lab) {
 			l.Run("state", "rm", l.addr("etcd_member", "a")).MustSucceed()
 			undo := l.trigger("a", "b")
 			l.refuse("apply")

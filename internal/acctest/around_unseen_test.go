@@ -20,7 +20,12 @@ func TestAccAroundUnseenCluster(t *testing.T) {
 	tryAll(t, slices.DeleteFunc(variants(flat), func(v variant) bool { return v.layout == dynamic }), []attempt{
 		{name: "unreachable", run: func(l *lab) {
 			block := l.Read("provider.tf")
-			l.Write("provider.tf", fmt.Sprintf("provider \"etcd\" {\n  endpoints = [\"http://127.0.0.1:%d\"]\n}\n", etcdtest.ReservePort(l.t)))
+			nobody := fmt.Sprintf("http://127.0.0.1:%d", etcdtest.ReservePort(l.t))
+			var ways strings.Builder
+			for _, url := range l.urls {
+				fmt.Fprintf(&ways, "    %q = %q\n", url, nobody)
+			}
+			l.Write("provider.tf", fmt.Sprintf("provider \"etcd\" {\n  endpoints = [%q]\n  address_map = {\n%s  }\n}\n", nobody, ways.String()))
 			two := each("-replace", l.addrs("etcd_member_config", "a", "b")...)
 			l.refuse(append([]string{"apply"}, two...)...)
 			l.refuse(append([]string{"apply", "-refresh=false"}, two...)...)

@@ -81,37 +81,6 @@ func (f *Fleet) serves(name string) {
 	})
 }
 
-// Only the etcd_member block goes: the member leaves and its machine stays.
-// With its data gone it is let in again, by the same configuration.
-func TestAccOnlyTheMemberGoes(t *testing.T) {
-	t.Parallel()
-	f := NewFleet(t, FleetOptions{Founders: []string{"a", "b"}})
-	f.Form()
-	f.Add("d")
-	f.Apply().MustSucceed()
-	for _, name := range []string{"d", "b"} { // one that joined, and a founder
-		f.Nodes[name].Joins = "nothing"
-		f.Plan().MustDo(map[string]string{address("etcd_member", name): "delete"})
-		f.Apply().MustSucceed()
-		left := []string{"a", "b"}
-		if name == "b" {
-			left = []string{"a", "d"}
-		}
-		f.MustVote(left...)
-		if f.pid(name, "supervisor.pid") == 0 {
-			t.Errorf("the machine of %s is gone", name)
-		}
-		f.Plan().MustBeEmpty()
-
-		f.Nodes[name].Joins = "member"
-		f.Wipe(name)
-		f.Plan().MustDo(map[string]string{address("etcd_member", name): "create"})
-		f.Apply().MustSucceed().MustBeQuiet()
-		f.MustVote("a", "b", "d")
-		f.Plan().MustBeEmpty()
-	}
-}
-
 // A process that was given another name is the same member: that is explained,
 // and nothing is planned.
 func TestAccRenamedOutside(t *testing.T) {
