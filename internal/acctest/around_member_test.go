@@ -5,8 +5,6 @@ package acctest
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -54,7 +52,6 @@ func TestAccAroundOneOfThree(t *testing.T) {
 			l.refuse("apply", "-refresh=false")
 			l.replaceOne(e)
 		}},
-		{name: "only the block of the member goes, and comes back", not: []layout{counted}, last: true, run: onlyTheMemberGoes},
 		{name: "configuration kept by the member", run: func(l *lab) {
 			l.beside("ignoring_override.tf", "resource \"etcd_member\" \"node\" {\n  lifecycle {\n    ignore_changes = [config_id]\n  }\n}\n")
 			l.refuse("apply", "-replace="+l.addr("etcd_member_config", "b"))
@@ -81,36 +78,6 @@ func TestAccAroundOneOfThree(t *testing.T) {
 		{name: "machine updated in place", last: true, run: inPlace},
 		{name: "machine left alone", long: true, last: true, run: leftAlone},
 	})
-}
-
-// onlyTheMemberGoes lets the member leave while its machine stays: with its data
-// the process does not start again, and without it must not come back under the
-// same identity. It is so for one that joined and for an initial member.
-func onlyTheMemberGoes(l *lab) {
-	l.Add("x")
-	l.Apply().MustSucceed()
-	all := append(slices.Clone(l.members), "x")
-	l.members = all
-	for _, name := range []string{"x", "b"} {
-		l.Nodes[name].Joins = "nothing"
-		l.Plan().MustDo(map[string]string{l.addr("etcd_member", name): "delete"})
-		l.Apply().MustSucceed()
-		l.members = slices.DeleteFunc(slices.Clone(all), func(s string) bool { return s == name })
-		l.mustVote(l.members...)
-		if _, err := os.Stat(filepath.Join(l.Machines, name)); err != nil {
-			l.t.Errorf("the machine of %s is gone: %v", name, err)
-		}
-		l.Plan().MustBeEmpty()
-
-		l.Nodes[name].Joins = "member"
-		e := l.refuse("apply")
-		l.refuse("apply", "-refresh=false")
-		l.Wipe(name)
-		l.refuse("apply")
-		l.replaceOne(e)
-		l.members = all
-		l.mustVote(all...)
-	}
 }
 
 // idOf is the ID of a node's resource in the state.

@@ -52,9 +52,9 @@ func TestAccMemberDisappears(t *testing.T) {
 		if name == "d" {
 			f.Run("state", "rm", address("etcd_member", name)).MustSucceed()
 			e := f.Apply("-refresh=false").MustSay("Cannot add member d")
-			e.MustDetail(t, fmt.Sprintf("d (%x) was removed from the cluster by somebody else after it had run. With its data its process does not start again, "+
-				"and without it must not come back under the same identity. Nothing was changed. Replace its configuration, which gives its machine a new identity:\n\n"+
-				"  terraform apply -replace='etcd_member_config…' (the one for d)", id))
+			e.MustDetail(t, fmt.Sprintf("d (%x) was removed from the cluster after it had run. An identity that was removed never joins again: with its data etcd does not start, "+
+				"and without its data acknowledged writes could be lost. Nothing was changed. Replace its configuration, which gives its machine a new identity. "+
+				"ADDRESS is the address of the etcd_member_config of d:\n\n  terraform apply -replace='ADDRESS'", id))
 			f.MustVote("a", "b", "c")
 		}
 		f.Apply().MustSucceed()

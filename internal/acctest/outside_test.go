@@ -81,6 +81,49 @@ func (f *Fleet) serves(name string) {
 	})
 }
 
+// Only the etcd_member block goes: the member leaves and its machine stays. The
+// identity in its configuration has run and was removed, so it never joins
+// again; the command in the refusal gives the machine a new one.
+func TestAccOnlyTheMemberGoes(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{Founders: []string{"a", "b"}})
+	f.Form()
+	f.Add("d")
+	f.Apply().MustSucceed()
+	for _, name := range []string{"d", "b"} { // one that joined, and a founder
+		id := f.memberID(name)
+		f.Nodes[name].Joins = "nothing"
+		f.Plan().MustDo(map[string]string{address("etcd_member", name): "delete"})
+		f.Apply().MustSucceed()
+		left := []string{"a", "b"}
+		if name == "b" {
+			left = []string{"a", "d"}
+		}
+		f.MustVote(left...)
+		if f.pid(name, "supervisor.pid") == 0 {
+			t.Errorf("the machine of %s is gone", name)
+		}
+		f.Plan().MustBeEmpty()
+
+		f.Nodes[name].Joins = "member"
+		for _, wiped := range []bool{false, true} {
+			if wiped {
+				f.Wipe(name)
+			}
+			e := f.Plan().MustSay("Cannot add member " + name)
+			e.mustContain(t, e.Summary, fmt.Sprintf("%s (%x) was removed from the cluster after it had run.", name, id), "ADDRESS is the ", "etcd_member_config of "+name,
+				"terraform apply -replace='ADDRESS'", "terraform destroy -refresh=false")
+		}
+		f.MustVote(left...)
+		f.Apply("-replace=" + address("etcd_member_config", name)).MustSucceed()
+		f.MustVote("a", "b", "d")
+		if f.memberID(name) == id {
+			t.Errorf("%s is still %x", name, id)
+		}
+		f.Plan().MustBeEmpty()
+	}
+}
+
 // A process that was given another name is the same member: that is explained,
 // and nothing is planned.
 func TestAccRenamedOutside(t *testing.T) {

@@ -27,8 +27,9 @@ const (
 	Intended RecordState = "intended"
 	// Announced: the member with the ID in the record is ours.
 	Announced RecordState = "announced"
-	// Removed: the member was ours and was taken out; the machine's
-	// configuration still exists, so the same identity may be announced again.
+	// Removed: the member was ours and Terraform removed it; the machine's
+	// configuration still exists. The same identity may be added again only if
+	// it has never run.
 	Removed RecordState = "removed"
 )
 
@@ -46,7 +47,7 @@ type Record struct {
 	MemberID string      `json:"member_id,omitempty"`
 	State    RecordState `json:"state"`
 	// Started is true once the member has run: from then on its identity
-	// cannot be used again after somebody else has removed it.
+	// cannot be used again after it was removed, whoever removed it.
 	Started bool `json:"started,omitempty"`
 	// Awaited is true when the run that made the announcement waits for the
 	// member's start itself, so that no state speaks of the member before.

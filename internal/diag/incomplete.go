@@ -58,7 +58,12 @@ func joinIncomplete(i *reconfigure.Incomplete) Text {
 		fmt.Fprintf(&b, "%s has started and was not promoted; it stays a learner, without a vote. The last reason: %s", who,
 			Refused(reconfigure.ActionPromote, r.Name, i.Decision, i.Snapshot).Detail)
 	}
-	b.WriteString("\n\nIt is recorded as announced by this configuration: apply again to carry on, or destroy the configuration to take it back.")
+	if i.Ran && i.Decision.Code == membership.NotAlive {
+		fmt.Fprintf(&b, "\n\nIt has run before. If it still has its data, bring it back, then apply again. If its machine lost its data, it cannot start again under the same identity: "+
+			"replace its configuration, which gives its machine a new identity. ADDRESS is the address of the etcd_member_config of %s:\n\n  terraform apply -replace='ADDRESS'", r.Name)
+	} else {
+		b.WriteString("\n\nIt is recorded as announced by this configuration: apply again to carry on, or destroy the configuration to take it back.")
+	}
 	t.Detail = b.String()
 	return t
 }

@@ -75,8 +75,22 @@ func (c refusal) lastVoter() string {
 
 func (c refusal) notOurs() string {
 	m, _ := c.s.Member(c.f.Subject)
-	return fmt.Sprintf("%s, with the peer URLs %s, is not what was announced (%s). It was not touched. Remove this resource from the state, or import the member anew.",
+	return fmt.Sprintf("%s has the peer URLs %s, and the state knows it as %s. It was not touched. If its peer URLs were changed outside Terraform, apply again with a refresh. "+
+		"If it is another member, forget it; ADDRESS is the address after \"with\" above:\n\n  terraform state rm 'ADDRESS'",
 		capital(Member(c.s, c.f.Subject)), strings.Join(m.PeerURLs, ", "), c.f.Detail)
+}
+
+// otherName words a member whose process bears another name than its
+// etcd_member.
+func otherName(u *reconfigure.Unidentified, m membership.Member) string {
+	stays := "It stays a learner, without a vote."
+	if !m.Learner {
+		stays = "It has a vote already."
+	}
+	return fmt.Sprintf("%s was added as %s, and its process has published the name %s (ETCD_NAME). %s "+
+		"If %s is right, set name = %q in its etcd_member or etcd_learner, then apply again. "+
+		"If %s is right, correct the name of its etcd_member_config, which replaces its machine, then apply again.",
+		capital(Member(u.Snapshot, m.ID)), u.Name, m.Name, stays, m.Name, m.Name, u.Name)
 }
 
 func (c refusal) versionTooOld() string {

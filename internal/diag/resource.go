@@ -245,9 +245,11 @@ func notOurs(summary string, u *reconfigure.Unidentified) Text {
 	case membership.FounderRenamed:
 		t.Detail = fmt.Sprintf("The founder's peer URLs (%s) belong to %s, a member of another name. Nothing was changed. Set name to the one that its process bears (ETCD_NAME).", urls, Member(u.Snapshot, f.Subject))
 	case membership.IdentitySpent:
-		t.Detail = fmt.Sprintf("%s (%s) was removed from the cluster by somebody else after it had run. With its data its process does not start again, and without "+
-			"it must not come back under the same identity. Nothing was changed. Replace its configuration, which gives its machine a new identity:\n\n"+
-			"  terraform apply -replace='etcd_member_config…' (the one for %s)", u.Name, f.Subject, u.Name)
+		t.Detail = fmt.Sprintf("%s (%s) was removed from the cluster after it had run. An identity that was removed never joins again: with its data etcd does not start, and "+
+			"without its data acknowledged writes could be lost. Nothing was changed. Replace its configuration, which gives its machine a new identity. "+
+			"ADDRESS is the address of the etcd_member_config of %s:\n\n  terraform apply -replace='ADDRESS'", u.Name, f.Subject, u.Name)
+	case membership.OtherName:
+		t.Detail = otherName(u, m)
 	case membership.MovedMember:
 		t.Detail = fmt.Sprintf("%s runs with the peer URLs %s, and the configuration says %s. Nothing was changed. Set peer_urls to what it runs with.",
 			it, strings.Join(m.PeerURLs, ", "), urls)

@@ -80,6 +80,10 @@ func TestResourceTexts(t *testing.T) {
 	dead := snap(a, d)
 	dead.Answers[0xd4] = membership.Answer{State: membership.Silent, Endpoint: "https://10.0.0.4:2379", Detail: "connection refused"}
 
+	wiped := snap(a, learner)
+	wiped.Answers[0xd4] = dead.Answers[0xd4]
+	renamed := func(m membership.Member) membership.Member { m.Name = "zoe"; return m }
+
 	live := snap(a)
 	live.Answers[0xa1] = membership.Answer{State: membership.Answered, MemberID: 0xa1, ClusterID: live.ClusterID, ReadOK: true}
 	old := snap(a, d)
@@ -132,6 +136,8 @@ func TestResourceTexts(t *testing.T) {
 		{"not ours: founded alone, three times", Explain("add", "d", thrice)},
 		{"not ours: founder of another name", Explain("add", "d", unidentified(membership.FounderRenamed, stranger))},
 		{"not ours: spent", Explain("add", "e", unidentified(membership.IdentitySpent, membership.Member{ID: 0xe5}))},
+		{"not ours: other name", Explain("add", "e", unidentified(membership.OtherName, renamed(learner)))},
+		{"not ours: other name, with a vote", Explain("add", "e", unidentified(membership.OtherName, renamed(d)))},
 		{"not ours: moved", Explain("add", "d", unidentified(membership.MovedMember, moved))},
 		{"refused, out of time", Explain("remove", "a", &reconfigure.Refusal{Action: "remove", Name: "a", Timeout: true, Snapshot: snap(a),
 			Decision: membership.Decision{Verdict: membership.Wait, Code: membership.ListMoved}})},
@@ -162,6 +168,8 @@ func TestResourceTexts(t *testing.T) {
 		{"nobody looked", Explain("add", "d", &reconfigure.Incomplete{Request: request, Reached: reconfigure.Started, Member: learner, Snapshot: snap(a, learner), Cause: context.DeadlineExceeded})},
 		{"stalled", Explain("add", "d", &reconfigure.Incomplete{Request: request, Reached: reconfigure.Started, Member: learner, Decision: lagging, Snapshot: snap(a, learner), Stalled: true, Cause: context.DeadlineExceeded})},
 		{"not promoted", Explain("add", "d", &reconfigure.Incomplete{Request: request, Reached: reconfigure.Started, Member: learner, Decision: lagging, Snapshot: snap(a, learner), Cause: context.DeadlineExceeded})},
+		{"has run, and does not answer", Explain("add", "d", &reconfigure.Incomplete{Request: request, Reached: reconfigure.Started, Member: learner, Snapshot: wiped, Cause: context.DeadlineExceeded,
+			Ran: true, Decision: membership.Decision{Verdict: membership.Wait, Code: membership.NotAlive, Facts: membership.Facts{Subject: 0xd4, Detail: "connection refused"}}})},
 		{"voter that does not answer", Explain("add", "d", &reconfigure.Incomplete{Request: request, Reached: reconfigure.Started, Member: d, Snapshot: snap(a, d), Cause: context.DeadlineExceeded,
 			Decision: membership.Decision{Verdict: membership.Wait, Code: membership.NotAlive, Facts: membership.Facts{Subject: 0xd4, Detail: "connection refused"}}})},
 		{"import, provider unknown", ImportUnknownProvider("d")},

@@ -73,7 +73,7 @@ const (
 	Unconfirmed Code = "unconfirmed"
 	// LastVoter: the subject is the only voter.
 	LastVoter Code = "last voter"
-	// NotOurs: the subject's name or URLs are not those that were announced.
+	// NotOurs: the subject's URLs, or its name, are not those that it is known by.
 	NotOurs Code = "not ours"
 	// OthersNotActive: a member is taken out in order to be replaced, and the
 	// others are not all active.
@@ -167,9 +167,9 @@ type PromoteRequest struct {
 // RemoveRequest describes a member that is to leave.
 type RemoveRequest struct {
 	ID MemberID
-	// Name and PeerURLs are what the member is known by in state; both must
-	// agree with the list before anything is removed. An empty Name is not
-	// compared (the member may never have started), nor are empty PeerURLs.
+	// Name and PeerURLs are what the member is known by in state. The URLs must
+	// agree with the list before anything is removed. The name is compared only
+	// where PeerURLs is empty; an empty name is not compared.
 	Name     string
 	PeerURLs []string
 	// Replacement is true when the member is taken out to be replaced: then

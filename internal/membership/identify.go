@@ -25,11 +25,12 @@ type Claim struct {
 	Recorded bool
 	ID       MemberID
 	PeerURLs []string
-	// Left is true when the member was ours and was taken out.
+	// Left is true when the member was ours and Terraform removed it.
 	Left bool
 	// Spent is true when the member has run and its process knows no other
-	// identity: once it is out of the list it cannot come back, neither with
-	// its data (etcd refuses a removed member for good) nor without.
+	// identity: once it is out of the list, whoever removed it, it cannot come
+	// back, neither with its data (etcd refuses a removed member permanently)
+	// nor without.
 	Spent bool
 }
 
@@ -83,9 +84,12 @@ const (
 	// FounderRenamed: the founder's peer URLs belong to a member of another
 	// name.
 	FounderRenamed Code = "founder of another name"
-	// IdentitySpent: the member is ours, has run, and was taken out by someone
-	// else. Its process cannot join again before it is configured anew.
+	// IdentitySpent: the member is ours, has run, and was removed. Its process
+	// cannot join again before its configuration is replaced.
 	IdentitySpent Code = "identity spent"
+	// OtherName: the member is ours, and its process has published another name
+	// than the one that is wanted, which is in Detail.
+	OtherName Code = "other name"
 	// MovedMember: the member is ours and runs with other peer URLs.
 	MovedMember Code = "member moved"
 )
@@ -133,7 +137,7 @@ func Identify(s Snapshot, r IdentifyRequest) Identity {
 			return Identity{Code: NameTaken, Facts: Facts{Subject: m.ID, Others: []MemberID{m.ID}, Detail: r.Name}}
 		}
 	}
-	if r.Claim.Recorded && r.Claim.Spent && !r.Claim.Left {
+	if r.Claim.Recorded && r.Claim.Spent {
 		return Identity{Code: IdentitySpent, Facts: Facts{Subject: r.Claim.ID, Others: []MemberID{r.Claim.ID}}}
 	}
 	if r.Bootstrap == Founder && !r.Claim.Recorded {
@@ -156,11 +160,22 @@ func identifyClaimed(s Snapshot, r IdentifyRequest) (Identity, bool) {
 		return Identity{}, false
 	case SameURLs(m.PeerURLs, r.PeerURLs):
 		return Identity{Step: StepAdopt, ID: m.ID}, true
-	case m.Learner && !m.Started():
+	case m.Learner && !m.Started() && SameURLs(m.PeerURLs, r.Claim.PeerURLs):
 		return Identity{Step: StepWithdraw, ID: m.ID}, true
 	default:
 		return Identity{Code: MovedMember, Facts: Facts{Subject: m.ID, Others: []MemberID{m.ID}}}, true
 	}
+}
+
+// CheckName refuses a member of ours whose process has published another name
+// than the one that is wanted. It is asked as soon as the name is known, and
+// before the member is given a vote: a learner with a wrong name can still be
+// removed without a loss. ok is true while there is nothing to say.
+func CheckName(m Member, want string) (refused Identity, ok bool) {
+	if !m.Started() || m.Name == want {
+		return Identity{}, true
+	}
+	return Identity{Code: OtherName, Facts: Facts{Subject: m.ID, Others: []MemberID{m.ID}, Detail: want}}, false
 }
 
 // abandoned reports whether one of the claims is about the member.

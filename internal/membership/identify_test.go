@@ -42,7 +42,9 @@ func TestIdentify(t *testing.T) {
 		{name: "absent", step: StepAnnounce},
 		{name: "absent, recorded: removed by someone else", claim: ours, step: StepAnnounce},
 		{name: "absent, has run: removed by someone else", claim: ran, code: IdentitySpent},
-		{name: "absent, has run and left", claim: ranAndLeft, step: StepAnnounce},
+		{name: "absent, has run, and Terraform removed it", claim: ranAndLeft, code: IdentitySpent},
+		{name: "a founder that has run, and Terraform removed it", founder: true, claim: ranAndLeft, code: IdentitySpent},
+		{name: "somebody else's that never started, in a forged record", member: &elsewhere, claim: ours, code: MovedMember},
 		{name: "has run, and is there", member: &voter, claim: ran, step: StepAdopt, id: 4},
 		{name: "has run, and somebody took its place", member: &moved, claim: Claim{Recorded: true, ID: 5, PeerURLs: []string{urlD}, Spent: true}, code: NameTaken},
 		{name: "a founder that has run, removed by someone else", founder: true, claim: ran, code: IdentitySpent},
@@ -53,7 +55,7 @@ func TestIdentify(t *testing.T) {
 		{name: "voting and ours", member: &voter, claim: ours, step: StepAdopt, id: 4},
 		{name: "intent, announced", member: &announced, claim: intent, step: StepAdopt, id: 4},
 		{name: "intent, started meanwhile", member: &started, claim: intent, step: StepAdopt, id: 4},
-		{name: "ours with other URLs, never started", member: &elsewhere, claim: ours, step: StepWithdraw, id: 4},
+		{name: "ours with other URLs, never started", member: &elsewhere, claim: Claim{Recorded: true, ID: 4, PeerURLs: []string{urlX}}, step: StepWithdraw, id: 4},
 		{name: "ours with other URLs, running", member: &moved, claim: ours, code: MovedMember},
 		{name: "announced by someone else", member: &announced, code: AnnouncedElsewhere},
 		{name: "announced by a run that was cut short", member: &announced, others: []Claim{ours}, step: StepTakeOver, id: 4},
@@ -133,4 +135,25 @@ func TestIdentify(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 	})
+}
+
+func TestCheckName(t *testing.T) {
+	urls := []string{"http://10.0.0.4:2379"}
+	for _, c := range []struct {
+		name string
+		m    Member
+		ok   bool
+	}{
+		{"as wanted", Member{ID: 4, Name: "d", ClientURLs: urls}, true},
+		{"as wanted, a learner", Member{ID: 4, Name: "d", ClientURLs: urls, Learner: true}, true},
+		{"not published", Member{ID: 4, Learner: true}, true},
+		{"a founder that has not run", Member{ID: 4, Name: "z"}, true},
+		{"another", Member{ID: 4, Name: "z", ClientURLs: urls, Learner: true}, false},
+		{"another, with a vote", Member{ID: 4, Name: "z", ClientURLs: urls}, false},
+	} {
+		got, ok := CheckName(c.m, "d")
+		if ok != c.ok || !ok && (got.Step != StepRefuse || got.Code != OtherName || got.Facts.Subject != 4 || got.Facts.Detail != "d") {
+			t.Errorf("%s: %t, %+v", c.name, ok, got)
+		}
+	}
 }

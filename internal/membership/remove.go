@@ -16,7 +16,8 @@ import (
 //     so;
 //  2. gone already: done. So it is when the subject's URL is back under another
 //     ID: that member is not ours, and the ID we know never returns;
-//  3. the name (once it has one) and the URLs agree with what was announced;
+//  3. the URLs agree with those that it is known by (or the name, where none
+//     are known);
 //  4. a replacement of a member that may be alive: no alarm is raised but its
 //     own CORRUPT, because the successor would not be let in; no other one is
 //     under way ([Snapshot.OpenTurns]), and every other member is active. A dead one may
@@ -86,19 +87,24 @@ func DecideRemove(s Snapshot, r RemoveRequest) Decision {
 	return out
 }
 
-// ours refuses a member whose name or URLs are not those that were announced;
-// Detail is what was expected.
+// ours refuses a member whose URLs are not those that it is known by, or, where
+// none are known, whose name is not; Detail is what was expected. A member whose
+// ID and URLs agree is the same whatever name its process has published: a
+// process can be renamed, and what was accepted into state can be destroyed.
 func ours(m Member, r RemoveRequest) (Decision, bool) {
 	f := Facts{Subject: m.ID}
-	if r.Name != "" && m.Name != "" && r.Name != m.Name {
-		f.Detail = r.Name
-		return refuse(NotOurs, f), false
-	}
-	if len(r.PeerURLs) > 0 && !SameURLs(r.PeerURLs, m.PeerURLs) {
+	switch {
+	case len(r.PeerURLs) > 0 && SameURLs(r.PeerURLs, m.PeerURLs):
+		return Decision{}, true
+	case len(r.PeerURLs) > 0:
 		f.Detail = strings.Join(r.PeerURLs, ", ")
 		return refuse(NotOurs, f), false
+	case r.Name != "" && m.Name != "" && r.Name != m.Name:
+		f.Detail = r.Name
+		return refuse(NotOurs, f), false
+	default:
+		return Decision{}, true
 	}
-	return Decision{}, true
 }
 
 // replaceable holds what a replacement needs beyond a removal. A subject that

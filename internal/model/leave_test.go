@@ -156,7 +156,7 @@ func (m *machinery) forget(s *state, i uint8) {
 		s.turns[t.node] = 0
 		s.write(m.sc, t.owner, record{})
 	case rec.state != noRecord && rec.state != intended && rec.gen == m.subject(s, i):
-		rec.state = removed
+		rec.state, rec.ran = removed, true // whoever leaves was seen to have run
 		s.write(m.sc, t.owner, rec)
 	}
 }

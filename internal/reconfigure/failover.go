@@ -49,7 +49,7 @@ func (e *Engine) Failover(ctx context.Context, r JoinRequest, lost []membership.
 				return Joined{}, &HeldUp{Lost: lost, Back: true, Snapshot: snap}
 			}
 			if m, _ := snap.Member(r.ID); !m.Learner || !f.First && !f.Unsettled {
-				r.Goal = Voting
+				r.Goal, r.standby = Voting, true
 				return e.Join(ctx, r)
 			}
 			leaving := e.Board.leavingNow()

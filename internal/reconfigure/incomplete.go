@@ -32,7 +32,9 @@ type Incomplete struct {
 	// Unsure is true when the announcement was sent, or about to be, and its
 	// answer was never seen.
 	Unsure bool
-	Cause  error
+	// Ran is true when the record says that this very identity has run.
+	Ran   bool
+	Cause error
 }
 
 // Error implements error.
@@ -52,6 +54,7 @@ func (j *join) incomplete(ctx context.Context, cause error) *Incomplete {
 		Interrupted: errors.Is(ctx.Err(), context.Canceled),
 		Unsure:      j.member.ID == 0 && j.recorded && j.record.State == cluster.Intended && !j.refused,
 	}
+	i.Ran = j.req.Configured && j.record.Started && j.member.ID != 0 && j.record.ID() == j.member.ID
 	if i.Reached == Announced && j.member.Started() {
 		i.Reached = Started
 	}

@@ -53,6 +53,11 @@ type JoinRequest struct {
 	MaxLag uint64
 	// StallTimeout is how long a learner may show no progress.
 	StallTimeout time.Duration
+
+	// standby is true for a learner that takes a failed voter's place: the name
+	// that its process has published since is no reason to leave the cluster
+	// without it.
+	standby bool
 }
 
 // Joined is the outcome of a join.

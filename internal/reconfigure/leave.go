@@ -18,8 +18,8 @@ import (
 type LeaveRequest struct {
 	// Owner is the key of the ownership record. KeepRecord is true while the
 	// configuration of the member's process lives on: then the record stays
-	// and says that the member was removed, so that the same identity may be
-	// announced again.
+	// and says that the member was removed, and whether it has run: an identity
+	// that has never joins again.
 	Owner      string
 	KeepRecord bool
 	ID         membership.MemberID
@@ -92,6 +92,7 @@ type leave struct {
 	since time.Time // since when every look ended in the same refusal
 	snap  membership.Snapshot
 	tried bool // the removal was sent, and the servers did not say no
+	ran   bool // the member was seen in the list with what only its process publishes
 	begun bool // what is on record of turns is up to date
 	// acting is true after a look that led to a change, or to waiting for one
 	// to settle.
@@ -235,6 +236,9 @@ func (l *leave) attempt(ctx context.Context) (bool, error) {
 		return false, l.later(ctx, err)
 	}
 	l.snap = snap
+	if m, ok := snap.Member(l.req.ID); ok && len(m.ClientURLs) > 0 {
+		l.ran = true
+	}
 	if l.req.Shared {
 		taken, err := l.takenOver(ctx)
 		if err != nil {
@@ -297,7 +301,7 @@ func (l *leave) takenOver(ctx context.Context) (bool, error) {
 	}
 	for _, owner := range owners {
 		if owner != l.req.Owner {
-			return true, l.Port.Records(l.snap.ClusterID).Delete(ctx, l.req.Owner)
+			return true, l.letGo(ctx)
 		}
 	}
 	return false, nil
@@ -372,21 +376,30 @@ func (l *leave) forget(ctx context.Context) {
 }
 
 func (l *leave) tryForget(ctx context.Context) error {
-	records := l.Port.Records(l.snap.ClusterID)
 	if !l.req.Replacement && l.req.Name != "" {
 		// Nobody is to succeed it.
 		if err := l.Port.Turns(l.snap.ClusterID).Delete(ctx, l.req.Name); err != nil {
 			return err
 		}
 	}
+	return l.letGo(ctx)
+}
+
+// letGo ends the claim of the owner to the member. Where its configuration lives
+// on, what stays on record is whether that identity has run.
+func (l *leave) letGo(ctx context.Context) error {
+	records := l.Port.Records(l.snap.ClusterID)
 	if !l.req.KeepRecord {
 		return records.Delete(ctx, l.req.Owner)
 	}
 	r, ok, err := records.Get(ctx, l.req.Owner)
-	if err != nil || !ok || r.ID() != l.req.ID {
+	switch {
+	case err != nil, ok && r.ID() != l.req.ID, !ok && !l.ran:
 		return err
+	case !ok: // imported, and never put on record
+		r = cluster.Record{Owner: l.req.Owner, Name: l.req.Name, PeerURLs: l.req.PeerURLs, MemberID: l.req.ID.String()}
 	}
-	r.State = cluster.Removed
+	r.State, r.Started = cluster.Removed, r.Started || l.ran
 	_, err = records.Put(ctx, r)
 	return err
 }

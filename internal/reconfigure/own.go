@@ -80,8 +80,9 @@ func (e *Engine) own(ctx context.Context, want OwnRequest) error {
 			instead = append(instead, former)
 		}
 	}
+	started := want.Started || r.Started && r.ID() == want.ID
 	r.Owner, r.Name, r.PeerURLs, r.MemberID = want.Owner, want.Name, want.PeerURLs, want.ID.String()
-	r.State, r.Started = cluster.Announced, want.Started
+	r.State, r.Started = cluster.Announced, started
 	_, err = records.Put(ctx, r, instead...)
 	return err
 }

@@ -90,6 +90,9 @@ func (j *join) advance(ctx context.Context) (bool, error) {
 	if err := j.write(ctx, cluster.Announced, j.member.ID); err != nil {
 		return false, err // that it has run is on record before anybody relies on it
 	}
+	if refused, ok := membership.CheckName(j.member, j.req.Name); !ok && (j.req.ID == 0 || j.member.Learner && !j.req.standby) {
+		return false, &Unidentified{Name: j.req.Name, PeerURLs: j.req.PeerURLs, Identity: refused, Snapshot: j.snap}
+	}
 	if j.req.Goal == Started {
 		return true, nil
 	}

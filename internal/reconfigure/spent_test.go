@@ -1,0 +1,187 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package reconfigure_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+// mustBeUnidentified fails the test unless a join was refused with the code.
+func mustBeUnidentified(t *testing.T, what string, err error, code membership.Code) {
+	t.Helper()
+	var refused *reconfigure.Unidentified
+	if !errors.As(err, &refused) || refused.Identity.Code != code {
+		t.Errorf("%s: %v, want %q", what, err, code)
+	}
+}
+
+// spendable is a joiner that has run and whose etcd_member is removed next.
+func spendable(t *testing.T) (*bench, reconfigure.JoinRequest, reconfigure.LeaveRequest) {
+	t.Helper()
+	b := start(t, 1, etcdtest.Options{})
+	d := b.NewJoiner(t, "d")
+	d.Supervise(100 * time.Millisecond)
+	r := request(d, reconfigure.CaughtUp)
+	r.Owner, r.Configured = "joiner-1", true
+	if _, err := b.engine.Join(within(t, time.Minute), r); err != nil {
+		t.Fatal(err)
+	}
+	l := b.leaveRequest(t, "d")
+	l.Owner, l.KeepRecord = r.Owner, true
+	return b, r, l
+}
+
+// An identity that has run and was removed by Terraform never joins again: its
+// data bars it, and without its data it must not come back.
+func TestAnIdentityThatHasRunNeverJoinsAgain(t *testing.T) {
+	t.Parallel()
+	b, r, l := spendable(t)
+	if _, err := b.engine.Leave(within(t, time.Minute), l); err != nil {
+		t.Fatal(err)
+	}
+	_, err := b.engine.Join(within(t, time.Minute), r)
+	mustBeUnidentified(t, "joining again", err, membership.IdentitySpent)
+	if n := len(b.members(t)); n != 1 {
+		t.Errorf("%d members", n)
+	}
+	// Another process knows it too, and the end of the configuration ends it.
+	next := b.process(t, "next", time.Minute)
+	_, err = next.Join(within(t, time.Minute), r)
+	mustBeUnidentified(t, "joining again in the next run", err, membership.IdentitySpent)
+	if _, err := next.Withdraw(within(t, time.Minute), reconfigure.WithdrawRequest{Owner: r.Owner, Name: "d", Replacement: true}); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok, err := b.engine.Port.Records(b.id(t)).Get(within(t, 10*time.Second), r.Owner); ok || err != nil {
+		t.Errorf("the record is still there: %v, %v", ok, err)
+	}
+}
+
+// That it has run is seen in the list, whatever the record said of it: a member
+// that was imported has none, and one that was only added has an older one.
+func TestThatAMemberHasRunIsSeen(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		record func(*testing.T, *bench, cluster.Record)
+	}{
+		{"no record", func(t *testing.T, b *bench, r cluster.Record) {
+			if err := b.engine.Port.Records(b.id(t)).Delete(within(t, 10*time.Second), r.Owner); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{"a record from before", func(t *testing.T, b *bench, r cluster.Record) { r.Started = false; b.forge(t, r.Owner, r) }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			b, r, l := spendable(t)
+			record, ok, err := b.engine.Port.Records(b.id(t)).Get(within(t, 10*time.Second), r.Owner)
+			if err != nil || !ok {
+				t.Fatal(ok, err)
+			}
+			test.record(t, b, record)
+			if _, err := b.engine.Leave(within(t, time.Minute), l); err != nil {
+				t.Fatal(err)
+			}
+			_, err = b.engine.Join(within(t, time.Minute), r)
+			mustBeUnidentified(t, "joining again", err, membership.IdentitySpent)
+		})
+	}
+}
+
+// A learner that an etcd_member took over, with a record of its own, spends the
+// identity of its configuration as well.
+func TestATakenOverLearnerSpendsItsIdentity(t *testing.T) {
+	t.Parallel()
+	b, r, l := spendable(t)
+	m, _ := named(b.members(t), "d")
+	if err := b.engine.Own(within(t, 10*time.Second), reconfigure.OwnRequest{Was: "name:former", Owner: "name:d", Cluster: b.id(t), ID: m.ID, Name: "d", PeerURLs: m.PeerURLs, Started: true}); err != nil {
+		t.Fatal(err)
+	}
+	shared := l
+	shared.Shared = true
+	if _, err := b.engine.Leave(within(t, time.Minute), shared); err != nil {
+		t.Fatal(err)
+	}
+	if _, there := named(b.members(t), "d"); !there {
+		t.Fatal("the etcd_learner took the etcd_member's away")
+	}
+	taker := l
+	taker.Owner, taker.KeepRecord = "name:d", false
+	if _, err := b.engine.Leave(within(t, time.Minute), taker); err != nil {
+		t.Fatal(err)
+	}
+	_, err := b.engine.Join(within(t, time.Minute), r)
+	mustBeUnidentified(t, "joining again", err, membership.IdentitySpent)
+}
+
+// One that was added and never ran may be added again.
+func TestAnIdentityThatNeverRanJoinsAgain(t *testing.T) {
+	t.Parallel()
+	b := start(t, 1, etcdtest.Options{})
+	r := request(b.NewJoiner(t, "d"), reconfigure.Announced)
+	r.Owner, r.Configured = "joiner-1", true
+	first, err := b.engine.Join(within(t, time.Minute), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := reconfigure.LeaveRequest{Owner: r.Owner, KeepRecord: true, ID: first.Member.ID, Cluster: first.Cluster, Name: "d", PeerURLs: r.PeerURLs}
+	if _, err := b.engine.Leave(within(t, time.Minute), l); err != nil {
+		t.Fatal(err)
+	}
+	second, err := b.engine.Join(within(t, time.Minute), r)
+	if err != nil || second.Member.ID == first.Member.ID {
+		t.Errorf("again: %s after %s, %v", second.Member.ID, first.Member.ID, err)
+	}
+}
+
+// A process that bears another name than its etcd_member gets no vote: the error
+// names both. It stays a learner, and joins under its right name, or leaves.
+func TestAnotherNameGetsNoVote(t *testing.T) {
+	t.Parallel()
+	b := start(t, 1, etcdtest.Options{})
+	d := b.NewJoiner(t, "d")
+	d.Supervise(100 * time.Millisecond)
+	wrong := request(d, reconfigure.Voting)
+	wrong.Owner, wrong.Name, wrong.Configured = "joiner-1", "x", true
+	_, err := b.engine.Join(within(t, time.Minute), wrong)
+	mustBeUnidentified(t, "joining", err, membership.OtherName)
+	m, ok := named(b.members(t), "d")
+	if !ok || !m.Learner {
+		t.Fatalf("it is %+v", m)
+	}
+	_, err = b.engine.Join(within(t, time.Minute), wrong)
+	mustBeUnidentified(t, "joining again", err, membership.OtherName)
+
+	right := wrong
+	right.Name = "d"
+	if got, err := b.engine.Join(within(t, time.Minute), right); err != nil || got.Member.ID != m.ID || got.Member.Learner {
+		t.Errorf("under its name: %+v, %v", got.Member, err)
+	}
+	// What a state knows under another name can be destroyed.
+	l := b.leaveRequest(t, "d")
+	l.Owner, l.Name = right.Owner, "x"
+	if _, err := b.engine.Leave(within(t, time.Minute), l); err != nil {
+		t.Errorf("leaving under another name: %v", err)
+	}
+	if n := len(b.members(t)); n != 1 {
+		t.Errorf("%d members", n)
+	}
+}
+
+// A founder whose list entry bears another name is not taken for it.
+func TestAFounderOfAnotherName(t *testing.T) {
+	t.Parallel()
+	b := start(t, 1, etcdtest.Options{})
+	r := request(b.Members()[0], reconfigure.Voting)
+	r.Name, r.Bootstrap = "x", membership.Founder
+	_, err := b.engine.Join(within(t, time.Minute), r)
+	mustBeUnidentified(t, "a founder", err, membership.FounderRenamed)
+}
