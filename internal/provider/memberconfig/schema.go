@@ -34,7 +34,7 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 			"It is decided once and frozen, so that a later join never re-renders a machine, and it touches no membership when it is created.\n\n" +
 			"A name among the founders of a bootstrap that is not complete is a founder; everyone else joins the cluster that exists. " +
 			"Its place in the graph is before the machine; [`etcd_member`](member.md) stands after it. " +
-			"Destroying it takes out of the cluster what was announced for it and has not been removed yet.",
+			"Destroying it removes what was added for it and is still in the cluster: a learner, or a voting member that is dead. A voting member that lives stays in the cluster, with a warning; if another configuration follows, the old member must end first.",
 		Attributes: map[string]schema.Attribute{
 			"id": schema.StringAttribute{
 				Computed:            true,
