@@ -24,6 +24,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
 // Kinds of failure, for [errors.Is].
@@ -58,8 +60,8 @@ type Entry struct {
 	Key   string
 	Value string
 	// Left is how long the claim has to live unless it is renewed, in whole
-	// seconds. It is 0 where Forever is true: someone wrote the key without a
-	// time to live.
+	// seconds. It is 0 if Forever is true: someone wrote the key without a time
+	// to live, so it does not expire.
 	Left    time.Duration
 	Forever bool
 
@@ -68,8 +70,10 @@ type Entry struct {
 	created int64
 	// modified is the modified index on v2.
 	modified uint64
-	// lease is the lease of the key on v3.
-	lease int64
+	// lease is the lease of the key on v3; orphan is true if that is gone. The
+	// key goes with its lease, so it is about to go, or something is wrong.
+	lease  int64
+	orphan bool
 }
 
 // Name is the last part of the key.
@@ -81,9 +85,9 @@ type HeldError struct{ Entry Entry }
 // Error implements error.
 func (e *HeldError) Error() string {
 	if e.Entry.Forever {
-		return fmt.Sprintf("%s is held by %q, without a time to live", e.Entry.Key, e.Entry.Value)
+		return fmt.Sprintf("%s is held by %s, without a time to live", e.Entry.Key, connection.Quote(e.Entry.Value))
 	}
-	return fmt.Sprintf("%s is held by %q for another %s unless it is renewed", e.Entry.Key, e.Entry.Value, e.Entry.Left)
+	return fmt.Sprintf("%s is held by %s for another %s unless it is renewed", e.Entry.Key, connection.Quote(e.Entry.Value), e.Entry.Left)
 }
 
 // Is makes the error an [ErrHeld].
@@ -109,7 +113,7 @@ func (e *LostError) Error() string {
 	case e.Err != nil:
 		return fmt.Sprintf("%s was not renewed for %s: %v", e.Key, e.Late.Round(time.Millisecond), e.Err)
 	case e.Now != nil:
-		return fmt.Sprintf("%s was lost, it is held by %q now", e.Key, e.Now.Value)
+		return fmt.Sprintf("%s was lost, it is held by %s now", e.Key, connection.Quote(e.Now.Value))
 	default:
 		return e.Key + " was lost, it is gone"
 	}

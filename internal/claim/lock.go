@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -65,7 +66,12 @@ type Hold interface {
 	Stop(ctx context.Context) error
 }
 
-// BusyError says that ctx ended before the lock was free.
+// ErrForever means that a lock does not expire: it has no lease, or one that is
+// gone. It was not made by a [Lock], and no [Lock] waits for it.
+var ErrForever = errors.New("the lock does not expire")
+
+// BusyError says that ctx ended before the lock was free, or that it never
+// becomes free by itself.
 type BusyError struct {
 	// Holder is who held it; its zero value where Value is not a holder's.
 	Holder Holder
@@ -73,35 +79,41 @@ type BusyError struct {
 	Entry Entry
 	// Waited is how long.
 	Waited time.Duration
-	// Err is ctx's error.
+	// Err is ctx's error, or [ErrForever].
 	Err error
 }
 
 // Error implements error.
 func (e *BusyError) Error() string {
+	if errors.Is(e.Err, ErrForever) {
+		return fmt.Sprintf("%s is held by %s, and does not expire", e.Entry.Key, e.name())
+	}
 	return fmt.Sprintf("%s was held by %s for the %s that it was waited for", e.Entry.Key, e.name(), e.Waited.Round(time.Second))
 }
 
 func (e *BusyError) name() string {
 	if e.Holder.Who == "" {
-		return fmt.Sprintf("%q", e.Entry.Value)
+		return connection.Quote(e.Entry.Value)
 	}
 	return e.Holder.String()
 }
 
-// Unwrap returns ctx's error.
+// Unwrap returns why it is not waited for any longer.
 func (e *BusyError) Unwrap() error { return e.Err }
 
 // The pause between two looks at a lock that somebody else holds.
 const (
 	firstLook = 50 * time.Millisecond
 	slowLook  = time.Second
+	// orphaned is how long a key may outlive its lease: the servers delete it with
+	// the lease, but in two requests it can be seen between.
+	orphaned = 5 * time.Second
 )
 
-// Acquire waits until the lock of that cluster is free and takes it. waiting is
-// called, when it is not nil, with each new holder that is waited for. Errors:
-// [*BusyError], [*AlarmError], [membership.ErrNoClusterID], or what the endpoints
-// answered.
+// Acquire waits until the lock of that cluster is free and takes it. It does not
+// wait for one that does not expire. waiting is called, when it is not nil, with
+// each new holder that is waited for. Errors: [*BusyError], [*AlarmError],
+// [membership.ErrNoClusterID], or what the endpoints answered.
 func (l *Lock) Acquire(ctx context.Context, id membership.ClusterID, doing string, waiting func(Holder)) (Hold, error) {
 	key, err := membership.MetadataKey(l.Prefix, id, "lock")
 	if err != nil {
@@ -109,6 +121,7 @@ func (l *Lock) Acquire(ctx context.Context, id membership.ClusterID, doing strin
 	}
 	begin := l.Clock.Now()
 	var busy *BusyError
+	var since time.Time // since when the lock is an orphan
 	for pause := firstLook; ; pause = min(pause*3/2, slowLook) {
 		claim, err := l.try(ctx, key, doing)
 		var held *HeldError
@@ -125,6 +138,11 @@ func (l *Lock) Acquire(ctx context.Context, id membership.ClusterID, doing strin
 			}
 			busy = now
 		}
+		if since = l.orphanSince(busy.Entry, since); busy.Entry.Forever || !since.IsZero() && l.Clock.Now().Sub(since) > orphaned {
+			busy.Entry.Forever = true
+			busy.Waited, busy.Err = l.Clock.Now().Sub(begin), ErrForever
+			return nil, busy
+		}
 		if l.Clock.Sleep(ctx, pause) != nil {
 			busy.Waited, busy.Err = l.Clock.Now().Sub(begin), ctx.Err()
 			return nil, busy
@@ -132,11 +150,23 @@ func (l *Lock) Acquire(ctx context.Context, id membership.ClusterID, doing strin
 		// A look costs the cluster less than a try.
 		for {
 			e, taken, err := l.Store.Get(ctx, key)
-			if err != nil || !taken || e.Value != busy.Entry.Value || l.Clock.Sleep(ctx, pause) != nil {
+			if since = l.orphanSince(e, since); err != nil || !taken || e.Value != busy.Entry.Value || e.Forever || e.orphan || l.Clock.Sleep(ctx, pause) != nil {
 				break
 			}
 			pause = min(pause*3/2, slowLook)
 		}
+	}
+}
+
+// orphanSince is since when the claim in the way is an orphan, zero if it is none.
+func (l *Lock) orphanSince(e Entry, since time.Time) time.Time {
+	switch {
+	case !e.orphan:
+		return time.Time{}
+	case since.IsZero():
+		return l.Clock.Now()
+	default:
+		return since
 	}
 }
 
@@ -170,11 +200,11 @@ func (e *exiting) Stop(ctx context.Context) error {
 	return e.Claim.Stop(ctx)
 }
 
-// HolderOf returns who holds a lock, the zero value where the claim was not
-// made by a [Lock].
+// HolderOf returns who holds a lock, the zero value if the claim was not made by
+// a [Lock], or says what cannot be shown.
 func HolderOf(e Entry) Holder {
 	var h Holder
-	if json.Unmarshal([]byte(e.Value), &h) != nil {
+	if json.Unmarshal([]byte(e.Value), &h) != nil || connection.Plain(h.Who) != nil || connection.Plain(h.Doing) != nil {
 		return Holder{}
 	}
 	return h

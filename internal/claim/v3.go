@@ -286,12 +286,12 @@ func (s *V3) entry(ctx context.Context, kv *mvccpb.KeyValue) Entry {
 		created: kv.CreateRevision, lease: kv.Lease,
 	}
 	if left, err := s.left(ctx, kv.Lease); err == nil {
-		e.Left = left
+		e.Left, e.orphan = max(left, 0), left < 0
 	}
 	return e
 }
 
-// left is the time that a lease has left, 0 for one that is gone.
+// left is the time that a lease has left, less than 0 for one that is gone.
 func (s *V3) left(ctx context.Context, lease int64) (left time.Duration, err error) {
 	if lease == 0 {
 		return 0, nil
@@ -299,8 +299,7 @@ func (s *V3) left(ctx context.Context, lease int64) (left time.Duration, err err
 	err = s.route.Anywhere(ctx, func(ctx context.Context, c *clientv3.Client) error {
 		resp, err := c.TimeToLive(ctx, clientv3.LeaseID(lease))
 		if err == nil {
-			// -1 for a lease that is gone.
-			left = time.Duration(max(resp.TTL, 0)) * time.Second
+			left = time.Duration(resp.TTL) * time.Second // -1 for one that is gone
 		}
 		return err
 	})

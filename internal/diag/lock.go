@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
@@ -21,9 +22,12 @@ func lockHeld(summary string, err error) *Text {
 	switch {
 	case errors.As(err, &lost):
 		return &Text{summary, lockLost(lost)}
+	case errors.As(err, &busy) && busy.Entry.Forever:
+		return &Text{summary, fmt.Sprintf("The lock on membership changes is held by %s, and it does not expire: it has no time to live, so this provider did not make it. Nothing was changed. "+
+			"If nobody is at work, delete it, then apply again:\n\n  etcdctl del %s", holderOf(busy.Entry), shellWord(busy.Entry.Key))}
 	case errors.As(err, &busy):
 		return &Text{summary, fmt.Sprintf("Another run is changing this cluster: %s holds the lock on membership changes. It was waited for during %s, and nothing was changed meanwhile. %s",
-			holderOf(busy.Entry), seconds(busy.Waited), lockWayOut(busy.Entry))}
+			holderOf(busy.Entry), seconds(busy.Waited), lockWayOut)}
 	case errors.As(err, &queued):
 		return &Text{summary, fmt.Sprintf("The time allowed for it ran out while this run was busy with another change of the cluster (%s); members change one at a time. "+
 			"Nothing was changed for this one. Apply again; or allow more time (timeouts).", queued.Behind)}
@@ -31,18 +35,13 @@ func lockHeld(summary string, err error) *Text {
 	return nil
 }
 
-func lockWayOut(e claim.Entry) string {
-	if e.Forever {
-		return "The lock has no time to live, so it was not made by this provider: if nobody is at work, delete it (etcdctl del " + e.Key + "), then apply again."
-	}
-	return "Let that run end, then apply again. If it was killed, its lock expires by itself " + seconds(claim.LockTTL) + " after its last sign of life."
-}
+var lockWayOut = "Let that run end, then apply again. If it was killed, its lock expires by itself " + seconds(claim.LockTTL) + " after its last sign of life."
 
 // holderOf names who holds a lock, with what is known of it.
 func holderOf(e claim.Entry) string {
 	h := claim.HolderOf(e)
 	if h.Who == "" {
-		return fmt.Sprintf("whoever wrote %q to %s", e.Value, e.Key)
+		return fmt.Sprintf("whoever wrote %s to %s", connection.Quote(e.Value), e.Key)
 	}
 	return h.String()
 }

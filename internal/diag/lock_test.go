@@ -41,10 +41,10 @@ func TestLockTexts(t *testing.T) {
 		},
 		{
 			"held by something else",
-			Explain("add", "d", &reconfigure.Incomplete{Cause: &claim.BusyError{Entry: foreign, Waited: 1600 * time.Millisecond, Err: context.DeadlineExceeded}}),
-			Text{"Cannot add member d", `Another run is changing this cluster: whoever wrote "hands off" to /_terraform/etcd/cdf818194e3a8c32/lock holds the lock on membership changes. ` +
-				"It was waited for during 2s, and nothing was changed meanwhile. The lock has no time to live, so it was not made by this provider: " +
-				"if nobody is at work, delete it (etcdctl del /_terraform/etcd/cdf818194e3a8c32/lock), then apply again."},
+			Explain("add", "d", &reconfigure.Incomplete{Cause: &claim.BusyError{Entry: foreign, Err: claim.ErrForever}}),
+			Text{"Cannot add member d", `The lock on membership changes is held by whoever wrote "hands off" to /_terraform/etcd/cdf818194e3a8c32/lock, and it does not expire: ` +
+				"it has no time to live, so this provider did not make it. Nothing was changed. If nobody is at work, delete it, then apply again:\n\n  " +
+				"etcdctl del /_terraform/etcd/cdf818194e3a8c32/lock"},
 		},
 		{
 			"interrupted while waiting",

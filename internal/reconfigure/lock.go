@@ -80,7 +80,12 @@ type hold struct {
 // lock takes the lock of this process. It fails only with ctx, and then
 // with [*Queued].
 func (e *Engine) lock(ctx context.Context, id membership.ClusterID, action, name string) (*hold, error) {
-	unlock, err := e.Board.lock(ctx, id, action+" member "+name)
+	return e.lockBy(ctx, ctx, id, action, name)
+}
+
+// lockBy is [Engine.lock] that waits until another context ends.
+func (e *Engine) lockBy(wait, ctx context.Context, id membership.ClusterID, action, name string) (*hold, error) {
+	unlock, err := e.Board.lock(wait, id, action+" member "+name)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +113,10 @@ func (h *hold) release() {
 // process alone, and the decision about removals warns of it. snap is what the
 // change was decided on; where it does not show the alarm yet, another look is
 // asked for.
-func (h *hold) sure(snap membership.Snapshot) error {
+func (h *hold) sure(snap membership.Snapshot) error { return h.sureBy(h.ctx, snap) }
+
+// sureBy is [hold.sure] that waits for other processes until ctx ends.
+func (h *hold) sureBy(ctx context.Context, snap membership.Snapshot) error {
 	switch {
 	case h.engine.Locker == nil || h.unguarded:
 		return nil
@@ -117,7 +125,7 @@ func (h *hold) sure(snap membership.Snapshot) error {
 	}
 	begin := h.engine.Clock.Now()
 	var holder claim.Holder
-	c, err := h.engine.Locker.Acquire(h.ctx, snap.ClusterID, h.action+" member "+h.name, func(other claim.Holder) { holder = other })
+	c, err := h.engine.Locker.Acquire(ctx, snap.ClusterID, h.action+" member "+h.name, func(other claim.Holder) { holder = other })
 	if errors.As(err, new(*claim.AlarmError)) {
 		return h.underAlarm(snap, err)
 	}

@@ -77,7 +77,8 @@ func (u *Unfinished) Unwrap() error { return u.Err }
 
 // settled looks and decides again and again, until act says that it is done,
 // fails, or a refusal has held for long enough to be believed. The first look
-// finds out which cluster it is; act makes at most one change.
+// finds out which cluster it is; act makes at most one change. ctx must have an
+// end: a cluster that does not answer is waited for until then.
 func (e *Engine) settled(ctx context.Context, action Action, name string, id membership.ClusterID, decide func(membership.Snapshot) membership.Decision,
 	act func(membership.Snapshot, membership.Decision) (done bool, err error),
 ) error {
@@ -132,7 +133,8 @@ type DefragmentRequest struct {
 	Members []membership.MemberID
 	// Interrupt accepts that a cluster of one or two voters stands still.
 	Interrupt bool
-	// Limit is how long one member may take.
+	// Limit is how long one member may take, and how long is waited before each:
+	// for the locks, and for all others to be well.
 	Limit time.Duration
 }
 
@@ -144,13 +146,15 @@ func (e *Engine) Defragment(ctx context.Context, r DefragmentRequest, report fun
 	if err != nil {
 		return err
 	}
-	left, done := r.Members, []membership.MemberID(nil)
+	left := r.Members
 	if left == nil {
 		for _, m := range snap.Voters() {
 			left = append(left, m.ID)
 		}
 	}
-	h, err := e.lock(ctx, id, actionDefragment, "by member")
+	wait, cancel := context.WithTimeout(ctx, r.Limit)
+	h, err := e.lockBy(wait, ctx, id, actionDefragment, "by member")
+	cancel()
 	if err != nil {
 		return err
 	}
@@ -160,38 +164,70 @@ func (e *Engine) Defragment(ctx context.Context, r DefragmentRequest, report fun
 			report(Step{Kind: StepLeaveOut, Member: m.ID, Snapshot: snap})
 		}
 	}
-	err = e.settled(h.ctx, actionDefragment, "", id, func(s membership.Snapshot) membership.Decision {
-		return membership.DecideDefragment(s, membership.DefragmentRequest{Left: left, Interrupt: r.Interrupt})
-	}, func(s membership.Snapshot, d membership.Decision) (bool, error) {
-		if d.Verdict == membership.Done {
-			return true, nil
-		}
-		if err := h.sure(s); err != nil {
-			return false, err
-		}
-		subject := d.Facts.Subject
-		rest := without(left, subject)
-		begin := e.Clock.Now()
-		report(Step{Kind: StepDefragment, Member: subject, Left: len(rest), Snapshot: s})
-		if err := e.Port.Defragment(h.ctx, subject, r.Limit); err != nil {
-			if h.lost() != nil {
-				return false, err
-			}
-			return false, &Unfinished{Action: actionDefragment, Member: subject, Done: done, Left: rest, Snapshot: s, Err: err}
-		}
-		m, _ := s.Member(subject)
-		after := e.Port.Ask(h.ctx, m, id)
-		report(Step{
-			Kind: StepDefragmented, Member: subject, Left: len(rest), Snapshot: s, Took: e.Clock.Now().Sub(begin),
-			Bytes: after.DBSize, Total: s.Answer(subject).DBSize,
-		})
-		left, done = rest, append(done, subject)
-		return len(left) == 0, nil
-	})
+	d := &defragmentation{Engine: e, hold: h, req: r, cluster: id, left: left, report: report}
+	for err == nil && len(d.left) > 0 {
+		err = d.next()
+	}
 	if lost := h.lost(); lost != nil {
 		return &LockLost{Action: actionDefragment, Lost: lost}
 	}
 	return err
+}
+
+// defragmentation is one run of [Engine.Defragment].
+type defragmentation struct {
+	*Engine
+	hold       *hold
+	req        DefragmentRequest
+	cluster    membership.ClusterID
+	left, done []membership.MemberID
+	report     func(Step)
+}
+
+// next defragments one member. What it waits for before, the lock of other
+// processes and the health of the other members, has the time that one member
+// has.
+func (d *defragmentation) next() error {
+	wait, cancel := context.WithTimeout(d.hold.ctx, d.req.Limit)
+	defer cancel()
+	var subject membership.MemberID
+	var snap membership.Snapshot
+	err := d.settled(wait, actionDefragment, "", d.cluster, func(s membership.Snapshot) membership.Decision {
+		return membership.DecideDefragment(s, membership.DefragmentRequest{Left: d.left, Interrupt: d.req.Interrupt})
+	}, func(s membership.Snapshot, decision membership.Decision) (bool, error) {
+		if decision.Verdict == membership.Go {
+			subject, snap = decision.Facts.Subject, s
+			if err := d.hold.sureBy(wait, s); err != nil {
+				return false, err
+			}
+		}
+		return true, nil
+	})
+	if err != nil {
+		return err
+	}
+	if subject == 0 {
+		d.left = nil
+		return nil
+	}
+	return d.defragment(subject, snap)
+}
+
+func (d *defragmentation) defragment(subject membership.MemberID, s membership.Snapshot) error {
+	rest := without(d.left, subject)
+	begin := d.Clock.Now()
+	d.report(Step{Kind: StepDefragment, Member: subject, Left: len(rest), Snapshot: s})
+	if err := d.Port.Defragment(d.hold.ctx, subject, d.req.Limit); err != nil {
+		return &Unfinished{Action: actionDefragment, Member: subject, Done: d.done, Left: rest, Snapshot: s, Err: err}
+	}
+	m, _ := s.Member(subject)
+	after := d.Port.Ask(d.hold.ctx, m, d.cluster)
+	d.report(Step{
+		Kind: StepDefragmented, Member: subject, Left: len(rest), Snapshot: s, Took: d.Clock.Now().Sub(begin),
+		Bytes: after.DBSize, Total: s.Answer(subject).DBSize,
+	})
+	d.left, d.done = rest, append(d.done, subject)
+	return nil
 }
 
 func without(ids []membership.MemberID, id membership.MemberID) []membership.MemberID {

@@ -57,7 +57,7 @@ func (*Defragment) Schema(_ context.Context, _ action.SchemaRequest, resp *actio
 				MarkdownDescription: "Accepts that a cluster of one or two voters, which needs every one of them, stands still meanwhile. Otherwise that is an error.",
 			},
 			"endpoints": endpointsAttribute(),
-			"timeout":   timeoutAttribute("How long one member may take", defragmentLimit),
+			"timeout":   timeoutAttribute("How long one member may take, and how long the action waits before each member for the lock on membership changes and for all others to be healthy", defragmentLimit),
 		},
 	}
 }

@@ -1,0 +1,105 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package claim
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+// handClock is a clock that only sleepers move.
+type handClock struct{ now time.Time }
+
+func (c *handClock) Now() time.Time { return c.now }
+func (c *handClock) Sleep(ctx context.Context, d time.Duration) error {
+	c.now = c.now.Add(d)
+	return ctx.Err()
+}
+
+// foreign is a store in which somebody else holds the key, as at says at that
+// time. No server can be put into the state of a key that outlives its lease.
+type foreign struct {
+	Store
+	clock *handClock
+	begin time.Time
+	at    func(time.Duration) Entry
+}
+
+func (f *foreign) entry() Entry { return f.at(f.clock.now.Sub(f.begin)) }
+
+func (f *foreign) Create(context.Context, string, string, time.Duration) (Entry, error) {
+	return Entry{}, &HeldError{f.entry()}
+}
+
+func (f *foreign) Get(context.Context, string) (Entry, bool, error) { return f.entry(), true, nil }
+
+func TestLockThatDoesNotExpire(t *testing.T) {
+	t.Parallel()
+	const limit = time.Minute
+	for name, test := range map[string]struct {
+		at func(time.Duration) Entry
+		// waits is how long at most and at least; never is true if it ends with ctx.
+		least, most time.Duration
+		never       bool
+	}{
+		"no lease": {at: func(time.Duration) Entry { return Entry{Value: "x", Forever: true} }},
+		"a lease":  {at: func(time.Duration) Entry { return Entry{Value: "x", Left: time.Second} }, least: limit, most: limit + 2*slowLook, never: true},
+		"no more lease": {at: func(d time.Duration) Entry { return Entry{Value: "x", Forever: d > 10*time.Second} },
+			least: 10 * time.Second, most: 10*time.Second + 2*slowLook},
+		"a lease that is gone": {at: func(time.Duration) Entry { return Entry{Value: "x", orphan: true} },
+			least: orphaned, most: orphaned + 3*slowLook},
+		"a lease that is gone for a moment": {at: func(d time.Duration) Entry { return Entry{Value: "x", orphan: d < orphaned/2, Left: time.Second} },
+			least: limit, most: limit + 2*slowLook, never: true},
+		"one orphan after the other": {at: func(d time.Duration) Entry { return Entry{Value: "x", orphan: int(d/time.Second)%4 != 0} },
+			least: limit, most: limit + 2*slowLook, never: true},
+	} {
+		clock := &handClock{now: time.Unix(1000, 0)}
+		store := &foreign{clock: clock, begin: clock.now, at: test.at}
+		ctx := &untilThen{Context: t.Context(), clock: clock, end: clock.now.Add(limit)}
+		l := &Lock{Store: store, Prefix: "/p/", TTL: LockTTL, Clock: clock}
+		_, err := l.Acquire(ctx, 1, "test", nil)
+		var busy *BusyError
+		if !errors.As(err, &busy) || busy.Entry.Forever == test.never || errors.Is(err, ErrForever) == test.never {
+			t.Errorf("%s: %v", name, err)
+		}
+		if took := clock.now.Sub(store.begin); took < test.least || took > test.most {
+			t.Errorf("%s: it took %v, want %v to %v", name, took, test.least, test.most)
+		}
+	}
+}
+
+// untilThen is a context that ends by a clock.
+type untilThen struct {
+	context.Context
+	clock *handClock
+	end   time.Time
+}
+
+func (u *untilThen) Err() error {
+	if u.clock.now.Before(u.end) {
+		return nil
+	}
+	return context.DeadlineExceeded
+}
+
+// What somebody else wrote is not shown raw.
+func TestHolderOf(t *testing.T) {
+	t.Parallel()
+	for value, shown := range map[string]string{
+		`{"who":"bob@ops2","pid":12,"run":"x","since":"2026-11-21T01:02:03Z","doing":"add member e"}`: "bob@ops2 (process 12, since 2026-11-21T01:02:03Z, to add member e)",
+		`{"who":"bob\u001b[31m"}`:      `"{\"who\":\"bob\\u001b[31m\"}"`,
+		"hands\noff\x1b":               `"hands\noff\x1b"`,
+		strings.Repeat("x", 1000):      `"` + strings.Repeat("x", 200) + `"…`,
+		`{"who":"b","doing":"\u0007"}`: `"{\"who\":\"b\",\"doing\":\"\\u0007\"}"`,
+	} {
+		e := Entry{Key: "/k", Value: value}
+		want := "/k was held by " + shown + " for the 1s that it was waited for"
+		if got := (&BusyError{Holder: HolderOf(e), Entry: e, Waited: time.Second}).Error(); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}

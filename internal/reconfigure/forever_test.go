@@ -1,0 +1,110 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package reconfigure_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+func quiet(reconfigure.Step) {}
+
+// A lock without a lease never becomes free by itself: every change says so at
+// once, with the command. With the key deleted they go on.
+func TestALockThatDoesNotExpire(t *testing.T) {
+	t.Parallel()
+	b := start(t, 3, etcdtest.Options{})
+	key := b.put(t, "lock", "hands off")
+	d := b.NewJoiner(t, "d")
+	leave, replace := b.leaveRequest(t, "infra2"), b.replace(t, "infra2")
+	for name, change := range map[string]func() error{
+		"add": func() error {
+			_, err := b.engine.Join(within(t, time.Minute), request(d, reconfigure.Announced))
+			return err
+		},
+		"remove":  func() error { _, err := b.engine.Leave(within(t, time.Minute), leave); return err },
+		"replace": func() error { _, err := b.engine.Leave(within(t, time.Minute), replace); return err },
+		"update": func() error {
+			_, err := b.engine.UpdatePeerURLs(within(t, time.Minute), reconfigure.UpdateRequest{
+				ID: leave.ID, Cluster: leave.Cluster, Name: "infra2", PeerURLs: []string{"http://127.0.0.1:1"},
+			})
+			return err
+		},
+		"defragment": func() error {
+			return b.engine.Defragment(t.Context(), reconfigure.DefragmentRequest{Limit: time.Minute}, quiet)
+		},
+		"move leadership": func() error { _, err := b.engine.MoveLeader(within(t, time.Minute), 0, quiet); return err },
+	} {
+		begin := time.Now()
+		err := change()
+		if !errors.Is(err, claim.ErrForever) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if took := time.Since(begin); took > 4*time.Second {
+			t.Errorf("%s: only after %v", name, took)
+		}
+		want := `The lock on membership changes is held by whoever wrote "hands off" to ` + key + ", and it does not expire: it has no time to live, " +
+			"so this provider did not make it. Nothing was changed. If nobody is at work, delete it, then apply again:\n\n  etcdctl del " + key
+		if got := diag.Explain("add", "d", err).Detail; got != want {
+			t.Errorf("%s:\ngot  %s\nwant %s", name, got, want)
+		}
+	}
+	if m := b.members(t); len(m) != 3 || lockValue(t, b) != "hands off" {
+		t.Errorf("the members are %v, the lock is %q", m, lockValue(t, b))
+	}
+	if _, err := b.Client(t).Delete(within(t, 5*time.Second), key); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.engine.Leave(within(t, time.Minute), leave); err != nil {
+		t.Error(err)
+	}
+}
+
+// Defragmentation waits as long as one member may take, and no longer: for
+// another process, for another change of its own process, and for the cluster.
+func TestDefragmentationDoesNotWaitForEver(t *testing.T) {
+	t.Parallel()
+	b := start(t, 3, etcdtest.Options{})
+	mustEnd := func(what string, want func(error) bool) {
+		t.Helper()
+		begin := time.Now()
+		ended := make(chan error, 1)
+		go func() {
+			ended <- b.engine.Defragment(within(t, time.Minute), reconfigure.DefragmentRequest{Limit: 2 * time.Second}, quiet)
+		}()
+		err := <-ended
+		if took := time.Since(begin); !want(err) || took > 20*time.Second {
+			t.Errorf("%s: %v after %v", what, err, took)
+		}
+	}
+	held, err := b.process(t, "bob@ops2", claim.LockTTL).Locker.Acquire(within(t, 10*time.Second), b.id(t), "remove member infra9", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustEnd("another process", func(err error) bool {
+		var busy *claim.BusyError
+		return errors.As(err, &busy) && busy.Holder.Who == "bob@ops2"
+	})
+	if err := held.Stop(within(t, 10*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	unlock, err := b.engine.Board.Lock(within(t, 10*time.Second), b.id(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustEnd("this process", func(err error) bool { return errors.As(err, new(*reconfigure.Queued)) })
+	unlock()
+	mustEnd("nothing", func(err error) bool { return err == nil })
+	for _, p := range b.Members()[:2] {
+		p.Freeze()
+		defer p.Thaw()
+	}
+	mustEnd("the cluster", func(err error) bool { return err != nil })
+}
