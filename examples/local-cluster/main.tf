@@ -112,8 +112,6 @@ resource "etcd_member" "node" {
   config_id  = etcd_member_config.node[each.key].id
   machine_id = terraform_data.machine[each.key].id # its replacement takes the member out first
   timeouts   = { create = "2m", delete = "2m" }
-
-  force_destroy = var.force_destroy
 }
 
 resource "etcd_learner" "this" {
@@ -124,6 +122,4 @@ resource "etcd_learner" "this" {
   machine_id = terraform_data.machine[each.key].id
   promote    = each.value.promote
   timeouts   = { create = "2m", update = "2m", delete = "2m" }
-
-  force_destroy = var.force_destroy
 }

@@ -45,9 +45,3 @@ variable "etcd" {
   type        = string
   default     = "../../bin/etcd-3.6"
 }
-
-variable "force_destroy" {
-  description = "Whether members are forgotten on destroy when the cluster has lost its quorum. To be applied before the destroy."
-  type        = bool
-  default     = false
-}

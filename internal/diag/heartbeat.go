@@ -71,7 +71,7 @@ func HeartbeatHeld(name string, e claim.Entry) Text {
 		return t
 	}
 	t.Detail = fmt.Sprintf("%s holds %q for another %s, unless it is renewed. Nothing was changed. If its owner is gone, as after a run that was killed, "+
-		"try again when that time is over; to take the name away from an owner that lives, set takeover = true; otherwise choose another name.", e.Key, e.Value, e.Left)
+		"try again when that time is over; to take the name away from an owner that lives, set takeover = true, with which a plan takes it away as well; otherwise choose another name.", e.Key, e.Value, e.Left)
 	return t
 }
 

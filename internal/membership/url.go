@@ -106,21 +106,28 @@ func NormalizeURL(raw string) (string, error) {
 // at its start ("expected IP in URL for binding").
 func NormalizeListenURL(raw string) (string, error) {
 	normal, err := NormalizeURL(raw)
-	var problem *URLError
-	if errors.As(err, &problem) && problem.Problem == URLWildcard {
-		return problem.URL, nil
-	}
-	if err != nil {
+	problem, wildcard := urlProblem(err)
+	switch {
+	case problem == URLWildcard:
+		normal = wildcard
+	case err != nil:
 		return "", err
 	}
 	u, err := url.Parse(normal)
 	if err != nil {
 		return "", &URLError{URL: withoutUser(raw), Problem: URLUnreadable}
 	}
-	if _, err := netip.ParseAddr(u.Hostname()); err != nil && u.Hostname() != "localhost" {
+	ip, err := netip.ParseAddr(u.Hostname())
+	switch {
+	case err == nil && ip.Is6():
+		return u.Scheme + "://[" + ip.String() + "]:" + u.Port(), nil
+	case err == nil:
+		return u.Scheme + "://" + ip.String() + ":" + u.Port(), nil
+	case u.Hostname() == "localhost":
+		return normal, nil
+	default:
 		return "", &URLError{URL: normal, Problem: URLBind}
 	}
-	return normal, nil
 }
 
 // normalizeHost returns the host as it stands in a URL.

@@ -434,3 +434,39 @@ func TestValidateReadsNoFiles(t *testing.T) {
 		})
 	}
 }
+
+// The block wins over the environment, and what is not known yet holds nothing
+// up.
+func TestForceDestroy(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		block any
+		env   string
+		want  bool
+		fails bool
+	}{
+		{name: "nothing"},
+		{name: "block", block: true, want: true},
+		{name: "environment", env: "true", want: true},
+		{name: "environment, a digit", env: "1", want: true},
+		{name: "environment, off", env: "0"},
+		{name: "environment, neither", env: "yes", fails: true},
+		{name: "block over environment", block: false, env: "true"},
+		{name: "not known", block: tftypes.NewValue(tftypes.Bool, tftypes.UnknownValue), env: "true"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := block{}
+			if c.block != nil {
+				b["force_destroy"] = c.block
+			}
+			var m model
+			if diags := config(t, b).Get(t.Context(), &m); diags.HasError() {
+				t.Fatal(diags)
+			}
+			r := &reader{ctx: t.Context(), getenv: func(k string) string { return map[string]string{"ETCD_FORCE_DESTROY": c.env}[k] }}
+			if got := r.forceDestroy(m); got != c.want || r.diags.HasError() != c.fails || r.unknown {
+				t.Errorf("got %v, %v, unknown %v", got, r.diags, r.unknown)
+			}
+		})
+	}
+}

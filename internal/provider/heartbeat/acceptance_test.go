@@ -241,7 +241,7 @@ func TestAccHeartbeatOfSomeoneElse(t *testing.T) {
 	}
 	got := b.Apply().MustSay("Someone else beats as deploy")
 	got.MustDetail(t, `/running/deploy holds "someone else" for another `+cut(got.Detail, "for another ", ",")+", unless it is renewed. Nothing was changed. "+
-		"If its owner is gone, as after a run that was killed, try again when that time is over; to take the name away from an owner that lives, set takeover = true; otherwise choose another name.")
+		"If its owner is gone, as after a run that was killed, try again when that time is over; to take the name away from an owner that lives, set takeover = true, with which a plan takes it away as well; otherwise choose another name.")
 	if left, err := time.ParseDuration(cut(got.Detail, "for another ", ",")); err != nil || left < 20*time.Second || left > 30*time.Second {
 		t.Errorf("%s left, %v", left, err)
 	}

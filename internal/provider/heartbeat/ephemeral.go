@@ -59,6 +59,8 @@ func (h *Heartbeat) Schema(_ context.Context, _ ephemeral.SchemaRequest, resp *e
 			"and deleted at the end. Programs written to the common pattern of etcd's v2 era see the run beat, stop, or miss a beat, and `etcd_heartbeats` sees theirs.\n\n" +
 			"Nobody beats under a name that someone else has: the key is only ever created, compared and written, compared and deleted. A run that stood still for longer than `ttl` " +
 			"finds its key gone, does not bring it back, and ends with an error that says so.\n\n" +
+			"!> **Warning** Terraform opens an ephemeral resource in `plan` as well as in `apply`, and does not tell the provider which of the two it is. " +
+			"With `takeover = true` a mere `plan` therefore takes the name away from its owner. Set `takeover` for the one run that is to take over, such as `-var takeover=true`, and plan without it.\n\n" +
 			"Terraform opens and closes it in `plan` and in `apply`, each by itself. When something that uses it fails, and when the run is interrupted, Terraform does not close it; the provider " +
 			"then deletes the key as it ends. Only a provider that is killed leaves its key behind, until `ttl` is over: the next run meets it as someone else's.\n\n" +
 			"It is a sign of life, not a lock: between the check and a change somewhere else time passes. Membership changes of this provider are guarded by a claim of their own and need no heartbeat.",
@@ -81,8 +83,9 @@ func (h *Heartbeat) Schema(_ context.Context, _ ephemeral.SchemaRequest, resp *e
 				MarkdownDescription: "Time between two beats; a third of `ttl` by default, and at most half of it.",
 			},
 			"takeover": schema.BoolAttribute{
-				Optional:            true,
-				MarkdownDescription: "Takes the name away from whoever holds it: deletes that very claim, then starts. Without it a name that is held is an error, which says whose value is there and how long it has to live.",
+				Optional: true,
+				MarkdownDescription: "Whether to take the name away from its owner: the owner's claim is deleted, then this one starts. A plan does that too, see the warning above. " +
+					"If `false`, a name that is held is an error, which contains the owner's value and how long it has to live. Default: `false`.",
 			},
 			"api": schema.StringAttribute{
 				Optional: true, Computed: true,

@@ -33,7 +33,7 @@ func (r *Member) Schema(ctx context.Context, _ resource.SchemaRequest, resp *res
 	attributes["learner_id"] = schema.StringAttribute{
 		Optional: true,
 		MarkdownDescription: "The `id` of an [`etcd_learner`](learner.md) to take over and promote, for the literal two-phase add: learner, machine, member. " +
-			"From then on destroying the `etcd_learner` leaves the cluster alone, and this argument may go as well.",
+			"From then on destroying the `etcd_learner` leaves the cluster alone, and this argument may go as well. A plan fails if the cluster has no member with this ID.",
 		PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplaceIf(anotherLearner,
 			"another learner replaces the member; to leave it out does not", "another learner replaces the member; to leave it out does not")},
 		Validators: []validator.String{memberurl.IDValidator()},
@@ -41,7 +41,8 @@ func (r *Member) Schema(ctx context.Context, _ resource.SchemaRequest, resp *res
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "A member of the cluster with a vote. Creating it lets the member in: it is announced as a learner, waits until it has started and caught up, and is promoted. " +
 			"Founders are waited for and taken over. Destroying it takes the member out, leadership moved away first, and never below quorum.\n\n" +
-			"Its place in the graph is after the machine, so that the member leaves the cluster while its machine still runs.",
+			"Its place in the graph is after the machine, so that the member leaves the cluster while its machine still runs.\n\n" +
+			"A `moved` block from an [`etcd_learner`](learner.md) promotes the learner in place (Terraform 1.8, OpenTofu 1.10 and later).",
 		Attributes: attributes,
 	}
 }
@@ -62,7 +63,8 @@ func (r *Learner) Schema(ctx context.Context, _ resource.SchemaRequest, resp *re
 	}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "A member of the cluster without a vote: a standby, or the first phase of a literal two-phase add. " +
-			"A cluster takes one learner at a time unless all its servers run with a higher `--max-learners` (etcd 3.6 and later).",
+			"A cluster takes one learner at a time unless all its servers run with a higher `--max-learners` (etcd 3.6 and later).\n\n" +
+			"A `moved` block from an [`etcd_member`](member.md) keeps the member as it is (Terraform 1.8, OpenTofu 1.10 and later). If it is a voter, set `promote = true`: a vote cannot be taken back.",
 		Attributes: attributes,
 	}
 }
@@ -96,7 +98,8 @@ func common(ctx context.Context, wait, waitDescription string, waits ...string) 
 		},
 		"endpoints": schema.ListAttribute{
 			ElementType: types.StringType, Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), memberurl.Endpoints()},
-			MarkdownDescription: "Where the cluster is, instead of the provider's `endpoints`: for addresses that are known only once the machines are.",
+			MarkdownDescription: "Client URLs of the cluster, instead of the provider's `endpoints`: for addresses that are known only once the machines are. " +
+				"A change takes effect in place and changes nothing in the cluster.",
 		},
 		"wait_until": schema.StringAttribute{
 			Optional: true, Computed: true, Default: stringdefault.StaticString(wait), Validators: []validator.String{stringvalidator.OneOf(waits...)},
@@ -112,13 +115,14 @@ func common(ctx context.Context, wait, waitDescription string, waits ...string) 
 		},
 		"force_destroy": schema.BoolAttribute{
 			Optional: true, Computed: true, Default: booldefault.StaticBool(false),
-			MarkdownDescription: "Where the cluster has lost its quorum or does not answer at all, forget the member on destroy instead of failing. Nothing is changed in the cluster then.",
+			MarkdownDescription: "Whether to forget the member when it is destroyed for good and no cluster can remove it: the cluster has lost its quorum, does not answer, or another cluster answers in its place. " +
+				"Nothing is changed in a cluster then. A removal that a cluster refuses stays refused, and half of a replacement is never forgotten. Default: `false`, or `force_destroy` of the provider.",
 		},
 		"timeouts": duration.Timeouts(ctx, timeouts.Opts{
 			Create: true, Update: true, Delete: true,
-			CreateDescription: "How long a join may take, such as `10m` (the default).",
-			UpdateDescription: "How long a promotion may take, such as `10m` (the default).",
-			DeleteDescription: "How long a removal may take, such as `5m` (the default).",
+			CreateDescription: "Timeout for adding the member, more than zero. Default: `10m`.",
+			UpdateDescription: "Timeout for promoting the member or updating its peer URLs, more than zero. Default: `10m`.",
+			DeleteDescription: "Timeout for removing the member, more than zero. Default: `5m`.",
 		}),
 		"role":        schema.StringAttribute{Computed: true, MarkdownDescription: "`voter` or `learner`.", PlanModifiers: known},
 		"client_urls": schema.SetAttribute{ElementType: types.StringType, Computed: true, MarkdownDescription: "The client URLs that the member publishes.", PlanModifiers: []planmodifier.Set{setplanmodifier.UseStateForUnknown()}},

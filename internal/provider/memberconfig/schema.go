@@ -65,8 +65,8 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 			"listen_peer_urls": schema.SetAttribute{
 				ElementType: types.StringType,
 				Optional:    true,
-				MarkdownDescription: "What the process binds to for its peers (`ETCD_LISTEN_PEER_URLS`). By default `peer_urls`, with the wildcard address in place of a host name: " +
-					"etcd binds to addresses only.",
+				MarkdownDescription: "What the process binds to for its peers (`ETCD_LISTEN_PEER_URLS`). Default: `peer_urls`, with the wildcard address in place of a host name. " +
+					"Host names other than `localhost` are refused, because etcd listens on addresses only.",
 				PlanModifiers: replaceSet,
 				Validators:    []validator.Set{setvalidator.SizeAtLeast(1), memberurl.Listened()},
 			},
