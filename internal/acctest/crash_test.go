@@ -4,10 +4,14 @@
 package acctest
 
 import (
+	"context"
 	"fmt"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
 // Whatever ends a run between the announcement and the state, the next one
@@ -109,6 +113,50 @@ func TestAccBackstop(t *testing.T) {
 	f.Apply().MustSucceed().MustBeQuiet()
 	f.MustVote("a")
 	f.mustHaveRecords(t)
+}
+
+// A record that this version cannot read is no ground for a silent success: the
+// configuration stays, and so do the record and the learner, until the printed
+// command has been run.
+func TestAccBackstopOfAMalformedRecord(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{Founders: []string{"a"}})
+	f.Form()
+	_ = announceOnly(t, f, (*Running).Kill)
+	announced(t, f)
+	f.expireLock()
+	f.Drop("d")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	client := f.Client("a")
+	got, err := client.Get(ctx, metadataKey(ctx, t, client, "members/"), clientv3.WithPrefix())
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := ""
+	for _, kv := range got.Kvs {
+		if strings.Contains(string(kv.Value), `"name":"d"`) {
+			key = string(kv.Key)
+		}
+	}
+	if _, err := client.Put(ctx, key, `{"format":2,"owner":"d","state":"moved"}`); err != nil {
+		t.Fatal(err)
+	}
+	said := f.Apply().MustSay("Cannot remove member d")
+	said.mustContain(t, "Cannot remove member d", "A newer version of the provider wrote the ownership record "+key+" (format 2).",
+		"\n\n  terraform init -upgrade\n\n", "\n  etcdctl del "+key)
+	f.MustList("a", "? (learner)")
+	if f.State(address("etcd_member_config", "d")) == nil {
+		t.Error("the configuration is gone")
+	}
+	if got, err := client.Get(ctx, key); err != nil || got.Count != 1 {
+		t.Errorf("the record: %v, %v", got, err)
+	}
+	if _, err := client.Delete(ctx, key); err != nil { // as printed
+		t.Fatal(err)
+	}
+	f.Apply().MustSucceed()
+	f.MustList("a", "? (learner)") // it is nobody's, as the text says
 }
 
 // announceOnly adds d, whose etcd does not start, and ends the run that
