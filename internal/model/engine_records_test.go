@@ -25,7 +25,7 @@ func (w *walk) Turns(id membership.ClusterID) cluster.Turns {
 // cluster.
 func (w *walk) mustBeKnown(id membership.ClusterID) {
 	if id != clusterID {
-		w.t.Errorf("the engine means cluster %s, it is %s%v", id, membership.ClusterID(clusterID), w.log)
+		w.t.Errorf("the engine means cluster %s, it is %s%v", id, clusterID, w.log)
 	}
 }
 

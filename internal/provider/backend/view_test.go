@@ -126,7 +126,9 @@ func TestAbandonedView(t *testing.T) {
 	soon(t, "the look begins", port.begun)
 	giveUp()
 	soon(t, "the caller gives up", one)
-	soon(t, "the look ends", port.ended)
+	if err := soon(t, "the look ends", port.ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("the look ended with %v", err)
+	}
 	two := viewing(t.Context(), c, 0)
 	soon(t, "another look begins", port.begun)
 	close(port.let)
