@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -112,6 +113,15 @@ func Hopeless(err error) bool {
 		}
 	}
 	return refused > 0
+}
+
+// TurnedAway reports whether endpoints answered, and what they said is about us
+// or about which endpoints these are, rather than about there being a cluster.
+func TurnedAway(err error) bool {
+	var gone *Unreachable
+	return Hopeless(err) || errors.As(err, &gone) && slices.ContainsFunc(gone.Endpoints, func(e EndpointError) bool {
+		return connection.KindOf(e.Err) == connection.Learner
+	})
 }
 
 func refusesUs(err error) bool {

@@ -74,12 +74,14 @@ func DiscoveryUnwritten(token string) Text {
 	}
 }
 
-// DiscoveryVanished warns of a token that went before it was complete.
+// DiscoveryVanished warns of a token that went before it was known to be
+// complete.
 func DiscoveryVanished(token, prefix string, size int) Text {
 	return Text{
-		Summary: "The discovery token has vanished",
-		Detail: fmt.Sprintf("Token %s is no longer under %s, and its %s had not all registered. Members that wait on it cannot form a cluster: the plan makes a new token, "+
-			"which replaces the founders that never formed.", token, prefix, count(size, "founder")),
+		Summary: "The discovery token was removed from the registry",
+		Detail: fmt.Sprintf("Token %s is no longer under %s. At the last refresh its %s had not all registered. It is kept in the state, because the cluster may have formed since then. "+
+			"If it has formed, nothing is to be done. If it has not, members that wait on the token cannot form it.\n\n", token, prefix, count(size, "initial member")) +
+			startOver("If the cluster never formed, or is gone for good"),
 	}
 }
 
@@ -87,8 +89,8 @@ func DiscoveryVanished(token, prefix string, size int) Text {
 func DiscoverySizeOverwritten(token string, found, made int) Text {
 	return Text{
 		Summary: "The size of the discovery token was changed",
-		Detail: fmt.Sprintf("Token %s was made for size %d and says %d now. Members go by what it says. Until %s registered, the plan replaces the token; "+
-			"find out who writes to the registry.", token, made, found, have(found)),
+		Detail: fmt.Sprintf("Token %s was made for size %d and says %d now. Members go by what it says. As long as fewer than both have registered, the plan replaces the token; "+
+			"find out which program writes to the registry.", token, made, found),
 	}
 }
 
@@ -96,7 +98,7 @@ func DiscoverySizeOverwritten(token string, found, made int) Text {
 func DiscoverySizeBad(token, value string) Text {
 	return Text{
 		Summary: "The size of the discovery token is not a number",
-		Detail:  fmt.Sprintf("Token %s says %q where its size should be. Members that start with it exit with \"discovery: size key is bad\". The plan replaces the token.", token, value),
+		Detail:  fmt.Sprintf("Token %s says %q where its size should be. Members that start with it exit with \"discovery: size key is bad\". The plan replaces the token, unless all may have registered before.", token, value),
 	}
 }
 
@@ -114,7 +116,7 @@ func DiscoveryCompleted(token string, names []string) Text {
 	return Text{
 		Summary: "The discovery token is complete",
 		Detail: fmt.Sprintf("Token %s was incomplete when this plan was made; since then %s registered: %s. Their cluster has formed, so the token is not replaced, and nothing was changed. "+
-			"Plan again.", token, have(len(names)), list(names)),
+			"Plan again:\n\n  terraform plan", token, have(len(names)), list(names)),
 	}
 }
 

@@ -170,7 +170,7 @@ func DiscoveryServiceNoToken(token, url string) Text {
 	return Text{
 		Summary: "The discovery service cannot find the token",
 		Detail: fmt.Sprintf("%s answers \"unable to GET token\" for token %s. It says so of a token that it has deleted, and also while its own storage fails, so the state is kept. "+
-			"If it keeps saying so, plan with -replace and the address of this resource to ask for a new token.", url, token),
+			"If the cluster has formed, nothing is to be done.\n\n", url, token) + startOver("If it never formed and the service keeps saying so, or if the cluster is gone for good"),
 	}
 }
 

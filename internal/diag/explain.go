@@ -82,7 +82,7 @@ func OtherClusterPlanned(name string, o *reconfigure.OtherCluster) Text {
 	return Text{
 		"Cannot add member " + name,
 		fmt.Sprintf("Members in state belong to cluster %s, and the same endpoints answer for cluster %s now (%s): %s would be added there. Nothing was changed. "+
-			"Point endpoints at cluster %s, then apply again.\n\nTo destroy everything instead, run:\n\n  terraform destroy -refresh=false",
+			"Point endpoints at cluster %s, then apply again."+DestroyInstead,
 			o.Want, o.Got, strings.Join(o.Endpoints, ", "), name, o.Want),
 	}
 }
@@ -101,7 +101,7 @@ func NoSuchLearner(id membership.MemberID, s membership.Snapshot) Text {
 	return Text{
 		"No member has the learner_id",
 		fmt.Sprintf("learner_id is %s, and cluster %s has no member with that ID. Its members: %s. Nothing was changed. "+
-			"Give the id of the etcd_learner to promote, or leave learner_id out.\n\nTo destroy everything instead, run:\n\n  terraform destroy -refresh=false",
+			"Give the id of the etcd_learner to promote, or leave learner_id out."+DestroyInstead,
 			id, s.ClusterID, Members(s, ids(s.Members))),
 	}
 }

@@ -36,15 +36,6 @@ func NoRandomness(err error) Text {
 	return Text{"No random numbers", "The system gave none: " + sentence(err) + ". Nothing was made."}
 }
 
-// ClusterHasFormed refuses to replace the founders of a living cluster.
-func ClusterHasFormed(id string) Text {
-	return Text{
-		"The cluster has formed",
-		fmt.Sprintf("Cluster %s answers, and the state does not know yet: the founders that this plan would replace are its voters. Nothing was changed. "+
-			"Plan again with a refresh; then members and cluster_token can change without any effect.", id),
-	}
-}
-
 // OtherClusterAnswers warns that another cluster is where this one should be.
 func OtherClusterAnswers(want string, s membership.Snapshot) Text {
 	return Text{

@@ -23,11 +23,6 @@ func TestInitialClusterTexts(t *testing.T) {
 			"http://127.0.0.1:1 of b can be reached on its own machine only, and a is elsewhere. Give the URL at which the others reach b.",
 		}},
 		{NoRandomness(errors.New("out of dice")), Text{"No random numbers", "The system gave none: out of dice. Nothing was made."}},
-		{ClusterHasFormed("2a"), Text{
-			"The cluster has formed",
-			"Cluster 2a answers, and the state does not know yet: the founders that this plan would replace are its voters. Nothing was changed. " +
-				"Plan again with a refresh; then members and cluster_token can change without any effect.",
-		}},
 		{OtherClusterAnswers("2a", another), Text{
 			"Another cluster answers",
 			"The founders of this initial cluster form cluster 2a. At the provider's endpoints cluster 2b answers, with x (1) and y (2). " +

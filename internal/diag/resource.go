@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
@@ -66,7 +65,7 @@ func NotRefreshed(err error) Text {
 		"The cluster does not answer, the state was not refreshed",
 		"What is in state is kept as it was, so that plan and destroy remain possible." + answers(err),
 	}
-	if turnedAway(err) {
+	if cluster.TurnedAway(err) {
 		t.Summary = "The cluster refuses the provider, the state was not refreshed"
 		t.Detail = "What is in state is kept as it was, so that plan and destroy remain possible." + remedy("read", err) + answers(err)
 	}
@@ -174,7 +173,7 @@ func Explain(action reconfigure.Action, name string, err error) Text {
 		return Text{summary, otherCluster(other)}
 	case errors.As(err, &endpoint):
 		return Text{summary, unusable(endpoint) + wayOutOfRemoval(action)}
-	case errors.As(err, &none) && turnedAway(none.Cause):
+	case errors.As(err, &none) && cluster.TurnedAway(none.Cause):
 		return Text{summary, "No endpoint gave a member list. Nothing was changed." + remedy(action, none.Cause) + answers(none.Cause)}
 	case errors.As(err, &none) && none.Forming:
 		return Text{summary, "The cluster did not form in time: no endpoint gave a member list. All founders must run, and find each other, before one of them answers. " +
@@ -197,21 +196,11 @@ func Explain(action reconfigure.Action, name string, err error) Text {
 	}
 }
 
-// turnedAway reports whether the endpoints answered, and what they said is
-// about us or about which endpoints these are, rather than about there being a
-// cluster.
-func turnedAway(err error) bool {
-	var gone *cluster.Unreachable
-	return cluster.Hopeless(err) || errors.As(err, &gone) && slices.ContainsFunc(gone.Endpoints, func(e cluster.EndpointError) bool {
-		return connection.KindOf(e.Err) == connection.Learner
-	})
-}
-
 // remedy is what to do about what the endpoints answered.
 func remedy(action reconfigure.Action, err error) string {
 	var gone *cluster.Unreachable
 	switch {
-	case turnedAway(err) && errors.As(err, &gone):
+	case cluster.TurnedAway(err) && errors.As(err, &gone):
 		return " " + WayOut(endpointAnswers(gone))
 	case cluster.Hopeless(err):
 		return " " + KindRemedy(connection.KindOf(err))

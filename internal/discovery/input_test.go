@@ -6,6 +6,8 @@ package discovery
 import (
 	"strings"
 	"testing"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
 )
 
 func TestNewToken(t *testing.T) {
@@ -48,5 +50,17 @@ func TestProblems(t *testing.T) {
 		if got := test.of(test.input); got != test.want {
 			t.Errorf("%q: got %q, want %q", test.input, got, test.want)
 		}
+	}
+}
+
+// Revisions are 64 bits wide, also where an int is not (386, arm).
+func TestOrderOfDistantRevisions(t *testing.T) {
+	member := func(id, name string, revision int64) *mvccpb.KeyValue {
+		return &mvccpb.KeyValue{Key: []byte("/r/t/members/" + id), Value: []byte(name + "=http://h:1"), CreateRevision: revision}
+	}
+	size := []*mvccpb.KeyValue{{Value: []byte("3")}}
+	s, err := statusOf(size, []*mvccpb.KeyValue{member("1", "c", 5+1<<33), member("2", "b", 5+1<<32), member("3", "a", 5), member("4", "late", 6+1<<33)})
+	if err != nil || len(s.Members) != 3 || s.Members[0].Name != "a" || s.Members[1].Name != "b" || s.Members[2].Name != "c" {
+		t.Errorf("got %+v, %v", s, err)
 	}
 }

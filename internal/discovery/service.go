@@ -115,35 +115,14 @@ func (s *Service) Create(ctx context.Context, _ string, size int) (Place, error)
 	if text == "" {
 		return Place{}, &ServiceError{URL: from, Answer: "answered with nothing"}
 	}
-	token, err := ServiceToken(text)
+	at, err := ParseServiceURL(text)
 	if err != nil {
 		return Place{}, &ServiceError{URL: from, Answer: fmt.Sprintf("answered %q, which is not the URL of a token", shorten(text))}
 	}
-	return Place{Token: token, URL: text}, nil
+	return Place{Token: at.Token, URL: text}, nil
 }
 
 var serviceToken = regexp.MustCompile(`^[0-9a-f]{32}$`)
-
-// ServiceToken returns the token in the URL that a service gives for it:
-// http or https, a host, and a path that ends with 32 hexadecimal digits.
-func ServiceToken(tokenURL string) (string, error) {
-	u, err := url.Parse(tokenURL)
-	if err != nil {
-		return "", errors.New("is not a URL")
-	}
-	token := path.Base(u.Path)
-	switch {
-	case u.Scheme != "http" && u.Scheme != "https":
-		return "", errors.New("is not an http or https URL")
-	case u.Host == "":
-		return "", errors.New("has no host")
-	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return "", errors.New("holds more than scheme, host and path")
-	case !serviceToken.MatchString(token):
-		return "", errors.New("does not end with a token of 32 hexadecimal digits")
-	}
-	return token, nil
-}
 
 // ServiceURLProblem says why base cannot be the URL of a service.
 func ServiceURLProblem(base string) Problem {

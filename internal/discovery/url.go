@@ -21,27 +21,20 @@ type Location struct {
 }
 
 // ParseURL reads a URL that members take as --discovery: of the v2 API, which
-// shows by /v2/keys/ in it, or else of a service. Its errors complete the
-// sentence "The URL …".
+// shows by /v2/keys/ in it, or else of a service. URLs that mean the same give
+// the same location: with slashes at the end, doubled slashes, capitals in
+// scheme and host, or the port that the scheme has anyway. Its errors complete
+// the sentence "The URL …".
 func ParseURL(raw string) (Location, error) {
-	u, err := url.Parse(raw)
+	u, err := parseHTTP(raw)
 	if err != nil {
-		return Location{}, errors.New("is not a URL")
+		return Location{}, err
 	}
 	key, isV2 := strings.CutPrefix(u.Path, "/v2/keys/")
 	if !isV2 {
-		token, err := ServiceToken(raw)
-		return Location{Base: strings.TrimSuffix(raw, "/"+token), Token: token}, err
+		return serviceLocation(u)
 	}
 	prefix, token := path.Dir("/"+key), path.Base(key)
-	switch {
-	case u.Scheme != "http" && u.Scheme != "https":
-		return Location{}, errors.New("is not an http or https URL")
-	case u.Host == "":
-		return Location{}, errors.New("has no host")
-	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return Location{}, errors.New("holds more than scheme, host and path")
-	}
 	if problem := PrefixProblem(prefix); problem != "" {
 		return Location{}, errors.New("has a prefix that " + string(problem))
 	}
@@ -49,4 +42,59 @@ func ParseURL(raw string) (Location, error) {
 		return Location{}, errors.New("has a token that " + string(problem))
 	}
 	return Location{Base: u.Scheme + "://" + u.Host, Prefix: prefix, Token: token}, nil
+}
+
+// ParseServiceURL reads the URL that a service gives for a token: http or
+// https, a host, and a path that ends with 32 hexadecimal digits. It reads as
+// many ways to write it as [ParseURL] does, with the same errors.
+func ParseServiceURL(raw string) (Location, error) {
+	u, err := parseHTTP(raw)
+	if err != nil {
+		return Location{}, err
+	}
+	return serviceLocation(u)
+}
+
+func serviceLocation(u *url.URL) (Location, error) {
+	dir, token := path.Split(u.Path)
+	if !serviceToken.MatchString(token) {
+		return Location{}, errors.New("does not end with a token of 32 hexadecimal digits")
+	}
+	base := url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimSuffix(dir, "/")}
+	return Location{Base: base.String(), Token: token}, nil
+}
+
+// SameServiceURL reports whether two URLs of services are two ways to write one.
+func SameServiceURL(a, b string) bool {
+	x, err1 := parseHTTP(a)
+	y, err2 := parseHTTP(b)
+	if err1 != nil || err2 != nil {
+		return a == b
+	}
+	return x.String() == y.String()
+}
+
+// parseHTTP reads a URL of scheme, host and path, and writes it in one way of
+// all that mean the same. The path has no slash at its end.
+func parseHTTP(raw string) (*url.URL, error) {
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil:
+		return nil, errors.New("is not a URL")
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, errors.New("is not an http or https URL")
+	case u.Hostname() == "":
+		return nil, errors.New("has no host")
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return nil, errors.New("holds more than scheme, host and path")
+	}
+	host := strings.ToLower(u.Host)
+	if u.Port() == map[string]string{"http": "80", "https": "443"}[u.Scheme] || u.Port() == "" {
+		host = strings.TrimSuffix(host, ":"+u.Port())
+	}
+	out := &url.URL{Scheme: u.Scheme, Host: host}
+	if clean := path.Clean("/" + u.Path); clean != "/" {
+		out.Path = clean
+	}
+	return out, nil
 }

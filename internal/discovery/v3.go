@@ -4,6 +4,7 @@
 package discovery
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path"
@@ -111,7 +112,7 @@ func (r *V3) Status(ctx context.Context, token string) (Status, error) {
 func statusOf(size, members []*mvccpb.KeyValue) (Status, error) {
 	var s Status
 	members = slices.Clone(members)
-	slices.SortFunc(members, func(a, b *mvccpb.KeyValue) int { return int(a.CreateRevision - b.CreateRevision) })
+	slices.SortFunc(members, func(a, b *mvccpb.KeyValue) int { return cmp.Compare(a.CreateRevision, b.CreateRevision) })
 	for _, kv := range members {
 		if m, ok := parseMember(path.Base(string(kv.Key)), string(kv.Value)); ok {
 			s.Members = append(s.Members, m)

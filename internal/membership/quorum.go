@@ -11,7 +11,7 @@ package membership
 // it the other way round (an empty half of a joint configuration agrees to
 // everything); here "the quorum of nothing is reached" would read as leave to
 // take out the last voter.
-func Quorum(n int) int {
+func Quorum[N int | int64](n N) N {
 	if n < 1 {
 		return 1
 	}

@@ -35,6 +35,7 @@ type Backend struct {
 
 	clusters clusters
 	held     held
+	replaced replacedBootstraps
 }
 
 // ForResource returns the Backend in a resource's configure request, nil while

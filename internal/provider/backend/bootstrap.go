@@ -3,21 +3,19 @@
 
 package backend
 
-// NoteBootstrapReplaced notes that the plan replaces a bootstrap of which it is
-// known that it never formed a cluster.
-func (b *Backend) NoteBootstrapReplaced(token string) {
-	b.clusters.mu.Lock()
-	defer b.clusters.mu.Unlock()
-	if b.clusters.unformed == nil {
-		b.clusters.unformed = map[string]bool{}
-	}
-	b.clusters.unformed[token] = true
-}
+import "sync"
 
-// BootstrapReplaced reports whether [Backend.NoteBootstrapReplaced] was told of
-// that token.
+// replacedBootstraps are the tokens of bootstraps that the plan that is being
+// made replaces because they are known to have formed no cluster.
+type replacedBootstraps struct{ tokens sync.Map }
+
+// NoteBootstrapReplaced notes that the plan that is being made replaces the
+// bootstrap with that token, because it is known to have formed no cluster.
+func (b *Backend) NoteBootstrapReplaced(token string) { b.replaced.tokens.Store(token, true) }
+
+// BootstrapReplaced reports whether [Backend.NoteBootstrapReplaced] was called
+// with that token.
 func (b *Backend) BootstrapReplaced(token string) bool {
-	b.clusters.mu.Lock()
-	defer b.clusters.mu.Unlock()
-	return b.clusters.unformed[token]
+	_, noted := b.replaced.tokens.Load(token)
+	return noted
 }

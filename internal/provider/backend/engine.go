@@ -37,10 +37,7 @@ type clusters struct {
 	all    map[string]*Cluster
 	guards map[membership.ClusterID]*Guard
 	plan   *Plan
-	// unformed are the tokens of bootstraps that are replaced because no cluster
-	// ever formed with them.
-	unformed map[string]bool
-	chains   *reconfigure.Chains
+	chains *reconfigure.Chains
 }
 
 // Chains is what the plan that is being made finds out about its nodes.

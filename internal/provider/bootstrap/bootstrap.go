@@ -64,7 +64,24 @@ type Bootstrap struct {
 	// RegistryEndpoints are the client URLs of the registry as a machine dials
 	// them; null for a static bootstrap.
 	RegistryEndpoints types.List `tfsdk:"registry_endpoints"`
+	// Retry is null, except in a plan that changes a bootstrap which is known
+	// to have formed no cluster: there it is unknown. It is the only way in
+	// which the provider of the bootstrap can tell that of the members, which
+	// may be another process: a value that is unknown in the plan may become
+	// anything, so nothing has to be known of it when the plan is applied.
+	Retry types.Bool `tfsdk:"retry"`
 }
+
+// Retrying returns the object with [Bootstrap.Retry] unknown.
+func Retrying(object types.Object) types.Object {
+	attributes := object.Attributes()
+	attributes["retry"] = types.BoolUnknown()
+	return types.ObjectValueMust(AttrTypes(), attributes)
+}
+
+// IsRetry reports whether the plan starts the bootstrap again because it is
+// known to have formed no cluster. Only then does a member follow it.
+func (b *Bootstrap) IsRetry() bool { return b.Retry.IsUnknown() }
 
 // AttrTypes returns the object's attribute types.
 func AttrTypes() map[string]attr.Type {
@@ -78,6 +95,7 @@ func AttrTypes() map[string]attr.Type {
 		"environment":        types.MapType{ElemType: types.StringType},
 		"cluster_id":         types.StringType,
 		"registry_endpoints": types.ListType{ElemType: types.StringType},
+		"retry":              types.BoolType,
 	}
 }
 
@@ -99,6 +117,7 @@ func (b Bootstrap) Object(ctx context.Context) (types.Object, diag.Diagnostics) 
 	return types.ObjectValue(AttrTypes(), map[string]attr.Value{
 		"kind": b.Kind, "protocol": b.Protocol, "token": b.Token, "founders": b.Founders, "size": b.Size, "complete": b.Complete,
 		"environment": b.Environment, "cluster_id": b.ClusterID, "registry_endpoints": b.RegistryEndpoints,
+		"retry": b.Retry,
 	})
 }
 
@@ -150,7 +169,7 @@ func describe() map[string]schema.Attribute {
 		"token":    schema.StringAttribute{MarkdownDescription: "The discovery token, or the token of the static cluster."},
 		"founders": schema.SetAttribute{
 			ElementType:         types.StringType,
-			MarkdownDescription: "Names of the members that may bootstrap. Null when only their number was given.",
+			MarkdownDescription: "Names of the members that may bootstrap. Null while only their number is known.",
 		},
 		"size": schema.Int64Attribute{MarkdownDescription: "Number of members that bootstrap together."},
 		"complete": schema.BoolAttribute{
@@ -166,6 +185,9 @@ func describe() map[string]schema.Attribute {
 		"registry_endpoints": schema.ListAttribute{
 			ElementType:         types.StringType,
 			MarkdownDescription: "Client URLs of the registry as the machines dial them. Null for a static bootstrap.",
+		},
+		"retry": schema.BoolAttribute{
+			MarkdownDescription: "Null. `(known after apply)` in a plan that starts a bootstrap again which has formed no cluster, and with it its initial members.",
 		},
 	}
 }

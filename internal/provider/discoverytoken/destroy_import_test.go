@@ -78,7 +78,7 @@ func TestCompletedSinceThePlan(t *testing.T) {
 	wantAction(t, p, "replace")
 	fake.register(firstToken, "b", "a", "c")
 	want(t, s.carryOut(p), "error: The discovery token is complete: Token "+firstToken+" was incomplete when this plan was made; since then 3 have registered: a, b, c. "+
-		"Their cluster has formed, so the token is not replaced, and nothing was changed. Plan again.")
+		"Their cluster has formed, so the token is not replaced, and nothing was changed. Plan again:\n\n  terraform plan")
 	if len(fake.tokens) != 1 || s.state.IsNull() {
 		t.Errorf("registry %v, state %s: want the token in both", fake.tokens, s.state)
 	}

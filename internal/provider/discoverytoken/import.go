@@ -52,12 +52,12 @@ func importID(protocol, prefix, token string) string {
 
 func parseImportID(id string) (what imported, problem string) {
 	if tokenURL, found := strings.CutPrefix(id, bootstrap.ProtocolService+":"); found {
-		token, err := discovery.ServiceToken(tokenURL)
+		at, err := discovery.ParseServiceURL(tokenURL)
 		if err != nil {
 			return what, "has a URL that " + err.Error()
 		}
 		return imported{
-			protocol: bootstrap.ProtocolService, serviceURL: strings.TrimSuffix(tokenURL, "/"+token), token: token, url: tokenURL,
+			protocol: bootstrap.ProtocolService, serviceURL: at.Base, token: at.Token, url: at.Base + "/" + at.Token,
 		}, ""
 	}
 	what = imported{protocol: bootstrap.ProtocolV3, prefix: discovery.DefaultPrefix}

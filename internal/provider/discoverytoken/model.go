@@ -5,6 +5,7 @@ package discoverytoken
 
 import (
 	"context"
+	"math"
 	"math/big"
 	"net/url"
 	"slices"
@@ -82,6 +83,13 @@ func (m *model) setStatus(ctx context.Context, s discovery.Status) diag.Diagnost
 	m.Members = members
 	m.Size = number(s.Size)
 	m.Complete = types.BoolValue(m.Complete.ValueBool() || s.Complete())
+	if m.Complete.ValueBool() && m.Founders.IsNull() {
+		registered := names(s.Members)
+		slices.Sort(registered)
+		founders, more := types.SetValueFrom(ctx, types.StringType, slices.Compact(registered))
+		m.Founders = founders
+		diags.Append(more...)
+	}
 	return append(diags, m.setBootstrap(ctx)...)
 }
 
@@ -181,7 +189,7 @@ func (m *model) size() int {
 		return 0
 	}
 	n, _ := m.Size.ValueBigFloat().Int64()
-	return int(n)
+	return int(min(max(n, math.MinInt32), math.MaxInt32)) // an int may have 32 bits
 }
 
 // wholeSize is the size as bootstrap takes it.

@@ -17,8 +17,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 )
 
-// ModifyPlan implements [resource.ResourceWithModifyPlan]. It asks nobody: what
-// it plans follows from configuration and state alone.
+// ModifyPlan implements [resource.ResourceWithModifyPlan]. What it plans follows
+// from configuration and state alone. It asks the registry only whether a change
+// may be made at all, see [tokenResource.mayChange].
 func (r *tokenResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	// Delete has to know whether it is a part of a replacement: the pure
 	// removal is the one that is planned without a plan.
@@ -48,21 +49,52 @@ func (r *tokenResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanR
 		}
 	}
 	if prior == nil {
-		resp.Diagnostics.Append(plan.planCreate(ctx, config)...)
-		warnOfSize(&resp.Diagnostics, plan.size())
-		plan.advise(&resp.Diagnostics)
+		r.modifyCreate(ctx, &plan, config, req, resp)
 	} else {
-		unwritten, diags := flag(ctx, req.Private, flagUnwritten)
-		resp.Diagnostics.Append(diags...)
-		replace, diags := plan.planUpdate(ctx, config, *prior, unwritten)
-		resp.Diagnostics.Append(diags...)
-		resp.RequiresReplace = append(resp.RequiresReplace, replace...)
-		if unwritten && len(replace) == 0 {
-			warn(&resp.Diagnostics, text.DiscoveryUnwritten(prior.Token.ValueString()))
-		}
+		r.modifyUpdate(ctx, &plan, config, prior, req, resp)
 	}
-	if !plan.equal(&proposed) {
+	if !resp.Diagnostics.HasError() && !plan.equal(&proposed) {
 		resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
+	}
+}
+
+// modifyCreate plans a token without prior state: a new one, or, if a record of
+// it was left, the second half of a replacement.
+func (r *tokenResource) modifyCreate(ctx context.Context, plan *model, config model, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	was, diags := recorded(ctx, req.Private)
+	resp.Diagnostics.Append(diags...)
+	if was != nil && !r.mayChange(ctx, "replace", *was, &resp.Diagnostics) {
+		return
+	}
+	resp.Diagnostics.Append(plan.planCreate(ctx, config)...)
+	if was != nil {
+		plan.Bootstrap = bootstrap.Retrying(plan.Bootstrap)
+	}
+	warnOfSize(&resp.Diagnostics, plan.size())
+	plan.advise(&resp.Diagnostics)
+}
+
+// modifyUpdate plans for a token that is in the state.
+func (r *tokenResource) modifyUpdate(ctx context.Context, plan *model, config model, prior *model, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	least, diags := leastSize(ctx, req.Private, prior)
+	resp.Diagnostics.Append(diags...)
+	was, diags := recordOf(ctx, prior, least)
+	resp.Diagnostics.Append(diags...)
+	resp.Diagnostics.Append(was.keep(ctx, resp.Private)...)
+	unwritten, diags := flag(ctx, req.Private, flagUnwritten)
+	resp.Diagnostics.Append(diags...)
+	replace, diags := plan.planUpdate(ctx, config, *prior, unwritten)
+	resp.Diagnostics.Append(diags...)
+	resp.RequiresReplace = append(resp.RequiresReplace, replace...)
+	if len(replace) > 0 || resp.Diagnostics.HasError() {
+		return // what is to be said about a replacement is said to its second half
+	}
+	// Machines that wait on the token are built again with other access to it.
+	if !was.Complete && !unwritten && plan.Environment.IsUnknown() && r.mayChange(ctx, "change", was, &resp.Diagnostics) {
+		plan.Bootstrap = bootstrap.Retrying(plan.Bootstrap)
+	}
+	if unwritten {
+		warn(&resp.Diagnostics, text.DiscoveryUnwritten(was.Token))
 	}
 }
 
@@ -138,6 +170,7 @@ func (m *model) planUpdate(ctx context.Context, config, prior model, unwritten b
 	timeouts, founders, advertised, access := m.Timeouts, m.Founders, m.AdvertisedEndpoints, m.MachineAccess
 	*m = prior
 	m.Timeouts, m.AdvertisedEndpoints, m.MachineAccess = timeouts, advertised, access
+	m.takeMissing(config)
 	if !prior.Complete.ValueBool() && adoptsFounders(prior.Founders, founders) {
 		m.Founders = founders
 		diags.Append(m.setBootstrap(ctx)...)
@@ -156,6 +189,25 @@ func (m *model) planUpdate(ctx context.Context, config, prior model, unwritten b
 	return nil, diags
 }
 
+// takeMissing takes over what is configured and not in the state. Terraform
+// accepts a plan that keeps a prior value instead of the configured one, but
+// not one that keeps nothing. The bootstrap stays as it is.
+func (m *model) takeMissing(config model) {
+	if m.Founders.IsNull() {
+		m.Founders = config.Founders
+	}
+	if m.Size.IsNull() {
+		m.Size = config.Size
+	}
+	for to, from := range map[*types.String]types.String{
+		&m.Protocol: config.Protocol, &m.ServiceURL: config.ServiceURL, &m.Prefix: config.Prefix, &m.Token: config.Token,
+	} {
+		if to.IsNull() {
+			*to = from
+		}
+	}
+}
+
 // differences returns the arguments whose change asks for a new token.
 func (m *model) differences(prior model) path.Paths {
 	var paths path.Paths
@@ -167,7 +219,9 @@ func (m *model) differences(prior model) path.Paths {
 	changed("size", m.Size, prior.Size)
 	changed("protocol", m.Protocol, prior.Protocol)
 	changed("prefix", m.Prefix, prior.Prefix)
-	changed("service_url", m.ServiceURL, prior.ServiceURL)
+	if !discovery.SameServiceURL(m.ServiceURL.ValueString(), prior.ServiceURL.ValueString()) || m.ServiceURL.IsUnknown() {
+		changed("service_url", m.ServiceURL, prior.ServiceURL)
+	}
 	changed("token", m.Token, prior.Token)
 	if !adoptsFounders(prior.Founders, m.Founders) {
 		changed("founders", m.Founders, prior.Founders)

@@ -19,6 +19,14 @@ const (
 	flagUnwritten = "unwritten"
 )
 
+// Values in the resource's private state.
+const (
+	// keyRecord holds the [record] of the token that is in the state.
+	keyRecord = "record"
+	// keyLeast holds the least size that the token has had, as far as is known.
+	keyLeast = "least"
+)
+
 type privateReader interface {
 	GetKey(ctx context.Context, key string) ([]byte, diag.Diagnostics)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
@@ -27,6 +28,10 @@ type session struct {
 	typ     tftypes.Object
 	state   tftypes.Value
 	private []byte
+
+	// What the test of every plan reads once.
+	schema *schema.Schema
+	prior  *model
 }
 
 // attributes is a configuration: null where an attribute is missing, and any
@@ -139,10 +144,7 @@ func (s *session) plan(values attributes) planned {
 	case s.state.IsNull():
 		out.action = "create"
 	case len(first.RequiresReplace) > 0:
-		out.action = "replace"
-		second := s.planFrom(tftypes.NewValue(s.typ, nil), config, first.PlannedPrivate)
-		second.Diagnostics = append(first.Diagnostics, second.Diagnostics...)
-		first = second
+		return s.second(config, first)
 	case s.value(first.PlannedState).Equal(s.state):
 		out.action = "no-op"
 	}
@@ -151,6 +153,16 @@ func (s *session) plan(values attributes) planned {
 		out.value = s.value(first.PlannedState)
 	}
 	return out
+}
+
+// second plans the create leg of a replacement.
+func (s *session) second(config tftypes.Value, first *tfprotov6.PlanResourceChangeResponse) planned {
+	s.t.Helper()
+	resp := s.planFrom(tftypes.NewValue(s.typ, nil), config, first.PlannedPrivate)
+	return planned{
+		action: "replace", value: s.value(resp.PlannedState), texts: texts(append(first.Diagnostics, resp.Diagnostics...)),
+		config: config, private: resp.PlannedPrivate,
+	}
 }
 
 func (s *session) planFrom(prior, config tftypes.Value, private []byte) *tfprotov6.PlanResourceChangeResponse {

@@ -102,6 +102,7 @@ func (r *tokenResource) Create(ctx context.Context, req resource.CreateRequest, 
 	}
 	resp.Diagnostics.Append(setFlag(ctx, resp.Private, flagUnsure, unsure)...)
 	resp.Diagnostics.Append(setFlag(ctx, resp.Private, flagUnwritten, false)...)
+	resp.Diagnostics.Append(setLeastSize(ctx, resp.Private, plan.size())...)
 	resp.Diagnostics.Append(resp.State.Set(ctx, &plan)...)
 }
 
@@ -143,6 +144,8 @@ func (r *tokenResource) Read(ctx context.Context, req resource.ReadRequest, resp
 	resp.Diagnostics.Append(diags...)
 	unsure, diags := flag(ctx, req.Private, flagUnsure)
 	resp.Diagnostics.Append(diags...)
+	least, diags := leastSize(ctx, req.Private, &state)
+	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -160,17 +163,19 @@ func (r *tokenResource) Read(ctx context.Context, req resource.ReadRequest, resp
 		made := state.size()
 		if status.Size != made {
 			warn(&resp.Diagnostics, text.DiscoverySizeOverwritten(token, status.Size, made))
+			resp.Diagnostics.Append(setLeastSize(ctx, resp.Private, min(least, status.Size))...)
 		}
 		resp.Diagnostics.Append(setFlag(ctx, resp.Private, flagUnsure, false)...)
 		resp.Diagnostics.Append(setFlag(ctx, resp.Private, flagUnwritten, false)...)
 	case errors.As(err, &bad):
 		warn(&resp.Diagnostics, text.DiscoverySizeBad(token, bad.Value))
+		resp.Diagnostics.Append(setLeastSize(ctx, resp.Private, least)...)
 	case errors.Is(err, discovery.ErrNotFound) && unsure:
 		resp.Diagnostics.Append(setFlag(ctx, resp.Private, flagUnwritten, true)...)
 		return
 	case errors.Is(err, discovery.ErrNotFound):
+		// It may have been complete before: it stays in the state.
 		warn(&resp.Diagnostics, text.DiscoveryVanished(token, state.Prefix.ValueString(), state.size()))
-		resp.State.RemoveResource(ctx)
 		return
 	case errors.Is(err, discovery.ErrNoToken):
 		warn(&resp.Diagnostics, text.DiscoveryServiceNoToken(token, state.ServiceURL.ValueString()))
@@ -238,11 +243,10 @@ func (r *tokenResource) Delete(ctx context.Context, req resource.DeleteRequest, 
 	// The members are of no use where nothing is removed and nobody is stopped.
 	var status discovery.Status
 	var err error
-	if !state.is(bootstrap.ProtocolService) || !removal && !state.Complete.ValueBool() {
+	if !state.is(bootstrap.ProtocolService) || !removal {
 		status, err = registry.Status(call, token)
 	}
-	if err == nil && !removal && !state.Complete.ValueBool() && status.Complete() {
-		fault(&resp.Diagnostics, text.DiscoveryCompleted(token, names(status.Members)))
+	if !removal && !r.mayGo(ctx, req.Private, &state, status, err, &resp.Diagnostics) {
 		return
 	}
 	if !errors.Is(err, discovery.ErrUnreachable) && !errors.Is(err, discovery.ErrDenied) {

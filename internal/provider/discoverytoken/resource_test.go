@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 )
 
@@ -36,6 +37,12 @@ func wantAction(t *testing.T, p planned, want string) {
 	if p.action != want {
 		t.Errorf("planned %s, want %s\nplan %s", p.action, want, p.value)
 	}
+}
+
+// wantRefusal fails the test unless a plan is refused with that text alone.
+func wantRefusal(t *testing.T, p planned, refused text.Text) {
+	t.Helper()
+	want(t, p.texts, "error: "+refused.Summary+": "+refused.Detail)
 }
 
 func TestCreate(t *testing.T) {
@@ -189,8 +196,13 @@ func TestVanishedBeforeCompletion(t *testing.T) {
 	s := newSession(t, fakeProvider(fake), registryEndpoints)
 	s.up(threeFounders)
 	fake.forget(firstToken)
-	want(t, s.refresh(), "warning: The discovery token has vanished: Token "+firstToken+" is no longer under /_etcd/registry, and its 3 founders had not all registered. "+
-		"Members that wait on it cannot form a cluster: the plan makes a new token, which replaces the founders that never formed.")
+	want(t, s.refresh(), "warning: The discovery token was removed from the registry: Token "+firstToken+" is no longer under /_etcd/registry. "+
+		"At the last refresh its 3 initial members had not all registered. It is kept in the state, because the cluster may have formed since then. "+
+		"If it has formed, nothing is to be done. If it has not, members that wait on the token cannot form it.\n\n"+
+		"If the cluster never formed, or is gone for good, destroy what is left of it and start again:\n\n  terraform destroy -refresh=false\n  terraform apply")
+	wantAction(t, s.plan(threeFounders), "no-op")
+	wantRefusal(t, s.plan(attributes{"size": 5}), text.DiscoveryMayHaveFormed("replace", text.DiscoveryTokenGone()))
+	want(t, s.destroy())
 	wantAction(t, s.up(threeFounders), "create")
 	wantAttribute(t, s, secondToken, "token")
 }
@@ -214,7 +226,7 @@ func TestUnknownProviderConfiguration(t *testing.T) {
 	calls := fake.calls["status"]
 	want(t, later.refresh())
 	wantAction(t, later.plan(threeFounders), "no-op")
-	wantAction(t, later.plan(attributes{"size": 5}), "replace")
+	wantRefusal(t, later.plan(attributes{"size": 5}), text.DiscoveryMayHaveFormed("replace", text.DiscoveryEndpointsLater()))
 	fresh := newSession(t, fakeProvider(fake), unknown{})
 	wantAction(t, fresh.plan(threeFounders), "create")
 	if fake.calls["status"] != calls {
@@ -228,7 +240,7 @@ func TestSizeOverwritten(t *testing.T) {
 	s.up(threeFounders)
 	fake.resize(firstToken, 5)
 	want(t, s.refresh(), "warning: The size of the discovery token was changed: Token "+firstToken+" was made for size 3 and says 5 now. Members go by what it says. "+
-		"Until 5 have registered, the plan replaces the token; find out who writes to the registry.")
+		"As long as fewer than both have registered, the plan replaces the token; find out which program writes to the registry.")
 	p := s.plan(threeFounders)
 	wantAction(t, p, "replace")
 	want(t, s.carryOut(p))
@@ -239,7 +251,7 @@ func TestSizeOverwritten(t *testing.T) {
 
 	fake.statusErr = &discovery.BadSizeError{Value: "abc"}
 	want(t, s.refresh(), "warning: The size of the discovery token is not a number: Token "+secondToken+" says \"abc\" where its size should be. "+
-		"Members that start with it exit with \"discovery: size key is bad\". The plan replaces the token.")
+		"Members that start with it exit with \"discovery: size key is bad\". The plan replaces the token, unless all may have registered before.")
 	wantAction(t, s.plan(threeFounders), "replace")
 }
 
@@ -326,8 +338,8 @@ func TestUnsureCreate(t *testing.T) {
 		want(t, s.refresh())
 		wantAction(t, s.plan(threeFounders), "no-op")
 		fake.forget(firstToken)
-		if len(s.refresh()) != 1 || !s.state.IsNull() {
-			t.Error("a token that was seen and then vanished must leave the state, with a warning")
+		if len(s.refresh()) != 1 || s.state.IsNull() {
+			t.Error("a token that was seen and then removed may have been complete: it must stay in the state, with a warning")
 		}
 	}
 }

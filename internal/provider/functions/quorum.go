@@ -47,7 +47,7 @@ func (quorum) Run(ctx context.Context, req function.RunRequest, resp *function.R
 	case n < 1:
 		resp.Error = function.NewArgumentFuncError(0, diag.NoVoters(n).Detail)
 	default:
-		resp.Error = resp.Result.Set(ctx, int64(membership.Quorum(int(n))))
+		resp.Error = resp.Result.Set(ctx, membership.Quorum(n))
 	}
 }
 

@@ -17,16 +17,51 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// ModifyPlan implements [resource.ResourceWithModifyPlan]: nothing is planned
-// for a cluster that has formed; one that has not is replaced where its members
-// or its token change.
+// ModifyPlan implements [resource.ResourceWithModifyPlan]: once it is made, a
+// bootstrap is never replaced. Nothing is planned where its cluster is known to
+// have formed; where that is not known, a change of its members or its token is
+// refused.
 func (r *clusterResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	// Terraform does not tell Delete whether another object follows.
+	resp.Diagnostics.Append(setRemoval(ctx, resp.Private, req.Plan.Raw.IsNull())...)
 	if req.Plan.Raw.IsNull() {
 		return
 	}
 	var config model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
 	if resp.Diagnostics.HasError() {
+		return
+	}
+	if req.State.Raw.IsNull() {
+		r.planCreate(ctx, config, req, resp)
+		return
+	}
+
+	var prior model
+	resp.Diagnostics.Append(req.State.Get(ctx, &prior)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	was, diags := recordOf(ctx, prior)
+	resp.Diagnostics.Append(diags...)
+	resp.Diagnostics.Append(was.keep(ctx, resp.Private)...)
+	changed, diags := changes(ctx, config, prior)
+	resp.Diagnostics.Append(diags...)
+	if !prior.Formed.ValueBool() {
+		resp.RequiresReplace = append(resp.RequiresReplace, changed...) // which its second half refuses
+	}
+	if prior.Formed.ValueBool() || len(changed) == 0 {
+		resp.Diagnostics.Append(resp.Plan.Set(ctx, &prior)...)
+	}
+}
+
+// planCreate plans a bootstrap without prior state: a new one, or, if a record
+// of it was left, the second half of a replacement.
+func (r *clusterResource) planCreate(ctx context.Context, config model, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	was, diags := recorded(ctx, req.Private)
+	resp.Diagnostics.Append(diags...)
+	if was != nil {
+		r.refuseReplacement(ctx, *was, &resp.Diagnostics)
 		return
 	}
 	plan := config
@@ -37,47 +72,13 @@ func (r *clusterResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 	if !config.ClusterToken.IsNull() {
 		plan.Formed = types.BoolUnknown() // it may have formed already
 	}
-	nobody := !config.Members.IsUnknown() && len(config.Members.Elements()) == 0
-	if req.State.Raw.IsNull() {
-		if nobody {
-			at(&resp.Diagnostics, "members", text.NoFounders())
-		}
-		resp.Diagnostics.Append(plan.derive(ctx)...)
-		adviseSize(plan, &resp.Diagnostics)
-		resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
-		return
-	}
-
-	var prior model
-	resp.Diagnostics.Append(req.State.Get(ctx, &prior)...)
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	changed, diags := changes(ctx, config, prior)
-	resp.Diagnostics.Append(diags...)
-	if prior.Formed.ValueBool() || len(changed) == 0 {
-		resp.Diagnostics.Append(resp.Plan.Set(ctx, &prior)...)
-		return
-	}
-	if nobody {
+	if !config.Members.IsUnknown() && len(config.Members.Elements()) == 0 {
 		at(&resp.Diagnostics, "members", text.NoFounders())
 	}
-	r.refuseIfFormed(ctx, prior, &resp.Diagnostics)
-	resp.RequiresReplace = append(resp.RequiresReplace, changed...)
 	resp.Diagnostics.Append(plan.derive(ctx)...)
+	r.refuseExisting(ctx, plan, &resp.Diagnostics)
 	adviseSize(plan, &resp.Diagnostics)
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
-}
-
-// refuseIfFormed looks before founders are replaced that may be the voters of a
-// living cluster: the state may be behind, above all with -refresh=false.
-func (r *clusterResource) refuseIfFormed(ctx context.Context, prior model, diags *diag.Diagnostics) {
-	if r.backend == nil || r.backend.Unknown {
-		return
-	}
-	if formed, _, err := r.isFormed(ctx, prior, true); err == nil && formed {
-		fault(diags, text.ClusterHasFormed(prior.ClusterID.ValueString()))
-	}
 }
 
 // changes returns the arguments that ask for another cluster.

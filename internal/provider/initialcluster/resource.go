@@ -45,11 +45,16 @@ func look(ctx context.Context, b *backend.Backend, want membership.ClusterID, fr
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	return c.Port.Observe(ctx, want)
+	snap, err := c.Port.Observe(ctx, want)
+	if snap.ClusterID != 0 {
+		return snap, nil // the time ran out for a member that does not answer, while others did
+	}
+	return snap, err
 }
 
 var (
 	_ resource.ResourceWithConfigure      = (*clusterResource)(nil)
+	_ resource.ResourceWithImportState    = (*clusterResource)(nil)
 	_ resource.ResourceWithModifyPlan     = (*clusterResource)(nil)
 	_ resource.ResourceWithValidateConfig = (*clusterResource)(nil)
 )
@@ -142,8 +147,20 @@ func (r *clusterResource) Update(ctx context.Context, req resource.UpdateRequest
 }
 
 // Delete implements [resource.Resource]. There is nothing anywhere but in the
-// state.
-func (r *clusterResource) Delete(context.Context, resource.DeleteRequest, *resource.DeleteResponse) {}
+// state. A replacement is refused at plan; one that gets here is that of a
+// tainted resource while no cluster answered.
+func (r *clusterResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+	var m model
+	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
+	replaced, diags := isReplaced(ctx, req.Private)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() || !replaced {
+		return
+	}
+	was, diags := recordOf(ctx, m)
+	resp.Diagnostics.Append(diags...)
+	r.refuseReplacement(ctx, was, &resp.Diagnostics)
+}
 
 func warn(diags *diag.Diagnostics, t text.Text)  { diags.AddWarning(t.Summary, t.Detail) }
 func fault(diags *diag.Diagnostics, t text.Text) { diags.AddError(t.Summary, t.Detail) }

@@ -26,6 +26,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
 	"go.uber.org/goleak"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
@@ -39,6 +41,7 @@ type world struct {
 	answers membership.ClusterID // 0 for nobody
 	all     bool                 // whoever is asked for answers
 	stale   bool                 // only a fresh look sees it
+	fails   error                // what everyone answers instead
 	looks   int
 }
 
@@ -51,6 +54,8 @@ func (w *world) look(_ context.Context, _ *backend.Backend, want membership.Clus
 	defer w.mu.Unlock()
 	w.looks++
 	switch {
+	case w.fails != nil:
+		return membership.Snapshot{}, w.fails
 	case w.stale && !fresh, w.answers == 0 && !w.all:
 		return membership.Snapshot{}, errors.New("nobody answers")
 	case w.all:
@@ -131,8 +136,7 @@ func names3() knownvalue.Check {
 	return knownvalue.SetExact([]knownvalue.Check{exactly("a"), exactly("b"), exactly("c")})
 }
 
-// The whole life: planned, made, changed before it has formed, formed, and
-// frozen from then on.
+// The whole life: planned, made, unknown, formed, and frozen all the time.
 func TestAccLife(t *testing.T) {
 	w := &world{}
 	const token = "01010101010101010101010101010101"
@@ -158,36 +162,22 @@ func TestAccLife(t *testing.T) {
 			},
 			// Nobody answers, and nothing changes, however it is written.
 			{Config: config(other), ConfigPlanChecks: plan(plancheck.ResourceActionNoop)},
-			// Another cluster answers: that is none of ours.
+			// While nobody answers it may have formed and be unreachable: any
+			// other arguments are refused.
+			{Config: config(five), ExpectError: message("It is not known whether its cluster")},
+			{Config: config("members = {}"), ExpectError: message("It is not known whether its cluster")},
+			{Config: config(three + "\n cluster_token = \"tok-1\""), ExpectError: message("It is not known whether its cluster")},
+			// Another cluster answers: that is none of ours, and says nothing
+			// of ours.
 			{
 				PreConfig: w.set(func(w *world) { w.answers = 7 }),
 				Config:    config(three), ConfigPlanChecks: plan(plancheck.ResourceActionNoop, planned(knownvalue.Bool(false), "formed")),
 			},
-			{
-				Config: config(three + "\n cluster_token = \"tok-1\""),
-				ConfigPlanChecks: plan(plancheck.ResourceActionReplace,
-					unknown("formed"), unknown("bootstrap", "complete"), planned(exactly("2718c185704f1b71"), "cluster_id"),
-					planned(exactly("2718c185704f1b71"), "bootstrap", "cluster_id"), planned(exactly("tok-1"), "bootstrap", "token")),
-				ConfigStateChecks: []statecheck.StateCheck{
-					has(knownvalue.Bool(false), "formed"), has(knownvalue.Bool(false), "bootstrap", "complete"),
-					has(knownvalue.MapExact(map[string]knownvalue.Check{
-						"a": exactly("f7875276d5273a18"), "b": exactly("6085adc6bb1f46fc"), "c": exactly("af92976edcf7c038"),
-					}), "member_ids"),
-				},
-			},
-			// A token that is no longer given stays.
-			{Config: config(three), ConfigPlanChecks: plan(plancheck.ResourceActionNoop, planned(exactly("tok-1"), "cluster_token"))},
-			{
-				Config: config(five),
-				ConfigPlanChecks: plan(plancheck.ResourceActionReplace, unknown("cluster_token"),
-					planned(knownvalue.Int64Exact(5), "bootstrap", "size")),
-				ConfigStateChecks: []statecheck.StateCheck{has(exactly(token), "cluster_token")},
-			},
-			{Config: config("members = {}"), ExpectError: message("members is empty; a cluster is formed by at least one member.")},
-			// The state is behind: a plan that would replace voters is refused.
+			{Config: config(five), ExpectError: message("Cluster 7 answers at the provider's endpoints, which may have been started in its place.")},
+			// The state is behind.
 			{
 				PreConfig: w.set(func(w *world) { w.all, w.stale = true, true }),
-				Config:    config(three), ExpectError: message("The cluster has formed"),
+				Config:    config(five), ExpectError: message("has formed. Another bootstrap would make initial members of a second cluster"),
 			},
 			{
 				PreConfig: w.set(func(w *world) { w.stale = false }),
@@ -197,7 +187,7 @@ func TestAccLife(t *testing.T) {
 			{
 				PreConfig: w.set(func(w *world) { w.answers, w.all, w.stale, w.looks = 0, false, false, 0 }),
 				Config:    config("members = {}\n cluster_token = \"tok-2\""), // as when all founders have been replaced
-				ConfigPlanChecks: plan(plancheck.ResourceActionNoop, planned(knownvalue.MapSizeExact(5), "members"),
+				ConfigPlanChecks: plan(plancheck.ResourceActionNoop, planned(knownvalue.MapSizeExact(3), "members"),
 					planned(exactly(token), "cluster_token"), planned(knownvalue.Bool(true), "formed")),
 			},
 		},
@@ -214,10 +204,61 @@ func TestAccFoundAgain(t *testing.T) {
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: w.factories(),
 		Steps: []resource.TestStep{{
-			Config:            config(three + "\n cluster_token = \"tok-1\""),
-			ConfigPlanChecks:  plan(plancheck.ResourceActionCreate, unknown("formed")),
-			ConfigStateChecks: []statecheck.StateCheck{has(knownvalue.Bool(true), "formed"), has(knownvalue.Bool(true), "bootstrap", "complete")},
+			Config: config(three + "\n cluster_token = \"tok-1\""),
+			ConfigPlanChecks: plan(plancheck.ResourceActionCreate, unknown("formed"), unknown("bootstrap", "complete"),
+				planned(exactly("2718c185704f1b71"), "cluster_id"), planned(exactly("2718c185704f1b71"), "bootstrap", "cluster_id"),
+				planned(exactly("tok-1"), "bootstrap", "token")),
+			ConfigStateChecks: []statecheck.StateCheck{
+				has(knownvalue.Bool(true), "formed"), has(knownvalue.Bool(true), "bootstrap", "complete"),
+				has(knownvalue.MapExact(map[string]knownvalue.Check{
+					"a": exactly("f7875276d5273a18"), "b": exactly("6085adc6bb1f46fc"), "c": exactly("af92976edcf7c038"),
+				}), "member_ids"),
+			},
 		}},
+	})
+}
+
+// A cluster that answers needs no bootstrap, unless it is the one described. A
+// taint looks like a creation, and so does a state that was lost.
+func TestAccClusterExists(t *testing.T) {
+	w := &world{answers: 7}
+	exists := message("cluster 7 answers at the provider's endpoints, with x (1)")
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: w.factories(),
+		Steps: []resource.TestStep{
+			{Config: config(three), ExpectError: exists},
+			{Config: config(three + "\n cluster_token = \"tok-1\""), ExpectError: exists},
+			{
+				PreConfig: w.set(func(w *world) {
+					w.fails = &cluster.Unreachable{Endpoints: []cluster.EndpointError{{Endpoint: "http://h:1", Err: &connection.Error{Endpoint: "http://h:1", Kind: connection.WrongPassword, Err: errors.New("no")}}}}
+				}),
+				Config: config(three), ExpectError: message("something answers at the provider's endpoints that refuses this provider"),
+			},
+			{
+				PreConfig: w.set(func(w *world) { w.fails = nil }),
+				Config:    config(three), ExpectError: exists,
+			},
+			{
+				Config: config(three), ResourceName: address, ImportState: true, ImportStateId: "8",
+				ExpectError: message("At the provider's endpoints cluster 7 answers, with x (1). Nothing was imported."),
+			},
+			{
+				Config: config(three), ResourceName: address, ImportState: true, ImportStateId: "g",
+				ExpectError: message("is not a cluster ID"),
+			},
+			{
+				Config: config(three), ResourceName: address, ImportState: true, ImportStateId: "7", ImportStatePersist: true,
+			},
+			// What cannot be read back is no reason for a difference, whatever
+			// the configuration says.
+			{Config: config(three), ConfigPlanChecks: plan(plancheck.ResourceActionNoop, planned(knownvalue.Bool(true), "formed"))},
+			{
+				PreConfig: w.set(func(w *world) { w.answers = 0 }),
+				Config:    config(five + "\n cluster_token = \"tok-1\""), ConfigPlanChecks: plan(plancheck.ResourceActionNoop,
+					planned(exactly("7"), "cluster_id"), planned(knownvalue.Bool(true), "bootstrap", "complete")),
+			},
+			{Taint: []string{address}, PreConfig: w.set(func(w *world) { w.answers = 7 }), Config: config(three), ExpectError: exists},
+		},
 	})
 }
 

@@ -6,6 +6,7 @@ package memberconfig
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -57,7 +58,7 @@ func (p plan) size() int {
 	if p.role == roleJoiner || p.boot == nil {
 		return 0
 	}
-	return int(max(p.boot.Size.ValueInt64(), 0))
+	return int(min(max(p.boot.Size.ValueInt64(), 0), math.MaxInt32))
 }
 
 // unformed reports whether what answers is not the cluster that is being
@@ -169,6 +170,10 @@ func (m model) contradiction(p *plan, snap membership.Snapshot, err error) *diag
 	if err != nil {
 		var gone *cluster.Unreachable
 		unformed := errors.As(err, &gone) || errors.Is(err, context.DeadlineExceeded)
+		if p.boot != nil && p.boot.Complete.ValueBool() {
+			t := diag.ClusterGone(name, err)
+			return &t
+		}
 		if p.role == roleJoiner || !unformed || cluster.Hopeless(err) {
 			t := diag.Explain("configure", name, &reconfigure.NoCluster{Name: name, Cause: err})
 			return &t

@@ -6,16 +6,21 @@ package memberconfig
 import (
 	"context"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 )
 
 // keepBootstrap lets bootstrap stay what it was at creation. A bootstrap that
 // merely completed, or that is none of the member's business any more, plans
-// nothing; a new token replaces only a founder that never formed a cluster.
+// nothing. A founder that was never seen in a cluster follows a bootstrap that
+// starts again only if that is known to have formed no cluster
+// ([bootstrap.Bootstrap.IsRetry]): a cluster that cannot be observed may live.
 type keepBootstrap struct{}
 
 func (keepBootstrap) Description(context.Context) string {
@@ -36,23 +41,41 @@ func (keepBootstrap) PlanModifyObject(ctx context.Context, req planmodifier.Obje
 		return
 	}
 	if founder.ValueBool() && neverFormed(status.ValueString()) {
-		if req.ConfigValue.IsUnknown() {
-			resp.RequiresReplace = true
-			return
-		}
 		was, diags := bootstrap.From(ctx, req.StateValue)
 		resp.Diagnostics.Append(diags...)
 		now, diags := bootstrap.From(ctx, req.ConfigValue)
 		resp.Diagnostics.Append(diags...)
-		if was == nil || now == nil || resp.Diagnostics.HasError() {
+		if resp.Diagnostics.HasError() {
 			return
 		}
-		if !was.Token.Equal(now.Token) || !was.Protocol.Equal(now.Protocol) || !was.Environment.Equal(now.Environment) || leftOut(status, *was, *now) {
+		if was != nil && now != nil && (now.IsRetry() || leftOut(status, *was, *now)) {
 			resp.RequiresReplace = true
 			return
 		}
+		if was != nil && now != nil && !was.Token.Equal(now.Token) {
+			var name types.String
+			resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("name"), &name)...)
+			t := text.BootstrapKept(name.ValueString())
+			resp.Diagnostics.AddWarning(t.Summary, t.Detail)
+		}
 	}
 	resp.PlanValue = req.StateValue
+}
+
+// noteRetry notes for the guards of the plan that the bootstrap of this
+// configuration is replaced because it formed no cluster.
+func (r *Resource) noteRetry(ctx context.Context, req resource.ModifyPlanRequest) diag.Diagnostics {
+	var config, state types.Object
+	diags := req.Config.GetAttribute(ctx, path.Root("bootstrap"), &config)
+	diags.Append(req.State.GetAttribute(ctx, path.Root("bootstrap"), &state)...)
+	now, d := bootstrap.From(ctx, config)
+	diags.Append(d...)
+	was, d := bootstrap.From(ctx, state)
+	diags.Append(d...)
+	if now != nil && was != nil && now.IsRetry() {
+		r.backend.NoteBootstrapReplaced(was.Token.ValueString())
+	}
+	return diags
 }
 
 // leftOut reports whether a founder was left out: the bootstrap is complete, and

@@ -81,6 +81,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		return
 	}
 	if !req.State.Raw.IsNull() {
+		resp.Diagnostics.Append(r.noteRetry(ctx, req)...)
 		r.planLost(ctx, req, resp)
 		return
 	}

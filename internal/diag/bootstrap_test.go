@@ -1,0 +1,76 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package diag
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// TestBootstrapTexts compares every text about the replacement of a bootstrap
+// with the one in testdata/bootstrap.txt. UPDATE=1 writes the file anew. Every
+// refusal of a plan names the command that destroys everything instead.
+func TestBootstrapTexts(t *testing.T) {
+	const at = "https://10.0.0.1:2379"
+	answers := []string{at + ": connection refused"}
+	kind := func(k connection.Kind) error {
+		return &cluster.Unreachable{Endpoints: []cluster.EndpointError{{Endpoint: at, Err: &connection.Error{Endpoint: at, Kind: k, Err: errors.New("the original error")}}}}
+	}
+	two := membership.Snapshot{ClusterID: 0x2b, Members: []membership.Member{{ID: 1, Name: "x"}, {ID: 2, Name: "y"}}}
+	members := map[string][]string{"b": {"http://10.0.0.2:2380", "http://10.1.0.2:2380"}, "a": {"http://10.0.0.1:2380"}}
+	var b strings.Builder
+	for _, c := range []struct {
+		plan bool
+		text Text
+	}{
+		{true, DiscoveryBootstrapped("replace", []string{"c", "a", "b"})},
+		{true, DiscoveryBootstrapped("change", []string{"a"})},
+		{true, DiscoveryBootstrapped("replace", nil)},
+		{true, DiscoveryMayHaveFormed("replace", DiscoverySilent(answers))},
+		{true, DiscoveryMayHaveFormed("replace", DiscoveryTokenGone())},
+		{true, DiscoveryMayHaveFormed("replace", DiscoverySizeDoubtful(3, []string{"b", "c", "a"}))},
+		{true, DiscoveryMayHaveFormed("change", DiscoveryEndpointsLater())},
+		{true, DiscoveryMayHaveFormed("replace", DiscoveryNoEndpoints().Detail)},
+		{true, InitialClusterFormed("2a")},
+		{true, InitialClusterMayHaveFormed("2a", WhyNotFormed(membership.Snapshot{}, kind(connection.Refused)), members)},
+		{true, InitialClusterMayHaveFormed("2a", WhyNotFormed(membership.Snapshot{}, cluster.ErrNoEndpoints), members)},
+		{true, InitialClusterMayHaveFormed("2a", WhyNotFormed(two, nil), members)},
+		{true, ClusterExists(two)},
+		{true, ClusterRefusesUs(kind(connection.WrongPassword))},
+		{false, ImportClusterID("x")},
+		{false, ImportOtherCluster("2a", two)},
+		{false, ImportClusterSilent("2a", kind(connection.Refused))},
+		{false, ImportClusterUnknownProvider("2a")},
+		{false, BootstrapKept("a")},
+		{false, ClusterGone("d", kind(connection.Refused))},
+		{false, ClusterGone("d", kind(connection.WrongPassword))},
+	} {
+		mustFollowPattern(t, c.text)
+		fmt.Fprintf(&b, "%s\n\n%s\n\n----\n\n", c.text.Summary, c.text.Detail)
+		if c.plan && !strings.Contains(c.text.Detail, "\n\n  terraform destroy -refresh=false") {
+			t.Errorf("the refusal %q does not say how to destroy everything", c.text.Summary)
+		}
+	}
+	file := filepath.Join("testdata", "bootstrap.txt")
+	if os.Getenv("UPDATE") != "" {
+		if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(want) != b.String() {
+		t.Errorf("the texts differ from %s. If they should, run with UPDATE=1 and read the difference.\n%s", file, b.String())
+	}
+}

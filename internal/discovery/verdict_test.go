@@ -1,0 +1,40 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package discovery
+
+import (
+	"errors"
+	"testing"
+)
+
+// Every answer of a registry, held against a second statement of the rule: a
+// cluster has not formed only where the registry shows members of the token,
+// fewer than any size asks for.
+func TestJudge(t *testing.T) {
+	failures := []error{nil, ErrNotFound, ErrNoToken, &UnreachableError{}, &DeniedError{Err: errors.New("no")}, &UnsureError{Err: errors.New("no")}, &BadSizeError{Value: "x"}, errors.New("other")}
+	for _, err := range failures {
+		for size := range 5 {
+			for members := range 6 {
+				for least := range 5 {
+					s := Status{Size: size, Members: make([]Member, members)}
+					shown := err == nil || errors.Is(err, ErrBadSize)
+					full := err == nil && size > 0 && members >= size
+					want := Unknown
+					if full {
+						want = Formed
+					}
+					if shown && !full && members < least {
+						want = Unformed
+					}
+					if got := Judge(s, err, least); got != want {
+						t.Errorf("%d of %d, least %d, %v: got %v, want %v", members, size, least, err, got, want)
+					}
+				}
+			}
+		}
+	}
+	if Verdict(0) != Unknown {
+		t.Error("the zero value is evidence")
+	}
+}

@@ -1,0 +1,165 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package discoverytoken
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+)
+
+// A token may be replaced, or changed in what its machines are given, only
+// while it is known that its cluster has not formed; and only the registry
+// knows that. What the state says may be behind, and a registry that does not
+// answer says nothing.
+
+// record is the token that the first plan of a resource finds in the state. It
+// is left in the private data, where the second plan of a replacement, which
+// is made without a prior state, finds it. A taint leaves none, nor does the
+// creation at apply: they look like a first creation.
+type record struct {
+	Token      string   `json:"token"`
+	Protocol   string   `json:"protocol"`
+	Prefix     string   `json:"prefix"`
+	ServiceURL string   `json:"service_url"`
+	Complete   bool     `json:"complete"`
+	Least      int      `json:"least"`
+	Members    []string `json:"members"`
+}
+
+// recordOf describes the token of a state. least is what [leastSize] gave.
+func recordOf(ctx context.Context, m *model, least int) (record, diag.Diagnostics) {
+	var members []memberModel
+	diags := m.Members.ElementsAs(ctx, &members, true)
+	r := record{
+		Token: m.Token.ValueString(), Protocol: m.Protocol.ValueString(), Prefix: m.Prefix.ValueString(),
+		ServiceURL: m.ServiceURL.ValueString(), Complete: m.Complete.ValueBool(), Least: least,
+	}
+	for _, member := range members {
+		r.Members = append(r.Members, member.Name.ValueString())
+	}
+	return r, diags
+}
+
+func (r record) keep(ctx context.Context, private privateWriter) diag.Diagnostics {
+	value, err := json.Marshal(r)
+	if err != nil {
+		return diag.Diagnostics{diag.NewErrorDiagnostic("Private data", err.Error())}
+	}
+	return private.SetKey(ctx, keyRecord, value)
+}
+
+// recorded returns the record in the private data, nil if there is none.
+func recorded(ctx context.Context, private privateReader) (*record, diag.Diagnostics) {
+	value, diags := private.GetKey(ctx, keyRecord)
+	if len(value) == 0 || diags.HasError() {
+		return nil, diags
+	}
+	var r record
+	if err := json.Unmarshal(value, &r); err != nil {
+		diags.AddError("Private data", err.Error())
+	}
+	return &r, diags
+}
+
+// model is the record as a registry is opened by.
+func (r record) model() model {
+	return model{
+		Protocol: types.StringValue(r.Protocol), Prefix: types.StringValue(r.Prefix), ServiceURL: types.StringValue(r.ServiceURL),
+	}
+}
+
+// mayChange asks the registry whether a plan may do that to the token: it may
+// if its cluster is known not to have formed. doing is "replace" or "change".
+func (r *tokenResource) mayChange(ctx context.Context, doing string, was record, diags *diag.Diagnostics) bool {
+	if was.Complete {
+		fault(diags, text.DiscoveryBootstrapped(doing, was.Members))
+		return false
+	}
+	m := was.model()
+	if r.backend == nil || r.backend.Unknown && !m.is(bootstrap.ProtocolService) {
+		fault(diags, text.DiscoveryMayHaveFormed(doing, text.DiscoveryEndpointsLater()))
+		return false
+	}
+	if !m.is(bootstrap.ProtocolService) && len(r.backend.Settings.Endpoints) == 0 {
+		fault(diags, text.DiscoveryMayHaveFormed(doing, text.DiscoveryNoEndpoints().Detail))
+		return false
+	}
+	call, cancel := context.WithTimeout(ctx, defaultRead)
+	defer cancel()
+	status, err := r.open(r.backend, m).Status(call, was.Token)
+	switch discovery.Judge(status, err, was.Least) {
+	case discovery.Unformed:
+		return true
+	case discovery.Formed:
+		fault(diags, text.DiscoveryBootstrapped(doing, names(status.Members)))
+	default:
+		fault(diags, text.DiscoveryMayHaveFormed(doing, whyUnknown(status, err, was.Least)))
+	}
+	return false
+}
+
+// mayGo reports whether a token may be removed as a part of a replacement, by
+// what the registry answered. A plan of a complete one is refused, but a taint
+// gets here, because its plan cannot be told from a first creation.
+func (r *tokenResource) mayGo(ctx context.Context, private privateReader, m *model, status discovery.Status, err error, diags *diag.Diagnostics) bool {
+	least, more := leastSize(ctx, private, m)
+	diags.Append(more...)
+	was, more := recordOf(ctx, m, least)
+	diags.Append(more...)
+	if was.Complete {
+		fault(diags, text.DiscoveryBootstrapped("replace", was.Members))
+		return false
+	}
+	switch discovery.Judge(status, err, least) {
+	case discovery.Unformed:
+		return true
+	case discovery.Formed:
+		fault(diags, text.DiscoveryCompleted(was.Token, names(status.Members)))
+	default:
+		fault(diags, text.DiscoveryMayHaveFormed("replace", whyUnknown(status, err, least)))
+	}
+	return false
+}
+
+// whyUnknown is what the registry answered instead of evidence.
+func whyUnknown(status discovery.Status, err error, least int) string {
+	switch {
+	case errors.Is(err, discovery.ErrNotFound), errors.Is(err, discovery.ErrNoToken):
+		return text.DiscoveryTokenGone()
+	case err == nil, errors.Is(err, discovery.ErrBadSize):
+		return text.DiscoverySizeDoubtful(least, names(status.Members))
+	default:
+		return text.DiscoverySilent(answersOf(err))
+	}
+}
+
+// leastSize is the least size that a token in state is known to have had.
+func leastSize(ctx context.Context, private privateReader, m *model) (int, diag.Diagnostics) {
+	value, diags := private.GetKey(ctx, keyLeast)
+	least := m.size()
+	var before int
+	if len(value) > 0 && json.Unmarshal(value, &before) == nil && before > 0 {
+		least = min(before, least)
+		if m.size() == 0 {
+			least = before // the size in the registry is not a number
+		}
+	}
+	return least, diags
+}
+
+func setLeastSize(ctx context.Context, private privateWriter, least int) diag.Diagnostics {
+	value, err := json.Marshal(least)
+	if err != nil {
+		return diag.Diagnostics{diag.NewErrorDiagnostic("Private data", err.Error())}
+	}
+	return private.SetKey(ctx, keyLeast, value)
+}

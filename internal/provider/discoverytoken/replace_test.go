@@ -1,0 +1,195 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package discoverytoken
+
+import (
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
+)
+
+// replaceAnyway plans as -replace does: a plan with the prior state, and one
+// without it that has the private data of the first.
+func (s *session) replaceAnyway(values attributes) planned {
+	s.t.Helper()
+	config := s.object(s.typ, values)
+	first := s.planFrom(s.state, config, s.private)
+	return s.second(config, first)
+}
+
+// taint plans as for a tainted object: without its state and its private data.
+func (s *session) taint(values attributes) planned {
+	s.t.Helper()
+	config := s.object(s.typ, values)
+	resp := s.planFrom(tftypes.NewValue(s.typ, nil), config, nil)
+	return planned{action: "replace", value: s.value(resp.PlannedState), texts: texts(resp.Diagnostics), config: config, private: resp.PlannedPrivate}
+}
+
+// Only the registry knows that a cluster has not formed, and only an answer
+// about this token says so.
+func TestReplacement(t *testing.T) {
+	registered := []string{"a", "b", "c"}
+	for name, c := range map[string]struct {
+		set    func(fake *fakeRegistry)
+		read   bool // the state is refreshed after that
+		refuse *text.Text
+	}{
+		"none registered": {},
+		"two registered":  {set: func(f *fakeRegistry) { f.register(firstToken, "a", "b") }},
+		"complete":        {set: func(f *fakeRegistry) { f.register(firstToken, registered...) }, read: true, refuse: pointer(text.DiscoveryBootstrapped("replace", registered))},
+		"complete, the state is behind": {
+			set: func(f *fakeRegistry) { f.register(firstToken, registered...) }, refuse: pointer(text.DiscoveryBootstrapped("replace", registered)),
+		},
+		"complete, the registry is gone": {
+			set: func(f *fakeRegistry) { f.register(firstToken, registered...) }, read: true, refuse: pointer(text.DiscoveryBootstrapped("replace", registered)),
+		},
+		"unreachable": {
+			set: func(f *fakeRegistry) { f.statusErr = unreachable() }, read: true,
+			refuse: pointer(text.DiscoveryMayHaveFormed("replace", text.DiscoverySilent(answersOf(unreachable())))),
+		},
+		"denied": {
+			set: func(f *fakeRegistry) {
+				f.statusErr = &discovery.DeniedError{Endpoint: "http://10.0.0.1:2379", Err: plainError("no")}
+			},
+			refuse: pointer(text.DiscoveryMayHaveFormed("replace", text.DiscoverySilent([]string{"http://10.0.0.1:2379: no"}))),
+		},
+		"removed": {set: func(f *fakeRegistry) { f.forget(firstToken) }, read: true, refuse: pointer(text.DiscoveryMayHaveFormed("replace", text.DiscoveryTokenGone()))},
+		"resized after all had registered": {
+			set: func(f *fakeRegistry) { f.register(firstToken, registered...); f.resize(firstToken, 5) }, read: true,
+			refuse: pointer(text.DiscoveryMayHaveFormed("replace", text.DiscoverySizeDoubtful(3, registered))),
+		},
+		"resized before": {set: func(f *fakeRegistry) { f.register(firstToken, "a", "b"); f.resize(firstToken, 5) }, read: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fake := newFake()
+			s := newSession(t, fakeProvider(fake), registryEndpoints)
+			s.up(threeFounders)
+			if c.set != nil {
+				c.set(fake)
+			}
+			if c.read {
+				s.refresh()
+			}
+			if name == "complete, the registry is gone" {
+				fake.statusErr = unreachable()
+			}
+			p := s.replaceAnyway(threeFounders)
+			if c.refuse != nil {
+				wantRefusal(t, p, *c.refuse)
+				fake.statusErr = nil
+				if s.destroy(); !s.state.IsNull() {
+					t.Error("the token cannot be destroyed")
+				}
+				return
+			}
+			want(t, p.texts)
+			if got := attribute(p.value, "bootstrap", "retry"); got != "(unknown)" {
+				t.Errorf("bootstrap.retry is planned as %q", got)
+			}
+			s.carryOut(p)
+			wantAttribute(t, s, secondToken, "token")
+			wantAttribute(t, s, "", "bootstrap", "retry")
+		})
+	}
+}
+
+func pointer(t text.Text) *text.Text { return &t }
+
+// A creation, and a taint that looks like one, say nothing to the members.
+func TestCreationIsNoRetry(t *testing.T) {
+	fake := newFake()
+	s := newSession(t, fakeProvider(fake), registryEndpoints)
+	p := s.up(threeFounders)
+	for range 2 {
+		if got := attribute(p.value, "bootstrap", "retry"); got != "" {
+			t.Errorf("bootstrap.retry is planned as %q", got)
+		}
+		p = s.taint(threeFounders)
+	}
+	calls := fake.calls["status"]
+	if s.plan(threeFounders); fake.calls["status"] != calls {
+		t.Error("a plan without a change asked the registry")
+	}
+}
+
+// The plan of a tainted token cannot be told from a first creation, so its
+// removal decides.
+func TestTaint(t *testing.T) {
+	for name, c := range map[string]struct {
+		set  func(fake *fakeRegistry)
+		read bool
+		want *text.Text
+	}{
+		"incomplete": {},
+		"complete": {
+			set: func(f *fakeRegistry) { f.register(firstToken, "a", "b", "c") }, read: true,
+			want: pointer(text.DiscoveryBootstrapped("replace", []string{"a", "b", "c"})),
+		},
+		"complete, the state is behind": {
+			set:  func(f *fakeRegistry) { f.register(firstToken, "a", "b", "c") },
+			want: pointer(text.DiscoveryCompleted(firstToken, []string{"a", "b", "c"})),
+		},
+		"unreachable": {
+			set:  func(f *fakeRegistry) { f.statusErr = unreachable() },
+			want: pointer(text.DiscoveryMayHaveFormed("replace", text.DiscoverySilent(answersOf(unreachable())))),
+		},
+		"removed": {
+			set:  func(f *fakeRegistry) { f.forget(firstToken) },
+			want: pointer(text.DiscoveryMayHaveFormed("replace", text.DiscoveryTokenGone())),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fake := newFake()
+			s := newSession(t, fakeProvider(fake), registryEndpoints)
+			s.up(threeFounders)
+			if c.set != nil {
+				c.set(fake)
+			}
+			if c.read {
+				s.refresh()
+			}
+			got := s.carryOut(s.taint(threeFounders))
+			if c.want == nil {
+				want(t, got)
+				wantAttribute(t, s, secondToken, "token")
+				return
+			}
+			want(t, got, "error: "+c.want.Summary+": "+c.want.Detail)
+			wantAttribute(t, s, firstToken, "token")
+			if fake.calls["delete"] > 0 || fake.calls["create"] > 1 {
+				t.Errorf("calls: %v", fake.calls)
+			}
+		})
+	}
+}
+
+// Other access to the registry is for machines that still wait on the token. It
+// is given while it is known that they do.
+func TestChangeOfAccess(t *testing.T) {
+	changed := attributes{"founders": []string{"a", "b", "c"}, "advertised_endpoints": []string{"https://registry.example:2379"}}
+	fake := newFake()
+	s := newSession(t, fakeProvider(fake), registryEndpoints)
+	s.up(threeFounders)
+	p := s.plan(changed)
+	want(t, p.texts)
+	if got := attribute(p.value, "bootstrap", "retry"); got != "(unknown)" {
+		t.Errorf("bootstrap.retry is planned as %q", got)
+	}
+	fake.statusErr = unreachable()
+	wantRefusal(t, s.plan(changed), text.DiscoveryMayHaveFormed("change", text.DiscoverySilent(answersOf(unreachable()))))
+	fake.statusErr = nil
+	fake.register(firstToken, "a", "b", "c")
+	wantRefusal(t, s.plan(changed), text.DiscoveryBootstrapped("change", []string{"a", "b", "c"}))
+
+	want(t, s.refresh())
+	p = s.up(changed)
+	wantAction(t, p, "update")
+	if got := attribute(p.value, "bootstrap", "retry"); got != "" {
+		t.Errorf("complete: bootstrap.retry is planned as %q", got)
+	}
+	wantAttribute(t, s, "https://registry.example:2379", "environment", "ETCD_DISCOVERY_ENDPOINTS")
+}

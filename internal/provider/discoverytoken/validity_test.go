@@ -1,0 +1,261 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package discoverytoken
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
+)
+
+// origins are the tokens that a configuration may meet, each made or imported
+// with its first configuration.
+var origins = map[string]attributes{
+	"founders":                 {"founders": []string{"a", "b", "c"}},
+	"size":                     {"size": 3},
+	"token and prefix":         {"size": 3, "token": "mine", "prefix": "/one"},
+	"access":                   {"size": 3, "advertised_endpoints": []string{"http://r:1"}, "machine_access": map[string]any{"ca_cert": "/ca", "cert": nil, "key": nil, "username": nil}},
+	"v2":                       {"founders": []string{"a", "b", "c"}, "protocol": "v2"},
+	"service":                  {"size": 3, "protocol": "service"},
+	"service with a URL":       {"founders": []string{"a", "b", "c"}, "protocol": "service", "service_url": "https://d.example"},
+	"imported":                 nil,
+	"imported, v2":             nil,
+	"imported from a service":  nil,
+	"imported with its prefix": nil,
+}
+
+var importIDs = map[string]string{
+	"imported": "mine", "imported, v2": "v2:mine", "imported from a service": "service:https://d.example/" + firstToken, "imported with its prefix": "/one:mine",
+}
+
+// variants are what may be configured for each argument; nil is nothing.
+var variants = map[string][]any{
+	"founders":             {nil, []string{"a", "b", "c"}, []string{"a", "x", "y"}, []string{"a"}, unknown{}},
+	"size":                 {nil, 3, 5, unknown{}},
+	"protocol":             {nil, "v2", "service", unknown{}},
+	"service_url":          {nil, "https://d.example", "https://other.example", unknown{}},
+	"prefix":               {nil, "/one", "/two", unknown{}},
+	"token":                {nil, "mine", "other", unknown{}},
+	"advertised_endpoints": {nil, []string{"http://r:1"}, unknown{}},
+	"machine_access":       {nil, map[string]any{"ca_cert": "/ca", "cert": nil, "key": nil, "username": nil}, unknown{}},
+	"timeouts":             {nil, map[string]any{"create": "5m", "read": nil, "update": nil, "delete": nil}},
+}
+
+// Whatever is configured for a token, complete or not, made or imported, the
+// plan is one that Terraform accepts. All combinations are tried on what decides,
+// each argument by itself on the whole resource.
+func TestEveryPlanIsValid(t *testing.T) {
+	var all []configured
+	for name := range origins {
+		for _, complete := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, complete %v", name, complete), func(t *testing.T) {
+				s := originate(t, name, complete)
+				prior := s.model(s.state)
+				s.prior = &prior
+				if all == nil {
+					all = s.configured(combinations("founders", "size", "protocol", "service_url", "prefix", "token"))
+				}
+				for _, c := range all {
+					s.mustDecideValidly(c, complete)
+				}
+				for argument := range variants {
+					for _, config := range combinations(argument) {
+						if config["founders"] == nil && config["size"] == nil {
+							config["size"] = 3
+						}
+						if len(s.validate(config)) == 0 {
+							s.mustPlanValidly(config, complete)
+						}
+					}
+				}
+			})
+		}
+	}
+	if len(all) < 1000 {
+		t.Errorf("only %d configurations were planned for", len(all))
+	}
+}
+
+// combinations are all configurations of these arguments.
+func combinations(arguments ...string) []attributes {
+	out := []attributes{{}}
+	for _, name := range arguments {
+		var more []attributes
+		for _, config := range out {
+			for _, value := range variants[name] {
+				next := maps.Clone(config)
+				if value != nil {
+					next[name] = value
+				}
+				more = append(more, next)
+			}
+		}
+		out = more
+	}
+	return out
+}
+
+// configured is a configuration as the resource reads it.
+type configured struct {
+	values attributes
+	model  model
+}
+
+// configured reads the configurations that are valid.
+func (s *session) configured(all []attributes) []configured {
+	s.t.Helper()
+	var out []configured
+	for _, values := range all {
+		m := s.model(s.object(s.typ, values))
+		var diags diag.Diagnostics
+		validateFounders(s.t.Context(), m, &diags)
+		validateProtocol(m, &diags)
+		if !diags.HasError() {
+			out = append(out, configured{values, m})
+		}
+	}
+	return out
+}
+
+func (s *session) model(v tftypes.Value) model {
+	s.t.Helper()
+	if s.schema == nil {
+		var resp resource.SchemaResponse
+		new(tokenResource).Schema(s.t.Context(), resource.SchemaRequest{}, &resp)
+		s.schema = &resp.Schema
+	}
+	var m model
+	if diags := (tfsdk.Config{Raw: v, Schema: *s.schema}).Get(s.t.Context(), &m); diags.HasError() {
+		s.t.Fatal(diags)
+	}
+	return m
+}
+
+// mustDecideValidly is mustPlanValidly for the arguments that a complete token
+// may keep, and for what decides about them alone.
+func (s *session) mustDecideValidly(c configured, complete bool) {
+	s.t.Helper()
+	prior := *s.prior
+	plan := c.model // as the framework proposes it
+	for to, otherwise := range map[*types.String]types.String{
+		&plan.Protocol: types.StringValue("v3"), &plan.Prefix: types.StringValue(discovery.DefaultPrefix),
+		&plan.Token: types.StringUnknown(), &plan.ServiceURL: types.StringUnknown(),
+	} {
+		if to.IsNull() {
+			*to = otherwise
+		}
+	}
+	plan.settle(s.t.Context(), c.model)
+	replace, diags := plan.planUpdate(s.t.Context(), c.model, prior, false)
+	if diags.HasError() || complete && len(replace) > 0 {
+		s.t.Fatalf("%v: replaced because of %v, %v", c.values, replace, diags)
+	}
+	before := prior
+	if len(replace) > 0 {
+		before = model{} // the second plan, which is made without a prior state
+	}
+	for name, v := range map[string][3]attr.Value{
+		"founders": {plan.Founders, c.model.Founders, before.Founders}, "size": {plan.Size, c.model.Size, before.Size},
+		"protocol": {plan.Protocol, c.model.Protocol, before.Protocol}, "service_url": {plan.ServiceURL, c.model.ServiceURL, before.ServiceURL},
+		"prefix": {plan.Prefix, c.model.Prefix, before.Prefix}, "token": {plan.Token, c.model.Token, before.Token},
+	} {
+		planned, set, was := v[0], v[1], v[2]
+		kept := len(replace) == 0 && planned.Equal(was) && !was.IsNull()
+		if !set.IsNull() && !planned.Equal(set) && !kept {
+			s.t.Errorf("%v: %s is planned as %s, configured %s, before %s", c.values, name, planned, set, was)
+		}
+	}
+}
+
+func originate(t *testing.T, name string, complete bool) *session {
+	t.Helper()
+	fake := newFake()
+	s := newSession(t, fakeProvider(fake), registryEndpoints)
+	token := "mine"
+	if config := origins[name]; config != nil {
+		s.carryOut(s.plan(config))
+		token = attribute(s.state, "token")
+	} else {
+		if strings.HasPrefix(importIDs[name], "service:") {
+			token = firstToken
+		}
+		fake.tokens[token] = discovery.Status{Size: 3}
+		if complete {
+			fake.register(token, "a", "b", "c")
+		}
+		want(t, s.importState(importIDs[name]))
+	}
+	if complete {
+		fake.register(token, "a", "b", "c")
+	}
+	want(t, s.refresh())
+	if got := attribute(s.state, "complete"); got != fmt.Sprintf("tftypes.Bool<%q>", fmt.Sprint(complete)) {
+		t.Fatalf("complete is %s", got)
+	}
+	return s
+}
+
+// mustPlanValidly plans, and fails the test unless Terraform would accept it.
+func (s *session) mustPlanValidly(values attributes, complete bool) {
+	s.t.Helper()
+	config := s.object(s.typ, values)
+	resp := s.planFrom(s.state, config, s.private)
+	s.mustBeValid(values, s.state, config, resp)
+	if complete && len(resp.RequiresReplace) > 0 {
+		s.t.Errorf("%v: a complete token is replaced because of %v", values, resp.RequiresReplace)
+	}
+	if len(resp.RequiresReplace) > 0 {
+		null := tftypes.NewValue(s.typ, nil)
+		s.mustBeValid(values, null, config, s.planFrom(null, config, resp.PlannedPrivate))
+	}
+}
+
+// mustBeValid holds a plan against what Terraform demands of it
+// (AssertPlanValid in its package objchange): the value of an argument is the
+// configured one, or the prior one where both are set, or anything where none
+// is configured and it is computed.
+func (s *session) mustBeValid(values attributes, prior, config tftypes.Value, resp *tfprotov6.PlanResourceChangeResponse) {
+	s.t.Helper()
+	for _, d := range resp.Diagnostics {
+		if d.Severity == tfprotov6.DiagnosticSeverityError {
+			s.t.Fatalf("%v: %s: %s", values, d.Summary, d.Detail)
+		}
+	}
+	before, set, planned := s.fields(prior), s.fields(config), s.fields(s.value(resp.PlannedState))
+	for name := range s.typ.AttributeTypes {
+		optional := slices.Contains([]string{"advertised_endpoints", "machine_access", "timeouts"}, name)
+		_, argument := variants[name]
+		switch {
+		case !argument, planned[name].Equal(set[name]):
+		case !prior.IsNull() && planned[name].Equal(before[name]) && !before[name].IsNull() && !set[name].IsNull():
+		case set[name].IsNull() && !optional:
+		default:
+			s.t.Errorf("%v: %s is planned as %s, configured %s, before %s", values, name, planned[name], set[name], before[name])
+		}
+	}
+}
+
+func (s *session) fields(v tftypes.Value) map[string]tftypes.Value {
+	s.t.Helper()
+	if v.IsNull() {
+		return nil
+	}
+	var fields map[string]tftypes.Value
+	if err := v.As(&fields); err != nil {
+		s.t.Fatal(err)
+	}
+	return fields
+}

@@ -1,0 +1,70 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package initialcluster
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+)
+
+// ImportState implements [resource.ResourceWithImportState]. The ID is that of
+// a cluster, which must answer.
+func (r *clusterResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
+	id, err := membership.ParseClusterID(req.ID)
+	switch {
+	case err != nil:
+		fault(&resp.Diagnostics, text.ImportClusterID(req.ID))
+		return
+	case r.backend.Unknown:
+		fault(&resp.Diagnostics, text.ImportClusterUnknownProvider(id.String()))
+		return
+	}
+	snap, err := r.look(ctx, r.backend, id, true)
+	switch {
+	case err != nil:
+		fault(&resp.Diagnostics, text.ImportClusterSilent(id.String(), err))
+		return
+	case snap.ClusterID != id:
+		fault(&resp.Diagnostics, text.ImportOtherCluster(id.String(), snap))
+		return
+	}
+	m, diags := imported(ctx, snap)
+	resp.Diagnostics.Append(diags...)
+	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+}
+
+// imported is the bootstrap of a cluster that exists. How it was bootstrapped
+// cannot be read back. Its arguments are not null all the same: Terraform
+// accepts a plan that keeps a prior value instead of the configured one, but
+// not one that keeps nothing. So members are those of today, and the token is
+// empty.
+func imported(ctx context.Context, snap membership.Snapshot) (model, diag.Diagnostics) {
+	members := map[string][]string{}
+	for _, member := range snap.Members {
+		if member.Name != "" && !member.Learner {
+			members[member.Name] = member.PeerURLs
+		}
+	}
+	m := model{
+		ClusterToken: types.StringValue(""), InitialCluster: types.StringNull(), ClusterID: types.StringValue(snap.ClusterID.String()),
+		MemberIDs: types.MapNull(types.StringType), Formed: types.BoolValue(true),
+	}
+	var diags, more diag.Diagnostics
+	m.Members, diags = types.MapValueFrom(ctx, types.SetType{ElemType: types.StringType}, members)
+	m.Bootstrap, more = bootstrap.Bootstrap{
+		Kind: types.StringValue(bootstrap.KindStatic), Protocol: types.StringValue(bootstrap.ProtocolStatic),
+		Token: m.ClusterToken, Complete: m.Formed, ClusterID: m.ClusterID,
+		Founders: types.SetNull(types.StringType), Environment: types.MapValueMust(types.StringType, map[string]attr.Value{}),
+		RegistryEndpoints: types.ListNull(types.StringType),
+	}.Object(ctx)
+	return m, append(diags, more...)
+}

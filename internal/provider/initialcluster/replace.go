@@ -1,0 +1,121 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package initialcluster
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// A static bootstrap is never replaced. That its cluster has formed shows when
+// the cluster answers; that it has not formed shows nowhere. An initial member
+// without a quorum of the others accepts connections and answers nothing, as
+// one of a cluster that has lost its quorum; one that is refused may have lost
+// its power a minute ago; and where another cluster answers, this one may have
+// been there before.
+
+const (
+	// keyRemoval tells Delete whether the plan removes the resource (true) or
+	// replaces it (false).
+	keyRemoval = "removal"
+	// keyRecord holds the [record] of the bootstrap that is in the state.
+	keyRecord = "record"
+)
+
+// record is the bootstrap that the first plan of a resource finds in the state,
+// left in the private data for the second plan of a replacement, which is made
+// without a prior state. A taint leaves none, nor does the creation at apply:
+// they look like a first creation.
+type record struct {
+	ClusterID string              `json:"cluster_id"`
+	Formed    bool                `json:"formed"`
+	Members   map[string][]string `json:"members"`
+}
+
+type privateReader interface {
+	GetKey(ctx context.Context, key string) ([]byte, diag.Diagnostics)
+}
+
+type privateWriter interface {
+	SetKey(ctx context.Context, key string, value []byte) diag.Diagnostics
+}
+
+func recordOf(ctx context.Context, m model) (record, diag.Diagnostics) {
+	members, _, diags := m.founders(ctx)
+	return record{ClusterID: m.ClusterID.ValueString(), Formed: m.Formed.ValueBool(), Members: members}, diags
+}
+
+func (r record) keep(ctx context.Context, private privateWriter) diag.Diagnostics {
+	value, err := json.Marshal(r)
+	if err != nil {
+		return diag.Diagnostics{diag.NewErrorDiagnostic("Private data", err.Error())}
+	}
+	return private.SetKey(ctx, keyRecord, value)
+}
+
+// recorded returns the record in the private data, nil if there is none.
+func recorded(ctx context.Context, private privateReader) (*record, diag.Diagnostics) {
+	value, diags := private.GetKey(ctx, keyRecord)
+	if len(value) == 0 || diags.HasError() {
+		return nil, diags
+	}
+	var r record
+	if err := json.Unmarshal(value, &r); err != nil {
+		diags.AddError("Private data", err.Error())
+	}
+	return &r, diags
+}
+
+func setRemoval(ctx context.Context, private privateWriter, removal bool) diag.Diagnostics {
+	value, _ := json.Marshal(removal)
+	return private.SetKey(ctx, keyRemoval, value)
+}
+
+func isReplaced(ctx context.Context, private privateReader) (bool, diag.Diagnostics) {
+	value, diags := private.GetKey(ctx, keyRemoval)
+	return string(value) == "false", diags
+}
+
+// refuseReplacement refuses to replace a bootstrap, and says what is known of
+// its cluster.
+func (r *clusterResource) refuseReplacement(ctx context.Context, was record, diags *diag.Diagnostics) {
+	why := "The configuration of the provider depends on values that are known after apply only, so the cluster cannot be asked."
+	if !was.Formed && r.backend != nil && !r.backend.Unknown {
+		id, err := membership.ParseClusterID(was.ClusterID)
+		snap, lookErr := membership.Snapshot{}, err
+		if err == nil {
+			snap, lookErr = r.look(ctx, r.backend, id, true)
+		}
+		was.Formed = lookErr == nil && snap.ClusterID == id
+		why = text.WhyNotFormed(snap, lookErr)
+	}
+	if was.Formed {
+		fault(diags, text.InitialClusterFormed(was.ClusterID))
+		return
+	}
+	fault(diags, text.InitialClusterMayHaveFormed(was.ClusterID, why, was.Members))
+}
+
+// refuseExisting refuses to create a bootstrap where a cluster answers, unless
+// it is the one that the arguments describe. A taint and a lost state look like
+// a first creation.
+func (r *clusterResource) refuseExisting(ctx context.Context, plan model, diags *diag.Diagnostics) {
+	if r.backend == nil || r.backend.Unknown || diags.HasError() {
+		return
+	}
+	want, _ := membership.ParseClusterID(plan.ClusterID.ValueString()) // 0 while it is not known
+	snap, err := r.look(ctx, r.backend, want, true)
+	switch {
+	case err == nil && snap.ClusterID != want:
+		fault(diags, text.ClusterExists(snap))
+	case err != nil && cluster.TurnedAway(err):
+		fault(diags, text.ClusterRefusesUs(err))
+	}
+}
