@@ -298,15 +298,9 @@ func TestAccChangesBeforeCompletion(t *testing.T) {
 				Check: one("mine", "5"),
 			},
 			{
-				// It vanishes: made again.
-				PreConfig: func() {
-					if _, err := client.Delete(t.Context(), "/_etcd/", clientv3.WithPrefix()); err != nil {
-						t.Fatal(err)
-					}
-				},
-				Config:           config(registry.Endpoints(), founders),
-				ConfigPlanChecks: plan(plancheck.ResourceActionCreate, isUnknown("token")),
-				Check:            one("", ""),
+				Config:           config(registry.Endpoints(), founders+"\n token = \"other\""),
+				ConfigPlanChecks: plan(plancheck.ResourceActionReplace, isPlanned(knownvalue.StringExact("other"), "token"), isUnknown("bootstrap", "retry")),
+				Check:            one("other", "3"),
 			},
 			{
 				Config: config(registry.Endpoints(), founders+"\n advertised_endpoints = [\"https://registry.example:2379\"]"),
@@ -316,6 +310,24 @@ func TestAccChangesBeforeCompletion(t *testing.T) {
 					hasValue(knownvalue.StringExact("https://registry.example:2379"), "environment", "ETCD_DISCOVERY_ENDPOINTS"),
 				},
 				Check: one("", ""),
+			},
+			{
+				// It is removed from the registry: its cluster may have formed before.
+				PreConfig: func() {
+					if _, err := client.Delete(t.Context(), "/_etcd/", clientv3.WithPrefix()); err != nil {
+						t.Fatal(err)
+					}
+				},
+				Config:           config(registry.Endpoints(), founders+"\n advertised_endpoints = [\"https://registry.example:2379\"]"),
+				ConfigPlanChecks: plan(plancheck.ResourceActionNoop),
+			},
+			{
+				Config:      config(registry.Endpoints(), "size = 5\n advertised_endpoints = [\"https://registry.example:2379\"]"),
+				ExpectError: regexp.MustCompile(`which may have been complete`),
+			},
+			{
+				Config:           config(registry.Endpoints(), founders+"\n advertised_endpoints = [\"https://registry.example:2379\"]"),
+				ConfigPlanChecks: plan(plancheck.ResourceActionNoop),
 			},
 		},
 	})

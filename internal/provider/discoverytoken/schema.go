@@ -23,9 +23,11 @@ const description = `A discovery token: the founders of a new etcd cluster find 
 The registry that holds the token is another etcd, the one at the ` + "`endpoints`" + ` of this resource's provider, or a discovery service. It is asked
 to make the token once, when the resource is created, and never during a refresh.
 
-**A token serves one bootstrap.** As long as it is incomplete, a change of ` + "`founders`, `size`, `protocol`, `service_url`, `prefix` or `token`" + ` makes a new one.
-Once every founder has registered it is ` + "`complete`" + ` and spent: those arguments can change without any effect, more members join through
-their ` + "`etcd_member`" + `, and the plan stays empty even when the registry is gone.
+**A token serves one bootstrap.** As long as it is incomplete, a change of ` + "`founders`, `size`, `protocol`, `service_url`, `prefix` or `token`" + ` makes a new one,
+and replaces the founders, which have formed no cluster. For that the registry is asked during the plan. If it does not answer, or does not have the token any more, the cluster
+may have formed, and the plan is refused. Once every founder has registered, the token is ` + "`complete`" + ` and retired: it cannot be replaced, those arguments can change
+without any effect, more members join through their ` + "`etcd_member`" + `, and the plan stays empty even when the registry is gone. If the cluster never formed, or is
+gone for good, run ` + "`terraform destroy -refresh=false`" + ` and then ` + "`terraform apply`" + `.
 
 Which ` + "`protocol`" + ` it can be follows from the version of the members; **a member that does not understand its protocol ignores it and forms a
 cluster of its own**:

@@ -18,13 +18,14 @@ and for those whose addresses are known beforehand. It fits members of every ver
 
 Nothing is made anywhere: the resource keeps what the founders are started with, a token that no other cluster has, and the IDs that follow from both.
 
-**It serves one bootstrap.** Before the cluster has formed, a change of ` + "`members` or `cluster_token`" + ` replaces it, and with it the founders, none of which
-has formed a cluster. Once a cluster with this ` + "`cluster_id`" + ` has answered it is ` + "`formed`" + `, for good: both arguments can change without
-any effect, and every further member joins through its ` + "`etcd_member`" + `. So ` + "`members`" + ` can be written with the same ` + "`for`" + ` as everything else, and
-grow and shrink with it.
+**It serves one bootstrap and is never replaced.** Once a cluster with this ` + "`cluster_id`" + ` has answered, the resource is ` + "`formed`" + ` permanently. Then a change
+of ` + "`members` or `cluster_token`" + ` has no effect, and every further member joins through its ` + "`etcd_member`" + `. So ` + "`members`" + ` can be written with the same
+` + "`for`" + ` as everything else, and grow and shrink with it. Before the cluster has answered, such a change is refused, and so is ` + "`-replace`" + `: a cluster that is
+unreachable looks the same as one that never formed. If it never formed, or is gone for good, run ` + "`terraform destroy -refresh=false`" + ` and then ` + "`terraform apply`" + `.
 
-**There is no import**, and none is needed: a cluster that exists has no more founders, and ` + "`etcd_member_config`" + ` without ` + "`bootstrap`" + ` configures those
-who join it. Where a state was lost, the same ` + "`members` and `cluster_token`" + ` find the cluster again when the resource is created.`
+A creation is refused while another cluster answers at the provider's ` + "`endpoints`" + `. Such a cluster is imported by its ID, for example after the state was lost.
+How it was bootstrapped cannot be read back: ` + "`members`" + ` are then the voting members at the time of the import, ` + "`cluster_token`" + ` is empty, and ` + "`initial_cluster` and `member_ids`" + `
+are null. The next plan is empty, whatever the two arguments are. With the ` + "`members` and the `cluster_token`" + ` that the cluster was made with, a creation finds it again, too.`
 
 // Schema implements [resource.Resource].
 func (r *clusterResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
@@ -35,17 +36,17 @@ func (r *clusterResource) Schema(_ context.Context, _ resource.SchemaRequest, re
 				ElementType: types.SetType{ElemType: types.StringType},
 				Required:    true,
 				MarkdownDescription: "Peer URLs of the founders by name, each the `name` and the `peer_urls` of an `etcd_member_config`: `{ a = [\"https://10.0.1.10:2380\"] }`. Prefer 3 or 5. " +
-					"A change before the cluster has formed replaces this resource and the founders; afterwards it does nothing.",
+					"A change is refused before the cluster has answered, and has no effect afterwards.",
 			},
 			"cluster_token": schema.StringAttribute{
 				Optional: true,
 				Computed: true,
 				MarkdownDescription: "What tells this cluster from others with the same members: 32 random hexadecimal digits, unless it is given here. " +
-					"Letters, digits, `-`, `_` and `.` only. A change has the effect of one of `members`.",
+					"Letters, digits, `-`, `_` and `.` only. Empty after an import. A change is treated as one of `members`.",
 			},
 			"initial_cluster": schema.StringAttribute{
 				Computed:            true,
-				MarkdownDescription: "The members as `ETCD_INITIAL_CLUSTER` wants them.",
+				MarkdownDescription: "The members in the format of `ETCD_INITIAL_CLUSTER`. Null after an import.",
 			},
 			"cluster_id": schema.StringAttribute{
 				Computed:            true,
@@ -54,7 +55,7 @@ func (r *clusterResource) Schema(_ context.Context, _ resource.SchemaRequest, re
 			"member_ids": schema.MapAttribute{
 				ElementType:         types.StringType,
 				Computed:            true,
-				MarkdownDescription: "IDs of the founders by name, in hexadecimal, computed as etcd does.",
+				MarkdownDescription: "IDs of the founders by name, in hexadecimal, computed as etcd does. Null after an import.",
 			},
 			"formed": schema.BoolAttribute{
 				Computed: true,
