@@ -7,10 +7,12 @@ import (
 	"context"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
@@ -52,7 +54,8 @@ func (r *tokenResource) Schema(ctx context.Context, _ resource.SchemaRequest, re
 				Optional:    true,
 				// Computed so that they can stay when they are taken out of the
 				// configuration of a complete token.
-				Computed: true,
+				Computed:   true,
+				Validators: []validator.Set{setvalidator.NoNullValues()},
 				MarkdownDescription: "Names of the members that form the cluster together, each the `name` of an `etcd_member_config`. Everyone else joins later. " +
 					"Give this or `size`. A change makes a new token while this one is incomplete, and does nothing afterwards.",
 			},

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
@@ -64,7 +65,7 @@ func (d *Heartbeats) Schema(_ context.Context, _ datasource.SchemaRequest, resp 
 				Optional: true, Computed: true,
 				MarkdownDescription: "Key under which they beat; `/running` by default. What is further down than one name is none of theirs.",
 			},
-			"expected": schema.SetAttribute{ElementType: types.StringType, Optional: true, MarkdownDescription: "Names of those who should be alive."},
+			"expected": schema.SetAttribute{ElementType: types.StringType, Optional: true, Validators: []validator.Set{setvalidator.NoNullValues()}, MarkdownDescription: "Names of those who should be alive."},
 			"watch": schema.StringAttribute{
 				Optional: true, Validators: []validator.String{duration.Validator()},
 				MarkdownDescription: "How long to watch before `alive` is read, such as `10s`. Longer than the interval of the beats shows every owner's; longer than their time to live shows who dies. Every refresh takes that long.",

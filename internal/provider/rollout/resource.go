@@ -11,10 +11,12 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
@@ -71,7 +73,7 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 			"members may be one minor version apart at most, so 3.5 goes to 3.6 on every member before 3.7.",
 		Attributes: map[string]schema.Attribute{
 			"desired": schema.MapAttribute{
-				ElementType: types.StringType, Required: true,
+				ElementType: types.StringType, Required: true, Validators: []validator.Map{mapvalidator.NoNullValues()},
 				MarkdownDescription: "What each member is to have, by the member's name: any text, such as an image, a version, a hash.",
 			},
 			"parallel": schema.BoolAttribute{
