@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -16,27 +15,14 @@ import (
 
 const discoveryToken = "etcd_discovery_token.this"
 
-// commands are the commands that a diagnostic prints, each on a line of its own.
-func (d Diagnostic) commands() []string {
-	var out []string
-	for line := range strings.Lines(d.Detail) {
-		if command, ok := strings.CutPrefix(line, "  terraform "); ok {
-			out = append(out, strings.TrimSpace(command))
-		}
-	}
-	return out
-}
-
 // asPrinted runs a command as a diagnostic prints it, with the address filled in.
 func (f *Fleet) asPrinted(d Diagnostic, command, address string) *Outcome {
 	f.tb.Helper()
-	if !slices.Contains(d.commands(), command) {
-		f.tb.Fatalf("no command %q among %q of\n%s", command, d.commands(), d)
+	line := "terraform " + command
+	if !slices.Contains(d.commands(), line) {
+		f.tb.Fatalf("no command %q among %q of\n%s", line, d.commands(), d)
 	}
-	args := strings.Fields(strings.ReplaceAll(command, "ADDRESS", address))
-	for i, arg := range args {
-		args[i] = strings.Trim(arg, "'")
-	}
+	args, _ := shellWords(f.tb, fillIn(line, address))
 	switch args[0] {
 	case "apply", "destroy":
 		return f.Start(args...).Wait().MustSucceed()
