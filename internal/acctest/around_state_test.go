@@ -4,10 +4,14 @@
 package acctest
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
 // nodeResources are the resources of a node.
@@ -36,12 +40,23 @@ func TestAccAroundLivingMembers(t *testing.T) {
 		{name: "all dropped from the state", last: true, run: func(l *lab) { l.dropAndImport(l.members...) }},
 		{name: "configurations imported, and the machines follow them", not: []layout{dynamic}, last: true, run: func(l *lab) {
 			l.forget(l.members...)
-			for _, name := range l.members {
-				l.Run("import", "-input=false", l.addr("etcd_member_config", name), name).MustSucceed()
+			ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+			defer cancel()
+			// As if the members had never been on record.
+			if _, err := l.client(l.members...).Delete(ctx, "/_terraform/etcd/", clientv3.WithPrefix()); err != nil {
+				l.t.Fatal(err)
 			}
+			l.importConfigs()
 			// A machine that is targeted by itself is nothing that the provider sees.
 			l.refuseAll("apply")
 			l.takeIn()
+		}},
+		{name: "configurations on record imported", not: []layout{dynamic}, long: true, last: true, run: func(l *lab) {
+			l.forget(l.members...)
+			l.importConfigs()
+			before := l.see()
+			l.Apply().MustSucceed()
+			l.mustSee(before)
 		}},
 		{name: "the state lost, the members kept in it", long: true, last: true, run: func(l *lab) {
 			l.Run(append([]string{"state", "rm"}, l.addrs("etcd_member_config", l.members...)...)...).MustSucceed()
@@ -153,6 +168,14 @@ func (l *lab) dropAndImport(names ...string) {
 	l.refuseAll("apply", "-refresh=false")
 	l.refuseAll(append([]string{"apply"}, each("-target", l.addrs("terraform_data.machine", names...)...)...)...)
 	l.takeIn()
+}
+
+// importConfigs imports the configurations of all members by name.
+func (l *lab) importConfigs() {
+	l.t.Helper()
+	for _, name := range l.members {
+		l.Run("import", "-input=false", l.addr("etcd_member_config", name), name).MustSucceed()
+	}
 }
 
 // takeIn imports what the refusals name, with the machines as they are. Without

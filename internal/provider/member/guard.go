@@ -188,7 +188,7 @@ func (g *guard) note(ctx context.Context, at *backend.Guard) {
 		at.Create(name)
 	}
 	snap, err := at.At.View(ctx, at.Cluster)
-	if err != nil {
+	if err != nil || at.Cluster != 0 && snap.ClusterID != at.Cluster {
 		return
 	}
 	g.checkIdentity(ctx, at.At, snap)
@@ -282,7 +282,7 @@ func (g *guard) reach(ctx context.Context, at types.List) *backend.Cluster {
 		return c
 	}
 	if g.req.State.Raw.IsNull() {
-		g.refuse(diag.Explain("reach", g.now.Name.ValueString(), err))
+		g.refuse(diag.Explain(reconfigure.ActionReach, g.now.Name.ValueString(), err))
 	}
 	return nil
 }

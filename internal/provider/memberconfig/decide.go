@@ -175,7 +175,7 @@ func (m model) contradiction(p *plan, snap membership.Snapshot, err error) *diag
 			return &t
 		}
 		if p.role == roleJoiner || !unformed || cluster.Hopeless(err) {
-			t := diag.Explain("configure", name, &reconfigure.NoCluster{Name: name, Cause: err})
+			t := diag.Explain(reconfigure.ActionConfigure, name, &reconfigure.NoCluster{Name: name, Cause: err})
 			return &t
 		}
 		return nil

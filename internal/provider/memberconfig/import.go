@@ -5,6 +5,7 @@ package memberconfig
 
 import (
 	"context"
+	"regexp"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
@@ -40,7 +42,12 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 		fail(diag.ImportNotFound(req.ID, nil, snap))
 		return
 	}
-	m, err := importedModel(ctx, snap, snap.Members[i])
+	id, err := recordedID(ctx, c, snap, snap.Members[i])
+	if err != nil {
+		fail(diag.Explain(reconfigure.ActionImport, req.ID, err))
+		return
+	}
+	m, err := importedModel(ctx, snap, snap.Members[i], id)
 	if err != nil {
 		fail(diag.Explain(reconfigure.ActionImport, req.ID, err))
 		return
@@ -48,11 +55,36 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
 
-// importedModel is the configuration with which the member would join now.
-func importedModel(ctx context.Context, snap membership.Snapshot, it membership.Member) (model, error) {
-	id, err := newID(plan{role: roleJoiner})
+// recordedID is the ID of the configuration that the ownership record of the
+// member names, so that one whose state was lost is the same as before, and its
+// machine and its etcd_member stay as they are; "" if no record tells.
+func recordedID(ctx context.Context, c *backend.Cluster, snap membership.Snapshot, it membership.Member) (ID, error) {
+	if !snap.Linearizable {
+		return "", nil
+	}
+	owners, err := c.Port.Records(snap.ClusterID).Owners(ctx, it.ID)
 	if err != nil {
-		return model{}, err
+		return "", err
+	}
+	for _, owner := range owners {
+		if isID.MatchString(owner) {
+			return ID(owner), nil
+		}
+	}
+	return "", nil
+}
+
+// isID is what [newID] makes.
+var isID = regexp.MustCompile(`^(founder|joiner|awaiting)[0-9]{0,3}-[0-9a-f]{16}$`)
+
+// importedModel is the configuration with which the member would join now. id is
+// that of the configuration that it had before, "" if none is known.
+func importedModel(ctx context.Context, snap membership.Snapshot, it membership.Member, id ID) (model, error) {
+	if id == "" {
+		var err error
+		if id, err = newID(plan{role: roleJoiner}); err != nil {
+			return model{}, err
+		}
 	}
 	u := urls{peer: it.PeerURLs, client: it.ClientURLs}
 	initial := membership.FormatInitialCluster(snap.Members)
@@ -72,7 +104,7 @@ func importedModel(ctx context.Context, snap membership.Snapshot, it membership.
 		PeerURLs: set(it.PeerURLs), ClientURLs: set(it.ClientURLs),
 		ListenPeerURLs: types.SetNull(types.StringType), ListenClientURLs: types.SetNull(types.StringType),
 		Bootstrap: types.ObjectNull(bootstrap.AttrTypes()), TriggersReplace: types.DynamicNull(), Peers: types.SetNull(types.StringType), ReplaceLostAfter: types.StringNull(),
-		Founder: types.BoolValue(false), Environment: env, InitialCluster: types.StringValue(initial),
+		Founder: types.BoolValue(id.Bootstrap() == membership.Founder), Environment: env, InitialCluster: types.StringValue(initial),
 		JoinScript: types.StringValue(script()),
 		Status:     types.StringValue(statusMember),
 	}, nil

@@ -108,7 +108,7 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	}
 	c, err := r.backend.Cluster(nil)
 	if err != nil && !errors.Is(err, cluster.ErrNoEndpoints) {
-		t := diag.Explain("configure", m.Name.ValueString(), err)
+		t := diag.Explain(reconfigure.ActionConfigure, m.Name.ValueString(), err)
 		resp.Diagnostics.AddError(t.Summary, t.Detail)
 		return
 	}
@@ -283,14 +283,14 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 	case err == nil:
 	case undecidable && m.Founder.ValueBool() && neverFormed(m.Status.ValueString()):
 		// The cluster was never formed with it, and a founder is not added.
-	case undecidable && goes:
+	case goes && (undecidable || r.backend.ForceDestroy):
 		t := diag.BackstopSkipped(name, err)
 		resp.Diagnostics.AddWarning(t.Summary, t.Detail)
 	case undecidable:
 		t := diag.BackstopBlocked(name, err)
 		resp.Diagnostics.AddError(t.Summary, t.Detail)
 	default:
-		t := diag.Explain("remove", name, err)
+		t := diag.Explain(reconfigure.ActionRemove, name, err)
 		resp.Diagnostics.AddError(t.Summary, t.Detail)
 	}
 }

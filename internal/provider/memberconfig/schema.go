@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/boolplanmodifier"
@@ -27,6 +28,8 @@ import (
 func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	fixed := []planmodifier.String{stringplanmodifier.UseStateForUnknown()}
 	replaceSet := []planmodifier.Set{memberurl.SamePlan(), setplanmodifier.RequiresReplace()}
+	const others = "a change replaces it, unless the machine fills in all URLs from now on"
+	replaceURLs := []planmodifier.Set{memberurl.SamePlan(), setplanmodifier.RequiresReplaceIf(toOthers, others, others)}
 	boot := bootstrap.InputAttribute()
 	boot.PlanModifiers = append(boot.PlanModifiers, keepBootstrap{})
 	resp.Schema = schema.Schema{
@@ -52,14 +55,14 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 				Optional:    true,
 				MarkdownDescription: "The URLs at which the other members reach it (`ETCD_INITIAL_ADVERTISE_PEER_URLS`): scheme, host and port. " +
 					"Left out where the address is known only on the machine, which then sets the variables itself.",
-				PlanModifiers: replaceSet,
+				PlanModifiers: replaceURLs,
 				Validators:    []validator.Set{setvalidator.SizeAtLeast(1), memberurl.Advertised()},
 			},
 			"client_urls": schema.SetAttribute{
 				ElementType:         types.StringType,
 				Optional:            true,
 				MarkdownDescription: "The URLs at which clients reach it (`ETCD_ADVERTISE_CLIENT_URLS`).",
-				PlanModifiers:       replaceSet,
+				PlanModifiers:       replaceURLs,
 				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), memberurl.Advertised()},
 			},
 			"listen_peer_urls": schema.SetAttribute{
@@ -135,6 +138,16 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 			},
 		},
 	}
+}
+
+// toOthers lets an imported configuration, which has the URLs that the member
+// list shows, be one whose machine fills them in: neither peer_urls nor
+// client_urls are given.
+func toOthers(ctx context.Context, req planmodifier.SetRequest, resp *setplanmodifier.RequiresReplaceIfFuncResponse) {
+	var peers, clients types.Set
+	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("peer_urls"), &peers)...)
+	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("client_urls"), &clients)...)
+	resp.RequiresReplace = !peers.IsNull() || !clients.IsNull()
 }
 
 // otherThanNothing lets an imported configuration be given its trigger.
