@@ -42,7 +42,7 @@ func TestResourceTexts(t *testing.T) {
 	gone := &cluster.Unreachable{Endpoints: []cluster.EndpointError{
 		{Endpoint: "https://10.0.0.1:2379", Err: refused}, {Endpoint: "https://10.0.0.2:2379", Err: silent},
 	}}
-	unidentified := func(code membership.Code, m membership.Member) error {
+	unidentified := func(code membership.Code, m membership.Member) *reconfigure.Unidentified {
 		return &reconfigure.Unidentified{
 			Name: "d", PeerURLs: []string{peer}, Snapshot: snap(a, m),
 			Identity: membership.Identity{Code: code, Facts: membership.Facts{Subject: m.ID, Others: []membership.MemberID{m.ID}}},
@@ -97,7 +97,7 @@ func TestResourceTexts(t *testing.T) {
 		{"machine replaced alone, new one unknown", NodeRefused(membership.MachineAlone, "d", "vm-1", "")},
 		{"machine replaced alone", NodeRefused(membership.MachineAlone, "d", "vm-1", "vm-2")},
 		{"machine replaced alone, not in state", NodeRefused(membership.MachineAlone, "d", "", "")},
-		{"not adopted", NotAdopted(unidentified(membership.AlreadyMember, d).(*reconfigure.Unidentified))},
+		{"not adopted", NotAdopted(unidentified(membership.AlreadyMember, d))},
 		{"machine stays", NodeRefused(membership.MachineStays, "d", "vm-1", "vm-1")},
 		{"member replaced alone", NodeRefused(membership.MemberAlone, "d", "", "")},
 		{"configuration replaced alone", NodeRefused(membership.ConfigAlone, "d", "", "")},

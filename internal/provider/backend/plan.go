@@ -57,7 +57,9 @@ func (b *Backend) Plan() *Plan {
 func (p *Plan) ReplaceConfig(id string) (stays string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.replaced[id] = p.replaced[id]
+	if _, noted := p.replaced[id]; !noted {
+		p.replaced[id] = false
+	}
 	return p.stays[id]
 }
 

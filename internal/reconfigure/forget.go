@@ -1,0 +1,69 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package reconfigure
+
+import (
+	"context"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+)
+
+// What a removal leaves on record.
+
+// takenOver reports whether another record claims the member.
+func (l *leave) takenOver(ctx context.Context) (bool, error) {
+	owners, err := l.Port.Records(l.snap.ClusterID).Owners(ctx, l.req.ID)
+	if err != nil {
+		return false, err
+	}
+	for _, owner := range owners {
+		if owner != l.req.Owner {
+			return true, l.letGo(ctx)
+		}
+	}
+	return false, nil
+}
+
+// forget brings the ownership record in line with the removal. What cannot be
+// written is not an error: the member is gone, and a record of a member that
+// is not in the list claims nothing.
+func (l *leave) forget(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 2*doubt)
+	defer cancel()
+	var pause backoff
+	for {
+		if err := l.tryForget(ctx); err == nil || !retry(err) || pause.sleep(ctx, l.Clock) != nil {
+			return
+		}
+	}
+}
+
+func (l *leave) tryForget(ctx context.Context) error {
+	if !l.req.Replacement && l.req.Name != "" {
+		// Nobody is to succeed it.
+		if err := l.Port.Turns(l.snap.ClusterID).Delete(ctx, l.req.Name); err != nil {
+			return err
+		}
+	}
+	return l.letGo(ctx)
+}
+
+// letGo ends the claim of the owner to the member. Where its configuration lives
+// on, what stays on record is whether that identity has run.
+func (l *leave) letGo(ctx context.Context) error {
+	records := l.Port.Records(l.snap.ClusterID)
+	if !l.req.KeepRecord {
+		return records.Delete(ctx, l.req.Owner)
+	}
+	r, ok, err := records.Get(ctx, l.req.Owner)
+	switch {
+	case err != nil, ok && r.ID() != l.req.ID, !ok && !l.ran:
+		return err
+	case !ok: // imported, and never put on record
+		r = cluster.Record{Owner: l.req.Owner, Name: l.req.Name, PeerURLs: l.req.PeerURLs, MemberID: l.req.ID.String()}
+	}
+	r.State, r.Started = cluster.Removed, r.Started || l.ran
+	_, err = records.Put(ctx, r)
+	return err
+}
