@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
@@ -255,7 +256,7 @@ func TestAccTwoPhaseOfTwo(t *testing.T) {
 	e.Plan().MustSay("Only one learner can be announced ahead of its machine").MustDetail(t,
 		"d, e are all to be announced (wait_until = \"announced\") before any of their machines is made, and a cluster takes one learner at a time: "+
 			"the second would wait for the first for ever. Nothing has been changed. Add them in one apply each; or use etcd_member_config with its join_script, "+
-			"with which any number of machines may boot first and are let in one after the other.")
+			"with which any number of machines may boot first and are added one after the other."+diag.DestroyInstead)
 	e.join(cluster)
 	e.MustVote("a")
 }
@@ -287,7 +288,9 @@ func TestAccStandby(t *testing.T) {
 	f.Plan().MustBeEmpty()
 
 	f.Nodes["d"].Promote = false
-	f.Plan().MustDo(map[string]string{address("etcd_learner", "d"): "delete create"})
+	e := f.Plan().MustSay("Member d would be replaced alone")
+	e.mustContain(t, e.Summary, "If promote was changed to false, set it to true again")
+	f.MustVote("a", "b", "d")
 }
 
 // Addresses that nobody knows before the machines have booted.

@@ -115,6 +115,19 @@ func Hopeless(err error) bool {
 	return refused > 0
 }
 
+// Answered reports whether an etcd server is certain to have answered at one of
+// the endpoints, although no member list came: it asks for other credentials, or
+// is a learner. A TLS handshake that failed may have been with anything.
+func Answered(err error) bool {
+	kinds := []connection.Kind{
+		connection.WrongPassword, connection.AuthRequired, connection.PermissionDenied, connection.StaleToken, connection.Learner,
+	}
+	var gone *Unreachable
+	return errors.As(err, &gone) && slices.ContainsFunc(gone.Endpoints, func(e EndpointError) bool {
+		return slices.Contains(kinds, connection.KindOf(e.Err))
+	})
+}
+
 // TurnedAway reports whether endpoints answered, and what they said is about us
 // or about which endpoints these are, rather than about there being a cluster.
 func TurnedAway(err error) bool {

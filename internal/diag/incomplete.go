@@ -60,7 +60,7 @@ func joinIncomplete(i *reconfigure.Incomplete) Text {
 	}
 	if i.Ran && i.Decision.Code == membership.NotAlive {
 		fmt.Fprintf(&b, "\n\nIt has run before. If it still has its data, bring it back, then apply again. If its machine lost its data, it cannot start again under the same identity: "+
-			"replace its configuration, which gives its machine a new identity. ADDRESS is the address of the etcd_member_config of %s:\n\n  terraform apply -replace='ADDRESS'", r.Name)
+			"replace its configuration, which gives its machine a new identity. ADDRESS is the etcd_member_config of %s:\n\n  terraform apply -replace='ADDRESS'", r.Name)
 	} else {
 		b.WriteString("\n\nIt is recorded as announced by this configuration: apply again to carry on, or destroy the configuration to take it back.")
 	}

@@ -236,7 +236,7 @@ func notOurs(summary string, u *reconfigure.Unidentified) Text {
 	case membership.IdentitySpent:
 		t.Detail = fmt.Sprintf("%s (%s) was removed from the cluster after it had run. An identity that was removed never joins again: with its data etcd does not start, and "+
 			"without its data acknowledged writes could be lost. Nothing was changed. Replace its configuration, which gives its machine a new identity. "+
-			"ADDRESS is the address of the etcd_member_config of %s:\n\n  terraform apply -replace='ADDRESS'", u.Name, f.Subject, u.Name)
+			"ADDRESS is the etcd_member_config of %s:\n\n  terraform apply -replace='ADDRESS'", u.Name, f.Subject, u.Name)
 	case membership.OtherName:
 		t.Detail = otherName(u, m)
 	case membership.MovedMember:

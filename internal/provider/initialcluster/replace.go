@@ -115,7 +115,7 @@ func (r *clusterResource) refuseExisting(ctx context.Context, plan model, diags 
 	switch {
 	case err == nil && snap.ClusterID != want:
 		fault(diags, text.ClusterExists(snap))
-	case err != nil && cluster.TurnedAway(err):
+	case err != nil && cluster.Answered(err):
 		fault(diags, text.ClusterRefusesUs(err))
 	}
 }

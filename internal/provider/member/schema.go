@@ -42,6 +42,10 @@ func (r *Member) Schema(ctx context.Context, _ resource.SchemaRequest, resp *res
 		MarkdownDescription: "A member of the cluster with a vote. Creating it lets the member in: it is announced as a learner, waits until it has started and caught up, and is promoted. " +
 			"Founders are waited for and taken over. Destroying it takes the member out, leadership moved away first, and never below quorum.\n\n" +
 			"Its place in the graph is after the machine, so that the member leaves the cluster while its machine still runs.\n\n" +
+			"Configuration, machine and member are replaced together or not at all. A plan that would leave one of them behind is refused, also for `-replace` and a tainted resource.\n\n" +
+			"!> **Warning** Terraform does not call the provider for a `removed` block, `lifecycle { destroy = false }` or `terraform state rm`, and leaves this resource out of a plan " +
+			"with `-target` of its machine or OpenTofu's `-exclude`. The machine is then destroyed while its member is in the cluster. `terraform destroy -target` of one machine of a " +
+			"`for_each` set removes every member. See [What the provider cannot see](../guides/graph.md#what-the-provider-cannot-see).\n\n" +
 			"A `moved` block from an [`etcd_learner`](learner.md) promotes the learner in place (Terraform 1.8, OpenTofu 1.10 and later).",
 		Attributes: attributes,
 	}
