@@ -61,7 +61,7 @@ func (r *tokenResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanR
 // modifyCreate plans a token without prior state: a new one, or, if a record of
 // it was left, the second half of a replacement.
 func (r *tokenResource) modifyCreate(ctx context.Context, plan *model, config model, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	was, diags := recorded(ctx, req.Private)
+	was, diags := bootstrap.Kept[record](ctx, req.Private, keyRecord)
 	resp.Diagnostics.Append(diags...)
 	if was != nil && !r.mayChange(ctx, "replace", *was, &resp.Diagnostics) {
 		return
@@ -80,7 +80,7 @@ func (r *tokenResource) modifyUpdate(ctx context.Context, plan *model, config mo
 	resp.Diagnostics.Append(diags...)
 	was, diags := recordOf(ctx, prior, least)
 	resp.Diagnostics.Append(diags...)
-	resp.Diagnostics.Append(was.keep(ctx, resp.Private)...)
+	resp.Diagnostics.Append(bootstrap.Keep(ctx, resp.Private, keyRecord, was)...)
 	unwritten, diags := flag(ctx, req.Private, flagUnwritten)
 	resp.Diagnostics.Append(diags...)
 	replace, diags := plan.planUpdate(ctx, config, *prior, unwritten)

@@ -7,6 +7,8 @@ import (
 	"context"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 )
 
 // Flags in the resource's private state.
@@ -27,23 +29,11 @@ const (
 	keyLeast = "least"
 )
 
-type privateReader interface {
-	GetKey(ctx context.Context, key string) ([]byte, diag.Diagnostics)
+func flag(ctx context.Context, private bootstrap.PrivateReader, name string) (bool, diag.Diagnostics) {
+	value, diags := bootstrap.Kept[bool](ctx, private, name)
+	return value != nil && *value, diags
 }
 
-type privateWriter interface {
-	SetKey(ctx context.Context, key string, value []byte) diag.Diagnostics
-}
-
-func flag(ctx context.Context, private privateReader, name string) (bool, diag.Diagnostics) {
-	value, diags := private.GetKey(ctx, name)
-	return string(value) == "true", diags
-}
-
-func setFlag(ctx context.Context, private privateWriter, name string, value bool) diag.Diagnostics {
-	// Private state holds JSON.
-	if value {
-		return private.SetKey(ctx, name, []byte("true"))
-	}
-	return private.SetKey(ctx, name, []byte("false"))
+func setFlag(ctx context.Context, private bootstrap.PrivateWriter, name string, value bool) diag.Diagnostics {
+	return bootstrap.Keep(ctx, private, name, value)
 }

@@ -5,7 +5,6 @@ package discoverytoken
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -49,27 +48,6 @@ func recordOf(ctx context.Context, m *model, least int) (record, diag.Diagnostic
 	return r, diags
 }
 
-func (r record) keep(ctx context.Context, private privateWriter) diag.Diagnostics {
-	value, err := json.Marshal(r)
-	if err != nil {
-		return diag.Diagnostics{diag.NewErrorDiagnostic("Private data", err.Error())}
-	}
-	return private.SetKey(ctx, keyRecord, value)
-}
-
-// recorded returns the record in the private data, nil if there is none.
-func recorded(ctx context.Context, private privateReader) (*record, diag.Diagnostics) {
-	value, diags := private.GetKey(ctx, keyRecord)
-	if len(value) == 0 || diags.HasError() {
-		return nil, diags
-	}
-	var r record
-	if err := json.Unmarshal(value, &r); err != nil {
-		diags.AddError("Private data", err.Error())
-	}
-	return &r, diags
-}
-
 // model is the record as a registry is opened by.
 func (r record) model() model {
 	return model{
@@ -110,7 +88,7 @@ func (r *tokenResource) mayChange(ctx context.Context, doing string, was record,
 // mayGo reports whether a token may be removed as a part of a replacement, by
 // what the registry answered. A plan of a complete one is refused, but a taint
 // gets here, because its plan cannot be told from a first creation.
-func (r *tokenResource) mayGo(ctx context.Context, private privateReader, m *model, status discovery.Status, err error, diags *diag.Diagnostics) bool {
+func (r *tokenResource) mayGo(ctx context.Context, private bootstrap.PrivateReader, m *model, status discovery.Status, err error, diags *diag.Diagnostics) bool {
 	least, more := leastSize(ctx, private, m)
 	diags.Append(more...)
 	was, more := recordOf(ctx, m, least)
@@ -143,23 +121,13 @@ func whyUnknown(status discovery.Status, err error, least int) string {
 }
 
 // leastSize is the least size that a token in state is known to have had.
-func leastSize(ctx context.Context, private privateReader, m *model) (int, diag.Diagnostics) {
-	value, diags := private.GetKey(ctx, keyLeast)
-	least := m.size()
-	var before int
-	if len(value) > 0 && json.Unmarshal(value, &before) == nil && before > 0 {
-		least = min(before, least)
-		if m.size() == 0 {
-			least = before // the size in the registry is not a number
-		}
+func leastSize(ctx context.Context, private bootstrap.PrivateReader, m *model) (int, diag.Diagnostics) {
+	before, diags := bootstrap.Kept[int](ctx, private, keyLeast)
+	switch {
+	case before == nil || *before <= 0:
+		return m.size(), diags
+	case m.size() == 0:
+		return *before, diags // the size in the registry is not a number
 	}
-	return least, diags
-}
-
-func setLeastSize(ctx context.Context, private privateWriter, least int) diag.Diagnostics {
-	value, err := json.Marshal(least)
-	if err != nil {
-		return diag.Diagnostics{diag.NewErrorDiagnostic("Private data", err.Error())}
-	}
-	return private.SetKey(ctx, keyLeast, value)
+	return min(*before, m.size()), diags
 }

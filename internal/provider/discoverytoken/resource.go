@@ -102,7 +102,7 @@ func (r *tokenResource) Create(ctx context.Context, req resource.CreateRequest, 
 	}
 	resp.Diagnostics.Append(setFlag(ctx, resp.Private, flagUnsure, unsure)...)
 	resp.Diagnostics.Append(setFlag(ctx, resp.Private, flagUnwritten, false)...)
-	resp.Diagnostics.Append(setLeastSize(ctx, resp.Private, plan.size())...)
+	resp.Diagnostics.Append(bootstrap.Keep(ctx, resp.Private, keyLeast, plan.size())...)
 	resp.Diagnostics.Append(resp.State.Set(ctx, &plan)...)
 }
 
@@ -163,13 +163,13 @@ func (r *tokenResource) Read(ctx context.Context, req resource.ReadRequest, resp
 		made := state.size()
 		if status.Size != made {
 			warn(&resp.Diagnostics, text.DiscoverySizeOverwritten(token, status.Size, made))
-			resp.Diagnostics.Append(setLeastSize(ctx, resp.Private, min(least, status.Size))...)
+			resp.Diagnostics.Append(bootstrap.Keep(ctx, resp.Private, keyLeast, min(least, status.Size))...)
 		}
 		resp.Diagnostics.Append(setFlag(ctx, resp.Private, flagUnsure, false)...)
 		resp.Diagnostics.Append(setFlag(ctx, resp.Private, flagUnwritten, false)...)
 	case errors.As(err, &bad):
 		warn(&resp.Diagnostics, text.DiscoverySizeBad(token, bad.Value))
-		resp.Diagnostics.Append(setLeastSize(ctx, resp.Private, least)...)
+		resp.Diagnostics.Append(bootstrap.Keep(ctx, resp.Private, keyLeast, least)...)
 	case errors.Is(err, discovery.ErrNotFound) && unsure:
 		resp.Diagnostics.Append(setFlag(ctx, resp.Private, flagUnwritten, true)...)
 		return

@@ -15,6 +15,7 @@ import (
 
 	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 )
 
 // ModifyPlan implements [resource.ResourceWithModifyPlan]: once it is made, a
@@ -23,7 +24,7 @@ import (
 // refused.
 func (r *clusterResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	// Terraform does not tell Delete whether another object follows.
-	resp.Diagnostics.Append(setRemoval(ctx, resp.Private, req.Plan.Raw.IsNull())...)
+	resp.Diagnostics.Append(bootstrap.Keep(ctx, resp.Private, keyRemoval, req.Plan.Raw.IsNull())...)
 	if req.Plan.Raw.IsNull() {
 		return
 	}
@@ -44,7 +45,7 @@ func (r *clusterResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 	}
 	was, diags := recordOf(ctx, prior)
 	resp.Diagnostics.Append(diags...)
-	resp.Diagnostics.Append(was.keep(ctx, resp.Private)...)
+	resp.Diagnostics.Append(bootstrap.Keep(ctx, resp.Private, keyRecord, was)...)
 	changed, diags := changes(ctx, config, prior)
 	resp.Diagnostics.Append(diags...)
 	if !prior.Formed.ValueBool() {
@@ -58,7 +59,7 @@ func (r *clusterResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 // planCreate plans a bootstrap without prior state: a new one, or, if a record
 // of it was left, the second half of a replacement.
 func (r *clusterResource) planCreate(ctx context.Context, config model, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	was, diags := recorded(ctx, req.Private)
+	was, diags := bootstrap.Kept[record](ctx, req.Private, keyRecord)
 	resp.Diagnostics.Append(diags...)
 	if was != nil {
 		r.refuseReplacement(ctx, *was, &resp.Diagnostics)

@@ -5,7 +5,6 @@ package initialcluster
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
@@ -39,48 +38,9 @@ type record struct {
 	Members   map[string][]string `json:"members"`
 }
 
-type privateReader interface {
-	GetKey(ctx context.Context, key string) ([]byte, diag.Diagnostics)
-}
-
-type privateWriter interface {
-	SetKey(ctx context.Context, key string, value []byte) diag.Diagnostics
-}
-
 func recordOf(ctx context.Context, m model) (record, diag.Diagnostics) {
 	members, _, diags := m.founders(ctx)
 	return record{ClusterID: m.ClusterID.ValueString(), Formed: m.Formed.ValueBool(), Members: members}, diags
-}
-
-func (r record) keep(ctx context.Context, private privateWriter) diag.Diagnostics {
-	value, err := json.Marshal(r)
-	if err != nil {
-		return diag.Diagnostics{diag.NewErrorDiagnostic("Private data", err.Error())}
-	}
-	return private.SetKey(ctx, keyRecord, value)
-}
-
-// recorded returns the record in the private data, nil if there is none.
-func recorded(ctx context.Context, private privateReader) (*record, diag.Diagnostics) {
-	value, diags := private.GetKey(ctx, keyRecord)
-	if len(value) == 0 || diags.HasError() {
-		return nil, diags
-	}
-	var r record
-	if err := json.Unmarshal(value, &r); err != nil {
-		diags.AddError("Private data", err.Error())
-	}
-	return &r, diags
-}
-
-func setRemoval(ctx context.Context, private privateWriter, removal bool) diag.Diagnostics {
-	value, _ := json.Marshal(removal)
-	return private.SetKey(ctx, keyRemoval, value)
-}
-
-func isReplaced(ctx context.Context, private privateReader) (bool, diag.Diagnostics) {
-	value, diags := private.GetKey(ctx, keyRemoval)
-	return string(value) == "false", diags
 }
 
 // refuseReplacement refuses to replace a bootstrap, and says what is known of

@@ -19,6 +19,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 )
 
 // lookTimeout is for a look at a cluster that most likely does not exist yet.
@@ -152,9 +153,9 @@ func (r *clusterResource) Update(ctx context.Context, req resource.UpdateRequest
 func (r *clusterResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	var m model
 	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
-	replaced, diags := isReplaced(ctx, req.Private)
+	removal, diags := bootstrap.Kept[bool](ctx, req.Private, keyRemoval)
 	resp.Diagnostics.Append(diags...)
-	if resp.Diagnostics.HasError() || !replaced {
+	if resp.Diagnostics.HasError() || removal == nil || *removal {
 		return
 	}
 	was, diags := recordOf(ctx, m)
