@@ -42,7 +42,7 @@ func joinIncomplete(i *reconfigure.Incomplete) Text {
 		return t
 	case i.Reached == reconfigure.Announced:
 		fmt.Fprintf(&b, "%s was announced with peer URLs %s as a learner and has not started. It has no vote, so the cluster's quorum is as it was. "+
-			"Look at the log of its process: it must run with this name, these peer URLs and the cluster's present members.", who, strings.Join(r.PeerURLs, ", "))
+			"Look at the log of its process: it must run with this name, these peer URLs and the cluster's present members."+logCauses, who, strings.Join(r.PeerURLs, ", "))
 		if own := frozenURLs(i); own != "" {
 			fmt.Fprintf(&b, "\n\nIts etcd_member_config says %s: the peer URLs of both must be the same.", own)
 		} else if stale(i) {
@@ -67,6 +67,14 @@ func joinIncomplete(i *reconfigure.Incomplete) Text {
 	t.Detail = b.String()
 	return t
 }
+
+// logCauses are the lines in etcd's log (3.4 to 3.7) that tell why a new member
+// does not start.
+const logCauses = " The log tells the cause:" +
+	"\n  - \"the data-dir used by this member must be removed\": its disk has the data of a member that was removed. Replace its configuration, with the machine." +
+	"\n  - \"member count is unequal\": its environment names other members than the cluster has." +
+	"\n  - \"incompatible with current running cluster\": its etcd is of another minor version than the cluster takes." +
+	"\n  - no line at all: its machine does not run, or was made before its configuration (create_before_destroy, or no reference from the machine to the configuration)."
 
 // frozenURLs returns the peer URLs in the configuration's own environment if
 // they are not those that were announced.
