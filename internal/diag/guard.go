@@ -5,9 +5,11 @@ package diag
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
@@ -155,19 +157,31 @@ func MemberInTheWay(name string, m membership.Member, s membership.Snapshot) Tex
 		"Cannot configure member " + name + ": it runs",
 		fmt.Sprintf("The plan creates a configuration, and the cluster has the member %s with the same name or peer URL (%s). %s "+
 			"Its machine would be replaced under a voter that lives. Nothing has been changed. ",
-			Member(s, m.ID), strings.Join(m.PeerURLs, ", "), MemberAnswer(s, m.ID)) + fourWaysOut(m.Name),
+			Member(s, m.ID), strings.Join(m.PeerURLs, ", "), MemberAnswer(s, m.ID)) + fourWaysOut(m.Name) + DestroyInstead,
 	}
 }
 
-// MemberMayRun is [MemberInTheWay] for a cluster that cannot be observed.
-func MemberMayRun(name string) Text {
-	return Text{
-		"Cannot configure member " + name + ": it may run",
-		"The plan creates a configuration for a member that has been part of the cluster, and the cluster cannot be observed from here. " +
-			"If the member lives, its machine would be replaced under it. Nothing has been changed. " +
-			"If the member is gone for good, set the environment variable ETCDCTL_ENDPOINTS to client URLs of the other members, so that the provider can observe that, and plan again. " +
-			"Otherwise: " + fourWaysOut(name),
+// MemberMayRun is [MemberInTheWay] for a cluster that cannot be observed, because
+// of err. complete is whether the bootstrap of the member tells that it has run;
+// otherwise the state has a configuration of its name.
+func MemberMayRun(name string, complete bool, err error) Text {
+	why := "The plan creates a configuration, the state has one for the same member, and the cluster cannot be observed from here."
+	if complete {
+		why = "Its bootstrap is complete: the cluster has formed before, and it cannot be observed from here."
 	}
+	if complete && errors.As(err, new(*cluster.Unreachable)) {
+		why = "Its bootstrap is complete: the cluster has formed before, and it does not answer now, so there is nothing for " + name + " to join."
+	}
+	t := Text{
+		summary(reconfigure.ActionConfigure, name),
+		why + " If the member lives, its machine would be replaced under it. Nothing has been changed. " +
+			"Start the members of the cluster again, make sure that endpoints (or the environment variable ETCDCTL_ENDPOINTS) lead to them, and plan again.\n\n" +
+			fourWaysOut(name) + "\n\n" + startOver("If the cluster is gone for good"),
+	}
+	if err != nil {
+		t.Detail += answers(err)
+	}
+	return t
 }
 
 func fourWaysOut(name string) string {
@@ -176,7 +190,7 @@ func fourWaysOut(name string) string {
 		"If the resource has got another key, add this block, where OLD_ADDRESS is the address that it had before, and one each for the machine and the etcd_member:\n\n"+
 		"  moved {\n    from = OLD_ADDRESS\n    to   = ADDRESS\n  }\n\n"+
 		"If the resource is tainted, run:\n\n  terraform untaint 'ADDRESS'\n\n"+
-		"If another node gives up the name or the URL, remove that node in a first apply and create this one in a second.", name) + DestroyInstead
+		"If another node gives up the name or the URL, remove that node in a first apply and create this one in a second.", name)
 }
 
 // SameAddress is for two members of one plan with the same peer URL.

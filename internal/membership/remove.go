@@ -110,7 +110,7 @@ func ours(m Member, r RemoveRequest) (Decision, bool) {
 // replaceable holds what a replacement needs beyond a removal. A subject that
 // could not be asked may be alive, so it is treated as alive.
 func (s Snapshot) replaceable(m Member, r RemoveRequest) (Decision, bool) {
-	if !r.Replacement {
+	if !r.Replacement || s.provenDead(m) {
 		return Decision{}, true
 	}
 	if f, raised := s.Alarm(); raised && !s.corrupt(m.ID) {

@@ -70,6 +70,7 @@ type guard struct {
 	replaced bool  // the second half of a replacement
 	state    model // of a configuration that is in state
 	plan     model // the zero value if it is removed
+	err      error // why the cluster cannot be observed, where that is known
 	resp     *resource.ModifyPlanResponse
 }
 
@@ -146,6 +147,7 @@ func (g *guard) observe(ctx context.Context) (at *backend.Guard, snap membership
 	}
 	c, err := g.b.Cluster(nil)
 	if err != nil {
+		g.err = err
 		return nil, snap, false
 	}
 	want, err := membership.ParseClusterID(g.was.Cluster)
@@ -153,7 +155,7 @@ func (g *guard) observe(ctx context.Context) (at *backend.Guard, snap membership
 		want = 0 // not known
 	}
 	snap, err = c.View(ctx, want)
-	if err != nil || len(snap.Others) > 0 || !isClusterOf(snap, want, g.was.Name, g.was.PeerURLs) {
+	if g.err = err; err != nil || len(snap.Others) > 0 || !isClusterOf(snap, want, g.was.Name, g.was.PeerURLs) {
 		return nil, snap, false
 	}
 	return g.b.Guard(snap.ClusterID, c), snap, true
@@ -219,8 +221,8 @@ func (g *guard) createUnobserved(ctx context.Context) {
 	switch {
 	case g.replaced:
 		g.count(g.was.Name, backend.Removed|backend.Created)
-	case g.b.Plan().HoldsConfig(name), g.hasFormed(ctx):
-		g.refuse(diag.MemberMayRun(name))
+	case g.hasFormed(ctx), g.b.Plan().HoldsConfig(name):
+		g.refuse(diag.MemberMayRun(name, g.hasFormed(ctx), g.err))
 	default:
 		g.count(name, backend.Created)
 	}
