@@ -206,7 +206,7 @@ func TestAccAroundNoMachine(t *testing.T) {
 		for _, name := range l.members {
 			n := 0
 			for _, w := range p.Warnings() {
-				if strings.Contains(w.Summary+w.Detail, withoutMachine) && strings.Contains(w.Summary, name) {
+				if strings.Contains(w.Summary+w.Detail, withoutMachine) && strings.Contains(w.Summary, "ember "+name+" ") {
 					n++
 				}
 			}
