@@ -130,7 +130,7 @@ func MemberTainted(name string) Text {
 // already.
 func NotAdopted(u *reconfigure.Unidentified) Text {
 	t := Explain("add", u.Name, u)
-	if u.Identity.Code == membership.AlreadyMember {
+	if u.Identity.Code == membership.AlreadyMember || u.Identity.Code == membership.NameTaken {
 		t.Detail += fmt.Sprintf("\n\nTo import the member, run this command. %s:\n\n  terraform import 'ADDRESS' %s", Shown, u.Identity.Facts.Subject)
 	}
 	t.Detail += DestroyInstead
