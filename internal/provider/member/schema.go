@@ -57,7 +57,7 @@ func (r *Learner) Schema(ctx context.Context, _ resource.SchemaRequest, resp *re
 		waitAnnounced, waitStarted, waitCaughtUp)
 	attributes["promote"] = schema.BoolAttribute{
 		Optional: true, Computed: true, Default: booldefault.StaticBool(false),
-		MarkdownDescription: "`true` gives the learner its vote, in place, once it has caught up. Back to `false` replaces it: a vote cannot be taken back.",
+		MarkdownDescription: "`true` promotes the learner in place once it has caught up. A promoted learner cannot go back to `false` by itself: that would need another member, with another configuration and machine, and is refused at plan.",
 		PlanModifiers:       []planmodifier.Bool{demotion{}},
 	}
 	attributes["failover"] = schema.BoolAttribute{
