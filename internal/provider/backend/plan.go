@@ -24,8 +24,8 @@ type Plan struct {
 	stays map[string]string
 	// counted is what happens to configurations whose cluster cannot be observed.
 	counted map[counted]Half
-	// configs are the names of the configurations that the state holds.
-	configs map[string]bool
+	// configs are the configurations that the state holds.
+	configs map[counted]bool
 	// held and made are the resources that the state holds for a member, and those
 	// that are new, by the owner of its ownership record.
 	held, made map[string]Holder
@@ -37,7 +37,7 @@ type Plan struct {
 
 func newPlan() *Plan {
 	return &Plan{
-		replaced: map[string]bool{}, stays: map[string]string{}, counted: map[counted]Half{}, configs: map[string]bool{},
+		replaced: map[string]bool{}, stays: map[string]string{}, counted: map[counted]Half{}, configs: map[counted]bool{},
 		held: map[string]Holder{}, made: map[string]Holder{}, addresses: map[string]map[string]bool{}, said: map[string]bool{},
 	}
 }
@@ -125,18 +125,20 @@ func (p *Plan) Count(token, name string, h Half) membership.Decision {
 // counted is a configuration that nothing but its resource tells of.
 type counted struct{ token, name string }
 
-// HoldConfig notes the name of a configuration that the state holds.
-func (p *Plan) HoldConfig(name string) {
+// HoldConfig notes the name of a configuration that the state holds, with its
+// bootstrap token: another cluster may have a member of the same name.
+func (p *Plan) HoldConfig(token, name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.configs[name] = true
+	p.configs[counted{token, name}] = true
 }
 
-// HoldsConfig reports whether [Plan.HoldConfig] was told of that name.
-func (p *Plan) HoldsConfig(name string) bool {
+// HoldsConfig reports whether [Plan.HoldConfig] was told of that name with that
+// token.
+func (p *Plan) HoldsConfig(token, name string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.configs[name]
+	return p.configs[counted{token, name}]
 }
 
 // Holder is the kind of a resource that stands for a member.

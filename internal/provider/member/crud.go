@@ -59,7 +59,7 @@ func waited(diags *fwdiag.Diagnostics, name string, w *reconfigure.Waited) {
 // longer in the cluster.
 func (m *model) refresh(ctx context.Context, b *backend.Backend, h backend.Holder) (present bool, diags fwdiag.Diagnostics) {
 	// Terraform refreshes a tainted resource, and then plans it as if it were new.
-	b.Plan().Hold(planned{Config: m.ConfigID, Name: m.Name}.key(), h)
+	b.Plan().Hold(planned{Config: m.ConfigID, Name: m.Name, Endpoints: m.Endpoints}.key(), h)
 	if b.Unknown {
 		return true, nil
 	}

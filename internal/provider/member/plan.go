@@ -100,15 +100,18 @@ func (p planned) prior() prior {
 }
 
 // key is what the member is known by, whatever resource stands for it: its
-// configuration, or its name if it has none; "" while that is not known.
+// configuration, or its name and where its cluster is if it has none; "" while
+// that is not known.
 func (p planned) key() string {
 	switch {
 	case p.Config.IsUnknown() || p.Name.IsUnknown():
 		return ""
 	case p.Config.ValueString() != "":
 		return p.Config.ValueString()
+	case someUnknown(p.Endpoints):
+		return ""
 	default:
-		return "name:" + p.Name.ValueString()
+		return "name:" + p.Name.ValueString() + p.Endpoints.String()
 	}
 }
 

@@ -221,10 +221,30 @@ func (g *guard) createUnobserved(ctx context.Context) {
 	switch {
 	case g.replaced:
 		g.count(g.was.Name, backend.Removed|backend.Created)
-	case g.hasFormed(ctx), g.b.Plan().HoldsConfig(name):
+	case g.hasFormed(ctx), g.isHeld(ctx, name):
 		g.refuse(diag.MemberMayRun(name, g.hasFormed(ctx), g.err))
 	default:
 		g.count(name, backend.Created)
+	}
+}
+
+// isHeld reports whether the state has a configuration of that name for the same
+// bootstrap.
+func (g *guard) isHeld(ctx context.Context, name string) bool {
+	token, known := tokenOf(ctx, g.plan.Bootstrap)
+	return known && g.b.Plan().HoldsConfig(token, name)
+}
+
+// tokenOf returns the token of a bootstrap, "" for none.
+func tokenOf(ctx context.Context, object types.Object) (token string, known bool) {
+	boot, diags := bootstrap.From(ctx, object)
+	switch {
+	case diags.HasError() || object.IsUnknown():
+		return "", false
+	case boot == nil:
+		return "", true
+	default:
+		return boot.Token.ValueString(), !boot.Token.IsUnknown()
 	}
 }
 

@@ -131,7 +131,8 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	var m model
 	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
 	// Terraform refreshes a tainted resource, and then plans it as if it were new.
-	r.backend.Plan().HoldConfig(m.Name.ValueString())
+	token, _ := tokenOf(ctx, m.Bootstrap)
+	r.backend.Plan().HoldConfig(token, m.Name.ValueString())
 	if resp.Diagnostics.HasError() || r.backend.Unknown {
 		return
 	}

@@ -1,0 +1,124 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package backend
+
+import (
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// A member has one resource, or the learner that added it and the member that
+// adopts that learner; whichever of them is planned first.
+func TestHolders(t *testing.T) {
+	together := func(held, made Holder) bool {
+		return held == NoHolder || held == LearnerHolder && made == AdopterHolder || held == AdopterHolder && made == LearnerHolder
+	}
+	for held := NoHolder; held <= RemovedHolder; held++ {
+		for made := MemberHolder; made <= AdopterHolder; made++ {
+			first, second := newPlan(), newPlan()
+			if held != NoHolder {
+				first.Hold("a", held)
+			}
+			twice := first.Make("a", made)
+			if twice == together(held, made) {
+				t.Errorf("%d is held, %d is made: twice is %v", held, made, twice)
+			}
+			if second.Make("a", made) || second.Make("b", made) {
+				t.Errorf("%d alone is made twice", made)
+			}
+			if held != NoHolder && second.Hold("a", held) == together(held, made) {
+				t.Errorf("%d is made, %d is held: not as the other way round", made, held)
+			}
+		}
+	}
+}
+
+// Of the configurations of one bootstrap, or of none, one is replaced in a plan
+// whose cluster cannot be observed. One with another key counts as replaced.
+func TestCount(t *testing.T) {
+	const replaced = Removed | Created
+	type step struct {
+		token, name string
+		half        Half
+		refused     bool
+	}
+	for name, steps := range map[string][]step{
+		"one":                       {{"t", "a", replaced, false}, {"t", "a", replaced, false}},
+		"two":                       {{"t", "a", replaced, false}, {"t", "b", replaced, true}},
+		"three are refused once":    {{"t", "a", replaced, false}, {"t", "b", replaced, true}, {"t", "c", replaced, false}},
+		"two clusters":              {{"t", "a", replaced, false}, {"u", "a", replaced, false}},
+		"one without a bootstrap":   {{"t", "a", replaced, false}, {"", "b", replaced, true}},
+		"removed and created":       {{"t", "a", Removed, false}, {"t", "a", Created, false}, {"t", "b", Created, false}, {"t", "b", Removed, true}},
+		"a shrink":                  {{"t", "a", Removed, false}, {"t", "b", Removed, false}},
+		"growth":                    {{"t", "d", Created, false}, {"t", "e", Created, false}},
+		"a replacement, and growth": {{"t", "a", replaced, false}, {"t", "d", Created, false}},
+	} {
+		p := newPlan()
+		for i, s := range steps {
+			if d := p.Count(s.token, s.name, s.half); (d.Verdict == membership.Refuse) != s.refused {
+				t.Errorf("%s: step %d: %+v, refused: %v", name, i, d, s.refused)
+			}
+		}
+	}
+}
+
+func TestPlanNotes(t *testing.T) {
+	p := newPlan()
+	p.HoldConfig("t", "a")
+	if !p.HoldsConfig("t", "a") || p.HoldsConfig("u", "a") || p.HoldsConfig("t", "b") {
+		t.Error("a configuration is not told from another cluster's of its name")
+	}
+	if p.Stay("x", "a") || p.ReplaceConfig("x") != "a" || !p.Stay("x", "a") || p.ReplaceConfig("y") != "" {
+		t.Error("a configuration that is replaced and its member that stays do not find each other")
+	}
+	p.FailConfig("z")
+	p.ReplaceConfig("z")
+	if !p.HasFailed("z") || p.HasFailed("x") {
+		t.Error("a failed member is not told from another")
+	}
+	if !p.TakeFailed("a") || p.TakeFailed("b") || !p.TakeFailed("a") {
+		t.Error("more than one failed member is taken")
+	}
+	for _, c := range []struct{ name, url, other string }{
+		{"a", "http://10.0.0.1:2380", ""}, {"a", "http://10.0.0.1:2380", ""}, {"b", "HTTP://10.0.0.1:2380/", "a"}, {"b", "http://10.0.0.2:2380", ""},
+	} {
+		if _, other := p.Address(c.name, []string{c.url}); other != c.other {
+			t.Errorf("%s at %s: the other is %q, want %q", c.name, c.url, other, c.other)
+		}
+	}
+}
+
+// A refusal of the whole plan is printed once.
+func TestReportOnce(t *testing.T) {
+	snap := membership.Snapshot{ClusterID: 1, Answers: map[membership.MemberID]membership.Answer{}}
+	b := &Backend{}
+	g := b.Guard(1, nil)
+	for id := membership.MemberID(1); id <= 3; id++ {
+		snap.Members = append(snap.Members, membership.Member{ID: id, Name: "m" + id.String(), ClientURLs: []string{"http://x:1"}})
+		snap.Answers[id] = membership.Answer{State: membership.Answered, MemberID: id, ClusterID: 1, Leader: 1, Term: 1, ReadOK: true}
+	}
+	var diags diag.Diagnostics
+	for id := membership.MemberID(1); id <= 3; id++ {
+		g.Remove(id)
+		g.Report(t.Context(), snap, "", &diags)
+		g.Create("n" + id.String())
+	}
+	g.Report(t.Context(), snap, "", &diags)
+	g.Report(t.Context(), snap, "", &diags)
+	if diags.ErrorsCount() != 1 || b.Guard(1, nil) != g || b.Guard(2, nil) == g {
+		t.Errorf("the diagnostics are %v", diags)
+	}
+	if g.keeps("a") {
+		t.Error("keeps what was never kept")
+	}
+	if g.Keep("a"); b.GuardOf("a") != g || b.GuardOf("b") != nil {
+		t.Error("the guard of a member is not found by its name")
+	}
+	if first, second := g.AddOnly("d"), g.AddOnly("e"); len(first) != 1 || len(second) != 2 {
+		t.Error("learners that are added ahead of their machines are not counted")
+	}
+}
