@@ -6,8 +6,6 @@ package diag
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -60,17 +58,5 @@ func TestBootstrapTexts(t *testing.T) {
 			t.Errorf("the refusal %q does not say how to destroy everything", c.text.Summary)
 		}
 	}
-	file := filepath.Join("testdata", "bootstrap.txt")
-	if os.Getenv("UPDATE") != "" {
-		if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(want) != b.String() {
-		t.Errorf("the texts differ from %s. If they should, run with UPDATE=1 and read the difference.\n%s", file, b.String())
-	}
+	mustBeGolden(t, "bootstrap.txt", b.String())
 }

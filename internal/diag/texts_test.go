@@ -120,19 +120,7 @@ func TestInputTexts(t *testing.T) {
 		mustFollowPattern(t, text)
 		fmt.Fprintf(&b, "%s\n\n%s\n\n----\n\n", text.Summary, text.Detail)
 	}
-	file := filepath.Join("testdata", "input.txt")
-	if os.Getenv("UPDATE") != "" {
-		if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(want) != b.String() {
-		t.Errorf("the texts differ from %s. If they should, run with UPDATE=1 and read the difference.\n%s", file, b.String())
-	}
+	mustBeGolden(t, "input.txt", b.String())
 }
 
 // arguments begin with a small letter wherever they stand.
@@ -197,5 +185,24 @@ func TestEveryTextIsRendered(t *testing.T) {
 		if !called[name] {
 			t.Errorf("%s: no test renders %s", position, name)
 		}
+	}
+}
+
+// mustBeGolden compares texts with a file under testdata. UPDATE=1 writes the file
+// anew.
+func mustBeGolden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if os.Getenv("UPDATE") != "" {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(want) != got {
+		t.Errorf("the texts differ from %s. If they should, run with UPDATE=1 and read the difference.\n%s", file, got)
 	}
 }

@@ -6,7 +6,6 @@ package member
 import (
 	"context"
 
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -14,6 +13,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
@@ -156,7 +156,7 @@ func (g *guard) checkAddress(ctx context.Context) {
 	}
 	var peers types.Set
 	g.resp.Diagnostics.Append(g.req.Plan.GetAttribute(ctx, path.Root("peer_urls"), &peers)...)
-	if g.resp.Diagnostics.HasError() || someUnknown(peers) {
+	if g.resp.Diagnostics.HasError() || memberurl.SomeUnknown(peers) {
 		return
 	}
 	urls, diags := list(ctx, peers)
@@ -208,7 +208,7 @@ func (g *guard) checkIdentity(ctx context.Context, c *backend.Cluster, snap memb
 	var m model
 	var peers types.Set
 	g.resp.Diagnostics.Append(g.req.Plan.GetAttribute(ctx, path.Root("peer_urls"), &peers)...)
-	if someUnknown(peers) || g.resp.Diagnostics.HasError() {
+	if memberurl.SomeUnknown(peers) || g.resp.Diagnostics.HasError() {
 		return
 	}
 	m.Name, m.ConfigID, m.PeerURLs, m.StallTimeout = g.now.Name, g.now.Config, peers, types.StringValue("1m")
@@ -246,7 +246,7 @@ func (g *guard) guardOf(ctx context.Context) *backend.Guard {
 			return nil
 		}
 		at := g.now.Endpoints
-		if someUnknown(at) {
+		if memberurl.SomeUnknown(at) {
 			at = g.state.Endpoints
 		}
 		c := g.reach(ctx, at)
@@ -258,7 +258,7 @@ func (g *guard) guardOf(ctx context.Context) *backend.Guard {
 		c.Expect(cluster, urls)
 		return g.b.Guard(cluster, c)
 	}
-	if someUnknown(g.now.Endpoints) {
+	if memberurl.SomeUnknown(g.now.Endpoints) {
 		return g.b.GuardOf(g.now.Name.ValueString())
 	}
 	c := g.reach(ctx, g.now.Endpoints)
@@ -285,19 +285,6 @@ func (g *guard) reach(ctx context.Context, at types.List) *backend.Cluster {
 		g.refuse(diag.Explain(reconfigure.ActionReach, g.now.Name.ValueString(), err))
 	}
 	return nil
-}
-
-// someUnknown reports whether a list, or anything in it, is unknown.
-func someUnknown(l interface {
-	Elements() []attr.Value
-	IsUnknown() bool
-}) bool {
-	for _, e := range l.Elements() {
-		if e.IsUnknown() {
-			return true
-		}
-	}
-	return l.IsUnknown()
 }
 
 // readdress refuses a second member whose peer URLs change in place: the process

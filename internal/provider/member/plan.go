@@ -16,6 +16,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
 )
 
 type fwDiagnostics = fwdiag.Diagnostics
@@ -108,7 +109,7 @@ func (p planned) key() string {
 		return ""
 	case p.Config.ValueString() != "":
 		return p.Config.ValueString()
-	case someUnknown(p.Endpoints):
+	case memberurl.SomeUnknown(p.Endpoints):
 		return ""
 	default:
 		return "name:" + p.Name.ValueString() + p.Endpoints.String()

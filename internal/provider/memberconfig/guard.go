@@ -19,6 +19,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
 )
 
 const (
@@ -118,7 +119,7 @@ func (g *guard) refuse(t diag.Text) { g.resp.Diagnostics.AddError(t.Summary, t.D
 
 // checkAddress refuses a peer URL that another member has after the apply.
 func (g *guard) checkAddress(ctx context.Context) {
-	if c, err := g.b.Cluster(nil); c == nil || err != nil || g.plan.Name.IsUnknown() || unknown(g.plan.PeerURLs) {
+	if c, err := g.b.Cluster(nil); c == nil || err != nil || g.plan.Name.IsUnknown() || memberurl.SomeUnknown(g.plan.PeerURLs) {
 		return
 	}
 	urls, diags := texts(ctx, g.plan.PeerURLs)
@@ -127,15 +128,6 @@ func (g *guard) checkAddress(ctx context.Context) {
 		t := diag.SameAddress(g.plan.Name.ValueString(), other, url)
 		g.resp.Diagnostics.AddAttributeError(path.Root("peer_urls"), t.Summary, t.Detail)
 	}
-}
-
-func unknown(set types.Set) bool {
-	for _, e := range set.Elements() {
-		if e.IsUnknown() {
-			return true
-		}
-	}
-	return set.IsUnknown()
 }
 
 // observe returns the guard of the configuration's cluster, and what is observed
@@ -267,7 +259,7 @@ func (g *guard) checkInTheWay(ctx context.Context, c *backend.Cluster, snap memb
 		return // what answers is not the cluster that is being formed
 	}
 	var urls []string
-	if !unknown(g.plan.PeerURLs) {
+	if !memberurl.SomeUnknown(g.plan.PeerURLs) {
 		urls, _ = texts(ctx, g.plan.PeerURLs)
 	}
 	found := snap.InTheWay(g.plan.Name.ValueString(), urls, instead)

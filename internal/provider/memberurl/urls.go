@@ -98,3 +98,16 @@ func (u URLs) check(argument, at path.Path, element attr.Value, seen map[string]
 	}
 	seen[normal] = true
 }
+
+// SomeUnknown reports whether a list, or anything in it, is unknown.
+func SomeUnknown(l interface {
+	Elements() []attr.Value
+	IsUnknown() bool
+}) bool {
+	for _, e := range l.Elements() {
+		if e.IsUnknown() {
+			return true
+		}
+	}
+	return l.IsUnknown()
+}
