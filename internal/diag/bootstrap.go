@@ -4,6 +4,8 @@
 package diag
 
 import (
+	"time"
+
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
@@ -24,6 +26,20 @@ func BootstrapKept(name string) Text {
 		"Configuration of " + name + " keeps its bootstrap",
 		"The bootstrap that it is given now has another token, and it is not known whether " + name + " has formed a cluster with the former one. " +
 			"Its configuration, its machine and its member stay as they are.\n\n" + startOver("If no cluster has formed, or if it is gone for good"),
+	}
+}
+
+// BootstrapWindowOver warns that the cluster of a static bootstrap has never
+// answered, and that its first initial member may not form it any more since end.
+func BootstrapWindowOver(first string, end time.Time) Text {
+	return Text{
+		"Bootstrap window of " + first + " is over",
+		"The cluster has never answered at the provider's endpoints, and " + first + ", the first initial member, was allowed to form it until " + end.UTC().Format(time.RFC3339) +
+			" (bootstrap_window of the etcd_initial_cluster). A machine that boots now waits, because it cannot tell whether the cluster never formed or whether its own data was lost.\n\n" +
+			"If the cluster has formed, make its members reachable and plan again:\n\n  terraform plan\n\n" +
+			"If it has never formed, or if it is gone for good, destroy the bootstrap with everything that depends on it, and create it again. " +
+			"This opens a new window. ADDRESS is the address of the etcd_initial_cluster:\n\n" +
+			"  terraform destroy -refresh=false -target='ADDRESS'\n  terraform apply",
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
@@ -49,6 +50,7 @@ func TestBootstrapTexts(t *testing.T) {
 		{false, ImportClusterSilent("2a", kind(connection.Refused))},
 		{false, ImportClusterUnknownProvider("2a")},
 		{false, BootstrapKept("a")},
+		{false, BootstrapWindowOver("a", time.Unix(1_800_003_600, 0))},
 		{false, ClusterGone("d", kind(connection.Refused))},
 		{false, ClusterGone("d", kind(connection.WrongPassword))},
 	} {

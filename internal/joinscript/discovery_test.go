@@ -60,7 +60,7 @@ func founders(t *testing.T, sh shell, v etcdtest.Version, env map[string]string)
 	var all []*etcdtest.Process
 	for _, name := range []string{"a", "b", "c"} {
 		p := etcdtest.NewProcess(t, etcdtest.Options{Name: name, Version: v, Env: env})
-		sh.before(t, p, Params{Name: name, PeerURLs: []string{p.PeerURL()}, Founder: true})
+		sh.before(t, p)
 		all = append(all, p)
 	}
 	return all[0], all[1], all[2]
@@ -146,7 +146,7 @@ func discoveryJoiner(t *testing.T, g *realRegistry, sh shell, v etcdtest.Version
 		delete(joins, "ETCD_DISCOVERY_CACERT") // curl looks for the file
 	}
 	d := etcdtest.NewProcess(t, etcdtest.Options{Name: "d", Version: v, Env: joins})
-	sh.before(t, d, Params{Name: "d", PeerURLs: []string{d.PeerURL()}, Founder: true})
+	sh.before(t, d)
 	d.Supervise(supervised)
 	logged(t, d, "etcd-join: not announced yet")
 	admit(t, client, d)

@@ -5,6 +5,7 @@ package joinscript
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -13,20 +14,32 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
+// staticFounders are n machines with the environment of a static bootstrap whose
+// window has just opened.
+func staticFounders(t *testing.T, sh shell, v etcdtest.Version, n int) []*etcdtest.Process {
+	t.Helper()
+	var founders []*etcdtest.Process
+	var initial []string
+	for i := range n {
+		name := string(rune('a' + i))
+		p := etcdtest.NewProcess(t, etcdtest.Options{Name: name, Version: v})
+		founders = append(founders, p)
+		initial = append(initial, name+"="+p.PeerURL())
+	}
+	for _, p := range founders {
+		p.Env["ETCD_INITIAL_CLUSTER"] = strings.Join(initial, ",")
+		p.Env["ETCD_INITIAL_CLUSTER_STATE"] = "new"
+		p.Env["ETCD_INITIAL_CLUSTER_TOKEN"] = strings.ReplaceAll(t.Name(), "/", "-")
+		sh.before(t, p)
+	}
+	now := time.Now().Unix()
+	founders[0].Env[WindowVariable] = fmt.Sprintf("%d-%d", now, now+3600)
+	return founders
+}
+
 func TestStaticFounders(t *testing.T) {
 	eachVersion(t, versions, func(t *testing.T, v etcdtest.Version, sh shell) {
-		var founders []*etcdtest.Process
-		var initial []string
-		for _, name := range []string{"a", "b", "c"} {
-			p := etcdtest.NewProcess(t, etcdtest.Options{Name: name, Version: v})
-			founders = append(founders, p)
-			initial = append(initial, name+"="+p.PeerURL())
-		}
-		for _, p := range founders {
-			p.Env["ETCD_INITIAL_CLUSTER"] = strings.Join(initial, ",")
-			p.Env["ETCD_INITIAL_CLUSTER_STATE"] = "new"
-			sh.before(t, p, Params{Name: p.Name, PeerURLs: []string{p.PeerURL()}, Founder: true})
-		}
+		founders := staticFounders(t, sh, v, 3)
 		a, b, c := founders[0], founders[1], founders[2]
 		a.Supervise(supervised)
 		time.Sleep(500 * time.Millisecond) // b comes while a is alone
@@ -75,7 +88,8 @@ func TestJoinerOverTLS(t *testing.T) {
 			t.Fatalf("the start that failed left no directory: %v", err)
 		}
 		delete(p.Env, "ETCD_INITIAL_CLUSTER")
-		sh.before(t, p, Params{Name: p.Name, PeerURLs: []string{p.PeerURL()}, Peers: peers})
+		p.Env["ETCD_JOIN_PEERS"] = peers[0]
+		sh.before(t, p)
 		p.Supervise(supervised)
 		logged(t, p, "etcd-join: not announced yet")
 		gap := admit(t, client, p)
@@ -106,7 +120,8 @@ func TestJoinerBesideOneVoterAndBesideAFrozenOne(t *testing.T) {
 		join := func(name string) *etcdtest.Process {
 			p := cluster.NewJoiner(t, name)
 			delete(p.Env, "ETCD_INITIAL_CLUSTER")
-			sh.before(t, p, Params{Name: name, PeerURLs: []string{p.PeerURL()}, Peers: []string{cluster.Members()[0].PeerURL()}})
+			p.Env["ETCD_JOIN_PEERS"] = cluster.Members()[0].PeerURL()
+			sh.before(t, p)
 			p.Supervise(supervised)
 			logged(t, p, "etcd-join: not announced yet")
 			t.Logf("%s announced and not started: %v", name, admit(t, client, p))
@@ -118,7 +133,7 @@ func TestJoinerBesideOneVoterAndBesideAFrozenOne(t *testing.T) {
 		oneCluster(t, 3, client, third)
 
 		late := cluster.NewJoiner(t, "late")
-		sh.before(t, late, Params{Name: "late", PeerURLs: []string{late.PeerURL()}, Wait: time.Minute})
+		sh.before(t, late)
 		late.Supervise(supervised)
 		logged(t, late, "etcd-join: not announced yet")
 		// Announced while all are well; then one of them hangs.
@@ -159,7 +174,7 @@ func TestJoinerIsNotMisledByAnExMember(t *testing.T) {
 		cluster := etcdtest.Start(t, 4, etcdtest.Options{Version: v, Names: []string{"a", "b", "ex", "p"}, Links: true})
 		client := cluster.Member("a").Client(t)
 		ex, p := cluster.Member("ex"), cluster.Member("p")
-		sh.before(t, p, Params{Name: "p", PeerURLs: []string{p.PeerURL()}})
+		sh.before(t, p)
 		// ex listens behind its link; ask it directly, as no one else can.
 		p.Env["ETCD_JOIN_PEERS"] = ex.Env["ETCD_LISTEN_PEER_URLS"]
 		versionDecided(t, cluster)

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 )
 
 // entry is one member as a peer port lists it; see also the real answers that
@@ -59,11 +58,13 @@ func (p *peer) handle(h http.HandlerFunc) { p.serve.Store(&h) }
 func (p *peer) list(members ...entry) { p.listIn("cdf818194e3a8c32", members...) }
 
 func (p *peer) listIn(cluster string, members ...entry) {
-	p.handle(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("X-Etcd-Cluster-ID", cluster)
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(members)
-	})
+	p.handle(func(w http.ResponseWriter, _ *http.Request) { reply(w, cluster, members...) })
+}
+
+func reply(w http.ResponseWriter, cluster string, members ...entry) {
+	w.Header().Set("X-Etcd-Cluster-ID", cluster)
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(members)
 }
 
 func (p *peer) answer(code int, body string) {
@@ -82,13 +83,16 @@ const (
 )
 
 // ask runs the script for the member "us" with peer URL own, for as short as
-// it ever runs: two rounds.
+// it ever runs: two rounds. peers are in ETCD_JOIN_PEERS.
 func ask(t *testing.T, sh shell, founder bool, peers []string, env ...string) result {
 	t.Helper()
-	script := Render(Params{Name: "us", PeerURLs: []string{own}, Peers: peers, Founder: founder, Wait: time.Second})
-	script = strings.Replace(script, "\nwait_seconds=1\n", "\nwait_seconds=-1\n", 1)
-	script = strings.Replace(script, "|| pause=1\n", "|| pause=0\n", 1)
-	return sh.run(t, script, env...)
+	state := "existing"
+	if founder {
+		state = "new"
+	}
+	// The last one counts.
+	all := append([]string{"ETCD_NAME=us", "ETCD_INITIAL_ADVERTISE_PEER_URLS=" + own, "ETCD_INITIAL_CLUSTER_STATE=" + state, "ETCD_JOIN_PEERS=" + strings.Join(peers, ",")}, env...)
+	return sh.run(t, all...)
 }
 
 func TestJoiner(t *testing.T) {
@@ -191,7 +195,7 @@ func TestJoiner(t *testing.T) {
 			}, []string{a.url}, 0, joined("us", own, cluster(
 				"a="+a.url, "a=https://[fd00::1]:2380", "us="+own, "b=https://Node-b.Example.com:2380", "b="+b.url)), "announced"},
 			{"nobody answers", func() {}, []string{dead}, ExitRetry, "", "no peer answers: " + dead + ": "},
-			{"nobody is known", func() {}, nil, ExitRetry, "", "no peer is known to ask: set ETCD_JOIN_PEERS"},
+			{"nobody is known", func() {}, nil, ExitRetry, "", "no peer is known to ask: ETCD_JOIN_PEERS is not set"},
 			{"only itself is known", func() {}, []string{own}, ExitRetry, "", "no peer is known to ask"},
 		}
 		for _, test := range cases {
@@ -267,69 +271,5 @@ func TestAnswersThatAreNone(t *testing.T) {
 				}
 			})
 		}
-	})
-}
-
-func TestFounderOfAStaticCluster(t *testing.T) {
-	eachShell(t, func(t *testing.T, sh shell) {
-		a, b := newPeer(t), newPeer(t)
-		na, nb := entry{ID: 11, Name: "a", PeerURLs: []string{a.url}}, entry{ID: 12, Name: "b", PeerURLs: []string{b.url}}
-		nus := entry{ID: 20, Name: "us", PeerURLs: []string{own}}
-		ea, eb := ran(11, "a", a.url), ran(12, "b", b.url)
-		env := []string{"ETCD_INITIAL_CLUSTER=a=" + a.url + ",b=" + b.url + ",us=" + own, "ETCD_INITIAL_CLUSTER_STATE=new"}
-		cases := []struct {
-			name   string
-			set    func()
-			code   int
-			stdout string
-			reason string
-		}{
-			{"the others are forming it", func() { a.list(na, nb, nus); b.list(na, nb, nus) }, 0, "", ""},
-			{"one is forming it", func() { b.answer(503, "") }, 0, "", ""},
-			{"they have formed it, this one comes late", func() { a.list(ea, eb, nus); b.list(ea, nb, nus) }, 0,
-				joined("us", own, "a="+a.url+",b="+b.url+",us="+own), "announced"},
-			{"it has run and is wiped", func() { a.list(ea, eb, ran(20, "us", own)); b.list(ea, eb, nus) }, ExitNever, "", "has run before"},
-			{"it was removed", func() { a.list(ea, eb); b.list(ea, eb) }, ExitRetry, "", "not announced yet"},
-			{"it was announced anew", func() {
-				us := entry{ID: 21, PeerURLs: []string{own}, IsLearner: true}
-				a.list(ea, eb, us)
-				b.list(ea, eb, us)
-			}, 0, joined("us", own, "a="+a.url+",b="+b.url+",us="+own), "announced"},
-			{"one says that it has formed, the other is silent", func() { a.list(ea, eb, nus); b.answer(503, "") }, ExitRetry, "", "only 1 of its 2 other voters"},
-			{"they form another cluster", func() { a.list(na, nb); b.list(na, nb) }, ExitRetry, "", "do not list this member"},
-			{"there is something else", func() { a.answer(404, ""); b.answer(404, "") }, ExitRetry, "", "a peer is there but cannot be asked: "},
-		}
-		for _, test := range cases {
-			t.Run(test.name, func(t *testing.T) {
-				test.set()
-				ask(t, sh, true, nil, env...).want(t, test.code, test.stdout, test.reason)
-			})
-		}
-		t.Run("nobody listens", func(t *testing.T) {
-			ask(t, sh, true, nil, "ETCD_INITIAL_CLUSTER=us="+own+",x="+dead).want(t, 0, "", "")
-		})
-		t.Run("alone", func(t *testing.T) {
-			ask(t, sh, true, nil, "ETCD_INITIAL_CLUSTER=us="+own).want(t, 0, "", "")
-		})
-		t.Run("nobody answers in time", func(t *testing.T) {
-			hang := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
-			a.handle(hang)
-			b.handle(hang)
-			before := a.asked.Load()
-			ask(t, sh, true, nil, env...).want(t, 0, "", "nobody answers: ")
-			if n := a.asked.Load() - before; n != 2 {
-				t.Errorf("the peer was asked %d times, want twice before it is taken for absent", n)
-			}
-		})
-		t.Run("without any bootstrap", func(t *testing.T) {
-			ask(t, sh, true, nil).want(t, ExitRetry, "", "a founder needs ETCD_INITIAL_CLUSTER, ETCD_DISCOVERY or")
-		})
-		// systemd may still load what the last run printed.
-		t.Run("what an earlier run printed is loaded", func(t *testing.T) {
-			a.list(ea, eb)
-			b.list(ea, eb)
-			ask(t, sh, true, nil, env[0], "ETCD_INITIAL_CLUSTER_STATE=existing", "ETCD_DISCOVERY=", "ETCD_DISCOVERY_TOKEN=").
-				want(t, ExitRetry, "", "not announced yet")
-		})
 	})
 }

@@ -98,7 +98,7 @@ func TestFounderWithARegistry(t *testing.T) {
 		down := func() { a.answer(503, ""); b.answer(503, "") }
 		restart := func(token string) string {
 			return "ETCD_NAME=us\nETCD_INITIAL_ADVERTISE_PEER_URLS=" + own + "\nETCD_INITIAL_CLUSTER=" + strings.Join([]string{ra, rus, rb}, ",") +
-				"\nETCD_INITIAL_CLUSTER_STATE=new\nETCD_DISCOVERY=\nETCD_DISCOVERY_TOKEN=\nETCD_DISCOVERY_ENDPOINTS=\nETCD_INITIAL_CLUSTER_TOKEN=" + token + "\n"
+				"\nETCD_INITIAL_CLUSTER_STATE=new\n" + noDiscovery + "ETCD_INITIAL_CLUSTER_TOKEN=" + token + "\n"
 		}
 		formed := joined("us", own, ra+","+rb+","+rus)
 		cases := []struct {
@@ -123,7 +123,7 @@ func TestFounderWithARegistry(t *testing.T) {
 				a.list(ea, eb, us)
 				b.list(ea, eb, us)
 			}, 0, 0, formed, "announced"},
-			{"a token of one, registered before", "1", []string{rus}, down, ExitNever, ExitNever, "", "has registered for a cluster of one and its data is gone"},
+			{"a token of one, registered before", "1", []string{rus}, down, ExitNever, ExitNever, "", "registered for a cluster of one and its data is gone"},
 			{"no size", "", nil, down, ExitRetry, ExitRetry, "", "the registry knows no such cluster: "},
 			{"size is no number", "three", nil, down, ExitRetry, ExitRetry, "", "the registry knows no such cluster: "},
 			{"size 0", "0", nil, down, ExitRetry, ExitRetry, "", "the registry knows no such cluster: "},
@@ -157,7 +157,7 @@ func TestFounderWithARegistry(t *testing.T) {
 					if reason == "" && code != 0 {
 						reason = test.reason
 						if test.reason == "" {
-							reason = "registered before, waiting for the other founders to register"
+							reason = "registered before: waiting for the other founders"
 						}
 					}
 					r.want(t, code, stdout, reason)
@@ -218,7 +218,7 @@ func TestJoinerWithARegistry(t *testing.T) {
 				stdout  string
 				reason  string
 			}{
-				{"not all founders are there", []string{ra}, func() { a.list(ea, us) }, env, ExitRetry, "", "no peer is known yet: not all founders are in the registry"},
+				{"not all founders are there", []string{ra}, func() { a.list(ea, us) }, env, ExitRetry, "", "not all founders are in the registry yet"},
 				{"all are, and none answers", []string{ra, rb}, func() { a.answer(503, ""); b.answer(503, "") }, env, ExitRetry, "", "a peer is there but cannot be asked"},
 				{"the cluster has not formed", []string{ra, rb}, func() {
 					na, nb := entry{ID: 11, Name: "a", PeerURLs: []string{a.url}}, entry{ID: 12, Name: "b", PeerURLs: []string{b.url}}
@@ -231,7 +231,7 @@ func TestJoinerWithARegistry(t *testing.T) {
 				{"wiped", []string{ra, rb}, func() { a.list(ea, eb, ran(20, "us", own)); b.list(ea, eb, ran(20, "us", own)) }, env, ExitNever, "", "has run before"},
 				{"the registry is away", nil, nil, away, ExitRetry, "", "the registry does not answer: " + dead},
 				{"the registry is away, and a peer is known otherwise", nil, func() { a.list(ea, eb, us); b.list(ea, eb, us) }, append(away, "ETCD_JOIN_PEERS="+a.url), 0, joined("us", own, ra+","+rb+",us="+own), "announced: starting"},
-				{"it is the only one that registered", []string{"us=" + own, "x=" + own}, nil, env, ExitRetry, "", "the registry names no peer but this one"},
+				{"it is the only one that registered", []string{"us=" + own, "x=" + own}, nil, env, ExitRetry, "", "the registry names no other founder"},
 				{"a registration that is none", []string{"x=$(id)", rb}, nil, env, ExitRetry, "", "holds a registration that cannot be read"},
 			} {
 				t.Run(protocol+" "+c.name, func(t *testing.T) {

@@ -11,33 +11,38 @@
 # and not as an ExecStartPre of systemd, which heeds RestartPreventExitStatus=78
 # for the main process only (systemd#11868).
 #
-# It reads etcd's own ETCD_* variables and ETCD_JOIN_PEERS (more peer URLs to
-# ask); ETCD_JOIN_DISCOVERY, or ETCD_JOIN_DISCOVERY_TOKEN and _ENDPOINTS, is the
-# registry in which the peers of one that joins found each other. Standard
-# output: ETCD_* assignments that override the environment. Standard error: the
-# reasons.
+# It reads etcd's own ETCD_* variables and:
+#   ETCD_JOIN_PEERS             more peer URLs to ask
+#   ETCD_JOIN_DISCOVERY, or     the registry in which the peers of one that joins
+#   ETCD_JOIN_DISCOVERY_TOKEN   found each other
+#   and _ENDPOINTS
+#   ETCD_JOIN_BOOTSTRAP_WINDOW  FROM-UNTIL, in seconds since 1970: when the first
+#                               initial member of a static cluster may form it
 #
-# Exit 0: start etcd. 75: not yet, run me again. 78: this identity has run
-# before and its data is gone: never start it.
+# Standard output: ETCD_* assignments that override the environment. Standard
+# error: the reasons.
+#
+# Exit 0: start etcd. 75: not yet, run me again. 78: never start this member: it
+# was removed, or it has run before and its data is gone.
+#
+# Terraform stores this script without its comments (see joinscript.go).
 #
 # shellcheck disable=SC2016 # awk programs stand in single quotes
 set -u
 LC_ALL=C
 export LC_ALL
-
-# Decided when the configuration of this member was made.
-own_name=''
-own_urls=''
-known_peers=''
-founder=0
-wait_seconds=45
+umask 077
 
 said=
+# A file of the log, if there is one.
+kept=
 say() {
-	[ "$1" = "$said" ] || printf 'etcd-join: %s\n' "$1" >&2
+	[ "$1" = "$said" ] || printf 'etcd-join: %s\n' "$(printf '%s' "$1" | tr -cd ' -~')" >&2
 	said=$1
 }
 later() {
+	# In doubt, a member that has its data starts.
+	[ -z "$kept" ] || exit 0
 	say "$1"
 	exit 75
 }
@@ -47,14 +52,13 @@ never() {
 }
 
 # The environment is what etcd itself will obey, so it comes first.
-name=${ETCD_NAME:-$own_name}
-own_raw=${ETCD_INITIAL_ADVERTISE_PEER_URLS:-$own_urls}
+name=${ETCD_NAME:-}
 
 # etcd takes up an existing identity when, and only when, there is a WAL; the
 # rest of the directory is made by starts that failed, too.
 readable() {
 	if [ ! -r "$1" ] || [ ! -x "$1" ]; then
-		later "cannot read $1: run this as the user that runs etcd"
+		later "cannot read $1: run this as the user of etcd"
 	fi
 }
 data=${ETCD_DATA_DIR:-${name:-default}.etcd}
@@ -62,13 +66,14 @@ wal=${ETCD_WAL_DIR:-$data/member/wal}
 if [ -d "$wal" ]; then
 	readable "$wal"
 	for file in "$wal"/*.wal; do
-		[ ! -e "$file" ] || exit 0
+		[ ! -e "$file" ] || kept=$file
 	done
 elif [ -d "$data" ]; then
 	readable "$data"
 	[ ! -d "$data/member" ] || readable "$data/member"
 fi
-set -f # URLs may contain [ ]
+# URLs may contain [ ].
+set -f
 
 # Standard input, split at commas and white space: the URLs that can be asked,
 # one a line, each once, in the form in which they are compared.
@@ -82,19 +87,19 @@ urls() {
 	}'
 }
 
-command -v curl >/dev/null || later "curl is not installed, or not on PATH"
+command -v curl >/dev/null || later "curl is not on PATH"
 case $name in
-'') later "the member has no name: set ETCD_NAME" ;;
-*[!A-Za-z0-9._:@%+~/-]*) later "the name of the member has characters that cannot stand in ETCD_INITIAL_CLUSTER" ;;
+'') later "ETCD_NAME is not set" ;;
+*[!A-Za-z0-9._:@%+~/-]*) later "ETCD_NAME has characters that ETCD_INITIAL_CLUSTER cannot hold" ;;
 esac
 OWN_NAME=$name
-OWN_RAW=$(printf '%s\n' "$own_raw" | tr -d ' \t')
-OWN=$(printf '%s\n' "$own_raw" | urls | sort | tr '\n' ',')
+OWN_RAW=$(printf '%s\n' "${ETCD_INITIAL_ADVERTISE_PEER_URLS:-}" | tr -d ' \t')
+OWN=$(printf '%s\n' "${ETCD_INITIAL_ADVERTISE_PEER_URLS:-}" | urls | sort | tr '\n' ',')
 OWN=${OWN%,}
 export OWN_NAME OWN_RAW OWN
-[ -n "$OWN" ] || later "no peer URL of this member is known: set ETCD_INITIAL_ADVERTISE_PEER_URLS"
+[ -n "$OWN" ] || later "ETCD_INITIAL_ADVERTISE_PEER_URLS is not set"
 case $OWN_RAW in
-*[!][A-Za-z0-9._:%,/-]*) later "a peer URL of this member has characters that no URL has" ;;
+*[!][A-Za-z0-9._:%,/-]*) later "ETCD_INITIAL_ADVERTISE_PEER_URLS has characters that ETCD_INITIAL_CLUSTER cannot hold" ;;
 esac
 
 # The URLs in the arguments that are not ours, on one line.
@@ -104,13 +109,16 @@ others() {
 		!($0 in own) && NR <= 100 { printf "%s%s", sep, $0; sep = " " }'
 }
 initial_urls=$(printf '%s\n' "${ETCD_INITIAL_CLUSTER:-}" | tr ',' '\n' | sed 's/^[^=]*=//')
-peers=$(others "$known_peers" "${ETCD_JOIN_PEERS:-}" "$initial_urls")
+peers=$(others "${ETCD_JOIN_PEERS:-}" "$initial_urls")
 
 # How a founder was told to find the other founders. One whose environment
 # already says "existing" holds what an earlier run printed: it was announced.
 bootstrap=none
-case ${ETCD_INITIAL_CLUSTER_STATE:-new} in new) ;; *) founder=0 ;; esac
-if [ "$founder" = 1 ]; then
+founder=0
+[ "${ETCD_INITIAL_CLUSTER_STATE:-new}" != new ] || founder=1
+if [ -n "$kept" ]; then
+	founder=0
+elif [ "$founder" = 1 ]; then
 	if [ -n "${ETCD_DISCOVERY_TOKEN:-}" ] && [ -n "${ETCD_DISCOVERY_ENDPOINTS:-}" ]; then
 		bootstrap=v3
 	elif [ -n "${ETCD_DISCOVERY:-}" ]; then
@@ -118,7 +126,7 @@ if [ "$founder" = 1 ]; then
 	elif [ -n "${ETCD_INITIAL_CLUSTER:-}" ]; then
 		bootstrap=static
 	else
-		later "a founder needs ETCD_INITIAL_CLUSTER, ETCD_DISCOVERY or ETCD_DISCOVERY_TOKEN and ETCD_DISCOVERY_ENDPOINTS; none is set"
+		later "a founder needs ETCD_INITIAL_CLUSTER, ETCD_DISCOVERY or ETCD_DISCOVERY_TOKEN and ETCD_DISCOVERY_ENDPOINTS"
 	fi
 elif [ -n "${ETCD_JOIN_DISCOVERY_TOKEN:-}" ] && [ -n "${ETCD_JOIN_DISCOVERY_ENDPOINTS:-}" ]; then
 	bootstrap=v3 ETCD_DISCOVERY_TOKEN=$ETCD_JOIN_DISCOVERY_TOKEN ETCD_DISCOVERY_ENDPOINTS=$ETCD_JOIN_DISCOVERY_ENDPOINTS
@@ -161,7 +169,8 @@ function val(path,   c, n, key) {
 	ws()
 	c = ch()
 	if (c == "{" || c == "[") {
-		if (gsub(/[.]/, ".", path) > 8) { bad = 1; return } # no answer is that deep
+		# No answer is that deep.
+		if (gsub(/[.]/, ".", path) > 8) { bad = 1; return }
 		n = 0
 		pos++
 		ws()
@@ -193,6 +202,7 @@ function parse() { pos = 1; bad = 0; val(""); ws(); if (ch() != "") bad = 1; ret
 function plain(u) { return u ~ /^https?:\/\/[][A-Za-z0-9._:%\/-]+$/ }
 BEGIN { head = 1 }
 { sub(/\r$/, "") }
+/^connected [0-9.]+$/ { next }
 !head && text == "" && /^HTTP\// { head = 1 }
 head && /^HTTP\// { code = $2; next }
 head && /^$/ { head = 0; next }
@@ -204,12 +214,12 @@ length(text) < 65536 { text = text substr($0, 1, 65536) " " }
 # One answer, as lines that others can be mixed with:
 #   M asked cluster id learner started urls name    a member
 #   E asked cluster members                         the end of the list
-#   F asked code reason                             no usable answer
+#   F asked lives reason                            no usable answer
 members='
 END {
 	asked = ENVIRON["ASKED"]
 	if (code != 200 || cluster !~ /^[0-9a-f]+$/ || !parse()) {
-		print "F " asked " http it is no etcd peer (HTTP status " code ")"
+		print "F " asked " 1 no answer of an etcd peer (HTTP status " code ")"
 		exit
 	}
 	for (n = 0; (("." (n + 1) ".id") in V) && n < 100; n++) {
@@ -217,30 +227,28 @@ END {
 		list = ""
 		for (i = 1; ((p ".peerURLs." i) in V); i++) {
 			u = V[p ".peerURLs." i]
-			if (!plain(u)) { print "F " asked " http it lists a member with a peer URL that is none"; exit }
+			if (!plain(u)) { print "F " asked " 1 its members cannot be read"; exit }
 			list = list (i > 1 ? "," : "") u
 		}
-		if (V[p ".id"] !~ /^[0-9]+$/ || list == "") { print "F " asked " http its list of members cannot be read"; exit }
+		if (V[p ".id"] !~ /^[0-9]+$/ || list == "") { print "F " asked " 1 its members cannot be read"; exit }
 		who = V[p ".name"]
 		if (who !~ /^[A-Za-z0-9._-]+$/) who = "-"
 		out[n] = "M " asked " " cluster " " V[p ".id"] " " (V[p ".isLearner"] == "true") " " (V[p ".clientURLs.1"] != "") " " list " " who
 	}
-	if (n == 0) { print "F " asked " http it lists no members"; exit }
+	if (n == 0) { print "F " asked " 1 it lists no members"; exit }
 	for (i = 0; i < n; i++) print out[i]
 	print "E " asked " " cluster " " n
 }'
 
-# The answer with its head, or what curl says is wrong. On HTTP/2 a peer port
-# over TLS serves gRPC only.
+# The answer with its head, or what curl says is wrong, and how long it took to
+# connect. On HTTP/2 a peer port over TLS serves gRPC only.
 patience=2
 fetch() {
-	set -- -q -sS -g -i --http1.1 --connect-timeout 1 --max-time "$patience" --max-filesize 1000000 "$@"
-	curl "$@" 2>&1
+	curl -q -sS -g -i --http1.1 --connect-timeout 1 --max-time "$patience" --max-filesize 1000000 -w '\nconnected %{time_connect}\n' "$@" 2>&1
 }
 # What curl says, without the figures that differ each time.
 problem() {
-	printf '%s\n' "$answer" | tr -d '\001-\011\013-\037\177' |
-		sed -n '/curl: ([0-9]*) / { s/.*curl: ([0-9]*) //; s/ after [0-9]* m[a-z]*//; p; q; }'
+	printf '%s\n' "$answer" | sed -n '/curl: ([0-9]*) / { s/.*curl: ([0-9]*) //; s/ after [0-9]* m[a-z]*//; p; q; }'
 }
 
 ask() {
@@ -256,34 +264,33 @@ ask() {
 		fetch "$@"
 	)
 	code=$?
-	if [ "$code" = 0 ]; then
-		answer=$(printf '%s\n' "$answer" | awk "$json$members") || answer="F $1 http its answer cannot be read"
-	else
-		answer="F $1 $code $(problem)"
-	fi
+	# Nobody is there if the name has no address, or no connection comes about.
+	# Who accepts one lives, even if no answer comes.
+	case $code/$answer in
+	0/*) answer=$(printf '%s\n' "$answer" | awk "$json$members") || answer="F $1 1 no answer can be read" ;;
+	[567]/* | 28/*'connected 0.000000'*) answer="F $1 0 $(problem)" ;;
+	*) answer="F $1 1 $(problem)" ;;
+	esac
 	# Line by line: a line is short enough for one write to the shared pipe.
 	printf '%s\n' "$answer" | while IFS= read -r line; do
 		printf '%s\n' "$line"
 	done
 }
 
-ask_all() {
-	for peer in $targets; do
-		ask "$peer" &
-	done
-	wait
-}
 
-# What the answers say, on three lines: a verdict, the peer URLs that they
-# name, the URLs that answered. A verdict that lets etcd start, or forbids it for ever, needs the
-# same list from a majority of the voters on it other than this member: a
-# removed member that still runs, or one that is cut off, repeats an old list.
+# What the answers say, on four lines: a verdict, the peer URLs that they name,
+# the URLs that answered. A verdict that lets etcd start, or forbids it for
+# ever, needs the same list from a majority of the voters on it other than this
+# member: a removed member that still runs, or one that is cut off, repeats an
+# old list.
 #   ran              listed, and has run
 #   join CLUSTER     listed, has not run, and the cluster works
 #   absent REASON    the cluster works, and this member is not on its list
 #   forming LISTED   there is a list, on which nobody has run yet
-#   silent CERTAIN   nobody answers (1: because nothing listens)
+#   silent REASON    nobody is there
 #   wait REASON      none of these
+# The fourth line is "known" if a list has the name of this member, one of its
+# URLs, or somebody without a name, who may be it; else the ID of the cluster.
 judge='
 $1 == "M" {
 	i = ++count[$2]
@@ -292,16 +299,19 @@ $1 == "M" {
 	sig[$2] = sig[$2] $4 "/" $5 "/" u ";"
 	if ($6) { formed = $2; started[$4] = 1 }
 	if (u == ENVIRON["OWN"]) listed = 1
+	if ($8 == "-" || $8 == ENVIRON["OWN_NAME"]) known = 1
 	n = split(u, a, ",")
-	for (i = 1; i <= n; i++) if (!(a[i] in named)) { named[a[i]] = 1; learn = learn " " a[i] }
+	for (i = 1; i <= n; i++) {
+		if (!(a[i] in named)) { named[a[i]] = 1; learn = learn " " a[i] }
+		if (index("," ENVIRON["OWN"] ",", "," a[i] ",")) known = 1
+	}
 }
 $1 == "E" { total[$2] = $4; cluster[$2] = $3 }
 $1 == "F" {
-	code = $3
-	if (code != 7) soft = 1
+	lives = $3
 	asked = $2
 	sub(/^F [^ ]+ [^ ]+ /, "")
-	if (code == "http" || code ~ /^(58|59|60|66|77|83|90|91)$/ || /alert/) unsure = asked ": " $0
+	if (lives) unsure = asked ": " $0
 	silence = silence "; " asked ": " $0
 }
 END {
@@ -332,7 +342,7 @@ END {
 	sub(/^; /, "", silence)
 	if (!answers) {
 		if (unsure != "") print "wait a peer is there but cannot be asked: " unsure
-		else print "silent " (soft ? 0 : 1) " " silence
+		else print "silent " silence
 	} else if (clusters > 1) {
 		print "wait the peers belong to different clusters:" ids
 	} else if (majority > 1) {
@@ -340,7 +350,7 @@ END {
 	} else if (formed == "") {
 		print "forming " (listed ? 1 : 0)
 	} else if (!majority) {
-		print "wait a cluster is there, but only " best + 0 " of its " of + 0 " other voters give the same list of members (a majority is needed)" (silence == "" ? "" : "; no answer from " silence)
+		print "wait only " best + 0 " of its " of + 0 " other voters give the same list of members" (silence == "" ? "" : "; no answer from " silence)
 	} else {
 		us = 0
 		near = ""
@@ -366,15 +376,31 @@ END {
 	}
 	print learn
 	print ok
+	print known ? "known" : cluster[view]
 }'
 
+line() { printf '%s\n' "$answer" | sed -n "$1p"; }
+
+# Asks the targets, all at once.
+listen() {
+	answer=$(
+		for peer in $targets; do
+			ask "$peer" &
+		done | sort | awk "$sorted$judge"
+	)
+	verdict=$(line 1)
+	more=$(others "$peers" "$(line 2)")
+	heard=$(line 3)
+	cluster=$(line 4)
+}
+
 # The registry of a founder. Sets registry to
-#   silent       it does not answer (why)
-#   unknown      it does not know the token (why)
+#   silent       it does not answer
+#   unknown      it does not know the token
 #   open         fewer members than its size have registered
 #   full         they have, so the cluster may have formed; first is their
 #                initial cluster
-# and registered to 1 if this member is among the first.
+# and registered to 1 if this member is among the first, and why to a sentence.
 registry=
 why=
 first=
@@ -468,6 +494,8 @@ quoted() {
 	printf '%s' "$1" | sed 's/[\\"]/\\&/g' | sed 's/[\\"]/\\&/g'
 }
 
+base64_of() { printf '%s' "$1" | base64 | tr -d '\n'; }
+
 ask_v3() {
 	user=${ETCD_DISCOVERY_USER:-}
 	password=${ETCD_DISCOVERY_PASSWORD:-}
@@ -475,72 +503,59 @@ ask_v3() {
 		case $user in *:*) password=${user#*:} user=${user%%:*} ;; esac
 	fi
 	# The prefix and its end: "/" + 1 is "0".
-	range=$(printf '%s\n%s\n' "/_etcd/registry/$ETCD_DISCOVERY_TOKEN/" "/_etcd/registry/${ETCD_DISCOVERY_TOKEN}0" | awk '
-		function base64(s,   i, n, v) {
-			for (i = 1; i <= length(s); i += 3) {
-				n = ord[substr(s, i, 1)] * 65536 + ord[substr(s, i + 1, 1)] * 256 + ord[substr(s, i + 2, 1)]
-				v = v digit(n / 262144) digit(n / 4096) (i + 1 > length(s) ? "=" : digit(n / 64)) (i + 2 > length(s) ? "=" : digit(n))
-			}
-			return v
-		}
-		function digit(n) { return substr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", int(n) % 64 + 1, 1) }
-		BEGIN { for (i = 1; i < 256; i++) ord[sprintf("%c", i)] = i }
-		NR == 1 { from = base64($0) }
-		NR == 2 { printf "{\\\"key\\\":\\\"%s\\\",\\\"range_end\\\":\\\"%s\\\"}", from, base64($0) }')
-	for endpoint in $(printf '%s\n' "$ETCD_DISCOVERY_ENDPOINTS" | tr ',' ' '); do
-		case $endpoint in
+	range="{\\\"key\\\":\\\"$(base64_of "/_etcd/registry/$ETCD_DISCOVERY_TOKEN/")\\\",\\\"range_end\\\":\\\"$(base64_of "/_etcd/registry/${ETCD_DISCOVERY_TOKEN}0")\\\"}"
+	for at in $(printf '%s\n' "$ETCD_DISCOVERY_ENDPOINTS" | tr ',' ' '); do
+		case $at in
 		http://* | https://*) ;;
-		*) if [ -n "${ETCD_DISCOVERY_CACERT:-}${ETCD_DISCOVERY_CERT:-}" ]; then endpoint=https://$endpoint; else endpoint=http://$endpoint; fi ;;
+		*) if [ -n "${ETCD_DISCOVERY_CACERT:-}${ETCD_DISCOVERY_CERT:-}" ]; then at=https://$at; else at=http://$at; fi ;;
 		esac
-		endpoint=${endpoint%/}
+		at=${at%/}
 		header=
+		failed=1
 		if [ -n "$user" ]; then
 			answer=$(printf 'data = "{\\"name\\":\\"%s\\",\\"password\\":\\"%s\\"}"\n' "$(quoted "$user")" "$(quoted "$password")" |
-				fetch_v3 "$endpoint/v3/auth/authenticate") || { why="$endpoint: $(problem)"; continue; }
+				fetch_v3 "$at/v3/auth/authenticate") || continue
 			token=$(printf '%s\n' "$answer" | awk "$json"'END { if (parse() && code == 200 && V[".token"] ~ /^[A-Za-z0-9._=-]+$/) print V[".token"] }')
 			# A registry without authentication refuses to authenticate.
 			[ -z "$token" ] || header="header = \"Authorization: $token\""
 		fi
-		if answer=$(printf 'data = "%s"\n%s\n' "$range" "$header" | fetch_v3 "$endpoint/v3/kv/range"); then
-			answer=$(printf '%s\n' "$answer" | MODE=v3 SIZE='' awk "$sorted$json$registrations")
-			case $answer in silent*) why="$endpoint: $(printf '%s\n' "$answer" | sed -n 4p)" ;; *) return 0 ;; esac
-		else
-			why="$endpoint: $(problem)"
-		fi
+		answer=$(printf 'data = "%s"\n%s\n' "$range" "$header" | fetch_v3 "$at/v3/kv/range") || continue
+		answer=$(printf '%s\n' "$answer" | MODE=v3 SIZE='' awk "$sorted$json$registrations")
+		failed=0
+		case $answer in silent*) ;; *) break ;; esac
 	done
-	return 1
+	return "$failed"
 }
 
 ask_v2() {
-	url=${ETCD_DISCOVERY%/}
+	at=${ETCD_DISCOVERY%/}
 	set --
 	[ -z "${ETCD_DISCOVERY_PROXY:-}" ] || set -- -x "$ETCD_DISCOVERY_PROXY"
-	if ! answer=$(fetch "$@" "$url/_config/size"); then
-		why="$url: $(problem)"
-		return 1
-	fi
+	answer=$(fetch "$@" --url "$at/_config/size") || return
 	SIZE=$(printf '%s\n' "$answer" | awk "$json"'END { if (parse() && code == 200) print V[".node.value"] }')
 	export SIZE
-	if ! answer=$(fetch "$@" "$url"); then
-		why="$url: $(problem)"
-		return 1
-	fi
+	answer=$(fetch "$@" --url "$at") || return
 	answer=$(printf '%s\n' "$answer" | MODE=v2 awk "$sorted$json$registrations")
-	case $answer in silent*) why="$url: $(printf '%s\n' "$answer" | sed -n 4p)" && return 1 ;; esac
 }
 
 ask_registry() {
-	registry=silent
-	"ask_$bootstrap" || return 0
-	registry=$(printf '%s\n' "$answer" | sed -n 1p)
-	registered=$(printf '%s\n' "$answer" | sed -n 2p)
-	size=$(printf '%s\n' "$answer" | sed -n 3p)
-	first=$(printf '%s\n' "$answer" | sed -n 4p)
+	if "ask_$bootstrap"; then
+		registry=$(line 1)
+		first=$(line 4)
+	else
+		registry=silent
+		first=$(problem)
+	fi
+	registered=$(line 2)
+	size=$(line 3)
 	case $registry in
-	open) ;;
-	full) peers=$(others "$peers" "$(printf '%s\n' "$first" | tr ',' '\n' | sed 's/^[^=]*=//')") ;;
-	unknown) why=$first ;;
-	*) registry=silent why="its answer cannot be read" ;;
+	open) why="not all founders are in the registry yet" ;;
+	full)
+		why="the registry names no other founder"
+		peers=$(others "$peers" "$(printf '%s\n' "$first" | tr ',' '\n' | sed 's/^[^=]*=//')")
+		;;
+	unknown) why="the registry knows no such cluster: $first" ;;
+	*) registry=silent why="the registry does not answer: $at: $first" ;;
 	esac
 }
 
@@ -548,13 +563,42 @@ ask_registry() {
 start() {
 	printf 'ETCD_NAME=%s\nETCD_INITIAL_ADVERTISE_PEER_URLS=%s\n' "$name" "$OWN_RAW"
 	printf 'ETCD_INITIAL_CLUSTER=%s\nETCD_INITIAL_CLUSTER_STATE=%s\n' "$2" "$1"
-	printf 'ETCD_DISCOVERY=\nETCD_DISCOVERY_TOKEN=\nETCD_DISCOVERY_ENDPOINTS=\n'
-	[ -z "${ETCD_DISCOVERY_SRV+set}" ] || printf 'ETCD_DISCOVERY_SRV=\n'
+	printf 'ETCD_DISCOVERY%s=\n' '' _SRV _TOKEN _ENDPOINTS
 }
+
+# Whether the first initial member of a static cluster may still form it. If
+# not, why_not says why. A mark beside the data directory, or in /var/tmp where
+# it cannot be made there, tells that etcd was started in this window. Inside
+# the data directory is another one: if that is gone, so is the data.
+window=${ETCD_JOIN_BOOTSTRAP_WINDOW:-}
+mark=etcd-join-${ETCD_INITIAL_CLUSTER_TOKEN:-}-$window
+window_is_open() {
+	if ! [ "$now" -ge "${window%-*}" ] 2>/dev/null; then
+		why_not="the clock of this machine is before the creation of its configuration"
+		return 1
+	elif ! [ "$now" -le "${window#*-}" ] 2>/dev/null; then
+		why_not="the bootstrap window of this member is over: terraform plan says what to do"
+	elif [ ! -d "$data/member/$mark" ] && { [ -d "${data%/}.$mark" ] || [ -d "/var/tmp/$mark" ]; }; then
+		why_not="etcd was started here before, and its data is gone from $data"
+	else
+		return 0
+	fi
+	[ -n "$peers" ] || never "$why_not"
+	return 1
+}
+leave_mark() {
+	owner=$data
+	[ -d "$data" ] || owner=$(dirname "$data")
+	# shellcheck disable=SC2012 # the name stands behind what is read
+	owner=$(ls -ldn "$owner" | awk '{ print $3 ":" $4 }')
+	mkdir -p "$data/member/$mark" && { mkdir "${data%/}.$mark" || mkdir "/var/tmp/$mark"; }
+	chown -R "$owner" "$data"
+} >/dev/null 2>&1
 
 # A founder may start with its environment as it is. If that holds what an
 # earlier run printed (an empty token tells), it is printed again.
 start_founder() {
+	[ -z "$window" ] || leave_mark
 	if [ "$bootstrap" = static ] && [ -n "${ETCD_DISCOVERY_TOKEN+set}" ]; then
 		start new "$ETCD_INITIAL_CLUSTER"
 		printf 'ETCD_INITIAL_CLUSTER_TOKEN=%s\n' "${ETCD_INITIAL_CLUSTER_TOKEN:-etcd-cluster}"
@@ -563,62 +607,96 @@ start_founder() {
 }
 
 # No sign of a cluster that has formed: may this founder help to form it?
-# Returns if it has to wait, with the reason in why_not. $1 is forming or
-# silent; $2 1 if it is certain (silent) or if this member is listed (forming).
+# Returns if it has to wait, with the reason in why_not. $1 is silent, or
+# forming/1 if this member is listed.
 found() {
-	case $bootstrap/$registry/$1/$2 in
-	static//forming/1 | static//silent/1) start_founder ;;
-	static//silent/0)
-		# Peers whose machines are not up yet, or a bad moment: ask once more.
-		[ "$rounds" -lt 2 ] || start_founder
-		why_not="nobody answers: ${verdict#silent 0 }"
+	found=$1
+	case $bootstrap/$registry/$1 in
+	# A moment may mislead (a member that starts has not read its log yet), so
+	# all this must hold twice. Of a static cluster one member starts first, and
+	# the others once they see it.
+	static//forming/1) [ "$was" != "$1" ] || start_founder ;;
+	static//silent)
+		if [ -z "$window" ]; then
+			why_not="waiting for $(printf '%s\n' "$ETCD_INITIAL_CLUSTER" | tr ',' '\n' | sed 's/=.*//' | sort | sed 1q), the first initial member: $why_not"
+		elif window_is_open; then
+			[ "$was" != "$1" ] || start_founder
+		fi
 		;;
-	v3/open/silent/* | v3/open/forming/1) exit 0 ;;
-	v2/open/silent/* | v2/open/forming/1)
+	v3/open/silent | v3/open/forming/1) exit 0 ;;
+	v2/open/silent | v2/open/forming/1)
 		# etcd would refuse with "duplicate id"; the cluster forms without it,
 		# and then its place on the list is free for it to take.
 		[ "$registered" = 1 ] || exit 0
-		why_not="registered before, waiting for the other founders to register"
-		;;
-	v?/full/forming/1)
-		# The registry cannot be used twice by one member. What it stands for
-		# can: the same members under the same token have the same IDs, and
-		# etcd asks the others itself whether this one has run.
-		if [ "$registered" = 1 ]; then
-			token=${ETCD_DISCOVERY_TOKEN:-}
-			[ "$bootstrap" = v3 ] || token=$ETCD_DISCOVERY
-			case $token in *[!A-Za-z0-9._:/%?\&=+~@-]*) later "the discovery token has characters that cannot stand in ETCD_INITIAL_CLUSTER_TOKEN" ;; esac
-			say "registered before; starting with the founders that the registry names"
-			start new "$first"
-			printf 'ETCD_INITIAL_CLUSTER_TOKEN=%s\n' "$token"
-			exit 0
-		fi
-		why_not="the token is full and this member is not among its first $size"
+		why_not="registered before: waiting for the other founders"
 		;;
 	v?/full/*)
 		if [ "$registered" = 0 ]; then
 			why_not="the token is full and this member is not among its first $size"
+		elif [ "$1" = forming/1 ]; then
+			# The registry cannot be used twice by one member. What it stands for
+			# can: the same members under the same token have the same IDs, and
+			# etcd asks the others itself whether this one has run.
+			token=${ETCD_DISCOVERY_TOKEN:-}
+			[ "$bootstrap" = v3 ] || token=$ETCD_DISCOVERY
+			case $token in *[!A-Za-z0-9._:/%?\&=+~@-]*) later "the token has characters that ETCD_INITIAL_CLUSTER_TOKEN cannot hold" ;; esac
+			say "registered before: starting with the founders that the registry names"
+			start new "$first"
+			printf 'ETCD_INITIAL_CLUSTER_TOKEN=%s\n' "$token"
+			exit 0
 		elif [ "$size" = 1 ]; then
-			never "this member has registered for a cluster of one and its data is gone: replace the token to start anew, or restore a snapshot"
+			never "registered for a cluster of one and its data is gone from $data: replace the token, or restore a snapshot"
 		else
-			why_not="registered before, and the token is full, so this member may have run: waiting for another founder to say"
+			why_not="registered before, so this member may have run: waiting for another founder"
 		fi
 		;;
-	v?/unknown/*) why_not="the registry knows no such cluster: $why" ;;
-	v?/silent/*) why_not="the registry does not answer: $why" ;;
+	v?/unknown/* | v?/silent/*) why_not=$why ;;
 	*) why_not="the other founders do not list this member" ;;
 	esac
 }
 
-[ "$bootstrap" != none ] || [ -n "$peers" ] || later "no peer is known to ask: set ETCD_JOIN_PEERS"
-nap=0.25
-sleep 0.01 2>/dev/null || nap=1
+[ "$bootstrap" != none ] || [ -n "$peers" ] || later "no peer is known to ask: ETCD_JOIN_PEERS is not set"
+
+# A member that has its data starts, unless it was removed: a start ends at
+# once then, and would be tried again and again. The metadata at the beginning
+# of the log hold the ID of its cluster, as field 2 of a protocol buffer.
+if [ -n "$kept" ]; then
+	for patience in 0.3 0.8; do
+		targets=$peers
+		listen
+		peers=$more
+		[ "$cluster" != known ] || exit 0
+		id=$(printf '%s\n' "$cluster" | awk '{
+			for (i = 1; i <= length($0); i++) {
+				d = index("0123456789abcdef", substr($0, i, 1)) - 1
+				for (k = 8; k; k = int(k / 2)) bits = bits int(d / k) % 2
+			}
+			for (sub(/^0+/, "", bits); bits != ""; bits = substr(bits, 1, n - 7)) {
+				n = length(bits)
+				byte = n > 7
+				for (i = n > 7 ? n - 6 : 1; i <= n; i++) byte = byte * 2 + substr(bits, i, 1)
+				printf "%02x", byte
+			}
+		}')
+		case $verdict/$(od -An -v -tx1 -N 512 "$kept" 2>/dev/null | tr -d ' \n') in
+		absent*/*"10$id"*) never "$name ($OWN) was removed from the cluster: replace the member" ;;
+		esac
+	done
+	exit 0
+fi
 rounds=0
 targets=$peers
 heard=
-deadline=$(($(date +%s) + wait_seconds))
+found=
+clock() {
+	now=$(date +%s)
+	case $now in '' | *[!0-9]*) now=0 ;; esac
+}
+clock
+# One run leaves room for the start of etcd in the 90 seconds of systemd.
+deadline=$((now + 45))
 while :; do
-	pause=$nap
+	pause=0.25
 	# One that joins needs no registry once a peer has answered.
 	case $bootstrap/$registry/$founder$heard in v?/full/* | v?/*/0?*) ;; v?/*)
 		ask_registry
@@ -627,10 +705,7 @@ while :; do
 		;;
 	esac
 	rounds=$((rounds + 1))
-	result=$(ask_all | sort | awk "$sorted$judge")
-	verdict=$(printf '%s\n' "$result" | sed -n 1p)
-	heard=$(printf '%s\n' "$result" | sed -n 3p)
-	more=$(others "$peers" "$(printf '%s\n' "$result" | sed -n 2p)")
+	listen
 	if [ "$more" != "$peers" ]; then
 		peers=$more
 		targets=$peers
@@ -638,15 +713,17 @@ while :; do
 	fi
 	targets=$peers
 	patience=2
+	was=$found
+	found=
+	why_not=${verdict#* }
 	case $verdict in
-	ran) never "$name ($OWN) has run before and its data is gone from $data: it must not come back under this identity; replace the member" ;;
+	ran) never "$name ($OWN) has run before and its data is gone from $data: replace the member" ;;
 	"join "*)
 		say "announced: starting"
 		start existing "${verdict#join }"
 		exit 0
 		;;
 	"absent "*)
-		why_not=${verdict#absent }
 		# One that hangs must not hold up the news of the others: ask it now
 		# and then, and not for long.
 		patience=1
@@ -656,28 +733,23 @@ while :; do
 			targets=$(others "$heard")
 		fi
 		;;
-	"wait "*) why_not=${verdict#wait } ;;
 	"forming "*)
 		why_not="the peers have not formed their cluster yet"
-		[ "$founder" = 0 ] || found forming "${verdict#forming }"
+		[ "$founder" = 0 ] || found "forming/${verdict#forming }"
 		;;
 	"silent "*)
-		certain=${verdict#silent }
-		certain=${certain%% *}
-		why_not="no peer answers: ${verdict#silent ? }"
-		if [ "$founder" = 1 ]; then found silent "$certain"; elif [ -z "$peers" ]; then
-			case $registry in
-			open) why_not="no peer is known yet: not all founders are in the registry" ;;
-			unknown) why_not="the registry knows no such cluster: $why" ;;
-			silent) why_not="the registry does not answer: $why" ;;
-			*) why_not="the registry names no peer but this one" ;;
-			esac
+		why_not="no peer answers: $why_not"
+		if [ "$founder" = 1 ]; then
+			found silent
+		elif [ -z "$peers" ]; then
+			why_not=$why
 		fi
 		;;
-	*) why_not="the answers of the peers cannot be read" ;;
 	esac
-	say "$why_not"
-	# At least two rounds, however long one took.
-	[ "$rounds" -lt 2 ] || [ "$(date +%s)" -le "$deadline" ] || exit 75
-	sleep "$pause"
+	say "${why_not:-no answer can be read}"
+	# At least two rounds, however long one took, and an end without a clock.
+	clock
+	[ "$rounds" -lt 2 ] || [ "$now" -le "$deadline" ] || exit 75
+	[ "$rounds" -lt 180 ] || exit 75
+	sleep "$pause" 2>/dev/null || sleep 1
 done

@@ -10,7 +10,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -27,8 +26,8 @@ var versions = []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37}
 // supervised is the delay between an exit and the next start.
 const supervised = 200 * time.Millisecond
 
-// eachVersion runs f on every version, under dash, and once more under busybox
-// on the latest.
+// eachVersion runs f on every version, under dash, and on the latest under the
+// other shells.
 func eachVersion(t *testing.T, all []etcdtest.Version, f func(t *testing.T, v etcdtest.Version, sh shell)) {
 	t.Helper()
 	for _, sh := range shells(t) {
@@ -46,13 +45,9 @@ func eachVersion(t *testing.T, all []etcdtest.Version, f func(t *testing.T, v et
 }
 
 // before lets the script decide before each start of p.
-func (sh shell) before(t *testing.T, p *etcdtest.Process, params Params) {
+func (sh shell) before(t *testing.T, p *etcdtest.Process) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "etcd-join")
-	if err := os.WriteFile(file, []byte(Render(params)), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	p.PreStart = append(append([]string(nil), sh.argv...), file)
+	p.PreStart = append(append([]string(nil), sh.argv...), write(t))
 	if sh.path != "" {
 		p.PreStart = append([]string{"env", "PATH=" + sh.path + ":" + os.Getenv("PATH")}, p.PreStart...)
 	}

@@ -24,29 +24,30 @@ type shell struct {
 }
 
 // busyboxTools are the programs that the script runs, besides curl.
-var busyboxTools = []string{"awk", "date", "grep", "sed", "sh", "sleep", "sort", "tr"}
+var busyboxTools = []string{"awk", "base64", "chown", "date", "dirname", "ls", "mkdir", "od", "sed", "sh", "sleep", "sort", "tr"}
 
-// shells returns those to test with. dash and sh must be there; what is left
-// out for want of busybox is said by name.
+// shells returns those to test with: dash (the sh of Debian), bash with gawk (of
+// Fedora CoreOS), and busybox (of Alpine). dash and bash must be there; what is
+// left out for want of gawk or busybox is said by name.
 func shells(t *testing.T) []shell {
 	t.Helper()
 	var all []shell
-	known := map[string]bool{}
-	for _, name := range []string{"dash", "sh"} {
+	for _, name := range []string{"dash", "bash"} {
 		path, err := exec.LookPath(name)
 		if err != nil {
 			t.Fatalf("%s is needed to test the join script: %v", name, err)
 		}
-		// On Debian sh is dash.
-		real, err := filepath.EvalSymlinks(path)
-		if err != nil {
+		all = append(all, shell{name: name, argv: []string{path}})
+	}
+	// As sh, bash keeps to POSIX.
+	all[1].argv = append(all[1].argv, "--posix")
+	if gawk, err := exec.LookPath("gawk"); err != nil {
+		t.Logf("LEFT OUT: the join script with gawk: no gawk on PATH")
+	} else {
+		all[1].path = t.TempDir()
+		if err := os.Symlink(gawk, filepath.Join(all[1].path, "awk")); err != nil {
 			t.Fatal(err)
 		}
-		if known[real] {
-			continue
-		}
-		known[real] = true
-		all = append(all, shell{name: name, argv: []string{path}})
 	}
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Fatalf("curl is needed to test the join script: %v", err)
@@ -83,17 +84,46 @@ type result struct {
 	stdout, stderr string
 }
 
-// run runs the script with exactly the given environment, PATH besides.
-func (sh shell) run(t *testing.T, script string, env ...string) result {
+// hurried is a clock that goes 50 seconds with each look, from TEST_NOW if that
+// is set, so that a run of the script ends after two rounds; and no pauses.
+var hurried = map[string]string{
+	"date": `#!/bin/sh
+looks=$(cat "${0%/*}/looks" 2>/dev/null)
+echo $((looks + 1)) >"${0%/*}/looks"
+now=${TEST_NOW:-$(PATH=${PATH#*:} date +%s)}
+case $now in *[!0-9]*) echo "$now" ;; *) echo $((now + 50 * looks)) ;; esac
+`,
+	"sleep": "#!/bin/sh\n",
+}
+
+// tools makes a directory of programs.
+func tools(t *testing.T, programs map[string]string) string {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "etcd-join")
-	if err := os.WriteFile(file, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
+	dir := t.TempDir()
+	for name, text := range programs {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
 	}
+	return dir
+}
+
+// write writes the script as it is shipped, and returns the file.
+func write(t *testing.T) string {
+	t.Helper()
+	return filepath.Join(tools(t, map[string]string{"etcd-join": Script}), "etcd-join")
+}
+
+// run runs the script, in a hurry, with exactly the given environment, PATH
+// besides.
+func (sh shell) run(t *testing.T, env ...string) result {
+	t.Helper()
+	file := write(t)
 	path := os.Getenv("PATH")
 	if sh.path != "" {
 		path = sh.path + ":" + path
 	}
+	path = tools(t, hurried) + ":" + path
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, sh.argv[0], append(sh.argv[1:], file)...)
@@ -109,6 +139,9 @@ func (sh shell) run(t *testing.T, script string, env ...string) result {
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatalf("run the script: %v", err)
+	}
+	if files, _ := filepath.Glob(filepath.Join(cmd.Dir, "*")); len(files) > 0 {
+		t.Errorf("the script left %q", files)
 	}
 	r := result{code: cmd.ProcessState.ExitCode(), stdout: stdout.String(), stderr: stderr.String()}
 	for line := range strings.Lines(r.stdout) {
@@ -146,5 +179,7 @@ func (r result) want(t *testing.T, code int, stdout, reason string) {
 func joined(name, urls, cluster string) string {
 	return "ETCD_NAME=" + name + "\nETCD_INITIAL_ADVERTISE_PEER_URLS=" + urls + "\n" +
 		"ETCD_INITIAL_CLUSTER=" + cluster + "\nETCD_INITIAL_CLUSTER_STATE=existing\n" +
-		"ETCD_DISCOVERY=\nETCD_DISCOVERY_TOKEN=\nETCD_DISCOVERY_ENDPOINTS=\n"
+		noDiscovery
 }
+
+const noDiscovery = "ETCD_DISCOVERY=\nETCD_DISCOVERY_SRV=\nETCD_DISCOVERY_TOKEN=\nETCD_DISCOVERY_ENDPOINTS=\n"

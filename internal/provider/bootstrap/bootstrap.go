@@ -64,6 +64,10 @@ type Bootstrap struct {
 	// RegistryEndpoints are the client URLs of the registry as a machine dials
 	// them; null for a static bootstrap.
 	RegistryEndpoints types.List `tfsdk:"registry_endpoints"`
+	// Window is how long after the creation of its configuration the first
+	// founder of a static bootstrap, by name, may start to form the cluster, as
+	// time.ParseDuration reads it; null for a discovery.
+	Window types.String `tfsdk:"window"`
 	// Retry is null, except in a plan that changes a bootstrap which is known
 	// to have formed no cluster: there it is unknown. It is the only way in
 	// which the provider of the bootstrap can tell that of the members, which
@@ -73,9 +77,12 @@ type Bootstrap struct {
 }
 
 // Retrying returns the object with [Bootstrap.Retry] unknown.
-func Retrying(object types.Object) types.Object {
+func Retrying(object types.Object) types.Object { return With(object, "retry", types.BoolUnknown()) }
+
+// With returns the object with another value of one attribute.
+func With(object types.Object, attribute string, value attr.Value) types.Object {
 	attributes := object.Attributes()
-	attributes["retry"] = types.BoolUnknown()
+	attributes[attribute] = value
 	return types.ObjectValueMust(AttrTypes(), attributes)
 }
 
@@ -95,6 +102,7 @@ func AttrTypes() map[string]attr.Type {
 		"environment":        types.MapType{ElemType: types.StringType},
 		"cluster_id":         types.StringType,
 		"registry_endpoints": types.ListType{ElemType: types.StringType},
+		"window":             types.StringType,
 		"retry":              types.BoolType,
 	}
 }
@@ -117,7 +125,7 @@ func (b Bootstrap) Object(ctx context.Context) (types.Object, diag.Diagnostics) 
 	return types.ObjectValue(AttrTypes(), map[string]attr.Value{
 		"kind": b.Kind, "protocol": b.Protocol, "token": b.Token, "founders": b.Founders, "size": b.Size, "complete": b.Complete,
 		"environment": b.Environment, "cluster_id": b.ClusterID, "registry_endpoints": b.RegistryEndpoints,
-		"retry": b.Retry,
+		"window": b.Window, "retry": b.Retry,
 	})
 }
 
@@ -185,6 +193,9 @@ func describe() map[string]schema.Attribute {
 		"registry_endpoints": schema.ListAttribute{
 			ElementType:         types.StringType,
 			MarkdownDescription: "Client URLs of the registry as the machines dial them. Null for a static bootstrap.",
+		},
+		"window": schema.StringAttribute{
+			MarkdownDescription: "How long after the creation of its configuration the first initial member by name may form a static cluster. Null for a discovery.",
 		},
 		"retry": schema.BoolAttribute{
 			MarkdownDescription: "Null. `(known after apply)` in a plan that starts a bootstrap again which has formed no cluster, and with it its initial members.",

@@ -27,6 +27,7 @@ type model struct {
 	ClusterID      types.String `tfsdk:"cluster_id"`
 	MemberIDs      types.Map    `tfsdk:"member_ids"`
 	Formed         types.Bool   `tfsdk:"formed"`
+	Window         types.String `tfsdk:"bootstrap_window"`
 	Bootstrap      types.Object `tfsdk:"bootstrap"`
 }
 
@@ -60,7 +61,7 @@ func (m *model) derive(ctx context.Context) diag.Diagnostics {
 	m.MemberIDs = types.MapUnknown(types.StringType)
 	boot := bootstrap.Bootstrap{
 		Kind: types.StringValue(bootstrap.KindStatic), Protocol: types.StringValue(bootstrap.ProtocolStatic),
-		Token: m.ClusterToken, Complete: m.Formed, ClusterID: types.StringUnknown(),
+		Token: m.ClusterToken, Complete: m.Formed, ClusterID: types.StringUnknown(), Window: m.Window,
 		Founders: types.SetUnknown(types.StringType), Size: types.Int64Unknown(),
 		Environment:       types.MapUnknown(types.StringType),
 		RegistryEndpoints: types.ListNull(types.StringType),

@@ -52,6 +52,11 @@ func (r *clusterResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 		resp.RequiresReplace = append(resp.RequiresReplace, changed...) // which its second half refuses
 	}
 	if prior.Formed.ValueBool() || len(changed) == 0 {
+		window := prior.Window
+		resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("bootstrap_window"), &prior.Window)...)
+		if !prior.Window.Equal(window) {
+			prior.Bootstrap = bootstrap.With(prior.Bootstrap, "window", prior.Window)
+		}
 		resp.Diagnostics.Append(resp.Plan.Set(ctx, &prior)...)
 	}
 }
@@ -66,6 +71,7 @@ func (r *clusterResource) planCreate(ctx context.Context, config model, req reso
 		return
 	}
 	plan := config
+	resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("bootstrap_window"), &plan.Window)...)
 	if config.ClusterToken.IsNull() {
 		plan.ClusterToken = types.StringUnknown()
 	}

@@ -137,8 +137,8 @@ func (r *clusterResource) isFormed(ctx context.Context, m model, fresh bool) (fo
 	return true, nil, nil
 }
 
-// Update implements [resource.Resource]. Nothing about a bootstrap changes in
-// place; the plan replaces it or keeps it as it is.
+// Update implements [resource.Resource]. Only bootstrap_window changes in place,
+// for configurations that are still to come.
 func (r *clusterResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
 	var m model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)

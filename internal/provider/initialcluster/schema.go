@@ -8,15 +8,28 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/duration"
 )
+
+// defaultWindow is long enough for machines that are created in one apply.
+const defaultWindow = "1h"
 
 const description = `A static bootstrap: the founders of a new etcd cluster are told of each other. It needs no registry, so it is for the first cluster there is,
 and for those whose addresses are known beforehand. It fits members of every version.
 
 Nothing is made anywhere: the resource keeps what the founders are started with, a token that no other cluster has, and the IDs that follow from both.
+
+!> **Warning** Start every machine through the ` + "`join_script`" + ` of its ` + "`etcd_member_config`" + `. With ` + "`environment`" + ` alone etcd itself decides how it starts: a member
+whose data was lost starts empty under its old identity if no peer answers, and acknowledged writes can be lost.
+
+**One member starts first.** The initial member that comes first by name forms the cluster, and the others start once they see it. It does so within
+` + "`bootstrap_window`" + ` of the creation of its configuration, and only while none of its peers accepts a connection. After that no initial member starts as a new one before a peer tells it that the cluster is being
+formed. If the cluster has not formed by then, ` + "`terraform plan`" + ` says so, and with which commands the bootstrap begins again.
 
 **It serves one bootstrap and is never replaced.** Once a cluster with this ` + "`cluster_id`" + ` has answered, the resource is ` + "`formed`" + ` permanently. Then a change
 of ` + "`members` or `cluster_token`" + ` has no effect, and every further member joins through its ` + "`etcd_member`" + `. So ` + "`members`" + ` can be written with the same
@@ -43,6 +56,14 @@ func (r *clusterResource) Schema(_ context.Context, _ resource.SchemaRequest, re
 				Computed: true,
 				MarkdownDescription: "What tells this cluster from others with the same members: 32 random hexadecimal digits, unless it is given here. " +
 					"Letters, digits, `-`, `_` and `.` only. Empty after an import. A change is treated as one of `members`.",
+			},
+			"bootstrap_window": schema.StringAttribute{
+				Optional: true,
+				Computed: true,
+				Default:  stringdefault.StaticString(defaultWindow),
+				MarkdownDescription: "How long after the creation of its `etcd_member_config` the first initial member by name may form the cluster. Default: `" + defaultWindow + "`. " +
+					"The window is fixed in `environment` when that configuration is created; a change here has effect on configurations that are created afterwards only.",
+				Validators: []validator.String{duration.Validator()},
 			},
 			"initial_cluster": schema.StringAttribute{
 				Computed:            true,

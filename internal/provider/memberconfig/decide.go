@@ -6,6 +6,7 @@ package memberconfig
 import (
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -130,6 +131,11 @@ func (m *model) decide(ctx context.Context, l looker) (*diag.Text, fwdiag.Diagno
 	if p.role != roleJoiner {
 		diags.Append(p.boot.Environment.ElementsAs(ctx, &boot, false)...)
 	}
+	window, err := p.windowOf(name, time.Now())
+	if err != nil {
+		diags.AddError("Invalid bootstrap window", err.Error())
+	}
+	maps.Copy(boot, window)
 	if p.role == roleAwaiting {
 		var founders []string
 		boot, founders = toAsk(boot)
@@ -151,7 +157,7 @@ func (m *model) decide(ctx context.Context, l looker) (*diag.Text, fwdiag.Diagno
 	if initial != "" {
 		m.InitialCluster = types.StringValue(initial)
 	}
-	m.JoinScript = types.StringValue(script())
+	m.JoinScript = types.StringValue(joinscript.Script)
 	m.Status = types.StringValue(statusPending)
 	return nil, diags
 }
@@ -198,7 +204,3 @@ func (m model) contradiction(p *plan, snap membership.Snapshot, err error) *diag
 	}
 	return nil
 }
-
-// script is the join script. It is the same for every member, which it learns
-// from its environment, so that a replacement shows no change of it in the plan.
-func script() string { return joinscript.Render(joinscript.Params{Founder: true}) }

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
@@ -105,7 +106,7 @@ func importedModel(ctx context.Context, snap membership.Snapshot, it membership.
 		ListenPeerURLs: types.SetNull(types.StringType), ListenClientURLs: types.SetNull(types.StringType),
 		Bootstrap: types.ObjectNull(bootstrap.AttrTypes()), TriggersReplace: types.DynamicNull(), Peers: types.SetNull(types.StringType), ReplaceLostAfter: types.StringNull(),
 		Founder: types.BoolValue(id.Bootstrap() == membership.Founder), Environment: env, InitialCluster: types.StringValue(initial),
-		JoinScript: types.StringValue(script()),
+		JoinScript: types.StringValue(joinscript.Script),
 		Status:     types.StringValue(statusMember),
 	}, nil
 }

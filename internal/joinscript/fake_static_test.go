@@ -1,0 +1,229 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package joinscript
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// The window of the tests, one hour from created on.
+const (
+	created = 1_800_000_000
+	window  = WindowVariable + "=1800000000-1800003600"
+)
+
+func at(seconds int) string { return fmt.Sprintf("TEST_NOW=%d", seconds) }
+
+func TestFounderOfAStaticCluster(t *testing.T) {
+	eachShell(t, func(t *testing.T, sh shell) {
+		a, b := newPeer(t), newPeer(t)
+		na, nb := entry{ID: 11, Name: "a", PeerURLs: []string{a.url}}, entry{ID: 12, Name: "b", PeerURLs: []string{b.url}}
+		nus := entry{ID: 20, Name: "us", PeerURLs: []string{own}}
+		ea, eb := ran(11, "a", a.url), ran(12, "b", b.url)
+		const away = "ETCD_INITIAL_CLUSTER=us=" + own + ",x=" + dead
+		here := "ETCD_INITIAL_CLUSTER=a=" + a.url + ",b=" + b.url + ",us=" + own
+		open := []string{window, at(created)}
+		hang := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+		formed := joined("us", own, "a="+a.url+",b="+b.url+",us="+own)
+		cases := []struct {
+			name   string
+			set    func()
+			env    []string
+			code   int
+			stdout string
+			reason string
+		}{
+			// A peer tells: the same for the first one, in its window or after
+			// it, and for the others.
+			{"the others are forming it", func() { a.list(na, nb, nus); b.list(na, nb, nus) }, []string{here}, 0, "", "not formed"},
+			{"the others are forming it, the window is over", nil, []string{here, window, at(created + 4000)}, 0, "", "not formed"},
+			{"one is forming it", func() { b.answer(503, "") }, []string{here}, 0, "", "not formed"},
+			{"they have formed it, this one comes late", func() { a.list(ea, eb, nus); b.list(ea, nb, nus) }, []string{here}, 0, formed, "announced"},
+			{"they have formed it, this one comes days late", nil, []string{here, window, at(created + 200000)}, 0, formed, "announced"},
+			{"it has run and is wiped", func() { a.list(ea, eb, ran(20, "us", own)); b.list(ea, eb, nus) }, append(open, here), ExitNever, "", "has run before"},
+			{"it was removed", func() { a.list(ea, eb); b.list(ea, eb) }, append(open, here), ExitRetry, "", "not announced yet"},
+			{"it was announced anew", func() {
+				us := entry{ID: 21, PeerURLs: []string{own}, IsLearner: true}
+				a.list(ea, eb, us)
+				b.list(ea, eb, us)
+			}, append(open, here), 0, formed, "announced"},
+			{"one says that it has formed, the other is silent", func() { a.list(ea, eb, nus); b.answer(503, "") }, append(open, here), ExitRetry, "", "only 1 of its 2 other voters"},
+			{"they form another cluster", func() { a.list(na, nb); b.list(na, nb) }, append(open, here), ExitRetry, "", "do not list this member"},
+			// Who accepts a connection lives, whatever comes then.
+			{"there is something else", func() { a.answer(404, ""); b.answer(404, "") }, append(open, here), ExitRetry, "", "a peer is there but cannot be asked: "},
+			{"one breaks off, the other is away", func() { a.handle(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }) },
+				append(open, "ETCD_INITIAL_CLUSTER=us="+own+",a="+a.url+",x="+dead), ExitRetry, "", "a peer is there but cannot be asked: "},
+			{"they hang", func() { a.handle(hang); b.handle(hang) }, append(open, here), ExitRetry, "", "a peer is there but cannot be asked: "},
+			// Nobody is there: the first one may start, in its window.
+			{"nobody listens", nil, append(open, away), 0, "", "no peer answers: " + dead},
+			{"nobody has such a name", nil, append(open, "ETCD_INITIAL_CLUSTER=us="+own+",x=http://nobody.invalid:1"), 0, "", "no peer answers: "},
+			{"no connection comes about", nil, append(open, "ETCD_INITIAL_CLUSTER=us="+own+",x="+full(t)), 0, "", "no peer answers: "},
+			{"alone", nil, append(open, "ETCD_INITIAL_CLUSTER=us="+own), 0, "", "no peer answers"},
+			{"at the end of its window", nil, []string{away, window, at(created + 3400)}, 0, "", "no peer answers"},
+			{"loaded what an earlier run printed", nil, append(open, away, "ETCD_DISCOVERY_TOKEN="), 0,
+				"ETCD_NAME=us\nETCD_INITIAL_ADVERTISE_PEER_URLS=" + own + "\n" + away + "\nETCD_INITIAL_CLUSTER_STATE=new\n" + noDiscovery +
+					"ETCD_INITIAL_CLUSTER_TOKEN=etcd-cluster\n", "no peer answers"},
+			{"another than the first", nil, []string{away, at(created)}, ExitRetry, "", "waiting for us, the first initial member: no peer answers: "},
+			{"after its window", nil, []string{away, window, at(created + 3601)}, ExitRetry, "", "the bootstrap window of this member is over"},
+			{"two days late", nil, []string{away, window, at(created + 2*86400)}, ExitRetry, "", "the bootstrap window of this member is over"},
+			{"alone, two days late", nil, []string{"ETCD_INITIAL_CLUSTER=us=" + own, window, at(created + 2*86400)}, ExitNever, "", "the bootstrap window of this member is over"},
+			{"before its window", nil, []string{away, window, at(created - 100000)}, ExitRetry, "", "is before the creation of its configuration"},
+			{"in 1970", nil, []string{away, window, at(0)}, ExitRetry, "", "is before the creation of its configuration"},
+			{"alone in 1970", nil, []string{"ETCD_INITIAL_CLUSTER=us=" + own, window, at(0)}, ExitRetry, "", "is before the creation of its configuration"},
+			{"no clock", nil, []string{away, window, "TEST_NOW=date: invalid"}, ExitRetry, "", "is before the creation of its configuration"},
+			{"a window that is none", nil, []string{away, WindowVariable + "=1800000000", at(created + 1)}, ExitRetry, "", "the bootstrap window of this member is over"},
+			{"without any bootstrap", nil, open, ExitRetry, "", "a founder needs ETCD_INITIAL_CLUSTER, ETCD_DISCOVERY or"},
+			// systemd may still load what the last run printed.
+			{"loaded what an earlier run printed, as a joiner", func() { a.list(ea, eb); b.list(ea, eb) },
+				append(open, here, "ETCD_INITIAL_CLUSTER_STATE=existing", "ETCD_DISCOVERY=", "ETCD_DISCOVERY_TOKEN="), ExitRetry, "", "not announced yet"},
+		}
+		for _, test := range cases {
+			t.Run(test.name, func(t *testing.T) {
+				if test.set != nil {
+					test.set()
+				}
+				ask(t, sh, true, nil, append([]string{"ETCD_DATA_DIR=" + filepath.Join(t.TempDir(), "data")}, test.env...)...).
+					want(t, test.code, test.stdout, test.reason)
+			})
+		}
+	})
+}
+
+// One look may mislead: a member that starts lists the others before it has read
+// its own log.
+func TestAFormingClusterIsSeenTwice(t *testing.T) {
+	eachShell(t, func(t *testing.T, sh shell) {
+		a := newPeer(t)
+		nus := entry{ID: 20, Name: "us", PeerURLs: []string{own}}
+		a.handle(func(w http.ResponseWriter, _ *http.Request) {
+			a.list(ran(11, "a", a.url), ran(20, "us", own))
+			reply(w, "cdf8", entry{ID: 11, Name: "a", PeerURLs: []string{a.url}}, nus)
+		})
+		ask(t, sh, true, nil, "ETCD_INITIAL_CLUSTER=a="+a.url+",us="+own).want(t, ExitNever, "", "has run before")
+	})
+}
+
+// A mark outside the data directory closes the window where the data is gone, and
+// only there: etcd may have failed before it made its log.
+func TestMark(t *testing.T) {
+	eachShell(t, func(t *testing.T, sh shell) {
+		a := newPeer(t)
+		token := fmt.Sprintf("test-%s-%d", sh.name, os.Getpid())
+		run := func(dir string, env ...string) result {
+			return ask(t, sh, true, nil, append([]string{"ETCD_INITIAL_CLUSTER=us=" + own + ",x=" + dead, "ETCD_INITIAL_CLUSTER_TOKEN=" + token, window, at(created), "ETCD_DATA_DIR=" + dir}, env...)...)
+		}
+		t.Run("beside", func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "deep", "data")
+			run(dir).want(t, 0, "", "no peer answers")
+			run(dir).want(t, 0, "", "no peer answers")
+			if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+				t.Errorf("the data directory is %v, %v; want mode 0700", info, err)
+			}
+			if err := os.RemoveAll(dir); err != nil {
+				t.Fatal(err)
+			}
+			run(dir+"/").want(t, ExitRetry, "", "etcd was started here before, and its data is gone from "+dir)
+			run(dir, "ETCD_INITIAL_CLUSTER=us="+own).want(t, ExitNever, "", "etcd was started here before")
+			// Peers that tell decide, as without a mark.
+			a.list(entry{ID: 11, Name: "a", PeerURLs: []string{a.url}}, entry{ID: 20, Name: "us", PeerURLs: []string{own}})
+			run(dir, "ETCD_JOIN_PEERS="+a.url).want(t, 0, "", "not formed")
+			// Another bootstrap is another matter.
+			if err := os.RemoveAll(dir); err != nil {
+				t.Fatal(err)
+			}
+			run(dir, WindowVariable+"=1800000001-1800003601", at(created+1)).want(t, 0, "", "no peer answers")
+		})
+		t.Run("elsewhere", func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "data")
+			mark := "etcd-join-" + token + "-1800000000-1800003600"
+			// Nothing can be made beside it.
+			if err := os.WriteFile(dir+"."+mark, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			own := "/var/tmp/" + mark
+			_ = os.Remove(own)
+			t.Cleanup(func() { _ = os.Remove(own) })
+			run(dir).want(t, 0, "", "no peer answers")
+			if err := os.RemoveAll(dir); err != nil {
+				t.Fatal(err)
+			}
+			run(dir).want(t, ExitRetry, "", "etcd was started here before")
+		})
+	})
+}
+
+// What the script makes in the data directory belongs to whom etcd needs it to.
+func TestMarkBelongsToTheOwnerOfTheDirectory(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a directory away")
+	}
+	eachShell(t, func(t *testing.T, sh shell) {
+		for _, made := range []bool{false, true} {
+			parent := t.TempDir()
+			dir := filepath.Join(parent, "data")
+			theirs := parent
+			if made {
+				theirs = dir
+				if err := os.Mkdir(dir, 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := os.Chown(theirs, 4711, 4712); err != nil {
+				t.Fatal(err)
+			}
+			ask(t, sh, true, nil, "ETCD_INITIAL_CLUSTER=us="+own, window, at(created), "ETCD_DATA_DIR="+dir).want(t, 0, "", "no peer answers")
+			for _, path := range []string{dir, filepath.Join(dir, "member")} {
+				info, err := os.Stat(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if s, ok := info.Sys().(*syscall.Stat_t); !ok || s.Uid != 4711 || s.Gid != 4712 {
+					t.Errorf("%s belongs to %v, want 4711:4712", path, info.Sys())
+				}
+			}
+		}
+	})
+}
+
+// full is a URL whose host drops what asks for a connection: the queue of its
+// port is full.
+func full(t *testing.T) string {
+	t.Helper()
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Close(fd) })
+	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Listen(fd, 0); err != nil {
+		t.Fatal(err)
+	}
+	name, err := syscall.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := fmt.Sprintf("127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port)
+	for range 16 {
+		c, err := net.DialTimeout("tcp", address, 200*time.Millisecond)
+		if err != nil {
+			if !strings.Contains(err.Error(), "timeout") {
+				t.Fatal(err)
+			}
+			return "http://" + address
+		}
+		t.Cleanup(func() { _ = c.Close() })
+	}
+	t.Fatal("the port takes every connection")
+	return ""
+}

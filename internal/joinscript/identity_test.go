@@ -1,0 +1,257 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package joinscript
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// The tests of one rule, on real clusters: an identity that has run never starts
+// again without its data, and not after its removal.
+
+// asks runs the script once, in a hurry, as the machine of p would, with the
+// given variables instead of those of p.
+func asks(t *testing.T, sh shell, p *etcdtest.Process, env ...string) result {
+	t.Helper()
+	var all []string
+	for key, value := range p.Env {
+		all = append(all, key+"="+value)
+	}
+	return sh.run(t, append(all, env...)...)
+}
+
+// eachSize runs f for clusters of one, three and five: all of them on each version
+// with ETCD_TEST_FULL=1, otherwise three on each and the others on the latest.
+func eachSize(t *testing.T, f func(t *testing.T, v etcdtest.Version, n int)) {
+	t.Helper()
+	latest := versions[len(versions)-1]
+	for _, v := range versions {
+		for _, n := range []int{1, 3, 5} {
+			if n == 3 || v == latest || os.Getenv("ETCD_TEST_FULL") != "" {
+				t.Run(fmt.Sprintf("%s %d", v, n), func(t *testing.T) {
+					t.Parallel()
+					f(t, v, n)
+				})
+			}
+		}
+	}
+}
+
+// A wiped initial member of a cluster that has formed never starts once its window
+// is over, whatever state its peers are in.
+func TestWipedInitialMemberNeverStarts(t *testing.T) {
+	eachSize(t, func(t *testing.T, v etcdtest.Version, n int) {
+		sh := shells(t)[0]
+		members := staticFounders(t, sh, v, n)
+		for _, p := range members {
+			p.Supervise(supervised)
+		}
+		ready(t, members...)
+		oneCluster(t, n, members[0].Client(t), members...)
+
+		now := time.Now()
+		clocks := map[string]time.Time{"two days ahead": now.Add(48 * time.Hour), "1970": time.Unix(1000, 0)}
+		for _, state := range []struct {
+			name string
+			set  func(p *etcdtest.Process)
+			end  func(p *etcdtest.Process)
+		}{
+			{"hang", (*etcdtest.Process).Freeze, (*etcdtest.Process).Thaw},
+			{"are stopped", (*etcdtest.Process).PowerOff, func(p *etcdtest.Process) { p.Supervise(supervised) }},
+		} {
+			t.Run("all "+state.name, func(t *testing.T) {
+				for _, p := range members {
+					state.set(p)
+				}
+				for _, p := range members {
+					for clock, is := range clocks {
+						t.Run(p.Name+" "+clock, func(t *testing.T) {
+							r := asks(t, sh, p, "ETCD_DATA_DIR="+filepath.Join(t.TempDir(), "empty"), fmt.Sprintf("TEST_NOW=%d", is.Unix()))
+							if (r.code != ExitRetry && r.code != ExitNever) || r.stdout != "" {
+								t.Errorf("the wiped %s may start: exit code %d, standard output %q\n%s", p.Name, r.code, r.stdout, r.stderr)
+							}
+						})
+					}
+				}
+				// In its window it may, while nobody is there: this is what the
+				// window is for, and how the test could fail.
+				if state.name == "are stopped" {
+					for i, p := range members {
+						code := ExitRetry
+						if i == 0 {
+							code = 0
+						}
+						asks(t, sh, p, "ETCD_DATA_DIR="+filepath.Join(t.TempDir(), "empty"), fmt.Sprintf("TEST_NOW=%d", now.Unix())).want(t, code, "", "no peer answers")
+					}
+				}
+				for _, p := range members {
+					state.end(p)
+				}
+			})
+		}
+		ready(t, members...)
+		if n > 1 {
+			never(t, members[0])
+		}
+	})
+}
+
+// In its window, too, where a mark outside the data directory is left.
+func TestMarkKeepsTheWipedInitialMemberFromStarting(t *testing.T) {
+	eachVersion(t, versions, func(t *testing.T, v etcdtest.Version, sh shell) {
+		members := staticFounders(t, sh, v, 3)
+		for _, p := range members {
+			p.Supervise(supervised)
+		}
+		ready(t, members...)
+		for _, p := range members {
+			p.PowerOff()
+		}
+		members[0].Wipe()
+		asks(t, sh, members[0]).want(t, ExitRetry, "", "etcd was started here before, and its data is gone")
+		// Its peers come back, and tell.
+		members[1].Supervise(supervised)
+		members[2].Supervise(supervised)
+		ready(t, members[1:]...)
+		never(t, members[0])
+	})
+}
+
+// Fresh machines form their cluster in whatever order they boot, the first within
+// its window.
+func TestMachinesThatBootLate(t *testing.T) {
+	minutes := []int{0, 5, 55}
+	orders := [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}
+	for i, order := range orders {
+		t.Run(fmt.Sprint(order), func(t *testing.T) {
+			t.Parallel()
+			sh, v := shells(t)[0], versions[i%len(versions)]
+			members := staticFounders(t, sh, v, 3)
+			for k, which := range order {
+				p := members[which]
+				// The clock of a machine that boots so much later.
+				clock := tools(t, map[string]string{"date": fmt.Sprintf("#!/bin/sh\nPATH=${PATH#*:}\necho $(($(date +%%s) + %d))\n", minutes[k]*60)})
+				p.PreStart = append([]string{"env", "PATH=" + clock + ":" + os.Getenv("PATH")}, p.PreStart...)
+				p.Supervise(supervised)
+				if k < 2 {
+					if err := p.WaitLog(within(t, 20*time.Second), "etcd"); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			ready(t, members...)
+			oneCluster(t, 3, members[0].Client(t), members...)
+		})
+	}
+}
+
+// A member that has its data starts: after a power cut, without a network, one
+// by one, behind another URL, beside members that it does not know.
+func TestMemberWithDataStarts(t *testing.T) {
+	eachVersion(t, versions, func(t *testing.T, v etcdtest.Version, sh shell) {
+		members := staticFounders(t, sh, v, 3)
+		for _, p := range members {
+			p.Supervise(supervised)
+		}
+		ready(t, members...)
+		starts := func(t *testing.T, p *etcdtest.Process, env ...string) {
+			t.Helper()
+			begun := time.Now()
+			asks(t, sh, p, env...).want(t, 0, "", "")
+			t.Logf("%s: %v", p.Name, time.Since(begun).Round(10*time.Millisecond))
+		}
+		c := members[2]
+		t.Run("its peers answer", func(t *testing.T) { starts(t, c) })
+		t.Run("another cluster answers", func(t *testing.T) {
+			other := etcdtest.Start(t, 3, etcdtest.Options{Version: v})
+			initial := ""
+			for _, p := range other.Members() {
+				initial += p.Name + "=" + p.PeerURL() + ","
+			}
+			starts(t, c, "ETCD_INITIAL_CLUSTER="+initial+c.Name+"="+c.PeerURL(), "ETCD_NAME=x")
+		})
+		t.Run("its URL was updated a moment ago", func(t *testing.T) {
+			client := members[0].Client(t)
+			id, _ := listed(t, client, c)
+			settled(t, func(ctx context.Context) error {
+				_, err := client.MemberUpdate(ctx, id, []string{"http://127.0.0.1:3"})
+				return err
+			})
+			starts(t, c)
+			starts(t, c, "ETCD_INITIAL_ADVERTISE_PEER_URLS=http://127.0.0.1:4")
+			settled(t, func(ctx context.Context) error {
+				_, err := client.MemberUpdate(ctx, id, []string{c.PeerURL()})
+				return err
+			})
+		})
+		t.Run("its peers hang", func(t *testing.T) {
+			for _, p := range members[:2] {
+				p.Freeze()
+			}
+			starts(t, c)
+			for _, p := range members[:2] {
+				p.Thaw()
+			}
+		})
+		t.Run("no connection comes about", func(t *testing.T) {
+			starts(t, c, "ETCD_INITIAL_CLUSTER=a="+full(t)+",b="+full(t)+","+c.Name+"="+c.PeerURL())
+		})
+		t.Run("after a power cut, one by one", func(t *testing.T) {
+			for _, p := range members {
+				p.PowerOff()
+			}
+			for _, p := range members {
+				starts(t, p)
+			}
+			for _, p := range members {
+				p.Supervise(supervised)
+			}
+			ready(t, members...)
+		})
+	})
+}
+
+// A member that was removed and has its data is not started again, once a majority
+// of the others says so.
+func TestRemovedMemberEnds(t *testing.T) {
+	eachVersion(t, versions, func(t *testing.T, v etcdtest.Version, sh shell) {
+		members := staticFounders(t, sh, v, 3)
+		for _, p := range members {
+			p.Supervise(supervised)
+		}
+		ready(t, members...)
+		a, b, c := members[0], members[1], members[2]
+		starts := c.Starts()
+		remove(t, a.Client(t), c)
+		if code, err := c.WaitExit(within(t, 60*time.Second)); err != nil || code != ExitNever {
+			t.Fatalf("the removed %s ends with %d, %v; want %d", c.Name, code, err, ExitNever)
+		}
+		if again := c.Starts() - starts; again > 1 {
+			t.Errorf("the removed %s was started %d times", c.Name, again)
+		}
+		asks(t, sh, c).want(t, ExitNever, "", "was removed from the cluster")
+		// One voter of two is no majority.
+		b.PowerOff()
+		asks(t, sh, c).want(t, 0, "", "")
+		a.PowerOff()
+		asks(t, sh, c).want(t, 0, "", "")
+		for _, p := range members[:2] {
+			p.Supervise(supervised)
+		}
+		ready(t, a, b)
+		// A joiner that was announced and has no name yet may be this one.
+		settled(t, func(ctx context.Context) error {
+			_, err := a.Client(t).MemberAddAsLearner(ctx, []string{"http://127.0.0.1:5"})
+			return err
+		})
+		asks(t, sh, c).want(t, 0, "", "")
+	})
+}

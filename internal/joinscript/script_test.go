@@ -1,0 +1,97 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package joinscript
+
+import (
+	"bytes"
+	"compress/gzip"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// The script travels in user data: plain ASCII, small when it is compressed, and
+// nothing that a YAML block or a template would stumble over.
+func TestScriptIsPlainTextAndSmall(t *testing.T) {
+	for i, line := range strings.Split(Script, "\n") {
+		for _, r := range line {
+			if r > 126 || r < 32 {
+				t.Errorf("line %d holds the character %U", i+1, r)
+			}
+		}
+		if strings.TrimSpace(line) != line {
+			t.Errorf("line %d begins or ends with white space", i+1)
+		}
+		if i > 1 && strings.HasPrefix(line, "#") {
+			t.Errorf("line %d is a comment: %s", i+1, line)
+		}
+	}
+	var compressed bytes.Buffer
+	w, err := gzip.NewWriterLevel(&compressed, gzip.BestCompression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write([]byte(Script)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d bytes, %d compressed", len(Script), compressed.Len())
+	if compressed.Len() > 7000 {
+		t.Errorf("compressed the script has %d bytes, want at most 7000", compressed.Len())
+	}
+}
+
+// The values that come from the environment are values, whatever they hold:
+// nothing is run, nothing is printed, and no other line gets to etcd.
+func TestScriptIsSafeWithHostileValues(t *testing.T) {
+	hostile := []string{
+		`'; touch PWNED; '`,
+		`"; touch PWNED; "`,
+		"$(touch PWNED)",
+		"`touch PWNED`",
+		"a\ntouch PWNED\n",
+		"a\nETCD_FORCE_NEW_CLUSTER=true",
+		`\'; touch PWNED; #`,
+		"x' \nfounder=1\npeers='",
+		"-n",
+		"%s%n\\n",
+		"ü€\u2028",
+		"http://127.0.0.1:1/$(touch${IFS}PWNED)",
+		"http://127.0.0.1:1 -o PWNED",
+		"-oPWNED",
+		"@PWNED",
+		"*",
+	}
+	eachShell(t, func(t *testing.T, sh shell) {
+		for i, h := range hostile {
+			for _, variables := range [][]string{
+				{"ETCD_NAME=" + h, "ETCD_JOIN_PEERS=" + h},
+				{"ETCD_INITIAL_ADVERTISE_PEER_URLS=" + h, "ETCD_JOIN_PEERS=" + h},
+				{"ETCD_INITIAL_CLUSTER_STATE=new", "ETCD_INITIAL_CLUSTER=" + h, "ETCD_INITIAL_CLUSTER_TOKEN=" + h},
+				{"ETCD_INITIAL_CLUSTER_STATE=new", "ETCD_INITIAL_CLUSTER=us=" + own, WindowVariable + "=" + h},
+				{"ETCD_INITIAL_CLUSTER_STATE=new", "ETCD_DISCOVERY_TOKEN=" + h, "ETCD_DISCOVERY_ENDPOINTS=" + dead},
+				{"ETCD_INITIAL_CLUSTER_STATE=new", "ETCD_DISCOVERY=" + h},
+			} {
+				r := ask(t, sh, false, nil, variables...)
+				if (r.code != ExitRetry && r.code != ExitNever) || r.stdout != "" {
+					t.Errorf("case %d, %q: exit code %d, standard output %q\n%s", i, variables, r.code, r.stdout, r.stderr)
+				}
+			}
+		}
+	})
+}
+
+func TestShellcheck(t *testing.T) {
+	path, err := exec.LookPath("shellcheck")
+	if err != nil {
+		t.Logf("LEFT OUT: shellcheck of the join script: no shellcheck on PATH")
+		return
+	}
+	cmd := exec.CommandContext(t.Context(), path, "--norc", "--shell=sh", "--severity=style", "join.sh")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

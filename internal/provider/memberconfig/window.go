@@ -1,0 +1,63 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package memberconfig
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+)
+
+// windowOf returns the variable that gives the first founder of a static cluster
+// the time in which it may form it, from now on. Only one founder has it, so that
+// two that do not see each other never form two clusters.
+func (p plan) windowOf(name string, now time.Time) (map[string]string, error) {
+	if p.role != roleFounder || p.boot.Kind.ValueString() != bootstrap.KindStatic || len(p.founders) == 0 || name != slices.Min(p.founders) {
+		return nil, nil
+	}
+	window, err := time.ParseDuration(p.boot.Window.ValueString())
+	if err != nil {
+		return nil, err
+	}
+	return map[string]string{joinscript.WindowVariable: fmt.Sprintf("%d-%d", now.Unix(), now.Add(window).Unix())}, nil
+}
+
+// windowEnd is when the window of an environment closes; ok is false if it has
+// none.
+func windowEnd(environment map[string]string) (end time.Time, ok bool) {
+	_, until, _ := strings.Cut(environment[joinscript.WindowVariable], "-")
+	seconds, err := strconv.ParseInt(until, 10, 64)
+	return time.Unix(seconds, 0), err == nil
+}
+
+// warnWindow says that a cluster which has never answered cannot form any more.
+// Without endpoints there is nobody who could have answered.
+func (r *Resource) warnWindow(ctx context.Context, state model, diags *fwdiag.Diagnostics) {
+	var environment map[string]string
+	diags.Append(state.Environment.ElementsAs(ctx, &environment, false)...)
+	end, ok := windowEnd(environment)
+	if !ok || !state.Founder.ValueBool() || !neverFormed(state.Status.ValueString()) || time.Now().Before(end) {
+		return
+	}
+	p, d := state.planOf(ctx)
+	diags.Append(d...)
+	c, err := r.backend.Cluster(nil)
+	if err != nil {
+		return
+	}
+	if snap, err := c.View(ctx, 0); err == nil && !p.unformed(snap) {
+		return
+	}
+	t := diag.BootstrapWindowOver(state.Name.ValueString(), end)
+	diags.AddWarning(t.Summary, t.Detail)
+}
