@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -110,6 +111,39 @@ func TestToAsk(t *testing.T) {
 		if !maps.Equal(variables, c.want) || !slices.Equal(peers, c.peers) {
 			t.Errorf("%s: got %v and %v, want %v and %v", name, variables, peers, c.want, c.peers)
 		}
+	}
+}
+
+// The window is for the first founder of a static bootstrap, from its own creation
+// on.
+func TestWindow(t *testing.T) {
+	static := &bootstrap.Bootstrap{Kind: types.StringValue(bootstrap.KindStatic), Window: types.StringValue("90m")}
+	now := time.Unix(1_800_000_000, 999)
+	for name, c := range map[string]struct {
+		plan plan
+		name string
+		want map[string]string
+	}{
+		"the first":            {plan{role: roleFounder, boot: static, founders: []string{"c", "B", "a"}}, "B", map[string]string{"ETCD_JOIN_BOOTSTRAP_WINDOW": "1800000000-1800005400"}},
+		"another":              {plan{role: roleFounder, boot: static, founders: []string{"c", "B", "a"}}, "a", nil},
+		"alone":                {plan{role: roleFounder, boot: static, founders: []string{"a"}}, "a", map[string]string{"ETCD_JOIN_BOOTSTRAP_WINDOW": "1800000000-1800005400"}},
+		"one that awaits it":   {plan{role: roleAwaiting, boot: static, founders: []string{"b", "c"}}, "a", nil},
+		"a joiner":             {plan{role: roleJoiner, boot: static}, "a", nil},
+		"without a bootstrap":  {plan{role: roleJoiner}, "a", nil},
+		"founder by discovery": {plan{role: roleFounder, boot: &bootstrap.Bootstrap{Kind: types.StringValue(bootstrap.KindDiscovery)}, founders: []string{"a"}}, "a", nil},
+	} {
+		got, err := c.plan.windowOf(c.name, now)
+		if err != nil || !maps.Equal(got, c.want) {
+			t.Errorf("%s: got %v, %v, want %v", name, got, err, c.want)
+		}
+		end, ok := windowEnd(got)
+		if ok != (c.want != nil) || ok && !end.Equal(time.Unix(1_800_005_400, 0)) {
+			t.Errorf("%s: the window ends at %v, %v", name, end, ok)
+		}
+	}
+	bad := &bootstrap.Bootstrap{Kind: static.Kind, Window: types.StringValue("soon")}
+	if got, err := (plan{role: roleFounder, boot: bad, founders: []string{"a"}}).windowOf("a", now); err == nil {
+		t.Errorf("a window that is none gives %v", got)
 	}
 }
 

@@ -35,6 +35,8 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "How a member's process starts: the environment and the join script that go into the machine's user data. " +
 			"It is decided once and frozen, so that a later join never re-renders a machine, and it touches no membership when it is created.\n\n" +
+			"!> **Warning** Run `join_script` before each start of etcd. With `environment` alone etcd itself decides how it starts: a member whose data was lost starts empty " +
+			"under its old identity if no peer answers, and acknowledged writes can be lost.\n\n" +
 			"A name among the founders of a bootstrap that is not complete is a founder; everyone else joins the cluster that exists. " +
 			"Its place in the graph is before the machine; [`etcd_member`](member.md) stands after it. " +
 			"Destroying it removes what was added for it and is still in the cluster: a learner, or a voting member that is dead. A voting member that lives stays in the cluster, with a warning; if another configuration follows, the old member must end first.",
@@ -113,8 +115,8 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 			"environment": schema.MapAttribute{
 				ElementType: types.StringType,
 				Computed:    true,
-				MarkdownDescription: "The `ETCD_*` variables of the process: name, addresses, initial state and bootstrap. Enough by itself for founders, " +
-					"and for one join with no other change of membership in the same apply; with `join_script` beside it for any number of them.",
+				MarkdownDescription: "The `ETCD_*` variables of the process: name, addresses, initial state and bootstrap. Those that begin with `ETCD_JOIN_` are for `join_script` only; etcd does not know them. " +
+					"The environment by itself starts a joiner only if the members do not change before it starts.",
 				PlanModifiers: []planmodifier.Map{mapplanmodifier.UseStateForUnknown()},
 			},
 			"initial_cluster": schema.StringAttribute{
@@ -126,7 +128,7 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 				Computed: true,
 				MarkdownDescription: "A POSIX shell script (needs `curl`) to run before every start of etcd, with the environment loaded; the same text for every member. It prints `ETCD_*` assignments that " +
 					"override the environment on standard output, and its reasons on standard error. Exit status 0: start etcd. 75: not yet, run me again. " +
-					"78: this identity has run before and its data is gone, or it was removed for good: never start.",
+					"78: this identity has run before and its data is gone, or the member was removed: never start.",
 				PlanModifiers: fixed,
 			},
 			"status": schema.StringAttribute{
