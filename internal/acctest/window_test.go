@@ -96,10 +96,13 @@ func TestAccBootstrapWindowOfAFormedCluster(t *testing.T) {
 	_, until := f.windowOf("a")
 	time.Sleep(time.Until(until.Add(time.Second)))
 	f.mustPlanNothing("-refresh=false")
-	f.mustPlanNothing()
-	// It boots again.
+	// It is off, and boots again.
 	f.Crash("a", "b", "c")
+	off := f.Plan()
+	off.MustBeEmpty()
+	off.mustNotSay("Bootstrap window")
 	f.Repair("a", "b", "c")
+	f.mustPlanNothing()
 	f.MustVote("a", "b", "c")
 }
 

@@ -29,12 +29,12 @@ func BootstrapKept(name string) Text {
 	}
 }
 
-// BootstrapWindowOver warns that the cluster of a static bootstrap has never
-// answered, and that its first initial member may not form it any more since end.
+// BootstrapWindowOver warns that a member is created whose cluster does not answer,
+// and that the first initial member may not form that cluster any more since end.
 func BootstrapWindowOver(first string, end time.Time) Text {
 	return Text{
 		"Bootstrap window of " + first + " is over",
-		"The cluster has never answered at the provider's endpoints, and " + first + ", the first initial member, was allowed to form it until " + end.UTC().Format(time.RFC3339) +
+		"The cluster does not answer, and " + first + ", the first initial member, was allowed to form it until " + end.UTC().Format(time.RFC3339) +
 			" (bootstrap_window of the etcd_initial_cluster). A machine that boots now waits, because it cannot tell whether the cluster never formed or whether its own data was lost.\n\n" +
 			"If the cluster has formed, make its members reachable and plan again:\n\n  terraform plan\n\n" +
 			"If it has never formed, or if it is gone for good, destroy the bootstrap with everything that depends on it, and create it again. " +

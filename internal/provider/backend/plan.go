@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
@@ -31,14 +32,16 @@ type Plan struct {
 	held, made map[string]Holder
 	// addresses are the peer URLs that members have after the apply.
 	addresses map[string]map[string]bool
-	failed    string
-	said      map[string]bool
+	// closed is when the bootstrap window of a configuration closed.
+	closed map[string]time.Time
+	failed string
+	said   map[string]bool
 }
 
 func newPlan() *Plan {
 	return &Plan{
 		replaced: map[string]bool{}, stays: map[string]string{}, counted: map[counted]Half{}, configs: map[counted]bool{},
-		held: map[string]Holder{}, made: map[string]Holder{}, addresses: map[string]map[string]bool{}, said: map[string]bool{},
+		held: map[string]Holder{}, made: map[string]Holder{}, addresses: map[string]map[string]bool{}, closed: map[string]time.Time{}, said: map[string]bool{},
 	}
 }
 
@@ -61,6 +64,22 @@ func (p *Plan) ReplaceConfig(id string) (stays string) {
 		p.replaced[id] = false
 	}
 	return p.stays[id]
+}
+
+// CloseWindow notes that the member of a configuration may not form its cluster any
+// more, since end.
+func (p *Plan) CloseWindow(config string, end time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed[config] = end
+}
+
+// WindowClosed returns what [Plan.CloseWindow] noted.
+func (p *Plan) WindowClosed(config string) (end time.Time, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	end, ok = p.closed[config]
+	return end, ok
 }
 
 // FailConfig notes that a configuration is about to be replaced because its

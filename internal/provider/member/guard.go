@@ -74,6 +74,7 @@ func (g *guard) check(ctx context.Context) {
 		return
 	}
 	g.checkHolder()
+	g.checkWindow()
 	g.checkNode()
 	g.checkAddress(ctx)
 	if g.b.Unknown || g.resp.Diagnostics.HasError() {
@@ -101,6 +102,16 @@ func (g *guard) checkHolder() {
 	}
 	if twice {
 		g.refuse(diag.SecondHolder(g.now.Name.ValueString()))
+	}
+}
+
+// checkWindow warns of a member that waits for a cluster which nobody may form any
+// more.
+func (g *guard) checkWindow() {
+	end, over := g.b.Plan().WindowClosed(g.now.Config.ValueString())
+	if over && g.step == created {
+		t := diag.BootstrapWindowOver(g.now.Name.ValueString(), end)
+		g.resp.Diagnostics.AddWarning(t.Summary, t.Detail)
 	}
 }
 

@@ -157,7 +157,7 @@ func (r *Resource) planLost(ctx context.Context, req resource.ModifyPlanRequest,
 	}
 	was := silenceOf(ctx, req.Private)
 	name := state.Name.ValueString()
-	r.warnWindow(ctx, state, &resp.Diagnostics)
+	r.noteWindow(ctx, state, &resp.Diagnostics)
 	say := func(t diag.Text) { resp.Diagnostics.AddWarning(t.Summary, t.Detail) }
 	switch {
 	case state.Status.ValueString() == statusSpent:

@@ -13,7 +13,6 @@ import (
 
 	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 )
@@ -40,9 +39,10 @@ func windowEnd(environment map[string]string) (end time.Time, ok bool) {
 	return time.Unix(seconds, 0), err == nil
 }
 
-// warnWindow says that a cluster which has never answered cannot form any more.
-// Without endpoints there is nobody who could have answered.
-func (r *Resource) warnWindow(ctx context.Context, state model, diags *fwdiag.Diagnostics) {
+// noteWindow notes that the cluster of a configuration cannot form any more, as
+// far as this resource can tell: if the plan creates the etcd_member of it, the
+// cluster has not formed.
+func (r *Resource) noteWindow(ctx context.Context, state model, diags *fwdiag.Diagnostics) {
 	var environment map[string]string
 	diags.Append(state.Environment.ElementsAs(ctx, &environment, false)...)
 	end, ok := windowEnd(environment)
@@ -51,13 +51,10 @@ func (r *Resource) warnWindow(ctx context.Context, state model, diags *fwdiag.Di
 	}
 	p, d := state.planOf(ctx)
 	diags.Append(d...)
-	c, err := r.backend.Cluster(nil)
-	if err != nil {
-		return
+	if c, err := r.backend.Cluster(nil); err == nil {
+		if snap, err := c.View(ctx, 0); err == nil && !p.unformed(snap) {
+			return
+		}
 	}
-	if snap, err := c.View(ctx, 0); err == nil && !p.unformed(snap) {
-		return
-	}
-	t := diag.BootstrapWindowOver(state.Name.ValueString(), end)
-	diags.AddWarning(t.Summary, t.Detail)
+	r.backend.Plan().CloseWindow(state.ID.ValueString(), end)
 }
