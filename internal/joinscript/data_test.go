@@ -4,9 +4,12 @@
 package joinscript
 
 import (
+	"bytes"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -74,7 +77,7 @@ func TestIncompleteEnvironment(t *testing.T) {
 		a.list(ran(11, "a", a.url), entry{ID: 20, PeerURLs: []string{other, "https://127.0.0.1:4"}, IsLearner: true})
 		env := []string{"ETCD_NAME=them", "ETCD_INITIAL_ADVERTISE_PEER_URLS=HTTPS://127.0.0.1:4 , http://127.0.0.1:3"}
 		ask(t, sh, false, nil, append(env, "ETCD_JOIN_PEERS=ftp://x:1 "+a.url+"/,,")...).want(t, 0,
-			joined("them", "HTTPS://127.0.0.1:4,http://127.0.0.1:3", "a="+a.url+",them=HTTPS://127.0.0.1:4,them=http://127.0.0.1:3"), "announced")
+			joined("them", "HTTPS://127.0.0.1:4,http://127.0.0.1:3", "member-11="+a.url+",them=HTTPS://127.0.0.1:4,them=http://127.0.0.1:3"), "announced")
 		sh.run(t, "ETCD_NAME=x", "ETCD_JOIN_PEERS="+a.url).want(t, ExitRetry, "", "ETCD_INITIAL_ADVERTISE_PEER_URLS is not set")
 		sh.run(t, "ETCD_INITIAL_ADVERTISE_PEER_URLS="+own, "ETCD_JOIN_PEERS="+a.url).want(t, ExitRetry, "", "ETCD_NAME is not set")
 		sh.run(t).want(t, ExitRetry, "", "ETCD_NAME is not set")
@@ -103,4 +106,69 @@ func TestWithoutCurl(t *testing.T) {
 		}
 		ask(t, sh, false, []string{dead}, "PATH="+dir, "ETCD_DATA_DIR="+data).want(t, 0, "", "")
 	}
+}
+
+// Lists alone do not keep a member with its data from starting: after a power cut
+// of all they can be as old as the last snapshot. One that has its ID refused as
+// removed, in its own cluster, ends.
+func TestOldListsKeepNobodyFromStarting(t *testing.T) {
+	// The beginning of a log as etcd 3.6 writes it.
+	log := []byte{
+		4, 0, 0, 0, 0, 0, 0, 132, 8, 4, 16, 0, 0, 0, 0, 0,
+		30, 0, 0, 0, 0, 0, 0, 130, 8, 1, 16, 217, 241, 204, 143, 8,
+		26, 20, 8, 187, 226, 142, 236, 227, 194, 215, 129, 117, 16, 184, 138, 174,
+		164, 218, 249, 229, 218, 29, 0, 0,
+	}
+	const id, cluster = "75035e163d83b13b", "1db597cda48b8538"
+	eachShell(t, func(t *testing.T, sh shell) {
+		dir := filepath.Join(t.TempDir(), "data")
+		if err := os.MkdirAll(filepath.Join(dir, "member/wal"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		a, b := newPeer(t), newPeer(t)
+		ea, eb := ran(11, "a", a.url), ran(12, "b", b.url)
+		members := []entry{ea, eb}
+		gone := http.StatusGone
+		for _, p := range []*peer{a, b} {
+			p.handle(func(w http.ResponseWriter, r *http.Request) {
+				switch {
+				case r.URL.Path == "/members":
+					reply(w, cluster, members...)
+				case r.URL.Path != "/raft/stream/message/"+id || r.Header.Get("X-Etcd-Cluster-Id") != cluster || r.Header.Get("X-Server-Version") == "":
+					w.WriteHeader(http.StatusPreconditionFailed)
+				default:
+					w.WriteHeader(gone)
+				}
+			})
+		}
+		for _, c := range []struct {
+			name    string
+			log     []byte
+			members []entry
+			answer  int
+			code    int
+			reason  string
+		}{
+			{"removed", log, []entry{ea, eb}, http.StatusGone, ExitNever, "was removed from the cluster"},
+			{"removed, and another was added", log, []entry{ea, eb, ran(13, "c", dead)}, http.StatusGone, ExitNever, "was removed from the cluster"},
+			{"not known yet", log, []entry{ea, eb}, http.StatusNotFound, 0, ""},
+			{"known there, and not listed yet", log, []entry{ea, eb}, http.StatusPreconditionFailed, 0, ""},
+			{"one has its name", log, []entry{ea, eb, ran(13, "us", dead)}, http.StatusGone, 0, ""},
+			{"one has its URL", log, []entry{ea, eb, ran(13, "c", own, dead)}, http.StatusGone, 0, ""},
+			{"one has no name", log, []entry{ea, eb, {ID: 13, PeerURLs: []string{dead}}}, http.StatusGone, 0, ""},
+			{"most of the others are away", log, []entry{ea, eb, ran(13, "c", dead), ran(14, "d", "http://127.0.0.1:3")}, http.StatusGone, 0, ""},
+			{"a log of another cluster", append(slices.Clone(log[:53]), 30, 0, 0), []entry{ea, eb}, http.StatusGone, 0, ""},
+			{"a log of another member", append(append(slices.Clone(log[:35]), 188), log[36:]...), []entry{ea, eb}, http.StatusGone, 0, ""},
+			{"an empty log", nil, []entry{ea, eb}, http.StatusGone, 0, ""},
+			{"a log that is none", bytes.Repeat([]byte{255}, 600), []entry{ea, eb}, http.StatusGone, 0, ""},
+		} {
+			t.Run(c.name, func(t *testing.T) {
+				members, gone = c.members, c.answer
+				if err := os.WriteFile(filepath.Join(dir, "member/wal/0.wal"), c.log, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				ask(t, sh, false, []string{a.url, b.url}, "ETCD_DATA_DIR="+dir).want(t, c.code, "", c.reason)
+			})
+		}
+	})
 }

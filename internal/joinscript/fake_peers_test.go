@@ -42,7 +42,7 @@ func newPeer(t *testing.T) *peer {
 	p := &peer{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.asked.Add(1)
-		if h := p.serve.Load(); h != nil && r.URL.Path == "/members" {
+		if h := p.serve.Load(); h != nil {
 			(*h)(w, r)
 			return
 		}
@@ -105,7 +105,7 @@ func TestJoiner(t *testing.T) {
 		usVoter := entry{ID: 20, PeerURLs: []string{own}}
 		usRan := ran(20, "us", own)
 		cluster := func(urls ...string) string { return strings.Join(urls, ",") }
-		abc := cluster("a="+a.url, "b="+b.url, "c="+c.url)
+		abc := cluster("member-11="+a.url, "member-12="+b.url, "member-13="+c.url)
 		cases := []struct {
 			name   string
 			set    func()
@@ -156,7 +156,7 @@ func TestJoiner(t *testing.T) {
 				stale.list(ea, eb, gone, old)
 				a.list(ea, eb, us)
 				b.list(ea, eb, us)
-			}, []string{stale.url, a.url, b.url}, 0, joined("us", own, cluster("a="+a.url, "b="+b.url, "us="+own)), "announced"},
+			}, []string{stale.url, a.url, b.url}, 0, joined("us", own, cluster("member-11="+a.url, "member-12="+b.url, "us="+own)), "announced"},
 			{"one that was removed is the only one to answer", func() {
 				stale.list(ran(31, "x", dead), gone, us)
 			}, []string{stale.url}, ExitRetry, "", "only 1 of its 2 other voters"},
@@ -174,7 +174,7 @@ func TestJoiner(t *testing.T) {
 			{"the cluster has not formed", func() {
 				a.list(entry{ID: 11, Name: "a", PeerURLs: []string{a.url}}, us)
 			}, []string{a.url}, ExitRetry, "", "have not formed their cluster yet"},
-			{"one voter", func() { a.list(ea, us) }, []string{a.url}, 0, joined("us", own, "a="+a.url+",us="+own), "announced"},
+			{"one voter", func() { a.list(ea, us) }, []string{a.url}, 0, joined("us", own, "member-11="+a.url+",us="+own), "announced"},
 			{"names that cannot be used", func() {
 				odd := []string{"$(id)", "x=y,z", "us", "two words", "same", "same", "quote\"s\\", "\nETCD_FORCE_NEW_CLUSTER=true", ""}
 				list := []entry{ea, us}
@@ -188,12 +188,12 @@ func TestJoiner(t *testing.T) {
 				"member-100=http://10.0.0.0:2380", "member-101=http://10.0.0.1:2380", "member-102=http://10.0.0.2:2380",
 				"member-103=http://10.0.0.3:2380", "member-104=http://10.0.0.4:2380", "member-105=http://10.0.0.5:2380",
 				"member-106=http://10.0.0.6:2380", "member-107=http://10.0.0.7:2380", "member-108=http://10.0.0.8:2380",
-				"a="+a.url, "us="+own)), "announced"},
+				"member-11="+a.url, "us="+own)), "announced"},
 			{"IPv6, host names, several URLs, big IDs", func() {
 				a.list(ran(18446744073709551615, "a", a.url, "https://[fd00::1]:2380"), ran(9, "b", "https://Node-b.Example.com:2380", b.url), us)
 				b.list(ran(18446744073709551615, "a", a.url, "https://[fd00::1]:2380"), ran(9, "b", "https://Node-b.Example.com:2380", b.url), us)
 			}, []string{a.url}, 0, joined("us", own, cluster(
-				"a="+a.url, "a=https://[fd00::1]:2380", "us="+own, "b=https://Node-b.Example.com:2380", "b="+b.url)), "announced"},
+				"member-18446744073709551615="+a.url, "member-18446744073709551615=https://[fd00::1]:2380", "us="+own, "member-9=https://Node-b.Example.com:2380", "member-9="+b.url)), "announced"},
 			{"nobody answers", func() {}, []string{dead}, ExitRetry, "", "no peer answers: " + dead + ": "},
 			{"nobody is known", func() {}, nil, ExitRetry, "", "no peer is known to ask: ETCD_JOIN_PEERS is not set"},
 			{"only itself is known", func() {}, []string{own}, ExitRetry, "", "no peer is known to ask"},
@@ -260,7 +260,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 		cases["the connection breaks"] = func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 		// The same text without a fault is an answer.
 		a.answer(200, `[`+good+`]`)
-		ask(t, sh, false, []string{a.url}).want(t, 0, joined("us", own, "a="+a.url+",us="+own), "announced")
+		ask(t, sh, false, []string{a.url}).want(t, 0, joined("us", own, "member-1="+a.url+",us="+own), "announced")
 		for name, h := range cases {
 			t.Run(name, func(t *testing.T) {
 				a.handle(h)

@@ -100,7 +100,7 @@ func TestFounderWithARegistry(t *testing.T) {
 			return "ETCD_NAME=us\nETCD_INITIAL_ADVERTISE_PEER_URLS=" + own + "\nETCD_INITIAL_CLUSTER=" + strings.Join([]string{ra, rus, rb}, ",") +
 				"\nETCD_INITIAL_CLUSTER_STATE=new\n" + noDiscovery + "ETCD_INITIAL_CLUSTER_TOKEN=" + token + "\n"
 		}
-		formed := joined("us", own, ra+","+rb+","+rus)
+		formed := joined("us", own, "member-11="+a.url+",member-12="+b.url+","+rus)
 		cases := []struct {
 			name    string
 			size    string
@@ -226,11 +226,11 @@ func TestJoinerWithARegistry(t *testing.T) {
 					b.list(na, nb)
 				}, env, ExitRetry, "", "the peers have not formed their cluster yet"},
 				{"not announced", []string{ra, rb}, func() { a.list(ea, eb); b.list(ea, eb) }, env, ExitRetry, "", "not announced yet"},
-				{"announced", []string{ra, rb}, func() { a.list(ea, eb, us); b.list(ea, eb, us) }, env, 0, joined("us", own, ra+","+rb+",us="+own), "announced: starting"},
-				{"announced, and a peer is known otherwise", []string{"$(id)"}, nil, append(env, "ETCD_JOIN_PEERS="+b.url), 0, joined("us", own, ra+","+rb+",us="+own), "announced: starting"},
+				{"announced", []string{ra, rb}, func() { a.list(ea, eb, us); b.list(ea, eb, us) }, env, 0, joined("us", own, "member-11="+a.url+",member-12="+b.url+",us="+own), "announced: starting"},
+				{"announced, and a peer is known otherwise", []string{"$(id)"}, nil, append(env, "ETCD_JOIN_PEERS="+b.url), 0, joined("us", own, "member-11="+a.url+",member-12="+b.url+",us="+own), "announced: starting"},
 				{"wiped", []string{ra, rb}, func() { a.list(ea, eb, ran(20, "us", own)); b.list(ea, eb, ran(20, "us", own)) }, env, ExitNever, "", "has run before"},
 				{"the registry is away", nil, nil, away, ExitRetry, "", "the registry does not answer: " + dead},
-				{"the registry is away, and a peer is known otherwise", nil, func() { a.list(ea, eb, us); b.list(ea, eb, us) }, append(away, "ETCD_JOIN_PEERS="+a.url), 0, joined("us", own, ra+","+rb+",us="+own), "announced: starting"},
+				{"the registry is away, and a peer is known otherwise", nil, func() { a.list(ea, eb, us); b.list(ea, eb, us) }, append(away, "ETCD_JOIN_PEERS="+a.url), 0, joined("us", own, "member-11="+a.url+",member-12="+b.url+",us="+own), "announced: starting"},
 				{"it is the only one that registered", []string{"us=" + own, "x=" + own}, nil, env, ExitRetry, "", "the registry names no other founder"},
 				{"a registration that is none", []string{"x=$(id)", rb}, nil, env, ExitRetry, "", "holds a registration that cannot be read"},
 			} {

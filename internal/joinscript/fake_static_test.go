@@ -33,7 +33,7 @@ func TestFounderOfAStaticCluster(t *testing.T) {
 		here := "ETCD_INITIAL_CLUSTER=a=" + a.url + ",b=" + b.url + ",us=" + own
 		open := []string{window, at(created)}
 		hang := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
-		formed := joined("us", own, "a="+a.url+",b="+b.url+",us="+own)
+		formed := joined("us", own, "member-11="+a.url+",member-12="+b.url+",us="+own)
 		cases := []struct {
 			name   string
 			set    func()

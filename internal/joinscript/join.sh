@@ -98,9 +98,6 @@ OWN=$(printf '%s\n' "${ETCD_INITIAL_ADVERTISE_PEER_URLS:-}" | urls | sort | tr '
 OWN=${OWN%,}
 export OWN_NAME OWN_RAW OWN
 [ -n "$OWN" ] || later "ETCD_INITIAL_ADVERTISE_PEER_URLS is not set"
-case $OWN_RAW in
-*[!][A-Za-z0-9._:%,/-]*) later "ETCD_INITIAL_ADVERTISE_PEER_URLS has characters that ETCD_INITIAL_CLUSTER cannot hold" ;;
-esac
 
 # The URLs in the arguments that are not ours, on one line.
 others() {
@@ -235,9 +232,9 @@ END {
 		if (who !~ /^[A-Za-z0-9._-]+$/) who = "-"
 		out[n] = "M " asked " " cluster " " V[p ".id"] " " (V[p ".isLearner"] == "true") " " (V[p ".clientURLs.1"] != "") " " list " " who
 	}
-	if (n == 0) { print "F " asked " 1 it lists no members"; exit }
+	if (n == 0) print "F " asked " 1 it lists no members"
 	for (i = 0; i < n; i++) print out[i]
-	print "E " asked " " cluster " " n
+	if (n) print "E " asked " " cluster " " n
 }'
 
 # The answer with its head, or what curl says is wrong, and how long it took to
@@ -251,18 +248,18 @@ problem() {
 	printf '%s\n' "$answer" | sed -n '/curl: ([0-9]*) / { s/.*curl: ([0-9]*) //; s/ after [0-9]* m[a-z]*//; p; q; }'
 }
 
+fetch_peer() {
+	cert=${ETCD_PEER_CLIENT_CERT_FILE:-${ETCD_PEER_CERT_FILE:-}}
+	[ -z "${ETCD_PEER_TRUSTED_CA_FILE:-}" ] || set -- --cacert "$ETCD_PEER_TRUSTED_CA_FILE" "$@"
+	[ -z "$cert" ] || set -- --cert "$cert" --key "${ETCD_PEER_CLIENT_KEY_FILE:-${ETCD_PEER_KEY_FILE:-}}" "$@"
+	[ "${ETCD_PEER_AUTO_TLS:-}" != true ] || set -- -k "$@"
+	fetch "$@"
+}
+
 ask() {
-	set -- "$1" "${ETCD_PEER_CLIENT_CERT_FILE:-${ETCD_PEER_CERT_FILE:-}}" "${ETCD_PEER_CLIENT_KEY_FILE:-${ETCD_PEER_KEY_FILE:-}}"
 	ASKED=$1
 	export ASKED
-	answer=$(
-		cert=$2 key=$3
-		set -- "$1/members"
-		[ -z "${ETCD_PEER_TRUSTED_CA_FILE:-}" ] || set -- --cacert "$ETCD_PEER_TRUSTED_CA_FILE" "$@"
-		[ -z "$cert" ] || set -- --cert "$cert" --key "$key" "$@"
-		[ "${ETCD_PEER_AUTO_TLS:-}" != true ] || set -- -k "$@"
-		fetch "$@"
-	)
+	answer=$(fetch_peer "$1/members")
 	code=$?
 	# Nobody is there if the name has no address, or no connection comes about.
 	# Who accepts one lives, even if no answer comes.
@@ -277,7 +274,6 @@ ask() {
 	done
 }
 
-
 # What the answers say, on four lines: a verdict, the peer URLs that they name,
 # the URLs that answered. A verdict that lets etcd start, or forbids it for
 # ever, needs the same list from a majority of the voters on it other than this
@@ -289,13 +285,13 @@ ask() {
 #   forming LISTED   there is a list, on which nobody has run yet
 #   silent REASON    nobody is there
 #   wait REASON      none of these
-# The fourth line is "known" if a list has the name of this member, one of its
-# URLs, or somebody without a name, who may be it; else the ID of the cluster.
+# The fourth line is 1 if a list has the name of this member, one of its URLs, or
+# somebody without a name, who may be it.
 judge='
 $1 == "M" {
 	i = ++count[$2]
 	u = sorted($7)
-	id[$2, i] = $4; learner[$2, i] = $5; urls[$2, i] = u; raw[$2, i] = $7; who[$2, i] = $8
+	id[$2, i] = $4; learner[$2, i] = $5; urls[$2, i] = u; raw[$2, i] = $7
 	sig[$2] = sig[$2] $4 "/" $5 "/" u ";"
 	if ($6) { formed = $2; started[$4] = 1 }
 	if (u == ENVIRON["OWN"]) listed = 1
@@ -356,15 +352,14 @@ END {
 		near = ""
 		for (i = 1; i <= count[view]; i++) {
 			if (urls[view, i] == ENVIRON["OWN"]) { us = i; continue }
-			names[who[view, i]]++
 			n = split(urls[view, i], a, ",")
 			for (j = 1; j <= n; j++) if (index("," ENVIRON["OWN"] ",", "," a[j] ",")) near = raw[view, i]
 		}
 		if (us && started[id[view, us]]) print "ran"
 		else if (us) {
+			# etcd compares the URLs of the others, and not their names.
 			for (i = 1; i <= count[view]; i++) {
-				label = who[view, i]
-				if (label == "-" || label == ENVIRON["OWN_NAME"] || names[label] > 1) label = "member-" id[view, i]
+				label = "member-" id[view, i]
 				text = raw[view, i]
 				if (i == us) { label = ENVIRON["OWN_NAME"]; text = ENVIRON["OWN_RAW"] }
 				n = split(text, a, ",")
@@ -376,7 +371,7 @@ END {
 	}
 	print learn
 	print ok
-	print known ? "known" : cluster[view]
+	print known
 }'
 
 line() { printf '%s\n' "$answer" | sed -n "$1p"; }
@@ -391,7 +386,7 @@ listen() {
 	verdict=$(line 1)
 	more=$(others "$peers" "$(line 2)")
 	heard=$(line 3)
-	cluster=$(line 4)
+	known=$(line 4)
 }
 
 # The registry of a founder. Sets registry to
@@ -639,7 +634,6 @@ found() {
 			# etcd asks the others itself whether this one has run.
 			token=${ETCD_DISCOVERY_TOKEN:-}
 			[ "$bootstrap" = v3 ] || token=$ETCD_DISCOVERY
-			case $token in *[!A-Za-z0-9._:/%?\&=+~@-]*) later "the token has characters that ETCD_INITIAL_CLUSTER_TOKEN cannot hold" ;; esac
 			say "registered before: starting with the founders that the registry names"
 			start new "$first"
 			printf 'ETCD_INITIAL_CLUSTER_TOKEN=%s\n' "$token"
@@ -657,29 +651,39 @@ found() {
 
 [ "$bootstrap" != none ] || [ -n "$peers" ] || later "no peer is known to ask: ETCD_JOIN_PEERS is not set"
 
-# A member that has its data starts, unless it was removed: a start ends at
-# once then, and would be tried again and again. The metadata at the beginning
-# of the log hold the ID of its cluster, as field 2 of a protocol buffer.
+# A member that has its data starts, unless it was removed: such a start ends at
+# once, and would be tried again and again. A majority of the others must not
+# list it, and one of them must refuse its ID in the cluster as etcd refuses the
+# connections of a removed member (410). Lists alone can be old for a moment: a
+# member that starts lists what it reads of its log. The IDs stand in the log,
+# in the protocol buffer of its second record.
 if [ -n "$kept" ]; then
+	# shellcheck disable=SC2046 # two words
+	set -- $(od -An -v -tu1 -N 512 "$kept" 2>/dev/null | awk '
+		function number(   bits, x, byte, i, hex) {
+			do {
+				byte = x = b[p++]
+				for (i = 0; i < 7; i++) { bits = bits x % 2; x = int(x / 2) }
+			} while (byte > 127)
+			for (; bits ~ /1/; bits = substr(bits, 5))
+				hex = substr("0123456789abcdef", substr(bits, 1, 1) + 2 * substr(bits, 2, 1) + 4 * substr(bits, 3, 1) + 8 * substr(bits, 4, 1) + 1, 1) hex
+			return hex
+		}
+		{ for (i = 1; i <= NF; i++) b[n++] = $i }
+		END { p = b[0] + b[7] % 8 + 19; number(); p += 3; id = number(); p++; print id, number() }')
 	for patience in 0.3 0.8; do
 		targets=$peers
 		listen
 		peers=$more
-		[ "$cluster" != known ] || exit 0
-		id=$(printf '%s\n' "$cluster" | awk '{
-			for (i = 1; i <= length($0); i++) {
-				d = index("0123456789abcdef", substr($0, i, 1)) - 1
-				for (k = 8; k; k = int(k / 2)) bits = bits int(d / k) % 2
-			}
-			for (sub(/^0+/, "", bits); bits != ""; bits = substr(bits, 1, n - 7)) {
-				n = length(bits)
-				byte = n > 7
-				for (i = n > 7 ? n - 6 : 1; i <= n; i++) byte = byte * 2 + substr(bits, i, 1)
-				printf "%02x", byte
-			}
-		}')
-		case $verdict/$(od -An -v -tx1 -N 512 "$kept" 2>/dev/null | tr -d ' \n') in
-		absent*/*"10$id"*) never "$name ($OWN) was removed from the cluster: replace the member" ;;
+		case $known$verdict in
+		1*) exit 0 ;;
+		absent*)
+			for peer in $heard; do
+				case $(fetch_peer -H "X-Etcd-Cluster-ID: ${2:-}" -H 'X-Server-Version: 3.0.0' "$peer/raft/stream/message/${1:-}") in
+				'HTTP/1.1 410'*) never "$name ($OWN) was removed from the cluster: replace the member" ;;
+				esac
+			done
+			;;
 		esac
 	done
 	exit 0

@@ -37,15 +37,15 @@ const WindowVariable = "ETCD_JOIN_BOOTSTRAP_WINDOW"
 var source string
 
 // Script is the script as it is stored in the state and in user data, whose size
-// is limited: join.sh without comments (but the first two lines), blank lines and
-// indentation. No string of the script begins a line.
+// is limited: join.sh without comments, blank lines and indentation. No string of
+// the script begins a line.
 var Script = strip(source)
 
 func strip(source string) string {
 	var out strings.Builder
 	for i, line := range strings.Split(source, "\n") {
 		line = strings.TrimLeft(line, "\t")
-		if line != "" && (i < 2 || !strings.HasPrefix(line, "#")) {
+		if line != "" && (i == 0 || !strings.HasPrefix(line, "#")) {
 			out.WriteString(line + "\n")
 		}
 	}

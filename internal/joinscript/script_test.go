@@ -23,7 +23,7 @@ func TestScriptIsPlainTextAndSmall(t *testing.T) {
 		if strings.TrimSpace(line) != line {
 			t.Errorf("line %d begins or ends with white space", i+1)
 		}
-		if i > 1 && strings.HasPrefix(line, "#") {
+		if i > 0 && strings.HasPrefix(line, "#") {
 			t.Errorf("line %d is a comment: %s", i+1, line)
 		}
 	}
