@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -52,7 +53,7 @@ func (r *V3) key(token string) string     { return path.Join(r.prefix, token) + 
 func (r *V3) sizeKey(token string) string { return r.key(token) + "_config/size" }
 
 // Create implements [Registry]. The token is written in one transaction, on
-// condition that it was never written.
+// condition that there is no key below its name.
 func (r *V3) Create(ctx context.Context, token string, size int) (Place, error) {
 	return r.create(ctx, Place{Token: token}, size, func(ctx context.Context, endpoint string) (bool, error) {
 		return r.createAt(ctx, endpoint, token, size)
@@ -66,28 +67,55 @@ func (r *V3) createAt(ctx context.Context, endpoint, token string, size int) (se
 		// A look first: an answer lost later is then known to be about this
 		// call's write. It also shows, before anything is at stake, whether
 		// the endpoint answers.
-		found, err := kv.Get(ctx, r.sizeKey(token))
+		found, err := kv.Txn(ctx).Then(r.occupants(token)...).Commit()
 		if err != nil {
 			return err
 		}
-		if len(found.Kvs) > 0 {
-			return existsFor(string(found.Kvs[0].Value))
+		if err := occupied(found); err != nil {
+			return err
 		}
 		made, err := kv.Txn(ctx).
-			If(clientv3.Compare(clientv3.CreateRevision(r.sizeKey(token)), "=", 0)).
+			If(clientv3.Compare(clientv3.CreateRevision(r.key(token)), "=", 0).WithPrefix()).
 			Then(clientv3.OpPut(r.sizeKey(token), strconv.Itoa(size))).
-			Else(clientv3.OpGet(r.sizeKey(token))).
+			Else(r.occupants(token)...).
 			Commit()
 		if err != nil {
 			sent = !refused(err)
 			return err
 		}
 		if !made.Succeeded {
-			return existsFor(string(made.Responses[0].GetResponseRange().Kvs[0].Value))
+			return occupied(made)
 		}
 		return nil
 	})
 	return sent, err
+}
+
+// occupants reads what is where a token is to be: its size, and the first of
+// all keys below its name. The answer is for [occupied].
+func (r *V3) occupants(token string) []clientv3.Op {
+	return []clientv3.Op{
+		clientv3.OpGet(r.sizeKey(token)),
+		clientv3.OpGet(r.key(token), clientv3.WithPrefix(), clientv3.WithKeysOnly(), clientv3.WithLimit(maxNamed)),
+	}
+}
+
+// occupied is the error about what is where a token is to be, nil for nothing.
+func occupied(found *clientv3.TxnResponse) error {
+	size, all := found.Responses[0].GetResponseRange(), found.Responses[1].GetResponseRange()
+	if len(size.Kvs) > 0 {
+		return existsFor(string(size.Kvs[0].Value))
+	}
+	return othersIn(all)
+}
+
+// othersIn is an [*OthersError] about all keys of an answer.
+func othersIn(got *etcdserverpb.RangeResponse) error {
+	keys := make([]string, len(got.Kvs))
+	for i, kv := range got.Kvs {
+		keys[i] = string(kv.Key)
+	}
+	return othersOf(keys, int(got.Count))
 }
 
 // Status implements [Registry]. Size and members are read at one revision.
@@ -124,20 +152,63 @@ func statusOf(size, members []*mvccpb.KeyValue) (Status, error) {
 	return s.of(string(size[0].Value))
 }
 
-// Delete implements [Registry].
+// perDelete is how many keys one transaction deletes, and one read looks for. A
+// server takes 128 operations by default.
+const perDelete = 100
+
+// Delete implements [Registry]. The size goes first, and with it the token: if
+// the rest fails, what is left never looks like a token that fewer have
+// registered with.
 func (r *V3) Delete(ctx context.Context, token string) error {
 	tried := false
 	return r.anywhere(ctx, func(ctx context.Context, kv clientv3.KV) error {
-		got, err := kv.Delete(ctx, r.key(token), clientv3.WithPrefix())
+		own, err := r.registrations(ctx, kv, token)
 		if err != nil {
-			tried = true
 			return err
 		}
-		if got.Deleted == 0 && !tried {
+		own = append([]string{r.sizeKey(token)}, own...)
+		deleted, others := tried, error(nil)
+		for keys := range slices.Chunk(own, perDelete) {
+			var ops []clientv3.Op
+			for _, key := range keys {
+				ops = append(ops, clientv3.OpDelete(key))
+			}
+			got, err := kv.Txn(ctx).Then(append(ops, r.occupants(token)[1])...).Commit()
+			if err != nil {
+				tried = true
+				return err
+			}
+			for i := range keys {
+				deleted = deleted || got.Responses[i].GetResponseDeleteRange().Deleted > 0
+			}
+			others = othersIn(got.Responses[len(keys)].GetResponseRange())
+		}
+		if others == nil && !deleted {
 			return ErrNotFound
 		}
-		return nil
+		return others
 	})
+}
+
+// registrations returns the keys under which members have registered.
+func (r *V3) registrations(ctx context.Context, kv clientv3.KV, token string) ([]string, error) {
+	prefix := r.key(token) + "members/"
+	var keys []string
+	for from := prefix; ; {
+		got, err := kv.Get(ctx, from, clientv3.WithRange(clientv3.GetPrefixRangeEnd(prefix)), clientv3.WithLimit(perDelete))
+		if err != nil {
+			return nil, err
+		}
+		for _, kv := range got.Kvs {
+			if key := string(kv.Key); isRegistration(key[len(prefix):], string(kv.Value)) {
+				keys = append(keys, key)
+			}
+			from = string(kv.Key) + "\x00"
+		}
+		if !got.More || len(got.Kvs) == 0 {
+			return keys, nil
+		}
+	}
 }
 
 // anywhere calls do with the key space at the first endpoint that answers.
