@@ -218,6 +218,16 @@ func kindOfAnswer(err error) (kind Kind, ok bool) {
 		return Timeout, true
 	case codes.Unavailable, codes.Canceled:
 		return Interrupted, true
+	case codes.Unknown:
+		// Up to 3.5, of defragmentation, snapshots and hashes.
+		switch s.Message() {
+		case "auth: permission denied":
+			return PermissionDenied, true
+		case "auth: user name is empty":
+			return AuthRequired, true
+		case "auth: invalid auth token":
+			return StaleToken, true
+		}
 	}
 	if notGRPC(s) {
 		return NotEtcd, true
