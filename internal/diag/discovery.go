@@ -61,12 +61,13 @@ func DiscoveryUnreachable(doing string, answers []string) Text {
 	}
 }
 
-// DiscoveryDenied says that the registry refused the credentials.
-func DiscoveryDenied(doing, answer, prefix string) Text {
+// DiscoveryDenied says that the registry refused the credentials. permission is
+// what it takes on the prefix, "read" or "readwrite".
+func DiscoveryDenied(doing, answer, permission, prefix string) Text {
 	return Text{
 		Summary: "The discovery registry denies access",
 		Detail: fmt.Sprintf("Cannot %s; nothing was changed. %s.\n\nCheck username and password of the provider. ", doing, answer) +
-			grantPrefix("readwrite", prefix+"/"),
+			grantPrefix(permission, prefix+"/"),
 	}
 }
 

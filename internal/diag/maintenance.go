@@ -45,7 +45,7 @@ func Maintenance(action string, err error) Text {
 	case errors.Is(err, context.Canceled):
 		t.Detail = "It was interrupted."
 	case errors.Is(err, cluster.ErrPermission):
-		t.Detail = "The cluster denied it: " + sentence(err) + ". It needs the root role. Nothing was changed."
+		t.Detail = deniedRoot(err)
 	default:
 		t.Detail = capitalize(sentence(err)) + "."
 	}

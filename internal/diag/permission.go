@@ -3,7 +3,13 @@
 
 package diag
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+)
 
 // A user who may not do something is told which permission is missing, and the
 // commands that give it. NAME and ROLE are for the reader to fill in: the server
@@ -18,3 +24,14 @@ func grantPrefix(permission, prefix string) string {
 
 // grantRoot is the way out for a user who lacks the root role.
 const grantRoot = "The user needs the role root. etcd has no lesser role for this. NAME is the user:\n\n  etcdctl user grant-role NAME root"
+
+// deniedRoot words that the cluster refused a user who needs the role root.
+func deniedRoot(err error) string {
+	said := "The cluster denied it: " + strings.TrimPrefix(sentence(err), cluster.ErrPermission.Error()+": ") + ". Nothing was changed.\n\n"
+	switch kind := connection.KindOf(err); kind {
+	case connection.WrongPassword, connection.AuthRequired:
+		return said + KindRemedy(kind)
+	default:
+		return said + grantRoot
+	}
+}

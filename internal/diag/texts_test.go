@@ -36,7 +36,7 @@ func TestInputTexts(t *testing.T) {
 		DiscoveryNoEndpoints(),
 		DiscoveryUnreachable("create discovery token", answers),
 		DiscoveryUnreachable("create discovery token", nil),
-		DiscoveryDenied("create discovery token", ep+": permission denied", prefix),
+		DiscoveryDenied("create discovery token", ep+": permission denied", "readwrite", prefix),
 		DiscoveryFailed("create discovery token", errors.New("etcdserver: mvcc: database space exceeded")),
 		DiscoveryUnsure(tk, answers),
 		DiscoveryUnwritten(tk),

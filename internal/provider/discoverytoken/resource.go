@@ -298,7 +298,11 @@ func failure(doing string, m model, err error) text.Text {
 	case errors.As(err, &service):
 		return text.DiscoveryServiceFailed(doing, service.Error(), doing == creating, service.Status == http.StatusTooManyRequests)
 	case errors.As(err, &denied):
-		return text.DiscoveryDenied(doing, denied.Error(), m.Prefix.ValueString())
+		permission := "readwrite"
+		if doing == reading {
+			permission = "read"
+		}
+		return text.DiscoveryDenied(doing, denied.Error(), permission, m.Prefix.ValueString())
 	case errors.Is(err, discovery.ErrUnreachable):
 		return text.DiscoveryUnreachable(doing, answersOf(err))
 	default:
