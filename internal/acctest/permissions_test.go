@@ -94,7 +94,7 @@ var logins = map[string]login{
 	},
 }
 
-// secured is a cluster with authentication, and with the users of the guide.
+// secured is a cluster, of n members, with authentication, and with the users of the guide.
 type secured struct {
 	*etcdtest.Cluster
 	*Workspace
@@ -103,11 +103,11 @@ type secured struct {
 	login login
 }
 
-func newSecured(t *testing.T, l login, v etcdtest.Version) *secured {
+func newSecured(t *testing.T, l login, v etcdtest.Version, n int) *secured {
 	t.Helper()
 	o := l.options(t)
 	o.Version, o.Password = v, "Tr0ub4dor"
-	b := &secured{t: t, tls: o.TLS, login: l, Cluster: etcdtest.Start(t, 1, o), Workspace: NewWorkspace(t, WorkspaceOptions{})}
+	b := &secured{t: t, tls: o.TLS, login: l, Cluster: etcdtest.Start(t, n, o), Workspace: NewWorkspace(t, WorkspaceOptions{})}
 	for _, command := range documentedRoles(t) {
 		if command[0] == "user" && command[1] == "add" {
 			command = append([]string{"user", "add"}, l.user(command[2])...)
@@ -160,7 +160,7 @@ func TestAccPermissions(t *testing.T) {
 		for name, l := range logins {
 			t.Run(string(v)+" "+name, func(t *testing.T) {
 				t.Parallel()
-				b := newSecured(t, l, v)
+				b := newSecured(t, l, v, 1)
 				b.membership()
 				if name == "password" || full() {
 					b.sight()
