@@ -8,6 +8,7 @@ import (
 	"crypto/rsa"
 	"crypto/x509"
 	"encoding/pem"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -240,6 +241,16 @@ resource "terraform_data" "healthy" {
 `)
 	b.as("viewer")
 	b.Apply().MustSucceed().MustBeQuiet()
+	b.Destroy().MustSucceed()
+
+	got, err := b.Cluster.Client(b.t).MemberList(b.t.Context())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.Write("main.tf", fmt.Sprintf("resource \"etcd_initial_cluster\" \"this\" {\n  members = { %s = [%q] }\n}\n", got.Members[0].Name, got.Members[0].PeerURLs[0])+
+		importBlock("etcd_initial_cluster.this", fmt.Sprintf("%x", got.Header.ClusterId)))
+	b.Apply().MustSucceed().MustBeQuiet()
+	b.Plan().MustBeEmpty()
 	b.Destroy().MustSucceed()
 }
 
