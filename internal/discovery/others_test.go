@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
@@ -198,5 +200,13 @@ func TestNoDeleteTakesMoreThanOneKey(t *testing.T) {
 	})
 	if err != nil || deletes < 8 {
 		t.Errorf("%d deletes found, %v", deletes, err)
+	}
+}
+
+// A server may answer with less than it was asked for.
+func TestOccupantsThatAreNotInTheAnswer(t *testing.T) {
+	t.Parallel()
+	if err := occupied(&clientv3.TxnResponse{}); err != nil {
+		t.Errorf("got %v", err)
 	}
 }

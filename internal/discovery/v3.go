@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -83,10 +84,10 @@ func (r *V3) createAt(ctx context.Context, endpoint, token string, size int) (se
 			sent = !refused(err)
 			return err
 		}
-		if !made.Succeeded {
-			return occupied(made)
+		if made.Succeeded {
+			return nil
 		}
-		return nil
+		return cmp.Or(occupied(made), existsFor(""))
 	})
 	return sent, err
 }
@@ -102,20 +103,28 @@ func (r *V3) occupants(token string) []clientv3.Op {
 
 // occupied is the error about what is where a token is to be, nil for nothing.
 func occupied(found *clientv3.TxnResponse) error {
-	size, all := found.Responses[0].GetResponseRange(), found.Responses[1].GetResponseRange()
-	if len(size.Kvs) > 0 {
-		return existsFor(string(size.Kvs[0].Value))
+	if size := rangeAt(found, 0).GetKvs(); len(size) > 0 {
+		return existsFor(string(size[0].Value))
 	}
-	return othersIn(all)
+	return othersIn(rangeAt(found, 1))
+}
+
+// rangeAt is what the nth request of a transaction read, nil if the answer does
+// not have it.
+func rangeAt(resp *clientv3.TxnResponse, n int) *etcdserverpb.RangeResponse {
+	if n >= len(resp.Responses) {
+		return nil
+	}
+	return resp.Responses[n].GetResponseRange()
 }
 
 // othersIn is an [*OthersError] about all keys of an answer.
 func othersIn(got *etcdserverpb.RangeResponse) error {
-	keys := make([]string, len(got.Kvs))
-	for i, kv := range got.Kvs {
-		keys[i] = string(kv.Key)
+	var keys []string
+	for _, kv := range got.GetKvs() {
+		keys = append(keys, string(kv.Key))
 	}
-	return othersOf(keys, int(got.Count))
+	return othersOf(keys, int(got.GetCount()))
 }
 
 // Status implements [Registry]. Size and members are read at one revision.
@@ -162,27 +171,24 @@ const perDelete = 100
 func (r *V3) Delete(ctx context.Context, token string) error {
 	tried := false
 	return r.anywhere(ctx, func(ctx context.Context, kv clientv3.KV) error {
-		own, err := r.registrations(ctx, kv, token)
-		if err != nil {
-			return err
-		}
-		own = append([]string{r.sizeKey(token)}, own...)
-		deleted, others := tried, error(nil)
-		for keys := range slices.Chunk(own, perDelete) {
-			var ops []clientv3.Op
-			for _, key := range keys {
-				ops = append(ops, clientv3.OpDelete(key))
+		own, deleted := []string{r.sizeKey(token)}, tried
+		for from, more := r.key(token)+"members/", true; more; {
+			var err error
+			if own, from, more, err = r.registrations(ctx, kv, token, own, from); err != nil {
+				return err
 			}
-			got, err := kv.Txn(ctx).Then(append(ops, r.occupants(token)[1])...).Commit()
+			n, err := deleteKeys(ctx, kv, own)
 			if err != nil {
 				tried = true
 				return err
 			}
-			for i := range keys {
-				deleted = deleted || got.Responses[i].GetResponseDeleteRange().Deleted > 0
-			}
-			others = othersIn(got.Responses[len(keys)].GetResponseRange())
+			own, deleted = nil, deleted || n > 0
 		}
+		left, err := kv.Txn(ctx).Then(r.occupants(token)...).Commit()
+		if err != nil {
+			return err
+		}
+		others := othersIn(rangeAt(left, 1))
 		if others == nil && !deleted {
 			return ErrNotFound
 		}
@@ -190,25 +196,42 @@ func (r *V3) Delete(ctx context.Context, token string) error {
 	})
 }
 
-// registrations returns the keys under which members have registered.
-func (r *V3) registrations(ctx context.Context, kv clientv3.KV, token string) ([]string, error) {
+// registrations appends the next keys, beginning with from, under which members
+// have registered, and returns where to go on and whether there are more.
+func (r *V3) registrations(ctx context.Context, kv clientv3.KV, token string, keys []string, from string) (_ []string, next string, more bool, err error) {
 	prefix := r.key(token) + "members/"
-	var keys []string
-	for from := prefix; ; {
-		got, err := kv.Get(ctx, from, clientv3.WithRange(clientv3.GetPrefixRangeEnd(prefix)), clientv3.WithLimit(perDelete))
-		if err != nil {
-			return nil, err
-		}
-		for _, kv := range got.Kvs {
-			if key := string(kv.Key); isRegistration(key[len(prefix):], string(kv.Value)) {
-				keys = append(keys, key)
-			}
-			from = string(kv.Key) + "\x00"
-		}
-		if !got.More || len(got.Kvs) == 0 {
-			return keys, nil
-		}
+	got, err := kv.Get(ctx, from, clientv3.WithRange(clientv3.GetPrefixRangeEnd(prefix)), clientv3.WithLimit(perDelete))
+	if err != nil {
+		return nil, "", false, err
 	}
+	for _, kv := range got.Kvs {
+		key := string(kv.Key)
+		if id, below := strings.CutPrefix(key, prefix); below && isRegistration(id, string(kv.Value)) {
+			keys = append(keys, key)
+		}
+		from = key + "\x00"
+	}
+	return keys, from, got.More && len(got.Kvs) > 0, nil
+}
+
+// deleteKeys deletes keys at once, and returns how many there were.
+func deleteKeys(ctx context.Context, kv clientv3.KV, keys []string) (int64, error) {
+	if len(keys) == 0 {
+		return 0, nil
+	}
+	var ops []clientv3.Op
+	for _, key := range keys {
+		ops = append(ops, clientv3.OpDelete(key))
+	}
+	got, err := kv.Txn(ctx).Then(ops...).Commit()
+	if err != nil {
+		return 0, err
+	}
+	var n int64
+	for _, one := range got.Responses {
+		n += one.GetResponseDeleteRange().GetDeleted()
+	}
+	return n, nil
 }
 
 // anywhere calls do with the key space at the first endpoint that answers.
