@@ -2,6 +2,8 @@ module github.com/terraform-provider-etcd/terraform-provider-etcd
 
 go 1.26.0
 
+toolchain go1.26.11
+
 require (
 	github.com/Shopify/toxiproxy/v2 v2.5.0
 	github.com/anishathalye/porcupine v1.3.1

@@ -77,7 +77,7 @@ func (s turns) parse(kv *mvccpb.KeyValue) (membership.Turn, error) {
 	if err != nil {
 		return membership.Turn{}, malformed(kindTurn, string(kv.Key), kv.Value, err)
 	}
-	return membership.Turn{Name: name, Voters: t.Voters, Since: t.Since, By: t.By}, nil
+	return membership.Turn{Name: name, Voters: t.Voters, Since: t.Since, By: t.By, Key: string(kv.Key)}, nil
 }
 
 func (s turns) Put(ctx context.Context, t membership.Turn) error {

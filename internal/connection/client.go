@@ -182,8 +182,26 @@ func (c *Client) Do(ctx context.Context, f func(ctx context.Context) error) erro
 		}
 		return err
 	}
-	return c.do(ctx, c.requestTimeout, f)
+	// Members learn of a token one after the other, and the one that is asked may
+	// be behind the one that gave it.
+	for pause := tokenPause; ; pause *= 2 {
+		err = c.do(ctx, c.requestTimeout, f)
+		if KindOf(err) != StaleToken || pause > tokenLag {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(pause):
+		}
+	}
 }
+
+// How long the first pause is, and the last, before a new token is tried again.
+const (
+	tokenPause = 25 * time.Millisecond
+	tokenLag   = 400 * time.Millisecond
+)
 
 // DoLong is [Client.Do] for a request that takes as long as it takes, such as a
 // snapshot: only limit bounds it. A server that has gone silent is noticed

@@ -222,7 +222,7 @@ func kindOfAnswer(err error) (kind Kind, ok bool) {
 	if notGRPC(s) {
 		return NotEtcd, true
 	}
-	return Server, true
+	return kindOfStatus(s), true
 }
 
 // notGRPC reports whether the status was made here, by gRPC, of an answer that
@@ -246,4 +246,19 @@ func isEnded(err error) bool {
 	}
 	s, ok := status.FromError(err)
 	return ok && (s.Code() == codes.Canceled || s.Code() == codes.DeadlineExceeded)
+}
+
+// kindOfStatus classifies what clientv3 passes on as it is: the end of a stream,
+// and what servers up to 3.5 answer to defragmentation, snapshots and hashes.
+func kindOfStatus(s *status.Status) Kind {
+	switch {
+	case s.Code() == codes.PermissionDenied, s.Message() == "auth: permission denied":
+		return PermissionDenied
+	case s.Message() == "auth: user name is empty":
+		return AuthRequired
+	case s.Message() == "auth: invalid auth token":
+		return StaleToken
+	default:
+		return Server
+	}
 }

@@ -24,6 +24,25 @@ func DiscoveryTokenExists(token, prefix string, size int, importID string) Text 
 	}
 }
 
+// DiscoveryOccupied refuses to make a token among keys of something else. others
+// says what is there.
+func DiscoveryOccupied(token, prefix, others string) Text {
+	return Text{
+		Summary: "The discovery token's place is not empty",
+		Detail: fmt.Sprintf("Below %s/%s/ %s. A token is created only where no other key exists. Nothing was changed.\n\n"+
+			"Choose another token or prefix. Without token, the provider makes a name that is not in use.", prefix, token, others),
+	}
+}
+
+// DiscoveryLeft warns of keys that outlive a token. others says what is there.
+func DiscoveryLeft(token, prefix, others string) Text {
+	return Text{
+		Summary: "Keys were left below the discovery token",
+		Detail: fmt.Sprintf("Token %s and its registrations are gone from the registry. Below %s/%s/ %s. They were not created with the token and were not deleted.",
+			token, prefix, token, others),
+	}
+}
+
 // DiscoveryNoEndpoints says that the provider has no registry to speak to.
 func DiscoveryNoEndpoints() Text {
 	return Text{
@@ -42,12 +61,13 @@ func DiscoveryUnreachable(doing string, answers []string) Text {
 	}
 }
 
-// DiscoveryDenied says that the registry refused the credentials.
-func DiscoveryDenied(doing, answer, prefix string) Text {
+// DiscoveryDenied says that the registry refused the credentials. permission is
+// what it takes on the prefix, "read" or "readwrite".
+func DiscoveryDenied(doing, answer, permission, prefix string) Text {
 	return Text{
 		Summary: "The discovery registry denies access",
-		Detail: fmt.Sprintf("Cannot %s; nothing was changed. %s. Check username and password of the provider; the user's role needs readwrite on the prefix %s/.",
-			doing, answer, prefix),
+		Detail: fmt.Sprintf("Cannot %s; nothing was changed. %s.\n\nCheck username and password of the provider. ", doing, answer) +
+			grantPrefix(permission, prefix+"/"),
 	}
 }
 

@@ -98,8 +98,9 @@ func HeartbeatLeft(name, key string, err error) Text {
 	}
 }
 
-// HeartbeatFailed words any other error. doing completes "Cannot ...".
-func HeartbeatFailed(doing, prefix string, err error) Text {
+// HeartbeatFailed words any other error. doing completes "Cannot ..."; permission
+// is what it takes on the prefix, "read" or "readwrite".
+func HeartbeatFailed(doing, permission, prefix string, err error) Text {
 	summary := "Cannot " + doing
 	var alarm *claim.AlarmError
 	switch {
@@ -108,7 +109,7 @@ func HeartbeatFailed(doing, prefix string, err error) Text {
 	case errors.Is(err, claim.ErrNoV2):
 		return Text{summary, "Nothing was changed. Set api = \"v3\", or give the endpoints of servers with the v2 API." + answersOf(err)}
 	case connection.KindOf(err) == connection.PermissionDenied:
-		return Text{summary, fmt.Sprintf("The user may not do this. Nothing was changed. Its role needs readwrite on the prefix %s/ (etcdctl role grant-permission ROLE --prefix=true readwrite %s/); read is enough to watch.", prefix, prefix)}
+		return Text{summary, "The user may not do this. Nothing was changed.\n\n" + grantPrefix(permission, prefix+"/")}
 	}
 	if answers := endpointsOf(err); len(answers) > 0 {
 		return Unreachable(doing, answers)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
@@ -25,6 +26,8 @@ func Maintenance(action string, err error) Text {
 	var gone *cluster.Unreachable
 	held := lockHeld(t.Summary, err)
 	switch {
+	case errors.As(err, &unfinished) && len(unfinished.Done) == 0 && connection.KindOf(err) == connection.PermissionDenied:
+		t.Detail = deniedRoot(unfinished.Err)
 	case errors.As(err, &unfinished):
 		t.Detail = maintenanceStopped(unfinished)
 	case errors.As(err, &lost):
@@ -45,7 +48,7 @@ func Maintenance(action string, err error) Text {
 	case errors.Is(err, context.Canceled):
 		t.Detail = "It was interrupted."
 	case errors.Is(err, cluster.ErrPermission):
-		t.Detail = "The cluster denied it: " + sentence(err) + ". It needs the root role. Nothing was changed."
+		t.Detail = deniedRoot(err)
 	default:
 		t.Detail = capitalize(sentence(err)) + "."
 	}

@@ -120,7 +120,7 @@ func TestMaintenance(t *testing.T) {
 			&reconfigure.LockLost{Lost: &claim.LostError{Key: "/lock"}},
 			"This run lost the lock on membership changes, which it holds meanwhile: /lock was lost, it is gone. It stopped before its next step. Invoke it again.",
 		},
-		"permission":  {cluster.ErrPermission, "The cluster denied it: permission denied. It needs the root role. Nothing was changed."},
+		"permission":  {cluster.ErrPermission, "The cluster denied it: permission denied. Nothing was changed.\n\n" + grantRoot},
 		"interrupted": {context.Canceled, "It was interrupted."},
 		"other":       {errors.New("some other thing"), "Some other thing."},
 	} {

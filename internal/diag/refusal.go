@@ -100,13 +100,20 @@ func turns(open []membership.Turn) string {
 }
 
 func turnsWayOut(open []membership.Turn) string {
-	var names []string
+	var names, keys []string
 	for _, t := range open {
 		names = append(names, t.Name)
+		if t.Key != "" {
+			keys = append(keys, "\n  etcdctl del "+shellWord(t.Key))
+		}
+	}
+	forged := ""
+	if len(keys) > 0 {
+		forged = "\n\nIf no run of this provider has written that record, find out who did, and delete it:\n" + strings.Join(keys, "")
 	}
 	return fmt.Sprintf("Let %s join first: if no other run is at it, apply without this replacement. "+
 		"If %s never to come back, take %s out of the configuration, or add another member instead.",
-		strings.Join(names, ", "), plural(len(names), "it is", "they are"), plural(len(names), "its etcd_member_config", "their etcd_member_config"))
+		strings.Join(names, ", "), plural(len(names), "it is", "they are"), plural(len(names), "its etcd_member_config", "their etcd_member_config")) + forged
 }
 
 func (c refusal) quorumLost() string {

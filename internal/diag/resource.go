@@ -188,7 +188,7 @@ func Explain(action reconfigure.Action, name string, err error) Text {
 	case errors.As(err, &gone):
 		return Text{summary, "The cluster does not answer. Nothing was changed." + remedy(action, err) + answers(err)}
 	case errors.Is(err, cluster.ErrPermission):
-		return Text{summary, "The cluster denied it: " + sentence(err) + ". Membership and the ownership records need the root role. Nothing was changed; give the provider's username that role."}
+		return Text{summary, deniedRoot(err)}
 	case errors.Is(err, cluster.ErrRecordChanged):
 		return Text{summary, "Another run is working on the same member: its ownership record changed meanwhile. Wait for that run to end, then apply again."}
 	default:

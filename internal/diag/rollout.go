@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
@@ -94,9 +95,13 @@ func RolloutObstacle(obstacles []membership.RolloutObstacle, s membership.Snapsh
 	return strings.Join(out, "; ")
 }
 
-// RolloutCannotLook is the obstacle of a rollout whose cluster does not answer.
-func RolloutCannotLook(err error) string {
+// RolloutCannotLook is the obstacle of a rollout whose cluster does not answer,
+// or whose user may not read below the metadata prefix.
+func RolloutCannotLook(metadataPrefix string, err error) string {
 	var gone *cluster.Unreachable
+	if connection.KindOf(err) == connection.PermissionDenied {
+		return "the user may not read the keys below " + metadataPrefix + " (etcdctl role grant-permission ROLE --prefix=true read " + metadataPrefix + ")"
+	}
 	if !errors.As(err, &gone) {
 		return "the members cannot be asked (" + sentence(err) + ")"
 	}

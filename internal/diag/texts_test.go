@@ -31,10 +31,12 @@ func TestInputTexts(t *testing.T) {
 	texts := []Text{
 		DiscoveryTokenExists(tk, prefix, 3, tk),
 		DiscoveryTokenExists(tk, prefix, 0, "v2:"+tk),
+		DiscoveryOccupied("pods", "/registry", "there are keys that are not the token's: \"/registry/pods/a\" and 12 more"),
+		DiscoveryLeft(tk, prefix, "there are keys that are not the token's: \"/_etcd/registry/"+tk+"/more\""),
 		DiscoveryNoEndpoints(),
 		DiscoveryUnreachable("create discovery token", answers),
 		DiscoveryUnreachable("create discovery token", nil),
-		DiscoveryDenied("create discovery token", ep+": permission denied", prefix),
+		DiscoveryDenied("create discovery token", ep+": permission denied", "readwrite", prefix),
 		DiscoveryFailed("create discovery token", errors.New("etcdserver: mvcc: database space exceeded")),
 		DiscoveryUnsure(tk, answers),
 		DiscoveryUnwritten(tk),

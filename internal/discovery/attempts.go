@@ -45,6 +45,8 @@ func (a attempts) create(ctx context.Context, place Place, size int, do func(ctx
 				return Place{}, exists
 			case errors.As(err, &denied) && !unsure:
 				return Place{}, denied
+			case errors.Is(err, ErrOthers) && !unsure:
+				return Place{}, err
 			}
 			unsure = unsure || sent
 			answers = append(answers, Answer{Endpoint: endpoint, Err: err})
@@ -64,7 +66,7 @@ func (a attempts) first(do func(endpoint string) error) error {
 	var answers []Answer
 	for _, endpoint := range a.endpoints {
 		err := do(endpoint)
-		if err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrBadSize) || errors.Is(err, ErrDenied) {
+		if err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrBadSize) || errors.Is(err, ErrDenied) || errors.Is(err, ErrOthers) {
 			return err
 		}
 		answers = append(answers, Answer{Endpoint: endpoint, Err: err})

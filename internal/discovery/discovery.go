@@ -21,8 +21,8 @@ const DefaultPrefix = "/_etcd/registry"
 // concurrent use.
 type Registry interface {
 	// Create reserves token for size founders, and returns where it is. It
-	// never changes a token that exists: that is an [*ExistsError]. An
-	// [*UnsureError] says that ctx ended before it was known whether the token
+	// never changes a token that exists: that is an [*ExistsError]; and it makes
+	// none among other keys: that is an [*OthersError]. An [*UnsureError] says that ctx ended before it was known whether the token
 	// was written; the same Create can then be repeated.
 	//
 	// Other errors: [*UnreachableError], [*DeniedError]; both mean that nothing was
@@ -34,7 +34,8 @@ type Registry interface {
 	// [*DeniedError].
 	Status(ctx context.Context, token string) (Status, error)
 
-	// Delete removes token and all that is registered under it. Errors:
+	// Delete removes token and the registrations under it, and no other key.
+	// Errors: [*OthersError] (the token is gone, other keys were left),
 	// [ErrNotFound], [*UnreachableError], [*DeniedError].
 	Delete(ctx context.Context, token string) error
 }

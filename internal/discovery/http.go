@@ -7,7 +7,7 @@ import "errors"
 
 // isOurs tells errors that this package made from those of the network.
 func isOurs(err error) bool {
-	for _, kind := range []error{ErrNotFound, ErrExists, ErrBadSize, ErrDenied, ErrNoV2} {
+	for _, kind := range []error{ErrNotFound, ErrExists, ErrBadSize, ErrDenied, ErrOthers, ErrNoV2} {
 		if errors.Is(err, kind) {
 			return true
 		}

@@ -51,19 +51,17 @@ func (r *V2) sizeKey(token string) string { return r.key(token) + "/_config/size
 
 // Create implements [Registry]. The token is written on condition that it
 // does not exist, and without a time to live: members may wait on it for long.
+// That its directory does not exist is looked up before: the API has no
+// condition over two keys.
 func (r *V2) Create(ctx context.Context, token string, size int) (Place, error) {
 	return r.create(ctx, Place{Token: token}, size, func(ctx context.Context, endpoint string) (sent bool, err error) {
 		err = r.at(ctx, endpoint, func(ctx context.Context, keys clientv2.KeysAPI) error {
 			// A look first: an answer lost later is then known to be about
 			// this call's write.
-			found, err := keys.Get(ctx, r.sizeKey(token), &clientv2.GetOptions{Quorum: true})
-			if err == nil {
-				return existsFor(found.Node.Value)
-			}
-			if code(err) != clientv2.ErrorCodeKeyNotFound {
+			if err := r.occupied(ctx, keys, token); err != nil {
 				return err
 			}
-			_, err = keys.Set(ctx, r.sizeKey(token), strconv.Itoa(size), &clientv2.SetOptions{PrevExist: clientv2.PrevNoExist})
+			_, err := keys.Set(ctx, r.sizeKey(token), strconv.Itoa(size), &clientv2.SetOptions{PrevExist: clientv2.PrevNoExist})
 			if code(err) == clientv2.ErrorCodeNodeExist {
 				// Someone was faster. If the size cannot be read, it is unknown.
 				found, err := keys.Get(ctx, r.sizeKey(token), &clientv2.GetOptions{Quorum: true})
@@ -122,19 +120,104 @@ func statusOfV2(nodes clientv2.Nodes, size *string) (Status, error) {
 	return s.of(*size)
 }
 
-// Delete implements [Registry].
+// occupied is the error about what is where a token is to be, nil for nothing.
+// A directory without a size is occupied whatever it lists: what is hidden in it
+// is not shown.
+func (r *V2) occupied(ctx context.Context, keys clientv2.KeysAPI, token string) error {
+	found, err := keys.Get(ctx, r.key(token), &clientv2.GetOptions{Quorum: true})
+	switch {
+	case code(err) == clientv2.ErrorCodeKeyNotFound:
+		return nil
+	case err != nil:
+		return err
+	}
+	size, err := keys.Get(ctx, r.sizeKey(token), &clientv2.GetOptions{Quorum: true})
+	switch {
+	case err == nil:
+		return existsFor(size.Node.Value)
+	case code(err) != clientv2.ErrorCodeKeyNotFound && code(err) != clientv2.ErrorCodeNotDir:
+		return err
+	}
+	var others []string
+	for _, node := range found.Node.Nodes {
+		others = append(others, node.Key)
+	}
+	if len(others) == 0 {
+		others = []string{r.key(token)}
+	}
+	return othersOf(others, len(others))
+}
+
+// Delete implements [Registry]. The size goes first, as with v3. The
+// directories go only if nothing is in them any more, which the server checks.
 func (r *V2) Delete(ctx context.Context, token string) error {
 	tried := false
 	return r.first(func(endpoint string) error {
 		return r.at(ctx, endpoint, func(ctx context.Context, keys clientv2.KeysAPI) error {
-			_, err := keys.Delete(ctx, r.key(token), &clientv2.DeleteOptions{Recursive: true, Dir: true})
-			if tried && code(err) == clientv2.ErrorCodeKeyNotFound {
-				return nil
-			}
+			d := v2Deletion{ctx: ctx, keys: keys, deleted: tried}
 			tried = true
-			return absentIfNotFound(err)
+			return d.token(r.key(token), r.sizeKey(token))
 		})
 	})
+}
+
+// v2Deletion deletes one token key by key.
+type v2Deletion struct {
+	ctx     context.Context
+	keys    clientv2.KeysAPI
+	deleted bool
+	others  []string
+}
+
+func (d *v2Deletion) token(dir, size string) error {
+	if err := d.remove(size, false); err != nil {
+		return err
+	}
+	found, err := d.keys.Get(d.ctx, dir, &clientv2.GetOptions{Quorum: true})
+	switch {
+	case code(err) == clientv2.ErrorCodeKeyNotFound:
+		if d.deleted {
+			return nil
+		}
+		return ErrNotFound
+	case err != nil:
+		return err
+	case !found.Node.Dir:
+		return othersOf([]string{dir}, 1)
+	}
+	for _, node := range found.Node.Nodes {
+		if node.Dir || !isRegistration(path.Base(node.Key), node.Value) {
+			d.others = append(d.others, node.Key)
+			continue
+		}
+		if err := d.remove(node.Key, false); err != nil {
+			return err
+		}
+	}
+	for _, empty := range []string{path.Dir(size), dir} {
+		if err := d.remove(empty, true); err != nil {
+			return err
+		}
+	}
+	return othersOf(d.others, len(d.others))
+}
+
+// remove deletes one key, or a directory that is empty. One that is gone, or
+// has become something else, is no error; a directory that stays because of
+// what is hidden in it is named.
+func (d *v2Deletion) remove(key string, dir bool) error {
+	_, err := d.keys.Delete(d.ctx, key, &clientv2.DeleteOptions{Dir: dir})
+	switch code(err) {
+	case clientv2.ErrorCodeKeyNotFound, clientv2.ErrorCodeNotFile, clientv2.ErrorCodeNotDir:
+		return nil
+	case clientv2.ErrorCodeDirNotEmpty:
+		if len(d.others) == 0 {
+			d.others = append(d.others, key)
+		}
+		return nil
+	}
+	d.deleted = d.deleted || err == nil
+	return err
 }
 
 // at calls do with the keys at one endpoint, within the request timeout.

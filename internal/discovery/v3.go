@@ -10,7 +10,9 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -52,7 +54,7 @@ func (r *V3) key(token string) string     { return path.Join(r.prefix, token) + 
 func (r *V3) sizeKey(token string) string { return r.key(token) + "_config/size" }
 
 // Create implements [Registry]. The token is written in one transaction, on
-// condition that it was never written.
+// condition that there is no key below its name.
 func (r *V3) Create(ctx context.Context, token string, size int) (Place, error) {
 	return r.create(ctx, Place{Token: token}, size, func(ctx context.Context, endpoint string) (bool, error) {
 		return r.createAt(ctx, endpoint, token, size)
@@ -66,28 +68,63 @@ func (r *V3) createAt(ctx context.Context, endpoint, token string, size int) (se
 		// A look first: an answer lost later is then known to be about this
 		// call's write. It also shows, before anything is at stake, whether
 		// the endpoint answers.
-		found, err := kv.Get(ctx, r.sizeKey(token))
+		found, err := kv.Txn(ctx).Then(r.occupants(token)...).Commit()
 		if err != nil {
 			return err
 		}
-		if len(found.Kvs) > 0 {
-			return existsFor(string(found.Kvs[0].Value))
+		if err := occupied(found); err != nil {
+			return err
 		}
 		made, err := kv.Txn(ctx).
-			If(clientv3.Compare(clientv3.CreateRevision(r.sizeKey(token)), "=", 0)).
+			If(clientv3.Compare(clientv3.CreateRevision(r.key(token)), "=", 0).WithPrefix()).
 			Then(clientv3.OpPut(r.sizeKey(token), strconv.Itoa(size))).
-			Else(clientv3.OpGet(r.sizeKey(token))).
+			Else(r.occupants(token)...).
 			Commit()
 		if err != nil {
 			sent = !refused(err)
 			return err
 		}
-		if !made.Succeeded {
-			return existsFor(string(made.Responses[0].GetResponseRange().Kvs[0].Value))
+		if made.Succeeded {
+			return nil
 		}
-		return nil
+		return cmp.Or(occupied(made), existsFor(""))
 	})
 	return sent, err
+}
+
+// occupants reads what is where a token is to be: its size, and the first of
+// all keys below its name. The answer is for [occupied].
+func (r *V3) occupants(token string) []clientv3.Op {
+	return []clientv3.Op{
+		clientv3.OpGet(r.sizeKey(token)),
+		clientv3.OpGet(r.key(token), clientv3.WithPrefix(), clientv3.WithKeysOnly(), clientv3.WithLimit(maxNamed)),
+	}
+}
+
+// occupied is the error about what is where a token is to be, nil for nothing.
+func occupied(found *clientv3.TxnResponse) error {
+	if size := rangeAt(found, 0).GetKvs(); len(size) > 0 {
+		return existsFor(string(size[0].Value))
+	}
+	return othersIn(rangeAt(found, 1))
+}
+
+// rangeAt is what the nth request of a transaction read, nil if the answer does
+// not have it.
+func rangeAt(resp *clientv3.TxnResponse, n int) *etcdserverpb.RangeResponse {
+	if n >= len(resp.Responses) {
+		return nil
+	}
+	return resp.Responses[n].GetResponseRange()
+}
+
+// othersIn is an [*OthersError] about all keys of an answer.
+func othersIn(got *etcdserverpb.RangeResponse) error {
+	var keys []string
+	for _, kv := range got.GetKvs() {
+		keys = append(keys, string(kv.Key))
+	}
+	return othersOf(keys, int(got.GetCount()))
 }
 
 // Status implements [Registry]. Size and members are read at one revision.
@@ -124,20 +161,77 @@ func statusOf(size, members []*mvccpb.KeyValue) (Status, error) {
 	return s.of(string(size[0].Value))
 }
 
-// Delete implements [Registry].
+// perDelete is how many keys one transaction deletes, and one read looks for. A
+// server takes 128 operations by default.
+const perDelete = 100
+
+// Delete implements [Registry]. The size goes first, and with it the token: if
+// the rest fails, what is left never looks like a token that fewer have
+// registered with.
 func (r *V3) Delete(ctx context.Context, token string) error {
 	tried := false
 	return r.anywhere(ctx, func(ctx context.Context, kv clientv3.KV) error {
-		got, err := kv.Delete(ctx, r.key(token), clientv3.WithPrefix())
+		own, deleted := []string{r.sizeKey(token)}, tried
+		for from, more := r.key(token)+"members/", true; more; {
+			var err error
+			if own, from, more, err = r.registrations(ctx, kv, token, own, from); err != nil {
+				return err
+			}
+			n, err := deleteKeys(ctx, kv, own)
+			if err != nil {
+				tried = true
+				return err
+			}
+			own, deleted = nil, deleted || n > 0
+		}
+		left, err := kv.Txn(ctx).Then(r.occupants(token)...).Commit()
 		if err != nil {
-			tried = true
 			return err
 		}
-		if got.Deleted == 0 && !tried {
+		others := othersIn(rangeAt(left, 1))
+		if others == nil && !deleted {
 			return ErrNotFound
 		}
-		return nil
+		return others
 	})
+}
+
+// registrations appends the next keys, beginning with from, under which members
+// have registered, and returns where to go on and whether there are more.
+func (r *V3) registrations(ctx context.Context, kv clientv3.KV, token string, keys []string, from string) (_ []string, next string, more bool, err error) {
+	prefix := r.key(token) + "members/"
+	got, err := kv.Get(ctx, from, clientv3.WithRange(clientv3.GetPrefixRangeEnd(prefix)), clientv3.WithLimit(perDelete))
+	if err != nil {
+		return nil, "", false, err
+	}
+	for _, kv := range got.Kvs {
+		key := string(kv.Key)
+		if id, below := strings.CutPrefix(key, prefix); below && isRegistration(id, string(kv.Value)) {
+			keys = append(keys, key)
+		}
+		from = key + "\x00"
+	}
+	return keys, from, got.More && len(got.Kvs) > 0, nil
+}
+
+// deleteKeys deletes keys at once, and returns how many there were.
+func deleteKeys(ctx context.Context, kv clientv3.KV, keys []string) (int64, error) {
+	if len(keys) == 0 {
+		return 0, nil
+	}
+	var ops []clientv3.Op
+	for _, key := range keys {
+		ops = append(ops, clientv3.OpDelete(key))
+	}
+	got, err := kv.Txn(ctx).Then(ops...).Commit()
+	if err != nil {
+		return 0, err
+	}
+	var n int64
+	for _, one := range got.Responses {
+		n += one.GetResponseDeleteRange().GetDeleted()
+	}
+	return n, nil
 }
 
 // anywhere calls do with the key space at the first endpoint that answers.

@@ -20,6 +20,8 @@ type Turn struct {
 	// Since and By are for people: when it began, and who began it.
 	Since time.Time
 	By    string
+	// Key is where it is on record, empty if it was not read from there.
+	Key string
 }
 
 // OpenTurns returns the turns that are not over, sorted by name: those of which

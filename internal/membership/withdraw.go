@@ -86,7 +86,9 @@ func (s Snapshot) Claimed(c Claim) (Member, bool) {
 //     has any;
 //   - the name in the list, once the member has published one, is the
 //     configuration's. Without one, and without peer URLs in the configuration,
-//     the record's name must be the configuration's;
+//     the record's name must be the configuration's, and the member a learner:
+//     nothing but the record speaks of it then, and what was added for a
+//     configuration gets a vote only after it has published its name;
 //   - a member that is known by the intent alone has no vote: its ID is recorded
 //     before it is promoted.
 func (r WithdrawRequest) agrees(m Member) bool {
@@ -95,7 +97,7 @@ func (r WithdrawRequest) agrees(m Member) bool {
 		!SameURLs(m.PeerURLs, r.Claim.PeerURLs),
 		len(r.PeerURLs) > 0 && !SameURLs(m.PeerURLs, r.PeerURLs),
 		m.Name != "" && m.Name != r.Name,
-		m.Name == "" && len(r.PeerURLs) == 0 && r.RecordName != r.Name,
+		m.Name == "" && len(r.PeerURLs) == 0 && (r.RecordName != r.Name || !m.Learner),
 		r.Claim.ID == 0 && !m.Learner:
 		return false
 	default:

@@ -75,7 +75,7 @@ func (w world) naiveWithdraw(i int, c contents) verdict {
 	if published {
 		contradicted = contradicted || c.configName
 	} else if c.noURL {
-		contradicted = contradicted || c.configName || c.nameOther
+		contradicted = contradicted || c.configName || c.nameOther || w.voter(i)
 	}
 	if contradicted {
 		v := says(Done, "")

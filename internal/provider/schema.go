@@ -77,7 +77,7 @@ func attributes() map[string]schema.Attribute {
 			MarkdownDescription: "For clusters behind a bastion or a load balancer: advertised client URL → URL that can be dialled from here, one for each member. " +
 				"TLS is still verified against the host of the advertised URL.",
 		},
-		"metadata_prefix": text("Prefix of the keys in the cluster under which the provider keeps its ownership records and locks: `<prefix><cluster ID>/…`. Default: `/_terraform/etcd/`."),
+		"metadata_prefix": text("Prefix of the keys in the cluster under which the provider keeps its ownership records and locks: `<prefix><cluster ID>/…`. Only the provider's user may write there, see [Permissions](guides/tls-and-auth.md#permissions). Default: `/_terraform/etcd/`."),
 		"force_destroy": schema.BoolAttribute{
 			Optional: true,
 			MarkdownDescription: "Whether members that no cluster can remove are forgotten when they are destroyed: the same as `force_destroy` of every `etcd_member` and `etcd_learner`. " +

@@ -82,7 +82,7 @@ func TestManifest(t *testing.T) {
 }
 
 // Workflows name the actions that they use by commit, with the release that it
-// is: a tag can be moved.
+// is: a tag can be moved. A workflow of this project is of the same commit.
 func TestWorkflowsArePinned(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join(root, ".github", "workflows", "*.yml"))
@@ -95,7 +95,7 @@ func TestWorkflowsArePinned(t *testing.T) {
 		for line := range strings.Lines(read(t, file)) {
 			if action := uses.FindStringSubmatch(strings.TrimRight(line, "\n")); action != nil {
 				found++
-				if !pinned.MatchString(action[1]) {
+				if !pinned.MatchString(action[1]) && !strings.HasPrefix(action[1], "./.github/workflows/") {
 					t.Errorf("%s uses %s, which is not pinned", filepath.Base(file), action[1])
 				}
 			}

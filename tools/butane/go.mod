@@ -3,6 +3,8 @@ module github.com/terraform-provider-etcd/terraform-provider-etcd/tools/butane
 
 go 1.26.0
 
+toolchain go1.26.11
+
 tool github.com/coreos/butane/internal
 
 require (

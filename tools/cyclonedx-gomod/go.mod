@@ -3,6 +3,8 @@ module github.com/terraform-provider-etcd/terraform-provider-etcd/tools/cycloned
 
 go 1.26.0
 
+toolchain go1.26.11
+
 tool github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod
 
 require (

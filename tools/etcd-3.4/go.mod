@@ -3,6 +3,8 @@ module github.com/terraform-provider-etcd/terraform-provider-etcd/tools/etcd-3.4
 
 go 1.26.0
 
+toolchain go1.26.11
+
 tool (
 	go.etcd.io/etcd
 	go.etcd.io/etcd/etcdctl

@@ -3,6 +3,8 @@ module github.com/terraform-provider-etcd/terraform-provider-etcd/tools/goreleas
 
 go 1.26.0
 
+toolchain go1.26.11
+
 tool github.com/goreleaser/goreleaser/v2
 
 require (

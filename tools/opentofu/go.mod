@@ -3,6 +3,8 @@ module github.com/terraform-provider-etcd/terraform-provider-etcd/tools/opentofu
 
 go 1.26.6
 
+toolchain go1.26.11
+
 godebug (
 	tlsmlkem=0
 	winsymlink=0

@@ -3,6 +3,8 @@ module github.com/terraform-provider-etcd/terraform-provider-etcd/tools/tfplugin
 
 go 1.26.0
 
+toolchain go1.26.11
+
 tool github.com/hashicorp/terraform-plugin-docs/cmd/tfplugindocs
 
 require (

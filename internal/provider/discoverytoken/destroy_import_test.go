@@ -10,6 +10,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 )
 
+const needsReadWrite = "The user's role needs readwrite on the prefix /_etcd/registry/. ROLE is that role:\n\n" +
+	"  etcdctl role grant-permission ROLE --prefix=true readwrite /_etcd/registry/"
+
 func TestDestroy(t *testing.T) {
 	setUp := func(t *testing.T, registered ...string) (*fakeRegistry, *session) {
 		fake := newFake()
@@ -57,11 +60,20 @@ func TestDestroy(t *testing.T) {
 			t.Error("still in the state")
 		}
 	})
+	t.Run("other keys", func(t *testing.T) {
+		fake, s := setUp(t)
+		fake.deleteErr = &discovery.OthersError{Keys: []string{"/_etcd/registry/" + firstToken + "/more"}}
+		want(t, s.destroy(), "warning: Keys were left below the discovery token: Token "+firstToken+" and its registrations are gone from the registry. "+
+			"Below /_etcd/registry/"+firstToken+"/ there are keys that are not the token's: \"/_etcd/registry/"+firstToken+"/more\". They were not created with the token and were not deleted.")
+		if !s.state.IsNull() {
+			t.Error("still in the state")
+		}
+	})
 	t.Run("denied", func(t *testing.T) {
 		fake, s := setUp(t)
 		fake.deleteErr = &discovery.DeniedError{Endpoint: "http://10.0.0.1:2379", Err: plainError("permission denied")}
-		want(t, s.destroy(), "error: The discovery registry denies access: Cannot remove the token; nothing was changed. http://10.0.0.1:2379: permission denied. "+
-			"Check username and password of the provider; the user's role needs readwrite on the prefix /_etcd/registry/.")
+		want(t, s.destroy(), "error: The discovery registry denies access: Cannot remove the token; nothing was changed. http://10.0.0.1:2379: permission denied.\n\n"+
+			"Check username and password of the provider. "+needsReadWrite)
 		if s.state.IsNull() {
 			t.Error("out of the state, although it is still there")
 		}

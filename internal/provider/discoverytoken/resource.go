@@ -114,11 +114,15 @@ func (r *tokenResource) write(ctx context.Context, timeout time.Duration, plan *
 	place, err := r.open(r.backend, *plan).Create(call, token, plan.size())
 	var exists *discovery.ExistsError
 	var uncertain *discovery.UnsureError
+	var others *discovery.OthersError
 	switch {
 	case err == nil:
 	case errors.As(err, &exists):
 		prefix := plan.Prefix.ValueString()
 		at(diags, "token", text.DiscoveryTokenExists(token, prefix, exists.Size, importID(plan.Protocol.ValueString(), prefix, token)))
+		return false
+	case errors.As(err, &others):
+		at(diags, "token", text.DiscoveryOccupied(token, plan.Prefix.ValueString(), others.Error()))
 		return false
 	case errors.As(err, &uncertain):
 		unsure, place = true, uncertain.Place
@@ -252,6 +256,11 @@ func (r *tokenResource) Delete(ctx context.Context, req resource.DeleteRequest, 
 	if !errors.Is(err, discovery.ErrUnreachable) && !errors.Is(err, discovery.ErrDenied) {
 		err = registry.Delete(call, token)
 	}
+	var others *discovery.OthersError
+	if errors.As(err, &others) {
+		warn(&resp.Diagnostics, text.DiscoveryLeft(token, state.Prefix.ValueString(), others.Error()))
+		err = nil
+	}
 	switch {
 	case err == nil || errors.Is(err, discovery.ErrNotFound):
 		if !status.Complete() && len(status.Members) > 0 && !state.Complete.ValueBool() {
@@ -289,7 +298,11 @@ func failure(doing string, m model, err error) text.Text {
 	case errors.As(err, &service):
 		return text.DiscoveryServiceFailed(doing, service.Error(), doing == creating, service.Status == http.StatusTooManyRequests)
 	case errors.As(err, &denied):
-		return text.DiscoveryDenied(doing, denied.Error(), m.Prefix.ValueString())
+		permission := "readwrite"
+		if doing == reading {
+			permission = "read"
+		}
+		return text.DiscoveryDenied(doing, denied.Error(), permission, m.Prefix.ValueString())
 	case errors.Is(err, discovery.ErrUnreachable):
 		return text.DiscoveryUnreachable(doing, answersOf(err))
 	default:

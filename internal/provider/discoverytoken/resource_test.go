@@ -268,8 +268,13 @@ func TestCreateFailures(t *testing.T) {
 		},
 		"denied": {
 			&discovery.DeniedError{Endpoint: "http://10.0.0.1:2379", Err: plainError("wrong user name or password")}, threeFounders,
-			"error: The discovery registry denies access: Cannot create the token; nothing was changed. http://10.0.0.1:2379: wrong user name or password. " +
-				"Check username and password of the provider; the user's role needs readwrite on the prefix /_etcd/registry/.",
+			"error: The discovery registry denies access: Cannot create the token; nothing was changed. http://10.0.0.1:2379: wrong user name or password.\n\n" +
+				"Check username and password of the provider. " + needsReadWrite,
+		},
+		"occupied": {
+			&discovery.OthersError{Keys: []string{"/_etcd/registry/pods/a"}, More: 7}, attributes{"size": 3, "token": "pods"},
+			"error: The discovery token's place is not empty: Below /_etcd/registry/pods/ there are keys that are not the token's: \"/_etcd/registry/pods/a\" and 7 more. " +
+				"A token is created only where no other key exists. Nothing was changed.\n\nChoose another token or prefix. Without token, the provider makes a name that is not in use.",
 		},
 		"exists": {
 			&discovery.ExistsError{Size: 5}, attributes{"size": 3, "token": "mine"},

@@ -45,7 +45,10 @@ cluster of its own**:
 | registry | any etcd | etcd 3.4 or 3.5 with ` + "`--enable-v2`" + ` | a service that speaks as discovery.etcd.io does |
 
 If the answer to the request that makes the token is lost for good, the token is kept in the state with a warning, and the next apply
-makes sure that the registry has it: there is never a second one.`
+makes sure that the registry has it: there is never a second one.
+
+A token is created only if there is no other key below ` + "`<prefix>/<token>/`" + `. Destroy deletes the size and the registrations, key by key. Other keys stay, and a
+warning names them.`
 
 // Schema implements [resource.Resource].
 func (r *tokenResource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {

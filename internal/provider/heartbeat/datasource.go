@@ -142,7 +142,7 @@ func (d *Heartbeats) Read(ctx context.Context, req datasource.ReadRequest, resp 
 	watch, _ := time.ParseDuration(m.Watch.ValueString())
 	alive, events, err := look(ctx, d.backend.Claims(m.API.ValueString() == apiV2), m.Prefix.ValueString(), watch)
 	if err != nil {
-		t := diag.HeartbeatFailed("see who beats under "+m.Prefix.ValueString(), m.Prefix.ValueString(), err)
+		t := diag.HeartbeatFailed("see who beats under "+m.Prefix.ValueString(), "read", m.Prefix.ValueString(), err)
 		resp.Diagnostics.AddError(t.Summary, t.Detail)
 		return
 	}

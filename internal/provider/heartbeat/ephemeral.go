@@ -206,7 +206,7 @@ func (h *Heartbeat) start(ctx context.Context, m model, o claim.Options, id stri
 		t := diag.HeartbeatHeld(m.Name.ValueString(), held.Entry)
 		return &t
 	default:
-		t := diag.HeartbeatFailed("start the heartbeat of "+m.Name.ValueString(), m.Prefix.ValueString(), err)
+		t := diag.HeartbeatFailed("start the heartbeat of "+m.Name.ValueString(), "readwrite", m.Prefix.ValueString(), err)
 		return &t
 	}
 }

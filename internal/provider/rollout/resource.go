@@ -286,18 +286,18 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 func (r *Resource) look(ctx context.Context, m model) (obstacle, unwell string) {
 	c, err := r.backend.Cluster(nil)
 	if err != nil {
-		return diag.RolloutCannotLook(err), ""
+		return diag.RolloutCannotLook(r.backend.Settings.MetadataPrefix, err), ""
 	}
 	snap, err := c.View(ctx, 0)
 	if err != nil {
-		return diag.RolloutCannotLook(err), ""
+		return diag.RolloutCannotLook(r.backend.Settings.MetadataPrefix, err), ""
 	}
 	effective, _ := values(m.Effective)
 	names := slices.Sorted(maps.Keys(effective))
 	var open []membership.Turn
 	if snap.Linearizable { // without a quorum nothing could be read
 		if open, err = c.OpenTurns(ctx, snap); err != nil {
-			return diag.RolloutCannotLook(err), ""
+			return diag.RolloutCannotLook(r.backend.Settings.MetadataPrefix, err), ""
 		}
 	}
 	obstacles := membership.RolloutObstacles(snap, names, open)

@@ -1,0 +1,50 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package connection
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+)
+
+// A new token reaches a member that is behind a little later. That member is
+// healthy, and is asked again for a while; one that never knows it is not
+// waited for.
+func TestTokenThatIsStillOnItsWay(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	c, err := Settings{}.Client(t.Context(), "http://"+l.Addr().String(), WithoutCredentials())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	renewals := 0
+	c.token = newSharedToken(func(context.Context) (string, error) { renewals++; return "new", nil })
+	after := func(denials int) error {
+		return c.Do(t.Context(), func(context.Context) error {
+			if denials--; denials >= 0 {
+				return rpctypes.ErrInvalidAuthToken
+			}
+			return nil
+		})
+	}
+	if err := after(4); err != nil || renewals != 1 {
+		t.Errorf("%v after %d renewals, want none after one", err, renewals)
+	}
+	begin := time.Now()
+	if err := after(1000); !errors.Is(err, rpctypes.ErrInvalidAuthToken) || KindOf(err) != StaleToken {
+		t.Errorf("got %v", err)
+	}
+	if took := time.Since(begin); took > 5*time.Second {
+		t.Errorf("that took %v", took)
+	}
+}

@@ -1,0 +1,212 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package discovery
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"net/http"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// wantOthers checks that err names these keys.
+func wantOthers(t *testing.T, err error, more int, keys ...string) {
+	t.Helper()
+	var others *OthersError
+	if !errors.As(err, &others) || !reflect.DeepEqual(others.Keys, keys) || others.More != more {
+		t.Errorf("got %v, want that %q and %d more are not the token's", err, keys, more)
+	}
+}
+
+// A registry may share its etcd with the data of another program. A token is
+// not made in the midst of that, and what appears below it later outlives it.
+func TestV3LeavesWhatIsNotItsOwn(t *testing.T) {
+	for _, version := range []etcdtest.Version{etcdtest.V34, etcdtest.V35, etcdtest.V36, etcdtest.V37} {
+		t.Run(string(version), func(t *testing.T) {
+			t.Parallel()
+			c := etcdtest.Start(t, 1, etcdtest.Options{Version: version})
+			client, r, ctx := c.Client(t), NewV3(settings(c.Endpoints()...), "/registry"), within(t, time.Minute)
+			pods := map[string]string{
+				"/registry/pods/kube-system/dns": "a pod", "/registry/pods/a": "another", "/registry/pods": "a sibling", "/registry/pods0": "a neighbour",
+			}
+			for key, value := range pods {
+				put(t, client, key, value)
+			}
+			_, err := r.Create(ctx, "pods", 3)
+			wantOthers(t, err, 0, "/registry/pods/a", "/registry/pods/kube-system/dns")
+			wantOthers(t, r.Delete(ctx, "pods"), 0, "/registry/pods/a", "/registry/pods/kube-system/dns")
+			if got := dump(t, client); !reflect.DeepEqual(got, pods) {
+				t.Errorf("keys: got %v, want %v", got, pods)
+			}
+
+			// Beside them, and registrations without a size are others as well.
+			mustCreate(t, r, token3, 300)
+			base := "/registry/" + token3 + "/"
+			for i := range 250 { // more than one transaction deletes
+				put(t, client, fmt.Sprintf("%smembers/%x", base, 0xfffffffffffff000+uint64(i)), "m=http://10.0.0.1:2380")
+			}
+			left := map[string]string{
+				base + "_config/other": "", base + "members/00ff": "", base + "members/ff/deeper": "",
+				base + "members/FF": "", base + "members/": "", base + "members/zz": "", base + "more": "",
+			}
+			for key := range left {
+				left[key] = "m=http://10.0.0.1:2380"
+				put(t, client, key, left[key])
+			}
+			left[base+"members/a"] = "hexadecimal by chance"
+			put(t, client, base+"members/a", left[base+"members/a"])
+			wantOthers(t, r.Delete(ctx, token3), 3, base+"_config/other", base+"members/", base+"members/00ff", base+"members/FF", base+"members/a")
+			maps.Copy(left, pods)
+			if got := dump(t, client); !reflect.DeepEqual(got, left) {
+				t.Errorf("keys: got %v, want %v", got, left)
+			}
+		})
+	}
+}
+
+// What real members have registered is all the token's.
+func TestDeleteLeavesNothingOfItsOwn(t *testing.T) {
+	t.Parallel()
+	registry := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
+	v3, v2 := NewV3(settings(registry.Endpoints()...), DefaultPrefix), NewV2(settings(registry.Endpoints()...), DefaultPrefix)
+	mustCreate(t, v3, token3, 2)
+	mustCreate(t, v2, token3, 2)
+	one := etcdtest.NewProcess(t, etcdtest.Options{Name: "one"})
+	one.Env["ETCD_DISCOVERY_TOKEN"], one.Env["ETCD_DISCOVERY_ENDPOINTS"] = token3, registry.Endpoints()[0]
+	other := v2Founder(t, V2URL(registry.Endpoints()[0], DefaultPrefix, token3), "other", etcdtest.V35)
+	one.Start()
+	other.Start()
+	for name, r := range map[string]Registry{"v3": v3, "v2": v2} {
+		eventually(t, "a member registers with "+name, func() bool { return len(mustStatus(t, r, token3).Members) == 1 })
+		if err := r.Delete(within(t, 20*time.Second), token3); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		// The place is as it was before.
+		mustCreate(t, r, token3, 1)
+		if err := r.Delete(within(t, 20*time.Second), token3); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if got := dump(t, registry.Client(t)); len(got) != 0 {
+		t.Errorf("left: %v", got)
+	}
+	if got := request(t, http.MethodGet, V2URL(registry.Endpoints()[0], DefaultPrefix, token3), ""); !strings.Contains(got, `"errorCode":100`) {
+		t.Errorf("left: %s", got)
+	}
+}
+
+// The same with v2, where directories exist and some keys are hidden.
+func TestV2LeavesWhatIsNotItsOwn(t *testing.T) {
+	for _, version := range []etcdtest.Version{etcdtest.V34, etcdtest.V35} {
+		t.Run(string(version), func(t *testing.T) {
+			t.Parallel()
+			c := etcdtest.Start(t, 1, etcdtest.Options{Version: version, V2: true})
+			r, ctx := NewV2(settings(c.Endpoints()...), "/registry"), within(t, time.Minute)
+			at := func(key string) string { return c.Endpoints()[0] + "/v2/keys" + key }
+			there := func(key string) bool {
+				return !strings.Contains(request(t, http.MethodGet, at(key), ""), `"errorCode":100`)
+			}
+			others := []string{"/registry/pods/a", "/registry/pods/sub/b", "/registry/hidden/_x", "/registry/file"}
+			for _, key := range others {
+				request(t, http.MethodPut, at(key), "value=theirs")
+			}
+			for token, named := range map[string]string{"pods": "/registry/pods/a", "hidden": "/registry/hidden", "file": "/registry/file"} {
+				_, err := r.Create(ctx, token, 3)
+				if !errors.Is(err, ErrOthers) || !strings.Contains(err.Error(), named) {
+					t.Errorf("create %s: got %v, want that %s is not the token's", token, err, named)
+				}
+				wantError(t, r.Delete(ctx, token), ErrOthers)
+			}
+			for _, key := range others {
+				if !there(key) {
+					t.Errorf("%s is gone", key)
+				}
+			}
+
+			mustCreate(t, r, token3, 3)
+			base := "/registry/" + token3
+			left := []string{base + "/dd/ee", base + "/00ff", base + "/_secret", base + "/_config/other"}
+			for _, key := range append(left, base+"/ff") {
+				request(t, http.MethodPut, at(key), "value=m=http://10.0.0.1:2380")
+			}
+			err := r.Delete(ctx, token3)
+			wantError(t, err, ErrOthers)
+			for _, key := range []string{base + "/dd", base + "/00ff"} {
+				if !strings.Contains(err.Error(), key) {
+					t.Errorf("%v does not name %s", err, key)
+				}
+			}
+			for _, key := range left {
+				if !there(key) {
+					t.Errorf("%s is gone", key)
+				}
+			}
+			if there(base+"/ff") || there(base+"/_config/size") {
+				t.Error("the token is still there")
+			}
+		})
+	}
+}
+
+// No delete in the product takes more than one key: none has a range, a prefix
+// or a whole directory. What was created is deleted key by key, here and
+// elsewhere (claims, ownership records, turns).
+func TestNoDeleteTakesMoreThanOneKey(t *testing.T) {
+	deletes := 0
+	err := filepath.WalkDir("..", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			f, ok := call.Fun.(*ast.SelectorExpr)
+			if !ok || f.Sel.Name != "Delete" && f.Sel.Name != "OpDelete" {
+				return true
+			}
+			deletes++
+			for _, arg := range call.Args {
+				ast.Inspect(arg, func(n ast.Node) bool {
+					if id, ok := n.(*ast.Ident); ok && slices.Contains([]string{"WithPrefix", "WithRange", "WithFromKey", "Recursive"}, id.Name) {
+						t.Errorf("%s: a delete with %s", name, id.Name)
+					}
+					return true
+				})
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil || deletes < 8 {
+		t.Errorf("%d deletes found, %v", deletes, err)
+	}
+}
+
+// A server may answer with less than it was asked for.
+func TestOccupantsThatAreNotInTheAnswer(t *testing.T) {
+	t.Parallel()
+	if err := occupied(&clientv3.TxnResponse{}); err != nil {
+		t.Errorf("got %v", err)
+	}
+}

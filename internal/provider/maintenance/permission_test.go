@@ -1,0 +1,61 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package maintenance_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// Every action needs the role root, and says so to a user who may read and write
+// all keys. Both lists need no role at all.
+func TestPermissionsOfActions(t *testing.T) {
+	versions := []etcdtest.Version{etcdtest.V35, etcdtest.V36} // up to 3.5 the maintenance calls deny in other words
+	if os.Getenv("ETCD_TEST_FULL") != "" {
+		versions = append(versions, etcdtest.V37)
+	}
+	for _, v := range versions {
+		t.Run(string(v), func(t *testing.T) {
+			t.Parallel()
+			b := etcdtest.Start(t, 3, etcdtest.Options{Version: v, Password: "Tr0ub4dor"})
+			for _, command := range [][]string{
+				{"role", "add", "app"}, {"role", "grant-permission", "app", "--prefix=true", "readwrite", ""},
+				{"user", "add", "app:pw"}, {"user", "grant-role", "app", "app"}, {"user", "add", "viewer:pw"},
+			} {
+				if _, err := b.Etcdctl(command...); err != nil {
+					t.Fatal(err)
+				}
+			}
+			etcdtest.RaiseCorrupt(t, b.Client(t), 0x1234) // of a member that there is not: it stands in nobody's way
+			as := func(name string) *terraform {
+				return newTerraform(t, b.Endpoints(), map[string]tftypes.Value{"username": text(name), "password": text("pw")})
+			}
+			app := as("app")
+			path := filepath.Join(t.TempDir(), "etcd.db")
+			for doing, o := range map[string]*outcome{
+				"save a snapshot":          app.run("etcd_snapshot", map[string]tftypes.Value{"path": text(path)}),
+				"defragment the members":   app.run("etcd_defragment", nil),
+				"move leadership":          app.run("etcd_move_leader", nil),
+				"disarm the alarm CORRUPT": app.run("etcd_disarm_alarm", map[string]tftypes.Value{"alarm": text("CORRUPT"), "confirmed": yes()}),
+			} {
+				o.mustSay("error: Cannot " + doing + ": .*permission denied.*" + regexp.QuoteMeta("\n\n  etcdctl user grant-role NAME root"))
+			}
+			if _, err := os.Stat(path); err == nil {
+				t.Error("there is a snapshot")
+			}
+			for _, name := range []string{"etcd_member", "etcd_learner"} {
+				want := map[string]int{"etcd_member": 3}[name]
+				if got, diags := as("viewer").listed(name, 0, true); len(got) != want || len(diags) > 0 {
+					t.Errorf("%s: %v, %v", name, got, diags)
+				}
+			}
+		})
+	}
+}

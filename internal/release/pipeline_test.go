@@ -1,0 +1,201 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package release
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// modules returns the directories with a go.mod, as "/" and "/tools/…".
+func modules(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, "tools", "*", "go.mod"))
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%d modules, %v", len(files), err)
+	}
+	out := []string{"/"}
+	for _, file := range files {
+		out = append(out, "/tools/"+filepath.Base(filepath.Dir(file)))
+	}
+	return out
+}
+
+// Everything is built with one Go: a certain patch of it, which the workflows
+// take from go.mod. (What setup-go makes of a go line without a patch is its
+// first one.)
+func TestOneToolchain(t *testing.T) {
+	t.Parallel()
+	line := regexp.MustCompile(`(?m)^toolchain go(1\.\d+)\.\d+$`)
+	pinned := line.FindStringSubmatch(read(t, filepath.Join(root, "go.mod")))
+	if pinned == nil {
+		t.Fatal("go.mod pins no toolchain")
+	}
+	for _, dir := range modules(t) {
+		mod := read(t, filepath.Join(root, dir, "go.mod"))
+		if got := line.FindString(mod); got != pinned[0] || !strings.Contains(mod, "\ngo "+pinned[1]+".") {
+			t.Errorf("%s has %q, and go.mod %q", dir, got, pinned[0])
+		}
+	}
+	for _, name := range []string{"check.yml", "release.yml"} {
+		workflow := read(t, filepath.Join(root, ".github", "workflows", name))
+		setups := strings.Count(workflow, "uses: actions/setup-go@")
+		if setups == 0 || strings.Count(workflow, "go-version-file: go.mod\n") != setups || strings.Contains(workflow, "go-version:") {
+			t.Errorf("%s does not take the version of Go from go.mod", name)
+		}
+	}
+}
+
+// A release is built only from what has passed every check, by approval, and
+// with its origin attested; and the checks are run without more rights than they
+// need, and with all that they need.
+func TestReleaseDependsOnTheChecks(t *testing.T) {
+	t.Parallel()
+	has := func(name string, expressions ...string) {
+		t.Helper()
+		workflow := read(t, filepath.Join(root, ".github", "workflows", name))
+		for _, expression := range expressions {
+			if !regexp.MustCompile(expression).MatchString(workflow) {
+				t.Errorf("%s: nothing matches %s", name, expression)
+			}
+		}
+	}
+	has("release.yml",
+		`(?m)^  check:\n    uses: \./\.github/workflows/check\.yml$`,
+		`(?m)^  release:\n(    .*\n)*    needs: check$`,
+		`(?m)^  release:\n(    .*\n)*    environment: release$`,
+		`(?s)goreleaser release.*uses: actions/attest-build-provenance@.*dist/\*\.zip`,
+		`(?m)^      id-token: write`, `(?m)^      attestations: write`)
+	has("check.yml", `(?m)^  workflow_call:$`, `(?m)^      - run: \.ci/run\n        env:\n          VULNCHECK: required`)
+
+	check := read(t, filepath.Join(root, ".github", "workflows", "check.yml"))
+	packages := map[string]string{"systemd-analyze": "systemd"}
+	wanted := regexp.MustCompile(`for command in (.*); do`).FindStringSubmatch(read(t, filepath.Join(root, ".ci", "run")))
+	if wanted == nil {
+		t.Fatal(".ci/run wants no programs")
+	}
+	for command := range strings.FieldsSeq(wanted[1]) {
+		if name, other := packages[command]; other {
+			command = name
+		}
+		if !regexp.MustCompile(`(?m)^            .*\b` + command + `\b`).MatchString(check) {
+			t.Errorf("check.yml does not install %s", command)
+		}
+	}
+	for line := range strings.Lines(check) {
+		if strings.Contains(line, "sudo") && !strings.Contains(line, "apt-get") {
+			t.Errorf("as root: %s", line)
+		}
+	}
+}
+
+// Each module, and every action, is kept up to date.
+func TestEverythingIsKeptUpToDate(t *testing.T) {
+	t.Parallel()
+	config := read(t, filepath.Join(root, ".github", "dependabot.yml"))
+	var listed []string
+	for _, found := range regexp.MustCompile(`(?m)^      - (/.*)$`).FindAllStringSubmatch(config, -1) {
+		listed = append(listed, found[1])
+	}
+	slices.Sort(listed)
+	if want := modules(t); !slices.Equal(listed, slices.Sorted(slices.Values(want))) {
+		t.Errorf("kept up to date are %v, and there are %v", listed, want)
+	}
+	if !strings.Contains(config, "package-ecosystem: github-actions\n") {
+		t.Error("actions are not kept up to date")
+	}
+}
+
+// Where the database cannot be reached that is said, and is a failure where the
+// check is required.
+func TestVulncheckWithoutADatabase(t *testing.T) {
+	t.Parallel()
+	for variable, fails := range map[string]bool{"": false, "VULNCHECK=required": true} {
+		cmd := exec.CommandContext(t.Context(), "make", "--no-print-directory", "vulncheck", "VULNDB=http://127.0.0.1:1")
+		cmd.Dir = root
+		cmd.Env = append(os.Environ(), variable)
+		out, err := cmd.CombinedOutput()
+		if (err != nil) != fails || !strings.Contains(string(out), "\nNOT CHECKED for known vulnerabilities: http://127.0.0.1:1 cannot be reached\n") {
+			t.Errorf("%q: %v\n%s", variable, err, out)
+		}
+	}
+}
+
+// How old the toolchain is, is said and never fails.
+func TestAgeOfTheToolchain(t *testing.T) {
+	t.Parallel()
+	pinned := regexp.MustCompile(`(?m)^toolchain go((1\.\d+)\.(\d+))$`).FindStringSubmatch(read(t, filepath.Join(root, "go.mod")))
+	script, err := filepath.Abs(filepath.Join(root, "tools", "toolchain"))
+	if pinned == nil || err != nil {
+		t.Fatal(pinned, err)
+	}
+	// proxy is a module proxy that has these releases of Go.
+	proxy := func(versions ...string) string {
+		dir := t.TempDir()
+		at := filepath.Join(dir, "golang.org", "toolchain", "@v")
+		if err := os.MkdirAll(at, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		write := func(name, text string) {
+			if err := os.WriteFile(filepath.Join(at, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		list := ""
+		for _, v := range versions {
+			v = "v0.0.1-go" + v + ".linux-amd64"
+			list += v + "\n"
+			write(v+".info", `{"Version":"`+v+`"}`)
+		}
+		write("list", list)
+		return "file://" + dir
+	}
+	for want, from := range map[string]string{
+		"NOT CHECKED whether Go " + pinned[1] + " is the newest patch of " + pinned[2] + ": the module proxy cannot be reached": "off",
+		"toolchain: releases are built with Go " + pinned[1] + ", the newest patch of " + pinned[2]:                             proxy(pinned[2]+".0", pinned[1], "1.99.1", "1.99rc1"),
+		"toolchain: releases are built with Go " + pinned[1] + ", older than " + pinned[2] + ".100 by ":                         proxy(pinned[1], pinned[2]+".100", pinned[2]+".99"),
+	} {
+		if got := run(t, []string{"GOPROXY=" + from}, script); !strings.HasPrefix(got, want) {
+			t.Errorf("it says %q, want %q", got, want)
+		}
+	}
+}
+
+// What could not be checked stands in the last lines of .ci/run, and so does the
+// age of the toolchain. (Everything that it calls is a stand-in here.)
+func TestLastLinesOfCI(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	program := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"shellcheck", "busybox", "dash", "curl", "git", "cloud-init", "systemd-analyze", "gpg", "terraform"} {
+		program(name, "exit 0")
+	}
+	program("make", `case $1 in
+vulncheck) echo "NOT CHECKED for known vulnerabilities: away" ;;
+toolchain) echo "toolchain: old" ;;
+test) echo "5 tests" >"$COUNT_FILE"; echo "NOT CHECKED by a test, which is told elsewhere" ;;
+esac`)
+	out := run(t, []string{"PATH=" + dir + string(filepath.ListSeparator) + os.Getenv("PATH")}, "./.ci/run")
+	_, summary, _ := strings.Cut(out, "\n=== summary\n")
+	if want := "NOT CHECKED for known vulnerabilities: away\ntoolchain: old\n5 tests\n"; !strings.HasSuffix(summary, want) || strings.Contains(summary, "by a test") {
+		t.Errorf("it ends with\n%s\nwant\n%s", summary, want)
+	}
+	program("make", `[ "$1" != vulncheck ] || { echo "NOT CHECKED for known vulnerabilities: away"; exit 1; }; echo "5 tests" >"${COUNT_FILE:-/dev/null}"`)
+	cmd := exec.CommandContext(t.Context(), "./.ci/run")
+	cmd.Dir, cmd.Env = root, append(os.Environ(), "PATH="+dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	failed, err := cmd.CombinedOutput()
+	if err == nil || !strings.Contains(string(failed), "\nfailed: vulncheck\n") {
+		t.Errorf("%v\n%s", err, fmt.Sprintf("%.2000s", failed))
+	}
+}
