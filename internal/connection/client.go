@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"strings"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -65,7 +64,8 @@ func WithoutCredentials() Option { return func(o *options) { o.anonymous = true 
 // Client makes a client for one endpoint. It dials nothing, except that with a
 // user name and a password it authenticates, within the request timeout; where
 // the cluster has no authentication (yet) that is no error. The caller closes
-// the client.
+// the client. An endpoint that must not have the credentials is not dialled; see
+// [Settings.Refusal].
 //
 // Errors are of type [*EndpointError] or [*Error].
 func (s Settings) Client(ctx context.Context, endpoint string, opts ...Option) (*Client, error) {
@@ -77,13 +77,16 @@ func (s Settings) Client(ctx context.Context, endpoint string, opts ...Option) (
 	if err != nil {
 		return nil, err
 	}
-	target := endpoint
-	if mapped, ok := s.AddressMap[endpoint]; ok {
-		target = mapped
+	if err := s.allow(ctx, endpoint); err != nil {
+		return nil, err
 	}
-	address, err := hostPort(target)
+	address, err := s.target(endpoint)
 	if err != nil {
 		return nil, err
+	}
+	to := wire{"http", address}
+	if isHTTPS(endpoint) {
+		to.scheme = "https"
 	}
 
 	tries := &attempts{}
@@ -94,10 +97,10 @@ func (s Settings) Client(ctx context.Context, endpoint string, opts ...Option) (
 		DialTimeout: s.requestTimeout(),
 		Logger:      zap.NewNop(),
 		DialOptions: []grpc.DialOption{
-			grpc.WithContextDialer(tries.dialer(address)),
+			grpc.WithContextDialer(tries.dialer(to)),
 			grpc.WithNoProxy(),
-			grpc.WithStatsHandler(requestWatch{}),
-			grpc.WithTransportCredentials(tries.transport(strings.HasPrefix(endpoint, "https:"), s.TLS)),
+			grpc.WithStatsHandler(requestWatch{to}),
+			grpc.WithTransportCredentials(tries.transport(isHTTPS(endpoint), to.recordCertificate(s.TLS))),
 			grpc.WithConnectParams(grpc.ConnectParams{
 				Backoff:           backoff.Config{BaseDelay: backoffBase, Multiplier: 1.6, Jitter: 0.2, MaxDelay: backoffMax},
 				MinConnectTimeout: s.dialTimeout(),
@@ -107,7 +110,7 @@ func (s Settings) Client(ctx context.Context, endpoint string, opts ...Option) (
 	}
 	switch {
 	case o.anonymous && o.token != nil:
-		config.DialOptions = append(config.DialOptions, grpc.WithPerRPCCredentials(o.token))
+		config.DialOptions = append(config.DialOptions, grpc.WithPerRPCCredentials(lent{o.token, to}))
 		// clientv3 would repeat a call with a stale token a hundred times.
 		config.MaxUnaryRetries = 1
 	case !o.anonymous:
