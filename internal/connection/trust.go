@@ -179,7 +179,8 @@ func (s Settings) Trust(ctx context.Context) string {
 }
 
 // Untrusted returns what is missing for all of the URLs to be asked: hosts to
-// name, and http URLs that no argument makes askable. Both are sorted.
+// name, and http URLs that must become https. Both are sorted. Hosts that
+// [ParseHostPattern] does not take are left out.
 func (s Settings) Untrusted(urls []string) (hosts, plain []string) {
 	for _, raw := range urls {
 		u, err := ParseEndpoint(raw, false)
@@ -188,7 +189,9 @@ func (s Settings) Untrusted(urls []string) (hosts, plain []string) {
 		}
 		switch s.Refusal(context.Background(), u) {
 		case UnknownHost, UnverifiedHost:
-			hosts = append(hosts, hostnameOf(u))
+			if p, err := ParseHostPattern(hostnameOf(u)); err == nil {
+				hosts = append(hosts, p.String())
+			}
 		case PlainText:
 			plain = append(plain, u)
 		}
@@ -256,6 +259,18 @@ func ParseHostPattern(raw string) (HostPattern, error) {
 		return fail("is not an IP address")
 	}
 	return HostPattern{name: name}, nil
+}
+
+// String implements fmt.Stringer: it is what [ParseHostPattern] reads.
+func (p HostPattern) String() string {
+	switch {
+	case !p.prefix.IsValid():
+		return p.name
+	case p.prefix.IsSingleIP():
+		return p.prefix.Addr().String()
+	default:
+		return p.prefix.String()
+	}
 }
 
 // matches reports whether the pattern stands for the host. A name stands for
