@@ -4,7 +4,6 @@
 package connection
 
 import (
-	"crypto/tls"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -74,17 +73,10 @@ func TestMetricsFollowNoRedirect(t *testing.T) {
 func shows(t *testing.T, pki *etcdtest.PKI, handler http.Handler) (server *httptest.Server, shown *atomic.Int32) {
 	t.Helper()
 	shown = &atomic.Int32{}
-	pair, err := tls.LoadX509KeyPair(pki.Server.CertFile, pki.Server.KeyFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server = pki.WebServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		shown.Add(int32(len(r.TLS.PeerCertificates)))
 		handler.ServeHTTP(w, r)
 	}))
-	server.TLS = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequestClientCert}
-	server.StartTLS()
-	t.Cleanup(server.Close)
 	return server, shown
 }
 
