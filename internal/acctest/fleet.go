@@ -113,6 +113,9 @@ type Fleet struct {
 	// nil makes a new one each time.
 	clients map[string]*clientv3.Client
 
+	// trusted are the addresses that the configuration has named so far.
+	trusted map[string]bool
+
 	opts    FleetOptions
 	clocks  map[string]time.Duration // how far off a node's clock is
 	layout  func()                   // rewrites the configuration, nil for a fixed one
@@ -130,7 +133,7 @@ func NewFleet(tb testing.TB, o FleetOptions) *Fleet {
 	}
 	f := &Fleet{
 		Workspace: NewWorkspace(tb, WorkspaceOptions{Mirror: o.Mirror}),
-		Nodes:     map[string]*Node{}, Founders: o.Founders, opts: o,
+		Nodes:     map[string]*Node{}, Founders: o.Founders, opts: o, trusted: map[string]bool{},
 		machine: filepath.Join(root, "examples", "local-cluster", "machine.sh"),
 		env:     map[string]string{"ETCD_UNSAFE_NO_FSYNC": "true"},
 	}
@@ -167,6 +170,7 @@ func NewFleet(tb testing.TB, o FleetOptions) *Fleet {
 		})
 	}
 	f.Add(f.Founders...)
+	f.checkSecrets()
 	if o.Mirror {
 		f.save()
 		f.Init()
@@ -244,6 +248,7 @@ func (f *Fleet) Drop(names ...string) {
 // save writes the variables.
 func (f *Fleet) save() {
 	f.tb.Helper()
+	f.trusts()
 	vars := map[string]any{
 		"nodes": f.Nodes, "founders": f.Founders, "machines": f.Machines, "machine_sh": f.machine, "environment": f.env,
 	}

@@ -77,7 +77,9 @@ func TestViewsDoNotShareTrust(t *testing.T) {
 // private is private state.
 type private map[string][]byte
 
-func (p private) GetKey(_ context.Context, key string) ([]byte, fwdiag.Diagnostics) { return p[key], nil }
+func (p private) GetKey(_ context.Context, key string) ([]byte, fwdiag.Diagnostics) {
+	return p[key], nil
+}
 
 func (p private) SetKey(_ context.Context, key string, value []byte) fwdiag.Diagnostics {
 	p[key] = value
