@@ -54,7 +54,7 @@ func attributes() map[string]schema.Attribute {
 		"endpoints": schema.ListAttribute{
 			ElementType: types.StringType, Optional: true,
 			MarkdownDescription: "Client URLs of the cluster, such as `[\"https://10.0.1.10:2379\"]`. Without a scheme they are `https` if TLS is configured, else `http`; " +
-				"without a port, 2379. There is no default. If one of them is `https`, no password and no token is sent over `http`. Environment: `ETCDCTL_ENDPOINTS` (comma separated).",
+				"without a port, 2379. There is no default. If one of them is `https`, no password and no token goes to an `http` URL that is not itself in the list. Environment: `ETCDCTL_ENDPOINTS` (comma separated).",
 		},
 		"username": text("User name for etcd's own authentication; membership needs a user with the `root` role. It goes together with a client certificate if both are given. " +
 			"Environment: `ETCDCTL_USER` (`user` or `user:password`)."),
