@@ -112,7 +112,8 @@ func usesOf(t *testing.T, file *ast.File) map[string]bool {
 	for _, spec := range file.Imports {
 		path := importPath(t, spec)
 		for forbidden, list := range dials {
-			if path != forbidden && !(forbidden == "golang.org/x/net" && strings.HasPrefix(path, forbidden+"/")) {
+			below := forbidden == "golang.org/x/net" && strings.HasPrefix(path, forbidden+"/")
+			if path != forbidden && !below {
 				continue
 			}
 			name := path[strings.LastIndex(path, "/")+1:]
