@@ -5,6 +5,8 @@ package acctest
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -35,8 +37,11 @@ func (w *Workspace) Record() func() []Sent {
 	return func() (out []Sent) {
 		w.tb.Helper()
 		text, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
 		if err != nil {
-			w.tb.Fatalf("acctest: no connection was recorded: %v", err)
+			w.tb.Fatalf("acctest: the record: %v", err)
 		}
 		for line := range strings.Lines(string(text)) {
 			var s Sent
@@ -99,5 +104,8 @@ func (f *Fleet) checkSecrets() {
 		return
 	}
 	record := f.Record()
+	if f.authEverywhere {
+		kinds = nil // the test may never get as far as a member
+	}
 	f.tb.Cleanup(func() { CheckSent(f.tb, record(), f.trusted, f.opts.TLS != nil, kinds...) })
 }

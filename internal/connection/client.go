@@ -33,6 +33,13 @@ const (
 	keepaliveTimeout = 3 * time.Second
 )
 
+// How soon a request is made again whose token the member does not know yet, and
+// for how long. One that is still behind then is not up to date.
+const (
+	tokenPause = 5 * time.Millisecond
+	tokenLimit = time.Second
+)
+
 // Client speaks to exactly one endpoint. Every call goes through [Client.Do].
 // It is safe for concurrent use.
 type Client struct {
@@ -58,7 +65,7 @@ type options struct {
 // WithoutCredentials leaves out user name and password. A learner needs it: it
 // authenticates nobody. A client of a [Pool] that is asked for credentials all
 // the same borrows those of another endpoint, and calls the function given to
-// [Client.Do] a second time then; it is meant for reads.
+// [Client.Do] again then; it is meant for reads.
 func WithoutCredentials() Option { return func(o *options) { o.anonymous = true } }
 
 // Client makes a client for one endpoint. It dials nothing, except that with a
@@ -185,7 +192,20 @@ func (c *Client) Do(ctx context.Context, f func(ctx context.Context) error) erro
 		}
 		return err
 	}
-	return c.do(ctx, c.requestTimeout, f)
+	// The token comes from another member, and this one knows it once it has
+	// applied the entry that made it.
+	begin := time.Now()
+	for pause := tokenPause; ; pause *= 2 {
+		err = c.do(ctx, c.requestTimeout, f)
+		if KindOf(err) != StaleToken || time.Since(begin)+pause > tokenLimit {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+	}
 }
 
 // DoLong is [Client.Do] for a request that takes as long as it takes, such as a
