@@ -91,3 +91,31 @@ data "etcd_cluster" "two" {
 		t.Errorf("%d connections to the named host, %d in the clear: %s", other.Load(), plain.Load(), said)
 	}
 }
+
+// The host of a member that joins is known from its own configuration alone: its
+// etcd_member sends the password there. For other resources the host has to be
+// named in the provider block; one warning says how.
+func TestAccOwnHostIsTrusted(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{Founders: []string{"a"}, Password: "Tr0ub4dor", Static: true})
+	block := func(more string) {
+		f.Write("provider.tf", Access{Endpoints: []string{f.Nodes["a"].Client}, Username: "root", Password: "Tr0ub4dor", Extra: more}.ProviderConfig())
+	}
+	block("")
+	f.Form()
+	f.EnableAuth()
+	f.Add("d")
+	d := f.Nodes["d"]
+	d.Listen, d.ListenPeer = []string{d.Client}, []string{d.Peer}
+	d.Client, d.Peer = strings.Replace(d.Client, "127.0.0.1", "localhost", 1), strings.Replace(d.Peer, "127.0.0.1", "localhost", 1)
+	joined := f.Apply().MustSucceed()
+	if said := fmt.Sprint(joined.Warnings()); strings.Count(said, `trusted_hosts = ["localhost"]`) != 1 {
+		t.Errorf("want one warning with the line to add, got %s", said)
+	}
+	f.MustVote("a", "d")
+
+	block(`trusted_hosts = ["localhost"]`)
+	p := f.Plan()
+	p.MustBeEmpty()
+	p.MustBeQuiet()
+}
