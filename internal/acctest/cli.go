@@ -60,7 +60,8 @@ var built struct {
 }
 
 // ProviderBinary builds the provider, once for each test binary, and returns
-// its path. [Main] removes it.
+// its path. It can record its connections; see [Workspace.Record]. [Main]
+// removes it.
 func ProviderBinary(tb testing.TB) string {
 	tb.Helper()
 	built.once.Do(func() {
@@ -75,7 +76,7 @@ func ProviderBinary(tb testing.TB) string {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 		defer cancel()
-		args, cgo := []string{"build", "-trimpath", "-buildvcs=false", "-o", built.dir + string(filepath.Separator)}, "CGO_ENABLED=0"
+		args, cgo := []string{"build", "-trimpath", "-buildvcs=false", "-tags", recordTag, "-o", built.dir + string(filepath.Separator)}, "CGO_ENABLED=0"
 		if underRace {
 			args, cgo = append(args, "-race"), "CGO_ENABLED=1"
 			if built.err = watchRaces(built.dir); built.err != nil {

@@ -63,6 +63,11 @@ func (n *Node) dial() string {
 	return n.Client
 }
 
+// authVariable, if it is not empty, gives every [Fleet] a password, turns
+// authentication on as soon as [Fleet.Form] has formed the cluster, and checks
+// where the password went.
+const authVariable = "ETCD_TEST_AUTH"
+
 // FleetOptions say what a [Fleet] is made of.
 type FleetOptions struct {
 	// Version is the etcd on the machines, [etcdtest.DefaultVersion] if empty.
@@ -113,6 +118,13 @@ type Fleet struct {
 	// nil makes a new one each time.
 	clients map[string]*clientv3.Client
 
+	// trusted are the addresses that the configuration has named so far.
+	trusted map[string]bool
+
+	// authEverywhere is set by [authVariable] for a fleet that asks for no
+	// password itself.
+	authEverywhere bool
+
 	opts    FleetOptions
 	clocks  map[string]time.Duration // how far off a node's clock is
 	layout  func()                   // rewrites the configuration, nil for a fixed one
@@ -128,9 +140,14 @@ func NewFleet(tb testing.TB, o FleetOptions) *Fleet {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	everywhere := o.Password == "" && os.Getenv(authVariable) != ""
+	if everywhere {
+		o.Password = "every-fleet-has-this-one"
+	}
 	f := &Fleet{
-		Workspace: NewWorkspace(tb, WorkspaceOptions{Mirror: o.Mirror}),
-		Nodes:     map[string]*Node{}, Founders: o.Founders, opts: o,
+		authEverywhere: everywhere,
+		Workspace:      NewWorkspace(tb, WorkspaceOptions{Mirror: o.Mirror}),
+		Nodes:          map[string]*Node{}, Founders: o.Founders, opts: o, trusted: map[string]bool{},
 		machine: filepath.Join(root, "examples", "local-cluster", "machine.sh"),
 		env:     map[string]string{"ETCD_UNSAFE_NO_FSYNC": "true"},
 	}
@@ -167,6 +184,7 @@ func NewFleet(tb testing.TB, o FleetOptions) *Fleet {
 		})
 	}
 	f.Add(f.Founders...)
+	f.checkSecrets()
 	if o.Mirror {
 		f.save()
 		f.Init()
@@ -244,6 +262,7 @@ func (f *Fleet) Drop(names ...string) {
 // save writes the variables.
 func (f *Fleet) save() {
 	f.tb.Helper()
+	f.trusts()
 	vars := map[string]any{
 		"nodes": f.Nodes, "founders": f.Founders, "machines": f.Machines, "machine_sh": f.machine, "environment": f.env,
 	}
@@ -291,8 +310,13 @@ func (f *Fleet) Start(args ...string) *Running {
 	return f.Workspace.Start(args...)
 }
 
-// Form applies the configuration as it is, with the founders alone.
+// Form applies the configuration as it is, with the founders alone. With
+// [authVariable] set it turns authentication on then.
 func (f *Fleet) Form() *Outcome {
 	f.tb.Helper()
-	return f.Apply().MustSucceed()
+	formed := f.Apply().MustSucceed()
+	if f.authEverywhere && !f.AuthEnabled {
+		f.EnableAuth()
+	}
+	return formed
 }

@@ -75,6 +75,7 @@ func (f *Fleet) EnableAuth() {
 		f.tb.Fatalf("enable auth: %v", err)
 	}
 	f.AuthEnabled = true
+	clear(f.clients) // they have no password
 }
 
 // Members returns the member list, through a quorum.

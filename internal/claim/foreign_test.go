@@ -20,13 +20,11 @@ import (
 
 func keysAPI(t *testing.T, b *etcdtest.Cluster) clientv2.KeysAPI {
 	t.Helper()
-	transport := settings(b.Endpoints()).HTTPTransport()
-	t.Cleanup(transport.CloseIdleConnections)
-	c, err := clientv2.New(clientv2.Config{Endpoints: b.Endpoints(), Transport: transport})
+	keys, err := settings(b.Endpoints()).KeysV2(t.Context(), b.Endpoints()[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	return clientv2.NewKeysAPI(c)
+	return keys
 }
 
 // What a program of the v2 era sees of a claim of ours, on the wire: the action

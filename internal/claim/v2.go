@@ -194,7 +194,7 @@ func (s *V2) List(ctx context.Context, prefix string) (entries []Entry, revision
 func (s *V2) Watch(ctx context.Context, prefix string, revision int64, emit func(Event)) error {
 	r := &relay{last: revision, emit: emit}
 	return everywhere(ctx, s.settings.Endpoints, func(ctx context.Context, endpoint string) error {
-		return s.at(endpoint, func(keys clientv2.KeysAPI) error {
+		return s.at(ctx, endpoint, func(keys clientv2.KeysAPI) error {
 			watcher := keys.Watcher(prefix, &clientv2.WatcherOptions{AfterIndex: indexOf(r.next() - 1), Recursive: true})
 			for {
 				resp, err := watcher.Next(ctx)
@@ -249,7 +249,7 @@ func indexOf(rev int64) uint64 { return uint64(max(rev, 0)) }
 func (s *V2) anywhere(ctx context.Context, do func(context.Context, clientv2.KeysAPI) error) error {
 	var answers []Answer
 	for _, endpoint := range s.settings.Endpoints {
-		err := s.at(endpoint, func(keys clientv2.KeysAPI) error {
+		err := s.at(ctx, endpoint, func(keys clientv2.KeysAPI) error {
 			request, cancel := context.WithTimeout(ctx, s.settings.RequestLimit())
 			defer cancel()
 			return do(request, keys)
@@ -266,17 +266,12 @@ func (s *V2) anywhere(ctx context.Context, do func(context.Context, clientv2.Key
 }
 
 // at calls do with the keys at one endpoint.
-func (s *V2) at(endpoint string, do func(clientv2.KeysAPI) error) error {
-	transport := s.settings.HTTPTransport()
-	defer transport.CloseIdleConnections()
-	client, err := clientv2.New(clientv2.Config{
-		Endpoints: []string{endpoint}, Transport: transport,
-		Username: s.settings.Username, Password: s.settings.Password.Reveal(),
-	})
+func (s *V2) at(ctx context.Context, endpoint string, do func(clientv2.KeysAPI) error) error {
+	keys, err := s.settings.KeysV2(ctx, endpoint)
 	if err != nil {
 		return err
 	}
-	return do(clientv2.NewKeysAPI(client))
+	return do(keys)
 }
 
 // explain puts an error of client/v2 into words.
@@ -292,6 +287,9 @@ func explain(endpoint string, err error) error {
 		return errors.New(answer.Message)
 	case errors.As(err, &cluster) && len(cluster.Errors) > 0:
 		err = cluster.Errors[0]
+	}
+	if errors.As(err, new(*connection.Error)) {
+		return err
 	}
 	return connection.AttemptError(endpoint, err)
 }

@@ -119,7 +119,7 @@ func (c *Client) status(ctx context.Context, endpoint string) (*clientv3.StatusR
 // answer that another would not change. It returns the sentinel with the error.
 func (c *Client) each(ctx context.Context, f func(context.Context, *clientv3.Client) error) error {
 	var answers []EndpointError
-	for _, endpoint := range c.route(0) {
+	for _, endpoint := range c.allowed(ctx, c.route(0)) {
 		err := c.call(ctx, endpoint, f)
 		if err == nil {
 			c.prefer(endpoint)
@@ -171,6 +171,28 @@ func (c *Client) route(via membership.MemberID) []string {
 	return out
 }
 
+// allowed leaves out the endpoints that are not asked in this call, unless that
+// leaves none: then each of them says why. The route may hold what another
+// resource's configuration names.
+func (c *Client) allowed(ctx context.Context, route []string) []string {
+	out := slices.DeleteFunc(slices.Clone(route), func(e string) bool { return c.settings.Refusal(ctx, e) != "" })
+	if len(out) == 0 {
+		return route
+	}
+	return out
+}
+
+// notAsked is the answer of a member of which a URL was not asked: it may live
+// there, so it is not silent. found is false if all were asked.
+func notAsked(urls []string, probes []probe) (a membership.Answer, found bool) {
+	for _, p := range probes {
+		if p.status == nil && connection.KindOf(p.err) == connection.NotAsked && slices.Contains(urls, p.endpoint) {
+			return membership.Answer{State: membership.Unprobed, Endpoint: p.endpoint, Detail: brief(p.err)}, true
+		}
+	}
+	return membership.Answer{}, false
+}
+
 // final reports whether the error is the cluster's own word, which no other
 // endpoint would contradict.
 func final(err error) bool {
@@ -183,7 +205,7 @@ func final(err error) bool {
 // change makes a call that alters the membership, once: after an error whose
 // outcome is not known it must not be sent again before the list was read.
 func (c *Client) change(ctx context.Context, via membership.MemberID, f func(context.Context, *clientv3.Client) error) error {
-	endpoints := c.route(via)
+	endpoints := c.allowed(ctx, c.route(via))
 	if len(endpoints) == 0 {
 		return &Unreachable{}
 	}

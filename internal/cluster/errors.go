@@ -97,22 +97,24 @@ func unsure(err error) error {
 
 // Hopeless reports whether waiting cannot help: of those who answered at all,
 // everyone refused the credentials or the certificate, or offered one that
-// cannot be trusted.
+// cannot be trusted; or no endpoint may be asked.
 func Hopeless(err error) bool {
 	var gone *Unreachable
 	if !errors.As(err, &gone) {
-		return refusesUs(err)
+		return refusesUs(err) || connection.KindOf(err) == connection.NotAsked
 	}
-	refused := 0
+	refused, notAsked := 0, 0
 	for _, e := range gone.Endpoints {
 		switch {
+		case connection.KindOf(e.Err) == connection.NotAsked:
+			notAsked++
 		case refusesUs(e.Err):
 			refused++
 		case connection.KindOf(e.Err) == connection.NotEtcd, connection.KindOf(e.Err) == connection.Server:
 			return false
 		}
 	}
-	return refused > 0
+	return refused > 0 || notAsked > 0 && notAsked == len(gone.Endpoints)
 }
 
 // Answered reports whether an etcd server is certain to have answered at one of

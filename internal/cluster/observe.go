@@ -243,6 +243,9 @@ func answerOf(m membership.Member, cluster membership.ClusterID, probes []probe)
 		}
 	}
 	urls := askable(m.ClientURLs)
+	if a, found := notAsked(urls, probes); found {
+		return a, true
+	}
 	for _, p := range probes {
 		if !slices.Contains(urls, p.endpoint) {
 			continue

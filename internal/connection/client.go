@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"strings"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -32,6 +31,13 @@ const (
 	backoffMax       = time.Second
 	keepaliveTime    = 10 * time.Second
 	keepaliveTimeout = 3 * time.Second
+)
+
+// How soon a request is made again whose token the member does not know yet, and
+// for how long. One that is still behind then is not up to date.
+const (
+	tokenPause = 5 * time.Millisecond
+	tokenLimit = time.Second
 )
 
 // Client speaks to exactly one endpoint. Every call goes through [Client.Do].
@@ -59,13 +65,14 @@ type options struct {
 // WithoutCredentials leaves out user name and password. A learner needs it: it
 // authenticates nobody. A client of a [Pool] that is asked for credentials all
 // the same borrows those of another endpoint, and calls the function given to
-// [Client.Do] a second time then; it is meant for reads.
+// [Client.Do] again then; it is meant for reads.
 func WithoutCredentials() Option { return func(o *options) { o.anonymous = true } }
 
 // Client makes a client for one endpoint. It dials nothing, except that with a
 // user name and a password it authenticates, within the request timeout; where
 // the cluster has no authentication (yet) that is no error. The caller closes
-// the client.
+// the client. An endpoint that must not have the credentials is not dialled; see
+// [Settings.Refusal].
 //
 // Errors are of type [*EndpointError] or [*Error].
 func (s Settings) Client(ctx context.Context, endpoint string, opts ...Option) (*Client, error) {
@@ -77,13 +84,16 @@ func (s Settings) Client(ctx context.Context, endpoint string, opts ...Option) (
 	if err != nil {
 		return nil, err
 	}
-	target := endpoint
-	if mapped, ok := s.AddressMap[endpoint]; ok {
-		target = mapped
+	if err := s.allow(ctx, endpoint); err != nil {
+		return nil, err
 	}
-	address, err := hostPort(target)
+	address, err := s.target(endpoint)
 	if err != nil {
 		return nil, err
+	}
+	to := wire{"http", address}
+	if isHTTPS(endpoint) {
+		to.scheme = "https"
 	}
 
 	tries := &attempts{}
@@ -94,10 +104,10 @@ func (s Settings) Client(ctx context.Context, endpoint string, opts ...Option) (
 		DialTimeout: s.requestTimeout(),
 		Logger:      zap.NewNop(),
 		DialOptions: []grpc.DialOption{
-			grpc.WithContextDialer(tries.dialer(address)),
+			grpc.WithContextDialer(tries.dialer(to)),
 			grpc.WithNoProxy(),
-			grpc.WithStatsHandler(requestWatch{}),
-			grpc.WithTransportCredentials(tries.transport(strings.HasPrefix(endpoint, "https:"), s.TLS)),
+			grpc.WithStatsHandler(requestWatch{to}),
+			grpc.WithTransportCredentials(tries.transport(isHTTPS(endpoint), to.recordCertificate(s.TLS))),
 			grpc.WithConnectParams(grpc.ConnectParams{
 				Backoff:           backoff.Config{BaseDelay: backoffBase, Multiplier: 1.6, Jitter: 0.2, MaxDelay: backoffMax},
 				MinConnectTimeout: s.dialTimeout(),
@@ -107,7 +117,7 @@ func (s Settings) Client(ctx context.Context, endpoint string, opts ...Option) (
 	}
 	switch {
 	case o.anonymous && o.token != nil:
-		config.DialOptions = append(config.DialOptions, grpc.WithPerRPCCredentials(o.token))
+		config.DialOptions = append(config.DialOptions, grpc.WithPerRPCCredentials(lent{o.token, to}))
 		// clientv3 would repeat a call with a stale token a hundred times.
 		config.MaxUnaryRetries = 1
 	case !o.anonymous:
@@ -182,26 +192,21 @@ func (c *Client) Do(ctx context.Context, f func(ctx context.Context) error) erro
 		}
 		return err
 	}
-	// Members learn of a token one after the other, and the one that is asked may
-	// be behind the one that gave it.
+	// The token comes from another member, and this one knows it once it has
+	// applied the entry that made it.
+	begin := time.Now()
 	for pause := tokenPause; ; pause *= 2 {
 		err = c.do(ctx, c.requestTimeout, f)
-		if KindOf(err) != StaleToken || pause > tokenLag {
+		if KindOf(err) != StaleToken || time.Since(begin)+pause > tokenLimit {
 			return err
 		}
 		select {
 		case <-ctx.Done():
-			return err
+			return ctx.Err()
 		case <-time.After(pause):
 		}
 	}
 }
-
-// How long the first pause is, and the last, before a new token is tried again.
-const (
-	tokenPause = 25 * time.Millisecond
-	tokenLag   = 400 * time.Millisecond
-)
 
 // DoLong is [Client.Do] for a request that takes as long as it takes, such as a
 // snapshot: only limit bounds it. A server that has gone silent is noticed

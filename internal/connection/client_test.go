@@ -119,7 +119,7 @@ func TestFailsFastWithItsCause(t *testing.T) {
 	} {
 		for _, user := range []string{"", "root"} {
 			t.Run(name+"/"+user, func(t *testing.T) {
-				took, err := ask(t, Settings{DialTimeout: c.dial, RequestTimeout: 20 * time.Second, Username: user, Password: "swordfish"}, c.endpoint)
+				took, err := ask(t, Settings{Endpoints: []string{c.endpoint}, DialTimeout: c.dial, RequestTimeout: 20 * time.Second, Username: user, Password: "swordfish"}, c.endpoint)
 				var e *Error
 				if !errors.As(err, &e) || e.Kind != c.kind || e.Endpoint != c.endpoint {
 					t.Fatalf("got %v (%q), want %q", err, KindOf(err), c.kind)

@@ -29,6 +29,14 @@ type Settings struct {
 	// TLS is nil where no TLS material is configured. It holds the CA, the
 	// client certificate, and nothing about server names: those follow the URL.
 	TLS *tls.Config
+	// TrustedHosts may get the credentials, beside the hosts of Endpoints, Named
+	// and AddressMap; see [Settings.Refusal].
+	TrustedHosts []HostPattern
+	// Named are URLs that arguments name, beside Endpoints. See [Settings.At].
+	Named []string
+	// Learned says that Endpoints are known only from what members advertised.
+	// See [Settings.Where].
+	Learned bool
 	// AddressMap maps an advertised client URL (normalised) to the URL that
 	// can be dialled from here. TLS is still verified against the host of the
 	// advertised URL.

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"sync"
 	"time"
 
@@ -85,11 +84,12 @@ func (a *attempts) lastFailed() bool {
 	return a.failing
 }
 
-// dialer returns a gRPC dialer that connects to address whatever it is asked
+// dialer returns a gRPC dialer that connects to one address whatever it is asked
 // for, and never through a proxy of the environment.
-func (a *attempts) dialer(address string) func(context.Context, string) (net.Conn, error) {
+func (a *attempts) dialer(to wire) func(context.Context, string) (net.Conn, error) {
 	return func(ctx context.Context, _ string) (net.Conn, error) {
-		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+		to.record(sentNothing)
+		conn, err := open(ctx, 0, to.address)
 		if err != nil {
 			a.failed(err)
 			return nil, err
@@ -233,13 +233,4 @@ func (c *firstWord) end(err error) {
 	c.done = true
 	close(c.heard)
 	c.attempts.failed(err)
-}
-
-// hostPort returns what is dialled for a normalised endpoint.
-func hostPort(endpoint string) (string, error) {
-	u, err := url.Parse(endpoint)
-	if err != nil {
-		return "", &EndpointError{Endpoint: endpoint, Reason: "is not a URL"}
-	}
-	return u.Host, nil
 }

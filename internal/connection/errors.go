@@ -66,6 +66,12 @@ const (
 	// Interrupted: the connection broke while a request was under way, which
 	// may still be carried out.
 	Interrupted Kind = "connection lost"
+	// NotAsked: nothing was sent, because the credentials must not go there; see
+	// [Refusal].
+	NotAsked Kind = "not asked"
+	// Redirected: the server sends the request to another one. It is not sent
+	// there.
+	Redirected Kind = "redirects elsewhere"
 	// Server: the server answered with an error that says nothing about the
 	// connection. Compare the error with rpctypes.Err... through errors.Is.
 	Server Kind = "server error"
@@ -89,6 +95,8 @@ func (e *Error) Answer() string {
 		return string(e.Kind)
 	case Server:
 		return e.Err.Error()
+	case NotAsked:
+		return string(e.Kind) + ": " + e.Err.Error()
 	case DNS:
 		var dns *net.DNSError
 		if errors.As(e.Err, &dns) {
@@ -154,6 +162,8 @@ func kindOfAttempt(err error) Kind {
 		timeout interface{ Timeout() bool }
 	)
 	switch {
+	case errors.Is(err, ErrRedirect):
+		return Redirected
 	case errors.As(err, &dns):
 		return DNS
 	case errors.As(err, &ca):

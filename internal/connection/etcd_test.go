@@ -78,7 +78,7 @@ func TestMutualTLSAndPasswordTogether(t *testing.T) {
 	pki := etcdtest.NewPKI(t)
 	cluster := etcdtest.Start(t, 1, etcdtest.Options{TLS: pki, Password: password})
 	endpoint := cluster.Endpoints()[0]
-	withPassword := Settings{TLS: pki.ClientConfig(pki.Client("somebody")), Username: "root", Password: password}
+	withPassword := Settings{Endpoints: []string{endpoint}, TLS: pki.ClientConfig(pki.Client("somebody")), Username: "root", Password: password}
 
 	t.Run("both", func(t *testing.T) {
 		c := client(t, withPassword, endpoint)
@@ -136,6 +136,7 @@ func TestMutualTLSAndPasswordTogether(t *testing.T) {
 	t.Run("plain HTTP", func(t *testing.T) {
 		s := withPassword
 		plain := "http" + strings.TrimPrefix(endpoint, "https")
+		s.Endpoints = []string{plain}
 		_, err := s.Client(t.Context(), plain)
 		wantKind(t, err, NotEtcd, "not an etcd server, or one that expects https (it closed the connection)")
 	})
@@ -184,7 +185,7 @@ func TestExpiredServerCertificate(t *testing.T) {
 func TestPasswordWhereAuthenticationComesLater(t *testing.T) {
 	cluster := etcdtest.Start(t, 1, etcdtest.Options{})
 	endpoint := cluster.Endpoints()[0]
-	s := Settings{Username: "root", Password: password}
+	s := Settings{Endpoints: []string{endpoint}, Username: "root", Password: password}
 	c := client(t, s, endpoint)
 	if err := list(t, c); err != nil {
 		t.Fatal(err)

@@ -15,11 +15,14 @@ import (
 const maxBody = 16 << 20
 
 // Get reads a path of an endpoint over HTTP, such as /metrics, within the
-// request timeout, and returns the body. Errors are of type [*Error] or
+// request timeout, and returns the body. It follows no redirect. Errors are of type [*Error] or
 // [*EndpointError], or ctx's own.
 func (s Settings) Get(ctx context.Context, endpoint, path string) ([]byte, error) {
 	endpoint, err := ParseEndpoint(endpoint, s.TLS != nil)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.allow(ctx, endpoint); err != nil {
 		return nil, err
 	}
 	call, cancel := context.WithTimeout(ctx, s.requestTimeout())
@@ -34,7 +37,7 @@ func (s Settings) Get(ctx context.Context, endpoint, path string) ([]byte, error
 	if err != nil {
 		return nil, &EndpointError{Endpoint: endpoint, Reason: "is not a URL"}
 	}
-	resp, err := s.HTTPTransport().RoundTrip(req)
+	resp, err := transport{settings: s}.RoundTrip(req)
 	if err != nil {
 		return fail(err)
 	}

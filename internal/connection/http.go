@@ -5,32 +5,136 @@ package connection
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
+
+	clientv2 "go.etcd.io/etcd/client/v2"
 )
 
-// HTTPTransport reaches what the settings describe by plain HTTP, as the v2
-// API needs it: same TLS, same address map, same limits. It keeps no connection
-// open, so that nothing is sent twice behind the caller's back: net/http
-// repeats a request that fails on a connection that was open before.
-func (s Settings) HTTPTransport() *http.Transport {
-	dialer := &net.Dialer{Timeout: s.dialTimeout()}
-	mapped := map[string]string{}
-	for from, to := range s.AddressMap {
-		mapped[hostOf(from)] = hostOf(to)
+// ErrRedirect is in the error of a request that a server would have sent
+// elsewhere.
+var ErrRedirect = errors.New("redirects are not followed")
+
+// RedirectError says where a server would have sent a request. It is an
+// [ErrRedirect].
+type RedirectError struct {
+	// Answer completes the sentence "The server ...".
+	Answer string
+}
+
+// Error implements error.
+func (e *RedirectError) Error() string { return e.Answer }
+
+// Is implements the interface that errors.Is looks for.
+func (*RedirectError) Is(target error) bool { return target == ErrRedirect }
+
+// maxRedirects is how often a discovery service may send a request on.
+const maxRedirects = 5
+
+// transport reaches what the settings describe by plain HTTP: same TLS, same
+// address map, same limits. It serves one request or few, and keeps no
+// connection open, so that nothing is sent twice behind the caller's back:
+// net/http repeats a request that fails on a connection that was open before.
+// It follows no redirect.
+type transport struct {
+	settings Settings
+	proxy    func(*http.Request) (*url.URL, error)
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	w := wire{req.URL.Scheme, t.address(req.URL)}
+	w.record(sentNothing)
+	if req.Header.Get("Authorization") != "" {
+		w.record(sentPassword)
 	}
-	return &http.Transport{
+	plain := &http.Transport{
 		DisableKeepAlives: true,
-		TLSClientConfig:   s.TLS.Clone(),
-		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			if to, ok := mapped[address]; ok {
-				address = to
+		Proxy:             t.proxy,
+		TLSClientConfig:   w.recordCertificate(t.settings.TLS.Clone()),
+		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
+			if address == hostOf(withPort(req.URL.String())) {
+				address = w.address
 			}
-			return dialer.DialContext(ctx, network, address)
+			return open(ctx, t.settings.dialTimeout(), address)
 		},
 	}
+	return plain.RoundTrip(req)
+}
+
+// CancelRequest implements client/v2's CancelableTransport. Requests end with
+// their context.
+func (transport) CancelRequest(*http.Request) {}
+
+// address returns what is dialled for a URL, if there is no proxy.
+func (t transport) address(u *url.URL) string {
+	address, err := t.settings.target(withPort(u.Scheme + "://" + u.Host))
+	if err != nil {
+		return u.Host
+	}
+	return address
+}
+
+// KeysV2 returns the keys of the v2 API at one of the endpoints. A redirect is
+// an error: with it the password would go to another host. Errors: [*Error] of
+// kind [NotAsked], or of client/v2.
+func (s Settings) KeysV2(ctx context.Context, endpoint string) (clientv2.KeysAPI, error) {
+	if err := s.allow(ctx, endpoint); err != nil {
+		return nil, err
+	}
+	client, err := clientv2.New(clientv2.Config{
+		Endpoints: []string{endpoint},
+		Transport: transport{settings: s},
+		Username:  s.Username, Password: s.Password.Reveal(),
+		CheckRedirect: func(int) error { return ErrRedirect },
+	})
+	if err != nil {
+		return nil, err
+	}
+	return clientv2.NewKeysAPI(client), nil
+}
+
+// WebClient returns a client for a URL that no etcd serves, such as a discovery
+// service's. It sends neither user name nor password. It shows the client
+// certificate only to an https server that the configured CA vouches for, and
+// to none that it was redirected to. It follows redirects to the same host
+// whose scheme is not weaker; others are an [ErrRedirect].
+func (s Settings) WebClient(base string) *http.Client {
+	if f := s.facts(context.Background(), withPort(base)); !f.verified && !f.endpoint {
+		s = s.WithoutCertificate()
+	}
+	s.Username, s.Password = "", ""
+	return &http.Client{
+		Transport: unauthenticatedAfterRedirect{transport{s, http.ProxyFromEnvironment}},
+		CheckRedirect: func(req *http.Request, via []*http.Request) error {
+			switch from := via[len(via)-1].URL; {
+			case len(via) > maxRedirects:
+				return &RedirectError{fmt.Sprintf("redirects more than %d times", maxRedirects)}
+			case from.Scheme == "https" && req.URL.Scheme != "https":
+				return &RedirectError{"redirects to plain http: " + Quote(req.URL.Redacted())}
+			case !strings.EqualFold(from.Hostname(), req.URL.Hostname()):
+				return &RedirectError{"redirects to another host: " + Quote(req.URL.Redacted())}
+			}
+			return nil
+		},
+	}
+}
+
+// unauthenticatedAfterRedirect leaves out the client certificate once a server
+// has sent the request on.
+type unauthenticatedAfterRedirect struct{ transport }
+
+// RoundTrip implements http.RoundTripper.
+func (t unauthenticatedAfterRedirect) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Response != nil {
+		t.settings = t.settings.WithoutCertificate()
+	}
+	return t.transport.RoundTrip(req)
 }
 
 // RequestLimit is how long one request to one endpoint may take.

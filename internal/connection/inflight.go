@@ -27,8 +27,9 @@ func withInFlight(ctx context.Context) (context.Context, *inFlight) {
 
 func (f *inFlight) any() bool { return f.requests.Load() > 0 }
 
-// requestWatch is a gRPC stats handler that does the counting.
-type requestWatch struct{}
+// requestWatch is a gRPC stats handler that does the counting, and records that
+// a password is sent.
+type requestWatch struct{ to wire }
 
 // request is one attempt at a request.
 type request struct {
@@ -39,7 +40,10 @@ type request struct {
 type requestKey struct{}
 
 // TagRPC implements stats.Handler.
-func (requestWatch) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context {
+func (w requestWatch) TagRPC(ctx context.Context, info *stats.RPCTagInfo) context.Context {
+	if info.FullMethodName == "/etcdserverpb.Auth/Authenticate" {
+		w.to.record(sentPassword) // and a token with each request, if it is right
+	}
 	calls, ok := ctx.Value(inFlightKey{}).(*inFlight)
 	if !ok {
 		return ctx

@@ -109,7 +109,7 @@ func TestCancelledByTheCaller(t *testing.T) {
 	defer cancel()
 	begin := time.Now()
 	go func() { <-entered }()
-	if _, err := (Settings{Username: "root", Password: "x", DialTimeout: time.Minute, RequestTimeout: time.Minute}).Client(ctx, endpoint); err == nil || time.Since(begin) > 20*time.Second {
+	if _, err := (Settings{Endpoints: []string{endpoint}, Username: "root", Password: "x", DialTimeout: time.Minute, RequestTimeout: time.Minute}).Client(ctx, endpoint); err == nil || time.Since(begin) > 20*time.Second {
 		t.Errorf("got %v after %s", err, time.Since(begin))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -32,8 +33,11 @@ type poolKey struct {
 	username         string
 	password         Secret
 	anonymous        bool
-	tls              *tls.Config
-	dial, request    time.Duration
+	// lenders are the endpoints that a client without credentials of its own
+	// borrows a token of: another cluster's is another token.
+	lenders       string
+	tls           *tls.Config
+	dial, request time.Duration
 }
 
 // poolEntry is a client, or one in the making: done is closed when client and
@@ -51,6 +55,11 @@ type poolEntry struct {
 func (p *Pool) Client(ctx context.Context, s Settings, endpoint string, opts ...Option) (*Client, error) {
 	key, err := newPoolKey(s, endpoint, opts)
 	if err != nil {
+		return nil, err
+	}
+	// Also where a client is open: it may have been opened for a resource that
+	// names the host, and this call for one that does not.
+	if err := s.allow(ctx, key.endpoint); err != nil {
 		return nil, err
 	}
 	if key.anonymous && s.Username != "" {
@@ -128,22 +137,22 @@ func (p *Pool) token(s Settings, key poolKey) *sharedToken {
 		p.tokens = map[poolKey]*sharedToken{}
 	}
 	t := newSharedToken(func(ctx context.Context) (string, error) {
-		return p.authenticateAnywhere(ctx, s, p.authenticators(s, key))
+		return p.authenticateAnywhere(ctx, s, p.authenticators(ctx, s, key))
 	})
 	p.tokens[key] = t
 	return t
 }
 
-// authenticators returns the endpoints where the credentials have been
-// accepted, and the configured ones.
-func (p *Pool) authenticators(s Settings, credentials poolKey) []string {
+// authenticators returns the configured endpoints, and those of the others that
+// have accepted the credentials and may have them.
+func (p *Pool) authenticators(ctx context.Context, s Settings, credentials poolKey) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	endpoints := slices.Clone(s.Endpoints)
 	for key, entry := range p.entries {
 		endpoint, own := key.endpoint, !key.anonymous
-		key.endpoint, key.target, key.anonymous = "", "", true
-		if entry.client != nil && own && key == credentials && !slices.Contains(endpoints, endpoint) {
+		key.endpoint, key.target, key.anonymous, key.lenders = "", "", true, credentials.lenders
+		if entry.client != nil && own && key == credentials && !slices.Contains(endpoints, endpoint) && s.Refusal(ctx, endpoint) == "" {
 			endpoints = append(endpoints, endpoint)
 		}
 	}
@@ -218,6 +227,9 @@ func newPoolKey(s Settings, endpoint string, opts []Option) (poolKey, error) {
 		anonymous: o.anonymous || s.Username == "",
 		tls:       s.TLS,
 		dial:      s.dialTimeout(), request: s.requestTimeout(),
+	}
+	if key.anonymous && s.Username != "" {
+		key.lenders = strings.Join(s.Endpoints, ",")
 	}
 	return key, nil
 }

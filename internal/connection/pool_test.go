@@ -18,7 +18,7 @@ import (
 func TestPool(t *testing.T) {
 	cluster := etcdtest.Start(t, 1, etcdtest.Options{Password: password})
 	endpoint := cluster.Endpoints()[0]
-	s := Settings{Username: "root", Password: password}
+	s := Settings{Endpoints: []string{endpoint}, Username: "root", Password: password}
 	pool := &Pool{}
 
 	var wg sync.WaitGroup
@@ -89,7 +89,7 @@ func TestPool(t *testing.T) {
 // The one who makes a client may be cancelled; those who wait for it are not.
 func TestPoolMakerCancelled(t *testing.T) {
 	silent := "http://" + serve(t, nil)
-	s := Settings{Username: "root", Password: password, DialTimeout: 500 * time.Millisecond}
+	s := Settings{Endpoints: []string{silent}, Username: "root", Password: password, DialTimeout: 500 * time.Millisecond}
 	pool := &Pool{}
 	t.Cleanup(func() { _ = pool.Close() })
 

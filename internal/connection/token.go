@@ -68,6 +68,21 @@ func (t *sharedToken) GetRequestMetadata(context.Context, ...string) (map[string
 	return nil, nil
 }
 
+// lent is the token as it is sent to one server.
+type lent struct {
+	*sharedToken
+	to wire
+}
+
+// GetRequestMetadata implements credentials.PerRPCCredentials.
+func (l lent) GetRequestMetadata(ctx context.Context, uri ...string) (map[string]string, error) {
+	metadata, err := l.sharedToken.GetRequestMetadata(ctx, uri...)
+	if len(metadata) > 0 {
+		l.to.record(sentToken)
+	}
+	return metadata, err
+}
+
 // RequireTransportSecurity implements credentials.PerRPCCredentials. Whether
 // there is TLS is the operator's choice, as it is for etcd's own clients.
 func (t *sharedToken) RequireTransportSecurity() bool { return false }

@@ -92,6 +92,10 @@ func KindRemedy(k connection.Kind) string {
 		return "Check the servers' TLS settings (--cert-file, --trusted-ca-file, --tls-min-version)."
 	case connection.NotEtcd:
 		return "Check scheme and port: etcd's client port is 2379 unless it was changed, and a server with TLS wants https:// in endpoints."
+	case connection.NotAsked:
+		return "Add the host to trusted_hosts in the provider block if it may get the credentials."
+	case connection.Redirected:
+		return "Write the URL of the etcd server itself: redirects are not followed, because the credentials would go with them."
 	case connection.Learner:
 		return "Give the endpoints of voters: a learner lets nobody log in and takes no changes."
 	case connection.DNS:

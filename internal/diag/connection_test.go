@@ -107,6 +107,16 @@ func TestUnreachable(t *testing.T) {
 			[]EndpointAnswer{answer(a, connection.Learner, rpctypes.Error(rpctypes.ErrGRPCNotSupportedForLearner))},
 			head + "Give the endpoints of voters: a learner lets nobody log in and takes no changes." + list + a + ": endpoint is a learner",
 		},
+		"not asked": {
+			[]EndpointAnswer{answer(a, connection.NotAsked, errors.New(string(connection.UnknownHost)))},
+			head + "Add the host to trusted_hosts in the provider block if it may get the credentials." + list + a +
+				": not asked: its host is not in endpoints, address_map or trusted_hosts",
+		},
+		"redirect": {
+			[]EndpointAnswer{answer(a, connection.Redirected, connection.ErrRedirect)},
+			head + "Write the URL of the etcd server itself: redirects are not followed, because the credentials would go with them." + list + a +
+				": redirects elsewhere (redirects are not followed)",
+		},
 		"plain server": {
 			[]EndpointAnswer{answer(a, connection.PlainServer, errors.New("tls: first record does not look like a TLS handshake"))},
 			head + "The servers speak plain HTTP: write http:// in endpoints." + list + a + ": server does not speak TLS",

@@ -36,7 +36,7 @@ func WarningText(action reconfigure.Action, name string, w membership.Warning, s
 	case membership.NotProbed:
 		return Text{doing + " without an answer of " + others,
 			fmt.Sprintf("%s The change is safe even if %s down: %s %s",
-				MemberAnswers(s, f.Others), plural(count, "it is", "they are"), ifItFails(name, f), addressMap)}
+				MemberAnswers(s, f.Others), plural(count, "it is", "they are"), ifItFails(name, f), wayTo(s))}
 	case membership.ToleranceZero:
 		return toleranceZero(action, name, doing, f, s)
 	case membership.KnownBadRelease:

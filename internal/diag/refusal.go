@@ -168,10 +168,10 @@ const addressMap = "If the advertised client URLs cannot be dialled from here, o
 
 func (c refusal) notProbed() string {
 	if len(c.f.Others) == 0 {
-		return "No voter is known. " + addressMap
+		return "No voter is known. " + wayTo(c.s)
 	}
 	return fmt.Sprintf("%s The change depends on how %s %s. %s", MemberAnswers(c.s, c.f.Others),
-		shorts(c.s, c.f.Others), plural(len(c.f.Others), "is", "are"), addressMap)
+		shorts(c.s, c.f.Others), plural(len(c.f.Others), "is", "are"), wayTo(c.s))
 }
 
 func (c refusal) memberGone() string {

@@ -28,6 +28,11 @@ func TestInputTexts(t *testing.T) {
 	const tk, prefix, ep = "5a3c7d0e4b1f4c52a9e86b1d0f7c2e93", "/_etcd/registry", "https://registry.example.com:2379"
 	answers := []string{ep + ": connection refused", "https://10.0.0.9:2379: no answer in time"}
 	badEndpoint := &connection.EndpointError{Endpoint: "ftp://infra1", Reason: `has the scheme "ftp"; etcd clients speak http or https`}
+	cidr, err := connection.ParseHostPattern("10.0.1.0/24")
+	if err != nil {
+		t.Fatal(err)
+	}
+	badHost := &connection.HostError{Text: "https://infra1", Reason: "is a URL; give its host alone"}
 	texts := []Text{
 		DiscoveryTokenExists(tk, prefix, 3, tk),
 		DiscoveryTokenExists(tk, prefix, 0, "v2:"+tk),
@@ -102,6 +107,17 @@ func TestInputTexts(t *testing.T) {
 		UsernameMissing("password"),
 		TwoPasswords(),
 		InvalidBool("ETCD_FORCE_DESTROY", "perhaps", "force_destroy"),
+
+		HostsNotTrusted([]connection.HostPattern{cidr}, []string{"10.0.2.11", "etcd4.example.com"}, nil),
+		HostsNotTrusted(nil, []string{"10.0.2.11"}, []string{"http://10.0.1.10:2379"}),
+		HostsNotTrusted(nil, nil, []string{"http://10.0.1.10:2379", "http://10.0.1.11:2379"}),
+		InvalidTrustedHost("trusted_hosts[0]", badHost),
+		NotVerified("insecure_skip_tls_verify"),
+		NotVerified("ETCDCTL_INSECURE_SKIP_TLS_VERIFY"),
+		PasswordInTheClear([]string{"http://10.0.1.10:2379", "http://10.0.1.11:2379"}),
+		NoScheme([]string{`"10.0.1.10:2379"`}, "http"),
+		NoScheme([]string{`"10.0.1.10"`, `"10.0.1.11"`}, "https"),
+		PlainService("http://discovery.example.com"),
 
 		URLIn("client_urls", &membership.URLError{Problem: membership.URLEmpty}),
 		URLIn("peer_urls", &membership.URLError{URL: "http://10.0.0.1", Problem: membership.URLNoPort}),

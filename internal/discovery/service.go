@@ -31,8 +31,6 @@ const (
 	// serviceTimeout is for one answer of a service; a service whose backend is
 	// down says nothing for more than a minute.
 	serviceTimeout = 20 * time.Second
-	// maxRedirects is how often a service may send a request elsewhere.
-	maxRedirects = 5
 	// maxTokenAnswer and maxStatusAnswer are in bytes.
 	maxTokenAnswer  = 1 << 10
 	maxStatusAnswer = 1 << 20
@@ -70,31 +68,21 @@ func (e *ServiceError) Unwrap() error { return e.Err }
 // [NewService].
 type Service struct {
 	base    string
-	client  *http.Client
+	client  webClient
 	timeout time.Duration
 }
 
-// NewService returns the service at base, a URL without a slash at its end. TLS
-// comes from settings; their credentials are not sent.
-func NewService(settings connection.Settings, base string) *Service {
-	transport := settings.HTTPTransport()
-	transport.Proxy = http.ProxyFromEnvironment
-	return &Service{
-		base:    base,
-		timeout: serviceTimeout,
-		client: &http.Client{
-			Transport: transport,
-			CheckRedirect: func(_ *http.Request, via []*http.Request) error {
-				if len(via) > maxRedirects {
-					return errRedirects
-				}
-				return nil
-			},
-		},
-	}
+// webClient is what is used of an HTTP client.
+type webClient interface {
+	Do(req *http.Request) (*http.Response, error)
 }
 
-var errRedirects = errors.New("too many redirects")
+// NewService returns the service at base, a URL without a slash at its end. TLS
+// comes from settings; their credentials are not sent. See
+// [connection.Settings.WebClient] for the client certificate and redirects.
+func NewService(settings connection.Settings, base string) *Service {
+	return &Service{base: base, timeout: serviceTimeout, client: settings.WebClient(base)}
+}
 
 // Create implements [Registry], except that the service chooses the token: the
 // one given is not used. It asks once: each request mints another token,
@@ -230,10 +218,11 @@ func (s *Service) get(outer context.Context, from string, limit int64) (httpAnsw
 // failed words a request without an answer, for which ctx left at most
 // s.timeout.
 func (s *Service) failed(ctx context.Context, from string, err error) error {
+	var redirect *connection.RedirectError
 	answer := "does not answer: " + connection.AttemptError(s.base, err).Answer()
 	switch {
-	case errors.Is(err, errRedirects):
-		answer = fmt.Sprintf("redirects more than %d times", maxRedirects)
+	case errors.As(err, &redirect):
+		answer = redirect.Answer
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		answer = "has not answered in the time allowed for it"
 	case errors.Is(err, context.DeadlineExceeded):

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"net/http"
 	"path"
 	"slices"
 	"strconv"
@@ -222,20 +221,13 @@ func (d *v2Deletion) remove(key string, dir bool) error {
 
 // at calls do with the keys at one endpoint, within the request timeout.
 func (r *V2) at(ctx context.Context, endpoint string, do func(context.Context, clientv2.KeysAPI) error) error {
-	transport := r.settings.HTTPTransport()
-	defer transport.CloseIdleConnections()
-	client, err := clientv2.New(clientv2.Config{
-		Endpoints: []string{endpoint},
-		Transport: transport,
-		Username:  r.settings.Username,
-		Password:  r.settings.Password.Reveal(),
-	})
+	keys, err := r.settings.KeysV2(ctx, endpoint)
 	if err != nil {
 		return err
 	}
 	request, cancel := context.WithTimeout(ctx, r.settings.RequestLimit())
 	defer cancel()
-	err = do(request, clientv2.NewKeysAPI(client))
+	err = do(request, keys)
 	if isDeniedV2(err) {
 		return &DeniedError{Endpoint: endpoint, Err: plainV2(err)}
 	}
@@ -299,7 +291,5 @@ func isDeniedV2(err error) bool { return code(err) == clientv2.ErrorCodeUnauthor
 // have been.
 func isRefusedV2(err error) bool {
 	var answer clientv2.Error
-	return errors.Is(err, clientv2.ErrInvalidJSON) || errors.As(err, &answer) && answer.Code < clientv2.ErrorCodeRaftInternal
+	return errors.Is(err, clientv2.ErrInvalidJSON) || errors.Is(err, connection.ErrRedirect) || errors.As(err, &answer) && answer.Code < clientv2.ErrorCodeRaftInternal
 }
-
-var _ clientv2.CancelableTransport = (*http.Transport)(nil)

@@ -34,6 +34,8 @@ type Options struct {
 	// Args are flags for every process. etcd refuses a flag whose variable is
 	// set as well.
 	Args []string
+	// Advertise are client URLs that every process advertises besides its own.
+	Advertise []string
 	// PreStart is a command to run before each start; see [Process].
 	PreStart []string
 	// Fsync makes every write durable against a crash of the machine, as
@@ -71,6 +73,7 @@ func (o Options) clone() Options {
 	o.Names = append([]string(nil), o.Names...)
 	o.Versions = append([]Version(nil), o.Versions...)
 	o.Args = append([]string(nil), o.Args...)
+	o.Advertise = append([]string(nil), o.Advertise...)
 	o.PreStart = append([]string(nil), o.PreStart...)
 	o.Env = maps.Clone(o.Env)
 	return o

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -124,7 +125,7 @@ func (p *Process) environment() map[string]string {
 		"ETCD_NAME":                        p.Name,
 		"ETCD_DATA_DIR":                    p.dir,
 		"ETCD_LISTEN_CLIENT_URLS":          p.ClientURL(),
-		"ETCD_ADVERTISE_CLIENT_URLS":       p.ClientURL(),
+		"ETCD_ADVERTISE_CLIENT_URLS":       strings.Join(append([]string{p.ClientURL()}, o.Advertise...), ","),
 		"ETCD_LISTEN_PEER_URLS":            p.listenPeerURL(),
 		"ETCD_INITIAL_ADVERTISE_PEER_URLS": p.peerURL,
 	}

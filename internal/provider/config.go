@@ -30,6 +30,10 @@ type reader struct {
 	files bool
 
 	diags fwdiag.Diagnostics
+	// warnings are of what is configured and insecure, for [Provider.Configure].
+	warnings []diag.Text
+	// bare are the endpoints without a scheme, as they are written.
+	bare []string
 	// unknown becomes true where a value is not known yet.
 	unknown bool
 }
@@ -58,6 +62,8 @@ func (r *reader) settings(m model) connection.Settings {
 	}
 	s.Endpoints = r.endpoints(m.Endpoints, secure)
 	s.AddressMap = r.addressMap(m.AddressMap, secure)
+	s.TrustedHosts = r.trustedHosts(m.TrustedHosts)
+	r.warn(s, material, sources, secure)
 	return s
 }
 
@@ -145,6 +151,9 @@ func (r *reader) endpoints(v types.List, secure bool) []string {
 	}
 	var out []string
 	add := func(at path.Path, source, raw string) {
+		if !strings.Contains(raw, "://") {
+			r.bare = append(r.bare, connection.Quote(raw))
+		}
 		endpoint, err := connection.ParseEndpoint(raw, secure)
 		var problem *connection.EndpointError
 		if errors.As(err, &problem) {

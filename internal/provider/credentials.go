@@ -82,9 +82,11 @@ func (r *reader) tlsMaterial(m model) (material connection.TLSMaterial, sources 
 	case m.InsecureSkipTLSVerify.IsUnknown():
 		r.unknown = true
 	case !m.InsecureSkipTLSVerify.IsNull():
+		sources[skipVerify] = skipVerify
 		material.InsecureSkipVerify = m.InsecureSkipTLSVerify.ValueBool()
 	case value != "":
-		material.InsecureSkipVerify = r.boolean(envInsecure, "insecure_skip_tls_verify")
+		sources[skipVerify] = envInsecure
+		material.InsecureSkipVerify = r.boolean(envInsecure, skipVerify)
 	}
 	return material, sources
 }

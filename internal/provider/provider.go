@@ -8,6 +8,7 @@ package provider
 import (
 	"context"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/action"
@@ -36,6 +37,8 @@ import (
 type Provider struct {
 	version string
 	pool    *connection.Pool
+	// said are the warnings that this process has given.
+	said sync.Map
 }
 
 var (
@@ -97,6 +100,11 @@ func (p *Provider) Configure(ctx context.Context, req provider.ConfigureRequest,
 	resp.Diagnostics.Append(r.diags...)
 	if resp.Diagnostics.HasError() {
 		return
+	}
+	for _, w := range r.warnings {
+		if _, said := p.said.LoadOrStore(w, true); !said {
+			resp.Diagnostics.AddWarning(w.Summary, w.Detail)
+		}
 	}
 	b := &backend.Backend{Unknown: r.unknown, Settings: settings, ForceDestroy: force, Pool: p.pool}
 	resp.ResourceData, resp.DataSourceData, resp.EphemeralResourceData = b, b, b

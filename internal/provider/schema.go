@@ -23,6 +23,7 @@ type model struct {
 	DialTimeout           types.String `tfsdk:"dial_timeout"`
 	RequestTimeout        types.String `tfsdk:"request_timeout"`
 	AddressMap            types.Map    `tfsdk:"address_map"`
+	TrustedHosts          types.List   `tfsdk:"trusted_hosts"`
 	MetadataPrefix        types.String `tfsdk:"metadata_prefix"`
 	ForceDestroy          types.Bool   `tfsdk:"force_destroy"`
 }
@@ -52,8 +53,8 @@ func attributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"endpoints": schema.ListAttribute{
 			ElementType: types.StringType, Optional: true,
-			MarkdownDescription: "Client URLs of the cluster, such as `[\"https://10.0.1.10:2379\"]`. Without a scheme they are `https` where TLS is configured, else `http`; " +
-				"without a port, 2379. There is no default. Environment: `ETCDCTL_ENDPOINTS` (comma separated).",
+			MarkdownDescription: "Client URLs of the cluster, such as `[\"https://10.0.1.10:2379\"]`. Without a scheme they are `https` if TLS is configured, else `http`; " +
+				"without a port, 2379. There is no default. If one of them is `https`, no password and no token goes to an `http` URL that is not itself in the list. Environment: `ETCDCTL_ENDPOINTS` (comma separated).",
 		},
 		"username": text("User name for etcd's own authentication; membership needs a user with the `root` role. It goes together with a client certificate if both are given. " +
 			"Environment: `ETCDCTL_USER` (`user` or `user:password`)."),
@@ -67,7 +68,7 @@ func attributes() map[string]schema.Attribute {
 		"key_pem":     secret("The private key itself, in PEM, instead of `key`."),
 		"insecure_skip_tls_verify": schema.BoolAttribute{
 			Optional: true,
-			MarkdownDescription: "Do not verify the servers' certificates: anyone between here and the cluster can then read the password and take over the cluster. " +
+			MarkdownDescription: "Do not verify the servers' certificates: any host between this machine and the cluster can then read the password and take over the cluster. The provider warns. " +
 				"Environment: `ETCDCTL_INSECURE_SKIP_TLS_VERIFY`.",
 		},
 		"dial_timeout":    text("How long one connection may take to be made, such as `2s` (the default). Environment: `ETCDCTL_DIAL_TIMEOUT`."),
@@ -76,6 +77,13 @@ func attributes() map[string]schema.Attribute {
 			ElementType: types.StringType, Optional: true,
 			MarkdownDescription: "For clusters behind a bastion or a load balancer: advertised client URL → URL that can be dialled from here, one for each member. " +
 				"TLS is still verified against the host of the advertised URL.",
+		},
+		"trusted_hosts": schema.ListAttribute{
+			ElementType: types.StringType, Optional: true,
+			MarkdownDescription: "Hosts that may get the credentials, besides those in `endpoints` and `address_map`: host names, IP addresses and CIDRs, such as " +
+				"`[\"etcd4.example.com\", \"10.0.1.0/24\"]`. Names are compared, not resolved. A member that advertises another host is not asked if a password is set; " +
+				"with a client certificate alone, it is asked if `ca_cert` verifies it. A resource that manages a member trusts the hosts in its own `peer_urls`, `client_urls` and " +
+				"`endpoints`, for its own requests.",
 		},
 		"metadata_prefix": text("Prefix of the keys in the cluster under which the provider keeps its ownership records and locks: `<prefix><cluster ID>/…`. Only the provider's user may write there, see [Permissions](guides/tls-and-auth.md#permissions). Default: `/_terraform/etcd/`."),
 		"force_destroy": schema.BoolAttribute{

@@ -8,6 +8,7 @@ package backend
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
@@ -36,6 +37,7 @@ type Backend struct {
 	clusters clusters
 	held     held
 	replaced replacedBootstraps
+	said     sync.Map
 }
 
 // ForResource returns the Backend in a resource's configure request, nil while

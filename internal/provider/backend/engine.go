@@ -4,7 +4,7 @@
 package backend
 
 import (
-	"strings"
+	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -20,6 +20,8 @@ type Cluster struct {
 	// changes counts what this process has changed, in any cluster: several
 	// [Cluster] may be the same one by other endpoints.
 	changes *atomic.Uint64
+	// settings are those that the cluster is reached with.
+	settings connection.Settings
 
 	views
 
@@ -56,34 +58,39 @@ func (b *Backend) Chains() *reconfigure.Chains {
 func (b *Backend) Cluster(endpoints []string) (*Cluster, error) {
 	settings := b.Settings
 	if len(endpoints) > 0 {
-		settings.Endpoints = nil
-		for _, e := range endpoints {
-			n, err := connection.ParseEndpoint(e, settings.TLS != nil)
-			if err != nil {
-				return nil, err
-			}
-			settings.Endpoints = append(settings.Endpoints, n)
+		parsed, err := connection.ParseEndpoints(endpoints, settings.TLS != nil)
+		if err != nil {
+			return nil, err
 		}
+		settings = settings.At(parsed)
 	}
 	if len(settings.Endpoints) == 0 {
 		return nil, cluster.ErrNoEndpoints
 	}
+	return b.cluster(settings), nil
+}
+
+// Where is [Backend.Cluster] for URLs that are known only from what members
+// advertised: they are asked, and get no credentials for that.
+func (b *Backend) Where(learned []string) *Cluster { return b.cluster(b.Settings.Where(learned)) }
+
+func (b *Backend) cluster(settings connection.Settings) *Cluster {
 	b.clusters.mu.Lock()
 	defer b.clusters.mu.Unlock()
 	if b.clusters.all == nil {
 		b.clusters.all = map[string]*Cluster{}
 		b.clusters.board = reconfigure.NewBoard()
 	}
-	key := strings.Join(settings.Endpoints, ",")
+	key := fmt.Sprint(settings.Learned, settings.Endpoints)
 	c, ok := b.clusters.all[key]
 	if !ok {
 		port := cluster.New(settings, b.Pool)
-		c = &Cluster{changes: &b.clusters.changes, Engine: &reconfigure.Engine{
+		c = &Cluster{changes: &b.clusters.changes, settings: settings, Engine: &reconfigure.Engine{
 			Port: port, Board: b.clusters.board, Clock: reconfigure.SystemClock{}, Locker: lockOf(port, settings, b.Pool), Self: self().Who,
 		}}
 		b.clusters.all[key] = c
 	}
-	return c, nil
+	return c
 }
 
 // Expect notes which cluster the state knows a member of, and where that was

@@ -36,12 +36,19 @@ func (v *view) serves(want membership.ClusterID) bool {
 	}
 }
 
-// views are the latest looks at a cluster, by the cluster that was expected, and
-// the one that is under way.
+// views are the latest looks at a cluster, and those that are under way.
 type views struct {
 	viewing sync.Mutex
-	latest  map[membership.ClusterID]*view
-	flight  *flight
+	latest  map[viewKey]*view
+	flights map[string]*flight // by trust
+}
+
+// viewKey tells looks apart: by the cluster that was expected, and by the hosts
+// that were asked because of the resource that the look was for
+// ([connection.Settings.Trust]).
+type viewKey struct {
+	want  membership.ClusterID
+	trust string
 }
 
 // flight is a look that is under way. It goes on while anyone waits for it.
@@ -62,15 +69,16 @@ type flight struct {
 func (c *Cluster) View(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error) {
 	// A change that ends from now on does not make the look of this call old.
 	changes := c.changes.Load()
+	key := viewKey{want, c.settings.Trust(ctx)}
 	for {
 		c.viewing.Lock()
-		if v := c.viewed(want, changes); v != nil {
+		if v := c.viewed(key, changes); v != nil {
 			c.viewing.Unlock()
 			return v.snap, v.err
 		}
-		f := c.flight
+		f := c.flights[key.trust]
 		if f == nil {
-			f = c.look(ctx, want)
+			f = c.look(ctx, key)
 		}
 		f.waiting++
 		c.viewing.Unlock()
@@ -93,14 +101,14 @@ func (c *Cluster) View(ctx context.Context, want membership.ClusterID) (membersh
 }
 
 // viewed returns a look that serves, nil if there is none.
-func (c *Cluster) viewed(want membership.ClusterID, changes uint64) *view {
+func (c *Cluster) viewed(key viewKey, changes uint64) *view {
 	now := c.Clock.Now()
 	valid := func(v *view) bool { return v != nil && v.changes >= changes && now.Sub(v.at) <= freshness }
-	if v := c.latest[want]; valid(v) {
+	if v := c.latest[key]; valid(v) {
 		return v
 	}
-	for _, v := range c.latest {
-		if valid(v) && v.serves(want) {
+	for other, v := range c.latest {
+		if other.trust == key.trust && valid(v) && v.serves(key.want) {
 			return v
 		}
 	}
@@ -109,25 +117,28 @@ func (c *Cluster) viewed(want membership.ClusterID, changes uint64) *view {
 
 // look begins a look. It does not end with ctx, whose values it keeps, but when
 // the last caller that waits for it has given up.
-func (c *Cluster) look(ctx context.Context, want membership.ClusterID) *flight {
+func (c *Cluster) look(ctx context.Context, key viewKey) *flight {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	f := &flight{cancel: cancel, over: make(chan struct{})}
-	c.flight = f
+	if c.flights == nil {
+		c.flights = map[string]*flight{}
+	}
+	c.flights[key.trust] = f
 	v := &view{changes: c.changes.Load()}
 	go func() {
 		defer close(f.over)
-		v.snap, v.err = c.Port.Look(ctx, want)
+		v.snap, v.err = c.Port.Look(ctx, key.want)
 		c.viewing.Lock()
 		defer c.viewing.Unlock()
-		c.flight = nil
+		delete(c.flights, key.trust)
 		if ctx.Err() != nil {
 			return // it was cut short, and says nothing
 		}
 		v.at = c.Clock.Now()
 		if c.latest == nil {
-			c.latest = map[membership.ClusterID]*view{}
+			c.latest = map[viewKey]*view{}
 		}
-		c.latest[want] = v
+		c.latest[key] = v
 	}()
 	return f
 }

@@ -79,7 +79,7 @@ func waiters(t *testing.T, c *Cluster, n int) {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		c.viewing.Lock()
-		f := c.flight
+		f := c.flights[""]
 		ok := f != nil && f.waiting == n
 		c.viewing.Unlock()
 		if ok {

@@ -63,6 +63,7 @@ func (d *clusterData) Read(ctx context.Context, req datasource.ReadRequest, resp
 	case err != nil:
 		resp.Diagnostics.Append(m.unreachable(ctx, err)...)
 	default:
+		c.WarnUntrusted(l.now, &resp.Diagnostics)
 		resp.Diagnostics.Append(m.take(ctx, l)...)
 	}
 	if !resp.Diagnostics.HasError() {

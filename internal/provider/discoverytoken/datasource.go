@@ -65,7 +65,8 @@ func (d *tokenData) Schema(_ context.Context, _ datasource.SchemaRequest, resp *
 			"url": schema.StringAttribute{
 				Optional: true, Computed: true,
 				MarkdownDescription: "Discovery URL as members with `--discovery` take it: of the v2 API (`http://HOST:2379/v2/keys/_etcd/registry/TOKEN`) " +
-					"or of a discovery service (`https://HOST/TOKEN`). The host in it is asked, with the provider's TLS settings. Give this or `token`.",
+					"or of a discovery service (`https://HOST/TOKEN`). The host in it is asked, and verified with the provider's `ca_cert`. It gets neither user name, password nor client certificate, " +
+					"unless its scheme, host and port are those of one of the provider's `endpoints`. Give this or `token`.",
 			},
 			"protocol": schema.StringAttribute{
 				Optional: true, Computed: true,
@@ -188,6 +189,7 @@ func (d *tokenData) registry(m *dataModel, diags *diag.Diagnostics) discovery.Re
 			return nil
 		}
 		m.Token = types.StringValue(place.Token)
+		settings = settings.Public(place.Base)
 		if place.Prefix == "" {
 			m.Protocol = types.StringValue(bootstrap.ProtocolService)
 			return discovery.NewService(settings, place.Base)

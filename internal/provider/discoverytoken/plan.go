@@ -5,6 +5,7 @@ package discoverytoken
 
 import (
 	"context"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -14,6 +15,7 @@ import (
 
 	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 )
 
@@ -72,6 +74,17 @@ func (r *tokenResource) modifyCreate(ctx context.Context, plan *model, config mo
 	}
 	warnOfSize(&resp.Diagnostics, plan.size())
 	plan.advise(&resp.Diagnostics)
+	r.warnOfService(plan, &resp.Diagnostics)
+}
+
+// warnOfService warns, once in a process, of a service over http. On loopback
+// nothing leaves this machine.
+func (r *tokenResource) warnOfService(plan *model, diags *diag.Diagnostics) {
+	base := plan.ServiceURL.ValueString()
+	if plan.is(bootstrap.ProtocolService) && strings.HasPrefix(base, "http:") && !membership.IsLoopback(base) &&
+		r.backend != nil && r.backend.FirstTime("service over http: "+base) {
+		warn(diags, text.PlainService(base))
+	}
 }
 
 // modifyUpdate plans for a token that is in the state.

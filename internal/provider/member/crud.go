@@ -38,6 +38,7 @@ func (m *model) ensure(ctx context.Context, b *backend.Backend, action reconfigu
 		diags.AddError(t.Summary, t.Detail)
 		return diags
 	}
+	c.WarnUntrusted(joined.Snapshot, &diags)
 	for _, w := range joined.Warnings {
 		t := diag.WarningText(action, req.Name, w, joined.Snapshot)
 		diags.AddWarning(t.Summary, t.Detail)
@@ -91,6 +92,7 @@ func (m *model) refresh(ctx context.Context, b *backend.Backend, h backend.Holde
 		}
 		return true, diags
 	}
+	c.WarnUntrusted(snap, &diags)
 	listed, ok := snap.Member(id)
 	if !ok {
 		// A list that no quorum stands behind may be out of date: only a

@@ -39,6 +39,7 @@ func (r *Learner) Configure(_ context.Context, req resource.ConfigureRequest, re
 
 // ModifyPlan implements resource.ResourceWithModifyPlan.
 func (r *Learner) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	ctx = naming(ctx, req)
 	modifyPlan(ctx, r.backend, roleLearner, req, resp)
 	guardForeign(ctx, r.backend, req, resp)
 	planFailover(ctx, req, resp)
@@ -48,6 +49,7 @@ func (r *Learner) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest
 // Create implements resource.Resource. As with members, an error leaves no
 // state.
 func (r *Learner) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	ctx = backend.Naming(ctx, req.Plan, named)
 	var m learnerModel
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
 	timeout, diags := m.Timeouts.Create(ctx, defaultJoin)
@@ -67,11 +69,13 @@ func (r *Learner) Create(ctx context.Context, req resource.CreateRequest, resp *
 		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 		resp.Diagnostics.Append(m.identify(ctx, resp.Identity)...)
 		resp.Diagnostics.Append(resp.Private.SetKey(ctx, movedKey, nil)...) // that was the one before
+		resp.Diagnostics.Append(backend.KeepNamed(ctx, resp.Private, req.Plan, named)...)
 	}
 }
 
 // Read implements resource.Resource.
 func (r *Learner) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	ctx = backend.Named(ctx, req.Private)
 	var m learnerModel
 	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
 	if resp.Diagnostics.HasError() {
@@ -91,6 +95,7 @@ func (r *Learner) Read(ctx context.Context, req resource.ReadRequest, resp *reso
 
 // Update implements resource.Resource: promote = true gives it its vote.
 func (r *Learner) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	ctx = backend.Naming(ctx, req.Plan, named)
 	var m, state learnerModel
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
@@ -115,6 +120,7 @@ func (r *Learner) Update(ctx context.Context, req resource.UpdateRequest, resp *
 	}
 	m.settleUnknown(state.model)
 	if !resp.Diagnostics.HasError() {
+		resp.Diagnostics.Append(backend.KeepNamed(ctx, resp.Private, req.Plan, named)...)
 		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 		resp.Diagnostics.Append(m.identify(ctx, resp.Identity)...)
 	}
@@ -123,6 +129,7 @@ func (r *Learner) Update(ctx context.Context, req resource.UpdateRequest, resp *
 // Delete implements resource.Resource. A learner that an etcd_member has taken
 // over is that member's from then on.
 func (r *Learner) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+	ctx = backend.Named(ctx, req.Private)
 	var m learnerModel
 	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
 	leg, diags := legOf(ctx, req.Private)

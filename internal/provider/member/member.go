@@ -41,6 +41,7 @@ func (r *Member) Configure(_ context.Context, req resource.ConfigureRequest, res
 
 // ModifyPlan implements resource.ResourceWithModifyPlan.
 func (r *Member) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	ctx = naming(ctx, req)
 	modifyPlan(ctx, r.backend, roleVoter, req, resp)
 	guardForeign(ctx, r.backend, req, resp)
 	guardLearnerID(ctx, r.backend, req, resp)
@@ -50,6 +51,7 @@ func (r *Member) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest,
 // Create implements resource.Resource. An error leaves no state: what was
 // announced is recorded in the cluster, and the next create carries on.
 func (r *Member) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	ctx = backend.Naming(ctx, req.Plan, named)
 	var m memberModel
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
 	timeout, diags := m.Timeouts.Create(ctx, defaultJoin)
@@ -70,11 +72,13 @@ func (r *Member) Create(ctx context.Context, req resource.CreateRequest, resp *r
 		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 		resp.Diagnostics.Append(m.identify(ctx, resp.Identity)...)
 		resp.Diagnostics.Append(resp.Private.SetKey(ctx, movedKey, nil)...) // that was the one before
+		resp.Diagnostics.Append(backend.KeepNamed(ctx, resp.Private, req.Plan, named)...)
 	}
 }
 
 // Read implements resource.Resource.
 func (r *Member) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	ctx = backend.Named(ctx, req.Private)
 	var m memberModel
 	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
 	if resp.Diagnostics.HasError() {
@@ -94,6 +98,7 @@ func (r *Member) Read(ctx context.Context, req resource.ReadRequest, resp *resou
 // Update implements resource.Resource: it gives the member the vote it has not
 // got yet. Everything else that changes in place only concerns this resource.
 func (r *Member) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	ctx = backend.Naming(ctx, req.Plan, named)
 	var m, state memberModel
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
@@ -115,6 +120,7 @@ func (r *Member) Update(ctx context.Context, req resource.UpdateRequest, resp *r
 	}
 	m.settleUnknown(state.model)
 	if !resp.Diagnostics.HasError() {
+		resp.Diagnostics.Append(backend.KeepNamed(ctx, resp.Private, req.Plan, named)...)
 		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 		resp.Diagnostics.Append(m.identify(ctx, resp.Identity)...)
 	}
@@ -122,6 +128,7 @@ func (r *Member) Update(ctx context.Context, req resource.UpdateRequest, resp *r
 
 // Delete implements resource.Resource.
 func (r *Member) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+	ctx = backend.Named(ctx, req.Private)
 	var m memberModel
 	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
 	leg, diags := legOf(ctx, req.Private)

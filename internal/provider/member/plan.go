@@ -43,6 +43,18 @@ const (
 	legAlone leg = `"alone"`
 )
 
+// named is the argument that names where the member is; see [backend.Naming].
+const named = "peer_urls"
+
+// naming is [backend.Naming] for a plan. One that ends the resource has no
+// configuration.
+func naming(ctx context.Context, req resource.ModifyPlanRequest) context.Context {
+	if req.Config.Raw.IsNull() {
+		return backend.Named(ctx, req.Private)
+	}
+	return backend.Naming(ctx, req.Config, named)
+}
+
 type privateState interface {
 	GetKey(context.Context, string) ([]byte, fwdiag.Diagnostics)
 }

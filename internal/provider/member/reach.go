@@ -6,7 +6,6 @@ package member
 import (
 	"context"
 	"errors"
-	"strings"
 
 	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
 
@@ -36,7 +35,8 @@ func (m model) clusterOf(ctx context.Context, b *backend.Backend) (*backend.Clus
 // reach returns the cluster of a member that is in state. What was accepted into
 // the state once must not keep the member there: an endpoint that cannot be used
 // is left out and returned as bad. If none is left, the provider's endpoints are
-// asked, then the client URLs at which the member was reached.
+// asked, then the client URLs at which the member was reached, which names no
+// host.
 func (m model) reach(ctx context.Context, b *backend.Backend) (c *backend.Cluster, bad *connection.EndpointError, err error) {
 	given, _ := list(ctx, m.Endpoints)
 	var endpoints []string
@@ -54,14 +54,13 @@ func (m model) reach(ctx context.Context, b *backend.Backend) (c *backend.Cluste
 	urls, _ := list(ctx, m.ClientURLs)
 	var known []string
 	for _, u := range urls {
-		// Where TLS is configured, nothing is sent in the clear.
-		if n, err := connection.ParseEndpoint(u, false); err == nil && (b.Settings.TLS == nil || strings.HasPrefix(n, "https:")) {
+		if n, err := connection.ParseEndpoint(u, false); err == nil {
 			known = append(known, n)
 		}
 	}
 	switch {
 	case len(known) > 0:
-		c, err = b.Cluster(known)
+		c, err = b.Where(known), nil
 	case bad != nil:
 		err = bad
 	}

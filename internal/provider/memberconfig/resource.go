@@ -35,6 +35,9 @@ const (
 	patience = 10 * time.Second
 )
 
+// named are the arguments that name where the member is; see [backend.Naming].
+var named = []string{"peer_urls", "client_urls"}
+
 // goesKey is where the plan leaves word for Delete: true if the configuration
 // goes for good, false if another one follows.
 const goesKey = "goes"
@@ -64,6 +67,11 @@ func (r *Resource) Configure(_ context.Context, req resource.ConfigureRequest, r
 // ModifyPlan implements resource.ResourceWithModifyPlan: a member that is
 // certain to join, and has nobody to ask, is refused before anything is made.
 func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	if req.Config.Raw.IsNull() {
+		ctx = backend.Named(ctx, req.Private)
+	} else {
+		ctx = backend.Naming(ctx, req.Config, named...)
+	}
 	// Terraform does not tell Delete whether another configuration follows.
 	resp.Diagnostics.Append(resp.Private.SetKey(ctx, goesKey, fmt.Append(nil, req.Plan.Raw.IsNull()))...)
 	r.guardPlan(ctx, req, resp)
@@ -101,6 +109,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 
 // Create implements resource.Resource.
 func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	ctx = backend.Naming(ctx, req.Plan, named...)
 	r.backend.Chains().Applying()
 	var m model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
@@ -124,11 +133,13 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	if c != nil {
 		c.Board.NoteInitialCluster(m.ID.ValueString(), m.InitialCluster.ValueString())
 	}
+	resp.Diagnostics.Append(backend.KeepNamed(ctx, resp.Private, req.Plan, named...)...)
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
 
 // Read implements resource.Resource.
 func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	ctx = backend.Named(ctx, req.Private)
 	var m model
 	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
 	// Terraform refreshes a tainted resource, and then plans it as if it were new.
@@ -149,6 +160,7 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 		}
 		return
 	}
+	c.WarnUntrusted(snap, &resp.Diagnostics)
 	peers, diags := texts(ctx, m.PeerURLs)
 	resp.Diagnostics.Append(diags...)
 	was := clusterOf(ctx, req.Private)
@@ -241,10 +253,12 @@ func sameOthers(frozen string, self []string, members []membership.Member) bool 
 // Update implements resource.Resource. Nothing in a configuration changes in
 // place but what never reaches the machine.
 func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	ctx = backend.Naming(ctx, req.Plan, named...)
 	var m model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
 	if !resp.Diagnostics.HasError() {
 		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+		resp.Diagnostics.Append(backend.KeepNamed(ctx, resp.Private, req.Plan, named...)...)
 	}
 }
 
@@ -252,6 +266,7 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 // in the cluster, or may be, when its configuration is destroyed. By graph order
 // its etcd_member and its machine went first.
 func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+	ctx = backend.Named(ctx, req.Private)
 	r.backend.Chains().Applying()
 	var m model
 	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)

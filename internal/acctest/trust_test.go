@@ -1,0 +1,121 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"fmt"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// trap is an address that must get nothing; it counts connections.
+func trap(t *testing.T, host string) (address string, connections *atomic.Int32) {
+	t.Helper()
+	connections = &atomic.Int32{}
+	l, err := net.Listen("tcp", host+":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			connections.Add(1)
+			_ = conn.Close()
+		}
+	}()
+	return l.Addr().String(), connections
+}
+
+// A member advertises its own host in the clear and another host over TLS. A
+// plan sends the password to the endpoint alone, and one warning has the line
+// that would let the other host have it.
+func TestAccNoSecretElsewhere(t *testing.T) {
+	t.Parallel()
+	const password, warning = "Tr0ub4dor", "Some addresses of members are not asked"
+	plainAt, plain := trap(t, "127.0.0.1")
+	otherAt, other := trap(t, "127.7.0.1")
+	pki := etcdtest.NewPKI(t)
+	c := etcdtest.Start(t, 1, etcdtest.Options{TLS: pki, Password: password, Advertise: []string{"http://" + plainAt, "https://" + otherAt}})
+	access := Access{Endpoints: c.Endpoints(), PKI: pki, Cert: pki.Client("run"), Username: "root", Password: password}
+	config := fmt.Sprintf(`
+terraform {
+  required_providers {
+    etcd = {
+      source = "terraform-provider-etcd/etcd"
+    }
+  }
+}
+
+data "etcd_cluster" "one" {}
+
+# The member is asked at its endpoint, whatever else it advertises.
+data "etcd_cluster" "two" {
+  endpoints = [%q]
+  lifecycle {
+    postcondition {
+      condition     = self.healthy
+      error_message = "The cluster does not look healthy."
+    }
+  }
+}
+`, c.Endpoints()[0])
+	w := NewWorkspace(t, WorkspaceOptions{})
+	record := w.Record()
+	w.Write("main.tf", config)
+	w.Write("provider.tf", access.ProviderConfig())
+	p := w.Plan()
+	if warnings := p.MustSucceed().Warnings(); len(warnings) != 1 {
+		t.Fatalf("want one warning, got %v", warnings)
+	}
+	p.Warnings()[0].mustContain(t, warning, `  trusted_hosts = ["127.7.0.1"]`, "http://"+plainAt)
+	if n := plain.Load() + other.Load(); n != 0 {
+		t.Errorf("%d connections to addresses that no argument names", n)
+	}
+	trusted := map[string]bool{strings.TrimPrefix(c.Endpoints()[0], "https://"): true}
+	CheckSent(t, record(), trusted, true, "password", "certificate")
+
+	// Named, the host is asked; in the clear nothing is, whatever is named.
+	access.Extra = `trusted_hosts = ["127.7.0.1", "127.0.0.1"]`
+	w.Write("provider.tf", access.ProviderConfig())
+	said := fmt.Sprint(w.Plan().MustSucceed().Warnings())
+	if strings.Contains(said, "trusted_hosts =") || other.Load() == 0 || plain.Load() != 0 {
+		t.Errorf("%d connections to the named host, %d in the clear: %s", other.Load(), plain.Load(), said)
+	}
+}
+
+// The host of a member that joins is known from its own configuration alone: its
+// etcd_member sends the password there. For other resources the host has to be
+// named in the provider block; one warning says how.
+func TestAccOwnHostIsTrusted(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{Founders: []string{"a"}, Password: "Tr0ub4dor", Static: true})
+	block := func(more string) {
+		f.Write("provider.tf", Access{Endpoints: []string{f.Nodes["a"].Client}, Username: "root", Password: "Tr0ub4dor", Extra: more}.ProviderConfig())
+	}
+	block("")
+	f.Form()
+	f.EnableAuth()
+	f.Add("d")
+	d := f.Nodes["d"]
+	d.Listen, d.ListenPeer = []string{d.Client}, []string{d.Peer}
+	d.Client, d.Peer = strings.Replace(d.Client, "127.0.0.1", "localhost", 1), strings.Replace(d.Peer, "127.0.0.1", "localhost", 1)
+	joined := f.Apply().MustSucceed()
+	if said := fmt.Sprint(joined.Warnings()); strings.Count(said, `trusted_hosts = ["localhost"]`) != 1 {
+		t.Errorf("want one warning with the line to add, got %s", said)
+	}
+	f.MustVote("a", "d")
+
+	block(`trusted_hosts = ["localhost"]`)
+	p := f.Plan()
+	p.MustBeEmpty()
+	p.MustBeQuiet()
+}

@@ -1,0 +1,197 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package cluster
+
+import (
+	"context"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// tap is a port that must get nothing: it counts the connections to it.
+func tap(t *testing.T, host string) (port string, connections *atomic.Int32) {
+	t.Helper()
+	connections = &atomic.Int32{}
+	l, err := net.Listen("tcp", host+":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			connections.Add(1)
+			_ = conn.Close()
+		}
+	}()
+	_, port, err = net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port, connections
+}
+
+// A real member advertises three addresses besides its own: its host in the
+// clear, another host with TLS, and another host in the clear. With a password,
+// none of them is dialled, by an Observe or a Look, and the member is asked at
+// the endpoint.
+func TestAdvertisedURLsGetNoPassword(t *testing.T) {
+	t.Parallel()
+	const password = "Tr0ub4dor"
+	pki := etcdtest.NewPKI(t)
+	plainPort, plain := tap(t, "127.0.0.1")
+	otherPort, other := tap(t, "127.7.0.1")
+	bothPort, both := tap(t, "127.7.0.2")
+	extra := []string{"http://127.0.0.1:" + plainPort, "https://127.7.0.1:" + otherPort, "http://127.7.0.2:" + bothPort}
+	c := etcdtest.Start(t, 1, etcdtest.Options{TLS: pki, Password: password, Advertise: extra})
+
+	s := connection.Settings{
+		Endpoints: c.Endpoints(), TLS: pki.ClientConfig(pki.Client("run")), Username: "root", Password: password,
+		MetadataPrefix: connection.DefaultMetadataPrefix,
+	}
+	pool := &connection.Pool{}
+	t.Cleanup(func() { _ = pool.Close() })
+	client := New(s, pool)
+	for name, look := range map[string]func() (membership.Snapshot, error){
+		"Observe": func() (membership.Snapshot, error) { return client.Observe(t.Context(), 0) },
+		"Look":    func() (membership.Snapshot, error) { return client.Look(t.Context(), 0) },
+	} {
+		snap, err := look()
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := snap.Members[0]
+		if len(m.ClientURLs) != 4 {
+			t.Fatalf("it advertises %v", m.ClientURLs)
+		}
+		if a := snap.Answer(m.ID); a.State != membership.Answered || a.Endpoint != c.Endpoints()[0] {
+			t.Errorf("%s: got %+v", name, a)
+		}
+		if n := plain.Load() + other.Load() + both.Load(); n != 0 {
+			t.Errorf("%s made %d connections to addresses that no argument names", name, n)
+		}
+	}
+}
+
+// otherName returns a cluster of two over TLS, whose second member advertises
+// another name than the configured endpoint has: localhost.
+func otherName(t *testing.T, o etcdtest.Options) (c *etcdtest.Cluster, second membership.MemberID) {
+	t.Helper()
+	c = etcdtest.Start(t, 2, o)
+	p := c.Members()[1]
+	p.Kill()
+	p.Env["ETCD_ADVERTISE_CLIENT_URLS"] = strings.Replace(p.ClientURL(), "127.0.0.1", "localhost", 1)
+	p.Start()
+	if err := p.WaitReady(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	deadline := time.Now().Add(20 * time.Second)
+	for time.Now().Before(deadline) {
+		list, err := c.Client(t).MemberList(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range list.Members {
+			if m.Name == p.Name && len(m.ClientURLs) == 1 && strings.Contains(m.ClientURLs[0], "localhost") {
+				return c, membership.MemberID(m.ID)
+			}
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Fatal("the member does not advertise its other name")
+	return nil, 0
+}
+
+// With a password, a member at a host that no argument names is not asked. It is
+// asked in a call for a resource that names the host, and that changes nothing
+// for other calls, before or after, over the same connections.
+func TestTrustBelongsToTheCall(t *testing.T) {
+	t.Parallel()
+	const password = "Tr0ub4dor"
+	pki := etcdtest.NewPKI(t)
+	c, second := otherName(t, etcdtest.Options{TLS: pki, Password: password})
+	s := connection.Settings{
+		Endpoints: c.Endpoints()[:1], TLS: pki.ClientConfig(pki.Client("run")), Username: "root", Password: password,
+		MetadataPrefix: connection.DefaultMetadataPrefix,
+	}
+	pool := &connection.Pool{}
+	t.Cleanup(func() { _ = pool.Close() })
+	localhost, err := connection.ParseHostPattern("localhost")
+	if err != nil {
+		t.Fatal(err)
+	}
+	trusting := s
+	trusting.TrustedHosts = []connection.HostPattern{localhost}
+	client, other := New(s, pool), New(trusting, pool)
+	naming := connection.Naming(t.Context(), "https://localhost:2380")
+	for i, step := range []struct {
+		ctx    context.Context
+		client *Client
+		want   membership.AnswerState
+	}{
+		{t.Context(), client, membership.Unprobed},
+		{naming, client, membership.Answered},
+		{t.Context(), client, membership.Unprobed},
+		{t.Context(), other, membership.Answered},
+		{t.Context(), client, membership.Unprobed},
+	} {
+		for name, look := range map[string]func(context.Context, membership.ClusterID) (membership.Snapshot, error){"Observe": step.client.Observe, "Look": step.client.Look} {
+			snap, err := look(step.ctx, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := snap.Answer(second)
+			if a.State != step.want {
+				t.Errorf("step %d, %s: got %+v, want %v", i, name, a, step.want)
+			}
+			if a.State == membership.Unprobed && a.Detail != "not asked: "+string(connection.UnknownHost) {
+				t.Errorf("step %d, %s: the reason is %q", i, name, a.Detail)
+			}
+		}
+	}
+	// The route may hold the second member's address by now. Others leave it out.
+	client.prefer("https://localhost:" + port(t, c.Endpoints()[1]))
+	if _, _, err := client.Members(t.Context()); err != nil {
+		t.Errorf("a list over another's address: %v", err)
+	}
+}
+
+func port(t *testing.T, endpoint string) string {
+	t.Helper()
+	_, port, err := net.SplitHostPort(strings.TrimPrefix(endpoint, "https://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
+// With a client certificate alone, the configured CA vouches for every name that
+// members advertise.
+func TestOtherNamesWithACertificate(t *testing.T) {
+	t.Parallel()
+	pki := etcdtest.NewPKI(t)
+	c, second := otherName(t, etcdtest.Options{TLS: pki})
+	s := connection.Settings{
+		Endpoints: c.Endpoints()[:1], TLS: pki.ClientConfig(pki.Client("run")), MetadataPrefix: connection.DefaultMetadataPrefix,
+	}
+	pool := &connection.Pool{}
+	t.Cleanup(func() { _ = pool.Close() })
+	snap, err := New(s, pool).Observe(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := snap.Answer(second); a.State != membership.Answered {
+		t.Errorf("got %+v", a)
+	}
+}

@@ -1,0 +1,137 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package connection
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	clientv2 "go.etcd.io/etcd/client/v2"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// listener is a server that must not be asked, and how often it was.
+func listener(t *testing.T) (url string, asked *atomic.Int32) {
+	t.Helper()
+	asked = &atomic.Int32{}
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	t.Cleanup(server.Close)
+	return server.URL, asked
+}
+
+// The password stays with the host it was written for, whatever that answers.
+func TestV2FollowsNoRedirect(t *testing.T) {
+	for _, code := range []int{301, 302, 303, 307, 308} {
+		other, asked := listener(t)
+		server := httptest.NewServer(http.RedirectHandler(other+"/v2/keys/a", code))
+		defer server.Close()
+		s := Settings{Endpoints: []string{server.URL}, Username: "root", Password: "secret"}
+		keys, err := s.KeysV2(t.Context(), server.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = keys.Get(t.Context(), "/a", nil)
+		var all *clientv2.ClusterError
+		if !errors.As(err, &all) || len(all.Errors) != 1 || !errors.Is(all.Errors[0], ErrRedirect) {
+			t.Errorf("%d: got %v, want %v", code, err, ErrRedirect)
+		}
+		if got := KindOf(AttemptError(server.URL, ErrRedirect)); got != Redirected {
+			t.Errorf("kind: got %q", got)
+		}
+		if asked.Load() != 0 {
+			t.Errorf("%d: the other host was asked", code)
+		}
+	}
+	if _, err := (Settings{Endpoints: []string{"https://a:2379"}, Username: "root"}).KeysV2(t.Context(), "http://a:2379"); KindOf(err) != NotAsked {
+		t.Errorf("plain http: got %v", err)
+	}
+}
+
+func TestMetricsFollowNoRedirect(t *testing.T) {
+	other, asked := listener(t)
+	server := httptest.NewServer(http.RedirectHandler(other, http.StatusFound))
+	defer server.Close()
+	if _, err := (Settings{}).Get(t.Context(), server.URL, "/metrics"); KindOf(err) != NotEtcd || !strings.Contains(err.Error(), "302") {
+		t.Errorf("got %v", err)
+	}
+	s := Settings{Endpoints: []string{"https://a:2379"}, Username: "root", Password: "secret"}
+	if _, err := s.Get(t.Context(), other, "/metrics"); KindOf(err) != NotAsked {
+		t.Errorf("a host that is not named: got %v", err)
+	}
+	if asked.Load() != 0 {
+		t.Error("the other host was asked")
+	}
+}
+
+// shows is a TLS server that counts the client certificates it is shown.
+func shows(t *testing.T, pki *etcdtest.PKI, handler http.Handler) (server *httptest.Server, shown *atomic.Int32) {
+	t.Helper()
+	shown = &atomic.Int32{}
+	server = pki.WebServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		shown.Add(int32(len(r.TLS.PeerCertificates)))
+		handler.ServeHTTP(w, r)
+	}))
+	return server, shown
+}
+
+func TestWebClientRedirects(t *testing.T) {
+	pki := etcdtest.NewPKI(t)
+	s := Settings{TLS: pki.ClientConfig(pki.Client("run")), Username: "root", Password: "secret"}
+	ok := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "" {
+			t.Error("a password was sent")
+		}
+	})
+	last, lastShown := shows(t, pki, ok)
+	plain, asked := listener(t)
+	elsewhere := strings.Replace(last.URL, "127.0.0.1", "localhost", 1)
+	for to, want := range map[string]string{
+		"":        "",
+		last.URL:  "", // another port of the same host
+		plain:     "redirects to plain http",
+		elsewhere: "redirects to another host",
+	} {
+		first, firstShown := shows(t, pki, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if to != "" {
+				http.Redirect(w, r, to, http.StatusFound)
+			}
+		}))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, first.URL+"/new", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := s.WebClient(first.URL).Do(req)
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		if want == "" && err != nil || want != "" && (!errors.Is(err, ErrRedirect) || !strings.Contains(err.Error(), want)) {
+			t.Errorf("to %q: got %v, want %q", to, err, want)
+		}
+		if firstShown.Load() != 1 {
+			t.Errorf("to %q: the server that is asked saw %d certificates", to, firstShown.Load())
+		}
+	}
+	if asked.Load() != 0 || lastShown.Load() != 0 {
+		t.Errorf("asked in the clear: %d, certificates after a redirect: %d", asked.Load(), lastShown.Load())
+	}
+
+	// A server that the system's CAs vouch for is not shown the certificate.
+	system := s
+	system.TLS = s.TLS.Clone()
+	system.TLS.RootCAs = nil
+	client, ok2 := system.WebClient(last.URL).Transport.(unauthenticatedAfterRedirect)
+	if !ok2 || client.settings.hasCertificate() {
+		t.Error("the certificate would be shown to any host that a public CA vouches for")
+	}
+	system.Endpoints = []string{withPort(last.URL)}
+	client, ok2 = system.WebClient(last.URL).Transport.(unauthenticatedAfterRedirect)
+	if !ok2 || !client.settings.hasCertificate() {
+		t.Error("the certificate is not shown to an endpoint")
+	}
+}

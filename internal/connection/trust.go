@@ -1,0 +1,316 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package connection
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Refusal says why a URL is not asked; "" if it is. It completes the sentence
+// "not asked: ...".
+type Refusal string
+
+// The refusals.
+const (
+	// PlainText: the URL is http, and the configured endpoints are https.
+	PlainText Refusal = "it is http, and the configured endpoints are https"
+	// UnknownHost: a password is configured, and no argument names the host.
+	UnknownHost Refusal = "its host is not in endpoints, address_map or trusted_hosts"
+	// UnverifiedHost: a client certificate is configured and no CA, and no
+	// argument names the host.
+	UnverifiedHost Refusal = "its host is not in endpoints, address_map or trusted_hosts, and there is no ca_cert to verify it with"
+)
+
+// facts are all that the decision about one URL depends on.
+type facts struct {
+	endpoint bool // the URL is one of the endpoints
+	mapped   bool // the URL is a key of the address map
+	plain    bool // the URL is http
+	secured  bool // the endpoints are https
+	named    bool // an argument names the host
+	verified bool // its certificate is verified with a configured CA
+	// What is sent to whatever is asked: a password or a token made with one, a
+	// client certificate.
+	password, certificate bool
+}
+
+// judge is the one rule of what a URL is sent. All that is configured goes
+// there, or the URL is not asked: without credentials a server that wants them
+// would look like one that is down.
+//
+// A password and a token go to named hosts, and in the clear only to an
+// endpoint that is written so. A certificate reveals no key, so a host that the
+// configured CA vouches for may see it. An answer in the clear is no word of a
+// cluster whose endpoints are https; the address map makes an exception.
+func judge(f facts) Refusal {
+	switch {
+	case f.endpoint:
+		return ""
+	case f.plain && f.secured && (f.password || !f.mapped):
+		return PlainText
+	case f.password && !f.named:
+		return UnknownHost
+	case f.certificate && !f.plain && !f.named && !f.verified:
+		return UnverifiedHost
+	}
+	return ""
+}
+
+// Refusal reports why the normalised endpoint is not asked. It depends on the
+// settings, and on what [Naming] put into ctx.
+func (s Settings) Refusal(ctx context.Context, endpoint string) Refusal {
+	return judge(s.facts(ctx, endpoint))
+}
+
+func (s Settings) facts(ctx context.Context, endpoint string) facts {
+	_, mapped := s.AddressMap[endpoint]
+	return facts{
+		endpoint: !s.Learned && slices.Contains(s.Endpoints, endpoint),
+		mapped:   mapped,
+		plain:    !isHTTPS(endpoint),
+		secured:  s.secured(),
+		named:    s.names(hostnameOf(endpoint)) || slices.Contains(namedIn(ctx), hostnameOf(endpoint)),
+		verified: s.TLS != nil && s.TLS.RootCAs != nil && !s.TLS.InsecureSkipVerify,
+		password: s.Username != "", certificate: s.hasCertificate(),
+	}
+}
+
+// secured reports whether any of the configured endpoints is https. Without
+// endpoints, TLS material says so.
+func (s Settings) secured() bool {
+	if slices.ContainsFunc(s.Named, isHTTPS) {
+		return true
+	}
+	if s.Learned || len(s.Endpoints) == 0 {
+		return s.TLS != nil
+	}
+	return slices.ContainsFunc(s.Endpoints, isHTTPS)
+}
+
+func (s Settings) hasCertificate() bool {
+	return s.TLS != nil && (len(s.TLS.Certificates) > 0 || s.TLS.GetClientCertificate != nil)
+}
+
+// names reports whether an argument of the provider names the host, or the
+// endpoints of a resource do.
+func (s Settings) names(host string) bool {
+	is := func(u string) bool { return hostnameOf(u) == host }
+	if !s.Learned && slices.ContainsFunc(s.Endpoints, is) || slices.ContainsFunc(s.Named, is) {
+		return true
+	}
+	for from, to := range s.AddressMap {
+		if is(from) || is(to) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(s.TrustedHosts, func(p HostPattern) bool { return p.matches(host) })
+}
+
+// At returns the settings for endpoints that an argument of a resource names.
+// The provider's own endpoints stay named.
+func (s Settings) At(endpoints []string) Settings {
+	s.Named = append(slices.Clone(s.Named), s.Endpoints...)
+	s.Endpoints = endpoints
+	return s
+}
+
+// Where returns the settings for endpoints that are known only from what
+// members advertised. They are asked, and name no host.
+func (s Settings) Where(learned []string) Settings {
+	s = s.At(learned)
+	s.Learned = true
+	return s
+}
+
+// Public returns the settings without anything secret, unless the URL is one of
+// the endpoints: for a URL that comes from others.
+func (s Settings) Public(base string) Settings {
+	if slices.Contains(s.Endpoints, withPort(base)) {
+		return s
+	}
+	s.Username, s.Password = "", ""
+	return s.WithoutCertificate()
+}
+
+// WithoutCertificate returns the settings without the client certificate.
+func (s Settings) WithoutCertificate() Settings {
+	if s.TLS != nil {
+		s.TLS = s.TLS.Clone()
+		s.TLS.Certificates, s.TLS.GetClientCertificate = nil, nil
+	}
+	return s
+}
+
+type namedKey struct{}
+
+// Naming returns a context in which the hosts of these URLs count as named:
+// those that a resource's configuration gives for the member it manages. Trust
+// belongs to the call and not to the process, because the order in which
+// Terraform visits resources is not known. Texts that are not URLs are left out.
+func Naming(ctx context.Context, urls ...string) context.Context {
+	hosts := slices.Clone(namedIn(ctx))
+	for _, u := range urls {
+		if host := hostnameOf(u); host != "" {
+			hosts = append(hosts, host)
+		}
+	}
+	slices.Sort(hosts)
+	return context.WithValue(ctx, namedKey{}, slices.Compact(hosts))
+}
+
+func namedIn(ctx context.Context) []string {
+	hosts, _ := ctx.Value(namedKey{}).([]string)
+	return hosts
+}
+
+// Trust tells apart the calls that may get different answers because of what
+// [Naming] put into their context: "" is what the settings alone allow.
+func (s Settings) Trust(ctx context.Context) string {
+	if s.Username == "" && !s.hasCertificate() {
+		return ""
+	}
+	return strings.Join(slices.DeleteFunc(slices.Clone(namedIn(ctx)), s.names), " ")
+}
+
+// Untrusted returns what is missing for all of the URLs to be asked: hosts to
+// name, and http URLs that must become https. Both are sorted. Hosts that
+// [ParseHostPattern] does not take are left out.
+func (s Settings) Untrusted(urls []string) (hosts, plain []string) {
+	for _, raw := range urls {
+		u, err := ParseEndpoint(raw, false)
+		if err != nil {
+			continue
+		}
+		switch s.Refusal(context.Background(), u) {
+		case UnknownHost, UnverifiedHost:
+			if p, err := ParseHostPattern(hostnameOf(u)); err == nil {
+				hosts = append(hosts, p.String())
+			}
+		case PlainText:
+			plain = append(plain, u)
+		}
+	}
+	slices.Sort(hosts)
+	slices.Sort(plain)
+	return slices.Compact(hosts), slices.Compact(plain)
+}
+
+// allow returns the refusal as an [*Error] of kind [NotAsked], nil without one.
+func (s Settings) allow(ctx context.Context, endpoint string) error {
+	if refusal := s.Refusal(ctx, endpoint); refusal != "" {
+		return &Error{Endpoint: endpoint, Kind: NotAsked, Err: errors.New(string(refusal))}
+	}
+	return nil
+}
+
+// HostPattern is one element of trusted_hosts.
+type HostPattern struct {
+	prefix netip.Prefix // valid for an address and for a CIDR
+	name   string       // a host name otherwise
+}
+
+// HostError says why a text is not an element of trusted_hosts.
+type HostError struct {
+	// Text is what was given.
+	Text string
+	// Reason completes the sentence "The host ...".
+	Reason string
+}
+
+// Error implements error.
+func (e *HostError) Error() string { return "host " + Quote(e.Text) + " " + e.Reason }
+
+// ParseHostPattern reads a host name, an IP address or a CIDR. The error is a
+// [*HostError].
+func ParseHostPattern(raw string) (HostPattern, error) {
+	fail := func(reason string) (HostPattern, error) { return HostPattern{}, &HostError{raw, reason} }
+	if strings.Contains(raw, "://") {
+		return fail("is a URL; give its host alone")
+	}
+	if prefix, err := netip.ParsePrefix(raw); err == nil {
+		return HostPattern{prefix: prefix.Masked()}, nil
+	}
+	if addr, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(raw, "["), "]")); err == nil {
+		if addr.Zone() != "" {
+			return fail("has a zone, which means nothing on another machine")
+		}
+		addr = addr.Unmap()
+		return HostPattern{prefix: netip.PrefixFrom(addr, addr.BitLen())}, nil
+	}
+	name := strings.ToLower(raw)
+	switch {
+	case name == "":
+		return fail("is empty")
+	case strings.ContainsAny(name, "*?"):
+		return fail("is a pattern; give each name, or a CIDR for addresses")
+	case strings.Contains(name, "/"):
+		return fail("is not a CIDR such as 10.0.1.0/24")
+	case strings.Contains(name, ":"):
+		return fail("has a port; give the host alone, which stands for all its ports")
+	case strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789.-_") != "":
+		return fail("has characters that a host name cannot have")
+	case strings.Trim(name, "0123456789.") == "":
+		return fail("is not an IP address")
+	}
+	return HostPattern{name: name}, nil
+}
+
+// String implements fmt.Stringer: it is what [ParseHostPattern] reads.
+func (p HostPattern) String() string {
+	switch {
+	case !p.prefix.IsValid():
+		return p.name
+	case p.prefix.IsSingleIP():
+		return p.prefix.Addr().String()
+	default:
+		return p.prefix.String()
+	}
+}
+
+// matches reports whether the pattern stands for the host. A name stands for
+// itself: it is not resolved, because the answer is another's to give.
+func (p HostPattern) matches(host string) bool {
+	if !p.prefix.IsValid() {
+		return p.name == host
+	}
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.Zone() == "" && p.prefix.Contains(addr.Unmap())
+}
+
+func isHTTPS(u string) bool { return strings.HasPrefix(u, "https://") }
+
+// hostnameOf returns the host of a URL without its port: a name in lower case,
+// an address in its one form. "" is for a text that is not a URL.
+func hostnameOf(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return ""
+	}
+	if addr, err := netip.ParseAddr(u.Hostname()); err == nil {
+		return addr.Unmap().String()
+	}
+	return strings.ToLower(u.Hostname())
+}
+
+// withPort is the URL in the form of endpoints, with the port that its scheme
+// has anyway.
+func withPort(base string) string {
+	u, err := url.Parse(base)
+	if err != nil {
+		return ""
+	}
+	if u.Port() == "" {
+		u.Host += map[string]string{"http": ":80", "https": ":443"}[u.Scheme]
+	}
+	endpoint, err := ParseEndpoint(u.Scheme+"://"+u.Host, false)
+	if err != nil {
+		return ""
+	}
+	return endpoint
+}

@@ -1,0 +1,186 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package connection
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// mayAsk states the rule again, secret by secret.
+func mayAsk(f facts) bool {
+	mayPassword := f.endpoint || f.named && (!f.plain || !f.secured)
+	mayShow := f.endpoint || f.named || f.verified
+	mayBelieve := f.endpoint || f.mapped || !f.plain || !f.secured
+	if f.password && !mayPassword {
+		return false
+	}
+	if f.certificate && !f.plain && !mayShow {
+		return false
+	}
+	return mayBelieve
+}
+
+func TestTrustTable(t *testing.T) {
+	const bits = 8
+	refused := map[Refusal]int{}
+	for n := range 1 << bits {
+		bit := func(i int) bool { return n>>i&1 == 1 }
+		f := facts{bit(0), bit(1), bit(2), bit(3), bit(4), bit(5), bit(6), bit(7)}
+		// The hosts of endpoints and of the address map are named.
+		f.named = f.named || f.endpoint || f.mapped
+		got := judge(f)
+		refused[got]++
+		if (got == "") != mayAsk(f) {
+			t.Errorf("%+v: got %q, the naive rule says %v", f, got, mayAsk(f))
+		}
+	}
+	for _, r := range []Refusal{"", PlainText, UnknownHost, UnverifiedHost} {
+		if refused[r] == 0 {
+			t.Errorf("%q was never the outcome", r)
+		}
+	}
+}
+
+func TestRefusal(t *testing.T) {
+	ca := &tls.Config{RootCAs: x509.NewCertPool()}
+	cert := &tls.Config{Certificates: []tls.Certificate{{}}}
+	both := &tls.Config{RootCAs: x509.NewCertPool(), Certificates: []tls.Certificate{{}}}
+	unverified := &tls.Config{RootCAs: x509.NewCertPool(), Certificates: []tls.Certificate{{}}, InsecureSkipVerify: true}
+	base := Settings{
+		Endpoints:    []string{"https://10.0.0.1:2379"},
+		AddressMap:   map[string]string{"https://b.internal:2379": "https://bastion:12379", "http://c.internal:2379": "http://bastion:12380"},
+		TrustedHosts: []HostPattern{hostPattern(t, "10.0.1.0/24"), hostPattern(t, "D.Example"), hostPattern(t, "fd00::/8")},
+	}
+	password := func(s Settings) Settings { s.Username, s.Password = "root", "secret"; return s }
+	with := func(c *tls.Config) Settings { s := base; s.TLS = c; return s }
+	plain := base
+	plain.Endpoints = []string{"http://10.0.0.1:2379"}
+	for name, test := range map[string]struct {
+		s    Settings
+		url  string
+		own  []string
+		want Refusal
+	}{
+		"endpoint":                            {password(with(ca)), "https://10.0.0.1:2379", nil, ""},
+		"other port of an endpoint's host":    {password(with(ca)), "https://10.0.0.1:2381", nil, ""},
+		"an endpoint's host in the clear":     {password(with(ca)), "http://10.0.0.1:2381", nil, PlainText},
+		"advertised alone":                    {password(with(ca)), "https://10.9.9.9:2379", nil, UnknownHost},
+		"address map, left":                   {password(with(ca)), "https://b.internal:2379", nil, ""},
+		"address map, right":                  {password(with(ca)), "https://bastion:2379", nil, ""},
+		"address map in the clear, password":  {password(with(ca)), "http://c.internal:2379", nil, PlainText},
+		"address map in the clear":            {with(both), "http://c.internal:2379", nil, ""},
+		"CIDR":                                {password(with(ca)), "https://10.0.1.200:2379", nil, ""},
+		"CIDR, mapped address":                {password(with(ca)), "https://[::ffff:10.0.1.7]:2379", nil, ""},
+		"beside the CIDR":                     {password(with(ca)), "https://10.0.2.1:2379", nil, UnknownHost},
+		"IPv6 CIDR":                           {password(with(ca)), "https://[fd00::5]:2379", nil, ""},
+		"a name, whatever its case":           {password(with(ca)), "https://d.example:2379", nil, ""},
+		"below a name":                        {password(with(ca)), "https://x.d.example:2379", nil, UnknownHost},
+		"a name that ends alike":              {password(with(ca)), "https://evild.example:2379", nil, UnknownHost},
+		"a trusted host in the clear":         {password(with(ca)), "http://10.0.1.1:2379", nil, PlainText},
+		"the resource's own":                  {password(with(ca)), "https://10.9.9.9:2379", []string{"https://10.9.9.9:2380"}, ""},
+		"the resource's own in the clear":     {password(with(ca)), "http://10.9.9.9:2379", []string{"https://10.9.9.9:2380"}, PlainText},
+		"certificate, configured CA":          {with(both), "https://10.9.9.9:2379", nil, ""},
+		"certificate, the system's CAs":       {with(cert), "https://10.9.9.9:2379", nil, UnverifiedHost},
+		"certificate, not verified":           {with(unverified), "https://10.9.9.9:2379", nil, UnverifiedHost},
+		"certificate, the system's CAs, own":  {with(cert), "https://10.0.0.1:2381", nil, ""},
+		"certificate and password":            {password(with(both)), "https://10.9.9.9:2379", nil, UnknownHost},
+		"nothing secret":                      {with(ca), "https://10.9.9.9:2379", nil, ""},
+		"nothing secret, in the clear":        {with(ca), "http://10.9.9.9:2379", nil, PlainText},
+		"plain endpoints":                     {plain, "http://10.9.9.9:2379", nil, ""},
+		"plain endpoints, password":           {password(plain), "http://10.9.9.9:2379", nil, UnknownHost},
+		"plain endpoints, password, named":    {password(plain), "http://10.0.0.1:2381", nil, ""},
+		"a resource's endpoint":               {password(with(ca)).At([]string{"https://e:2379"}), "https://e:2379", nil, ""},
+		"the provider's beside a resource's":  {password(with(ca)).At([]string{"https://e:2379"}), "https://10.0.0.1:2379", nil, ""},
+		"http next to the provider's https":   {password(with(ca)).At([]string{"http://e:2379"}), "http://10.0.0.1:2379", nil, PlainText},
+		"from the state":                      {password(with(ca)).Where([]string{"https://e:2379"}), "https://e:2379", nil, UnknownHost},
+		"from the state, without a password":  {with(both).Where([]string{"https://e:2379"}), "https://e:2379", nil, ""},
+		"from the state, the resource's own":  {password(with(ca)).Where([]string{"https://e:2379"}), "https://e:2379", []string{"https://e:2380"}, ""},
+		"from the state, in the clear":        {with(both).Where([]string{"http://e:2379"}), "http://e:2379", nil, PlainText},
+		"the provider's beside what is known": {password(with(ca)).Where([]string{"https://e:2379"}), "https://10.0.0.1:2379", nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			url, err := ParseEndpoint(test.url, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := test.s.Refusal(Naming(t.Context(), test.own...), url); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func hostPattern(t *testing.T, text string) HostPattern {
+	t.Helper()
+	p, err := ParseHostPattern(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestParseHostPattern(t *testing.T) {
+	for text, want := range map[string]string{
+		"a.example": "", "10.0.0.1": "", "[::1]": "", "::1": "", "10.0.0.0/8": "", "10.0.0.7/8": "", "fd00::/8": "",
+		"":                  "is empty",
+		"https://a.example": "is a URL",
+		"a.example:2379":    "has a port",
+		"10.0.0.1:2379":     "has a port",
+		"*.example":         "is a pattern",
+		"10.0.0.0/33":       "is not a CIDR",
+		"10.0.0":            "is not an IP address",
+		"a b":               "has characters",
+		"a\nb":              "has characters",
+		"fe80::1%eth0":      "has a zone",
+	} {
+		_, err := ParseHostPattern(text)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: got %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestPublic(t *testing.T) {
+	s := Settings{
+		Endpoints: []string{"https://10.0.0.1:443", "https://10.0.0.2:2379"}, Username: "root", Password: "secret",
+		TLS: &tls.Config{Certificates: []tls.Certificate{{}}},
+	}
+	for base, secret := range map[string]bool{
+		"https://10.0.0.1": true, "https://10.0.0.1:443": true, "https://10.0.0.2:2379": true,
+		"http://10.0.0.2:2379": false, "https://10.0.0.2:2380": false, "https://10.0.0.3:2379": false, "https://10.0.0.2": false,
+	} {
+		got := s.Public(base)
+		if has := got.Username != "" || got.Password != "" || got.hasCertificate(); has != secret {
+			t.Errorf("%s: got secrets %v, want %v", base, has, secret)
+		}
+	}
+	if s.Username == "" || !s.hasCertificate() {
+		t.Error("the settings themselves were changed")
+	}
+}
+
+// What Naming adds belongs to one call, and only what it changes tells calls apart.
+func TestTrustOfACall(t *testing.T) {
+	s := Settings{Endpoints: []string{"https://a:2379"}}
+	ctx := Naming(Naming(t.Context(), "https://c:2380", "https://a:2380"), "https://b:2380", "", "not a URL")
+	if got := s.Trust(ctx); got != "" {
+		t.Errorf("without a secret: got %q", got)
+	}
+	s.Username = "root"
+	if got := s.Trust(ctx); got != "b c" {
+		t.Errorf("got %q, want b and c", got)
+	}
+	if got := s.Trust(context.Background()); got != "" {
+		t.Errorf("another call: got %q", got)
+	}
+	hosts, plain := s.Untrusted([]string{"https://c:2379", "https://a:1", "http://b:2379", "https://b:2379", "https://b:2381", "%"})
+	if !reflect.DeepEqual(hosts, []string{"b", "c"}) || !reflect.DeepEqual(plain, []string{"http://b:2379"}) {
+		t.Errorf("untrusted: got %q and %q", hosts, plain)
+	}
+}

@@ -1,0 +1,97 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package backend
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// namedKey is where a resource keeps the URLs that its configuration gives for
+// the member it manages. The state holds what the member advertises as well,
+// and a refresh or a destroy sees no configuration.
+const namedKey = "named"
+
+// attributes is a configuration, a plan or a state.
+type attributes interface {
+	GetAttribute(context.Context, path.Path, any) fwdiag.Diagnostics
+}
+
+// Naming returns ctx for the member that a configuration or plan gives the URLs
+// of, in the arguments of these names; see [connection.Naming].
+func Naming(ctx context.Context, from attributes, arguments ...string) context.Context {
+	return connection.Naming(ctx, urlsOf(ctx, from, arguments)...)
+}
+
+func urlsOf(ctx context.Context, from attributes, arguments []string) (urls []string) {
+	for _, name := range arguments {
+		var set types.Set
+		if from.GetAttribute(ctx, path.Root(name), &set).HasError() {
+			continue // said by who reads the whole
+		}
+		for _, e := range set.Elements() {
+			if s, ok := e.(types.String); ok && s.ValueString() != "" {
+				urls = append(urls, s.ValueString())
+			}
+		}
+	}
+	slices.Sort(urls)
+	return urls
+}
+
+// KeepNamed keeps the URLs for [Named], of a plan that has been carried out.
+func KeepNamed(ctx context.Context, to interface {
+	SetKey(context.Context, string, []byte) fwdiag.Diagnostics
+}, from attributes, arguments ...string) fwdiag.Diagnostics {
+	raw, err := json.Marshal(urlsOf(ctx, from, arguments))
+	if err != nil {
+		return fwdiag.Diagnostics{fwdiag.NewErrorDiagnostic("Cannot keep the URLs of the member", err.Error())}
+	}
+	return to.SetKey(ctx, namedKey, raw)
+}
+
+// Named is [Naming] with what [KeepNamed] kept: nothing for a resource that was
+// imported and has not been changed since.
+func Named(ctx context.Context, from interface {
+	GetKey(context.Context, string) ([]byte, fwdiag.Diagnostics)
+}) context.Context {
+	var urls []string
+	raw, _ := from.GetKey(ctx, namedKey)
+	if json.Unmarshal(raw, &urls) != nil {
+		return ctx
+	}
+	return connection.Naming(ctx, urls...)
+}
+
+// WarnUntrusted says once which members are not asked, because the credentials
+// must not go to the URLs that they advertise, and what makes them askable. It
+// goes by the provider's arguments alone, so that the list is the same whichever
+// resource comes first.
+func (c *Cluster) WarnUntrusted(snap membership.Snapshot, diags *fwdiag.Diagnostics) {
+	var urls []string
+	for _, m := range snap.Members {
+		urls = append(urls, m.ClientURLs...)
+	}
+	hosts, plain := c.settings.Untrusted(urls)
+	if len(hosts)+len(plain) == 0 || !c.Board.FirstTime("not asked in "+snap.ClusterID.String()) {
+		return
+	}
+	t := diag.HostsNotTrusted(c.settings.TrustedHosts, hosts, plain)
+	diags.AddWarning(t.Summary, t.Detail)
+}
+
+// FirstTime reports true once for each key, for a warning that is no cluster's.
+func (b *Backend) FirstTime(key string) bool {
+	_, said := b.said.LoadOrStore(key, true)
+	return !said
+}

@@ -1,0 +1,152 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package backend
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// trustPort shows in a snapshot which of its members would be asked.
+type trustPort struct {
+	cluster.Cluster
+	settings connection.Settings
+	members  []membership.Member
+}
+
+func (p *trustPort) Look(ctx context.Context, _ membership.ClusterID) (membership.Snapshot, error) {
+	snap := membership.Snapshot{ClusterID: 1, Members: p.members, Answers: map[membership.MemberID]membership.Answer{}}
+	for _, m := range p.members {
+		if p.settings.Refusal(ctx, m.ClientURLs[0]) == "" {
+			snap.Answers[m.ID] = membership.Answer{State: membership.Answered, MemberID: m.ID}
+		}
+	}
+	return snap, nil
+}
+
+func trusting(t *testing.T) *Cluster {
+	t.Helper()
+	b := &Backend{Settings: connection.Settings{Endpoints: []string{"https://a:2379"}, Username: "root", Password: "x"}, Pool: &connection.Pool{}}
+	c, err := b.Cluster(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Port = &trustPort{settings: c.settings, members: []membership.Member{
+		{ID: 1, ClientURLs: []string{"https://a:2379"}}, {ID: 2, ClientURLs: []string{"https://b:2379"}}, {ID: 3, ClientURLs: []string{"https://c:2379"}},
+	}}
+	return c
+}
+
+// Whichever resource looks first, each sees what its own configuration allows.
+func TestViewsDoNotShareTrust(t *testing.T) {
+	none, b, c := t.Context(), connection.Naming(t.Context(), "https://b:2380"), connection.Naming(t.Context(), "https://c:2380")
+	alsoA := connection.Naming(t.Context(), "https://a:2380") // which is named anyway
+	for name, order := range map[string][]context.Context{
+		"none first": {none, b, c, alsoA}, "b first": {b, none, alsoA, c}, "c first": {c, b, none, alsoA}, "a first": {alsoA, c, b, none},
+	} {
+		t.Run(name, func(t *testing.T) {
+			at := trusting(t)
+			for _, ctx := range order {
+				snap, err := at.View(ctx, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for id, want := range map[membership.MemberID]bool{1: true, 2: ctx == b, 3: ctx == c} {
+					if got := snap.Answer(id).State == membership.Answered; got != want {
+						t.Errorf("member %d asked: %v, want %v", id, got, want)
+					}
+				}
+			}
+			if n := len(at.latest); n != 3 {
+				t.Errorf("%d looks, want one for each trust", n)
+			}
+		})
+	}
+}
+
+// private is private state.
+type private map[string][]byte
+
+func (p private) GetKey(_ context.Context, key string) ([]byte, fwdiag.Diagnostics) {
+	return p[key], nil
+}
+
+func (p private) SetKey(_ context.Context, key string, value []byte) fwdiag.Diagnostics {
+	p[key] = value
+	return nil
+}
+
+// written is a plan.
+type written map[string][]string
+
+func (w written) GetAttribute(ctx context.Context, at path.Path, target any) fwdiag.Diagnostics {
+	set, diags := types.SetValueFrom(ctx, types.StringType, w[at.String()])
+	*target.(*types.Set) = set
+	return diags
+}
+
+// A refresh and a destroy trust what was configured, whatever the state has
+// taken over from the cluster since.
+func TestNamedIsWhatWasConfigured(t *testing.T) {
+	plan := written{"peer_urls": {"https://b:2380"}, "client_urls": {"https://c:2379"}}
+	s := trusting(t).settings
+	kept := private{}
+	if diags := KeepNamed(t.Context(), kept, plan, "peer_urls"); diags.HasError() {
+		t.Fatal(diags)
+	}
+	if got := s.Trust(Named(t.Context(), kept)); got != "b" {
+		t.Errorf("kept: got %q", got)
+	}
+	if got := s.Trust(Naming(t.Context(), plan, "peer_urls", "client_urls")); got != "b c" {
+		t.Errorf("planned: got %q", got)
+	}
+	if got := s.Trust(Named(t.Context(), private{})); got != "" {
+		t.Errorf("imported: got %q", got)
+	}
+}
+
+// One warning has the complete line, whichever resource is the first to give it.
+func TestUntrustedHostsAreReportedOnce(t *testing.T) {
+	c := trusting(t)
+	var diags fwdiag.Diagnostics
+	for range 3 {
+		snap, err := c.View(connection.Naming(t.Context(), "https://b:2380"), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.WarnUntrusted(snap, &diags)
+	}
+	if len(diags) != 1 || !strings.Contains(diags[0].Detail(), `  trusted_hosts = ["b", "c"]`) {
+		t.Errorf("got %v", diags)
+	}
+}
+
+// Addresses from the state are asked, and get nothing for being there.
+func TestWhereNamesNoHost(t *testing.T) {
+	b := &Backend{Settings: connection.Settings{Username: "root", Password: "x"}, Pool: &connection.Pool{}}
+	const u = "https://b:2379"
+	learned := b.Where([]string{u})
+	named, err := b.Cluster([]string{u})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if learned == named {
+		t.Error("one cluster for both")
+	}
+	if got := learned.settings.Refusal(t.Context(), u); got != connection.UnknownHost {
+		t.Errorf("from the state: got %q", got)
+	}
+	if got := named.settings.Refusal(t.Context(), u); got != "" {
+		t.Errorf("from the configuration: got %q", got)
+	}
+}

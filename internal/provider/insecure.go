@@ -1,0 +1,75 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package provider
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// skipVerify is the argument that switches off the verification of servers.
+const skipVerify = "insecure_skip_tls_verify"
+
+// trustedHosts reads the hosts that may get the credentials besides those of the
+// endpoints and of the address map.
+func (r *reader) trustedHosts(v types.List) []connection.HostPattern {
+	if v.IsUnknown() {
+		r.unknown = true
+		return nil
+	}
+	var elements []types.String
+	r.diags.Append(v.ElementsAs(r.ctx, &elements, false)...)
+	var out []connection.HostPattern
+	for i, e := range elements {
+		if e.IsUnknown() {
+			r.unknown = true
+			continue
+		}
+		at := path.Root("trusted_hosts").AtListIndex(i)
+		pattern, err := connection.ParseHostPattern(e.ValueString())
+		var problem *connection.HostError
+		if errors.As(err, &problem) {
+			r.fail(at, diag.InvalidTrustedHost(at.String(), problem))
+			continue
+		}
+		out = append(out, pattern)
+	}
+	return out
+}
+
+// warn notes what is insecure and allowed. What is sent to a loopback address
+// stays on this machine (a tunnel, a test), so a password in the clear is not
+// reported there. Endpoints are judged by what is dialled for them.
+func (r *reader) warn(s connection.Settings, material connection.TLSMaterial, sources map[string]string, secure bool) {
+	if material.InsecureSkipVerify {
+		r.warnings = append(r.warnings, diag.NotVerified(sources[skipVerify]))
+	}
+	var plain []string
+	for _, e := range s.Endpoints {
+		dialled := e
+		if mapped, ok := s.AddressMap[e]; ok {
+			dialled = mapped
+		}
+		if strings.HasPrefix(e, "http:") && !membership.IsLoopback(dialled) {
+			plain = append(plain, e)
+		}
+	}
+	if s.Username != "" && len(plain) > 0 {
+		r.warnings = append(r.warnings, diag.PasswordInTheClear(plain))
+	}
+	if (s.Username != "" || secure) && len(r.bare) > 0 {
+		scheme := "http"
+		if secure {
+			scheme = "https"
+		}
+		r.warnings = append(r.warnings, diag.NoScheme(r.bare, scheme))
+	}
+}
