@@ -18,12 +18,13 @@ func EnvironmentName(name string) Text {
 	}
 }
 
-// EnvironmentValue is for a value that systemd would not take. The value itself
-// may be a secret and is not shown.
-func EnvironmentValue(name string) Text {
+// EnvironmentValue is for a value that may not become part of user data. The
+// value itself may be a secret and is not shown.
+func EnvironmentValue(name string, unfit rune) Text {
 	return Text{
 		"Invalid value of a variable",
-		fmt.Sprintf("The value of %s holds a control character other than tab and newline. systemd drops such a variable without another word than a line in its log, so it is refused here.", name),
+		fmt.Sprintf("The value of %s holds the character %U. User data must not hold control characters and line breaks, because they can end a value there. "+
+			"Remove the character from the argument that sets %s.", name, unfit, name),
 	}
 }
 

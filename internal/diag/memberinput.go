@@ -86,6 +86,9 @@ func memberNameDetail(err *membership.NameError) string {
 		return fmt.Sprintf("The member name %q contains '=' or ',', which separate the entries of an initial cluster. Choose another name.", err.Name)
 	case membership.NameLong:
 		return fmt.Sprintf("The member name %.20q… has %d bytes; at most 253 are taken. Choose a shorter name.", err.Name, len(err.Name))
+	case membership.NameAlphabet:
+		return fmt.Sprintf("The member name %q contains a character other than letters (a to z, A to Z), digits and . _ : @ %% + ~ -. "+
+			"The join script and the data directory take no other. Choose another name.", err.Name)
 	default: // NameCharacter
 		return fmt.Sprintf("The member name %q contains white space or a character that cannot be printed. Choose another name.", err.Name)
 	}
