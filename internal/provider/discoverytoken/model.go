@@ -85,7 +85,7 @@ func (m *model) setStatus(ctx context.Context, s discovery.Status) diag.Diagnost
 	m.Size = number(s.Size)
 	m.Complete = types.BoolValue(m.Complete.ValueBool() || s.Complete())
 	if m.Complete.ValueBool() && m.Founders.IsNull() {
-		registered := names(s.Members)
+		registered := slices.DeleteFunc(names(s.Members), func(name string) bool { return name == "" })
 		slices.Sort(registered)
 		founders, more := types.SetValueFrom(ctx, types.StringType, slices.Compact(registered))
 		m.Founders = founders
