@@ -22,7 +22,7 @@ const untaint = "If the resource is tainted, keep the object that it has. " + Sh
 func BootstrapKept(name string) Text {
 	return Text{
 		"Configuration of " + name + " keeps its bootstrap",
-		"The bootstrap that it is given now has another token, and it is not known whether " + name + " has formed a cluster with the former one. " +
+		"The bootstrap that it is given now has another token, and it is not known whether " + Clean(name) + " has formed a cluster with the former one. " +
 			"Its configuration, its machine and its member stay as they are.\n\n" + startOver("If no cluster has formed, or if it is gone for good"),
 	}
 }
@@ -35,7 +35,7 @@ func ClusterGone(name string, err error) Text {
 	}
 	return Text{
 		summary(reconfigure.ActionConfigure, name),
-		"Its bootstrap is complete: the cluster has formed before, and it does not answer now, so there is nothing for " + name + " to join. A bootstrap forms one cluster. " +
+		"Its bootstrap is complete: the cluster has formed before, and it does not answer now, so there is nothing for " + Clean(name) + " to join. A bootstrap forms one cluster. " +
 			"Nothing was changed. Start the members of the cluster again, make sure that they can be reached from here, and apply again:\n\n  terraform apply\n\n" +
 			startOver("If the cluster is gone for good") + answers(err),
 	}

@@ -29,8 +29,8 @@ func TestInputTexts(t *testing.T) {
 	answers := []string{ep + ": connection refused", "https://10.0.0.9:2379: no answer in time"}
 	badEndpoint := &connection.EndpointError{Endpoint: "ftp://infra1", Reason: `has the scheme "ftp"; etcd clients speak http or https`}
 	texts := []Text{
-		DiscoveryTokenExists(tk, prefix, 3, tk),
-		DiscoveryTokenExists(tk, prefix, 0, "v2:"+tk),
+		DiscoveryTokenExists(tk, prefix, 3, "TOKEN"),
+		DiscoveryTokenExists(tk, prefix, 0, "v2:TOKEN"),
 		DiscoveryNoEndpoints(),
 		DiscoveryUnreachable("create discovery token", answers),
 		DiscoveryUnreachable("create discovery token", nil),
@@ -47,6 +47,7 @@ func TestInputTexts(t *testing.T) {
 		DiscoveryDestroyIncomplete(tk, 3, []string{"b", "a"}),
 		DiscoveryForgotten(tk, prefix, answers),
 		DiscoveryImportID("a/b", "holds a slash"),
+		DiscoveryImportID("service:https://joe:hunt@er2@d.example/"+tk, "has a URL that holds more than scheme, host and path"),
 		DiscoveryImportMissing(tk, prefix),
 		DiscoveryTokenOrURL(),
 		DiscoveryDataProtocol("v4"),
@@ -69,6 +70,8 @@ func TestInputTexts(t *testing.T) {
 		DiscoveryArgumentUnused("machine_access", "v2"),
 		DiscoveryArgumentUnused("service_url", "v3"),
 		DiscoveryServiceURLInvalid("registry", "has no scheme"),
+		DiscoveryServiceURLInvalid("https://joe:hunter2@d.example/", "holds more than scheme, host and path"),
+		DiscoveryServiceURLInvalid("joe:hunter2@d.example", "has no scheme"),
 		DiscoveryAdvertisedEmpty(),
 		DiscoveryAdvertisedInvalid("ftp://infra1", "has the scheme ftp"),
 		DiscoveryPublicService("https://discovery.etcd.io"),
