@@ -5,6 +5,7 @@ package diag
 
 import (
 	"fmt"
+	"io"
 	"reflect"
 	"regexp"
 	"strings"
@@ -60,7 +61,12 @@ func clean(s string) string {
 			fmt.Fprintf(&b, `\U%08x`, r)
 		}
 	}
-	return word.ReplaceAllStringFunc(b.String(), func(w string) string {
+	return brief(b.String())
+}
+
+// brief cuts what is too long, and hides what is not for everybody.
+func brief(s string) string {
+	return word.ReplaceAllStringFunc(s, func(w string) string {
 		w = userinfo.ReplaceAllString(w, "://***@")
 		return cut(tokens.ReplaceAllString(w, "$1…"), longestWord)
 	})
@@ -131,20 +137,37 @@ func argument(arg any) any {
 	case text:
 		return string(a)
 	case error:
-		return Error(a)
+		return outside(Error(a))
 	case string:
-		return clean(a)
+		return outside(a)
 	case []string:
-		return each(a)
+		out := make([]outside, len(a))
+		for i, s := range a {
+			out[i] = outside(s)
+		}
+		return out
 	case fmt.Stringer:
 		if v := reflect.ValueOf(arg); v.Kind() == reflect.String || v.Kind() == reflect.Struct {
-			return clean(a.String())
+			return outside(a.String())
 		}
 	}
 	if v := reflect.ValueOf(arg); v.Kind() == reflect.String {
-		return clean(v.String())
+		return outside(v.String())
 	}
 	return arg
+}
+
+// outside is a text from outside. Every way of formatting it cleans it.
+type outside string
+
+// Format implements [fmt.Formatter].
+func (o outside) Format(f fmt.State, verb rune) {
+	format := fmt.FormatString(f, verb)
+	if verb == 'q' { // which has its own way to write what cannot be printed
+		_, _ = io.WriteString(f, clean(fmt.Sprintf(format, brief(string(o)))))
+		return
+	}
+	_, _ = fmt.Fprintf(f, format, clean(string(o)))
 }
 
 // each cleans the elements of a list.
