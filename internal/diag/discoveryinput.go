@@ -128,6 +128,31 @@ func DiscoveryAdvertisedInvalid(endpoint, problem string) Text {
 	}
 }
 
+// MachinePathInvalid refuses a path of machine_access.
+func MachinePathInvalid(name, value string) Text {
+	return Text{
+		Summary: "Invalid path in machine_access",
+		Detail:  sprintf("machine_access.%s = %q is not an absolute path of printable ASCII characters. Set it to the path of the file on the machines, such as \"/etc/etcd/pki/ca.pem\".", name, value),
+	}
+}
+
+// MachineUserPassword refuses a user with a password. The value is not shown.
+func MachineUserPassword() Text {
+	return Text{
+		Summary: "Password in machine_access",
+		Detail: "machine_access.username contains \":\", which separates a password from the user in ETCD_DISCOVERY_USER. The password would be in the state and in user data. " +
+			"Set username to the user alone, and set ETCD_DISCOVERY_PASSWORD on the machines.",
+	}
+}
+
+// MachineUserInvalid refuses a user of machine_access.
+func MachineUserInvalid(value string) Text {
+	return Text{
+		Summary: "Invalid username in machine_access",
+		Detail:  sprintf("machine_access.username = %q is not a user of printable ASCII characters. Set it to the user that the machines have in the registry.", value),
+	}
+}
+
 // DiscoveryPublicService warns of the public service.
 func DiscoveryPublicService(url string) Text {
 	return Text{
