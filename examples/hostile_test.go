@@ -405,7 +405,9 @@ func (e template) render(t *testing.T, memberEnv, archive string) []byte {
 	encode := func(f func(string) string) function.Function {
 		return function.New(&function.Spec{
 			Params: []function.Parameter{{Name: "text", Type: cty.String}}, Type: function.StaticReturnType(cty.String),
-			Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) { return cty.StringVal(f(args[0].AsString())), nil },
+			Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+				return cty.StringVal(f(args[0].AsString())), nil
+			},
 		})
 	}
 	b64 := encode(func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) })

@@ -124,9 +124,9 @@ func (m *machine) run(command string) int {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = m.root
 	cmd.Env = append(slices.Clone(m.env),
-		"PATH=" + filepath.Join(m.root, "usr/local/bin") + ":" + os.Getenv("PATH"), "no_proxy=*", "TMPDIR=" + m.root,
-		"STATE_DIRECTORY=" + filepath.Join(m.root, "var/lib", m.unit["StateDirectory"][0]),
-		"RUNTIME_DIRECTORY=" + filepath.Join(m.root, "run", m.unit["RuntimeDirectory"][0]),
+		"PATH="+filepath.Join(m.root, "usr/local/bin")+":"+os.Getenv("PATH"), "no_proxy=*", "TMPDIR="+m.root,
+		"STATE_DIRECTORY="+filepath.Join(m.root, "var/lib", m.unit["StateDirectory"][0]),
+		"RUNTIME_DIRECTORY="+filepath.Join(m.root, "run", m.unit["RuntimeDirectory"][0]),
 	)
 	for _, file := range m.unit["EnvironmentFile"] {
 		text, err := os.ReadFile(filepath.Join(m.root, file))
