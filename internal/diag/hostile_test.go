@@ -245,7 +245,7 @@ func holds(t, wanted reflect.Type, depth int) bool {
 }
 
 // complete fails the test unless every exported function of the package that
-// words something is in everyText.
+// words something is in everyText, and every text is formatted by sprintf.
 func complete(t *testing.T) {
 	t.Helper()
 	files, err := filepath.Glob("*.go")
@@ -259,6 +259,11 @@ func complete(t *testing.T) {
 		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
 		if err != nil {
 			t.Fatal(err)
+		}
+		for _, i := range parsed.Imports {
+			if i.Path.Value == `"fmt"` {
+				t.Errorf("%s imports fmt: sprintf cleans what comes from outside", file)
+			}
 		}
 		for _, d := range parsed.Decls {
 			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.IsExported() && everyText[f.Name.Name] == nil {

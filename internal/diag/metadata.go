@@ -5,7 +5,6 @@ package diag
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
@@ -69,7 +68,7 @@ func shellWord(key string) string {
 		if strings.IndexByte(harmless, c) >= 0 {
 			b.WriteByte(c)
 		} else {
-			fmt.Fprintf(&b, `\x%02x`, c)
+			b.WriteString(sprintf(`\x%02x`, c))
 		}
 	}
 	return b.String() + "'"
