@@ -54,7 +54,7 @@ func TestGate(t *testing.T) {
 // the resources writes a literal with one and turns it into a value.
 func TestEveryEnvironmentPassesTheGate(t *testing.T) {
 	var seen, gates int
-	err := filepath.WalkDir("..", func(file string, entry fs.DirEntry, err error) error {
+	err := filepath.WalkDir("..", func(file string, _ fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") || filepath.Dir(file) == "../environment" || file == "environment.go" {
 			return err
 		}
