@@ -6,6 +6,7 @@ package examples
 import (
 	"encoding/json"
 	"maps"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -81,6 +82,27 @@ func liveRegistry(t *testing.T, w *acctest.Workspace) {
 	}
 	if out, err := as("discovery:wrong", "get", "--prefix", "/_etcd/registry/"); err == nil {
 		t.Errorf("any password will do:\n%s", out)
+	}
+
+	t.Log("what the user of one cluster's machines may do, and that it can be removed")
+	token := w.State("etcd_discovery_token.this")["token"].(string)
+	if out, err := as("cluster-one:join", "get", "--prefix", "--keys-only", "/_etcd/registry/"+token+"/"); err != nil || strings.Count(out, "/members/") != 3 {
+		t.Errorf("the machines' user sees (%v)\n%s", err, out)
+	}
+	for _, args := range [][]string{
+		{"get", "--prefix", "/_etcd/registry/"}, {"put", "/_etcd/registry/another/members/1", "x"}, {"put", "/_etcd/registry/" + token + "x/_config/size", "9"},
+	} {
+		if out, err := as("cluster-one:join", args...); err == nil || !strings.Contains(out, "permission denied") {
+			t.Errorf("the machines' user may %q (%v):\n%s", args, err, out)
+		}
+	}
+	forget := exec.Command("sh", filepath.Join(w.Dir, "cluster.sh"), "forget", "cluster-one")
+	forget.Env = append(os.Environ(), "ETCDCTL="+ctl, "ETCDCTL_ENDPOINTS=http://127.0.0.1:"+strconv.Itoa(port), "ROOT_PASSWORD=all", "no_proxy=*")
+	if out, err := forget.CombinedOutput(); err != nil {
+		t.Errorf("cluster.sh forget: %v\n%s", err, out)
+	}
+	if out, err := as("cluster-one:join", "get", "/_etcd/registry/"+token+"/_config/size"); err == nil {
+		t.Errorf("the removed user reads\n%s", out)
 	}
 	w.Destroy().MustSucceed()
 }

@@ -27,6 +27,7 @@ type machine struct {
 	tb   testing.TB
 
 	unit map[string][]string
+	env  []string // of the machine
 
 	mu     sync.Mutex
 	log    bytes.Buffer
@@ -39,10 +40,10 @@ type machine struct {
 }
 
 // boot starts the service of the unit file (a path on the machine) and keeps
-// it running until the test ends.
-func boot(tb testing.TB, root, unit string) *machine {
+// it running until the test ends. env is the machine's.
+func boot(tb testing.TB, root, unit string, env ...string) *machine {
 	tb.Helper()
-	m := &machine{root: root, tb: tb, unit: map[string][]string{}, stop: make(chan struct{}), done: make(chan struct{})}
+	m := &machine{root: root, tb: tb, unit: map[string][]string{}, env: env, stop: make(chan struct{}), done: make(chan struct{})}
 	known := []string{
 		"Type", "User", "StateDirectory", "StateDirectoryMode", "RuntimeDirectory", "EnvironmentFile", "ExecStartPre", "ExecStart",
 		"TimeoutStartSec", "Restart", "RestartSec", "RestartPreventExitStatus", "LimitNOFILE",
@@ -122,11 +123,11 @@ func (m *machine) run(command string) int {
 	}
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = m.root
-	cmd.Env = []string{
-		"PATH=" + filepath.Join(m.root, "usr/local/bin") + ":" + os.Getenv("PATH"), "no_proxy=*", "TMPDIR=" + m.root,
-		"STATE_DIRECTORY=" + filepath.Join(m.root, "var/lib", m.unit["StateDirectory"][0]),
-		"RUNTIME_DIRECTORY=" + filepath.Join(m.root, "run", m.unit["RuntimeDirectory"][0]),
-	}
+	cmd.Env = append(slices.Clone(m.env),
+		"PATH="+filepath.Join(m.root, "usr/local/bin")+":"+os.Getenv("PATH"), "no_proxy=*", "TMPDIR="+m.root,
+		"STATE_DIRECTORY="+filepath.Join(m.root, "var/lib", m.unit["StateDirectory"][0]),
+		"RUNTIME_DIRECTORY="+filepath.Join(m.root, "run", m.unit["RuntimeDirectory"][0]),
+	)
 	for _, file := range m.unit["EnvironmentFile"] {
 		text, err := os.ReadFile(filepath.Join(m.root, file))
 		if err != nil {
@@ -135,7 +136,7 @@ func (m *machine) run(command string) int {
 		}
 		for line := range strings.Lines(string(text)) {
 			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
-				cmd.Env = append(cmd.Env, line)
+				cmd.Env = append(cmd.Env, unquoted(line))
 			}
 		}
 	}
@@ -157,6 +158,18 @@ func (m *machine) run(command string) int {
 	err = cmd.Wait()
 	m.say(command, "ended:", err)
 	return cmd.ProcessState.ExitCode()
+}
+
+// unquoted is an assignment of an environment file as systemd reads it, if it is
+// of environment_file.
+func unquoted(line string) string {
+	name, value, _ := strings.Cut(line, "=")
+	inner, quoted := strings.CutPrefix(value, `"`)
+	if !quoted {
+		return line
+	}
+	inner = strings.TrimSuffix(inner, `"`)
+	return name + "=" + strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\$`, `$`, "\\`", "`").Replace(inner)
 }
 
 // signal sends the service's processes a signal.

@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
+	"crypto/tls"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -55,7 +56,7 @@ func TestExamplesCloudInitOfTheFrontPage(t *testing.T) {
 	}
 	w.Write("provider.tf", `
 		output "user_data" {
-		  value = templatefile("cloud-init.yaml.tftpl", { etcd = { environment = { ETCD_NAME = "a" }, join_script = "#!/bin/sh\n" } })
+		  value = templatefile("cloud-init.yaml.tftpl", { member_env = provider::etcd::environment_file({ ETCD_NAME = "a" }), join_script = "#!/bin/sh\n" })
 		}
 	`)
 	w.Apply().MustSucceed()
@@ -63,7 +64,7 @@ func TestExamplesCloudInitOfTheFrontPage(t *testing.T) {
 	writeFiles(t, python, root, string(w.Run("output", "-raw", "user_data").MustSucceed().Stdout))
 	// The image brings what it starts.
 	verifyUnit(t, root, "etcd.service")
-	if env := read(t, filepath.Join(root, "etc/etcd/member.env")); !strings.Contains(env, "\nETCD_NAME=a\n") {
+	if env := read(t, filepath.Join(root, "etc/etcd/member.env")); env != "ETCD_NAME=a\n" {
 		t.Errorf("the environment is\n%s", env)
 	}
 }
@@ -89,7 +90,7 @@ func TestExamplesIgnition(t *testing.T) {
 
 // archiveServed is a server that has the release of etcd that machines ask
 // for, and its SHA-256.
-func archiveServed(t *testing.T) (address, sum string) {
+func archiveServed(t *testing.T, pki *etcdtest.PKI) (address, sum string) {
 	t.Helper()
 	var archive bytes.Buffer
 	zipped, _ := gzip.NewWriterLevel(&archive, gzip.NoCompression)
@@ -109,7 +110,13 @@ func archiveServed(t *testing.T) (address, sum string) {
 	if err := zipped.Close(); err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(archive.Bytes()) }))
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(archive.Bytes()) }))
+	cert, err := tls.LoadX509KeyPair(pki.Server.CertFile, pki.Server.KeyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
+	server.StartTLS()
 	t.Cleanup(server.Close)
 	digest := sha256.Sum256(archive.Bytes())
 	return server.URL + "/etcd.tar.gz", hex.EncodeToString(digest[:])
@@ -131,7 +138,7 @@ func testUserData(t *testing.T, example string, unpack func(t *testing.T, root, 
 	t.Helper()
 	pki := etcdtest.NewPKI(t)
 	registry := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V36, TLS: pki})
-	archive, sum := archiveServed(t)
+	archive, sum := archiveServed(t, pki)
 
 	w := acctest.NewWorkspace(t, acctest.WorkspaceOptions{})
 	if err := os.CopyFS(w.Dir, os.DirFS(example)); err != nil {
@@ -167,7 +174,7 @@ func testUserData(t *testing.T, example string, unpack func(t *testing.T, root, 
 				root := filepath.Join(machines, name)
 				unpack(t, root, string(text))
 				verifyUnit(t, root, "etcd.service")
-				booted[name] = boot(t, root, "etc/systemd/system/etcd.service")
+				booted[name] = boot(t, root, "etc/systemd/system/etcd.service", "CURL_CA_BUNDLE="+pki.CAFile)
 			}
 			time.Sleep(20 * time.Millisecond)
 		}

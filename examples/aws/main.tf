@@ -41,6 +41,16 @@ variable "archive" {
 
 provider "aws" {}
 
+locals {
+  # What etcd trusts and shows: files that the machines have.
+  tls = merge([for user in ["ETCD", "ETCD_PEER"] : {
+    "${user}_TRUSTED_CA_FILE"  = "/etc/etcd/pki/ca.pem"
+    "${user}_CERT_FILE"        = "/etc/etcd/pki/server.pem"
+    "${user}_KEY_FILE"         = "/etc/etcd/pki/server-key.pem"
+    "${user}_CLIENT_CERT_AUTH" = "true"
+  }]...)
+}
+
 provider "etcd" {
   endpoints = [for node in values(var.subnets) : "https://${node.address}:2379"]
   ca_cert   = "pki/ca.pem"
@@ -92,9 +102,9 @@ resource "aws_instance" "node" {
 
   # EC2 takes 16 KiB of it; cloud-init unpacks what is compressed.
   user_data_base64 = base64gzip(templatefile("${path.module}/../cloud-init/cloud-init.yaml.tftpl", {
-    etcd    = etcd_member_config.node[each.key]
-    pki     = "/etc/etcd/pki"
-    archive = var.archive
+    member_env  = provider::etcd::environment_file(merge(etcd_member_config.node[each.key].environment, local.tls))
+    join_script = etcd_member_config.node[each.key].join_script
+    archive     = var.archive
   }))
 
   root_block_device {

@@ -11,6 +11,14 @@ terraform {
 locals {
   client_url = { for name, node in var.nodes : name => "https://${node.address}:${node.client_port}" }
   peer_url   = { for name, node in var.nodes : name => "https://${node.address}:${node.peer_port}" }
+
+  # What etcd trusts and shows: files that the machines have.
+  tls = merge([for user in ["ETCD", "ETCD_PEER"] : {
+    "${user}_TRUSTED_CA_FILE"  = "${var.pki}/ca.pem"
+    "${user}_CERT_FILE"        = "${var.pki}/server.pem"
+    "${user}_KEY_FILE"         = "${var.pki}/server-key.pem"
+    "${user}_CLIENT_CERT_AUTH" = "true"
+  }]...)
 }
 
 provider "etcd" {
@@ -61,9 +69,9 @@ resource "terraform_data" "machine" {
   triggers_replace = etcd_member_config.node[each.key].id # new user data, new machine
 
   input = templatefile("${path.module}/cloud-init.yaml.tftpl", {
-    etcd    = etcd_member_config.node[each.key]
-    pki     = var.pki
-    archive = jsondecode(etcd_rollout.this.effective[each.key])
+    member_env  = provider::etcd::environment_file(merge(etcd_member_config.node[each.key].environment, local.tls))
+    join_script = etcd_member_config.node[each.key].join_script
+    archive     = jsondecode(etcd_rollout.this.effective[each.key])
   })
 }
 

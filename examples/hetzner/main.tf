@@ -28,6 +28,14 @@ variable "archive" {
 
 locals {
   nodes = { a = "10.0.1.10", b = "10.0.1.11", c = "10.0.1.12" }
+
+  # What etcd trusts and shows: files that the machines have.
+  tls = merge([for user in ["ETCD", "ETCD_PEER"] : {
+    "${user}_TRUSTED_CA_FILE"  = "/etc/etcd/pki/ca.pem"
+    "${user}_CERT_FILE"        = "/etc/etcd/pki/server.pem"
+    "${user}_KEY_FILE"         = "/etc/etcd/pki/server-key.pem"
+    "${user}_CLIENT_CERT_AUTH" = "true"
+  }]...)
 }
 
 provider "hcloud" {} # HCLOUD_TOKEN
@@ -98,9 +106,9 @@ resource "hcloud_server" "node" {
 
   # Hetzner Cloud takes 32 KiB of it; cloud-init unpacks what is compressed.
   user_data = base64gzip(templatefile("${path.module}/../cloud-init/cloud-init.yaml.tftpl", {
-    etcd    = etcd_member_config.node[each.key]
-    pki     = "/etc/etcd/pki"
-    archive = var.archive
+    member_env  = provider::etcd::environment_file(merge(etcd_member_config.node[each.key].environment, local.tls))
+    join_script = etcd_member_config.node[each.key].join_script
+    archive     = var.archive
   }))
 
   network {

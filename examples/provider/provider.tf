@@ -33,12 +33,15 @@ resource "etcd_member_config" "node" {
   bootstrap   = etcd_discovery_token.this.bootstrap
 }
 
-# Stands for your virtual machine. Its user data installs etcd.environment and
-# etcd.join_script of the configuration that it is given.
+# Stands for your virtual machine. Its user data installs the environment and the
+# join script of its configuration.
 resource "terraform_data" "machine" {
   for_each         = local.nodes
-  input            = templatefile("cloud-init.yaml.tftpl", { etcd = etcd_member_config.node[each.key] })
   triggers_replace = etcd_member_config.node[each.key].id
+  input = templatefile("cloud-init.yaml.tftpl", {
+    member_env  = provider::etcd::environment_file(etcd_member_config.node[each.key].environment)
+    join_script = etcd_member_config.node[each.key].join_script
+  })
 }
 
 resource "etcd_member" "node" {

@@ -1,6 +1,7 @@
-# A registry of one's own, and a cluster that is formed with it. Terraform and
-# the machines log in there as a user who may read and write the tokens and
-# nothing else. It runs on this computer; see README.md for a real one.
+# A registry of one's own, and a cluster that is formed with it. Terraform logs in
+# there as a user who may read and write the tokens and nothing else, the machines
+# as one who may read and write the token of their cluster. It runs on this
+# computer; see README.md for a real one.
 
 terraform {
   required_version = ">= 1.11.0"
@@ -50,8 +51,26 @@ resource "terraform_data" "secured" {
 resource "etcd_discovery_token" "this" {
   provider       = etcd.registry
   founders       = var.founders
-  machine_access = { username = "discovery" }
+  machine_access = { username = var.cluster }
   depends_on     = [terraform_data.secured]
+}
+
+# The machines of one cluster cannot register in another one.
+resource "terraform_data" "user" {
+  triggers_replace = etcd_discovery_token.this.token
+
+  provisioner "local-exec" {
+    command = "sh \"${abspath("${path.module}/cluster.sh")}\" allow \"$CLUSTER\" \"$TOKEN\""
+    environment = {
+      no_proxy          = "*"
+      ETCDCTL           = var.etcdctl
+      ETCDCTL_ENDPOINTS = local.registry
+      ROOT_PASSWORD     = var.root_password
+      CLUSTER           = var.cluster
+      CLUSTER_PASSWORD  = var.cluster_password
+      TOKEN             = etcd_discovery_token.this.token
+    }
+  }
 }
 
 resource "etcd_member_config" "node" {
@@ -72,8 +91,9 @@ module "machine" { # your virtual machine
   # The password is in no environment of the configuration, and so in no state of
   # it: a machine gets it from wherever it gets its secrets.
   config = merge(etcd_member_config.node[each.key], {
-    environment = merge(etcd_member_config.node[each.key].environment, { ETCD_DISCOVERY_PASSWORD = var.discovery_password })
+    environment = merge(etcd_member_config.node[each.key].environment, { ETCD_DISCOVERY_PASSWORD = var.cluster_password })
   })
+  depends_on = [terraform_data.user]
 }
 
 resource "etcd_member" "node" {

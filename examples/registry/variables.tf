@@ -20,8 +20,20 @@ variable "registry_port" {
   default     = 23800
 }
 
+variable "cluster" {
+  description = "User of the registry for the machines of this cluster."
+  type        = string
+  default     = "cluster-one"
+}
+
+variable "cluster_password" {
+  description = "Password of that user."
+  type        = string
+  default     = "join"
+}
+
 variable "discovery_password" {
-  description = "Password of the user discovery, who may register."
+  description = "Password of the user discovery, as whom Terraform makes tokens."
   type        = string
   default     = "register"
 }

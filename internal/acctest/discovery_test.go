@@ -90,7 +90,7 @@ func mustEndWithToken(t *testing.T, f *Fleet, destroyed *Outcome, token map[stri
 			continue
 		}
 		kept = true
-		w.MustDetail(t, fmt.Sprintf("A discovery service does not delete tokens on request. Token %v stays at %v until the service collects it.", token["token"], token["service_url"]))
+		w.MustDetail(t, fmt.Sprintf("A discovery service does not delete tokens on request. Token %.8s… stays at %v until the service collects it.", token["token"], token["service_url"]))
 	}
 	if service := f.opts.Service != nil; kept != service {
 		t.Errorf("said to be kept: %v, from a service: %v\n%s", kept, service, destroyed.diagnostics())
@@ -377,7 +377,7 @@ func TestAccDestroyHalfBootstrap(t *testing.T) {
 			if len(warnings) != 1 || warnings[0].Summary != "Removed an incomplete discovery token" {
 				t.Fatalf("want one warning, of the token:\n%s", destroyed.diagnostics())
 			}
-			warnings[0].MustDetail(t, fmt.Sprintf("Token %v waited for 3 founders, of which 2 have registered: a, b. "+
+			warnings[0].MustDetail(t, fmt.Sprintf("Token %.8s… waited for 3 founders, of which 2 have registered: a, b. "+
 				"A process of theirs that still runs never forms this cluster: stop it, and empty its data directory.", token))
 			mustEndWithToken(t, f, destroyed, nil)
 		})

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
 // DefaultPort is the port of an endpoint that names none: etcd's client port.
@@ -74,6 +76,8 @@ func ParseEndpoint(raw string, withTLS bool) (string, error) {
 		return fail(text, "has a query or a fragment; it must end after the port")
 	case strings.ContainsAny(host, " \t,"):
 		return fail(text, "is not one URL; give each endpoint as a list element of its own")
+	case !membership.ValidHost(host):
+		return fail(text, "has a host that is neither an IP address nor a host name (letters, digits, dots, hyphens)")
 	}
 	if port == "" {
 		port = DefaultPort

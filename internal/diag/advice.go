@@ -6,7 +6,6 @@ package diag
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -25,13 +24,13 @@ func Advice(w membership.Warning, s membership.Snapshot) string {
 		answer := f.Voters - n
 		back := shorts(s, f.Others)
 		if need := f.Quorum - answer; need < n {
-			back = fmt.Sprintf("at least %d of %s", need, back)
+			back = sprintf("at least %d of %s", need, back)
 		}
-		return fmt.Sprintf("The cluster has lost its quorum: %d of %d voters %s; quorum is %d. %s Bring %s back. "+
+		return sprintf("The cluster has lost its quorum: %d of %d voters %s; quorum is %d. %s Bring %s back. "+
 			"If that cannot be, a person must recover the cluster: from a snapshot (etcdutl snapshot restore) into a new cluster, or by starting the most advanced survivor with --force-new-cluster.",
 			answer, f.Voters, plural(answer, "answers", "answer"), f.Quorum, MemberAnswers(s, f.Others), back)
 	case membership.NoLeader:
-		return fmt.Sprintf("No leader is named by a quorum of the voters (%d of %d). An election takes a second or two; if this lasts, look at the network between the members.", f.Quorum, f.Voters)
+		return sprintf("No leader is named by a quorum of the voters (%d of %d). An election takes a second or two; if this lasts, look at the network between the members.", f.Quorum, f.Voters)
 	case membership.MixedClusters:
 		return "The endpoints do not lead to one cluster: " + otherClusters(s) + ". See how each was started (members that did not understand their bootstrap form a cluster each), and take what does not belong here out of the endpoints."
 	case membership.ListMoved:
@@ -39,31 +38,31 @@ func Advice(w membership.Warning, s membership.Snapshot) string {
 	case membership.NotProbed:
 		return notSeen(f, s)
 	case membership.MemberDown:
-		return fmt.Sprintf("%s Bring %s back, or replace %s.", MemberAnswers(s, f.Others), shorts(s, f.Others), plural(n, "it", "them"))
+		return sprintf("%s Bring %s back, or replace %s.", MemberAnswers(s, f.Others), shorts(s, f.Others), plural(n, "it", "them"))
 	case membership.SilentHere:
-		return fmt.Sprintf("%s The cluster is connected to %s: the advertised client URL cannot be reached from here. Say in the provider's address_map where %s.",
+		return sprintf("%s The cluster is connected to %s: the advertised client URL cannot be reached from here. Say in the provider's address_map where %s.",
 			MemberAnswers(s, f.Others), shorts(s, f.Others), plural(n, "it is", "they are"))
 	case membership.MemberUnstarted:
 		first := ""
 		if slices.ContainsFunc(s.Voters(), func(m membership.Member) bool { return m.Started() && !s.Alive(m.ID) }) {
 			first = " first"
 		}
-		return fmt.Sprintf("%s Start %s, or remove %s%s.", MemberAnswers(s, f.Others), shorts(s, f.Others), plural(n, "it", "them"), first)
+		return sprintf("%s Start %s, or remove %s%s.", MemberAnswers(s, f.Others), shorts(s, f.Others), plural(n, "it", "them"), first)
 	case membership.LearnerStands:
-		return fmt.Sprintf("Learner %s is %d entries behind the leader and does not move. Look at its log and at the network between it and the leader.", Member(s, f.Subject), f.Lag)
+		return sprintf("Learner %s is %d entries behind the leader and does not move. Look at its log and at the network between it and the leader.", Member(s, f.Subject), f.Lag)
 	case membership.AlarmRaised:
 		return alarmAdvice(f.Detail, who, n)
 	case membership.ToleranceZero:
-		return fmt.Sprintf("No further voter may fail: %d of %d voters %s alive; quorum is %d.", f.Alive, f.Voters, plural(f.Alive, "is", "are"), f.Quorum)
+		return sprintf("No further voter may fail: %d of %d voters %s alive; quorum is %d.", f.Alive, f.Voters, plural(f.Alive, "is", "are"), f.Quorum)
 	case membership.EvenVoters:
-		return fmt.Sprintf("%d voters survive the loss of %d, as %d do, and there is one more that can fail. Prefer an odd number.", f.Voters, f.Voters-f.Quorum, f.Voters-1)
+		return sprintf("%d voters survive the loss of %d, as %d do, and there is one more that can fail. Prefer an odd number.", f.Voters, f.Voters-f.Quorum, f.Voters-1)
 	case membership.MixedVersions:
 		return "The members run different versions: " + versions(s) + ". Finish the upgrade."
 	case membership.KnownBadRelease:
-		return fmt.Sprintf("%s %s a release on which a promotion may be lost, at a restart or at the next upgrade (%s). Upgrade to 3.5.26 or later within 3.5 before anything else.",
+		return sprintf("%s %s a release on which a promotion may be lost, at a restart or at the next upgrade (%s). Upgrade to 3.5.26 or later within 3.5 before anything else.",
 			capital(who), plural(n, "runs", "run"), f.Detail)
 	default:
-		return fmt.Sprintf("Look at the cluster: %s.", w.Code)
+		return sprintf("Look at the cluster: %s.", w.Code)
 	}
 }
 
@@ -75,7 +74,7 @@ func ClusterUnreachable(err error) string {
 	}
 	var said []string
 	for _, e := range gone.Endpoints {
-		said = append(said, e.Endpoint+": "+answer(e.Err))
+		said = append(said, Clean(e.Endpoint)+": "+answer(e.Err))
 	}
 	return "No endpoint gave a member list. " + strings.Join(said, "; ") + "."
 }
@@ -110,7 +109,7 @@ func notSeen(f membership.Facts, s membership.Snapshot) string {
 }
 
 func alarmAdvice(kind, who string, n int) string {
-	raised := fmt.Sprintf("%s raised the alarm %s", capital(who), kind)
+	raised := sprintf("%s raised the alarm %s", capital(who), kind)
 	switch kind {
 	case "NOSPACE":
 		return raised + ": a database has reached its quota, and the cluster refuses writes. Compact and defragment, then disarm the alarm (etcdctl alarm disarm)."
@@ -132,7 +131,7 @@ func versions(s membership.Snapshot) string {
 	var said []string
 	for _, v := range slices.Sorted(maps.Keys(run)) {
 		slices.SortFunc(run[v], func(a, b membership.MemberID) int { return cmp.Compare(short(s, a), short(s, b)) })
-		said = append(said, fmt.Sprintf("%s (%s)", v, shorts(s, run[v])))
+		said = append(said, sprintf("%s (%s)", v, shorts(s, run[v])))
 	}
 	return strings.Join(said, ", ")
 }
@@ -141,7 +140,7 @@ func versions(s membership.Snapshot) string {
 func otherClusters(s membership.Snapshot) string {
 	said := []string{"this one is " + s.ClusterID.String()}
 	for _, id := range slices.Sorted(maps.Keys(s.Others)) {
-		said = append(said, fmt.Sprintf("%s answers for cluster %s", strings.Join(s.Others[id], ", "), id))
+		said = append(said, sprintf("%s answers for cluster %s", strings.Join(s.Others[id], ", "), id))
 	}
 	return strings.Join(said, ", and ")
 }

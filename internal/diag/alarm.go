@@ -4,7 +4,6 @@
 package diag
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -12,12 +11,12 @@ import (
 
 // raisedAlarm says who raised which alarm, and what it means.
 func raisedAlarm(f membership.Facts, s membership.Snapshot) string {
-	raised := fmt.Sprintf("%s raised the alarm %s", capital(Members(s, f.Others)), f.Detail)
+	raised := sprintf("%s raised the alarm %s", capital(Members(s, f.Others)), f.Detail)
 	switch f.Detail {
 	case membership.AlarmNoSpace:
 		return raised + ": a database has reached its quota."
 	case membership.AlarmCorrupt:
-		return fmt.Sprintf("%s: the data of %s differs from the data of the other members.", raised, shorts(s, f.Others))
+		return sprintf("%s: the data of %s differs from the data of the other members.", raised, shorts(s, f.Others))
 	default:
 		return raised + "."
 	}
@@ -34,7 +33,7 @@ func alarmWayOut(kind, last string) string {
 
 // disarm is the end of a sentence that begins with "Disarm", with the command.
 func disarm(last string) string {
-	return fmt.Sprintf(" the alarm (the action etcd_disarm_alarm does the same) and %s:\n\n  etcdctl alarm disarm", last)
+	return sprintf(" the alarm (the action etcd_disarm_alarm does the same) and %s:\n\n  etcdctl alarm disarm", last)
 }
 
 // alarmRaised words the refusal of a change under an alarm.
@@ -46,7 +45,7 @@ func (c refusal) alarmRaised() string {
 	case "remove", "replace":
 		why = "Nothing can be written until the alarm is disarmed: a member that lives is not replaced now, because its successor could not be added."
 	}
-	return fmt.Sprintf("%s %s Nothing was changed. %s", raisedAlarm(c.f, c.s), why, c.alarmNext())
+	return sprintf("%s %s Nothing was changed. %s", raisedAlarm(c.f, c.s), why, text(c.alarmNext()))
 }
 
 // alarmNext is the next step: the member that raised CORRUPT may have been

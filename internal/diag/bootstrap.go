@@ -24,7 +24,7 @@ const untaint = "If the resource is tainted, keep the object that it has. " + Sh
 func BootstrapKept(name string) Text {
 	return Text{
 		"Configuration of " + name + " keeps its bootstrap",
-		"The bootstrap that it is given now has another token, and it is not known whether " + name + " has formed a cluster with the former one. " +
+		"The bootstrap that it is given now has another token, and it is not known whether " + Clean(name) + " has formed a cluster with the former one. " +
 			"Its configuration, its machine and its member stay as they are.\n\n" + startOver("If no cluster has formed, or if it is gone for good"),
 	}
 }
@@ -33,8 +33,8 @@ func BootstrapKept(name string) Text {
 // and that the first initial member may not form that cluster any more since end.
 func BootstrapWindowOver(first string, end time.Time) Text {
 	return Text{
-		"Bootstrap window of " + first + " is over",
-		"The cluster does not answer, and " + first + ", the first initial member, was allowed to form it until " + end.UTC().Format(time.RFC3339) +
+		sprintf("Bootstrap window of %s is over", first),
+		sprintf("The cluster does not answer, and %s, the first initial member, was allowed to form it until %s", first, end.UTC().Format(time.RFC3339)) +
 			" (bootstrap_window of the etcd_initial_cluster). A machine that boots now waits, because it cannot tell whether the cluster never formed or whether its own data was lost.\n\n" +
 			"If the cluster has formed, make its members reachable and plan again:\n\n  terraform plan\n\n" +
 			"If it has never formed, or if it is gone for good, destroy the bootstrap with everything that depends on it, and create it again. " +
@@ -51,7 +51,7 @@ func ClusterGone(name string, err error) Text {
 	}
 	return Text{
 		summary(reconfigure.ActionConfigure, name),
-		"Its bootstrap is complete: the cluster has formed before, and it does not answer now, so there is nothing for " + name + " to join. A bootstrap forms one cluster. " +
+		"Its bootstrap is complete: the cluster has formed before, and it does not answer now, so there is nothing for " + Clean(name) + " to join. A bootstrap forms one cluster. " +
 			"Nothing was changed. Start the members of the cluster again, make sure that they can be reached from here, and apply again:\n\n  terraform apply\n\n" +
 			startOver("If the cluster is gone for good") + answers(err),
 	}

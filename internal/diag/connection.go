@@ -4,7 +4,6 @@
 package diag
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -47,7 +46,7 @@ func EndpointAnswers(answers []EndpointAnswer) string {
 	var b strings.Builder
 	b.WriteString("\n\nThe endpoints answered:")
 	for _, a := range answers {
-		b.WriteString("\n  - " + a.Endpoint + ": " + answer(a.Err))
+		b.WriteString("\n  - " + Clean(a.Endpoint) + ": " + answer(a.Err))
 	}
 	return b.String()
 }
@@ -109,7 +108,7 @@ func KindRemedy(k connection.Kind) string {
 func InvalidDuration(attribute, value string) Text {
 	return Text{
 		Summary: "Invalid duration",
-		Detail: fmt.Sprintf("%s is %q, which is not a duration of more than zero. Want a number with a unit, such as 500ms, 90s, 5m or 1h30m.",
+		Detail: sprintf("%s is %q, which is not a duration of more than zero. Want a number with a unit, such as 500ms, 90s, 5m or 1h30m.",
 			attribute, value),
 	}
 }

@@ -4,7 +4,6 @@
 package diag
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,14 +12,14 @@ import (
 // DiscoveryTokenExists refuses to take a token that someone else made. size is
 // 0 where it is not a number.
 func DiscoveryTokenExists(token, prefix string, size int, importID string) Text {
-	what := fmt.Sprintf("for size %d", size)
+	what := sprintf("for size %d", size)
 	if size == 0 {
 		what = "with a size that is not a number"
 	}
 	return Text{
 		Summary: "The discovery token exists already",
-		Detail: fmt.Sprintf("Token %s is in the registry under %s, %s. A token serves one cluster for ever, so it is not taken over; nothing was changed. "+
-			"If it is yours, import it with the ID %q; otherwise choose another token, or leave token out.", token, prefix, what, importID),
+		Detail: sprintf("Token %s is in the registry under %s, %s. A token serves one cluster for ever, so it is not taken over; nothing was changed. "+
+			"If it is yours, import it with the ID %q, with the token in place of TOKEN. Otherwise choose another token, or leave token out.", begun(token), prefix, what, importID),
 	}
 }
 
@@ -29,7 +28,7 @@ func DiscoveryTokenExists(token, prefix string, size int, importID string) Text 
 func DiscoveryOccupied(token, prefix, others string) Text {
 	return Text{
 		Summary: "The discovery token's place is not empty",
-		Detail: fmt.Sprintf("Below %s/%s/ %s. A token is created only where no other key exists. Nothing was changed.\n\n"+
+		Detail: sprintf("Below %s/%s/ %s. A token is created only where no other key exists. Nothing was changed.\n\n"+
 			"Choose another token or prefix. Without token, the provider makes a name that is not in use.", prefix, token, others),
 	}
 }
@@ -38,7 +37,7 @@ func DiscoveryOccupied(token, prefix, others string) Text {
 func DiscoveryLeft(token, prefix, others string) Text {
 	return Text{
 		Summary: "Keys were left below the discovery token",
-		Detail: fmt.Sprintf("Token %s and its registrations are gone from the registry. Below %s/%s/ %s. They were not created with the token and were not deleted.",
+		Detail: sprintf("Token %s and its registrations are gone from the registry. Below %s/%s/ %s. They were not created with the token and were not deleted.",
 			token, prefix, token, others),
 	}
 }
@@ -57,7 +56,7 @@ func DiscoveryNoEndpoints() Text {
 func DiscoveryUnreachable(doing string, answers []string) Text {
 	return Text{
 		Summary: "The discovery registry does not answer",
-		Detail:  fmt.Sprintf("Cannot %s; nothing was changed. %s Check that the registry runs and can be reached from here, then apply again.", doing, answered(answers)),
+		Detail:  sprintf("Cannot %s; nothing was changed. %s Check that the registry runs and can be reached from here, then apply again.", doing, answered(answers)),
 	}
 }
 
@@ -66,22 +65,22 @@ func DiscoveryUnreachable(doing string, answers []string) Text {
 func DiscoveryDenied(doing, answer, permission, prefix string) Text {
 	return Text{
 		Summary: "The discovery registry denies access",
-		Detail: fmt.Sprintf("Cannot %s; nothing was changed. %s.\n\nCheck username and password of the provider. ", doing, answer) +
+		Detail: sprintf("Cannot %s; nothing was changed. %s.\n\nCheck username and password of the provider. ", doing, answer) +
 			grantPrefix(permission, prefix+"/"),
 	}
 }
 
 // DiscoveryFailed passes on any other error.
 func DiscoveryFailed(doing string, err error) Text {
-	return Text{Summary: "Discovery failed", Detail: fmt.Sprintf("Cannot %s: %v. Mend what the registry names, then apply again.", doing, err)}
+	return Text{Summary: "Discovery failed", Detail: sprintf("Cannot %s: %v. Mend what the registry names, then apply again.", doing, err)}
 }
 
 // DiscoveryUnsure warns that a token may or may not have been written.
 func DiscoveryUnsure(token string, answers []string) Text {
 	return Text{
 		Summary: "Not known whether the token was written",
-		Detail: fmt.Sprintf("The registry took the request for token %s and did not answer. The token is kept in the state, so that no second one is made: the next plan looks for it, "+
-			"and the next apply writes it if it is missing. Until then machines that start with it may exit with \"size key not found\" and start again. %s", token, answered(answers)),
+		Detail: sprintf("The registry took the request for token %s and did not answer. The token is kept in the state, so that no second one is made: the next plan looks for it, "+
+			"and the next apply writes it if it is missing. Until then machines that start with it may exit with \"size key not found\" and start again. %s", begun(token), answered(answers)),
 	}
 }
 
@@ -90,7 +89,7 @@ func DiscoveryUnsure(token string, answers []string) Text {
 func DiscoveryUnwritten(token string) Text {
 	return Text{
 		Summary: "The token was not written last time",
-		Detail:  fmt.Sprintf("The registry answers now and has no token %s. This plan writes it, under the same name.", token),
+		Detail:  sprintf("The registry answers now and has no token %s. This plan writes it, under the same name.", begun(token)),
 	}
 }
 
@@ -99,8 +98,8 @@ func DiscoveryUnwritten(token string) Text {
 func DiscoveryVanished(token, prefix string, size int) Text {
 	return Text{
 		Summary: "The discovery token was removed from the registry",
-		Detail: fmt.Sprintf("Token %s is no longer under %s. At the last refresh its %s had not all registered. It is kept in the state, because the cluster may have formed since then. "+
-			"If it has formed, nothing is to be done. If it has not, members that wait on the token cannot form it.\n\n", token, prefix, count(size, "initial member")) +
+		Detail: sprintf("Token %s is no longer under %s. At the last refresh its %s had not all registered. It is kept in the state, because the cluster may have formed since then. "+
+			"If it has formed, nothing is to be done. If it has not, members that wait on the token cannot form it.\n\n", begun(token), prefix, count(size, "initial member")) +
 			startOver("If the cluster never formed, or is gone for good"),
 	}
 }
@@ -109,8 +108,8 @@ func DiscoveryVanished(token, prefix string, size int) Text {
 func DiscoverySizeOverwritten(token string, found, made int) Text {
 	return Text{
 		Summary: "The size of the discovery token was changed",
-		Detail: fmt.Sprintf("Token %s was made for size %d and says %d now. Members go by what it says. As long as fewer than both have registered, the plan replaces the token; "+
-			"find out which program writes to the registry.", token, made, found),
+		Detail: sprintf("Token %s was made for size %d and says %d now. Members go by what it says. As long as fewer than both have registered, the plan replaces the token; "+
+			"find out which program writes to the registry.", begun(token), made, found),
 	}
 }
 
@@ -118,7 +117,7 @@ func DiscoverySizeOverwritten(token string, found, made int) Text {
 func DiscoverySizeBad(token, value string) Text {
 	return Text{
 		Summary: "The size of the discovery token is not a number",
-		Detail:  fmt.Sprintf("Token %s says %q where its size should be. Members that start with it exit with \"discovery: size key is bad\". The plan replaces the token, unless all may have registered before.", token, value),
+		Detail:  sprintf("Token %s says %q where its size should be. Members that start with it exit with \"discovery: size key is bad\". The plan replaces the token, unless all may have registered before.", begun(token), value),
 	}
 }
 
@@ -126,7 +125,7 @@ func DiscoverySizeBad(token, value string) Text {
 func DiscoveryReadSkipped(token string, answers []string) Text {
 	return Text{
 		Summary: "Discovery token not checked",
-		Detail:  fmt.Sprintf("What the state says of token %s is kept as it is. %s", token, answered(answers)),
+		Detail:  sprintf("What the state says of token %s is kept as it is. %s", begun(token), answered(answers)),
 	}
 }
 
@@ -135,8 +134,8 @@ func DiscoveryReadSkipped(token string, answers []string) Text {
 func DiscoveryCompleted(token string, names []string) Text {
 	return Text{
 		Summary: "The discovery token is complete",
-		Detail: fmt.Sprintf("Token %s was incomplete when this plan was made; since then %s registered: %s. Their cluster has formed, so the token is not replaced, and nothing was changed. "+
-			"Plan again:\n\n  terraform plan", token, have(len(names)), list(names)),
+		Detail: sprintf("Token %s was incomplete when this plan was made; since then %s registered: %s. Their cluster has formed, so the token is not replaced, and nothing was changed. "+
+			"Plan again:\n\n  terraform plan", begun(token), have(len(names)), list(names)),
 	}
 }
 
@@ -145,8 +144,8 @@ func DiscoveryCompleted(token string, names []string) Text {
 func DiscoveryDestroyIncomplete(token string, size int, names []string) Text {
 	return Text{
 		Summary: "Removed an incomplete discovery token",
-		Detail: fmt.Sprintf("Token %s waited for %s, of which %s registered: %s. A process of theirs that still runs never forms this cluster: stop it, and empty its data directory.",
-			token, count(size, "founder"), have(len(names)), list(names)),
+		Detail: sprintf("Token %s waited for %s, of which %s registered: %s. A process of theirs that still runs never forms this cluster: stop it, and empty its data directory.",
+			begun(token), count(size, "founder"), have(len(names)), list(names)),
 	}
 }
 
@@ -154,8 +153,8 @@ func DiscoveryDestroyIncomplete(token string, size int, names []string) Text {
 func DiscoveryForgotten(token, prefix string, answers []string) Text {
 	return Text{
 		Summary: "Discovery token forgotten, not removed",
-		Detail: fmt.Sprintf("The registry does not answer, so token %s is only taken out of the state. What is left of it is under %s/%s/ and does no harm; it can be removed by hand. %s",
-			token, prefix, token, answered(answers)),
+		Detail: sprintf("The registry does not answer, so token %s is only taken out of the state. What is left of it is under %s/%s/ and does no harm; it can be removed by hand. %s",
+			begun(token), prefix, begun(token), answered(answers)),
 	}
 }
 
@@ -163,9 +162,9 @@ func DiscoveryForgotten(token, prefix string, answers []string) Text {
 func DiscoveryImportID(id, problem string) Text {
 	return Text{
 		Summary: "Invalid import ID",
-		Detail: fmt.Sprintf("%q %s. Import by token (\"3e86b59982e49066c5d813af1c2e2579\"), with its prefix before it where that is not /_etcd/registry (\"/my/registry:TOKEN\"), "+
+		Detail: sprintf("%q %s. Import by token (\"3e86b59982e49066c5d813af1c2e2579\"), with its prefix before it where that is not /_etcd/registry (\"/my/registry:TOKEN\"), "+
 			"and \"v2:\" before that with protocol v2; from a service by \"service:\" and the URL it gave.",
-			id, problem),
+			masked(id), problem),
 	}
 }
 
@@ -173,7 +172,7 @@ func DiscoveryImportID(id, problem string) Text {
 func DiscoveryImportMissing(token, prefix string) Text {
 	return Text{
 		Summary: "No such discovery token",
-		Detail:  fmt.Sprintf("The registry answers and has no token %s under %s. Nothing was imported.", token, prefix),
+		Detail:  sprintf("The registry answers and has no token %s under %s. Nothing was imported.", begun(token), prefix),
 	}
 }
 
@@ -182,7 +181,7 @@ func answered(answers []string) string {
 	if len(answers) == 0 {
 		return "The provider has no endpoints."
 	}
-	return "What each endpoint answered: " + strings.Join(answers, "; ") + "."
+	return "What each endpoint answered: " + strings.Join(each(answers), "; ") + "."
 }
 
 // count writes a number with its noun: 1 member, 3 members.

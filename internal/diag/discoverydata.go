@@ -3,8 +3,6 @@
 
 package diag
 
-import "fmt"
-
 // DiscoveryTokenOrURL asks the data source's user for one of the two.
 func DiscoveryTokenOrURL() Text {
 	return Text{
@@ -17,7 +15,7 @@ func DiscoveryTokenOrURL() Text {
 func DiscoveryDataProtocol(protocol string) Text {
 	return Text{
 		Summary: "Unknown protocol",
-		Detail:  fmt.Sprintf("protocol = %q is neither \"v3\" nor \"v2\". For a discovery service give the token's url, and leave protocol out.", protocol),
+		Detail:  sprintf("protocol = %q is neither \"v3\" nor \"v2\". For a discovery service give the token's url, and leave protocol out.", protocol),
 	}
 }
 
@@ -25,7 +23,7 @@ func DiscoveryDataProtocol(protocol string) Text {
 func DiscoveryBesideURL(name string) Text {
 	return Text{
 		Summary: "Argument without effect",
-		Detail:  fmt.Sprintf("%s cannot be set beside url: it follows from the URL.", name),
+		Detail:  sprintf("%s cannot be set beside url: it follows from the URL.", name),
 	}
 }
 
@@ -33,7 +31,7 @@ func DiscoveryBesideURL(name string) Text {
 func DiscoveryURLInvalid(url, problem string) Text {
 	return Text{
 		Summary: "Invalid discovery URL",
-		Detail:  fmt.Sprintf("url = %q %s. It is what members take as --discovery, such as \"http://10.0.0.1:2379/v2/keys/_etcd/registry/TOKEN\".", url, problem),
+		Detail:  sprintf("url = %q %s. It is what members take as --discovery, such as \"http://10.0.0.1:2379/v2/keys/_etcd/registry/TOKEN\".", masked(url), problem),
 	}
 }
 
@@ -50,7 +48,7 @@ func DiscoveryEndpointsUnknown() Text {
 func DiscoveryDataMissing(token, prefix string) Text {
 	return Text{
 		Summary: "No such discovery token",
-		Detail:  fmt.Sprintf("The registry answers and has no token %s under %s.", token, prefix),
+		Detail:  sprintf("The registry answers and has no token %s under %s.", begun(token), prefix),
 	}
 }
 
@@ -58,6 +56,6 @@ func DiscoveryDataMissing(token, prefix string) Text {
 func DiscoveryDataSizeBad(token, value string) Text {
 	return Text{
 		Summary: "The size of the discovery token is not a number",
-		Detail:  fmt.Sprintf("Token %s says %q where its size should be. Members that start with it exit with \"discovery: size key is bad\".", token, value),
+		Detail:  sprintf("Token %s says %q where its size should be. Members that start with it exit with \"discovery: size key is bad\".", begun(token), value),
 	}
 }

@@ -3,15 +3,13 @@
 
 package diag
 
-import "fmt"
-
 // DiscoveryTokenInvalid refuses a token of the user's own. The problem ends
 // the sentence.
 func DiscoveryTokenInvalid(token, problem string) Text {
 	return Text{
 		Summary: "Invalid discovery token",
-		Detail: fmt.Sprintf("token = %q %s. Every member puts the token into a key of the registry, so it may hold letters, digits, \"-\", \"_\" and \".\" only. "+
-			"Leave token out to have one made.", token, problem),
+		Detail: sprintf("token = %q %s. Every member puts the token into a key of the registry, so it may hold letters, digits, \"-\", \"_\" and \".\" only. "+
+			"Leave token out to have one made.", begun(token), problem),
 	}
 }
 
@@ -19,7 +17,7 @@ func DiscoveryTokenInvalid(token, problem string) Text {
 func DiscoveryPrefixInvalid(prefix, problem string) Text {
 	return Text{
 		Summary: "Invalid registry prefix",
-		Detail:  fmt.Sprintf("prefix = %q %s. It is an absolute key, such as \"/_etcd/registry\".", prefix, problem),
+		Detail:  sprintf("prefix = %q %s. It is an absolute key, such as \"/_etcd/registry\".", prefix, problem),
 	}
 }
 
@@ -27,7 +25,7 @@ func DiscoveryPrefixInvalid(prefix, problem string) Text {
 func DiscoveryPrefixUnusual(prefix string) Text {
 	return Text{
 		Summary: "Members look for the token elsewhere",
-		Detail: fmt.Sprintf("With protocol \"v3\" etcd looks for tokens under /_etcd/registry only. prefix = %q works where the machines reach the registry through an "+
+		Detail: sprintf("With protocol \"v3\" etcd looks for tokens under /_etcd/registry only. prefix = %q works where the machines reach the registry through an "+
 			"etcd gRPC proxy that adds a namespace; without one, leave prefix out.", prefix),
 	}
 }
@@ -36,7 +34,7 @@ func DiscoveryPrefixUnusual(prefix string) Text {
 func DiscoverySizeInvalid(size string, most int) Text {
 	return Text{
 		Summary: "Invalid size",
-		Detail:  fmt.Sprintf("size = %s; it is the number of members that form the cluster together, from 1 to %d.", size, most),
+		Detail:  sprintf("size = %s; it is the number of members that form the cluster together, from 1 to %d.", size, most),
 	}
 }
 
@@ -52,7 +50,7 @@ func DiscoverySizeMissing() Text {
 func DiscoverySizeDisagrees(size int, founders []string) Text {
 	return Text{
 		Summary: "size and founders disagree",
-		Detail: fmt.Sprintf("size = %d, but founders names %s: %s. A token that waits for more members than there are is never complete, and one for fewer turns the rest away. "+
+		Detail: sprintf("size = %d, but founders names %s: %s. A token that waits for more members than there are is never complete, and one for fewer turns the rest away. "+
 			"Leave size out.", size, count(len(founders), "member"), list(founders)),
 	}
 }
@@ -69,7 +67,7 @@ func DiscoveryFoundersEmpty() Text {
 func DiscoverySizeEven(size int) Text {
 	return Text{
 		Summary: "Even number of founders",
-		Detail: fmt.Sprintf("A cluster of %d survives the loss of %s, as one of %d does, and has one member more that can fail. Prefer %d or %d.",
+		Detail: sprintf("A cluster of %d survives the loss of %s, as one of %d does, and has one member more that can fail. Prefer %d or %d.",
 			size, count((size-1)/2, "member"), size-1, size-1, size+1),
 	}
 }
@@ -78,7 +76,7 @@ func DiscoverySizeEven(size int) Text {
 func DiscoverySizeLarge(size int) Text {
 	return Text{
 		Summary: "Many founders",
-		Detail: fmt.Sprintf("%d founders: every write waits for a majority of them, and more than 7 members make a cluster slower rather than safer. 3 survive the loss of one member, 5 of two, 7 of three.",
+		Detail: sprintf("%d founders: every write waits for a majority of them, and more than 7 members make a cluster slower rather than safer. 3 survive the loss of one member, 5 of two, 7 of three.",
 			size),
 	}
 }
@@ -87,7 +85,7 @@ func DiscoverySizeLarge(size int) Text {
 func DiscoveryProtocolUnknown(protocol string) Text {
 	return Text{
 		Summary: "Unknown protocol",
-		Detail:  fmt.Sprintf("protocol = %q is none of \"v3\" (members of 3.6 or later), \"v2\" (members up to 3.6, a registry up to 3.5) and \"service\" (members up to 3.6).", protocol),
+		Detail:  sprintf("protocol = %q is none of \"v3\" (members of 3.6 or later), \"v2\" (members up to 3.6, a registry up to 3.5) and \"service\" (members up to 3.6).", protocol),
 	}
 }
 
@@ -102,7 +100,7 @@ func DiscoveryArgumentUnused(name, protocol string) Text {
 	}[name]
 	return Text{
 		Summary: "Argument without effect",
-		Detail:  fmt.Sprintf("%s cannot be set with protocol = %q: %s.", name, protocol, why),
+		Detail:  sprintf("%s cannot be set with protocol = %q: %s.", name, protocol, why),
 	}
 }
 
@@ -110,7 +108,7 @@ func DiscoveryArgumentUnused(name, protocol string) Text {
 func DiscoveryServiceURLInvalid(url, problem string) Text {
 	return Text{
 		Summary: "Invalid URL of a discovery service",
-		Detail:  fmt.Sprintf("service_url = %q %s. It is what /new is added to, such as \"https://discovery.example.com\".", url, problem),
+		Detail:  sprintf("service_url = %q %s. It is what /new is added to, such as \"https://discovery.example.com\".", masked(url), problem),
 	}
 }
 
@@ -126,7 +124,32 @@ func DiscoveryAdvertisedEmpty() Text {
 func DiscoveryAdvertisedInvalid(endpoint, problem string) Text {
 	return Text{
 		Summary: "Invalid advertised endpoint",
-		Detail:  fmt.Sprintf("advertised_endpoints holds %q, which %s.", endpoint, problem),
+		Detail:  sprintf("advertised_endpoints holds %q, which %s.", endpoint, problem),
+	}
+}
+
+// MachinePathInvalid refuses a path of machine_access.
+func MachinePathInvalid(name, value string) Text {
+	return Text{
+		Summary: "Invalid path in machine_access",
+		Detail:  sprintf("machine_access.%s = %q is not an absolute path of printable ASCII characters. Set it to the path of the file on the machines, such as \"/etc/etcd/pki/ca.pem\".", name, value),
+	}
+}
+
+// MachineUserPassword refuses a user with a password. The value is not shown.
+func MachineUserPassword() Text {
+	return Text{
+		Summary: "Password in machine_access",
+		Detail: "machine_access.username contains \":\", which separates a password from the user in ETCD_DISCOVERY_USER. The password would be in the state and in user data. " +
+			"Set username to the user alone, and set ETCD_DISCOVERY_PASSWORD on the machines.",
+	}
+}
+
+// MachineUserInvalid refuses a user of machine_access.
+func MachineUserInvalid(value string) Text {
+	return Text{
+		Summary: "Invalid username in machine_access",
+		Detail:  sprintf("machine_access.username = %q is not a user of printable ASCII characters. Set it to the user that the machines have in the registry.", value),
 	}
 }
 
@@ -134,7 +157,7 @@ func DiscoveryAdvertisedInvalid(endpoint, problem string) Text {
 func DiscoveryPublicService(url string) Text {
 	return Text{
 		Summary: "The public discovery service is no longer maintained",
-		Detail: fmt.Sprintf("%s is no longer maintained and may not answer (etcd-io/etcd#21915); it deletes tokens after some days, and everyone who knows a token can register. "+
+		Detail: sprintf("%s is no longer maintained and may not answer (etcd-io/etcd#21915); it deletes tokens after some days, and everyone who knows a token can register. "+
 			"Its members must be etcd 3.6 or older: 3.7 ignores ETCD_DISCOVERY and forms a cluster of its own. Prefer protocol = \"v3\" with an etcd of yours as the registry.", url),
 	}
 }
@@ -143,7 +166,7 @@ func DiscoveryPublicService(url string) Text {
 func DiscoveryOldProtocol(protocol string) Text {
 	return Text{
 		Summary: "For members up to etcd 3.6",
-		Detail: fmt.Sprintf("With protocol = %q the members must be etcd 3.6 or older: 3.7 ignores ETCD_DISCOVERY, and each member forms a cluster of its own. "+
+		Detail: sprintf("With protocol = %q the members must be etcd 3.6 or older: 3.7 ignores ETCD_DISCOVERY, and each member forms a cluster of its own. "+
 			"For 3.6 and later use \"v3\".", protocol),
 	}
 }
@@ -161,7 +184,7 @@ func DiscoveryServiceFailed(doing, answer string, minting, limited bool) Text {
 	}
 	return Text{
 		Summary: "The discovery service gave no usable answer",
-		Detail:  fmt.Sprintf("Cannot %s: %s. %s", doing, answer, advice),
+		Detail:  sprintf("Cannot %s: %s. %s", doing, answer, advice),
 	}
 }
 
@@ -169,8 +192,8 @@ func DiscoveryServiceFailed(doing, answer string, minting, limited bool) Text {
 func DiscoveryServiceNoToken(token, url string) Text {
 	return Text{
 		Summary: "The discovery service cannot find the token",
-		Detail: fmt.Sprintf("%s answers \"unable to GET token\" for token %s. It says so of a token that it has deleted, and also while its own storage fails, so the state is kept. "+
-			"If the cluster has formed, nothing is to be done.\n\n", url, token) + startOver("If it never formed and the service keeps saying so, or if the cluster is gone for good"),
+		Detail: sprintf("%s answers \"unable to GET token\" for token %s. It says so of a token that it has deleted, and also while its own storage fails, so the state is kept. "+
+			"If the cluster has formed, nothing is to be done.\n\n", url, begun(token)) + startOver("If it never formed and the service keeps saying so, or if the cluster is gone for good"),
 	}
 }
 
@@ -178,6 +201,6 @@ func DiscoveryServiceNoToken(token, url string) Text {
 func DiscoveryKept(token, url string) Text {
 	return Text{
 		Summary: "Discovery token forgotten, not removed",
-		Detail:  fmt.Sprintf("A discovery service does not delete tokens on request. Token %s stays at %s until the service collects it.", token, url),
+		Detail:  sprintf("A discovery service does not delete tokens on request. Token %s stays at %s until the service collects it.", begun(token), url),
 	}
 }

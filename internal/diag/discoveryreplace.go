@@ -4,7 +4,6 @@
 package diag
 
 import (
-	"fmt"
 	"slices"
 )
 
@@ -26,7 +25,7 @@ func registeredNames(names []string) string {
 	}
 	names = slices.Clone(names)
 	slices.Sort(names)
-	return fmt.Sprintf("its %s registered (%s)", plural(len(names), "initial member has", "initial members have"), listed(names))
+	return sprintf("its %s registered (%s)", plural(len(names), "initial member has", "initial members have"), listed(names))
 }
 
 // DiscoveryMayHaveFormed refuses to replace (or change) a token of which it is
@@ -34,7 +33,7 @@ func registeredNames(names []string) string {
 func DiscoveryMayHaveFormed(doing, why string) Text {
 	return Text{
 		Summary: "Cannot " + doing + " the discovery token",
-		Detail: "It is not known whether the cluster of this token has formed. " + why + " If it has formed, its members would be replaced by a second cluster. " +
+		Detail: "It is not known whether the cluster of this token has formed. " + Clean(why) + " If it has formed, its members would be replaced by a second cluster. " +
 			"Nothing was changed.\n\n" + untaint + "\n\n" +
 			"If only the registry is unreachable, make it reachable from here and plan again; or undo the change of this resource:\n\n  terraform plan\n\n" +
 			startOver("If the cluster never formed, or is gone for good"),
@@ -53,7 +52,7 @@ func DiscoveryTokenGone() string {
 
 // DiscoverySizeDoubtful is why the registrations are no evidence.
 func DiscoverySizeDoubtful(least int, names []string) string {
-	return fmt.Sprintf("The size of the token was changed in the registry. It was %d before, and %s registered: %s.", least, have(len(names)), list(names))
+	return sprintf("The size of the token was changed in the registry. It was %d before, and %s registered: %s.", least, have(len(names)), list(names))
 }
 
 // DiscoverySilent is why there is no answer.

@@ -4,7 +4,6 @@
 package diag
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
@@ -49,13 +48,13 @@ func agreed(action, refused reconfigure.Action) reconfigure.Action {
 
 // otherCluster words endpoints that lead to another cluster than the state.
 func otherCluster(o *reconfigure.OtherCluster) string {
-	return fmt.Sprintf("The member in state belongs to cluster %s, and the endpoints answer for cluster %s (%s). Nothing was changed. "+
-		"Point endpoints at cluster %s, then apply again.%s", o.Want, o.Got, strings.Join(o.Endpoints, ", "), o.Want, goneForGood)
+	return sprintf("The member in state belongs to cluster %s, and the endpoints answer for cluster %s (%s). Nothing was changed. "+
+		"Point endpoints at cluster %s, then apply again.%s", o.Want, o.Got, strings.Join(o.Endpoints, ", "), o.Want, text(goneForGood))
 }
 
 // unusable words an endpoint that cannot be used.
 func unusable(e *connection.EndpointError) string {
-	return fmt.Sprintf("The endpoint %q %s. Nothing was changed. Correct endpoints, then apply again.", e.Endpoint, e.Reason)
+	return sprintf("The endpoint %q %s. Nothing was changed. Correct endpoints, then apply again.", e.Endpoint, e.Reason)
 }
 
 // EndpointNotUsed is the warning for a member whose endpoints in state cannot
@@ -63,7 +62,7 @@ func unusable(e *connection.EndpointError) string {
 func EndpointNotUsed(name string, e *connection.EndpointError) Text {
 	return Text{
 		"Endpoints of member " + name + " cannot be used",
-		fmt.Sprintf("The state has the endpoint %q, which %s. It was left out. Correct endpoints of this resource, then apply: that changes the state only.", e.Endpoint, e.Reason),
+		sprintf("The state has the endpoint %q, which %s. It was left out. Correct endpoints of this resource, then apply: that changes the state only.", e.Endpoint, e.Reason),
 	}
 }
 
@@ -81,7 +80,7 @@ func OtherClusterSeen(o *reconfigure.OtherCluster) Text {
 func OtherClusterPlanned(name string, o *reconfigure.OtherCluster) Text {
 	return Text{
 		"Cannot add member " + name,
-		fmt.Sprintf("Members in state belong to cluster %s, and the same endpoints answer for cluster %s now (%s): %s would be added there. Nothing was changed. "+
+		sprintf("Members in state belong to cluster %s, and the same endpoints answer for cluster %s now (%s): %s would be added there. Nothing was changed. "+
 			"Point endpoints at cluster %s, then apply again."+DestroyInstead,
 			o.Want, o.Got, strings.Join(o.Endpoints, ", "), name, o.Want),
 	}
@@ -92,7 +91,7 @@ func BadID(name string, err error) Text {
 	return Text{
 		"Cannot read the ID of member " + name,
 		sentence(err) + ". No version of this provider writes that, so the state was changed by something else. Nothing was changed in the cluster. " +
-			"Take the member out of the state and import it again; ADDRESS is the address after \"with\":\n\n  terraform state rm 'ADDRESS'\n  terraform import 'ADDRESS' '" + name + "'",
+			"Take the member out of the state and import it again; ADDRESS is the address after \"with\":\n\n  terraform state rm 'ADDRESS'\n  terraform import 'ADDRESS' '" + Clean(name) + "'",
 	}
 }
 
@@ -100,7 +99,7 @@ func BadID(name string, err error) Text {
 func NoSuchLearner(id membership.MemberID, s membership.Snapshot) Text {
 	return Text{
 		"No member has the learner_id",
-		fmt.Sprintf("learner_id is %s, and cluster %s has no member with that ID. Its members: %s. Nothing was changed. "+
+		sprintf("learner_id is %s, and cluster %s has no member with that ID. Its members: %s. Nothing was changed. "+
 			"Give the id of the etcd_learner to promote, or leave learner_id out."+DestroyInstead,
 			id, s.ClusterID, Members(s, ids(s.Members))),
 	}

@@ -4,7 +4,6 @@
 package diag
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -20,7 +19,7 @@ func FailoverEvidence(s membership.Snapshot, f membership.Failover) string {
 	}
 	text := strings.Join(said, " ")
 	if f.First {
-		text += fmt.Sprintf(" The vote waits until %s been taken out of the cluster: by the same apply, if that replaces or removes it.",
+		text += sprintf(" The vote waits until %s been taken out of the cluster: by the same apply, if that replaces or removes it.",
 			shorts(s, f.Lost)+plural(len(f.Lost), " has", " have"))
 	}
 	return text
@@ -30,7 +29,7 @@ func FailoverEvidence(s membership.Snapshot, f membership.Failover) string {
 func FailoverPlanned(name, evidence string) Text {
 	return Text{
 		"Standby " + name + " gets a vote by this plan",
-		evidence + " A vote cannot be taken back. If the voter is only rebooting, wait and plan again.",
+		Clean(evidence) + " A vote cannot be taken back. If the voter is only rebooting, wait and plan again.",
 	}
 }
 
@@ -39,7 +38,7 @@ func FailoverHeldUp(name string, h *reconfigure.HeldUp) Text {
 	if h.Back {
 		return Text{
 			"Standby " + name + " got no vote",
-			fmt.Sprintf("%s %s back. %s stays a learner.", capital(Members(h.Snapshot, h.Lost)), plural(len(h.Lost), "is", "are"), name),
+			sprintf("%s %s back. %s stays a learner.", capital(Members(h.Snapshot, h.Lost)), plural(len(h.Lost), "is", "are"), name),
 		}
 	}
 	voters := len(h.Snapshot.Voters())
@@ -55,7 +54,7 @@ func FailoverHeldUp(name string, h *reconfigure.HeldUp) Text {
 	}
 	return Text{
 		"Standby " + name + " got no vote",
-		fmt.Sprintf("If %s failed as a voter, %d of %d voters would be alive; quorum would be %d. Take %s out first: replace it in the same apply "+
+		sprintf("If %s failed as a voter, %d of %d voters would be alive; quorum would be %d. Take %s out first: replace it in the same apply "+
 			"(replace_lost_after, or -replace= of its etcd_member_config) or remove it, then apply again. %s stays a learner.",
 			name, alive, voters+1, membership.Quorum(voters+1), who, name),
 	}

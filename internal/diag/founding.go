@@ -4,7 +4,6 @@
 package diag
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -33,13 +32,13 @@ func foundedAlone(u *reconfigure.Unidentified) string {
 	})
 	shown := make([]string, 0, len(clusters))
 	for _, c := range clusters {
-		shown = append(shown, fmt.Sprintf("%s (%s)", c.id, strings.Join(c.at, ", ")))
+		shown = append(shown, sprintf("%s (%s)", c.id, strings.Join(c.at, ", ")))
 	}
 	version := ""
 	if a.Version != "" {
-		version = ", which runs etcd " + a.Version + ","
+		version = ", which runs etcd " + Clean(a.Version) + ","
 	}
-	return fmt.Sprintf("%d founders are to form one cluster, but %s%s formed one by itself. What answers: %s %s. Nothing was announced and nothing was changed. "+
+	return sprintf("%d founders are to form one cluster, but %s%s formed one by itself. What answers: %s %s. Nothing was announced and nothing was changed. "+
 		"A member that does not understand its bootstrap ignores it: a v3 discovery token needs etcd 3.6 or later, a v2 or service URL etcd 3.6 or earlier. "+
 		"Give the machines such an etcd, or the token another protocol, and replace the machines, because what these have formed is in their data directories. Then apply again.",
 		u.Founders, Member(s, u.Identity.Facts.Subject), version, plural(len(shown), "cluster", "clusters"), listed(shown))

@@ -9,7 +9,7 @@ func TestFunctionTexts(t *testing.T) {
 	for _, tt := range []struct{ got, want Text }{
 		{NullPeerURL("a"), Text{"Invalid peer URL", "Member a has a peer URL that is null. Give a URL, or leave the member out."}},
 		{EnvironmentName("a b"), Text{"Invalid name of a variable", `"a b" cannot be the name of a variable: want letters, digits and "_", and no digit first, such as ETCD_NAME.`}},
-		{EnvironmentValue("A"), Text{"Invalid value of a variable", "The value of A holds a control character other than tab and newline. systemd drops such a variable without another word than a line in its log, so it is refused here."}},
+		{EnvironmentValue("A", '\r'), Text{"Invalid value of a variable", "The value of A holds the character U+000D. User data must not hold control characters and line breaks, because they can end a value there. Remove the character from the argument that sets A."}},
 		{NoVoters(-1), Text{"Invalid number of voters", "A cluster has at least one voter; -1 was given."}},
 	} {
 		if tt.got != tt.want {

@@ -6,7 +6,6 @@ package diag
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
@@ -27,7 +26,7 @@ const replaceCommand = "\n\n  terraform apply -replace='ADDRESS'"
 const Shown = `ADDRESS is the address after "with"`
 
 // ConfigOf says that ADDRESS is the configuration of a member.
-func ConfigOf(name string) string { return "ADDRESS is the etcd_member_config of " + name }
+func ConfigOf(name string) string { return "ADDRESS is the etcd_member_config of " + Clean(name) }
 
 // endangered is the summary of what [membership.GuardPlan] refuses.
 const endangered = "This plan would endanger the cluster"
@@ -43,26 +42,26 @@ func planRefused(d membership.Decision, s membership.Snapshot, address string) s
 	who := Members(s, d.Facts.Others)
 	oneByOne := "Only one member may be replaced per apply, so that the others keep the quorum. Nothing has been changed.\n\n" +
 		"If an argument such as triggers_replace has changed for several members, pass its value through etcd_rollout, which replaces one member per apply. " +
-		"To replace one member by hand, undo that change and run this command. " + address + ":" + replaceCommand
+		"To replace one member by hand, undo that change and run this command. " + Clean(address) + ":" + replaceCommand
 	switch d.Code {
 	case membership.SecondReplacement:
-		return fmt.Sprintf("It replaces %s. A member counts as replaced if its etcd_member_config is, because its machine depends on it. %s", who, oneByOne)
+		return sprintf("It replaces %s. A member counts as replaced if its etcd_member_config is, because its machine depends on it. %s", who, text(oneByOne))
 	case membership.SecondUnobserved:
-		return fmt.Sprintf("It replaces the configurations of %s, and the cluster cannot be observed from here, so the provider cannot tell which of them are voters. %s",
-			listed(d.Facts.Names), oneByOne)
+		return sprintf("It replaces the configurations of %s, and the cluster cannot be observed from here, so the provider cannot tell which of them are voters. %s",
+			listed(d.Facts.Names), text(oneByOne))
 	case membership.OthersNotActive, membership.NotProbed:
-		return fmt.Sprintf("It replaces %s while another member is not active. %s Nothing has been changed. Bring %s back, then plan again. "+
+		return sprintf("It replaces %s while another member is not active. %s Nothing has been changed. Bring %s back, then plan again. "+
 			"To replace a failed member first, run this command. %s:%s",
-			Member(s, d.Facts.Subject), MemberAnswers(s, d.Facts.Others), shorts(s, d.Facts.Others), ConfigOf(short(s, d.Facts.Others[0])), replaceCommand)
+			Member(s, d.Facts.Subject), MemberAnswers(s, d.Facts.Others), shorts(s, d.Facts.Others), ConfigOf(short(s, d.Facts.Others[0])), text(replaceCommand))
 	case membership.TurnOfAnother:
-		return fmt.Sprintf("It replaces %s, and another replacement is not over. %s Nothing has been changed. %s\n\n"+
+		return sprintf("It replaces %s, and another replacement is not over. %s Nothing has been changed. %s\n\n"+
 			"To finish that replacement, undo the other change and run:\n\n  terraform apply",
 			Member(s, d.Facts.Subject), turns(d.Facts.Turns), turnsWayOut(d.Facts.Turns))
 	case membership.OnlyVoterReplaced:
-		return fmt.Sprintf("It replaces %s, the only voter: the data would be gone before a successor has it. Nothing has been changed. "+
-			"Add a second member first and apply. Then replace this one with this command. %s:%s", who, address, replaceCommand)
+		return sprintf("It replaces %s, the only voter: the data would be gone before a successor has it. Nothing has been changed. "+
+			"Add a second member first and apply. Then replace this one with this command. %s:%s", who, address, text(replaceCommand))
 	default:
-		return fmt.Sprintf("It removes %s and adds members at the same time: %d of today's %d voters would stay, and quorum is %d. Nothing has been changed.\n\n"+
+		return sprintf("It removes %s and adds members at the same time: %d of today's %d voters would stay, and quorum is %d. Nothing has been changed.\n\n"+
 			"If the nodes only have new keys in the configuration, keep the name of each member and add a moved block for each of its resources:\n\n"+
 			"  moved {\n    from = OLD_ADDRESS\n    to   = NEW_ADDRESS\n  }\n\n"+
 			"If they are new machines, keep the old nodes in the configuration, run the next command, and remove the old nodes in a second apply:\n\n  terraform apply",
@@ -74,7 +73,7 @@ func planRefused(d membership.Decision, s membership.Snapshot, address string) s
 func EveryVoterRemoved(w membership.Warning, s membership.Snapshot) Text {
 	return Text{
 		"This plan removes every voter",
-		fmt.Sprintf("It removes %s. The cluster and its data end with the last of them. Terraform destroys whatever depends on a resource as well: "+
+		sprintf("It removes %s. The cluster and its data end with the last of them. Terraform destroys whatever depends on a resource as well: "+
 			"if you named one machine or one configuration with -target, every etcd_member that depends on it, and with for_each that is all of them, is removed.",
 			Members(s, w.Facts.Others)),
 	}
@@ -84,7 +83,7 @@ func EveryVoterRemoved(w membership.Warning, s membership.Snapshot) Text {
 // of the machine, now is empty while it is not known.
 func NodeRefused(code membership.Code, name, was, now string) Text {
 	const together = "Configuration, machine and member are replaced together or not at all. Nothing has been changed."
-	replace := fmt.Sprintf("run this command. %s:%s", ConfigOf(name), replaceCommand)
+	replace := sprintf("run this command. %s:%s", ConfigOf(name), text(replaceCommand))
 	t := Text{Summary: "Member " + name + " would be replaced alone"}
 	switch code {
 	case membership.MemberAlone:
@@ -93,19 +92,19 @@ func NodeRefused(code membership.Code, name, was, now string) Text {
 			"If promote was changed to false, set it to true again: a vote cannot be taken back.\n\nTo replace all three, " + replace
 	case membership.MachineStays:
 		t.Summary = "Member " + name + " would be replaced without its machine"
-		t.Detail = fmt.Sprintf("Configuration and member are replaced, and machine_id stays %s: the machine is only updated in place, so that its process keeps the identity that is removed. %s\n\n"+
+		t.Detail = sprintf("Configuration and member are replaced, and machine_id stays %s: the machine is only updated in place, so that its process keeps the identity that is removed. %s\n\n"+
 			"Make the machine depend on the configuration, for example with this block in the machine's resource:\n\n"+
 			"  lifecycle {\n    replace_triggered_by = [ADDRESS.id]\n  }\n\n"+
-			"machine_id must be an attribute that changes when the machine is replaced. After that, %s", was, together, replace)
+			"machine_id must be an attribute that changes when the machine is replaced. After that, %s", was, together, text(replace))
 	case membership.MachineAlone:
-		changes := fmt.Sprintf("machine_id changes from %s to %s", was, cmp.Or(now, "a new machine"))
+		changes := sprintf("machine_id changes from %s to %s", was, cmp.Or(now, "a new machine"))
 		if was == "" {
 			changes = "The member has run on a machine that the state does not tell of, the plan creates a new machine for it"
 		}
 		t.Summary = "Machine of member " + name + " would be replaced alone"
-		t.Detail = fmt.Sprintf("%s, and the configuration stays: the new machine would start with the settings of the old member, without its data. %s\n\n"+
+		t.Detail = sprintf("%s, and the configuration stays: the new machine would start with the settings of the old member, without its data. %s\n\n"+
 			"To replace all three, %s\n\n"+
-			"If a changed argument (an image, a size) replaces the machine, put its value into triggers_replace of the etcd_member_config.", changes, together, replace)
+			"If a changed argument (an image, a size) replaces the machine, put its value into triggers_replace of the etcd_member_config.", changes, together, text(replace))
 	default:
 		t.Summary = "Configuration of member " + name + " would be replaced alone"
 		t.Detail = "The configuration is replaced, and the etcd_member keeps the ID of the old one: its config_id is a fixed text, or ignore_changes holds it. " + together + "\n\n" +
@@ -131,7 +130,7 @@ func MemberTainted(name string) Text {
 func NotAdopted(u *reconfigure.Unidentified) Text {
 	t := Explain("add", u.Name, u)
 	if u.Identity.Code == membership.AlreadyMember || u.Identity.Code == membership.NameTaken {
-		t.Detail += fmt.Sprintf("\n\nTo import the member, run this command. %s:\n\n  terraform import 'ADDRESS' %s", Shown, u.Identity.Facts.Subject)
+		t.Detail += sprintf("\n\nTo import the member, run this command. %s:\n\n  terraform import 'ADDRESS' %s", Shown, u.Identity.Facts.Subject)
 	}
 	t.Detail += DestroyInstead
 	return t
@@ -155,7 +154,7 @@ func SecondHolder(name string) Text {
 func MemberInTheWay(name string, m membership.Member, s membership.Snapshot) Text {
 	return Text{
 		"Cannot configure member " + name + ": it runs",
-		fmt.Sprintf("The plan creates a configuration, and the cluster has the member %s with the same name or peer URL (%s). %s "+
+		sprintf("The plan creates a configuration, and the cluster has the member %s with the same name or peer URL (%s). %s "+
 			"Its machine would be replaced under a voter that lives. Nothing has been changed. ",
 			Member(s, m.ID), strings.Join(m.PeerURLs, ", "), MemberAnswer(s, m.ID)) + fourWaysOut(m.Name) + DestroyInstead,
 	}
@@ -170,7 +169,7 @@ func MemberMayRun(name string, complete bool, err error) Text {
 		why = "Its bootstrap is complete: the cluster has formed before, and it cannot be observed from here."
 	}
 	if complete && errors.As(err, new(*cluster.Unreachable)) {
-		why = "Its bootstrap is complete: the cluster has formed before, and it does not answer now, so there is nothing for " + name + " to join."
+		why = "Its bootstrap is complete: the cluster has formed before, and it does not answer now, so there is nothing for " + Clean(name) + " to join."
 	}
 	t := Text{
 		summary(reconfigure.ActionConfigure, name),
@@ -185,7 +184,7 @@ func MemberMayRun(name string, complete bool, err error) Text {
 }
 
 func fourWaysOut(name string) string {
-	return fmt.Sprintf("There are four ways out. "+Shown+".\n\n"+
+	return sprintf("There are four ways out. "+Shown+".\n\n"+
 		"If the state was lost, import the configuration, then its machine and its etcd_member:\n\n  terraform import 'ADDRESS' %s\n\n"+
 		"If the resource has got another key, add this block, where OLD_ADDRESS is the address that it had before, and one each for the machine and the etcd_member:\n\n"+
 		"  moved {\n    from = OLD_ADDRESS\n    to   = ADDRESS\n  }\n\n"+
@@ -197,7 +196,7 @@ func fourWaysOut(name string) string {
 func SameAddress(name, other, url string) Text {
 	return Text{
 		"Members " + name + " and " + other + " have one peer URL",
-		fmt.Sprintf("Both %s and %s have the peer URL %s. Peer URLs are unique in a cluster. Nothing has been changed. Give one of them another peer URL, then run:\n\n  terraform apply",
+		sprintf("Both %s and %s have the peer URL %s. Peer URLs are unique in a cluster. Nothing has been changed. Give one of them another peer URL, then run:\n\n  terraform apply",
 			name, other, url) + DestroyInstead,
 	}
 }
@@ -225,7 +224,7 @@ func MemberBack(name string) Text {
 func AnotherCluster(was string, s membership.Snapshot) Text {
 	return Text{
 		"The endpoints lead to another cluster",
-		fmt.Sprintf("The state knows members of cluster %s, and the endpoints answer for cluster %s. The state is kept as it was. "+
+		sprintf("The state knows members of cluster %s, and the endpoints answer for cluster %s. The state is kept as it was. "+
 			"Point endpoints at the right cluster.", was, s.ClusterID),
 	}
 }

@@ -5,7 +5,6 @@ package diag
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
@@ -17,7 +16,7 @@ import (
 func HeartbeatName(name, problem string) Text {
 	return Text{
 		Summary: "Invalid name of a heartbeat",
-		Detail:  fmt.Sprintf("name = %q %s. It becomes the last part of a key, such as /running/web1.", name, problem),
+		Detail:  sprintf("name = %q %s. It becomes the last part of a key, such as /running/web1.", name, problem),
 	}
 }
 
@@ -25,7 +24,7 @@ func HeartbeatName(name, problem string) Text {
 func HeartbeatPrefix(prefix, problem string) Text {
 	return Text{
 		Summary: "Invalid prefix of heartbeats",
-		Detail:  fmt.Sprintf("prefix = %q %s. It is an absolute key without a slash at its end, such as /running.", prefix, problem),
+		Detail:  sprintf("prefix = %q %s. It is an absolute key without a slash at its end, such as /running.", prefix, problem),
 	}
 }
 
@@ -33,7 +32,7 @@ func HeartbeatPrefix(prefix, problem string) Text {
 func HeartbeatAPI(api string) Text {
 	return Text{
 		Summary: "Unknown API",
-		Detail:  fmt.Sprintf("api = %q is neither \"v3\" (leases, etcd 3.0 and later) nor \"v2\" (TTL keys, etcd up to 3.5 with --enable-v2).", api),
+		Detail:  sprintf("api = %q is neither \"v3\" (leases, etcd 3.0 and later) nor \"v2\" (TTL keys, etcd up to 3.5 with --enable-v2).", api),
 	}
 }
 
@@ -49,7 +48,7 @@ func HeartbeatValueEmpty() Text {
 func HeartbeatTTL(ttl string, least time.Duration) Text {
 	return Text{
 		Summary: "Time to live too short",
-		Detail:  fmt.Sprintf("ttl = %q is less than %s, the least that etcd keeps a claim for. Several beats must fit into it.", ttl, least),
+		Detail:  sprintf("ttl = %q is less than %s, the least that etcd keeps a claim for. Several beats must fit into it.", ttl, least),
 	}
 }
 
@@ -57,7 +56,7 @@ func HeartbeatTTL(ttl string, least time.Duration) Text {
 func HeartbeatInterval(interval, ttl string) Text {
 	return Text{
 		Summary: "Interval too long",
-		Detail: fmt.Sprintf("interval = %q is more than half of ttl (%s): one beat that comes late would be one too many. "+
+		Detail: sprintf("interval = %q is more than half of ttl (%s): one beat that comes late would be one too many. "+
 			"Leave interval out to have a third of ttl.", interval, ttl),
 	}
 }
@@ -66,11 +65,11 @@ func HeartbeatInterval(interval, ttl string) Text {
 func HeartbeatHeld(name string, e claim.Entry) Text {
 	t := Text{Summary: "Someone else beats as " + name}
 	if e.Forever {
-		t.Detail = fmt.Sprintf("%s holds %q, without a time to live: whoever wrote it does not let it expire. Nothing was changed. Choose another name; "+
+		t.Detail = sprintf("%s holds %q, without a time to live: whoever wrote it does not let it expire. Nothing was changed. Choose another name; "+
 			"or, if that value is stale, delete the key (etcdctl del %s), or set takeover = true.", e.Key, e.Value, e.Key)
 		return t
 	}
-	t.Detail = fmt.Sprintf("%s holds %q for another %s, unless it is renewed. Nothing was changed. If its owner is gone, as after a run that was killed, "+
+	t.Detail = sprintf("%s holds %q for another %s, unless it is renewed. Nothing was changed. If its owner is gone, as after a run that was killed, "+
 		"try again when that time is over; to take the name away from an owner that lives, set takeover = true, with which a plan takes it away as well; otherwise choose another name.", e.Key, e.Value, e.Left)
 	return t
 }
@@ -80,11 +79,11 @@ func HeartbeatLost(name, key string, lost *claim.LostError) Text {
 	t := Text{Summary: "The heartbeat of " + name + " was lost"}
 	switch {
 	case lost.Err != nil:
-		t.Detail = fmt.Sprintf("%s could not be renewed for %s, longer than its time to live (%s). ", key, seconds(lost.Late), sentence(lost.Err))
+		t.Detail = sprintf("%s could not be renewed for %s, longer than its time to live (%s). ", key, seconds(lost.Late), sentence(lost.Err))
 	case lost.Now != nil:
-		t.Detail = fmt.Sprintf("%s holds %q now: someone else has taken the name over. ", key, lost.Now.Value)
+		t.Detail = sprintf("%s holds %q now: someone else has taken the name over. ", key, lost.Now.Value)
 	default:
-		t.Detail = fmt.Sprintf("%s is gone: it expired, because this process or its machine stood still for longer than the time to live, or it was deleted. ", key)
+		t.Detail = sprintf("%s is gone: it expired, because this process or its machine stood still for longer than the time to live, or it was deleted. ", key)
 	}
 	t.Detail += "From then on this run was not known to live, and whatever it did under this name may have been done by someone else as well. Nothing of anyone else's was touched."
 	return t
@@ -94,7 +93,7 @@ func HeartbeatLost(name, key string, lost *claim.LostError) Text {
 func HeartbeatLeft(name, key string, err error) Text {
 	return Text{
 		Summary: "The heartbeat of " + name + " was left to expire",
-		Detail:  fmt.Sprintf("%s could not be deleted; it goes when its time to live is over, and those who watch it see a missed beat rather than a stop.", key) + answersOf(err),
+		Detail:  sprintf("%s could not be deleted; it goes when its time to live is over, and those who watch it see a missed beat rather than a stop.", key) + answersOf(err),
 	}
 }
 
@@ -105,7 +104,7 @@ func HeartbeatFailed(doing, permission, prefix string, err error) Text {
 	var alarm *claim.AlarmError
 	switch {
 	case errors.As(err, &alarm):
-		return Text{summary, fmt.Sprintf("The alarm %s is raised, and the cluster takes no new keys. Nothing was changed. %s", alarm.Kind, alarmWayOut(alarm.Kind, "try again"))}
+		return Text{summary, sprintf("The alarm %s is raised, and the cluster takes no new keys. Nothing was changed. %s", alarm.Kind, text(alarmWayOut(alarm.Kind, "try again")))}
 	case errors.Is(err, claim.ErrNoV2):
 		return Text{summary, "Nothing was changed. Set api = \"v3\", or give the endpoints of servers with the v2 API." + answersOf(err)}
 	case connection.KindOf(err) == connection.PermissionDenied:

@@ -4,7 +4,6 @@
 package diag
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -14,7 +13,7 @@ import (
 // joinIncomplete words a join that did not get to its goal in time.
 func joinIncomplete(i *reconfigure.Incomplete) Text {
 	r := i.Request
-	who := fmt.Sprintf("%s (%s)", r.Name, i.Member.ID)
+	who := sprintf("%s (%s)", r.Name, i.Member.ID)
 	var b strings.Builder
 	t := Text{Summary: "Member " + r.Name + " did not join in time"}
 	switch {
@@ -33,34 +32,34 @@ func joinIncomplete(i *reconfigure.Incomplete) Text {
 		t.Detail = b.String()
 		return t
 	case !i.Member.Learner && i.Reached == reconfigure.Announced || !i.Member.Learner:
-		fmt.Fprintf(&b, "%s is a voter according to the member list, and did not answer as one", who)
+		b.WriteString(sprintf("%s is a voter according to the member list, and did not answer as one", who))
 		if d := i.Decision.Facts.Detail; d != "" {
-			fmt.Fprintf(&b, " (%s)", d)
+			b.WriteString(sprintf(" (%s)", d))
 		}
 		b.WriteString(". Look at its log, and at what its client URLs answer from here; then apply again.")
 		t.Detail = b.String()
 		return t
 	case i.Reached == reconfigure.Announced:
-		fmt.Fprintf(&b, "%s was announced with peer URLs %s as a learner and has not started. It has no vote, so the cluster's quorum is as it was. "+
-			"Look at the log of its process: it must run with this name, these peer URLs and the cluster's present members."+logCauses, who, strings.Join(r.PeerURLs, ", "))
+		b.WriteString(sprintf("%s was announced with peer URLs %s as a learner and has not started. It has no vote, so the cluster's quorum is as it was. "+
+			"Look at the log of its process: it must run with this name, these peer URLs and the cluster's present members."+logCauses, who, strings.Join(r.PeerURLs, ", ")))
 		if own := frozenURLs(i); own != "" {
-			fmt.Fprintf(&b, "\n\nIts etcd_member_config says %s: the peer URLs of both must be the same.", own)
+			b.WriteString(sprintf("\n\nIts etcd_member_config says %s: the peer URLs of both must be the same.", own))
 		} else if stale(i) {
-			fmt.Fprintf(&b, "\n\nThe environment of its etcd_member_config was made for other members and can no longer start it: it says\n  %s\nand would have to say\n  %s\n"+
-				"Use join_script beside it, or let one member join per apply.", i.FrozenCluster, i.Now)
+			b.WriteString(sprintf("\n\nThe environment of its etcd_member_config was made for other members and can no longer start it: it says\n  %s\nand would have to say\n  %s\n"+
+				"Use join_script beside it, or let one member join per apply.", i.FrozenCluster, i.Now))
 		}
 	case i.Stalled:
-		fmt.Fprintf(&b, "%s has started and shows no progress for %s: it is %d entries behind the leader. It stays a learner, without a vote. "+
-			"Look at its log, its disk and its network.", who, r.StallTimeout, i.Decision.Facts.Lag)
+		b.WriteString(sprintf("%s has started and shows no progress for %s: it is %d entries behind the leader. It stays a learner, without a vote. "+
+			"Look at its log, its disk and its network.", who, r.StallTimeout, i.Decision.Facts.Lag))
 	case i.Decision.Code == "":
-		fmt.Fprintf(&b, "%s has started and was not promoted; it stays a learner, without a vote. The time allowed for it ran out before the members had answered: %s.", who, sentence(i.Cause))
+		b.WriteString(sprintf("%s has started and was not promoted; it stays a learner, without a vote. The time allowed for it ran out before the members had answered: %s.", who, sentence(i.Cause)))
 	default:
-		fmt.Fprintf(&b, "%s has started and was not promoted; it stays a learner, without a vote. The last reason: %s", who,
-			Refused(reconfigure.ActionPromote, r.Name, i.Decision, i.Snapshot).Detail)
+		b.WriteString(sprintf("%s has started and was not promoted; it stays a learner, without a vote. The last reason: %s", who,
+			Refused(reconfigure.ActionPromote, r.Name, i.Decision, i.Snapshot).Detail))
 	}
 	if i.Ran && i.Decision.Code == membership.NotAlive {
-		fmt.Fprintf(&b, "\n\nIt has run before. If it still has its data, bring it back, then apply again. If its machine lost its data, it cannot start again under the same identity: "+
-			"replace its configuration, which gives its machine a new identity. ADDRESS is the etcd_member_config of %s:\n\n  terraform apply -replace='ADDRESS'", r.Name)
+		b.WriteString(sprintf("\n\nIt has run before. If it still has its data, bring it back, then apply again. If its machine lost its data, it cannot start again under the same identity: "+
+			"replace its configuration, which gives its machine a new identity. ADDRESS is the etcd_member_config of %s:\n\n  terraform apply -replace='ADDRESS'", r.Name))
 	} else {
 		b.WriteString("\n\nIt is recorded as announced by this configuration: apply again to carry on, or destroy the configuration to take it back.")
 	}

@@ -4,8 +4,6 @@
 package diag
 
 import (
-	"fmt"
-
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -18,7 +16,7 @@ func NoFounders() Text {
 func ClusterTokenInvalid(token, problem string) Text {
 	return Text{
 		"Invalid cluster token",
-		fmt.Sprintf("cluster_token = %q %s. It may hold letters, digits, \"-\", \"_\" and \".\" only. Leave it out to have one made.", token, problem),
+		sprintf("cluster_token = %q %s. It may hold letters, digits, \"-\", \"_\" and \".\" only. Leave it out to have one made.", token, problem),
 	}
 }
 
@@ -27,7 +25,7 @@ func ClusterTokenInvalid(token, problem string) Text {
 func LoopbackFounder(name, url, other string) Text {
 	return Text{
 		"A founder that the others cannot reach",
-		fmt.Sprintf("%s of %s can be reached on its own machine only, and %s is elsewhere. Give the URL at which the others reach %s.", url, name, other, name),
+		sprintf("%s of %s can be reached on its own machine only, and %s is elsewhere. Give the URL at which the others reach %s.", url, name, other, name),
 	}
 }
 
@@ -40,7 +38,7 @@ func NoRandomness(err error) Text {
 func OtherClusterAnswers(want string, s membership.Snapshot) Text {
 	return Text{
 		"Another cluster answers",
-		fmt.Sprintf("The founders of this initial cluster form cluster %s. At the provider's endpoints cluster %s answers, with %s. "+
+		sprintf("The founders of this initial cluster form cluster %s. At the provider's endpoints cluster %s answers, with %s. "+
 			"A founder that was started without its environment, or on the data of an earlier life, forms another cluster: compare what its machine was given with bootstrap.environment, "+
 			"and empty its data directory. If the endpoints are another cluster's, correct them.", want, s.ClusterID, Members(s, ids(s.Members))),
 	}

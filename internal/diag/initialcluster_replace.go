@@ -5,7 +5,6 @@ package diag
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -18,7 +17,7 @@ import (
 func InitialClusterFormed(id string) Text {
 	return Text{
 		"Cannot replace the initial cluster",
-		fmt.Sprintf("Its cluster %s has formed. Another bootstrap would make initial members of a second cluster out of its members. Nothing was changed.\n\n", id) + untaint + "\n\n" +
+		sprintf("Its cluster %s has formed. Another bootstrap would make initial members of a second cluster out of its members. Nothing was changed.\n\n", id) + untaint + "\n\n" +
 			"Otherwise plan without -replace for this resource, and with a refresh. A change of members or cluster_token has no effect then:\n\n  terraform plan\n\n" +
 			startOver("If the cluster is gone for good"),
 	}
@@ -30,7 +29,7 @@ func InitialClusterFormed(id string) Text {
 func InitialClusterMayHaveFormed(id, why string, members map[string][]string) Text {
 	return Text{
 		"Cannot replace the initial cluster",
-		fmt.Sprintf("It is not known whether its cluster %s has formed. %s A cluster that is stopped or unreachable looks the same as one that never formed, and replacing it would destroy its data. "+
+		sprintf("It is not known whether its cluster %s has formed. %s A cluster that is stopped or unreachable looks the same as one that never formed, and replacing it would destroy its data. "+
 			"Nothing was changed.\n\n", id, why) + untaint + "\n\n" +
 			"If the cluster runs, make it reachable at the provider's endpoints and plan again. Once it has answered, a change of members or cluster_token has no effect:\n\n  terraform plan\n\n" +
 			"To keep this bootstrap until then, plan without -replace, and with these members:\n\n" + membersArgument(members) + "\n\n" +
@@ -41,7 +40,7 @@ func InitialClusterMayHaveFormed(id, why string, members map[string][]string) Te
 // WhyNotFormed is what answered instead of the cluster: another one, or nothing.
 func WhyNotFormed(s membership.Snapshot, err error) string {
 	if err == nil {
-		return fmt.Sprintf("Cluster %s answers at the provider's endpoints, which may have been started in its place.", s.ClusterID)
+		return sprintf("Cluster %s answers at the provider's endpoints, which may have been started in its place.", s.ClusterID)
 	}
 	var gone *cluster.Unreachable
 	if !errors.As(err, &gone) {
@@ -49,7 +48,7 @@ func WhyNotFormed(s membership.Snapshot, err error) string {
 	}
 	out := make([]string, len(gone.Endpoints))
 	for i, e := range gone.Endpoints {
-		out[i] = e.Endpoint + ": " + answer(e.Err)
+		out[i] = Clean(e.Endpoint) + ": " + answer(e.Err)
 	}
 	return "The cluster does not answer at the provider's endpoints (" + strings.Join(out, "; ") + ")."
 }
@@ -59,7 +58,7 @@ func membersArgument(members map[string][]string) string {
 	var b strings.Builder
 	b.WriteString("  members = {\n")
 	for _, name := range slices.Sorted(maps.Keys(members)) {
-		fmt.Fprintf(&b, "    %q = [%s]\n", name, quoted(members[name]))
+		b.WriteString(sprintf("    %q = [%s]\n", name, quoted(members[name])))
 	}
 	return b.String() + "  }"
 }
@@ -67,7 +66,7 @@ func membersArgument(members map[string][]string) string {
 func quoted(words []string) string {
 	out := make([]string, len(words))
 	for i, w := range words {
-		out[i] = fmt.Sprintf("%q", w)
+		out[i] = sprintf("%q", w)
 	}
 	return strings.Join(out, ", ")
 }
@@ -76,10 +75,10 @@ func quoted(words []string) string {
 func ClusterExists(s membership.Snapshot) Text {
 	return Text{
 		"A cluster exists already",
-		fmt.Sprintf("This plan creates a bootstrap, and cluster %s answers at the provider's endpoints, with %s. Its members must not become initial members of a second cluster. "+
+		sprintf("This plan creates a bootstrap, and cluster %s answers at the provider's endpoints, with %s. Its members must not become initial members of a second cluster. "+
 			"Nothing was changed. Terraform does not tell a provider why it creates a resource, so choose what applies.\n\n", s.ClusterID, Members(s, ids(s.Members))) +
 			untaint + "\n\n" +
-			"If the resource is not in the state, because it is new or the state was lost, import the cluster:\n\n" + fmt.Sprintf("  terraform import 'ADDRESS' %s\n\n", s.ClusterID) +
+			"If the resource is not in the state, because it is new or the state was lost, import the cluster:\n\n" + sprintf("  terraform import 'ADDRESS' %s\n\n", s.ClusterID) +
 			"If the resource only has another address than before, tell Terraform. OLD_ADDRESS is its former address:\n\n" +
 			"  moved {\n    from = OLD_ADDRESS\n    to   = ADDRESS\n  }\n\n" +
 			"If the bootstrap is for another cluster, give it a provider block of its own, with the endpoints of that cluster, and set provider = etcd.other in the resource:\n\n" +
@@ -104,7 +103,7 @@ func ClusterRefusesUs(err error) Text {
 func ImportClusterID(id string) Text {
 	return Text{
 		"Invalid import ID",
-		fmt.Sprintf("%q is not a cluster ID. It is a hexadecimal number of up to 16 digits, such as the cluster_id of an etcd_member.", id),
+		sprintf("%q is not a cluster ID. It is a hexadecimal number of up to 16 digits, such as the cluster_id of an etcd_member.", id),
 	}
 }
 
@@ -113,7 +112,7 @@ func ImportClusterID(id string) Text {
 func ImportOtherCluster(want string, s membership.Snapshot) Text {
 	return Text{
 		"Cannot import cluster " + want,
-		fmt.Sprintf("At the provider's endpoints cluster %s answers, with %s. Nothing was imported. If it is the one, import it by its ID. ADDRESS is the address to import to.\n\n  terraform import 'ADDRESS' %s",
+		sprintf("At the provider's endpoints cluster %s answers, with %s. Nothing was imported. If it is the one, import it by its ID. ADDRESS is the address to import to.\n\n  terraform import 'ADDRESS' %s",
 			s.ClusterID, Members(s, ids(s.Members)), s.ClusterID),
 	}
 }

@@ -5,7 +5,6 @@ package diag
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
@@ -23,13 +22,13 @@ func lockHeld(summary string, err error) *Text {
 	case errors.As(err, &lost):
 		return &Text{summary, lockLost(lost)}
 	case errors.As(err, &busy) && busy.Entry.Forever:
-		return &Text{summary, fmt.Sprintf("The lock on membership changes is held by %s, and it does not expire: it has no time to live, so this provider did not make it. Nothing was changed. "+
+		return &Text{summary, sprintf("The lock on membership changes is held by %s, and it does not expire: it has no time to live, so this provider did not make it. Nothing was changed. "+
 			"If nobody is at work, delete it, then apply again:\n\n  etcdctl del %s", holderOf(busy.Entry), shellWord(busy.Entry.Key))}
 	case errors.As(err, &busy):
-		return &Text{summary, fmt.Sprintf("Another run is changing this cluster: %s holds the lock on membership changes. It was waited for during %s, and nothing was changed meanwhile. %s",
+		return &Text{summary, sprintf("Another run is changing this cluster: %s holds the lock on membership changes. It was waited for during %s, and nothing was changed meanwhile. %s",
 			holderOf(busy.Entry), seconds(busy.Waited), lockWayOut)}
 	case errors.As(err, &queued):
-		return &Text{summary, fmt.Sprintf("The time allowed for it ran out while this run was busy with another change of the cluster (%s); members change one at a time. "+
+		return &Text{summary, sprintf("The time allowed for it ran out while this run was busy with another change of the cluster (%s); members change one at a time. "+
 			"Nothing was changed for this one. Apply again; or allow more time (timeouts).", queued.Behind)}
 	}
 	return nil
@@ -41,7 +40,7 @@ var lockWayOut = "Let that run end, then apply again. If it was killed, its lock
 func holderOf(e claim.Entry) string {
 	h := claim.HolderOf(e)
 	if h.Who == "" {
-		return fmt.Sprintf("whoever wrote %s to %s", connection.Quote(e.Value), e.Key)
+		return sprintf("whoever wrote %s to %s", connection.Quote(e.Value), e.Key)
 	}
 	return h.String()
 }
@@ -52,7 +51,7 @@ func lockLost(l *reconfigure.LockLost) string {
 	var lost *claim.LostError
 	switch {
 	case errors.As(l.Lost, &lost) && lost.Err != nil:
-		why = fmt.Sprintf("it could not be renewed for %s (%s)", seconds(lost.Late), sentence(lost.Err))
+		why = sprintf("it could not be renewed for %s (%s)", seconds(lost.Late), sentence(lost.Err))
 	case lost != nil && lost.Now != nil:
 		why = holderOf(*lost.Now) + " holds it now"
 	}
@@ -61,11 +60,11 @@ func lockLost(l *reconfigure.LockLost) string {
 	case l.Checked && !l.Listed:
 		now = l.Name + " is not in the member list now."
 	case l.Checked && l.Member.Learner:
-		now = fmt.Sprintf("According to the member list %s (%s) is a learner now.", l.Name, l.Member.ID)
+		now = sprintf("According to the member list %s (%s) is a learner now.", l.Name, l.Member.ID)
 	case l.Checked:
-		now = fmt.Sprintf("According to the member list %s (%s) is a voter now.", l.Name, l.Member.ID)
+		now = sprintf("According to the member list %s (%s) is a voter now.", l.Name, l.Member.ID)
 	}
-	return fmt.Sprintf("This run lost the lock on membership changes: %s. That happens when its process or its machine stands still. "+
+	return sprintf("This run lost the lock on membership changes: %s. That happens when its process or its machine stands still. "+
 		"It stopped before its next step. %s Apply again: it carries on from there.", why, now)
 }
 
@@ -73,7 +72,7 @@ func lockLost(l *reconfigure.LockLost) string {
 func LockWaited(name string, w reconfigure.Waited) Text {
 	return Text{
 		"Waited for another run before changing member " + name,
-		fmt.Sprintf("For %s the lock on membership changes was held by %s. Members change one at a time, whoever changes them.", seconds(w.For), w.Holder),
+		sprintf("For %s the lock on membership changes was held by %s. Members change one at a time, whoever changes them.", seconds(w.For), w.Holder),
 	}
 }
 

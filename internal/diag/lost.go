@@ -4,7 +4,6 @@
 package diag
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -17,14 +16,14 @@ func LossEvidence(s membership.Snapshot, id membership.MemberID) string {
 	if !ok {
 		return MemberAnswer(s, id)
 	}
-	return fmt.Sprintf("%s The leader, %s, has no connection to it.", MemberAnswer(s, id), Member(s, leader))
+	return sprintf("%s The leader, %s, has no connection to it.", MemberAnswer(s, id), Member(s, leader))
 }
 
 // MemberLost is the warning that goes with the replacement of a lost member.
 func MemberLost(name string, since time.Time, evidence string) Text {
 	return Text{
 		"Member " + name + " is lost and is replaced by this plan",
-		fmt.Sprintf("It has been silent since %s. %s The dead member is taken out of the cluster first, then a new machine joins in its place. "+
+		sprintf("It has been silent since %s. %s The dead member is taken out of the cluster first, then a new machine joins in its place. "+
 			"If it is only rebooting, wait and plan again.", since.Format(time.RFC3339), evidence),
 	}
 }
@@ -33,7 +32,7 @@ func MemberLost(name string, since time.Time, evidence string) Text {
 func MemberLostToo(name string, since time.Time, evidence string) Text {
 	return Text{
 		"Member " + name + " is lost too",
-		fmt.Sprintf("It has been silent since %s. %s One member is replaced per apply; this one follows with the next.", since.Format(time.RFC3339), evidence),
+		sprintf("It has been silent since %s. %s One member is replaced per apply; this one follows with the next.", since.Format(time.RFC3339), evidence),
 	}
 }
 
@@ -41,7 +40,7 @@ func MemberLostToo(name string, since time.Time, evidence string) Text {
 func MemberSilent(name string, since time.Time, evidence string) Text {
 	return Text{
 		"Member " + name + " does not answer",
-		fmt.Sprintf("It has been silent since %s. %s If it is gone for good, replace it with its machine. "+Shown+":"+
+		sprintf("It has been silent since %s. %s If it is gone for good, replace it with its machine. "+Shown+":"+
 			replaceCommand+"\n\nWith replace_lost_after set, a plan proposes that by itself.", since.Format(time.RFC3339), evidence),
 	}
 }
@@ -51,7 +50,7 @@ func MemberSilent(name string, since time.Time, evidence string) Text {
 func MemberRemovedOutside(name string) Text {
 	return Text{
 		"Member " + name + " was removed by somebody else and is replaced by this plan",
-		fmt.Sprintf("It has run, is not in the cluster any more, and no apply took it out. With its data its process does not start again, and without it must not come back "+
+		sprintf("It has run, is not in the cluster any more, and no apply took it out. With its data its process does not start again, and without it must not come back "+
 			"under the same identity; so its configuration is replaced, with the machine that uses it. To leave %s out for good, take it out of the configuration instead.", name),
 	}
 }

@@ -6,7 +6,6 @@ package diag
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"strings"
 	"time"
@@ -31,7 +30,7 @@ func Maintenance(action string, err error) Text {
 	case errors.As(err, &unfinished):
 		t.Detail = maintenanceStopped(unfinished)
 	case errors.As(err, &lost):
-		t.Detail = fmt.Sprintf("This run lost the lock on membership changes, which it holds meanwhile: %s. It stopped before its next step. Invoke it again.", sentence(lost.Lost))
+		t.Detail = sprintf("This run lost the lock on membership changes, which it holds meanwhile: %s. It stopped before its next step. Invoke it again.", sentence(lost.Lost))
 	case held != nil:
 		return *held
 	case errors.As(err, &refusal):
@@ -75,13 +74,13 @@ func maintenanceStopped(u *reconfigure.Unfinished) string {
 		if len(u.Left) > 0 {
 			rest = shorts(u.Snapshot, u.Left) + " " + plural(len(u.Left), "was", "were") + " not touched"
 		}
-		return fmt.Sprintf("%s failed: %s. %s, %s. It may be at it still: look at its log, and see that it serves again, before you try once more.", who, answer(u.Err), done, rest)
+		return sprintf("%s failed: %s. %s, %s. It may be at it still: look at its log, and see that it serves again, before you try once more.", who, answer(u.Err), done, rest)
 	case errors.As(u.Err, &bad):
-		return fmt.Sprintf("What %s sent is no whole snapshot: %s. No file was made. Try again, or from another member.", Member(u.Snapshot, u.Member), sentence(bad))
+		return sprintf("What %s sent is no whole snapshot: %s. No file was made. Try again, or from another member.", Member(u.Snapshot, u.Member), sentence(bad))
 	case errors.Is(u.Err, fs.ErrExist):
 		return SnapshotFile("", u.Err).Detail
 	default:
-		return fmt.Sprintf("The data of %s could not be saved: %s. No file was made.", Member(u.Snapshot, u.Member), answer(u.Err))
+		return sprintf("The data of %s could not be saved: %s. No file was made.", Member(u.Snapshot, u.Member), answer(u.Err))
 	}
 }
 
@@ -90,7 +89,7 @@ func maintenanceRefused(d membership.Decision, s membership.Snapshot) string {
 	who := capital(Member(s, f.Subject))
 	switch d.Code {
 	case membership.NotMember:
-		return fmt.Sprintf("The cluster has no member %s.", f.Subject)
+		return sprintf("The cluster has no member %s.", f.Subject)
 	case membership.NotVoter:
 		return who + " is a learner, and a learner cannot lead. Give it its vote first, or choose a voter."
 	case membership.LearnerUnserved:
@@ -100,24 +99,24 @@ func maintenanceRefused(d membership.Decision, s membership.Snapshot) string {
 	case membership.NotAlive:
 		return MemberAnswer(s, f.Subject) + " Bring it back, or choose another member."
 	case membership.Lagging:
-		return fmt.Sprintf("%s is %d entries behind the leader; %d are allowed. Try again when it has caught up.", who, f.Lag, f.MaxLag)
+		return sprintf("%s is %d entries behind the leader; %d are allowed. Try again when it has caught up.", who, f.Lag, f.MaxLag)
 	case membership.OtherLeader:
-		return fmt.Sprintf("%s does not name %s as the leader in the same term as the others. Try again in a moment.", who, Members(s, f.Others))
+		return sprintf("%s does not name %s as the leader in the same term as the others. Try again in a moment.", who, Members(s, f.Others))
 	case membership.NoSuccessor:
 		if len(f.Others) == 0 {
 			return who + " is the only voter: there is nobody to lead in its place."
 		}
-		return fmt.Sprintf("Besides %s, which leads, no voter is alive and has caught up. %s", Member(s, f.Subject), MemberAnswers(s, f.Others))
+		return sprintf("Besides %s, which leads, no voter is alive and has caught up. %s", Member(s, f.Subject), MemberAnswers(s, f.Others))
 	case membership.OthersNotActive:
-		return fmt.Sprintf("A member that is defragmented answers nobody meanwhile, so every other one has to be well. %s Bring back what is down, or take it out of the cluster, first.", MemberAnswers(s, f.Others))
+		return sprintf("A member that is defragmented answers nobody meanwhile, so every other one has to be well. %s Bring back what is down, or take it out of the cluster, first.", MemberAnswers(s, f.Others))
 	case membership.Interrupts:
-		return fmt.Sprintf("While %s is defragmented it answers nobody: %d of %d voters would be left; quorum is %d, so the cluster would stand still. "+
+		return sprintf("While %s is defragmented it answers nobody: %d of %d voters would be left; quorum is %d, so the cluster would stand still. "+
 			"Add members first; or, if that is acceptable now, set allow_interruption = true.", Member(s, f.Subject), f.Alive, f.Voters, f.Quorum)
 	case membership.AlarmBehind:
-		return fmt.Sprintf("The %s of %s %s as large as the quota allows (%s): the alarm would be back with the next write. Nothing was changed. %s",
+		return sprintf("The %s of %s %s as large as the quota allows (%s): the alarm would be back with the next write. Nothing was changed. %s",
 			plural(len(f.Others), "database", "databases"), Members(s, f.Others), plural(len(f.Others), "is still", "are still"), sizes(s, f.Others), alarmFirst(f.Detail))
 	case membership.AlarmUnproven:
-		return fmt.Sprintf("%s %s not tell whether what the alarm %s is about has been mended. Nothing was changed. %s Then set confirmed = true.",
+		return sprintf("%s %s not tell whether what the alarm %s is about has been mended. Nothing was changed. %s Then set confirmed = true.",
 			capital(Members(s, f.Others)), plural(len(f.Others), "does", "do"), f.Detail, alarmFirst(f.Detail))
 	default:
 		return refusal{d: d, f: f, s: s}.detail()
@@ -129,7 +128,7 @@ func sizes(s membership.Snapshot, ids []membership.MemberID) string {
 	var out []string
 	for _, id := range ids {
 		a := s.Answer(id)
-		out = append(out, fmt.Sprintf("%s: %s of %s, %s in use", short(s, id), bytes(a.DBSize), bytes(a.DBQuota), bytes(a.DBInUse)))
+		out = append(out, sprintf("%s: %s of %s, %s in use", short(s, id), bytes(a.DBSize), bytes(a.DBQuota), bytes(a.DBInUse)))
 	}
 	return strings.Join(out, "; ")
 }
@@ -138,15 +137,15 @@ func sizes(s membership.Snapshot, ids []membership.MemberID) string {
 func bytes(n int64) string {
 	const step = 1 << 10
 	if n < step {
-		return fmt.Sprintf("%d B", n)
+		return sprintf("%d B", n)
 	}
 	size := float64(n)
 	for _, unit := range []string{"KiB", "MiB", "GiB"} {
 		if size /= step; size < step {
-			return fmt.Sprintf("%.1f %s", size, unit)
+			return sprintf("%.1f %s", size, unit)
 		}
 	}
-	return fmt.Sprintf("%.1f TiB", size/step)
+	return sprintf("%.1f TiB", size/step)
 }
 
 // alarmFirst is what has to be done before an alarm is disarmed.
@@ -165,7 +164,7 @@ func DisarmPlanned(kind string) Text {
 
 // AlarmKind is for a text that is no kind of alarm.
 func AlarmKind(kind string) Text {
-	return Text{"Unknown alarm", fmt.Sprintf("alarm = %q is neither %q nor %q.", kind, membership.AlarmNoSpace, membership.AlarmCorrupt)}
+	return Text{"Unknown alarm", sprintf("alarm = %q is neither %q nor %q.", kind, membership.AlarmNoSpace, membership.AlarmCorrupt)}
 }
 
 // SnapshotFile is for a file that is there already, or has no directory. err
@@ -173,7 +172,7 @@ func AlarmKind(kind string) Text {
 func SnapshotFile(summary string, err error) Text {
 	var dir *reconfigure.NoDirectory
 	if errors.As(err, &dir) {
-		return Text{summary, fmt.Sprintf("There is no directory %s on the machine that runs Terraform. Make it first, or choose another path.", dir.Path)}
+		return Text{summary, sprintf("There is no directory %s on the machine that runs Terraform. Make it first, or choose another path.", dir.Path)}
 	}
 	name := "The file"
 	var path *fs.PathError
@@ -192,9 +191,9 @@ func MaintenanceMember(attribute, text string, found []membership.Member, s memb
 	for _, m := range found {
 		all = append(all, m.ID)
 	}
-	t := Text{"No such member", fmt.Sprintf("%s = %q is neither the name nor the ID of a member. The cluster has %s.", attribute, text, Members(s, all))}
+	t := Text{"No such member", sprintf("%s = %q is neither the name nor the ID of a member. The cluster has %s.", attribute, text, Members(s, all))}
 	if len(found) > 1 && len(s.Find(text)) > 1 {
-		t = Text{"Several members of one name", fmt.Sprintf("%s = %q is the name of %s. Give the ID of the one that is meant.", attribute, text, Members(s, all))}
+		t = Text{"Several members of one name", sprintf("%s = %q is the name of %s. Give the ID of the one that is meant.", attribute, text, Members(s, all))}
 	}
 	return t
 }
@@ -215,7 +214,7 @@ func ListUnconfirmed() Text {
 
 // SnapshotStale is the warning for a snapshot that no quorum stands behind.
 func SnapshotStale(w membership.Warning, of membership.MemberID, s membership.Snapshot) Text {
-	return Text{"The snapshot may be behind", fmt.Sprintf("It is of %s alone, with no quorum behind it. %s", Member(s, of), Advice(w, s))}
+	return Text{"The snapshot may be behind", sprintf("It is of %s alone, with no quorum behind it. %s", Member(s, of), Advice(w, s))}
 }
 
 // Progress words a step for who watches an action.
@@ -223,26 +222,26 @@ func Progress(p reconfigure.Step) string {
 	who := Member(p.Snapshot, p.Member)
 	switch p.Kind {
 	case reconfigure.StepDefragment:
-		return fmt.Sprintf("Defragmenting %s, %d left after it.", who, p.Left)
+		return sprintf("Defragmenting %s, %d left after it.", who, p.Left)
 	case reconfigure.StepDefragmented:
 		if p.Bytes == 0 {
-			return fmt.Sprintf("Defragmented %s in %s.", who, p.Took.Round(time.Millisecond))
+			return sprintf("Defragmented %s in %s.", who, p.Took.Round(time.Millisecond))
 		}
-		return fmt.Sprintf("Defragmented %s in %s: its database went from %s to %s.", who, p.Took.Round(time.Millisecond), bytes(p.Total), bytes(p.Bytes))
+		return sprintf("Defragmented %s in %s: its database went from %s to %s.", who, p.Took.Round(time.Millisecond), bytes(p.Total), bytes(p.Bytes))
 	case reconfigure.StepLeaveOut:
 		return "Leaving out " + who + ": it is a learner, and etcd lets none be defragmented while it runs."
 	case reconfigure.StepMove:
-		return fmt.Sprintf("Moving leadership from %s to %s.", who, Member(p.Snapshot, p.To))
+		return sprintf("Moving leadership from %s to %s.", who, Member(p.Snapshot, p.To))
 	case reconfigure.StepLeads:
 		return who + " leads."
 	case reconfigure.StepDisarm:
-		return fmt.Sprintf("Disarming the alarm %s of %s.", p.Alarm, who)
+		return sprintf("Disarming the alarm %s of %s.", p.Alarm, who)
 	case reconfigure.StepQuiet:
-		return "No member reports the alarm " + p.Alarm + "."
+		return "No member reports the alarm " + Clean(p.Alarm) + "."
 	case reconfigure.StepVerify:
-		return fmt.Sprintf("Received %s from %s; comparing its hash.", bytes(p.Bytes), who)
+		return sprintf("Received %s from %s; comparing its hash.", bytes(p.Bytes), who)
 	default:
-		return fmt.Sprintf("Saving the data of %s: %s of about %s.", who, bytes(p.Bytes), bytes(p.Total))
+		return sprintf("Saving the data of %s: %s of about %s.", who, bytes(p.Bytes), bytes(p.Total))
 	}
 }
 
@@ -250,7 +249,7 @@ func Progress(p reconfigure.Step) string {
 func SnapshotSaved(path string, saved reconfigure.Saved) string {
 	at := ""
 	if saved.Revision > 0 {
-		at = fmt.Sprintf(" at revision %d", saved.Revision)
+		at = sprintf(" at revision %d", saved.Revision)
 	}
-	return fmt.Sprintf("Saved %s of %s%s to %s; the database has the SHA-256 %s.", bytes(saved.Size), Member(saved.Snapshot, saved.Member), at, path, saved.SHA256)
+	return sprintf("Saved %s of %s%s to %s; the database has the SHA-256 %s.", bytes(saved.Size), Member(saved.Snapshot, saved.Member), at, path, saved.SHA256)
 }

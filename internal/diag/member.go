@@ -4,7 +4,6 @@
 package diag
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -16,11 +15,11 @@ func Member(s membership.Snapshot, id membership.MemberID) string {
 	m, ok := s.Member(id)
 	switch {
 	case !ok:
-		return fmt.Sprintf("member %s", id)
+		return sprintf("member %s", id)
 	case m.Name == "":
-		return fmt.Sprintf("unnamed member (%s) at %s", id, strings.Join(m.PeerURLs, ", "))
+		return sprintf("unnamed member (%s) at %s", id, strings.Join(m.PeerURLs, ", "))
 	default:
-		return fmt.Sprintf("%s (%s)", m.Name, id)
+		return sprintf("%s (%s)", m.Name, id)
 	}
 }
 
@@ -36,7 +35,7 @@ func Members(s membership.Snapshot, ids []membership.MemberID) string {
 // short is how a member is called once it has been introduced.
 func short(s membership.Snapshot, id membership.MemberID) string {
 	if m, ok := s.Member(id); ok && m.Name != "" {
-		return m.Name
+		return Clean(m.Name)
 	}
 	return "member " + id.String()
 }
@@ -44,10 +43,10 @@ func short(s membership.Snapshot, id membership.MemberID) string {
 // orOwn is the name that was given, or else what the list knows of the member.
 func orOwn(name string, s membership.Snapshot, id membership.MemberID) string {
 	if name != "" {
-		return name
+		return Clean(name)
 	}
 	if m, ok := s.Member(id); ok && m.Name != "" {
-		return m.Name
+		return Clean(m.Name)
 	}
 	return id.String()
 }
@@ -78,7 +77,7 @@ func MemberAnswer(s membership.Snapshot, id membership.MemberID) string {
 	case s.Alive(id):
 		return who + " is alive."
 	case a.State == membership.WrongCluster, a.State == membership.Answered && a.MemberID == id && a.ClusterID != s.ClusterID:
-		return fmt.Sprintf("At the address of %s%s a process answers for another cluster (%s).", Member(s, id), in(a.Endpoint), a.ClusterID)
+		return sprintf("At the address of %s%s a process answers for another cluster (%s).", Member(s, id), in(a.Endpoint), a.ClusterID)
 	case a.State == membership.Answered && a.MemberID == id:
 		return who + " answers, but serves no linearizable read" + because(a) + "."
 	case !m.Started():
@@ -86,7 +85,7 @@ func MemberAnswer(s membership.Snapshot, id membership.MemberID) string {
 	case a.State == membership.Silent:
 		return who + " does not answer" + because(a) + "."
 	case a.State == membership.Answered:
-		return fmt.Sprintf("%s could not be asked: at its address%s %s answers.", who, in(a.Endpoint), Member(s, a.MemberID))
+		return sprintf("%s could not be asked: at its address%s %s answers.", who, in(a.Endpoint), Member(s, a.MemberID))
 	default:
 		return who + " could not be asked" + because(a) + "."
 	}
@@ -107,11 +106,11 @@ func because(a membership.Answer) string {
 	case a.Endpoint == "" && a.Detail == "":
 		return ""
 	case a.Endpoint == "":
-		return " (" + a.Detail + ")"
+		return " (" + Clean(a.Detail) + ")"
 	case a.Detail == "":
-		return " (" + a.Endpoint + ")"
+		return " (" + Clean(a.Endpoint) + ")"
 	default:
-		return " (" + a.Endpoint + ": " + a.Detail + ")"
+		return " (" + Clean(a.Endpoint) + ": " + Clean(a.Detail) + ")"
 	}
 }
 
@@ -119,7 +118,7 @@ func in(endpoint string) string {
 	if endpoint == "" {
 		return ""
 	}
-	return " (" + endpoint + ")"
+	return " (" + Clean(endpoint) + ")"
 }
 
 func capital(s string) string {

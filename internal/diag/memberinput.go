@@ -5,7 +5,6 @@ package diag
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -20,14 +19,14 @@ func PeerURL(err *membership.URLError) Text {
 // element of it.
 func URLIn(at string, err *membership.URLError) Text {
 	argument, _, _ := strings.Cut(at, "[")
-	return Text{Summary: "Invalid URL in " + argument, Detail: argument + ": " + peerURLDetail(err)}
+	return Text{Summary: "Invalid URL in " + argument, Detail: Clean(argument) + ": " + peerURLDetail(err)}
 }
 
 // NullIn is for a list or set of URLs with an element that is null.
 func NullIn(argument string) Text {
 	return Text{
 		Summary: "Invalid URL in " + argument,
-		Detail:  argument + " has an element that is null. Leave the element out, or give the URL that it stands for.",
+		Detail:  Clean(argument) + " has an element that is null. Leave the element out, or give the URL that it stands for.",
 	}
 }
 
@@ -36,13 +35,13 @@ func NullIn(argument string) Text {
 func TwiceIn(argument, url string) Text {
 	return Text{
 		Summary: "Duplicate URL in " + argument,
-		Detail:  argument + " contains " + url + " twice. Leave one of them out.",
+		Detail:  Clean(argument) + " contains " + Clean(url) + " twice. Leave one of them out.",
 	}
 }
 
 func peerURLDetail(err *membership.URLError) string {
 	const want = " Want a scheme, a host and a port, such as https://10.0.0.1:2380."
-	u := err.URL
+	u := Clean(err.URL)
 	switch err.Problem {
 	case membership.URLEmpty:
 		return "The URL is empty." + want
@@ -69,7 +68,7 @@ func peerURLDetail(err *membership.URLError) string {
 	case membership.URLQuery:
 		return u + " has a query or a fragment; etcd accepts none here." + want
 	default: // URLUnreadable
-		return fmt.Sprintf("%q cannot be read as a URL.", u) + want
+		return sprintf("%q cannot be read as a URL.", u) + want
 	}
 }
 
@@ -83,11 +82,14 @@ func memberNameDetail(err *membership.NameError) string {
 	case membership.NameEmpty:
 		return "The member name is empty. A member needs a name that no other member of its cluster bears."
 	case membership.NameSeparator:
-		return fmt.Sprintf("The member name %q contains '=' or ',', which separate the entries of an initial cluster. Choose another name.", err.Name)
+		return sprintf("The member name %q contains '=' or ',', which separate the entries of an initial cluster. Choose another name.", err.Name)
 	case membership.NameLong:
-		return fmt.Sprintf("The member name %.20q… has %d bytes; at most 253 are taken. Choose a shorter name.", err.Name, len(err.Name))
+		return sprintf("The member name %.20q… has %d bytes; at most 253 are taken. Choose a shorter name.", err.Name, len(err.Name))
+	case membership.NameAlphabet:
+		return sprintf("The member name %q contains a character other than letters (a to z, A to Z), digits and . _ : @ %% + ~ -. "+
+			"The join script and the data directory take no other. Choose another name.", err.Name)
 	default: // NameCharacter
-		return fmt.Sprintf("The member name %q contains white space or a character that cannot be printed. Choose another name.", err.Name)
+		return sprintf("The member name %q contains white space or a character that cannot be printed. Choose another name.", err.Name)
 	}
 }
 
@@ -109,6 +111,6 @@ func InitialCluster(err *membership.EntryError) Text {
 	default:
 		t.Detail = "Want name=url, such as infra1=https://10.0.0.1:2380."
 	}
-	t.Detail = fmt.Sprintf("Entry %q: %s", err.Entry, t.Detail)
+	t.Detail = sprintf("Entry %q: %s", err.Entry, t.Detail)
 	return t
 }

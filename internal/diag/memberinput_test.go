@@ -45,6 +45,7 @@ func TestMemberName(t *testing.T) {
 		"":                       "The member name is empty. A member needs a name that no other member of its cluster bears.",
 		"a=b":                    "The member name \"a=b\" contains '=' or ',', which separate the entries of an initial cluster. Choose another name.",
 		"a b":                    "The member name \"a b\" contains white space or a character that cannot be printed. Choose another name.",
+		"../x":                   "The member name \"../x\" contains a character other than letters (a to z, A to Z), digits and . _ : @ % + ~ -. The join script and the data directory take no other. Choose another name.",
 		strings.Repeat("a", 300): "The member name \"aaaaaaaaaaaaaaaaaaaa\"… has 300 bytes; at most 253 are taken. Choose a shorter name.",
 	} {
 		var e *membership.NameError

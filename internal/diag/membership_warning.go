@@ -4,8 +4,6 @@
 package diag
 
 import (
-	"fmt"
-
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
@@ -27,21 +25,21 @@ func WarningText(action reconfigure.Action, name string, w membership.Warning, s
 	switch w.Code {
 	case membership.MemberDown:
 		return Text{doing + " while " + others + " " + plural(count, "is", "are") + " down",
-			fmt.Sprintf("%s The change is safe without %s: %s Bring %s back or remove %s soon.",
+			sprintf("%s The change is safe without %s: %s Bring %s back or remove %s soon.",
 				MemberAnswers(s, f.Others), plural(count, "it", "them"), ifItFails(name, f), plural(count, "it", "them"), plural(count, "it", "them"))}
 	case membership.MemberUnstarted:
 		return Text{doing + " while " + others + " " + plural(count, "has", "have") + " not started",
-			fmt.Sprintf("%s The change is safe without %s: %s Start %s or remove %s soon.",
+			sprintf("%s The change is safe without %s: %s Start %s or remove %s soon.",
 				MemberAnswers(s, f.Others), plural(count, "it", "them"), ifItFails(name, f), plural(count, "it", "them"), plural(count, "it", "them"))}
 	case membership.NotProbed:
 		return Text{doing + " without an answer of " + others,
-			fmt.Sprintf("%s The change is safe even if %s down: %s %s",
+			sprintf("%s The change is safe even if %s down: %s %s",
 				MemberAnswers(s, f.Others), plural(count, "it is", "they are"), ifItFails(name, f), wayTo(s))}
 	case membership.ToleranceZero:
 		return toleranceZero(action, name, doing, f, s)
 	case membership.KnownBadRelease:
 		return Text{doing + " on a release with a known bug",
-			fmt.Sprintf("%s %s a release on which a promotion may be lost, at a restart or at the next upgrade (%s). Upgrade to 3.5.26 or later within 3.5 before anything else.",
+			sprintf("%s %s a release on which a promotion may be lost, at a restart or at the next upgrade (%s). Upgrade to 3.5.26 or later within 3.5 before anything else.",
 				capital(Members(s, f.Others)), plural(count, "runs", "run"), f.Detail)}
 	case membership.Unmanaged:
 		return unmanaged(name, f, s)
@@ -50,21 +48,21 @@ func WarningText(action reconfigure.Action, name string, w membership.Warning, s
 	case membership.AlarmRaised:
 		return underAlarm(doing, f, s)
 	default:
-		return Text{doing, fmt.Sprintf("The change goes on, with a warning: %s.", w.Code)}
+		return Text{doing, sprintf("The change goes on, with a warning: %s.", w.Code)}
 	}
 }
 
 func ifItFails(name string, f membership.Facts) string {
-	return fmt.Sprintf("if %s failed as a voter, %d of %d voters would be alive; quorum would be %d.", name, f.Alive, f.Voters, f.Quorum)
+	return sprintf("if %s failed as a voter, %d of %d voters would be alive; quorum would be %d.", name, f.Alive, f.Voters, f.Quorum)
 }
 
 func toleranceZero(action reconfigure.Action, name, doing string, f membership.Facts, s membership.Snapshot) Text {
 	t := Text{Summary: doing + " leaves no tolerance"}
 	if action == reconfigure.ActionAdd || action == reconfigure.ActionPromote {
-		t.Detail = fmt.Sprintf("I%s If it does, no further voter may fail. %s", ifItFails(name, f)[1:], MemberAnswers(s, f.Others))
+		t.Detail = sprintf("I%s If it does, no further voter may fail. %s", ifItFails(name, f)[1:], MemberAnswers(s, f.Others))
 		return t
 	}
-	t.Detail = fmt.Sprintf("Without %s %d of %d voters are alive; quorum is %d: no further voter may fail.", Member(s, f.Subject), f.Alive, f.Voters, f.Quorum)
+	t.Detail = sprintf("Without %s %d of %d voters are alive; quorum is %d: no further voter may fail.", Member(s, f.Subject), f.Alive, f.Voters, f.Quorum)
 	if len(f.Others) > 0 {
 		t.Detail += " " + MemberAnswers(s, f.Others)
 	}

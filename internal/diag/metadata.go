@@ -5,7 +5,6 @@ package diag
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
@@ -17,11 +16,11 @@ import (
 func malformed(m *cluster.Malformed) string {
 	key := shellWord(m.Key)
 	if m.Newer {
-		return fmt.Sprintf("A newer version of the provider wrote the %s %s (format %d). This version cannot read it, so it stopped before its next change. "+
-			"Upgrade the provider, then apply again:\n\n  terraform init -upgrade\n\n%s", m.Kind, shown(m.Key), m.Format, deleteKey(key))
+		return sprintf("A newer version of the provider wrote the %s %s (format %d). This version cannot read it, so it stopped before its next change. "+
+			"Upgrade the provider, then apply again:\n\n  terraform init -upgrade\n\n%s", m.Kind, shown(m.Key), m.Format, text(deleteKey(key)))
 	}
-	return fmt.Sprintf("The %s %s is not what this version of the provider writes (%s). It holds %s. This version cannot read it, so it stopped before its next change. "+
-		"Find out who wrote it:\n\n  etcdctl get %s\n\n%s", m.Kind, shown(m.Key), sentence(m.Err), m.Value, key, deleteKey(key))
+	return sprintf("The %s %s is not what this version of the provider writes (%s). It holds %s. This version cannot read it, so it stopped before its next change. "+
+		"Find out who wrote it:\n\n  etcdctl get %s\n\n%s", m.Kind, shown(m.Key), sentence(m.Err), m.Value, key, text(deleteKey(key)))
 }
 
 // deleteKey is the way out where nothing needs a key any more.
@@ -34,14 +33,14 @@ func deleteKey(key string) string {
 // of its member's replacement cannot be deleted. prefix is the metadata prefix.
 func TurnLeft(name, prefix string, err error) Text {
 	t := Text{Summary: "Replacement of member " + name + " is still on record"}
-	t.Detail = "The configuration was destroyed. The record of a replacement of " + name + " that has not ended, if there is one, could not be deleted (" + connection.Cut(sentence(err)) + "). " +
+	t.Detail = "The configuration was destroyed. The record of a replacement of " + Clean(name) + " that has not ended, if there is one, could not be deleted (" + sentence(err) + "). " +
 		"While it is there, no other living member is replaced. Delete it once the cluster answers:\n\n  "
 	var left *cluster.NotDeleted
 	if errors.As(err, &left) && left.Key != "" {
 		t.Detail += "etcdctl del " + shellWord(left.Key)
 		return t
 	}
-	t.Detail += "etcdctl get --prefix --keys-only " + shellWord(prefix) + "\n  etcdctl del KEY\n\nKEY is the one that ends in /turns/" + name + "."
+	t.Detail += "etcdctl get --prefix --keys-only " + shellWord(prefix) + "\n  etcdctl del KEY\n\nKEY is the one that ends in /turns/" + Clean(name) + "."
 	return t
 }
 
@@ -69,7 +68,7 @@ func shellWord(key string) string {
 		if strings.IndexByte(harmless, c) >= 0 {
 			b.WriteByte(c)
 		} else {
-			fmt.Fprintf(&b, `\x%02x`, c)
+			b.WriteString(sprintf(`\x%02x`, c))
 		}
 	}
 	return b.String() + "'"

@@ -4,7 +4,6 @@
 package diag
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
@@ -18,7 +17,7 @@ import (
 // grantPrefix is the way out for a user who lacks a permission, "read" or
 // "readwrite", on all keys that begin with prefix.
 func grantPrefix(permission, prefix string) string {
-	return fmt.Sprintf("The user's role needs %s on the prefix %s. ROLE is that role:\n\n  etcdctl role grant-permission ROLE --prefix=true %s %s",
+	return sprintf("The user's role needs %s on the prefix %s. ROLE is that role:\n\n  etcdctl role grant-permission ROLE --prefix=true %s %s",
 		permission, prefix, permission, prefix)
 }
 

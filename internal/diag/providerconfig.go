@@ -4,7 +4,6 @@
 package diag
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
@@ -17,7 +16,7 @@ import (
 func InvalidEndpoint(source string, err *connection.EndpointError) Text {
 	return Text{
 		Summary: "Invalid endpoint",
-		Detail: fmt.Sprintf("%s: %q %s. Want a scheme, a host and a port, such as https://10.0.1.10:2379.",
+		Detail: sprintf("%s: %q %s. Want a scheme, a host and a port, such as https://10.0.1.10:2379.",
 			source, err.Endpoint, err.Reason),
 	}
 }
@@ -26,7 +25,7 @@ func InvalidEndpoint(source string, err *connection.EndpointError) Text {
 func InvalidAddressMap(source string, err *connection.EndpointError) Text {
 	return Text{
 		Summary: "Invalid address map",
-		Detail: fmt.Sprintf("%s: %q %s. Each pair leads an advertised client URL to the URL that can be dialled from here, such as "+
+		Detail: sprintf("%s: %q %s. Each pair leads an advertised client URL to the URL that can be dialled from here, such as "+
 			"\"https://10.0.1.10:2379\" = \"https://bastion.example.com:12379\".", source, err.Endpoint, err.Reason),
 	}
 }
@@ -35,7 +34,7 @@ func InvalidAddressMap(source string, err *connection.EndpointError) Text {
 func InvalidMetadataPrefix(value string) Text {
 	return Text{
 		Summary: "Invalid metadata prefix",
-		Detail: fmt.Sprintf("metadata_prefix is %q. It is where the provider keeps its ownership records and locks in the cluster: "+
+		Detail: sprintf("metadata_prefix is %q. It is where the provider keeps its ownership records and locks in the cluster: "+
 			"it begins with a slash and names a place of their own, such as %s (the default).", value, connection.DefaultMetadataPrefix),
 	}
 }
@@ -44,7 +43,7 @@ func InvalidMetadataPrefix(value string) Text {
 func InvalidBool(source, value, argument string) Text {
 	return Text{
 		Summary: "Invalid environment variable",
-		Detail:  fmt.Sprintf("%s is %q. Expected true or false. To override it, set %s in the provider block.", source, value, argument),
+		Detail:  sprintf("%s is %q. Expected true or false. To override it, set %s in the provider block.", source, value, argument),
 	}
 }
 
@@ -53,7 +52,7 @@ func InvalidBool(source, value, argument string) Text {
 func PasswordMissing(source, username string) Text {
 	return Text{
 		Summary: "User name without password",
-		Detail: fmt.Sprintf("%s names the user %q, and there is no password. Set password in the provider block, or the environment variable "+
+		Detail: sprintf("%s names the user %q, and there is no password. Set password in the provider block, or the environment variable "+
 			"ETCDCTL_PASSWORD; to authenticate with a client certificate alone, leave the user name out.", source, username),
 	}
 }
@@ -62,7 +61,7 @@ func PasswordMissing(source, username string) Text {
 func UsernameMissing(source string) Text {
 	return Text{
 		Summary: "Password without user name",
-		Detail: fmt.Sprintf("%s is set, and there is no user name. Set username in the provider block, or the environment variable ETCDCTL_USER; "+
+		Detail: sprintf("%s is set, and there is no user name. Set username in the provider block, or the environment variable ETCDCTL_USER; "+
 			"membership needs a user with the root role.", source),
 	}
 }
@@ -80,26 +79,26 @@ func TwoPasswords() Text {
 // key. source is what err.Argument was taken from.
 func TLSMaterial(source string, err *connection.TLSError) Text {
 	if err.Path != "" {
-		source = fmt.Sprintf("%s (%s)", source, err.Path)
+		source = sprintf("%s (%s)", source, err.Path)
 	}
 	switch err.Problem {
 	case connection.BothGiven:
-		return Text{"Conflicting TLS arguments", fmt.Sprintf("%s and %s_pem are both set. Give the path of a file or the PEM text itself, not both.", err.Argument, err.Argument)}
+		return Text{"Conflicting TLS arguments", sprintf("%s and %s_pem are both set. Give the path of a file or the PEM text itself, not both.", err.Argument, err.Argument)}
 	case connection.CertWithoutKey:
 		return Text{"Client certificate without its key", source + " is set, and its private key is not. Set key or key_pem as well, next to the certificate."}
 	case connection.KeyWithoutCert:
 		return Text{"Private key without its certificate", source + " is set, and the client certificate is not. Set cert or cert_pem as well, next to the key."}
 	case connection.Unreadable:
-		return Text{"Cannot read TLS file", fmt.Sprintf("%s: %v. The file must be there when the provider is configured, also for a plan; "+
+		return Text{"Cannot read TLS file", sprintf("%s: %v. The file must be there when the provider is configured, also for a plan; "+
 			"what is made in the same apply goes into %s_pem.", source, err.Err, err.Argument)}
 	case connection.EncryptedKey:
 		return Text{"Encrypted private key", source + " is protected by a pass phrase, which the provider cannot ask for. Decrypt it (openssl pkey -in FILE -out FILE)."}
 	case connection.KeyMismatch:
 		return Text{"Private key of another certificate", source + " is not the key of the client certificate. Give the certificate and the key that were made together."}
 	case connection.CertExpired:
-		return Text{"Client certificate expired", fmt.Sprintf("%s expired on %s; no server accepts it. Issue a new one.", source, err.When.UTC().Format(time.RFC1123))}
+		return Text{"Client certificate expired", sprintf("%s expired on %s; no server accepts it. Issue a new one.", source, err.When.UTC().Format(time.RFC1123))}
 	case connection.CertNotYetValid:
-		return Text{"Client certificate not valid yet", fmt.Sprintf("%s becomes valid on %s. Check the clock of this machine and the certificate's dates.", source, err.When.UTC().Format(time.RFC1123))}
+		return Text{"Client certificate not valid yet", sprintf("%s becomes valid on %s. Check the clock of this machine and the certificate's dates.", source, err.When.UTC().Format(time.RFC1123))}
 	default: // NoPEM
 		return Text{"Invalid TLS material", source + " holds no usable PEM block. Want text that begins with -----BEGIN and, for key, is a private key, otherwise a certificate."}
 	}

@@ -4,7 +4,6 @@
 package diag
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -50,15 +49,15 @@ func (c refusal) detail() string {
 	case membership.BelowQuorum:
 		return c.belowQuorum()
 	case membership.NameTaken:
-		return fmt.Sprintf("The name %s belongs to %s. Choose another name; if that member is meant, import it.", c.f.Detail, Members(c.s, c.f.Others))
+		return sprintf("The name %s belongs to %s. Choose another name; if that member is meant, import it.", c.f.Detail, Members(c.s, c.f.Others))
 	case membership.URLTaken:
-		return fmt.Sprintf("The peer URL %s belongs to %s. Choose another URL; if that member is meant, import it.", c.f.Detail, Members(c.s, c.f.Others))
+		return sprintf("The peer URL %s belongs to %s. Choose another URL; if that member is meant, import it.", c.f.Detail, Members(c.s, c.f.Others))
 	case membership.LoopbackURL:
 		return c.loopbackURL()
 	case membership.BadURL:
 		return PeerURL(&membership.URLError{URL: c.f.Detail, Problem: c.f.Problem}).Detail
 	case membership.NotMember:
-		return fmt.Sprintf("The member list of cluster %s has no member %s: it was removed. An ID that was removed never returns; remove it from the state or replace it, so that it joins as a new member.", c.s.ClusterID, c.f.Subject)
+		return sprintf("The member list of cluster %s has no member %s: it was removed. An ID that was removed never returns; remove it from the state or replace it, so that it joins as a new member.", c.s.ClusterID, c.f.Subject)
 	case membership.NotStarted:
 		return c.notStarted()
 	case membership.NotAlive:
@@ -66,7 +65,7 @@ func (c refusal) detail() string {
 	case membership.OtherLeader:
 		return c.otherLeader()
 	case membership.Lagging:
-		return fmt.Sprintf("%s is %d entries behind the leader; %d are allowed (max_lag). It stays a learner. If it does not catch up, look at its log and at the network between it and the leader, then apply again.",
+		return sprintf("%s is %d entries behind the leader; %d are allowed (max_lag). It stays a learner. If it does not catch up, look at its log and at the network between it and the leader, then apply again.",
 			capital(Member(c.s, c.f.Subject)), c.f.Lag, c.f.MaxLag)
 	case membership.Unconfirmed:
 		return c.unconfirmed()
@@ -75,7 +74,7 @@ func (c refusal) detail() string {
 	case membership.NotOurs:
 		return c.notOurs()
 	case membership.OthersNotActive:
-		return fmt.Sprintf("A live member is taken out to be replaced only while every other member is active. %s %s, then apply again. Nothing was changed.",
+		return sprintf("A live member is taken out to be replaced only while every other member is active. %s %s, then apply again. Nothing was changed.",
 			MemberAnswers(c.s, c.f.Others), c.remedy())
 	case membership.TurnOfAnother:
 		return "A live member is taken out to be replaced only when no other replacement is under way. " + turns(c.f.Turns) + " Nothing was changed. " + turnsWayOut(c.f.Turns)
@@ -86,7 +85,7 @@ func (c refusal) detail() string {
 	case membership.AlarmRaised:
 		return c.alarmRaised()
 	default:
-		return fmt.Sprintf("The change was held back: %s. Nothing was changed.", c.d.Code)
+		return sprintf("The change was held back: %s. Nothing was changed.", c.d.Code)
 	}
 }
 
@@ -94,7 +93,7 @@ func (c refusal) detail() string {
 func turns(open []membership.Turn) string {
 	var out []string
 	for _, t := range open {
-		out = append(out, fmt.Sprintf("%s was taken out at %s by %s, and its successor has no vote yet.", t.Name, t.Since.UTC().Format(time.RFC3339), t.By))
+		out = append(out, sprintf("%s was taken out at %s by %s, and its successor has no vote yet.", t.Name, t.Since.UTC().Format(time.RFC3339), t.By))
 	}
 	return strings.Join(out, " ")
 }
@@ -111,7 +110,7 @@ func turnsWayOut(open []membership.Turn) string {
 	if len(keys) > 0 {
 		forged = "\n\nIf no run of this provider has written that record, find out who did, and delete it:\n" + strings.Join(keys, "")
 	}
-	return fmt.Sprintf("Let %s join first: if no other run is at it, apply without this replacement. "+
+	return sprintf("Let %s join first: if no other run is at it, apply without this replacement. "+
 		"If %s never to come back, take %s out of the configuration, or add another member instead.",
 		strings.Join(names, ", "), plural(len(names), "it is", "they are"), plural(len(names), "its etcd_member_config", "their etcd_member_config")) + forged
 }
@@ -120,9 +119,9 @@ func (c refusal) quorumLost() string {
 	answer := c.f.Voters - len(c.f.Others)
 	back := capital(shorts(c.s, c.f.Others))
 	if need := c.f.Quorum - answer; need < len(c.f.Others) {
-		back = fmt.Sprintf("At least %d of %s", need, shorts(c.s, c.f.Others))
+		back = sprintf("At least %d of %s", need, shorts(c.s, c.f.Others))
 	}
-	return fmt.Sprintf("The cluster has lost its quorum: %d of %d voters %s; quorum is %d. Nothing was changed. %s %s must come back; then apply again. "+
+	return sprintf("The cluster has lost its quorum: %d of %d voters %s; quorum is %d. Nothing was changed. %s %s must come back; then apply again. "+
 		"If that cannot be, a person must recover the cluster: from a snapshot (etcdutl snapshot restore) into a new cluster, or by starting the most advanced survivor with --force-new-cluster; this provider never does either. The guide \"When quorum is lost\" has the steps.",
 		answer, c.f.Voters, plural(answer, "answers", "answer"), c.f.Quorum, MemberAnswers(c.s, c.f.Others), back)
 }
@@ -130,7 +129,7 @@ func (c refusal) quorumLost() string {
 func (c refusal) noLeader() string {
 	const next = "An election takes a second or two. If this lasts, look at the network between the members, then apply again."
 	if len(c.f.Others) > 0 {
-		return fmt.Sprintf("The leader itself cannot be heard. %s %s", MemberAnswers(c.s, c.f.Others), next)
+		return sprintf("The leader itself cannot be heard. %s %s", MemberAnswers(c.s, c.f.Others), next)
 	}
 	var views []string
 	for _, m := range c.s.Voters() {
@@ -141,10 +140,10 @@ func (c refusal) noLeader() string {
 		case a.Leader == 0:
 			views = append(views, Member(c.s, m.ID)+" knows no leader")
 		default:
-			views = append(views, fmt.Sprintf("%s names %s in term %d", Member(c.s, m.ID), short(c.s, a.Leader), a.Term))
+			views = append(views, sprintf("%s names %s in term %d", Member(c.s, m.ID), short(c.s, a.Leader), a.Term))
 		}
 	}
-	return fmt.Sprintf("A quorum of the voters (%d of %d) must name one leader and serve reads. %s. %s", c.f.Quorum, c.f.Voters, strings.Join(views, "; "), next)
+	return sprintf("A quorum of the voters (%d of %d) must name one leader and serve reads. %s. %s", c.f.Quorum, c.f.Voters, strings.Join(views, "; "), next)
 }
 
 func (c refusal) mixedClusters() string {
@@ -159,9 +158,9 @@ func (c refusal) mixedClusters() string {
 	slices.Sort(ids)
 	var others []string
 	for _, id := range ids {
-		others = append(others, fmt.Sprintf("%s answers for cluster %s", strings.Join(c.s.Others[id], ", "), id))
+		others = append(others, sprintf("%s answers for cluster %s", strings.Join(c.s.Others[id], ", "), id))
 	}
-	return fmt.Sprintf("The endpoints do not lead to one cluster: this one is %s, but %s. %s", c.s.ClusterID, strings.Join(others, ", and "), next)
+	return sprintf("The endpoints do not lead to one cluster: this one is %s, but %s. %s", c.s.ClusterID, strings.Join(others, ", and "), next)
 }
 
 const addressMap = "If the advertised client URLs cannot be dialled from here, or lead to a load balancer, say in the provider's address_map where each member is, then apply again."
@@ -170,20 +169,20 @@ func (c refusal) notProbed() string {
 	if len(c.f.Others) == 0 {
 		return "No voter is known. " + wayTo(c.s)
 	}
-	return fmt.Sprintf("%s The change depends on how %s %s. %s", MemberAnswers(c.s, c.f.Others),
+	return sprintf("%s The change depends on how %s %s. %s", MemberAnswers(c.s, c.f.Others),
 		shorts(c.s, c.f.Others), plural(len(c.f.Others), "is", "are"), wayTo(c.s))
 }
 
 func (c refusal) memberGone() string {
-	why := fmt.Sprintf("If %s failed as a voter, %d of %d voters would be alive; quorum would be %d.", c.name, c.f.Alive, c.f.Voters, c.f.Quorum)
+	why := sprintf("If %s failed as a voter, %d of %d voters would be alive; quorum would be %d.", c.name, c.f.Alive, c.f.Voters, c.f.Quorum)
 	if c.f.Alive >= c.f.Quorum {
 		why = "Servers of this version let a member in only while every voter is connected."
 	}
 	stays := ""
 	if c.f.Subject != 0 { // a promotion, perhaps within an addition
-		stays = fmt.Sprintf(" %s stays a learner.", capital(short(c.s, c.f.Subject)))
+		stays = sprintf(" %s stays a learner.", capital(short(c.s, c.f.Subject)))
 	}
-	return fmt.Sprintf("%s %s%s Bring %s back, or remove %s first, then apply again.",
+	return sprintf("%s %s%s Bring %s back, or remove %s first, then apply again.",
 		why, MemberAnswers(c.s, c.f.Others), stays, shorts(c.s, c.f.Others), plural(len(c.f.Others), "it", "one of them"))
 }
 
@@ -199,12 +198,12 @@ func (c refusal) slotTaken() string {
 	if len(unwell) > 0 {
 		said = " " + MemberAnswers(c.s, unwell)
 	}
-	return fmt.Sprintf("The cluster takes no more learners now: the %s taken by %s.%s Promote or remove %s first, or start every member with a higher --max-learners (etcd 3.6 and later), then apply again.",
+	return sprintf("The cluster takes no more learners now: the %s taken by %s.%s Promote or remove %s first, or start every member with a higher --max-learners (etcd 3.6 and later), then apply again.",
 		plural(n, "slot is", "slots are"), Members(c.s, c.f.Others), said, plural(n, "it", "one of them"))
 }
 
 func (c refusal) belowQuorum() string {
-	return fmt.Sprintf("Without %s %d of %d voters would be alive; quorum is %d. %s %s, then apply again.",
+	return sprintf("Without %s %d of %d voters would be alive; quorum is %d. %s %s, then apply again.",
 		Member(c.s, c.f.Subject), c.f.Alive, c.f.Voters, c.f.Quorum, MemberAnswers(c.s, c.f.Others), c.remedy())
 }
 
@@ -212,14 +211,14 @@ func (c refusal) belowQuorum() string {
 func (c refusal) remedy() string {
 	who := shorts(c.s, c.f.Others)
 	if c.d.Verdict == membership.Wait {
-		return fmt.Sprintf("%s %s to be removed in the same run and must go first: see what holds that up", who, plural(len(c.f.Others), "is", "are"))
+		return sprintf("%s %s to be removed in the same run and must go first: see what holds that up", who, plural(len(c.f.Others), "is", "are"))
 	}
-	return fmt.Sprintf("Bring %s back or replace %s", who, plural(len(c.f.Others), "it", "them"))
+	return sprintf("Bring %s back or replace %s", who, plural(len(c.f.Others), "it", "them"))
 }
 
 func (c refusal) loopbackURL() string {
 	if len(c.f.Others) == 0 {
-		return fmt.Sprintf("%s is an address to listen on; no other machine can dial it. Give the URL at which others reach this member.", c.f.Detail)
+		return sprintf("%s is an address to listen on; no other machine can dial it. Give the URL at which others reach this member.", c.f.Detail)
 	}
-	return fmt.Sprintf("%s can be reached on its own machine only, and this cluster has members elsewhere: %s. Give the URL at which they reach this member.", c.f.Detail, Members(c.s, c.f.Others))
+	return sprintf("%s can be reached on its own machine only, and this cluster has members elsewhere: %s. Give the URL at which they reach this member.", c.f.Detail, Members(c.s, c.f.Others))
 }

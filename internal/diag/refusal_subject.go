@@ -4,7 +4,6 @@
 package diag
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -15,15 +14,15 @@ import (
 
 func (c refusal) notStarted() string {
 	m, _ := c.s.Member(c.f.Subject)
-	who := fmt.Sprintf("%s (%s)", c.name, c.f.Subject)
+	who := sprintf("%s (%s)", c.name, c.f.Subject)
 	if c.name == c.f.Subject.String() {
-		who = "Member " + c.name
+		who = "Member " + Clean(c.name)
 	}
 	safe := "It is a learner, so the cluster is as safe as before"
 	if !m.Learner {
 		safe = "It has its vote already, and counts as failed until it has started"
 	}
-	return fmt.Sprintf("%s was announced with the peer URLs %s and has not started: its process does not run, cannot reach the other members, or does not listen there. Look at its log. "+
+	return sprintf("%s was announced with the peer URLs %s and has not started: its process does not run, cannot reach the other members, or does not listen there. Look at its log. "+
 		safe+"; correct what is wrong, then apply again.", who, strings.Join(m.PeerURLs, ", "))
 }
 
@@ -32,7 +31,7 @@ func (c refusal) notAlive() string {
 	said := MemberAnswer(c.s, c.f.Subject)
 	switch {
 	case c.s.Alive(c.f.Subject): // it answers, but not as what it should be
-		return fmt.Sprintf("%s is a learner in the member list, but %s. Apply again; if this stays so, remove the member and add it anew.", capital(Member(c.s, c.f.Subject)), c.f.Detail)
+		return sprintf("%s is a learner in the member list, but %s. Apply again; if this stays so, remove the member and add it anew.", capital(Member(c.s, c.f.Subject)), c.f.Detail)
 	case m.Learner:
 		return said + " A learner that does not answer gets no vote: it stays a learner. Bring it back, then apply again."
 	default:
@@ -45,17 +44,17 @@ func (c refusal) otherLeader() string {
 	_, term, _ := c.s.MajorityLeader()
 	own := "knows no leader"
 	if a.Leader != 0 {
-		own = fmt.Sprintf("names %s as the leader in term %d", Member(c.s, a.Leader), a.Term)
+		own = sprintf("names %s as the leader in term %d", Member(c.s, a.Leader), a.Term)
 	}
-	return fmt.Sprintf("%s %s; the voters name %s in term %d. It stays a learner. Look at the network between it and the others, then apply again.",
+	return sprintf("%s %s; the voters name %s in term %d. It stays a learner. Look at the network between it and the others, then apply again.",
 		capital(Member(c.s, c.f.Subject)), own, Members(c.s, c.f.Others), term)
 }
 
 func (c refusal) unconfirmed() string {
 	if m, _ := c.s.Member(c.f.Subject); !m.Learner {
-		return fmt.Sprintf("The member list says that %s is a voter, and the member itself does not say so yet. Apply again.", Member(c.s, c.f.Subject))
+		return sprintf("The member list says that %s is a voter, and the member itself does not say so yet. Apply again.", Member(c.s, c.f.Subject))
 	}
-	return fmt.Sprintf("%s has caught up, but that must be seen twice in a row, under one leader, with an entry applied in between. It stays a learner. If this lasts, look at the network between it and the leader; then apply again.", capital(Member(c.s, c.f.Subject)))
+	return sprintf("%s has caught up, but that must be seen twice in a row, under one leader, with an entry applied in between. It stays a learner. If this lasts, look at the network between it and the leader; then apply again.", capital(Member(c.s, c.f.Subject)))
 }
 
 func (c refusal) lastVoter() string {
@@ -64,9 +63,9 @@ func (c refusal) lastVoter() string {
 	case c.action == reconfigure.ActionReplace:
 		return who + " is the only voter: to replace it would be to lose the data. Add another member first, then apply again. Nothing was changed."
 	case c.d.Verdict == membership.Wait:
-		return fmt.Sprintf("%s is the only voter, and %s must be removed before it: see what holds that up, then apply again.", who, Members(c.s, c.f.Others))
+		return sprintf("%s is the only voter, and %s must be removed before it: see what holds that up, then apply again.", who, Members(c.s, c.f.Others))
 	case len(c.f.Others) > 0:
-		return fmt.Sprintf("%s is the only voter, and %s %s left: without it the cluster is gone. Remove %s first, or promote %s, then apply again.",
+		return sprintf("%s is the only voter, and %s %s left: without it the cluster is gone. Remove %s first, or promote %s, then apply again.",
 			who, Members(c.s, c.f.Others), plural(len(c.f.Others), "is", "are"), plural(len(c.f.Others), "that learner", "those learners"), plural(len(c.f.Others), "it", "one of them"))
 	default:
 		return who + " is the only voter: there is nobody to hand over to, and the cluster ends with its process."
@@ -75,7 +74,7 @@ func (c refusal) lastVoter() string {
 
 func (c refusal) notOurs() string {
 	m, _ := c.s.Member(c.f.Subject)
-	return fmt.Sprintf("%s has the peer URLs %s, and the state knows it as %s. It was not touched. If its peer URLs were changed outside Terraform, apply again with a refresh. "+
+	return sprintf("%s has the peer URLs %s, and the state knows it as %s. It was not touched. If its peer URLs were changed outside Terraform, apply again with a refresh. "+
 		"If it is another member, forget it; ADDRESS is the address after \"with\" above:\n\n  terraform state rm 'ADDRESS'",
 		capital(Member(c.s, c.f.Subject)), strings.Join(m.PeerURLs, ", "), c.f.Detail)
 }
@@ -87,14 +86,14 @@ func otherName(u *reconfigure.Unidentified, m membership.Member) string {
 	if !m.Learner {
 		stays = "It has a vote already."
 	}
-	return fmt.Sprintf("%s was added as %s, and its process has published the name %s (ETCD_NAME). %s "+
+	return sprintf("%s was added as %s, and its process has published the name %s (ETCD_NAME). %s "+
 		"If %s is right, set name = %q in its etcd_member or etcd_learner, then apply again. "+
 		"If %s is right, correct the name of its etcd_member_config, which replaces its machine, then apply again.",
 		capital(Member(u.Snapshot, m.ID)), u.Name, m.Name, stays, m.Name, m.Name, u.Name)
 }
 
 func (c refusal) versionTooOld() string {
-	run := fmt.Sprintf("%s %s etcd %s", capital(Members(c.s, c.f.Others)), plural(len(c.f.Others), "runs", "run"), c.f.Detail)
+	run := sprintf("%s %s etcd %s", capital(Members(c.s, c.f.Others)), plural(len(c.f.Others), "runs", "run"), c.f.Detail)
 	if c.action != reconfigure.ActionUpdate && c.f.Subject != 0 { // a promotion, perhaps within an addition
 		return run + ", by which a cluster of one cannot promote a learner (etcd-io/etcd#11633). Upgrade to 3.4.4 or later, then apply again."
 	}

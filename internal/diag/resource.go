@@ -6,7 +6,6 @@ package diag
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
@@ -18,13 +17,13 @@ import (
 // MemberID words a text that is no member ID.
 func MemberID(err error) Text { return Text{"Invalid member ID", sentence(err) + "."} }
 
-func sentence(err error) string { return strings.TrimSuffix(err.Error(), ".") }
+func sentence(err error) string { return strings.TrimSuffix(Error(err), ".") }
 
 // SecondAnnouncement is for two learners of one plan that are only announced.
 func SecondAnnouncement(names []string) Text {
 	return Text{
 		"Only one learner can be announced ahead of its machine",
-		fmt.Sprintf("%s are all to be announced (wait_until = \"announced\") before any of their machines is made, and a cluster takes one learner at a time: "+
+		sprintf("%s are all to be announced (wait_until = \"announced\") before any of their machines is made, and a cluster takes one learner at a time: "+
 			"the second would wait for the first for ever. Nothing has been changed. Add them in one apply each; or use etcd_member_config with its join_script, "+
 			"with which any number of machines may boot first and are added one after the other.", strings.Join(names, ", ")) + DestroyInstead,
 	}
@@ -34,7 +33,7 @@ func SecondAnnouncement(names []string) Text {
 func SecondReaddress(names []string) Text {
 	return Text{
 		"Only one member can get other peer URLs in one apply",
-		fmt.Sprintf("The peer URLs of %s are all to change. Until the process of a member listens at its new URLs the others cannot reach it, so each one has to be restarted "+
+		sprintf("The peer URLs of %s are all to change. Until the process of a member listens at its new URLs the others cannot reach it, so each one has to be restarted "+
 			"before the next is updated. Nothing has been changed. Change one, apply, restart its process, then the next.", strings.Join(names, ", ")) + DestroyInstead,
 	}
 }
@@ -44,7 +43,7 @@ func SecondReaddress(names []string) Text {
 func LastVoterForgotten(name string, id membership.MemberID) Text {
 	return Text{
 		"Member " + name + " was the last voter",
-		fmt.Sprintf("%s (%s) is the only voter left, so there is nobody to hand over to and etcd cannot remove it. "+
+		sprintf("%s (%s) is the only voter left, so there is nobody to hand over to and etcd cannot remove it. "+
 			"It was taken out of the state only; the cluster ends with its machine.", name, id),
 	}
 }
@@ -53,7 +52,7 @@ func LastVoterForgotten(name string, id membership.MemberID) Text {
 func ForgottenByForce(name string, id membership.MemberID, err error) Text {
 	return Text{
 		"Member " + name + " was forgotten, not removed",
-		fmt.Sprintf("%s (%s) was removed from the state only, because force_destroy or ETCD_FORCE_DESTROY is set. The cluster could not decide, and nothing was changed in it. "+
+		sprintf("%s (%s) was removed from the state only, because force_destroy or ETCD_FORCE_DESTROY is set. The cluster could not decide, and nothing was changed in it. "+
 			"If the cluster comes back, the member is still in its list.", name, id) + cause(err),
 	}
 }
@@ -76,7 +75,7 @@ func NotRefreshed(err error) Text {
 func NameInCluster(name string, m membership.Member) Text {
 	return Text{
 		"Member name " + name + " is taken",
-		fmt.Sprintf("The cluster has a member %s (%s) already, at %s. Names are unique in a cluster. Choose another name; or, if it is this very member that you want to "+
+		sprintf("The cluster has a member %s (%s) already, at %s. Names are unique in a cluster. Choose another name; or, if it is this very member that you want to "+
 			"manage, import it; or, if it is gone for good, remove it from the cluster first.", name, m.ID, strings.Join(m.PeerURLs, ", ")),
 	}
 }
@@ -85,7 +84,7 @@ func NameInCluster(name string, m membership.Member) Text {
 func FounderMissing(name string, s membership.Snapshot) Text {
 	return Text{
 		"Founder " + name + " is not in the cluster",
-		fmt.Sprintf("The bootstrap counts %s among the founders, but cluster %s was formed without it (its members: %s). "+
+		sprintf("The bootstrap counts %s among the founders, but cluster %s was formed without it (its members: %s). "+
 			"Nothing was announced. Apply again, with a refresh: once the bootstrap is known to be complete, %s is configured anew and joins as any later member does. "+
 			"If it is never complete, leave %s out of founders.", name, s.ClusterID, Members(s, ids(s.Members)), name, name),
 	}
@@ -129,7 +128,7 @@ func answer(err error) string {
 	var dial *connection.Error
 	switch {
 	case errors.As(err, &dial):
-		return dial.Answer()
+		return cut(Clean(dial.Answer()), longestError)
 	case errors.Is(err, context.DeadlineExceeded):
 		return "no answer in time"
 	default:
@@ -220,10 +219,10 @@ func notOurs(summary string, u *reconfigure.Unidentified) Text {
 	t := Text{Summary: summary}
 	switch u.Identity.Code {
 	case membership.AlreadyMember:
-		t.Detail = fmt.Sprintf("%s is in the cluster already with these peer URLs (%s), and was not announced by this configuration. Nothing was changed. "+
+		t.Detail = sprintf("%s is in the cluster already with these peer URLs (%s), and was not announced by this configuration. Nothing was changed. "+
 			"To manage it from here, import it by its ID %s; otherwise give the new member other peer URLs.", it, urls, m.ID)
 	case membership.AnnouncedElsewhere:
-		t.Detail = fmt.Sprintf("A member with these peer URLs (%s) was announced by someone else as %s and has not started. Nothing was changed. "+
+		t.Detail = sprintf("A member with these peer URLs (%s) was announced by someone else as %s and has not started. Nothing was changed. "+
 			"If nobody is about to start it, remove it (etcdctl member remove %s) and apply again; or import it by that ID.", urls, m.ID, m.ID)
 	case membership.NameTaken:
 		t.Detail = NameInCluster(u.Name, m).Detail + " Nothing was changed."
@@ -232,15 +231,15 @@ func notOurs(summary string, u *reconfigure.Unidentified) Text {
 	case membership.FoundedAlone:
 		t.Detail = foundedAlone(u)
 	case membership.FounderRenamed:
-		t.Detail = fmt.Sprintf("The founder's peer URLs (%s) belong to %s, a member of another name. Nothing was changed. Set name to the one that its process bears (ETCD_NAME).", urls, Member(u.Snapshot, f.Subject))
+		t.Detail = sprintf("The founder's peer URLs (%s) belong to %s, a member of another name. Nothing was changed. Set name to the one that its process bears (ETCD_NAME).", urls, Member(u.Snapshot, f.Subject))
 	case membership.IdentitySpent:
-		t.Detail = fmt.Sprintf("%s (%s) was removed from the cluster after it had run. An identity that was removed never joins again: with its data etcd does not start, and "+
+		t.Detail = sprintf("%s (%s) was removed from the cluster after it had run. An identity that was removed never joins again: with its data etcd does not start, and "+
 			"without its data acknowledged writes could be lost. Nothing was changed. Replace its configuration, which gives its machine a new identity. "+
 			"ADDRESS is the etcd_member_config of %s:\n\n  terraform apply -replace='ADDRESS'", u.Name, f.Subject, u.Name)
 	case membership.OtherName:
 		t.Detail = otherName(u, m)
 	case membership.MovedMember:
-		t.Detail = fmt.Sprintf("%s runs with the peer URLs %s, and the configuration says %s. Nothing was changed. Set peer_urls to what it runs with.",
+		t.Detail = sprintf("%s runs with the peer URLs %s, and the configuration says %s. Nothing was changed. Set peer_urls to what it runs with.",
 			it, strings.Join(m.PeerURLs, ", "), urls)
 	default:
 		t.Detail = string(u.Identity.Code) + ". Nothing was changed."
@@ -261,10 +260,10 @@ func ImportUnknownProvider(wanted string) Text {
 func ImportNotFound(wanted string, found []membership.Member, s membership.Snapshot) Text {
 	t := Text{Summary: "Cannot import member " + wanted}
 	if len(found) > 1 {
-		t.Detail = fmt.Sprintf("%q means %s. Import by the ID of the one you mean.", wanted, Members(s, ids(found)))
+		t.Detail = sprintf("%q means %s. Import by the ID of the one you mean.", wanted, Members(s, ids(found)))
 		return t
 	}
-	t.Detail = fmt.Sprintf("Cluster %s has no member with this ID, name or peer URL. Its members: %s.", s.ClusterID, Members(s, ids(s.Members)))
+	t.Detail = sprintf("Cluster %s has no member with this ID, name or peer URL. Its members: %s.", s.ClusterID, Members(s, ids(s.Members)))
 	return t
 }
 
@@ -273,16 +272,16 @@ func ImportNotFound(wanted string, found []membership.Member, s membership.Snaps
 func ImportOtherRole(id membership.MemberID, s membership.Snapshot) Text {
 	m, _ := s.Member(id)
 	if m.Learner {
-		return Text{"Cannot import member " + m.Name, fmt.Sprintf("%s is a learner. Import it as an etcd_learner; an etcd_member would be promoted by the next apply.", capital(Member(s, id)))}
+		return Text{"Cannot import member " + m.Name, sprintf("%s is a learner. Import it as an etcd_learner; an etcd_member would be promoted by the next apply.", capital(Member(s, id)))}
 	}
-	return Text{"Cannot import learner " + m.Name, fmt.Sprintf("%s has a vote. Import it as an etcd_member.", capital(Member(s, id)))}
+	return Text{"Cannot import learner " + m.Name, sprintf("%s has a vote. Import it as an etcd_member.", capital(Member(s, id)))}
 }
 
 // RestartNow is the warning that follows an update of peer URLs.
 func RestartNow(name string, urls []string) Text {
 	return Text{
 		"Restart member " + name + " with its new peer URLs",
-		fmt.Sprintf("The cluster now reaches %s at %s. Until its process listens there (ETCD_LISTEN_PEER_URLS, ETCD_INITIAL_ADVERTISE_PEER_URLS), "+
+		sprintf("The cluster now reaches %s at %s. Until its process listens there (ETCD_LISTEN_PEER_URLS, ETCD_INITIAL_ADVERTISE_PEER_URLS), "+
 			"the others cannot reach it. Restart it now, before anything else changes.", name, strings.Join(urls, ", ")),
 	}
 }
@@ -292,7 +291,7 @@ func RestartNow(name string, urls []string) Text {
 func NobodyToAsk(name string) Text {
 	return Text{
 		"Nobody to ask about the cluster that " + name + " is to join",
-		fmt.Sprintf("%s joins a cluster that exists, and neither the provider's endpoints nor peers of its etcd_member_config say where. "+
+		sprintf("%s joins a cluster that exists, and neither the provider's endpoints nor peers of its etcd_member_config say where. "+
 			"Set endpoints in the provider block (or ETCDCTL_ENDPOINTS); or, where no address is known before the machines, set peers to the peer URLs of some members. "+
 			"The first cluster there is needs a bootstrap instead.", name),
 	}
@@ -303,7 +302,7 @@ func NobodyToAsk(name string) Text {
 func Renamed(state string, m membership.Member) Text {
 	return Text{
 		"Member " + state + " bears another name",
-		fmt.Sprintf("The process of member %s now calls itself %s (ETCD_NAME); the state says %s. The member is the same, because its ID is. "+
+		sprintf("The process of member %s now calls itself %s (ETCD_NAME); the state says %s. The member is the same, because its ID is. "+
 			"Start the process with its former name again; or, to keep the new one, take the member out of the state (terraform state rm) and import it by its ID.", m.ID, m.Name, state),
 	}
 }

@@ -5,7 +5,6 @@ package diag
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
@@ -32,22 +31,22 @@ func Rollout(r membership.Rollout, desired map[string]string, obstacle string, p
 	switch r.Reason {
 	case membership.RolloutNext:
 		t.Summary = "Rollout: " + r.Advanced + " is next"
-		t.Detail = fmt.Sprintf("%s is replaced with %s by this plan.", r.Advanced, desired[r.Advanced])
+		t.Detail = sprintf("%s is replaced with %s by this plan.", r.Advanced, desired[r.Advanced])
 		switch {
 		case parallel:
 			t.Summary = "Rollout: " + r.Advanced + " is replaced in turn"
 			t.Detail += " If others are as well, they take turns: a member leaves only after the successor of the one before has its vote."
 		case len(r.Waiting) > 0:
-			t.Detail += fmt.Sprintf(" After it, one with each further apply: %s.", strings.Join(r.Waiting, ", "))
+			t.Detail += sprintf(" After it, one with each further apply: %s.", strings.Join(r.Waiting, ", "))
 		default:
 			t.Detail += " It is the last one."
 		}
 	case membership.RolloutNamesChange:
 		t.Summary = "Rollout: nobody is replaced by this plan"
-		t.Detail = fmt.Sprintf("Members come or go in this plan, and no other is replaced meanwhile. %s: with the next apply.", capital(wait(r.Waiting)))
+		t.Detail = sprintf("Members come or go in this plan, and no other is replaced meanwhile. %s: with the next apply.", capital(wait(r.Waiting)))
 	case membership.RolloutUnwell:
 		t.Summary = "Rollout: nobody is replaced by this plan"
-		t.Detail = fmt.Sprintf("%s, because not every member is well: %s. Mend that, then plan again.", capital(wait(r.Waiting)), obstacle)
+		t.Detail = sprintf("%s, because not every member is well: %s. Mend that, then plan again.", capital(wait(r.Waiting)), obstacle)
 	default:
 		return Text{}, false
 	}
@@ -58,7 +57,7 @@ func Rollout(r membership.Rollout, desired map[string]string, obstacle string, p
 func RolloutNotAlone(n int) Text {
 	return Text{
 		"parallel needs a rollout for each node",
-		fmt.Sprintf("desired has %d names. A rollout changes only after every member that depends on it has left, so members that share one cannot take turns. "+
+		sprintf("desired has %d names. A rollout changes only after every member that depends on it has left, so members that share one cannot take turns. "+
 			"Give each node a module block of its own with an etcd_rollout in it, desired = { (its name) = … }; or leave parallel out: then one member is replaced with each apply.", n),
 	}
 }
@@ -67,7 +66,7 @@ func RolloutNotAlone(n int) Text {
 func RolloutEntangled(e *reconfigure.Entangled) Text {
 	return Text{
 		"The nodes cannot be replaced in one apply",
-		fmt.Sprintf("parallel is true, but while the %s of %s waited, %s was not planned through to its etcd_member. So an apply would wait for ever as well: for the successor of the "+
+		sprintf("parallel is true, but while the %s of %s waited, %s was not planned through to its etcd_member. So an apply would wait for ever as well: for the successor of the "+
 			"member that left, while every other one waits for its turn. Either the nodes share a for_each or count, where Terraform destroys all members before it creates one; "+
 			"or -parallelism is lower than the number of nodes. Nothing has been changed. Give each node a module block of its own with an etcd_rollout in it, and apply with "+
 			"-parallelism of at least their number; or leave parallel out: then one member is replaced with each apply.",
@@ -87,7 +86,7 @@ func RolloutObstacle(obstacles []membership.RolloutObstacle, s membership.Snapsh
 		case o.Member == 0:
 			out = append(out, o.Name+" is not in the cluster")
 		case s.Alive(o.Member): // it is in another's place, and not there yet
-			out = append(out, fmt.Sprintf("%s (%s) has no vote yet", o.Name, o.Member))
+			out = append(out, sprintf("%s (%s) has no vote yet", o.Name, o.Member))
 		default:
 			out = append(out, strings.TrimSuffix(MemberAnswer(s, o.Member), "."))
 		}
@@ -107,7 +106,7 @@ func RolloutCannotLook(metadataPrefix string, err error) string {
 	}
 	var said []string
 	for _, e := range gone.Endpoints {
-		said = append(said, e.Endpoint+": "+answer(e.Err))
+		said = append(said, Clean(e.Endpoint)+": "+answer(e.Err))
 	}
 	return "the members cannot be asked (" + strings.Join(said, "; ") + ")"
 }
@@ -115,15 +114,15 @@ func RolloutCannotLook(metadataPrefix string, err error) string {
 // Upgrade words what is wrong with a step from one version of etcd to another,
 // or what to know about it.
 func Upgrade(step membership.VersionStep, code membership.UpgradeCode, s membership.Snapshot) Text {
-	from := " to " + step.To
+	from := " to " + Clean(step.To)
 	if step.From != "" {
-		from = fmt.Sprintf(" from %s to %s", step.From, step.To)
+		from = sprintf(" from %s to %s", step.From, step.To)
 	}
 	switch code {
 	case membership.UpgradeSkips:
 		return Text{
 			"Rollout: " + step.Name + " cannot go" + from,
-			fmt.Sprintf("%s %s. A member may be one minor version ahead of the others at most; one that is further ahead does not start in their cluster. "+
+			sprintf("%s %s. A member may be one minor version ahead of the others at most; one that is further ahead does not start in their cluster. "+
 				"Nothing has been changed. Roll out %s to every member first, then go on.", runs(s, step.Members), answeredVersion(s, step.Members), step.Between),
 		}
 	case membership.UpgradeSkipsBack:
@@ -135,20 +134,20 @@ func Upgrade(step membership.VersionStep, code membership.UpgradeCode, s members
 	case membership.UpgradeBack:
 		return Text{
 			"Rollout: " + step.Name + " cannot go" + from,
-			fmt.Sprintf("Every other member is one minor version ahead of that, and a new member that is older does not start in their cluster. Nothing has been changed. "+
+			sprintf("Every other member is one minor version ahead of that, and a new member that is older does not start in their cluster. Nothing has been changed. "+
 				"etcd goes back in place only (3.6 and later): etcdctl downgrade enable %s, then restart one member after the other with the older etcd and the data that it has.", minorOf(step.To)),
 		}
 	case membership.UpgradeDuringDowngrade:
 		return Text{
 			"Rollout: " + step.Name + " cannot be replaced now",
-			fmt.Sprintf("The cluster is being downgraded to %s, as %s %s, and until every member has been no new one starts in it. Nothing has been changed. "+
+			sprintf("The cluster is being downgraded to %s, as %s %s, and until every member has been no new one starts in it. Nothing has been changed. "+
 				"Restart the members that are left with the older etcd; or give it up (etcdctl downgrade cancel). Then apply again.",
 				minorOf(step.Between), Members(s, step.Members), plural(len(step.Members), "says", "say")),
 		}
 	default:
 		return Text{
 			"Rollout: a release with a known bug is upgraded",
-			fmt.Sprintf("%s a release that may have lost a promotion, and then %s refuses to start: \"too many learner members\" "+
+			sprintf("%s a release that may have lost a promotion, and then %s refuses to start: \"too many learner members\" "+
 				"(etcd-io/etcd#19557, etcd-io/etcd#20793). Roll out 3.5.26 or later within 3.5 first.", runs(s, step.Members), step.To),
 		}
 	}

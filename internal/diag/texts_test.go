@@ -34,8 +34,8 @@ func TestInputTexts(t *testing.T) {
 	}
 	badHost := &connection.HostError{Text: "https://infra1", Reason: "is a URL; give its host alone"}
 	texts := []Text{
-		DiscoveryTokenExists(tk, prefix, 3, tk),
-		DiscoveryTokenExists(tk, prefix, 0, "v2:"+tk),
+		DiscoveryTokenExists(tk, prefix, 3, "TOKEN"),
+		DiscoveryTokenExists(tk, prefix, 0, "v2:TOKEN"),
 		DiscoveryOccupied("pods", "/registry", "there are keys that are not the token's: \"/registry/pods/a\" and 12 more"),
 		DiscoveryLeft(tk, prefix, "there are keys that are not the token's: \"/_etcd/registry/"+tk+"/more\""),
 		DiscoveryNoEndpoints(),
@@ -54,6 +54,7 @@ func TestInputTexts(t *testing.T) {
 		DiscoveryDestroyIncomplete(tk, 3, []string{"b", "a"}),
 		DiscoveryForgotten(tk, prefix, answers),
 		DiscoveryImportID("a/b", "holds a slash"),
+		DiscoveryImportID("service:https://joe:hunt@er2@d.example/"+tk, "has a URL that holds more than scheme, host and path"),
 		DiscoveryImportMissing(tk, prefix),
 		DiscoveryTokenOrURL(),
 		DiscoveryDataProtocol("v4"),
@@ -76,8 +77,13 @@ func TestInputTexts(t *testing.T) {
 		DiscoveryArgumentUnused("machine_access", "v2"),
 		DiscoveryArgumentUnused("service_url", "v3"),
 		DiscoveryServiceURLInvalid("registry", "has no scheme"),
+		DiscoveryServiceURLInvalid("https://joe:hunter2@d.example/", "holds more than scheme, host and path"),
+		DiscoveryServiceURLInvalid("joe:hunter2@d.example", "has no scheme"),
 		DiscoveryAdvertisedEmpty(),
 		DiscoveryAdvertisedInvalid("ftp://infra1", "has the scheme ftp"),
+		MachinePathInvalid("ca_cert", "/x\nruncmd: [reboot]"),
+		MachineUserPassword(),
+		MachineUserInvalid("a\u0085b"),
 		DiscoveryPublicService("https://discovery.etcd.io"),
 		DiscoveryOldProtocol("v2"),
 		DiscoveryOldProtocol("service"),

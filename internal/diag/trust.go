@@ -4,7 +4,6 @@
 package diag
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -26,13 +25,13 @@ func HostsNotTrusted(trusted []connection.HostPattern, hosts, plain []string) Te
 		for _, h := range hosts {
 			list = append(list, strconv.Quote(h))
 		}
-		fmt.Fprintf(&b, "\n\nOnly the members themselves name these hosts: %s. The provider sends credentials to hosts that its configuration names. "+
+		b.WriteString(sprintf("\n\nOnly the members themselves name these hosts: %s. The provider sends credentials to hosts that its configuration names. "+
 			"If the hosts belong to the cluster, add this to the provider block (a CIDR such as \"10.0.1.0/24\" can stand for addresses):\n\n  trusted_hosts = [%s]",
-			strings.Join(hosts, ", "), strings.Join(list, ", "))
+			strings.Join(hosts, ", "), strings.Join(list, ", ")))
 	}
 	if len(plain) > 0 {
-		fmt.Fprintf(&b, "\n\nThese URLs are http, and the endpoints are https: %s. Start the members with https URLs (ETCD_ADVERTISE_CLIENT_URLS).",
-			strings.Join(plain, ", "))
+		b.WriteString(sprintf("\n\nThese URLs are http, and the endpoints are https: %s. Start the members with https URLs (ETCD_ADVERTISE_CLIENT_URLS).",
+			strings.Join(plain, ", ")))
 	}
 	return Text{"Some addresses of members are not asked", b.String()}
 }
@@ -41,7 +40,7 @@ func HostsNotTrusted(trusted []connection.HostPattern, hosts, plain []string) Te
 func InvalidTrustedHost(source string, err *connection.HostError) Text {
 	return Text{
 		"Invalid trusted host",
-		fmt.Sprintf("%s: %s %s. Expected a host name, an IP address or a CIDR, such as \"etcd1.example.com\", \"10.0.1.10\" or \"10.0.1.0/24\".",
+		sprintf("%s: %s %s. Expected a host name, an IP address or a CIDR, such as \"etcd1.example.com\", \"10.0.1.10\" or \"10.0.1.0/24\".",
 			source, connection.Quote(err.Text), err.Reason),
 	}
 }
@@ -55,7 +54,7 @@ func NotVerified(source string) Text {
 	}
 	return Text{
 		"Server certificates are not verified",
-		fmt.Sprintf("%s is true. Any host between this machine and the cluster can read the password and take over the cluster.\n\n%s", source, fix),
+		sprintf("%s is true. Any host between this machine and the cluster can read the password and take over the cluster.\n\n%s", source, fix),
 	}
 }
 
@@ -63,7 +62,7 @@ func NotVerified(source string) Text {
 func PasswordInTheClear(endpoints []string) Text {
 	return Text{
 		"The password is sent in clear text",
-		fmt.Sprintf("A password is configured, and these endpoints are http: %s. Any host between this machine and the cluster can read the password.\n\n"+
+		sprintf("A password is configured, and these endpoints are http: %s. Any host between this machine and the cluster can read the password.\n\n"+
 			"Serve clients with TLS, and use https endpoints. A tunnel to this machine (address_map to 127.0.0.1) is not reported.", strings.Join(endpoints, ", ")),
 	}
 }
@@ -76,7 +75,7 @@ func NoScheme(endpoints []string, scheme string) Text {
 	}
 	return Text{
 		"Endpoints without a scheme",
-		fmt.Sprintf("These endpoints have no scheme: %s. They are %s, because %s. Write the scheme, so that a change of other arguments does not change it.",
+		sprintf("These endpoints have no scheme: %s. They are %s, because %s. Write the scheme, so that a change of other arguments does not change it.",
 			strings.Join(endpoints, ", "), scheme, why),
 	}
 }
@@ -85,7 +84,7 @@ func NoScheme(endpoints []string, scheme string) Text {
 func PlainService(url string) Text {
 	return Text{
 		"The discovery service is asked over http",
-		fmt.Sprintf("service_url is %s. Any host between this machine and the service can replace the discovery URL that the service returns, "+
+		sprintf("service_url is %s. Any host between this machine and the service can replace the discovery URL that the service returns, "+
 			"and so name the members of the new cluster. Use an https URL.", connection.Quote(url)),
 	}
 }

@@ -4,8 +4,6 @@
 package diag
 
 import (
-	"fmt"
-
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -18,7 +16,7 @@ func BackstopSkipped(name string, err error) Text {
 	return Text{
 		"Could not check what was added for " + name,
 		"The configuration was destroyed, and the cluster did not answer or has no quorum. Nothing was changed in the cluster. " +
-			"If the cluster still exists, find the ID of " + name + " in its member list, and remove that member if it is there:\n\n" +
+			"If the cluster still exists, find the ID of " + Clean(name) + " in its member list, and remove that member if it is there:\n\n" +
 			"  etcdctl member list\n  etcdctl member remove ID" + cause(err),
 	}
 }
@@ -36,7 +34,7 @@ func BackstopBlocked(name string, err error) Text {
 }
 
 func (c refusal) voterLives() string {
-	return fmt.Sprintf("The configuration of %s is replaced, and its member %s still has a vote: %s. "+
+	return sprintf("The configuration of %s is replaced, and its member %s still has a vote: %s. "+
 		"A voter that lives is never removed with its configuration. Nothing was changed. "+
 		"The machine of the old configuration still runs: stop it, then apply again.",
 		c.name, Member(c.s, c.f.Subject), vote(c.s, c.f.Subject))
@@ -54,7 +52,7 @@ func vote(s membership.Snapshot, id membership.MemberID) string {
 func unmanaged(name string, f membership.Facts, s membership.Snapshot) Text {
 	return Text{
 		"Member " + name + " is no longer managed",
-		fmt.Sprintf("The configuration of %s was destroyed, and its member %s still has a vote: %s. A voter that lives is never removed with its configuration, "+
+		sprintf("The configuration of %s was destroyed, and its member %s still has a vote: %s. A voter that lives is never removed with its configuration, "+
 			"so it stays in the cluster. To manage it again, import it; ADDRESS is the address of an etcd_member for it:\n\n"+
 			"  terraform import 'ADDRESS' %s\n\nTo remove it from the cluster instead, run:\n\n  etcdctl member remove %s",
 			name, Member(s, f.Subject), vote(s, f.Subject), f.Subject, f.Subject),
@@ -65,7 +63,7 @@ func unmanaged(name string, f membership.Facts, s membership.Snapshot) Text {
 func recordDisagrees(name string, f membership.Facts, s membership.Snapshot) Text {
 	return Text{
 		"The record of member " + name + " is wrong",
-		fmt.Sprintf("The ownership record of this configuration names %s. Record, configuration and member list do not agree on its owner, its name or its peer URLs. "+
+		sprintf("The ownership record of this configuration names %s. Record, configuration and member list do not agree on its owner, its name or its peer URLs. "+
 			"No member was removed, and the record was deleted. If that member was added for %s, remove it:\n\n  etcdctl member remove %s",
 			Member(s, f.Subject), name, f.Subject),
 	}

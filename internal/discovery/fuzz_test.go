@@ -4,15 +4,20 @@
 package discovery
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
 func FuzzParseURL(f *testing.F) {
 	for _, s := range []string{
 		"https://r.example.com:2379/v2/keys/_etcd/registry/5a3c7d0e4b1f4c52a9e86b1d0f7c2e93", "https://d.example.com/5a3c7d0e4b1f4c52a9e86b1d0f7c2e93",
 		"http://u:p@h/v2/keys/a/b", "http://h/v2/keys/", "http://h/v2/keys/../b", "http://h/v2/keys/a//b", "h", "http://h/%2e%2e/v2/keys/a/b",
+		"http://h/x\u0085bootcmd:\u0085- [ sh, -c, id ]\u0085/5a3c7d0e4b1f4c52a9e86b1d0f7c2e93", "http://h/$(id)/5a3c7d0e4b1f4c52a9e86b1d0f7c2e93",
+		"http://h/%0aa/5a3c7d0e4b1f4c52a9e86b1d0f7c2e93", "http://a b/5a3c7d0e4b1f4c52a9e86b1d0f7c2e93",
 	} {
 		f.Add(s)
 	}
@@ -24,7 +29,13 @@ func FuzzParseURL(f *testing.F) {
 		if TokenProblem(l.Token) != "" && l.Prefix != "" || l.Token == "" || strings.Contains(l.Base, "@") || !strings.HasPrefix(l.Base, "http") {
 			t.Fatalf("ParseURL(%q) = %+v", raw, l)
 		}
+		if !regexp.MustCompile(`^https?://[][A-Za-z0-9.:%_-]+(/[A-Za-z0-9._~-]+)*$`).MatchString(l.Base) {
+			t.Fatalf("ParseURL(%q) = %+v", raw, l)
+		}
 		if l.Prefix == "" {
+			if back, err := ParseURL(l.URL()); err != nil || back != l {
+				t.Fatalf("ParseURL(%q) = %+v, which is read as %+v, %v", raw, l, back, err)
+			}
 			return
 		}
 		if PrefixProblem(l.Prefix) != "" {
@@ -43,8 +54,13 @@ func FuzzRegistration(f *testing.F) {
 	f.Add("x", "a")
 	f.Fuzz(func(t *testing.T, id, value string) {
 		m, ok := parseMember(id, value)
-		if ok && (m.ID.String() == "" || len(m.PeerURLs) == 0 || strings.Contains(m.Name, "=")) {
+		if ok && (m.ID == 0 || len(m.PeerURLs) > maxURLs || m.Name != "" && membership.ValidateListedName(m.Name) != nil) {
 			t.Fatalf("parseMember(%q, %q) = %+v", id, value, m)
+		}
+		for _, u := range m.PeerURLs {
+			if normal, err := membership.NormalizeURL(u); err != nil || normal != u {
+				t.Fatalf("parseMember(%q, %q) = %+v", id, value, m)
+			}
 		}
 		if n, err := parseSize(value); err == nil && (n <= 0 || strings.TrimLeft(strings.TrimPrefix(value, "+"), "0") != strconv.Itoa(n)) {
 			t.Fatalf("parseSize(%q) = %d", value, n)

@@ -93,8 +93,12 @@ func parseSize(value string) (int, error) {
 	return int(n), nil
 }
 
+// maxURLs is how many peer URLs of one registration are read.
+const maxURLs = 8
+
 // parseMember reads one registration. Like a member, the caller leaves out
-// what cannot be read.
+// what cannot be read. A name that no member can bear in Terraform is "", and
+// URLs are normalized; others are left out.
 func parseMember(id, value string) (Member, bool) {
 	memberID, err := membership.ParseMemberID(id)
 	if err != nil {
@@ -106,8 +110,12 @@ func parseMember(id, value string) (Member, bool) {
 		if !ok {
 			return Member{}, false
 		}
-		m.Name = name
-		m.PeerURLs = append(m.PeerURLs, url)
+		if membership.ValidateListedName(name) == nil {
+			m.Name = name
+		}
+		if normal, err := membership.NormalizeURL(url); err == nil && len(m.PeerURLs) < maxURLs {
+			m.PeerURLs = append(m.PeerURLs, normal)
+		}
 	}
 	return m, true
 }

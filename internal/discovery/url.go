@@ -7,8 +7,14 @@ import (
 	"errors"
 	"net/url"
 	"path"
+	"regexp"
 	"strings"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
+
+// servicePath is the path of a service's token.
+var servicePath = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)*/[0-9a-f]{32}$`)
 
 // Location is what a discovery URL says.
 type Location struct {
@@ -60,8 +66,21 @@ func serviceLocation(u *url.URL) (Location, error) {
 	if !serviceToken.MatchString(token) {
 		return Location{}, errors.New("does not end with a token of 32 hexadecimal digits")
 	}
-	base := url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimSuffix(dir, "/")}
-	return Location{Base: base.String(), Token: token}, nil
+	if !servicePath.MatchString(u.Path) {
+		return Location{}, errors.New("has a path with characters other than letters, digits and \"-\", \".\", \"_\", \"~\"")
+	}
+	return Location{Base: u.Scheme + "://" + u.Host + strings.TrimSuffix(dir, "/"), Token: token}, nil
+}
+
+// URL is the location of a service's token, written anew: in ASCII, without a
+// character that means anything to YAML, a shell or systemd.
+func (l Location) URL() string { return l.Base + "/" + l.Token }
+
+// sameOrigin reports whether two URLs have scheme, host and port in common.
+func sameOrigin(a, b string) bool {
+	x, err1 := parseHTTP(a)
+	y, err2 := parseHTTP(b)
+	return err1 == nil && err2 == nil && x.Scheme == y.Scheme && x.Host == y.Host
 }
 
 // SameServiceURL reports whether two URLs of services are two ways to write one.
@@ -85,6 +104,8 @@ func parseHTTP(raw string) (*url.URL, error) {
 		return nil, errors.New("is not an http or https URL")
 	case u.Hostname() == "":
 		return nil, errors.New("has no host")
+	case !membership.ValidHost(u.Hostname()):
+		return nil, errors.New("has a host that is neither an IP address nor a host name")
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		return nil, errors.New("holds more than scheme, host and path")
 	}

@@ -30,13 +30,18 @@ func TestSameURL(t *testing.T) {
 		}
 	}
 	for raw, want := range map[string]string{
-		"https://d.example/":                       "does not end with a token of 32 hexadecimal digits",
-		"https://d.example/" + token3 + "/x":       "does not end with a token of 32 hexadecimal digits",
-		"https://u:p@d.example/" + token3:          "holds more than scheme, host and path",
-		"https:///" + token3:                       "has no host",
-		"ftp://d.example/" + token3:                "is not an http or https URL",
-		"http://r:2379/v2/keys/_etcd/registry/a b": "has a token that contains a space",
-		"http://r\n/":                              "is not a URL",
+		"https://d.example/":                                                "does not end with a token of 32 hexadecimal digits",
+		"https://d.example/" + token3 + "/x":                                "does not end with a token of 32 hexadecimal digits",
+		"https://u:p@d.example/" + token3:                                   "holds more than scheme, host and path",
+		"https:///" + token3:                                                "has no host",
+		"ftp://d.example/" + token3:                                         "is not an http or https URL",
+		"http://r:2379/v2/keys/_etcd/registry/a b":                          "has a token that contains a space",
+		"https://d.example/x\u0085bootcmd:\u0085- [ sh, -c, id ]/" + token3: "has a path with characters other than letters, digits and \"-\", \".\", \"_\", \"~\"",
+		"https://d.example/x%0abootcmd:/" + token3:                          "has a path with characters other than letters, digits and \"-\", \".\", \"_\", \"~\"",
+		"https://d.example/$(id)/" + token3:                                 "has a path with characters other than letters, digits and \"-\", \".\", \"_\", \"~\"",
+		"https://$(id)/" + token3:                                           "has a host that is neither an IP address nor a host name",
+		"http://r\u0085x:2379/v2/keys/_etcd/registry/a":                     "has a host that is neither an IP address nor a host name",
+		"http://r\n/": "is not a URL",
 	} {
 		if _, err := ParseURL(raw); err == nil || err.Error() != want {
 			t.Errorf("%q: got %v, want %s", raw, err, want)

@@ -22,8 +22,14 @@ const (
 	NameEmpty     NameProblem = "empty"
 	NameSeparator NameProblem = "separator" // '=' or ',' would end it in an initial cluster
 	NameCharacter NameProblem = "character" // white space, a control character, or not UTF-8
+	NameAlphabet  NameProblem = "alphabet"  // a character outside of [NameCharacters]
 	NameLong      NameProblem = "too long"  // more than 253 bytes
 )
+
+// NameCharacters are the characters of a new member's name: those that stand
+// unquoted in an initial cluster, an environment file, a shell and the name of
+// a data directory (NAME.etcd). The join script takes the same.
+const NameCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:@%+~-"
 
 // NameError is a name that no member can bear.
 type NameError struct {
@@ -36,10 +42,23 @@ func (e *NameError) Error() string {
 	return "member name " + strconv.Quote(e.Name) + ": " + string(e.Problem)
 }
 
-// ValidateName returns a [*NameError] for a name that cannot stand in an
-// initial cluster or an environment file. etcd itself takes any text, and
-// fails later.
+// ValidateName returns a [*NameError] for a name that a new member cannot
+// bear, or that cannot be rendered for its machine. etcd itself takes any text,
+// and fails later; for the name of a member that exists see [ValidateListedName].
 func ValidateName(name string) error {
+	if err := ValidateListedName(name); err != nil {
+		return err
+	}
+	if strings.Trim(name, NameCharacters) != "" {
+		return &NameError{name, NameAlphabet}
+	}
+	return nil
+}
+
+// ValidateListedName returns a [*NameError] for a name that cannot be the name
+// of a member in Terraform. It takes more than [ValidateName], because members
+// that exist must be shown, imported and removed whatever they are called.
+func ValidateListedName(name string) error {
 	switch {
 	case name == "":
 		return &NameError{name, NameEmpty}
@@ -132,7 +151,7 @@ func ParseInitialCluster(s string) (map[string][]string, error) {
 			return bad(ErrNoURL)
 		}
 		name, raw = strings.TrimSpace(name), strings.TrimSpace(raw)
-		if err := ValidateName(name); err != nil {
+		if err := ValidateListedName(name); err != nil {
 			return bad(err)
 		}
 		normal, err := NormalizeURL(raw)

@@ -130,6 +130,9 @@ func NormalizeListenURL(raw string) (string, error) {
 	}
 }
 
+// hostCharacters are those of host names, in lower case.
+const hostCharacters = "abcdefghijklmnopqrstuvwxyz0123456789.-_"
+
 // normalizeHost returns the host as it stands in a URL.
 func normalizeHost(host string) (string, URLProblem) {
 	if ip, err := netip.ParseAddr(host); err == nil {
@@ -145,10 +148,20 @@ func normalizeHost(host string) (string, URLProblem) {
 		}
 	}
 	host = strings.ToLower(host)
-	if len(host) > maxNameLen || strings.Trim(host, "abcdefghijklmnopqrstuvwxyz0123456789.-_") != "" {
+	if len(host) > maxNameLen || strings.Trim(host, hostCharacters) != "" {
 		return "", URLHost
 	}
 	return host, ""
+}
+
+// ValidHost reports whether a URL's host is an IP address, perhaps with a zone,
+// or made of the characters of host names.
+func ValidHost(host string) bool {
+	address, zone, _ := strings.Cut(host, "%")
+	if ip, err := netip.ParseAddr(address); err == nil && (zone == "" || ip.Is6()) {
+		return strings.Trim(zone, hostCharacters) == ""
+	}
+	return host != "" && len(host) <= maxNameLen && strings.Trim(strings.ToLower(host), hostCharacters) == ""
 }
 
 // withoutUser cuts a user name and password out of what may be a URL.

@@ -59,11 +59,11 @@ func (d *tokenData) Schema(_ context.Context, _ datasource.SchemaRequest, resp *
 		MarkdownDescription: "What a registry knows of a discovery token, also of one that was made by someone else. It reads, and changes nothing.",
 		Attributes: map[string]schema.Attribute{
 			"token": schema.StringAttribute{
-				Optional: true, Computed: true,
+				Optional: true, Computed: true, Sensitive: true,
 				MarkdownDescription: "The token, in the registry at the provider's `endpoints`. Give this or `url`.",
 			},
 			"url": schema.StringAttribute{
-				Optional: true, Computed: true,
+				Optional: true, Computed: true, Sensitive: true,
 				MarkdownDescription: "Discovery URL as members with `--discovery` take it: of the v2 API (`http://HOST:2379/v2/keys/_etcd/registry/TOKEN`) " +
 					"or of a discovery service (`https://HOST/TOKEN`). The host in it is asked, and verified with the provider's `ca_cert`. It gets neither user name, password nor client certificate, " +
 					"unless its scheme, host and port are those of one of the provider's `endpoints`. Give this or `token`.",
@@ -76,7 +76,7 @@ func (d *tokenData) Schema(_ context.Context, _ datasource.SchemaRequest, resp *
 				Optional: true, Computed: true,
 				MarkdownDescription: "Key under which the registry holds its tokens, with `token`; `/_etcd/registry` by default. Null with a discovery service.",
 			},
-			"id":       schema.StringAttribute{Computed: true, MarkdownDescription: "The same as `token`."},
+			"id":       schema.StringAttribute{Computed: true, Sensitive: true, MarkdownDescription: "The same as `token`."},
 			"size":     schema.Int64Attribute{Computed: true, MarkdownDescription: "Number of members that form the cluster together."},
 			"complete": schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether all of them have registered. The registry turns everyone else away then."},
 			"members": schema.ListNestedAttribute{

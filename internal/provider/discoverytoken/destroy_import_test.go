@@ -146,7 +146,7 @@ func TestImportFailures(t *testing.T) {
 		"my:token":                 "error: Invalid import ID: \"my:token\" has a prefix that does not begin with \"/\"." + hint,
 		"/my:":                     "error: Invalid import ID: \"/my:\" has a token that is empty." + hint,
 		"service:https://host/new": "error: Invalid import ID: \"service:https://host/new\" has a URL that does not end with a token of 32 hexadecimal digits." + hint,
-		"not-there":                "error: No such discovery token: The registry answers and has no token not-there under /_etcd/registry. Nothing was imported.",
+		"not-there":                "error: No such discovery token: The registry answers and has no token not-ther… under /_etcd/registry. Nothing was imported.",
 	} {
 		want(t, newSession(t, fakeProvider(newFake()), registryEndpoints).importState(id), text)
 	}

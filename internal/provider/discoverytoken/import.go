@@ -57,7 +57,7 @@ func parseImportID(id string) (what imported, problem string) {
 			return what, "has a URL that " + err.Error()
 		}
 		return imported{
-			protocol: bootstrap.ProtocolService, serviceURL: at.Base, token: at.Token, url: at.Base + "/" + at.Token,
+			protocol: bootstrap.ProtocolService, serviceURL: at.Base, token: at.Token, url: at.URL(),
 		}, ""
 	}
 	what = imported{protocol: bootstrap.ProtocolV3, prefix: discovery.DefaultPrefix}

@@ -19,6 +19,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/environment"
 )
 
 // model is the resource as Terraform holds it: configuration, plan and state.
@@ -84,7 +85,7 @@ func (m *model) setStatus(ctx context.Context, s discovery.Status) diag.Diagnost
 	m.Size = number(s.Size)
 	m.Complete = types.BoolValue(m.Complete.ValueBool() || s.Complete())
 	if m.Complete.ValueBool() && m.Founders.IsNull() {
-		registered := names(s.Members)
+		registered := slices.DeleteFunc(names(s.Members), func(name string) bool { return name == "" })
 		slices.Sort(registered)
 		founders, more := types.SetValueFrom(ctx, types.StringType, slices.Compact(registered))
 		m.Founders = founders
@@ -132,8 +133,8 @@ func (m *model) setPlace(ctx context.Context, place discovery.Place, endpoints [
 		// etcd 3.4 and 3.5 would live on as proxies where the cluster is full.
 		variables["ETCD_DISCOVERY_FALLBACK"] = "exit"
 	}
-	environment, more := types.MapValueFrom(ctx, types.StringType, variables)
-	m.Environment = environment
+	made, more := environment.Map(ctx, variables)
+	m.Environment = made
 	diags.Append(more...)
 	return append(diags, m.setBootstrap(ctx)...)
 }

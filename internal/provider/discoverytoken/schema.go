@@ -44,6 +44,11 @@ cluster of its own**:
 | 3.7 | yes | no | no |
 | registry | any etcd | etcd 3.4 or 3.5 with ` + "`--enable-v2`" + ` | a service that speaks as discovery.etcd.io does |
 
+~> **Note** Until the token is complete it is a capability: whoever knows it and reaches the registry can register as a founder, and so become a member of the cluster
+that forms. Afterwards it opens nothing: the registry turns everyone else away. ` + "`token`, `url` and `id`" + ` are sensitive, and diagnostics show the first 8 digits.
+` + "`environment`, `bootstrap` and the `environment` of an `etcd_member_config`" + ` hold the token too and are not sensitive, because one sensitive value hides all of a machine's user data
+in a plan. Keep plans and the state of an incomplete token to those who may found the cluster. Give machines ` + "`bootstrap` or `environment`, not `token` or `url`" + `.
+
 If the answer to the request that makes the token is lost for good, the token is kept in the state with a warning, and the next apply
 makes sure that the registry has it: there is never a second one.
 
@@ -91,8 +96,9 @@ func (r *tokenResource) Schema(ctx context.Context, _ resource.SchemaRequest, re
 					"unless they reach the registry through a gRPC proxy that adds a namespace.",
 			},
 			"token": schema.StringAttribute{
-				Optional: true,
-				Computed: true,
+				Optional:  true,
+				Computed:  true,
+				Sensitive: true,
 				MarkdownDescription: "The token: 32 random hexadecimal digits, unless one is given here. One that exists already is never taken over; import it instead. " +
 					"Letters, digits, `-`, `_` and `.` only. A service names its tokens itself. Whoever knows the token and reaches the registry can register as a founder.",
 			},
@@ -115,10 +121,12 @@ func (r *tokenResource) Schema(ctx context.Context, _ resource.SchemaRequest, re
 			},
 			"id": schema.StringAttribute{
 				Computed:            true,
+				Sensitive:           true,
 				MarkdownDescription: "The same as `token`.",
 			},
 			"url": schema.StringAttribute{
 				Computed:            true,
+				Sensitive:           true,
 				MarkdownDescription: "Discovery URL for `--discovery`, with `v2` and `service`. Null with `v3`, where members are given a token and endpoints.",
 			},
 			"environment": schema.MapAttribute{

@@ -49,7 +49,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(s.refusing)
 	case r.URL.Path == "/new":
 		s.minted++
-		_, _ = fmt.Fprintf(w, "https://discovery.example/%s", strings.Repeat(fmt.Sprintf("%02x", s.minted), 16))
+		_, _ = fmt.Fprintf(w, "%s/%s", s.URL, strings.Repeat(fmt.Sprintf("%02x", s.minted), 16))
 	case s.lost:
 		http.Error(w, "unable to GET token", http.StatusBadRequest)
 	case strings.HasSuffix(r.URL.Path, "/_config/size"):
@@ -77,12 +77,12 @@ func TestService(t *testing.T) {
 		}
 	}
 	want(t, s.carryOut(p))
-	wantAttribute(t, s, "https://discovery.example/"+firstToken, "url")
+	wantAttribute(t, s, server.URL+"/"+firstToken, "url")
 	wantAttribute(t, s, firstToken, "token")
-	wantAttribute(t, s, "https://discovery.example/"+firstToken, "environment", "ETCD_DISCOVERY")
+	wantAttribute(t, s, server.URL+"/"+firstToken, "environment", "ETCD_DISCOVERY")
 	wantAttribute(t, s, "exit", "environment", "ETCD_DISCOVERY_FALLBACK")
 	wantAttribute(t, s, "", "environment", "ETCD_DISCOVERY_TOKEN")
-	wantAttribute(t, s, `tftypes.List[tftypes.String]<tftypes.String<"https://discovery.example">>`, "bootstrap", "registry_endpoints")
+	wantAttribute(t, s, `tftypes.List[tftypes.String]<tftypes.String<"`+server.URL+`">>`, "bootstrap", "registry_endpoints")
 	for range 100 {
 		want(t, s.refresh())
 		wantAction(t, s.plan(config), "no-op")

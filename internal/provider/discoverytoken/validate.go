@@ -9,11 +9,13 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
@@ -48,6 +50,41 @@ func (r *tokenResource) ValidateConfig(ctx context.Context, req resource.Validat
 		}
 	}
 	validateAdvertised(ctx, config, &resp.Diagnostics)
+	validateAccess(ctx, config, &resp.Diagnostics)
+}
+
+// validateAccess refuses what cannot be a path on a machine, or a user there.
+func validateAccess(ctx context.Context, config model, diags *diag.Diagnostics) {
+	if !isGiven(config.MachineAccess) {
+		return
+	}
+	var access accessModel
+	diags.Append(config.MachineAccess.As(ctx, &access, basetypes.ObjectAsOptions{})...)
+	refuse := func(name string, t text.Text) {
+		diags.AddAttributeError(path.Root("machine_access").AtName(name), t.Summary, t.Detail)
+	}
+	for _, file := range []struct {
+		name  string
+		value types.String
+	}{{"ca_cert", access.CACert}, {"cert", access.Cert}, {"key", access.Key}} {
+		if p := file.value.ValueString(); isGiven(file.value) && (!strings.HasPrefix(p, "/") || !isPrintable(p)) {
+			refuse(file.name, text.MachinePathInvalid(file.name, p))
+		}
+	}
+	user := access.Username.ValueString()
+	switch {
+	case !isGiven(access.Username):
+	case strings.Contains(user, ":"):
+		refuse("username", text.MachineUserPassword())
+	case user == "" || !isPrintable(user):
+		refuse("username", text.MachineUserInvalid(user))
+	}
+}
+
+// isPrintable reports whether a text is made of the characters of ASCII that
+// can be printed.
+func isPrintable(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
 func validateFounders(ctx context.Context, config model, diags *diag.Diagnostics) {

@@ -3,7 +3,10 @@
 
 package discoverytoken
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestBadInput(t *testing.T) {
 	const tokenHint = " Every member puts the token into a key of the registry, so it may hold letters, digits, \"-\", \"_\" and \".\" only. Leave token out to have one made."
@@ -58,6 +61,35 @@ func TestBadInput(t *testing.T) {
 		"Leave it out to give them the provider's endpoints.")
 	check(attributes{"size": 3, "advertised_endpoints": []string{"http://10.0.0.1:2379", "ftp://10.0.0.2"}},
 		"error: Invalid advertised endpoint: advertised_endpoints holds \"ftp://10.0.0.2\", which has the scheme \"ftp\"; etcd clients speak http or https.")
+
+	machine := func(name, value string) attributes {
+		with := map[string]any{"ca_cert": nil, "cert": nil, "key": nil, "username": nil}
+		with[name] = value
+		return attributes{"size": 3, "machine_access": with}
+	}
+	for _, name := range []string{"ca_cert", "cert", "key"} {
+		for value, shown := range map[string]string{
+			"": "", "ca.pem": "ca.pem", "/x\nruncmd: [reboot]": `/x\nruncmd: [reboot]`, "/x\u0085y": `/x\u0085y`, "/é": "/é", "/x\x1b[2J": `/x\x1b[2J`,
+		} {
+			check(machine(name, value), "error: Invalid path in machine_access: machine_access."+name+" = \""+shown+"\" is not an absolute path of printable ASCII characters. "+
+				"Set it to the path of the file on the machines, such as \"/etc/etcd/pki/ca.pem\".")
+		}
+		check(machine(name, "/etc/my pki/$(id).pem"))
+	}
+	check(machine("username", "root:swordfish"), "error: Password in machine_access: machine_access.username contains \":\", which separates a password from the user in ETCD_DISCOVERY_USER. "+
+		"The password would be in the state and in user data. Set username to the user alone, and set ETCD_DISCOVERY_PASSWORD on the machines.")
+	check(machine("username", "a\nb"), "error: Invalid username in machine_access: machine_access.username = \"a\\nb\" is not a user of printable ASCII characters. "+
+		"Set it to the user that the machines have in the registry.")
+	for _, endpoint := range []string{"http://$(id):2379", "http://a;reboot", "http://a\u0085b:2379", `http://a"b`} {
+		if got := s.validate(attributes{"size": 3, "advertised_endpoints": []string{endpoint}}); len(got) != 1 || !strings.Contains(got[0], "Invalid advertised endpoint") {
+			t.Errorf("%q: %q", endpoint, got)
+		}
+	}
+	for _, name := range []string{"$(id)", `a"b`, "é", "../x"} {
+		if got := s.validate(attributes{"founders": []string{name}}); len(got) != 1 || !strings.Contains(got[0], "Invalid member name") {
+			t.Errorf("%q: %q", name, got)
+		}
+	}
 
 	// Right, or not known yet.
 	for _, config := range []attributes{

@@ -9,13 +9,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/environment"
 )
 
 type environmentFile struct{}
@@ -33,8 +31,8 @@ func (environmentFile) Definition(_ context.Context, _ function.DefinitionReques
 		Summary: "Variables as a file for systemd and the shell",
 		MarkdownDescription: "Writes variables, one a line and sorted by name, so that systemd's `EnvironmentFile=` and a POSIX shell (`set -a; . file`) both read exactly " +
 			"the values that were given. Values that need it are put in double quotes, with backslashes where both readers take them; the others stay plain, so that " +
-			"`docker run --env-file` reads them too. A variable whose value is null is left out. A value may hold any text but control characters other than tab and " +
-			"newline, which systemd drops, and a name is made of letters, digits and `_`.",
+			"`docker run --env-file` reads them too. A variable whose value is null is left out. Values with control characters or line breaks " +
+			"(U+0085, U+2028 and U+2029 as well) are refused. A name is made of letters, digits and `_`.",
 		Parameters: []function.Parameter{
 			function.MapParameter{
 				Name:                "variables",
@@ -85,27 +83,15 @@ func (environmentFile) Run(ctx context.Context, req function.RunRequest, resp *f
 // keeps one before a newline, and none is written there. The result of both is
 // the same text, without the expansion of $ by either.
 func formatEnvironment(variables map[string]string) (string, error) {
+	if t := environment.Problem(variables); t != nil {
+		return "", errors.New(t.Detail)
+	}
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
-		value := variables[name]
-		switch {
-		case !isVariable(name):
-			return "", errors.New(diag.EnvironmentName(name).Detail)
-		case strings.ContainsFunc(value, unfit) || !utf8.ValidString(value):
-			return "", errors.New(diag.EnvironmentValue(name).Detail)
-		}
-		b.WriteString(name + "=" + quote(value) + "\n")
+		b.WriteString(name + "=" + quote(variables[name]) + "\n")
 	}
 	return b.String(), nil
 }
-
-func isVariable(name string) bool {
-	return name != "" && (name[0] < '0' || name[0] > '9') &&
-		strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
-}
-
-// unfit tells the characters for which systemd drops a whole assignment.
-func unfit(r rune) bool { return r < ' ' && r != '\t' && r != '\n' || r == unicode.MaxASCII }
 
 func quote(value string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:,=@%+-"

@@ -14,14 +14,18 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/environment"
 )
 
 // nasty holds values that a reader might take for something else.
 func nasty() map[string]string {
 	values := []string{
-		"", " ", "a", " a ", "a b", "\t", "\n", "a\n", "\na", "a\n\nb", "a\\\nb", `\`, `\\`, `a\`, `\a`, `\n`, `"`, `""`, `\"`, `'`, `''`, `a'b"c`,
+		"", " ", "a", " a ", "a b", `\`, `\\`, `a\`, `\a`, `\n`, `"`, `""`, `\"`, `'`, `''`, `a'b"c`,
 		"$", "$$", "$HOME", "${HOME}", "$(id)", "`id`", "\\$HOME", "#", "a#b", "a #b", ";", "a;b", "&", "|", "*", "?", "[a-z]", "{a,b}", "~", "~root", "a=~", "a:~",
-		"!", "!!", "%n", "%%", "=", "a=b", "é", "日本語", "\u00a0", "\u2028", "export A=1", "a\nETCD_INJECTED=1", "\"\nETCD_INJECTED=1\n\"",
+		"!", "!!", "%n", "%%", "=", "a=b", "é", "日本語", "\u00a0", "export A=1",
 		"https://10.0.0.1:2380", "a=https://10.0.0.1:2380,b=https://[2001:db8::1]:2380", "@/run/secret", "+1", "-n", "%@:=,./+-_",
 	}
 	out := map[string]string{}
@@ -29,6 +33,23 @@ func nasty() map[string]string {
 		out[fmt.Sprintf("ETCD_%02d", i)] = v
 	}
 	return out
+}
+
+// broken holds values that are not one line for every reader, or not a text.
+func broken() []string {
+	return []string{
+		"\t", "\n", "a\n", "\na", "a\n\nb", "a\\\nb", "a\nETCD_INJECTED=1", "\"\nETCD_INJECTED=1\n\"", "a\r", "\x00", "\x1b[2J", "\x7f", "\x9b",
+		"/x\u0085runcmd: [reboot]", "a\u2028b", "a\u2029b", "\xff",
+	}
+}
+
+func TestEnvironmentFileRefuses(t *testing.T) {
+	for _, value := range broken() {
+		text, err := formatEnvironment(map[string]string{"ETCD_A": value})
+		if err == nil || text != "" || strings.Contains(err.Error(), value) {
+			t.Errorf("%q: %q, %v", value, text, err)
+		}
+	}
 }
 
 // readers are those that can be had here: a POSIX shell, the model of systemd's
@@ -231,13 +252,20 @@ func FuzzEnvironmentFile(f *testing.F) {
 	for name, value := range nasty() {
 		f.Add(name, value)
 	}
+	for _, value := range broken() {
+		f.Add("ETCD_A", value)
+	}
 	f.Fuzz(func(t *testing.T, name, value string) {
 		text, err := formatEnvironment(map[string]string{name: value})
 		if err != nil {
-			if text != "" || isVariable(name) && !strings.ContainsFunc(value, unfit) && strings.ToValidUTF8(value, "") == value {
+			odd := strings.ContainsFunc(value, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' })
+			if text != "" || environment.IsName(name) && !odd && utf8.ValidString(value) {
 				t.Fatalf("%q=%q: %q, %v", name, value, text, err)
 			}
 			return
+		}
+		if strings.Count(text, "\n") != 1 || strings.ContainsAny(text, "\u0085\u2028\u2029\r\v\f") {
+			t.Fatalf("%q was written as %q, which is not one line", value, text)
 		}
 		if got := readAsSystemd(text); len(got) != 1 || got[name] != value {
 			t.Fatalf("%q was written as %q and read as %q", value, text, got)

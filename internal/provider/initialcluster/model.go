@@ -16,6 +16,7 @@ import (
 	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/environment"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
 )
 
@@ -73,7 +74,7 @@ func (m *model) derive(ctx context.Context) diag.Diagnostics {
 		boot.Founders, boot.Size = names, types.Int64Value(int64(len(founders)))
 	}
 	if known {
-		diags.Append(m.identify(founders, &boot)...)
+		diags.Append(m.identify(ctx, founders, &boot)...)
 	}
 	object, more := boot.Object(ctx)
 	m.Bootstrap = object
@@ -81,7 +82,7 @@ func (m *model) derive(ctx context.Context) diag.Diagnostics {
 }
 
 // identify fills in what follows from members that are all known.
-func (m *model) identify(founders map[string][]string, boot *bootstrap.Bootstrap) diag.Diagnostics {
+func (m *model) identify(ctx context.Context, founders map[string][]string, boot *bootstrap.Bootstrap) diag.Diagnostics {
 	var diags diag.Diagnostics
 	initial, err := membership.InitialClusterOf(founders)
 	var bad *membership.EntryError
@@ -111,9 +112,10 @@ func (m *model) identify(founders map[string][]string, boot *bootstrap.Bootstrap
 	}
 	m.ClusterID = types.StringValue(cluster.String())
 	boot.ClusterID = m.ClusterID
-	boot.Environment = types.MapValueMust(types.StringType, map[string]attr.Value{
-		"ETCD_INITIAL_CLUSTER":       m.InitialCluster,
-		"ETCD_INITIAL_CLUSTER_TOKEN": m.ClusterToken,
+	made, more := environment.Map(ctx, map[string]string{
+		"ETCD_INITIAL_CLUSTER":       initial,
+		"ETCD_INITIAL_CLUSTER_TOKEN": token,
 	})
-	return diags
+	boot.Environment = made
+	return append(diags, more...)
 }

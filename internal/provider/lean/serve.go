@@ -38,7 +38,7 @@ type served interface {
 func Server(p provider.Provider) tfprotov6.ProviderServer {
 	whole := providerserver.NewProtocol6(p)()
 	if all, ok := whole.(served); ok {
-		return &server{all}
+		return &printable{&server{all}}
 	}
 	return whole
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/environment"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberconfig"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
@@ -156,7 +157,7 @@ func (m *model) take(ctx context.Context, j reconfigure.Joined) diag.Diagnostics
 		diags.Append(d...)
 		initial := j.InitialCluster(m.Name.ValueString())
 		m.InitialCluster = types.StringValue(initial)
-		env, d := types.MapValueFrom(ctx, types.StringType, map[string]string{
+		env, d := environment.Map(ctx, map[string]string{
 			"ETCD_NAME":                        m.Name.ValueString(),
 			"ETCD_INITIAL_CLUSTER":             initial,
 			"ETCD_INITIAL_ADVERTISE_PEER_URLS": strings.Join(peers, ","),

@@ -5,6 +5,7 @@ package member
 
 import (
 	"context"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
@@ -82,8 +83,8 @@ func common(ctx context.Context, wait, waitDescription string, waits ...string) 
 		"id":         schema.StringAttribute{Computed: true, MarkdownDescription: "The member's ID in hexadecimal, as etcdctl prints it.", PlanModifiers: known},
 		"cluster_id": schema.StringAttribute{Computed: true, MarkdownDescription: "The cluster's ID in hexadecimal.", PlanModifiers: known},
 		"name": schema.StringAttribute{
-			Required: true, PlanModifiers: replace, Validators: []validator.String{memberurl.NameValidator()},
-			MarkdownDescription: "The member's name, unique in the cluster.",
+			Required: true, PlanModifiers: append(slices.Clone(replace), memberurl.NewName()), Validators: []validator.String{memberurl.NameValidator()},
+			MarkdownDescription: "The member's name, unique in the cluster. For a new member: letters, digits and `. _ : @ % + ~ -`. A member that exists is imported with any name.",
 		},
 		"peer_urls": schema.SetAttribute{
 			ElementType: types.StringType, Required: true, PlanModifiers: []planmodifier.Set{memberurl.SamePlan()},

@@ -20,6 +20,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	variables "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/environment"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
@@ -147,7 +148,7 @@ func (m *model) decide(ctx context.Context, l looker) (*diag.Text, fwdiag.Diagno
 	}
 	m.ID = types.StringValue(string(id))
 	m.Founder = types.BoolValue(p.role == roleFounder)
-	env, d := types.MapValueFrom(ctx, types.StringType, environment(name, u, p.role == roleFounder, boot, initial, peers))
+	env, d := variables.Map(ctx, environment(name, u, p.role == roleFounder, boot, initial, peers))
 	diags.Append(d...)
 	m.Environment = env
 	m.InitialCluster = types.StringNull()

@@ -5,6 +5,7 @@ package memberconfig
 
 import (
 	"context"
+	"errors"
 	"regexp"
 	"slices"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	variables "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/environment"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
@@ -49,6 +51,11 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 		return
 	}
 	m, err := importedModel(ctx, snap, snap.Members[i], id)
+	var unfit diag.Text
+	if errors.As(err, &unfit) {
+		fail(unfit)
+		return
+	}
 	if err != nil {
 		fail(diag.Explain(reconfigure.ActionImport, req.ID, err))
 		return
@@ -99,7 +106,10 @@ func importedModel(ctx context.Context, snap membership.Snapshot, it membership.
 		s, _ := types.SetValueFrom(ctx, types.StringType, values) // strings always convert
 		return s
 	}
-	env, _ := types.MapValueFrom(ctx, types.StringType, environment(it.Name, u, false, nil, initial, peers))
+	env, d := variables.Map(ctx, environment(it.Name, u, false, nil, initial, peers))
+	if d.HasError() {
+		return model{}, diag.Text{Summary: d[0].Summary(), Detail: d[0].Detail()}
+	}
 	return model{
 		ID: types.StringValue(string(id)), Name: types.StringValue(it.Name),
 		PeerURLs: set(it.PeerURLs), ClientURLs: set(it.ClientURLs),

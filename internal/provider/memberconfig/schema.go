@@ -21,6 +21,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/duration"
+	variables "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/environment"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
 )
 
@@ -32,6 +33,7 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 	replaceURLs := []planmodifier.Set{memberurl.SamePlan(), setplanmodifier.RequiresReplaceIf(toOthers, others, others)}
 	boot := bootstrap.InputAttribute()
 	boot.PlanModifiers = append(boot.PlanModifiers, keepBootstrap{})
+	boot.Validators = append(boot.Validators, variables.InBootstrap())
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "How a member's process starts: the environment and the join script that go into the machine's user data. " +
 			"It is decided once and frozen, so that a later join never re-renders a machine, and it touches no membership when it is created.\n\n" +
@@ -48,8 +50,8 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 			},
 			"name": schema.StringAttribute{
 				Required:            true,
-				MarkdownDescription: "The member's name, unique in the cluster (`ETCD_NAME`). A change replaces the configuration, and with it the machine and the member.",
-				PlanModifiers:       []planmodifier.String{stringplanmodifier.RequiresReplace()},
+				MarkdownDescription: "The member's name, unique in the cluster (`ETCD_NAME`): letters, digits and `. _ : @ % + ~ -`. A change replaces the configuration, and with it the machine and the member.",
+				PlanModifiers:       []planmodifier.String{stringplanmodifier.RequiresReplace(), memberurl.NewName()},
 				Validators:          []validator.String{memberurl.NameValidator()},
 			},
 			"peer_urls": schema.SetAttribute{

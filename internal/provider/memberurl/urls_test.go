@@ -4,10 +4,12 @@
 package memberurl
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
@@ -52,5 +54,35 @@ func TestURLs(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A new member has a name that its machine starts with; one that exists keeps
+// its own.
+func TestNewName(t *testing.T) {
+	for _, c := range []struct {
+		was, now types.String
+		refused  bool
+	}{
+		{types.StringNull(), types.StringValue("infra1"), false},
+		{types.StringNull(), types.StringUnknown(), false},
+		{types.StringNull(), types.StringValue("$(id)"), true},
+		{types.StringNull(), types.StringValue("../x"), true},
+		{types.StringValue("node(1)"), types.StringValue("node(1)"), false},
+		{types.StringValue("node(1)"), types.StringValue("node(2)"), true},
+	} {
+		var resp planmodifier.StringResponse
+		NewName().PlanModifyString(t.Context(), planmodifier.StringRequest{Path: path.Root("name"), StateValue: c.was, PlanValue: c.now}, &resp)
+		if resp.Diagnostics.HasError() != c.refused {
+			t.Errorf("%s to %s: %v", c.was, c.now, resp.Diagnostics)
+		}
+	}
+}
+
+// What etcd is told has no white space around it, wildcards included.
+func TestForEtcd(t *testing.T) {
+	got := ForEtcd([]string{"http://0.0.0.0:2380\n", " HTTPS://Infra1:2380/ ", "https://[::]:2379\u0085"})
+	if want := []string{"http://0.0.0.0:2380", "https://[::]:2379", "https://infra1:2380"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -23,11 +23,39 @@ type check struct {
 	f           func(string) error
 }
 
-// NameValidator checks a member's name.
+// NameValidator checks the name of a member, which may exist already. What a new
+// one can be called is the business of [NewName].
 func NameValidator() validator.String {
 	return check{
 		description: "must be a member name: not empty, without '=' and ','",
-		f:           membership.ValidateName,
+		f:           membership.ValidateListedName,
+	}
+}
+
+// NewName refuses at plan to give a new member a name that its machine cannot
+// start with. A name that the state has already stays as it is.
+func NewName() planmodifier.String { return newName{} }
+
+type newName struct{}
+
+// Description implements planmodifier.String.
+func (newName) Description(context.Context) string {
+	return "the name of a new member is made of letters, digits and . _ : @ % + ~ -"
+}
+
+// MarkdownDescription implements planmodifier.String.
+func (newName) MarkdownDescription(context.Context) string {
+	return "the name of a new member is made of letters, digits and `. _ : @ % + ~ -`"
+}
+
+// PlanModifyString implements planmodifier.String.
+func (newName) PlanModifyString(_ context.Context, req planmodifier.StringRequest, resp *planmodifier.StringResponse) {
+	if req.PlanValue.IsNull() || req.PlanValue.IsUnknown() || req.PlanValue.Equal(req.StateValue) {
+		return
+	}
+	if err := membership.ValidateName(req.PlanValue.ValueString()); err != nil {
+		t := text(err)
+		resp.Diagnostics.AddAttributeError(req.Path, t.Summary, t.Detail)
 	}
 }
 
@@ -106,13 +134,16 @@ func values(in []types.String) (out []string, ok bool) {
 	return out, true
 }
 
-// ForEtcd returns the URLs as etcd is told them. What cannot be normalised
-// was refused by [Advertised] before, and is passed on as it is.
+// ForEtcd returns the URLs as etcd is told them: those at which others reach the
+// member, and those that its process listens on. What cannot be normalised was
+// refused by [Advertised] and [Listened] before, and is passed on as it is.
 func ForEtcd(urls []string) []string {
 	out := make([]string, len(urls))
 	for i, u := range urls {
 		out[i] = u
 		if n, err := membership.NormalizeURL(u); err == nil {
+			out[i] = n
+		} else if n, err := membership.NormalizeListenURL(u); err == nil {
 			out[i] = n
 		}
 	}

@@ -1,0 +1,176 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package examples
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v2"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/environment"
+)
+
+const hostileInputs = 10_000
+
+// Hostile names, URLs, tokens, paths, users, registrations and member lists are
+// refused, or become user data with exactly the keys, files and variables that
+// harmless ones give, in each of the three templates. The provider itself
+// validates and makes the configurations of one in five (ETCD_TEST_FULL=1: of
+// all); of the others environment_file alone stands before the templates.
+func TestHostileUserData(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	templates := []*userData{
+		newUserData(t, "cloud-init/cloud-init.yaml.tftpl", "write_files", "path"),
+		newUserData(t, "provider/cloud-init.yaml.tftpl", "write_files", "path"),
+		newUserData(t, "ignition/etcd.bu.tftpl", "storage.files", "path"),
+	}
+	random := rand.New(rand.NewPCG(17, 3))
+	refused, broken := 0, 0
+	for i := range hostileInputs {
+		in := hostileInput(random)
+		made := i%5 == 0 || os.Getenv("ETCD_TEST_FULL") != ""
+		env := in.variables()
+		if made {
+			env = p.environment(in)
+		}
+		if env == nil {
+			refused++
+			continue
+		}
+		file, err := p.environmentFile(env)
+		if err != "" && made {
+			t.Fatalf("%d: %+v: the environment %q cannot be written: %s", i, in, env, err)
+		}
+		if err != "" {
+			refused++
+			continue
+		}
+		if got := readEnvironment(t, file); !reflect.DeepEqual(got, env) {
+			t.Fatalf("%d: %+v: written as\n%s\nand read as %q, want %q", i, in, file, got, env)
+		}
+		for _, u := range templates {
+			u.mustHaveItsKeys(t, file, hostileText(random))
+		}
+	}
+	// The inputs are hostile enough to break a template that encodes nothing,
+	// and harmless enough for some to be taken.
+	naive := mustParse(t, "naive", "write_files:\n  - path: /etc/etcd/member.env\n    content: |\n      ETCD_NAME=${member_env}\nruncmd: []\n")
+	for range hostileInputs / 10 {
+		text := naive.render(t, hostileText(random), "")
+		var parsed map[string]any
+		if yaml.Unmarshal(text, &parsed) != nil || len(parsed) != 2 {
+			broken++
+		}
+	}
+	t.Logf("%d of %d inputs were refused; %d of %d break a template that encodes nothing", refused, hostileInputs, broken, hostileInputs/10)
+	if refused < hostileInputs/10 || hostileInputs-refused < hostileInputs/10 || broken < hostileInputs/100 {
+		t.Errorf("%d of %d inputs were refused, and %d of %d break a template that encodes nothing", refused, hostileInputs, broken, hostileInputs/10)
+	}
+}
+
+// Butane takes what the template gives, and makes the files of it.
+func TestHostileUserDataButane(t *testing.T) {
+	t.Parallel()
+	butane, err := exec.LookPath(filepath.Join("..", "bin", "butane"))
+	if err != nil {
+		t.Fatalf("%v: make bin/butane builds it", err)
+	}
+	u := newUserData(t, "ignition/etcd.bu.tftpl", "storage.files", "path")
+	paths := func(text []byte) (out []string) {
+		cmd := exec.Command(butane, "--strict")
+		cmd.Stdin = bytes.NewReader(text)
+		ignition, err := output(cmd)
+		if err != nil {
+			t.Fatalf("butane --strict: %v\n%s", err, text)
+		}
+		var parsed struct {
+			Storage struct{ Files []struct{ Path string } }
+			Systemd struct{ Units []struct{ Name string } }
+		}
+		if err := json.Unmarshal(ignition, &parsed); err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range parsed.Storage.Files {
+			out = append(out, f.Path)
+		}
+		for _, unit := range parsed.Systemd.Units {
+			out = append(out, unit.Name)
+		}
+		return out
+	}
+	want := paths(u.template.render(t, "ETCD_NAME=a\n", "https://releases.example.com/etcd.tar.gz"))
+	random := rand.New(rand.NewPCG(17, 4))
+	for tried := 0; tried < 20; {
+		file, archive := hostileText(random), hostileText(random)
+		if _, unfit := environment.Unfit(file); unfit {
+			continue // environment_file refuses it
+		}
+		tried++
+		if got := paths(u.template.render(t, file, archive)); !reflect.DeepEqual(got, want) {
+			t.Fatalf("%q, %q: %q, want %q", file, archive, got, want)
+		}
+	}
+}
+
+// input is what users, members, registries and services can say.
+type input struct {
+	Name, PeerURL, Token, Endpoint, Path, User, ServiceURL, OtherName, OtherURL string
+}
+
+// variables are what an input would be in user data if nothing were refused.
+func (in input) variables() map[string]string {
+	return map[string]string{
+		"ETCD_NAME": in.Name, "ETCD_DISCOVERY_TOKEN": in.Token, "ETCD_DISCOVERY_ENDPOINTS": in.Endpoint, "ETCD_DISCOVERY_CACERT": in.Path,
+		"ETCD_DISCOVERY_USER": in.User, "ETCD_DISCOVERY": in.ServiceURL, "ETCD_JOIN_PEERS": in.OtherURL,
+		"ETCD_INITIAL_CLUSTER": membership.FormatInitialCluster([]membership.Member{{ID: 2, Name: in.OtherName, PeerURLs: []string{in.OtherURL}}}),
+	}
+}
+
+// hostileText is a text of characters that mean something to YAML, a shell,
+// systemd or a terminal, between harmless ones.
+func hostileText(random *rand.Rand) string {
+	pieces := []string{
+		"\n", "\r", "\r\n", "\u0085", "\u2028", "\u2029", "\t", "\x00", "\x1b[2J", "\x7f", "\u009b", "\n      ", "\nruncmd: [reboot]\n", "\u0085runcmd:\u0085- [ sh, -c, id ]\u0085",
+		"\n  - path: /etc/cron.d/x\n    content: x\n", "\nETCD_INJECTED=1\n", "---\n", "...\n", ": ", " #", "- ", "{}", "[]", "&a", "*a", "!!python/object", "|", ">", "%", "@",
+		"`id`", "$(id)", "${IFS}", "$HOME", `"`, `'`, `\`, `\\`, "\\\n", ";reboot", "&&", "||", "=", ",", "~", "../", "/", "é", "\u202e", "\ufeff", "日本", "${archive.url}", "%{ for x in y }",
+		"a", "b", "0", "-", ".", "_", "node", "10.0.0.1", ":2380", "https://", "http://u:p@h:1",
+	}
+	var b strings.Builder
+	for range 1 + random.IntN(6) {
+		b.WriteString(pieces[random.IntN(len(pieces))])
+	}
+	return b.String()
+}
+
+// hostileInput puts a hostile text into some of the inputs.
+func hostileInput(random *rand.Rand) input {
+	in := input{
+		Name: "a", PeerURL: "https://10.0.0.1:2380", Token: "mine", Endpoint: "https://registry:2379", Path: "/etc/etcd/pki/ca.pem", User: "discovery",
+		ServiceURL: "https://discovery.example/5a3c7d0e4b1f4c52a9e86b1d0f7c2e93", OtherName: "b", OtherURL: "https://10.0.0.2:2380",
+	}
+	fields := reflect.ValueOf(&in).Elem()
+	for range 1 + random.IntN(2) {
+		field := fields.Field(random.IntN(fields.NumField()))
+		text, where := hostileText(random), field.String()
+		at := random.IntN(len(where) + 1)
+		switch random.IntN(3) {
+		case 0:
+			text = where[:at] + text + where[at:]
+		case 1:
+			text = where + text
+		}
+		field.SetString(text)
+	}
+	return in
+}

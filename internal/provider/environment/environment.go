@@ -1,0 +1,102 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+// Package environment is the gate through which everything goes that a machine
+// gets as ETCD_* variables: what passes is one line for every program that
+// reads user data, so that a value cannot become a key of its own.
+package environment
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+)
+
+// Unfit returns the first character of a value that must not stand in user
+// data, and whether there is one: control characters, what YAML takes for a line
+// break besides (U+0085, U+2028, U+2029), and bytes that are not UTF-8.
+func Unfit(value string) (rune, bool) {
+	for i, r := range value {
+		switch {
+		case r < ' ', r >= 0x7f && r < 0xa0, r == '\u2028', r == '\u2029':
+			return r, true
+		case r == utf8.RuneError:
+			if _, size := utf8.DecodeRuneInString(value[i:]); size == 1 {
+				return r, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// IsName reports whether a variable can bear the name.
+func IsName(name string) bool {
+	return name != "" && (name[0] < '0' || name[0] > '9') &&
+		strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
+}
+
+// Problem returns what is wrong with the variables, nil if nothing is.
+func Problem(variables map[string]string) *diag.Text {
+	for _, name := range slices.Sorted(maps.Keys(variables)) {
+		if !IsName(name) {
+			t := diag.EnvironmentName(name)
+			return &t
+		}
+		if r, unfit := Unfit(variables[name]); unfit {
+			t := diag.EnvironmentValue(name, r)
+			return &t
+		}
+	}
+	return nil
+}
+
+// Map returns the variables as the value of the attribute environment. Every
+// attribute with variables for a machine is made by it.
+func Map(ctx context.Context, variables map[string]string) (types.Map, fwdiag.Diagnostics) {
+	if t := Problem(variables); t != nil {
+		var diags fwdiag.Diagnostics
+		diags.AddAttributeError(path.Root("environment"), t.Summary, t.Detail)
+		return types.MapNull(types.StringType), diags
+	}
+	return types.MapValueFrom(ctx, types.StringType, variables)
+}
+
+// InBootstrap checks the environment of a bootstrap that is given as an
+// argument, perhaps by hand.
+func InBootstrap() validator.Object { return inBootstrap{} }
+
+type inBootstrap struct{}
+
+// Description implements validator.Object.
+func (inBootstrap) Description(context.Context) string {
+	return "environment must hold variables without control characters"
+}
+
+// MarkdownDescription implements validator.Object.
+func (v inBootstrap) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
+
+// ValidateObject implements validator.Object.
+func (inBootstrap) ValidateObject(_ context.Context, req validator.ObjectRequest, resp *validator.ObjectResponse) {
+	given, ok := req.ConfigValue.Attributes()["environment"].(types.Map)
+	if !ok {
+		return
+	}
+	variables := map[string]string{}
+	for name, element := range given.Elements() {
+		if value, ok := element.(types.String); ok {
+			variables[name] = value.ValueString() // "" while it is unknown
+		}
+	}
+	if t := Problem(variables); t != nil {
+		resp.Diagnostics.AddAttributeError(req.Path.AtName("environment"), t.Summary, t.Detail)
+	}
+}
