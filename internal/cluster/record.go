@@ -182,7 +182,7 @@ func (s records) Put(ctx context.Context, r Record, instead ...Record) (Record, 
 		}
 		// A write whose answer was lost, and which was sent again through
 		// another endpoint, finds its own value.
-		if kvs := resp.Responses[0].GetResponseRange().Kvs; len(kvs) == 1 && string(kvs[0].Value) == string(value) {
+		if kvs := elsewhere(resp); len(kvs) == 1 && string(kvs[0].Value) == string(value) {
 			r.revision = kvs[0].ModRevision
 			return nil
 		}
@@ -193,11 +193,8 @@ func (s records) Put(ctx context.Context, r Record, instead ...Record) (Record, 
 
 func (s records) List(ctx context.Context) ([]Record, []*Malformed, error) {
 	var kvs []*mvccpb.KeyValue
-	err := s.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
-		resp, err := kv.Get(ctx, s.prefix, clientv3.WithPrefix())
-		if err == nil {
-			kvs = resp.Kvs
-		}
+	err := s.each(ctx, func(ctx context.Context, kv *clientv3.Client) (err error) {
+		kvs, err = under(ctx, kv, s.prefix)
 		return err
 	})
 	var out []Record

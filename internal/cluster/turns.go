@@ -44,11 +44,8 @@ type turn struct {
 
 func (s turns) List(ctx context.Context) ([]membership.Turn, error) {
 	var kvs []*mvccpb.KeyValue
-	err := s.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
-		resp, err := kv.Get(ctx, s.prefix, clientv3.WithPrefix())
-		if err == nil {
-			kvs = resp.Kvs
-		}
+	err := s.each(ctx, func(ctx context.Context, kv *clientv3.Client) (err error) {
+		kvs, err = under(ctx, kv, s.prefix)
 		return err
 	})
 	var out []membership.Turn
