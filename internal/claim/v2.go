@@ -270,13 +270,13 @@ func (s *V2) at(endpoint string, do func(clientv2.KeysAPI) error) error {
 	transport := s.settings.HTTPTransport()
 	defer transport.CloseIdleConnections()
 	client, err := clientv2.New(clientv2.Config{
-		Endpoints: []string{endpoint}, Transport: transport,
+		Endpoints: []string{endpoint}, Transport: connection.Bounded(transport),
 		Username: s.settings.Username, Password: s.settings.Password.Reveal(),
 	})
 	if err != nil {
 		return err
 	}
-	return do(clientv2.NewKeysAPI(client))
+	return do(connection.CheckedKeys(client))
 }
 
 // explain puts an error of client/v2 into words.

@@ -27,8 +27,6 @@ import (
 const (
 	maxMembers = 99
 	maxURLs    = 8
-	maxText    = 253 // a name's or a version's bytes
-	maxKeys    = 1000
 )
 
 // listFrom returns the member list in an answer, its URLs in their normal form.
@@ -60,7 +58,7 @@ func listFrom(resp *pb.MemberListResponse) (memberList, error) {
 // memberFrom returns one member of a list.
 func memberFrom(listed *pb.Member) (membership.Member, error) {
 	m := membership.Member{ID: membership.MemberID(listed.GetID()), Name: listed.GetName(), Learner: listed.GetIsLearner()}
-	if err := printable(m.Name); err != nil {
+	if err := connection.PlainName(m.Name); err != nil {
 		return m, fmt.Errorf("its name %s: %w", connection.Quote(m.Name), err)
 	}
 	if len(listed.PeerURLs) == 0 {
@@ -91,18 +89,10 @@ func urlsFrom(listed []string) ([]string, error) {
 	return out, nil
 }
 
-// printable reports why a name or a version is none.
-func printable(s string) error {
-	if len(s) > maxText {
-		return fmt.Errorf("it is longer than %d bytes", maxText)
-	}
-	return connection.Plain(s)
-}
-
 // checkStatus reports what in a status cannot be a server's.
 func checkStatus(s *clientv3.StatusResponse) error {
 	for _, version := range []string{s.Version, (*pb.StatusResponse)(s).GetDowngradeInfo().GetTargetVersion()} {
-		if err := printable(version); err != nil {
+		if err := connection.PlainName(version); err != nil {
 			return fmt.Errorf("its version %s: %w", connection.Quote(version), err)
 		}
 	}
@@ -112,12 +102,12 @@ func checkStatus(s *clientv3.StatusResponse) error {
 // under returns the keys that begin with prefix; the error says that there are
 // more than are ever kept there.
 func under(ctx context.Context, kv clientv3.KV, prefix string) ([]*mvccpb.KeyValue, error) {
-	resp, err := kv.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(maxKeys+1))
+	resp, err := kv.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(connection.MaxKeys+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(resp.Kvs) > maxKeys {
-		return nil, fmt.Errorf("more than %d keys begin with %s", maxKeys, connection.Quote(prefix))
+	if len(resp.Kvs) > connection.MaxKeys {
+		return nil, fmt.Errorf("more than %d keys begin with %s", connection.MaxKeys, connection.Quote(prefix))
 	}
 	for _, at := range resp.Kvs {
 		if !strings.HasPrefix(string(at.Key), prefix) {

@@ -143,7 +143,7 @@ func (r *V2) at(ctx context.Context, endpoint string, do func(context.Context, c
 	defer transport.CloseIdleConnections()
 	client, err := clientv2.New(clientv2.Config{
 		Endpoints: []string{endpoint},
-		Transport: transport,
+		Transport: connection.Bounded(transport),
 		Username:  r.settings.Username,
 		Password:  r.settings.Password.Reveal(),
 	})
@@ -152,7 +152,7 @@ func (r *V2) at(ctx context.Context, endpoint string, do func(context.Context, c
 	}
 	request, cancel := context.WithTimeout(ctx, r.settings.RequestLimit())
 	defer cancel()
-	err = do(request, clientv2.NewKeysAPI(client))
+	err = do(request, connection.CheckedKeys(client))
 	if isDeniedV2(err) {
 		return &DeniedError{Endpoint: endpoint, Err: plainV2(err)}
 	}

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"path"
 	"slices"
 	"strconv"
@@ -83,7 +84,7 @@ func (r *V3) createAt(ctx context.Context, endpoint, token string, size int) (se
 			return err
 		}
 		if !made.Succeeded {
-			return existsFor(string(made.Responses[0].GetResponseRange().Kvs[0].Value))
+			return existsFor(valueOf(elsewhere(made, 0)))
 		}
 		return nil
 	})
@@ -96,15 +97,36 @@ func (r *V3) Status(ctx context.Context, token string) (Status, error) {
 	err := r.anywhere(ctx, func(ctx context.Context, kv clientv3.KV) error {
 		got, err := kv.Txn(ctx).Then(
 			clientv3.OpGet(r.sizeKey(token)),
-			clientv3.OpGet(r.key(token)+"members/", clientv3.WithPrefix()),
+			clientv3.OpGet(r.key(token)+"members/", clientv3.WithPrefix(), clientv3.WithLimit(connection.MaxKeys+1)),
 		).Commit()
 		if err != nil {
 			return err
 		}
-		s, err = statusOf(got.Responses[0].GetResponseRange().Kvs, got.Responses[1].GetResponseRange().Kvs)
+		members := elsewhere(got, 1)
+		if len(members) > connection.MaxKeys {
+			return fmt.Errorf("more than %d members are registered", connection.MaxKeys)
+		}
+		s, err = statusOf(elsewhere(got, 0), members)
 		return err
 	})
 	return s, err
+}
+
+// elsewhere are the keys that the nth request of a transaction read, none if the
+// answer has none.
+func elsewhere(resp *clientv3.TxnResponse, n int) []*mvccpb.KeyValue {
+	if n >= len(resp.Responses) {
+		return nil
+	}
+	return resp.Responses[n].GetResponseRange().GetKvs()
+}
+
+// valueOf is the value of the first key, "" if there is none.
+func valueOf(kvs []*mvccpb.KeyValue) string {
+	if len(kvs) == 0 {
+		return ""
+	}
+	return string(kvs[0].Value)
 }
 
 // statusOf reads a token from its keys. The order of joining is that of the
