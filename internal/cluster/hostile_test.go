@@ -198,48 +198,12 @@ func TestPeak(t *testing.T) {
 
 // tricked are three members, of which the third, c, advertises one more client
 // URL, that of a liar, which comes first wherever endpoints are in order.
-func tricked(t *testing.T) (b *etcdtest.Cluster, liar *etcdtest.Liar) {
+func tricked(t *testing.T) (*etcdtest.Cluster, *etcdtest.Liar) {
 	t.Helper()
-	b = etcdtest.Start(t, 3, etcdtest.Options{Names: []string{"a", "b", "c"}})
-	liar = etcdtest.NewLiar(t, "127.0.0.10", etcdtest.Lies{})
-	c := b.Member("c")
-	c.Stop()
-	c.Env["ETCD_ADVERTISE_CLIENT_URLS"] = c.ClientURL() + "," + liar.URL
-	c.Start()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if err := c.WaitReady(ctx); err != nil {
-		t.Fatal(err)
-	}
-	for {
-		resp, err := b.Member("a").Client(t).MemberList(ctx)
-		if err == nil && slices.ContainsFunc(resp.Members, func(m *pb.Member) bool { return len(m.ClientURLs) == 2 }) {
-			return b, liar
-		}
-		if ctx.Err() != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(20 * time.Millisecond) // until c has published it
-	}
-}
-
-// honest is what a member answers, for a liar to change.
-func honest(t *testing.T, b *etcdtest.Cluster, p *etcdtest.Process) etcdtest.Lies {
-	t.Helper()
-	client := p.Client(t)
-	status, err := client.Status(t.Context(), p.ClientURL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := client.MemberList(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	read, err := client.Get(t.Context(), "x")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return etcdtest.Lies{Status: (*pb.StatusResponse)(status), Members: (*pb.MemberListResponse)(list), Range: (*pb.RangeResponse)(read)}
+	b := etcdtest.Start(t, 3, etcdtest.Options{Names: []string{"a", "b", "c"}})
+	liar := etcdtest.NewLiar(t, "127.0.0.10", etcdtest.Lies{})
+	b.Advertise(t, b.Member("c"), liar.URL)
+	return b, liar
 }
 
 // One lying member of three does not say who is a member, whichever endpoints are
@@ -247,7 +211,7 @@ func honest(t *testing.T, b *etcdtest.Cluster, p *etcdtest.Process) etcdtest.Lie
 func TestALyingMemberIsOutvoted(t *testing.T) {
 	t.Parallel()
 	b, liar := tricked(t)
-	lies := honest(t, b, b.Member("c"))
+	lies := etcdtest.Truth(t, b.Member("c"))
 	for _, m := range lies.Members.Members {
 		if m.Name == "c" {
 			m.PeerURLs = []string{"http://127.0.0.66:2380"}
@@ -272,7 +236,7 @@ func TestALyingMemberIsOutvoted(t *testing.T) {
 func TestAMadeUpClusterIsNotConfirmed(t *testing.T) {
 	t.Parallel()
 	b, liar := tricked(t)
-	lies := honest(t, b, b.Member("c"))
+	lies := etcdtest.Truth(t, b.Member("c"))
 	var worlds []*etcdtest.Liar
 	for _, m := range lies.Members.Members {
 		other := etcdtest.NewLiar(t, "127.0.0.10", etcdtest.Lies{})
@@ -306,7 +270,7 @@ func TestAMadeUpClusterIsNotConfirmed(t *testing.T) {
 func TestAnAnswerFromAnothersURL(t *testing.T) {
 	t.Parallel()
 	b, liar := tricked(t)
-	lies := honest(t, b, b.Member("b"))
+	lies := etcdtest.Truth(t, b.Member("b"))
 	liar.Tell(lies)
 	dead := membership.MemberID(lies.Status.Header.MemberId)
 	c := clientFor(t, settings(b.Endpoints()...))

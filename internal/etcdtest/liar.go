@@ -5,9 +5,12 @@ package etcdtest
 
 import (
 	"context"
+	"errors"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/grpc"
@@ -143,4 +146,47 @@ func (c *countedListener) Accept() (net.Conn, error) {
 		c.n.Add(1)
 	}
 	return conn, err
+}
+
+// Truth is what a member answers, for a [Liar] to change.
+func Truth(tb TB, p *Process) Lies {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	client := p.Client(tb)
+	status, err := client.Status(ctx, p.ClientURL())
+	if err != nil {
+		tb.Fatalf("etcdtest: %v", err)
+	}
+	list, err := client.MemberList(ctx)
+	if err != nil {
+		tb.Fatalf("etcdtest: %v", err)
+	}
+	read, err := client.Get(ctx, "x")
+	if err != nil {
+		tb.Fatalf("etcdtest: %v", err)
+	}
+	return Lies{Status: (*pb.StatusResponse)(status), Members: (*pb.MemberListResponse)(list), Range: (*pb.RangeResponse)(read)}
+}
+
+// Advertise starts a member again that advertises one more client URL, and returns
+// when the others list it.
+func (c *Cluster) Advertise(tb TB, p *Process, clientURL string) {
+	tb.Helper()
+	p.Stop()
+	p.Env["ETCD_ADVERTISE_CLIENT_URLS"] = p.ClientURL() + "," + clientURL
+	p.Start()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	client := c.Client(tb)
+	err := poll(ctx, 20*time.Millisecond, func(ctx context.Context) error {
+		resp, err := client.MemberList(ctx)
+		if err == nil && !slices.ContainsFunc(resp.Members, func(m *pb.Member) bool { return slices.Contains(m.ClientURLs, clientURL) }) {
+			err = errors.New(clientURL + " is not listed")
+		}
+		return err
+	})
+	if err != nil {
+		tb.Fatalf("etcdtest: %v", err)
+	}
 }
