@@ -101,9 +101,12 @@ type stored struct {
 
 // check reports why a record is none of ours.
 func (r Record) check(owner string) error {
-	errs := []error{plain("the owner", r.Owner), plain("the name", r.Name)}
-	for _, u := range r.PeerURLs {
-		errs = append(errs, plain("a peer URL", u))
+	errs := []error{plain("the name", r.Name)}
+	if err := connection.Plain(r.Owner); err != nil { // a name, with a word before it
+		errs = append(errs, fmt.Errorf("the owner: %w", err))
+	}
+	if _, err := urlsFrom(r.PeerURLs); err != nil {
+		errs = append(errs, fmt.Errorf("its peer URLs: %w", err))
 	}
 	if r.Owner != owner {
 		errs = append(errs, fmt.Errorf("its owner is %s", connection.Quote(r.Owner)))

@@ -81,7 +81,7 @@ func (s turns) Put(ctx context.Context, t membership.Turn) error {
 	if err := plain("the name", t.Name); err != nil {
 		return err
 	}
-	if connection.Plain(t.By) != nil {
+	if connection.PlainName(t.By) != nil {
 		t.By = connection.Quote(t.By) // it is for people only
 	}
 	value, err := json.Marshal(turn{format, t.Voters, t.Since.UTC().Truncate(time.Second), t.By})
