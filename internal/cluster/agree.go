@@ -59,21 +59,91 @@ func (w owners) own(endpoint string, id membership.MemberID) bool {
 	return slices.Contains(w.configured, endpoint)
 }
 
+// named reports whether the operator named the endpoint, as one or in the address
+// map.
+func (w owners) named(endpoint string) bool {
+	_, mapped := w.addressMap[endpoint]
+	return mapped || slices.Contains(w.configured, endpoint)
+}
+
 // votes are the voters on a list that gave this very list, and those that gave
 // another one.
 type votes struct{ given, against []membership.MemberID }
 
-// votesOn counts who gave a list, of the voters on it. A voter that gave different
-// ones, at several of its addresses, is against it.
-func votesOn(l memberList, probes []probe, who owners) votes {
-	var v votes
-	for _, m := range l.members {
-		gave, other := false, false
-		for _, p := range probes {
-			if len(p.lists) == 0 || !p.lists[0].quorum || p.lists[0].from != m.ID || p.lists[0].cluster != l.cluster || !who.own(p.endpoint, m.ID) {
+// ballot is a list with all that speaks for it.
+type ballot struct {
+	memberList
+	votes
+	who       owners
+	confirmed bool
+	endpoints int // that gave it
+}
+
+// maxLists is how many different lists are counted. Where there are more, none is
+// confirmed.
+const maxLists = 16
+
+// choose picks the list to believe: of the expected cluster where one is
+// expected, confirmed by a majority of its voters where one is, read through a
+// quorum otherwise, and at last the one that most endpoints gave. Of two confirmed
+// lists of one cluster one is made up: then neither is.
+func (c *Client) choose(probes []probe, want membership.ClusterID) (ballot, bool) {
+	var all []ballot
+	for _, p := range probes {
+		for _, l := range p.lists {
+			if i := slices.IndexFunc(all, func(b ballot) bool { return b.quorum == l.quorum && b.same(l) }); i >= 0 {
+				all[i].endpoints++
 				continue
 			}
-			if sameMembers(p.lists[0].members, l.members) {
+			all = append(all, ballot{memberList: l, who: c.ownersOf(l.members), endpoints: 1})
+		}
+	}
+	if len(all) == 0 {
+		return ballot{}, false
+	}
+	for i := range all {
+		if b := &all[i]; b.quorum && len(all) <= maxLists {
+			b.votes = b.count(probes, all)
+			b.confirmed = len(b.given) >= membership.Snapshot{Members: b.members}.Quorum()
+		}
+	}
+	best := all[0]
+	for _, b := range all[1:] {
+		if b.before(best, want) {
+			best = b
+		}
+	}
+	for _, b := range all {
+		if best.confirmed && b.confirmed && b.cluster == best.cluster && !b.same(best.memberList) {
+			best.confirmed = false
+		}
+	}
+	if !best.confirmed {
+		best.against = best.others(probes)
+	}
+	return best, true
+}
+
+// same reports whether two lists are.
+func (l memberList) same(other memberList) bool {
+	return l.cluster == other.cluster && sameMembers(l.members, other.members)
+}
+
+// count counts who gave the list, of the voters on it. A voter that gave different
+// ones, at several of its addresses, is against it. An address that another list
+// does not have for the voter is nobody's, unless the operator named it: or else
+// one endpoint could make up a cluster, with an endpoint for each of its members.
+func (b ballot) count(probes []probe, all []ballot) votes {
+	var v votes
+	for _, m := range b.members {
+		gave, other := false, false
+		for _, p := range probes {
+			if l, ok := p.gave(m.ID); !ok || l.cluster != b.cluster || !b.who.own(p.endpoint, m.ID) ||
+				!b.who.named(p.endpoint) && slices.ContainsFunc(all, func(a ballot) bool {
+					return a.quorum && a.cluster == b.cluster && !slices.Contains(a.who.at(p.endpoint), m.ID)
+				}) {
+				continue
+			} else if l.same(b.memberList) {
 				gave = true
 			} else {
 				other = true
@@ -90,50 +160,27 @@ func votesOn(l memberList, probes []probe, who owners) votes {
 	return v
 }
 
-// ballot is a list with all that speaks for it.
-type ballot struct {
-	memberList
-	votes
-	confirmed bool
-	endpoints int // that gave it
+// others are the voters on the list in whose name another one was given.
+func (b ballot) others(probes []probe) []membership.MemberID {
+	var out []membership.MemberID
+	for _, m := range b.members {
+		if !m.Learner && slices.ContainsFunc(probes, func(p probe) bool {
+			l, ok := p.gave(m.ID)
+			return ok && l.cluster == b.cluster && !l.same(b.memberList)
+		}) {
+			out = append(out, m.ID)
+		}
+	}
+	return out
 }
 
-// choose picks the list to believe: of the expected cluster where one is
-// expected, confirmed by a majority of its voters where one is, read through a
-// quorum otherwise, and at last the one that most endpoints gave. Of two confirmed
-// lists of one cluster one is made up: then neither is.
-func (c *Client) choose(probes []probe, want membership.ClusterID) (ballot, bool) {
-	var all []ballot
-	for _, p := range probes {
-		for _, l := range p.lists {
-			if i := slices.IndexFunc(all, func(b ballot) bool {
-				return b.cluster == l.cluster && b.quorum == l.quorum && sameMembers(b.members, l.members)
-			}); i >= 0 {
-				all[i].endpoints++
-				continue
-			}
-			b := ballot{memberList: l, votes: votesOn(l, probes, c.ownersOf(l.members)), endpoints: 1}
-			b.confirmed = l.quorum && len(b.given) >= membership.Snapshot{Members: l.members}.Quorum()
-			all = append(all, b)
-		}
+// gave returns the list that an endpoint gave in the name of a member, through a
+// quorum.
+func (p probe) gave(id membership.MemberID) (memberList, bool) {
+	if len(p.lists) == 0 || !p.lists[0].quorum || p.lists[0].from != id {
+		return memberList{}, false
 	}
-	if len(all) == 0 {
-		return ballot{}, false
-	}
-	best := all[0]
-	for _, b := range all[1:] {
-		if b.before(best, want) {
-			best = b
-		}
-	}
-	for _, b := range all {
-		if best.confirmed && b.confirmed && b.cluster == best.cluster && !sameMembers(b.members, best.members) {
-			best.confirmed, best.against = false, slices.Concat(best.against, b.given)
-		}
-	}
-	slices.Sort(best.against)
-	best.against = slices.Compact(best.against)
-	return best, true
+	return p.lists[0], true
 }
 
 // before reports whether a list is rather to be believed than another one.

@@ -58,7 +58,7 @@ func FuzzMemberList(f *testing.F) {
 	for _, resp := range []*pb.MemberListResponse{
 		lying(0xa1, listed(0xa1, "a", "http://10.0.0.1:2379"), &pb.Member{ID: 2, PeerURLs: []string{"https://[FD00::1]:2380/"}, IsLearner: true}).Members,
 		lying(0xa1, listed(0xa1, "a\nb"), listed(0xa1, "c")).Members,
-		lying(0xa1, &pb.Member{ID: 1, Name: "a", PeerURLs: []string{"http://10.0.0.1:2380\nbootcmd: [reboot]", "http://ab:1", "http://0.0.0.0:2380"}}).Members,
+		lying(0xa1, &pb.Member{ID: 1, Name: "a", PeerURLs: []string{"http://10.0.0.1:2380\nbootcmd: [reboot]", "http://a\u0085b:1", "http://0.0.0.0:2380"}}).Members,
 		{},
 	} {
 		wire, err := proto.Marshal(resp)

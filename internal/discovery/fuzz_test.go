@@ -42,7 +42,7 @@ func FuzzParseURL(f *testing.F) {
 func FuzzRegistration(f *testing.F) {
 	f.Add("8e9e05c52164694d", "a=http://10.0.0.1:2380,a=http://10.0.0.2:2380")
 	f.Add("0", "=")
-	f.Add("a1", "a=http://ab:2380")
+	f.Add("a1", "a=http://a\u0085b:2380")
 	f.Add("a1", "a\x1b[2J=http://10.0.0.1:2380")
 	f.Add("x", "a")
 	f.Fuzz(func(t *testing.T, id, value string) {
