@@ -20,7 +20,7 @@ import (
 const (
 	maxMessage  = 16 << 20
 	maxKeys     = 4 << 20
-	maxMembers  = 512 << 10
+	maxMembers  = 128 << 10
 	maxAnswered = 64 << 10
 )
 
