@@ -13,15 +13,14 @@ import (
 	"google.golang.org/grpc"
 )
 
-// The largest messages that are received, in bytes: any, one of the key space,
-// and those of what a server says of itself and of its members. A message takes
-// up to sixty times its size in memory, because an empty element takes two bytes
-// on the wire.
+// The largest messages that are received, in bytes: of a stream, of the key space,
+// of member lists, and any other. A message takes up to sixty times its size in
+// memory, because an empty element takes two bytes on the wire.
 const (
 	maxMessage  = 16 << 20
 	maxKeys     = 4 << 20
 	maxMembers  = 128 << 10
-	maxAnswered = 64 << 10
+	maxAnswered = 1 << 20
 )
 
 // limitOf is the largest message that is received as the answer to a method.
