@@ -82,7 +82,7 @@ func (f *Fleet) mustChangeNothing(t *testing.T) {
 		summary string
 		args    []string
 	}{
-		{"Cannot add member d", nil},
+		{"Cannot configure member d", nil},
 		{"Cannot remove member c", []string{"-destroy", "-target=" + address("etcd_member", "c")}},
 	} {
 		refused := f.Apply(attempt.args...).MustFail()

@@ -6,6 +6,9 @@ package claim
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -40,17 +43,35 @@ func NewV3(route Route, settings connection.Settings, pool *connection.Pool) *V3
 	return &V3{route: route, settings: settings, pool: pool}
 }
 
+// createTries is how often a claim is tried whose lease is gone each time, and
+// createPause what lies between two tries, longer with each.
+const (
+	createTries = 5
+	createPause = 100 * time.Millisecond
+)
+
+// atOnce is how many leases are asked for their time at a time.
+const atOnce = 16
+
 // cleanup is how long a claim that did not come about is tidied up after.
 const cleanup = time.Second
 
 // Create implements [Store].
 func (s *V3) Create(ctx context.Context, key, value string, ttl time.Duration) (Entry, error) {
-	for {
+	for try := 1; ; try++ {
 		e, err := s.create(ctx, key, value, ttl)
 		// The lease ran out before the key was written: this process stood still
-		// in between. Nothing was held, so nothing is lost.
-		if !errors.Is(err, rpctypes.ErrLeaseNotFound) || ctx.Err() != nil {
+		// in between. Nothing was held, so nothing is lost. That does not happen
+		// time after time.
+		if !errors.Is(err, rpctypes.ErrLeaseNotFound) || try == createTries {
 			return e, err
+		}
+		pause := time.NewTimer(time.Duration(try) * createPause)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return e, ctx.Err()
 		}
 	}
 }
@@ -262,21 +283,34 @@ func (s *V3) Get(ctx context.Context, key string) (Entry, bool, error) {
 func (s *V3) List(ctx context.Context, prefix string) (entries []Entry, revision int64, err error) {
 	var kvs []*mvccpb.KeyValue
 	err = s.route.Anywhere(ctx, func(ctx context.Context, c *clientv3.Client) error {
-		resp, err := c.Get(ctx, prefix+"/", clientv3.WithPrefix())
+		resp, err := c.Get(ctx, prefix+"/", clientv3.WithPrefix(), clientv3.WithLimit(connection.MaxKeys+1))
 		if err == nil {
 			kvs, revision = resp.Kvs, resp.Header.Revision
 		}
 		return err
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, 0, err
+	case len(kvs) > connection.MaxKeys:
+		return nil, 0, fmt.Errorf("more than %d keys begin with %s", connection.MaxKeys, connection.Quote(prefix+"/"))
 	}
-	for _, kv := range kvs {
-		if _, ok := under(prefix, string(kv.Key)); ok {
-			entries = append(entries, s.entry(ctx, kv))
-		}
+	kvs = slices.DeleteFunc(kvs, func(kv *mvccpb.KeyValue) bool {
+		_, ok := under(prefix, string(kv.Key))
+		return !ok
+	})
+	entries = make([]Entry, len(kvs))
+	turns := make(chan struct{}, atOnce)
+	var wg sync.WaitGroup
+	for i, kv := range kvs {
+		turns <- struct{}{}
+		wg.Go(func() {
+			entries[i] = s.entry(ctx, kv)
+			<-turns
+		})
 	}
-	return entries, revision, nil
+	wg.Wait()
+	return entries, revision, ctx.Err()
 }
 
 // entry describes a key, with the time its lease has left.

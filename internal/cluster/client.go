@@ -109,10 +109,15 @@ func (c *Client) status(ctx context.Context, endpoint string) (*clientv3.StatusR
 	}
 	var resp *clientv3.StatusResponse
 	err = conn.Do(ctx, func(ctx context.Context) (err error) {
-		resp, err = conn.Status(ctx, endpoint)
-		return err
+		if resp, err = conn.Status(ctx, endpoint); err != nil {
+			return err
+		}
+		return checkStatus(resp)
 	})
-	return resp, err
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
 }
 
 // each makes a request to one endpoint after the other until one gives an

@@ -22,15 +22,17 @@ import (
 // several goroutines at once.
 type Cluster interface {
 	// Observe lists the members, asks each of them and every configured
-	// endpoint directly and all at once, and lists the members again. It takes
-	// at most two request timeouts. want is the cluster that is expected, 0 if
+	// endpoint directly and all at once, and lists the members again. The list is
+	// confirmed (Linearizable) if a majority of the voters on it gave it. It takes
+	// at most two request timeouts where members list each other, and four in any
+	// case. want is the cluster that is expected, 0 if
 	// none is: endpoints of any other are reported in Snapshot.Others.
 	// The error is an [*Unreachable] when no endpoint gave a member list.
 	Observe(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error)
 
 	// Look is an Observe for those who only read: each member is asked the same,
-	// but the list is read once, through a quorum, and not again at the end. So
-	// the list of a Look was true at one moment during it, which is enough to
+	// but one list is read once, through a quorum, and not again at the end. So
+	// it is the word of one member about one moment, which is enough to
 	// show and to plan, and not enough to change anything. It takes one request
 	// timeout where some member does not answer. Where no quorum gives a list,
 	// or endpoints answer for several clusters, it is an Observe, which begins a
@@ -43,7 +45,8 @@ type Cluster interface {
 	// address than before still finds the cluster it has.
 	Know(clientURLs []string)
 
-	// Members lists the members through a quorum (linearizable).
+	// Members lists the members through a quorum (linearizable). It is the word of
+	// one member: enough to learn the cluster's ID, and to wait by.
 	Members(ctx context.Context) ([]membership.Member, membership.ClusterID, error)
 
 	// Ask asks one member directly, by its client URLs. It needs no quorum.

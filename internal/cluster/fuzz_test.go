@@ -7,6 +7,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
@@ -41,6 +47,123 @@ func FuzzPeerTraffic(f *testing.F) {
 			}
 			if active, _ := d.settle(is[id], now.Add(listening)); active {
 				t.Fatalf("it lives, and has said nothing: %v after %v", is[id], was[id])
+			}
+		}
+	})
+}
+
+// FuzzMemberList reads what any endpoint may send as a member list. What passes
+// can be rendered and printed as it stands.
+func FuzzMemberList(f *testing.F) {
+	for _, resp := range []*pb.MemberListResponse{
+		lying(0xa1, listed(0xa1, "a", "http://10.0.0.1:2379"), &pb.Member{ID: 2, PeerURLs: []string{"https://[FD00::1]:2380/"}, IsLearner: true}).Members,
+		lying(0xa1, listed(0xa1, "a\nb"), listed(0xa1, "c")).Members,
+		lying(0xa1, &pb.Member{ID: 1, Name: "a", PeerURLs: []string{"http://10.0.0.1:2380\nbootcmd: [reboot]", "http://a\u0085b:1", "http://0.0.0.0:2380"}}).Members,
+		{},
+	} {
+		wire, err := proto.Marshal(resp)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(wire)
+	}
+	f.Fuzz(func(t *testing.T, wire []byte) {
+		var resp pb.MemberListResponse
+		if proto.Unmarshal(wire, &resp) != nil {
+			return
+		}
+		l, err := listFrom(&resp)
+		if err != nil {
+			if strings.ContainsFunc(err.Error(), func(r rune) bool { return r < ' ' || r > '~' && r != '…' }) || len(err.Error()) > 2000 {
+				t.Fatalf("shown raw: %q", err)
+			}
+			return
+		}
+		if len(l.members) > 99 || len(l.members) != len(resp.Members) {
+			t.Fatalf("%d members of %d", len(l.members), len(resp.Members))
+		}
+		for i, m := range l.members {
+			if m.ID == 0 || i > 0 && m.ID <= l.members[i-1].ID || len(m.Name) > 253 || strings.ContainsFunc(m.Name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+				t.Fatalf("it passes: %+v", m)
+			}
+			for _, u := range append(m.PeerURLs, m.ClientURLs...) {
+				if again, err := membership.ListedURL(u); err != nil || again != u || strings.Trim(u, "abcdefghijklmnopqrstuvwxyz0123456789.-_:/[]") != "" {
+					t.Fatalf("the URL %q passes; read again it is %q, %v", u, again, err)
+				}
+			}
+		}
+		who := New(settings(), nil).ownersOf(l.members)
+		for _, m := range l.members {
+			if len(askable(m.ClientURLs)) != len(m.ClientURLs) {
+				t.Fatalf("of the client URLs %q some cannot be asked", m.ClientURLs)
+			}
+			for _, u := range m.ClientURLs {
+				if !who.own(u, m.ID) {
+					t.Fatalf("%s is not an address of member %s", u, m.ID)
+				}
+			}
+		}
+	})
+}
+
+// FuzzStatus reads what any endpoint may send as its status.
+func FuzzStatus(f *testing.F) {
+	for _, s := range []*pb.StatusResponse{lying(1).Status, {Version: "3.6.0\n", Errors: []string{"memberID:1 alarm:NOSPACE "}}, {DowngradeInfo: &pb.DowngradeInfo{Enabled: true, TargetVersion: "\x1b["}}} {
+		wire, err := proto.Marshal(s)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(wire)
+	}
+	f.Fuzz(func(t *testing.T, wire []byte) {
+		var s pb.StatusResponse
+		if proto.Unmarshal(wire, &s) != nil || checkStatus((*clientv3.StatusResponse)(&s)) != nil {
+			return
+		}
+		if s.Header == nil {
+			s.Header = &pb.ResponseHeader{} // without one it does not come this far
+		}
+		a := answered(probe{status: (*clientv3.StatusResponse)(&s)})
+		for _, text := range []string{a.Version, a.Downgrade} {
+			if len(text) > 253 || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+				t.Fatalf("it passes: %q", text)
+			}
+		}
+		for _, alarm := range a.Alarms {
+			if strings.Trim(alarm.Kind, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
+				t.Fatalf("it passes: %q", alarm.Kind)
+			}
+		}
+	})
+}
+
+// FuzzRecord reads what anyone may have written at the keys of records and turns.
+func FuzzRecord(f *testing.F) {
+	for _, r := range malformedRecords {
+		f.Add("a", []byte(r.value))
+	}
+	f.Add("a", []byte(`{"format":1,"owner":"a","name":"a","peer_urls":["http://10.0.0.1:2380"],"member_id":"2a","state":"announced","started":true}`))
+	f.Add("a", []byte(`{"format":1,"voters":3,"since":"2026-11-21T01:02:03Z","by":"alice@ops1"}`))
+	f.Fuzz(func(t *testing.T, name string, value []byte) {
+		m := metadata{prefix: "/t/"}
+		kv := &mvccpb.KeyValue{Key: []byte("/t/" + name), Value: value}
+		printed := func(texts ...string) {
+			for _, text := range texts {
+				if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+					t.Fatalf("it passes: %q", text)
+				}
+			}
+		}
+		if r, err := (records{m}).parse(kv); err == nil {
+			printed(append(r.PeerURLs, r.Owner, r.Name)...)
+			if r.Owner != name || (r.State == Intended) != (r.ID() == 0) {
+				t.Fatalf("%q at %q is %+v", value, name, r)
+			}
+		}
+		if turn, err := (turns{m}).parse(kv); err == nil {
+			printed(turn.Name, turn.By)
+			if turn.Voters < 1 || turn.Name != name {
+				t.Fatalf("%q at %q is %+v", value, name, turn)
 			}
 		}
 	})

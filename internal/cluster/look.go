@@ -5,7 +5,6 @@ package cluster
 
 import (
 	"context"
-	"slices"
 	"sort"
 	"time"
 
@@ -34,24 +33,11 @@ func (c *Client) Look(ctx context.Context, want membership.ClusterID) (membershi
 func (c *Client) look(parent context.Context, want membership.ClusterID) (membership.Snapshot, bool) {
 	ctx, cancel := context.WithCancel(parent)
 	defer cancel() // ends the calls that nobody waits for any more
-	probes, lists := make(chan probe), make(chan memberList)
-	asked := map[string]bool{}
-	pending := 0
-	start := func(endpoint string, f func(context.Context, string) probe) {
-		if asked[endpoint] {
-			return
-		}
-		asked[endpoint] = true
-		pending++
-		go func() {
-			select {
-			case probes <- f(ctx, endpoint):
-			case <-ctx.Done():
-			}
-		}()
-	}
+	ask, stop := c.asker(ctx)
+	defer stop()
+	lists := make(chan memberList)
 	for _, e := range c.route(0) {
-		start(e, c.askRead)
+		ask.ask(e, c.askRead)
 	}
 	late := time.NewTimer(c.settings.RequestLimit() / patience)
 	defer late.Stop()
@@ -59,10 +45,13 @@ func (c *Client) look(parent context.Context, want membership.ClusterID) (member
 	var out []probe
 	var list memberList
 	listing := false
-	for pending > 0 || list.cluster == 0 {
+	for ask.pending > 0 || list.cluster == 0 {
 		select {
-		case p := <-probes:
-			pending--
+		case p := <-ask.answers:
+			ask.pending--
+			if p.endpoint == "" {
+				continue // the time was over
+			}
 			out = append(out, p)
 			if p.status != nil {
 				id := membership.ClusterID(p.status.Header.ClusterId)
@@ -90,22 +79,14 @@ func (c *Client) look(parent context.Context, want membership.ClusterID) (member
 					}
 				}()
 			}
-			if pending == 0 && !listing {
+			if ask.pending == 0 && !listing {
 				return membership.Snapshot{}, false // all have answered, and no voter well
 			}
 		case list = <-lists:
 			if list.cluster != want {
 				return membership.Snapshot{}, false // an error leaves it 0
 			}
-			for _, m := range list.members {
-				f := c.askRead
-				if m.Learner {
-					f = c.askStatus
-				}
-				for _, u := range askable(m.ClientURLs) {
-					start(u, f)
-				}
-			}
+			ask.askMembers(list.members, c.askRead, c.askStatus)
 		case <-late.C:
 			if list.cluster == 0 {
 				return membership.Snapshot{}, false
@@ -115,8 +96,9 @@ func (c *Client) look(parent context.Context, want membership.ClusterID) (member
 		}
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].endpoint < out[j].endpoint })
-	c.remember(out, list)
-	return snapshotOf(list, out), true
+	who := c.ownersOf(list.members)
+	c.remember(out, list, who)
+	return snapshotOf(list, out, who), true
 }
 
 // askRead probes an endpoint without asking for a list: its status and a
@@ -132,21 +114,4 @@ func (c *Client) askRead(ctx context.Context, endpoint string) probe {
 	p.status, p.err = c.status(ctx, endpoint)
 	p.readOK = <-read == nil
 	return p
-}
-
-// snapshotOf puts together what was listed and answered.
-func snapshotOf(list memberList, probes []probe) membership.Snapshot {
-	snap := membership.Snapshot{
-		ClusterID:    list.cluster,
-		Members:      slices.Clone(list.members),
-		Answers:      map[membership.MemberID]membership.Answer{},
-		Linearizable: list.quorum,
-		Others:       others(probes, list.cluster),
-	}
-	for _, m := range list.members {
-		if a, asked := answerOf(m, list.cluster, probes); asked {
-			snap.Answers[m.ID] = a
-		}
-	}
-	return snap
 }

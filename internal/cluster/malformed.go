@@ -120,7 +120,7 @@ func strictly(value []byte, into any, of *int) error {
 
 // plain reports why a text cannot be one of ours, which are shown to people.
 func plain(what, s string) error {
-	if err := connection.Plain(s); err != nil {
+	if err := connection.PlainName(s); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil

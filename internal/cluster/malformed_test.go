@@ -34,6 +34,9 @@ var malformedRecords = []struct {
 	{"intended with an ID", `{"format":1,"owner":"o","name":"d","peer_urls":["http://x:1"],"member_id":"2a","state":"intended"}`, false, true, true},
 	{"two objects", `{"format":1,"owner":"o","name":"d","peer_urls":["http://x:1"],"state":"intended"}{}`, false, true, false},
 	{"a name that cannot be shown", `{"format":1,"owner":"o","name":"d\u001b[31m","peer_urls":["http://x:1"],"state":"intended"}`, false, false, false},
+	{"a peer URL that is none", `{"format":1,"owner":"o","name":"d","peer_urls":["http://$(reboot):1"],"state":"intended"}`, false, false, false},
+	{"a peer URL of two lines", `{"format":1,"owner":"o","name":"d","peer_urls":["http://x:1\nx"],"state":"intended"}`, false, false, false},
+	{"nine peer URLs", `{"format":1,"owner":"o","name":"d","peer_urls":["http://x:1"` + strings.Repeat(`,"http://x:1"`, 8) + `],"state":"intended"}`, false, false, true},
 	{"a long one", `{"format":1,"owner":"o","name":"` + strings.Repeat("d", 5000) + `","peer_urls":["http://x:1"],"state":"intended"}`, false, false, false},
 }
 

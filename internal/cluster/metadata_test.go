@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -80,5 +81,18 @@ func TestMetadataOfNoCluster(t *testing.T) {
 	}
 	if got, err := b.Client(t).Get(ctx, "", clientv3.WithPrefix(), clientv3.WithKeysOnly()); err != nil || len(got.Kvs) != 0 {
 		t.Errorf("the keys are %v, %v", got.Kvs, err)
+	}
+}
+
+// The longest name there may be has a record, whatever its owner is called.
+func TestRecordOfTheLongestName(t *testing.T) {
+	name := strings.Repeat("n", 253)
+	r := Record{Owner: "learner:" + name, Name: name, PeerURLs: []string{"http://x:1"}, State: Intended}
+	if err := r.check(r.Owner); err != nil {
+		t.Error(err)
+	}
+	r.Name += "n"
+	if r.check(r.Owner) == nil {
+		t.Error("a longer name passes")
 	}
 }

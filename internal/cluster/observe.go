@@ -9,19 +9,12 @@ import (
 	"slices"
 	"sort"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
-
-// memberList is a member list together with the cluster that gave it.
-type memberList struct {
-	cluster membership.ClusterID
-	members []membership.Member
-	quorum  bool // linearizable: a quorum stands behind it
-}
 
 // probe is all that one endpoint answered.
 type probe struct {
@@ -72,15 +65,9 @@ func listOnce(ctx context.Context, cl *clientv3.Client, linearizable bool) (memb
 	if err != nil {
 		return memberList{}, err
 	}
-	out := memberList{cluster: membership.ClusterID(resp.Header.ClusterId), quorum: linearizable}
-	for _, m := range resp.Members {
-		out.members = append(out.members, membership.Member{
-			ID: membership.MemberID(m.ID), Name: m.Name, Learner: m.IsLearner,
-			PeerURLs: slices.Clone(m.PeerURLs), ClientURLs: slices.Clone(m.ClientURLs),
-		})
-	}
-	sort.Slice(out.members, func(i, j int) bool { return out.members[i].ID < out.members[j].ID })
-	return out, nil
+	out, err := listFrom((*pb.MemberListResponse)(resp))
+	out.quorum = linearizable
+	return out, err
 }
 
 // ask probes one endpoint: its status, a linearizable list and, for the case
@@ -121,15 +108,16 @@ func (c *Client) askStatus(ctx context.Context, endpoint string) probe {
 // Observe implements [Cluster].
 func (c *Client) Observe(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error) {
 	probes := c.askAll(ctx, want)
-	before, ok := choose(probes, want)
+	before, ok := c.choose(probes, want)
 	if !ok {
 		return membership.Snapshot{}, unreachable(probes)
 	}
-	c.remember(probes, before)
+	who := c.ownersOf(before.members)
+	c.remember(probes, before.memberList, who)
 
-	snap := snapshotOf(before, probes)
-	snap.Linearizable = false
-	if before.quorum {
+	snap := snapshotOf(before.memberList, probes, who)
+	snap.Linearizable, snap.Dissent = false, before.against
+	if before.confirmed {
 		after, err := c.strongList(ctx, before.cluster)
 		snap.Linearizable = err == nil && sameMembers(before.members, after.members)
 	}
@@ -141,173 +129,53 @@ func (c *Client) Observe(ctx context.Context, want membership.ClusterID) (member
 // list arrives, and a certain cluster is expected, it probes what is known from
 // the past.
 func (c *Client) askAll(ctx context.Context, want membership.ClusterID) []probe {
-	results := make(chan probe)
-	asked := map[string]bool{}
-	pending := 0
-	start := func(endpoint string, f func(context.Context, string) probe) {
-		if !asked[endpoint] {
-			asked[endpoint] = true
-			pending++
-			go func() { results <- f(ctx, endpoint) }()
-		}
-	}
+	a, stop := c.asker(ctx)
+	defer stop()
 	for _, e := range c.route(0) {
-		start(e, c.ask)
+		a.ask(e, c.ask)
 	}
 	var out []probe
 	listed := false
-	for pending > 0 {
-		p := <-results
-		pending--
+	for a.pending > 0 {
+		p := <-a.answers
+		a.pending--
+		if p.endpoint == "" {
+			continue
+		}
 		out = append(out, p)
 		listed = listed || len(p.lists) > 0
-		if pending == 0 && !listed && want != 0 {
+		if a.pending == 0 && !listed && want != 0 {
 			c.mu.Lock()
 			past := slices.Clone(c.known)
 			c.mu.Unlock()
 			for _, e := range past {
-				start(e, c.ask)
+				a.ask(e, c.ask)
 			}
 		}
 		for _, l := range p.lists {
-			for _, m := range l.members {
-				f := c.ask
-				if m.Learner {
-					f = c.askStatus
-				}
-				for _, u := range askable(m.ClientURLs) {
-					start(u, f)
-				}
-			}
+			a.askMembers(l.members, c.ask, c.askStatus)
 		}
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].endpoint < out[j].endpoint })
 	return out
 }
 
-// choose picks the list to believe: of the expected cluster where one is
-// expected, confirmed by a quorum where one is, of the cluster that most
-// endpoints speak for otherwise.
-func choose(probes []probe, want membership.ClusterID) (memberList, bool) {
-	votes := map[membership.ClusterID]int{}
-	for _, p := range probes {
-		for _, l := range p.lists {
-			votes[l.cluster]++
-		}
-	}
-	var best memberList
-	found := false
-	better := func(a, b memberList) bool {
-		if (a.cluster == want) != (b.cluster == want) {
-			return a.cluster == want
-		}
-		if a.quorum != b.quorum {
-			return a.quorum
-		}
-		if votes[a.cluster] != votes[b.cluster] {
-			return votes[a.cluster] > votes[b.cluster]
-		}
-		return a.cluster < b.cluster
-	}
-	for _, p := range probes {
-		for _, l := range p.lists {
-			if !found || better(l, best) {
-				best, found = l, true
-			}
-		}
-	}
-	return best, found
-}
-
-func others(probes []probe, cluster membership.ClusterID) map[membership.ClusterID][]string {
-	out := map[membership.ClusterID][]string{}
-	for _, p := range probes {
-		if p.status == nil {
-			continue
-		}
-		if id := membership.ClusterID(p.status.Header.ClusterId); id != cluster {
-			out[id] = append(out[id], p.endpoint)
-		}
-	}
-	return out
-}
-
-// answerOf finds what member m itself said. An answer at its address that
-// bears another member's ID is a load balancer's: then nothing is known of m.
-// asked is false for a member that has published no address to ask at.
-func answerOf(m membership.Member, cluster membership.ClusterID, probes []probe) (a membership.Answer, asked bool) {
-	for _, p := range probes {
-		if p.status != nil && membership.MemberID(p.status.Header.MemberId) == m.ID &&
-			membership.ClusterID(p.status.Header.ClusterId) == cluster {
-			return answered(p), true
-		}
-	}
-	urls := askable(m.ClientURLs)
-	if a, found := notAsked(urls, probes); found {
-		return a, true
-	}
-	for _, p := range probes {
-		if !slices.Contains(urls, p.endpoint) {
-			continue
-		}
-		switch {
-		case p.status == nil:
-			return membership.Answer{State: membership.Silent, Endpoint: p.endpoint, Detail: brief(p.err)}, true
-		case membership.ClusterID(p.status.Header.ClusterId) != cluster:
-			return membership.Answer{
-				State: membership.WrongCluster, Endpoint: p.endpoint,
-				ClusterID: membership.ClusterID(p.status.Header.ClusterId),
-				MemberID:  membership.MemberID(p.status.Header.MemberId),
-				Detail:    "answers for cluster " + membership.ClusterID(p.status.Header.ClusterId).String(),
-			}, true
-		default:
-			a = membership.Answer{
-				State: membership.Unprobed, Endpoint: p.endpoint,
-				MemberID: membership.MemberID(p.status.Header.MemberId),
-				Detail:   "answered by member " + membership.MemberID(p.status.Header.MemberId).String(),
-			}
-			asked = true
-		}
-	}
-	return a, asked
-}
-
-func answered(p probe) membership.Answer {
-	s := p.status
-	return membership.Answer{
-		State: membership.Answered, Endpoint: p.endpoint,
-		MemberID: membership.MemberID(s.Header.MemberId), ClusterID: membership.ClusterID(s.Header.ClusterId),
-		Leader: membership.MemberID(s.Leader), Term: s.RaftTerm,
-		Index: s.RaftIndex, Applied: s.RaftAppliedIndex,
-		Learner: s.IsLearner, ReadOK: p.readOK,
-		Version: s.Version, DBSize: s.DbSize, DBInUse: s.DbSizeInUse, DBQuota: s.DbSizeQuota, Downgrade: downgradeOf(s),
-		Alarms: alarmsIn(s.Errors),
-	}
-}
-
-// downgradeOf is the version to which the cluster has been told to go back.
-func downgradeOf(s *clientv3.StatusResponse) string {
-	if s.DowngradeInfo == nil || !s.DowngradeInfo.Enabled {
-		return ""
-	}
-	return s.DowngradeInfo.TargetVersion
-}
-
-// remember keeps where members and voters answered, for the calls to come.
-func (c *Client) remember(probes []probe, l memberList) {
+// remember keeps where members and voters answered themselves, for the calls to
+// come.
+func (c *Client) remember(probes []probe, l memberList, who owners) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	clear(c.at)
 	c.live = c.live[:0]
 	for _, p := range probes {
-		if p.status == nil || membership.ClusterID(p.status.Header.ClusterId) != l.cluster {
+		id, ok := p.speaker(l.cluster)
+		if !ok || !who.own(p.endpoint, id) {
 			continue
 		}
-		id := membership.MemberID(p.status.Header.MemberId)
 		if _, known := c.at[id]; !known {
 			c.at[id] = p.endpoint
 		}
-		if p.readOK && !p.status.IsLearner {
+		if p.readOK && !p.status.IsLearner && (len(p.lists) == 0 || sameMembers(p.lists[0].members, l.members)) {
 			c.live = append(c.live, p.endpoint)
 		}
 	}
@@ -343,11 +211,11 @@ func (c *Client) Ask(ctx context.Context, m membership.Member, cluster membershi
 	for _, u := range askable(m.ClientURLs) {
 		p := c.askStatus(ctx, u)
 		probes = append(probes, p)
-		if p.status != nil && membership.MemberID(p.status.Header.MemberId) == m.ID {
+		if id, ok := p.speaker(cluster); ok && id == m.ID {
 			break
 		}
 	}
-	a, _ := answerOf(m, cluster, probes)
+	a, _ := answerOf(m, cluster, probes, c.ownersOf([]membership.Member{m}))
 	return a
 }
 
@@ -361,36 +229,4 @@ func unreachable(probes []probe) error {
 		u.Endpoints = append(u.Endpoints, EndpointError{p.endpoint, err})
 	}
 	return u
-}
-
-func sameMembers(a, b []membership.Member) bool {
-	return slices.EqualFunc(a, b, func(x, y membership.Member) bool {
-		return x.ID == y.ID && x.Learner == y.Learner && slices.Equal(x.PeerURLs, y.PeerURLs)
-	})
-}
-
-// askable returns the client URLs in the form in which endpoints are
-// compared. Members publish theirs with a scheme; one that does not parse
-// cannot be asked and is left out.
-func askable(clientURLs []string) []string {
-	var out []string
-	for _, u := range clientURLs {
-		if n, err := connection.ParseEndpoint(u, false); err == nil {
-			out = append(out, n)
-		}
-	}
-	return out
-}
-
-// brief is the innermost reason, for people: "connection refused".
-func brief(err error) string {
-	var dial *connection.Error
-	switch {
-	case err == nil:
-		return ""
-	case errors.As(err, &dial):
-		return dial.Answer()
-	default:
-		return err.Error()
-	}
 }

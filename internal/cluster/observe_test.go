@@ -6,6 +6,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"os"
 	"testing"
 	"time"
 
@@ -16,7 +17,13 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if url := os.Getenv(childOf); url != "" {
+		peak(url)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func settings(endpoints ...string) connection.Settings {
 	return connection.Settings{Endpoints: endpoints, MetadataPrefix: "/t/", DialTimeout: time.Second, RequestTimeout: 3 * time.Second}

@@ -101,9 +101,12 @@ type stored struct {
 
 // check reports why a record is none of ours.
 func (r Record) check(owner string) error {
-	errs := []error{plain("the owner", r.Owner), plain("the name", r.Name)}
-	for _, u := range r.PeerURLs {
-		errs = append(errs, plain("a peer URL", u))
+	errs := []error{plain("the name", r.Name)}
+	if err := connection.Plain(r.Owner); err != nil { // a name, with a word before it
+		errs = append(errs, fmt.Errorf("the owner: %w", err))
+	}
+	if _, err := urlsFrom(r.PeerURLs); err != nil {
+		errs = append(errs, fmt.Errorf("its peer URLs: %w", err))
 	}
 	if r.Owner != owner {
 		errs = append(errs, fmt.Errorf("its owner is %s", connection.Quote(r.Owner)))
@@ -182,7 +185,7 @@ func (s records) Put(ctx context.Context, r Record, instead ...Record) (Record, 
 		}
 		// A write whose answer was lost, and which was sent again through
 		// another endpoint, finds its own value.
-		if kvs := resp.Responses[0].GetResponseRange().Kvs; len(kvs) == 1 && string(kvs[0].Value) == string(value) {
+		if kvs := elsewhere(resp); len(kvs) == 1 && string(kvs[0].Value) == string(value) {
 			r.revision = kvs[0].ModRevision
 			return nil
 		}
@@ -193,11 +196,8 @@ func (s records) Put(ctx context.Context, r Record, instead ...Record) (Record, 
 
 func (s records) List(ctx context.Context) ([]Record, []*Malformed, error) {
 	var kvs []*mvccpb.KeyValue
-	err := s.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
-		resp, err := kv.Get(ctx, s.prefix, clientv3.WithPrefix())
-		if err == nil {
-			kvs = resp.Kvs
-		}
+	err := s.each(ctx, func(ctx context.Context, kv *clientv3.Client) (err error) {
+		kvs, err = under(ctx, kv, s.prefix)
 		return err
 	})
 	var out []Record

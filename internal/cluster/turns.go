@@ -44,11 +44,8 @@ type turn struct {
 
 func (s turns) List(ctx context.Context) ([]membership.Turn, error) {
 	var kvs []*mvccpb.KeyValue
-	err := s.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
-		resp, err := kv.Get(ctx, s.prefix, clientv3.WithPrefix())
-		if err == nil {
-			kvs = resp.Kvs
-		}
+	err := s.each(ctx, func(ctx context.Context, kv *clientv3.Client) (err error) {
+		kvs, err = under(ctx, kv, s.prefix)
 		return err
 	})
 	var out []membership.Turn
@@ -84,7 +81,7 @@ func (s turns) Put(ctx context.Context, t membership.Turn) error {
 	if err := plain("the name", t.Name); err != nil {
 		return err
 	}
-	if connection.Plain(t.By) != nil {
+	if connection.PlainName(t.By) != nil {
 		t.By = connection.Quote(t.By) // it is for people only
 	}
 	value, err := json.Marshal(turn{format, t.Voters, t.Since.UTC().Truncate(time.Second), t.By})

@@ -115,6 +115,7 @@ func (s Settings) Client(ctx context.Context, endpoint string, opts ...Option) (
 			grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
 		},
 	}
+	config.DialOptions = append(config.DialOptions, bounded()...)
 	switch {
 	case o.anonymous && o.token != nil:
 		config.DialOptions = append(config.DialOptions, grpc.WithPerRPCCredentials(lent{o.token, to}))

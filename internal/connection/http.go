@@ -89,14 +89,14 @@ func (s Settings) KeysV2(ctx context.Context, endpoint string) (clientv2.KeysAPI
 	}
 	client, err := clientv2.New(clientv2.Config{
 		Endpoints: []string{endpoint},
-		Transport: transport{settings: s},
+		Transport: Bounded(transport{settings: s}),
 		Username:  s.Username, Password: s.Password.Reveal(),
 		CheckRedirect: func(int) error { return ErrRedirect },
 	})
 	if err != nil {
 		return nil, err
 	}
-	return clientv2.NewKeysAPI(client), nil
+	return CheckedKeys(client), nil
 }
 
 // WebClient returns a client for a URL that no etcd serves, such as a discovery

@@ -31,7 +31,7 @@ func hanging(t *testing.T) (server *grpc.Server, endpoint string, entered chan s
 		case <-stream.Context().Done():
 			return stream.Context().Err()
 		}
-		return stream.SendMsg(&etcdserverpb.MemberAddResponse{Member: &etcdserverpb.Member{}})
+		return stream.SendMsg(&etcdserverpb.MemberAddResponse{Header: &etcdserverpb.ResponseHeader{}, Member: &etcdserverpb.Member{}})
 	}))
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(server.Stop)

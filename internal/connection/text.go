@@ -15,6 +15,7 @@ import (
 const (
 	shown = 200
 	long  = 1024
+	name  = 253
 )
 
 // Quote returns a text that came over the wire as a person may be shown it:
@@ -51,4 +52,12 @@ func Plain(s string) error {
 		}
 	}
 	return nil
+}
+
+// PlainName is [Plain] for a name or a version, which has at most 253 bytes.
+func PlainName(s string) error {
+	if len(s) > name {
+		return fmt.Errorf("it is longer than %d bytes", name)
+	}
+	return Plain(s)
 }

@@ -35,6 +35,8 @@ func Advice(w membership.Warning, s membership.Snapshot) string {
 		return "The endpoints do not lead to one cluster: " + otherClusters(s) + ". See how each was started (members that did not understand their bootstrap form a cluster each), and take what does not belong here out of the endpoints."
 	case membership.ListMoved:
 		return "The member list changed, or could not be confirmed, while the members were asked: somebody is changing the membership."
+	case membership.ListsDiffer:
+		return sprintf("The voters do not give the same member list: %s %s another one than the rest. Compare what etcdctl member list answers at each member.", who, plural(n, "gives", "give"))
 	case membership.NotProbed:
 		return notSeen(f, s)
 	case membership.MemberDown:

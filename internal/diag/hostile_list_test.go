@@ -84,6 +84,7 @@ var everyText = map[string]any{
 	"FounderMissing":               FounderMissing,
 	"HeartbeatAPI":                 HeartbeatAPI,
 	"HeartbeatEndpointsUnknown":    HeartbeatEndpointsUnknown,
+	"GoneUnconfirmed":              GoneUnconfirmed,
 	"HeartbeatFailed":              HeartbeatFailed,
 	"HeartbeatHeld":                HeartbeatHeld,
 	"HeartbeatInterval":            HeartbeatInterval,

@@ -40,6 +40,10 @@ func (c refusal) detail() string {
 		return c.mixedClusters()
 	case membership.ListMoved:
 		return "The member list could not be confirmed, or changed while the members were asked: somebody else is changing this cluster. Apply again when they have finished."
+	case membership.ListsDiffer:
+		return sprintf("The voters do not give the same member list, and none has a majority (%d of %d): %s %s another list than the rest. "+
+			"Nothing was changed. If this lasts, compare what `etcdctl member list` answers at each member. One whose list stays different is at fault: stop it, or remove it, then apply again.",
+			c.f.Quorum, c.f.Voters, Members(c.s, c.f.Others), plural(len(c.f.Others), "gives", "give"))
 	case membership.NotProbed:
 		return c.notProbed()
 	case membership.MemberDown, membership.MemberUnstarted:

@@ -84,6 +84,15 @@ func unconfirmed(s membership.Snapshot) membership.Snapshot {
 	return s
 }
 
+// divided is a snapshot of whose list those voters gave another one.
+func divided(s membership.Snapshot, voters ...int) membership.Snapshot {
+	s.Linearizable = false
+	for _, n := range voters {
+		s.Dissent = append(s.Dissent, nth(s, n))
+	}
+	return s
+}
+
 func nth(s membership.Snapshot, n int) membership.MemberID { return s.Members[n-1].ID }
 
 type textCase struct {
@@ -193,6 +202,8 @@ func textCases() map[string]textCase {
 		"mixed clusters":                         adding(mixed, membership.AddRequest{}),
 		"mixed clusters, the learner's address":  promoting(seen(ok, both(learner, wrongCluster)), 2),
 		"member list moved":                      adding(unconfirmed(seen(ok)), membership.AddRequest{}),
+		"member lists differ":                    adding(divided(seen(ok, ok, ok), 2, 3), membership.AddRequest{}),
+		"member lists differ, one of two":        adding(divided(seen(ok, ok), 2), membership.AddRequest{}),
 		"not probed, a voter":                    adding(seen(ok, unprobed, ok), membership.AddRequest{}),
 		"not probed, no list at all":             adding(membership.Snapshot{}, membership.AddRequest{}),
 		"not probed, quorum elsewhere":           adding(seen(ok, silent, silent), membership.AddRequest{}),

@@ -57,6 +57,15 @@ func ForgottenByForce(name string, id membership.MemberID, err error) Text {
 	}
 }
 
+// GoneUnconfirmed is the warning of a refresh that did not find a member in the
+// list of the one member that was asked, while no majority confirms that list.
+func GoneUnconfirmed(name string, err error) Text {
+	return Text{
+		"Cannot confirm that member " + name + " is gone",
+		"The member list of one member does not have it, and nothing was dropped from the state on the word of one. " + Explain(reconfigure.ActionRead, name, err).Detail,
+	}
+}
+
 // NotRefreshed is the warning for a cluster that cannot be read at refresh: its
 // endpoints do not answer, or refuse the provider.
 func NotRefreshed(err error) Text {

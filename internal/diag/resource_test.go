@@ -123,6 +123,8 @@ func TestResourceTexts(t *testing.T) {
 		{"second readdress", SecondReaddress([]string{"d", "e"})},
 		{"last voter", LastVoterForgotten("d", 0xd4)},
 		{"forgotten by force", ForgottenByForce("d", 0xd4, gone)},
+		{"gone, unconfirmed", GoneUnconfirmed("d", &reconfigure.Refusal{Action: "read", Name: "d", Snapshot: dead, Decision: membership.Decision{Code: membership.NotProbed,
+			Facts: membership.Facts{Others: []membership.MemberID{0xd4}, Voters: 2, Quorum: 2, Alive: 1}}})},
 		{"not refreshed", NotRefreshed(gone)},
 		{"not refreshed, wrong password", NotRefreshed(&cluster.Unreachable{Endpoints: []cluster.EndpointError{{Endpoint: "https://10.0.0.1:2379", Err: wrong}}})},
 		{"backstop skipped", BackstopSkipped("d", gone)},

@@ -4,12 +4,12 @@
 package discovery
 
 import (
+	"encoding/json"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"unicode"
 )
 
 func FuzzParseURL(f *testing.F) {
@@ -51,19 +51,39 @@ func FuzzParseURL(f *testing.F) {
 func FuzzRegistration(f *testing.F) {
 	f.Add("8e9e05c52164694d", "a=http://10.0.0.1:2380,a=http://10.0.0.2:2380")
 	f.Add("0", "=")
+	f.Add("a1", "a=http://a\u0085b:2380")
+	f.Add("a1", "a\x1b[2J=http://10.0.0.1:2380")
 	f.Add("x", "a")
 	f.Fuzz(func(t *testing.T, id, value string) {
 		m, ok := parseMember(id, value)
-		if ok && (m.ID == 0 || len(m.PeerURLs) > maxURLs || m.Name != "" && membership.ValidateListedName(m.Name) != nil) {
+		if ok && (m.ID.String() == "" || len(m.PeerURLs) == 0 || len(m.PeerURLs) > 8 || strings.Contains(m.Name, "=") || len(m.Name) > 253 ||
+			strings.ContainsFunc(m.Name, func(r rune) bool { return !unicode.IsPrint(r) })) {
 			t.Fatalf("parseMember(%q, %q) = %+v", id, value, m)
 		}
 		for _, u := range m.PeerURLs {
-			if normal, err := membership.NormalizeURL(u); err != nil || normal != u {
+			if strings.Trim(u, "abcdefghijklmnopqrstuvwxyz0123456789.-_:/[]") != "" {
 				t.Fatalf("parseMember(%q, %q) = %+v", id, value, m)
 			}
 		}
 		if n, err := parseSize(value); err == nil && (n <= 0 || strings.TrimLeft(strings.TrimPrefix(value, "+"), "0") != strconv.Itoa(n)) {
 			t.Fatalf("parseSize(%q) = %d", value, n)
+		}
+	})
+}
+
+// FuzzServiceStatus reads what a discovery service may send as the state of a
+// token.
+func FuzzServiceStatus(f *testing.F) {
+	f.Add([]byte(`{"node":{"nodes":[{"key":"/_etcd/registry/x/8e9e05c52164694d","value":"a=http://10.0.0.1:2380","createdIndex":7}]}}`), []byte(`{"node":{"value":"3"}}`))
+	f.Add([]byte(`{"node":{"nodes":[null,{"nodes":[{}]}]}}`), []byte(`[]`))
+	f.Fuzz(func(t *testing.T, members, size []byte) {
+		var m, n serviceAnswer
+		if json.Unmarshal(members, &m) != nil || json.Unmarshal(size, &n) != nil {
+			return
+		}
+		status, err := statusOfService(m, n)
+		if err == nil && (status.Size < 1 || len(status.Members) > status.Size) {
+			t.Fatalf("%q and %q are %+v", members, size, status)
 		}
 	})
 }

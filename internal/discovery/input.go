@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -93,29 +94,29 @@ func parseSize(value string) (int, error) {
 	return int(n), nil
 }
 
-// maxURLs is how many peer URLs of one registration are read.
-const maxURLs = 8
+// maxRegistered is how many peer URLs a registration has at most.
+const maxRegistered = 8
 
-// parseMember reads one registration. Like a member, the caller leaves out
-// what cannot be read. A name that no member can bear in Terraform is "", and
-// URLs are normalized; others are left out.
+// parseMember reads one registration, its URLs in their normal form. Like a
+// member, the caller leaves out what cannot be read.
 func parseMember(id, value string) (Member, bool) {
 	memberID, err := membership.ParseMemberID(id)
 	if err != nil {
 		return Member{}, false
 	}
 	m := Member{ID: memberID}
-	for _, pair := range strings.Split(strings.TrimSpace(value), ",") {
-		name, url, ok := strings.Cut(pair, "=")
-		if !ok {
+	pairs := strings.SplitN(strings.TrimSpace(value), ",", maxRegistered+1)
+	if len(pairs) > maxRegistered {
+		return Member{}, false
+	}
+	for _, pair := range pairs {
+		name, raw, _ := strings.Cut(pair, "=")
+		u, err := membership.ListedURL(raw)
+		if err != nil || connection.PlainName(name) != nil {
 			return Member{}, false
 		}
-		if membership.ValidateListedName(name) == nil {
-			m.Name = name
-		}
-		if normal, err := membership.NormalizeURL(url); err == nil && len(m.PeerURLs) < maxURLs {
-			m.PeerURLs = append(m.PeerURLs, normal)
-		}
+		m.Name = name
+		m.PeerURLs = append(m.PeerURLs, u)
 	}
 	return m, true
 }

@@ -139,13 +139,20 @@ func ServiceURLProblem(base string) Problem {
 // Status implements [Registry]. Errors: [ErrNoToken], which may mean any of
 // three things, [ErrBadSize], [*ServiceError].
 func (s *Service) Status(ctx context.Context, token string) (Status, error) {
-	var size, members serviceAnswer
-	if err := s.read(ctx, s.base+"/"+token, &members); err != nil {
+	members, err := s.read(ctx, s.base+"/"+token)
+	if err != nil {
 		return Status{}, err
 	}
-	if err := s.read(ctx, s.base+"/"+token+"/_config/size", &size); err != nil {
+	size, err := s.read(ctx, s.base+"/"+token+"/_config/size")
+	if err != nil {
 		return Status{}, err
 	}
+	return statusOfService(members, size)
+}
+
+// statusOfService reads a token from what the service answers for it, and for its
+// size.
+func statusOfService(members, size serviceAnswer) (Status, error) {
 	nodes := members.Node.Nodes
 	slices.SortFunc(nodes, func(a, b serviceNode) int { return cmp.Compare(a.CreatedIndex, b.CreatedIndex) })
 	var status Status
@@ -169,20 +176,20 @@ type serviceNode struct {
 	CreatedIndex uint64        `json:"createdIndex"`
 }
 
-func (s *Service) read(ctx context.Context, from string, into *serviceAnswer) error {
+func (s *Service) read(ctx context.Context, from string) (out serviceAnswer, err error) {
 	got, err := s.get(ctx, from, maxStatusAnswer)
 	switch {
 	case err != nil:
-		return err
+		return out, err
 	case got.status == http.StatusBadRequest && strings.Contains(string(got.body), ErrNoToken.Error()):
-		return &ServiceError{URL: from, Answer: "answered 400 " + ErrNoToken.Error(), Err: ErrNoToken}
+		return out, &ServiceError{URL: from, Answer: "answered 400 " + ErrNoToken.Error(), Err: ErrNoToken}
 	case got.status != http.StatusOK:
-		return &ServiceError{URL: from, Answer: got.text, Status: got.status}
+		return out, &ServiceError{URL: from, Answer: got.text, Status: got.status}
 	}
-	if err := json.Unmarshal(got.body, into); err != nil {
-		return &ServiceError{URL: from, Answer: "answered with something other than the state of a token", Err: err}
+	if err := json.Unmarshal(got.body, &out); err != nil {
+		return out, &ServiceError{URL: from, Answer: "answered with something other than the state of a token", Err: err}
 	}
-	return nil
+	return out, nil
 }
 
 // Delete implements [Registry]: it is always [ErrKept].

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"path"
 	"slices"
 	"strconv"
@@ -133,12 +134,16 @@ func (r *V3) Status(ctx context.Context, token string) (Status, error) {
 	err := r.anywhere(ctx, func(ctx context.Context, kv clientv3.KV) error {
 		got, err := kv.Txn(ctx).Then(
 			clientv3.OpGet(r.sizeKey(token)),
-			clientv3.OpGet(r.key(token)+"members/", clientv3.WithPrefix()),
+			clientv3.OpGet(r.key(token)+"members/", clientv3.WithPrefix(), clientv3.WithLimit(connection.MaxKeys+1)),
 		).Commit()
 		if err != nil {
 			return err
 		}
-		s, err = statusOf(got.Responses[0].GetResponseRange().Kvs, got.Responses[1].GetResponseRange().Kvs)
+		members := rangeAt(got, 1).GetKvs()
+		if len(members) > connection.MaxKeys {
+			return fmt.Errorf("more than %d members are registered", connection.MaxKeys)
+		}
+		s, err = statusOf(rangeAt(got, 0).GetKvs(), members)
 		return err
 	})
 	return s, err

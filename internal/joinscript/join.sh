@@ -90,7 +90,7 @@ urls() {
 command -v curl >/dev/null || later "curl is not on PATH"
 case $name in
 '') later "ETCD_NAME is not set" ;;
-*[!A-Za-z0-9._:@%+~/-]*) later "ETCD_NAME has characters that ETCD_INITIAL_CLUSTER cannot hold" ;;
+*[!A-Za-z0-9._:@%+~-]*) later "ETCD_NAME has characters that ETCD_INITIAL_CLUSTER cannot hold" ;;
 esac
 OWN_NAME=$name
 OWN_RAW=$(printf '%s\n' "${ETCD_INITIAL_ADVERTISE_PEER_URLS:-}" | tr -d ' \t')

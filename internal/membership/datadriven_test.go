@@ -5,6 +5,7 @@ package membership
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -86,7 +87,12 @@ func scene(t *testing.T, td *datadriven.TestData) Snapshot {
 		s.Others = map[ClusterID][]string{elsewhere: {"http://10.0.0.2:2379"}}
 	}
 	for _, line := range strings.Split(strings.TrimSpace(td.Input), "\n") {
-		m, a := sceneMember(t, strings.Fields(line))
+		words := strings.Fields(line)
+		if i := slices.Index(words, "other-list"); i > 0 { // it gives another list than this one
+			words = slices.Delete(words, i, i+1)
+			s.Dissent = append(s.Dissent, idOf(words[0]))
+		}
+		m, a := sceneMember(t, words)
 		s.Members = append(s.Members, m)
 		s.Answers[m.ID] = a
 	}

@@ -36,6 +36,9 @@ const (
 	// ListMoved: the member list was not confirmed, or changed while the
 	// members were asked: somebody else is changing it. (wait)
 	ListMoved Code = "member list moved"
+	// ListsDiffer: no member list is confirmed by a majority of its voters; the
+	// others gave another list. (wait)
+	ListsDiffer Code = "member lists differ"
 	// NotProbed: the others could not be asked, and the change needs to know
 	// how they are (see the provider's address_map).
 	NotProbed Code = "not probed"

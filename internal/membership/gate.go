@@ -90,9 +90,9 @@ func (t tally) goneCode() Code {
 //     worst thing to say.
 //  3. One leader and term, named by a quorum of voters, and a quorum that
 //     serves reads: otherwise an election is going on, and time may end it.
-//  4. A list that was confirmed before and after. This comes after the leader
-//     because without a leader the list cannot be confirmed, and the leader is
-//     the reason to name.
+//  4. A list that was confirmed by a majority, and did not change. This comes
+//     after the leader because without a leader the list cannot be confirmed, and
+//     the leader is the reason to name.
 //
 // ok is true when all hold; then leader and term are the majority's.
 func (s Snapshot) gate(subject MemberID) (d Decision, leader MemberID, term uint64, ok bool) {
@@ -130,10 +130,25 @@ func (s Snapshot) gate(subject MemberID) (d Decision, leader MemberID, term uint
 	if !agreed || living < quorum {
 		return wait(NoLeader, today), 0, 0, false
 	}
-	if !s.Linearizable {
+	switch {
+	case s.Linearizable:
+		return Decision{}, leader, term, true
+	case len(s.Dissent) > 0:
+		return wait(ListsDiffer, Facts{Subject: subject, Others: s.Dissent, Voters: len(voters), Quorum: quorum}), 0, 0, false
+	default:
 		return wait(ListMoved, Facts{Subject: subject}), 0, 0, false
 	}
-	return Decision{}, leader, term, true
+}
+
+// Settled decides whether what is written, such as a configuration for a new
+// member, may rest on the member list: on one that a majority of its voters
+// confirms, or none is meant. It waits and refuses as every change does.
+func Settled(s Snapshot) Decision {
+	d, _, _, ok := s.gate(0)
+	if ok {
+		d.Verdict = Go
+	}
+	return d
 }
 
 func refuse(c Code, f Facts) Decision { return Decision{Verdict: Refuse, Code: c, Facts: f} }

@@ -30,7 +30,7 @@ var mutations = []mutation{
 	{"last voter replaced", "remove.go", "if len(voters) == 1 {", "if len(voters) == 1 && !r.Replacement {"},
 	{"leader not moved", "remove.go", "if r.ID == leader {", "if r.ID == leader && false {"},
 	{"stale view accepted", "quorum.go", "n >= Quorum(len(voters)) &&", "n >= 1 &&"},
-	{"unconfirmed list accepted", "gate.go", "if !s.Linearizable {", "if false {"},
+	{"unconfirmed list accepted", "gate.go", "case s.Linearizable:", "case true:"},
 	{"another member's answer taken for this one's", "quorum.go", "a.MemberID == id &&", ""},
 }
 

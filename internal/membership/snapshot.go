@@ -102,10 +102,14 @@ type Snapshot struct {
 	// Answers holds one entry for every member that was asked; a member
 	// without an entry is Unprobed.
 	Answers map[MemberID]Answer
-	// Linearizable is true when the list was confirmed by a quorum, both
-	// before and after the members were asked, and did not change between; in a
-	// snapshot that serves reads only, when it came from a quorum once.
+	// Linearizable is true when a majority of the voters on the list gave it,
+	// each of them itself and through a quorum, and it was the same after the
+	// members had been asked; in a snapshot that serves reads only, when one
+	// member gave it, through a quorum.
 	Linearizable bool
+	// Dissent are the voters that gave another list, sorted by ID. It is empty
+	// in a snapshot that serves reads only.
+	Dissent []MemberID
 	// Others lists the endpoints that answered for another cluster, by the ID
 	// of that cluster. It is empty in a healthy configuration.
 	Others map[ClusterID][]string

@@ -101,6 +101,16 @@ func NormalizeURL(raw string) (string, error) {
 	return u.Scheme + "://" + host + ":" + strconv.FormatUint(port, 10), nil
 }
 
+// ListedURL is [NormalizeURL] for a URL in a member list, where etcd takes the
+// wildcard address too. Nobody can dial that.
+func ListedURL(raw string) (string, error) {
+	normal, err := NormalizeURL(raw)
+	if problem, _ := urlProblem(err); problem == URLWildcard {
+		return NormalizeListenURL(raw)
+	}
+	return normal, err
+}
+
 // NormalizeListenURL is [NormalizeURL] for a URL that a process binds to: an IP
 // address, the wildcard address or localhost. etcd refuses any other host name
 // at its start ("expected IP in URL for binding").

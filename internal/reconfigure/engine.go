@@ -159,6 +159,28 @@ func (e *Engine) observe(ctx context.Context, want membership.ClusterID) (member
 	return snap, nil
 }
 
+// Confirmed looks until a majority of the voters confirms the member list, or the
+// same obstacle has lasted so long that it is to be believed. Whatever is written
+// of the list, removed because of it, or dropped from a state rests on this one.
+// The error is a [*Refusal] of the action, or that of the look.
+func (e *Engine) Confirmed(ctx context.Context, want membership.ClusterID, action Action, name string) (membership.Snapshot, error) {
+	since := e.Clock.Now()
+	var pause backoff
+	for {
+		snap, err := e.observe(ctx, want)
+		if err == nil {
+			d := membership.Settled(snap)
+			if d.Verdict == membership.Go {
+				return snap, nil
+			}
+			err = &Refusal{Action: action, Name: name, Decision: d, Snapshot: snap}
+		}
+		if hopeless(err) || e.Clock.Now().Sub(since) > doubt || pause.sleep(ctx, e.Clock) != nil {
+			return snap, err
+		}
+	}
+}
+
 // hopeless reports whether an error will not go away by waiting: the
 // credentials or certificates are wrong, the cluster is another one, or what it
 // has on record cannot be read.

@@ -332,6 +332,9 @@ func (j *join) tryAnnounce(ctx context.Context, since *time.Time) error {
 		j.member, _ = j.snap.Member(found.ID)
 		return j.write(ctx, cluster.Announced, found.ID)
 	case membership.StepWithdraw:
+		if err := j.weigh(membership.Settled(j.snap), since); err != nil {
+			return err
+		}
 		if err := j.hold.sure(j.snap); err != nil {
 			return err
 		}
@@ -347,8 +350,25 @@ func (j *join) tryAnnounce(ctx context.Context, since *time.Time) error {
 	}
 }
 
-// add decides about the announcement and makes it. A refusal must hold for a
-// while before it is believed: members that restart come back.
+// weigh returns nil for a decision to go on. A refusal must hold for a while before
+// it is believed: members that restart come back.
+func (j *join) weigh(d membership.Decision, since *time.Time) error {
+	j.last = d
+	refusal := &Refusal{Action: ActionAdd, Name: j.req.Name, Decision: d, Snapshot: j.snap}
+	switch {
+	case d.Verdict == membership.Refuse && (permanent(d.Code) || j.Clock.Now().Sub(*since) > doubt):
+		return refusal
+	case d.Verdict == membership.Refuse:
+		return again{refusal}
+	}
+	*since = j.Clock.Now()
+	if d.Verdict == membership.Go {
+		return nil
+	}
+	return again{refusal}
+}
+
+// add decides about the announcement and makes it.
 func (j *join) add(ctx context.Context, since *time.Time) error {
 	r := membership.AddRequest{Name: j.req.Name, PeerURLs: j.req.PeerURLs, MaxLearners: 1}
 	learners := j.snap.Learners()
@@ -358,19 +378,8 @@ func (j *join) add(ctx context.Context, since *time.Time) error {
 		r.MaxLearners = len(learners) + 1
 	}
 	d := membership.DecideAdd(j.snap, r)
-	j.last = d
-	refusal := &Refusal{Action: ActionAdd, Name: j.req.Name, Decision: d, Snapshot: j.snap}
-	switch d.Verdict {
-	case membership.Go:
-		*since = j.Clock.Now()
-	case membership.Refuse:
-		if permanent(d.Code) || j.Clock.Now().Sub(*since) > doubt {
-			return refusal
-		}
-		return again{refusal}
-	default:
-		*since = j.Clock.Now()
-		return again{refusal}
+	if err := j.weigh(d, since); err != nil {
+		return err
 	}
 	if gone, ok := j.Board.sinceLeft(j.req.PeerURLs, j.Clock.Now()); ok && gone < sameURL {
 		if err := j.Clock.Sleep(ctx, sameURL-gone); err != nil {

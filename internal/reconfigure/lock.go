@@ -179,16 +179,16 @@ func (h *hold) lost() error {
 }
 
 // outcome is the error of an operation whose lock was lost; ctx is the
-// operation's own. It looks at the list for the member with that ID, or with
-// those peer URLs where the ID is not known.
+// operation's own. It looks at the confirmed list for the member with that ID, or
+// with those peer URLs where the ID is not known.
 func (h *hold) outcome(ctx context.Context, id membership.MemberID, peerURLs []string) *LockLost {
 	l := &LockLost{Action: h.action, Name: h.name, Lost: h.lost()}
-	members, _, err := h.engine.Port.Members(ctx)
+	snap, err := h.engine.Confirmed(ctx, 0, Action(h.action), h.name)
 	if err != nil {
 		return l
 	}
 	l.Checked = true
-	for _, m := range members {
+	for _, m := range snap.Members {
 		if m.ID == id || id == 0 && membership.SameURLs(m.PeerURLs, peerURLs) {
 			l.Listed, l.Member = true, m
 		}

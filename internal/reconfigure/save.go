@@ -139,7 +139,7 @@ func (e *Engine) saveTo(ctx context.Context, r SaveRequest, out *Saved, report f
 		told = e.Clock.Now()
 	}
 	tell(StepSave, 0)
-	count := &counting{to: file, each: func(n int64) {
+	count := &counting{to: file, most: 2*max(total, 0) + slack, each: func(n int64) {
 		if e.Clock.Now().Sub(told) >= reportEvery {
 			tell(StepSave, n)
 		}
@@ -217,15 +217,31 @@ func syncDir(dir string) error {
 	return nil
 }
 
-// counting counts what is written.
+// slack is by how much a snapshot may exceed twice the size that the member told
+// of its database, which grows while it is sent.
+const slack = 64 << 20
+
+// Oversized means that a snapshot is much larger than the database is of which the
+// member spoke. The rest was not received.
+type Oversized struct{ Most int64 }
+
+// Error implements error.
+func (o *Oversized) Error() string {
+	return fmt.Sprintf("the snapshot is longer than %d bytes, twice what the member told of its database and more", o.Most)
+}
+
+// counting counts what is written, up to a limit.
 type counting struct {
-	to   io.Writer
-	n    int64
-	each func(n int64)
+	to      io.Writer
+	n, most int64
+	each    func(n int64)
 }
 
 // Write implements io.Writer.
 func (c *counting) Write(p []byte) (int, error) {
+	if c.n+int64(len(p)) > c.most {
+		return 0, &Oversized{c.most}
+	}
 	n, err := c.to.Write(p)
 	c.n += int64(n)
 	c.each(c.n)

@@ -115,6 +115,25 @@ func TestSaveWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
+// A member that sends without end fills no disk.
+func TestSaveEndsWhatHasNoEnd(t *testing.T) {
+	sent := 0
+	e := &Engine{Clock: SystemClock{}, Board: NewBoard(), Port: sender{send: func(w io.Writer) error {
+		for piece := make([]byte, 1<<20); sent < 300; sent++ {
+			if _, err := w.Write(piece); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}}
+	dir := t.TempDir()
+	_, err := e.Save(t.Context(), SaveRequest{Path: filepath.Join(dir, "etcd.db"), Limit: time.Minute}, func(Step) {})
+	files, _ := os.ReadDir(dir)
+	if !errors.As(err, new(*Oversized)) || sent != slack>>20 || len(files) != 0 {
+		t.Errorf("after %d MB of a database of no size: %v, and there are %v", sent, err, files)
+	}
+}
+
 func TestSaveNowhere(t *testing.T) {
 	e := &Engine{Clock: SystemClock{}, Board: NewBoard(), Port: sender{send: func(io.Writer) error { return nil }}}
 	dir := t.TempDir()

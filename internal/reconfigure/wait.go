@@ -194,12 +194,16 @@ func (j *join) nudge(ctx context.Context) error {
 
 // result collects what the caller keeps in state.
 func (j *join) result(ctx context.Context) (Joined, error) {
-	if j.reached == Announced {
-		// The announcement itself is newer than the snapshot.
-		if members, _, err := j.Port.Members(ctx); err == nil {
-			if err := j.find(members); err != nil {
-				return Joined{}, err
-			}
+	// The announcement is newer than the snapshot, and what tells of the start is
+	// one member's word; the initial cluster is made of this list.
+	if j.reached == Announced || j.reached == Started || !j.snap.Linearizable {
+		snap, err := j.Confirmed(ctx, j.cluster, ActionAdd, j.req.Name)
+		if err != nil {
+			return Joined{}, err
+		}
+		j.snap = snap
+		if err := j.find(snap.Members); err != nil {
+			return Joined{}, err
 		}
 	}
 	out := Joined{

@@ -5,6 +5,7 @@ package heartbeat
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -150,6 +151,9 @@ func (d *Heartbeats) Read(ctx context.Context, req datasource.ReadRequest, resp 
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
 
+// maxEvents is how many events are kept, all of them in the state.
+const maxEvents = 10_000
+
 // look watches for a while and returns what it saw, and who is alive at the
 // end.
 func look(ctx context.Context, store claim.Store, prefix string, watch time.Duration) (alive []claim.Entry, events []claim.Event, err error) {
@@ -159,11 +163,21 @@ func look(ctx context.Context, store claim.Store, prefix string, watch time.Dura
 	}
 	watching, cancel := context.WithTimeout(ctx, watch)
 	defer cancel()
-	if err := store.Watch(watching, prefix, revision, func(e claim.Event) { events = append(events, e) }); err != nil {
+	more := false
+	err = store.Watch(watching, prefix, revision, func(e claim.Event) {
+		if more = len(events) == maxEvents; more {
+			cancel()
+			return
+		}
+		events = append(events, e)
+	})
+	switch {
+	case err != nil:
 		return nil, nil, err
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, nil, err
+	case ctx.Err() != nil:
+		return nil, nil, ctx.Err()
+	case more:
+		return nil, nil, fmt.Errorf("more than %d events under %s within %v; watch for a shorter time, or a prefix of its own", maxEvents, prefix, watch)
 	}
 	alive, _, err = store.List(ctx, prefix)
 	return alive, events, err

@@ -94,10 +94,20 @@ func (m *model) refresh(ctx context.Context, b *backend.Backend, h backend.Holde
 	}
 	c.WarnUntrusted(snap, &diags)
 	listed, ok := snap.Member(id)
+	if !ok && !snap.Linearizable {
+		return true, diags // a list that no quorum stands behind may be out of date
+	}
 	if !ok {
-		// A list that no quorum stands behind may be out of date: only a
-		// confirmed one lets go of a member.
-		return !snap.Linearizable, diags
+		// One member's list is enough to show. Only a list that a majority
+		// confirms lets go of a member.
+		if snap, err = c.Confirmed(ctx, cluster, reconfigure.ActionRead, m.Name.ValueString()); err != nil {
+			t := diag.GoneUnconfirmed(m.Name.ValueString(), err)
+			diags.AddWarning(t.Summary, t.Detail)
+			return true, diags
+		}
+		if listed, ok = snap.Member(id); !ok {
+			return false, diags
+		}
 	}
 	switch {
 	case m.Name.IsNull() && listed.Name != "":

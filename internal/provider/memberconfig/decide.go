@@ -28,22 +28,30 @@ import (
 // provider has no endpoints, because no address is known before the machines.
 type looker struct{ *backend.Cluster }
 
-// look returns what can be seen within the time, at once or, if patient, after
-// looking again. The error is that of the last look.
+// look returns what can be seen within the time, at once or after looking again:
+// if the member list is not confirmed, and if nobody answers and patient. The error
+// is that of the last look.
 func (l looker) look(ctx context.Context, within time.Duration, patient bool) (membership.Snapshot, error) {
 	if l.Cluster == nil {
 		return membership.Snapshot{}, cluster.ErrNoEndpoints
 	}
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
+	var seen membership.Snapshot // the last look that saw a cluster, whose list was not confirmed
 	for {
 		snap, err := l.Port.Observe(ctx, 0)
-		if err == nil || !patient || ctx.Err() != nil || cluster.Hopeless(err) {
-			return snap, err
+		again := patient && !cluster.Hopeless(err)
+		if err == nil {
+			seen = snap
+			again = membership.Settled(snap).Verdict != membership.Go
 		}
-		if l.Clock.Sleep(ctx, time.Second) != nil {
-			return snap, err
+		if again && ctx.Err() == nil && l.Clock.Sleep(ctx, time.Second) == nil {
+			continue
 		}
+		if seen.ClusterID != 0 {
+			return seen, nil
+		}
+		return snap, err
 	}
 }
 
@@ -114,6 +122,11 @@ func (m *model) decide(ctx context.Context, l looker) (*diag.Text, fwdiag.Diagno
 	formed := err == nil && !p.unformed(snap)
 	if text := m.contradiction(&p, snap, err); text != nil {
 		return text, diags
+	}
+
+	if d := membership.Settled(snap); formed && d.Verdict != membership.Go {
+		t := diag.Explain(reconfigure.ActionConfigure, name, &reconfigure.Refusal{Action: reconfigure.ActionConfigure, Name: name, Decision: d, Snapshot: snap})
+		return &t, diags
 	}
 
 	var initial string

@@ -35,7 +35,7 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 		fail(diag.Explain(reconfigure.ActionImport, req.ID, err))
 		return
 	}
-	snap, err := c.View(ctx, 0)
+	snap, err := c.Confirmed(ctx, 0, reconfigure.ActionImport, req.ID)
 	if err != nil {
 		fail(diag.Explain(reconfigure.ActionImport, req.ID, err))
 		return
@@ -67,9 +67,6 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 // member names, so that one whose state was lost is the same as before, and its
 // machine and its etcd_member stay as they are; "" if no record tells.
 func recordedID(ctx context.Context, c *backend.Cluster, snap membership.Snapshot, it membership.Member) (ID, error) {
-	if !snap.Linearizable {
-		return "", nil
-	}
 	owners, err := c.Port.Records(snap.ClusterID).Owners(ctx, it.ID)
 	if err != nil {
 		return "", err

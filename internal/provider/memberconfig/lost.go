@@ -17,6 +17,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
 // silenceKey is where Read leaves what it saw of a silent member, for the next
@@ -93,7 +94,10 @@ func (m model) watch(ctx context.Context, c *backend.Cluster, was silence) (stri
 		case !patient:
 			return statusUnreachable, was
 		case now.Sub(was.Since) >= after:
-			return statusLost, was
+			if m.confirmedLost(ctx, c) {
+				return statusLost, was
+			}
+			return statusUnreachable, was
 		}
 		pause = min(pause*2, 5*time.Second, after-now.Sub(was.Since)+50*time.Millisecond)
 		if c.Clock.Sleep(ctx, pause) != nil {
@@ -102,12 +106,28 @@ func (m model) watch(ctx context.Context, c *backend.Cluster, was silence) (stri
 	}
 }
 
+// confirmedLost reports whether the member is lost by a list that a majority
+// confirms as well: its replacement follows.
+func (m model) confirmedLost(ctx context.Context, c *backend.Cluster) bool {
+	snap, err := c.Confirmed(ctx, 0, reconfigure.ActionRead, m.Name.ValueString())
+	if err != nil {
+		return false
+	}
+	loss, _ := m.judgeBy(ctx, c, snap)
+	return loss == membership.Vanished
+}
+
 // judge takes one look from both sides.
 func (m model) judge(ctx context.Context, c *backend.Cluster) (membership.Loss, string) {
 	snap, err := c.View(ctx, 0)
 	if err != nil {
 		return membership.Unreachable, ""
 	}
+	return m.judgeBy(ctx, c, snap)
+}
+
+// judgeBy is [model.judge] by a look that was taken.
+func (m model) judgeBy(ctx context.Context, c *backend.Cluster, snap membership.Snapshot) (membership.Loss, string) {
 	it, ok := m.find(ctx, snap.Members)
 	if !ok {
 		return membership.Present, ""

@@ -176,9 +176,16 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	if m.Founder.ValueBool() && p.unformed(snap) {
 		return // nothing there is the member that was configured
 	}
-	status := statusOf(m, peers, snap)
-	if status != statusMember && status != statusAnnounced {
-		status = m.recorded(ctx, c, snap, status)
+	status := m.statusIn(ctx, c, peers, snap)
+	if follows(status) && status != m.Status.ValueString() {
+		// One member's list is enough to show. What leads to a replacement
+		// rests on a list that a majority confirms.
+		if snap, err = c.Confirmed(ctx, snap.ClusterID, reconfigure.ActionRead, m.Name.ValueString()); err != nil {
+			t := diag.GoneUnconfirmed(m.Name.ValueString(), err)
+			resp.Diagnostics.AddWarning(t.Summary, t.Detail)
+			return
+		}
+		status = m.statusIn(ctx, c, peers, snap)
 	}
 	if status == statusMember {
 		var seen silence
@@ -202,6 +209,22 @@ func warnQuorum(c *backend.Cluster, snap membership.Snapshot, diags *fwdiag.Diag
 		t := diag.QuorumIsLost(d, snap)
 		diags.AddWarning(t.Summary, t.Detail)
 	}
+}
+
+// follows reports whether a status says that the member is not in the cluster, or
+// cannot come into it, so that something follows from it.
+func follows(status string) bool {
+	return status == statusRemoved || status == statusSpent || status == statusStale
+}
+
+// statusIn is what the member list and the ownership record say of the
+// configuration's member.
+func (m model) statusIn(ctx context.Context, c *backend.Cluster, peers []string, snap membership.Snapshot) string {
+	status := statusOf(m, peers, snap)
+	if status != statusMember && status != statusAnnounced {
+		return m.recorded(ctx, c, snap, status)
+	}
+	return status
 }
 
 // statusOf is what the member list says of the configuration's member.

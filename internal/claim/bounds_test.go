@@ -1,0 +1,115 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package claim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// forgetful is a cluster that knows no lease, whenever it is asked.
+type forgetful struct{ asked *int }
+
+func (f forgetful) Anywhere(context.Context, func(context.Context, *clientv3.Client) error) error {
+	if *f.asked++; *f.asked > 1000 {
+		panic("it is asked for ever")
+	}
+	return rpctypes.ErrLeaseNotFound
+}
+
+// A server that gives leases and forgets them is not asked without end, nor
+// without a pause.
+func TestCreateGivesUp(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	begin := time.Now()
+	_, err := NewV3(forgetful{&asked}, connection.Settings{}, nil).Create(t.Context(), "k", "v", time.Second)
+	if !errors.Is(err, rpctypes.ErrLeaseNotFound) || time.Since(begin) < createPause {
+		t.Errorf("%v after %d requests in %v", err, asked, time.Since(begin))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), createPause/2)
+	defer cancel()
+	asked = 0
+	if _, err := NewV3(forgetful{&asked}, connection.Settings{}, nil).Create(ctx, "k", "v", time.Second); !errors.Is(err, context.DeadlineExceeded) || asked > 2 {
+		t.Errorf("%v after %d requests", err, asked)
+	}
+}
+
+// More claims than anyone keeps under one prefix are an error, not a list.
+func TestListIsBounded(t *testing.T) {
+	t.Parallel()
+	c := etcdtest.Start(t, 1, etcdtest.Options{})
+	client := c.Client(t)
+	put := func(from, to int) {
+		t.Helper()
+		for ; from < to; from += 100 {
+			var ops []clientv3.Op
+			for i := from; i < min(from+100, to); i++ {
+				ops = append(ops, clientv3.OpPut(fmt.Sprintf("/beats/%05d", i), "x"))
+			}
+			if _, err := client.Txn(t.Context()).Then(ops...).Commit(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	s := connection.Settings{Endpoints: c.Endpoints(), MetadataPrefix: "/t/"}
+	pool := &connection.Pool{}
+	t.Cleanup(func() { _ = pool.Close() })
+	store := NewV3(cluster.New(s, pool), s, pool)
+	put(0, connection.MaxKeys)
+	if entries, _, err := store.List(t.Context(), "/beats"); err != nil || len(entries) != connection.MaxKeys || entries[7].Key != "/beats/00007" {
+		t.Errorf("%d entries, %v", len(entries), err)
+	}
+	put(connection.MaxKeys, connection.MaxKeys+1)
+	if entries, _, err := store.List(t.Context(), "/beats"); err == nil || !strings.Contains(err.Error(), "more than 1000 keys") {
+		t.Errorf("%d entries, %v", len(entries), err)
+	}
+}
+
+// A server of the v2 API that answers without end, or with less than a node, costs
+// an error.
+func TestV2AnswersAreBounded(t *testing.T) {
+	t.Parallel()
+	for what, body := range map[string]string{
+		"no node":      `{}`,
+		"a null node":  `{"action":"get","node":null}`,
+		"a long value": `{"action":"get","node":{"key":"/a","value":"` + strings.Repeat("a", 20<<20) + `"}}`,
+		"many nodes":   `{"action":"get","node":{"key":"/a","dir":true,"nodes":[` + strings.Repeat(`{"key":"/a/b"},`, connection.MaxKeys) + `{"key":"/a/c"}]}}`,
+	} {
+		t.Run(what, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("X-Etcd-Index", "7")
+				_, _ = w.Write([]byte(body))
+			}))
+			defer server.Close()
+			s := NewV2(connection.Settings{Endpoints: []string{server.URL}})
+			if _, _, err := s.List(t.Context(), "/a"); err == nil {
+				t.Error("listed")
+			}
+			if _, _, err := s.Get(t.Context(), "/a"); err == nil {
+				t.Error("read")
+			}
+		})
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"action":"get","node":{"key":"/a","dir":true,"nodes":[null,{"key":"/a/b","value":"x"}]}}`))
+	}))
+	defer server.Close()
+	if entries, _, err := NewV2(connection.Settings{Endpoints: []string{server.URL}}).List(t.Context(), "/a"); err != nil || len(entries) != 1 {
+		t.Errorf("%v, %v", entries, err)
+	}
+}

@@ -1,0 +1,219 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package cluster
+
+import (
+	"slices"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// memberList is a member list together with the cluster that gave it, and the
+// member that did.
+type memberList struct {
+	cluster membership.ClusterID
+	from    membership.MemberID
+	members []membership.Member
+	quorum  bool // linearizable: a quorum stands behind it, if the member is honest
+}
+
+// owners says whose word an answer is, by a member list.
+type owners struct {
+	addressMap map[string]string
+	configured []string
+	// by is which members advertise a URL, by what is dialled for it.
+	by map[string][]membership.MemberID
+}
+
+func (c *Client) ownersOf(members []membership.Member) owners {
+	w := owners{addressMap: c.settings.AddressMap, configured: c.settings.Endpoints, by: map[string][]membership.MemberID{}}
+	for _, m := range members {
+		for _, u := range askable(m.ClientURLs) {
+			to := w.target(u)
+			w.by[to] = append(w.by[to], m.ID)
+		}
+	}
+	return w
+}
+
+// target is what is dialled for an endpoint.
+func (w owners) target(endpoint string) string {
+	if to, ok := w.addressMap[endpoint]; ok {
+		return to
+	}
+	return endpoint
+}
+
+// at returns the members that advertise the endpoint.
+func (w owners) at(endpoint string) []membership.MemberID { return w.by[w.target(endpoint)] }
+
+// own reports whether an answer from the endpoint with the member's ID is the
+// member's own word: if the member advertises it, or if it is configured and
+// nobody does.
+func (w owners) own(endpoint string, id membership.MemberID) bool {
+	if at := w.at(endpoint); len(at) > 0 {
+		return slices.Contains(at, id)
+	}
+	return slices.Contains(w.configured, endpoint)
+}
+
+// named reports whether the operator named the endpoint, as one or in the address
+// map.
+func (w owners) named(endpoint string) bool {
+	_, mapped := w.addressMap[endpoint]
+	return mapped || slices.Contains(w.configured, endpoint)
+}
+
+// votes are the voters on a list that gave this very list, and those that gave
+// another one.
+type votes struct{ given, against []membership.MemberID }
+
+// ballot is a list with all that speaks for it.
+type ballot struct {
+	memberList
+	votes
+	who       owners
+	confirmed bool
+	endpoints int // that gave it
+}
+
+// maxLists is how many different lists are counted. Where there are more, none is
+// confirmed.
+const maxLists = 16
+
+// choose picks the list to believe: of the expected cluster where one is
+// expected, confirmed by a majority of its voters where one is, read through a
+// quorum otherwise, and at last the one that most endpoints gave. Of two confirmed
+// lists of one cluster one is made up: then neither is.
+func (c *Client) choose(probes []probe, want membership.ClusterID) (ballot, bool) {
+	var all []ballot
+	for _, p := range probes {
+		for _, l := range p.lists {
+			if i := slices.IndexFunc(all, func(b ballot) bool { return b.quorum == l.quorum && b.same(l) }); i >= 0 {
+				all[i].endpoints++
+				continue
+			}
+			all = append(all, ballot{memberList: l, who: c.ownersOf(l.members), endpoints: 1})
+		}
+	}
+	if len(all) == 0 {
+		return ballot{}, false
+	}
+	for i := range all {
+		if b := &all[i]; b.quorum && len(all) <= maxLists {
+			b.votes = b.count(probes, all)
+			b.confirmed = len(b.given) >= membership.Snapshot{Members: b.members}.Quorum()
+		}
+	}
+	best := all[0]
+	for _, b := range all[1:] {
+		if b.before(best, want) {
+			best = b
+		}
+	}
+	for _, b := range all {
+		if best.confirmed && b.confirmed && b.cluster == best.cluster && !b.same(best.memberList) {
+			best.confirmed = false
+		}
+	}
+	if !best.confirmed {
+		best.against = best.others(probes)
+	}
+	return best, true
+}
+
+// same reports whether two lists are.
+func (l memberList) same(other memberList) bool {
+	return l.cluster == other.cluster && sameMembers(l.members, other.members)
+}
+
+// count counts who gave the list, of the voters on it. A voter that gave different
+// ones, at several of its addresses, is against it. An address that another list
+// does not have for the voter is nobody's, unless the operator named it: or else
+// one endpoint could make up a cluster, with an endpoint for each of its members.
+func (b ballot) count(probes []probe, all []ballot) votes {
+	var v votes
+	for _, m := range b.members {
+		gave, other := false, false
+		for _, p := range probes {
+			if l, ok := p.gave(m.ID); !ok || l.cluster != b.cluster || !b.who.own(p.endpoint, m.ID) ||
+				!b.who.named(p.endpoint) && slices.ContainsFunc(all, func(a ballot) bool {
+					return a.quorum && a.cluster == b.cluster && !slices.Contains(a.who.at(p.endpoint), m.ID)
+				}) {
+				continue
+			} else if l.same(b.memberList) {
+				gave = true
+			} else {
+				other = true
+			}
+		}
+		switch {
+		case m.Learner:
+		case other:
+			v.against = append(v.against, m.ID)
+		case gave:
+			v.given = append(v.given, m.ID)
+		}
+	}
+	return v
+}
+
+// others are the voters on the list in whose name another one was given.
+func (b ballot) others(probes []probe) []membership.MemberID {
+	var out []membership.MemberID
+	for _, m := range b.members {
+		if !m.Learner && slices.ContainsFunc(probes, func(p probe) bool {
+			l, ok := p.gave(m.ID)
+			return ok && l.cluster == b.cluster && !l.same(b.memberList)
+		}) {
+			out = append(out, m.ID)
+		}
+	}
+	return out
+}
+
+// gave returns the list that an endpoint gave in the name of a member, through a
+// quorum.
+func (p probe) gave(id membership.MemberID) (memberList, bool) {
+	if len(p.lists) == 0 || !p.lists[0].quorum || p.lists[0].from != id {
+		return memberList{}, false
+	}
+	return p.lists[0], true
+}
+
+// before reports whether a list is rather to be believed than another one.
+func (b ballot) before(other ballot, want membership.ClusterID) bool {
+	switch {
+	case (b.cluster == want) != (other.cluster == want):
+		return b.cluster == want
+	case b.confirmed != other.confirmed:
+		return b.confirmed
+	case b.quorum != other.quorum:
+		return b.quorum
+	case b.endpoints != other.endpoints:
+		return b.endpoints > other.endpoints
+	default:
+		return b.cluster < other.cluster
+	}
+}
+
+func sameMembers(a, b []membership.Member) bool {
+	return slices.EqualFunc(a, b, func(x, y membership.Member) bool {
+		return x.ID == y.ID && x.Name == y.Name && x.Learner == y.Learner && slices.Equal(x.PeerURLs, y.PeerURLs) && slices.Equal(x.ClientURLs, y.ClientURLs)
+	})
+}
+
+// askable returns the client URLs in the form in which endpoints are
+// compared. Members publish theirs with a scheme; one that does not parse
+// cannot be asked and is left out.
+func askable(clientURLs []string) []string {
+	var out []string
+	for _, u := range clientURLs {
+		if n, err := connection.ParseEndpoint(u, false); err == nil {
+			out = append(out, n)
+		}
+	}
+	return out
+}

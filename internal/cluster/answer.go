@@ -1,0 +1,136 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// snapshotOf puts together what was listed and answered.
+func snapshotOf(list memberList, probes []probe, who owners) membership.Snapshot {
+	snap := membership.Snapshot{
+		ClusterID:    list.cluster,
+		Members:      slices.Clone(list.members),
+		Answers:      map[membership.MemberID]membership.Answer{},
+		Linearizable: list.quorum,
+		Others:       others(probes, list.cluster),
+	}
+	for _, m := range list.members {
+		if a, asked := answerOf(m, list.cluster, probes, who); asked {
+			snap.Answers[m.ID] = a
+		}
+	}
+	return snap
+}
+
+// speaker is the member whose ID a status bears, if it is one of that cluster.
+func (p probe) speaker(cluster membership.ClusterID) (membership.MemberID, bool) {
+	if p.status == nil || membership.ClusterID(p.status.Header.ClusterId) != cluster {
+		return 0, false
+	}
+	return membership.MemberID(p.status.Header.MemberId), true
+}
+
+func others(probes []probe, cluster membership.ClusterID) map[membership.ClusterID][]string {
+	out := map[membership.ClusterID][]string{}
+	for _, p := range probes {
+		if p.status == nil {
+			continue
+		}
+		if id := membership.ClusterID(p.status.Header.ClusterId); id != cluster {
+			out[id] = append(out[id], p.endpoint)
+		}
+	}
+	return out
+}
+
+// answerOf finds what member m itself said: an answer with its ID from an
+// address of its own. An answer at its address that bears another member's ID is
+// a load balancer's: then nothing is known of m. So it is of one with its ID from
+// the address of another member, unless m answers itself. asked is false for a
+// member that has published no address to ask at.
+func answerOf(m membership.Member, cluster membership.ClusterID, probes []probe, who owners) (a membership.Answer, asked bool) {
+	var silent, load, wrong *membership.Answer
+	urls := askable(m.ClientURLs)
+	for _, p := range probes {
+		id, ours := p.speaker(cluster)
+		at := slices.Contains(urls, p.endpoint)
+		switch {
+		case ours && id == m.ID && who.own(p.endpoint, id):
+			return answered(p), true
+		case ours && id == m.ID && len(who.at(p.endpoint)) > 0:
+			wrong = &membership.Answer{State: membership.Unprobed, Endpoint: p.endpoint, MemberID: id,
+				Detail: fmt.Sprintf("answered with the ID of member %s at a URL of member %s", id, who.at(p.endpoint)[0])}
+		case !at:
+		case p.status == nil:
+			if silent == nil {
+				silent = &membership.Answer{State: membership.Silent, Endpoint: p.endpoint, Detail: brief(p.err)}
+			}
+		case !ours:
+			if silent == nil {
+				silent = &membership.Answer{
+					State: membership.WrongCluster, Endpoint: p.endpoint,
+					ClusterID: membership.ClusterID(p.status.Header.ClusterId),
+					MemberID:  membership.MemberID(p.status.Header.MemberId),
+					Detail:    "answers for cluster " + membership.ClusterID(p.status.Header.ClusterId).String(),
+				}
+			}
+		default:
+			other := &membership.Answer{State: membership.Unprobed, Endpoint: p.endpoint, MemberID: id, Detail: "answered by member " + id.String()}
+			if load = other; !who.own(p.endpoint, id) {
+				wrong = other
+			}
+		}
+	}
+	if a, found := notAsked(urls, probes); found {
+		return a, true
+	}
+	for _, found := range []*membership.Answer{wrong, silent, load} {
+		if found != nil {
+			return *found, true
+		}
+	}
+	return membership.Answer{}, false
+}
+
+func answered(p probe) membership.Answer {
+	s := p.status
+	return membership.Answer{
+		State: membership.Answered, Endpoint: p.endpoint,
+		MemberID: membership.MemberID(s.Header.MemberId), ClusterID: membership.ClusterID(s.Header.ClusterId),
+		Leader: membership.MemberID(s.Leader), Term: s.RaftTerm,
+		Index: s.RaftIndex, Applied: s.RaftAppliedIndex,
+		Learner: s.IsLearner, ReadOK: p.readOK,
+		Version: s.Version, DBSize: s.DbSize, DBInUse: s.DbSizeInUse, DBQuota: s.DbSizeQuota, Downgrade: downgradeOf(s),
+		Alarms: alarmsIn(s.Errors),
+	}
+}
+
+// downgradeOf is the version to which the cluster has been told to go back.
+func downgradeOf(s *clientv3.StatusResponse) string {
+	if s.DowngradeInfo == nil || !s.DowngradeInfo.Enabled {
+		return ""
+	}
+	return s.DowngradeInfo.TargetVersion
+}
+
+// brief is the innermost reason, for people: "connection refused".
+func brief(err error) string {
+	var dial *connection.Error
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &dial):
+		return dial.Answer()
+	default:
+		return err.Error()
+	}
+}

@@ -1,0 +1,110 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package connection
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
+)
+
+// The largest messages that are received, in bytes: of a stream, of the key space,
+// of member lists, and any other. A message takes up to sixty times its size in
+// memory, because an empty element takes two bytes on the wire.
+const (
+	maxMessage  = 16 << 20
+	maxKeys     = 4 << 20
+	maxMembers  = 128 << 10
+	maxAnswered = 1 << 20
+)
+
+// limitOf is the largest message that is received as the answer to a method.
+func limitOf(method string) int {
+	switch service, name, _ := strings.Cut(strings.TrimPrefix(method, "/etcdserverpb."), "/"); {
+	case service == "KV":
+		return maxKeys
+	case service == "Cluster":
+		return maxMembers
+	case service == "Maintenance" && name == "Snapshot", service == "Watch":
+		return maxMessage
+	default:
+		return maxAnswered
+	}
+}
+
+// errNoHeader means that an answer lacks what the answers to such requests have.
+// Without it the client of etcd itself would fall over.
+var errNoHeader = errors.New("its answer has no header, which etcd's answers have")
+
+// bounded limits what a server may answer, whatever is asked: the size of a
+// message, and that it has a header.
+func bounded() []grpc.DialOption {
+	return []grpc.DialOption{
+		grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+			if err := invoke(ctx, method, req, reply, cc, limited(method, opts)...); err != nil {
+				return err
+			}
+			return headed(reply)
+		}),
+		grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+			stream, err := open(ctx, desc, cc, method, limited(method, opts)...)
+			if err != nil {
+				return nil, err
+			}
+			return headedStream{stream}, nil
+		}),
+	}
+}
+
+// limited are the options of a call with its own limit, which of several counts
+// because it is the last.
+func limited(method string, opts []grpc.CallOption) []grpc.CallOption {
+	return append(slices.Clone(opts), grpc.MaxCallRecvMsgSize(limitOf(method)))
+}
+
+// headed reports whether an answer whose header is used has one. A few others,
+// such as that to a defragmentation, come without.
+func headed(reply any) error {
+	var header *pb.ResponseHeader
+	switch r := reply.(type) {
+	case *pb.RangeResponse:
+		header = r.GetHeader()
+	case *pb.PutResponse:
+		header = r.GetHeader()
+	case *pb.DeleteRangeResponse:
+		header = r.GetHeader()
+	case *pb.TxnResponse:
+		header = r.GetHeader()
+	case *pb.WatchResponse:
+		header = r.GetHeader()
+	case *pb.StatusResponse:
+		header = r.GetHeader()
+	case *pb.MemberListResponse:
+		header = r.GetHeader()
+	case *pb.MemberAddResponse:
+		if header = r.GetHeader(); r.GetMember() == nil {
+			header = nil
+		}
+	default:
+		return nil
+	}
+	if header == nil {
+		return errNoHeader
+	}
+	return nil
+}
+
+type headedStream struct{ grpc.ClientStream }
+
+// RecvMsg implements grpc.ClientStream.
+func (s headedStream) RecvMsg(m any) error {
+	if err := s.ClientStream.RecvMsg(m); err != nil {
+		return err
+	}
+	return headed(m)
+}

@@ -1,0 +1,192 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package etcdtest
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
+)
+
+// Lies are the answers of a [Liar]. A nil answer has an empty message sent. Set
+// them with [Liar.Tell]; answers must not be changed afterwards.
+type Lies struct {
+	// Status is the answer to a status request, Members to every member list,
+	// Range to every read, Txn to every transaction.
+	Status  *pb.StatusResponse
+	Members *pb.MemberListResponse
+	Range   *pb.RangeResponse
+	Txn     *pb.TxnResponse
+	// Snapshot is what a snapshot consists of, Pieces times over.
+	Snapshot []byte
+	Pieces   int
+}
+
+// Liar is a server that speaks etcd's protocol and answers what a test tells it
+// to: the answers that no real server can be brought to give. It knows nothing of
+// authentication, and speaks without TLS.
+type Liar struct {
+	pb.UnimplementedKVServer
+	pb.UnimplementedLeaseServer
+	pb.UnimplementedClusterServer
+	pb.UnimplementedMaintenanceServer
+
+	// URL is where it listens.
+	URL string
+
+	lies     atomic.Pointer[Lies]
+	accepted atomic.Int32
+
+	mu    sync.Mutex
+	calls map[string]int
+}
+
+// NewLiar starts a liar on a port of a loopback address, such as 127.0.0.1; it
+// ends with the test.
+func NewLiar(tb TB, host string, lies Lies) *Liar {
+	tb.Helper()
+	listener, err := net.Listen("tcp4", net.JoinHostPort(host, "0"))
+	if err != nil {
+		tb.Fatalf("etcdtest: %v", err)
+	}
+	l := &Liar{URL: "http://" + listener.Addr().String(), calls: map[string]int{}}
+	l.Tell(lies)
+	server := grpc.NewServer(grpc.MaxSendMsgSize(1<<30),
+		grpc.UnaryInterceptor(func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+			l.mu.Lock()
+			l.calls[info.FullMethod]++
+			l.mu.Unlock()
+			return handle(ctx, req)
+		}))
+	pb.RegisterKVServer(server, l)
+	pb.RegisterLeaseServer(server, l)
+	pb.RegisterClusterServer(server, l)
+	pb.RegisterMaintenanceServer(server, l)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = server.Serve(&countedListener{Listener: listener, n: &l.accepted}) // until Stop
+	}()
+	tb.Cleanup(func() {
+		server.Stop()
+		<-done
+	})
+	return l
+}
+
+// Tell makes it answer something else from now on.
+func (l *Liar) Tell(lies Lies) { l.lies.Store(&lies) }
+
+// Accepted is how many connections it has accepted.
+func (l *Liar) Accepted() int { return int(l.accepted.Load()) }
+
+// Calls is how many requests of a full method name, such as
+// "/etcdserverpb.Cluster/MemberList", it has had.
+func (l *Liar) Calls(method string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.calls[method]
+}
+
+// Status implements the Maintenance service.
+func (l *Liar) Status(context.Context, *pb.StatusRequest) (*pb.StatusResponse, error) {
+	return told(l.lies.Load().Status), nil
+}
+
+// MemberList implements the Cluster service.
+func (l *Liar) MemberList(context.Context, *pb.MemberListRequest) (*pb.MemberListResponse, error) {
+	return told(l.lies.Load().Members), nil
+}
+
+// Range implements the KV service.
+func (l *Liar) Range(context.Context, *pb.RangeRequest) (*pb.RangeResponse, error) {
+	return told(l.lies.Load().Range), nil
+}
+
+// Txn implements the KV service.
+func (l *Liar) Txn(context.Context, *pb.TxnRequest) (*pb.TxnResponse, error) {
+	return told(l.lies.Load().Txn), nil
+}
+
+// Snapshot implements the Maintenance service.
+func (l *Liar) Snapshot(_ *pb.SnapshotRequest, stream pb.Maintenance_SnapshotServer) error {
+	lies := l.lies.Load()
+	for i := range lies.Pieces {
+		if err := stream.Send(&pb.SnapshotResponse{RemainingBytes: uint64(lies.Pieces - i), Blob: lies.Snapshot}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func told[T any](answer *T) *T {
+	if answer == nil {
+		return new(T)
+	}
+	return answer
+}
+
+type countedListener struct {
+	net.Listener
+	n *atomic.Int32
+}
+
+// Accept implements net.Listener.
+func (c *countedListener) Accept() (net.Conn, error) {
+	conn, err := c.Listener.Accept()
+	if err == nil {
+		c.n.Add(1)
+	}
+	return conn, err
+}
+
+// Truth is what a member answers, for a [Liar] to change.
+func Truth(tb TB, p *Process) Lies {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	client := p.Client(tb)
+	status, err := client.Status(ctx, p.ClientURL())
+	if err != nil {
+		tb.Fatalf("etcdtest: %v", err)
+	}
+	list, err := client.MemberList(ctx)
+	if err != nil {
+		tb.Fatalf("etcdtest: %v", err)
+	}
+	read, err := client.Get(ctx, "x")
+	if err != nil {
+		tb.Fatalf("etcdtest: %v", err)
+	}
+	return Lies{Status: (*pb.StatusResponse)(status), Members: (*pb.MemberListResponse)(list), Range: (*pb.RangeResponse)(read)}
+}
+
+// Advertise starts a member again that advertises one more client URL, and returns
+// when the others list it.
+func (c *Cluster) Advertise(tb TB, p *Process, clientURL string) {
+	tb.Helper()
+	p.Stop()
+	p.Env["ETCD_ADVERTISE_CLIENT_URLS"] = p.ClientURL() + "," + clientURL
+	p.Start()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	client := c.Client(tb)
+	err := poll(ctx, 20*time.Millisecond, func(ctx context.Context) error {
+		resp, err := client.MemberList(ctx)
+		if err == nil && !slices.ContainsFunc(resp.Members, func(m *pb.Member) bool { return slices.Contains(m.ClientURLs, clientURL) }) {
+			err = errors.New(clientURL + " is not listed")
+		}
+		return err
+	})
+	if err != nil {
+		tb.Fatalf("etcdtest: %v", err)
+	}
+}

@@ -1,0 +1,85 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package memberconfig
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+)
+
+// decided makes the configuration of a new member d, through those endpoints.
+func decided(t *testing.T, s connection.Settings) (model, *diag.Text) {
+	t.Helper()
+	pool := &connection.Pool{}
+	t.Cleanup(func() { _ = pool.Close() })
+	s.MetadataPrefix, s.DialTimeout, s.RequestTimeout = "/t/", time.Second, 3*time.Second
+	c, err := (&backend.Backend{Pool: pool, Settings: s}).Cluster(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	set := func(values ...string) types.Set {
+		out, _ := types.SetValueFrom(ctx, types.StringType, values)
+		return out
+	}
+	m := model{
+		Name: types.StringValue("d"), PeerURLs: set("http://10.0.0.4:2380"), ClientURLs: set("http://10.0.0.4:2379"),
+		ListenPeerURLs: types.SetNull(types.StringType), ListenClientURLs: types.SetNull(types.StringType), Peers: types.SetNull(types.StringType),
+		Bootstrap: types.ObjectNull(bootstrap.AttrTypes()),
+	}
+	text, diags := m.decide(ctx, looker{c})
+	if diags.HasError() {
+		t.Fatal(diags)
+	}
+	return m, text
+}
+
+// What a new machine starts with is not what one lying member of three says, and
+// nothing is made on the word of the only member that can be reached.
+func TestNothingIsRenderedOnOneWord(t *testing.T) {
+	t.Parallel()
+	b := etcdtest.Start(t, 3, etcdtest.Options{Names: []string{"a", "b", "c"}})
+	liar := etcdtest.NewLiar(t, "127.0.0.10", etcdtest.Lies{})
+	b.Advertise(t, b.Member("c"), liar.URL)
+	lies := etcdtest.Truth(t, b.Member("c"))
+	for _, m := range lies.Members.Members {
+		if m.Name == "c" {
+			m.PeerURLs = []string{"http://127.0.0.66:2380"}
+		}
+	}
+	liar.Tell(lies)
+	m, text := decided(t, connection.Settings{Endpoints: b.Endpoints()[:2]})
+	if text != nil {
+		t.Fatalf("it is refused: %v", text)
+	}
+	env := m.Environment.String()
+	if strings.Contains(env, "127.0.0.66") || !strings.Contains(m.InitialCluster.ValueString(), "c="+b.Member("c").PeerURL()) {
+		t.Errorf("the environment is %s, the initial cluster %s", env, m.InitialCluster)
+	}
+
+	lies.Members.Members[0].PeerURLs = []string{"http://a:2380\nbootcmd: [reboot]"}
+	liar.Tell(lies)
+	if m, text = decided(t, connection.Settings{Endpoints: b.Endpoints()[:2]}); text != nil || strings.Contains(m.Environment.String(), "bootcmd") {
+		t.Errorf("%v: %s", text, m.Environment)
+	}
+
+	alone := connection.Settings{Endpoints: b.Endpoints()[:1], AddressMap: map[string]string{}}
+	for _, e := range append(b.Endpoints()[1:], liar.URL) {
+		alone.AddressMap[e] = b.Endpoints()[0]
+	}
+	if m, text = decided(t, alone); text == nil || text.Summary != "Cannot configure member d" || !strings.Contains(text.Detail, "address_map") {
+		t.Errorf("through one address: %v, %s", text, m.Environment)
+	}
+}
