@@ -55,6 +55,12 @@ func TestExamplesCloudInitOfTheFrontPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Write("provider.tf", `
+		terraform {
+		  required_providers {
+		    etcd = { source = "terraform-provider-etcd/etcd" }
+		  }
+		}
+
 		output "user_data" {
 		  value = templatefile("cloud-init.yaml.tftpl", { member_env = provider::etcd::environment_file({ ETCD_NAME = "a" }), join_script = "#!/bin/sh\n" })
 		}

@@ -102,8 +102,8 @@ func TestAccBootstrapWindowOfAFormedCluster(t *testing.T) {
 	off.MustBeEmpty()
 	off.mustNotSay("Bootstrap window")
 	f.Repair("a", "b", "c")
-	f.mustPlanNothing()
 	f.MustVote("a", "b", "c")
+	f.mustPlanNothing()
 }
 
 // mustPlanNothing fails the test unless the plan is empty and without a word.

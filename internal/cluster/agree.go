@@ -101,11 +101,8 @@ func (c *Client) choose(probes []probe, want membership.ClusterID) (ballot, bool
 	if len(all) == 0 {
 		return ballot{}, false
 	}
-	for i := range all {
-		if b := &all[i]; b.quorum && len(all) <= maxLists {
-			b.votes = b.count(probes, all)
-			b.confirmed = len(b.given) >= membership.Snapshot{Members: b.members}.Quorum()
-		}
+	if len(all) <= maxLists {
+		confirm(all, probes)
 	}
 	best := all[0]
 	for _, b := range all[1:] {
@@ -124,23 +121,42 @@ func (c *Client) choose(probes []probe, want membership.ClusterID) (ballot, bool
 	return best, true
 }
 
+// confirm finds the lists that a majority of their voters gave.
+func confirm(all []ballot, probes []probe) {
+	trusted := slices.DeleteFunc(slices.Clone(all), func(b ballot) bool {
+		return !slices.ContainsFunc(probes, func(p probe) bool {
+			return len(p.lists) > 0 && b.who.named(p.endpoint) && p.lists[0].quorum && b.same(p.lists[0])
+		})
+	})
+	if len(trusted) == 0 {
+		trusted = all
+	}
+	for i := range all {
+		if b := &all[i]; b.quorum {
+			b.votes = b.count(probes, trusted)
+			b.confirmed = len(b.given) >= membership.Snapshot{Members: b.members}.Quorum()
+		}
+	}
+}
+
 // same reports whether two lists are.
 func (l memberList) same(other memberList) bool {
 	return l.cluster == other.cluster && sameMembers(l.members, other.members)
 }
 
 // count counts who gave the list, of the voters on it. A voter that gave different
-// ones, at several of its addresses, is against it. An address that another list
-// does not have for the voter is nobody's, unless the operator named it: or else
-// one endpoint could make up a cluster, with an endpoint for each of its members.
-func (b ballot) count(probes []probe, all []ballot) votes {
+// ones, at several of its addresses, is against it. An address counts if the
+// operator named it, or if every list from an endpoint that the operator named has
+// it for the voter (every list, if no such endpoint answers): or else one endpoint
+// could make up a cluster, with an endpoint for each of its members.
+func (b ballot) count(probes []probe, trusted []ballot) votes {
 	var v votes
 	for _, m := range b.members {
 		gave, other := false, false
 		for _, p := range probes {
 			if l, ok := p.gave(m.ID); !ok || l.cluster != b.cluster || !b.who.own(p.endpoint, m.ID) ||
-				!b.who.named(p.endpoint) && slices.ContainsFunc(all, func(a ballot) bool {
-					return a.quorum && a.cluster == b.cluster && !slices.Contains(a.who.at(p.endpoint), m.ID)
+				!b.who.named(p.endpoint) && slices.ContainsFunc(trusted, func(t ballot) bool {
+					return t.quorum && t.cluster == b.cluster && !slices.Contains(t.who.at(p.endpoint), m.ID)
 				}) {
 				continue
 			} else if l.same(b.memberList) {

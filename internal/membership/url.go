@@ -80,6 +80,8 @@ func NormalizeURL(raw string) (string, error) {
 	case u.Scheme != "http" && u.Scheme != "https":
 		return bad(URLScheme)
 	case u.User != nil:
+		// What looks like a query may be the rest of a password.
+		trimmed = u.Scheme + "://" + u.Host
 		return bad(URLUserinfo)
 	case u.Hostname() == "":
 		return bad(URLNoHost)
