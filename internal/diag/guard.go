@@ -56,7 +56,7 @@ func planRefused(d membership.Decision, s membership.Snapshot, address string) s
 	case membership.TurnOfAnother:
 		return sprintf("It replaces %s, and another replacement is not over. %s Nothing has been changed. %s\n\n"+
 			"To finish that replacement, undo the other change and run:\n\n  terraform apply",
-			Member(s, d.Facts.Subject), turns(d.Facts.Turns), turnsWayOut(d.Facts.Turns))
+			Member(s, d.Facts.Subject), turns(d.Facts.Turns), text(turnsWayOut(d.Facts.Turns)))
 	case membership.OnlyVoterReplaced:
 		return sprintf("It replaces %s, the only voter: the data would be gone before a successor has it. Nothing has been changed. "+
 			"Add a second member first and apply. Then replace this one with this command. %s:%s", who, address, text(replaceCommand))

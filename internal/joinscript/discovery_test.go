@@ -171,7 +171,7 @@ func discoveryRescue(t *testing.T, g *realRegistry, sh shell, v etcdtest.Version
 	c.Supervise(supervised)
 	ready(t, c)
 	oneCluster(t, 3, a.Client(t), a, b, c)
-	if !strings.Contains(b.Log(), "etcd-join: registered before; starting with the founders that the registry names") {
+	if !strings.Contains(b.Log(), "etcd-join: registered before: starting with the founders that the registry names") {
 		t.Error("b did not start with the founders that the registry names")
 	}
 	if !strings.Contains(c.Log(), "etcd-join: announced: starting") {

@@ -58,10 +58,12 @@ func TestFounderOfAStaticCluster(t *testing.T) {
 			}, append(open, here), 0, formed, "announced"},
 			{"one says that it has formed, the other is silent", func() { a.list(ea, eb, nus); b.answer(503, "") }, append(open, here), ExitRetry, "", "only 1 of its 2 other voters"},
 			{"they form another cluster", func() { a.list(na, nb); b.list(na, nb) }, append(open, here), ExitRetry, "", "do not list this member"},
-			// Who accepts a connection lives, whatever comes then.
+			// Who accepts a connection lives, unless it is closed at once.
 			{"there is something else", func() { a.answer(404, ""); b.answer(404, "") }, append(open, here), ExitRetry, "", "a peer is there but cannot be asked: "},
 			{"one breaks off, the other is away", func() { a.handle(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }) },
-				append(open, "ETCD_INITIAL_CLUSTER=us="+own+",a="+a.url+",x="+dead), ExitRetry, "", "a peer is there but cannot be asked: "},
+				append(open, "ETCD_INITIAL_CLUSTER=us="+own+",a="+a.url+",x="+dead), 0, "", "no peer answers: "},
+			{"one breaks off, and the window is over", nil, []string{"ETCD_INITIAL_CLUSTER=us=" + own + ",a=" + a.url + ",x=" + dead, window, at(created + 4000)},
+				ExitRetry, "", "the bootstrap window of this member is over"},
 			{"they hang", func() { a.handle(hang); b.handle(hang) }, append(open, here), ExitRetry, "", "a peer is there but cannot be asked: "},
 			// Nobody is there: the first one may start, in its window.
 			{"nobody listens", nil, append(open, away), 0, "", "no peer answers: " + dead},

@@ -261,11 +261,12 @@ ask() {
 	export ASKED
 	answer=$(fetch_peer "$1/members")
 	code=$?
-	# Nobody is there if the name has no address, or no connection comes about.
-	# Who accepts one lives, even if no answer comes.
+	# Nobody is there if the name has no address, if no connection comes about, or
+	# if it is closed at once, as proxies do for a host that is down. Who accepts
+	# one and hangs lives, and so does who answers anything.
 	case $code/$answer in
 	0/*) answer=$(printf '%s\n' "$answer" | awk "$json$members") || answer="F $1 1 no answer can be read" ;;
-	[567]/* | 28/*'connected 0.000000'*) answer="F $1 0 $(problem)" ;;
+	[567]/* | 52/* | 56/*'reset by peer'* | 28/*'connected 0.000000'*) answer="F $1 0 $(problem)" ;;
 	*) answer="F $1 1 $(problem)" ;;
 	esac
 	# Line by line: a line is short enough for one write to the shared pipe.

@@ -28,7 +28,7 @@ Nothing is made anywhere: the resource keeps what the founders are started with,
 whose data was lost starts empty under its old identity if no peer answers, and acknowledged writes can be lost.
 
 **One member starts first.** The initial member that comes first by name forms the cluster, and the others start once they see it. It does so within
-` + "`bootstrap_window`" + ` of the creation of its configuration, and only while none of its peers accepts a connection. After that no initial member starts as a new one before a peer tells it that the cluster is being
+` + "`bootstrap_window`" + ` of the creation of its configuration, and only while nobody is there at the URLs of its peers. After that no initial member starts as a new one before a peer tells it that the cluster is being
 formed. If the cluster has not formed by then, ` + "`terraform plan`" + ` says so, and with which commands the bootstrap begins again.
 
 **It serves one bootstrap and is never replaced.** Once a cluster with this ` + "`cluster_id`" + ` has answered, the resource is ` + "`formed`" + ` permanently. Then a change
