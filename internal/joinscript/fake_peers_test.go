@@ -195,8 +195,8 @@ func TestJoiner(t *testing.T) {
 			}, []string{a.url}, 0, joined("us", own, cluster(
 				"member-18446744073709551615="+a.url, "member-18446744073709551615=https://[fd00::1]:2380", "us="+own, "member-9=https://Node-b.Example.com:2380", "member-9="+b.url)), "announced"},
 			{"nobody answers", func() {}, []string{dead}, ExitRetry, "", "no peer answers: " + dead + ": "},
-			{"nobody is known", func() {}, nil, ExitRetry, "", "no peer is known to ask: ETCD_JOIN_PEERS is not set"},
-			{"only itself is known", func() {}, []string{own}, ExitRetry, "", "no peer is known to ask"},
+			{"nobody is known", func() {}, nil, ExitRetry, "", "ETCD_JOIN_PEERS is not set"},
+			{"only itself is known", func() {}, []string{own}, ExitRetry, "", "ETCD_JOIN_PEERS is not set"},
 		}
 		for _, test := range cases {
 			t.Run(test.name, func(t *testing.T) {

@@ -266,7 +266,7 @@ ask() {
 	# one and hangs lives, and so does who answers anything.
 	case $code/$answer in
 	0/*) answer=$(printf '%s\n' "$answer" | awk "$json$members") || answer="F $1 1 no answer can be read" ;;
-	[567]/* | 52/* | 56/*'reset by peer'* | 28/*'connected 0.000000'*) answer="F $1 0 $(problem)" ;;
+	[567]/* | 52/* | 56/*reset* | 28/*'connected 0.000000'*) answer="F $1 0 $(problem)" ;;
 	*) answer="F $1 1 $(problem)" ;;
 	esac
 	# Line by line: a line is short enough for one write to the shared pipe.
@@ -646,11 +646,11 @@ found() {
 		fi
 		;;
 	v?/unknown/* | v?/silent/*) why_not=$why ;;
-	*) why_not="the other founders do not list this member" ;;
+	*) why_not="the others do not list this member" ;;
 	esac
 }
 
-[ "$bootstrap" != none ] || [ -n "$peers" ] || later "no peer is known to ask: ETCD_JOIN_PEERS is not set"
+[ "$bootstrap" != none ] || [ -n "$peers" ] || later "ETCD_JOIN_PEERS is not set"
 
 # A member that has its data starts, unless it was removed: such a start ends at
 # once, and would be tried again and again. A majority of the others must not
