@@ -5,35 +5,11 @@ package acctest
 
 import (
 	"fmt"
-	"net"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
-
-// trap is an address that must get nothing; it counts connections.
-func trap(t *testing.T, host string) (address string, connections *atomic.Int32) {
-	t.Helper()
-	connections = &atomic.Int32{}
-	l, err := net.Listen("tcp", host+":0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			connections.Add(1)
-			_ = conn.Close()
-		}
-	}()
-	return l.Addr().String(), connections
-}
 
 // A member advertises its own host in the clear and another host over TLS. A
 // plan sends the password to the endpoint alone, and one warning has the line
@@ -41,8 +17,8 @@ func trap(t *testing.T, host string) (address string, connections *atomic.Int32)
 func TestAccNoSecretElsewhere(t *testing.T) {
 	t.Parallel()
 	const password, warning = "Tr0ub4dor", "Some addresses of members are not asked"
-	plainAt, plain := trap(t, "127.0.0.1")
-	otherAt, other := trap(t, "127.7.0.1")
+	plainAt, plain := etcdtest.Trap(t, "127.0.0.1")
+	otherAt, other := etcdtest.Trap(t, "127.7.0.1")
 	pki := etcdtest.NewPKI(t)
 	c := etcdtest.Start(t, 1, etcdtest.Options{TLS: pki, Password: password, Advertise: []string{"http://" + plainAt, "https://" + otherAt}})
 	access := Access{Endpoints: c.Endpoints(), PKI: pki, Cert: pki.Client("run"), Username: "root", Password: password}

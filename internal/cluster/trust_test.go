@@ -16,26 +16,11 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// tap is a port that must get nothing: it counts the connections to it.
-func tap(t *testing.T, host string) (port string, connections *atomic.Int32) {
+// trap is the port of an [etcdtest.Trap].
+func trap(t *testing.T, host string) (port string, connections *atomic.Int32) {
 	t.Helper()
-	connections = &atomic.Int32{}
-	l, err := net.Listen("tcp", host+":0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			connections.Add(1)
-			_ = conn.Close()
-		}
-	}()
-	_, port, err = net.SplitHostPort(l.Addr().String())
+	address, connections := etcdtest.Trap(t, host)
+	_, port, err := net.SplitHostPort(address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,9 +35,9 @@ func TestAdvertisedURLsGetNoPassword(t *testing.T) {
 	t.Parallel()
 	const password = "Tr0ub4dor"
 	pki := etcdtest.NewPKI(t)
-	plainPort, plain := tap(t, "127.0.0.1")
-	otherPort, other := tap(t, "127.7.0.1")
-	bothPort, both := tap(t, "127.7.0.2")
+	plainPort, plain := trap(t, "127.0.0.1")
+	otherPort, other := trap(t, "127.7.0.1")
+	bothPort, both := trap(t, "127.7.0.2")
 	extra := []string{"http://127.0.0.1:" + plainPort, "https://127.7.0.1:" + otherPort, "http://127.7.0.2:" + bothPort}
 	c := etcdtest.Start(t, 1, etcdtest.Options{TLS: pki, Password: password, Advertise: extra})
 

@@ -28,6 +28,17 @@ func asks(t *testing.T, sh shell, p *etcdtest.Process, env ...string) result {
 	return sh.run(t, append(all, env...)...)
 }
 
+// formed are the n members of a static cluster that has formed.
+func formed(t *testing.T, sh shell, v etcdtest.Version, n int) []*etcdtest.Process {
+	t.Helper()
+	members := staticFounders(t, sh, v, n)
+	for _, p := range members {
+		p.Supervise(supervised)
+	}
+	ready(t, members...)
+	return members
+}
+
 // eachSize runs f for clusters of one, three and five: all of them on each version
 // with ETCD_TEST_FULL=1, otherwise three on each and the others on the latest.
 func eachSize(t *testing.T, f func(t *testing.T, v etcdtest.Version, n int)) {
@@ -50,11 +61,7 @@ func eachSize(t *testing.T, f func(t *testing.T, v etcdtest.Version, n int)) {
 func TestWipedInitialMemberNeverStarts(t *testing.T) {
 	eachSize(t, func(t *testing.T, v etcdtest.Version, n int) {
 		sh := shells(t)[0]
-		members := staticFounders(t, sh, v, n)
-		for _, p := range members {
-			p.Supervise(supervised)
-		}
-		ready(t, members...)
+		members := formed(t, sh, v, n)
 		oneCluster(t, n, members[0].Client(t), members...)
 
 		now := time.Now()
@@ -107,11 +114,7 @@ func TestWipedInitialMemberNeverStarts(t *testing.T) {
 // In its window, too, where a mark outside the data directory is left.
 func TestMarkKeepsTheWipedInitialMemberFromStarting(t *testing.T) {
 	eachVersion(t, versions, func(t *testing.T, v etcdtest.Version, sh shell) {
-		members := staticFounders(t, sh, v, 3)
-		for _, p := range members {
-			p.Supervise(supervised)
-		}
-		ready(t, members...)
+		members := formed(t, sh, v, 3)
 		for _, p := range members {
 			p.PowerOff()
 		}
@@ -157,11 +160,7 @@ func TestMachinesThatBootLate(t *testing.T) {
 // by one, behind another URL, beside members that it does not know.
 func TestMemberWithDataStarts(t *testing.T) {
 	eachVersion(t, versions, func(t *testing.T, v etcdtest.Version, sh shell) {
-		members := staticFounders(t, sh, v, 3)
-		for _, p := range members {
-			p.Supervise(supervised)
-		}
-		ready(t, members...)
+		members := formed(t, sh, v, 3)
 		starts := func(t *testing.T, p *etcdtest.Process, env ...string) {
 			t.Helper()
 			begun := time.Now()
@@ -223,11 +222,7 @@ func TestMemberWithDataStarts(t *testing.T) {
 // of the others says so.
 func TestRemovedMemberEnds(t *testing.T) {
 	eachVersion(t, versions, func(t *testing.T, v etcdtest.Version, sh shell) {
-		members := staticFounders(t, sh, v, 3)
-		for _, p := range members {
-			p.Supervise(supervised)
-		}
-		ready(t, members...)
+		members := formed(t, sh, v, 3)
 		a, b, c := members[0], members[1], members[2]
 		starts := c.Starts()
 		remove(t, a.Client(t), c)

@@ -7,8 +7,8 @@
 // or never.
 //
 // The script (join.sh) is the same for every member, which it learns from its
-// environment. It needs sh, awk, sed, od, date and curl, and runs under dash,
-// bash and busybox alike.
+// environment. It needs sh, awk, sed, od, base64, date and curl, and runs under
+// dash, bash and busybox alike.
 package joinscript
 
 import (
