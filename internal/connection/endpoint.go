@@ -44,6 +44,9 @@ func ParseEndpoint(raw string, withTLS bool) (string, error) {
 	if text == "" {
 		return fail(raw, "is empty")
 	}
+	if strings.Contains(text, "@") {
+		return fail(membership.Masked(text), "contains user information; use username and password instead")
+	}
 	scheme, rest, found := strings.Cut(text, "://")
 	if !found {
 		scheme, rest = "http", text
@@ -56,9 +59,6 @@ func ParseEndpoint(raw string, withTLS bool) (string, error) {
 		}
 	}
 	scheme = strings.ToLower(scheme)
-	if at := strings.LastIndex(rest, "@"); at >= 0 {
-		return fail(scheme+"://***@"+rest[at+1:], "contains user information; use username and password instead")
-	}
 	if scheme != "http" && scheme != "https" {
 		return fail(text, fmt.Sprintf("has the scheme %q; etcd clients speak http or https", scheme))
 	}

@@ -57,8 +57,10 @@ func TestParseEndpointRefuses(t *testing.T) {
 		"a\u0085b":                    `endpoint "a\u0085b" has a host that is neither an IP address nor a host name (letters, digits, dots, hyphens)`,
 		"https://[fe80::1%25a;b]:23":  `endpoint "https://[fe80::1%25a;b]:23" has a host that is neither an IP address nor a host name (letters, digits, dots, hyphens)`,
 		"https://root:swordfish@a:23": `endpoint "https://***@a:23" contains user information; use username and password instead`,
-		"root:sword@fish@a:23":        `endpoint "http://***@a:23" contains user information; use username and password instead`,
-		"sword://fish@https://a":      `endpoint "sword://***@https://a" contains user information; use username and password instead`,
+		"root:sword@fish@a:23":        `endpoint "***@a:23" contains user information; use username and password instead`,
+		"sword://fish@https://a":      `endpoint "***@https://a" contains user information; use username and password instead`,
+		"root:swordfish@http://a:23":  `endpoint "***@http://a:23" contains user information; use username and password instead`,
+		":sword@://":                  `endpoint "***@://" contains user information; use username and password instead`,
 	} {
 		got, err := ParseEndpoint(raw, false)
 		if err == nil || err.Error() != want {

@@ -87,20 +87,6 @@ func isCommand(s string, i int) bool {
 // begun shows the beginning of a discovery token that may be any text.
 func begun(token string) string { return cut(token, 8) }
 
-// masked is what a user wrote for a URL, or for an ID with a URL in it, without
-// user and password, wherever they stand in it.
-func masked(url string) string {
-	at := strings.LastIndex(url, "@")
-	if at < 0 {
-		return url
-	}
-	start := strings.Index(url, "://")
-	if start < 0 || start > at {
-		return "***" + url[at:]
-	}
-	return url[:start] + "://***" + url[at:]
-}
-
 func cut(s string, most int) string {
 	if utf8.RuneCountInString(s) <= most {
 		return s

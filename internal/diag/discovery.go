@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
 // DiscoveryTokenExists refuses to take a token that someone else made. size is
@@ -164,7 +166,7 @@ func DiscoveryImportID(id, problem string) Text {
 		Summary: "Invalid import ID",
 		Detail: sprintf("%q %s. Import by token (\"3e86b59982e49066c5d813af1c2e2579\"), with its prefix before it where that is not /_etcd/registry (\"/my/registry:TOKEN\"), "+
 			"and \"v2:\" before that with protocol v2; from a service by \"service:\" and the URL it gave.",
-			masked(id), problem),
+			membership.Masked(id), problem),
 	}
 }
 

@@ -3,6 +3,8 @@
 
 package diag
 
+import "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+
 // DiscoveryTokenOrURL asks the data source's user for one of the two.
 func DiscoveryTokenOrURL() Text {
 	return Text{
@@ -31,7 +33,7 @@ func DiscoveryBesideURL(name string) Text {
 func DiscoveryURLInvalid(url, problem string) Text {
 	return Text{
 		Summary: "Invalid discovery URL",
-		Detail:  sprintf("url = %q %s. It is what members take as --discovery, such as \"http://10.0.0.1:2379/v2/keys/_etcd/registry/TOKEN\".", masked(url), problem),
+		Detail:  sprintf("url = %q %s. It is what members take as --discovery, such as \"http://10.0.0.1:2379/v2/keys/_etcd/registry/TOKEN\".", membership.Masked(url), problem),
 	}
 }
 

@@ -3,6 +3,8 @@
 
 package diag
 
+import "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+
 // DiscoveryTokenInvalid refuses a token of the user's own. The problem ends
 // the sentence.
 func DiscoveryTokenInvalid(token, problem string) Text {
@@ -108,7 +110,7 @@ func DiscoveryArgumentUnused(name, protocol string) Text {
 func DiscoveryServiceURLInvalid(url, problem string) Text {
 	return Text{
 		Summary: "Invalid URL of a discovery service",
-		Detail:  sprintf("service_url = %q %s. It is what /new is added to, such as \"https://discovery.example.com\".", masked(url), problem),
+		Detail:  sprintf("service_url = %q %s. It is what /new is added to, such as \"https://discovery.example.com\".", membership.Masked(url), problem),
 	}
 }
 

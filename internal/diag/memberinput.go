@@ -50,7 +50,7 @@ func peerURLDetail(err *membership.URLError) string {
 	case membership.URLScheme:
 		return u + " is neither http nor https." + want
 	case membership.URLUserinfo:
-		return u + " was given with a user name or password. Leave it out."
+		return u + " holds a user name or password. Leave it out."
 	case membership.URLNoHost:
 		return u + " has no host." + want
 	case membership.URLHost:

@@ -18,7 +18,7 @@ func TestPeerURL(t *testing.T) {
 		"":                                "The URL is empty." + want,
 		"10.0.0.1:2380":                   "10.0.0.1:2380 has no scheme." + want,
 		"unix://10.0.0.1:2380":            "unix://10.0.0.1:2380 is neither http nor https." + want,
-		"https://root:secret@infra1:2380": "https://infra1:2380 was given with a user name or password. Leave it out.",
+		"https://root:secret@infra1:2380": "https://***@infra1:2380 holds a user name or password. Leave it out.",
 		"https://:2380":                   "https://:2380 has no host." + want,
 		"https://a,b:2380":                "https://a,b:2380 names neither an IP address nor a host name (letters, digits, dots, hyphens; no address zone)." + want,
 		"https://0.0.0.0:2380":            "https://0.0.0.0:2380 is an address to listen on; no other machine can dial it. Give the URL at which others reach this member.",
@@ -65,7 +65,7 @@ func TestInitialCluster(t *testing.T) {
 		"a":                         "Entry \"a\": Want name=url, such as infra1=https://10.0.0.1:2380.",
 		"a=http://h:1,b=http://h:1": "Entry \"b=http://h:1\": Its peer URL is in the list twice; each belongs to one member.",
 		"a=http://h:1,b=h:2":        "Entry \"b=h:2\": h:2 has no scheme." + want,
-		"a=http://u:secret@h:1":     "Entry \"a=http://h:1\": http://h:1 was given with a user name or password. Leave it out.",
+		"a=http://u:secret@h:1":     "Entry \"***@h:1\": http://***@h:1 holds a user name or password. Leave it out.",
 		"=http://h:1":               "Entry \"=http://h:1\": The member name is empty. A member needs a name that no other member of its cluster bears.",
 	} {
 		_, err := membership.ParseInitialCluster(s)

@@ -31,7 +31,7 @@ func InitialClusterOf(founders map[string][]string) (string, error) {
 		for i, u := range urls {
 			// One with a comma in it would be read as two entries.
 			if _, err := NormalizeURL(u); err != nil {
-				return "", &EntryError{Entry: name + "=" + withoutUser(strings.TrimSpace(u)), Err: err}
+				return "", &EntryError{Entry: name + "=" + Masked(strings.TrimSpace(u)), Err: err}
 			}
 			urls[i] = spelled(u)
 		}

@@ -4,18 +4,22 @@
 package membership
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 )
 
+// masks is what may be shown of a text that holds an @.
+var masks = regexp.MustCompile(`(?is)^((https?://)?\*\*\*@)?[^@]*$`)
+
 func FuzzNormalizeURL(f *testing.F) {
-	for _, s := range []string{"http://10.0.0.1:2380", "HTTPS://[2001:db8::1]:2380/", "http://root:secret@a:1", "http://a:b", "unix://a:1", "http://[::ffff:1.2.3.4%25a]:1", "://", "http://a\x00:1"} {
+	for _, s := range []string{"http://10.0.0.1:2380", "HTTPS://[2001:db8::1]:2380/", "http://root:secret@a:1", "root:secret@http://a:1", "http://root:s/ecret@a:1", "http://a:b", "unix://a:1", "http://[::ffff:1.2.3.4%25a]:1", "://", "http://a\x00:1"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
 		n, err := NormalizeURL(raw)
 		if err != nil {
-			if problem, shown := urlProblem(err); problem == "" || n != "" || problem == URLUserinfo && strings.Contains(shown, "@") {
+			if problem, shown := urlProblem(err); problem == "" || n != "" || !masks.MatchString(shown) {
 				t.Fatalf("NormalizeURL(%q) = %q, %v", raw, n, err)
 			}
 			return

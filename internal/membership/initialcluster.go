@@ -144,7 +144,7 @@ func ParseInitialCluster(s string) (map[string][]string, error) {
 	for _, entry := range strings.Split(s, ",") {
 		entry = strings.TrimSpace(entry)
 		bad := func(err error) (map[string][]string, error) {
-			return nil, &EntryError{Entry: withoutUser(entry), Err: err}
+			return nil, &EntryError{Entry: Masked(entry), Err: err}
 		}
 		name, raw, ok := strings.Cut(entry, "=")
 		if !ok {

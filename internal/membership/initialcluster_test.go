@@ -128,7 +128,7 @@ func TestParseInitialClusterErrors(t *testing.T) {
 		{"http://h:1", "http://h:1", "want name=url"},
 		{"=http://h:1", "=http://h:1", `member name "": empty`},
 		{"a=http://h:1,b=h:2", "b=h:2", `peer URL "h:2": no scheme`},
-		{"a=http://u:secret@h:1", "a=http://h:1", `peer URL "http://h:1": userinfo`},
+		{"a=http://u:secret@h:1", "***@h:1", `peer URL "http://***@h:1": userinfo`},
 		{"a=http://h:1,b=HTTP://H:1/", "b=HTTP://H:1/", "the peer URL is in the list twice"},
 	}
 	for _, tt := range tests {

@@ -65,7 +65,7 @@ func urlProblem(err error) (URLProblem, string) {
 // Unix socket).
 func NormalizeURL(raw string) (string, error) {
 	trimmed := strings.TrimSpace(raw)
-	bad := func(p URLProblem) (string, error) { return "", &URLError{URL: withoutUser(trimmed), Problem: p} }
+	bad := func(p URLProblem) (string, error) { return "", &URLError{URL: Masked(trimmed), Problem: p} }
 	if trimmed == "" {
 		return bad(URLEmpty)
 	}
@@ -80,8 +80,6 @@ func NormalizeURL(raw string) (string, error) {
 	case u.Scheme != "http" && u.Scheme != "https":
 		return bad(URLScheme)
 	case u.User != nil:
-		// What looks like a query may be the rest of a password.
-		trimmed = u.Scheme + "://" + u.Host
 		return bad(URLUserinfo)
 	case u.Hostname() == "":
 		return bad(URLNoHost)
@@ -127,7 +125,7 @@ func NormalizeListenURL(raw string) (string, error) {
 	}
 	u, err := url.Parse(normal)
 	if err != nil {
-		return "", &URLError{URL: withoutUser(raw), Problem: URLUnreadable}
+		return "", &URLError{URL: Masked(raw), Problem: URLUnreadable}
 	}
 	ip, err := netip.ParseAddr(u.Hostname())
 	switch {
@@ -176,23 +174,19 @@ func ValidHost(host string) bool {
 	return host != "" && len(host) <= maxNameLen && strings.Trim(strings.ToLower(host), hostCharacters) == ""
 }
 
-// withoutUser cuts a user name and password out of what may be a URL.
-func withoutUser(raw string) string {
-	start := strings.Index(raw, "://")
-	if start < 0 {
-		start = 0
-	} else {
-		start += len("://")
-	}
-	authority := raw[start:]
-	if end := strings.IndexAny(authority, "/?#"); end >= 0 {
-		authority = authority[:end]
-	}
-	at := strings.LastIndex(authority, "@")
+// Masked returns what may be a URL without a user name and password, wherever
+// they stand in it: what is before the last @ may belong to them, save for the
+// scheme of a client or peer URL.
+func Masked(raw string) string {
+	at := strings.LastIndex(raw, "@")
 	if at < 0 {
 		return raw
 	}
-	return raw[:start] + raw[start+at+1:]
+	scheme, _, found := strings.Cut(raw[:at], "://")
+	if found && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https")) {
+		return scheme + "://***" + raw[at:]
+	}
+	return "***" + raw[at:]
 }
 
 // IsLoopback reports whether the URL's host can be reached on its own machine

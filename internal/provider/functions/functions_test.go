@@ -105,7 +105,7 @@ func TestFunctions(t *testing.T) {
 		},
 		"parse_initial_cluster, a password": {
 			f: newParseInitialCluster(), arguments: []attr.Value{str("a=http://root:swordfish@h:1")},
-			fails: `Entry "a=http://h:1": http://h:1 was given with a user name or password. Leave it out.`,
+			fails: `Entry "***@h:1": http://***@h:1 holds a user name or password. Leave it out.`,
 		},
 
 		"environment_file": {
