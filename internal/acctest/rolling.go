@@ -72,7 +72,7 @@ func (f *Fleet) rolloutBinaries(file string) {
 func (f *Fleet) rolloutInTurn(value string) {
 	f.tb.Helper()
 	f.Write("want.tf", "variable \"want\" {\n  type = string\n}\n")
-	f.Write("node/rollout.tf", f.rolloutBlock("  parallel = true\n"))
+	f.Write("node/rollout.tf", f.rolloutBlock("  single_apply = true\n"))
 	f.Write("node/rollout_override.tf", rolloutOverride)
 	f.rolloutBinaries("node/main.tf")
 	layout := f.layout

@@ -27,13 +27,13 @@ func RolloutUnknown() Text {
 
 // Rollout says who is let through and who waits for what. say is false where
 // there is nothing to say.
-func Rollout(r membership.Rollout, desired map[string]string, obstacle string, parallel bool) (t Text, say bool) {
+func Rollout(r membership.Rollout, desired map[string]string, obstacle string, singleApply bool) (t Text, say bool) {
 	switch r.Reason {
 	case membership.RolloutNext:
 		t.Summary = "Rollout: " + r.Advanced + " is next"
 		t.Detail = sprintf("%s is replaced with %s by this plan.", r.Advanced, desired[r.Advanced])
 		switch {
-		case parallel:
+		case singleApply:
 			t.Summary = "Rollout: " + r.Advanced + " is replaced in turn"
 			t.Detail += " If others are as well, they take turns: a member leaves only after the successor of the one before has its vote."
 		case len(r.Waiting) > 0:
@@ -53,12 +53,12 @@ func Rollout(r membership.Rollout, desired map[string]string, obstacle string, p
 	return t, true
 }
 
-// RolloutNotAlone is for a parallel rollout over n names.
+// RolloutNotAlone is for a single_apply rollout over n names.
 func RolloutNotAlone(n int) Text {
 	return Text{
-		"parallel needs a rollout for each node",
+		"single_apply needs a rollout for each node",
 		sprintf("desired has %d names. A rollout changes only after every member that depends on it has left, so members that share one cannot take turns. "+
-			"Give each node a module block of its own with an etcd_rollout in it, desired = { (its name) = … }; or leave parallel out: then one member is replaced with each apply.", n),
+			"Give each node a module block of its own with an etcd_rollout in it, desired = { (its name) = … }; or leave single_apply out: then one member is replaced with each apply.", n),
 	}
 }
 
@@ -66,10 +66,10 @@ func RolloutNotAlone(n int) Text {
 func RolloutEntangled(e *reconfigure.Entangled) Text {
 	return Text{
 		"The nodes cannot be replaced in one apply",
-		sprintf("parallel is true, but while the %s of %s waited, %s was not planned through to its etcd_member. So an apply would wait for ever as well: for the successor of the "+
+		sprintf("single_apply is true, but while the %s of %s waited, %s was not planned through to its etcd_member. So an apply would wait for ever as well: for the successor of the "+
 			"member that left, while every other one waits for its turn. Either the nodes share a for_each or count, where Terraform destroys all members before it creates one; "+
 			"or -parallelism is lower than the number of nodes. Nothing has been changed. Give each node a module block of its own with an etcd_rollout in it, and apply with "+
-			"-parallelism of at least their number; or leave parallel out: then one member is replaced with each apply.",
+			"-parallelism of at least their number; or leave single_apply out: then one member is replaced with each apply.",
 			plural(len(e.Waiting), "rollout", "rollouts"), strings.Join(e.Waiting, ", "), e.Name),
 	}
 }

@@ -32,7 +32,7 @@ variable "etcd" {
 # Lets this node be replaced in one apply with the others, one at a time.
 resource "etcd_rollout" "this" {
   desired  = { (var.name) = var.image }
-  parallel = true
+  single_apply = true
 }
 
 resource "etcd_member_config" "this" {

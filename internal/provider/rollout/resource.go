@@ -42,13 +42,13 @@ func NewResource() resource.Resource { return &Resource{} }
 // saw: what a plan lets through must come to the same when it is applied, so
 // it goes by them and not by what is the case at the moment.
 type model struct {
-	Desired   types.Map    `tfsdk:"desired"`
-	Parallel  types.Bool   `tfsdk:"parallel"`
-	Effective types.Map    `tfsdk:"effective"`
-	Waiting   types.List   `tfsdk:"waiting"`
-	Healthy   types.Bool   `tfsdk:"healthy"`
-	Obstacle  types.String `tfsdk:"obstacle"`
-	Unwell    types.String `tfsdk:"unwell"`
+	Desired     types.Map    `tfsdk:"desired"`
+	SingleApply types.Bool   `tfsdk:"single_apply"`
+	Effective   types.Map    `tfsdk:"effective"`
+	Waiting     types.List   `tfsdk:"waiting"`
+	Healthy     types.Bool   `tfsdk:"healthy"`
+	Obstacle    types.String `tfsdk:"obstacle"`
+	Unwell      types.String `tfsdk:"unwell"`
 }
 
 // Metadata implements resource.Resource.
@@ -76,7 +76,7 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 				ElementType: types.StringType, Required: true, Validators: []validator.Map{mapvalidator.NoNullValues()},
 				MarkdownDescription: "What each member is to have, by the member's name: any text, such as an image, a version, a hash.",
 			},
-			"parallel": schema.BoolAttribute{
+			"single_apply": schema.BoolAttribute{
 				Optional: true,
 				MarkdownDescription: "`true` lets one plan replace several members, still one at a time: the next one is taken out only when the successor of the one before votes and " +
 					"every member is active. For that each node needs a module block of its own, with an `etcd_rollout` in it for this one node, and `-parallelism` at least the " +
@@ -142,11 +142,11 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		plan.Unwell = types.StringNull()
 		plan.Healthy, plan.Obstacle = types.BoolValue(false), types.StringValue(diag.RolloutNotLooked)
 	}
-	parallel := plan.Parallel.ValueBool()
-	if exists && parallel && out.Advanced != "" && !r.takeTurns(ctx, out.Advanced, &resp.Diagnostics) {
+	singleApply := plan.SingleApply.ValueBool()
+	if exists && singleApply && out.Advanced != "" && !r.takeTurns(ctx, out.Advanced, &resp.Diagnostics) {
 		return
 	}
-	if t, say := diag.Rollout(out, desired, state.Obstacle.ValueString(), parallel); say && exists {
+	if t, say := diag.Rollout(out, desired, state.Obstacle.ValueString(), singleApply); say && exists {
 		resp.Diagnostics.AddWarning(t.Summary, t.Detail)
 	}
 	// When the plan is applied the member has left: to refuse then is too late.
@@ -176,7 +176,7 @@ func (r *Resource) takeTurns(ctx context.Context, name string, diags *fwdiag.Dia
 	switch {
 	case errors.As(err, &entangled):
 		t := diag.RolloutEntangled(entangled)
-		diags.AddAttributeError(path.Root("parallel"), t.Summary, t.Detail)
+		diags.AddAttributeError(path.Root("single_apply"), t.Summary, t.Detail)
 	case err != nil:
 		diags.AddError("Interrupted", err.Error())
 	}
@@ -187,9 +187,9 @@ func (r *Resource) takeTurns(ctx context.Context, name string, diags *fwdiag.Dia
 func (r *Resource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
 	var m model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
-	if n := len(m.Desired.Elements()); m.Parallel.ValueBool() && !m.Desired.IsUnknown() && n != 1 && !resp.Diagnostics.HasError() {
+	if n := len(m.Desired.Elements()); m.SingleApply.ValueBool() && !m.Desired.IsUnknown() && n != 1 && !resp.Diagnostics.HasError() {
 		t := diag.RolloutNotAlone(n)
-		resp.Diagnostics.AddAttributeError(path.Root("parallel"), t.Summary, t.Detail)
+		resp.Diagnostics.AddAttributeError(path.Root("single_apply"), t.Summary, t.Detail)
 	}
 }
 
