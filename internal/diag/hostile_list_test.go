@@ -171,7 +171,7 @@ var everyText = map[string]any{
 	"RolloutCannotLook":            RolloutCannotLook,
 	"RolloutEntangled":             RolloutEntangled,
 	"RolloutNotAlone":              RolloutNotAlone,
-	"RolloutObstacle":              RolloutObstacle,
+	"RolloutReason":                RolloutReason,
 	"RolloutUnknown":               RolloutUnknown,
 	"SameAddress":                  SameAddress,
 	"SecondAnnouncement":           SecondAnnouncement,

@@ -67,8 +67,8 @@ func TestResourceTexts(t *testing.T) {
 	lone := founded(nil, "")
 	thrice := founded(map[membership.ClusterID][]string{0xc3: {"https://10.0.0.3:2379"}, 0xc2: {"https://10.0.0.4:2379"}}, "3.5.31")
 
-	rollout := func(have, want map[string]string, obstacle string) Text {
-		text, say := Rollout(membership.PlanRollout(have, want, obstacle == "", ""), want, obstacle, false)
+	rollout := func(have, want map[string]string, reason string) Text {
+		text, say := Rollout(membership.PlanRollout(have, want, reason == "", ""), want, reason, false)
 		if !say {
 			t.Errorf("nothing to say about %v -> %v", have, want)
 		}
@@ -187,8 +187,8 @@ func TestResourceTexts(t *testing.T) {
 		{"rollout: in turn, over many names", RolloutNotAlone(3)},
 		{"rollout: in turn, and entangled", RolloutEntangled(&reconfigure.Entangled{Name: "a", Waiting: []string{"b", "c"}})},
 		{"rollout: names change", rollout(m{"a": "1"}, m{"a": "2", "b": "2"}, "")},
-		{"rollout: unwell", rollout(m{"a": "1", "d": "1"}, m{"a": "2", "d": "2"}, RolloutObstacle(membership.RolloutObstacles(dead, []string{"a", "d", "e"}, nil), dead))},
-		{"rollout: before the vote", rollout(m{"a": "2", "d": "1"}, m{"a": "2", "d": "2"}, RolloutObstacle(membership.RolloutObstacles(live, []string{"a"}, []membership.Turn{{Name: "a"}}), live))},
+		{"rollout: unhealthy", rollout(m{"a": "1", "d": "1"}, m{"a": "2", "d": "2"}, RolloutReason(membership.UnhealthyMembers(dead, []string{"a", "d", "e"}, nil), dead))},
+		{"rollout: before the vote", rollout(m{"a": "2", "d": "1"}, m{"a": "2", "d": "2"}, RolloutReason(membership.UnhealthyMembers(live, []string{"a"}, []membership.Turn{{Name: "a"}}), live))},
 		{"rollout: cannot look", rollout(m{"a": "1"}, m{"a": "2"}, RolloutCannotLook("/_terraform/etcd/", gone))},
 		{"rollout: may not read the turns", rollout(m{"a": "1"}, m{"a": "2"},
 			RolloutCannotLook("/_terraform/etcd/", &connection.Error{Endpoint: "https://10.0.0.1:2379", Kind: connection.PermissionDenied, Err: errors.New("etcdserver: permission denied")}))},
