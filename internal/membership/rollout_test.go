@@ -81,7 +81,7 @@ func TestRolloutEnds(t *testing.T) {
 	}
 }
 
-func TestRolloutObstacles(t *testing.T) {
+func TestUnhealthyMembers(t *testing.T) {
 	s := Snapshot{ClusterID: 1, Members: []Member{
 		{ID: 1, Name: "a", ClientURLs: []string{"x"}}, {ID: 2, Name: "b", ClientURLs: []string{"x"}}, {ID: 3, Learner: true},
 	}, Answers: map[MemberID]Answer{

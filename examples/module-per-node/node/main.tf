@@ -31,7 +31,7 @@ variable "etcd" {
 
 # Lets this node be replaced in one apply with the others, one at a time.
 resource "etcd_rollout" "this" {
-  desired  = { (var.name) = var.image }
+  desired      = { (var.name) = var.image }
   single_apply = true
 }
 
