@@ -92,7 +92,7 @@ func (p *etcd) create(resource string, config map[string]any) map[string]string 
 	null := p.dynamic(tftypes.NewValue(typ, nil))
 	planned, err := p.server.PlanResourceChange(p.t.Context(), &tfprotov6.PlanResourceChangeRequest{
 		TypeName: resource, PriorState: null, Config: p.dynamic(given),
-		ProposedNewState: p.dynamic(unknownWhere(given, "id", "founder", "environment", "initial_cluster", "join_script", "status")),
+		ProposedNewState: p.dynamic(unknownWhere(given, "id", "founder", "environment", "initial_cluster", "join_script_base64gzip", "status")),
 	})
 	if err != nil {
 		p.t.Fatal(err)

@@ -12,7 +12,11 @@
 package joinscript
 
 import (
+	"bytes"
+	"compress/gzip"
 	_ "embed"
+	"encoding/base64"
+	"io"
 	"strings"
 )
 
@@ -36,10 +40,48 @@ const WindowVariable = "ETCD_JOIN_BOOTSTRAP_WINDOW"
 //go:embed join.sh
 var source string
 
-// Script is the script as it is stored in the state and in user data, whose size
-// is limited: join.sh without comments, blank lines and indentation. No string of
+// Script is the script that the machines run: join.sh without comments, blank
+// lines and indentation, because the size of user data is limited. No string of
 // the script begins a line.
 var Script = strip(source)
+
+// Base64Gzip is [Script] as the state and user data have it: one line, so that
+// a plan stays readable.
+var Base64Gzip = Encode(Script)
+
+// Encode returns the base64 of the gzip of a script. One build always gives the
+// same text for the same script: there is no time stamp in it. Another build may
+// have another compressor.
+func Encode(script string) string {
+	var out bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // a level that exists
+	_, _ = io.WriteString(w, script)                        // a buffer takes everything
+	_ = w.Close()
+	return base64.StdEncoding.EncodeToString(out.Bytes())
+}
+
+// maxSize is more than any join script has.
+const maxSize = 1 << 20
+
+// Decode reverses [Encode].
+func Decode(text string) (script string, err error) {
+	r, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(text)))
+	if err != nil {
+		return "", err
+	}
+	out, err := io.ReadAll(io.LimitReader(r, maxSize))
+	return string(out), err
+}
+
+// Successor returns what a configuration gets that takes the place of one with
+// the encoded script was: the same text if it is the same script, whichever
+// compressor made it, so that a plan shows a difference only if there is one.
+func Successor(was string) string {
+	if script, err := Decode(was); err == nil && script == Script {
+		return was
+	}
+	return Base64Gzip
+}
 
 func strip(source string) string {
 	var out strings.Builder

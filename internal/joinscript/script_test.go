@@ -6,6 +6,8 @@ package joinscript
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/base64"
+	"io"
 	"os/exec"
 	"strings"
 	"testing"
@@ -27,20 +29,63 @@ func TestScriptIsPlainTextAndSmall(t *testing.T) {
 			t.Errorf("line %d is a comment: %s", i+1, line)
 		}
 	}
-	var compressed bytes.Buffer
-	w, err := gzip.NewWriterLevel(&compressed, gzip.BestCompression)
+	compressed, err := base64.StdEncoding.DecodeString(Base64Gzip)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Write([]byte(Script)); err != nil {
+	t.Logf("%d bytes, %d compressed, %d in base64", len(Script), len(compressed), len(Base64Gzip))
+	if len(compressed) > 7000 {
+		t.Errorf("compressed the script has %d bytes, want at most 7000", len(compressed))
+	}
+}
+
+// What the state has is one line that every base64 and gunzip reads back, and
+// the same each time: a time stamp in it would change user data with each build.
+func TestEncodedScript(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", "base64 -d | gunzip")
+	cmd.Stdin = strings.NewReader(Base64Gzip)
+	if out, err := cmd.Output(); err != nil || string(out) != Script {
+		t.Errorf("base64 -d | gunzip gives %d bytes, %v; want the script's %d", len(out), err, len(Script))
+	}
+	if script, err := Decode(Base64Gzip); err != nil || script != Script {
+		t.Errorf("Decode gives %d bytes, %v", len(script), err)
+	}
+	if strings.ContainsAny(Base64Gzip, "\n\r ") || Encode(Script) != Base64Gzip {
+		t.Error("the encoded script is not one line that is always the same")
+	}
+	header, err := base64.StdEncoding.DecodeString(Base64Gzip)
+	if err != nil || !bytes.Equal(header[4:8], make([]byte, 4)) {
+		t.Errorf("the gzip has a time stamp: %x, %v", header[:10], err)
+	}
+}
+
+// A configuration that takes another one's place keeps the text of its script
+// while the script is the same, also if another compressor made it.
+func TestSuccessor(t *testing.T) {
+	var stored bytes.Buffer
+	w, err := gzip.NewWriterLevel(&stored, gzip.NoCompression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(w, Script); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d bytes, %d compressed", len(Script), compressed.Len())
-	if compressed.Len() > 7000 {
-		t.Errorf("compressed the script has %d bytes, want at most 7000", compressed.Len())
+	other := base64.StdEncoding.EncodeToString(stored.Bytes())
+	for _, c := range []struct{ name, was, want string }{
+		{"this build's", Base64Gzip, Base64Gzip},
+		{"another compressor's", other, other},
+		{"another script", Encode("#!/bin/sh\nexit 75\n"), Base64Gzip},
+		{"cut short", Base64Gzip[:len(Base64Gzip)/2], Base64Gzip},
+		{"no gzip", "IyEvYmluL3No", Base64Gzip},
+		{"no base64", "#!/bin/sh", Base64Gzip},
+		{"nothing", "", Base64Gzip},
+	} {
+		if got := Successor(c.was); got != c.want {
+			t.Errorf("%s: got %.40q…, want %.40q…", c.name, got, c.want)
+		}
 	}
 }
 
