@@ -64,7 +64,7 @@ func (p *etcd) environment(in input) map[string]string {
 	}
 	config := map[string]any{
 		"name": in.Name, "peer_urls": []string{in.PeerURL},
-		"bootstrap": map[string]any{"kind": "discovery", "protocol": "v3", "founders": []string{in.Name}, "complete": false, "environment": variables},
+		"bootstrap": map[string]any{"protocol": "v3", "founders": in.Name, "complete": false, "environment": variables},
 	}
 	if p.refuses("etcd_member_config", config) {
 		return nil

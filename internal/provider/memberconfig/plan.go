@@ -114,6 +114,24 @@ func planScript(ctx context.Context, req resource.ModifyPlanRequest, resp *resou
 	return diags
 }
 
+// planRole plans whether a new configuration's member is a founder, where it
+// cannot turn out otherwise: a founder by name, and everyone who is none. If only
+// the number of founders is known, the cluster may exist by the time of the apply.
+func planRole(ctx context.Context, resp *resource.ModifyPlanResponse) (diags diag.Diagnostics) {
+	var m model
+	if diags.Append(resp.Plan.Get(ctx, &m)...); diags.HasError() || m.Bootstrap.IsUnknown() || m.Name.IsUnknown() {
+		return diags
+	}
+	p, d := m.planOf(ctx)
+	if diags.Append(d...); p.boot != nil && (p.boot.Complete.IsUnknown() || p.boot.Founders.IsUnknown()) {
+		return diags
+	}
+	if p.role != roleFounder || p.founders != nil {
+		diags.Append(resp.Plan.SetAttribute(ctx, path.Root("founder"), p.role == roleFounder)...)
+	}
+	return diags
+}
+
 var scriptPath = path.Root("join_script_base64gzip")
 
 // leftOut reports whether a founder was left out: the bootstrap is complete, and

@@ -83,6 +83,9 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		r.backend.Chains().Config(name.ValueString())
 	}
 	resp.Diagnostics.Append(planScript(ctx, req, resp)...)
+	if req.State.Raw.IsNull() {
+		resp.Diagnostics.Append(planRole(ctx, resp)...)
+	}
 	if r.backend == nil || r.backend.Unknown || resp.Diagnostics.HasError() {
 		return
 	}
