@@ -33,6 +33,7 @@ var (
 	_ resource.ResourceWithModifyPlan = (*Resource)(nil)
 
 	_ resource.ResourceWithValidateConfig = (*Resource)(nil)
+	_ resource.ResourceWithImportState    = (*Resource)(nil)
 )
 
 // NewResource returns the resource.
@@ -114,26 +115,29 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	if req.Plan.Raw.IsNull() {
 		return
 	}
-	var plan, state model
+	var plan model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
-	exists := !req.State.Raw.IsNull()
-	if exists {
-		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-	}
+	state, exists, diags := priorOf(ctx, req, resp)
+	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
 	desired, known := values(plan.Desired)
+	var effective map[string]string
+	if exists {
+		effective, _ = values(state.Effective)
+	}
 	if !known {
-		if exists {
+		if exists || len(r.taken(ctx, names(plan.Desired))) > 0 {
 			t := diag.RolloutUnknown()
 			resp.Diagnostics.AddError(t.Summary, t.Detail)
 		}
 		return
 	}
-	effective, _ := values(state.Effective)
-	if !exists {
-		effective = nil
+	if taken := r.taken(ctx, names(plan.Desired).without(effective)); len(taken) > 0 {
+		t := diag.RolloutTakes(taken, effective, desired)
+		resp.Diagnostics.AddError(t.Summary, t.Detail)
+		return
 	}
 	out := membership.PlanRollout(effective, desired, state.Healthy.ValueBool(), state.UnhealthyMember.ValueString())
 	resp.Diagnostics.Append(plan.take(ctx, out)...)
@@ -249,14 +253,17 @@ func (m *model) take(ctx context.Context, out membership.Rollout) (diags fwdiag.
 	return diags
 }
 
-// Create implements resource.Resource: everybody starts with what is desired.
+// Create implements resource.Resource: everybody starts with what is desired, or
+// goes on with what was planned if the rollout takes another one's place.
 func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	var m model
 	r.backend.Chains().Applying()
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
-	desired, _ := values(m.Desired)
-	resp.Diagnostics.Append(m.take(ctx, membership.PlanRollout(nil, desired, false, ""))...)
-	m.Healthy, m.Reason, m.UnhealthyMember = types.BoolValue(false), types.StringValue(diag.RolloutNotLooked), types.StringNull()
+	if m.Effective.IsUnknown() {
+		desired, _ := values(m.Desired)
+		resp.Diagnostics.Append(m.take(ctx, membership.PlanRollout(nil, desired, false, ""))...)
+		m.Healthy, m.Reason, m.UnhealthyMember = types.BoolValue(false), types.StringValue(diag.RolloutNotLooked), types.StringNull()
+	}
 	if !resp.Diagnostics.HasError() {
 		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 	}
