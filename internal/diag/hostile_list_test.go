@@ -173,6 +173,7 @@ var everyText = map[string]any{
 	"RolloutImportID":              RolloutImportID,
 	"RolloutNotAlone":              RolloutNotAlone,
 	"RolloutReason":                RolloutReason,
+	"RolloutReplaced":              RolloutReplaced,
 	"RolloutTakes":                 RolloutTakes,
 	"RolloutUnknown":               RolloutUnknown,
 	"SameAddress":                  SameAddress,

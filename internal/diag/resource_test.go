@@ -189,6 +189,7 @@ func TestResourceTexts(t *testing.T) {
 		{"rollout: made again", RolloutTakes([]string{"a", "b"}, nil, m{"a": "it's 3.6", "b": "{\"url\":\"https://x/y?a=1\"}", "x": "new"})},
 		{"rollout: made again, with what is not shown", RolloutTakes([]string{"a"}, nil, m{"a": "https://joe:secret@x/"})},
 		{"rollout: a member comes to it", RolloutTakes([]string{"b"}, m{"a": "1"}, m{"a": "2", "b": "2"})},
+		{"rollout: replaced", RolloutReplaced()},
 		{"rollout: import ID", RolloutImportID(errors.New("unexpected end of JSON input"))},
 		{"rollout: names change", rollout(m{"a": "1"}, m{"a": "2", "b": "2"}, "")},
 		{"rollout: unhealthy", rollout(m{"a": "1", "d": "1"}, m{"a": "2", "d": "2"}, RolloutReason(membership.UnhealthyMembers(dead, []string{"a", "d", "e"}, nil), dead))},

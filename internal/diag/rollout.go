@@ -72,6 +72,16 @@ func RolloutImportID(err error) Text {
 	}
 }
 
+// RolloutReplaced is for a plan that replaces a rollout.
+func RolloutReplaced() Text {
+	return Text{
+		"A rollout cannot be replaced",
+		"The plan replaces an etcd_rollout. The new one would not know what members have, and would pass what is desired on to all of them at once. " +
+			"There is nothing outside the state that could be made again. Nothing has been changed. Leave out -replace, and replace_triggered_by in its lifecycle block. Then run:\n\n  " +
+			"terraform apply" + DestroyInstead,
+	}
+}
+
 // Rollout says who is let through and who waits for what. say is false where
 // there is nothing to say.
 func Rollout(r membership.Rollout, desired map[string]string, reason string, singleApply bool) (t Text, say bool) {

@@ -10,7 +10,6 @@ import (
 	"maps"
 	"slices"
 
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -18,43 +17,20 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// priorKey is where the first call of a plan leaves what the state holds, for the
-// second one: for a replacement Terraform plans again, without the state.
-const priorKey = "prior"
+// heldKey is where the first call of a plan leaves word that the state has the
+// rollout, for the second one: for a replacement Terraform plans again, without the
+// state.
+const heldKey = "held"
 
-// prior is what a plan goes by of a state.
-type prior struct {
-	Effective map[string]string `json:"effective"`
-	Healthy   bool              `json:"healthy"`
-	Reason    *string           `json:"reason"`
-	Unhealthy *string           `json:"unhealthy_member"`
-}
-
-// priorOf returns what the plan goes by: the state, or that of the rollout whose
-// place this one takes. exists is false if there is neither.
-func priorOf(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) (state model, exists bool, diags fwdiag.Diagnostics) {
+// isReplaced reports whether the rollout takes the place of the one in the state.
+func isReplaced(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) bool {
 	if !req.State.Raw.IsNull() {
-		diags.Append(req.State.Get(ctx, &state)...)
-		effective, _ := values(state.Effective)
-		raw, err := json.Marshal(prior{effective, state.Healthy.ValueBool(), state.Reason.ValueStringPointer(), state.UnhealthyMember.ValueStringPointer()})
-		if err != nil {
-			diags.AddError("Cannot keep what the state holds", err.Error())
-			return state, true, diags
-		}
-		diags.Append(resp.Private.SetKey(ctx, priorKey, raw)...)
-		return state, true, diags
+		resp.Diagnostics.Append(resp.Private.SetKey(ctx, heldKey, []byte("true"))...)
+		return false
 	}
-	raw, d := req.Private.GetKey(ctx, priorKey)
-	diags.Append(d...)
-	var p prior
-	if len(raw) == 0 || json.Unmarshal(raw, &p) != nil {
-		return state, false, diags
-	}
-	effective, d := types.MapValueFrom(ctx, types.StringType, p.Effective)
-	diags.Append(d...)
-	state.Effective, state.Healthy = effective, types.BoolValue(p.Healthy)
-	state.Reason, state.UnhealthyMember = types.StringPointerValue(p.Reason), types.StringPointerValue(p.Unhealthy)
-	return state, true, diags
+	held, diags := req.Private.GetKey(ctx, heldKey)
+	resp.Diagnostics.Append(diags...)
+	return len(held) > 0
 }
 
 // nameList is the names of a map, nil if they are not known.

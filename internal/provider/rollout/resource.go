@@ -115,10 +115,17 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	if req.Plan.Raw.IsNull() {
 		return
 	}
-	var plan model
+	if isReplaced(ctx, req, resp) {
+		t := diag.RolloutReplaced()
+		resp.Diagnostics.AddError(t.Summary, t.Detail)
+		return
+	}
+	var plan, state model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
-	state, exists, diags := priorOf(ctx, req, resp)
-	resp.Diagnostics.Append(diags...)
+	exists := !req.State.Raw.IsNull()
+	if exists {
+		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	}
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -253,17 +260,14 @@ func (m *model) take(ctx context.Context, out membership.Rollout) (diags fwdiag.
 	return diags
 }
 
-// Create implements resource.Resource: everybody starts with what is desired, or
-// goes on with what was planned if the rollout takes another one's place.
+// Create implements resource.Resource: everybody starts with what is desired.
 func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	var m model
 	r.backend.Chains().Applying()
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
-	if m.Effective.IsUnknown() {
-		desired, _ := values(m.Desired)
-		resp.Diagnostics.Append(m.take(ctx, membership.PlanRollout(nil, desired, false, ""))...)
-		m.Healthy, m.Reason, m.UnhealthyMember = types.BoolValue(false), types.StringValue(diag.RolloutNotLooked), types.StringNull()
-	}
+	desired, _ := values(m.Desired)
+	resp.Diagnostics.Append(m.take(ctx, membership.PlanRollout(nil, desired, false, ""))...)
+	m.Healthy, m.Reason, m.UnhealthyMember = types.BoolValue(false), types.StringValue(diag.RolloutNotLooked), types.StringNull()
 	if !resp.Diagnostics.HasError() {
 		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 	}
