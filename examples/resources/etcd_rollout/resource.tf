@@ -33,5 +33,5 @@ resource "etcd_member" "node" {
 }
 
 output "still_waiting" {
-  value = etcd_rollout.this.waiting
+  value = etcd_rollout.this.pending
 }

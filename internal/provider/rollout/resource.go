@@ -70,6 +70,8 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 			"is well (if only one is not, that one may go first); the next plan to the next one, until a plan is empty. Give `effective[name]` to `triggers_replace` of each " +
 			"[`etcd_member_config`](member_config.md) and to the machine.\n\n" +
 			"Names that come or go do so at once; while they do, nobody is passed on to.\n\n" +
+			"~> **Note** A plan is refused if a name that is new to the rollout is the name of a member already, because the rollout does not know what that member has. " +
+			"For members that are older than the rollout, and after the state was lost, [import](#import) it with the values that the members have. It cannot be replaced.\n\n" +
 			"Where the values are versions of etcd (`3.6`, `3.6.16`; recognised by what the members run), a step that etcd does not support is refused: " +
 			"members may be one minor version apart at most, so 3.5 goes to 3.6 on every member before 3.7.",
 		Attributes: map[string]schema.Attribute{
@@ -86,7 +88,7 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 			},
 			"effective": schema.MapAttribute{
 				ElementType: types.StringType, Computed: true,
-				MarkdownDescription: "What each member has after the apply.",
+				MarkdownDescription: "What each member has after the apply. An import sets it.",
 			},
 			"pending": schema.ListAttribute{
 				ElementType: types.StringType, Computed: true,
