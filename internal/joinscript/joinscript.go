@@ -50,37 +50,13 @@ var Script = strip(source)
 var Base64Gzip = Encode(Script)
 
 // Encode returns the base64 of the gzip of a script. One build always gives the
-// same text for the same script: there is no time stamp in it. Another build may
-// have another compressor.
+// same text for the same script: there is no time stamp in it.
 func Encode(script string) string {
 	var out bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // a level that exists
 	_, _ = io.WriteString(w, script)                        // a buffer takes everything
 	_ = w.Close()
 	return base64.StdEncoding.EncodeToString(out.Bytes())
-}
-
-// maxSize is more than any join script has.
-const maxSize = 1 << 20
-
-// Decode reverses [Encode].
-func Decode(text string) (script string, err error) {
-	r, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(text)))
-	if err != nil {
-		return "", err
-	}
-	out, err := io.ReadAll(io.LimitReader(r, maxSize))
-	return string(out), err
-}
-
-// Successor returns what a configuration gets that takes the place of one with
-// the encoded script was: the same text if it is the same script, whichever
-// compressor made it, so that a plan shows a difference only if there is one.
-func Successor(was string) string {
-	if script, err := Decode(was); err == nil && script == Script {
-		return was
-	}
-	return Base64Gzip
 }
 
 func strip(source string) string {

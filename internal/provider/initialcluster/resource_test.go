@@ -132,10 +132,6 @@ func has(value knownvalue.Check, path ...string) statecheck.StateCheck {
 
 func exactly(s string) knownvalue.Check { return knownvalue.StringExact(s) }
 
-func names3() knownvalue.Check {
-	return knownvalue.SetExact([]knownvalue.Check{exactly("a"), exactly("b"), exactly("c")})
-}
-
 // The whole life: planned, made, unknown, formed, and frozen all the time.
 func TestAccLife(t *testing.T) {
 	w := &world{}

@@ -171,9 +171,7 @@ func (m *model) decide(ctx context.Context, l looker) (*diag.Text, fwdiag.Diagno
 	if initial != "" {
 		m.InitialCluster = types.StringValue(initial)
 	}
-	if m.JoinScriptBase64Gzip.ValueString() == "" { // else it is that of the configuration whose place this one takes
-		m.JoinScriptBase64Gzip = types.StringValue(joinscript.Base64Gzip)
-	}
+	m.JoinScriptBase64Gzip = types.StringValue(joinscript.Base64Gzip)
 	m.Status = types.StringValue(statusPending)
 	return nil, diags
 }

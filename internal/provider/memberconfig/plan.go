@@ -5,8 +5,6 @@ package memberconfig
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -81,36 +79,16 @@ func (r *Resource) noteRetry(ctx context.Context, req resource.ModifyPlanRequest
 	return diags
 }
 
-// scriptKey is where the first call of a plan leaves the join script for a
-// successor, for the second one; see [priorKey]. It is left out if that is the one
-// of this build.
-const scriptKey = "join_script"
-
 // planScript plans the join script of a configuration that takes another one's
-// place: it is the same, so that the plan does not print it. That of a
-// configuration that is new is not planned, for the same reason.
-func planScript(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) (diags diag.Diagnostics) {
-	if !req.State.Raw.IsNull() {
-		var was types.String
-		diags.Append(req.State.GetAttribute(ctx, scriptPath, &was)...)
-		var keep []byte
-		if next := joinscript.Successor(was.ValueString()); next != joinscript.Base64Gzip {
-			keep = fmt.Appendf(nil, "%q", next)
-		}
-		diags.Append(resp.Private.SetKey(ctx, scriptKey, keep)...)
-		return diags
+// place: it is the same as long as the provider is, so that the plan does not print
+// it. That of a configuration that is new is not planned, for the same reason. When
+// the plan is applied there is no telling one from the other any more; then it is
+// planned, because what is planned once must stay.
+func (r *Resource) planScript(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) diag.Diagnostics {
+	prior, diags := req.Private.GetKey(ctx, priorKey)
+	if len(prior) > 0 || r.backend != nil && r.backend.Chains().IsApplying() {
+		diags.Append(resp.Plan.SetAttribute(ctx, path.Root("join_script_base64gzip"), joinscript.Base64Gzip)...)
 	}
-	prior, d := req.Private.GetKey(ctx, priorKey)
-	diags.Append(d...)
-	if len(prior) == 0 {
-		return diags
-	}
-	script := joinscript.Base64Gzip
-	if raw, d := req.Private.GetKey(ctx, scriptKey); len(raw) > 0 {
-		diags.Append(d...)
-		_ = json.Unmarshal(raw, &script) // what cannot be read is this build's
-	}
-	diags.Append(resp.Plan.SetAttribute(ctx, scriptPath, script)...)
 	return diags
 }
 
@@ -131,8 +109,6 @@ func planRole(ctx context.Context, resp *resource.ModifyPlanResponse) (diags dia
 	}
 	return diags
 }
-
-var scriptPath = path.Root("join_script_base64gzip")
 
 // leftOut reports whether a founder was left out: the bootstrap is complete, and
 // the cluster that was formed has no such member. Another configuration makes

@@ -82,8 +82,8 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("name"), &name)...)
 		r.backend.Chains().Config(name.ValueString())
 	}
-	resp.Diagnostics.Append(planScript(ctx, req, resp)...)
 	if req.State.Raw.IsNull() {
+		resp.Diagnostics.Append(r.planScript(ctx, req, resp)...)
 		resp.Diagnostics.Append(planRole(ctx, resp)...)
 	}
 	if r.backend == nil || r.backend.Unknown || resp.Diagnostics.HasError() {
