@@ -16,6 +16,7 @@ import (
 // clouds do. It is part of the machine, so that a plan prints it.
 const userData = `
 resource "terraform_data" "machine" {
+  triggers_replace = etcd_member_config.node[each.key].id
   input = {
     dir = "${var.machines}/${coalesce(each.value.name, each.key)}"
     sh  = var.machine_sh
@@ -82,7 +83,6 @@ func TestAccPlansAreReadable(t *testing.T) {
 	names := []string{"a", "b", "c", "d", "e"}
 	f := NewFleet(t, FleetOptions{Founders: names, Static: true, Mirror: true})
 	f.Write("user_data_override.tf", fmt.Sprintf(userData, filepath.Join(root, "examples", "cloud-init", "cloud-init.yaml.tftpl")))
-	f.rollout("one")
 
 	p := f.printed("five new nodes")
 	p.mustBeShorterThan(400)
@@ -90,6 +90,8 @@ func TestAccPlansAreReadable(t *testing.T) {
 		p.mustShow(`# etcd_member_config\.node\["`+name+`"\] will be created`, regexp.QuoteMeta(f.Nodes[name].Client), `\+ founder += true`,
 			`\+ name += "`+name+`"`, regexp.QuoteMeta(f.Nodes[name].Peer))
 	}
+	f.rollout("one")
+	f.printed("five new nodes, with a rollout").mustBeShorterThan(440)
 	f.Form()
 
 	p = f.printed("no change")
