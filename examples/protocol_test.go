@@ -64,7 +64,7 @@ func (p *etcd) environment(in input) map[string]string {
 	}
 	config := map[string]any{
 		"name": in.Name, "peer_urls": []string{in.PeerURL},
-		"bootstrap": map[string]any{"kind": "discovery", "protocol": "v3", "founders": []string{in.Name}, "complete": false, "environment": variables},
+		"bootstrap": map[string]any{"protocol": "v3", "founders": in.Name, "complete": false, "environment": variables},
 	}
 	if p.refuses("etcd_member_config", config) {
 		return nil
@@ -92,7 +92,7 @@ func (p *etcd) create(resource string, config map[string]any) map[string]string 
 	null := p.dynamic(tftypes.NewValue(typ, nil))
 	planned, err := p.server.PlanResourceChange(p.t.Context(), &tfprotov6.PlanResourceChangeRequest{
 		TypeName: resource, PriorState: null, Config: p.dynamic(given),
-		ProposedNewState: p.dynamic(unknownWhere(given, "id", "founder", "environment", "initial_cluster", "join_script", "status")),
+		ProposedNewState: p.dynamic(unknownWhere(given, "id", "founder", "environment", "initial_cluster", "join_script_base64gzip", "status")),
 	})
 	if err != nil {
 		p.t.Fatal(err)

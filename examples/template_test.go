@@ -16,6 +16,8 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 	"go.yaml.in/yaml/v2"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
 )
 
 // template is a file as Terraform's templatefile reads it.
@@ -30,9 +32,6 @@ func mustParse(t *testing.T, name, text string) template {
 	return template{parsed}
 }
 
-// joinScript stands for that of the provider, which is a fixed text.
-const joinScript = "#!/bin/sh\necho \"$ETCD_NAME\"\n"
-
 func (e template) render(t *testing.T, memberEnv, archive string) []byte {
 	t.Helper()
 	encode := func(f func(string) string) function.Function {
@@ -44,10 +43,11 @@ func (e template) render(t *testing.T, memberEnv, archive string) []byte {
 		})
 	}
 	b64 := encode(func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) })
+	zip64 := encode(joinscript.Encode)
 	v, diags := e.Value(&hcl.EvalContext{
-		Functions: map[string]function.Function{"base64encode": b64, "base64gzip": b64, "jsonencode": stdlib.JSONEncodeFunc},
+		Functions: map[string]function.Function{"base64encode": b64, "base64gzip": zip64, "jsonencode": stdlib.JSONEncodeFunc},
 		Variables: map[string]cty.Value{
-			"member_env": cty.StringVal(memberEnv), "join_script": cty.StringVal(joinScript),
+			"member_env": cty.StringVal(memberEnv), "join_script_base64gzip": cty.StringVal(joinscript.Base64Gzip),
 			"archive": cty.ObjectVal(map[string]cty.Value{"url": cty.StringVal(archive), "sha256": cty.StringVal("0000")}),
 		},
 	})

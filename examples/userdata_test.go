@@ -62,7 +62,7 @@ func TestExamplesCloudInitOfTheFrontPage(t *testing.T) {
 		}
 
 		output "user_data" {
-		  value = templatefile("cloud-init.yaml.tftpl", { member_env = provider::etcd::environment_file({ ETCD_NAME = "a" }), join_script = "#!/bin/sh\n" })
+		  value = templatefile("cloud-init.yaml.tftpl", { member_env = provider::etcd::environment_file({ ETCD_NAME = "a" }), join_script_base64gzip = base64gzip("#!/bin/sh\n") })
 		}
 	`)
 	w.Apply().MustSucceed()
@@ -70,6 +70,9 @@ func TestExamplesCloudInitOfTheFrontPage(t *testing.T) {
 	writeFiles(t, python, root, string(w.Run("output", "-raw", "user_data").MustSucceed().Stdout))
 	// The image brings what it starts.
 	verifyUnit(t, root, "etcd.service")
+	if script := read(t, filepath.Join(root, "usr/local/lib/etcd/join")); script != "#!/bin/sh\n" {
+		t.Errorf("the join script is\n%s", script)
+	}
 	if env := read(t, filepath.Join(root, "etc/etcd/member.env")); env != "ETCD_NAME=a\n" {
 		t.Errorf("the environment is\n%s", env)
 	}

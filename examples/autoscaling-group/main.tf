@@ -35,8 +35,8 @@ resource "etcd_member_config" "node" {
 resource "terraform_data" "template" {
   for_each = var.nodes
   input = {
-    environment = join("\n", [for key, value in etcd_member_config.node[each.key].environment : "${key}=${value}"])
-    join_script = etcd_member_config.node[each.key].join_script
+    environment            = join("\n", [for key, value in etcd_member_config.node[each.key].environment : "${key}=${value}"])
+    join_script_base64gzip = etcd_member_config.node[each.key].join_script_base64gzip
   }
 }
 
@@ -57,7 +57,7 @@ resource "terraform_data" "group" {
       no_proxy     = "*"
       ETCD_BIN     = var.etcd
       MACHINE_ENV  = terraform_data.template[each.key].output.environment
-      MACHINE_JOIN = terraform_data.template[each.key].output.join_script
+      MACHINE_JOIN = terraform_data.template[each.key].output.join_script_base64gzip
     }
   }
 

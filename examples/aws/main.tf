@@ -102,9 +102,9 @@ resource "aws_instance" "node" {
 
   # EC2 takes 16 KiB of it; cloud-init unpacks what is compressed.
   user_data_base64 = base64gzip(templatefile("${path.module}/../cloud-init/cloud-init.yaml.tftpl", {
-    member_env  = provider::etcd::environment_file(merge(etcd_member_config.node[each.key].environment, local.tls))
-    join_script = etcd_member_config.node[each.key].join_script
-    archive     = var.archive
+    member_env             = provider::etcd::environment_file(merge(etcd_member_config.node[each.key].environment, local.tls))
+    join_script_base64gzip = etcd_member_config.node[each.key].join_script_base64gzip
+    archive                = var.archive
   }))
 
   root_block_device {

@@ -71,9 +71,9 @@ resource "terraform_data" "machine" {
   triggers_replace = etcd_member_config.node[each.key].id # new user data, new machine
 
   input = templatefile("${path.module}/etcd.bu.tftpl", {
-    member_env  = provider::etcd::environment_file(merge(etcd_member_config.node[each.key].environment, local.tls))
-    join_script = etcd_member_config.node[each.key].join_script
-    archive     = jsondecode(etcd_rollout.this.effective[each.key])
+    member_env             = provider::etcd::environment_file(merge(etcd_member_config.node[each.key].environment, local.tls))
+    join_script_base64gzip = etcd_member_config.node[each.key].join_script_base64gzip
+    archive                = jsondecode(etcd_rollout.this.effective[each.key])
   })
 }
 

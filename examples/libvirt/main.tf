@@ -81,9 +81,9 @@ resource "libvirt_cloudinit_disk" "node" {
   for_each = local.nodes
   name     = "etcd-${each.key}.iso"
   user_data = templatefile("${path.module}/../cloud-init/cloud-init.yaml.tftpl", {
-    member_env  = provider::etcd::environment_file(merge(etcd_member_config.node[each.key].environment, local.tls))
-    join_script = etcd_member_config.node[each.key].join_script
-    archive     = var.archive
+    member_env             = provider::etcd::environment_file(merge(etcd_member_config.node[each.key].environment, local.tls))
+    join_script_base64gzip = etcd_member_config.node[each.key].join_script_base64gzip
+    archive                = var.archive
   })
 
   lifecycle {

@@ -3,12 +3,12 @@
 # real etcd the way systemd would, from the very files that cloud-init would
 # write.
 #
-#   MACHINE_ENV='ETCD_NAME=a ...' MACHINE_JOIN="$(cat join.sh)" machine.sh up DIR
+#   MACHINE_ENV='ETCD_NAME=a ...' MACHINE_JOIN="$(gzip <join.sh | base64)" machine.sh up DIR
 #   machine.sh status DIR
 #   machine.sh down DIR
 #
 # up      writes etcd.env (from MACHINE_ENV, KEY=value lines) and join.sh (from
-#         MACHINE_JOIN, may be empty) and starts the supervisor, detached. A
+#         MACHINE_JOIN, its gzip in base64; may be empty) and starts the supervisor, detached. A
 #         machine that is up with the same contents is left alone; one with
 #         other contents is taken down first.
 # status  says what runs. 0: etcd runs. 1: supervised, no etcd at the moment.
@@ -171,7 +171,9 @@ up() {
 	[ -n "${MACHINE_ENV:-}" ] || die "MACHINE_ENV is empty: it holds the contents of etcd.env"
 	# $( ) drops trailing newlines, so compare and write without them.
 	MACHINE_ENV=$(printf '%s' "$MACHINE_ENV")
-	MACHINE_JOIN=$(printf '%s' "${MACHINE_JOIN:-}")
+	if [ -n "${MACHINE_JOIN:-}" ]; then
+		MACHINE_JOIN=$(printf '%s' "$MACHINE_JOIN" | base64 -d | gunzip) || die "MACHINE_JOIN is not the base64 of a gzip"
+	fi
 	etcd=${ETCD_BIN:-etcd}
 	case $etcd in
 	*/*) [ -x "$etcd" ] && ETCD_BIN=$(cd "$(dirname "$etcd")" && pwd)/${etcd##*/} ;;
@@ -189,7 +191,7 @@ up() {
 		umask 077
 		printf '%s\n' "$MACHINE_ENV" >"$dir/etcd.env"
 		rm -f "$dir/join.sh"
-		[ -z "$MACHINE_JOIN" ] || printf '%s\n' "$MACHINE_JOIN" >"$dir/join.sh"
+		[ -z "${MACHINE_JOIN:-}" ] || printf '%s\n' "$MACHINE_JOIN" >"$dir/join.sh"
 	) || exit 1
 	rm -f "$dir/never" "$dir/supervisor.pid"
 	unset MACHINE_ENV MACHINE_JOIN

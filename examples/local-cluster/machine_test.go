@@ -20,6 +20,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
 )
 
 // machine runs machine.sh for one directory.
@@ -252,14 +253,14 @@ func TestMachineIsNewWithOtherContents(t *testing.T) {
 
 // The join script decides; what it prints comes over what stands in etcd.env.
 func TestMachineObeysTheJoinScript(t *testing.T) {
-	const join = `MACHINE_JOIN=#!/bin/sh
+	join := "MACHINE_JOIN=" + joinscript.Encode(`#!/bin/sh
 echo "run" >>runs.txt
 env | grep ^ETCD | sort >>seen.txt
 echo "a reason" >&2
 [ "$(grep -c run runs.txt)" -ge 3 ] || { echo ETCD_INITIAL_CLUSTER=wrong; exit 75; }
 echo ETCD_INITIAL_CLUSTER=right
 echo ETCD_DISCOVERY=
-`
+`)
 	env := "MACHINE_ENV=# a comment\n\nETCD_NAME=a\nETCD_INITIAL_CLUSTER=frozen\nETCD_DISCOVERY=http://x\n" +
 		"ETCD_QUOTED=\"two words\"\nETCD_SINGLE='$(touch PWNED)'\nETCD_BARE=$(touch PWNED) `touch PWNED` \\ \" '\nnot an assignment\nETCD_EQ=a=b,c=d"
 	eachShell(t, standIn(t), func(t *testing.T, m machine) {
@@ -296,7 +297,7 @@ echo ETCD_DISCOVERY=
 
 func TestMachineStaysDownAfter78(t *testing.T) {
 	eachShell(t, standIn(t), func(t *testing.T, m machine) {
-		m.must(t, 0, "up", "MACHINE_ENV=ETCD_NAME=a", "MACHINE_JOIN=echo run >>runs.txt; exit 78")
+		m.must(t, 0, "up", "MACHINE_ENV=ETCD_NAME=a", "MACHINE_JOIN="+joinscript.Encode("echo run >>runs.txt; exit 78"))
 		eventually(t, "it is stopped for good", func() bool { code, _ := m.run(t, "status"); return code == 2 })
 		time.Sleep(time.Second) // more than two retries
 		if runs, _ := os.ReadFile(filepath.Join(m.dir, "runs.txt")); string(runs) != "run\n" {

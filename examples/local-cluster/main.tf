@@ -95,7 +95,7 @@ resource "terraform_data" "machine" {
       ETCD_BIN       = var.etcd
       MACHINE_EVENTS = "${local.directory}.events"
       MACHINE_ENV    = join("\n", [for key, value in etcd_member_config.node[each.key].environment : "${key}=${value}"])
-      MACHINE_JOIN   = etcd_member_config.node[each.key].join_script
+      MACHINE_JOIN   = etcd_member_config.node[each.key].join_script_base64gzip
     }
   }
 

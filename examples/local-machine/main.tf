@@ -8,9 +8,9 @@ variable "name" {
 variable "config" {
   description = "The member's etcd_member_config."
   type = object({
-    id          = string
-    environment = map(string)
-    join_script = string
+    id                     = string
+    environment            = map(string)
+    join_script_base64gzip = string
   })
 }
 
@@ -40,7 +40,7 @@ resource "terraform_data" "machine" {
       no_proxy     = "*" # everything is on this computer
       ETCD_BIN     = var.etcd
       MACHINE_ENV  = join("\n", [for key, value in var.config.environment : "${key}=${value}"])
-      MACHINE_JOIN = var.config.join_script
+      MACHINE_JOIN = var.config.join_script_base64gzip
     }
   }
 

@@ -39,8 +39,8 @@ resource "terraform_data" "machine" {
   for_each         = local.nodes
   triggers_replace = etcd_member_config.node[each.key].id
   input = templatefile("cloud-init.yaml.tftpl", {
-    member_env  = provider::etcd::environment_file(etcd_member_config.node[each.key].environment)
-    join_script = etcd_member_config.node[each.key].join_script
+    member_env             = provider::etcd::environment_file(etcd_member_config.node[each.key].environment)
+    join_script_base64gzip = etcd_member_config.node[each.key].join_script_base64gzip
   })
 }
 

@@ -91,7 +91,7 @@ resource "terraform_data" "machine" {
       PORTS        = join(" ", var.ports)
       ETCD_BIN     = var.etcd
       MACHINE_ENV  = join("\n", [for key, value in etcd_member_config.node[each.key].environment : "${key}=${value}"])
-      MACHINE_JOIN = etcd_member_config.node[each.key].join_script
+      MACHINE_JOIN = etcd_member_config.node[each.key].join_script_base64gzip
     }
   }
 

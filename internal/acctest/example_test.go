@@ -123,7 +123,7 @@ func TestAccExampleAutoscalingGroup(t *testing.T) {
 	env, script := e.machineFiles("d")
 	e.Crash("d")
 	e.sh("down", "d")
-	e.sh("up", "d", "ETCD_BIN="+e.Nodes["d"].Etcd, "MACHINE_ENV="+env, "MACHINE_JOIN="+script)
+	e.sh("up", "d", "ETCD_BIN="+e.Nodes["d"].Etcd, "MACHINE_ENV="+env, machineJoin(script))
 	eventually(t, 30*time.Second, "d stays down for good", func() error {
 		for _, event := range e.Events("d") {
 			if event.What == "never 78" {
@@ -255,7 +255,7 @@ func TestAccTwoPhaseOfTwo(t *testing.T) {
 	e.Write("second.tf", "resource \"etcd_learner\" \"e\" {\n  name = \"e\"\n  peer_urls = [\"http://127.0.0.1:1\"]\n  wait_until = \"announced\"\n}\n")
 	e.Plan().MustSay("Only one learner can be announced ahead of its machine").MustDetail(t,
 		"d, e are all to be announced (wait_until = \"announced\") before any of their machines is made, and a cluster takes one learner at a time: "+
-			"the second would wait for the first for ever. Nothing has been changed. Add them in one apply each; or use etcd_member_config with its join_script, "+
+			"the second would wait for the first for ever. Nothing has been changed. Add them in one apply each; or use etcd_member_config with its join script, "+
 			"with which any number of machines may boot first and are added one after the other."+diag.DestroyInstead)
 	e.join(cluster)
 	e.MustVote("a")

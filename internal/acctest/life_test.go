@@ -81,7 +81,7 @@ func grow(t *testing.T, f *Fleet, args ...string) {
 		f.Nodes[name].Script = &script
 		plan := f.Plan()
 		plan.MustDo(changes(name, "create")) // and nothing of the others
-		plan.MustNotKnow(address("etcd_member_config", name), "id", "founder", "founders", "environment", "initial_cluster", "status")
+		plan.MustNotKnow(address("etcd_member_config", name), "id", "founders", "environment", "initial_cluster", "join_script_base64gzip", "status")
 		writer := f.Writer(members...)
 		f.Apply(args...).MustSucceed().MustBeQuiet()
 		f.mustNotPause(writer, pause, members...)

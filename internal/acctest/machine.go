@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
 )
 
 // Event is a line of a machine's events: etcd started, or exited.
@@ -148,8 +149,17 @@ func (f *Fleet) Repair(names ...string) {
 			f.tb.Fatal(err)
 		}
 		join, _ := os.ReadFile(filepath.Join(dir, "join.sh"))
-		f.sh("up", name, "ETCD_BIN="+f.Nodes[name].Etcd, "MACHINE_ENV="+string(env), "MACHINE_JOIN="+string(join))
+		f.sh("up", name, "ETCD_BIN="+f.Nodes[name].Etcd, "MACHINE_ENV="+string(env), machineJoin(string(join)))
 	}
+}
+
+// machineJoin is the variable that hands a join script, which may be empty, to
+// machine.sh.
+func machineJoin(script string) string {
+	if script == "" {
+		return "MACHINE_JOIN="
+	}
+	return "MACHINE_JOIN=" + joinscript.Encode(script)
 }
 
 // sh runs machine.sh for a machine.

@@ -190,7 +190,7 @@ case "$1 ${2:-}" in
 	;;
 "start etcd")
 	MACHINE_ENV=$(cat "$MACHINE.kept.env" "$MACHINE.set.env" 2>/dev/null || true)
-	MACHINE_JOIN=$(cat "$MACHINE/join.sh")
+	MACHINE_JOIN=$(gzip <"$MACHINE/join.sh" | base64)
 	export MACHINE_ENV MACHINE_JOIN
 	sh "$MACHINE_SH" up "$MACHINE"
 	;;

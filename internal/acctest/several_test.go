@@ -125,7 +125,7 @@ func TestAccTwoJoinsByEnvironmentAlone(t *testing.T) {
 	e[0].mustContain(t, "Member "+late+" did not join in time",
 		"has not started",
 		"The environment of its etcd_member_config was made for other members and can no longer start it",
-		"Use join_script beside it, or let one member join per apply.")
+		"Run the join script (join_script_base64gzip) before each start, or let one member join per apply.")
 	plan := f.Plan()
 	plan.MustDo(map[string]string{address("etcd_member", late): "create"})
 	if status := plan.Drift[address("etcd_member_config", late)].After["status"]; status != "announced" {

@@ -44,7 +44,7 @@ func joinIncomplete(i *reconfigure.Incomplete) Text {
 			"Look at the log of its process: it must run with this name, these peer URLs and the cluster's present members."+logCauses, who, strings.Join(r.PeerURLs, ", ")))
 		if stale(i) {
 			b.WriteString(sprintf("\n\nThe environment of its etcd_member_config was made for other members and can no longer start it: it says\n  %s\nand would have to say\n  %s\n"+
-				"Use join_script beside it, or let one member join per apply.", i.FrozenCluster, i.Now))
+				"Run the join script (join_script_base64gzip) before each start, or let one member join per apply.", i.FrozenCluster, i.Now))
 		}
 	case i.Stalled:
 		b.WriteString(sprintf("%s has started and shows no progress for %s: it is %d entries behind the leader. It stays a learner, without a vote. "+

@@ -24,7 +24,7 @@ func SecondAnnouncement(names []string) Text {
 	return Text{
 		"Only one learner can be announced ahead of its machine",
 		sprintf("%s are all to be announced (wait_until = \"announced\") before any of their machines is made, and a cluster takes one learner at a time: "+
-			"the second would wait for the first for ever. Nothing has been changed. Add them in one apply each; or use etcd_member_config with its join_script, "+
+			"the second would wait for the first for ever. Nothing has been changed. Add them in one apply each; or use etcd_member_config with its join script, "+
 			"with which any number of machines may boot first and are added one after the other.", strings.Join(names, ", ")) + DestroyInstead,
 	}
 }

@@ -4,7 +4,9 @@
 package diag
 
 import (
+	"encoding/json"
 	"errors"
+	"maps"
 	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
@@ -22,6 +24,61 @@ func RolloutUnknown() Text {
 		"desired is not known at plan",
 		"A rollout that exists decides at plan who is let through, so what is desired must be known then: an image's name or hash that is a variable, a local or " +
 			"the result of a data source, not the ID of something that this very plan creates. Create that in an apply of its own first, then plan again." + DestroyInstead,
+	}
+}
+
+// RolloutTakes is for names that enter a rollout and are those of members
+// already. have is what the other names of the rollout have, nil for a new one.
+func RolloutTakes(taken []string, have, desired map[string]string) Text {
+	values, held := map[string]string{}, have != nil
+	maps.Copy(values, have)
+	for _, name := range taken {
+		values[name] = desired[name]
+	}
+	how, command := "run", "terraform import 'ADDRESS' "+importWord(values)
+	if Clean(command) != command {
+		how, command = "add an import block with to = ADDRESS and this id, where DESIRED is the value of desired", "id = jsonencode(DESIRED)"
+	}
+	what, which, ways := "The plan creates an etcd_rollout", "A new rollout", ". There are three ways out. "+Shown+".\n\nIf the state was lost, or if the members are older than the rollout,"
+	others := "\n\nIf the resource has got another key, add this block, where OLD_ADDRESS is the address that it had before:\n\n" +
+		"  moved {\n    from = OLD_ADDRESS\n    to   = ADDRESS\n  }\n\nIf the resource is tainted, run:\n\n  terraform untaint 'ADDRESS'"
+	if held {
+		what, which, ways, others = "The plan adds names to an etcd_rollout", "A rollout", ". "+Shown+".\n\nTake the rollout out of the state:\n\n  terraform state rm 'ADDRESS'\n\nThen", ""
+	}
+	return Text{
+		"Rollout does not know what members have",
+		sprintf("%s, and the cluster has the %s %s already. %s passes what is desired on to all new names at once, and the machines of these members would be replaced together. "+
+			"Nothing has been changed%s import it with the values that the members have. If these are the values of desired, %s:\n\n  %s\n\n"+
+			"If a member has another value, write that in its place: it is triggers_replace of its etcd_member_config in the state. The next plans then change one member at a time.%s",
+			what, plural(len(taken), "member", "members"), strings.Join(taken, ", "), which, text(ways), text(how), text(command), text(others)) + DestroyInstead,
+	}
+}
+
+// importWord is the ID with which a rollout is imported, as a word for a shell.
+func importWord(values map[string]string) string {
+	id, err := json.Marshal(values)
+	if err != nil {
+		return "" // a map of texts is always JSON
+	}
+	return "'" + strings.ReplaceAll(string(id), "'", `\u0027`) + "'"
+}
+
+// RolloutImportID is for an import ID that is not what each member has.
+func RolloutImportID(err error) Text {
+	return Text{
+		"Invalid import ID of a rollout",
+		sprintf("The ID is not a JSON object of names and texts, of at least one: %s. It says what each member has at present. For example:\n\n  "+
+			"terraform import etcd_rollout.this '{\"a\":\"3.6.16\",\"b\":\"3.6.16\"}'\n\nIn an import block, write id = jsonencode(…) around the value of desired.", err),
+	}
+}
+
+// RolloutReplaced is for a plan that replaces a rollout.
+func RolloutReplaced() Text {
+	return Text{
+		"A rollout cannot be replaced",
+		"The plan replaces an etcd_rollout. The new one would not know what members have, and would pass what is desired on to all of them at once. " +
+			"There is nothing outside the state that could be made again. Nothing has been changed. Leave out -replace, and replace_triggered_by in its lifecycle block. Then run:\n\n  " +
+			"terraform apply" + DestroyInstead,
 	}
 }
 

@@ -12,7 +12,11 @@
 package joinscript
 
 import (
+	"bytes"
+	"compress/gzip"
 	_ "embed"
+	"encoding/base64"
+	"io"
 	"strings"
 )
 
@@ -36,10 +40,24 @@ const WindowVariable = "ETCD_JOIN_BOOTSTRAP_WINDOW"
 //go:embed join.sh
 var source string
 
-// Script is the script as it is stored in the state and in user data, whose size
-// is limited: join.sh without comments, blank lines and indentation. No string of
+// Script is the script that the machines run: join.sh without comments, blank
+// lines and indentation, because the size of user data is limited. No string of
 // the script begins a line.
 var Script = strip(source)
+
+// Base64Gzip is [Script] as the state and user data have it: one line, so that
+// a plan stays readable.
+var Base64Gzip = Encode(Script)
+
+// Encode returns the base64 of the gzip of a script. One build always gives the
+// same text for the same script: there is no time stamp in it.
+func Encode(script string) string {
+	var out bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // a level that exists
+	_, _ = io.WriteString(w, script)                        // a buffer takes everything
+	_ = w.Close()
+	return base64.StdEncoding.EncodeToString(out.Bytes())
+}
 
 func strip(source string) string {
 	var out strings.Builder

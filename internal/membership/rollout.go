@@ -87,6 +87,23 @@ func (r *Rollout) advance(name string, desired map[string]string) {
 	r.Effective[name] = desired[name]
 }
 
+// RolloutTakes returns which of the names that enter a rollout, a new one or one
+// that exists, belong to members already, sorted. The rollout does not know what
+// these have, and would pass what is desired on to all of them at once. names is
+// nil if they are not known; then those are the names of all members.
+//
+// Whether the members live is another question: one that is down has a machine.
+func RolloutTakes(s Snapshot, names []string) []string {
+	var out []string
+	for _, m := range s.Members {
+		if m.Name != "" && (names == nil || slices.Contains(names, m.Name)) {
+			out = append(out, m.Name)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // UnhealthyMember is a name that keeps a rollout from going on.
 type UnhealthyMember struct {
 	// Name is the member's; Member is zero if no member of that name is in the

@@ -5,7 +5,9 @@ package membership
 
 import (
 	"maps"
+	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 )
 
@@ -78,6 +80,74 @@ func TestRolloutEnds(t *testing.T) {
 	}
 	if steps != 5 {
 		t.Errorf("%d steps for 5 names", steps)
+	}
+}
+
+func TestRolloutTakes(t *testing.T) {
+	s := Snapshot{Members: []Member{{ID: 3, Name: "c"}, {ID: 1, Name: "a"}, {ID: 2, Name: "b", Learner: true}, {ID: 4, Learner: true}, {ID: 5, Name: "a"}}}
+	for _, c := range []struct {
+		name  string
+		in    Snapshot
+		names []string
+		want  []string
+	}{
+		{"the first creation", Snapshot{}, []string{"a", "b"}, nil},
+		{"other names", s, []string{"x", "y"}, nil},
+		{"no names", s, []string{}, nil},
+		{"a member that has not started has no name", s, []string{""}, nil},
+		{"all", s, []string{"a", "b", "c"}, []string{"a", "b", "c"}},
+		{"some, and a new one", s, []string{"x", "c", "a"}, []string{"a", "c"}},
+		{"names that are not known", s, nil, []string{"a", "b", "c"}},
+		{"names that are not known, and no member", Snapshot{}, nil, nil},
+	} {
+		if got := RolloutTakes(c.in, c.names); !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// However a rollout loses its state, and is made, imported or replaced again, it
+// never passes anything on to more than one name that has a machine.
+func TestRolloutIsMadeAgain(t *testing.T) {
+	names := []string{"a", "b", "c"}
+	for seed := range uint64(2000) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		have := map[string]string{}     // what the machines really have
+		var effective map[string]string // nil: no rollout
+		for range 12 {
+			desired := map[string]string{}
+			for _, n := range names {
+				if r.IntN(4) > 0 {
+					desired[n] = strconv.Itoa(r.IntN(3))
+				}
+			}
+			var s Snapshot
+			for n := range have {
+				s.Members = append(s.Members, Member{Name: n})
+			}
+			switch r.IntN(4) {
+			case 0:
+				effective = nil // state rm, tainted, another address
+			case 1:
+				if len(have) > 0 {
+					effective = maps.Clone(have) // import
+				}
+			}
+			if effective == nil && len(RolloutTakes(s, slices.Collect(maps.Keys(desired)))) > 0 {
+				continue // refused
+			}
+			plan := PlanRollout(effective, desired, r.IntN(3) > 0, "")
+			changed := 0
+			for n, now := range plan.Effective {
+				if was, runs := have[n]; runs && was != now {
+					changed++
+				}
+			}
+			if changed > 1 {
+				t.Fatalf("seed %d: from %v with %v it passes on %v", seed, have, desired, plan.Effective)
+			}
+			effective, have = plan.Effective, maps.Clone(plan.Effective)
+		}
 	}
 }
 

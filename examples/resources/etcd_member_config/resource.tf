@@ -12,8 +12,8 @@ resource "terraform_data" "machine" {
   for_each         = local.nodes
   triggers_replace = etcd_member_config.node[each.key].id
   input = {
-    image       = var.image
-    environment = etcd_member_config.node[each.key].environment
-    join_script = etcd_member_config.node[each.key].join_script
+    image                  = var.image
+    environment            = etcd_member_config.node[each.key].environment
+    join_script_base64gzip = etcd_member_config.node[each.key].join_script_base64gzip
   }
 }

@@ -58,7 +58,7 @@ resource "terraform_data" "machine" {
       MACHINE_SH   = self.input.sh
       MACHINE_DIR  = self.input.dir
       MACHINE_ENV  = join("\n", [for k, v in merge(var.environment, etcd_member_config.node[each.key].environment) : "${k}=${v}"])
-      MACHINE_JOIN = etcd_member_config.node[each.key].join_script
+      MACHINE_JOIN = etcd_member_config.node[each.key].join_script_base64gzip
       ETCD_BIN     = each.value.etcd
     }
   }

@@ -88,7 +88,7 @@ resource "terraform_data" "machine" {
           etcd_member_config.node[each.key].environment,
         ) : "${k}=${v}"
       ])
-      MACHINE_JOIN = each.value.script ? etcd_member_config.node[each.key].join_script : ""
+      MACHINE_JOIN = each.value.script ? etcd_member_config.node[each.key].join_script_base64gzip : ""
       ETCD_BIN     = each.value.etcd
     }
   }

@@ -9,20 +9,14 @@ package bootstrap
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
-)
-
-// Values of [Bootstrap.Kind].
-const (
-	// KindDiscovery is a bootstrap through a discovery registry.
-	KindDiscovery = "discovery"
-	// KindStatic is a bootstrap from a list of members given to each of them.
-	KindStatic = "static"
 )
 
 // Values of [Bootstrap.Protocol].
@@ -34,22 +28,22 @@ const (
 	// ProtocolService is discovery through a service that speaks as
 	// discovery.etcd.io does (members up to 3.6).
 	ProtocolService = "service"
-	// ProtocolStatic asks no registry.
+	// ProtocolStatic is a list of members given to each of them: it asks no registry.
 	ProtocolStatic = "static"
 )
 
 // Bootstrap is the Go form of the object. Every field may be unknown while a
 // plan is made.
 type Bootstrap struct {
-	// Kind is [KindDiscovery] or [KindStatic].
-	Kind types.String `tfsdk:"kind"`
 	// Protocol is one of the Protocol constants.
 	Protocol types.String `tfsdk:"protocol"`
 	// Token is the discovery token, or the static cluster's token.
 	Token types.String `tfsdk:"token"`
 	// Founders are the names of those who may bootstrap; null if only their
-	// number is known.
-	Founders types.Set `tfsdk:"founders"`
+	// number is known. The object has them in one text, separated by commas,
+	// because every member's plan prints them.
+	Founders types.Set    `tfsdk:"-"`
+	Names    types.String `tfsdk:"founders"`
 	// Size is the number of founders.
 	Size types.Int64 `tfsdk:"size"`
 	// Complete is true once every founder has registered (discovery) or the
@@ -93,10 +87,9 @@ func (b *Bootstrap) IsRetry() bool { return b.Retry.IsUnknown() }
 // AttrTypes returns the object's attribute types.
 func AttrTypes() map[string]attr.Type {
 	return map[string]attr.Type{
-		"kind":               types.StringType,
 		"protocol":           types.StringType,
 		"token":              types.StringType,
-		"founders":           types.SetType{ElemType: types.StringType},
+		"founders":           types.StringType,
 		"size":               types.Int64Type,
 		"complete":           types.BoolType,
 		"environment":        types.MapType{ElemType: types.StringType},
@@ -123,7 +116,7 @@ func (b Bootstrap) Object(ctx context.Context) (types.Object, diag.Diagnostics) 
 		b.RegistryEndpoints = types.ListNull(types.StringType)
 	}
 	return types.ObjectValue(AttrTypes(), map[string]attr.Value{
-		"kind": b.Kind, "protocol": b.Protocol, "token": b.Token, "founders": b.Founders, "size": b.Size, "complete": b.Complete,
+		"protocol": b.Protocol, "token": b.Token, "founders": joined(b.Founders), "size": b.Size, "complete": b.Complete,
 		"environment": b.Environment, "cluster_id": b.ClusterID, "registry_endpoints": b.RegistryEndpoints,
 		"window": b.Window, "retry": b.Retry,
 	})
@@ -140,7 +133,43 @@ func From(ctx context.Context, object types.Object) (*Bootstrap, diag.Diagnostic
 	if diags.HasError() {
 		return nil, diags
 	}
+	b.Founders = split(b.Names)
 	return &b, diags
+}
+
+// joined returns the names in order, separated by commas: no name has one.
+func joined(names types.Set) types.String {
+	if names.IsNull() {
+		return types.StringNull()
+	}
+	var out []string
+	for _, name := range names.Elements() {
+		text, ok := name.(types.String)
+		if !ok || text.IsUnknown() {
+			return types.StringUnknown()
+		}
+		out = append(out, text.ValueString())
+	}
+	if names.IsUnknown() {
+		return types.StringUnknown()
+	}
+	slices.Sort(out)
+	return types.StringValue(strings.Join(out, ","))
+}
+
+// split is the other way of [joined].
+func split(names types.String) types.Set {
+	switch {
+	case names.IsNull():
+		return types.SetNull(types.StringType)
+	case names.IsUnknown():
+		return types.SetUnknown(types.StringType)
+	}
+	elements := []attr.Value{}
+	for _, name := range strings.FieldsFunc(names.ValueString(), func(r rune) bool { return r == ',' }) {
+		elements = append(elements, types.StringValue(name))
+	}
+	return types.SetValueMust(types.StringType, elements)
 }
 
 // ComputedAttribute is the attribute of the resources that give a bootstrap.
@@ -172,12 +201,10 @@ func InputAttribute() schema.SingleNestedAttribute {
 
 func describe() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"kind":     schema.StringAttribute{MarkdownDescription: "`discovery` or `static`."},
 		"protocol": schema.StringAttribute{MarkdownDescription: "`v3`, `v2`, `service` or `static`."},
 		"token":    schema.StringAttribute{MarkdownDescription: "The discovery token, or the token of the static cluster."},
-		"founders": schema.SetAttribute{
-			ElementType:         types.StringType,
-			MarkdownDescription: "Names of the members that may bootstrap. Null while only their number is known.",
+		"founders": schema.StringAttribute{
+			MarkdownDescription: "Names of the members that may bootstrap, in order and separated by commas. Null while only their number is known.",
 		},
 		"size": schema.Int64Attribute{MarkdownDescription: "Number of members that bootstrap together."},
 		"complete": schema.BoolAttribute{
@@ -207,9 +234,6 @@ func describe() map[string]schema.Attribute {
 func mark(attribute schema.Attribute, set func(computed, optional *bool)) schema.Attribute {
 	switch a := attribute.(type) {
 	case schema.StringAttribute:
-		set(&a.Computed, &a.Optional)
-		return a
-	case schema.SetAttribute:
 		set(&a.Computed, &a.Optional)
 		return a
 	case schema.Int64Attribute:

@@ -16,11 +16,10 @@ import (
 func TestObjectRoundTrip(t *testing.T) {
 	ctx := context.Background()
 	in := bootstrap.Bootstrap{
-		Kind:     types.StringValue(bootstrap.KindDiscovery),
 		Protocol: types.StringValue(bootstrap.ProtocolV3),
 		Token:    types.StringUnknown(),
-		Founders: types.SetValueMust(types.StringType, []attr.Value{types.StringValue("a")}),
-		Size:     types.Int64Value(1),
+		Founders: types.SetValueMust(types.StringType, []attr.Value{types.StringValue("b"), types.StringValue("a")}),
+		Size:     types.Int64Value(2),
 		Complete: types.BoolValue(false),
 	}
 	object, diags := in.Object(ctx)
@@ -31,12 +30,34 @@ func TestObjectRoundTrip(t *testing.T) {
 	if diags.HasError() {
 		t.Fatal(diags)
 	}
-	if !out.Token.IsUnknown() || out.Kind != in.Kind || !out.Founders.Equal(in.Founders) || out.Size != in.Size {
+	if !out.Token.IsUnknown() || out.Protocol != in.Protocol || !out.Founders.Equal(in.Founders) || out.Size != in.Size {
 		t.Errorf("got %+v, want %+v", out, in)
+	}
+	if got := object.Attributes()["founders"]; !got.Equal(types.StringValue("a,b")) {
+		t.Errorf("founders are %v, want them in order", got)
 	}
 	// What was not set is null of the right type, not an error.
 	if !out.Environment.IsNull() || !out.RegistryEndpoints.IsNull() || !out.ClusterID.IsNull() {
 		t.Errorf("environment %v, registry_endpoints %v, cluster_id %v: want nulls", out.Environment, out.RegistryEndpoints, out.ClusterID)
+	}
+}
+
+// Founders stay what they are on the way through the object: null, unknown as a
+// whole or in part, none.
+func TestFoundersRoundTrip(t *testing.T) {
+	ctx := context.Background()
+	unknown := types.SetUnknown(types.StringType)
+	for _, c := range []struct{ in, want types.Set }{
+		{types.SetNull(types.StringType), types.SetNull(types.StringType)},
+		{unknown, unknown},
+		{types.SetValueMust(types.StringType, []attr.Value{types.StringValue("a"), types.StringUnknown()}), unknown},
+		{types.SetValueMust(types.StringType, []attr.Value{}), types.SetValueMust(types.StringType, []attr.Value{})},
+	} {
+		object, diags := bootstrap.Bootstrap{Founders: c.in}.Object(ctx)
+		out, d := bootstrap.From(ctx, object)
+		if diags.Append(d...); diags.HasError() || !out.Founders.Equal(c.want) {
+			t.Errorf("%v comes back as %v, want %v; %v", c.in, out.Founders, c.want, diags)
+		}
 	}
 }
 

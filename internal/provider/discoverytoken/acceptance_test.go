@@ -104,7 +104,7 @@ func TestAccFormsACluster(t *testing.T) {
 							isPlanned(knownvalue.NumberExact(big.NewFloat(3)), "size"),
 							isPlanned(knownvalue.Bool(false), "complete"),
 							isPlanned(knownvalue.ListExact(nil), "members"),
-							isPlanned(knownvalue.SetSizeExact(3), "bootstrap", "founders"),
+							isPlanned(knownvalue.StringExact("a,b,c"), "bootstrap", "founders"),
 							isPlanned(knownvalue.Bool(false), "bootstrap", "complete"),
 						),
 						ConfigStateChecks: []statecheck.StateCheck{

@@ -166,7 +166,6 @@ func (m *model) registryEndpoints(ctx context.Context, endpoints []string) ([]st
 // included.
 func (m *model) setBootstrap(ctx context.Context) diag.Diagnostics {
 	object, diags := bootstrap.Bootstrap{
-		Kind:              types.StringValue(bootstrap.KindDiscovery),
 		Protocol:          m.Protocol,
 		Token:             m.Token,
 		Founders:          m.Founders,

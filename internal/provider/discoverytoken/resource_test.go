@@ -57,7 +57,7 @@ func TestCreate(t *testing.T) {
 	for path, want := range map[string]string{
 		"token": "(unknown)", "id": "(unknown)", "environment": "(unknown)", "url": "",
 		"protocol": "v3", "prefix": "/_etcd/registry", "service_url": "",
-		"bootstrap.kind": "discovery", "bootstrap.token": "(unknown)", "bootstrap.registry_endpoints": "(unknown)", "bootstrap.cluster_id": "",
+		"bootstrap.token": "(unknown)", "bootstrap.registry_endpoints": "(unknown)", "bootstrap.cluster_id": "",
 		"bootstrap.environment": "(unknown)",
 	} {
 		if got := attribute(p.value, strings.Split(path, ".")...); got != want {

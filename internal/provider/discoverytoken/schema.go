@@ -25,7 +25,7 @@ const description = `A discovery token: the founders of a new etcd cluster find 
 The registry that holds the token is another etcd, the one at the ` + "`endpoints`" + ` of this resource's provider, or a discovery service. It is asked
 to make the token once, when the resource is created, and never during a refresh.
 
-!> **Warning** Start every machine through the ` + "`join_script`" + ` of its ` + "`etcd_member_config`" + `. With the environment alone etcd itself decides how it starts: a member
+!> **Warning** Start every machine through the join script (` + "`join_script_base64gzip`" + `) of its ` + "`etcd_member_config`" + `. With the environment alone etcd itself decides how it starts: a member
 whose data was lost can register with the token again, or start empty under its old identity, and acknowledged writes can be lost.
 
 **A token serves one bootstrap.** As long as it is incomplete, a change of ` + "`founders`, `size`, `protocol`, `service_url`, `prefix` or `token`" + ` makes a new one,

@@ -61,8 +61,8 @@ func imported(ctx context.Context, snap membership.Snapshot) (model, diag.Diagno
 	var diags, more diag.Diagnostics
 	m.Members, diags = types.MapValueFrom(ctx, types.SetType{ElemType: types.StringType}, members)
 	m.Bootstrap, more = bootstrap.Bootstrap{
-		Kind: types.StringValue(bootstrap.KindStatic), Protocol: types.StringValue(bootstrap.ProtocolStatic),
-		Token: m.ClusterToken, Complete: m.Complete, ClusterID: m.ClusterID, Window: m.Window,
+		Protocol: types.StringValue(bootstrap.ProtocolStatic),
+		Token:    m.ClusterToken, Complete: m.Complete, ClusterID: m.ClusterID, Window: m.Window,
 		Founders: types.SetNull(types.StringType), Environment: types.MapValueMust(types.StringType, map[string]attr.Value{}),
 		RegistryEndpoints: types.ListNull(types.StringType),
 	}.Object(ctx)

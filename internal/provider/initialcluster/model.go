@@ -61,8 +61,8 @@ func (m *model) derive(ctx context.Context) diag.Diagnostics {
 	m.InitialCluster, m.ClusterID = types.StringUnknown(), types.StringUnknown()
 	m.MemberIDs = types.MapUnknown(types.StringType)
 	boot := bootstrap.Bootstrap{
-		Kind: types.StringValue(bootstrap.KindStatic), Protocol: types.StringValue(bootstrap.ProtocolStatic),
-		Token: m.ClusterToken, Complete: m.Complete, ClusterID: types.StringUnknown(), Window: m.Window,
+		Protocol: types.StringValue(bootstrap.ProtocolStatic),
+		Token:    m.ClusterToken, Complete: m.Complete, ClusterID: types.StringUnknown(), Window: m.Window,
 		Founders: types.SetUnknown(types.StringType), Size: types.Int64Unknown(),
 		Environment:       types.MapUnknown(types.StringType),
 		RegistryEndpoints: types.ListNull(types.StringType),

@@ -24,7 +24,7 @@ and for those whose addresses are known beforehand. It fits members of every ver
 
 Nothing is made anywhere: the resource keeps what the founders are started with, a token that no other cluster has, and the IDs that follow from both.
 
-!> **Warning** Start every machine through the ` + "`join_script`" + ` of its ` + "`etcd_member_config`" + `. With ` + "`environment`" + ` alone etcd itself decides how it starts: a member
+!> **Warning** Start every machine through the join script (` + "`join_script_base64gzip`" + `) of its ` + "`etcd_member_config`" + `. With ` + "`environment`" + ` alone etcd itself decides how it starts: a member
 whose data was lost starts empty under its old identity if no peer answers, and acknowledged writes can be lost.
 
 **One member starts first.** The initial member that comes first by name forms the cluster, and the others start once they see it. It does so within

@@ -174,7 +174,7 @@ func (m *model) decide(ctx context.Context, l looker) (*diag.Text, fwdiag.Diagno
 	if initial != "" {
 		m.InitialCluster = types.StringValue(initial)
 	}
-	m.JoinScript = types.StringValue(joinscript.Script)
+	m.JoinScriptBase64Gzip = types.StringValue(joinscript.Base64Gzip)
 	m.Status = types.StringValue(statusPending)
 	return nil, diags
 }

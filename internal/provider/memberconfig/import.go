@@ -109,7 +109,7 @@ func importedModel(ctx context.Context, snap membership.Snapshot, it membership.
 		ListenPeerURLs: types.SetNull(types.StringType), ListenClientURLs: types.SetNull(types.StringType),
 		Bootstrap: types.ObjectNull(bootstrap.AttrTypes()), TriggersReplace: types.DynamicNull(), JoinPeerURLs: types.SetNull(types.StringType), ReplaceUnreachableAfter: types.StringNull(),
 		Founder: types.BoolValue(false), Founders: types.Int64Null(), Environment: env, InitialCluster: types.StringValue(initial),
-		JoinScript: types.StringValue(joinscript.Script),
-		Status:     types.StringValue(statusMember),
+		JoinScriptBase64Gzip: types.StringValue(joinscript.Base64Gzip),
+		Status:               types.StringValue(statusMember),
 	}, nil
 }

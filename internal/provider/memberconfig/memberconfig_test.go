@@ -118,7 +118,7 @@ func TestToAsk(t *testing.T) {
 // The window is for the first founder of a static bootstrap, from its own creation
 // on.
 func TestWindow(t *testing.T) {
-	static := &bootstrap.Bootstrap{Kind: types.StringValue(bootstrap.KindStatic), Window: types.StringValue("90m")}
+	static := &bootstrap.Bootstrap{Protocol: types.StringValue(bootstrap.ProtocolStatic), Window: types.StringValue("90m")}
 	now := time.Unix(1_800_000_000, 999)
 	for name, c := range map[string]struct {
 		plan plan
@@ -131,7 +131,7 @@ func TestWindow(t *testing.T) {
 		"one that awaits it":   {plan{role: roleAwaiting, boot: static, founders: []string{"b", "c"}}, "a", nil},
 		"a joiner":             {plan{role: roleJoiner, boot: static}, "a", nil},
 		"without a bootstrap":  {plan{role: roleJoiner}, "a", nil},
-		"founder by discovery": {plan{role: roleFounder, boot: &bootstrap.Bootstrap{Kind: types.StringValue(bootstrap.KindDiscovery)}, founders: []string{"a"}}, "a", nil},
+		"founder by discovery": {plan{role: roleFounder, boot: &bootstrap.Bootstrap{Protocol: types.StringValue(bootstrap.ProtocolV3)}, founders: []string{"a"}}, "a", nil},
 	} {
 		got, err := c.plan.windowOf(c.name, now)
 		if err != nil || !maps.Equal(got, c.want) {
@@ -142,7 +142,7 @@ func TestWindow(t *testing.T) {
 			t.Errorf("%s: the window ends at %v, %v", name, end, ok)
 		}
 	}
-	bad := &bootstrap.Bootstrap{Kind: static.Kind, Window: types.StringValue("soon")}
+	bad := &bootstrap.Bootstrap{Protocol: static.Protocol, Window: types.StringValue("soon")}
 	if got, err := (plan{role: roleFounder, boot: bad, founders: []string{"a"}}).windowOf("a", now); err == nil {
 		t.Errorf("a window that is none gives %v", got)
 	}

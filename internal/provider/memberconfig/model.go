@@ -27,12 +27,12 @@ type model struct {
 	TriggersReplace         types.Dynamic `tfsdk:"triggers_replace"`
 	ReplaceUnreachableAfter types.String  `tfsdk:"replace_unreachable_after"`
 
-	Founder        types.Bool   `tfsdk:"founder"`
-	Founders       types.Int64  `tfsdk:"founders"`
-	Environment    types.Map    `tfsdk:"environment"`
-	InitialCluster types.String `tfsdk:"initial_cluster"`
-	JoinScript     types.String `tfsdk:"join_script"`
-	Status         types.String `tfsdk:"status"`
+	Founder              types.Bool   `tfsdk:"founder"`
+	Founders             types.Int64  `tfsdk:"founders"`
+	Environment          types.Map    `tfsdk:"environment"`
+	InitialCluster       types.String `tfsdk:"initial_cluster"`
+	JoinScriptBase64Gzip types.String `tfsdk:"join_script_base64gzip"`
+	Status               types.String `tfsdk:"status"`
 }
 
 // The values of status.

@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 )
 
@@ -74,6 +75,37 @@ func (r *Resource) noteRetry(ctx context.Context, req resource.ModifyPlanRequest
 	diags.Append(d...)
 	if now != nil && was != nil && now.IsRetry() {
 		r.backend.NoteBootstrapReplaced(was.Token.ValueString())
+	}
+	return diags
+}
+
+// planScript plans the join script of a configuration that takes another one's
+// place: it is the same as long as the provider is, so that the plan does not print
+// it. That of a configuration that is new is not planned, for the same reason. When
+// the plan is applied there is no telling one from the other any more; then it is
+// planned, because what is planned once must stay.
+func (r *Resource) planScript(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) diag.Diagnostics {
+	prior, diags := req.Private.GetKey(ctx, priorKey)
+	if len(prior) > 0 || r.backend != nil && r.backend.Chains().IsApplying() {
+		diags.Append(resp.Plan.SetAttribute(ctx, path.Root("join_script_base64gzip"), joinscript.Base64Gzip)...)
+	}
+	return diags
+}
+
+// planRole plans whether a new configuration's member is a founder, where it
+// cannot turn out otherwise: a founder by name, and everyone who is none. If only
+// the number of founders is known, the cluster may exist by the time of the apply.
+func planRole(ctx context.Context, resp *resource.ModifyPlanResponse) (diags diag.Diagnostics) {
+	var m model
+	if diags.Append(resp.Plan.Get(ctx, &m)...); diags.HasError() || m.Bootstrap.IsUnknown() || m.Name.IsUnknown() {
+		return diags
+	}
+	p, d := m.planOf(ctx)
+	if diags.Append(d...); p.boot != nil && (p.boot.Complete.IsUnknown() || p.boot.Founders.IsUnknown()) {
+		return diags
+	}
+	if p.role != roleFounder || p.founders != nil {
+		diags.Append(resp.Plan.SetAttribute(ctx, path.Root("founder"), p.role == roleFounder)...)
 	}
 	return diags
 }

@@ -38,7 +38,7 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "How a member's process starts: the environment and the join script that go into the machine's user data. " +
 			"It is decided once and frozen, so that a later join never re-renders a machine, and it touches no membership when it is created.\n\n" +
-			"!> **Warning** Run `join_script` before each start of etcd. With `environment` alone etcd itself decides how it starts: a member whose data was lost starts empty " +
+			"!> **Warning** Run the join script (`join_script_base64gzip`) before each start of etcd. With `environment` alone etcd itself decides how it starts: a member whose data was lost starts empty " +
 			"under its old identity if no peer answers, and acknowledged writes can be lost.\n\n" +
 			"A name among the founders of a bootstrap that is not complete is a founder; everyone else joins the cluster that exists. " +
 			"Its place in the graph is before the machine; [`etcd_member`](member.md) stands after it. " +
@@ -124,7 +124,7 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 			"environment": schema.MapAttribute{
 				ElementType: types.StringType,
 				Computed:    true,
-				MarkdownDescription: "The `ETCD_*` variables of the process: name, addresses, initial state and bootstrap. Those that begin with `ETCD_JOIN_` are for `join_script` only; etcd does not know them. " +
+				MarkdownDescription: "The `ETCD_*` variables of the process: name, addresses, initial state and bootstrap. Those that begin with `ETCD_JOIN_` are for the join script only; etcd does not know them. " +
 					"The environment by itself starts a joiner only if the members do not change before it starts.",
 				PlanModifiers: []planmodifier.Map{mapplanmodifier.UseStateForUnknown()},
 			},
@@ -133,9 +133,11 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 				MarkdownDescription: "For a joiner, the members at the time of creation and itself (`ETCD_INITIAL_CLUSTER`); null for a founder by discovery.",
 				PlanModifiers:       fixed,
 			},
-			"join_script": schema.StringAttribute{
+			"join_script_base64gzip": schema.StringAttribute{
 				Computed: true,
-				MarkdownDescription: "A POSIX shell script (needs `curl`) to run before every start of etcd, with the environment loaded; the same text for every member. It prints `ETCD_*` assignments that " +
+				MarkdownDescription: "A POSIX shell script (needs `curl`) to run before every start of etcd, with the environment loaded; the same text for every member. " +
+					"It is compressed by gzip and encoded in base64, so that a plan stays readable: `encoding: gz+b64` in `write_files` of cloud-init, `compression: gzip` with " +
+					"`source: data:;base64,…` in Butane, or `base64 -d | gunzip` in a shell turn it back. It is computed once, at creation, and stays as it is with another version of the provider. It prints `ETCD_*` assignments that " +
 					"override the environment on standard output, and its reasons on standard error. Exit status 0: start etcd. 75: not yet, run me again. " +
 					"78: this identity has run before and its data is gone, or the member was removed: never start.",
 				PlanModifiers: fixed,

@@ -21,7 +21,7 @@ import (
 // the time in which it may form it, from now on. Only one founder has it, so that
 // two that do not see each other never form two clusters.
 func (p plan) windowOf(name string, now time.Time) (map[string]string, error) {
-	if p.role != roleFounder || p.boot.Kind.ValueString() != bootstrap.KindStatic || len(p.founders) == 0 || name != slices.Min(p.founders) {
+	if p.role != roleFounder || p.boot.Protocol.ValueString() != bootstrap.ProtocolStatic || len(p.founders) == 0 || name != slices.Min(p.founders) {
 		return nil, nil
 	}
 	window, err := time.ParseDuration(p.boot.Window.ValueString())

@@ -33,6 +33,7 @@ var (
 	_ resource.ResourceWithModifyPlan = (*Resource)(nil)
 
 	_ resource.ResourceWithValidateConfig = (*Resource)(nil)
+	_ resource.ResourceWithImportState    = (*Resource)(nil)
 )
 
 // NewResource returns the resource.
@@ -69,6 +70,8 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 			"is well (if only one is not, that one may go first); the next plan to the next one, until a plan is empty. Give `effective[name]` to `triggers_replace` of each " +
 			"[`etcd_member_config`](member_config.md) and to the machine.\n\n" +
 			"Names that come or go do so at once; while they do, nobody is passed on to.\n\n" +
+			"~> **Note** A plan is refused if a name that is new to the rollout is the name of a member already, because the rollout does not know what that member has. " +
+			"For members that are older than the rollout, and after the state was lost, [import](#import) it with the values that the members have. It cannot be replaced.\n\n" +
 			"Where the values are versions of etcd (`3.6`, `3.6.16`; recognised by what the members run), a step that etcd does not support is refused: " +
 			"members may be one minor version apart at most, so 3.5 goes to 3.6 on every member before 3.7.",
 		Attributes: map[string]schema.Attribute{
@@ -85,7 +88,7 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 			},
 			"effective": schema.MapAttribute{
 				ElementType: types.StringType, Computed: true,
-				MarkdownDescription: "What each member has after the apply.",
+				MarkdownDescription: "What each member has after the apply. An import sets it.",
 			},
 			"pending": schema.ListAttribute{
 				ElementType: types.StringType, Computed: true,
@@ -114,6 +117,11 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	if req.Plan.Raw.IsNull() {
 		return
 	}
+	if isReplaced(ctx, req, resp) {
+		t := diag.RolloutReplaced()
+		resp.Diagnostics.AddError(t.Summary, t.Detail)
+		return
+	}
 	var plan, state model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	exists := !req.State.Raw.IsNull()
@@ -124,16 +132,21 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		return
 	}
 	desired, known := values(plan.Desired)
+	var effective map[string]string
+	if exists {
+		effective, _ = values(state.Effective)
+	}
 	if !known {
-		if exists {
+		if exists || len(r.taken(ctx, names(plan.Desired))) > 0 {
 			t := diag.RolloutUnknown()
 			resp.Diagnostics.AddError(t.Summary, t.Detail)
 		}
 		return
 	}
-	effective, _ := values(state.Effective)
-	if !exists {
-		effective = nil
+	if taken := r.taken(ctx, names(plan.Desired).without(effective)); len(taken) > 0 {
+		t := diag.RolloutTakes(taken, effective, desired)
+		resp.Diagnostics.AddError(t.Summary, t.Detail)
+		return
 	}
 	out := membership.PlanRollout(effective, desired, state.Healthy.ValueBool(), state.UnhealthyMember.ValueString())
 	resp.Diagnostics.Append(plan.take(ctx, out)...)

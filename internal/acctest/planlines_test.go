@@ -1,0 +1,125 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// userData gives the machines of a fleet what they boot from, as the examples for
+// clouds do. It is part of the machine, so that a plan prints it.
+const userData = `
+resource "terraform_data" "machine" {
+  triggers_replace = etcd_member_config.node[each.key].id
+  input = {
+    dir = "${var.machines}/${coalesce(each.value.name, each.key)}"
+    sh  = var.machine_sh
+    user_data = base64gzip(templatefile(%q, {
+      member_env             = provider::etcd::environment_file(merge(var.environment, etcd_member_config.node[each.key].environment))
+      join_script_base64gzip = etcd_member_config.node[each.key].join_script_base64gzip
+      archive                = { url = "https://releases.example.com/etcd.tar.gz", sha256 = "0000" }
+    }))
+  }
+}
+
+# As in the examples.
+resource "etcd_member" "node" {
+  timeouts = null
+}
+`
+
+// printed is what a person reads of a plan.
+type printed struct {
+	tb    testing.TB
+	name  string
+	lines []string
+}
+
+func (f *Fleet) printed(name string, args ...string) printed {
+	f.tb.Helper()
+	f.save()
+	o := f.Run(append([]string{"plan", "-no-color", "-input=false"}, args...)...).MustSucceed()
+	p := printed{f.tb, name, strings.Split(strings.TrimRight(string(o.Stdout)+string(o.Stderr), "\n"), "\n")}
+	f.tb.Logf("%s: %d lines", name, len(p.lines))
+	return p
+}
+
+// mustBeShorterThan fails the test if there are that many lines.
+func (p printed) mustBeShorterThan(limit int) {
+	p.tb.Helper()
+	if len(p.lines) >= limit {
+		p.tb.Errorf("%s: the plan has %d lines, want fewer than %d:\n%s", p.name, len(p.lines), limit, strings.Join(p.lines, "\n"))
+	}
+}
+
+// mustShow fails the test unless lines match the expressions, in this order.
+func (p printed) mustShow(expressions ...string) {
+	p.tb.Helper()
+	rest := p.lines
+	for _, e := range expressions {
+		i := slices.IndexFunc(rest, regexp.MustCompile(e).MatchString)
+		if i < 0 {
+			p.tb.Errorf("%s: no line matches %q where it should:\n%s", p.name, e, strings.Join(p.lines, "\n"))
+			return
+		}
+		rest = rest[i+1:]
+	}
+}
+
+// A plan can be read: it shows names, addresses, who founds and who joins, and who
+// is next, and no text of many lines per node.
+func TestAccPlansAreReadable(t *testing.T) {
+	t.Parallel()
+	root, err := moduleRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"a", "b", "c", "d", "e"}
+	f := NewFleet(t, FleetOptions{Founders: names, Static: true, Mirror: true})
+	f.Write("user_data_override.tf", fmt.Sprintf(userData, filepath.Join(root, "examples", "cloud-init", "cloud-init.yaml.tftpl")))
+
+	p := f.printed("five new nodes")
+	p.mustBeShorterThan(400)
+	for _, name := range names {
+		p.mustShow(`# etcd_member_config\.node\["`+name+`"\] will be created`, regexp.QuoteMeta(f.Nodes[name].Client), `\+ founder += true`,
+			`\+ name += "`+name+`"`, regexp.QuoteMeta(f.Nodes[name].Peer))
+	}
+	f.rollout("one")
+	f.printed("five new nodes, with a rollout").mustBeShorterThan(440)
+	f.Form()
+
+	p = f.printed("no change")
+	p.mustShow(`^No changes\.`)
+	for _, line := range p.lines {
+		if strings.HasPrefix(strings.TrimSpace(line), "#") || strings.Contains(line, "Warning") {
+			t.Errorf("an unchanged cluster: the plan prints %q", line)
+		}
+	}
+
+	f.want("two")
+	p = f.printed("one node is replaced")
+	p.mustBeShorterThan(150)
+	p.mustShow(`# etcd_member\.node\["a"\] must be replaced`, `# etcd_member_config\.node\["a"\] must be replaced`, `~ founder += true -> false`, `~ triggers_replace += "one" -> "two"`,
+		`~ effective = `, `~ "a" = "one" -> "two"`, `~ pending +=`, `\+ "b"`, `\+ "c"`, `\+ "d"`, `\+ "e"`, `Rollout: a is next`, "b, c, d, e")
+	for _, line := range p.lines {
+		if strings.Contains(line, "join_script") {
+			t.Errorf("one node is replaced: the same join script is printed: %.80s", line)
+		}
+	}
+
+	f.want("one")
+	f.Add("f")
+	p = f.printed("one node joins")
+	p.mustBeShorterThan(150)
+	p.mustShow(`# etcd_member_config\.node\["f"\] will be created`, regexp.QuoteMeta(f.Nodes["f"].Client), `\+ founder += false`, regexp.QuoteMeta(f.Nodes["f"].Peer))
+	f.Drop("f", "e")
+	f.printed("one node is removed").mustBeShorterThan(170)
+	f.Add("e")
+	f.printed("everything is destroyed", "-destroy").mustBeShorterThan(600)
+}

@@ -1,0 +1,129 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"maps"
+	"strings"
+	"testing"
+)
+
+const rolloutTakes = "Rollout does not know what members have"
+
+// leadOut runs the first command of a diagnostic that begins in this way, on the
+// rollout, with edit applied to it.
+func (f *Fleet) leadOut(d Diagnostic, prefix string, edit func(string) string) {
+	f.tb.Helper()
+	for _, c := range d.commands() {
+		if !strings.HasPrefix(c, prefix) {
+			continue
+		}
+		if edit != nil {
+			c = edit(c)
+		}
+		args, _ := shellWords(f.tb, fillIn(c, d.Address))
+		if args[0] == "import" {
+			args = append([]string{"import", "-input=false"}, args[1:]...)
+		}
+		f.Run(args...).MustSucceed()
+		return
+	}
+	f.tb.Fatalf("no command begins with %q:\n%s", prefix, d)
+}
+
+// A rollout over members that it does not know lets nobody through, however it
+// came to that, and the commands that it prints lead on.
+func TestAccRolloutIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{Static: true})
+	f.Form()
+	before := f.pids("a", "b", "c")
+	const rollout = "etcd_rollout.this"
+	refused := func(args ...string) Diagnostic {
+		t.Helper()
+		e := f.Plan(args...).MustSay(rolloutTakes)
+		e.mustContain(t, e.Summary, "members a, b, c already", "Nothing has been changed")
+		e.mustBeComplete(t)
+		return e
+	}
+	forget := func() { t.Helper(); f.Run("state", "rm", rollout).MustSucceed() }
+	rolling := func(args ...string) { t.Helper(); f.Plan(args...).MustDo(rolled("a")) }
+
+	t.Log("members that are older than the rollout, with what it says")
+	f.rollout("1")
+	refused("-refresh=false")
+	refused("-target=" + rollout)
+	f.leadOut(refused(), "terraform import", nil)
+	f.Plan().MustBeEmpty()
+
+	t.Log("the same with an import block")
+	forget()
+	f.Write("import.tf", "import {\n  to = etcd_rollout.this\n  id = jsonencode({ for name in keys(var.nodes) : name => var.want })\n}\n")
+	f.Plan().mustImport(1)
+	f.Apply().MustSucceed().MustBeQuiet()
+	f.Write("import.tf", "")
+	rolled2 := func() { t.Helper(); f.want("2"); rolling() }
+	rolled2()
+
+	t.Log("the state is lost, and something else is wanted")
+	forget()
+	refused("-refresh=false")
+	f.leadOut(refused(), "terraform import", func(c string) string { return strings.ReplaceAll(c, `:"2"`, `:"1"`) })
+	rolling()
+
+	t.Log("another address")
+	text := f.Read("rollout.tf")
+	f.Write("rollout.tf", strings.ReplaceAll(text, `"etcd_rollout" "this"`, `"etcd_rollout" "other"`))
+	override := f.Read("rollout_override.tf")
+	main := f.Read("main.tf")
+	for _, file := range []string{"rollout_override.tf", "main.tf"} {
+		f.Write(file, strings.ReplaceAll(f.Read(file), rollout, "etcd_rollout.other"))
+	}
+	refused()
+	f.Write("rollout.tf", text)
+	f.Write("rollout_override.tf", override)
+	f.Write("main.tf", main)
+
+	t.Log("tainted")
+	f.Run("taint", rollout).MustSucceed()
+	f.leadOut(refused(), "terraform untaint", nil)
+	rolling()
+
+	t.Log("replaced")
+	for _, args := range [][]string{{"-replace=" + rollout}, {"-replace=" + rollout, "-refresh=false"}} {
+		e := f.Plan(args...).MustSay("A rollout cannot be replaced")
+		e.mustBeComplete(t)
+	}
+	f.want("1")
+	f.Apply().MustSucceed()
+
+	t.Log("a member comes to a rollout that exists")
+	f.Write("rollout.tf", strings.Replace(text, "name => var.want }", "name => var.want if name != \"b\" }", 1))
+	f.Write("rollout_override.tf", "resource \"etcd_member_config\" \"node\" {\n  triggers_replace = lookup(etcd_rollout.this.effective, each.key, \"1\")\n}\n")
+	f.Write("main.tf", strings.ReplaceAll(main, "etcd_rollout.this.effective[each.key]", `lookup(etcd_rollout.this.effective, each.key, "")`))
+	f.Apply().MustSucceed()
+	f.Write("rollout.tf", text)
+	f.want("2")
+	e := f.Plan().MustSay(rolloutTakes)
+	e.mustContain(t, e.Summary, "the member b already")
+	e.mustBeComplete(t)
+	f.leadOut(e, "terraform state rm", nil)
+	f.leadOut(e, "terraform import", func(c string) string { return strings.ReplaceAll(c, `:"2"`, `:"1"`) })
+	f.Write("rollout_override.tf", override)
+	f.Write("main.tf", main)
+	rolling()
+
+	t.Log("and the cluster cannot be observed")
+	if now := f.pids("a", "b", "c"); !maps.Equal(now, before) {
+		t.Errorf("processes were %v and are %v", before, now)
+	}
+	forget()
+	f.Crash("a", "b", "c")
+	for _, e := range f.Plan().MustFail().Errors() {
+		if !strings.Contains(e.Detail, "configuration") {
+			t.Errorf("unexpected %s", e)
+		}
+	}
+	f.Plan("-refresh=false").MustFail()
+}

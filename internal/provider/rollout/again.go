@@ -1,0 +1,102 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package rollout
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// heldKey is where the first call of a plan leaves word that the state has the
+// rollout, for the second one: for a replacement Terraform plans again, without the
+// state.
+const heldKey = "held"
+
+// isReplaced reports whether the rollout takes the place of the one in the state.
+func isReplaced(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) bool {
+	if !req.State.Raw.IsNull() {
+		resp.Diagnostics.Append(resp.Private.SetKey(ctx, heldKey, []byte("true"))...)
+		return false
+	}
+	held, diags := req.Private.GetKey(ctx, heldKey)
+	resp.Diagnostics.Append(diags...)
+	return len(held) > 0
+}
+
+// nameList is the names of a map, nil if they are not known.
+type nameList []string
+
+func names(m types.Map) nameList {
+	if m.IsUnknown() {
+		return nil
+	}
+	return slices.AppendSeq(nameList{}, maps.Keys(m.Elements()))
+}
+
+func (l nameList) without(have map[string]string) nameList {
+	return slices.DeleteFunc(l, func(name string) bool { _, has := have[name]; return has })
+}
+
+// taken returns which of the names that enter the rollout belong to members, see
+// [membership.RolloutTakes]. A cluster that cannot be observed may be one that is
+// still to be formed; then the guard of the plan lets one member be replaced at most.
+func (r *Resource) taken(ctx context.Context, entering nameList) []string {
+	none := entering != nil && len(entering) == 0
+	if none || r.backend == nil || r.backend.Unknown || r.backend.Chains().IsApplying() {
+		return nil // once something has been changed it is too late
+	}
+	c, err := r.backend.Cluster(nil)
+	if err != nil {
+		return nil
+	}
+	snap, err := c.View(ctx, 0)
+	if err != nil {
+		return nil
+	}
+	return membership.RolloutTakes(snap, entering)
+}
+
+// ImportState implements resource.ResourceWithImportState. The ID is a JSON object
+// of what each member has, by its name: nothing else knows it. What is desired is
+// the same until the next plan.
+func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
+	present, err := parseImportID(req.ID)
+	if err != nil {
+		t := diag.RolloutImportID(err)
+		resp.Diagnostics.AddError(t.Summary, t.Detail)
+		return
+	}
+	var m model
+	resp.Diagnostics.Append(m.take(ctx, membership.PlanRollout(present, present, false, ""))...)
+	m.Desired, m.SingleApply = m.Effective, types.BoolNull()
+	m.Healthy, m.Reason, m.UnhealthyMember = types.BoolValue(false), types.StringValue(diag.RolloutNotLooked), types.StringNull()
+	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+}
+
+func parseImportID(id string) (map[string]string, error) {
+	var given map[string]*string
+	if err := json.Unmarshal([]byte(id), &given); err != nil {
+		return nil, err
+	}
+	if len(given) == 0 {
+		return nil, errors.New("it has no name")
+	}
+	present := map[string]string{}
+	for name, value := range given {
+		if value == nil {
+			return nil, errors.New("the value of " + name + " is null")
+		}
+		present[name] = *value
+	}
+	return present, nil
+}
