@@ -105,6 +105,7 @@ var everyText = map[string]any{
 	"InitialCluster":               InitialCluster,
 	"InitialClusterFormed":         InitialClusterFormed,
 	"InitialClusterMayHaveFormed":  InitialClusterMayHaveFormed,
+	"InvalidAddress":               InvalidAddress,
 	"InvalidAddressMap":            InvalidAddressMap,
 	"InvalidBool":                  InvalidBool,
 	"InvalidDuration":              InvalidDuration,

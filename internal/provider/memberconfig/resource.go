@@ -35,7 +35,8 @@ const (
 	patience = 10 * time.Second
 )
 
-// named are the arguments that name where the member is; see [backend.Naming].
+// named are the attributes that name where the member is, given or derived from
+// what is; see [backend.Naming].
 var named = []string{"peer_urls", "client_urls"}
 
 // goesKey is where the plan leaves word for Delete: true if the configuration
@@ -67,10 +68,10 @@ func (r *Resource) Configure(_ context.Context, req resource.ConfigureRequest, r
 // ModifyPlan implements resource.ResourceWithModifyPlan: a member that is
 // certain to join, and has nobody to ask, is refused before anything is made.
 func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	if req.Config.Raw.IsNull() {
+	if req.Plan.Raw.IsNull() {
 		ctx = backend.Named(ctx, req.Private)
 	} else {
-		ctx = backend.Naming(ctx, req.Config, named...)
+		ctx = backend.Naming(ctx, req.Plan, named...)
 	}
 	// Terraform does not tell Delete whether another configuration follows.
 	resp.Diagnostics.Append(resp.Private.SetKey(ctx, goesKey, fmt.Append(nil, req.Plan.Raw.IsNull()))...)
