@@ -185,7 +185,7 @@ func Explain(action reconfigure.Action, name string, err error) Text {
 		return Text{summary, "No endpoint gave a member list. Nothing was changed." + remedy(action, none.Cause) + answers(none.Cause)}
 	case errors.As(err, &none) && none.Forming:
 		return Text{summary, "The cluster did not form in time: no endpoint gave a member list. All founders must run, and find each other, before one of them answers. " +
-			"Look at the logs of their processes, mend what they name, and apply again to go on waiting." + answers(none.Cause)}
+			"Look at the logs of their processes, mend what they name, and apply again to go on waiting." + missing(none.Missing) + answers(none.Cause)}
 	case errors.As(err, &none):
 		return Text{summary, "There is no cluster to join: no endpoint gave a member list. The first cluster needs a bootstrap " +
 			"(etcd_discovery_token, given to bootstrap of etcd_member_config); a later member needs a cluster that answers." + answers(none.Cause)}

@@ -86,6 +86,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	}
 	if req.State.Raw.IsNull() {
 		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("join_script"), joinscript.Script)...)
+		r.checkBootstrap(ctx, req, resp)
 	}
 	if r.backend == nil || r.backend.Unknown || resp.Diagnostics.HasError() {
 		return
@@ -131,6 +132,9 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	p, diags := m.planOf(ctx)
+	resp.Diagnostics.Append(diags...)
+	r.noteFounding(m, p)
 	if c != nil {
 		c.Board.NoteInitialCluster(m.ID.ValueString(), m.InitialCluster.ValueString())
 	}
