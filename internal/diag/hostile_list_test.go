@@ -14,6 +14,7 @@ var everyText = map[string]any{
 	"BadID":                        BadID,
 	"BootstrapKept":                BootstrapKept,
 	"BootstrapWindowOver":          BootstrapWindowOver,
+	"ClusterID":                    ClusterID,
 	"ClusterExists":                ClusterExists,
 	"ClusterGone":                  ClusterGone,
 	"ClusterRefusesUs":             ClusterRefusesUs,

@@ -17,6 +17,9 @@ import (
 // MemberID words a text that is no member ID.
 func MemberID(err error) Text { return Text{"Invalid member ID", sentence(err) + "."} }
 
+// ClusterID words a text that is no cluster ID.
+func ClusterID(err error) Text { return Text{"Invalid cluster ID", sentence(err) + "."} }
+
 func sentence(err error) string { return strings.TrimSuffix(Error(err), ".") }
 
 // SecondAnnouncement is for two learners of one plan that are only announced.

@@ -93,7 +93,7 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 			"join_peer_urls": schema.SetAttribute{
 				ElementType: types.StringType,
 				Optional:    true,
-				MarkdownDescription: "Peer URLs of members that the join script asks, beside those that the cluster lists when the configuration is made. " +
+				MarkdownDescription: "Peer URLs of members that the join script asks, in addition to those that the cluster lists when the configuration is made. Default: none. " +
 					"For members whose addresses are not known beforehand, where the provider has no endpoints: such as the `peer_urls` of the `members` of an " +
 					"`etcd_discovery_token`. A member that is made together with its cluster needs none: it asks the founders' registry. Frozen at creation: a later change plans nothing.",
 				PlanModifiers: []planmodifier.Set{keepSet{}},
@@ -111,7 +111,7 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 				MarkdownDescription: "How long the member must have been silent before a plan proposes to replace it with its machine, such as `10m`; longer than a reboot takes. " +
 					"Two views must agree, this run's own and the leader's, and the rest must have a quorum; of several lost members one is replaced per apply. " +
 					"How long it has been silent is remembered where a refresh is saved (an apply, or `-refresh-only`); what is missing is waited for during the refresh. " +
-					"Unset, nothing is proposed: a warning names the command to type.",
+					"Default: none. Then nothing is proposed, and a warning names the command to type.",
 				Validators: []validator.String{duration.Validator()},
 			},
 			"founder": schema.BoolAttribute{
