@@ -58,39 +58,39 @@ func everyOptional(t *testing.T) map[string]described {
 	var own fwprovider.SchemaResponse
 	p.Schema(ctx, fwprovider.SchemaRequest{}, &own)
 	optional(out, "provider", own.Schema.Attributes)
-	for _, make := range p.Resources(ctx) {
+	for _, construct := range p.Resources(ctx) {
 		var s fwresource.SchemaResponse
 		var m fwresource.MetadataResponse
-		make().Schema(ctx, fwresource.SchemaRequest{}, &s)
-		make().Metadata(ctx, fwresource.MetadataRequest{ProviderTypeName: "etcd"}, &m)
+		construct().Schema(ctx, fwresource.SchemaRequest{}, &s)
+		construct().Metadata(ctx, fwresource.MetadataRequest{ProviderTypeName: "etcd"}, &m)
 		optional(out, m.TypeName, s.Schema.Attributes)
 	}
-	for _, make := range p.DataSources(ctx) {
+	for _, construct := range p.DataSources(ctx) {
 		var s datasource.SchemaResponse
 		var m datasource.MetadataResponse
-		make().Schema(ctx, datasource.SchemaRequest{}, &s)
-		make().Metadata(ctx, datasource.MetadataRequest{ProviderTypeName: "etcd"}, &m)
+		construct().Schema(ctx, datasource.SchemaRequest{}, &s)
+		construct().Metadata(ctx, datasource.MetadataRequest{ProviderTypeName: "etcd"}, &m)
 		optional(out, "data."+m.TypeName, s.Schema.Attributes)
 	}
-	for _, make := range p.EphemeralResources(ctx) {
+	for _, construct := range p.EphemeralResources(ctx) {
 		var s ephemeral.SchemaResponse
 		var m ephemeral.MetadataResponse
-		make().Schema(ctx, ephemeral.SchemaRequest{}, &s)
-		make().Metadata(ctx, ephemeral.MetadataRequest{ProviderTypeName: "etcd"}, &m)
+		construct().Schema(ctx, ephemeral.SchemaRequest{}, &s)
+		construct().Metadata(ctx, ephemeral.MetadataRequest{ProviderTypeName: "etcd"}, &m)
 		optional(out, "ephemeral."+m.TypeName, s.Schema.Attributes)
 	}
-	for _, make := range p.ListResources(ctx) {
+	for _, construct := range p.ListResources(ctx) {
 		var s list.ListResourceSchemaResponse
 		var m fwresource.MetadataResponse
-		make().ListResourceConfigSchema(ctx, list.ListResourceSchemaRequest{}, &s)
-		make().Metadata(ctx, fwresource.MetadataRequest{ProviderTypeName: "etcd"}, &m)
+		construct().ListResourceConfigSchema(ctx, list.ListResourceSchemaRequest{}, &s)
+		construct().Metadata(ctx, fwresource.MetadataRequest{ProviderTypeName: "etcd"}, &m)
 		optional(out, "list."+m.TypeName, s.Schema.Attributes)
 	}
-	for _, make := range p.Actions(ctx) {
+	for _, construct := range p.Actions(ctx) {
 		var s action.SchemaResponse
 		var m action.MetadataResponse
-		make().Schema(ctx, action.SchemaRequest{}, &s)
-		make().Metadata(ctx, action.MetadataRequest{ProviderTypeName: "etcd"}, &m)
+		construct().Schema(ctx, action.SchemaRequest{}, &s)
+		construct().Metadata(ctx, action.MetadataRequest{ProviderTypeName: "etcd"}, &m)
 		optional(out, "action."+m.TypeName, s.Schema.Attributes)
 	}
 	return out
