@@ -71,9 +71,7 @@ resource "terraform_data" "group" {
 # leaves before its group does.
 resource "etcd_member" "node" {
   for_each   = var.nodes
-  name       = each.key
-  peer_urls  = etcd_member_config.node[each.key].peer_urls
-  config_id  = etcd_member_config.node[each.key].id
+  config     = etcd_member_config.node[each.key]
   machine_id = terraform_data.group[each.key].id
   timeouts   = { create = "2m", delete = "2m" }
 }

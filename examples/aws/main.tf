@@ -125,8 +125,6 @@ resource "aws_instance" "node" {
 
 resource "etcd_member" "node" {
   for_each   = var.subnets
-  name       = each.key
-  peer_urls  = etcd_member_config.node[each.key].peer_urls
-  config_id  = etcd_member_config.node[each.key].id
+  config     = etcd_member_config.node[each.key]
   machine_id = aws_instance.node[each.key].id
 }

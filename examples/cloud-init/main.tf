@@ -77,8 +77,6 @@ resource "terraform_data" "machine" {
 
 resource "etcd_member" "node" {
   for_each   = var.nodes
-  name       = each.key
-  peer_urls  = etcd_member_config.node[each.key].peer_urls
-  config_id  = etcd_member_config.node[each.key].id
+  config     = etcd_member_config.node[each.key]
   machine_id = terraform_data.machine[each.key].id # its replacement takes the member out first
 }

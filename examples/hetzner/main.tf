@@ -125,8 +125,6 @@ resource "hcloud_server" "node" {
 
 resource "etcd_member" "node" {
   for_each   = local.nodes
-  name       = each.key
-  peer_urls  = etcd_member_config.node[each.key].peer_urls
-  config_id  = etcd_member_config.node[each.key].id
+  config     = etcd_member_config.node[each.key]
   machine_id = hcloud_server.node[each.key].id
 }

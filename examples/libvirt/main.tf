@@ -115,8 +115,6 @@ resource "libvirt_domain" "node" {
 
 resource "etcd_member" "node" {
   for_each   = local.nodes
-  name       = each.key
-  peer_urls  = etcd_member_config.node[each.key].peer_urls
-  config_id  = etcd_member_config.node[each.key].id
+  config     = etcd_member_config.node[each.key]
   machine_id = libvirt_domain.node[each.key].id
 }

@@ -107,18 +107,14 @@ resource "terraform_data" "machine" {
 
 resource "etcd_member" "node" {
   for_each   = var.nodes
-  name       = each.key
-  peer_urls  = etcd_member_config.node[each.key].peer_urls
-  config_id  = etcd_member_config.node[each.key].id
+  config     = etcd_member_config.node[each.key]
   machine_id = terraform_data.machine[each.key].id # its replacement takes the member out first
   timeouts   = { create = "2m", delete = "2m" }
 }
 
 resource "etcd_learner" "this" {
   for_each   = var.learners
-  name       = each.key
-  peer_urls  = etcd_member_config.node[each.key].peer_urls
-  config_id  = etcd_member_config.node[each.key].id
+  config     = etcd_member_config.node[each.key]
   machine_id = terraform_data.machine[each.key].id
   promote    = each.value.promote
   timeouts   = { create = "2m", update = "2m", delete = "2m" }

@@ -72,13 +72,11 @@ module "machine" { # your virtual machine
 
 resource "etcd_member" "node" {
   for_each   = var.nodes
-  name       = each.key
-  peer_urls  = etcd_member_config.node[each.key].peer_urls
-  config_id  = etcd_member_config.node[each.key].id
+  config     = etcd_member_config.node[each.key]
   machine_id = module.machine[each.key].id # its replacement takes the member out first
 }
 
 output "still_waiting" {
   description = "Apply until it is empty."
-  value       = etcd_rollout.this.waiting
+  value       = etcd_rollout.this.pending
 }

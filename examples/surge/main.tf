@@ -63,8 +63,6 @@ module "machine" { # your virtual machine
 
 resource "etcd_member" "node" {
   for_each   = var.nodes
-  name       = each.key
-  peer_urls  = etcd_member_config.node[each.key].peer_urls
-  config_id  = etcd_member_config.node[each.key].id
+  config     = etcd_member_config.node[each.key]
   machine_id = module.machine[each.key].id
 }

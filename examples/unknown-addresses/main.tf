@@ -111,10 +111,9 @@ locals {
 
 resource "etcd_member" "node" {
   for_each   = var.nodes
-  name       = each.key
   peer_urls  = [local.address[each.key].peer_url]
   endpoints  = [for name in setintersection(var.nodes, var.founders) : local.address[name].client_url]
-  config_id  = etcd_member_config.node[each.key].id
+  config     = etcd_member_config.node[each.key]
   machine_id = terraform_data.machine[each.key].id
   timeouts   = { create = "2m", delete = "2m" }
 }

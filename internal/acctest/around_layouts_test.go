@@ -81,10 +81,12 @@ func dynamicText(tb testing.TB) string {
             ETCD_INITIAL_ADVERTISE_PEER_URLS = each.value.peer
           },
 `)
-	const urls = "[terraform_data.machine[each.key].output.peer]\n  endpoints     = [" +
+	const urls = "  peer_urls     = [terraform_data.machine[each.key].output.peer]\n  endpoints     = [" +
 		"for name, node in var.nodes : terraform_data.machine[name].output.client if contains(var.founders, coalesce(node.name, name))]\n"
-	text = substitute(tb, text, "each.value.says != null ? [each.value.says] : etcd_member_config.node[each.key].peer_urls\n", urls)
-	return substitute(tb, text, "= etcd_member_config.node[each.key].peer_urls\n", "= "+urls)
+	for _, config := range []string{"  config        = etcd_member_config.node[each.key]\n", "  config     = etcd_member_config.node[each.key]\n"} {
+		text = substitute(tb, text, config, config+urls)
+	}
+	return text
 }
 
 // substitute is [strings.Replace] of something that must be there once.

@@ -53,9 +53,9 @@ func TestAccAroundOneOfThree(t *testing.T) {
 			l.replaceOne(e)
 		}},
 		{name: "configuration kept by the member", run: func(l *lab) {
-			l.beside("ignoring_override.tf", "resource \"etcd_member\" \"node\" {\n  lifecycle {\n    ignore_changes = [config_id]\n  }\n}\n")
+			l.beside("ignoring_override.tf", "resource \"etcd_member\" \"node\" {\n  lifecycle {\n    ignore_changes = [config]\n  }\n}\n")
 			l.refuse("apply", "-replace="+l.addr("etcd_member_config", "b"))
-			l.beside("ignoring_override.tf", "resource \"etcd_member\" \"node\" {\n  lifecycle {\n    ignore_changes = [config_id, machine_id]\n  }\n}\n")
+			l.beside("ignoring_override.tf", "resource \"etcd_member\" \"node\" {\n  lifecycle {\n    ignore_changes = [config, machine_id]\n  }\n}\n")
 			e := l.refuse("apply", "-replace="+l.addr("etcd_member_config", "b"))
 			l.beside("ignoring_override.tf", "")
 			l.replaceOne(e)
@@ -63,9 +63,9 @@ func TestAccAroundOneOfThree(t *testing.T) {
 		{name: "configuration hard-coded in the member", run: func(l *lab) {
 			var ids strings.Builder
 			for _, name := range l.members {
-				fmt.Fprintf(&ids, "    %s = %q\n", name, l.idOf("etcd_member_config", name))
+				fmt.Fprintf(&ids, "    %s = { id = %q, name = %q, peer_urls = [%q] }\n", name, l.idOf("etcd_member_config", name), name, l.Nodes[name].Peer)
 			}
-			l.beside("hard_override.tf", "resource \"etcd_member\" \"node\" {\n  config_id = {\n"+ids.String()+"  }[each.key]\n}\n")
+			l.beside("hard_override.tf", "resource \"etcd_member\" \"node\" {\n  config = {\n"+ids.String()+"  }[each.key]\n}\n")
 			l.refuse("apply", "-replace="+l.addr("etcd_member_config", "b"))
 			l.beside("hard_override.tf", "")
 		}},

@@ -90,7 +90,7 @@ func TestAccOtherName(t *testing.T) {
 	f.Form()
 	const override = "name_override.tf"
 	name := func(wrong string) {
-		f.Write(override, fmt.Sprintf("resource \"etcd_member\" \"node\" {\n  name = each.key == \"d\" ? %q : each.key\n}\n", wrong))
+		f.Write(override, fmt.Sprintf("resource \"etcd_member\" \"node\" {\n  config = merge(etcd_member_config.node[each.key], each.key == \"d\" ? { name = %q } : {})\n}\n", wrong))
 	}
 	for _, correct := range []bool{false, true} {
 		name("x")

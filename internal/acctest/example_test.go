@@ -310,7 +310,7 @@ func TestAccExampleUnknownAddresses(t *testing.T) {
 	}
 	for _, name := range []string{"a", "b", "c", "d"} {
 		first.MustNotKnow(address("etcd_member", name), "id", "cluster_id", "role", "client_urls", "version", "environment", "initial_cluster",
-			"config_id", "machine_id", "peer_urls", "endpoints")
+			"config", "machine_id", "peer_urls", "endpoints")
 	}
 	e.Apply().MustSucceed().MustBeQuiet()
 	e.look("a", "b", "c", "d")

@@ -34,7 +34,6 @@ var discoveryText string
 type Node struct {
 	Client  string `json:"client"`
 	Peer    string `json:"peer"`
-	Says    string `json:"says,omitempty"`
 	Script  *bool  `json:"script,omitempty"`
 	Image   string `json:"image,omitempty"`
 	Config  string `json:"config,omitempty"`

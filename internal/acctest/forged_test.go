@@ -94,18 +94,14 @@ resource "terraform_data" "machine" {
   triggers_replace = etcd_member_config.c.id
 }
 resource "etcd_member" "c" {
-  name       = "infra3"
-  peer_urls  = etcd_member_config.c.peer_urls
-  config_id  = etcd_member_config.c.id
+  config = etcd_member_config.c
   machine_id = terraform_data.machine.id
 }
 `
 
 const newLearner = `
 resource "etcd_learner" "new" {
-  name       = "new"
-  peer_urls  = etcd_member_config.new.peer_urls
-  config_id  = etcd_member_config.new.id
+  config = etcd_member_config.new
   machine_id = "new"
   wait_until = "announced"
   timeouts   = { create = "3s" }

@@ -85,9 +85,7 @@ resource "etcd_member_config" "a" {
   bootstrap = etcd_initial_cluster.this.bootstrap
 }
 resource "etcd_member" "a" {
-  name       = "a"
-  peer_urls  = etcd_member_config.a.peer_urls
-  config_id  = etcd_member_config.a.id
+  config     = etcd_member_config.a
   machine_id = "a"
   timeouts = {
     create = "3s"

@@ -112,7 +112,7 @@ func TestAccImport(t *testing.T) {
 			f.tie(true)
 			updates := map[string]string{}
 			for name := range f.Nodes {
-				updates[address("etcd_member", name)] = "update"            // config_id and machine_id
+				updates[address("etcd_member", name)] = "update"            // config and machine_id
 				updates[address("terraform_data.machine", name)] = "update" // its input
 			}
 			f.Write("import.tf", blocks+importNodes("terraform_data.machine", names))
@@ -121,7 +121,7 @@ func TestAccImport(t *testing.T) {
 			for name := range f.Nodes {
 				c := plan.Changes[address("etcd_member", name)]
 				for attribute, was := range c.Before {
-					if now := c.After[attribute]; !slices.Contains([]string{"config_id", "machine_id"}, attribute) && fmt.Sprint(now) != fmt.Sprint(was) {
+					if now := c.After[attribute]; !slices.Contains([]string{"config", "machine_id"}, attribute) && fmt.Sprint(now) != fmt.Sprint(was) {
 						t.Errorf("%s of %s changes from %v to %v", attribute, name, was, now)
 					}
 				}

@@ -51,7 +51,7 @@ func life(t *testing.T, f *Fleet, args ...string) {
 	}
 	first.MustDo(creates)
 	for _, name := range f.Founders {
-		first.MustNotKnow(address("etcd_member", name), "id", "cluster_id", "role", "client_urls", "version", "environment", "initial_cluster", "config_id", "machine_id")
+		first.MustNotKnow(address("etcd_member", name), "id", "cluster_id", "role", "client_urls", "version", "environment", "initial_cluster", "config", "machine_id")
 		first.MustKnow(address("etcd_member", name), "peer_urls", []any{f.Nodes[name].Peer})
 	}
 	f.Apply(args...).MustSucceed().MustBeQuiet()
@@ -81,7 +81,7 @@ func grow(t *testing.T, f *Fleet, args ...string) {
 		f.Nodes[name].Script = &script
 		plan := f.Plan()
 		plan.MustDo(changes(name, "create")) // and nothing of the others
-		plan.MustNotKnow(address("etcd_member_config", name), "id", "founder", "environment", "initial_cluster", "status")
+		plan.MustNotKnow(address("etcd_member_config", name), "id", "founder", "founders", "environment", "initial_cluster", "status")
 		writer := f.Writer(members...)
 		f.Apply(args...).MustSucceed().MustBeQuiet()
 		f.mustNotPause(writer, pause, members...)

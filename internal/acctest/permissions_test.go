@@ -182,9 +182,7 @@ resource "etcd_member_config" "d" {
   peer_urls = ["http://127.0.0.9:2380"]
 }
 resource "etcd_learner" "d" {
-  name       = "d"
-  peer_urls  = etcd_member_config.d.peer_urls
-  config_id  = etcd_member_config.d.id
+  config = etcd_member_config.d
   machine_id = "d"
   wait_until = "announced"
 }

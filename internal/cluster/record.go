@@ -37,7 +37,7 @@ const (
 // before the announcement, so that a run that dies in between loses nothing,
 // and it is what adoption and the backstop act on, never names or URLs alone.
 type Record struct {
-	// Owner is the config_id of the member, or "name:" and its name where it
+	// Owner is the ID of the member's configuration, or "name:" and its name where it
 	// has none. It is the last part of the record's key.
 	Owner string `json:"owner"`
 	// Name and PeerURLs are those of the announcement.

@@ -107,8 +107,8 @@ func NodeRefused(code membership.Code, name, was, now string) Text {
 			"If a changed argument (an image, a size) replaces the machine, put its value into triggers_replace of the etcd_member_config.", changes, together, text(replace))
 	default:
 		t.Summary = "Configuration of member " + name + " would be replaced alone"
-		t.Detail = "The configuration is replaced, and the etcd_member keeps the ID of the old one: its config_id is a fixed text, or ignore_changes holds it. " + together + "\n\n" +
-			"Let config_id of the etcd_member refer to the id of its etcd_member_config, and take config_id and machine_id out of ignore_changes. Then " + replace
+		t.Detail = "The configuration is replaced, and the etcd_member keeps the old one: its config is a fixed value, or ignore_changes holds it. " + together + "\n\n" +
+			"Let config of the etcd_member be its etcd_member_config, and take config and machine_id out of ignore_changes. Then " + replace
 	}
 	t.Detail += DestroyInstead
 	return t

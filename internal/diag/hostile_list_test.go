@@ -195,5 +195,10 @@ var everyText = map[string]any{
 	"UsernameMissing":              UsernameMissing,
 	"WarningText":                  WarningText,
 	"WayOut":                       WayOut,
+	"NeitherConfigNorName":         NeitherConfigNorName,
+	"NameBesideConfig":             NameBesideConfig,
+	"NoPeerURLs":                   NoPeerURLs,
+	"PeerURLsBesideConfig":         PeerURLsBesideConfig,
+	"NoPeerURLsInConfig":           NoPeerURLsInConfig,
 	"WhyNotFormed":                 WhyNotFormed,
 }

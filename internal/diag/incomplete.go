@@ -42,9 +42,7 @@ func joinIncomplete(i *reconfigure.Incomplete) Text {
 	case i.Reached == reconfigure.Announced:
 		b.WriteString(sprintf("%s was announced with peer URLs %s as a learner and has not started. It has no vote, so the cluster's quorum is as it was. "+
 			"Look at the log of its process: it must run with this name, these peer URLs and the cluster's present members."+logCauses, who, strings.Join(r.PeerURLs, ", ")))
-		if own := frozenURLs(i); own != "" {
-			b.WriteString(sprintf("\n\nIts etcd_member_config says %s: the peer URLs of both must be the same.", own))
-		} else if stale(i) {
+		if stale(i) {
 			b.WriteString(sprintf("\n\nThe environment of its etcd_member_config was made for other members and can no longer start it: it says\n  %s\nand would have to say\n  %s\n"+
 				"Use join_script beside it, or let one member join per apply.", i.FrozenCluster, i.Now))
 		}
@@ -74,20 +72,6 @@ const logCauses = " The log tells the cause:" +
 	"\n  - \"member count is unequal\": its environment names other members than the cluster has." +
 	"\n  - \"incompatible with current running cluster\": its etcd is of another minor version than the cluster takes." +
 	"\n  - no line at all: its machine does not run, or was made before its configuration (create_before_destroy, or no reference from the machine to the configuration)."
-
-// frozenURLs returns the peer URLs in the configuration's own environment if
-// they are not those that were announced.
-func frozenURLs(i *reconfigure.Incomplete) string {
-	frozen, err := membership.ParseInitialCluster(i.FrozenCluster)
-	if err != nil {
-		return ""
-	}
-	own, ok := frozen[i.Request.Name]
-	if !ok || membership.SameURLs(own, i.Request.PeerURLs) {
-		return ""
-	}
-	return strings.Join(own, ", ")
-}
 
 func stale(i *reconfigure.Incomplete) bool {
 	if i.FrozenCluster == "" || i.Now == "" {

@@ -130,3 +130,49 @@ func InitialCluster(err *membership.EntryError) Text {
 	t.Detail = sprintf("Entry %q: %s", err.Entry, t.Detail)
 	return t
 }
+
+const toConfig = "Set config to its etcd_member_config, the whole resource, such as config = etcd_member_config.node[each.key]."
+
+// NeitherConfigNorName is for a member that is named by nothing.
+func NeitherConfigNorName() Text {
+	return Text{
+		Summary: "Neither config nor name",
+		Detail:  toConfig + "\nFor a process that something else starts, set name and peer_urls instead.",
+	}
+}
+
+// NameBesideConfig is for a name where the configuration has one.
+func NameBesideConfig(name string) Text {
+	return Text{
+		Summary: "Both config and name",
+		Detail:  sprintf("name = %q is set beside config, and the configuration has a name. Leave name out.", name),
+	}
+}
+
+// NoPeerURLs is for a member without a configuration and without peer URLs.
+func NoPeerURLs(name string) Text {
+	return Text{
+		Summary: "Missing peer_urls",
+		Detail: sprintf("name = %q is set without peer_urls. Give the URLs at which the other members reach it, such as [\"https://10.0.0.1:2380\"].\n", name) +
+			"If it has an etcd_member_config, leave name out. " + toConfig,
+	}
+}
+
+// PeerURLsBesideConfig is for peer URLs where the configuration has some.
+func PeerURLsBesideConfig(name string) Text {
+	return Text{
+		Summary: "Peer URLs in two places",
+		Detail: sprintf("peer_urls is set, and the etcd_member_config of %s has peer URLs as well. Leave peer_urls out here.\n", name) +
+			"Where only the machine knows its address, leave it out in the etcd_member_config instead.",
+	}
+}
+
+// NoPeerURLsInConfig is for a member whose configuration leaves the peer URLs
+// open.
+func NoPeerURLsInConfig(name string) Text {
+	return Text{
+		Summary: "Missing peer_urls",
+		Detail: sprintf("The etcd_member_config of %s has no peer URLs. Give peer_urls here, from an attribute of the machine, such as [\"https://${example_vm.node[each.key].ip}:2380\"].\n", name) +
+			"If the address is known before the machine, give it to the etcd_member_config instead.",
+	}
+}

@@ -51,9 +51,7 @@ module "machine" { # your virtual machine
 }
 
 resource "etcd_member" "this" {
-  name       = var.name
-  peer_urls  = etcd_member_config.this.peer_urls
-  config_id  = etcd_member_config.this.id
+  config     = etcd_member_config.this
   machine_id = module.machine.id # its replacement takes the member out first
 }
 

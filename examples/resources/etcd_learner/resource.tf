@@ -11,9 +11,7 @@ resource "terraform_data" "machine" { # stands for your virtual machine
 }
 
 resource "etcd_learner" "standby" {
-  name       = "standby"
-  peer_urls  = etcd_member_config.standby.peer_urls
-  config_id  = etcd_member_config.standby.id
+  config     = etcd_member_config.standby
   machine_id = terraform_data.machine.id
   promote    = false
 }

@@ -1,8 +1,6 @@
 resource "etcd_member" "node" {
   for_each   = local.nodes
-  name       = each.key
-  peer_urls  = etcd_member_config.node[each.key].peer_urls
-  config_id  = etcd_member_config.node[each.key].id
+  config     = etcd_member_config.node[each.key]
   machine_id = terraform_data.machine[each.key].id # its replacement takes the member out first
 }
 

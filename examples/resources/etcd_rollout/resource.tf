@@ -25,12 +25,10 @@ resource "terraform_data" "machine" { # stands for your virtual machine
 
 resource "etcd_member" "node" {
   for_each   = local.nodes
-  name       = each.key
-  peer_urls  = etcd_member_config.node[each.key].peer_urls
-  config_id  = etcd_member_config.node[each.key].id
+  config     = etcd_member_config.node[each.key]
   machine_id = terraform_data.machine[each.key].id
 }
 
 output "still_waiting" {
-  value = etcd_rollout.this.waiting
+  value = etcd_rollout.this.pending
 }

@@ -81,8 +81,8 @@ resource "terraform_data" "machine" {
 
 resource "etcd_member" "node" {
   for_each   = var.nodes
-  name       = each.key
-  peer_urls  = [each.value.peer]
-  config_id  = var.tied ? etcd_member_config.node[each.key].id : null
+  name       = var.tied ? null : each.key
+  peer_urls  = var.tied ? null : [each.value.peer]
+  config     = var.tied ? etcd_member_config.node[each.key] : null
   machine_id = var.tied ? terraform_data.machine[each.key].id : null
 }

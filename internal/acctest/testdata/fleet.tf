@@ -21,9 +21,7 @@ variable "nodes" {
     listen  = optional(list(string))
     # The same for peers.
     listen_peer = optional(list(string))
-    # What etcd_member says instead of peer.
-    says   = optional(string)
-    script = optional(bool, true)
+    script      = optional(bool, true)
     # A change of image replaces the machine alone, one of config everything.
     image  = optional(string, "1")
     config = optional(string, "1")
@@ -107,9 +105,7 @@ resource "terraform_data" "machine" {
 
 resource "etcd_member" "node" {
   for_each      = { for name, node in var.nodes : name => node if node.joins == "member" }
-  name          = etcd_member_config.node[each.key].name
-  peer_urls     = each.value.says != null ? [each.value.says] : etcd_member_config.node[each.key].peer_urls
-  config_id     = etcd_member_config.node[each.key].id
+  config        = etcd_member_config.node[each.key]
   machine_id    = terraform_data.machine[each.key].id
   force_destroy = each.value.force
   timeouts = {
@@ -120,9 +116,7 @@ resource "etcd_member" "node" {
 
 resource "etcd_learner" "node" {
   for_each   = { for name, node in var.nodes : name => node if node.joins == "learner" }
-  name       = etcd_member_config.node[each.key].name
-  peer_urls  = etcd_member_config.node[each.key].peer_urls
-  config_id  = etcd_member_config.node[each.key].id
+  config     = etcd_member_config.node[each.key]
   machine_id = terraform_data.machine[each.key].id
   promote    = each.value.promote
   timeouts = {

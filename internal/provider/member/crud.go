@@ -15,6 +15,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberconfig"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
@@ -36,7 +37,7 @@ func (m *model) ensure(ctx context.Context, b *backend.Backend, action reconfigu
 	if err != nil {
 		var none *reconfigure.NoCluster
 		if errors.As(err, &none) {
-			none.Missing = b.MissingFounders(m.ConfigID.ValueString())
+			none.Missing = b.MissingFounders(m.configID())
 		}
 		t := diag.Explain(action, req.Name, err)
 		diags.AddError(t.Summary, t.Detail)
@@ -64,7 +65,7 @@ func waited(diags *fwdiag.Diagnostics, name string, w *reconfigure.Waited) {
 // longer in the cluster.
 func (m *model) refresh(ctx context.Context, b *backend.Backend, h backend.Holder) (present bool, diags fwdiag.Diagnostics) {
 	// Terraform refreshes a tainted resource, and then plans it as if it were new.
-	b.Plan().Hold(planned{Config: m.ConfigID, Name: m.Name, Endpoints: m.Endpoints}.key(), h)
+	b.Plan().Hold(planned{Config: memberconfig.MemberOf(m.Config).ID, Name: m.Name, Endpoints: m.Endpoints}.key(), h)
 	if b.Unknown {
 		return true, nil
 	}
@@ -161,7 +162,7 @@ func (m model) leave(ctx context.Context, b *backend.Backend, k kind, leg leg, w
 		return diags
 	}
 	request := reconfigure.LeaveRequest{
-		Owner: cmp.Or(was, m.owner(k)), KeepRecord: was == "" && m.ConfigID.ValueString() != "" && k != kindTaker,
+		Owner: cmp.Or(was, m.owner(k)), KeepRecord: was == "" && m.configID() != "" && k != kindTaker,
 		ID: id, Cluster: cluster, Name: name, PeerURLs: peers,
 		Replacement: leg != legRemoval, Force: force, Shared: k == kindLearner, Timeout: timeout,
 	}

@@ -140,7 +140,7 @@ func (g *guard) checkNode() {
 		t := diag.NodeRefused(d.Code, g.was.Name, g.was.Machine, g.now.Machine.ValueString())
 		at := path.Root("machine_id")
 		if d.Code == membership.MemberAlone || d.Code == membership.ConfigAlone {
-			at = path.Root("config_id")
+			at = path.Root("config")
 		}
 		g.resp.Diagnostics.AddAttributeError(at, t.Summary, t.Detail)
 	}
@@ -222,7 +222,8 @@ func (g *guard) checkIdentity(ctx context.Context, c *backend.Cluster, snap memb
 	if memberurl.SomeUnknown(peers) || g.resp.Diagnostics.HasError() {
 		return
 	}
-	m.Name, m.ConfigID, m.PeerURLs, m.StallTimeout = g.now.Name, g.now.Config, peers, types.StringValue("1m")
+	g.resp.Diagnostics.Append(g.req.Plan.GetAttribute(ctx, path.Root("config"), &m.Config)...)
+	m.Name, m.PeerURLs, m.StallTimeout = g.now.Name, peers, types.StringValue("1m")
 	kind := kindMember
 	if g.want == roleLearner {
 		kind = kindLearner

@@ -180,9 +180,15 @@ func TestIdentity(t *testing.T) {
 	}
 
 	text := func(s string) tftypes.Value { return tftypes.NewValue(tftypes.String, s) }
+	urls := tftypes.Set{ElementType: tftypes.String}
+	object := tftypes.Object{AttributeTypes: map[string]tftypes.Type{
+		"id": tftypes.String, "name": tftypes.String, "peer_urls": urls, "founder": tftypes.Bool, "founders": tftypes.Number,
+	}}
 	config := map[string]tftypes.Value{
-		"name": text("b"), "config_id": text("founder-0000000000000001"),
-		"peer_urls": tftypes.NewValue(tftypes.Set{ElementType: tftypes.String}, []tftypes.Value{text(cluster.Member("b").PeerURL())}),
+		"config": tftypes.NewValue(object, map[string]tftypes.Value{
+			"id": text("config-0000000000000001"), "name": text("b"), "founder": tftypes.NewValue(tftypes.Bool, true), "founders": tftypes.NewValue(tftypes.Number, 3),
+			"peer_urls": tftypes.NewValue(urls, []tftypes.Value{text(cluster.Member("b").PeerURL())}),
+		}),
 	}
 	state, identity := p.change(nil, nil, config)
 	p.mustBe("creation", identity, id, b)

@@ -15,6 +15,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberconfig"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
@@ -81,7 +82,7 @@ func imported(ctx context.Context, b *backend.Backend, role string, req resource
 func ofMember(ctx context.Context, snap membership.Snapshot, it membership.Member) (model, fwDiagnostics) {
 	m := model{
 		ID: types.StringValue(it.ID.String()), ClusterID: types.StringValue(snap.ClusterID.String()),
-		Name: types.StringNull(), ConfigID: types.StringNull(), MachineID: types.StringNull(),
+		Name: types.StringNull(), Config: types.ObjectNull(memberconfig.MemberTypes()), MachineID: types.StringNull(),
 		Endpoints: types.ListNull(types.StringType), MaxLag: types.Int64Null(),
 		WaitUntil: types.StringValue(waitVoting), StallTimeout: types.StringValue("5m"), ForceDestroy: types.BoolValue(false),
 		Version: types.StringNull(), InitialCluster: types.StringNull(),

@@ -22,6 +22,8 @@ var (
 	_ resource.ResourceWithIdentity    = (*Learner)(nil)
 	_ resource.ResourceWithImportState = (*Learner)(nil)
 	_ resource.ResourceWithMoveState   = (*Learner)(nil)
+
+	_ resource.ResourceWithValidateConfig = (*Learner)(nil)
 )
 
 // NewLearnerResource returns etcd_learner.
@@ -35,6 +37,11 @@ func (r *Learner) Metadata(_ context.Context, req resource.MetadataRequest, resp
 // Configure implements resource.ResourceWithConfigure.
 func (r *Learner) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
 	r.backend = backend.ForResource(req, resp)
+}
+
+// ValidateConfig implements resource.ResourceWithValidateConfig.
+func (r *Learner) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
+	argumentsOf(ctx, req.Config, &resp.Diagnostics).check(&resp.Diagnostics)
 }
 
 // ModifyPlan implements resource.ResourceWithModifyPlan.

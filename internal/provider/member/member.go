@@ -24,6 +24,8 @@ var (
 	_ resource.ResourceWithIdentity    = (*Member)(nil)
 	_ resource.ResourceWithImportState = (*Member)(nil)
 	_ resource.ResourceWithMoveState   = (*Member)(nil)
+
+	_ resource.ResourceWithValidateConfig = (*Member)(nil)
 )
 
 // NewResource returns etcd_member.
@@ -37,6 +39,11 @@ func (r *Member) Metadata(_ context.Context, req resource.MetadataRequest, resp 
 // Configure implements resource.ResourceWithConfigure.
 func (r *Member) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
 	r.backend = backend.ForResource(req, resp)
+}
+
+// ValidateConfig implements resource.ResourceWithValidateConfig.
+func (r *Member) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
+	argumentsOf(ctx, req.Config, &resp.Diagnostics).check(&resp.Diagnostics)
 }
 
 // ModifyPlan implements resource.ResourceWithModifyPlan.

@@ -35,7 +35,7 @@ type model struct {
 	ClusterID    types.String `tfsdk:"cluster_id"`
 	Name         types.String `tfsdk:"name"`
 	PeerURLs     types.Set    `tfsdk:"peer_urls"`
-	ConfigID     types.String `tfsdk:"config_id"`
+	Config       types.Object `tfsdk:"config"`
 	MachineID    types.String `tfsdk:"machine_id"`
 	Endpoints    types.List   `tfsdk:"endpoints"`
 	WaitUntil    types.String `tfsdk:"wait_until"`
@@ -106,7 +106,7 @@ func (m model) goal() reconfigure.Stage {
 // its destroy finds what was announced for it. A member that takes a learner
 // over has a record of its own, so that destroying the learner leaves it alone.
 func (m model) owner(k kind) string {
-	if id := m.ConfigID.ValueString(); id != "" && k != kindTaker {
+	if id := m.configID(); id != "" && k != kindTaker {
 		return id
 	}
 	if k == kindLearner {
@@ -114,6 +114,9 @@ func (m model) owner(k kind) string {
 	}
 	return "name:" + m.Name.ValueString()
 }
+
+// configID is the ID of the member's configuration, "" if it has none.
+func (m model) configID() string { return memberconfig.MemberOf(m.Config).ID.ValueString() }
 
 // kind tells the owners of one member apart.
 type kind uint8
@@ -134,15 +137,15 @@ func (m memberModel) kind() kind {
 // join is the request that makes the model so.
 func (m model) join(ctx context.Context, k kind) (reconfigure.JoinRequest, diag.Diagnostics) {
 	peers, diags := m.peers(ctx)
-	config := memberconfig.ID(m.ConfigID.ValueString())
+	config := memberconfig.MemberOf(m.Config)
 	stall, err := parseDuration(m.StallTimeout.ValueString())
 	if err != nil {
 		diags.AddError("Invalid stall_timeout", err.Error())
 	}
 	return reconfigure.JoinRequest{
 		Owner: m.owner(k), Name: m.Name.ValueString(), PeerURLs: peers,
-		Configured: m.owner(k) == m.ConfigID.ValueString(),
-		Bootstrap:  config.Bootstrap(), AwaitCluster: config.AwaitsCluster(), Founders: config.Founders(),
+		Configured: m.owner(k) == m.configID(),
+		Bootstrap:  config.Bootstrap(), AwaitCluster: config.AwaitsCluster(), Founders: int(config.Founders.ValueInt64()),
 		Goal: m.goal(), MaxLag: uint64(max(m.MaxLag.ValueInt64(), 0)), StallTimeout: stall,
 	}, diags
 }

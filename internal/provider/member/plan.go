@@ -16,6 +16,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberconfig"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
 )
 
@@ -49,10 +50,10 @@ const named = "peer_urls"
 // naming is [backend.Naming] for a plan. One that ends the resource has no
 // configuration.
 func naming(ctx context.Context, req resource.ModifyPlanRequest) context.Context {
-	if req.Config.Raw.IsNull() {
+	if req.Plan.Raw.IsNull() {
 		return backend.Named(ctx, req.Private)
 	}
-	return backend.Naming(ctx, req.Config, named)
+	return backend.Naming(ctx, req.Plan, named)
 }
 
 type privateState interface {
@@ -92,8 +93,9 @@ type planned struct {
 func (p *planned) read(ctx context.Context, want string, from interface {
 	GetAttribute(context.Context, path.Path, any) fwdiag.Diagnostics
 }) (diags fwdiag.Diagnostics) {
+	var config types.Object
 	attributes := map[string]any{
-		"id": &p.ID, "cluster_id": &p.ClusterID, "name": &p.Name, "config_id": &p.Config, "machine_id": &p.Machine, "version": &p.Version,
+		"id": &p.ID, "cluster_id": &p.ClusterID, "name": &p.Name, "config": &config, "machine_id": &p.Machine, "version": &p.Version,
 		"endpoints": &p.Endpoints, "client_urls": &p.ClientURLs,
 	}
 	if want == roleVoter {
@@ -102,6 +104,7 @@ func (p *planned) read(ctx context.Context, want string, from interface {
 	for attribute, to := range attributes {
 		diags.Append(from.GetAttribute(ctx, path.Root(attribute), to)...)
 	}
+	p.Config = memberconfig.MemberOf(config).ID
 	return diags
 }
 
@@ -145,6 +148,7 @@ func modifyPlan(ctx context.Context, b *backend.Backend, want string, req resour
 	if b != nil && !req.Plan.Raw.IsNull() {
 		var name types.String
 		resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("name"), &name)...)
+		argumentsOf(ctx, req.Config, &resp.Diagnostics).check(&resp.Diagnostics)
 		defer b.Chains().Member(name.ValueString())
 	}
 	g := newGuard(ctx, b, want, req, resp)

@@ -5,7 +5,6 @@ package member
 
 import (
 	"context"
-	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
@@ -24,6 +23,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/duration"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberconfig"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
 )
 
@@ -77,24 +77,23 @@ func (r *Learner) Schema(ctx context.Context, _ resource.SchemaRequest, resp *re
 // common are the attributes of members and learners alike.
 func common(ctx context.Context, wait, waitDescription string, waits ...string) map[string]schema.Attribute {
 	known := []planmodifier.String{stringplanmodifier.UseStateForUnknown()}
-	replace := []planmodifier.String{stringplanmodifier.RequiresReplaceIf(otherThanNothing,
-		"a change replaces it, unless it had none before", "a change replaces it, unless it had none before")}
+	config := memberconfig.MemberAttribute()
+	config.PlanModifiers = []planmodifier.Object{planConfig{}}
 	return map[string]schema.Attribute{
 		"id":         schema.StringAttribute{Computed: true, MarkdownDescription: "The member's ID in hexadecimal, as etcdctl prints it.", PlanModifiers: known},
 		"cluster_id": schema.StringAttribute{Computed: true, MarkdownDescription: "The cluster's ID in hexadecimal.", PlanModifiers: known},
+		"config":     config,
 		"name": schema.StringAttribute{
-			Required: true, PlanModifiers: append(slices.Clone(replace), memberurl.NewName()), Validators: []validator.String{memberurl.NameValidator()},
-			MarkdownDescription: "The member's name, unique in the cluster. For a new member: letters, digits and `. _ : @ % + ~ -`. A member that exists is imported with any name.",
+			Optional: true, Computed: true, PlanModifiers: []planmodifier.String{planName{}, memberurl.NewName()}, Validators: []validator.String{memberurl.NameValidator()},
+			MarkdownDescription: "The member's name, unique in the cluster: that of `config`, or an argument where there is no `config`. " +
+				"For a new member: letters, digits and `. _ : @ % + ~ -`. A member that exists is imported with any name.",
 		},
 		"peer_urls": schema.SetAttribute{
-			ElementType: types.StringType, Required: true, PlanModifiers: []planmodifier.Set{memberurl.SamePlan()},
+			ElementType: types.StringType, Optional: true, Computed: true, PlanModifiers: []planmodifier.Set{planPeerURLs{}, memberurl.SamePlan()},
 			Validators: []validator.Set{setvalidator.SizeAtLeast(1), memberurl.Advertised()},
-			MarkdownDescription: "The URLs at which the other members reach it: scheme, host and port. A change updates them in place, one member at a time; " +
-				"restart the member's process with the new ones right after. Where they come from an `etcd_member_config`, a change there replaces configuration, machine and member instead.",
-		},
-		"config_id": schema.StringAttribute{
-			Optional: true, PlanModifiers: replace, Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
-			MarkdownDescription: "The `id` of the member's [`etcd_member_config`](member_config.md). Left out for a process that something else starts.",
+			MarkdownDescription: "The URLs at which the other members reach it: scheme, host and port. Those of `config`, or an argument where there is no `config` or it has none, because the machine fills them in. " +
+				"A change updates them in place, one member at a time; restart the member's process with the new ones right after. " +
+				"A change of `peer_urls` in an `etcd_member_config` replaces configuration, machine and member instead.",
 		},
 		"machine_id": schema.StringAttribute{
 			Optional: true,
@@ -145,10 +144,4 @@ func common(ctx context.Context, wait, waitDescription string, waits ...string) 
 // that no longer matters, so that the argument may go, or come.
 func anotherLearner(_ context.Context, req planmodifier.StringRequest, resp *stringplanmodifier.RequiresReplaceIfFuncResponse) {
 	resp.RequiresReplace = !req.StateValue.IsNull() && !req.PlanValue.IsNull()
-}
-
-// otherThanNothing lets an imported member be given what an import cannot know
-// (its configuration, or its name before it has published one).
-func otherThanNothing(_ context.Context, req planmodifier.StringRequest, resp *stringplanmodifier.RequiresReplaceIfFuncResponse) {
-	resp.RequiresReplace = !req.StateValue.IsNull()
 }

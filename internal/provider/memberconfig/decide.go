@@ -57,7 +57,7 @@ func (l looker) look(ctx context.Context, within time.Duration, patient bool) (m
 
 // plan is how a member comes into the cluster.
 type plan struct {
-	role     string
+	role     role
 	boot     *bootstrap.Bootstrap
 	founders []string
 }
@@ -155,12 +155,15 @@ func (m *model) decide(ctx context.Context, l looker) (*diag.Text, fwdiag.Diagno
 		boot, founders = toAsk(boot)
 		peers = append(peers, founders...)
 	}
-	id, err := newID(p)
+	id, err := newID()
 	if err != nil {
 		diags.AddError("No randomness", err.Error())
 	}
-	m.ID = types.StringValue(string(id))
-	m.Founder = types.BoolValue(p.role == roleFounder)
+	m.ID = types.StringValue(id)
+	m.Founder, m.Founders = types.BoolValue(p.role == roleFounder), types.Int64Null()
+	if p.role != roleJoiner {
+		m.Founders = types.Int64Value(int64(p.size()))
+	}
 	env, d := variables.Map(ctx, environment(name, u, p.role == roleFounder, boot, initial, peers))
 	diags.Append(d...)
 	m.Environment = env

@@ -6,7 +6,6 @@ package memberconfig
 import (
 	"context"
 	"errors"
-	"regexp"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -66,28 +65,25 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 // recordedID is the ID of the configuration that the ownership record of the
 // member names, so that one whose state was lost is the same as before, and its
 // machine and its etcd_member stay as they are; "" if no record tells.
-func recordedID(ctx context.Context, c *backend.Cluster, snap membership.Snapshot, it membership.Member) (ID, error) {
+func recordedID(ctx context.Context, c *backend.Cluster, snap membership.Snapshot, it membership.Member) (string, error) {
 	owners, err := c.Port.Records(snap.ClusterID).Owners(ctx, it.ID)
 	if err != nil {
 		return "", err
 	}
 	for _, owner := range owners {
 		if isID.MatchString(owner) {
-			return ID(owner), nil
+			return owner, nil
 		}
 	}
 	return "", nil
 }
 
-// isID is what [newID] makes.
-var isID = regexp.MustCompile(`^(founder|joiner|awaiting)[0-9]{0,3}-[0-9a-f]{16}$`)
-
 // importedModel is the configuration with which the member would join now. id is
 // that of the configuration that it had before, "" if none is known.
-func importedModel(ctx context.Context, snap membership.Snapshot, it membership.Member, id ID) (model, error) {
+func importedModel(ctx context.Context, snap membership.Snapshot, it membership.Member, id string) (model, error) {
 	if id == "" {
 		var err error
-		if id, err = newID(plan{role: roleJoiner}); err != nil {
+		if id, err = newID(); err != nil {
 			return model{}, err
 		}
 	}
@@ -108,11 +104,11 @@ func importedModel(ctx context.Context, snap membership.Snapshot, it membership.
 		return model{}, diag.Text{Summary: d[0].Summary(), Detail: d[0].Detail()}
 	}
 	return model{
-		ID: types.StringValue(string(id)), Name: types.StringValue(it.Name),
+		ID: types.StringValue(id), Name: types.StringValue(it.Name),
 		PeerURLs: set(it.PeerURLs), ClientURLs: set(it.ClientURLs),
 		ListenPeerURLs: types.SetNull(types.StringType), ListenClientURLs: types.SetNull(types.StringType),
 		Bootstrap: types.ObjectNull(bootstrap.AttrTypes()), TriggersReplace: types.DynamicNull(), JoinPeerURLs: types.SetNull(types.StringType), ReplaceUnreachableAfter: types.StringNull(),
-		Founder: types.BoolValue(id.Bootstrap() == membership.Founder), Environment: env, InitialCluster: types.StringValue(initial),
+		Founder: types.BoolValue(false), Founders: types.Int64Null(), Environment: env, InitialCluster: types.StringValue(initial),
 		JoinScript: types.StringValue(joinscript.Script),
 		Status:     types.StringValue(statusMember),
 	}, nil

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -147,37 +148,41 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-func TestID(t *testing.T) {
-	boot := &bootstrap.Bootstrap{Size: types.Int64Value(3)}
-	for _, c := range []struct {
-		plan      plan
-		prefix    string
+// What etcd_member takes of a configuration says how the member comes into its
+// cluster.
+func TestMemberOf(t *testing.T) {
+	object := func(founder types.Bool, founders types.Int64) types.Object {
+		return types.ObjectValueMust(MemberTypes(), map[string]attr.Value{
+			"id": types.StringValue("config-0000000000000001"), "name": types.StringValue("a"), "peer_urls": types.SetNull(types.StringType), "founder": founder, "founders": founders,
+		})
+	}
+	for name, c := range map[string]struct {
+		object    types.Object
+		id        types.String
 		bootstrap membership.Bootstrap
 		awaits    bool
-		founders  int
 	}{
-		{plan{role: roleFounder, boot: boot}, "founder3-", membership.Founder, true, 3},
-		{plan{role: roleFounder, boot: &bootstrap.Bootstrap{Size: types.Int64Value(11)}}, "founder11-", membership.Founder, true, 11},
-		{plan{role: roleFounder, boot: &bootstrap.Bootstrap{}}, "founder-", membership.Founder, true, 0},
-		{plan{role: roleJoiner, boot: boot}, "joiner-", membership.Joiner, false, 0},
-		{plan{role: roleAwaiting, boot: boot}, "awaiting3-", membership.Joiner, true, 3},
-		{plan{}, "-", membership.Joiner, false, 0},
+		"founder":           {object(types.BoolValue(true), types.Int64Value(3)), types.StringValue("config-0000000000000001"), membership.Founder, true},
+		"of an open number": {object(types.BoolValue(true), types.Int64Value(0)), types.StringValue("config-0000000000000001"), membership.Founder, true},
+		"awaiting":          {object(types.BoolValue(false), types.Int64Value(3)), types.StringValue("config-0000000000000001"), membership.Joiner, true},
+		"joiner":            {object(types.BoolValue(false), types.Int64Null()), types.StringValue("config-0000000000000001"), membership.Joiner, false},
+		"written by hand":   {object(types.BoolNull(), types.Int64Null()), types.StringValue("config-0000000000000001"), membership.Joiner, false},
+		"null":              {types.ObjectNull(MemberTypes()), types.StringNull(), membership.Joiner, false},
+		"of no resource":    {types.Object{}, types.StringNull(), membership.Joiner, false},
+		"unknown":           {types.ObjectUnknown(MemberTypes()), types.StringUnknown(), membership.Joiner, true},
 	} {
-		id, err := newID(c.plan)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !strings.HasPrefix(string(id), c.prefix) || id.Bootstrap() != c.bootstrap || id.AwaitsCluster() != c.awaits || id.Founders() != c.founders {
-			t.Errorf("%s: bootstrap %d, awaits %v, founders %d", id, id.Bootstrap(), id.AwaitsCluster(), id.Founders())
-		}
-		if again, _ := newID(c.plan); again == id {
-			t.Errorf("%s was made twice", id)
+		m := MemberOf(c.object)
+		if !m.ID.Equal(c.id) || m.Bootstrap() != c.bootstrap || m.AwaitsCluster() != c.awaits {
+			t.Errorf("%s: %v, bootstrap %d, awaits %v", name, m.ID, m.Bootstrap(), m.AwaitsCluster())
 		}
 	}
-	for _, id := range []ID{"", "anything", "founders of old", "joiner3-00"} {
-		if id.Bootstrap() != membership.Joiner || id.AwaitsCluster() || id.Founders() != 0 {
-			t.Errorf("%q is taken for more than a joiner", id)
-		}
+}
+
+func TestNewID(t *testing.T) {
+	a, err := newID()
+	b, again := newID()
+	if err != nil || again != nil || a == b || !isID.MatchString(a) {
+		t.Errorf("%q, %v and %q, %v", a, err, b, again)
 	}
 }
 
@@ -191,7 +196,7 @@ func TestRoleIsDecidedFromTheBootstrap(t *testing.T) {
 		name     string
 		boot     *bootstrap.Bootstrap
 		member   string
-		wantRole string
+		wantRole role
 	}{
 		{"no bootstrap", nil, "a", roleJoiner},
 		{"complete", &bootstrap.Bootstrap{Complete: types.BoolValue(true), Founders: founders}, "a", roleJoiner},

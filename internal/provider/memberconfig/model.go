@@ -7,13 +7,11 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"strconv"
-	"strings"
+	"regexp"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
 )
 
@@ -32,6 +30,7 @@ type model struct {
 	ReplaceUnreachableAfter types.String  `tfsdk:"replace_unreachable_after"`
 
 	Founder        types.Bool   `tfsdk:"founder"`
+	Founders       types.Int64  `tfsdk:"founders"`
 	Environment    types.Map    `tfsdk:"environment"`
 	InitialCluster types.String `tfsdk:"initial_cluster"`
 	JoinScript     types.String `tfsdk:"join_script"`
@@ -53,63 +52,24 @@ const (
 	statusStale  = "stale" // the frozen environment cannot start any more
 )
 
-// ID is the ID of a configuration: it says how its member comes into the
-// cluster, so that etcd_member knows without asking, and is unique.
-type ID string
+// role is how a member comes into its cluster.
+type role uint8
 
-// The roles in an ID, each followed by the number of founders while the cluster
-// is not formed ("founder3-…"), and by random digits. An awaiting member joins a cluster that is being formed
-// in the same run: it waits for it instead of failing.
 const (
-	roleFounder  = "founder"
-	roleJoiner   = "joiner"
-	roleAwaiting = "awaiting"
+	roleJoiner   role = iota // the cluster exists
+	roleFounder              // it forms the cluster, with the other founders
+	roleAwaiting             // it joins a cluster that is formed in the same apply, and waits for it
 )
 
-func newID(p plan) (ID, error) {
+// isID is what [newID] makes.
+var isID = regexp.MustCompile(`^config-[0-9a-f]{16}$`)
+
+func newID() (string, error) {
 	b := make([]byte, 8)
 	if _, err := rand.Read(b); err != nil {
 		return "", err
 	}
-	role := p.role
-	if n := p.size(); n > 0 {
-		role += strconv.Itoa(n)
-	}
-	return ID(role + "-" + hex.EncodeToString(b)), nil
-}
-
-// parse returns the role and the number of founders, 0 where none is given.
-func (id ID) parse() (role string, founders int) {
-	word, _, _ := strings.Cut(string(id), "-")
-	role = strings.TrimRight(word, "0123456789")
-	founders, _ = strconv.Atoi(word[len(role):]) // 0 for none
-	return role, founders
-}
-
-// Bootstrap returns how the member comes into the cluster. A text that is no
-// ID of ours is taken for a joiner's.
-func (id ID) Bootstrap() membership.Bootstrap {
-	if role, _ := id.parse(); role == roleFounder {
-		return membership.Founder
-	}
-	return membership.Joiner
-}
-
-// AwaitsCluster reports whether the cluster was still to be formed when the
-// configuration was made.
-func (id ID) AwaitsCluster() bool {
-	role, _ := id.parse()
-	return role == roleFounder || role == roleAwaiting
-}
-
-// Founders returns how many members were to form the cluster together; 0 where
-// it was there already, or their number was not known.
-func (id ID) Founders() int {
-	if !id.AwaitsCluster() {
-		return 0
-	}
-	_, founders := id.parse()
-	return founders
+	return "config-" + hex.EncodeToString(b), nil
 }
 
 func texts(ctx context.Context, set types.Set) ([]string, diag.Diagnostics) {

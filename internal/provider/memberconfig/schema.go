@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/boolplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/dynamicplanmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/int64planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/mapplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/setplanmodifier"
@@ -46,7 +47,7 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 		Attributes: map[string]schema.Attribute{
 			"id": schema.StringAttribute{
 				Computed:            true,
-				MarkdownDescription: "Identifies this configuration; give it to `config_id` of `etcd_member` or `etcd_learner`. Opaque.",
+				MarkdownDescription: "Identifies this configuration. `etcd_member` and `etcd_learner` take it with the whole resource, in their argument `config`.",
 				PlanModifiers:       fixed,
 			},
 			"name": schema.StringAttribute{
@@ -118,6 +119,12 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 				Computed:            true,
 				MarkdownDescription: "Whether this member forms the cluster with others (true) or joins one that exists (false). Decided at creation.",
 				PlanModifiers:       []planmodifier.Bool{boolplanmodifier.UseStateForUnknown()},
+			},
+			"founders": schema.Int64Attribute{
+				Computed: true,
+				MarkdownDescription: "How many members form the cluster together, of a member that is configured before the cluster exists; 0 if the bootstrap does not say. " +
+					"Null if the cluster existed when the configuration was created, and after an import.",
+				PlanModifiers: []planmodifier.Int64{int64planmodifier.UseStateForUnknown()},
 			},
 			"environment": schema.MapAttribute{
 				ElementType: types.StringType,

@@ -120,29 +120,33 @@ func (samePlan) Description(context.Context) string {
 func (s samePlan) MarkdownDescription(ctx context.Context) string { return s.Description(ctx) }
 
 // PlanModifySet implements planmodifier.Set.
-func (samePlan) PlanModifySet(ctx context.Context, req planmodifier.SetRequest, resp *planmodifier.SetResponse) {
-	if req.StateValue.IsNull() || req.PlanValue.IsNull() || req.PlanValue.IsUnknown() {
-		return
-	}
-	var was, now []types.String
-	resp.Diagnostics.Append(req.StateValue.ElementsAs(ctx, &was, false)...)
-	resp.Diagnostics.Append(req.PlanValue.ElementsAs(ctx, &now, false)...)
-	if a, ok := values(was); ok {
-		if b, ok := values(now); ok && membership.SameURLs(a, b) {
-			resp.PlanValue = req.StateValue
-		}
+func (samePlan) PlanModifySet(_ context.Context, req planmodifier.SetRequest, resp *planmodifier.SetResponse) {
+	if Same(req.StateValue, req.PlanValue) {
+		resp.PlanValue = req.StateValue
 	}
 }
 
+// Same reports whether two sets hold the same URLs, in any spelling. Sets that are
+// null are the same; what is unknown is the same as nothing.
+func Same(a, b types.Set) bool {
+	if a.IsNull() || b.IsNull() {
+		return a.IsNull() && b.IsNull()
+	}
+	was, ok := values(a)
+	now, known := values(b)
+	return ok && known && membership.SameURLs(was, now)
+}
+
 // values returns the texts; ok is false while one is not known.
-func values(in []types.String) (out []string, ok bool) {
-	for _, s := range in {
-		if s.IsUnknown() {
+func values(set types.Set) (out []string, ok bool) {
+	for _, e := range set.Elements() {
+		s, ok := e.(types.String)
+		if !ok || s.IsUnknown() {
 			return nil, false
 		}
 		out = append(out, s.ValueString())
 	}
-	return out, true
+	return out, !set.IsUnknown()
 }
 
 // ForEtcd returns the URLs as etcd is told them: those at which others reach the

@@ -1,0 +1,140 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package member
+
+import (
+	"context"
+
+	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberconfig"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
+)
+
+// arguments are those that say which member it is: a configuration, which may
+// leave the peer URLs open, or a name and peer URLs.
+type arguments struct {
+	config   types.Object
+	name     types.String
+	peerURLs types.Set
+}
+
+func argumentsOf(ctx context.Context, config tfsdk.Config, diags *fwdiag.Diagnostics) (a arguments) {
+	diags.Append(config.GetAttribute(ctx, path.Root("config"), &a.config)...)
+	diags.Append(config.GetAttribute(ctx, path.Root("name"), &a.name)...)
+	diags.Append(config.GetAttribute(ctx, path.Root("peer_urls"), &a.peerURLs)...)
+	return a
+}
+
+// check refuses arguments that leave the name or the peer URLs open, or give
+// them twice. What is not known yet passes.
+func (a arguments) check(diags *fwdiag.Diagnostics) {
+	refuse := func(attribute string, t diag.Text) {
+		diags.AddAttributeError(path.Root(attribute), t.Summary, t.Detail)
+	}
+	if a.config.IsNull() {
+		switch {
+		case a.name.IsNull():
+			refuse("config", diag.NeitherConfigNorName())
+		case a.peerURLs.IsNull():
+			refuse("peer_urls", diag.NoPeerURLs(a.name.ValueString()))
+		}
+		return
+	}
+	if a.config.IsUnknown() {
+		return
+	}
+	c := memberconfig.MemberOf(a.config)
+	if !a.name.IsNull() && !a.name.IsUnknown() {
+		refuse("name", diag.NameBesideConfig(a.name.ValueString()))
+	}
+	switch {
+	case c.PeerURLs.IsUnknown() || a.peerURLs.IsUnknown():
+	case c.PeerURLs.IsNull() && a.peerURLs.IsNull():
+		refuse("peer_urls", diag.NoPeerURLsInConfig(c.Name.ValueString()))
+	case !c.PeerURLs.IsNull() && !a.peerURLs.IsNull():
+		refuse("peer_urls", diag.PeerURLsBesideConfig(c.Name.ValueString()))
+	}
+}
+
+// sameConfig reports whether the state has the configuration that is planned.
+func sameConfig(was, now types.Object) bool {
+	a, b := memberconfig.MemberOf(was).ID, memberconfig.MemberOf(now).ID
+	return !a.IsNull() && a.Equal(b) && !b.IsUnknown()
+}
+
+// planConfig replaces a member that gets another configuration. The one that it
+// has stays as the state holds it if it only says the same in another way.
+type planConfig struct{}
+
+func (planConfig) Description(context.Context) string { return "another configuration replaces it" }
+
+func (p planConfig) MarkdownDescription(ctx context.Context) string { return p.Description(ctx) }
+
+func (planConfig) PlanModifyObject(_ context.Context, req planmodifier.ObjectRequest, resp *planmodifier.ObjectResponse) {
+	if req.StateValue.IsNull() || req.PlanValue.IsNull() {
+		return // imported, or the member goes on without a configuration
+	}
+	if !sameConfig(req.StateValue, req.PlanValue) {
+		resp.RequiresReplace = true
+		return
+	}
+	was, now := memberconfig.MemberOf(req.StateValue), memberconfig.MemberOf(req.PlanValue)
+	if memberurl.Same(was.PeerURLs, now.PeerURLs) {
+		resp.PlanValue = req.StateValue
+	}
+}
+
+// planName plans the name that the configuration gives. Another name is another
+// member.
+type planName struct{}
+
+func (planName) Description(context.Context) string {
+	return "the name that config has; another name replaces it"
+}
+
+func (p planName) MarkdownDescription(ctx context.Context) string { return p.Description(ctx) }
+
+func (planName) PlanModifyString(ctx context.Context, req planmodifier.StringRequest, resp *planmodifier.StringResponse) {
+	a := argumentsOf(ctx, req.Config, &resp.Diagnostics)
+	var was types.Object
+	if !req.State.Raw.IsNull() {
+		resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("config"), &was)...)
+	}
+	switch {
+	case resp.Diagnostics.HasError():
+	case a.config.IsNull():
+		resp.PlanValue = a.name
+	case !req.StateValue.IsNull() && sameConfig(was, a.config):
+		resp.PlanValue = req.StateValue
+	default:
+		resp.PlanValue = memberconfig.MemberOf(a.config).Name
+	}
+	// An import does not know the name of a member that has not published one.
+	resp.RequiresReplace = !req.StateValue.IsNull() && !req.StateValue.Equal(resp.PlanValue)
+}
+
+// planPeerURLs plans the peer URLs that the configuration gives, or the member's
+// own where it leaves them open.
+type planPeerURLs struct{}
+
+func (planPeerURLs) Description(context.Context) string {
+	return "the peer URLs that config has, if any"
+}
+
+func (p planPeerURLs) MarkdownDescription(ctx context.Context) string { return p.Description(ctx) }
+
+func (planPeerURLs) PlanModifySet(ctx context.Context, req planmodifier.SetRequest, resp *planmodifier.SetResponse) {
+	a := argumentsOf(ctx, req.Config, &resp.Diagnostics)
+	if urls := memberconfig.MemberOf(a.config).PeerURLs; !urls.IsNull() && a.peerURLs.IsNull() {
+		resp.PlanValue = urls
+	} else if !a.peerURLs.IsNull() {
+		resp.PlanValue = a.peerURLs
+	}
+}
