@@ -26,11 +26,10 @@ resource "etcd_discovery_token" "this" {
 }
 
 resource "etcd_member_config" "node" {
-  for_each    = local.nodes
-  name        = each.key
-  peer_urls   = ["https://${each.value}:2380"]
-  client_urls = ["https://${each.value}:2379"]
-  bootstrap   = etcd_discovery_token.this.bootstrap
+  for_each  = local.nodes
+  name      = each.key
+  address   = each.value
+  bootstrap = etcd_discovery_token.this.bootstrap
 }
 
 # Stands for your virtual machine. Its user data installs the environment and the

@@ -13,6 +13,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
 // TestBootstrapTexts compares every text about the replacement of a bootstrap
@@ -45,6 +46,10 @@ func TestBootstrapTexts(t *testing.T) {
 		{true, InitialClusterMayHaveFormed("2a", WhyNotFormed(two, nil), members)},
 		{true, ClusterExists(two)},
 		{true, ClusterRefusesUs(kind(connection.WrongPassword))},
+		{true, FounderURLs("a", []string{"https://10.0.0.9:2380"}, []string{"https://10.0.0.1:2380", "https://10.1.0.1:2380"})},
+		{true, FounderName("etcd-a", "a", "https://10.0.0.1:2380")},
+		{true, RegistryIsCluster("a", at)},
+		{false, Explain(reconfigure.ActionAdd, "a", &reconfigure.NoCluster{Name: "a", Forming: true, Missing: []string{"etcd-a", "etcd-b"}, Cause: kind(connection.Refused)})},
 		{false, ImportClusterID("x")},
 		{false, ImportOtherCluster("2a", two)},
 		{false, ImportClusterSilent("2a", kind(connection.Refused))},

@@ -43,3 +43,44 @@ func foundedAlone(u *reconfigure.Unidentified) string {
 		"Give the machines such an etcd, or the token another protocol, and replace the machines, because what these have formed is in their data directories. Then apply again.",
 		u.Founders, Member(s, u.Identity.Facts.Subject), version, plural(len(shown), "cluster", "clusters"), listed(shown))
 }
+
+// missing is for a cluster that did not form, and initial members for which this
+// apply has created no configuration.
+func missing(founders []string) string {
+	if len(founders) == 0 {
+		return ""
+	}
+	return sprintf("\n\nThis apply created no etcd_member_config named %s. "+
+		"If there is none, make the names in founders (etcd_discovery_token) or members (etcd_initial_cluster) those of the configurations.", listed(each(founders)))
+}
+
+// FounderURLs is for a configuration that has the name of an initial member and
+// other peer URLs.
+func FounderURLs(name string, own, given []string) Text {
+	return Text{
+		"Member " + name + " contradicts its bootstrap",
+		sprintf("The configuration of %s has the peer URLs %s, and its etcd_initial_cluster has %s for it. etcd does not start as an initial member with other peer URLs than the initial cluster says. "+
+			"Nothing has been changed. Make both the same, in peer_urls or address here, or in members there.", name, listed(own), listed(given)) + DestroyInstead,
+	}
+}
+
+// FounderName is for a configuration that has a peer URL of an initial member and
+// another name.
+func FounderName(name, founder, url string) Text {
+	return Text{
+		"Member " + name + " contradicts its bootstrap",
+		sprintf("The configuration of %s has the peer URL %s, and its etcd_initial_cluster names the initial member there %s. %s would join a cluster that does not form without %s. "+
+			"Nothing has been changed. Make both names the same, or give %s an address of its own.", name, url, founder, name, founder, name) + DestroyInstead,
+	}
+}
+
+// RegistryIsCluster is for a member whose discovery cluster is the cluster that is
+// to be formed.
+func RegistryIsCluster(name, url string) Text {
+	return Text{
+		"The discovery token is in the cluster itself",
+		sprintf("%s is to find the other initial members through the discovery cluster at %s, which is its own cluster: that cannot answer before it is formed. "+
+			"Give the etcd_discovery_token a provider block (alias) with the endpoints of another etcd. A provider block without endpoints takes those of ETCDCTL_ENDPOINTS. "+
+			"If there is no other etcd, use etcd_initial_cluster.", name, url) + DestroyInstead,
+	}
+}

@@ -22,6 +22,22 @@ func URLIn(at string, err *membership.URLError) Text {
 	return Text{Summary: "Invalid URL in " + argument, Detail: Clean(argument) + ": " + peerURLDetail(err)}
 }
 
+// InvalidAddress is for the address of a member that is none. The URL of the
+// error is the address.
+func InvalidAddress(err *membership.URLError) Text {
+	const expected = " Expected an IP address or a host name without scheme, port and brackets, such as 10.0.1.10 or fd00::a. Use peer_urls for another port."
+	t := Text{Summary: "Invalid address"}
+	switch err.Problem {
+	case membership.URLEmpty:
+		t.Detail = "The address is empty." + expected
+	case membership.URLWildcard:
+		t.Detail = Clean(err.URL) + " is an address to listen on. No other machine can dial it. Give the address at which others reach this member."
+	default:
+		t.Detail = sprintf("%q is neither an IP address nor a host name.", err.URL) + expected
+	}
+	return t
+}
+
 // NullIn is for a list or set of URLs with an element that is null.
 func NullIn(argument string) Text {
 	return Text{

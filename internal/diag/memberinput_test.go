@@ -40,6 +40,26 @@ func TestPeerURL(t *testing.T) {
 	}
 }
 
+func TestInvalidAddress(t *testing.T) {
+	const expected = " Expected an IP address or a host name without scheme, port and brackets, such as 10.0.1.10 or fd00::a. Use peer_urls for another port."
+	for raw, text := range map[string]string{
+		"":              "The address is empty." + expected,
+		"10.0.0.1:2380": "\"10.0.0.1:2380\" is neither an IP address nor a host name." + expected,
+		"root:secret@a": "\"***@a\" is neither an IP address nor a host name." + expected,
+		"::":            ":: is an address to listen on. No other machine can dial it. Give the address at which others reach this member.",
+	} {
+		_, err := membership.URLAt("https", raw, membership.PeerPort)
+		var e *membership.URLError
+		if !errors.As(err, &e) {
+			t.Errorf("%q: %v", raw, err)
+			continue
+		}
+		if got := InvalidAddress(e); got != (Text{"Invalid address", text}) {
+			t.Errorf("%q:\ngot  %s\nwant %s", raw, got.Detail, text)
+		}
+	}
+}
+
 func TestMemberName(t *testing.T) {
 	for name, text := range map[string]string{
 		"":                       "The member name is empty. A member needs a name that no other member of its cluster bears.",

@@ -17,6 +17,9 @@ import (
 // MemberID words a text that is no member ID.
 func MemberID(err error) Text { return Text{"Invalid member ID", sentence(err) + "."} }
 
+// ClusterID words a text that is no cluster ID.
+func ClusterID(err error) Text { return Text{"Invalid cluster ID", sentence(err) + "."} }
+
 func sentence(err error) string { return strings.TrimSuffix(Error(err), ".") }
 
 // SecondAnnouncement is for two learners of one plan that are only announced.
@@ -185,7 +188,7 @@ func Explain(action reconfigure.Action, name string, err error) Text {
 		return Text{summary, "No endpoint gave a member list. Nothing was changed." + remedy(action, none.Cause) + answers(none.Cause)}
 	case errors.As(err, &none) && none.Forming:
 		return Text{summary, "The cluster did not form in time: no endpoint gave a member list. All founders must run, and find each other, before one of them answers. " +
-			"Look at the logs of their processes, mend what they name, and apply again to go on waiting." + answers(none.Cause)}
+			"Look at the logs of their processes, mend what they name, and apply again to go on waiting." + missing(none.Missing) + answers(none.Cause)}
 	case errors.As(err, &none):
 		return Text{summary, "There is no cluster to join: no endpoint gave a member list. The first cluster needs a bootstrap " +
 			"(etcd_discovery_token, given to bootstrap of etcd_member_config); a later member needs a cluster that answers." + answers(none.Cause)}

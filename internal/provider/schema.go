@@ -6,6 +6,9 @@ package provider
 import (
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/duration"
 )
 
 // model is the provider block.
@@ -54,12 +57,12 @@ func attributes() map[string]schema.Attribute {
 		"endpoints": schema.ListAttribute{
 			ElementType: types.StringType, Optional: true,
 			MarkdownDescription: "Client URLs of the cluster, such as `[\"https://10.0.1.10:2379\"]`. Without a scheme they are `https` if TLS is configured, else `http`; " +
-				"without a port, 2379. There is no default. If one of them is `https`, no password and no token goes to an `http` URL that is not itself in the list. Environment: `ETCDCTL_ENDPOINTS` (comma separated).",
+				"without a port, 2379. Default: none, and nothing is assumed. If one of them is `https`, no password and no token goes to an `http` URL that is not itself in the list. Environment: `ETCDCTL_ENDPOINTS` (comma separated).",
 		},
 		"username": text("User name for etcd's own authentication; membership needs a user with the `root` role. It goes together with a client certificate if both are given. " +
 			"Environment: `ETCDCTL_USER` (`user` or `user:password`)."),
 		"password": secret("Password of `username`. Environment: `ETCDCTL_PASSWORD`, or `ETCDCTL_USER` (`user:password`)."),
-		"ca_cert": text("Path of the CA certificates, in PEM, that the servers' certificates are verified with; without one, those that this system trusts." + readAtPlan +
+		"ca_cert": text("Path of the CA certificates, in PEM, that the servers' certificates are verified with. Default: those that this system trusts." + readAtPlan +
 			" Environment: `ETCDCTL_CACERT`."),
 		"cert":        text("Path of the client certificate, in PEM." + readAtPlan + " Environment: `ETCDCTL_CERT`."),
 		"key":         text("Path of the client certificate's private key, in PEM." + readAtPlan + " Environment: `ETCDCTL_KEY`."),
@@ -68,11 +71,11 @@ func attributes() map[string]schema.Attribute {
 		"key_pem":     secret("The private key itself, in PEM, instead of `key`."),
 		"insecure_skip_tls_verify": schema.BoolAttribute{
 			Optional: true,
-			MarkdownDescription: "Do not verify the servers' certificates: any host between this machine and the cluster can then read the password and take over the cluster. The provider warns. " +
+			MarkdownDescription: "Do not verify the servers' certificates: any host between this machine and the cluster can then read the password and take over the cluster. The provider warns. Default: `false`. " +
 				"Environment: `ETCDCTL_INSECURE_SKIP_TLS_VERIFY`.",
 		},
-		"dial_timeout":    text("How long one connection may take to be made, such as `2s` (the default). Environment: `ETCDCTL_DIAL_TIMEOUT`."),
-		"request_timeout": text("How long one endpoint may take to answer one request, such as `5s` (the default). Environment: `ETCDCTL_COMMAND_TIMEOUT`."),
+		"dial_timeout":    text("How long one connection may take to be made. Default: `" + duration.Text(connection.DefaultDialTimeout) + "`. Environment: `ETCDCTL_DIAL_TIMEOUT`."),
+		"request_timeout": text("How long one endpoint may take to answer one request. Default: `" + duration.Text(connection.DefaultRequestTimeout) + "`. Environment: `ETCDCTL_COMMAND_TIMEOUT`."),
 		"address_map": schema.MapAttribute{
 			ElementType: types.StringType, Optional: true,
 			MarkdownDescription: "For clusters behind a bastion or a load balancer: advertised client URL → URL that can be dialled from here, one for each member. " +
@@ -85,7 +88,7 @@ func attributes() map[string]schema.Attribute {
 				"with a client certificate alone, it is asked if `ca_cert` verifies it. A resource that manages a member trusts the hosts in its own `peer_urls`, `client_urls` and " +
 				"`endpoints`, for its own requests.",
 		},
-		"metadata_prefix": text("Prefix of the keys in the cluster under which the provider keeps its ownership records and locks: `<prefix><cluster ID>/…`. Only the provider's user may write there, see [Permissions](guides/tls-and-auth.md#permissions). Default: `/_terraform/etcd/`."),
+		"metadata_prefix": text("Prefix of the keys in the cluster under which the provider keeps its ownership records and locks: `<prefix><cluster ID>/…`. Only the provider's user may write there, see [Permissions](guides/tls-and-auth.md#permissions). Default: `" + connection.DefaultMetadataPrefix + "`."),
 		"force_destroy": schema.BoolAttribute{
 			Optional: true,
 			MarkdownDescription: "Whether members that no cluster can remove are forgotten when they are destroyed: the same as `force_destroy` of every `etcd_member` and `etcd_learner`. " +

@@ -122,6 +122,8 @@ type NoCluster struct {
 	Name string
 	// Forming is true for a member that was to wait for the cluster to form.
 	Forming bool
+	// Missing are the initial members of whose configuration nothing is known.
+	Missing []string
 	Cause   error
 }
 

@@ -5,9 +5,8 @@ resource "etcd_initial_cluster" "this" {
 }
 
 resource "etcd_member_config" "node" {
-  for_each    = local.nodes
-  name        = each.key
-  peer_urls   = ["https://${each.value}:2380"]
-  client_urls = ["https://${each.value}:2379"]
-  bootstrap   = etcd_initial_cluster.this.bootstrap
+  for_each  = local.nodes
+  name      = each.key
+  address   = each.value
+  bootstrap = etcd_initial_cluster.this.bootstrap
 }

@@ -1,9 +1,8 @@
 # A standby: it follows the cluster and does not vote. Set promote to true to
 # give it a vote, in place, once it has caught up.
 resource "etcd_member_config" "standby" {
-  name        = "standby"
-  peer_urls   = ["https://10.0.1.20:2380"]
-  client_urls = ["https://10.0.1.20:2379"]
+  name    = "standby"
+  address = "10.0.1.20"
 }
 
 resource "terraform_data" "machine" { # stands for your virtual machine

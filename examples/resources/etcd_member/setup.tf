@@ -9,20 +9,25 @@ provider "etcd" {
   endpoints = ["https://10.0.1.10:2379", "https://10.0.1.11:2379", "https://10.0.1.12:2379"]
 }
 
+provider "etcd" {
+  alias     = "registry"
+  endpoints = ["https://registry.example.com:2379"]
+}
+
 locals {
   nodes = { a = "10.0.1.10", b = "10.0.1.11", c = "10.0.1.12" }
 }
 
 resource "etcd_discovery_token" "this" {
+  provider = etcd.registry
   founders = ["a", "b", "c"]
 }
 
 resource "etcd_member_config" "node" {
-  for_each    = local.nodes
-  name        = each.key
-  peer_urls   = ["https://${each.value}:2380"]
-  client_urls = ["https://${each.value}:2379"]
-  bootstrap   = etcd_discovery_token.this.bootstrap
+  for_each  = local.nodes
+  name      = each.key
+  address   = each.value
+  bootstrap = etcd_discovery_token.this.bootstrap
 }
 
 resource "terraform_data" "machine" {

@@ -1,8 +1,7 @@
 resource "etcd_member_config" "node" {
   for_each         = local.nodes
   name             = each.key
-  peer_urls        = ["https://${each.value}:2380"]
-  client_urls      = ["https://${each.value}:2379"]
+  address          = each.value
   bootstrap        = etcd_discovery_token.this.bootstrap
   triggers_replace = var.image # what makes the machine be built anew
 }

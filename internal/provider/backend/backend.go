@@ -38,6 +38,7 @@ type Backend struct {
 	held     held
 	replaced replacedBootstraps
 	said     sync.Map
+	founding founding
 }
 
 // ForResource returns the Backend in a resource's configure request, nil while

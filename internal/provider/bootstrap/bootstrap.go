@@ -15,8 +15,12 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/duration"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
 )
 
 // Values of [Bootstrap.Protocol].
@@ -192,9 +196,11 @@ func InputAttribute() schema.SingleNestedAttribute {
 	for name, attribute := range attributes {
 		attributes[name] = mark(attribute, func(_, optional *bool) { *optional = true })
 	}
+	validate(attributes, "window", duration.Validator())
+	validate(attributes, "cluster_id", memberurl.ClusterIDValidator())
 	return schema.SingleNestedAttribute{
 		Optional:            true,
-		MarkdownDescription: "How the cluster is bootstrapped: the `bootstrap` of an [`etcd_discovery_token`](discovery_token.md).",
+		MarkdownDescription: "How the cluster is bootstrapped: the `bootstrap` of an [`etcd_discovery_token`](discovery_token.md) or an [`etcd_initial_cluster`](initial_cluster.md). Default: none, for a member that joins a cluster that exists.",
 		Attributes:          attributes,
 	}
 }
@@ -228,6 +234,16 @@ func describe() map[string]schema.Attribute {
 			MarkdownDescription: "Null. `(known after apply)` in a plan that starts a bootstrap again which has formed no cluster, and with it its initial members.",
 		},
 	}
+}
+
+// validate adds a validator to a string of describe.
+func validate(attributes map[string]schema.Attribute, name string, v validator.String) {
+	a, ok := attributes[name].(schema.StringAttribute)
+	if !ok {
+		panic("bootstrap: " + name + " is no string")
+	}
+	a.Validators = append(a.Validators, v)
+	attributes[name] = a
 }
 
 // mark sets Computed or Optional on any of the attribute kinds of describe.

@@ -33,7 +33,7 @@ func (d *clusterData) Schema(_ context.Context, _ datasource.SchemaRequest, resp
 		Attributes: map[string]schema.Attribute{
 			"endpoints": schema.ListAttribute{
 				ElementType: types.StringType, Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), memberurl.Endpoints()},
-				MarkdownDescription: "Client URLs to begin with, instead of the provider's `endpoints`. One that answers is enough to find all members.",
+				MarkdownDescription: "Client URLs to begin with. Default: the provider's `endpoints`. One that answers is enough to find all members.",
 			},
 			"cluster_id": schema.StringAttribute{Computed: true, MarkdownDescription: "ID of the cluster in hexadecimal. Null if nobody answers."},
 			"reachable":  schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether anybody gave a member list. If not, `members` is empty, and `advice` says what each endpoint answered."},

@@ -70,11 +70,11 @@ func (d *tokenData) Schema(_ context.Context, _ datasource.SchemaRequest, resp *
 			},
 			"protocol": schema.StringAttribute{
 				Optional: true, Computed: true,
-				MarkdownDescription: "`v3` (default) or `v2`, with `token`. Follows from `url` where that is given: `v2` or `service`.",
+				MarkdownDescription: "`v3` or `v2`, with `token`. Default: `v3`. Follows from `url` if that is given: `v2` or `service`.",
 			},
 			"prefix": schema.StringAttribute{
 				Optional: true, Computed: true,
-				MarkdownDescription: "Key under which the registry holds its tokens, with `token`; `/_etcd/registry` by default. Null with a discovery service.",
+				MarkdownDescription: "Key under which the registry holds its tokens, with `token`. Default: `" + discovery.DefaultPrefix + "`. Null with a discovery service.",
 			},
 			"id":       schema.StringAttribute{Computed: true, Sensitive: true, MarkdownDescription: "The same as `token`."},
 			"size":     schema.Int64Attribute{Computed: true, MarkdownDescription: "Number of members that form the cluster together."},

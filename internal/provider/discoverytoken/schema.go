@@ -52,6 +52,9 @@ in a plan. Keep plans and the state of an incomplete token to those who may foun
 If the answer to the request that makes the token is lost for good, the token is kept in the state with a warning, and the next apply
 makes sure that the registry has it: there is never a second one.
 
+~> **Note** A provider block without ` + "`endpoints`" + ` takes them from ` + "`ETCDCTL_ENDPOINTS`" + `, an alias too. If the variable names the cluster that is to form, the token would be
+created in that cluster. Set ` + "`endpoints`" + ` in the provider block of the discovery cluster. A configuration whose own cluster holds the token is refused, at the latest before its machine is created.
+
 A token is created only if there is no other key below ` + "`<prefix>/<token>/`" + `. Destroy deletes the size and the registrations, key by key. Other keys stay, and a
 warning names them.`
 
@@ -73,39 +76,39 @@ func (r *tokenResource) Schema(ctx context.Context, _ resource.SchemaRequest, re
 			"size": schema.NumberAttribute{
 				Optional: true,
 				Computed: true,
-				MarkdownDescription: "Number of members that form the cluster together, from 1 to 99; follows from `founders` where that is given. Prefer 3 or 5. " +
+				MarkdownDescription: "Number of members that form the cluster together, from 1 to 99. Default: the number of `founders`. Prefer 3 or 5. " +
 					"A change makes a new token while this one is incomplete, and does nothing afterwards.",
 			},
 			"protocol": schema.StringAttribute{
 				Optional:            true,
 				Computed:            true,
 				Default:             stringdefault.StaticString(bootstrap.ProtocolV3),
-				MarkdownDescription: "How members speak to the registry: `v3` (default), `v2` or `service`; see the table above.",
+				MarkdownDescription: "How members speak to the registry: `v3`, `v2` or `service`, see the table above. Default: `v3`.",
 			},
 			"service_url": schema.StringAttribute{
 				Optional: true,
 				Computed: true,
-				MarkdownDescription: "URL of the discovery service, to which `/new` is added. Only with `protocol = \"service\"`; then by default the public service, `https://discovery.etcd.io`, " +
+				MarkdownDescription: "URL of the discovery service, to which `/new` is added. Only with `protocol = \"service\"`. Default: `https://discovery.etcd.io`, the public service, " +
 					"which is no longer maintained. The service is asked for a token once; it cannot delete one, so `destroy` only forgets it.",
 			},
 			"prefix": schema.StringAttribute{
 				Optional: true,
 				Computed: true,
 				Default:  stringdefault.StaticString(discovery.DefaultPrefix),
-				MarkdownDescription: "Key under which the registry holds its tokens; null with `service`. Members with `v3` look under `/_etcd/registry` (default) only, " +
+				MarkdownDescription: "Key under which the registry holds its tokens; null with `service`. Default: `/_etcd/registry`. Members with `v3` look under that only, " +
 					"unless they reach the registry through a gRPC proxy that adds a namespace.",
 			},
 			"token": schema.StringAttribute{
 				Optional:  true,
 				Computed:  true,
 				Sensitive: true,
-				MarkdownDescription: "The token: 32 random hexadecimal digits, unless one is given here. One that exists already is never taken over; import it instead. " +
+				MarkdownDescription: "The token. Default: 32 random hexadecimal digits. One that exists already is never taken over; import it instead. " +
 					"Letters, digits, `-`, `_` and `.` only. A service names its tokens itself. Whoever knows the token and reaches the registry can register as a founder.",
 			},
 			"advertised_endpoints": schema.ListAttribute{
 				ElementType: types.StringType,
 				Optional:    true,
-				MarkdownDescription: "Client URLs of the registry as the machines reach it, where that differs from the provider's `endpoints`. " +
+				MarkdownDescription: "Client URLs of the registry as the machines reach it, if that differs. Default: the provider's `endpoints`. " +
 					"They go into `environment` and `bootstrap`; with `v2` only the first does, since a member takes one URL.",
 			},
 			"machine_access": schema.SingleNestedAttribute{
@@ -156,7 +159,13 @@ func (r *tokenResource) Schema(ctx context.Context, _ resource.SchemaRequest, re
 					"the token is retired, and whether the registry still has it makes no difference.",
 			},
 			"bootstrap": bootstrap.ComputedAttribute(),
-			"timeouts":  duration.Timeouts(ctx, timeouts.Opts{Create: true, Read: true, Update: true, Delete: true}),
+			"timeouts": duration.Timeouts(ctx, timeouts.Opts{
+				Create: true, Read: true, Update: true, Delete: true,
+				CreateDescription: "Timeout for creating the token in the registry, more than zero. Default: `" + duration.Text(defaultCreate) + "`.",
+				ReadDescription:   "Timeout for reading the registrations during a refresh, more than zero. Default: `" + duration.Text(defaultRead) + "`.",
+				UpdateDescription: "Timeout for making sure that the registry has the token, more than zero. Default: `" + duration.Text(defaultCreate) + "`.",
+				DeleteDescription: "Timeout for deleting the token from the registry, more than zero. Default: `" + duration.Text(defaultDelete) + "`.",
+			}),
 		},
 	}
 }

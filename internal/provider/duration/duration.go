@@ -6,6 +6,7 @@ package duration
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
@@ -53,4 +54,16 @@ func Timeouts(ctx context.Context, o timeouts.Opts) schema.Attribute {
 		}
 	}
 	return all
+}
+
+// Text is a duration as it is written in the configuration: "10m", not "10m0s".
+func Text(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
 }

@@ -64,16 +64,16 @@ func (d *Heartbeats) Schema(_ context.Context, _ datasource.SchemaRequest, resp 
 		Attributes: map[string]schema.Attribute{
 			"prefix": schema.StringAttribute{
 				Optional: true, Computed: true,
-				MarkdownDescription: "Key under which they beat; `/running` by default. What is further down than one name is none of theirs.",
+				MarkdownDescription: "Key under which they beat. Default: `" + defaultPrefix + "`. What is further down than one name is none of theirs.",
 			},
-			"expected": schema.SetAttribute{ElementType: types.StringType, Optional: true, Validators: []validator.Set{setvalidator.NoNullValues()}, MarkdownDescription: "Names of those who should be alive."},
+			"expected": schema.SetAttribute{ElementType: types.StringType, Optional: true, Validators: []validator.Set{setvalidator.NoNullValues()}, MarkdownDescription: "Names of those who should be alive. Default: none, and nothing is `missing` or `unexpected`."},
 			"watch": schema.StringAttribute{
 				Optional: true, Validators: []validator.String{duration.Validator()},
-				MarkdownDescription: "How long to watch before `alive` is read, such as `10s`. Longer than the interval of the beats shows every owner's; longer than their time to live shows who dies. Every refresh takes that long.",
+				MarkdownDescription: "How long to watch before `alive` is read, such as `10s`. Longer than the interval of the beats shows every owner's; longer than their time to live shows who dies. Every refresh takes that long. Default: no watch.",
 			},
 			"api": schema.StringAttribute{
 				Optional: true, Computed: true,
-				MarkdownDescription: "`v3` (default), or `v2` for TTL keys on servers up to 3.5 with `--enable-v2`. The two do not see each other's keys.",
+				MarkdownDescription: "`v3`, or `v2` for TTL keys on servers up to 3.5 with `--enable-v2`. Default: `" + apiV3 + "`. The two do not see each other's keys.",
 			},
 			"alive": schema.MapNestedAttribute{
 				Computed:            true,

@@ -68,19 +68,19 @@ func (h *Heartbeat) Schema(_ context.Context, _ ephemeral.SchemaRequest, resp *e
 			"name": schema.StringAttribute{Required: true, MarkdownDescription: "Who beats: the last part of the key, such as `web1`."},
 			"prefix": schema.StringAttribute{
 				Optional: true, Computed: true,
-				MarkdownDescription: "Key above the name; `/running` by default.",
+				MarkdownDescription: "Key above the name. Default: `" + defaultPrefix + "`.",
 			},
 			"value": schema.StringAttribute{
 				Optional: true, Computed: true,
-				MarkdownDescription: "What the key holds. It tells this owner from any other, so nobody else should use it; a random UUID by default.",
+				MarkdownDescription: "What the key holds. It tells this owner from any other, so no other owner may use it. Default: a random UUID.",
 			},
 			"ttl": schema.StringAttribute{
 				Optional: true, Computed: true, Validators: []validator.String{duration.Validator()},
-				MarkdownDescription: "How long the key lives without another beat, such as `30s` (the default); at least `2s`, in whole seconds.",
+				MarkdownDescription: "How long the key lives without another beat, at least `2s`, in whole seconds. Default: `" + defaultTTL + "`.",
 			},
 			"interval": schema.StringAttribute{
 				Optional: true, Computed: true, Validators: []validator.String{duration.Validator()},
-				MarkdownDescription: "Time between two beats; a third of `ttl` by default, and at most half of it.",
+				MarkdownDescription: "Time between two beats, at most half of `ttl`. Default: a third of `ttl`.",
 			},
 			"takeover": schema.BoolAttribute{
 				Optional: true,
@@ -89,7 +89,7 @@ func (h *Heartbeat) Schema(_ context.Context, _ ephemeral.SchemaRequest, resp *e
 			},
 			"api": schema.StringAttribute{
 				Optional: true, Computed: true,
-				MarkdownDescription: "`v3` (default): a lease. `v2`: a TTL key, on servers up to 3.5 with `--enable-v2`. The two do not see each other's keys. " +
+				MarkdownDescription: "`v3`: a lease. `v2`: a TTL key, on servers up to 3.5 with `--enable-v2`. Default: `" + apiV3 + "`. The two do not see each other's keys. " +
 					"Leases do not depend on the members' clocks, TTL keys do: the member that is asked says until when by its own, and the leader ends the key by its own, " +
 					"so they must agree to much less than `ttl`.",
 			},

@@ -92,6 +92,10 @@ func (m *model) identify(ctx context.Context, founders map[string][]string, boot
 	}
 	m.InitialCluster = types.StringValue(initial)
 	if m.ClusterToken.IsUnknown() {
+		// The configurations compare themselves with it.
+		boot.Environment = types.MapValueMust(types.StringType, map[string]attr.Value{
+			"ETCD_INITIAL_CLUSTER": m.InitialCluster, "ETCD_INITIAL_CLUSTER_TOKEN": types.StringUnknown(),
+		})
 		return diags
 	}
 	token := m.ClusterToken.ValueString()

@@ -54,7 +54,7 @@ func (r *clusterResource) Schema(_ context.Context, _ resource.SchemaRequest, re
 			"cluster_token": schema.StringAttribute{
 				Optional: true,
 				Computed: true,
-				MarkdownDescription: "What tells this cluster from others with the same members: 32 random hexadecimal digits, unless it is given here. " +
+				MarkdownDescription: "What tells this cluster from others with the same members. Default: 32 random hexadecimal digits. " +
 					"Letters, digits, `-`, `_` and `.` only. Empty after an import. A change is treated as one of `members`.",
 			},
 			"bootstrap_window": schema.StringAttribute{

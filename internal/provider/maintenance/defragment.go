@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
@@ -49,12 +50,12 @@ func (*Defragment) Schema(_ context.Context, _ action.SchemaRequest, resp *actio
 			"only while all others are well and have caught up, and none after the first that failed. No membership change is made at the same time.",
 		Attributes: map[string]schema.Attribute{
 			"members": schema.SetAttribute{
-				ElementType: types.StringType, Optional: true, Validators: []validator.Set{setvalidator.SizeAtLeast(1)},
-				MarkdownDescription: "Names or IDs of the members to defragment; all that have a vote by default. etcd lets no learner be defragmented while it runs.",
+				ElementType: types.StringType, Optional: true, Validators: []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.ValueStringsAre(memberurl.NameValidator())},
+				MarkdownDescription: "Names or IDs of the members to defragment. Default: all voting members. etcd lets no learner be defragmented while it runs.",
 			},
 			"allow_interruption": schema.BoolAttribute{
 				Optional:            true,
-				MarkdownDescription: "Accepts that a cluster of one or two voters, which needs every one of them, stands still meanwhile. Otherwise that is an error.",
+				MarkdownDescription: "Accepts that a cluster of one or two voters, which needs every one of them, stands still meanwhile. If `false`, that is an error. Default: `false`.",
 			},
 			"endpoints": endpointsAttribute(),
 			"timeout":   timeoutAttribute("How long one member may take, and how long the action waits before each member for the lock on membership changes and for all others to be healthy", defragmentLimit),

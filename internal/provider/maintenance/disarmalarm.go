@@ -52,7 +52,7 @@ func (*DisarmAlarm) Schema(_ context.Context, _ action.SchemaRequest, resp *acti
 			"confirmed": schema.BoolAttribute{
 				Optional: true,
 				MarkdownDescription: "Says that the cause is gone, where the members do not tell: that there is space again (before 3.6, which does not tell its quota), " +
-					"or that the member whose data differed was replaced.",
+					"or that the member whose data differed was replaced. Default: `false`.",
 			},
 			"endpoints": endpointsAttribute(),
 			"timeout":   timeoutAttribute("How long it may take", disarmLimit),

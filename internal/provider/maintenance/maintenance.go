@@ -7,7 +7,6 @@ package maintenance
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
@@ -36,14 +35,14 @@ func (c *configured) Configure(_ context.Context, req action.ConfigureRequest, r
 func endpointsAttribute() schema.Attribute {
 	return schema.ListAttribute{
 		ElementType: types.StringType, Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), memberurl.Endpoints()},
-		MarkdownDescription: "Client URLs to begin with, instead of the provider's `endpoints`.",
+		MarkdownDescription: "Client URLs to begin with. Default: the provider's `endpoints`.",
 	}
 }
 
 func timeoutAttribute(what string, by time.Duration) schema.Attribute {
 	return schema.StringAttribute{
 		Optional: true, Validators: []validator.String{duration.Validator()},
-		MarkdownDescription: what + ", such as `90s` or `10m`; `" + strings.TrimSuffix(by.String(), "0s") + "` by default.",
+		MarkdownDescription: what + ", such as `90s`. Default: `" + duration.Text(by) + "`.",
 	}
 }
 

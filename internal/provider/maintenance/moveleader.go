@@ -9,10 +9,12 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/action/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
 )
 
 // MoveLeader is the action etcd_move_leader.
@@ -44,7 +46,7 @@ func (*MoveLeader) Schema(_ context.Context, _ action.SchemaRequest, resp *actio
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Hands leadership to another voter, which is alive and has caught up, and waits until a quorum names it.",
 		Attributes: map[string]schema.Attribute{
-			"to":        schema.StringAttribute{Optional: true, MarkdownDescription: "Name or ID of the member that is to lead. By default the most advanced voter that does not; then leadership moves each time."},
+			"to":        schema.StringAttribute{Optional: true, Validators: []validator.String{memberurl.NameValidator()}, MarkdownDescription: "Name or ID of the member that is to lead. Default: the most advanced voter that does not lead. Then leadership moves each time."},
 			"endpoints": endpointsAttribute(),
 			"timeout":   timeoutAttribute("How long it may take", moveLimit),
 		},

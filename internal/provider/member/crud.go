@@ -35,6 +35,10 @@ func (m *model) ensure(ctx context.Context, b *backend.Backend, action reconfigu
 	}
 	joined, err := c.Join(ctx, req)
 	if err != nil {
+		var none *reconfigure.NoCluster
+		if errors.As(err, &none) {
+			none.Missing = b.MissingFounders(m.configID())
+		}
 		t := diag.Explain(action, req.Name, err)
 		diags.AddError(t.Summary, t.Detail)
 		return diags

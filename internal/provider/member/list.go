@@ -62,7 +62,7 @@ func (l *List) ListResourceConfigSchema(_ context.Context, _ fwlist.ListResource
 		Attributes: map[string]schema.Attribute{
 			"endpoints": schema.ListAttribute{
 				ElementType: types.StringType, Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1)},
-				MarkdownDescription: "Client URLs to begin with, instead of the provider's `endpoints`.",
+				MarkdownDescription: "Client URLs to begin with. Default: the provider's `endpoints`.",
 			},
 		},
 	}

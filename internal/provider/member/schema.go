@@ -29,7 +29,7 @@ import (
 
 // Schema implements resource.Resource.
 func (r *Member) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
-	attributes := common(ctx, waitVoting, "`announced` (returns at once), `started`, or `voting` (the default: it has its vote and answers). "+
+	attributes := common(ctx, waitVoting, "`announced` (returns at once), `started`, or `voting` (it has its vote and answers). Default: `voting`. "+
 		"With the first two it gets its vote at a later apply.", waitAnnounced, waitStarted, waitVoting)
 	attributes["learner_id"] = schema.StringAttribute{
 		Optional: true,
@@ -54,17 +54,17 @@ func (r *Member) Schema(ctx context.Context, _ resource.SchemaRequest, resp *res
 
 // Schema implements resource.Resource.
 func (r *Learner) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
-	attributes := common(ctx, waitCaughtUp, "`announced` (returns at once: the first phase of a two-phase add), `started`, or `caught_up` (the default).",
+	attributes := common(ctx, waitCaughtUp, "`announced` (returns at once: the first phase of a two-phase add), `started`, or `caught_up`. Default: `caught_up`.",
 		waitAnnounced, waitStarted, waitCaughtUp)
 	attributes["promote"] = schema.BoolAttribute{
 		Optional: true, Computed: true, Default: booldefault.StaticBool(false),
-		MarkdownDescription: "`true` promotes the learner in place once it has caught up. A promoted learner cannot go back to `false` by itself: that would need another member, with another configuration and machine, and is refused at plan.",
+		MarkdownDescription: "`true` promotes the learner in place once it has caught up. A promoted learner cannot go back to `false` by itself: that would need another member, with another configuration and machine, and is refused at plan. Default: `false`.",
 		PlanModifiers:       []planmodifier.Bool{demotion{}},
 	}
 	attributes["failover"] = schema.BoolAttribute{
 		Optional: true, Computed: true, Default: booldefault.StaticBool(false),
 		MarkdownDescription: "`true` makes it a standby: when a voter is lost (it does not answer, and the leader has no connection to it), the next apply gives the learner a vote, " +
-			"and the plan shows that. With three voters the lost one must leave first, so that is where `replace_unreachable_after` of the member's configuration belongs as well.",
+			"and the plan shows that. With three voters the lost one must leave first, so that is where `replace_unreachable_after` of the member's configuration belongs as well. Default: `false`.",
 	}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "A member of the cluster without a vote: a standby, or the first phase of a literal two-phase add. " +
@@ -102,7 +102,7 @@ func common(ctx context.Context, wait, waitDescription string, waits ...string) 
 		},
 		"endpoints": schema.ListAttribute{
 			ElementType: types.StringType, Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), memberurl.Endpoints()},
-			MarkdownDescription: "Client URLs of the cluster, instead of the provider's `endpoints`: for addresses that are known only once the machines are. " +
+			MarkdownDescription: "Client URLs of the cluster, for addresses that are known only once the machines are. Default: the provider's `endpoints`. " +
 				"A change takes effect in place and changes nothing in the cluster.",
 		},
 		"wait_until": schema.StringAttribute{
@@ -111,11 +111,11 @@ func common(ctx context.Context, wait, waitDescription string, waits ...string) 
 		},
 		"max_lag": schema.Int64Attribute{
 			Optional: true, Validators: []validator.Int64{int64validator.AtLeast(1)},
-			MarkdownDescription: "How many raft entries behind the leader a learner may be and still count as caught up. By default 1000 or 1 % of the leader's index, whichever is more.",
+			MarkdownDescription: "How many raft entries behind the leader a learner may be and still count as caught up. Default: 1000 or 1 % of the leader's index, whichever is more.",
 		},
 		"stall_timeout": schema.StringAttribute{
 			Optional: true, Computed: true, Default: stringdefault.StaticString("5m"), Validators: []validator.String{duration.Validator()},
-			MarkdownDescription: "How long a started learner may show no progress before the wait ends with an error; such as `90s` or `5m`.",
+			MarkdownDescription: "How long a started learner may show no progress before the wait ends with an error. Default: `5m`.",
 		},
 		"force_destroy": schema.BoolAttribute{
 			Optional: true, Computed: true, Default: booldefault.StaticBool(false),

@@ -18,6 +18,8 @@ import (
 type model struct {
 	ID                      types.String  `tfsdk:"id"`
 	Name                    types.String  `tfsdk:"name"`
+	Address                 types.String  `tfsdk:"address"`
+	Scheme                  types.String  `tfsdk:"scheme"`
 	PeerURLs                types.Set     `tfsdk:"peer_urls"`
 	ClientURLs              types.Set     `tfsdk:"client_urls"`
 	ListenPeerURLs          types.Set     `tfsdk:"listen_peer_urls"`

@@ -34,7 +34,8 @@ const (
 	patience = 10 * time.Second
 )
 
-// named are the arguments that name where the member is; see [backend.Naming].
+// named are the attributes that name where the member is, given or derived from
+// what is; see [backend.Naming].
 var named = []string{"peer_urls", "client_urls"}
 
 // goesKey is where the plan leaves word for Delete: true if the configuration
@@ -66,10 +67,10 @@ func (r *Resource) Configure(_ context.Context, req resource.ConfigureRequest, r
 // ModifyPlan implements resource.ResourceWithModifyPlan: a member that is
 // certain to join, and has nobody to ask, is refused before anything is made.
 func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	if req.Config.Raw.IsNull() {
+	if req.Plan.Raw.IsNull() {
 		ctx = backend.Named(ctx, req.Private)
 	} else {
-		ctx = backend.Naming(ctx, req.Config, named...)
+		ctx = backend.Naming(ctx, req.Plan, named...)
 	}
 	// Terraform does not tell Delete whether another configuration follows.
 	resp.Diagnostics.Append(resp.Private.SetKey(ctx, goesKey, fmt.Append(nil, req.Plan.Raw.IsNull()))...)
@@ -85,6 +86,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	if req.State.Raw.IsNull() {
 		resp.Diagnostics.Append(r.planScript(ctx, req, resp)...)
 		resp.Diagnostics.Append(planRole(ctx, resp)...)
+		r.checkBootstrap(ctx, req, resp)
 	}
 	if r.backend == nil || r.backend.Unknown || resp.Diagnostics.HasError() {
 		return
@@ -130,6 +132,9 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	p, diags := m.planOf(ctx)
+	resp.Diagnostics.Append(diags...)
+	r.noteFounding(m, p)
 	if c != nil {
 		c.Board.NoteInitialCluster(m.ID.ValueString(), m.InitialCluster.ValueString())
 	}

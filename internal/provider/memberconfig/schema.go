@@ -7,7 +7,6 @@ import (
 	"context"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/boolplanmodifier"
@@ -31,7 +30,9 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 	fixed := []planmodifier.String{stringplanmodifier.UseStateForUnknown()}
 	replaceSet := []planmodifier.Set{memberurl.SamePlan(), setplanmodifier.RequiresReplace()}
 	const others = "a change replaces it, unless the machine fills in all URLs from now on"
-	replaceURLs := []planmodifier.Set{memberurl.SamePlan(), setplanmodifier.RequiresReplaceIf(toOthers, others, others)}
+	replaceURLs := func(urls func(where) types.Set) []planmodifier.Set {
+		return []planmodifier.Set{derived{urls}, memberurl.SamePlan(), setplanmodifier.RequiresReplaceIf(toOthers, others, others)}
+	}
 	boot := bootstrap.InputAttribute()
 	boot.PlanModifiers = append(boot.PlanModifiers, keepBootstrap{})
 	boot.Validators = append(boot.Validators, variables.InBootstrap())
@@ -55,19 +56,23 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 				PlanModifiers:       []planmodifier.String{stringplanmodifier.RequiresReplace(), memberurl.NewName()},
 				Validators:          []validator.String{memberurl.NameValidator()},
 			},
+			"address": addressAttribute(),
+			"scheme":  schemeAttribute(),
 			"peer_urls": schema.SetAttribute{
 				ElementType: types.StringType,
 				Optional:    true,
-				MarkdownDescription: "The URLs at which the other members reach it (`ETCD_INITIAL_ADVERTISE_PEER_URLS`): scheme, host and port. " +
-					"Left out where the address is known only on the machine, which then sets the variables itself.",
-				PlanModifiers: replaceURLs,
+				Computed:    true,
+				MarkdownDescription: "The URLs at which the other members reach it (`ETCD_INITIAL_ADVERTISE_PEER_URLS`): scheme, host and port. Default: the URL that follows from `address`, if that is given. " +
+					"Leave out both if the address is known only on the machine, which then sets the variables itself.",
+				PlanModifiers: replaceURLs(where.peers),
 				Validators:    []validator.Set{setvalidator.SizeAtLeast(1), memberurl.Advertised()},
 			},
 			"client_urls": schema.SetAttribute{
 				ElementType:         types.StringType,
 				Optional:            true,
-				MarkdownDescription: "The URLs at which clients reach it (`ETCD_ADVERTISE_CLIENT_URLS`).",
-				PlanModifiers:       replaceURLs,
+				Computed:            true,
+				MarkdownDescription: "The URLs at which clients reach it (`ETCD_ADVERTISE_CLIENT_URLS`). Default: the schemes and hosts of `peer_urls` with port 2379, if there are `peer_urls`.",
+				PlanModifiers:       replaceURLs(where.clients),
 				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), memberurl.Advertised()},
 			},
 			"listen_peer_urls": schema.SetAttribute{
@@ -81,7 +86,7 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 			"listen_client_urls": schema.SetAttribute{
 				ElementType:         types.StringType,
 				Optional:            true,
-				MarkdownDescription: "What the process binds to for clients (`ETCD_LISTEN_CLIENT_URLS`). By default as `client_urls`, likewise.",
+				MarkdownDescription: "What the process binds to for clients (`ETCD_LISTEN_CLIENT_URLS`). Default: `client_urls`, with the wildcard address in place of a host name.",
 				PlanModifiers:       replaceSet,
 				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), memberurl.Listened()},
 			},
@@ -89,7 +94,7 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 			"join_peer_urls": schema.SetAttribute{
 				ElementType: types.StringType,
 				Optional:    true,
-				MarkdownDescription: "Peer URLs of members that the join script asks, beside those that the cluster lists when the configuration is made. " +
+				MarkdownDescription: "Peer URLs of members that the join script asks, in addition to those that the cluster lists when the configuration is made. Default: none. " +
 					"For members whose addresses are not known beforehand, where the provider has no endpoints: such as the `peer_urls` of the `members` of an " +
 					"`etcd_discovery_token`. A member that is made together with its cluster needs none: it asks the founders' registry. Frozen at creation: a later change plans nothing.",
 				PlanModifiers: []planmodifier.Set{keepSet{}},
@@ -107,7 +112,7 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 				MarkdownDescription: "How long the member must have been silent before a plan proposes to replace it with its machine, such as `10m`; longer than a reboot takes. " +
 					"Two views must agree, this run's own and the leader's, and the rest must have a quorum; of several lost members one is replaced per apply. " +
 					"How long it has been silent is remembered where a refresh is saved (an apply, or `-refresh-only`); what is missing is waited for during the refresh. " +
-					"Unset, nothing is proposed: a warning names the command to type.",
+					"Default: none. Then nothing is proposed, and a warning names the command to type.",
 				Validators: []validator.String{duration.Validator()},
 			},
 			"founder": schema.BoolAttribute{
@@ -154,13 +159,12 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 }
 
 // toOthers lets an imported configuration, which has the URLs that the member
-// list shows, be one whose machine fills them in: neither peer_urls nor
-// client_urls are given.
+// list shows, be one whose machine fills them in: neither address nor peer_urls
+// nor client_urls are given.
 func toOthers(ctx context.Context, req planmodifier.SetRequest, resp *setplanmodifier.RequiresReplaceIfFuncResponse) {
-	var peers, clients types.Set
-	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("peer_urls"), &peers)...)
-	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("client_urls"), &clients)...)
-	resp.RequiresReplace = !peers.IsNull() || !clients.IsNull()
+	w, diags := whereOf(ctx, req.Config)
+	resp.Diagnostics.Append(diags...)
+	resp.RequiresReplace = !w.address.IsNull() || !w.peerURLs.IsNull() || !w.clientURLs.IsNull()
 }
 
 // otherThanNothing lets an imported configuration be given its trigger.

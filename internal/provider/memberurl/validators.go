@@ -21,6 +21,7 @@ import (
 type check struct {
 	description string
 	f           func(string) error
+	text        func(error) diag.Text
 }
 
 // NameValidator checks the name of a member, which may exist already. What a new
@@ -28,7 +29,7 @@ type check struct {
 func NameValidator() validator.String {
 	return check{
 		description: "must be a member name: not empty, without '=' and ','",
-		f:           membership.ValidateListedName,
+		f:           membership.ValidateListedName, text: text,
 	}
 }
 
@@ -71,7 +72,7 @@ func (c check) ValidateString(_ context.Context, req validator.StringRequest, re
 		return
 	}
 	if err := c.f(req.ConfigValue.ValueString()); err != nil {
-		t := text(err)
+		t := c.text(err)
 		resp.Diagnostics.AddAttributeError(req.Path, t.Summary, t.Detail)
 	}
 }
@@ -81,6 +82,16 @@ func IDValidator() validator.String {
 	return check{
 		description: "must be a member ID: 1 to 16 hexadecimal digits, as etcdctl prints it",
 		f:           func(s string) error { _, err := membership.ParseMemberID(s); return err },
+		text:        text,
+	}
+}
+
+// ClusterIDValidator checks a cluster ID.
+func ClusterIDValidator() validator.String {
+	return check{
+		description: "must be a cluster ID: 1 to 16 hexadecimal digits, as etcdctl prints it",
+		f:           func(s string) error { _, err := membership.ParseClusterID(s); return err },
+		text:        diag.ClusterID,
 	}
 }
 

@@ -84,7 +84,7 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 				MarkdownDescription: "`true` lets one plan replace several members, still one at a time: the next one is taken out only when the successor of the one before votes and " +
 					"every member is active. For that each node needs a module block of its own, with an `etcd_rollout` in it for this one node, and `-parallelism` at least the " +
 					"number of nodes; a plan finds out and is refused otherwise. How long a member waits for another's turn to get on is `timeouts.delete` of its `etcd_member`. " +
-					"If a machine fails, the others stay as they are, and the next plans carry on, with that one first.",
+					"If a machine fails, the others stay as they are, and the next plans carry on, with that one first. Default: `false`.",
 			},
 			"effective": schema.MapAttribute{
 				ElementType: types.StringType, Computed: true,

@@ -1,0 +1,44 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package membership
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// The standard ports of etcd, for clients and for peers.
+const (
+	ClientPort = 2379
+	PeerPort   = 2380
+)
+
+// URLAt returns the URL at an address, which is a host name or an IP address
+// without scheme, port and brackets, in the form of [NormalizeURL]. It refuses
+// anything else with a [*URLError], whose URL is the address.
+func URLAt(scheme, address string, port int) (string, error) {
+	trimmed := strings.TrimSpace(address)
+	if trimmed == "" {
+		return "", &URLError{URL: trimmed, Problem: URLEmpty}
+	}
+	host, problem := normalizeHost(trimmed)
+	if problem != "" {
+		return "", &URLError{URL: Masked(trimmed), Problem: problem}
+	}
+	return scheme + "://" + host + ":" + strconv.Itoa(port), nil
+}
+
+// WithPort returns a URL that [NormalizeURL] accepts with another port.
+func WithPort(raw string, port int) (string, error) {
+	normal, err := NormalizeURL(raw)
+	if err != nil {
+		return "", err
+	}
+	u, err := url.Parse(normal)
+	if err != nil {
+		return "", &URLError{URL: Masked(raw), Problem: URLUnreadable}
+	}
+	return URLAt(u.Scheme, u.Hostname(), port)
+}

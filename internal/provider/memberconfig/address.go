@@ -1,0 +1,155 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package memberconfig
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// The values of scheme.
+const (
+	schemeHTTP  = "http"
+	schemeHTTPS = "https" // the default
+)
+
+// where is what a configuration gives to say where its member is.
+type where struct {
+	address, scheme      types.String
+	peerURLs, clientURLs types.Set
+}
+
+func whereOf(ctx context.Context, config interface {
+	GetAttribute(context.Context, path.Path, any) fwdiag.Diagnostics
+}) (w where, diags fwdiag.Diagnostics) {
+	for name, to := range map[string]any{"address": &w.address, "scheme": &w.scheme, "peer_urls": &w.peerURLs, "client_urls": &w.clientURLs} {
+		diags.Append(config.GetAttribute(ctx, path.Root(name), to)...)
+	}
+	return w, diags
+}
+
+// peers returns the peer URLs: those given, or what follows from the address;
+// null if neither is given, unknown while what they follow from is.
+func (w where) peers() types.Set {
+	switch {
+	case !w.peerURLs.IsNull():
+		return w.peerURLs
+	case w.address.IsNull():
+		return types.SetNull(types.StringType)
+	case w.address.IsUnknown() || w.scheme.IsUnknown():
+		return types.SetUnknown(types.StringType)
+	}
+	scheme := schemeHTTPS
+	if !w.scheme.IsNull() {
+		scheme = w.scheme.ValueString()
+	}
+	url, err := membership.URLAt(scheme, w.address.ValueString(), membership.PeerPort)
+	if err != nil {
+		return types.SetNull(types.StringType) // the validator refuses it
+	}
+	return types.SetValueMust(types.StringType, []attr.Value{types.StringValue(url)})
+}
+
+// clients returns the client URLs: those given, or the peer URLs with the
+// standard port for clients.
+func (w where) clients() types.Set {
+	if !w.clientURLs.IsNull() {
+		return w.clientURLs
+	}
+	peers := w.peers()
+	if peers.IsNull() || peers.IsUnknown() {
+		return peers
+	}
+	var urls []attr.Value
+	for _, e := range peers.Elements() {
+		peer, ok := e.(types.String)
+		if !ok || peer.IsUnknown() {
+			return types.SetUnknown(types.StringType)
+		}
+		url, err := membership.WithPort(peer.ValueString(), membership.ClientPort)
+		if value := types.StringValue(url); err == nil && !slices.Contains(urls, attr.Value(value)) {
+			urls = append(urls, value)
+		}
+	}
+	if len(urls) == 0 {
+		return types.SetNull(types.StringType) // the validator refuses such peer URLs
+	}
+	return types.SetValueMust(types.StringType, urls)
+}
+
+// derived plans the URLs that the configuration does not give.
+type derived struct{ urls func(where) types.Set }
+
+// Description implements planmodifier.Set.
+func (derived) Description(context.Context) string {
+	return "follows from the address or the peer URLs if it is not given"
+}
+
+// MarkdownDescription implements planmodifier.Set.
+func (d derived) MarkdownDescription(ctx context.Context) string { return d.Description(ctx) }
+
+// PlanModifySet implements planmodifier.Set.
+func (d derived) PlanModifySet(ctx context.Context, req planmodifier.SetRequest, resp *planmodifier.SetResponse) {
+	if !req.ConfigValue.IsNull() {
+		return
+	}
+	w, diags := whereOf(ctx, req.Config)
+	resp.Diagnostics.Append(diags...)
+	resp.PlanValue = d.urls(w)
+}
+
+func addressAttribute() schema.StringAttribute {
+	return schema.StringAttribute{
+		Optional: true,
+		MarkdownDescription: "The IP address or host name at which the other members and the clients reach it, without scheme and port, such as `10.0.1.10` or `fd00::a`. " +
+			"A short form for `peer_urls` with port 2380, in place of which it stands, and for `client_urls` with port 2379 if that is not given. " +
+			"A change replaces the configuration if it changes the URLs.",
+		Validators: []validator.String{address{}, stringvalidator.ConflictsWith(path.MatchRoot("peer_urls"))},
+	}
+}
+
+func schemeAttribute() schema.StringAttribute {
+	return schema.StringAttribute{
+		Optional:            true,
+		MarkdownDescription: "The scheme of the URLs that follow from `address`: `https` or `http`. Default: `https`. Only with `address`.",
+		Validators:          []validator.String{stringvalidator.OneOf(schemeHTTPS, schemeHTTP), stringvalidator.AlsoRequires(path.MatchRoot("address"))},
+	}
+}
+
+// address checks an address that others reach.
+type address struct{}
+
+// Description implements validator.Describer.
+func (address) Description(context.Context) string {
+	return "must be an IP address or a host name, without scheme and port"
+}
+
+// MarkdownDescription implements validator.Describer.
+func (a address) MarkdownDescription(ctx context.Context) string { return a.Description(ctx) }
+
+// ValidateString implements validator.String.
+func (address) ValidateString(_ context.Context, req validator.StringRequest, resp *validator.StringResponse) {
+	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
+		return
+	}
+	_, err := membership.URLAt(schemeHTTPS, req.ConfigValue.ValueString(), membership.PeerPort)
+	var bad *membership.URLError
+	if errors.As(err, &bad) {
+		t := diag.InvalidAddress(bad)
+		resp.Diagnostics.AddAttributeError(req.Path, t.Summary, t.Detail)
+	}
+}

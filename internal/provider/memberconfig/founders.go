@@ -1,0 +1,147 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package memberconfig
+
+import (
+	"context"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
+)
+
+// checkBootstrap refuses a new configuration that cannot serve the bootstrap which
+// it is given. It goes by the configuration and its bootstrap alone, which the
+// graph hands over, so that it holds with -target, in modules, and for a bootstrap
+// of another provider block, which is another process.
+func (r *Resource) checkBootstrap(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	var m model
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
+	boot, diags := bootstrap.From(ctx, m.Bootstrap)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() || boot == nil || boot.Complete.ValueBool() || m.Name.IsUnknown() {
+		return
+	}
+	argument := path.Root("peer_urls")
+	if !m.Address.IsNull() {
+		argument = path.Root("address")
+	}
+	u := m.knownURLs(ctx)
+	if t := misfit(m.Name.ValueString(), u.peer, founders(boot)); t != nil {
+		resp.Diagnostics.AddAttributeError(argument, t.Summary, t.Detail)
+	}
+	own := slices.Clone(u.client)
+	if r.backend != nil {
+		own = append(own, r.backend.Settings.Endpoints...)
+	}
+	if at := shared(own, registry(ctx, boot)); at != "" {
+		t := diag.RegistryIsCluster(m.Name.ValueString(), at)
+		resp.Diagnostics.AddAttributeError(path.Root("bootstrap"), t.Summary, t.Detail)
+	}
+}
+
+// knownURLs are the URLs of which every element is known.
+func (m model) knownURLs(ctx context.Context) urls {
+	if memberurl.SomeUnknown(m.PeerURLs) {
+		m.PeerURLs = types.SetNull(types.StringType)
+	}
+	if memberurl.SomeUnknown(m.ClientURLs) {
+		m.ClientURLs = types.SetNull(types.StringType)
+	}
+	u, _ := model{PeerURLs: m.PeerURLs, ClientURLs: m.ClientURLs}.urls(ctx) // known texts always convert
+	return u
+}
+
+// founders are the peer URLs of the founders of a static bootstrap, nil for a
+// discovery and while they are not known.
+func founders(boot *bootstrap.Bootstrap) map[string][]string {
+	initial, ok := boot.Environment.Elements()["ETCD_INITIAL_CLUSTER"].(types.String)
+	if !ok || initial.IsUnknown() {
+		return nil
+	}
+	out, err := membership.ParseInitialCluster(initial.ValueString())
+	if err != nil {
+		return nil // only a person can have written that
+	}
+	return out
+}
+
+// misfit says how a configuration contradicts the founders of its bootstrap: it
+// has the name of one and other peer URLs, or a peer URL of one and another name.
+// Nobody forms the cluster as that founder then, or etcd refuses to start.
+func misfit(name string, peers []string, founders map[string][]string) *diag.Text {
+	if len(peers) == 0 || len(founders) == 0 {
+		return nil
+	}
+	if given, ok := founders[name]; ok {
+		if membership.SameURLs(given, peers) {
+			return nil
+		}
+		t := diag.FounderURLs(name, peers, given)
+		return &t
+	}
+	for _, founder := range slices.Sorted(maps.Keys(founders)) {
+		if at := shared(peers, founders[founder]); at != "" {
+			t := diag.FounderName(name, founder, at)
+			return &t
+		}
+	}
+	return nil
+}
+
+// registry are the client URLs of the registry of a discovery, as far as they are
+// known.
+func registry(ctx context.Context, boot *bootstrap.Bootstrap) (urls []string) {
+	var known []types.String
+	if boot.RegistryEndpoints.ElementsAs(ctx, &known, false).HasError() {
+		return nil // null or unknown
+	}
+	for _, u := range known {
+		if u.ValueString() != "" {
+			urls = append(urls, u.ValueString())
+		}
+	}
+	return urls
+}
+
+// shared returns the first of the URLs that leads to the same host and port as one
+// of the others, "" if none does.
+func shared(urls, others []string) string {
+	for _, u := range urls {
+		if slices.ContainsFunc(others, func(o string) bool { return hostPort(u) != "" && hostPort(u) == hostPort(o) }) {
+			return u
+		}
+	}
+	return ""
+}
+
+// hostPort returns host and port of a URL in one spelling, "" if it has none.
+func hostPort(raw string) string {
+	normal, err := membership.NormalizeURL(raw)
+	if err != nil {
+		return ""
+	}
+	u, err := url.Parse(normal)
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(u.Host)
+}
+
+// noteFounding notes a configuration that was made for a cluster that is still to
+// be formed by founders whose names are known.
+func (r *Resource) noteFounding(m model, p plan) {
+	if p.role != roleJoiner && p.boot != nil && p.founders != nil {
+		r.backend.NoteFounding(m.ID.ValueString(), m.Name.ValueString(), p.boot.Token.ValueString(), p.founders)
+	}
+}
