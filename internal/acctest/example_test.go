@@ -105,7 +105,7 @@ func (e *example) port(name string) map[string]int {
 // member back under its old identity; with its disk it does.
 func TestAccExampleAutoscalingGroup(t *testing.T) {
 	t.Parallel()
-	cluster := etcdtest.Start(t, 1, etcdtest.Options{Names: []string{"a"}})
+	cluster := start(t, 1, etcdtest.Options{Names: []string{"a"}})
 	e := newExample(t, "autoscaling-group", map[string]any{"endpoints": cluster.Endpoints()})
 	e.join(cluster)
 	e.vars["nodes"] = map[string]any{"d": e.port("d"), "e": e.port("e")}
@@ -206,7 +206,7 @@ func (f *Fleet) machineFiles(name string) (env, script string) {
 // The literal two-phase add; and then the block of the first phase goes.
 func TestAccExampleTwoPhase(t *testing.T) {
 	t.Parallel()
-	cluster := etcdtest.Start(t, 3, etcdtest.Options{Names: []string{"a", "b", "c"}})
+	cluster := start(t, 3, etcdtest.Options{Names: []string{"a", "b", "c"}})
 	e := newExample(t, "two-phase", map[string]any{"endpoints": cluster.Endpoints()})
 	e.join(cluster)
 	for key, port := range e.port("d") {
@@ -250,7 +250,7 @@ func TestAccExampleTwoPhase(t *testing.T) {
 // for ever for the slot of the first.
 func TestAccTwoPhaseOfTwo(t *testing.T) {
 	t.Parallel()
-	cluster := etcdtest.Start(t, 1, etcdtest.Options{Names: []string{"a"}})
+	cluster := start(t, 1, etcdtest.Options{Names: []string{"a"}})
 	e := newExample(t, "two-phase", map[string]any{"endpoints": cluster.Endpoints()})
 	e.Write("second.tf", "resource \"etcd_learner\" \"e\" {\n  name = \"e\"\n  peer_urls = [\"http://127.0.0.1:1\"]\n  wait_until = \"announced\"\n}\n")
 	e.Plan().MustSay("Only one learner can be announced ahead of its machine").MustDetail(t,

@@ -16,7 +16,7 @@ import (
 func TestAccOddName(t *testing.T) {
 	t.Parallel()
 	const odd = "node(1)"
-	c := etcdtest.Start(t, 1, etcdtest.Options{Names: []string{odd}})
+	c := start(t, 1, etcdtest.Options{Names: []string{odd}})
 	there := Access{Endpoints: c.Endpoints()}
 	url := fmt.Sprintf("http://127.0.0.1:%d", etcdtest.ReservePort(t))
 	for _, resource := range []string{
@@ -44,7 +44,7 @@ func TestAccOddName(t *testing.T) {
 func TestAccNameOnATerminal(t *testing.T) {
 	t.Parallel()
 	const hostile = "m0\x1b[2J\x1b[1;1H::error::Apply complete!"
-	c := etcdtest.Start(t, 1, etcdtest.Options{Names: []string{hostile}})
+	c := start(t, 1, etcdtest.Options{Names: []string{hostile}})
 	w := configuration(t, Access{Endpoints: c.Endpoints()}, member("etcd_member", "x", c.Member(hostile).PeerURL()))
 	out := w.Apply().MustSay("Cannot add member x")
 	if text := out.Summary + out.Detail; strings.ContainsAny(text, "\x1b") || !strings.Contains(text, `m0\x1b[2J`) {

@@ -154,7 +154,7 @@ func TestAccImport(t *testing.T) {
 // not to be there.
 func TestAccImportLearner(t *testing.T) {
 	t.Parallel()
-	cluster := etcdtest.Start(t, 1, etcdtest.Options{Names: []string{"a"}})
+	cluster := start(t, 1, etcdtest.Options{Names: []string{"a"}})
 	learner := cluster.AddLearner(t, "d")
 	id := fmt.Sprintf("%x", cluster.MemberID(t, learner))
 	a := fmt.Sprintf("a (%x)", cluster.MemberID(t, cluster.Member("a")))

@@ -38,6 +38,12 @@ type Workspace struct {
 	cli    string
 	config string
 
+	// auth is whether provider blocks get the password of [authVariable].
+	auth bool
+	// trusted are the addresses that the provider's configuration has named so
+	// far.
+	trusted map[string]bool
+
 	mu   sync.Mutex
 	runs []*Running
 }
@@ -55,12 +61,13 @@ type WorkspaceOptions struct {
 func NewWorkspace(tb testing.TB, o WorkspaceOptions) *Workspace {
 	tb.Helper()
 	base := tb.TempDir()
-	w := &Workspace{Dir: filepath.Join(base, "workspace"), tb: tb, cli: CLI(tb), config: cliConfig(tb, base, o)}
+	w := &Workspace{Dir: filepath.Join(base, "workspace"), tb: tb, cli: CLI(tb), config: cliConfig(tb, base, o), trusted: map[string]bool{}}
 	if err := os.Mkdir(w.Dir, 0o755); err != nil {
 		tb.Fatal(err)
 	}
 	guard(tb, base)
 	tb.Cleanup(w.end)
+	w.checkAuth()
 	return w
 }
 
@@ -123,6 +130,7 @@ func (w *Workspace) end() {
 // Write writes a file of the configuration.
 func (w *Workspace) Write(name, text string) {
 	w.tb.Helper()
+	text = w.configure(text)
 	if err := os.WriteFile(filepath.Join(w.Dir, name), []byte(text), 0o600); err != nil {
 		w.tb.Fatal(err)
 	}
