@@ -81,13 +81,13 @@ resource "etcd_rollout" "this" {
 }
 
 resource "etcd_member_config" "node" {
-  for_each           = var.subnets
-  name               = each.key
-  peer_urls          = ["https://${each.value.address}:2380"]
-  client_urls        = ["https://${each.value.address}:2379"]
-  bootstrap          = etcd_discovery_token.this.bootstrap
-  triggers_replace   = etcd_rollout.this.effective[each.key]
-  replace_lost_after = "10m"
+  for_each                  = var.subnets
+  name                      = each.key
+  peer_urls                 = ["https://${each.value.address}:2380"]
+  client_urls               = ["https://${each.value.address}:2379"]
+  bootstrap                 = etcd_discovery_token.this.bootstrap
+  triggers_replace          = etcd_rollout.this.effective[each.key]
+  replace_unreachable_after = "10m"
 }
 
 resource "aws_instance" "node" {

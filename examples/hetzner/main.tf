@@ -87,13 +87,13 @@ resource "etcd_rollout" "this" {
 }
 
 resource "etcd_member_config" "node" {
-  for_each           = local.nodes
-  name               = each.key
-  peer_urls          = ["https://${each.value}:2380"]
-  client_urls        = ["https://${each.value}:2379"]
-  bootstrap          = etcd_discovery_token.this.bootstrap
-  triggers_replace   = etcd_rollout.this.effective[each.key]
-  replace_lost_after = "10m"
+  for_each                  = local.nodes
+  name                      = each.key
+  peer_urls                 = ["https://${each.value}:2380"]
+  client_urls               = ["https://${each.value}:2379"]
+  bootstrap                 = etcd_discovery_token.this.bootstrap
+  triggers_replace          = etcd_rollout.this.effective[each.key]
+  replace_unreachable_after = "10m"
 }
 
 resource "hcloud_server" "node" {

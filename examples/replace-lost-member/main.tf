@@ -47,7 +47,7 @@ resource "etcd_member_config" "node" {
   client_urls = ["http://127.0.0.1:${each.value}"]
   bootstrap   = etcd_discovery_token.this.bootstrap
 
-  replace_lost_after = "10s" # so that you need not wait; 10m where machines reboot
+  replace_unreachable_after = "10s" # so that you need not wait; 10m where machines reboot
 }
 
 module "machine" { # your virtual machine

@@ -66,10 +66,10 @@ resource "etcd_discovery_token" "this" {
 
 # Neither peer_urls nor client_urls: the machine fills them in.
 resource "etcd_member_config" "node" {
-  for_each  = var.nodes
-  name      = each.key
-  bootstrap = etcd_discovery_token.this.bootstrap
-  peers     = flatten(etcd_discovery_token.this.members[*].peer_urls) # whom a later member asks
+  for_each       = var.nodes
+  name           = each.key
+  bootstrap      = etcd_discovery_token.this.bootstrap
+  join_peer_urls = flatten(etcd_discovery_token.this.members[*].peer_urls) # whom a later member asks
 }
 
 # Stands for a virtual machine that gets its address when it boots.

@@ -71,7 +71,7 @@ func dynamicText(tb testing.TB) string {
 	tb.Helper()
 	text := substitute(tb, fleetText, `  peer_urls        = concat([each.value.peer], each.value.peers)
   client_urls      = concat([each.value.client], each.value.clients)
-`, "  peers            = flatten(etcd_discovery_token.this.members[*].peer_urls)\n")
+`, "  join_peer_urls   = flatten(etcd_discovery_token.this.members[*].peer_urls)\n")
 	text = substitute(tb, text, "    sh  = var.machine_sh\n", "    sh  = var.machine_sh\n    peer = each.value.peer\n    client = each.value.client\n")
 	text = substitute(tb, text, "          var.environment,\n", `          var.environment,
           {

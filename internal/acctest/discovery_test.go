@@ -23,7 +23,7 @@ import (
 )
 
 // Whatever the founders find each other with, one apply forms the cluster, the
-// token is spent from then on, and a fourth configuration on it joins.
+// token is retired from then on, and a fourth configuration on it joins.
 func TestAccDiscoveryProtocols(t *testing.T) {
 	t.Parallel()
 	type bootstrap struct {
@@ -64,7 +64,7 @@ func TestAccDiscoveryProtocols(t *testing.T) {
 			f.MustVote("a", "b", "c", "d")
 			d := f.State(address("etcd_member_config", "d"))
 			if env := fmt.Sprint(d["environment"]); d["founder"] != false || strings.Contains(env, "ETCD_DISCOVERY") {
-				t.Errorf("d is given the spent token: founder %v, environment %s", d["founder"], env)
+				t.Errorf("d is given the retired token: founder %v, environment %s", d["founder"], env)
 			}
 			f.Plan().MustBeEmpty()
 			token := f.State("etcd_discovery_token.this")

@@ -18,7 +18,7 @@ import (
 )
 
 // A member that somebody else removed is planned anew, with nothing of the
-// others, and with its configuration and its machine: its identity is spent, of
+// others, and with its configuration and its machine: its identity is retired, of
 // a founder and of one that joined alike. An apply that did not look refuses.
 func TestAccMemberDisappears(t *testing.T) {
 	t.Parallel()
@@ -47,8 +47,8 @@ func TestAccMemberDisappears(t *testing.T) {
 		if len(warnings) != 1 || warnings[0].Summary != "Member "+name+" was removed by somebody else and is replaced by this plan" {
 			t.Errorf("the warnings are %v", warnings)
 		}
-		if got := plan.Drift[address("etcd_member_config", name)].After["status"]; got != "spent" {
-			t.Errorf("the configuration's status is %v, want spent", got)
+		if got := plan.Drift[address("etcd_member_config", name)].After["status"]; got != "retired" {
+			t.Errorf("the configuration's status is %v, want retired", got)
 		}
 		if name == "d" {
 			f.Run("state", "rm", address("etcd_member", name)).MustSucceed()

@@ -51,7 +51,7 @@ func TestAccFailover(t *testing.T) {
 	f.Plan().MustBeEmpty()
 
 	t.Log("the same apply replaces the lost one")
-	f.replaceLostAfter(lostAfter)
+	f.replaceUnreachableAfter(lostAfter)
 	f.Apply().MustSucceed()
 	f.Plan().MustBeEmpty()
 	f.Lose("c")

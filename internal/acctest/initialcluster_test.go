@@ -52,7 +52,7 @@ func TestAccInitialCluster(t *testing.T) {
 				t.Errorf("founder of d is %v", founder)
 			}
 			now := f.State(initialCluster)
-			if now["formed"] != true || now["cluster_token"] != made["cluster_token"] || fmt.Sprint(now["members"]) != fmt.Sprint(made["members"]) {
+			if now["complete"] != true || now["cluster_token"] != made["cluster_token"] || fmt.Sprint(now["members"]) != fmt.Sprint(made["members"]) {
 				t.Errorf("%v became %v", made, now)
 			}
 			f.Plan().MustBeEmpty()
@@ -78,7 +78,7 @@ func TestAccInitialClusterThatDied(t *testing.T) {
 	}
 	f.Apply().MustFail()
 	token := f.State(initialCluster)["cluster_token"]
-	if f.Plan(); f.State(initialCluster)["formed"] != false {
+	if f.Plan(); f.State(initialCluster)["complete"] != false {
 		t.Error("one founder of three formed a cluster")
 	}
 	f.Nodes["b"].Etcd = good

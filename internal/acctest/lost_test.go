@@ -25,7 +25,7 @@ func full() bool { return os.Getenv("ETCD_TEST_FULL") != "" }
 func TestAccLostMember(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
-	f.replaceLostAfter(lostAfter)
+	f.replaceUnreachableAfter(lostAfter)
 	f.Form()
 	all := []string{"a", "b", "c"}
 	for who, choose := range map[string]func(leader string) string{
@@ -59,10 +59,10 @@ func (f *Fleet) mustProposeReplacement(t *testing.T, victim, id string) {
 	p := f.Plan()
 	p.MustDo(changes(victim, "delete create"))
 	config := p.Changes[address("etcd_member_config", victim)]
-	if config.Before["status"] != "lost" || !isUnknown(config.Unknown["status"]) || fmt.Sprint(config.ReplacePaths) != "[[status]]" {
+	if config.Before["status"] != "failed" || !isUnknown(config.Unknown["status"]) || fmt.Sprint(config.ReplacePaths) != "[[status]]" {
 		t.Errorf("status is %v before, unknown after: %v, replaced because of %v", config.Before["status"], config.Unknown["status"], config.ReplacePaths)
 	}
-	w := p.says("Member " + victim + " is lost and is replaced by this plan")
+	w := p.says("Member " + victim + " has failed and is replaced by this plan")
 	w.mustContain(t, w.Summary, "It has been silent since ", fmt.Sprintf("%s (%s) does not answer (%s: connection refused).", victim, id, f.Nodes[victim].Client),
 		"The leader, ", " has no connection to it.")
 }
@@ -87,7 +87,7 @@ func TestAccSilentIsNotLost(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
 	const patience = 8 * time.Second
-	f.replaceLostAfter(patience)
+	f.replaceUnreachableAfter(patience)
 	f.Form()
 
 	t.Log("frozen for less")
@@ -138,7 +138,7 @@ func TestAccSilentIsNotLost(t *testing.T) {
 func TestAccUnreachableFromHereIsNotLost(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
-	f.replaceLostAfter(time.Second)
+	f.replaceUnreachableAfter(time.Second)
 	at, err := url.Parse(f.Nodes["c"].Client)
 	if err != nil {
 		t.Fatal(err)
@@ -170,7 +170,7 @@ func TestAccUnreachableFromHereIsNotLost(t *testing.T) {
 func TestAccLostBeforeTheOthersRestarted(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
-	f.replaceLostAfter(lostAfter)
+	f.replaceUnreachableAfter(lostAfter)
 	f.Form()
 	id := fmt.Sprint(f.State(address("etcd_member", "c"))["id"])
 	f.Lose("c")
@@ -183,7 +183,7 @@ func TestAccLostBeforeTheOthersRestarted(t *testing.T) {
 	f.Plan().MustBeEmpty()
 }
 
-// Without replace_lost_after a warning names the command to type, and the
+// Without replace_unreachable_after a warning names the command to type, and the
 // command works.
 func TestAccLostMemberByHand(t *testing.T) {
 	t.Parallel()
@@ -195,7 +195,7 @@ func TestAccLostMemberByHand(t *testing.T) {
 		p.mustNotSay("replaced by this plan")
 		for _, w := range p.Warnings() {
 			if w.Summary == "Member b does not answer" {
-				w.mustContain(t, w.Summary, "terraform apply -replace='ADDRESS'", "With replace_lost_after set")
+				w.mustContain(t, w.Summary, "terraform apply -replace='ADDRESS'", "With replace_unreachable_after set")
 				return nil
 			}
 		}
@@ -218,7 +218,7 @@ func TestAccTwoOfFiveLost(t *testing.T) {
 	t.Parallel()
 	all := []string{"a", "b", "c", "d", "e"}
 	f := NewFleet(t, FleetOptions{Founders: slices.Clone(all)})
-	f.replaceLostAfter(lostAfter)
+	f.replaceUnreachableAfter(lostAfter)
 	f.Form()
 	f.Lose("b", "d")
 	writer := f.Writer("a", "c", "e")
@@ -228,8 +228,8 @@ func TestAccTwoOfFiveLost(t *testing.T) {
 		first, second = second, first
 	}
 	p.MustDo(changes(first, "delete create"))
-	p.says("Member " + first + " is lost and is replaced by this plan")
-	p.says("Member " + second + " is lost too")
+	p.says("Member " + first + " has failed and is replaced by this plan")
+	p.says("Member " + second + " has failed too")
 	ids := f.ids()
 	f.Run("apply", "-json", "-input=false", "plan.bin").MustSucceed() // just this one
 	f.MustList(all...)

@@ -158,7 +158,7 @@ func TestAccExamplesThatReplace(t *testing.T) {
 		ids := p.ids()
 		p.Lose("b")
 		writer := p.Writer("a", "c")
-		p.Plan().says("Member b is lost and is replaced by this plan")
+		p.Plan().says("Member b has failed and is replaced by this plan")
 		p.Apply().MustSucceed()
 		p.mustNotPause(writer, pause, nodes...)
 		p.MustVote(nodes...)

@@ -14,10 +14,10 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// replaceLostAfter sets replace_lost_after for every node.
-func (f *Fleet) replaceLostAfter(d time.Duration) {
+// replaceUnreachableAfter sets replace_unreachable_after for every node.
+func (f *Fleet) replaceUnreachableAfter(d time.Duration) {
 	f.tb.Helper()
-	f.Write("lost_override.tf", fmt.Sprintf("resource \"etcd_member_config\" \"node\" {\n  replace_lost_after = %q\n}\n", d))
+	f.Write("lost_override.tf", fmt.Sprintf("resource \"etcd_member_config\" \"node\" {\n  replace_unreachable_after = %q\n}\n", d))
 }
 
 // rollout routes a value for every node through etcd_rollout; see [Fleet.want].
@@ -72,7 +72,7 @@ func (f *Fleet) rolloutBinaries(file string) {
 func (f *Fleet) rolloutInTurn(value string) {
 	f.tb.Helper()
 	f.Write("want.tf", "variable \"want\" {\n  type = string\n}\n")
-	f.Write("node/rollout.tf", f.rolloutBlock("  parallel = true\n"))
+	f.Write("node/rollout.tf", f.rolloutBlock("  single_apply = true\n"))
 	f.Write("node/rollout_override.tf", rolloutOverride)
 	f.rolloutBinaries("node/main.tf")
 	layout := f.layout

@@ -227,7 +227,7 @@ func TestAccRolloutBypassed(t *testing.T) {
 func TestAccMachineBehindTerraformsBack(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
-	f.replaceLostAfter(lostAfter)
+	f.replaceUnreachableAfter(lostAfter)
 	f.Form()
 	before := f.pids("a", "b", "c")
 

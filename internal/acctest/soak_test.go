@@ -64,7 +64,7 @@ func TestAccSoak(t *testing.T) {
 		s.wires.wire(f, name)
 	}
 	f.rollout("image-0")
-	f.replaceLostAfter(15 * time.Second)
+	f.replaceUnreachableAfter(15 * time.Second)
 	f.Form()
 	s.watch = newQuorumWatch(t, f)
 	s.watch.follow(f.Nodes)

@@ -163,8 +163,8 @@ func TestAccRolloutInOneApplyEntangled(t *testing.T) {
 		t.Parallel()
 		f := NewFleet(t, FleetOptions{})
 		f.rollout("one")
-		f.Write("parallel_override.tf", "resource \"etcd_rollout\" \"this\" {\n  parallel = true\n}\n")
-		f.Plan().MustSay("parallel needs a rollout for each node").mustContain(t, "parallel needs a rollout for each node", "desired has 3 names.")
+		f.Write("single_apply_override.tf", "resource \"etcd_rollout\" \"this\" {\n  single_apply = true\n}\n")
+		f.Plan().MustSay("single_apply needs a rollout for each node").mustContain(t, "single_apply needs a rollout for each node", "desired has 3 names.")
 	})
 }
 

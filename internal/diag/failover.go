@@ -15,7 +15,7 @@ import (
 func FailoverEvidence(s membership.Snapshot, f membership.Failover) string {
 	var said []string
 	for _, id := range f.Lost {
-		said = append(said, LossEvidence(s, id))
+		said = append(said, FailureEvidence(s, id))
 	}
 	text := strings.Join(said, " ")
 	if f.First {
@@ -55,7 +55,7 @@ func FailoverHeldUp(name string, h *reconfigure.HeldUp) Text {
 	return Text{
 		"Standby " + name + " got no vote",
 		sprintf("If %s failed as a voter, %d of %d voters would be alive; quorum would be %d. Take %s out first: replace it in the same apply "+
-			"(replace_lost_after, or -replace= of its etcd_member_config) or remove it, then apply again. %s stays a learner.",
+			"(replace_unreachable_after, or -replace= of its etcd_member_config) or remove it, then apply again. %s stays a learner.",
 			name, alive, voters+1, membership.Quorum(voters+1), who, name),
 	}
 }

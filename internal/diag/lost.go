@@ -10,8 +10,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// LossEvidence is what both views say of a silent member.
-func LossEvidence(s membership.Snapshot, id membership.MemberID) string {
+// FailureEvidence is what both views say of a silent member.
+func FailureEvidence(s membership.Snapshot, id membership.MemberID) string {
 	leader, _, ok := s.MajorityLeader()
 	if !ok {
 		return MemberAnswer(s, id)
@@ -19,19 +19,19 @@ func LossEvidence(s membership.Snapshot, id membership.MemberID) string {
 	return sprintf("%s The leader, %s, has no connection to it.", MemberAnswer(s, id), Member(s, leader))
 }
 
-// MemberLost is the warning that goes with the replacement of a lost member.
-func MemberLost(name string, since time.Time, evidence string) Text {
+// MemberFailed is the warning that goes with the replacement of a failed member.
+func MemberFailed(name string, since time.Time, evidence string) Text {
 	return Text{
-		"Member " + name + " is lost and is replaced by this plan",
+		"Member " + name + " has failed and is replaced by this plan",
 		sprintf("It has been silent since %s. %s The dead member is taken out of the cluster first, then a new machine joins in its place. "+
 			"If it is only rebooting, wait and plan again.", since.Format(time.RFC3339), evidence),
 	}
 }
 
-// MemberLostToo is for a lost member that has to wait for another one.
-func MemberLostToo(name string, since time.Time, evidence string) Text {
+// MemberFailedToo is for a failed member that has to wait for another one.
+func MemberFailedToo(name string, since time.Time, evidence string) Text {
 	return Text{
-		"Member " + name + " is lost too",
+		"Member " + name + " has failed too",
 		sprintf("It has been silent since %s. %s One member is replaced per apply; this one follows with the next.", since.Format(time.RFC3339), evidence),
 	}
 }
@@ -41,7 +41,7 @@ func MemberSilent(name string, since time.Time, evidence string) Text {
 	return Text{
 		"Member " + name + " does not answer",
 		sprintf("It has been silent since %s. %s If it is gone for good, replace it with its machine. "+Shown+":"+
-			replaceCommand+"\n\nWith replace_lost_after set, a plan proposes that by itself.", since.Format(time.RFC3339), evidence),
+			replaceCommand+"\n\nWith replace_unreachable_after set, a plan proposes that by itself.", since.Format(time.RFC3339), evidence),
 	}
 }
 

@@ -192,15 +192,15 @@ func (c refusal) memberGone() string {
 
 func (c refusal) slotTaken() string {
 	n := len(c.f.Others)
-	var unwell []membership.MemberID
+	var unhealthy []membership.MemberID
 	for _, id := range c.f.Others {
 		if !c.s.Alive(id) {
-			unwell = append(unwell, id)
+			unhealthy = append(unhealthy, id)
 		}
 	}
 	said := ""
-	if len(unwell) > 0 {
-		said = " " + MemberAnswers(c.s, unwell)
+	if len(unhealthy) > 0 {
+		said = " " + MemberAnswers(c.s, unhealthy)
 	}
 	return sprintf("The cluster takes no more learners now: the %s taken by %s.%s Promote or remove %s first, or start every member with a higher --max-learners (etcd 3.6 and later), then apply again.",
 		plural(n, "slot is", "slots are"), Members(c.s, c.f.Others), said, plural(n, "it", "one of them"))

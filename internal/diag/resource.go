@@ -241,7 +241,7 @@ func notOurs(summary string, u *reconfigure.Unidentified) Text {
 		t.Detail = foundedAlone(u)
 	case membership.FounderRenamed:
 		t.Detail = sprintf("The founder's peer URLs (%s) belong to %s, a member of another name. Nothing was changed. Set name to the one that its process bears (ETCD_NAME).", urls, Member(u.Snapshot, f.Subject))
-	case membership.IdentitySpent:
+	case membership.IdentityRetired:
 		t.Detail = sprintf("%s (%s) was removed from the cluster after it had run. An identity that was removed never joins again: with its data etcd does not start, and "+
 			"without its data acknowledged writes could be lost. Nothing was changed. Replace its configuration, which gives its machine a new identity. "+
 			"ADDRESS is the etcd_member_config of %s:\n\n  terraform apply -replace='ADDRESS'", u.Name, f.Subject, u.Name)

@@ -67,8 +67,8 @@ func TestResourceTexts(t *testing.T) {
 	lone := founded(nil, "")
 	thrice := founded(map[membership.ClusterID][]string{0xc3: {"https://10.0.0.3:2379"}, 0xc2: {"https://10.0.0.4:2379"}}, "3.5.31")
 
-	rollout := func(have, want map[string]string, obstacle string) Text {
-		text, say := Rollout(membership.PlanRollout(have, want, obstacle == "", ""), want, obstacle, false)
+	rollout := func(have, want map[string]string, reason string) Text {
+		text, say := Rollout(membership.PlanRollout(have, want, reason == "", ""), want, reason, false)
 		if !say {
 			t.Errorf("nothing to say about %v -> %v", have, want)
 		}
@@ -139,7 +139,7 @@ func TestResourceTexts(t *testing.T) {
 		{"not ours: founded alone", Explain("add", "d", lone)},
 		{"not ours: founded alone, three times", Explain("add", "d", thrice)},
 		{"not ours: founder of another name", Explain("add", "d", unidentified(membership.FounderRenamed, stranger))},
-		{"not ours: spent", Explain("add", "e", unidentified(membership.IdentitySpent, membership.Member{ID: 0xe5}))},
+		{"not ours: retired", Explain("add", "e", unidentified(membership.IdentityRetired, membership.Member{ID: 0xe5}))},
 		{"not ours: other name", Explain("add", "e", unidentified(membership.OtherName, renamed(learner)))},
 		{"not ours: other name, with a vote", Explain("add", "e", unidentified(membership.OtherName, renamed(d)))},
 		{"not ours: moved", Explain("add", "d", unidentified(membership.MovedMember, moved))},
@@ -187,8 +187,8 @@ func TestResourceTexts(t *testing.T) {
 		{"rollout: in turn, over many names", RolloutNotAlone(3)},
 		{"rollout: in turn, and entangled", RolloutEntangled(&reconfigure.Entangled{Name: "a", Waiting: []string{"b", "c"}})},
 		{"rollout: names change", rollout(m{"a": "1"}, m{"a": "2", "b": "2"}, "")},
-		{"rollout: unwell", rollout(m{"a": "1", "d": "1"}, m{"a": "2", "d": "2"}, RolloutObstacle(membership.RolloutObstacles(dead, []string{"a", "d", "e"}, nil), dead))},
-		{"rollout: before the vote", rollout(m{"a": "2", "d": "1"}, m{"a": "2", "d": "2"}, RolloutObstacle(membership.RolloutObstacles(live, []string{"a"}, []membership.Turn{{Name: "a"}}), live))},
+		{"rollout: unhealthy", rollout(m{"a": "1", "d": "1"}, m{"a": "2", "d": "2"}, RolloutReason(membership.UnhealthyMembers(dead, []string{"a", "d", "e"}, nil), dead))},
+		{"rollout: before the vote", rollout(m{"a": "2", "d": "1"}, m{"a": "2", "d": "2"}, RolloutReason(membership.UnhealthyMembers(live, []string{"a"}, []membership.Turn{{Name: "a"}}), live))},
 		{"rollout: cannot look", rollout(m{"a": "1"}, m{"a": "2"}, RolloutCannotLook("/_terraform/etcd/", gone))},
 		{"rollout: may not read the turns", rollout(m{"a": "1"}, m{"a": "2"},
 			RolloutCannotLook("/_terraform/etcd/", &connection.Error{Endpoint: "https://10.0.0.1:2379", Kind: connection.PermissionDenied, Err: errors.New("etcdserver: permission denied")}))},
@@ -199,10 +199,10 @@ func TestResourceTexts(t *testing.T) {
 		{"rollout: back", Upgrade(membership.VersionStep{Name: "a", From: "3.7.3", To: "v3.6.16"}, membership.UpgradeBack, old)},
 		{"rollout: the cluster goes back", Upgrade(membership.VersionStep{Name: "a", From: "3.7.3", To: "3.6.16", Members: []membership.MemberID{0xa1, 0xd4}, Between: "3.6.0"}, membership.UpgradeDuringDowngrade, old)},
 		{"rollout: known bug", Upgrade(membership.VersionStep{Name: "a", From: "3.5.12", To: "3.6.16", Members: []membership.MemberID{0xd4}}, membership.UpgradeFromBadRelease, old)},
-		{"lost", MemberLost("d", since, LossEvidence(dead, 0xd4))},
-		{"lost too", MemberLostToo("d", since, LossEvidence(dead, 0xd4))},
+		{"lost", MemberFailed("d", since, FailureEvidence(dead, 0xd4))},
+		{"lost too", MemberFailedToo("d", since, FailureEvidence(dead, 0xd4))},
 		{"removed outside", MemberRemovedOutside("d")},
-		{"silent", MemberSilent("d", since, LossEvidence(dead, 0xd4))},
+		{"silent", MemberSilent("d", since, FailureEvidence(dead, 0xd4))},
 		{"failover", FailoverPlanned("e", FailoverEvidence(dead, membership.Failover{Lost: []membership.MemberID{0xd4}}))},
 		{"failover, the lost one first", FailoverPlanned("e", FailoverEvidence(dead, membership.Failover{Lost: []membership.MemberID{0xd4}, First: true}))},
 		{"failover, held up", FailoverHeldUp("e", &reconfigure.HeldUp{Lost: []membership.MemberID{0xd4}, Snapshot: dead})},

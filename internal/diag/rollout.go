@@ -13,7 +13,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// RolloutNotLooked is the obstacle of a rollout that has not been refreshed.
+// RolloutNotLooked is the reason of a rollout that has not been refreshed.
 const RolloutNotLooked = "the members have not been looked at since it was made"
 
 // RolloutUnknown is for a rollout whose desired values are not known at plan.
@@ -27,38 +27,38 @@ func RolloutUnknown() Text {
 
 // Rollout says who is let through and who waits for what. say is false where
 // there is nothing to say.
-func Rollout(r membership.Rollout, desired map[string]string, obstacle string, parallel bool) (t Text, say bool) {
+func Rollout(r membership.Rollout, desired map[string]string, reason string, singleApply bool) (t Text, say bool) {
 	switch r.Reason {
 	case membership.RolloutNext:
 		t.Summary = "Rollout: " + r.Advanced + " is next"
 		t.Detail = sprintf("%s is replaced with %s by this plan.", r.Advanced, desired[r.Advanced])
 		switch {
-		case parallel:
+		case singleApply:
 			t.Summary = "Rollout: " + r.Advanced + " is replaced in turn"
 			t.Detail += " If others are as well, they take turns: a member leaves only after the successor of the one before has its vote."
-		case len(r.Waiting) > 0:
-			t.Detail += sprintf(" After it, one with each further apply: %s.", strings.Join(r.Waiting, ", "))
+		case len(r.Pending) > 0:
+			t.Detail += sprintf(" After it, one with each further apply: %s.", strings.Join(r.Pending, ", "))
 		default:
 			t.Detail += " It is the last one."
 		}
 	case membership.RolloutNamesChange:
 		t.Summary = "Rollout: nobody is replaced by this plan"
-		t.Detail = sprintf("Members come or go in this plan, and no other is replaced meanwhile. %s: with the next apply.", capital(wait(r.Waiting)))
+		t.Detail = sprintf("Members come or go in this plan, and no other is replaced meanwhile. %s: with the next apply.", capital(wait(r.Pending)))
 	case membership.RolloutUnwell:
 		t.Summary = "Rollout: nobody is replaced by this plan"
-		t.Detail = sprintf("%s, because not every member is well: %s. Mend that, then plan again.", capital(wait(r.Waiting)), obstacle)
+		t.Detail = sprintf("%s, because not every member is well: %s. Mend that, then plan again.", capital(wait(r.Pending)), reason)
 	default:
 		return Text{}, false
 	}
 	return t, true
 }
 
-// RolloutNotAlone is for a parallel rollout over n names.
+// RolloutNotAlone is for a single_apply rollout over n names.
 func RolloutNotAlone(n int) Text {
 	return Text{
-		"parallel needs a rollout for each node",
+		"single_apply needs a rollout for each node",
 		sprintf("desired has %d names. A rollout changes only after every member that depends on it has left, so members that share one cannot take turns. "+
-			"Give each node a module block of its own with an etcd_rollout in it, desired = { (its name) = … }; or leave parallel out: then one member is replaced with each apply.", n),
+			"Give each node a module block of its own with an etcd_rollout in it, desired = { (its name) = … }; or leave single_apply out: then one member is replaced with each apply.", n),
 	}
 }
 
@@ -66,10 +66,10 @@ func RolloutNotAlone(n int) Text {
 func RolloutEntangled(e *reconfigure.Entangled) Text {
 	return Text{
 		"The nodes cannot be replaced in one apply",
-		sprintf("parallel is true, but while the %s of %s waited, %s was not planned through to its etcd_member. So an apply would wait for ever as well: for the successor of the "+
+		sprintf("single_apply is true, but while the %s of %s waited, %s was not planned through to its etcd_member. So an apply would wait for ever as well: for the successor of the "+
 			"member that left, while every other one waits for its turn. Either the nodes share a for_each or count, where Terraform destroys all members before it creates one; "+
 			"or -parallelism is lower than the number of nodes. Nothing has been changed. Give each node a module block of its own with an etcd_rollout in it, and apply with "+
-			"-parallelism of at least their number; or leave parallel out: then one member is replaced with each apply.",
+			"-parallelism of at least their number; or leave single_apply out: then one member is replaced with each apply.",
 			plural(len(e.Waiting), "rollout", "rollouts"), strings.Join(e.Waiting, ", "), e.Name),
 	}
 }
@@ -78,10 +78,10 @@ func wait(names []string) string {
 	return strings.Join(names, ", ") + " " + plural(len(names), "waits", "wait")
 }
 
-// RolloutObstacle names what is not well, "" if everything is.
-func RolloutObstacle(obstacles []membership.RolloutObstacle, s membership.Snapshot) string {
+// RolloutReason names what is not well, "" if everything is.
+func RolloutReason(unhealthy []membership.UnhealthyMember, s membership.Snapshot) string {
 	var out []string
-	for _, o := range obstacles {
+	for _, o := range unhealthy {
 		switch {
 		case o.Member == 0:
 			out = append(out, o.Name+" is not in the cluster")
@@ -94,7 +94,7 @@ func RolloutObstacle(obstacles []membership.RolloutObstacle, s membership.Snapsh
 	return strings.Join(out, "; ")
 }
 
-// RolloutCannotLook is the obstacle of a rollout whose cluster does not answer,
+// RolloutCannotLook is the reason of a rollout whose cluster does not answer,
 // or whose user may not read below the metadata prefix.
 func RolloutCannotLook(metadataPrefix string, err error) string {
 	var gone *cluster.Unreachable

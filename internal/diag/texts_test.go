@@ -148,7 +148,7 @@ func TestInputTexts(t *testing.T) {
 }
 
 // arguments begin with a small letter wherever they stand.
-var arguments = regexp.MustCompile(`^(size|desired|parallel)\b`)
+var arguments = regexp.MustCompile(`^(size|desired|single_apply)\b`)
 
 // mustFollowPattern fails the test unless a text is made as all of them are:
 // one line that is no sentence, and whole sentences below it, with nothing left

@@ -96,7 +96,7 @@ func TestDiscovery(t *testing.T) {
 }
 
 // Three founders form a cluster; one is wiped, refused, removed and admitted
-// again, all with the environment of the token, which is spent.
+// again, all with the environment of the token, which is retired.
 func discoveryLife(t *testing.T, g *realRegistry, sh shell, v etcdtest.Version) {
 	env := g.token(t, "life")
 	a, b, c := founders(t, sh, v, env)

@@ -27,11 +27,11 @@ type Claim struct {
 	PeerURLs []string
 	// Left is true when the member was ours and Terraform removed it.
 	Left bool
-	// Spent is true when the member has run and its process knows no other
+	// Retired is true when the member has run and its process knows no other
 	// identity: once it is out of the list, whoever removed it, it cannot come
 	// back, neither with its data (etcd refuses a removed member permanently)
 	// nor without.
-	Spent bool
+	Retired bool
 }
 
 // IdentifyRequest describes the member that is looked for.
@@ -84,9 +84,9 @@ const (
 	// FounderRenamed: the founder's peer URLs belong to a member of another
 	// name.
 	FounderRenamed Code = "founder of another name"
-	// IdentitySpent: the member is ours, has run, and was removed. Its process
+	// IdentityRetired: the member is ours, has run, and was removed. Its process
 	// cannot join again before its configuration is replaced.
-	IdentitySpent Code = "identity spent"
+	IdentityRetired Code = "identity retired"
 	// OtherName: the member is ours, and its process has published another name
 	// than the one that is wanted, which is in Detail.
 	OtherName Code = "other name"
@@ -137,8 +137,8 @@ func Identify(s Snapshot, r IdentifyRequest) Identity {
 			return Identity{Code: NameTaken, Facts: Facts{Subject: m.ID, Others: []MemberID{m.ID}, Detail: r.Name}}
 		}
 	}
-	if r.Claim.Recorded && r.Claim.Spent {
-		return Identity{Code: IdentitySpent, Facts: Facts{Subject: r.Claim.ID, Others: []MemberID{r.Claim.ID}}}
+	if r.Claim.Recorded && r.Claim.Retired {
+		return Identity{Code: IdentityRetired, Facts: Facts{Subject: r.Claim.ID, Others: []MemberID{r.Claim.ID}}}
 	}
 	if r.Bootstrap == Founder && !r.Claim.Recorded {
 		return Identity{Code: FounderMissing, Facts: Facts{Detail: r.Name}}

@@ -23,7 +23,7 @@ func TestIdentify(t *testing.T) {
 
 	ours := Claim{Recorded: true, ID: 4, PeerURLs: []string{urlD}}
 	intent := Claim{Recorded: true, PeerURLs: []string{urlD}}
-	ran := Claim{Recorded: true, ID: 4, PeerURLs: []string{urlD}, Spent: true}
+	ran := Claim{Recorded: true, ID: 4, PeerURLs: []string{urlD}, Retired: true}
 	ranAndLeft := ran
 	ranAndLeft.Left = true
 	another := Claim{Recorded: true, ID: 5, PeerURLs: []string{urlD}}
@@ -41,13 +41,13 @@ func TestIdentify(t *testing.T) {
 	}{
 		{name: "absent", step: StepAnnounce},
 		{name: "absent, recorded: removed by someone else", claim: ours, step: StepAnnounce},
-		{name: "absent, has run: removed by someone else", claim: ran, code: IdentitySpent},
-		{name: "absent, has run, and Terraform removed it", claim: ranAndLeft, code: IdentitySpent},
-		{name: "a founder that has run, and Terraform removed it", founder: true, claim: ranAndLeft, code: IdentitySpent},
+		{name: "absent, has run: removed by someone else", claim: ran, code: IdentityRetired},
+		{name: "absent, has run, and Terraform removed it", claim: ranAndLeft, code: IdentityRetired},
+		{name: "a founder that has run, and Terraform removed it", founder: true, claim: ranAndLeft, code: IdentityRetired},
 		{name: "somebody else's that never started, in a forged record", member: &elsewhere, claim: ours, code: MovedMember},
 		{name: "has run, and is there", member: &voter, claim: ran, step: StepAdopt, id: 4},
-		{name: "has run, and somebody took its place", member: &moved, claim: Claim{Recorded: true, ID: 5, PeerURLs: []string{urlD}, Spent: true}, code: NameTaken},
-		{name: "a founder that has run, removed by someone else", founder: true, claim: ran, code: IdentitySpent},
+		{name: "has run, and somebody took its place", member: &moved, claim: Claim{Recorded: true, ID: 5, PeerURLs: []string{urlD}, Retired: true}, code: NameTaken},
+		{name: "a founder that has run, removed by someone else", founder: true, claim: ran, code: IdentityRetired},
 		{name: "absent, left", claim: left, step: StepAnnounce},
 		{name: "absent, intent only", claim: intent, step: StepAnnounce},
 		{name: "announced and ours", member: &announced, claim: ours, step: StepAdopt, id: 4},

@@ -28,24 +28,24 @@ type Rollout struct {
 	Effective map[string]string
 	// Advanced is the name that goes through, if one does.
 	Advanced string
-	// Waiting are the names that still have something else than desired,
+	// Pending are the names that still have something else than desired,
 	// sorted.
-	Waiting []string
+	Pending []string
 	Reason  RolloutReason
 }
 
 // PlanRollout decides what a plan lets through: of the names whose desired
 // value differs from what they have, the first in order, and nobody while a
-// member is unwell or while names come or go in the same plan. New names enter
+// member is unhealthy or while names come or go in the same plan. New names enter
 // with what is desired for them, names that are gone leave.
 //
-// unwell is the only name that is not well, if it is one alone: that one may go
+// unhealthy is the only name that is not well, if it is one alone: that one may go
 // through, because the others hold the quorum without it as it is. An image
 // that does not boot could not be corrected otherwise.
 //
 // It depends on its arguments alone, so that it comes to the same when the
 // plan is applied, in another process and at another time.
-func PlanRollout(effective, desired map[string]string, healthy bool, unwell string) Rollout {
+func PlanRollout(effective, desired map[string]string, healthy bool, unhealthy string) Rollout {
 	r := Rollout{Effective: map[string]string{}}
 	come, leave := false, false
 	for name, want := range desired {
@@ -55,7 +55,7 @@ func PlanRollout(effective, desired map[string]string, healthy bool, unwell stri
 			r.Effective[name], come = want, true
 		case have != want:
 			r.Effective[name] = have
-			r.Waiting = append(r.Waiting, name)
+			r.Pending = append(r.Pending, name)
 		default:
 			r.Effective[name] = have
 		}
@@ -65,16 +65,16 @@ func PlanRollout(effective, desired map[string]string, healthy bool, unwell stri
 			leave = true
 		}
 	}
-	slices.Sort(r.Waiting)
+	slices.Sort(r.Pending)
 	switch {
-	case len(r.Waiting) == 0:
+	case len(r.Pending) == 0:
 		r.Reason = RolloutDone
 	case come || leave:
 		r.Reason = RolloutNamesChange
 	case healthy:
-		r.advance(r.Waiting[0], desired)
-	case slices.Contains(r.Waiting, unwell):
-		r.advance(unwell, desired)
+		r.advance(r.Pending[0], desired)
+	case slices.Contains(r.Pending, unhealthy):
+		r.advance(unhealthy, desired)
 	default:
 		r.Reason = RolloutUnwell
 	}
@@ -83,26 +83,26 @@ func PlanRollout(effective, desired map[string]string, healthy bool, unwell stri
 
 func (r *Rollout) advance(name string, desired map[string]string) {
 	r.Reason, r.Advanced = RolloutNext, name
-	r.Waiting = slices.DeleteFunc(r.Waiting, func(s string) bool { return s == name })
+	r.Pending = slices.DeleteFunc(r.Pending, func(s string) bool { return s == name })
 	r.Effective[name] = desired[name]
 }
 
-// RolloutObstacle is a name that keeps a rollout from going on.
-type RolloutObstacle struct {
+// UnhealthyMember is a name that keeps a rollout from going on.
+type UnhealthyMember struct {
 	// Name is the member's; Member is zero if no member of that name is in the
 	// list.
 	Name   string
 	Member MemberID
 }
 
-// RolloutObstacles returns what keeps a rollout over the given names from going
+// UnhealthyMembers returns what keeps a rollout over the given names from going
 // on, sorted by name: names without a started and living member, names whose
 // turn is open ([Snapshot.OpenTurns]), because a successor that lives has no
 // vote yet, and any other member of the cluster that is not alive. Every one of
 // them must be well, because the next step takes one more away.
-func RolloutObstacles(s Snapshot, names []string, open []Turn) []RolloutObstacle {
-	found := map[string]RolloutObstacle{}
-	add := func(m Member) { found[m.Name+"/"+m.ID.String()] = RolloutObstacle{m.Name, m.ID} }
+func UnhealthyMembers(s Snapshot, names []string, open []Turn) []UnhealthyMember {
+	found := map[string]UnhealthyMember{}
+	add := func(m Member) { found[m.Name+"/"+m.ID.String()] = UnhealthyMember{m.Name, m.ID} }
 	named := map[string]bool{}
 	for _, m := range s.Members {
 		named[m.Name] = true
@@ -112,7 +112,7 @@ func RolloutObstacles(s Snapshot, names []string, open []Turn) []RolloutObstacle
 	}
 	absent := func(name string) {
 		if !named[name] {
-			found[name] = RolloutObstacle{Name: name}
+			found[name] = UnhealthyMember{Name: name}
 		}
 	}
 	for _, name := range names {
@@ -121,20 +121,20 @@ func RolloutObstacles(s Snapshot, names []string, open []Turn) []RolloutObstacle
 	for _, t := range open {
 		absent(t.Name)
 	}
-	var out []RolloutObstacle
+	var out []UnhealthyMember
 	for _, key := range slices.Sorted(maps.Keys(found)) {
 		out = append(out, found[key])
 	}
 	return out
 }
 
-// OnlyObstacle returns the name that all obstacles come down to, "" if there is
+// OnlyUnhealthy returns the name that all unhealthy come down to, "" if there is
 // none or more than one. An announced learner that has never started has no
 // name yet; beside one name that is not in the cluster it is taken for that
 // one's. If it is somebody else's, nothing is lost: it has no vote.
-func OnlyObstacle(s Snapshot, obstacles []RolloutObstacle) string {
+func OnlyUnhealthy(s Snapshot, unhealthy []UnhealthyMember) string {
 	name, nameless := "", 0
-	for _, o := range obstacles {
+	for _, o := range unhealthy {
 		m, _ := s.Member(o.Member)
 		switch {
 		case o.Name == "" && m.Learner:

@@ -14,7 +14,7 @@ func TestPlanRollout(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		have, want m
-		unwell     bool
+		unhealthy  bool
 		only       string
 		effective  m
 		advanced   string
@@ -22,32 +22,32 @@ func TestPlanRollout(t *testing.T) {
 		reason     RolloutReason
 	}{
 		{name: "the first plan", want: m{"a": "1", "b": "1"}, effective: m{"a": "1", "b": "1"}},
-		{name: "the first plan, nobody is there yet", want: m{"a": "1"}, unwell: true, effective: m{"a": "1"}},
+		{name: "the first plan, nobody is there yet", want: m{"a": "1"}, unhealthy: true, effective: m{"a": "1"}},
 		{name: "nothing changes", have: m{"a": "1"}, want: m{"a": "1"}, effective: m{"a": "1"}},
 		{name: "all change", have: m{"a": "1", "b": "1", "c": "1"}, want: m{"a": "2", "b": "2", "c": "2"},
 			effective: m{"a": "2", "b": "1", "c": "1"}, advanced: "a", waiting: []string{"b", "c"}, reason: RolloutNext},
 		{name: "the last one", have: m{"a": "2", "b": "2", "c": "1"}, want: m{"a": "2", "b": "2", "c": "2"},
 			effective: m{"a": "2", "b": "2", "c": "2"}, advanced: "c", reason: RolloutNext},
-		{name: "unwell", have: m{"a": "1", "b": "1"}, want: m{"a": "2", "b": "2"}, unwell: true,
+		{name: "unhealthy", have: m{"a": "1", "b": "1"}, want: m{"a": "2", "b": "2"}, unhealthy: true,
 			effective: m{"a": "1", "b": "1"}, waiting: []string{"a", "b"}, reason: RolloutUnwell},
-		{name: "unwell, and it is the first that waits", have: m{"a": "2", "b": "1"}, want: m{"a": "3", "b": "3"}, unwell: true, only: "a",
+		{name: "unhealthy, and it is the first that waits", have: m{"a": "2", "b": "1"}, want: m{"a": "3", "b": "3"}, unhealthy: true, only: "a",
 			effective: m{"a": "3", "b": "1"}, advanced: "a", waiting: []string{"b"}, reason: RolloutNext},
-		{name: "unwell, and it is another one that waits", have: m{"a": "1", "b": "1", "c": "1"}, want: m{"a": "2", "b": "2", "c": "2"}, unwell: true, only: "b",
+		{name: "unhealthy, and it is another one that waits", have: m{"a": "1", "b": "1", "c": "1"}, want: m{"a": "2", "b": "2", "c": "2"}, unhealthy: true, only: "b",
 			effective: m{"a": "1", "b": "2", "c": "1"}, advanced: "b", waiting: []string{"a", "c"}, reason: RolloutNext},
-		{name: "unwell, and it has what it is to have", have: m{"a": "2", "b": "1"}, want: m{"a": "2", "b": "2"}, unwell: true, only: "a",
+		{name: "unhealthy, and it has what it is to have", have: m{"a": "2", "b": "1"}, want: m{"a": "2", "b": "2"}, unhealthy: true, only: "a",
 			effective: m{"a": "2", "b": "1"}, waiting: []string{"b"}, reason: RolloutUnwell},
 		{name: "one comes too", have: m{"a": "1", "b": "1"}, want: m{"a": "2", "b": "2", "c": "2"},
 			effective: m{"a": "1", "b": "1", "c": "2"}, waiting: []string{"a", "b"}, reason: RolloutNamesChange},
 		{name: "one goes too", have: m{"a": "1", "b": "1"}, want: m{"a": "2"},
 			effective: m{"a": "1"}, waiting: []string{"a"}, reason: RolloutNamesChange},
-		{name: "one comes, nothing else", have: m{"a": "1"}, want: m{"a": "1", "b": "1"}, unwell: true, effective: m{"a": "1", "b": "1"}},
+		{name: "one comes, nothing else", have: m{"a": "1"}, want: m{"a": "1", "b": "1"}, unhealthy: true, effective: m{"a": "1", "b": "1"}},
 		{name: "all go", have: m{"a": "1"}, want: m{}, effective: m{}},
 		{name: "changed back", have: m{"a": "2", "b": "1"}, want: m{"a": "1", "b": "1"},
 			effective: m{"a": "1", "b": "1"}, advanced: "a", reason: RolloutNext},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := PlanRollout(c.have, c.want, !c.unwell, c.only)
-			if !maps.Equal(r.Effective, c.effective) || r.Advanced != c.advanced || !slices.Equal(r.Waiting, c.waiting) || r.Reason != c.reason {
+			r := PlanRollout(c.have, c.want, !c.unhealthy, c.only)
+			if !maps.Equal(r.Effective, c.effective) || r.Advanced != c.advanced || !slices.Equal(r.Pending, c.waiting) || r.Reason != c.reason {
 				t.Errorf("got %+v", r)
 			}
 		})
@@ -81,7 +81,7 @@ func TestRolloutEnds(t *testing.T) {
 	}
 }
 
-func TestRolloutObstacles(t *testing.T) {
+func TestUnhealthyMembers(t *testing.T) {
 	s := Snapshot{ClusterID: 1, Members: []Member{
 		{ID: 1, Name: "a", ClientURLs: []string{"x"}}, {ID: 2, Name: "b", ClientURLs: []string{"x"}}, {ID: 3, Learner: true},
 	}, Answers: map[MemberID]Answer{
@@ -90,39 +90,39 @@ func TestRolloutObstacles(t *testing.T) {
 	}}
 	for _, c := range []struct {
 		open []Turn
-		want []RolloutObstacle
+		want []UnhealthyMember
 	}{
-		{nil, []RolloutObstacle{{"", 3}, {"b", 2}, {"c", 0}}},
-		{[]Turn{{Name: "b"}, {Name: "c"}}, []RolloutObstacle{{"", 3}, {"b", 2}, {"c", 0}}},
-		{[]Turn{{Name: "d"}}, []RolloutObstacle{{"", 3}, {"b", 2}, {"c", 0}, {"d", 0}}},
-		{[]Turn{{Name: "a"}}, []RolloutObstacle{{"", 3}, {"a", 1}, {"b", 2}, {"c", 0}}},
+		{nil, []UnhealthyMember{{"", 3}, {"b", 2}, {"c", 0}}},
+		{[]Turn{{Name: "b"}, {Name: "c"}}, []UnhealthyMember{{"", 3}, {"b", 2}, {"c", 0}}},
+		{[]Turn{{Name: "d"}}, []UnhealthyMember{{"", 3}, {"b", 2}, {"c", 0}, {"d", 0}}},
+		{[]Turn{{Name: "a"}}, []UnhealthyMember{{"", 3}, {"a", 1}, {"b", 2}, {"c", 0}}},
 	} {
-		if got := RolloutObstacles(s, []string{"a", "b", "c"}, c.open); !slices.Equal(got, c.want) {
+		if got := UnhealthyMembers(s, []string{"a", "b", "c"}, c.open); !slices.Equal(got, c.want) {
 			t.Errorf("with the turns of %v open: got %v, want %v", c.open, got, c.want)
 		}
 	}
 }
 
-func TestOnlyObstacle(t *testing.T) {
+func TestOnlyUnhealthy(t *testing.T) {
 	s := Snapshot{Members: []Member{{ID: 1, Name: "a", ClientURLs: []string{"http://x:1"}}, {ID: 4, Learner: true}, {ID: 5}, {ID: 6, Learner: true}}}
-	a, gone := RolloutObstacle{"a", 1}, RolloutObstacle{"b", 0}
-	learner, voter, second := RolloutObstacle{"", 4}, RolloutObstacle{"", 5}, RolloutObstacle{"", 6}
+	a, gone := UnhealthyMember{"a", 1}, UnhealthyMember{"b", 0}
+	learner, voter, second := UnhealthyMember{"", 4}, UnhealthyMember{"", 5}, UnhealthyMember{"", 6}
 	for _, c := range []struct {
 		name      string
-		obstacles []RolloutObstacle
+		unhealthy []UnhealthyMember
 		want      string
 	}{
 		{"none", nil, ""},
-		{"a dead member", []RolloutObstacle{a}, "a"},
-		{"a missing name", []RolloutObstacle{gone}, "b"},
-		{"a missing name, and a learner that has not started", []RolloutObstacle{learner, gone}, "b"},
-		{"two", []RolloutObstacle{a, gone}, ""},
-		{"a voter that has not started", []RolloutObstacle{voter, gone}, ""},
-		{"two learners that have not started", []RolloutObstacle{learner, second, gone}, ""},
-		{"nobody's learner", []RolloutObstacle{learner}, ""},
+		{"a dead member", []UnhealthyMember{a}, "a"},
+		{"a missing name", []UnhealthyMember{gone}, "b"},
+		{"a missing name, and a learner that has not started", []UnhealthyMember{learner, gone}, "b"},
+		{"two", []UnhealthyMember{a, gone}, ""},
+		{"a voter that has not started", []UnhealthyMember{voter, gone}, ""},
+		{"two learners that have not started", []UnhealthyMember{learner, second, gone}, ""},
+		{"nobody's learner", []UnhealthyMember{learner}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := OnlyObstacle(s, c.obstacles); got != c.want {
+			if got := OnlyUnhealthy(s, c.unhealthy); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})

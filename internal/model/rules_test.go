@@ -206,7 +206,7 @@ func (r record) claim() membership.Claim {
 	if r.state == noRecord {
 		return membership.Claim{}
 	}
-	c := membership.Claim{Recorded: true, PeerURLs: []string{urlOf(r.node)}, Left: r.state == removed, Spent: r.ran}
+	c := membership.Claim{Recorded: true, PeerURLs: []string{urlOf(r.node)}, Left: r.state == removed, Retired: r.ran}
 	if r.state != intended {
 		c.ID = idOf(r.node, r.gen)
 	}

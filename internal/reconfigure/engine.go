@@ -160,7 +160,7 @@ func (e *Engine) observe(ctx context.Context, want membership.ClusterID) (member
 }
 
 // Confirmed looks until a majority of the voters confirms the member list, or the
-// same obstacle has lasted so long that it is to be believed. Whatever is written
+// same reason has lasted so long that it is to be believed. Whatever is written
 // of the list, removed because of it, or dropped from a state rests on this one.
 // The error is a [*Refusal] of the action, or that of the look.
 func (e *Engine) Confirmed(ctx context.Context, want membership.ClusterID, action Action, name string) (membership.Snapshot, error) {

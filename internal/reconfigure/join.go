@@ -285,7 +285,7 @@ func identify(r JoinRequest, snap membership.Snapshot, record cluster.Record, re
 		Name: r.Name, PeerURLs: r.PeerURLs, Bootstrap: r.Bootstrap, Founders: r.Founders,
 		Claim: membership.Claim{
 			Recorded: recorded, ID: record.ID(), PeerURLs: record.PeerURLs,
-			Left: record.State == cluster.Removed, Spent: r.Configured && record.Started,
+			Left: record.State == cluster.Removed, Retired: r.Configured && record.Started,
 		},
 		Abandoned: claims(abandoned),
 	})

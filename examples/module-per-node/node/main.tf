@@ -31,8 +31,8 @@ variable "etcd" {
 
 # Lets this node be replaced in one apply with the others, one at a time.
 resource "etcd_rollout" "this" {
-  desired  = { (var.name) = var.image }
-  parallel = true
+  desired      = { (var.name) = var.image }
+  single_apply = true
 }
 
 resource "etcd_member_config" "this" {

@@ -93,7 +93,7 @@ func TestAccTLSAndPassword(t *testing.T) {
 					b.Member("infra3").Kill()
 					b.Leader(t) // while there is none, nobody is let in with a password
 				},
-				Config: config + "check \"etcd\" {\n assert {\n condition = data.etcd_cluster.this.healthy\n error_message = \"unwell\"\n }\n}\n",
+				Config: config + "check \"etcd\" {\n assert {\n condition = data.etcd_cluster.this.healthy\n error_message = \"unhealthy\"\n }\n}\n",
 				ConfigStateChecks: []statecheck.StateCheck{
 					has(knownvalue.Bool(false), "healthy"), has(knownvalue.Int64Exact(0), "failure_tolerance"), has(list(b.Endpoints()...), "voter_endpoints"),
 					has(matching(`^infra3 \([0-9a-f]+\) does not answer`, `^No further voter may fail`), "advice"),

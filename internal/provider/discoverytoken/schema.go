@@ -153,7 +153,7 @@ func (r *tokenResource) Schema(ctx context.Context, _ resource.SchemaRequest, re
 			"complete": schema.BoolAttribute{
 				Computed: true,
 				MarkdownDescription: "Whether all founders have registered, as of the last refresh. Once true it stays true, and the registry is not asked again: " +
-					"the token is spent, and whether the registry still has it makes no difference.",
+					"the token is retired, and whether the registry still has it makes no difference.",
 			},
 			"bootstrap": bootstrap.ComputedAttribute(),
 			"timeouts":  duration.Timeouts(ctx, timeouts.Opts{Create: true, Read: true, Update: true, Delete: true}),

@@ -29,7 +29,7 @@ func TestIDsOfRealClusters(t *testing.T) {
 			}
 			m := model{
 				Members:      types.MapValueMust(types.SetType{ElemType: types.StringType}, sets),
-				ClusterToken: stringValue(c.Token()), Formed: types.BoolValue(false),
+				ClusterToken: stringValue(c.Token()), Complete: types.BoolValue(false),
 			}
 			if diags := m.derive(t.Context()); diags.HasError() {
 				t.Fatal(diags)

@@ -56,13 +56,13 @@ func imported(ctx context.Context, snap membership.Snapshot) (model, diag.Diagno
 	}
 	m := model{
 		ClusterToken: types.StringValue(""), InitialCluster: types.StringNull(), ClusterID: types.StringValue(snap.ClusterID.String()),
-		MemberIDs: types.MapNull(types.StringType), Formed: types.BoolValue(true), Window: types.StringValue(defaultWindow),
+		MemberIDs: types.MapNull(types.StringType), Complete: types.BoolValue(true), Window: types.StringValue(defaultWindow),
 	}
 	var diags, more diag.Diagnostics
 	m.Members, diags = types.MapValueFrom(ctx, types.SetType{ElemType: types.StringType}, members)
 	m.Bootstrap, more = bootstrap.Bootstrap{
 		Kind: types.StringValue(bootstrap.KindStatic), Protocol: types.StringValue(bootstrap.ProtocolStatic),
-		Token: m.ClusterToken, Complete: m.Formed, ClusterID: m.ClusterID, Window: m.Window,
+		Token: m.ClusterToken, Complete: m.Complete, ClusterID: m.ClusterID, Window: m.Window,
 		Founders: types.SetNull(types.StringType), Environment: types.MapValueMust(types.StringType, map[string]attr.Value{}),
 		RegistryEndpoints: types.ListNull(types.StringType),
 	}.Object(ctx)

@@ -27,7 +27,7 @@ type model struct {
 	InitialCluster types.String `tfsdk:"initial_cluster"`
 	ClusterID      types.String `tfsdk:"cluster_id"`
 	MemberIDs      types.Map    `tfsdk:"member_ids"`
-	Formed         types.Bool   `tfsdk:"formed"`
+	Complete       types.Bool   `tfsdk:"complete"`
 	Window         types.String `tfsdk:"bootstrap_window"`
 	Bootstrap      types.Object `tfsdk:"bootstrap"`
 }
@@ -62,7 +62,7 @@ func (m *model) derive(ctx context.Context) diag.Diagnostics {
 	m.MemberIDs = types.MapUnknown(types.StringType)
 	boot := bootstrap.Bootstrap{
 		Kind: types.StringValue(bootstrap.KindStatic), Protocol: types.StringValue(bootstrap.ProtocolStatic),
-		Token: m.ClusterToken, Complete: m.Formed, ClusterID: types.StringUnknown(), Window: m.Window,
+		Token: m.ClusterToken, Complete: m.Complete, ClusterID: types.StringUnknown(), Window: m.Window,
 		Founders: types.SetUnknown(types.StringType), Size: types.Int64Unknown(),
 		Environment:       types.MapUnknown(types.StringType),
 		RegistryEndpoints: types.ListNull(types.StringType),

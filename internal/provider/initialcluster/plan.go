@@ -48,10 +48,10 @@ func (r *clusterResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 	resp.Diagnostics.Append(bootstrap.Keep(ctx, resp.Private, keyRecord, was)...)
 	changed, diags := changes(ctx, config, prior)
 	resp.Diagnostics.Append(diags...)
-	if !prior.Formed.ValueBool() {
+	if !prior.Complete.ValueBool() {
 		resp.RequiresReplace = append(resp.RequiresReplace, changed...) // which its second half refuses
 	}
-	if prior.Formed.ValueBool() || len(changed) == 0 {
+	if prior.Complete.ValueBool() || len(changed) == 0 {
 		window := prior.Window
 		resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("bootstrap_window"), &prior.Window)...)
 		if !prior.Window.Equal(window) {
@@ -75,9 +75,9 @@ func (r *clusterResource) planCreate(ctx context.Context, config model, req reso
 	if config.ClusterToken.IsNull() {
 		plan.ClusterToken = types.StringUnknown()
 	}
-	plan.Formed = types.BoolValue(false)
+	plan.Complete = types.BoolValue(false)
 	if !config.ClusterToken.IsNull() {
-		plan.Formed = types.BoolUnknown() // it may have formed already
+		plan.Complete = types.BoolUnknown() // it may have formed already
 	}
 	if !config.Members.IsUnknown() && len(config.Members.Elements()) == 0 {
 		at(&resp.Diagnostics, "members", text.NoFounders())

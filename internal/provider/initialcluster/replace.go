@@ -34,13 +34,13 @@ const (
 // they look like a first creation.
 type record struct {
 	ClusterID string              `json:"cluster_id"`
-	Formed    bool                `json:"formed"`
+	Formed    bool                `json:"complete"`
 	Members   map[string][]string `json:"members"`
 }
 
 func recordOf(ctx context.Context, m model) (record, diag.Diagnostics) {
 	members, _, diags := m.founders(ctx)
-	return record{ClusterID: m.ClusterID.ValueString(), Formed: m.Formed.ValueBool(), Members: members}, diags
+	return record{ClusterID: m.ClusterID.ValueString(), Formed: m.Complete.ValueBool(), Members: members}, diags
 }
 
 // refuseReplacement refuses to replace a bootstrap, and says what is known of

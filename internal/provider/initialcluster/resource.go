@@ -87,14 +87,14 @@ func (r *clusterResource) Create(ctx context.Context, req resource.CreateRequest
 		}
 		m.ClusterToken = types.StringValue(token)
 	}
-	m.Formed = types.BoolValue(false)
+	m.Complete = types.BoolValue(false)
 	resp.Diagnostics.Append(m.derive(ctx)...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
 	if given {
 		formed, _, _ := r.isFormed(ctx, m, true)
-		m.Formed = types.BoolValue(formed)
+		m.Complete = types.BoolValue(formed)
 		resp.Diagnostics.Append(m.derive(ctx)...)
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
@@ -105,7 +105,7 @@ func (r *clusterResource) Create(ctx context.Context, req resource.CreateRequest
 func (r *clusterResource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
 	var m model
 	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
-	if resp.Diagnostics.HasError() || m.Formed.ValueBool() || r.backend.Unknown {
+	if resp.Diagnostics.HasError() || m.Complete.ValueBool() || r.backend.Unknown {
 		return
 	}
 	formed, other, _ := r.isFormed(ctx, m, false)
@@ -113,7 +113,7 @@ func (r *clusterResource) Read(ctx context.Context, req resource.ReadRequest, re
 		warn(&resp.Diagnostics, text.OtherClusterAnswers(m.ClusterID.ValueString(), *other))
 	}
 	if formed {
-		m.Formed = types.BoolValue(true)
+		m.Complete = types.BoolValue(true)
 		resp.Diagnostics.Append(m.derive(ctx)...)
 		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 	}

@@ -148,12 +148,12 @@ func TestAccLife(t *testing.T) {
 				ConfigPlanChecks: plan(plancheck.ResourceActionCreate,
 					unknown("cluster_token"), unknown("cluster_id"), unknown("member_ids"),
 					unknown("bootstrap", "token"), unknown("bootstrap", "environment"), unknown("bootstrap", "cluster_id"),
-					planned(exactly(threeText), "initial_cluster"), planned(knownvalue.Bool(false), "formed"),
+					planned(exactly(threeText), "initial_cluster"), planned(knownvalue.Bool(false), "complete"),
 					planned(knownvalue.Bool(false), "bootstrap", "complete"), planned(names3(), "bootstrap", "founders"),
 					planned(knownvalue.Int64Exact(3), "bootstrap", "size"), planned(exactly("static"), "bootstrap", "kind"),
 				),
 				ConfigStateChecks: []statecheck.StateCheck{
-					has(exactly(token), "cluster_token"), has(exactly(threeText), "initial_cluster"), has(knownvalue.Bool(false), "formed"),
+					has(exactly(token), "cluster_token"), has(exactly(threeText), "initial_cluster"), has(knownvalue.Bool(false), "complete"),
 					has(knownvalue.MapExact(map[string]knownvalue.Check{
 						"ETCD_INITIAL_CLUSTER": exactly(threeText), "ETCD_INITIAL_CLUSTER_TOKEN": exactly(token),
 					}), "bootstrap", "environment"),
@@ -171,7 +171,7 @@ func TestAccLife(t *testing.T) {
 			// of ours.
 			{
 				PreConfig: w.set(func(w *world) { w.answers = 7 }),
-				Config:    config(three), ConfigPlanChecks: plan(plancheck.ResourceActionNoop, planned(knownvalue.Bool(false), "formed")),
+				Config:    config(three), ConfigPlanChecks: plan(plancheck.ResourceActionNoop, planned(knownvalue.Bool(false), "complete")),
 			},
 			{Config: config(five), ExpectError: message("Cluster 7 answers at the provider's endpoints, which may have been started in its place.")},
 			// The state is behind.
@@ -182,13 +182,13 @@ func TestAccLife(t *testing.T) {
 			{
 				PreConfig: w.set(func(w *world) { w.stale = false }),
 				Config:    config(five), ConfigPlanChecks: plan(plancheck.ResourceActionNoop,
-					planned(knownvalue.Bool(true), "formed"), planned(knownvalue.Bool(true), "bootstrap", "complete")),
+					planned(knownvalue.Bool(true), "complete"), planned(knownvalue.Bool(true), "bootstrap", "complete")),
 			},
 			{
 				PreConfig: w.set(func(w *world) { w.answers, w.all, w.stale, w.looks = 0, false, false, 0 }),
 				Config:    config("members = {}\n cluster_token = \"tok-2\""), // as when all founders have been replaced
 				ConfigPlanChecks: plan(plancheck.ResourceActionNoop, planned(knownvalue.MapSizeExact(3), "members"),
-					planned(exactly(token), "cluster_token"), planned(knownvalue.Bool(true), "formed")),
+					planned(exactly(token), "cluster_token"), planned(knownvalue.Bool(true), "complete")),
 			},
 		},
 	})
@@ -205,11 +205,11 @@ func TestAccFoundAgain(t *testing.T) {
 		ProtoV6ProviderFactories: w.factories(),
 		Steps: []resource.TestStep{{
 			Config: config(three + "\n cluster_token = \"tok-1\""),
-			ConfigPlanChecks: plan(plancheck.ResourceActionCreate, unknown("formed"), unknown("bootstrap", "complete"),
+			ConfigPlanChecks: plan(plancheck.ResourceActionCreate, unknown("complete"), unknown("bootstrap", "complete"),
 				planned(exactly("2718c185704f1b71"), "cluster_id"), planned(exactly("2718c185704f1b71"), "bootstrap", "cluster_id"),
 				planned(exactly("tok-1"), "bootstrap", "token")),
 			ConfigStateChecks: []statecheck.StateCheck{
-				has(knownvalue.Bool(true), "formed"), has(knownvalue.Bool(true), "bootstrap", "complete"),
+				has(knownvalue.Bool(true), "complete"), has(knownvalue.Bool(true), "bootstrap", "complete"),
 				has(knownvalue.MapExact(map[string]knownvalue.Check{
 					"a": exactly("f7875276d5273a18"), "b": exactly("6085adc6bb1f46fc"), "c": exactly("af92976edcf7c038"),
 				}), "member_ids"),
@@ -251,7 +251,7 @@ func TestAccClusterExists(t *testing.T) {
 			},
 			// What cannot be read back is no reason for a difference, whatever
 			// the configuration says.
-			{Config: config(three), ConfigPlanChecks: plan(plancheck.ResourceActionNoop, planned(knownvalue.Bool(true), "formed"))},
+			{Config: config(three), ConfigPlanChecks: plan(plancheck.ResourceActionNoop, planned(knownvalue.Bool(true), "complete"))},
 			{
 				PreConfig: w.set(func(w *world) { w.answers = 0 }),
 				Config:    config(five + "\n cluster_token = \"tok-1\""), ConfigPlanChecks: plan(plancheck.ResourceActionNoop,

@@ -31,7 +31,7 @@ whose data was lost starts empty under its old identity if no peer answers, and 
 ` + "`bootstrap_window`" + ` of the creation of its configuration, and only while nobody is there at the URLs of its peers. After that no initial member starts as a new one before a peer tells it that the cluster is being
 formed. If the cluster has not formed by then, ` + "`terraform plan`" + ` says so, and with which commands the bootstrap begins again.
 
-**It serves one bootstrap and is never replaced.** Once a cluster with this ` + "`cluster_id`" + ` has answered, the resource is ` + "`formed`" + ` permanently. Then a change
+**It serves one bootstrap and is never replaced.** Once a cluster with this ` + "`cluster_id`" + ` has answered, the resource is ` + "`complete`" + ` permanently. Then a change
 of ` + "`members` or `cluster_token`" + ` has no effect, and every further member joins through its ` + "`etcd_member`" + `. So ` + "`members`" + ` can be written with the same
 ` + "`for`" + ` as everything else, and grow and shrink with it. Before the cluster has answered, such a change is refused, and so is ` + "`-replace`" + `: a cluster that is
 unreachable looks the same as one that never formed. If it never formed, or is gone for good, run ` + "`terraform destroy -refresh=false`" + ` and then ` + "`terraform apply`" + `.
@@ -78,7 +78,7 @@ func (r *clusterResource) Schema(_ context.Context, _ resource.SchemaRequest, re
 				Computed:            true,
 				MarkdownDescription: "IDs of the founders by name, in hexadecimal, computed as etcd does. Null after an import.",
 			},
-			"formed": schema.BoolAttribute{
+			"complete": schema.BoolAttribute{
 				Computed: true,
 				MarkdownDescription: "Whether the cluster has answered at the provider's `endpoints`, as of the last refresh. " +
 					"Once true it stays true, and the cluster is not asked again.",

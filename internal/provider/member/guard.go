@@ -235,7 +235,7 @@ func (g *guard) checkIdentity(ctx context.Context, c *backend.Cluster, snap memb
 	}
 	u := &reconfigure.Unidentified{Name: join.Name, PeerURLs: join.PeerURLs, Identity: found, Snapshot: snap}
 	switch found.Code {
-	case membership.AlreadyMember, membership.NameTaken, membership.FounderRenamed, membership.MovedMember, membership.IdentitySpent:
+	case membership.AlreadyMember, membership.NameTaken, membership.FounderRenamed, membership.MovedMember, membership.IdentityRetired:
 		t := diag.NotAdopted(u)
 		g.resp.Diagnostics.AddError(t.Summary, t.Detail)
 	}

@@ -64,7 +64,7 @@ func (r *Learner) Schema(ctx context.Context, _ resource.SchemaRequest, resp *re
 	attributes["failover"] = schema.BoolAttribute{
 		Optional: true, Computed: true, Default: booldefault.StaticBool(false),
 		MarkdownDescription: "`true` makes it a standby: when a voter is lost (it does not answer, and the leader has no connection to it), the next apply gives the learner a vote, " +
-			"and the plan shows that. With three voters the lost one must leave first, so that is where `replace_lost_after` of the member's configuration belongs as well.",
+			"and the plan shows that. With three voters the lost one must leave first, so that is where `replace_unreachable_after` of the member's configuration belongs as well.",
 	}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "A member of the cluster without a vote: a standby, or the first phase of a literal two-phase add. " +

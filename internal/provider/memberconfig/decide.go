@@ -130,7 +130,7 @@ func (m *model) decide(ctx context.Context, l looker) (*diag.Text, fwdiag.Diagno
 	}
 
 	var initial string
-	peers, d := texts(ctx, m.Peers)
+	peers, d := texts(ctx, m.JoinPeerURLs)
 	diags.Append(d...)
 	if formed {
 		self := membership.Member{Name: name, PeerURLs: u.peer}
@@ -181,7 +181,7 @@ func (m *model) decide(ctx context.Context, l looker) (*diag.Text, fwdiag.Diagno
 func (m model) contradiction(p *plan, snap membership.Snapshot, err error) *diag.Text {
 	name := m.Name.ValueString()
 	if errors.Is(err, cluster.ErrNoEndpoints) {
-		if p.role != roleJoiner || len(m.Peers.Elements()) > 0 {
+		if p.role != roleJoiner || len(m.JoinPeerURLs.Elements()) > 0 {
 			return nil
 		}
 		t := diag.NobodyToAsk(name)

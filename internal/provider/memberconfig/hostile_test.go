@@ -36,7 +36,7 @@ func decided(t *testing.T, s connection.Settings) (model, *diag.Text) {
 	}
 	m := model{
 		Name: types.StringValue("d"), PeerURLs: set("http://10.0.0.4:2380"), ClientURLs: set("http://10.0.0.4:2379"),
-		ListenPeerURLs: types.SetNull(types.StringType), ListenClientURLs: types.SetNull(types.StringType), Peers: types.SetNull(types.StringType),
+		ListenPeerURLs: types.SetNull(types.StringType), ListenClientURLs: types.SetNull(types.StringType), JoinPeerURLs: types.SetNull(types.StringType),
 		Bootstrap: types.ObjectNull(bootstrap.AttrTypes()),
 	}
 	text, diags := m.decide(ctx, looker{c})

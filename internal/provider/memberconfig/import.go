@@ -111,7 +111,7 @@ func importedModel(ctx context.Context, snap membership.Snapshot, it membership.
 		ID: types.StringValue(string(id)), Name: types.StringValue(it.Name),
 		PeerURLs: set(it.PeerURLs), ClientURLs: set(it.ClientURLs),
 		ListenPeerURLs: types.SetNull(types.StringType), ListenClientURLs: types.SetNull(types.StringType),
-		Bootstrap: types.ObjectNull(bootstrap.AttrTypes()), TriggersReplace: types.DynamicNull(), Peers: types.SetNull(types.StringType), ReplaceLostAfter: types.StringNull(),
+		Bootstrap: types.ObjectNull(bootstrap.AttrTypes()), TriggersReplace: types.DynamicNull(), JoinPeerURLs: types.SetNull(types.StringType), ReplaceUnreachableAfter: types.StringNull(),
 		Founder: types.BoolValue(id.Bootstrap() == membership.Founder), Environment: env, InitialCluster: types.StringValue(initial),
 		JoinScript: types.StringValue(joinscript.Script),
 		Status:     types.StringValue(statusMember),

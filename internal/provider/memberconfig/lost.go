@@ -62,10 +62,10 @@ func (s silence) keep(ctx context.Context, to privateWriter) fwdiag.Diagnostics 
 }
 
 // watch follows a member that may be lost and returns its status. With
-// replace_lost_after set it looks until the member comes back or has been
+// replace_unreachable_after set it looks until the member comes back or has been
 // silent for that long, counted from when an earlier refresh found it so.
 func (m model) watch(ctx context.Context, c *backend.Cluster, was silence) (string, silence) {
-	after, err := time.ParseDuration(m.ReplaceLostAfter.ValueString())
+	after, err := time.ParseDuration(m.ReplaceUnreachableAfter.ValueString())
 	patient := err == nil
 	pause := 200 * time.Millisecond
 	begin := c.Clock.Now()
@@ -95,7 +95,7 @@ func (m model) watch(ctx context.Context, c *backend.Cluster, was silence) (stri
 			return statusUnreachable, was
 		case now.Sub(was.Since) >= after:
 			if m.confirmedLost(ctx, c) {
-				return statusLost, was
+				return statusFailed, was
 			}
 			return statusUnreachable, was
 		}
@@ -133,7 +133,7 @@ func (m model) judgeBy(ctx context.Context, c *backend.Cluster, snap membership.
 		return membership.Present, ""
 	}
 	seen := cluster.SeenByLeader(ctx, c.Port, snap, []membership.MemberID{it.ID})
-	return membership.JudgeLoss(snap, it.ID, seen), diag.LossEvidence(snap, it.ID)
+	return membership.JudgeLoss(snap, it.ID, seen), diag.FailureEvidence(snap, it.ID)
 }
 
 // find returns the configuration's member.
@@ -161,7 +161,7 @@ func (m model) recorded(ctx context.Context, c *backend.Cluster, snap membership
 	if _, there := snap.Member(r.ID()); there {
 		return statusMember // with other URLs, or under another name
 	}
-	return statusSpent
+	return statusRetired
 }
 
 // planLost proposes the replacement of a member that somebody else removed, and
@@ -171,7 +171,7 @@ func (r *Resource) planLost(ctx context.Context, req resource.ModifyPlanRequest,
 	var state model
 	var after types.String
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-	resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("replace_lost_after"), &after)...)
+	resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("replace_unreachable_after"), &after)...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -180,19 +180,19 @@ func (r *Resource) planLost(ctx context.Context, req resource.ModifyPlanRequest,
 	r.noteWindow(ctx, state, &resp.Diagnostics)
 	say := func(t diag.Text) { resp.Diagnostics.AddWarning(t.Summary, t.Detail) }
 	switch {
-	case state.Status.ValueString() == statusSpent:
+	case state.Status.ValueString() == statusRetired:
 		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("status"), types.StringUnknown())...)
 		resp.RequiresReplace.Append(path.Root("status"))
 		say(diag.MemberRemovedOutside(name))
-	case state.Status.ValueString() == statusLost && after.IsNull():
+	case state.Status.ValueString() == statusFailed && after.IsNull():
 		say(diag.MemberSilent(name, was.Since, was.Evidence))
-	case state.Status.ValueString() == statusLost && r.backend.Plan().TakeFailed(name):
+	case state.Status.ValueString() == statusFailed && r.backend.Plan().TakeFailed(name):
 		r.backend.Plan().FailConfig(state.ID.ValueString())
 		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("status"), types.StringUnknown())...)
 		resp.RequiresReplace.Append(path.Root("status"))
-		say(diag.MemberLost(name, was.Since, was.Evidence))
-	case state.Status.ValueString() == statusLost:
-		say(diag.MemberLostToo(name, was.Since, was.Evidence))
+		say(diag.MemberFailed(name, was.Since, was.Evidence))
+	case state.Status.ValueString() == statusFailed:
+		say(diag.MemberFailedToo(name, was.Since, was.Evidence))
 	case state.Status.ValueString() == statusUnreachable && was.Evidence != "":
 		say(diag.MemberSilent(name, was.Since, was.Evidence))
 	}

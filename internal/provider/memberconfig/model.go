@@ -18,16 +18,16 @@ import (
 )
 
 type model struct {
-	ID               types.String  `tfsdk:"id"`
-	Name             types.String  `tfsdk:"name"`
-	PeerURLs         types.Set     `tfsdk:"peer_urls"`
-	ClientURLs       types.Set     `tfsdk:"client_urls"`
-	ListenPeerURLs   types.Set     `tfsdk:"listen_peer_urls"`
-	ListenClientURLs types.Set     `tfsdk:"listen_client_urls"`
-	Bootstrap        types.Object  `tfsdk:"bootstrap"`
-	Peers            types.Set     `tfsdk:"peers"`
-	TriggersReplace  types.Dynamic `tfsdk:"triggers_replace"`
-	ReplaceLostAfter types.String  `tfsdk:"replace_lost_after"`
+	ID                      types.String  `tfsdk:"id"`
+	Name                    types.String  `tfsdk:"name"`
+	PeerURLs                types.Set     `tfsdk:"peer_urls"`
+	ClientURLs              types.Set     `tfsdk:"client_urls"`
+	ListenPeerURLs          types.Set     `tfsdk:"listen_peer_urls"`
+	ListenClientURLs        types.Set     `tfsdk:"listen_client_urls"`
+	Bootstrap               types.Object  `tfsdk:"bootstrap"`
+	JoinPeerURLs            types.Set     `tfsdk:"join_peer_urls"`
+	TriggersReplace         types.Dynamic `tfsdk:"triggers_replace"`
+	ReplaceUnreachableAfter types.String  `tfsdk:"replace_unreachable_after"`
 
 	Founder        types.Bool   `tfsdk:"founder"`
 	Environment    types.Map    `tfsdk:"environment"`
@@ -43,12 +43,12 @@ const (
 	statusMember    = "member"    // in the list, has run
 	statusRemoved   = "removed"   // was a member, and is not in the list
 	// Was a member, and somebody else removed it: it cannot come back.
-	statusSpent = "spent"
+	statusRetired = "retired"
 	// A member that does not answer, in one view or without the time for it set.
 	statusUnreachable = "unreachable"
 	// A member that has been silent in both views for the time that is set.
-	statusLost  = "lost"
-	statusStale = "stale" // the frozen environment cannot start any more
+	statusFailed = "failed"
+	statusStale  = "stale" // the frozen environment cannot start any more
 )
 
 // ID is the ID of a configuration: it says how its member comes into the

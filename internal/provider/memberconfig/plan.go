@@ -89,7 +89,7 @@ func leftOut(status types.String, was, now bootstrap.Bootstrap) bool {
 // part of the cluster.
 func neverFormed(status string) bool {
 	switch status {
-	case statusMember, statusRemoved, statusSpent, statusUnreachable, statusLost:
+	case statusMember, statusRemoved, statusRetired, statusUnreachable, statusFailed:
 		return false
 	default:
 		return true

@@ -96,7 +96,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	}
 	var m model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
-	if resp.Diagnostics.HasError() || m.Bootstrap.IsUnknown() || m.Peers.IsUnknown() || len(m.Peers.Elements()) > 0 {
+	if resp.Diagnostics.HasError() || m.Bootstrap.IsUnknown() || m.JoinPeerURLs.IsUnknown() || len(m.JoinPeerURLs.Elements()) > 0 {
 		return
 	}
 	p, diags := m.planOf(ctx)
@@ -214,7 +214,7 @@ func warnQuorum(c *backend.Cluster, snap membership.Snapshot, diags *fwdiag.Diag
 // follows reports whether a status says that the member is not in the cluster, or
 // cannot come into it, so that something follows from it.
 func follows(status string) bool {
-	return status == statusRemoved || status == statusSpent || status == statusStale
+	return status == statusRemoved || status == statusRetired || status == statusStale
 }
 
 // statusIn is what the member list and the ownership record say of the

@@ -85,7 +85,7 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), memberurl.Listened()},
 			},
 			"bootstrap": boot,
-			"peers": schema.SetAttribute{
+			"join_peer_urls": schema.SetAttribute{
 				ElementType: types.StringType,
 				Optional:    true,
 				MarkdownDescription: "Peer URLs of members that the join script asks, beside those that the cluster lists when the configuration is made. " +
@@ -101,7 +101,7 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 				PlanModifiers: []planmodifier.Dynamic{dynamicplanmodifier.RequiresReplaceIf(otherThanNothing,
 					"a change replaces it, unless it had none before", "a change replaces it, unless it had none before")},
 			},
-			"replace_lost_after": schema.StringAttribute{
+			"replace_unreachable_after": schema.StringAttribute{
 				Optional: true,
 				MarkdownDescription: "How long the member must have been silent before a plan proposes to replace it with its machine, such as `10m`; longer than a reboot takes. " +
 					"Two views must agree, this run's own and the leader's, and the rest must have a quorum; of several lost members one is replaced per apply. " +
@@ -135,8 +135,8 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 			},
 			"status": schema.StringAttribute{
 				Computed: true,
-				MarkdownDescription: "What the cluster says of it: `pending` (not announced yet), `announced`, `member`, `unreachable` (a member that does not answer), `lost` (one that has been silent for " +
-					"`replace_lost_after`; the plan replaces it), `removed`, `spent` (somebody else removed it after it had run, so that it cannot come back: the plan replaces it), or `stale` " +
+				MarkdownDescription: "What the cluster says of it: `pending` (not announced yet), `announced`, `member`, `unreachable` (a member that does not answer), `failed` (one that has been silent for " +
+					"`replace_unreachable_after`; the plan replaces it), `removed`, `retired` (somebody else removed it after it had run, so that it cannot come back: the plan replaces it), or `stale` " +
 					"(not started yet, and its environment cannot start any more because the members have changed since; the join script can. A founder without which the cluster was formed is stale, too: once the bootstrap is complete the plan makes a joiner of it).",
 				PlanModifiers: fixed,
 			},

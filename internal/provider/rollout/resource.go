@@ -38,17 +38,17 @@ var (
 // NewResource returns the resource.
 func NewResource() resource.Resource { return &Resource{} }
 
-// model is the resource's state. Healthy and Obstacle are what the last refresh
+// model is the resource's state. Healthy and Reason are what the last refresh
 // saw: what a plan lets through must come to the same when it is applied, so
 // it goes by them and not by what is the case at the moment.
 type model struct {
-	Desired   types.Map    `tfsdk:"desired"`
-	Parallel  types.Bool   `tfsdk:"parallel"`
-	Effective types.Map    `tfsdk:"effective"`
-	Waiting   types.List   `tfsdk:"waiting"`
-	Healthy   types.Bool   `tfsdk:"healthy"`
-	Obstacle  types.String `tfsdk:"obstacle"`
-	Unwell    types.String `tfsdk:"unwell"`
+	Desired         types.Map    `tfsdk:"desired"`
+	SingleApply     types.Bool   `tfsdk:"single_apply"`
+	Effective       types.Map    `tfsdk:"effective"`
+	Pending         types.List   `tfsdk:"pending"`
+	Healthy         types.Bool   `tfsdk:"healthy"`
+	Reason          types.String `tfsdk:"reason"`
+	UnhealthyMember types.String `tfsdk:"unhealthy_member"`
 }
 
 // Metadata implements resource.Resource.
@@ -76,7 +76,7 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 				ElementType: types.StringType, Required: true, Validators: []validator.Map{mapvalidator.NoNullValues()},
 				MarkdownDescription: "What each member is to have, by the member's name: any text, such as an image, a version, a hash.",
 			},
-			"parallel": schema.BoolAttribute{
+			"single_apply": schema.BoolAttribute{
 				Optional: true,
 				MarkdownDescription: "`true` lets one plan replace several members, still one at a time: the next one is taken out only when the successor of the one before votes and " +
 					"every member is active. For that each node needs a module block of its own, with an `etcd_rollout` in it for this one node, and `-parallelism` at least the " +
@@ -87,7 +87,7 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 				ElementType: types.StringType, Computed: true,
 				MarkdownDescription: "What each member has after the apply.",
 			},
-			"waiting": schema.ListAttribute{
+			"pending": schema.ListAttribute{
 				ElementType: types.StringType, Computed: true,
 				MarkdownDescription: "Names that still have something else than is desired for them, in the order in which they follow.",
 			},
@@ -95,11 +95,11 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 				Computed:            true,
 				MarkdownDescription: "Whether every member was well at the last refresh.",
 			},
-			"obstacle": schema.StringAttribute{
+			"reason": schema.StringAttribute{
 				Computed:            true,
 				MarkdownDescription: "What was not well at the last refresh; null if nothing was.",
 			},
-			"unwell": schema.StringAttribute{
+			"unhealthy_member": schema.StringAttribute{
 				Computed: true,
 				MarkdownDescription: "The only name that was not well at the last refresh; null if all were, or more than one was not. " +
 					"It may be passed on to before others, because they hold the quorum without it: so an image that does not boot can be corrected.",
@@ -135,18 +135,18 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	if !exists {
 		effective = nil
 	}
-	out := membership.PlanRollout(effective, desired, state.Healthy.ValueBool(), state.Unwell.ValueString())
+	out := membership.PlanRollout(effective, desired, state.Healthy.ValueBool(), state.UnhealthyMember.ValueString())
 	resp.Diagnostics.Append(plan.take(ctx, out)...)
-	plan.Healthy, plan.Obstacle, plan.Unwell = state.Healthy, state.Obstacle, state.Unwell
+	plan.Healthy, plan.Reason, plan.UnhealthyMember = state.Healthy, state.Reason, state.UnhealthyMember
 	if !exists {
-		plan.Unwell = types.StringNull()
-		plan.Healthy, plan.Obstacle = types.BoolValue(false), types.StringValue(diag.RolloutNotLooked)
+		plan.UnhealthyMember = types.StringNull()
+		plan.Healthy, plan.Reason = types.BoolValue(false), types.StringValue(diag.RolloutNotLooked)
 	}
-	parallel := plan.Parallel.ValueBool()
-	if exists && parallel && out.Advanced != "" && !r.takeTurns(ctx, out.Advanced, &resp.Diagnostics) {
+	singleApply := plan.SingleApply.ValueBool()
+	if exists && singleApply && out.Advanced != "" && !r.takeTurns(ctx, out.Advanced, &resp.Diagnostics) {
 		return
 	}
-	if t, say := diag.Rollout(out, desired, state.Obstacle.ValueString(), parallel); say && exists {
+	if t, say := diag.Rollout(out, desired, state.Reason.ValueString(), singleApply); say && exists {
 		resp.Diagnostics.AddWarning(t.Summary, t.Detail)
 	}
 	// When the plan is applied the member has left: to refuse then is too late.
@@ -176,7 +176,7 @@ func (r *Resource) takeTurns(ctx context.Context, name string, diags *fwdiag.Dia
 	switch {
 	case errors.As(err, &entangled):
 		t := diag.RolloutEntangled(entangled)
-		diags.AddAttributeError(path.Root("parallel"), t.Summary, t.Detail)
+		diags.AddAttributeError(path.Root("single_apply"), t.Summary, t.Detail)
 	case err != nil:
 		diags.AddError("Interrupted", err.Error())
 	}
@@ -187,9 +187,9 @@ func (r *Resource) takeTurns(ctx context.Context, name string, diags *fwdiag.Dia
 func (r *Resource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
 	var m model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
-	if n := len(m.Desired.Elements()); m.Parallel.ValueBool() && !m.Desired.IsUnknown() && n != 1 && !resp.Diagnostics.HasError() {
+	if n := len(m.Desired.Elements()); m.SingleApply.ValueBool() && !m.Desired.IsUnknown() && n != 1 && !resp.Diagnostics.HasError() {
 		t := diag.RolloutNotAlone(n)
-		resp.Diagnostics.AddAttributeError(path.Root("parallel"), t.Summary, t.Detail)
+		resp.Diagnostics.AddAttributeError(path.Root("single_apply"), t.Summary, t.Detail)
 	}
 }
 
@@ -240,12 +240,12 @@ func values(m types.Map) (out map[string]string, known bool) {
 func (m *model) take(ctx context.Context, out membership.Rollout) (diags fwdiag.Diagnostics) {
 	effective, d := types.MapValueFrom(ctx, types.StringType, out.Effective)
 	diags.Append(d...)
-	if out.Waiting == nil {
-		out.Waiting = []string{}
+	if out.Pending == nil {
+		out.Pending = []string{}
 	}
-	waiting, d := types.ListValueFrom(ctx, types.StringType, out.Waiting)
+	waiting, d := types.ListValueFrom(ctx, types.StringType, out.Pending)
 	diags.Append(d...)
-	m.Effective, m.Waiting = effective, waiting
+	m.Effective, m.Pending = effective, waiting
 	return diags
 }
 
@@ -256,7 +256,7 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
 	desired, _ := values(m.Desired)
 	resp.Diagnostics.Append(m.take(ctx, membership.PlanRollout(nil, desired, false, ""))...)
-	m.Healthy, m.Obstacle, m.Unwell = types.BoolValue(false), types.StringValue(diag.RolloutNotLooked), types.StringNull()
+	m.Healthy, m.Reason, m.UnhealthyMember = types.BoolValue(false), types.StringValue(diag.RolloutNotLooked), types.StringNull()
 	if !resp.Diagnostics.HasError() {
 		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 	}
@@ -270,20 +270,20 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	if resp.Diagnostics.HasError() || r.backend.Unknown {
 		return
 	}
-	obstacle, unwell := r.look(ctx, m)
-	m.Healthy, m.Obstacle, m.Unwell = types.BoolValue(obstacle == ""), types.StringNull(), types.StringNull()
-	if obstacle != "" {
-		m.Obstacle = types.StringValue(obstacle)
+	reason, unhealthy := r.look(ctx, m)
+	m.Healthy, m.Reason, m.UnhealthyMember = types.BoolValue(reason == ""), types.StringNull(), types.StringNull()
+	if reason != "" {
+		m.Reason = types.StringValue(reason)
 	}
-	if unwell != "" {
-		m.Unwell = types.StringValue(unwell)
+	if unhealthy != "" {
+		m.UnhealthyMember = types.StringValue(unhealthy)
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
 
 // look returns what is not well, "" if everything is, and the name if it is
 // that of one alone.
-func (r *Resource) look(ctx context.Context, m model) (obstacle, unwell string) {
+func (r *Resource) look(ctx context.Context, m model) (reason, unhealthy string) {
 	c, err := r.backend.Cluster(nil)
 	if err != nil {
 		return diag.RolloutCannotLook(r.backend.Settings.MetadataPrefix, err), ""
@@ -300,8 +300,8 @@ func (r *Resource) look(ctx context.Context, m model) (obstacle, unwell string) 
 			return diag.RolloutCannotLook(r.backend.Settings.MetadataPrefix, err), ""
 		}
 	}
-	obstacles := membership.RolloutObstacles(snap, names, open)
-	return diag.RolloutObstacle(obstacles, snap), membership.OnlyObstacle(snap, obstacles)
+	found := membership.UnhealthyMembers(snap, names, open)
+	return diag.RolloutReason(found, snap), membership.OnlyUnhealthy(snap, found)
 }
 
 // Update implements resource.Resource. It never fails: by graph order the

@@ -48,14 +48,14 @@ func TestAnIdentityThatHasRunNeverJoinsAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := b.engine.Join(within(t, time.Minute), r)
-	mustBeUnidentified(t, "joining again", err, membership.IdentitySpent)
+	mustBeUnidentified(t, "joining again", err, membership.IdentityRetired)
 	if n := len(b.members(t)); n != 1 {
 		t.Errorf("%d members", n)
 	}
 	// Another process knows it too, and the end of the configuration ends it.
 	next := b.process(t, "next", time.Minute)
 	_, err = next.Join(within(t, time.Minute), r)
-	mustBeUnidentified(t, "joining again in the next run", err, membership.IdentitySpent)
+	mustBeUnidentified(t, "joining again in the next run", err, membership.IdentityRetired)
 	if _, err := next.Withdraw(within(t, time.Minute), reconfigure.WithdrawRequest{Owner: r.Owner, Name: "d", Replacement: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestThatAMemberHasRunIsSeen(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = b.engine.Join(within(t, time.Minute), r)
-			mustBeUnidentified(t, "joining again", err, membership.IdentitySpent)
+			mustBeUnidentified(t, "joining again", err, membership.IdentityRetired)
 		})
 	}
 }
@@ -119,7 +119,7 @@ func TestATakenOverLearnerSpendsItsIdentity(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := b.engine.Join(within(t, time.Minute), r)
-	mustBeUnidentified(t, "joining again", err, membership.IdentitySpent)
+	mustBeUnidentified(t, "joining again", err, membership.IdentityRetired)
 }
 
 // One that was added and never ran may be added again.
