@@ -5,12 +5,14 @@ package acctest
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
@@ -18,15 +20,22 @@ import (
 // authVariable, if it is not empty, gives every test authentication that does
 // not ask for it itself: each cluster of [start] has a password from the
 // beginning, each [Fleet] from the first apply that leaves a cluster, each
-// provider block that a test writes has it, and at the end of the test it is
-// checked where it was sent.
+// provider that a [Workspace] runs has it in its environment, and at the end of
+// the test it is checked where it was sent.
 const authVariable = "ETCD_TEST_AUTH"
 
 // authPassword is root's, then.
 const authPassword = "every-cluster-has-this-one"
 
 // withoutAuth are the tests that [authVariable] leaves as they are, and why.
-var withoutAuth = map[string]string{}
+var withoutAuth = map[string]string{
+	"TestAccQuorumLost":                 noLogin,
+	"TestAccDestroyWithThreeOfFiveDead": noLogin,
+	"TestAccSilentIsNotLost":            noLogin,
+}
+
+// noLogin is what tests of a lost quorum cannot see with a password.
+const noLogin = "without a quorum no login completes, and without a login no member says anything: TestAccQuorumLostWithPassword tests what is said then"
 
 // authEverywhere reports whether [authVariable] holds for a test.
 func authEverywhere(tb testing.TB) bool {
@@ -51,44 +60,52 @@ func start(tb testing.TB, n int, o etcdtest.Options) *etcdtest.Cluster {
 	return etcdtest.Start(tb, n, o)
 }
 
-// providerOpens is where a provider block begins; registries' have an alias.
-var providerOpens = regexp.MustCompile(`(?m)^provider "etcd" \{(\n  alias|\n|)`)
-
 // urlsInText are the addresses in URLs.
 var urlsInText = regexp.MustCompile(`https?://([^"/\s]+)`)
 
-// configure returns the text with the password in its provider blocks, if it is
-// to be there and the text names no user, and notes the addresses beside them.
-func (w *Workspace) configure(text string) string {
-	if !providerOpens.MatchString(text) {
-		return text
-	}
+// names notes the addresses that a text of the configuration names.
+func (w *Workspace) names(text string) {
 	for _, found := range urlsInText.FindAllStringSubmatch(text, -1) {
 		w.trusted[found[1]] = true
 	}
-	if !w.auth || strings.Contains(text, "username") {
-		return text
+}
+
+// giveAuth gives every provider of the workspace the password, and checks at the
+// end of the test where it went.
+func (w *Workspace) giveAuth() {
+	if w.auth = authEverywhere(w.tb); !w.auth {
+		return
 	}
-	return providerOpens.ReplaceAllStringFunc(text, func(opens string) string {
-		if strings.HasSuffix(opens, "alias") {
-			return opens
+	w.Env = append(w.Env, "ETCDCTL_USER=root", "ETCDCTL_PASSWORD="+authPassword)
+	record := w.Record()
+	w.tb.Cleanup(func() {
+		if w.auth {
+			CheckSent(w.tb, record(), w.trusted, false) // with a certificate too: see checkSecrets
 		}
-		return fmt.Sprintf("provider \"etcd\" {\n  username = \"root\"\n  password = %q\n", authPassword)
 	})
 }
 
-// checkAuth checks at the end of the test where the password went.
-func (w *Workspace) checkAuth() {
-	if !authEverywhere(w.tb) {
-		return
+// takeAuth leaves the credentials to the test.
+func (w *Workspace) takeAuth() {
+	w.auth = false
+	w.Env = slices.DeleteFunc(w.Env, func(s string) bool { return strings.HasPrefix(s, "ETCDCTL_") })
+}
+
+// password is root's, "" where there is to be no authentication.
+func (f *Fleet) password() string {
+	if f.auth {
+		return authPassword
 	}
-	w.auth = true
-	record := w.Record()
-	w.tb.Cleanup(func() {
-		if w.auth { // and the test has not logged in by other means
-			CheckSent(w.tb, record(), w.trusted, false)
-		}
-	})
+	return f.opts.Password
+}
+
+// login returns the configuration of a client that can log in, if that is needed
+// by now.
+func (f *Fleet) login(cfg clientv3.Config) clientv3.Config {
+	if f.AuthEnabled {
+		cfg.Username, cfg.Password = "root", f.password()
+	}
+	return cfg
 }
 
 // authFollows turns authentication on, if it is to be and is not, once there is

@@ -84,6 +84,7 @@ func (e *example) Destroy(args ...string) *Outcome {
 
 // join tells the test of the members that a cluster has besides.
 func (e *example) join(cluster *etcdtest.Cluster) {
+	e.AuthEnabled = e.auth // from the beginning
 	for _, p := range cluster.Members() {
 		e.Nodes[p.Name] = &Node{Client: p.ClientURL(), Peer: p.PeerURL()}
 	}
@@ -98,6 +99,7 @@ func (e *example) port(name string) map[string]int {
 		Client: fmt.Sprintf("http://127.0.0.1:%d", client), Peer: fmt.Sprintf("http://127.0.0.1:%d", peer),
 		Etcd: etcdtest.Binary(e.tb, e.version()),
 	}
+	e.names(e.Nodes[name].Client)
 	return map[string]int{"client_port": client, "peer_port": peer}
 }
 
@@ -304,6 +306,9 @@ func TestAccExampleUnknownAddresses(t *testing.T) {
 	vars["ports"] = ports[2:]
 	vars["registry"] = map[string]int{"client_port": ports[0], "peer_port": ports[1]}
 	e := newExample(t, "unknown-addresses", vars)
+	for _, port := range ports {
+		e.names(fmt.Sprintf("http://127.0.0.1:%d", port))
+	}
 	first := e.Plan()
 	if len(first.Changes) != 14 || first.ExitCode != 2 {
 		t.Errorf("%d changes are planned, want 14: a registry, a token, and four times a configuration, a machine and a member", len(first.Changes))

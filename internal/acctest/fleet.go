@@ -166,11 +166,10 @@ func NewFleet(tb testing.TB, o FleetOptions) *Fleet {
 			"ETCD_PEER_TRUSTED_CA_FILE": o.TLS.CAFile, "ETCD_PEER_CLIENT_CERT_AUTH": "true",
 		})
 	}
-	f.auth = f.auth && o.Password == ""
-	if f.auth {
-		f.opts.Password = authPassword
+	if o.Password != "" {
+		f.takeAuth()
 	}
-	if f.opts.Password != "" {
+	if f.password() != "" {
 		f.env["ETCD_BCRYPT_COST"] = "4" // the least there is
 	}
 	f.Add(f.Founders...)
@@ -253,7 +252,6 @@ func (f *Fleet) Drop(names ...string) {
 // save writes the variables.
 func (f *Fleet) save() {
 	f.tb.Helper()
-	f.trusts()
 	vars := map[string]any{
 		"nodes": f.Nodes, "founders": f.Founders, "machines": f.Machines, "machine_sh": f.machine, "environment": f.env,
 	}

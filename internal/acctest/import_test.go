@@ -159,6 +159,7 @@ func TestAccImportLearner(t *testing.T) {
 	id := fmt.Sprintf("%x", cluster.MemberID(t, learner))
 	a := fmt.Sprintf("a (%x)", cluster.MemberID(t, cluster.Member("a")))
 	w := NewWorkspace(t, WorkspaceOptions{})
+	w.names(learner.ClientURL())
 	config := func(resource, importID string) string {
 		return Access{Endpoints: cluster.Endpoints()}.ProviderConfig() + fmt.Sprintf(
 			"terraform {\n  required_providers {\n    etcd = {\n      source = \"terraform-provider-etcd/etcd\"\n    }\n  }\n}\n"+

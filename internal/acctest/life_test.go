@@ -56,7 +56,7 @@ func life(t *testing.T, f *Fleet, args ...string) {
 	}
 	f.Apply(args...).MustSucceed().MustBeQuiet()
 	f.MustVote(f.Founders...)
-	if f.opts.Password != "" && !f.AuthEnabled {
+	if f.opts.Password != "" {
 		f.EnableAuth()
 	}
 	f.Plan().MustBeEmpty()

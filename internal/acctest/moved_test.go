@@ -67,6 +67,7 @@ func TestAccMovedWithoutConfiguration(t *testing.T) {
 	access := Access{Endpoints: c.Endpoints()}
 	p := c.AddLearner(t, "x")
 	w := configuration(t, access, "")
+	w.names(p.ClientURL())
 	learner := joined("etcd_learner", p.PeerURL(), "")
 	member := joined("etcd_member", p.PeerURL(), "")
 

@@ -56,10 +56,7 @@ func (f *Fleet) clientConfig(names ...string) clientv3.Config {
 	if t := f.opts.TLS; t != nil {
 		cfg.TLS = t.ClientConfig(t.Client("root"))
 	}
-	if f.AuthEnabled {
-		cfg.Username, cfg.Password = "root", f.opts.Password
-	}
-	return cfg
+	return f.login(cfg)
 }
 
 // EnableAuth creates the user root and turns authentication on.
@@ -68,7 +65,7 @@ func (f *Fleet) EnableAuth() {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	c := f.Client()
-	_, err1 := c.UserAdd(ctx, "root", f.opts.Password)
+	_, err1 := c.UserAdd(ctx, "root", f.password())
 	_, err2 := c.UserGrantRole(ctx, "root", "root")
 	_, err3 := c.AuthEnable(ctx)
 	if err := errors.Join(err1, err2, err3); err != nil {
@@ -102,6 +99,7 @@ func (f *Fleet) MustVote(want ...string) {
 		}
 		cancel()
 	}
+	f.authFollows()
 }
 
 // MustList fails the test unless exactly these members are in the list, which

@@ -38,10 +38,9 @@ type Workspace struct {
 	cli    string
 	config string
 
-	// auth is whether provider blocks get the password of [authVariable].
+	// auth is whether providers get the password of [authVariable].
 	auth bool
-	// trusted are the addresses that the provider's configuration has named so
-	// far.
+	// trusted are the addresses that the configuration has named so far.
 	trusted map[string]bool
 
 	mu   sync.Mutex
@@ -67,7 +66,7 @@ func NewWorkspace(tb testing.TB, o WorkspaceOptions) *Workspace {
 	}
 	guard(tb, base)
 	tb.Cleanup(w.end)
-	w.checkAuth()
+	w.giveAuth()
 	return w
 }
 
@@ -130,7 +129,7 @@ func (w *Workspace) end() {
 // Write writes a file of the configuration.
 func (w *Workspace) Write(name, text string) {
 	w.tb.Helper()
-	text = w.configure(text)
+	w.names(text)
 	if err := os.WriteFile(filepath.Join(w.Dir, name), []byte(text), 0o600); err != nil {
 		w.tb.Fatal(err)
 	}

@@ -140,7 +140,7 @@ func (s Settings) Client(ctx context.Context, endpoint string, opts ...Option) (
 		_ = c.Client.Close()
 	}
 	if err != nil {
-		err = c.explain(ctx, life, err)
+		err = loginError(c.explain(ctx, life, err), tries.everHeard())
 		cancel(nil)
 		return nil, err
 	}
@@ -188,8 +188,11 @@ func (c *Client) Do(ctx context.Context, f func(ctx context.Context) error) erro
 		return err
 	}
 	if renewal := c.token.renew(ctx, used); renewal != nil {
-		if kind := KindOf(renewal); kind == WrongPassword {
+		switch KindOf(renewal) {
+		case WrongPassword:
 			return renewal
+		case NoLogin:
+			return &Error{Endpoint: c.endpoint, Kind: NoLogin, Err: err}
 		}
 		return err
 	}

@@ -43,6 +43,8 @@ type attempts struct {
 	mu      sync.Mutex
 	waiting map[*func(error)]struct{}
 	failing bool
+	// heard is whether the server has ever said its first word.
+	heard bool
 }
 
 // subscribe calls f with the error of each attempt that fails from now on,
@@ -87,7 +89,7 @@ func (a *attempts) wanted() bool {
 func (a *attempts) succeeded() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.failing = false
+	a.failing, a.heard = false, true
 }
 
 // lastFailed reports whether the most recent attempt failed.
@@ -95,6 +97,13 @@ func (a *attempts) lastFailed() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.failing
+}
+
+// everHeard reports whether the server has ever said its first word.
+func (a *attempts) everHeard() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.heard
 }
 
 // dialer returns a gRPC dialer that connects to one address whatever it is asked
