@@ -61,12 +61,12 @@ func start(tb testing.TB, n int, o etcdtest.Options) *etcdtest.Cluster {
 }
 
 // urlsInText are the addresses in URLs.
-var urlsInText = regexp.MustCompile(`https?://([^"/\s]+)`)
+var urlsInText = regexp.MustCompile(`(?i)https?://([^"/\s]+)`)
 
 // names notes the addresses that a text of the configuration names.
 func (w *Workspace) names(text string) {
 	for _, found := range urlsInText.FindAllStringSubmatch(text, -1) {
-		w.trusted[found[1]] = true
+		w.trusted[strings.ToLower(found[1])] = true
 	}
 }
 

@@ -254,6 +254,9 @@ func TestAccTwoPhaseOfTwo(t *testing.T) {
 	t.Parallel()
 	cluster := start(t, 1, etcdtest.Options{Names: []string{"a"}})
 	e := newExample(t, "two-phase", map[string]any{"endpoints": cluster.Endpoints()})
+	for key, port := range e.port("d") {
+		e.vars[key] = port
+	}
 	e.Write("second.tf", "resource \"etcd_learner\" \"e\" {\n  name = \"e\"\n  peer_urls = [\"http://127.0.0.1:1\"]\n  wait_until = \"announced\"\n}\n")
 	e.Plan().MustSay("Only one learner can be announced ahead of its machine").MustDetail(t,
 		"d, e are all to be announced (wait_until = \"announced\") before any of their machines is made, and a cluster takes one learner at a time: "+
