@@ -80,5 +80,5 @@ resource "etcd_member" "node" {
 
 output "still_waiting" {
   description = "Apply until it is empty."
-  value       = etcd_rollout.this.waiting
+  value       = etcd_rollout.this.pending
 }

@@ -81,7 +81,7 @@ resource "etcd_member" "node" {
 
 output "still_waiting" {
   description = "Apply until it is empty."
-  value       = etcd_rollout.this.waiting
+  value       = etcd_rollout.this.pending
 }
 
 output "versions" {

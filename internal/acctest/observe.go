@@ -31,11 +31,10 @@ func (f *Fleet) Client(names ...string) *clientv3.Client {
 	if client, ok := f.clients[fmt.Sprint(cfg.Endpoints)]; ok {
 		return client
 	}
-	var client *clientv3.Client
-	eventually(f.tb, 30*time.Second, fmt.Sprintf("client of %v", cfg.Endpoints), func() (err error) {
-		client, err = clientv3.New(cfg) // it logs in, if it has a password
-		return err
-	})
+	client, err := clientv3.New(cfg)
+	if err != nil {
+		f.tb.Fatalf("client of %v: %v", cfg.Endpoints, err)
+	}
 	f.tb.Cleanup(func() { _ = client.Close() })
 	if f.clients != nil {
 		f.clients[fmt.Sprint(cfg.Endpoints)] = client

@@ -33,7 +33,7 @@ type Sent struct {
 // returns what reads the record so far.
 func (w *Workspace) Record() func() []Sent {
 	path := filepath.Join(filepath.Dir(w.Dir), "connections.json")
-	w.Env = append(w.Env, recordVariable+"="+path)
+	w.recordAt = path
 	return func() (out []Sent) {
 		w.tb.Helper()
 		text, err := os.ReadFile(path)

@@ -42,6 +42,8 @@ type Workspace struct {
 	auth bool
 	// trusted are the addresses that the configuration has named so far.
 	trusted map[string]bool
+	// recordAt is where connections are recorded, if they are.
+	recordAt string
 
 	mu   sync.Mutex
 	runs []*Running
@@ -202,7 +204,7 @@ func (w *Workspace) launch(args []string) *Running {
 	r := &Running{w: w, cmd: exec.Command(w.cli, args...), args: args, done: make(chan struct{})}
 	r.cmd.Dir = w.Dir
 	r.cmd.Env = append(cleanEnvironment(), "TF_CLI_CONFIG_FILE="+w.config, "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1")
-	r.cmd.Env = append(r.cmd.Env, w.Env...)
+	r.cmd.Env = append(append(r.cmd.Env, w.environment()...), w.Env...)
 	r.cmd.Stdout, r.cmd.Stderr = &r.stdout, &r.stderr
 	// A provider whose CLI was killed holds the pipes open.
 	r.cmd.WaitDelay = time.Second
