@@ -88,7 +88,12 @@ func TestAccHostileEndpoint(t *testing.T) {
 	for _, trusted := range []bool{false, true} {
 		access.Extra = fmt.Sprintf("trusted_hosts = [%q]", map[bool]string{false: "127.0.0.11", true: "127.0.0.10"}[trusted])
 		w := configuration(t, access, resources)
+		w.takeAuth()
+		record := w.Record()
 		w.Apply().MustSucceed()
+		if !trusted {
+			CheckSent(t, record(), w.trusted, false, "password")
+		}
 		rendered := fmt.Sprint(w.State("etcd_member_config.d"))
 		if strings.Contains(rendered, "127.0.0.66") || !strings.Contains(rendered, "a="+b.Member("a").PeerURL()) {
 			t.Errorf("its host is trusted: %v, and d starts with %s", trusted, rendered)

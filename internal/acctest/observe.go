@@ -31,10 +31,12 @@ func (f *Fleet) Client(names ...string) *clientv3.Client {
 	if client, ok := f.clients[fmt.Sprint(cfg.Endpoints)]; ok {
 		return client
 	}
-	client, err := clientv3.New(cfg)
-	if err != nil {
-		f.tb.Fatalf("client of %v: %v", cfg.Endpoints, err)
-	}
+	var client *clientv3.Client
+	// A login fails while leadership changes.
+	eventually(f.tb, 20*time.Second, fmt.Sprintf("client of %v", cfg.Endpoints), func() (err error) {
+		client, err = clientv3.New(cfg)
+		return err
+	})
 	f.tb.Cleanup(func() { _ = client.Close() })
 	if f.clients != nil {
 		f.clients[fmt.Sprint(cfg.Endpoints)] = client
