@@ -89,6 +89,7 @@ func TestAccHostileEndpoint(t *testing.T) {
 		access.Extra = fmt.Sprintf("trusted_hosts = [%q]", map[bool]string{false: "127.0.0.11", true: "127.0.0.10"}[trusted])
 		w := configuration(t, access, resources)
 		w.takeAuth()
+		w.names(strings.Join(b.Endpoints(), " "))
 		record := w.Record()
 		w.Apply().MustSucceed()
 		if !trusted {

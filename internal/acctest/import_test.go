@@ -47,7 +47,7 @@ func (f *Fleet) bootOne(name, state, initial string) {
 		"ETCD_LISTEN_PEER_URLS=" + n.Peer, "ETCD_INITIAL_ADVERTISE_PEER_URLS=" + n.Peer,
 		"ETCD_LISTEN_CLIENT_URLS=" + n.Client, "ETCD_ADVERTISE_CLIENT_URLS=" + n.Client,
 	}
-	if f.opts.TLS != nil {
+	if f.opts.TLS != nil || f.auth {
 		for k, v := range f.env {
 			env = append(env, k+"="+v)
 		}

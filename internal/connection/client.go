@@ -263,8 +263,12 @@ func (c *Client) explain(ctx, call context.Context, err error) error {
 	if errors.As(context.Cause(call), &attempt) && isEnded(err) {
 		return &Error{Endpoint: c.endpoint, Kind: kindOfAttempt(attempt.err), Err: attempt.err}
 	}
-	if errors.Is(ctx.Err(), context.Canceled) && isEnded(err) {
-		return ctx.Err()
+	switch ended := ctx.Err(); {
+	case ended == nil || !isEnded(err):
+	case errors.Is(ended, context.Canceled):
+		return ended
+	default: // what is made here is cancelled when the caller's time is over
+		return &Error{Endpoint: c.endpoint, Kind: Timeout, Err: ended}
 	}
 	if errors.As(err, new(*Error)) {
 		return err

@@ -30,6 +30,7 @@ type sharedToken struct {
 type renewal struct {
 	done chan struct{}
 	err  error
+	cut  bool // err is due to the end of its maker's context
 }
 
 func newSharedToken(authenticate func(ctx context.Context) (string, error)) *sharedToken {
@@ -63,7 +64,7 @@ func (t *sharedToken) renew(ctx context.Context, used string) error {
 			if err == nil {
 				t.token = token
 			}
-			under.err, t.renewal = err, nil
+			under.err, under.cut, t.renewal = err, ctx.Err() != nil, nil
 			close(under.done)
 			t.mu.Unlock()
 			return err
@@ -74,8 +75,7 @@ func (t *sharedToken) renew(ctx context.Context, used string) error {
 			return ctx.Err()
 		case <-under.done:
 		}
-		// Whoever made it may have been cancelled; that is not our failure.
-		if under.err != nil && KindOf(under.err) != "" {
+		if under.err != nil && !under.cut {
 			return under.err
 		}
 	}
