@@ -19,7 +19,7 @@ const late = "terraform_data.late.output"
 // came of it can be destroyed.
 func TestAccRefusedInTime(t *testing.T) {
 	t.Parallel()
-	c := etcdtest.Start(t, 1, etcdtest.Options{})
+	c := start(t, 1, etcdtest.Options{})
 	access := Access{Endpoints: c.Endpoints()}
 	here := fmt.Sprintf("[%q]", c.Endpoints()[0])
 	peer := deadEndpoint(t)
@@ -82,7 +82,7 @@ func TestAccRefusedInTime(t *testing.T) {
 // An ID that no member has is refused by the plan that could look.
 func TestAccLearnerIDOfNoMember(t *testing.T) {
 	t.Parallel()
-	c := etcdtest.Start(t, 1, etcdtest.Options{})
+	c := start(t, 1, etcdtest.Options{})
 	bad := fmt.Sprintf("resource \"etcd_member\" \"x\" {\n  name = \"x\"\n  peer_urls = [%q]\n  learner_id = \"abc\"\n}\n", deadEndpoint(t))
 	w := configuration(t, Access{Endpoints: c.Endpoints()}, bad)
 	w.Plan().MustSay("No member has the learner_id").mustContain(t, "No member has the learner_id", "learner_id is abc", "terraform destroy -refresh=false")
@@ -103,7 +103,7 @@ func (w *Workspace) tamper(t *testing.T, from, to string) {
 // configuration applies.
 func TestAccStateThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
-	c := etcdtest.Start(t, 1, etcdtest.Options{})
+	c := start(t, 1, etcdtest.Options{})
 	url := deadEndpoint(t)
 	here := fmt.Sprintf("endpoints = [%q]", c.Endpoints()[0])
 	learner := func(argument string) string {

@@ -120,6 +120,7 @@ func TestAccAddresses(t *testing.T) {
 	c := f.Nodes["c"]
 	c.Peers, c.Clients = []string{v6()}, []string{host(), "http://10.255.0.99:2379"}
 	c.Listen = []string{c.Client, c.Clients[0]}
+	f.Write("provider_override.tf", "provider \"etcd\" {\n  trusted_hosts = [\"10.255.0.99\", \"127.0.0.1\"]\n}\n")
 	f.Form()
 	f.MustVote("a", "b", "c")
 	f.Plan().MustBeEmpty()

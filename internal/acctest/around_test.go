@@ -135,7 +135,7 @@ func (l *lab) config(names ...string) clientv3.Config {
 	for _, name := range names {
 		cfg.Endpoints = append(cfg.Endpoints, l.urls[name])
 	}
-	return cfg
+	return l.login(cfg)
 }
 
 func (l *lab) client(names ...string) *clientv3.Client {

@@ -22,6 +22,7 @@ func (f *Fleet) sibling() *Fleet {
 	f.tb.Helper()
 	g := *f
 	g.Workspace = NewWorkspace(f.tb, WorkspaceOptions{})
+	g.trusted = f.trusted
 	g.clients = nil
 	g.Nodes = map[string]*Node{}
 	for name, node := range f.Nodes {

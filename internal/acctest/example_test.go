@@ -84,6 +84,7 @@ func (e *example) Destroy(args ...string) *Outcome {
 
 // join tells the test of the members that a cluster has besides.
 func (e *example) join(cluster *etcdtest.Cluster) {
+	e.AuthEnabled = e.auth // from the beginning
 	for _, p := range cluster.Members() {
 		e.Nodes[p.Name] = &Node{Client: p.ClientURL(), Peer: p.PeerURL()}
 	}
@@ -98,6 +99,7 @@ func (e *example) port(name string) map[string]int {
 		Client: fmt.Sprintf("http://127.0.0.1:%d", client), Peer: fmt.Sprintf("http://127.0.0.1:%d", peer),
 		Etcd: etcdtest.Binary(e.tb, e.version()),
 	}
+	e.names(e.Nodes[name].Client)
 	return map[string]int{"client_port": client, "peer_port": peer}
 }
 
@@ -105,7 +107,7 @@ func (e *example) port(name string) map[string]int {
 // member back under its old identity; with its disk it does.
 func TestAccExampleAutoscalingGroup(t *testing.T) {
 	t.Parallel()
-	cluster := etcdtest.Start(t, 1, etcdtest.Options{Names: []string{"a"}})
+	cluster := start(t, 1, etcdtest.Options{Names: []string{"a"}})
 	e := newExample(t, "autoscaling-group", map[string]any{"endpoints": cluster.Endpoints()})
 	e.join(cluster)
 	e.vars["nodes"] = map[string]any{"d": e.port("d"), "e": e.port("e")}
@@ -206,7 +208,7 @@ func (f *Fleet) machineFiles(name string) (env, script string) {
 // The literal two-phase add; and then the block of the first phase goes.
 func TestAccExampleTwoPhase(t *testing.T) {
 	t.Parallel()
-	cluster := etcdtest.Start(t, 3, etcdtest.Options{Names: []string{"a", "b", "c"}})
+	cluster := start(t, 3, etcdtest.Options{Names: []string{"a", "b", "c"}})
 	e := newExample(t, "two-phase", map[string]any{"endpoints": cluster.Endpoints()})
 	e.join(cluster)
 	for key, port := range e.port("d") {
@@ -250,8 +252,11 @@ func TestAccExampleTwoPhase(t *testing.T) {
 // for ever for the slot of the first.
 func TestAccTwoPhaseOfTwo(t *testing.T) {
 	t.Parallel()
-	cluster := etcdtest.Start(t, 1, etcdtest.Options{Names: []string{"a"}})
+	cluster := start(t, 1, etcdtest.Options{Names: []string{"a"}})
 	e := newExample(t, "two-phase", map[string]any{"endpoints": cluster.Endpoints()})
+	for key, port := range e.port("d") {
+		e.vars[key] = port
+	}
 	e.Write("second.tf", "resource \"etcd_learner\" \"e\" {\n  name = \"e\"\n  peer_urls = [\"http://127.0.0.1:1\"]\n  wait_until = \"announced\"\n}\n")
 	e.Plan().MustSay("Only one learner can be announced ahead of its machine").MustDetail(t,
 		"d, e are all to be announced (wait_until = \"announced\") before any of their machines is made, and a cluster takes one learner at a time: "+
@@ -304,6 +309,9 @@ func TestAccExampleUnknownAddresses(t *testing.T) {
 	vars["ports"] = ports[2:]
 	vars["registry"] = map[string]int{"client_port": ports[0], "peer_port": ports[1]}
 	e := newExample(t, "unknown-addresses", vars)
+	for _, port := range ports {
+		e.names(fmt.Sprintf("http://127.0.0.1:%d", port))
+	}
 	first := e.Plan()
 	if len(first.Changes) != 14 || first.ExitCode != 2 {
 		t.Errorf("%d changes are planned, want 14: a registry, a token, and four times a configuration, a machine and a member", len(first.Changes))

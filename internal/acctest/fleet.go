@@ -62,11 +62,6 @@ func (n *Node) dial() string {
 	return n.Client
 }
 
-// authVariable, if it is not empty, gives every [Fleet] a password, turns
-// authentication on as soon as [Fleet.Form] has formed the cluster, and checks
-// where the password went.
-const authVariable = "ETCD_TEST_AUTH"
-
 // FleetOptions say what a [Fleet] is made of.
 type FleetOptions struct {
 	// Version is the etcd on the machines, [etcdtest.DefaultVersion] if empty.
@@ -117,13 +112,6 @@ type Fleet struct {
 	// nil makes a new one each time.
 	clients map[string]*clientv3.Client
 
-	// trusted are the addresses that the configuration has named so far.
-	trusted map[string]bool
-
-	// authEverywhere is set by [authVariable] for a fleet that asks for no
-	// password itself.
-	authEverywhere bool
-
 	opts    FleetOptions
 	clocks  map[string]time.Duration // how far off a node's clock is
 	layout  func()                   // rewrites the configuration, nil for a fixed one
@@ -139,14 +127,9 @@ func NewFleet(tb testing.TB, o FleetOptions) *Fleet {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	everywhere := o.Password == "" && os.Getenv(authVariable) != ""
-	if everywhere {
-		o.Password = "every-fleet-has-this-one"
-	}
 	f := &Fleet{
-		authEverywhere: everywhere,
-		Workspace:      NewWorkspace(tb, WorkspaceOptions{Mirror: o.Mirror}),
-		Nodes:          map[string]*Node{}, Founders: o.Founders, opts: o, trusted: map[string]bool{},
+		Workspace: NewWorkspace(tb, WorkspaceOptions{Mirror: o.Mirror}),
+		Nodes:     map[string]*Node{}, Founders: o.Founders, opts: o,
 		machine: filepath.Join(root, "examples", "local-cluster", "machine.sh"),
 		env:     map[string]string{"ETCD_UNSAFE_NO_FSYNC": "true"},
 	}
@@ -182,8 +165,15 @@ func NewFleet(tb testing.TB, o FleetOptions) *Fleet {
 			"ETCD_PEER_TRUSTED_CA_FILE": o.TLS.CAFile, "ETCD_PEER_CLIENT_CERT_AUTH": "true",
 		})
 	}
+	if o.Password != "" {
+		f.takeAuth()
+	}
+	if f.password() != "" {
+		f.env["ETCD_BCRYPT_COST"] = "4" // the least there is
+	}
 	f.Add(f.Founders...)
 	f.checkSecrets()
+	tb.Cleanup(f.mustHaveAuth)
 	if o.Mirror {
 		f.save()
 		f.Init()
@@ -261,7 +251,6 @@ func (f *Fleet) Drop(names ...string) {
 // save writes the variables.
 func (f *Fleet) save() {
 	f.tb.Helper()
-	f.trusts()
 	vars := map[string]any{
 		"nodes": f.Nodes, "founders": f.Founders, "machines": f.Machines, "machine_sh": f.machine, "environment": f.env,
 	}
@@ -293,7 +282,11 @@ func (f *Fleet) Plan(args ...string) *Plan { f.tb.Helper(); f.save(); return f.W
 // Apply runs apply; see [Workspace.Apply].
 func (f *Fleet) Apply(args ...string) *Outcome {
 	f.tb.Helper()
-	return f.Start(append([]string{"apply"}, args...)...).Wait()
+	out := f.Start(append([]string{"apply"}, args...)...).Wait()
+	if out.ExitCode == 0 {
+		f.authFollows()
+	}
+	return out
 }
 
 // Destroy runs destroy; see [Workspace.Destroy].
@@ -309,13 +302,5 @@ func (f *Fleet) Start(args ...string) *Running {
 	return f.Workspace.Start(args...)
 }
 
-// Form applies the configuration as it is, with the founders alone. With
-// [authVariable] set it turns authentication on then.
-func (f *Fleet) Form() *Outcome {
-	f.tb.Helper()
-	formed := f.Apply().MustSucceed()
-	if f.authEverywhere && !f.AuthEnabled {
-		f.EnableAuth()
-	}
-	return formed
-}
+// Form applies the configuration as it is, with the founders alone.
+func (f *Fleet) Form() *Outcome { f.tb.Helper(); return f.Apply().MustSucceed() }

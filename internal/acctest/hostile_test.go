@@ -5,8 +5,11 @@ package acctest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
@@ -16,7 +19,7 @@ import (
 func TestAccOddName(t *testing.T) {
 	t.Parallel()
 	const odd = "node(1)"
-	c := etcdtest.Start(t, 1, etcdtest.Options{Names: []string{odd}})
+	c := start(t, 1, etcdtest.Options{Names: []string{odd}})
 	there := Access{Endpoints: c.Endpoints()}
 	url := fmt.Sprintf("http://127.0.0.1:%d", etcdtest.ReservePort(t))
 	for _, resource := range []string{
@@ -44,7 +47,7 @@ func TestAccOddName(t *testing.T) {
 func TestAccNameOnATerminal(t *testing.T) {
 	t.Parallel()
 	const hostile = "m0\x1b[2J\x1b[1;1H::error::Apply complete!"
-	c := etcdtest.Start(t, 1, etcdtest.Options{Names: []string{hostile}})
+	c := start(t, 1, etcdtest.Options{Names: []string{hostile}})
 	w := configuration(t, Access{Endpoints: c.Endpoints()}, member("etcd_member", "x", c.Member(hostile).PeerURL()))
 	out := w.Apply().MustSay("Cannot add member x")
 	if text := out.Summary + out.Detail; strings.ContainsAny(text, "\x1b") || !strings.Contains(text, `m0\x1b[2J`) {
@@ -54,6 +57,70 @@ func TestAccNameOnATerminal(t *testing.T) {
 	for line := range strings.Lines(string(human.Stdout) + string(human.Stderr)) {
 		if strings.Contains(line, "\x1b") || strings.HasPrefix(strings.TrimSpace(line), "::") {
 			t.Errorf("on the terminal: %q", line)
+		}
+	}
+}
+
+// A member of three advertises one more URL, at which something lies: that another
+// member has moved, and then that there are members whose names and URLs are code.
+// While nobody names its host it gets nothing at all. Where its host is trusted it
+// is outvoted; as the only endpoint it is refused, in characters that can be
+// printed, and nothing is rendered.
+func TestAccHostileEndpoint(t *testing.T) {
+	t.Parallel()
+	b := etcdtest.Start(t, 3, etcdtest.Options{Names: []string{"a", "b", "c"}, Password: authPassword})
+	liar := etcdtest.NewLiar(t, "127.0.0.10", etcdtest.Lies{})
+	b.Advertise(t, b.Member("c"), liar.URL)
+	lies := etcdtest.Truth(t, b.Member("c"))
+	moved := lies
+	moved.Members = &pb.MemberListResponse{Header: lies.Members.Header}
+	for _, m := range lies.Members.Members {
+		elsewhere := &pb.Member{ID: m.ID, Name: m.Name, PeerURLs: m.PeerURLs, ClientURLs: m.ClientURLs}
+		if m.Name == "a" {
+			elsewhere.PeerURLs = []string{"http://127.0.0.66:2380"}
+		}
+		moved.Members.Members = append(moved.Members.Members, elsewhere)
+	}
+	liar.Tell(moved)
+
+	const resources = "resource \"etcd_member_config\" \"d\" {\n  name = \"d\"\n  peer_urls = [\"http://127.0.0.9:2380\"]\n}\ndata \"etcd_cluster\" \"this\" {}\n"
+	access := Access{Endpoints: b.Endpoints()[:2], Username: "root", Password: authPassword}
+	for _, trusted := range []bool{false, true} {
+		access.Extra = fmt.Sprintf("trusted_hosts = [%q]", map[bool]string{false: "127.0.0.11", true: "127.0.0.10"}[trusted])
+		w := configuration(t, access, resources)
+		w.takeAuth()
+		w.names(strings.Join(b.Endpoints(), " "))
+		record := w.Record()
+		w.Apply().MustSucceed()
+		if !trusted {
+			CheckSent(t, record(), w.trusted, false, "password")
+		}
+		rendered := fmt.Sprint(w.State("etcd_member_config.d"))
+		if strings.Contains(rendered, "127.0.0.66") || !strings.Contains(rendered, "a="+b.Member("a").PeerURL()) {
+			t.Errorf("its host is trusted: %v, and d starts with %s", trusted, rendered)
+		}
+		if asked := liar.Accepted() > 0; asked != trusted {
+			t.Errorf("its host is trusted: %v, and it was asked: %v", trusted, asked)
+		}
+	}
+
+	const hostile = "\x1b[2J\nbootcmd: [reboot]\u2028"
+	for what, m := range map[string]*pb.Member{
+		"name":     {ID: 0xbad, Name: hostile, PeerURLs: []string{"http://127.0.0.66:2380"}},
+		"peer URL": {ID: 0xbad, Name: "x", PeerURLs: []string{"http://127.0.0.66:2380" + hostile}},
+	} {
+		crafted := lies
+		crafted.Members = &pb.MemberListResponse{Header: lies.Members.Header, Members: append(slices.Clone(lies.Members.Members), m)}
+		liar.Tell(crafted)
+		w := configuration(t, Access{Endpoints: []string{liar.URL}}, resources)
+		w.takeAuth() // it is asked without credentials: it knows none
+		out := w.Run("apply", "-no-color", "-input=false", "-auto-approve").MustFail()
+		said := string(out.Stdout) + string(out.Stderr)
+		if strings.ContainsAny(said, "\x1b\u2028") || strings.Contains(said, "\nbootcmd") || !strings.Contains(said, "it lists member bad") {
+			t.Errorf("of the %s is said: %q", what, said)
+		}
+		if s := w.State("etcd_member_config.d"); s != nil {
+			t.Errorf("a configuration was made on its word: %v", s)
 		}
 	}
 }

@@ -47,7 +47,7 @@ func (f *Fleet) bootOne(name, state, initial string) {
 		"ETCD_LISTEN_PEER_URLS=" + n.Peer, "ETCD_INITIAL_ADVERTISE_PEER_URLS=" + n.Peer,
 		"ETCD_LISTEN_CLIENT_URLS=" + n.Client, "ETCD_ADVERTISE_CLIENT_URLS=" + n.Client,
 	}
-	if f.opts.TLS != nil {
+	if f.opts.TLS != nil || f.auth {
 		for k, v := range f.env {
 			env = append(env, k+"="+v)
 		}
@@ -154,11 +154,12 @@ func TestAccImport(t *testing.T) {
 // not to be there.
 func TestAccImportLearner(t *testing.T) {
 	t.Parallel()
-	cluster := etcdtest.Start(t, 1, etcdtest.Options{Names: []string{"a"}})
+	cluster := start(t, 1, etcdtest.Options{Names: []string{"a"}})
 	learner := cluster.AddLearner(t, "d")
 	id := fmt.Sprintf("%x", cluster.MemberID(t, learner))
 	a := fmt.Sprintf("a (%x)", cluster.MemberID(t, cluster.Member("a")))
 	w := NewWorkspace(t, WorkspaceOptions{})
+	w.names(learner.ClientURL())
 	config := func(resource, importID string) string {
 		return Access{Endpoints: cluster.Endpoints()}.ProviderConfig() + fmt.Sprintf(
 			"terraform {\n  required_providers {\n    etcd = {\n      source = \"terraform-provider-etcd/etcd\"\n    }\n  }\n}\n"+

@@ -38,7 +38,7 @@ func member(resource, name, url string) string {
 // What only a cluster can tell to be wrong.
 func TestAccBadInput(t *testing.T) {
 	t.Parallel()
-	c := etcdtest.Start(t, 1, etcdtest.Options{})
+	c := start(t, 1, etcdtest.Options{})
 	infra1 := c.Member("infra1")
 	id := fmt.Sprintf("%x", c.MemberID(t, infra1))
 	elsewhere := fmt.Sprintf("http://127.0.0.1:%d", etcdtest.ReservePort(t))
@@ -106,7 +106,7 @@ func deadEndpoint(t *testing.T) string {
 // A loopback URL could never be reached by a member on another machine.
 func TestAccLoopbackAmongOthers(t *testing.T) {
 	t.Parallel()
-	c := etcdtest.Start(t, 1, etcdtest.Options{})
+	c := start(t, 1, etcdtest.Options{})
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	added, err := c.Client(t).MemberAddAsLearner(ctx, []string{"http://10.255.0.1:2380"})
@@ -121,7 +121,7 @@ func TestAccLoopbackAmongOthers(t *testing.T) {
 // A learner answers hardly anything; its endpoint is named.
 func TestAccEndpointOfALearner(t *testing.T) {
 	t.Parallel()
-	c := etcdtest.Start(t, 1, etcdtest.Options{})
+	c := start(t, 1, etcdtest.Options{})
 	learner := c.AddLearner(t, "learner")
 	w := configuration(t, Access{Endpoints: []string{learner.ClientURL()}}, member("etcd_member", "x", deadEndpoint(t)))
 	w.Apply().MustSay("Cannot add member x").MustDetail(t, "No endpoint gave a member list. Nothing was changed. "+
@@ -132,7 +132,7 @@ func TestAccEndpointOfALearner(t *testing.T) {
 // and add nothing there. A plan and, with one command, the end are possible.
 func TestAccOtherCluster(t *testing.T) {
 	t.Parallel()
-	first, second := etcdtest.Start(t, 1, etcdtest.Options{}), etcdtest.Start(t, 1, etcdtest.Options{})
+	first, second := start(t, 1, etcdtest.Options{}), start(t, 1, etcdtest.Options{})
 	learner := member("etcd_learner", "x", deadEndpoint(t))
 	another := strings.Replace(member("etcd_learner", "y", deadEndpoint(t)), `"x"`, `"y"`, 1)
 	w := configuration(t, Access{Endpoints: first.Endpoints()}, learner)

@@ -63,10 +63,11 @@ func recordOf(t *testing.T, c *etcdtest.Cluster, want ...string) {
 // that becomes a learner stays a voter, and the record is the new owner's.
 func TestAccMovedWithoutConfiguration(t *testing.T) {
 	t.Parallel()
-	c := etcdtest.Start(t, 1, etcdtest.Options{})
+	c := start(t, 1, etcdtest.Options{})
 	access := Access{Endpoints: c.Endpoints()}
 	p := c.AddLearner(t, "x")
 	w := configuration(t, access, "")
+	w.names(p.ClientURL())
 	learner := joined("etcd_learner", p.PeerURL(), "")
 	member := joined("etcd_member", p.PeerURL(), "")
 
@@ -104,7 +105,7 @@ func TestAccMovedWithoutConfiguration(t *testing.T) {
 // A member that is moved and destroyed before an update leaves no record.
 func TestAccMovedAndDestroyed(t *testing.T) {
 	t.Parallel()
-	c := etcdtest.Start(t, 1, etcdtest.Options{})
+	c := start(t, 1, etcdtest.Options{})
 	access := Access{Endpoints: c.Endpoints()}
 	url := deadEndpoint(t)
 	const announced = "  wait_until = \"announced\"\n"

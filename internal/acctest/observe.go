@@ -31,10 +31,12 @@ func (f *Fleet) Client(names ...string) *clientv3.Client {
 	if client, ok := f.clients[fmt.Sprint(cfg.Endpoints)]; ok {
 		return client
 	}
-	client, err := clientv3.New(cfg)
-	if err != nil {
-		f.tb.Fatalf("client of %v: %v", cfg.Endpoints, err)
-	}
+	var client *clientv3.Client
+	// A login fails while leadership changes.
+	eventually(f.tb, 20*time.Second, fmt.Sprintf("client of %v", cfg.Endpoints), func() (err error) {
+		client, err = clientv3.New(cfg)
+		return err
+	})
 	f.tb.Cleanup(func() { _ = client.Close() })
 	if f.clients != nil {
 		f.clients[fmt.Sprint(cfg.Endpoints)] = client
@@ -56,10 +58,7 @@ func (f *Fleet) clientConfig(names ...string) clientv3.Config {
 	if t := f.opts.TLS; t != nil {
 		cfg.TLS = t.ClientConfig(t.Client("root"))
 	}
-	if f.AuthEnabled {
-		cfg.Username, cfg.Password = "root", f.opts.Password
-	}
-	return cfg
+	return f.login(cfg)
 }
 
 // EnableAuth creates the user root and turns authentication on.
@@ -68,7 +67,7 @@ func (f *Fleet) EnableAuth() {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	c := f.Client()
-	_, err1 := c.UserAdd(ctx, "root", f.opts.Password)
+	_, err1 := c.UserAdd(ctx, "root", f.password())
 	_, err2 := c.UserGrantRole(ctx, "root", "root")
 	_, err3 := c.AuthEnable(ctx)
 	if err := errors.Join(err1, err2, err3); err != nil {
@@ -102,6 +101,7 @@ func (f *Fleet) MustVote(want ...string) {
 		}
 		cancel()
 	}
+	f.authFollows()
 }
 
 // MustList fails the test unless exactly these members are in the list, which

@@ -109,6 +109,7 @@ func newSecured(t *testing.T, l login, v etcdtest.Version, n int) *secured {
 	o := l.options(t)
 	o.Version, o.Password = v, "Tr0ub4dor"
 	b := &secured{t: t, tls: o.TLS, login: l, Cluster: etcdtest.Start(t, n, o), Workspace: NewWorkspace(t, WorkspaceOptions{})}
+	b.takeAuth()
 	for _, command := range documentedRoles(t) {
 		if command[0] == "user" && command[1] == "add" {
 			command = append([]string{"user", "add"}, l.user(command[2])...)

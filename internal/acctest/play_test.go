@@ -69,6 +69,9 @@ func newPlay(t *testing.T, name string) *play {
 	if len(p.Nodes) != 3 || len(ports) != 4 {
 		t.Fatalf("%s has the ports %v and the nodes %v", name, ports, slices.Sorted(maps.Keys(p.Nodes)))
 	}
+	for _, n := range p.Nodes {
+		p.names(n.Client)
+	}
 	p.Init()
 	return p
 }

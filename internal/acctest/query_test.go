@@ -53,7 +53,7 @@ const requiredProviders = "terraform {\n  required_providers {\n    etcd = {\n  
 func TestAccQuery(t *testing.T) {
 	t.Parallel()
 	requireTerraform(t, 14, "lists")
-	cluster := etcdtest.Start(t, 3, etcdtest.Options{})
+	cluster := start(t, 3, etcdtest.Options{})
 	learner := cluster.AddLearner(t, "learner1")
 	w := NewWorkspace(t, WorkspaceOptions{Mirror: true})
 	w.Write("main.tf", requiredProviders+Access{Endpoints: cluster.Endpoints()[:1]}.ProviderConfig())
@@ -113,7 +113,7 @@ func TestAccQuery(t *testing.T) {
 func TestAccActions(t *testing.T) {
 	t.Parallel()
 	requireTerraform(t, 14, "actions")
-	cluster := etcdtest.Start(t, 3, etcdtest.Options{})
+	cluster := start(t, 3, etcdtest.Options{})
 	blocks := guide(t, "query-and-actions.md")
 	w := NewWorkspace(t, WorkspaceOptions{})
 	w.Write("main.tf", requiredProviders+Access{Endpoints: cluster.Endpoints()}.ProviderConfig())

@@ -45,6 +45,7 @@ data "etcd_cluster" "two" {
 }
 `, c.Endpoints()[0])
 	w := NewWorkspace(t, WorkspaceOptions{})
+	w.takeAuth()
 	record := w.Record()
 	w.Write("main.tf", config)
 	w.Write("provider.tf", access.ProviderConfig())

@@ -5,13 +5,10 @@ package acctest
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -38,6 +35,13 @@ type Workspace struct {
 	cli    string
 	config string
 
+	// auth is whether providers get the password of [authVariable].
+	auth bool
+	// trusted are the addresses that the configuration has named so far.
+	trusted map[string]bool
+	// recordAt is where connections are recorded, if they are.
+	recordAt string
+
 	mu   sync.Mutex
 	runs []*Running
 }
@@ -55,12 +59,13 @@ type WorkspaceOptions struct {
 func NewWorkspace(tb testing.TB, o WorkspaceOptions) *Workspace {
 	tb.Helper()
 	base := tb.TempDir()
-	w := &Workspace{Dir: filepath.Join(base, "workspace"), tb: tb, cli: CLI(tb), config: cliConfig(tb, base, o)}
+	w := &Workspace{Dir: filepath.Join(base, "workspace"), tb: tb, cli: CLI(tb), config: cliConfig(tb, base, o), trusted: map[string]bool{}}
 	if err := os.Mkdir(w.Dir, 0o755); err != nil {
 		tb.Fatal(err)
 	}
 	guard(tb, base)
 	tb.Cleanup(w.end)
+	w.giveAuth()
 	return w
 }
 
@@ -123,6 +128,7 @@ func (w *Workspace) end() {
 // Write writes a file of the configuration.
 func (w *Workspace) Write(name, text string) {
 	w.tb.Helper()
+	w.names(text)
 	if err := os.WriteFile(filepath.Join(w.Dir, name), []byte(text), 0o600); err != nil {
 		w.tb.Fatal(err)
 	}
@@ -195,7 +201,7 @@ func (w *Workspace) launch(args []string) *Running {
 	r := &Running{w: w, cmd: exec.Command(w.cli, args...), args: args, done: make(chan struct{})}
 	r.cmd.Dir = w.Dir
 	r.cmd.Env = append(cleanEnvironment(), "TF_CLI_CONFIG_FILE="+w.config, "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1")
-	r.cmd.Env = append(r.cmd.Env, w.Env...)
+	r.cmd.Env = append(append(r.cmd.Env, w.environment()...), w.Env...)
 	r.cmd.Stdout, r.cmd.Stderr = &r.stdout, &r.stderr
 	// A provider whose CLI was killed holds the pipes open.
 	r.cmd.WaitDelay = time.Second
@@ -290,46 +296,6 @@ func (r *Running) outcome() *Outcome {
 	o.ExitCode = r.cmd.ProcessState.ExitCode()
 	o.parse()
 	return o
-}
-
-// process is an operating system process, as /proc shows it.
-type process struct {
-	pid, parent int
-	exe, cwd    string
-}
-
-func processes() []process {
-	var out []process
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, path := range stats {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			continue // it has ended meanwhile
-		}
-		// The command in parentheses may hold anything.
-		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-		pid, err1 := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		parent, err2 := strconv.Atoi(fields[1])
-		if errors.Join(err1, err2) != nil || fields[0] == "Z" {
-			continue
-		}
-		p := process{pid: pid, parent: parent}
-		p.exe, _ = os.Readlink(filepath.Join(filepath.Dir(path), "exe"))
-		p.cwd, _ = os.Readlink(filepath.Join(filepath.Dir(path), "cwd"))
-		out = append(out, p)
-	}
-	return out
-}
-
-// ProcessesIn describes the processes that work in dir or below (Linux only).
-func ProcessesIn(dir string) []string {
-	var out []string
-	for _, p := range processes() {
-		if p.cwd == dir || strings.HasPrefix(p.cwd, dir+"/") {
-			out = append(out, fmt.Sprintf("%d %s in %s", p.pid, filepath.Base(p.exe), p.cwd))
-		}
-	}
-	return out
 }
 
 // syncBuffer can be read while it is written.

@@ -21,24 +21,27 @@ func (s *V3) Watch(ctx context.Context, prefix string, revision int64, emit func
 		if err != nil {
 			return again{err}
 		}
-		stream, cancel := context.WithCancel(ctx)
-		defer cancel()
-		answers := c.Watch(clientv3.WithRequireLeader(stream), prefix+"/",
-			clientv3.WithPrefix(), clientv3.WithPrevKV(), clientv3.WithRev(r.next()))
-		for answer := range answers {
-			if err := answer.Err(); err != nil {
-				if errors.Is(err, rpctypes.ErrCompacted) {
+		err = c.DoLong(ctx, 0, func(ctx context.Context) error {
+			stream, cancel := context.WithCancel(ctx)
+			defer cancel()
+			answers := c.Watch(clientv3.WithRequireLeader(stream), prefix+"/",
+				clientv3.WithPrefix(), clientv3.WithPrevKV(), clientv3.WithRev(r.next()))
+			for answer := range answers {
+				if err := answer.Err(); err != nil {
 					return err
 				}
-				return again{err}
-			}
-			for _, e := range answer.Events {
-				if name, ok := under(prefix, string(e.Kv.Key)); ok {
-					r.pass(e.Kv.ModRevision, name, func() Event { return s.event(ctx, name, e) })
+				for _, e := range answer.Events {
+					if name, ok := under(prefix, string(e.Kv.Key)); ok {
+						r.pass(e.Kv.ModRevision, name, func() Event { return s.event(ctx, name, e) })
+					}
 				}
 			}
+			return errors.New("the watch ended")
+		})
+		if errors.Is(err, rpctypes.ErrCompacted) {
+			return err
 		}
-		return again{errors.New("the watch ended")}
+		return again{err}
 	})
 }
 

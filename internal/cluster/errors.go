@@ -75,7 +75,7 @@ func sentinel(err error) error {
 	case connection.WrongPassword, connection.AuthRequired, connection.PermissionDenied:
 		return ErrPermission
 	case connection.Timeout, connection.Interrupted, connection.Refused, connection.Unreachable,
-		connection.StaleToken, connection.Learner:
+		connection.StaleToken, connection.NoLogin, connection.Learner:
 		return ErrAmbiguous
 	case connection.Server:
 		// gRPC's own word on a stream that broke.
@@ -122,7 +122,7 @@ func Hopeless(err error) bool {
 // is a learner. A TLS handshake that failed may have been with anything.
 func Answered(err error) bool {
 	kinds := []connection.Kind{
-		connection.WrongPassword, connection.AuthRequired, connection.PermissionDenied, connection.StaleToken, connection.Learner,
+		connection.WrongPassword, connection.AuthRequired, connection.PermissionDenied, connection.StaleToken, connection.NoLogin, connection.Learner,
 	}
 	var gone *Unreachable
 	return errors.As(err, &gone) && slices.ContainsFunc(gone.Endpoints, func(e EndpointError) bool {

@@ -24,8 +24,8 @@ func init() {
 	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, io.Discard))
 }
 
-// How often a connection that is down is tried again in the background, and
-// how soon a connection whose peer has gone silent is given up.
+// How often a connection that is down is tried again while a call waits for it,
+// and how soon a connection whose peer has gone silent is given up.
 const (
 	backoffBase      = 50 * time.Millisecond
 	backoffMax       = time.Second
@@ -140,7 +140,7 @@ func (s Settings) Client(ctx context.Context, endpoint string, opts ...Option) (
 		_ = c.Client.Close()
 	}
 	if err != nil {
-		err = c.explain(ctx, life, err)
+		err = loginError(c.explain(ctx, life, err), tries.everHeard())
 		cancel(nil)
 		return nil, err
 	}
@@ -188,8 +188,11 @@ func (c *Client) Do(ctx context.Context, f func(ctx context.Context) error) erro
 		return err
 	}
 	if renewal := c.token.renew(ctx, used); renewal != nil {
-		if kind := KindOf(renewal); kind == WrongPassword {
+		switch KindOf(renewal) {
+		case WrongPassword:
 			return renewal
+		case NoLogin:
+			return &Error{Endpoint: c.endpoint, Kind: NoLogin, Err: err}
 		}
 		return err
 	}
@@ -210,7 +213,7 @@ func (c *Client) Do(ctx context.Context, f func(ctx context.Context) error) erro
 }
 
 // DoLong is [Client.Do] for a request that takes as long as it takes, such as a
-// snapshot: only limit bounds it. A server that has gone silent is noticed
+// snapshot or a watch: only limit bounds it, or ctx alone if limit is 0. A server that has gone silent is noticed
 // sooner, by the connection's own keepalive. It is not for clients without
 // credentials of their own.
 func (c *Client) DoLong(ctx context.Context, limit time.Duration, f func(ctx context.Context) error) error {
@@ -223,8 +226,11 @@ func (c *Client) do(ctx context.Context, limit time.Duration, f func(ctx context
 	}
 	call, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	call, stop := context.WithTimeout(call, limit)
-	defer stop()
+	if limit > 0 {
+		var stop context.CancelFunc
+		call, stop = context.WithTimeout(call, limit)
+		defer stop()
+	}
 	call, sent := withInFlight(call)
 	defer c.attempts.subscribe(func(err error) {
 		if !sent.any() {
@@ -257,8 +263,12 @@ func (c *Client) explain(ctx, call context.Context, err error) error {
 	if errors.As(context.Cause(call), &attempt) && isEnded(err) {
 		return &Error{Endpoint: c.endpoint, Kind: kindOfAttempt(attempt.err), Err: attempt.err}
 	}
-	if errors.Is(ctx.Err(), context.Canceled) && isEnded(err) {
-		return ctx.Err()
+	switch ended := ctx.Err(); {
+	case ended == nil || !isEnded(err):
+	case errors.Is(ended, context.Canceled):
+		return ended
+	default: // what is made here is cancelled when the caller's time is over
+		return &Error{Endpoint: c.endpoint, Kind: Timeout, Err: ended}
 	}
 	if errors.As(err, new(*Error)) {
 		return err

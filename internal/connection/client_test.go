@@ -79,6 +79,18 @@ func refusing(t *testing.T) string {
 	return listener.Addr().String()
 }
 
+// The end of the time for a login is no interruption, of which a person would be
+// told.
+func TestTimeOfALoginIsOver(t *testing.T) {
+	endpoint := "http://" + serve(t, nil)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	_, err := Settings{Endpoints: []string{endpoint}, Username: "root", Password: "x"}.Client(ctx, endpoint)
+	if KindOf(err) != Timeout || errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestFailsFastWithItsCause(t *testing.T) {
 	plainHTTP := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(plainHTTP.Close)

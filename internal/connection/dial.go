@@ -30,6 +30,9 @@ func (hungUp) Is(target error) bool { return target == errNotHTTP2 }
 // errHungUpTLS comes after the client's side of a TLS handshake.
 var errHungUpTLS = errors.New("the server closed the connection after the handshake")
 
+// errUnwanted ends an attempt to connect that no call waits for.
+var errUnwanted = errors.New("no call waits for a connection")
+
 // errSilent means that the dial timeout was over before the server's first word.
 var errSilent = fmt.Errorf("the server accepted the connection and said nothing: %w", context.DeadlineExceeded)
 
@@ -40,6 +43,8 @@ type attempts struct {
 	mu      sync.Mutex
 	waiting map[*func(error)]struct{}
 	failing bool
+	// heard is whether the server has ever said its first word.
+	heard bool
 }
 
 // subscribe calls f with the error of each attempt that fails from now on,
@@ -71,10 +76,20 @@ func (a *attempts) failed(err error) {
 	}
 }
 
+// wanted reports whether a call waits for a connection. gRPC itself would dial
+// for as long as the process lives, once a second at the most, each address that
+// any member has ever listed.
+func (a *attempts) wanted() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.failing = a.failing || len(a.waiting) == 0 // the next call tries at once
+	return len(a.waiting) > 0
+}
+
 func (a *attempts) succeeded() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.failing = false
+	a.failing, a.heard = false, true
 }
 
 // lastFailed reports whether the most recent attempt failed.
@@ -84,10 +99,20 @@ func (a *attempts) lastFailed() bool {
 	return a.failing
 }
 
+// everHeard reports whether the server has ever said its first word.
+func (a *attempts) everHeard() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.heard
+}
+
 // dialer returns a gRPC dialer that connects to one address whatever it is asked
-// for, and never through a proxy of the environment.
+// for, never through a proxy of the environment, and while a call waits alone.
 func (a *attempts) dialer(to wire) func(context.Context, string) (net.Conn, error) {
 	return func(ctx context.Context, _ string) (net.Conn, error) {
+		if !a.wanted() {
+			return nil, errUnwanted
+		}
 		to.record(sentNothing)
 		conn, err := open(ctx, 0, to.address)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -54,6 +55,9 @@ const (
 	WrongPassword Kind = "wrong user name or password"
 	// AuthRequired: the server asks for credentials and got none.
 	AuthRequired Kind = "credentials required"
+	// NoLogin: the server answers, and does not complete the login, for which it
+	// needs a quorum. Nothing else was sent.
+	NoLogin Kind = "the login does not complete; it needs a quorum"
 	// StaleToken: the server does not know the token that a previous
 	// authentication gave; another call authenticates again.
 	StaleToken Kind = "authentication no longer valid"
@@ -91,7 +95,7 @@ type Error struct {
 // and what the original error adds to it.
 func (e *Error) Answer() string {
 	switch e.Kind {
-	case Refused, Unreachable, PlainServer, AuthRequired, Learner, PermissionDenied, WrongPassword, StaleToken:
+	case Refused, Unreachable, PlainServer, AuthRequired, NoLogin, Learner, PermissionDenied, WrongPassword, StaleToken:
 		return string(e.Kind)
 	case Server:
 		return e.Err.Error()
@@ -247,6 +251,21 @@ func notGRPC(s *status.Status) bool {
 	return strings.Contains(text, "unexpected HTTP status code received from server") ||
 		strings.Contains(text, "received unexpected content-type") ||
 		strings.Contains(text, "malformed header: missing HTTP")
+}
+
+// loginError is err, the outcome of a login, as what it says of the cluster.
+// heard is whether the server spoke at all.
+func loginError(err error, heard bool) error {
+	var e *Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	led := !slices.ContainsFunc([]error{rpctypes.ErrNoLeader, rpctypes.ErrTimeout, rpctypes.ErrTimeoutDueToLeaderFail, rpctypes.ErrTimeoutDueToConnectionLost},
+		func(lost error) bool { return errors.Is(err, lost) })
+	if led && (e.Kind != Timeout || !heard) {
+		return err
+	}
+	return &Error{Endpoint: e.Endpoint, Kind: NoLogin, Err: e.Err}
 }
 
 // isEnded reports whether a call returned because its context had ended.

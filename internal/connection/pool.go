@@ -46,6 +46,7 @@ type poolEntry struct {
 	done   chan struct{}
 	client *Client
 	err    error
+	cut    bool // err is due to the end of its maker's context
 }
 
 // Client returns the open client for s and endpoint, or makes it as
@@ -79,8 +80,8 @@ func (p *Pool) Client(ctx context.Context, s Settings, endpoint string, opts ...
 			return nil, ctx.Err()
 		case <-entry.done:
 		}
-		// Whoever made it may have been cancelled; that is not our failure.
-		if errors.Is(entry.err, context.Canceled) && ctx.Err() == nil {
+		// The time of whoever made it may have been over; that is not our failure.
+		if entry.cut && ctx.Err() == nil {
 			continue
 		}
 		return entry.client, entry.err
@@ -116,7 +117,7 @@ func (p *Pool) open(ctx context.Context, s Settings, key poolKey, entry *poolEnt
 	}
 	if err != nil {
 		delete(p.entries, key)
-		entry.err = err
+		entry.err, entry.cut = err, ctx.Err() != nil
 		return nil, err
 	}
 	client.pooled = true

@@ -21,15 +21,20 @@ type sharedToken struct {
 	// authenticate asks the cluster for a new token; "" means that it has no
 	// authentication.
 	authenticate func(ctx context.Context) (string, error)
-	// renewing holds one value while a renewal is under way.
-	renewing chan struct{}
+	mu           sync.Mutex
+	token        string
+	renewal      *renewal // the one under way
+}
 
-	mu    sync.Mutex
-	token string
+// renewal is one attempt to replace the token: done is closed when err is set.
+type renewal struct {
+	done chan struct{}
+	err  error
+	cut  bool // err is due to the end of its maker's context
 }
 
 func newSharedToken(authenticate func(ctx context.Context) (string, error)) *sharedToken {
-	return &sharedToken{authenticate: authenticate, renewing: make(chan struct{}, 1)}
+	return &sharedToken{authenticate: authenticate}
 }
 
 // current returns the token, "" before the first renewal.
@@ -40,24 +45,40 @@ func (t *sharedToken) current() string {
 }
 
 // renew replaces the token, unless somebody has done so since used was current.
+// Those who ask while a renewal is under way share what comes of it: without a
+// quorum each takes as long as a request may.
 func (t *sharedToken) renew(ctx context.Context, used string) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case t.renewing <- struct{}{}:
+	for {
+		t.mu.Lock()
+		if t.token != used {
+			t.mu.Unlock()
+			return nil
+		}
+		under := t.renewal
+		if under == nil {
+			under = &renewal{done: make(chan struct{})}
+			t.renewal = under
+			t.mu.Unlock()
+			token, err := t.authenticate(ctx)
+			t.mu.Lock()
+			if err == nil {
+				t.token = token
+			}
+			under.err, under.cut, t.renewal = err, ctx.Err() != nil, nil
+			close(under.done)
+			t.mu.Unlock()
+			return err
+		}
+		t.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-under.done:
+		}
+		if under.err != nil && !under.cut {
+			return under.err
+		}
 	}
-	defer func() { <-t.renewing }()
-	if t.current() != used {
-		return nil
-	}
-	token, err := t.authenticate(ctx)
-	if err != nil {
-		return err
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.token = token
-	return nil
 }
 
 // GetRequestMetadata implements credentials.PerRPCCredentials.
@@ -103,7 +124,7 @@ func (p *Pool) authenticateAnywhere(ctx context.Context, s Settings, endpoints [
 			answers <- answer{token, err}
 		}()
 	}
-	var errs []error
+	var errs, noLogin []error
 	for range endpoints {
 		a := <-answers
 		// One that refuses the password speaks for all; one that cannot be
@@ -111,9 +132,13 @@ func (p *Pool) authenticateAnywhere(ctx context.Context, s Settings, endpoints [
 		if a.err == nil || KindOf(a.err) == WrongPassword {
 			return a.token, a.err
 		}
-		errs = append(errs, a.err)
+		if KindOf(a.err) == NoLogin {
+			noLogin = append(noLogin, a.err)
+		} else {
+			errs = append(errs, a.err)
+		}
 	}
-	return "", errors.Join(errs...)
+	return "", errors.Join(append(noLogin, errs...)...) // the first one's kind counts
 }
 
 func (p *Pool) authenticate(ctx context.Context, s Settings, endpoint string) (token string, err error) {
@@ -131,5 +156,5 @@ func (p *Pool) authenticate(ctx context.Context, s Settings, endpoint string) (t
 		}
 		return err
 	})
-	return token, err
+	return token, loginError(err, c.attempts.everHeard())
 }

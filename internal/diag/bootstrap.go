@@ -46,7 +46,7 @@ func BootstrapWindowOver(first string, end time.Time) Text {
 // ClusterGone is for a new member whose bootstrap is complete while no cluster
 // answers. err is that of the observation.
 func ClusterGone(name string, err error) Text {
-	if cluster.TurnedAway(err) {
+	if cluster.TurnedAway(err) || noLogin(err) != "" {
 		return Explain(reconfigure.ActionConfigure, name, &reconfigure.NoCluster{Name: name, Cause: err})
 	}
 	return Text{

@@ -75,6 +75,9 @@ func KindRemedy(k connection.Kind) string {
 		return "The cluster wants credentials: set username and password, or a client certificate whose common name is a user's."
 	case connection.PermissionDenied:
 		return "Membership needs the root role: give it to the user (etcdctl user grant-role NAME root)."
+	case connection.NoLogin:
+		return "Members run and can log nobody in, because a login needs a quorum. Bring back the members that do not answer, then apply again. " +
+			"If they are gone for good, the guide \"When quorum is lost\" has the steps."
 	case connection.StaleToken:
 		return "Apply again: the login is renewed."
 	case connection.UnknownCA:

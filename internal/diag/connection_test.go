@@ -99,6 +99,12 @@ func TestUnreachable(t *testing.T) {
 			[]EndpointAnswer{answer(a, connection.PermissionDenied, rpctypes.ErrPermissionDenied)},
 			head + "Membership needs the root role: give it to the user (etcdctl user grant-role NAME root)." + list + a + ": permission denied",
 		},
+		"no login": {
+			[]EndpointAnswer{answer(a, connection.NoLogin, context.DeadlineExceeded), answer(b, connection.Refused, syscall.ECONNREFUSED)},
+			head + "Members run and can log nobody in, because a login needs a quorum. Bring back the members that do not answer, then apply again. " +
+				"If they are gone for good, the guide \"When quorum is lost\" has the steps. Check that its machines run and can be reached from here." +
+				list + a + ": the login does not complete; it needs a quorum\n  - " + b + ": connection refused",
+		},
 		"stale login": {
 			[]EndpointAnswer{answer(a, connection.StaleToken, rpctypes.ErrInvalidAuthToken)},
 			head + "Apply again: the login is renewed." + list + a + ": authentication no longer valid",

@@ -168,7 +168,9 @@ func MemberMayRun(name string, complete bool, err error) Text {
 	if complete {
 		why = "Its bootstrap is complete: the cluster has formed before, and it cannot be observed from here."
 	}
-	if complete && errors.As(err, new(*cluster.Unreachable)) {
+	if silent := errors.As(err, new(*cluster.Unreachable)); silent && noLogin(err) != "" {
+		why += noLogin(err)
+	} else if complete && silent {
 		why = "Its bootstrap is complete: the cluster has formed before, and it does not answer now, so there is nothing for " + Clean(name) + " to join."
 	}
 	t := Text{

@@ -6,6 +6,7 @@ package diag
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
@@ -74,7 +75,7 @@ func GoneUnconfirmed(name string, err error) Text {
 func NotRefreshed(err error) Text {
 	t := Text{
 		"The cluster does not answer, the state was not refreshed",
-		"What is in state is kept as it was, so that plan and destroy remain possible." + answers(err),
+		"What is in state is kept as it was, so that plan and destroy remain possible." + noLogin(err) + answers(err),
 	}
 	if cluster.TurnedAway(err) {
 		t.Summary = "The cluster refuses the provider, the state was not refreshed"
@@ -184,7 +185,7 @@ func Explain(action reconfigure.Action, name string, err error) Text {
 		return Text{summary, otherCluster(other)}
 	case errors.As(err, &endpoint):
 		return Text{summary, unusable(endpoint) + wayOutOfRemoval(action)}
-	case errors.As(err, &none) && cluster.TurnedAway(none.Cause):
+	case errors.As(err, &none) && (cluster.TurnedAway(none.Cause) || noLogin(none.Cause) != ""):
 		return Text{summary, "No endpoint gave a member list. Nothing was changed." + remedy(action, none.Cause) + answers(none.Cause)}
 	case errors.As(err, &none) && none.Forming:
 		return Text{summary, "The cluster did not form in time: no endpoint gave a member list. All founders must run, and find each other, before one of them answers. " +
@@ -216,10 +217,19 @@ func remedy(action reconfigure.Action, err error) string {
 	case cluster.Hopeless(err):
 		return " " + KindRemedy(connection.KindOf(err))
 	case action == reconfigure.ActionRemove:
-		return " Check that its machines run and can be reached from here." + goneForGood
+		return noLogin(err) + " Check that its machines run and can be reached from here." + goneForGood
 	default:
-		return " Check that its machines run and can be reached from here."
+		return noLogin(err) + " Check that its machines run and can be reached from here."
 	}
+}
+
+// noLogin says what it means that members answered and completed no login.
+func noLogin(err error) string {
+	var gone *cluster.Unreachable
+	if !errors.As(err, &gone) || !slices.ContainsFunc(gone.Endpoints, func(e cluster.EndpointError) bool { return connection.KindOf(e.Err) == connection.NoLogin }) {
+		return ""
+	}
+	return " " + KindRemedy(connection.NoLogin)
 }
 
 // notOurs words what [membership.Identify] refuses.

@@ -42,6 +42,10 @@ func TestResourceTexts(t *testing.T) {
 	gone := &cluster.Unreachable{Endpoints: []cluster.EndpointError{
 		{Endpoint: "https://10.0.0.1:2379", Err: refused}, {Endpoint: "https://10.0.0.2:2379", Err: silent},
 	}}
+	noLogin := &cluster.Unreachable{Endpoints: []cluster.EndpointError{
+		{Endpoint: "https://10.0.0.1:2379", Err: refused},
+		{Endpoint: "https://10.0.0.2:2379", Err: &connection.Error{Endpoint: "https://10.0.0.2:2379", Kind: connection.NoLogin, Err: context.DeadlineExceeded}},
+	}}
 	unidentified := func(code membership.Code, m membership.Member) *reconfigure.Unidentified {
 		return &reconfigure.Unidentified{
 			Name: "d", PeerURLs: []string{peer}, Snapshot: snap(a, m),
@@ -127,6 +131,10 @@ func TestResourceTexts(t *testing.T) {
 			Facts: membership.Facts{Others: []membership.MemberID{0xd4}, Voters: 2, Quorum: 2, Alive: 1}}})},
 		{"not refreshed", NotRefreshed(gone)},
 		{"not refreshed, wrong password", NotRefreshed(&cluster.Unreachable{Endpoints: []cluster.EndpointError{{Endpoint: "https://10.0.0.1:2379", Err: wrong}}})},
+		{"not refreshed, no login", NotRefreshed(noLogin)},
+		{"cluster gone, no login", ClusterGone("d", noLogin)},
+		{"member may run, no login", MemberMayRun("d", true, noLogin)},
+		{"removal, no login", Explain(reconfigure.ActionRemove, "d", noLogin)},
 		{"backstop skipped", BackstopSkipped("d", gone)},
 		{"backstop blocked", BackstopBlocked("d", gone)},
 		{"name in cluster", NameInCluster("d", d)},

@@ -1,0 +1,56 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// With a password nothing can be asked of a cluster that has lost its quorum, so
+// the members that must come back are known by their addresses only. Plans work,
+// changes are refused within a minute, and what was lost is there again when one
+// of the machines is.
+func TestAccQuorumLostWithPassword(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{Static: true, Password: "Tr0ub4dor"})
+	f.Form()
+	f.EnableAuth()
+	f.Apply("-refresh-only").MustSucceed()
+	f.Crash("b", "c")
+
+	const needsQuorum = "Members run and can log nobody in, because a login needs a quorum."
+	says := []string{needsQuorum, `the guide "When quorum is lost" has the steps`, f.Nodes["a"].Client + ": the login does not complete; it needs a quorum"}
+	for _, name := range []string{"b", "c"} {
+		says = append(says, fmt.Sprintf("%s: connection refused", f.Nodes[name].Client))
+	}
+	p := f.Plan()
+	p.MustBeEmpty()
+	w := p.says("The cluster does not answer, the state was not refreshed")
+	for _, text := range says {
+		w.mustContain(t, w.Summary, text)
+	}
+	for summary, args := range map[string][]string{
+		"Cannot configure member d": nil,
+		"Cannot remove member c":    {"-destroy", "-target=" + address("etcd_member", "c")},
+	} {
+		f.Add("d")
+		refused := f.Apply(args...).MustFail()
+		e := refused.MustSay(summary)
+		for _, text := range append(says, "Nothing was changed.") {
+			e.mustContain(t, e.Summary, text)
+		}
+		if refused.Took > time.Minute {
+			t.Errorf("%s: it took %v", summary, refused.Took)
+		}
+		f.Drop("d")
+	}
+
+	f.Repair("b")
+	f.serves("b")
+	f.Plan().MustBeEmpty()
+	f.Repair("c")
+	f.MustVote("a", "b", "c")
+}

@@ -1,0 +1,54 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// process is an operating system process, as /proc shows it.
+type process struct {
+	pid, parent int
+	exe, cwd    string
+}
+
+func processes() []process {
+	var out []process
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, path := range stats {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has ended meanwhile
+		}
+		// The command in parentheses may hold anything.
+		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+		pid, err1 := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		parent, err2 := strconv.Atoi(fields[1])
+		if errors.Join(err1, err2) != nil || fields[0] == "Z" {
+			continue
+		}
+		p := process{pid: pid, parent: parent}
+		p.exe, _ = os.Readlink(filepath.Join(filepath.Dir(path), "exe"))
+		p.cwd, _ = os.Readlink(filepath.Join(filepath.Dir(path), "cwd"))
+		out = append(out, p)
+	}
+	return out
+}
+
+// ProcessesIn describes the processes that work in dir or below (Linux only).
+func ProcessesIn(dir string) []string {
+	var out []string
+	for _, p := range processes() {
+		if p.cwd == dir || strings.HasPrefix(p.cwd, dir+"/") {
+			out = append(out, fmt.Sprintf("%d %s in %s", p.pid, filepath.Base(p.exe), p.cwd))
+		}
+	}
+	return out
+}

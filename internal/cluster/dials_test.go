@@ -1,0 +1,49 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package cluster
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// The longest list that is believed, every address of it one where each
+// connection is closed at once, costs a look one connection each or few more,
+// and none once the look is over: an endpoint does not say how often this
+// process connects to whom.
+func TestDialsOfTheLongestList(t *testing.T) {
+	t.Parallel()
+	liar := etcdtest.NewLiar(t, "127.0.0.1", etcdtest.Lies{})
+	trap, dials := etcdtest.Trap(t, "127.0.0.1")
+	s := settings(liar.URL)
+	s.AddressMap = map[string]string{}
+	members := make([]*pb.Member, maxMembers)
+	for i := range members {
+		urls := make([]string, maxURLs)
+		for j := range urls {
+			urls[j] = fmt.Sprintf("http://127.66.%d.%d:2379", i, j+1)
+			s.AddressMap[urls[j]] = "http://" + trap
+		}
+		members[i] = listed(uint64(theirLeader+i), fmt.Sprint("m", i), urls...)
+	}
+	liar.Tell(lying(theirLeader, members...))
+	c := clientFor(t, s)
+	if snap := observe(t, c); len(snap.Members) != maxMembers {
+		t.Fatalf("%d members", len(snap.Members))
+	}
+	looked := dials.Load()
+	t.Logf("%d connections to %d addresses", looked, maxMembers*maxURLs)
+	if looked < 2*maxAtOnce || looked > 2*maxMembers*maxURLs {
+		t.Errorf("%d connections to %d addresses", looked, maxMembers*maxURLs)
+	}
+	time.Sleep(3 * time.Second) // gRPC tries again after a second at the most
+	if more := dials.Load() - looked; more > maxAtOnce {
+		t.Errorf("%d connections that no call waited for", more)
+	}
+}

@@ -1,0 +1,53 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package cluster
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// With a password nothing can be asked of a cluster that has lost its quorum: not
+// even a list is given without a login, and no login completes. That is what the
+// survivor is said to have answered, after one request timeout and not after one
+// for each endpoint. (3.4 gives the list to everybody.)
+func TestNoLoginWithoutAQuorum(t *testing.T) {
+	for _, v := range []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37} {
+		t.Run(string(v), func(t *testing.T) {
+			t.Parallel()
+			b := etcdtest.Start(t, 5, etcdtest.Options{Version: v, Password: "s3cret"})
+			s := settings(b.Endpoints()...)
+			s.Username, s.Password, s.RequestTimeout = "root", connection.Secret("s3cret"), 4*time.Second
+			want := map[string]connection.Kind{}
+			for i, m := range b.Members() {
+				want[m.ClientURL()] = connection.NoLogin
+				if i > 1 {
+					m.Kill()
+					want[m.ClientURL()] = connection.Refused
+				}
+			}
+			begin := time.Now()
+			_, err := clientFor(t, s).Observe(t.Context(), 0)
+			if took := time.Since(begin); took > 2*s.RequestTimeout {
+				t.Errorf("it took %v", took)
+			}
+			var gone *Unreachable
+			if !errors.As(err, &gone) || len(gone.Endpoints) != len(want) {
+				t.Fatalf("got %v, want the answers of five", err)
+			}
+			for _, e := range gone.Endpoints {
+				if kind := connection.KindOf(e.Err); kind != want[e.Endpoint] {
+					t.Errorf("%s: %q (%v), want %q", e.Endpoint, kind, e.Err, want[e.Endpoint])
+				}
+			}
+			if TurnedAway(err) || !Answered(err) {
+				t.Errorf("turned away: %v; answered: %v", TurnedAway(err), Answered(err))
+			}
+		})
+	}
+}
