@@ -317,7 +317,7 @@ func TestAccExampleUnknownAddresses(t *testing.T) {
 		t.Errorf("%d changes are planned, want 14: a registry, a token, and four times a configuration, a machine and a member", len(first.Changes))
 	}
 	for _, name := range []string{"a", "b", "c", "d"} {
-		first.MustNotKnow(address("etcd_member", name), "id", "cluster_id", "role", "client_urls", "version", "environment", "initial_cluster",
+		first.MustNotKnow(address("etcd_member", name), "id", "cluster_id", "role", "client_urls", "version",
 			"config", "machine_id", "peer_urls", "endpoints")
 	}
 	e.Apply().MustSucceed().MustBeQuiet()

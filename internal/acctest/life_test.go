@@ -51,7 +51,7 @@ func life(t *testing.T, f *Fleet, args ...string) {
 	}
 	first.MustDo(creates)
 	for _, name := range f.Founders {
-		first.MustNotKnow(address("etcd_member", name), "id", "cluster_id", "role", "client_urls", "version", "environment", "initial_cluster", "config", "machine_id")
+		first.MustNotKnow(address("etcd_member", name), "id", "cluster_id", "role", "client_urls", "version", "config", "machine_id")
 		first.MustKnow(address("etcd_member", name), "peer_urls", []any{f.Nodes[name].Peer})
 	}
 	f.Apply(args...).MustSucceed().MustBeQuiet()

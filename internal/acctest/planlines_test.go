@@ -91,7 +91,7 @@ func TestAccPlansAreReadable(t *testing.T) {
 			`\+ name += "`+name+`"`, regexp.QuoteMeta(f.Nodes[name].Peer))
 	}
 	f.rollout("one")
-	f.printed("five new nodes, with a rollout").mustBeShorterThan(440)
+	f.printed("five new nodes, with a rollout").mustBeShorterThan(420)
 	f.Form()
 
 	p = f.printed("no change")
@@ -119,7 +119,7 @@ func TestAccPlansAreReadable(t *testing.T) {
 	p.mustBeShorterThan(150)
 	p.mustShow(`# etcd_member_config\.node\["f"\] will be created`, regexp.QuoteMeta(f.Nodes["f"].Client), `\+ founder += false`, regexp.QuoteMeta(f.Nodes["f"].Peer))
 	f.Drop("f", "e")
-	f.printed("one node is removed").mustBeShorterThan(170)
+	f.printed("one node is removed").mustBeShorterThan(155)
 	f.Add("e")
 	f.printed("everything is destroyed", "-destroy").mustBeShorterThan(600)
 }

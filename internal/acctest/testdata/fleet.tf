@@ -29,7 +29,7 @@ variable "nodes" {
     etcd   = string
     create = optional(string, "90s")
     delete = optional(string, "60s")
-    force  = optional(bool, false)
+    force  = optional(bool)
     # "member", "learner", or anything else for neither.
     joins   = optional(string, "member")
     promote = optional(bool, false)

@@ -8,6 +8,7 @@ import (
 
 	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -61,6 +62,15 @@ func (a arguments) check(diags *fwdiag.Diagnostics) {
 	case !c.PeerURLs.IsNull() && !a.peerURLs.IsNull():
 		refuse("peer_urls", diag.PeerURLsBesideConfig(c.Name.ValueString()))
 	}
+}
+
+// planEnvironment plans no environment for a new member whose configuration has it.
+func (a arguments) planEnvironment(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	if a.config.IsNull() || a.config.IsUnknown() || !req.State.Raw.IsNull() {
+		return
+	}
+	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("environment"), types.MapNull(types.StringType))...)
+	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("initial_cluster"), types.StringNull())...)
 }
 
 // sameConfig reports whether the state has the configuration that is planned.

@@ -19,8 +19,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// The defaults of timeouts.
+// The defaults of timeouts and stall_timeout.
 const (
+	defaultStall = "5m"
 	defaultJoin  = 10 * time.Minute
 	defaultLeave = 5 * time.Minute
 )

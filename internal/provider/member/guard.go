@@ -223,7 +223,7 @@ func (g *guard) checkIdentity(ctx context.Context, c *backend.Cluster, snap memb
 		return
 	}
 	g.resp.Diagnostics.Append(g.req.Plan.GetAttribute(ctx, path.Root("config"), &m.Config)...)
-	m.Name, m.PeerURLs, m.StallTimeout = g.now.Name, peers, types.StringValue("1m")
+	m.Name, m.PeerURLs = g.now.Name, peers
 	kind := kindMember
 	if g.want == roleLearner {
 		kind = kindLearner

@@ -135,7 +135,7 @@ func (p *protocol) change(prior *tfprotov6.DynamicValue, identity *tfprotov6.Res
 		}
 	} else {
 		prior = p.dynamic(tftypes.NewValue(p.typ, nil))
-		for _, computed := range []string{"id", "cluster_id", "role", "client_urls", "version", "environment", "initial_cluster", "wait_until", "stall_timeout", "force_destroy"} {
+		for _, computed := range []string{"id", "cluster_id", "role", "client_urls", "version", "environment", "initial_cluster", "wait_until"} {
 			proposed[computed] = tftypes.NewValue(p.typ.AttributeTypes[computed], tftypes.UnknownValue)
 		}
 	}

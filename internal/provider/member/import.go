@@ -84,8 +84,8 @@ func ofMember(ctx context.Context, snap membership.Snapshot, it membership.Membe
 		ID: types.StringValue(it.ID.String()), ClusterID: types.StringValue(snap.ClusterID.String()),
 		Name: types.StringNull(), Config: types.ObjectNull(memberconfig.MemberTypes()), MachineID: types.StringNull(),
 		Endpoints: types.ListNull(types.StringType), MaxLag: types.Int64Null(),
-		WaitUntil: types.StringValue(waitVoting), StallTimeout: types.StringValue("5m"), ForceDestroy: types.BoolValue(false),
-		Version: types.StringNull(), InitialCluster: types.StringNull(),
+		WaitUntil: types.StringValue(waitVoting), StallTimeout: types.StringNull(), ForceDestroy: types.BoolNull(),
+		Version: types.StringNull(), InitialCluster: types.StringUnknown(),
 		Timeouts: noTimeouts(),
 	}
 	if it.Learner {

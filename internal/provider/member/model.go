@@ -4,6 +4,7 @@
 package member
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -138,7 +139,7 @@ func (m memberModel) kind() kind {
 func (m model) join(ctx context.Context, k kind) (reconfigure.JoinRequest, diag.Diagnostics) {
 	peers, diags := m.peers(ctx)
 	config := memberconfig.MemberOf(m.Config)
-	stall, err := parseDuration(m.StallTimeout.ValueString())
+	stall, err := parseDuration(cmp.Or(m.StallTimeout.ValueString(), defaultStall))
 	if err != nil {
 		diags.AddError("Invalid stall_timeout", err.Error())
 	}
@@ -155,7 +156,12 @@ func (m *model) take(ctx context.Context, j reconfigure.Joined) diag.Diagnostics
 	m.ID = types.StringValue(j.Member.ID.String())
 	m.ClusterID = types.StringValue(j.Cluster.String())
 	diags := m.observe(ctx, j.Member, j.Answer)
-	if m.InitialCluster.IsUnknown() || m.InitialCluster.IsNull() {
+	switch {
+	case !m.Config.IsNull(): // it has the environment
+		if m.Environment.IsUnknown() {
+			m.Environment, m.InitialCluster = types.MapNull(types.StringType), types.StringNull()
+		}
+	case m.InitialCluster.IsUnknown():
 		peers, d := m.peers(ctx)
 		diags.Append(d...)
 		initial := j.InitialCluster(m.Name.ValueString())

@@ -148,7 +148,9 @@ func modifyPlan(ctx context.Context, b *backend.Backend, want string, req resour
 	if b != nil && !req.Plan.Raw.IsNull() {
 		var name types.String
 		resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("name"), &name)...)
-		argumentsOf(ctx, req.Config, &resp.Diagnostics).check(&resp.Diagnostics)
+		given := argumentsOf(ctx, req.Config, &resp.Diagnostics)
+		given.check(&resp.Diagnostics)
+		given.planEnvironment(ctx, req, resp)
 		defer b.Chains().Member(name.ValueString())
 	}
 	g := newGuard(ctx, b, want, req, resp)

@@ -114,11 +114,11 @@ func common(ctx context.Context, wait, waitDescription string, waits ...string) 
 			MarkdownDescription: "How many raft entries behind the leader a learner may be and still count as caught up. Default: 1000 or 1 % of the leader's index, whichever is more.",
 		},
 		"stall_timeout": schema.StringAttribute{
-			Optional: true, Computed: true, Default: stringdefault.StaticString("5m"), Validators: []validator.String{duration.Validator()},
+			Optional: true, Validators: []validator.String{duration.Validator()},
 			MarkdownDescription: "How long a started learner may show no progress before the wait ends with an error. Default: `5m`.",
 		},
 		"force_destroy": schema.BoolAttribute{
-			Optional: true, Computed: true, Default: booldefault.StaticBool(false),
+			Optional: true,
 			MarkdownDescription: "Whether to forget the member when it is destroyed for good and no cluster can remove it: the cluster has lost its quorum, does not answer, or another cluster answers in its place. " +
 				"Nothing is changed in a cluster then. A removal that a cluster refuses stays refused, and half of a replacement is never forgotten. Default: `false`, or `force_destroy` of the provider.",
 		},
@@ -134,9 +134,9 @@ func common(ctx context.Context, wait, waitDescription string, waits ...string) 
 		"environment": schema.MapAttribute{
 			ElementType: types.StringType, Computed: true, PlanModifiers: []planmodifier.Map{mapplanmodifier.UseStateForUnknown()},
 			MarkdownDescription: "The variables to start the member's process with, as they were right after its announcement (`ETCD_NAME`, `ETCD_INITIAL_CLUSTER`, " +
-				"`ETCD_INITIAL_ADVERTISE_PEER_URLS`, `ETCD_INITIAL_CLUSTER_STATE`), as `etcdctl member add` prints them.",
+				"`ETCD_INITIAL_ADVERTISE_PEER_URLS`, `ETCD_INITIAL_CLUSTER_STATE`), as `etcdctl member add` prints them. Null where `config` has them.",
 		},
-		"initial_cluster": schema.StringAttribute{Computed: true, MarkdownDescription: "`ETCD_INITIAL_CLUSTER` of `environment`.", PlanModifiers: known},
+		"initial_cluster": schema.StringAttribute{Computed: true, MarkdownDescription: "`ETCD_INITIAL_CLUSTER` of `environment`, null with it.", PlanModifiers: known},
 	}
 }
 

@@ -1,0 +1,24 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import "testing"
+
+// A machine with create_before_destroy makes its configuration one as well. The
+// member leaves first all the same, and its successor has its vote before the old
+// machine is destroyed.
+func TestAccCreateBeforeDestroy(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{})
+	f.Form()
+	f.Write("order_override.tf", "resource \"terraform_data\" \"machine\" {\n  lifecycle {\n    create_before_destroy = true\n  }\n}\n")
+	o := f.Apply("-replace=" + address("etcd_member_config", "b")).MustSucceed()
+	left, joined := o.At("apply_complete", address("etcd_member", "b"), "delete"), o.At("apply_start", address("etcd_member_config", "b"), "create")
+	voted, destroyed := o.At("apply_complete", address("etcd_member", "b"), "create"), o.At("apply_start", address("terraform_data.machine", "b"), "delete")
+	if left.After(joined) || voted.After(destroyed) {
+		t.Errorf("left %v, next configuration %v, vote %v, machine destroyed %v", left, joined, voted, destroyed)
+	}
+	f.MustVote("a", "b", "c")
+	f.Plan().MustBeEmpty()
+}
