@@ -94,14 +94,14 @@ resource "terraform_data" "machine" {
   triggers_replace = etcd_member_config.c.id
 }
 resource "etcd_member" "c" {
-  config = etcd_member_config.c
+  config     = etcd_member_config.c
   machine_id = terraform_data.machine.id
 }
 `
 
 const newLearner = `
 resource "etcd_learner" "new" {
-  config = etcd_member_config.new
+  config     = etcd_member_config.new
   machine_id = "new"
   wait_until = "announced"
   timeouts   = { create = "3s" }

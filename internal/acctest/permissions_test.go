@@ -183,7 +183,7 @@ resource "etcd_member_config" "d" {
   peer_urls = ["http://127.0.0.9:2380"]
 }
 resource "etcd_learner" "d" {
-  config = etcd_member_config.d
+  config     = etcd_member_config.d
   machine_id = "d"
   wait_until = "announced"
 }
