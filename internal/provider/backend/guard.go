@@ -14,6 +14,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
 // Guard collects what the plan that is being made would do to the members of one
@@ -118,12 +119,10 @@ func noted[K cmp.Ordered](g *Guard, in map[K]bool, key K) bool {
 func (g *Guard) Report(ctx context.Context, snap membership.Snapshot, address string, diags *fwdiag.Diagnostics) {
 	d := g.judge(ctx, snap)
 	if d.Verdict == membership.Refuse {
-		t := diag.PlanRefused(d, snap, address)
-		diags.AddError(t.Summary, t.Detail)
+		report.Error(diags, diag.PlanRefused(d, snap, address))
 	}
 	for _, w := range d.Warnings {
-		t := diag.EveryVoterRemoved(w, snap)
-		diags.AddWarning(t.Summary, t.Detail)
+		report.Warn(diags, diag.EveryVoterRemoved(w, snap))
 	}
 }
 

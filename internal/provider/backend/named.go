@@ -15,6 +15,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
 // namedKey is where a resource keeps the URLs that its configuration gives for
@@ -86,8 +87,7 @@ func (c *Cluster) WarnUntrusted(snap membership.Snapshot, diags *fwdiag.Diagnost
 	if len(hosts)+len(plain) == 0 || !c.Board.FirstTime("not asked in "+snap.ClusterID.String()) {
 		return
 	}
-	t := diag.HostsNotTrusted(c.settings.TrustedHosts, hosts, plain)
-	diags.AddWarning(t.Summary, t.Detail)
+	report.Warn(diags, diag.HostsNotTrusted(c.settings.TrustedHosts, hosts, plain))
 }
 
 // FirstTime reports true once for each key, for a warning that is no cluster's.

@@ -20,6 +20,7 @@ import (
 	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
 // pause lies between the two looks that tell a learner that stands still from
@@ -59,7 +60,7 @@ func (d *clusterData) Read(ctx context.Context, req datasource.ReadRequest, resp
 	case ctx.Err() != nil:
 		resp.Diagnostics.AddError("Interrupted", ctx.Err().Error())
 	case cluster.Hopeless(err):
-		fault(&resp.Diagnostics, text.LookRefused(err))
+		report.Error(&resp.Diagnostics, text.LookRefused(err))
 	case err != nil:
 		resp.Diagnostics.Append(m.unreachable(ctx, err)...)
 	default:
@@ -76,7 +77,7 @@ func (d *clusterData) Read(ctx context.Context, req datasource.ReadRequest, resp
 func (m model) clusterOf(ctx context.Context, b *backend.Backend) (*backend.Cluster, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	if b.Unknown {
-		fault(&diags, text.LookUnknown())
+		report.Error(&diags, text.LookUnknown())
 		return nil, diags
 	}
 	var endpoints []string
@@ -90,10 +91,9 @@ func (m model) clusterOf(ctx context.Context, b *backend.Backend) (*backend.Clus
 	var invalid *connection.EndpointError
 	switch {
 	case errors.As(err, &invalid):
-		t := text.InvalidEndpoint("endpoints", invalid)
-		diags.AddAttributeError(path.Root("endpoints"), t.Summary, t.Detail)
+		report.ErrorAt(&diags, path.Root("endpoints"), text.InvalidEndpoint("endpoints", invalid))
 	case errors.Is(err, cluster.ErrNoEndpoints):
-		fault(&diags, text.NobodyToLookAt())
+		report.Error(&diags, text.NobodyToLookAt())
 	case err != nil:
 		diags.AddError("Invalid endpoints", err.Error())
 	}
@@ -130,8 +130,6 @@ func observe(ctx context.Context, c *backend.Cluster) (look, error) {
 	}
 	return l, ctx.Err()
 }
-
-func fault(diags *diag.Diagnostics, t text.Text) { diags.AddError(t.Summary, t.Detail) }
 
 // hex shows an ID, null for none.
 func hex[ID interface {

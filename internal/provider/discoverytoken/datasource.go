@@ -17,6 +17,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
 // reading is what the data source does, as the end of "Cannot …".
@@ -111,7 +112,7 @@ func (d *tokenData) ValidateConfig(ctx context.Context, req datasource.ValidateC
 
 func (m dataModel) validate(diags *diag.Diagnostics) {
 	if m.Token.IsNull() == m.URL.IsNull() && !m.Token.IsUnknown() && !m.URL.IsUnknown() {
-		fault(diags, text.DiscoveryTokenOrURL())
+		report.Error(diags, text.DiscoveryTokenOrURL())
 	}
 	if isGiven(m.Token) {
 		if problem := discovery.TokenProblem(m.Token.ValueString()); problem != "" {
@@ -162,13 +163,13 @@ func (d *tokenData) Read(ctx context.Context, req datasource.ReadRequest, resp *
 	switch {
 	case err == nil:
 	case errors.Is(err, discovery.ErrNotFound):
-		fault(&resp.Diagnostics, text.DiscoveryDataMissing(token, m.Prefix.ValueString()))
+		report.Error(&resp.Diagnostics, text.DiscoveryDataMissing(token, m.Prefix.ValueString()))
 		return
 	case errors.As(err, &bad):
-		fault(&resp.Diagnostics, text.DiscoveryDataSizeBad(token, bad.Value))
+		report.Error(&resp.Diagnostics, text.DiscoveryDataSizeBad(token, bad.Value))
 		return
 	default:
-		fault(&resp.Diagnostics, failure(reading, model{Prefix: m.Prefix}, err))
+		report.Error(&resp.Diagnostics, failure(reading, model{Prefix: m.Prefix}, err))
 		return
 	}
 	members, diags := membersOf(ctx, status)
@@ -200,9 +201,9 @@ func (d *tokenData) registry(m *dataModel, diags *diag.Diagnostics) discovery.Re
 	}
 	switch {
 	case d.backend.Unknown:
-		fault(diags, text.DiscoveryEndpointsUnknown())
+		report.Error(diags, text.DiscoveryEndpointsUnknown())
 	case len(settings.Endpoints) == 0:
-		fault(diags, text.DiscoveryNoEndpoints())
+		report.Error(diags, text.DiscoveryNoEndpoints())
 	}
 	if m.Prefix.IsNull() {
 		m.Prefix = types.StringValue(discovery.DefaultPrefix)

@@ -14,6 +14,7 @@ import (
 	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
 // imported is what an import ID says.
@@ -26,7 +27,7 @@ type imported struct{ protocol, prefix, serviceURL, token, url string }
 func (r *tokenResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
 	what, problem := parseImportID(req.ID)
 	if problem != "" {
-		fault(&resp.Diagnostics, text.DiscoveryImportID(req.ID, problem))
+		report.Error(&resp.Diagnostics, text.DiscoveryImportID(req.ID, problem))
 		return
 	}
 	for name, value := range map[string]string{
@@ -89,12 +90,12 @@ func (r *tokenResource) finishImport(ctx context.Context, state *model, status d
 	var bad *discovery.BadSizeError
 	switch {
 	case errors.Is(err, discovery.ErrNotFound):
-		fault(&resp.Diagnostics, text.DiscoveryImportMissing(token, state.Prefix.ValueString()))
+		report.Error(&resp.Diagnostics, text.DiscoveryImportMissing(token, state.Prefix.ValueString()))
 		return
 	case errors.As(err, &bad):
-		warn(&resp.Diagnostics, text.DiscoverySizeBad(token, bad.Value))
+		report.Warn(&resp.Diagnostics, text.DiscoverySizeBad(token, bad.Value))
 	case err != nil:
-		fault(&resp.Diagnostics, failure(importing, *state, err))
+		report.Error(&resp.Diagnostics, failure(importing, *state, err))
 		return
 	}
 	resp.Diagnostics.Append(state.setPlace(ctx, state.place(), r.backend.Settings.Endpoints)...)

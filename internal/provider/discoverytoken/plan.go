@@ -17,6 +17,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
 // ModifyPlan implements [resource.ResourceWithModifyPlan]. What it plans follows
@@ -83,7 +84,7 @@ func (r *tokenResource) warnOfService(plan *model, diags *diag.Diagnostics) {
 	base := plan.ServiceURL.ValueString()
 	if plan.is(bootstrap.ProtocolService) && strings.HasPrefix(base, "http:") && !membership.IsLoopback(base) &&
 		r.backend != nil && r.backend.FirstTime("service over http: "+base) {
-		warn(diags, text.PlainService(base))
+		report.Warn(diags, text.PlainService(base))
 	}
 }
 
@@ -107,7 +108,7 @@ func (r *tokenResource) modifyUpdate(ctx context.Context, plan *model, config mo
 		plan.Bootstrap = bootstrap.Retrying(plan.Bootstrap)
 	}
 	if unwritten {
-		warn(&resp.Diagnostics, text.DiscoveryUnwritten(was.Token))
+		report.Warn(&resp.Diagnostics, text.DiscoveryUnwritten(was.Token))
 	}
 }
 
@@ -255,9 +256,9 @@ const largeSize = 9
 func warnOfSize(diags *diag.Diagnostics, n int) {
 	switch {
 	case n > largeSize:
-		warn(diags, text.DiscoverySizeLarge(n))
+		report.Warn(diags, text.DiscoverySizeLarge(n))
 	case n > 0 && n%2 == 0:
-		warn(diags, text.DiscoverySizeEven(n))
+		report.Warn(diags, text.DiscoverySizeEven(n))
 	}
 }
 
@@ -265,13 +266,10 @@ func warnOfSize(diags *diag.Diagnostics, n int) {
 func (m *model) advise(diags *diag.Diagnostics) {
 	switch {
 	case m.is(bootstrap.ProtocolService) && m.ServiceURL.ValueString() == discovery.PublicService:
-		warn(diags, text.DiscoveryPublicService(discovery.PublicService))
+		report.Warn(diags, text.DiscoveryPublicService(discovery.PublicService))
 	case m.is(bootstrap.ProtocolV2), m.is(bootstrap.ProtocolService):
-		warn(diags, text.DiscoveryOldProtocol(m.Protocol.ValueString()))
+		report.Warn(diags, text.DiscoveryOldProtocol(m.Protocol.ValueString()))
 	case m.is(bootstrap.ProtocolV3) && isGiven(m.Prefix) && m.Prefix.ValueString() != discovery.DefaultPrefix:
-		warn(diags, text.DiscoveryPrefixUnusual(m.Prefix.ValueString()))
+		report.Warn(diags, text.DiscoveryPrefixUnusual(m.Prefix.ValueString()))
 	}
 }
-
-func warn(diags *diag.Diagnostics, t text.Text)  { diags.AddWarning(t.Summary, t.Detail) }
-func fault(diags *diag.Diagnostics, t text.Text) { diags.AddError(t.Summary, t.Detail) }

@@ -13,6 +13,7 @@ import (
 	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
 // A token may be replaced, or changed in what its machines are given, only
@@ -59,16 +60,16 @@ func (r record) model() model {
 // if its cluster is known not to have formed. doing is "replace" or "change".
 func (r *tokenResource) mayChange(ctx context.Context, doing string, was record, diags *diag.Diagnostics) bool {
 	if was.Complete {
-		fault(diags, text.DiscoveryBootstrapped(doing, was.Members))
+		report.Error(diags, text.DiscoveryBootstrapped(doing, was.Members))
 		return false
 	}
 	m := was.model()
 	if r.backend == nil || r.backend.Unknown && !m.is(bootstrap.ProtocolService) {
-		fault(diags, text.DiscoveryMayHaveFormed(doing, text.DiscoveryEndpointsLater()))
+		report.Error(diags, text.DiscoveryMayHaveFormed(doing, text.DiscoveryEndpointsLater()))
 		return false
 	}
 	if !m.is(bootstrap.ProtocolService) && len(r.backend.Settings.Endpoints) == 0 {
-		fault(diags, text.DiscoveryMayHaveFormed(doing, text.DiscoveryNoEndpoints().Detail))
+		report.Error(diags, text.DiscoveryMayHaveFormed(doing, text.DiscoveryNoEndpoints().Detail))
 		return false
 	}
 	call, cancel := context.WithTimeout(ctx, defaultRead)
@@ -78,9 +79,9 @@ func (r *tokenResource) mayChange(ctx context.Context, doing string, was record,
 	case discovery.Unformed:
 		return true
 	case discovery.Formed:
-		fault(diags, text.DiscoveryBootstrapped(doing, names(status.Members)))
+		report.Error(diags, text.DiscoveryBootstrapped(doing, names(status.Members)))
 	default:
-		fault(diags, text.DiscoveryMayHaveFormed(doing, whyUnknown(status, err, was.Least)))
+		report.Error(diags, text.DiscoveryMayHaveFormed(doing, whyUnknown(status, err, was.Least)))
 	}
 	return false
 }
@@ -94,16 +95,16 @@ func (r *tokenResource) mayGo(ctx context.Context, private bootstrap.PrivateRead
 	was, more := recordOf(ctx, m, least)
 	diags.Append(more...)
 	if was.Complete {
-		fault(diags, text.DiscoveryBootstrapped("replace", was.Members))
+		report.Error(diags, text.DiscoveryBootstrapped("replace", was.Members))
 		return false
 	}
 	switch discovery.Judge(status, err, least) {
 	case discovery.Unformed:
 		return true
 	case discovery.Formed:
-		fault(diags, text.DiscoveryCompleted(was.Token, names(status.Members)))
+		report.Error(diags, text.DiscoveryCompleted(was.Token, names(status.Members)))
 	default:
-		fault(diags, text.DiscoveryMayHaveFormed("replace", whyUnknown(status, err, least)))
+		report.Error(diags, text.DiscoveryMayHaveFormed("replace", whyUnknown(status, err, least)))
 	}
 	return false
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
 // How long an operation lasts where timeouts says nothing.
@@ -92,7 +93,7 @@ func (r *tokenResource) Create(ctx context.Context, req resource.CreateRequest, 
 	if plan.Token.IsUnknown() && !plan.is(bootstrap.ProtocolService) {
 		var err error
 		if token, err = discovery.NewToken(r.random); err != nil {
-			fault(&resp.Diagnostics, text.DiscoveryFailed(creating, err))
+			report.Error(&resp.Diagnostics, text.DiscoveryFailed(creating, err))
 			return
 		}
 	}
@@ -126,9 +127,9 @@ func (r *tokenResource) write(ctx context.Context, timeout time.Duration, plan *
 		return false
 	case errors.As(err, &uncertain):
 		unsure, place = true, uncertain.Place
-		warn(diags, text.DiscoveryUnsure(token, answersOf(err)))
+		report.Warn(diags, text.DiscoveryUnsure(token, answersOf(err)))
 	default:
-		fault(diags, failure(creating, *plan, err))
+		report.Error(diags, failure(creating, *plan, err))
 		return false
 	}
 	diags.Append(plan.setPlace(ctx, place, r.backend.Settings.Endpoints)...)
@@ -166,26 +167,26 @@ func (r *tokenResource) Read(ctx context.Context, req resource.ReadRequest, resp
 	case err == nil:
 		made := state.size()
 		if status.Size != made {
-			warn(&resp.Diagnostics, text.DiscoverySizeOverwritten(token, status.Size, made))
+			report.Warn(&resp.Diagnostics, text.DiscoverySizeOverwritten(token, status.Size, made))
 			resp.Diagnostics.Append(bootstrap.Keep(ctx, resp.Private, keyLeast, min(least, status.Size))...)
 		}
 		resp.Diagnostics.Append(setFlag(ctx, resp.Private, flagUnsure, false)...)
 		resp.Diagnostics.Append(setFlag(ctx, resp.Private, flagUnwritten, false)...)
 	case errors.As(err, &bad):
-		warn(&resp.Diagnostics, text.DiscoverySizeBad(token, bad.Value))
+		report.Warn(&resp.Diagnostics, text.DiscoverySizeBad(token, bad.Value))
 		resp.Diagnostics.Append(bootstrap.Keep(ctx, resp.Private, keyLeast, least)...)
 	case errors.Is(err, discovery.ErrNotFound) && unsure:
 		resp.Diagnostics.Append(setFlag(ctx, resp.Private, flagUnwritten, true)...)
 		return
 	case errors.Is(err, discovery.ErrNotFound):
 		// It may have been complete before: it stays in the state.
-		warn(&resp.Diagnostics, text.DiscoveryVanished(token, state.Prefix.ValueString(), state.size()))
+		report.Warn(&resp.Diagnostics, text.DiscoveryVanished(token, state.Prefix.ValueString(), state.size()))
 		return
 	case errors.Is(err, discovery.ErrNoToken):
-		warn(&resp.Diagnostics, text.DiscoveryServiceNoToken(token, state.ServiceURL.ValueString()))
+		report.Warn(&resp.Diagnostics, text.DiscoveryServiceNoToken(token, state.ServiceURL.ValueString()))
 		return
 	default:
-		warn(&resp.Diagnostics, text.DiscoveryReadSkipped(token, answersOf(err)))
+		report.Warn(&resp.Diagnostics, text.DiscoveryReadSkipped(token, answersOf(err)))
 		return
 	}
 	before := state
@@ -258,25 +259,25 @@ func (r *tokenResource) Delete(ctx context.Context, req resource.DeleteRequest, 
 	}
 	var others *discovery.OthersError
 	if errors.As(err, &others) {
-		warn(&resp.Diagnostics, text.DiscoveryLeft(token, state.Prefix.ValueString(), others.Error()))
+		report.Warn(&resp.Diagnostics, text.DiscoveryLeft(token, state.Prefix.ValueString(), others.Error()))
 		err = nil
 	}
 	switch {
 	case err == nil || errors.Is(err, discovery.ErrNotFound):
 		if !status.Complete() && len(status.Members) > 0 && !state.Complete.ValueBool() {
-			warn(&resp.Diagnostics, text.DiscoveryDestroyIncomplete(token, state.size(), names(status.Members)))
+			report.Warn(&resp.Diagnostics, text.DiscoveryDestroyIncomplete(token, state.size(), names(status.Members)))
 		}
 	case errors.Is(err, discovery.ErrKept):
-		warn(&resp.Diagnostics, text.DiscoveryKept(token, state.ServiceURL.ValueString()))
+		report.Warn(&resp.Diagnostics, text.DiscoveryKept(token, state.ServiceURL.ValueString()))
 	case errors.Is(err, discovery.ErrUnreachable):
 		if ctx.Err() != nil {
 			// Interrupted by the user: what is not done stays in the state.
-			fault(&resp.Diagnostics, failure(removing, state, err))
+			report.Error(&resp.Diagnostics, failure(removing, state, err))
 			return
 		}
-		warn(&resp.Diagnostics, text.DiscoveryForgotten(token, state.Prefix.ValueString(), answersOf(err)))
+		report.Warn(&resp.Diagnostics, text.DiscoveryForgotten(token, state.Prefix.ValueString(), answersOf(err)))
 	default:
-		fault(&resp.Diagnostics, failure(removing, state, err))
+		report.Error(&resp.Diagnostics, failure(removing, state, err))
 	}
 }
 
@@ -286,7 +287,7 @@ func (r *tokenResource) hasEndpoints(m model, diags *diag.Diagnostics) bool {
 	if m.is(bootstrap.ProtocolService) || len(r.backend.Settings.Endpoints) > 0 {
 		return true
 	}
-	fault(diags, text.DiscoveryNoEndpoints())
+	report.Error(diags, text.DiscoveryNoEndpoints())
 	return false
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
 // ValidateConfig implements [resource.ResourceWithValidateConfig]. Inputs that
@@ -61,7 +62,7 @@ func validateAccess(ctx context.Context, config model, diags *diag.Diagnostics) 
 	var access accessModel
 	diags.Append(config.MachineAccess.As(ctx, &access, basetypes.ObjectAsOptions{})...)
 	refuse := func(name string, t text.Text) {
-		diags.AddAttributeError(path.Root("machine_access").AtName(name), t.Summary, t.Detail)
+		report.ErrorAt(diags, path.Root("machine_access").AtName(name), t)
 	}
 	for _, file := range []struct {
 		name  string
@@ -93,7 +94,7 @@ func validateFounders(ctx context.Context, config model, diags *diag.Diagnostics
 		at(diags, "size", text.DiscoverySizeInvalid(config.Size.ValueBigFloat().Text('f', -1), discovery.MaxSize))
 	}
 	if config.Size.IsNull() && config.Founders.IsNull() {
-		fault(diags, text.DiscoverySizeMissing())
+		report.Error(diags, text.DiscoverySizeMissing())
 	}
 	names, ok := founderNames(ctx, config.Founders)
 	if !ok {
@@ -173,5 +174,5 @@ type given interface {
 func isGiven(v given) bool { return !v.IsNull() && !v.IsUnknown() }
 
 func at(diags *diag.Diagnostics, attribute string, t text.Text) {
-	diags.AddAttributeError(path.Root(attribute), t.Summary, t.Detail)
+	report.ErrorAt(diags, path.Root(attribute), t)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
 // Validator checks that a text is a duration of more than zero, such as "90s".
@@ -35,8 +36,7 @@ func (check) ValidateString(_ context.Context, req validator.StringRequest, resp
 		return
 	}
 	if d, err := time.ParseDuration(req.ConfigValue.ValueString()); err != nil || d <= 0 {
-		t := diag.InvalidDuration(req.Path.String(), req.ConfigValue.ValueString())
-		resp.Diagnostics.AddAttributeError(req.Path, t.Summary, t.Detail)
+		report.ErrorAt(&resp.Diagnostics, req.Path, diag.InvalidDuration(req.Path.String(), req.ConfigValue.ValueString()))
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
 // Unfit returns the first character of a value that must not stand in user
@@ -64,7 +65,7 @@ func Problem(variables map[string]string) *diag.Text {
 func Map(ctx context.Context, variables map[string]string) (types.Map, fwdiag.Diagnostics) {
 	if t := Problem(variables); t != nil {
 		var diags fwdiag.Diagnostics
-		diags.AddAttributeError(path.Root("environment"), t.Summary, t.Detail)
+		report.ErrorAt(&diags, path.Root("environment"), *t)
 		return types.MapNull(types.StringType), diags
 	}
 	return types.MapValueFrom(ctx, types.StringType, variables)
@@ -97,6 +98,6 @@ func (inBootstrap) ValidateObject(_ context.Context, req validator.ObjectRequest
 		}
 	}
 	if t := Problem(variables); t != nil {
-		resp.Diagnostics.AddAttributeError(req.Path.AtName("environment"), t.Summary, t.Detail)
+		report.ErrorAt(&resp.Diagnostics, req.Path.AtName("environment"), *t)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/duration"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
 // Heartbeats implements data "etcd_heartbeats".
@@ -135,7 +136,7 @@ func (d *Heartbeats) Read(ctx context.Context, req datasource.ReadRequest, resp 
 		t = diag.NoEndpoints()
 	}
 	if t.Summary != "" {
-		resp.Diagnostics.AddError(t.Summary, t.Detail)
+		report.Error(&resp.Diagnostics, t)
 		return
 	}
 	m.Prefix, m.API = orDefault(m.Prefix, defaultPrefix), orDefault(m.API, apiV3)
@@ -143,8 +144,7 @@ func (d *Heartbeats) Read(ctx context.Context, req datasource.ReadRequest, resp 
 	watch, _ := time.ParseDuration(m.Watch.ValueString())
 	alive, events, err := look(ctx, d.backend.Claims(m.API.ValueString() == apiV2), m.Prefix.ValueString(), watch)
 	if err != nil {
-		t := diag.HeartbeatFailed("see who beats under "+m.Prefix.ValueString(), "read", m.Prefix.ValueString(), err)
-		resp.Diagnostics.AddError(t.Summary, t.Detail)
+		report.Error(&resp.Diagnostics, diag.HeartbeatFailed("see who beats under "+m.Prefix.ValueString(), "read", m.Prefix.ValueString(), err))
 		return
 	}
 	m.fill(alive, events, expected)

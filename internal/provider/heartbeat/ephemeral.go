@@ -20,6 +20,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/duration"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
@@ -177,7 +178,7 @@ func (h *Heartbeat) Open(ctx context.Context, req ephemeral.OpenRequest, resp *e
 	kept := private{ID: uuid.NewString(), Name: m.Name.ValueString(), Key: options.Key}
 	if !h.backend.Unknown {
 		if t := h.start(ctx, m, options, kept.ID); t != nil {
-			resp.Diagnostics.AddError(t.Summary, t.Detail)
+			report.Error(&resp.Diagnostics, *t)
 			return
 		}
 	}
@@ -237,10 +238,8 @@ func (h *Heartbeat) Close(ctx context.Context, req ephemeral.CloseRequest, resp 
 	switch {
 	case err == nil:
 	case errors.As(err, &lost):
-		t := diag.HeartbeatLost(kept.Name, kept.Key, lost)
-		resp.Diagnostics.AddError(t.Summary, t.Detail)
+		report.Error(&resp.Diagnostics, diag.HeartbeatLost(kept.Name, kept.Key, lost))
 	default:
-		t := diag.HeartbeatLeft(kept.Name, kept.Key, err)
-		resp.Diagnostics.AddWarning(t.Summary, t.Detail)
+		report.Warn(&resp.Diagnostics, diag.HeartbeatLeft(kept.Name, kept.Key, err))
 	}
 }

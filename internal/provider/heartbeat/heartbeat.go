@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
 const (
@@ -30,7 +31,7 @@ const (
 const leastTTL = 2 * time.Second
 
 func fail(diags *fwdiag.Diagnostics, attribute string, t diag.Text) {
-	diags.AddAttributeError(path.Root(attribute), t.Summary, t.Detail)
+	report.ErrorAt(diags, path.Root(attribute), t)
 }
 
 func given(v attr.Value) bool { return !v.IsNull() && !v.IsUnknown() }

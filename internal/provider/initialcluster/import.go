@@ -14,6 +14,7 @@ import (
 	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
 // ImportState implements [resource.ResourceWithImportState]. The ID is that of
@@ -22,19 +23,19 @@ func (r *clusterResource) ImportState(ctx context.Context, req resource.ImportSt
 	id, err := membership.ParseClusterID(req.ID)
 	switch {
 	case err != nil:
-		fault(&resp.Diagnostics, text.ImportClusterID(req.ID))
+		report.Error(&resp.Diagnostics, text.ImportClusterID(req.ID))
 		return
 	case r.backend.Unknown:
-		fault(&resp.Diagnostics, text.ImportClusterUnknownProvider(id.String()))
+		report.Error(&resp.Diagnostics, text.ImportClusterUnknownProvider(id.String()))
 		return
 	}
 	snap, err := r.look(ctx, r.backend, id, true)
 	switch {
 	case err != nil:
-		fault(&resp.Diagnostics, text.ImportClusterSilent(id.String(), err))
+		report.Error(&resp.Diagnostics, text.ImportClusterSilent(id.String(), err))
 		return
 	case snap.ClusterID != id:
-		fault(&resp.Diagnostics, text.ImportOtherCluster(id.String(), snap))
+		report.Error(&resp.Diagnostics, text.ImportOtherCluster(id.String(), snap))
 		return
 	}
 	m, diags := imported(ctx, snap)

@@ -16,6 +16,7 @@ import (
 	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
 // ModifyPlan implements [resource.ResourceWithModifyPlan]: once it is made, a
@@ -110,14 +111,14 @@ const largeSize = 9
 func adviseSize(m model, diags *diag.Diagnostics) {
 	switch n := len(m.Members.Elements()); {
 	case n > largeSize:
-		warn(diags, text.DiscoverySizeLarge(n))
+		report.Warn(diags, text.DiscoverySizeLarge(n))
 	case n > 0 && n%2 == 0:
-		warn(diags, text.DiscoverySizeEven(n))
+		report.Warn(diags, text.DiscoverySizeEven(n))
 	}
 }
 
 func at(diags *diag.Diagnostics, attribute string, t text.Text) {
-	diags.AddAttributeError(path.Root(attribute), t.Summary, t.Detail)
+	report.ErrorAt(diags, path.Root(attribute), t)
 }
 
 // names returns the names of founders, sorted.

@@ -11,6 +11,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
 // A static bootstrap is never replaced. That its cluster has formed shows when
@@ -57,10 +58,10 @@ func (r *clusterResource) refuseReplacement(ctx context.Context, was record, dia
 		why = text.WhyNotFormed(snap, lookErr)
 	}
 	if was.Formed {
-		fault(diags, text.InitialClusterFormed(was.ClusterID))
+		report.Error(diags, text.InitialClusterFormed(was.ClusterID))
 		return
 	}
-	fault(diags, text.InitialClusterMayHaveFormed(was.ClusterID, why, was.Members))
+	report.Error(diags, text.InitialClusterMayHaveFormed(was.ClusterID, why, was.Members))
 }
 
 // refuseExisting refuses to create a bootstrap where a cluster answers, unless
@@ -74,8 +75,8 @@ func (r *clusterResource) refuseExisting(ctx context.Context, plan model, diags 
 	snap, err := r.look(ctx, r.backend, want, true)
 	switch {
 	case err == nil && snap.ClusterID != want:
-		fault(diags, text.ClusterExists(snap))
+		report.Error(diags, text.ClusterExists(snap))
 	case err != nil && cluster.Answered(err):
-		fault(diags, text.ClusterRefusesUs(err))
+		report.Error(diags, text.ClusterRefusesUs(err))
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -20,6 +19,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
 // lookTimeout is for a look at a cluster that most likely does not exist yet.
@@ -82,7 +82,7 @@ func (r *clusterResource) Create(ctx context.Context, req resource.CreateRequest
 	if !given {
 		token, err := discovery.NewToken(r.random)
 		if err != nil {
-			fault(&resp.Diagnostics, text.NoRandomness(err))
+			report.Error(&resp.Diagnostics, text.NoRandomness(err))
 			return
 		}
 		m.ClusterToken = types.StringValue(token)
@@ -110,7 +110,7 @@ func (r *clusterResource) Read(ctx context.Context, req resource.ReadRequest, re
 	}
 	formed, other, _ := r.isFormed(ctx, m, false)
 	if other != nil {
-		warn(&resp.Diagnostics, text.OtherClusterAnswers(m.ClusterID.ValueString(), *other))
+		report.Warn(&resp.Diagnostics, text.OtherClusterAnswers(m.ClusterID.ValueString(), *other))
 	}
 	if formed {
 		m.Complete = types.BoolValue(true)
@@ -162,6 +162,3 @@ func (r *clusterResource) Delete(ctx context.Context, req resource.DeleteRequest
 	resp.Diagnostics.Append(diags...)
 	r.refuseReplacement(ctx, was, &resp.Diagnostics)
 }
-
-func warn(diags *diag.Diagnostics, t text.Text)  { diags.AddWarning(t.Summary, t.Detail) }
-func fault(diags *diag.Diagnostics, t text.Text) { diags.AddError(t.Summary, t.Detail) }

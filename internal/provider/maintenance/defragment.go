@@ -15,6 +15,7 @@ import (
 
 	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
@@ -88,6 +89,6 @@ func (d *Defragment) Invoke(ctx context.Context, req action.InvokeRequest, resp 
 		Members: ids, Interrupt: m.Interrupt.ValueBool(), Limit: within(m.Timeout, defragmentLimit),
 	}, telling(resp))
 	if err != nil {
-		fault(&resp.Diagnostics, text.Maintenance(defragmenting, err))
+		report.Error(&resp.Diagnostics, text.Maintenance(defragmenting, err))
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
 // DisarmAlarm is the action etcd_disarm_alarm.
@@ -67,8 +68,7 @@ func (*DisarmAlarm) ValidateConfig(ctx context.Context, req action.ValidateConfi
 	switch kind := m.Alarm.ValueString(); {
 	case resp.Diagnostics.HasError() || m.Alarm.IsUnknown():
 	case kind != membership.AlarmNoSpace && kind != membership.AlarmCorrupt:
-		t := text.AlarmKind(kind)
-		resp.Diagnostics.AddAttributeError(path.Root("alarm"), t.Summary, t.Detail)
+		report.ErrorAt(&resp.Diagnostics, path.Root("alarm"), text.AlarmKind(kind))
 	}
 }
 
@@ -77,7 +77,7 @@ func (*DisarmAlarm) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest
 	var m disarmModel
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
 	if !resp.Diagnostics.HasError() && !m.Alarm.IsUnknown() {
-		warn(&resp.Diagnostics, text.DisarmPlanned(m.Alarm.ValueString()))
+		report.Warn(&resp.Diagnostics, text.DisarmPlanned(m.Alarm.ValueString()))
 	}
 }
 
@@ -98,6 +98,6 @@ func (a *DisarmAlarm) Invoke(ctx context.Context, req action.InvokeRequest, resp
 	ctx, cancel := context.WithTimeout(ctx, within(m.Timeout, disarmLimit))
 	defer cancel()
 	if err := c.Disarm(ctx, kind, m.Confirmed.ValueBool(), telling(resp)); err != nil {
-		fault(&resp.Diagnostics, text.Maintenance(doing, err))
+		report.Error(&resp.Diagnostics, text.Maintenance(doing, err))
 	}
 }

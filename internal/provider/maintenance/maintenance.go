@@ -21,6 +21,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/duration"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
@@ -59,7 +60,7 @@ func within(given types.String, by time.Duration) time.Duration {
 func (c *configured) at(ctx context.Context, doing string, given types.List) (*backend.Cluster, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	if c.backend == nil || c.backend.Unknown {
-		fault(&diags, text.ActionUnknownProvider(doing))
+		report.Error(&diags, text.ActionUnknownProvider(doing))
 		return nil, diags
 	}
 	var endpoints []string
@@ -71,7 +72,7 @@ func (c *configured) at(ctx context.Context, doing string, given types.List) (*b
 	}
 	cluster, err := c.backend.Cluster(endpoints)
 	if err != nil {
-		fault(&diags, text.Maintenance(doing, err))
+		report.Error(&diags, text.Maintenance(doing, err))
 	}
 	return cluster, diags
 }
@@ -84,14 +85,14 @@ func named(ctx context.Context, c *backend.Cluster, doing, attribute string, nam
 	}
 	snap, err := c.View(ctx, 0)
 	if err != nil {
-		fault(&diags, text.Maintenance(doing, err))
+		report.Error(&diags, text.Maintenance(doing, err))
 		return nil, diags
 	}
 	var out []membership.MemberID
 	for _, name := range names {
 		found := snap.Find(name)
 		if len(found) != 1 {
-			fault(&diags, text.MaintenanceMember(attribute, name, found, snap))
+			report.Error(&diags, text.MaintenanceMember(attribute, name, found, snap))
 			return nil, diags
 		}
 		out = append(out, found[0].ID)
@@ -107,6 +108,3 @@ func telling(resp *action.InvokeResponse) func(reconfigure.Step) {
 func say(resp *action.InvokeResponse, message string) {
 	resp.SendProgress(action.InvokeProgressEvent{Message: message})
 }
-
-func fault(diags *diag.Diagnostics, t text.Text) { diags.AddError(t.Summary, t.Detail) }
-func warn(diags *diag.Diagnostics, t text.Text)  { diags.AddWarning(t.Summary, t.Detail) }

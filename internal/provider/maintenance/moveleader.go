@@ -15,6 +15,7 @@ import (
 	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
 // MoveLeader is the action etcd_move_leader.
@@ -77,6 +78,6 @@ func (a *MoveLeader) Invoke(ctx context.Context, req action.InvokeRequest, resp 
 		to = ids[0]
 	}
 	if _, err := c.MoveLeader(ctx, to, telling(resp)); err != nil {
-		fault(&resp.Diagnostics, text.Maintenance(moving, err))
+		report.Error(&resp.Diagnostics, text.Maintenance(moving, err))
 	}
 }

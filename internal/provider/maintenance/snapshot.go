@@ -15,6 +15,7 @@ import (
 
 	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
@@ -75,7 +76,7 @@ func (*Snapshot) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest, r
 	}
 	err := reconfigure.Free(reconfigure.SaveRequest{Path: m.Path.ValueString(), Overwrite: m.Overwrite.IsUnknown() || m.Overwrite.ValueBool()})
 	if err != nil {
-		fault(&resp.Diagnostics, text.Maintenance(saving, err))
+		report.Error(&resp.Diagnostics, text.Maintenance(saving, err))
 	}
 }
 
@@ -105,11 +106,11 @@ func (s *Snapshot) Invoke(ctx context.Context, req action.InvokeRequest, resp *a
 	}
 	saved, err := c.Save(ctx, r, telling(resp))
 	if err != nil {
-		fault(&resp.Diagnostics, text.Maintenance(saving, err))
+		report.Error(&resp.Diagnostics, text.Maintenance(saving, err))
 		return
 	}
 	for _, w := range saved.Warnings {
-		warn(&resp.Diagnostics, text.SnapshotStale(w, saved.Member, saved.Snapshot))
+		report.Warn(&resp.Diagnostics, text.SnapshotStale(w, saved.Member, saved.Snapshot))
 	}
 	say(resp, text.SnapshotSaved(r.Path, saved))
 }

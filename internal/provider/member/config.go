@@ -16,6 +16,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberconfig"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
 // arguments are those that say which member it is: a configuration, which may
@@ -37,7 +38,7 @@ func argumentsOf(ctx context.Context, config tfsdk.Config, diags *fwdiag.Diagnos
 // them twice. What is not known yet passes.
 func (a arguments) check(diags *fwdiag.Diagnostics) {
 	refuse := func(attribute string, t diag.Text) {
-		diags.AddAttributeError(path.Root(attribute), t.Summary, t.Detail)
+		report.ErrorAt(diags, path.Root(attribute), t)
 	}
 	if a.config.IsNull() {
 		switch {

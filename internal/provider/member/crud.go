@@ -16,6 +16,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberconfig"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
@@ -40,14 +41,12 @@ func (m *model) ensure(ctx context.Context, b *backend.Backend, action reconfigu
 		if errors.As(err, &none) {
 			none.Missing = b.MissingFounders(m.configID())
 		}
-		t := diag.Explain(action, req.Name, err)
-		diags.AddError(t.Summary, t.Detail)
+		report.Error(&diags, diag.Explain(action, req.Name, err))
 		return diags
 	}
 	c.WarnUntrusted(joined.Snapshot, &diags)
 	for _, w := range joined.Warnings {
-		t := diag.WarningText(action, req.Name, w, joined.Snapshot)
-		diags.AddWarning(t.Summary, t.Detail)
+		report.Warn(&diags, diag.WarningText(action, req.Name, w, joined.Snapshot))
 	}
 	waited(&diags, req.Name, joined.Waited)
 	diags.Append(m.take(ctx, joined)...)
@@ -57,8 +56,7 @@ func (m *model) ensure(ctx context.Context, b *backend.Backend, action reconfigu
 // waited says for whom a change had to wait.
 func waited(diags *fwdiag.Diagnostics, name string, w *reconfigure.Waited) {
 	if w != nil {
-		t := diag.LockWaited(name, *w)
-		diags.AddWarning(t.Summary, t.Detail)
+		report.Warn(diags, diag.LockWaited(name, *w))
 	}
 }
 
@@ -76,8 +74,7 @@ func (m *model) refresh(ctx context.Context, b *backend.Backend, h backend.Holde
 	}
 	c, bad, err := m.reach(ctx, b)
 	if bad != nil {
-		t := diag.EndpointNotUsed(m.Name.ValueString(), bad)
-		diags.AddWarning(t.Summary, t.Detail)
+		report.Warn(&diags, diag.EndpointNotUsed(m.Name.ValueString(), bad))
 	}
 	var snap membership.Snapshot
 	if err == nil {
@@ -87,14 +84,12 @@ func (m *model) refresh(ctx context.Context, b *backend.Backend, h backend.Holde
 	switch {
 	case err != nil:
 		if c == nil && bad == nil || c != nil && c.Board.FirstTime("unreachable") {
-			t := diag.NotRefreshed(err)
-			diags.AddWarning(t.Summary, t.Detail)
+			report.Warn(&diags, diag.NotRefreshed(err))
 		}
 		return true, diags
 	case snap.ClusterID != cluster:
 		if c.Board.FirstTime("other cluster than " + cluster.String()) {
-			t := diag.OtherClusterSeen(&reconfigure.OtherCluster{Want: cluster, Got: snap.ClusterID, Endpoints: endpointsOf(snap)})
-			diags.AddWarning(t.Summary, t.Detail)
+			report.Warn(&diags, diag.OtherClusterSeen(&reconfigure.OtherCluster{Want: cluster, Got: snap.ClusterID, Endpoints: endpointsOf(snap)}))
 		}
 		return true, diags
 	}
@@ -107,8 +102,7 @@ func (m *model) refresh(ctx context.Context, b *backend.Backend, h backend.Holde
 		// One member's list is enough to show. Only a list that a majority
 		// confirms lets go of a member.
 		if snap, err = c.Confirmed(ctx, cluster, reconfigure.ActionRead, m.Name.ValueString()); err != nil {
-			t := diag.GoneUnconfirmed(m.Name.ValueString(), err)
-			diags.AddWarning(t.Summary, t.Detail)
+			report.Warn(&diags, diag.GoneUnconfirmed(m.Name.ValueString(), err))
 			return true, diags
 		}
 		if listed, ok = snap.Member(id); !ok {
@@ -119,8 +113,7 @@ func (m *model) refresh(ctx context.Context, b *backend.Backend, h backend.Holde
 	case m.Name.IsNull() && listed.Name != "":
 		m.Name = types.StringValue(listed.Name) // imported before it had one
 	case listed.Name != "" && listed.Name != m.Name.ValueString():
-		t := diag.Renamed(m.Name.ValueString(), listed)
-		diags.AddWarning(t.Summary, t.Detail)
+		report.Warn(&diags, diag.Renamed(m.Name.ValueString(), listed))
 	}
 	diags.Append(m.observe(ctx, listed, snap.Answer(id))...)
 	return true, diags
@@ -149,17 +142,15 @@ func (m model) leave(ctx context.Context, b *backend.Backend, k kind, leg leg, w
 	case bad.HasError():
 		return bad
 	case err != nil && force:
-		t := diag.ForgottenByForce(name, id, err)
-		diags.AddWarning(t.Summary, t.Detail)
+		report.Warn(&diags, diag.ForgottenByForce(name, id, err))
 		return diags
 	case err != nil:
-		t := diag.Explain(reconfigure.ActionRemove, name, err)
-		diags.AddError(t.Summary, t.Detail)
+		report.Error(&diags, diag.Explain(reconfigure.ActionRemove, name, err))
 		return diags
 	}
 	diags.Append(m.expect(ctx, c)...)
 	if t := m.refuseDelete(ctx, c, leg, id, cluster); t != nil {
-		diags.AddError(t.Summary, t.Detail)
+		report.Error(&diags, *t)
 		return diags
 	}
 	request := reconfigure.LeaveRequest{
@@ -172,22 +163,18 @@ func (m model) leave(ctx context.Context, b *backend.Backend, k kind, leg leg, w
 	}
 	left, err := c.Leave(ctx, request)
 	if err != nil {
-		t := diag.Explain(reconfigure.ActionRemove, name, err)
-		diags.AddError(t.Summary, t.Detail)
+		report.Error(&diags, diag.Explain(reconfigure.ActionRemove, name, err))
 		return diags
 	}
 	for _, w := range left.Warnings {
-		t := diag.WarningText(reconfigure.ActionRemove, name, w, left.Snapshot)
-		diags.AddWarning(t.Summary, t.Detail)
+		report.Warn(&diags, diag.WarningText(reconfigure.ActionRemove, name, w, left.Snapshot))
 	}
 	waited(&diags, name, left.Waited)
 	switch {
 	case left.LastVoter:
-		t := diag.LastVoterForgotten(name, id)
-		diags.AddWarning(t.Summary, t.Detail)
+		report.Warn(&diags, diag.LastVoterForgotten(name, id))
 	case left.Forgotten != nil:
-		t := diag.ForgottenByForce(name, id, left.Forgotten)
-		diags.AddWarning(t.Summary, t.Detail)
+		report.Warn(&diags, diag.ForgottenByForce(name, id, left.Forgotten))
 	}
 	return diags
 }
@@ -215,17 +202,14 @@ func (m *model) readdress(ctx context.Context, b *backend.Backend, k kind, state
 	name := m.Name.ValueString()
 	updated, err := c.UpdatePeerURLs(ctx, reconfigure.UpdateRequest{Owner: m.owner(k), ID: id, Cluster: cluster, Name: name, PeerURLs: want})
 	if err != nil {
-		t := diag.Explain(reconfigure.ActionUpdate, name, err)
-		diags.AddError(t.Summary, t.Detail)
+		report.Error(&diags, diag.Explain(reconfigure.ActionUpdate, name, err))
 		return diags
 	}
 	waited(&diags, name, updated.Waited)
 	for _, w := range updated.Warnings {
-		t := diag.WarningText(reconfigure.ActionUpdate, name, w, updated.Snapshot)
-		diags.AddWarning(t.Summary, t.Detail)
+		report.Warn(&diags, diag.WarningText(reconfigure.ActionUpdate, name, w, updated.Snapshot))
 	}
-	t := diag.RestartNow(name, want)
-	diags.AddWarning(t.Summary, t.Detail)
+	report.Warn(&diags, diag.RestartNow(name, want))
 	return diags
 }
 
@@ -247,8 +231,7 @@ func (m model) own(ctx context.Context, b *backend.Backend, k kind, was string, 
 	if err := c.Own(ctx, reconfigure.OwnRequest{
 		Was: was, Owner: m.owner(k), Cluster: at, ID: id, Name: m.Name.ValueString(), PeerURLs: peers, Started: state.Version.ValueString() != "",
 	}); err != nil {
-		t := diag.Explain(reconfigure.ActionRecord, m.Name.ValueString(), err)
-		diags.AddError(t.Summary, t.Detail)
+		report.Error(&diags, diag.Explain(reconfigure.ActionRecord, m.Name.ValueString(), err))
 	}
 	return diags
 }

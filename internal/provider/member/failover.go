@@ -18,6 +18,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
@@ -104,8 +105,7 @@ func planFailover(ctx context.Context, req resource.ModifyPlanRequest, resp *res
 		return
 	}
 	planPromotion(ctx, resp)
-	t := diag.FailoverPlanned(name.ValueString(), evidence)
-	resp.Diagnostics.AddWarning(t.Summary, t.Detail)
+	report.Warn(&resp.Diagnostics, diag.FailoverPlanned(name.ValueString(), evidence))
 }
 
 // takeOver gives the standby its vote. Where a lost voter would have to leave
@@ -130,17 +130,14 @@ func (m *learnerModel) takeOver(ctx context.Context, b *backend.Backend, lost []
 	var held *reconfigure.HeldUp
 	switch {
 	case errors.As(err, &held):
-		t := diag.FailoverHeldUp(name, held)
-		diags.AddWarning(t.Summary, t.Detail)
+		report.Warn(&diags, diag.FailoverHeldUp(name, held))
 		return diags
 	case err != nil:
-		t := diag.Explain(reconfigure.ActionPromote, name, err)
-		diags.AddError(t.Summary, t.Detail)
+		report.Error(&diags, diag.Explain(reconfigure.ActionPromote, name, err))
 		return diags
 	}
 	for _, w := range joined.Warnings {
-		t := diag.WarningText(reconfigure.ActionPromote, name, w, joined.Snapshot)
-		diags.AddWarning(t.Summary, t.Detail)
+		report.Warn(&diags, diag.WarningText(reconfigure.ActionPromote, name, w, joined.Snapshot))
 	}
 	diags.Append(m.take(ctx, joined)...)
 	return diags

@@ -13,6 +13,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
@@ -46,8 +47,7 @@ func guardForeign(ctx context.Context, b *backend.Backend, req resource.ModifyPl
 	if err != nil || snap.ClusterID == want || !c.Board.FirstTime("added elsewhere") {
 		return
 	}
-	t := diag.OtherClusterPlanned(added, &reconfigure.OtherCluster{Want: want, Got: snap.ClusterID, Endpoints: endpointsOf(snap)})
-	resp.Diagnostics.AddError(t.Summary, t.Detail)
+	report.Error(&resp.Diagnostics, diag.OtherClusterPlanned(added, &reconfigure.OtherCluster{Want: want, Got: snap.ClusterID, Endpoints: endpointsOf(snap)}))
 }
 
 // guardLearnerID refuses a new member whose learner_id the cluster does not
@@ -74,7 +74,6 @@ func guardLearnerID(ctx context.Context, b *backend.Backend, req resource.Modify
 		return
 	}
 	if _, ok := snap.Member(id); !ok {
-		t := diag.NoSuchLearner(id, snap)
-		resp.Diagnostics.AddAttributeError(path.Root("learner_id"), t.Summary, t.Detail)
+		report.ErrorAt(&resp.Diagnostics, path.Root("learner_id"), diag.NoSuchLearner(id, snap))
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
@@ -64,7 +65,7 @@ func newGuard(ctx context.Context, b *backend.Backend, want string, req resource
 	return g
 }
 
-func (g *guard) refuse(t diag.Text) { g.resp.Diagnostics.AddError(t.Summary, t.Detail) }
+func (g *guard) refuse(t diag.Text) { report.Error(&g.resp.Diagnostics, t) }
 
 // check refuses what would leave a part of the node behind, or make the cluster
 // lose its quorum. It runs while a plan is made: when the plan is applied, the
@@ -110,16 +111,14 @@ func (g *guard) checkHolder() {
 func (g *guard) checkWindow() {
 	end, over := g.b.Plan().WindowClosed(g.now.Config.ValueString())
 	if over && g.step == created {
-		t := diag.BootstrapWindowOver(g.now.Name.ValueString(), end)
-		g.resp.Diagnostics.AddWarning(t.Summary, t.Detail)
+		report.Warn(&g.resp.Diagnostics, diag.BootstrapWindowOver(g.now.Name.ValueString(), end))
 	}
 }
 
 // checkNode refuses to replace some parts of a node and leave others behind.
 func (g *guard) checkNode() {
 	if !g.now.Config.IsNull() && g.now.Machine.IsNull() && g.step != removed {
-		t := diag.NoMachineID(g.now.Name.ValueString())
-		g.resp.Diagnostics.AddAttributeWarning(path.Root("machine_id"), t.Summary, t.Detail)
+		report.WarnAt(&g.resp.Diagnostics, path.Root("machine_id"), diag.NoMachineID(g.now.Name.ValueString()))
 	}
 	n := membership.NodePlan{HasRun: g.was.HasRun, Config: fate(g.was.Config, g.now.Config), Machine: fate(g.was.Machine, g.now.Machine)}
 	switch g.step {
@@ -142,7 +141,7 @@ func (g *guard) checkNode() {
 		if d.Code == membership.MemberAlone || d.Code == membership.ConfigAlone {
 			at = path.Root("config")
 		}
-		g.resp.Diagnostics.AddAttributeError(at, t.Summary, t.Detail)
+		report.ErrorAt(&g.resp.Diagnostics, at, t)
 	}
 }
 
@@ -237,13 +236,11 @@ func (g *guard) checkIdentity(ctx context.Context, c *backend.Cluster, snap memb
 	u := &reconfigure.Unidentified{Name: join.Name, PeerURLs: join.PeerURLs, Identity: found, Snapshot: snap}
 	switch found.Code {
 	case membership.AlreadyMember, membership.NameTaken, membership.FounderRenamed, membership.MovedMember, membership.IdentityRetired:
-		t := diag.NotAdopted(u)
-		g.resp.Diagnostics.AddError(t.Summary, t.Detail)
+		report.Error(&g.resp.Diagnostics, diag.NotAdopted(u))
 	}
 	it, _ := snap.Member(found.ID)
 	if found.Step == membership.StepAdopt && len(it.ClientURLs) > 0 && join.Configured && g.now.Machine.IsUnknown() {
-		t := diag.NodeRefused(membership.MachineAlone, join.Name, "", "")
-		g.resp.Diagnostics.AddAttributeError(path.Root("machine_id"), t.Summary, t.Detail)
+		report.ErrorAt(&g.resp.Diagnostics, path.Root("machine_id"), diag.NodeRefused(membership.MachineAlone, join.Name, "", ""))
 	}
 }
 
@@ -310,8 +307,7 @@ func (g *guard) readdress(ctx context.Context, at *backend.Guard) {
 		return
 	}
 	if names := at.Readdress(g.now.Name.ValueString()); len(names) == 2 {
-		t := diag.SecondReaddress(names)
-		g.resp.Diagnostics.AddAttributeError(path.Root("peer_urls"), t.Summary, t.Detail)
+		report.ErrorAt(&g.resp.Diagnostics, path.Root("peer_urls"), diag.SecondReaddress(names))
 	}
 }
 

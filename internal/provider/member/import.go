@@ -16,6 +16,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberconfig"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
@@ -39,7 +40,7 @@ func (r *Learner) ImportState(ctx context.Context, req resource.ImportStateReque
 // imported finds the member and fills the model in. ok is false after an error.
 func imported(ctx context.Context, b *backend.Backend, role string, req resource.ImportStateRequest, resp *resource.ImportStateResponse) (m model, ok bool) {
 	fail := func(t diag.Text) (model, bool) {
-		resp.Diagnostics.AddError(t.Summary, t.Detail)
+		report.Error(&resp.Diagnostics, t)
 		return model{}, false
 	}
 	wanted, cluster := req.ID, ""

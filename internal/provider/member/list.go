@@ -16,6 +16,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
 // List is list "etcd_member" and list "etcd_learner": the members there are, to
@@ -85,8 +86,7 @@ func (l *List) List(ctx context.Context, req fwlist.ListRequest, stream *fwlist.
 			}
 			result := l.result(ctx, req, snap, m)
 			if i == 0 && !snap.Linearizable {
-				t := diag.ListUnconfirmed()
-				result.Diagnostics.AddWarning(t.Summary, t.Detail)
+				report.Warn(&result.Diagnostics, diag.ListUnconfirmed())
 			}
 			if !push(result) {
 				return
@@ -102,7 +102,7 @@ func (l *List) members(ctx context.Context, req fwlist.ListRequest) (out []membe
 		return nil, snap, diags
 	}
 	fail := func(t diag.Text) ([]membership.Member, membership.Snapshot, fwDiagnostics) {
-		diags.AddError(t.Summary, t.Detail)
+		report.Error(&diags, t)
 		return nil, snap, diags
 	}
 	if l.backend == nil || l.backend.Unknown {

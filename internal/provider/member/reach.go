@@ -14,6 +14,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
@@ -26,8 +27,7 @@ func (m model) clusterOf(ctx context.Context, b *backend.Backend) (*backend.Clus
 	}
 	c, err := b.Cluster(endpoints)
 	if err != nil {
-		t := diag.Explain(reconfigure.ActionReach, m.Name.ValueString(), err)
-		diags.AddError(t.Summary, t.Detail)
+		report.Error(&diags, diag.Explain(reconfigure.ActionReach, m.Name.ValueString(), err))
 	}
 	return c, diags
 }
@@ -94,8 +94,7 @@ func (m model) ids() (membership.MemberID, membership.ClusterID, fwdiag.Diagnost
 	id, err := membership.ParseMemberID(m.ID.ValueString())
 	cluster, err2 := membership.ParseClusterID(m.ClusterID.ValueString())
 	if err := errors.Join(err, err2); err != nil {
-		t := diag.BadID(m.Name.ValueString(), err)
-		diags.AddError(t.Summary, t.Detail)
+		report.Error(&diags, diag.BadID(m.Name.ValueString(), err))
 	}
 	return id, cluster, diags
 }

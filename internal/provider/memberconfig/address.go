@@ -19,6 +19,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
 // The values of scheme.
@@ -149,7 +150,6 @@ func (address) ValidateString(_ context.Context, req validator.StringRequest, re
 	_, err := membership.URLAt(schemeHTTPS, req.ConfigValue.ValueString(), membership.PeerPort)
 	var bad *membership.URLError
 	if errors.As(err, &bad) {
-		t := diag.InvalidAddress(bad)
-		resp.Diagnostics.AddAttributeError(req.Path, t.Summary, t.Detail)
+		report.ErrorAt(&resp.Diagnostics, req.Path, diag.InvalidAddress(bad))
 	}
 }

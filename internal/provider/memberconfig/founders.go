@@ -18,6 +18,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
 // checkBootstrap refuses a new configuration that cannot serve the bootstrap which
@@ -38,15 +39,14 @@ func (r *Resource) checkBootstrap(ctx context.Context, req resource.ModifyPlanRe
 	}
 	u := m.knownURLs(ctx)
 	if t := misfit(m.Name.ValueString(), u.peer, founders(boot)); t != nil {
-		resp.Diagnostics.AddAttributeError(argument, t.Summary, t.Detail)
+		report.ErrorAt(&resp.Diagnostics, argument, *t)
 	}
 	own := slices.Clone(u.client)
 	if r.backend != nil {
 		own = append(own, r.backend.Settings.Endpoints...)
 	}
 	if at := shared(own, registry(ctx, boot)); at != "" {
-		t := diag.RegistryIsCluster(m.Name.ValueString(), at)
-		resp.Diagnostics.AddAttributeError(path.Root("bootstrap"), t.Summary, t.Detail)
+		report.ErrorAt(&resp.Diagnostics, path.Root("bootstrap"), diag.RegistryIsCluster(m.Name.ValueString(), at))
 	}
 }
 

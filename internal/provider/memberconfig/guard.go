@@ -20,6 +20,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
 const (
@@ -115,7 +116,7 @@ func (r *Resource) guardPlan(ctx context.Context, req resource.ModifyPlanRequest
 	}
 }
 
-func (g *guard) refuse(t diag.Text) { g.resp.Diagnostics.AddError(t.Summary, t.Detail) }
+func (g *guard) refuse(t diag.Text) { report.Error(&g.resp.Diagnostics, t) }
 
 // checkAddress refuses a peer URL that another member has after the apply.
 func (g *guard) checkAddress(ctx context.Context) {
@@ -125,8 +126,7 @@ func (g *guard) checkAddress(ctx context.Context) {
 	urls, diags := texts(ctx, g.plan.PeerURLs)
 	g.resp.Diagnostics.Append(diags...)
 	if url, other := g.b.Plan().Address(g.plan.Name.ValueString(), urls); url != "" {
-		t := diag.SameAddress(g.plan.Name.ValueString(), other, url)
-		g.resp.Diagnostics.AddAttributeError(path.Root("peer_urls"), t.Summary, t.Detail)
+		report.ErrorAt(&g.resp.Diagnostics, path.Root("peer_urls"), diag.SameAddress(g.plan.Name.ValueString(), other, url))
 	}
 }
 

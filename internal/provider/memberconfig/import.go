@@ -17,6 +17,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 	variables "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/environment"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
@@ -24,7 +25,7 @@ import (
 // member that is in the cluster. It becomes a joiner, which is what it will be
 // when its machine is replaced; nothing about the present machine changes.
 func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
-	fail := func(t diag.Text) { resp.Diagnostics.AddError(t.Summary, t.Detail) }
+	fail := func(t diag.Text) { report.Error(&resp.Diagnostics, t) }
 	if r.backend == nil || r.backend.Unknown {
 		fail(diag.ImportUnknownProvider(req.ID))
 		return

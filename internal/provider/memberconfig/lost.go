@@ -17,6 +17,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
@@ -178,7 +179,7 @@ func (r *Resource) planLost(ctx context.Context, req resource.ModifyPlanRequest,
 	was := silenceOf(ctx, req.Private)
 	name := state.Name.ValueString()
 	r.noteWindow(ctx, state, &resp.Diagnostics)
-	say := func(t diag.Text) { resp.Diagnostics.AddWarning(t.Summary, t.Detail) }
+	say := func(t diag.Text) { report.Warn(&resp.Diagnostics, t) }
 	switch {
 	case state.Status.ValueString() == statusRetired:
 		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("status"), types.StringUnknown())...)

@@ -15,6 +15,7 @@ import (
 	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
 // keepBootstrap lets bootstrap stay what it was at creation. A bootstrap that
@@ -56,8 +57,7 @@ func (keepBootstrap) PlanModifyObject(ctx context.Context, req planmodifier.Obje
 		if was != nil && now != nil && !was.Token.Equal(now.Token) {
 			var name types.String
 			resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("name"), &name)...)
-			t := text.BootstrapKept(name.ValueString())
-			resp.Diagnostics.AddWarning(t.Summary, t.Detail)
+			report.Warn(&resp.Diagnostics, text.BootstrapKept(name.ValueString()))
 		}
 	}
 	resp.PlanValue = req.StateValue

@@ -21,6 +21,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
@@ -104,8 +105,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	p, diags := m.planOf(ctx)
 	resp.Diagnostics.Append(diags...)
 	if _, err := r.backend.Cluster(nil); errors.Is(err, cluster.ErrNoEndpoints) && p.role == roleJoiner {
-		t := diag.NobodyToAsk(m.Name.ValueString())
-		resp.Diagnostics.AddError(t.Summary, t.Detail)
+		report.Error(&resp.Diagnostics, diag.NobodyToAsk(m.Name.ValueString()))
 	}
 }
 
@@ -120,14 +120,13 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	}
 	c, err := r.backend.Cluster(nil)
 	if err != nil && !errors.Is(err, cluster.ErrNoEndpoints) {
-		t := diag.Explain(reconfigure.ActionConfigure, m.Name.ValueString(), err)
-		resp.Diagnostics.AddError(t.Summary, t.Detail)
+		report.Error(&resp.Diagnostics, diag.Explain(reconfigure.ActionConfigure, m.Name.ValueString(), err))
 		return
 	}
 	t, diags := m.decide(ctx, looker{c})
 	resp.Diagnostics.Append(diags...)
 	if t != nil {
-		resp.Diagnostics.AddError(t.Summary, t.Detail)
+		report.Error(&resp.Diagnostics, *t)
 	}
 	if resp.Diagnostics.HasError() {
 		return
@@ -160,8 +159,7 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	snap, err := c.View(ctx, 0)
 	if err != nil {
 		if c.Board.FirstTime("unreachable") {
-			t := diag.NotRefreshed(err)
-			resp.Diagnostics.AddWarning(t.Summary, t.Detail)
+			report.Warn(&resp.Diagnostics, diag.NotRefreshed(err))
 		}
 		return
 	}
@@ -171,8 +169,7 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	was := clusterOf(ctx, req.Private)
 	if want, err := membership.ParseClusterID(was); err == nil && !isClusterOf(snap, want, m.Name.ValueString(), peers) {
 		if c.Board.FirstTime("other cluster") {
-			t := diag.AnotherCluster(was, snap)
-			resp.Diagnostics.AddWarning(t.Summary, t.Detail)
+			report.Warn(&resp.Diagnostics, diag.AnotherCluster(was, snap))
 		}
 		return
 	}
@@ -186,8 +183,7 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 		// One member's list is enough to show. What leads to a replacement
 		// rests on a list that a majority confirms.
 		if snap, err = c.Confirmed(ctx, snap.ClusterID, reconfigure.ActionRead, m.Name.ValueString()); err != nil {
-			t := diag.GoneUnconfirmed(m.Name.ValueString(), err)
-			resp.Diagnostics.AddWarning(t.Summary, t.Detail)
+			report.Warn(&resp.Diagnostics, diag.GoneUnconfirmed(m.Name.ValueString(), err))
 			return
 		}
 		status = m.statusIn(ctx, c, peers, snap)
@@ -211,8 +207,7 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 func warnQuorum(c *backend.Cluster, snap membership.Snapshot, diags *fwdiag.Diagnostics) {
 	d := membership.DecideAdd(snap, membership.AddRequest{PeerURLs: []string{"http://quorum.invalid:1"}})
 	if d.Code == membership.QuorumLost && c.Board.FirstTime("quorum lost") {
-		t := diag.QuorumIsLost(d, snap)
-		diags.AddWarning(t.Summary, t.Detail)
+		report.Warn(diags, diag.QuorumIsLost(d, snap))
 	}
 }
 
@@ -312,30 +307,24 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 	out, err := c.Withdraw(ctx, reconfigure.WithdrawRequest{Owner: m.ID.ValueString(), Name: name, PeerURLs: peers, Replacement: !goes})
 	if goes && err == nil {
 		if err := c.GiveUpTurn(ctx, m.ID.ValueString(), name); err != nil {
-			t := diag.TurnLeft(name, r.backend.Settings.MetadataPrefix, err)
-			resp.Diagnostics.AddWarning(t.Summary, t.Detail)
+			report.Warn(&resp.Diagnostics, diag.TurnLeft(name, r.backend.Settings.MetadataPrefix, err))
 		}
 	}
 	for _, w := range out.Warnings {
-		t := diag.WarningText("remove", name, w, out.Snapshot)
-		resp.Diagnostics.AddWarning(t.Summary, t.Detail)
+		report.Warn(&resp.Diagnostics, diag.WarningText("remove", name, w, out.Snapshot))
 	}
 	if out.Waited != nil {
-		t := diag.LockWaited(name, *out.Waited)
-		resp.Diagnostics.AddWarning(t.Summary, t.Detail)
+		report.Warn(&resp.Diagnostics, diag.LockWaited(name, *out.Waited))
 	}
 	switch undecidable := err != nil && reconfigure.Undecidable(err) && !cluster.Hopeless(err); {
 	case err == nil:
 	case undecidable && m.Founder.ValueBool() && neverFormed(m.Status.ValueString()):
 		// The cluster was never formed with it, and a founder is not added.
 	case goes && (undecidable || r.backend.ForceDestroy):
-		t := diag.BackstopSkipped(name, err)
-		resp.Diagnostics.AddWarning(t.Summary, t.Detail)
+		report.Warn(&resp.Diagnostics, diag.BackstopSkipped(name, err))
 	case undecidable:
-		t := diag.BackstopBlocked(name, err)
-		resp.Diagnostics.AddError(t.Summary, t.Detail)
+		report.Error(&resp.Diagnostics, diag.BackstopBlocked(name, err))
 	default:
-		t := diag.Explain(reconfigure.ActionRemove, name, err)
-		resp.Diagnostics.AddError(t.Summary, t.Detail)
+		report.Error(&resp.Diagnostics, diag.Explain(reconfigure.ActionRemove, name, err))
 	}
 }

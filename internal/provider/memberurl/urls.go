@@ -16,6 +16,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
 // URLs checks every element of a list or set of URLs: what passes can be used
@@ -80,7 +81,7 @@ func (u URLs) check(argument, at path.Path, element attr.Value, seen map[string]
 	if !ok || value.IsUnknown() {
 		return
 	}
-	fail := func(t diag.Text) { diags.AddAttributeError(at, t.Summary, t.Detail) }
+	fail := func(t diag.Text) { report.ErrorAt(diags, at, t) }
 	if value.IsNull() {
 		fail(diag.NullIn(argument.String()))
 		return

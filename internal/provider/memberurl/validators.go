@@ -16,6 +16,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
 type check struct {
@@ -56,7 +57,7 @@ func (newName) PlanModifyString(_ context.Context, req planmodifier.StringReques
 	}
 	if err := membership.ValidateName(req.PlanValue.ValueString()); err != nil {
 		t := text(err)
-		resp.Diagnostics.AddAttributeError(req.Path, t.Summary, t.Detail)
+		report.ErrorAt(&resp.Diagnostics, req.Path, t)
 	}
 }
 
@@ -73,7 +74,7 @@ func (c check) ValidateString(_ context.Context, req validator.StringRequest, re
 	}
 	if err := c.f(req.ConfigValue.ValueString()); err != nil {
 		t := c.text(err)
-		resp.Diagnostics.AddAttributeError(req.Path, t.Summary, t.Detail)
+		report.ErrorAt(&resp.Diagnostics, req.Path, t)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
 // heldKey is where the first call of a plan leaves word that the state has the
@@ -72,8 +73,7 @@ func (r *Resource) taken(ctx context.Context, entering nameList) []string {
 func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
 	present, err := parseImportID(req.ID)
 	if err != nil {
-		t := diag.RolloutImportID(err)
-		resp.Diagnostics.AddError(t.Summary, t.Detail)
+		report.Error(&resp.Diagnostics, diag.RolloutImportID(err))
 		return
 	}
 	var m model

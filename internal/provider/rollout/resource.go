@@ -22,6 +22,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
@@ -118,8 +119,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		return
 	}
 	if isReplaced(ctx, req, resp) {
-		t := diag.RolloutReplaced()
-		resp.Diagnostics.AddError(t.Summary, t.Detail)
+		report.Error(&resp.Diagnostics, diag.RolloutReplaced())
 		return
 	}
 	var plan, state model
@@ -138,14 +138,12 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	}
 	if !known {
 		if exists || len(r.taken(ctx, names(plan.Desired))) > 0 {
-			t := diag.RolloutUnknown()
-			resp.Diagnostics.AddError(t.Summary, t.Detail)
+			report.Error(&resp.Diagnostics, diag.RolloutUnknown())
 		}
 		return
 	}
 	if taken := r.taken(ctx, names(plan.Desired).without(effective)); len(taken) > 0 {
-		t := diag.RolloutTakes(taken, effective, desired)
-		resp.Diagnostics.AddError(t.Summary, t.Detail)
+		report.Error(&resp.Diagnostics, diag.RolloutTakes(taken, effective, desired))
 		return
 	}
 	out := membership.PlanRollout(effective, desired, state.Healthy.ValueBool(), state.UnhealthyMember.ValueString())
@@ -160,7 +158,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		return
 	}
 	if t, say := diag.Rollout(out, desired, state.Reason.ValueString(), singleApply); say && exists {
-		resp.Diagnostics.AddWarning(t.Summary, t.Detail)
+		report.Warn(&resp.Diagnostics, t)
 	}
 	// When the plan is applied the member has left: to refuse then is too late.
 	if exists && out.Reason != membership.RolloutDone && r.backend != nil && !r.backend.Chains().IsApplying() {
@@ -188,8 +186,7 @@ func (r *Resource) takeTurns(ctx context.Context, name string, diags *fwdiag.Dia
 	var entangled *reconfigure.Entangled
 	switch {
 	case errors.As(err, &entangled):
-		t := diag.RolloutEntangled(entangled)
-		diags.AddAttributeError(path.Root("single_apply"), t.Summary, t.Detail)
+		report.ErrorAt(diags, path.Root("single_apply"), diag.RolloutEntangled(entangled))
 	case err != nil:
 		diags.AddError("Interrupted", err.Error())
 	}
@@ -201,8 +198,7 @@ func (r *Resource) ValidateConfig(ctx context.Context, req resource.ValidateConf
 	var m model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
 	if n := len(m.Desired.Elements()); m.SingleApply.ValueBool() && !m.Desired.IsUnknown() && n != 1 && !resp.Diagnostics.HasError() {
-		t := diag.RolloutNotAlone(n)
-		resp.Diagnostics.AddAttributeError(path.Root("single_apply"), t.Summary, t.Detail)
+		report.ErrorAt(&resp.Diagnostics, path.Root("single_apply"), diag.RolloutNotAlone(n))
 	}
 }
 
@@ -227,9 +223,9 @@ func (r *Resource) checkUpgrade(ctx context.Context, effective, desired map[stri
 	}
 	t := diag.Upgrade(step, code, snap)
 	if code.Refused() {
-		diags.AddAttributeError(path.Root("desired"), t.Summary, t.Detail)
+		report.ErrorAt(&diags, path.Root("desired"), t)
 	} else {
-		diags.AddWarning(t.Summary, t.Detail)
+		report.Warn(&diags, t)
 	}
 	return diags
 }
