@@ -52,7 +52,7 @@ func TestAccRefusedInTime(t *testing.T) {
 		{"lost after no time", config("replace_unreachable_after = %s"), `"-1m"`, `"1m"`, "Invalid duration", `replace_unreachable_after is "-1m"`},
 		{"timeout of a token", "resource \"etcd_discovery_token\" \"x\" {\n  size = 3\n  timeouts = { read = %s }\n}\n", `"-5s"`, `"5s"`, "Invalid duration", `timeouts.read is "-5s"`},
 		{"endpoint of a data source", "data \"etcd_cluster\" \"x\" {\n  endpoints = %s\n}\n", `["http://:2379"]`, here, "Invalid endpoint", `"http://:2379" has no host`},
-		{"value of a rollout", "resource \"etcd_rollout\" \"x\" {\n  desired = %s\n}\n", `{ a = null }`, `{ a = "1" }`, "Null Map Value", "null value"},
+		{"value of a rollout", "resource \"etcd_rollout\" \"x\" {\n  desired = { a = %s }\n}\n", "null", `"1"`, "Null Map Value", "null value"},
 		{"initial member", "resource \"etcd_discovery_token\" \"x\" {\n  founders = %s\n}\n", `[null]`, `["a"]`, "Null Set Value", "null value"},
 		{"heartbeat to expect", "data \"etcd_heartbeats\" \"x\" {\n  expected = %s\n}\n", `[null]`, `["a"]`, "Null Set Value", "null value"},
 		{"name of a heartbeat", "ephemeral \"etcd_heartbeat\" \"x\" {\n  name = %s\n}\n", `""`, `"x"`, "Invalid name of a heartbeat", `name = ""`},

@@ -22,7 +22,7 @@ const RolloutNotLooked = "the members have not been looked at since it was made"
 func RolloutUnknown() Text {
 	return Text{
 		"desired is not known at plan",
-		"A rollout that exists decides at plan who is let through, so what is desired must be known then: an image's name or hash that is a variable, a local or " +
+		"A rollout over members that exist decides at plan who is let through, so what is desired must be known then: an image's name or hash that is a variable, a local or " +
 			"the result of a data source, not the ID of something that this very plan creates. Create that in an apply of its own first, then plan again." + DestroyInstead,
 	}
 }

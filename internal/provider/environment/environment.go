@@ -71,6 +71,18 @@ func Map(ctx context.Context, variables map[string]string) (types.Map, fwdiag.Di
 	return types.MapValueFrom(ctx, types.StringType, variables)
 }
 
+// Planned is [Map] for a plan in which some variables are not known yet.
+func Planned(ctx context.Context, variables map[string]string, unknown ...string) (types.Map, fwdiag.Diagnostics) {
+	known, diags := Map(ctx, variables)
+	elements := known.Elements()
+	for _, name := range unknown {
+		elements[name] = types.StringUnknown()
+	}
+	planned, d := types.MapValue(types.StringType, elements)
+	diags.Append(d...)
+	return planned, diags
+}
+
 // InBootstrap checks the environment of a bootstrap that is given as an
 // argument, perhaps by hand.
 func InBootstrap() validator.Object { return inBootstrap{} }

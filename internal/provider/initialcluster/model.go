@@ -93,9 +93,9 @@ func (m *model) identify(ctx context.Context, founders map[string][]string, boot
 	m.InitialCluster = types.StringValue(initial)
 	if m.ClusterToken.IsUnknown() {
 		// The configurations compare themselves with it.
-		boot.Environment = types.MapValueMust(types.StringType, map[string]attr.Value{
-			"ETCD_INITIAL_CLUSTER": m.InitialCluster, "ETCD_INITIAL_CLUSTER_TOKEN": types.StringUnknown(),
-		})
+		planned, d := environment.Planned(ctx, map[string]string{"ETCD_INITIAL_CLUSTER": initial}, "ETCD_INITIAL_CLUSTER_TOKEN")
+		boot.Environment = planned
+		diags.Append(d...)
 		return diags
 	}
 	token := m.ClusterToken.ValueString()
