@@ -153,6 +153,10 @@ func (l *lab) converge() {
 // forms the cluster.
 func TestAccAroundFirstApplyKilled(t *testing.T) {
 	t.Parallel()
+	if keepsStateBack(t) {
+		t.Log("LEFT OUT: this CLI writes the state at the end of a run, so a killed first apply leaves none")
+		return
+	}
 	for _, v := range variants(flat) {
 		t.Run(v.String(), func(t *testing.T) {
 			t.Parallel()

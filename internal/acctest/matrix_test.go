@@ -157,7 +157,7 @@ func (m *matrix) begin(s step) {
 	}
 	before := m.Nodes["d"]
 	s.edit(m)
-	if joins := m.d.Joins; before == nil && m.keepsStateBack() {
+	if joins := m.d.Joins; before == nil && keepsStateBack(m.t) {
 		// The machine is made by a run of its own.
 		m.d.Joins = "not yet"
 		m.Apply().MustSucceed()
@@ -168,7 +168,7 @@ func (m *matrix) begin(s step) {
 // keepsStateBack reports whether the CLI writes the state at the end of a run
 // only, as OpenTofu does: killed earlier, it forgets what it made, and a learner
 // that has started meanwhile on a machine which nobody knows is not taken over.
-func (m *matrix) keepsStateBack() bool { return strings.Contains(filepath.Base(CLI(m.t)), "tofu") }
+func keepsStateBack(tb testing.TB) bool { return strings.Contains(filepath.Base(CLI(tb)), "tofu") }
 
 // disturbed does a step, with the blow at its point, and then applies again.
 func (m *matrix) disturbed(s step, p point) {
