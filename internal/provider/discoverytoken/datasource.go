@@ -116,29 +116,29 @@ func (m dataModel) validate(diags *diag.Diagnostics) {
 	}
 	if isGiven(m.Token) {
 		if problem := discovery.TokenProblem(m.Token.ValueString()); problem != "" {
-			at(diags, "token", text.DiscoveryTokenInvalid(m.Token.ValueString(), string(problem)))
+			report.ErrorOn(diags, "token", text.DiscoveryTokenInvalid(m.Token.ValueString(), string(problem)))
 		}
 	}
 	if isGiven(m.Prefix) {
 		if problem := discovery.PrefixProblem(m.Prefix.ValueString()); problem != "" {
-			at(diags, "prefix", text.DiscoveryPrefixInvalid(m.Prefix.ValueString(), string(problem)))
+			report.ErrorOn(diags, "prefix", text.DiscoveryPrefixInvalid(m.Prefix.ValueString(), string(problem)))
 		}
 	}
 	if isGiven(m.Protocol) && m.Protocol.ValueString() != bootstrap.ProtocolV3 && m.Protocol.ValueString() != bootstrap.ProtocolV2 {
-		at(diags, "protocol", text.DiscoveryDataProtocol(m.Protocol.ValueString()))
+		report.ErrorOn(diags, "protocol", text.DiscoveryDataProtocol(m.Protocol.ValueString()))
 	}
 	if m.URL.IsNull() {
 		return
 	}
 	if !m.Prefix.IsNull() {
-		at(diags, "prefix", text.DiscoveryBesideURL("prefix"))
+		report.ErrorOn(diags, "prefix", text.DiscoveryBesideURL("prefix"))
 	}
 	if !m.Protocol.IsNull() {
-		at(diags, "protocol", text.DiscoveryBesideURL("protocol"))
+		report.ErrorOn(diags, "protocol", text.DiscoveryBesideURL("protocol"))
 	}
 	if isGiven(m.URL) {
 		if _, err := discovery.ParseURL(m.URL.ValueString()); err != nil {
-			at(diags, "url", text.DiscoveryURLInvalid(m.URL.ValueString(), err.Error()))
+			report.ErrorOn(diags, "url", text.DiscoveryURLInvalid(m.URL.ValueString(), err.Error()))
 		}
 	}
 }
@@ -186,7 +186,7 @@ func (d *tokenData) registry(m *dataModel, diags *diag.Diagnostics) discovery.Re
 	if !m.URL.IsNull() {
 		place, err := discovery.ParseURL(m.URL.ValueString())
 		if err != nil {
-			at(diags, "url", text.DiscoveryURLInvalid(m.URL.ValueString(), err.Error()))
+			report.ErrorOn(diags, "url", text.DiscoveryURLInvalid(m.URL.ValueString(), err.Error()))
 			return nil
 		}
 		m.Token = types.StringValue(place.Token)

@@ -120,10 +120,10 @@ func (r *tokenResource) write(ctx context.Context, timeout time.Duration, plan *
 	case err == nil:
 	case errors.As(err, &exists):
 		prefix := plan.Prefix.ValueString()
-		at(diags, "token", text.DiscoveryTokenExists(token, prefix, exists.Size, importID(plan.Protocol.ValueString(), prefix, "TOKEN")))
+		report.ErrorOn(diags, "token", text.DiscoveryTokenExists(token, prefix, exists.Size, importID(plan.Protocol.ValueString(), prefix, "TOKEN")))
 		return false
 	case errors.As(err, &others):
-		at(diags, "token", text.DiscoveryOccupied(token, plan.Prefix.ValueString(), others.Error()))
+		report.ErrorOn(diags, "token", text.DiscoveryOccupied(token, plan.Prefix.ValueString(), others.Error()))
 		return false
 	case errors.As(err, &uncertain):
 		unsure, place = true, uncertain.Place

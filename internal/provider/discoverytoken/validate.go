@@ -37,17 +37,17 @@ func (r *tokenResource) ValidateConfig(ctx context.Context, req resource.Validat
 	validateProtocol(config, &resp.Diagnostics)
 	if isGiven(config.Token) {
 		if problem := discovery.TokenProblem(config.Token.ValueString()); problem != "" {
-			at(&resp.Diagnostics, "token", text.DiscoveryTokenInvalid(config.Token.ValueString(), string(problem)))
+			report.ErrorOn(&resp.Diagnostics, "token", text.DiscoveryTokenInvalid(config.Token.ValueString(), string(problem)))
 		}
 	}
 	if isGiven(config.Prefix) {
 		if problem := discovery.PrefixProblem(config.Prefix.ValueString()); problem != "" {
-			at(&resp.Diagnostics, "prefix", text.DiscoveryPrefixInvalid(config.Prefix.ValueString(), string(problem)))
+			report.ErrorOn(&resp.Diagnostics, "prefix", text.DiscoveryPrefixInvalid(config.Prefix.ValueString(), string(problem)))
 		}
 	}
 	if isGiven(config.ServiceURL) {
 		if problem := discovery.ServiceURLProblem(config.ServiceURL.ValueString()); problem != "" {
-			at(&resp.Diagnostics, "service_url", text.DiscoveryServiceURLInvalid(config.ServiceURL.ValueString(), string(problem)))
+			report.ErrorOn(&resp.Diagnostics, "service_url", text.DiscoveryServiceURLInvalid(config.ServiceURL.ValueString(), string(problem)))
 		}
 	}
 	validateAdvertised(ctx, config, &resp.Diagnostics)
@@ -91,7 +91,7 @@ func isPrintable(s string) bool {
 func validateFounders(ctx context.Context, config model, diags *diag.Diagnostics) {
 	size := config.size()
 	if isGiven(config.Size) && (size < 1 || size > discovery.MaxSize) {
-		at(diags, "size", text.DiscoverySizeInvalid(config.Size.ValueBigFloat().Text('f', -1), discovery.MaxSize))
+		report.ErrorOn(diags, "size", text.DiscoverySizeInvalid(config.Size.ValueBigFloat().Text('f', -1), discovery.MaxSize))
 	}
 	if config.Size.IsNull() && config.Founders.IsNull() {
 		report.Error(diags, text.DiscoverySizeMissing())
@@ -103,16 +103,16 @@ func validateFounders(ctx context.Context, config model, diags *diag.Diagnostics
 	for _, name := range names {
 		var invalid *membership.NameError
 		if errors.As(membership.ValidateName(name), &invalid) {
-			at(diags, "founders", text.MemberName(invalid))
+			report.ErrorOn(diags, "founders", text.MemberName(invalid))
 		}
 	}
 	switch {
 	case len(names) == 0:
-		at(diags, "founders", text.DiscoveryFoundersEmpty())
+		report.ErrorOn(diags, "founders", text.DiscoveryFoundersEmpty())
 	case isGiven(config.Size) && len(names) != size:
-		at(diags, "size", text.DiscoverySizeDisagrees(size, names))
+		report.ErrorOn(diags, "size", text.DiscoverySizeDisagrees(size, names))
 	case len(names) > discovery.MaxSize:
-		at(diags, "founders", text.DiscoverySizeInvalid(strconv.Itoa(len(names)), discovery.MaxSize))
+		report.ErrorOn(diags, "founders", text.DiscoverySizeInvalid(strconv.Itoa(len(names)), discovery.MaxSize))
 	}
 }
 
@@ -136,11 +136,11 @@ func validateProtocol(config model, diags *diag.Diagnostics) {
 		unused["token"], unused["prefix"] = config.Token, config.Prefix
 		unused["advertised_endpoints"], unused["machine_access"] = config.AdvertisedEndpoints, config.MachineAccess
 	default:
-		at(diags, "protocol", text.DiscoveryProtocolUnknown(protocol))
+		report.ErrorOn(diags, "protocol", text.DiscoveryProtocolUnknown(protocol))
 	}
 	for _, name := range slices.Sorted(maps.Keys(unused)) {
 		if !unused[name].IsNull() {
-			at(diags, name, text.DiscoveryArgumentUnused(name, protocol))
+			report.ErrorOn(diags, name, text.DiscoveryArgumentUnused(name, protocol))
 		}
 	}
 }
@@ -152,7 +152,7 @@ func validateAdvertised(ctx context.Context, config model, diags *diag.Diagnosti
 	var endpoints []types.String
 	diags.Append(config.AdvertisedEndpoints.ElementsAs(ctx, &endpoints, false)...)
 	if len(endpoints) == 0 {
-		at(diags, "advertised_endpoints", text.DiscoveryAdvertisedEmpty())
+		report.ErrorOn(diags, "advertised_endpoints", text.DiscoveryAdvertisedEmpty())
 	}
 	for _, endpoint := range endpoints {
 		if endpoint.IsUnknown() {
@@ -160,7 +160,7 @@ func validateAdvertised(ctx context.Context, config model, diags *diag.Diagnosti
 		}
 		var invalid *connection.EndpointError
 		if _, err := connection.ParseEndpoint(endpoint.ValueString(), false); errors.As(err, &invalid) {
-			at(diags, "advertised_endpoints", text.DiscoveryAdvertisedInvalid(invalid.Endpoint, invalid.Reason))
+			report.ErrorOn(diags, "advertised_endpoints", text.DiscoveryAdvertisedInvalid(invalid.Endpoint, invalid.Reason))
 		}
 	}
 }
@@ -172,7 +172,3 @@ type given interface {
 }
 
 func isGiven(v given) bool { return !v.IsNull() && !v.IsUnknown() }
-
-func at(diags *diag.Diagnostics, attribute string, t text.Text) {
-	report.ErrorAt(diags, path.Root(attribute), t)
-}

@@ -115,15 +115,15 @@ func (h *Heartbeat) ValidateConfig(ctx context.Context, req ephemeral.ValidateCo
 	if name := m.Name.ValueString(); given(m.Name) {
 		switch {
 		case name == "":
-			fail(&resp.Diagnostics, "name", diag.HeartbeatName(name, "is empty"))
+			report.ErrorOn(&resp.Diagnostics, "name", diag.HeartbeatName(name, "is empty"))
 		case strings.Contains(name, "/"):
-			fail(&resp.Diagnostics, "name", diag.HeartbeatName(name, "contains a slash"))
+			report.ErrorOn(&resp.Diagnostics, "name", diag.HeartbeatName(name, "contains a slash"))
 		case strings.HasPrefix(name, "_"):
-			fail(&resp.Diagnostics, "name", diag.HeartbeatName(name, "begins with an underscore, which hides a key on the v2 API"))
+			report.ErrorOn(&resp.Diagnostics, "name", diag.HeartbeatName(name, "begins with an underscore, which hides a key on the v2 API"))
 		}
 	}
 	if given(m.Value) && m.Value.ValueString() == "" {
-		fail(&resp.Diagnostics, "value", diag.HeartbeatValueEmpty())
+		report.ErrorOn(&resp.Diagnostics, "value", diag.HeartbeatValueEmpty())
 	}
 	if m.TTL.IsUnknown() {
 		return
@@ -134,11 +134,11 @@ func (h *Heartbeat) ValidateConfig(ctx context.Context, req ephemeral.ValidateCo
 	case err != nil || ttl <= 0: // the validator says so
 		return
 	case ttl < leastTTL:
-		fail(&resp.Diagnostics, "ttl", diag.HeartbeatTTL(raw, leastTTL))
+		report.ErrorOn(&resp.Diagnostics, "ttl", diag.HeartbeatTTL(raw, leastTTL))
 		return
 	}
 	if interval, err := time.ParseDuration(m.Interval.ValueString()); err == nil && interval > ttl/2 {
-		fail(&resp.Diagnostics, "interval", diag.HeartbeatInterval(m.Interval.ValueString(), raw))
+		report.ErrorOn(&resp.Diagnostics, "interval", diag.HeartbeatInterval(m.Interval.ValueString(), raw))
 	}
 }
 

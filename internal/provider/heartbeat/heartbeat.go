@@ -11,7 +11,6 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
@@ -30,10 +29,6 @@ const (
 // times its election timeout.
 const leastTTL = 2 * time.Second
 
-func fail(diags *fwdiag.Diagnostics, attribute string, t diag.Text) {
-	report.ErrorAt(diags, path.Root(attribute), t)
-}
-
 func given(v attr.Value) bool { return !v.IsNull() && !v.IsUnknown() }
 
 // checkPlace validates what both have in common.
@@ -41,15 +36,15 @@ func checkPlace(prefix, api types.String, diags *fwdiag.Diagnostics) {
 	if p := prefix.ValueString(); given(prefix) {
 		switch {
 		case !strings.HasPrefix(p, "/"):
-			fail(diags, "prefix", diag.HeartbeatPrefix(p, "does not begin with a slash"))
+			report.ErrorOn(diags, "prefix", diag.HeartbeatPrefix(p, "does not begin with a slash"))
 		case p == "/":
-			fail(diags, "prefix", diag.HeartbeatPrefix(p, "is the root of the key space"))
+			report.ErrorOn(diags, "prefix", diag.HeartbeatPrefix(p, "is the root of the key space"))
 		case strings.HasSuffix(p, "/"), strings.Contains(p, "//"):
-			fail(diags, "prefix", diag.HeartbeatPrefix(p, "has a part that is empty"))
+			report.ErrorOn(diags, "prefix", diag.HeartbeatPrefix(p, "has a part that is empty"))
 		}
 	}
 	if given(api) && api.ValueString() != apiV2 && api.ValueString() != apiV3 {
-		fail(diags, "api", diag.HeartbeatAPI(api.ValueString()))
+		report.ErrorOn(diags, "api", diag.HeartbeatAPI(api.ValueString()))
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/environment"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
 // model is the resource as Terraform holds it: configuration, plan and state.
@@ -87,7 +88,7 @@ func (m *model) identify(ctx context.Context, founders map[string][]string, boot
 	initial, err := membership.InitialClusterOf(founders)
 	var bad *membership.EntryError
 	if errors.As(err, &bad) {
-		at(&diags, "members", text.InitialCluster(bad))
+		report.ErrorOn(&diags, "members", text.InitialCluster(bad))
 		return diags
 	}
 	m.InitialCluster = types.StringValue(initial)

@@ -81,7 +81,7 @@ func (r *clusterResource) planCreate(ctx context.Context, config model, req reso
 		plan.Complete = types.BoolUnknown() // it may have formed already
 	}
 	if !config.Members.IsUnknown() && len(config.Members.Elements()) == 0 {
-		at(&resp.Diagnostics, "members", text.NoFounders())
+		report.ErrorOn(&resp.Diagnostics, "members", text.NoFounders())
 	}
 	resp.Diagnostics.Append(plan.derive(ctx)...)
 	r.refuseExisting(ctx, plan, &resp.Diagnostics)
@@ -115,10 +115,6 @@ func adviseSize(m model, diags *diag.Diagnostics) {
 	case n > 0 && n%2 == 0:
 		report.Warn(diags, text.DiscoverySizeEven(n))
 	}
-}
-
-func at(diags *diag.Diagnostics, attribute string, t text.Text) {
-	report.ErrorAt(diags, path.Root(attribute), t)
 }
 
 // names returns the names of founders, sorted.

@@ -13,6 +13,7 @@ import (
 	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
 // ValidateConfig implements [resource.ResourceWithValidateConfig]. Inputs that
@@ -25,7 +26,7 @@ func (r *clusterResource) ValidateConfig(ctx context.Context, req resource.Valid
 	}
 	if token := m.ClusterToken; !token.IsNull() && !token.IsUnknown() {
 		if problem := discovery.TokenProblem(token.ValueString()); problem != "" {
-			at(&resp.Diagnostics, "cluster_token", text.ClusterTokenInvalid(token.ValueString(), string(problem)))
+			report.ErrorOn(&resp.Diagnostics, "cluster_token", text.ClusterTokenInvalid(token.ValueString(), string(problem)))
 		}
 	}
 	founders, known, diags := m.founders(ctx)
@@ -38,7 +39,7 @@ func (r *clusterResource) ValidateConfig(ctx context.Context, req resource.Valid
 	switch {
 	case len(founders) == 0: // after the last founder was replaced that is in order, see ModifyPlan
 	case errors.As(err, &bad):
-		at(&resp.Diagnostics, "members", text.InitialCluster(bad))
+		report.ErrorOn(&resp.Diagnostics, "members", text.InitialCluster(bad))
 	default:
 		validateLoopback(founders, &resp.Diagnostics)
 	}
@@ -58,6 +59,6 @@ func validateLoopback(founders map[string][]string, diags *diag.Diagnostics) {
 		}
 	}
 	if inside != "" && outside != "" {
-		at(diags, "members", text.LoopbackFounder(inside, url, outside))
+		report.ErrorOn(diags, "members", text.LoopbackFounder(inside, url, outside))
 	}
 }

@@ -26,3 +26,8 @@ func ErrorAt(to *fwdiag.Diagnostics, at path.Path, t diag.Text) {
 func WarnAt(to *fwdiag.Diagnostics, at path.Path, t diag.Text) {
 	to.AddAttributeWarning(at, t.Summary, t.Detail)
 }
+
+// ErrorOn is [ErrorAt] for an argument of the resource itself.
+func ErrorOn(to *fwdiag.Diagnostics, argument string, t diag.Text) {
+	ErrorAt(to, path.Root(argument), t)
+}
