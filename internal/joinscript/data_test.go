@@ -15,6 +15,7 @@ import (
 
 // A member starts again only if its log is there.
 func TestDataDirectory(t *testing.T) {
+	t.Parallel()
 	eachShell(t, func(t *testing.T, sh shell) {
 		a := newPeer(t)
 		a.list(ran(11, "a", a.url), ran(20, "us", own))
@@ -71,6 +72,7 @@ func TestDataDirectory(t *testing.T) {
 }
 
 func TestIncompleteEnvironment(t *testing.T) {
+	t.Parallel()
 	eachShell(t, func(t *testing.T, sh shell) {
 		a := newPeer(t)
 		other := "http://127.0.0.1:3"
@@ -85,6 +87,7 @@ func TestIncompleteEnvironment(t *testing.T) {
 }
 
 func TestWithoutCurl(t *testing.T) {
+	t.Parallel()
 	dir := tools(t, nil)
 	for _, tool := range []string{"dirname", "awk", "sed", "sort", "tr", "date", "sh"} {
 		path, err := exec.LookPath(tool)
@@ -112,6 +115,7 @@ func TestWithoutCurl(t *testing.T) {
 // of all they can be as old as the last snapshot. One that has its ID refused as
 // removed, in its own cluster, ends.
 func TestOldListsKeepNobodyFromStarting(t *testing.T) {
+	t.Parallel()
 	// The beginning of a log as etcd 3.6 writes it.
 	log := []byte{
 		4, 0, 0, 0, 0, 0, 0, 132, 8, 4, 16, 0, 0, 0, 0, 0,

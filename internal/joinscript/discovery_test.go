@@ -67,6 +67,7 @@ func founders(t *testing.T, sh shell, v etcdtest.Version, env map[string]string)
 }
 
 func TestDiscovery(t *testing.T) {
+	t.Parallel()
 	type combination struct {
 		protocol          string
 		registry, members etcdtest.Version
