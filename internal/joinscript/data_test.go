@@ -58,8 +58,7 @@ func TestDataDirectory(t *testing.T) {
 		})
 		t.Run("not to be read", func(t *testing.T) {
 			if os.Geteuid() == 0 {
-				t.Log("LEFT OUT: a data directory that may not be read: root may read it")
-				return
+				t.Skip("root may read every directory")
 			}
 			dir := dataDir(t, wal)
 			if err := os.Chmod(filepath.Join(dir, "member"), 0); err != nil {

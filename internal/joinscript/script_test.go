@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
 // The script travels in user data: plain ASCII, small when it is compressed, and
@@ -99,11 +101,7 @@ func TestScriptIsSafeWithHostileValues(t *testing.T) {
 
 func TestShellcheck(t *testing.T) {
 	t.Parallel()
-	path, err := exec.LookPath("shellcheck")
-	if err != nil {
-		t.Logf("LEFT OUT: shellcheck of the join script: no shellcheck on PATH")
-		return
-	}
+	path := etcdtest.Need(t, "shellcheck")
 	cmd := exec.CommandContext(t.Context(), path, "--norc", "--shell=sh", "--severity=style", "join.sh")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
