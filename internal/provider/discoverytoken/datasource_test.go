@@ -113,6 +113,7 @@ func TestDataOfAService(t *testing.T) {
 
 // Tokens that someone made with etcdctl and curl, as the manual says.
 func TestAccData(t *testing.T) {
+	t.Parallel()
 	registry := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
 	base := registry.Endpoints()[0] + "/v2/keys/_etcd/registry/"
 	client := registry.Client(t)
