@@ -84,23 +84,17 @@ func ClusterUnreachable(err error) string {
 // LookRefused is the error for a cluster that refuses the provider's
 // credentials or certificate, or offers one that cannot be trusted.
 func LookRefused(err error) Text {
-	return Text{"Cannot look at the cluster", "Nobody who answers lets this provider in." + answers(err)}
+	return newText("Cannot look at the cluster", "Nobody who answers lets this provider in.%s", text(answers(err)))
 }
 
 // LookUnknown is the error for a look that is asked for before the provider's
 // configuration is known.
-func LookUnknown() Text {
-	return Text{
-		"Cannot look at the cluster yet",
-		"The provider's configuration is known after apply only, and a data source is read while the plan is made. " +
-			"Give it depends_on with what the endpoints come from, or its own endpoints: then it is read during the apply.",
-	}
-}
+var LookUnknown = newText("Cannot look at the cluster yet",
+	"The provider's configuration is known after apply only, and a data source is read while the plan is made. "+
+		"Give it depends_on with what the endpoints come from, or its own endpoints: then it is read during the apply.")
 
 // NobodyToLookAt is the error for a look without endpoints.
-func NobodyToLookAt() Text {
-	return Text{"No endpoints", "Neither the provider nor the data source has endpoints. Set them in one of the two, such as [\"https://10.0.1.10:2379\"]."}
-}
+var NobodyToLookAt = newText("No endpoints", "Neither the provider nor the data source has endpoints. Set them in one of the two, such as [\"https://10.0.1.10:2379\"].")
 
 func notSeen(f membership.Facts, s membership.Snapshot) string {
 	const next = "If the advertised client URLs cannot be reached from here, or lead to a load balancer, say in the provider's address_map where each member is."

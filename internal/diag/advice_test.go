@@ -67,9 +67,9 @@ func TestLookTexts(t *testing.T) {
 		{ClusterUnreachable(gone), "No endpoint gave a member list. http://a:2379: connection refused; http://b:2379: no route."},
 		{ClusterUnreachable(errors.New("out of luck")), "The cluster could not be looked at: out of luck."},
 		{LookRefused(gone).Error(), "Cannot look at the cluster: Nobody who answers lets this provider in.\n\nThe endpoints answered:\n  - http://a:2379: connection refused\n  - http://b:2379: no route"},
-		{LookUnknown().Error(), "Cannot look at the cluster yet: The provider's configuration is known after apply only, and a data source is read while the plan is made. " +
+		{LookUnknown.Error(), "Cannot look at the cluster yet: The provider's configuration is known after apply only, and a data source is read while the plan is made. " +
 			"Give it depends_on with what the endpoints come from, or its own endpoints: then it is read during the apply."},
-		{NobodyToLookAt().Error(), `No endpoints: Neither the provider nor the data source has endpoints. Set them in one of the two, such as ["https://10.0.1.10:2379"].`},
+		{NobodyToLookAt.Error(), `No endpoints: Neither the provider nor the data source has endpoints. Set them in one of the two, such as ["https://10.0.1.10:2379"].`},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("got  %s\nwant %s", tt.got, tt.want)

@@ -12,13 +12,9 @@ import (
 
 // NoEndpoints says that nobody told where the cluster is. There is no default:
 // a plaintext localhost:2379 would be somebody else's cluster one day.
-func NoEndpoints() Text {
-	return Text{
-		Summary: "No etcd endpoints",
-		Detail: "Neither the provider nor this resource says where the cluster is. Set endpoints in the provider block, such as [\"https://10.0.1.10:2379\"], " +
-			"or the environment variable ETCDCTL_ENDPOINTS.",
-	}
-}
+var NoEndpoints = newText("No etcd endpoints",
+	"Neither the provider nor this resource says where the cluster is. Set endpoints in the provider block, such as [\"https://10.0.1.10:2379\"], "+
+		"or the environment variable ETCDCTL_ENDPOINTS.")
 
 // EndpointAnswer is what one endpoint answered instead of what was asked. Err
 // is a [*connection.Error] where a request failed.
@@ -31,10 +27,8 @@ type EndpointAnswer struct {
 // and what to do about it. action completes "Cannot ...". Nothing may have
 // been changed.
 func Unreachable(action string, answers []EndpointAnswer) Text {
-	return Text{
-		Summary: "Cannot " + action,
-		Detail:  "No endpoint can be used. Nothing was changed. " + WayOut(answers) + EndpointAnswers(answers),
-	}
+	return newText("Cannot "+action,
+		"No endpoint can be used. Nothing was changed. %s%s", text(WayOut(answers)), text(EndpointAnswers(answers)))
 }
 
 // EndpointAnswers lists the endpoints with their answers, in a paragraph of
@@ -109,9 +103,6 @@ func KindRemedy(k connection.Kind) string {
 
 // InvalidDuration is for a text that is no duration of more than zero.
 func InvalidDuration(attribute, value string) Text {
-	return Text{
-		Summary: "Invalid duration",
-		Detail: sprintf("%s is %q, which is not a duration of more than zero. Want a number with a unit, such as 500ms, 90s, 5m or 1h30m.",
-			attribute, value),
-	}
+	return newText("Invalid duration",
+		"%s is %q, which is not a duration of more than zero. Want a number with a unit, such as 500ms, 90s, 5m or 1h30m.", attribute, value)
 }

@@ -22,7 +22,7 @@ func TestNoEndpoints(t *testing.T) {
 		"Neither the provider nor this resource says where the cluster is. Set endpoints in the provider block, such as [\"https://10.0.1.10:2379\"], " +
 			"or the environment variable ETCDCTL_ENDPOINTS.",
 	}
-	if got := NoEndpoints(); got != want {
+	if got := NoEndpoints; got != want {
 		t.Errorf("got %q", got)
 	}
 }

@@ -23,7 +23,7 @@ func Maintenance(action string, err error) Text {
 	var refusal *reconfigure.Refusal
 	var lost *reconfigure.LockLost
 	var gone *cluster.Unreachable
-	held := lockHeld(t.Summary, err)
+	held := lockHeld(err)
 	switch {
 	case errors.As(err, &unfinished) && len(unfinished.Done) == 0 && connection.KindOf(err) == connection.PermissionDenied:
 		t.Detail = deniedRoot(unfinished.Err)
@@ -31,8 +31,8 @@ func Maintenance(action string, err error) Text {
 		t.Detail = maintenanceStopped(unfinished)
 	case errors.As(err, &lost):
 		t.Detail = sprintf("This run lost the lock on membership changes, which it holds meanwhile: %s. It stopped before its next step. Invoke it again.", sentence(lost.Lost))
-	case held != nil:
-		return *held
+	case held != "":
+		return Text{t.Summary, held}
 	case errors.As(err, &refusal):
 		t.Detail = maintenanceRefused(refusal.Decision, refusal.Snapshot)
 		if refusal.Timeout {
@@ -41,7 +41,7 @@ func Maintenance(action string, err error) Text {
 	case errors.Is(err, fs.ErrExist), errors.As(err, new(*reconfigure.NoDirectory)):
 		return SnapshotFile(t.Summary, err)
 	case errors.Is(err, cluster.ErrNoEndpoints):
-		return NoEndpoints()
+		return NoEndpoints
 	case errors.As(err, &gone):
 		t.Detail = "The cluster does not answer. Nothing was changed. " + WayOut(endpointAnswers(gone)) + answers(err)
 	case errors.Is(err, context.Canceled):
@@ -159,12 +159,12 @@ func alarmFirst(kind string) string {
 // DisarmPlanned is the warning with which an alarm is disarmed: what has to be
 // done first.
 func DisarmPlanned(kind string) Text {
-	return Text{"The alarm " + kind + " will be disarmed", "That only helps where its cause is gone. " + alarmFirst(kind)}
+	return newText("The alarm "+kind+" will be disarmed", "That only helps where its cause is gone. %s", text(alarmFirst(kind)))
 }
 
 // AlarmKind is for a text that is no kind of alarm.
 func AlarmKind(kind string) Text {
-	return Text{"Unknown alarm", sprintf("alarm = %q is neither %q nor %q.", kind, membership.AlarmNoSpace, membership.AlarmCorrupt)}
+	return newText("Unknown alarm", "alarm = %q is neither %q nor %q.", kind, membership.AlarmNoSpace, membership.AlarmCorrupt)
 }
 
 // SnapshotFile is for a file that is there already, or has no directory. err
@@ -172,7 +172,7 @@ func AlarmKind(kind string) Text {
 func SnapshotFile(summary string, err error) Text {
 	var dir *reconfigure.NoDirectory
 	if errors.As(err, &dir) {
-		return Text{summary, sprintf("There is no directory %s on the machine that runs Terraform. Make it first, or choose another path.", dir.Path)}
+		return newText(summary, "There is no directory %s on the machine that runs Terraform. Make it first, or choose another path.", dir.Path)
 	}
 	name := "The file"
 	var path *fs.PathError
@@ -191,9 +191,9 @@ func MaintenanceMember(attribute, text string, found []membership.Member, s memb
 	for _, m := range found {
 		all = append(all, m.ID)
 	}
-	t := Text{"No such member", sprintf("%s = %q is neither the name nor the ID of a member. The cluster has %s.", attribute, text, Members(s, all))}
+	t := newText("No such member", "%s = %q is neither the name nor the ID of a member. The cluster has %s.", attribute, text, Members(s, all))
 	if len(found) > 1 && len(s.Find(text)) > 1 {
-		t = Text{"Several members of one name", sprintf("%s = %q is the name of %s. Give the ID of the one that is meant.", attribute, text, Members(s, all))}
+		t = newText("Several members of one name", "%s = %q is the name of %s. Give the ID of the one that is meant.", attribute, text, Members(s, all))
 	}
 	return t
 }
@@ -201,20 +201,16 @@ func MaintenanceMember(attribute, text string, found []membership.Member, s memb
 // ActionUnknownProvider is for an action or a list while the provider's
 // configuration is not known.
 func ActionUnknownProvider(what string) Text {
-	return Text{"Cannot " + what, "The provider's configuration holds values that are not known yet, so there is no cluster to ask. Apply what they come from first."}
+	return newText("Cannot "+what, "The provider's configuration holds values that are not known yet, so there is no cluster to ask. Apply what they come from first.")
 }
 
 // ListUnconfirmed is the warning for a member list that no quorum stands behind.
-func ListUnconfirmed() Text {
-	return Text{
-		"The list may be behind",
-		"It is what those who answer have, and no quorum has confirmed it: members may have come or gone since. Look at the cluster (data \"etcd_cluster\") before anything is imported.",
-	}
-}
+var ListUnconfirmed = newText("The list may be behind",
+	"It is what those who answer have, and no quorum has confirmed it: members may have come or gone since. Look at the cluster (data \"etcd_cluster\") before anything is imported.")
 
 // SnapshotStale is the warning for a snapshot that no quorum stands behind.
 func SnapshotStale(w membership.Warning, of membership.MemberID, s membership.Snapshot) Text {
-	return Text{"The snapshot may be behind", sprintf("It is of %s alone, with no quorum behind it. %s", Member(s, of), Advice(w, s))}
+	return newText("The snapshot may be behind", "It is of %s alone, with no quorum behind it. %s", Member(s, of), Advice(w, s))
 }
 
 // Progress words a step for who watches an action.

@@ -144,7 +144,7 @@ func TestMaintenance(t *testing.T) {
 		{ActionUnknownProvider("list members"), Text{
 			"Cannot list members", "The provider's configuration holds values that are not known yet, so there is no cluster to ask. Apply what they come from first.",
 		}},
-		{ListUnconfirmed(), Text{
+		{ListUnconfirmed, Text{
 			"The list may be behind",
 			`It is what those who answer have, and no quorum has confirmed it: members may have come or gone since. Look at the cluster (data "etcd_cluster") before anything is imported.`,
 		}},

@@ -12,14 +12,14 @@ import (
 
 // PeerURL words an unusable peer URL.
 func PeerURL(err *membership.URLError) Text {
-	return Text{Summary: "Invalid peer URL", Detail: peerURLDetail(err)}
+	return Text{"Invalid peer URL", peerURLDetail(err)}
 }
 
 // URLIn words an unusable URL in an argument. at is the argument, or the
 // element of it.
 func URLIn(at string, err *membership.URLError) Text {
 	argument, _, _ := strings.Cut(at, "[")
-	return Text{Summary: "Invalid URL in " + argument, Detail: Clean(argument) + ": " + peerURLDetail(err)}
+	return newText("Invalid URL in "+argument, "%s: %s", argument, text(peerURLDetail(err)))
 }
 
 // InvalidAddress is for the address of a member that is none. The URL of the
@@ -40,19 +40,15 @@ func InvalidAddress(err *membership.URLError) Text {
 
 // NullIn is for a list or set of URLs with an element that is null.
 func NullIn(argument string) Text {
-	return Text{
-		Summary: "Invalid URL in " + argument,
-		Detail:  Clean(argument) + " has an element that is null. Leave the element out, or give the URL that it stands for.",
-	}
+	return newText("Invalid URL in "+argument,
+		"%s has an element that is null. Leave the element out, or give the URL that it stands for.", argument)
 }
 
 // TwiceIn is for a URL that an argument holds twice, perhaps written in
 // different ways.
 func TwiceIn(argument, url string) Text {
-	return Text{
-		Summary: "Duplicate URL in " + argument,
-		Detail:  Clean(argument) + " contains " + Clean(url) + " twice. Leave one of them out.",
-	}
+	return newText("Duplicate URL in "+argument,
+		"%s contains %s twice. Leave one of them out.", argument, url)
 }
 
 func peerURLDetail(err *membership.URLError) string {
@@ -90,7 +86,7 @@ func peerURLDetail(err *membership.URLError) string {
 
 // MemberName words an unusable member name.
 func MemberName(err *membership.NameError) Text {
-	return Text{Summary: "Invalid member name", Detail: memberNameDetail(err)}
+	return Text{"Invalid member name", memberNameDetail(err)}
 }
 
 func memberNameDetail(err *membership.NameError) string {
@@ -134,45 +130,36 @@ func InitialCluster(err *membership.EntryError) Text {
 const toConfig = "Set config to its etcd_member_config, the whole resource, such as config = etcd_member_config.node[each.key]."
 
 // NeitherConfigNorName is for a member that is named by nothing.
-func NeitherConfigNorName() Text {
-	return Text{
-		Summary: "Neither config nor name",
-		Detail:  toConfig + "\nFor a process that something else starts, set name and peer_urls instead.",
-	}
-}
+var NeitherConfigNorName = newText("Neither config nor name",
+	toConfig+"\nFor a process that something else starts, set name and peer_urls instead.")
 
 // NameBesideConfig is for a name where the configuration has one.
 func NameBesideConfig(name string) Text {
-	return Text{
-		Summary: "Both config and name",
-		Detail:  sprintf("name = %q is set beside config, and the configuration has a name. Leave name out.", name),
-	}
+	return newText("Both config and name",
+		"name = %q is set beside config, and the configuration has a name. Leave name out.", name)
 }
 
 // NoPeerURLs is for a member without a configuration and without peer URLs.
 func NoPeerURLs(name string) Text {
-	return Text{
-		Summary: "Missing peer_urls",
-		Detail: sprintf("name = %q is set without peer_urls. Give the URLs at which the other members reach it, such as [\"https://10.0.0.1:2380\"].\n", name) +
-			"If it has an etcd_member_config, leave name out. " + toConfig,
-	}
+	return newText("Missing peer_urls",
+		"name = %q is set without peer_urls. Give the URLs at which the other members reach it, such as [\"https://10.0.0.1:2380\"].\n"+
+			"If it has an etcd_member_config, leave name out. "+toConfig,
+		name)
 }
 
 // PeerURLsBesideConfig is for peer URLs where the configuration has some.
 func PeerURLsBesideConfig(name string) Text {
-	return Text{
-		Summary: "Peer URLs in two places",
-		Detail: sprintf("peer_urls is set, and the etcd_member_config of %s has peer URLs as well. Leave peer_urls out here.\n", name) +
+	return newText("Peer URLs in two places",
+		"peer_urls is set, and the etcd_member_config of %s has peer URLs as well. Leave peer_urls out here.\n"+
 			"Where only the machine knows its address, leave it out in the etcd_member_config instead.",
-	}
+		name)
 }
 
 // NoPeerURLsInConfig is for a member whose configuration leaves the peer URLs
 // open.
 func NoPeerURLsInConfig(name string) Text {
-	return Text{
-		Summary: "Missing peer_urls",
-		Detail: sprintf("The etcd_member_config of %s has no peer URLs. Give peer_urls here, from an attribute of the machine, such as [\"https://${example_vm.node[each.key].ip}:2380\"].\n", name) +
+	return newText("Missing peer_urls",
+		"The etcd_member_config of %s has no peer URLs. Give peer_urls here, from an attribute of the machine, such as [\"https://${example_vm.node[each.key].ip}:2380\"].\n"+
 			"If the address is known before the machine, give it to the etcd_member_config instead.",
-	}
+		name)
 }

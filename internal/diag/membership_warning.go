@@ -24,23 +24,22 @@ func WarningText(action reconfigure.Action, name string, w membership.Warning, s
 
 	switch w.Code {
 	case membership.MemberDown:
-		return Text{doing + " while " + others + " " + plural(count, "is", "are") + " down",
-			sprintf("%s The change is safe without %s: %s Bring %s back or remove %s soon.",
-				MemberAnswers(s, f.Others), plural(count, "it", "them"), ifItFails(name, f), plural(count, "it", "them"), plural(count, "it", "them"))}
+		return newText(doing+" while "+others+" "+plural(count, "is", "are")+" down",
+			"%s The change is safe without %s: %s Bring %s back or remove %s soon.",
+			MemberAnswers(s, f.Others), plural(count, "it", "them"), ifItFails(name, f), plural(count, "it", "them"), plural(count, "it", "them"))
 	case membership.MemberUnstarted:
-		return Text{doing + " while " + others + " " + plural(count, "has", "have") + " not started",
-			sprintf("%s The change is safe without %s: %s Start %s or remove %s soon.",
-				MemberAnswers(s, f.Others), plural(count, "it", "them"), ifItFails(name, f), plural(count, "it", "them"), plural(count, "it", "them"))}
+		return newText(doing+" while "+others+" "+plural(count, "has", "have")+" not started",
+			"%s The change is safe without %s: %s Start %s or remove %s soon.",
+			MemberAnswers(s, f.Others), plural(count, "it", "them"), ifItFails(name, f), plural(count, "it", "them"), plural(count, "it", "them"))
 	case membership.NotProbed:
-		return Text{doing + " without an answer of " + others,
-			sprintf("%s The change is safe even if %s down: %s %s",
-				MemberAnswers(s, f.Others), plural(count, "it is", "they are"), ifItFails(name, f), wayTo(s))}
+		return newText(doing+" without an answer of "+others,
+			"%s The change is safe even if %s down: %s %s", MemberAnswers(s, f.Others), plural(count, "it is", "they are"), ifItFails(name, f), wayTo(s))
 	case membership.ToleranceZero:
 		return toleranceZero(action, name, doing, f, s)
 	case membership.KnownBadRelease:
-		return Text{doing + " on a release with a known bug",
-			sprintf("%s %s a release on which a promotion may be lost, at a restart or at the next upgrade (%s). Upgrade to 3.5.26 or later within 3.5 before anything else.",
-				capital(Members(s, f.Others)), plural(count, "runs", "run"), f.Detail)}
+		return newText(doing+" on a release with a known bug",
+			"%s %s a release on which a promotion may be lost, at a restart or at the next upgrade (%s). Upgrade to 3.5.26 or later within 3.5 before anything else.",
+			capital(Members(s, f.Others)), plural(count, "runs", "run"), f.Detail)
 	case membership.Unmanaged:
 		return unmanaged(name, f, s)
 	case membership.RecordDisagrees:
@@ -48,7 +47,7 @@ func WarningText(action reconfigure.Action, name string, w membership.Warning, s
 	case membership.AlarmRaised:
 		return underAlarm(doing, f, s)
 	default:
-		return Text{doing, sprintf("The change goes on, with a warning: %s.", w.Code)}
+		return newText(doing, "The change goes on, with a warning: %s.", w.Code)
 	}
 }
 

@@ -38,7 +38,7 @@ func TestInputTexts(t *testing.T) {
 		DiscoveryTokenExists(tk, prefix, 0, "v2:TOKEN"),
 		DiscoveryOccupied("pods", "/registry", "there are keys that are not the token's: \"/registry/pods/a\" and 12 more"),
 		DiscoveryLeft(tk, prefix, "there are keys that are not the token's: \"/_etcd/registry/"+tk+"/more\""),
-		DiscoveryNoEndpoints(),
+		DiscoveryNoEndpoints,
 		DiscoveryUnreachable("create discovery token", answers),
 		DiscoveryUnreachable("create discovery token", nil),
 		DiscoveryDenied("create discovery token", ep+": permission denied", "readwrite", prefix),
@@ -56,20 +56,20 @@ func TestInputTexts(t *testing.T) {
 		DiscoveryImportID("a/b", "holds a slash"),
 		DiscoveryImportID("service:https://joe:hunt@er2@d.example/"+tk, "has a URL that holds more than scheme, host and path"),
 		DiscoveryImportMissing(tk, prefix),
-		DiscoveryTokenOrURL(),
+		DiscoveryTokenOrURL,
 		DiscoveryDataProtocol("v4"),
 		DiscoveryBesideURL("prefix"),
 		DiscoveryURLInvalid("registry", "has no scheme"),
-		DiscoveryEndpointsUnknown(),
+		DiscoveryEndpointsUnknown,
 		DiscoveryDataMissing(tk, prefix),
 		DiscoveryDataSizeBad(tk, "three"),
 		DiscoveryTokenInvalid("a/b", "holds a slash"),
 		DiscoveryPrefixInvalid("registry", "does not begin with a slash"),
 		DiscoveryPrefixUnusual("/my/registry"),
 		DiscoverySizeInvalid("0", 99),
-		DiscoverySizeMissing(),
+		DiscoverySizeMissing,
 		DiscoverySizeDisagrees(5, []string{"c", "a", "b"}),
-		DiscoveryFoundersEmpty(),
+		DiscoveryFoundersEmpty,
 		DiscoverySizeEven(4),
 		DiscoverySizeLarge(11),
 		DiscoveryProtocolUnknown("v4"),
@@ -79,10 +79,10 @@ func TestInputTexts(t *testing.T) {
 		DiscoveryServiceURLInvalid("registry", "has no scheme"),
 		DiscoveryServiceURLInvalid("https://joe:hunter2@d.example/", "holds more than scheme, host and path"),
 		DiscoveryServiceURLInvalid("joe:hunter2@d.example", "has no scheme"),
-		DiscoveryAdvertisedEmpty(),
+		DiscoveryAdvertisedEmpty,
 		DiscoveryAdvertisedInvalid("ftp://infra1", "has the scheme ftp"),
 		MachinePathInvalid("ca_cert", "/x\nruncmd: [reboot]"),
-		MachineUserPassword(),
+		MachineUserPassword,
 		MachineUserInvalid("a\u0085b"),
 		DiscoveryPublicService("https://discovery.etcd.io"),
 		DiscoveryOldProtocol("v2"),
@@ -96,7 +96,7 @@ func TestInputTexts(t *testing.T) {
 		HeartbeatName("a/b", "has a slash"),
 		HeartbeatPrefix("running", "does not begin with a slash"),
 		HeartbeatAPI("v4"),
-		HeartbeatValueEmpty(),
+		HeartbeatValueEmpty,
 		HeartbeatTTL("100ms", time.Second),
 		HeartbeatInterval("10s", "15s"),
 		HeartbeatHeld("a", claim.Entry{Key: "/running/a", Value: "x", Forever: true}),
@@ -111,7 +111,7 @@ func TestInputTexts(t *testing.T) {
 		InvalidBool("ETCDCTL_INSECURE_SKIP_TLS_VERIFY", "perhaps", "insecure_skip_tls_verify"),
 		PasswordMissing("username", "root"),
 		UsernameMissing("password"),
-		TwoPasswords(),
+		TwoPasswords,
 		InvalidBool("ETCD_FORCE_DESTROY", "perhaps", "force_destroy"),
 
 		HostsNotTrusted([]connection.HostPattern{cidr}, []string{"10.0.2.11", "etcd4.example.com"}, nil),
@@ -191,6 +191,14 @@ func TestEveryTextIsRendered(t *testing.T) {
 					for _, result := range n.Type.Results.List {
 						if name, ok := result.Type.(*ast.Ident); ok && name.Name == "Text" {
 							made[n.Name.Name] = set.Position(n.Pos())
+						}
+					}
+				}
+			case *ast.ValueSpec:
+				for i, value := range n.Values {
+					if call, ok := value.(*ast.CallExpr); ok && !inTest && n.Names[i].IsExported() {
+						if f, ok := call.Fun.(*ast.Ident); ok && f.Name == "newText" {
+							made[n.Names[i].Name] = set.Position(n.Pos())
 						}
 					}
 				}

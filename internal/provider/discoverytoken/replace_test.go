@@ -57,7 +57,7 @@ func TestReplacement(t *testing.T) {
 			},
 			refuse: pointer(text.DiscoveryMayHaveFormed("replace", text.DiscoverySilent([]string{"http://10.0.0.1:2379: no"}))),
 		},
-		"removed": {set: func(f *fakeRegistry) { f.forget(firstToken) }, read: true, refuse: pointer(text.DiscoveryMayHaveFormed("replace", text.DiscoveryTokenGone()))},
+		"removed": {set: func(f *fakeRegistry) { f.forget(firstToken) }, read: true, refuse: pointer(text.DiscoveryMayHaveFormed("replace", text.DiscoveryTokenGone))},
 		"resized after all had registered": {
 			set: func(f *fakeRegistry) { f.register(firstToken, registered...); f.resize(firstToken, 5) }, read: true,
 			refuse: pointer(text.DiscoveryMayHaveFormed("replace", text.DiscoverySizeDoubtful(3, registered))),
@@ -139,7 +139,7 @@ func TestTaint(t *testing.T) {
 		},
 		"removed": {
 			set:  func(f *fakeRegistry) { f.forget(firstToken) },
-			want: pointer(text.DiscoveryMayHaveFormed("replace", text.DiscoveryTokenGone())),
+			want: pointer(text.DiscoveryMayHaveFormed("replace", text.DiscoveryTokenGone)),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -287,7 +287,7 @@ func (r *tokenResource) hasEndpoints(m model, diags *diag.Diagnostics) bool {
 	if m.is(bootstrap.ProtocolService) || len(r.backend.Settings.Endpoints) > 0 {
 		return true
 	}
-	report.Error(diags, text.DiscoveryNoEndpoints())
+	report.Error(diags, text.DiscoveryNoEndpoints)
 	return false
 }
 
