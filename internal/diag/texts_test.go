@@ -130,6 +130,11 @@ func TestInputTexts(t *testing.T) {
 		URLIn("listen_peer_urls", &membership.URLError{URL: "http://infra1:2380", Problem: membership.URLBind}),
 		NullIn("endpoints"),
 		TwiceIn("peer_urls", "http://10.0.0.1:2380"),
+		NeitherConfigNorName,
+		NameBesideConfig("infra1"),
+		NoPeerURLs("infra1"),
+		PeerURLsBesideConfig("infra1"),
+		NoPeerURLsInConfig("infra1"),
 	}
 	expiry := time.Date(2026, time.November, 21, 5, 0, 0, 0, time.UTC)
 	for _, problem := range []connection.TLSProblem{
@@ -203,7 +208,7 @@ func TestEveryTextIsRendered(t *testing.T) {
 					}
 				}
 			case *ast.Ident:
-				if inTest {
+				if inTest && file != "hostile_list_test.go" { // which renders no text for a reader
 					called[n.Name] = true
 				}
 			}
