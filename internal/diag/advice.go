@@ -18,7 +18,7 @@ import (
 // looked at; s is the look.
 func Advice(w membership.Warning, s membership.Snapshot) string {
 	f := w.Facts
-	who, n := Members(s, f.Others), len(f.Others)
+	who, n := members(s, f.Others), len(f.Others)
 	switch w.Code {
 	case membership.QuorumLost:
 		answer := f.Voters - n
@@ -28,7 +28,7 @@ func Advice(w membership.Warning, s membership.Snapshot) string {
 		}
 		return sprintf("The cluster has lost its quorum: %d of %d voters %s; quorum is %d. %s Bring %s back. "+
 			"If that cannot be, a person must recover the cluster: from a snapshot (etcdutl snapshot restore) into a new cluster, or by starting the most advanced survivor with --force-new-cluster.",
-			answer, f.Voters, plural(answer, "answers", "answer"), f.Quorum, MemberAnswers(s, f.Others), back)
+			answer, f.Voters, plural(answer, "answers", "answer"), f.Quorum, memberAnswers(s, f.Others), back)
 	case membership.NoLeader:
 		return sprintf("No leader is named by a quorum of the voters (%d of %d). An election takes a second or two; if this lasts, look at the network between the members.", f.Quorum, f.Voters)
 	case membership.MixedClusters:
@@ -40,16 +40,16 @@ func Advice(w membership.Warning, s membership.Snapshot) string {
 	case membership.NotProbed:
 		return notSeen(f, s)
 	case membership.MemberDown:
-		return sprintf("%s Bring %s back, or replace %s.", MemberAnswers(s, f.Others), shorts(s, f.Others), plural(n, "it", "them"))
+		return sprintf("%s Bring %s back, or replace %s.", memberAnswers(s, f.Others), shorts(s, f.Others), plural(n, "it", "them"))
 	case membership.SilentHere:
 		return sprintf("%s The cluster is connected to %s: the advertised client URL cannot be reached from here. Say in the provider's address_map where %s.",
-			MemberAnswers(s, f.Others), shorts(s, f.Others), plural(n, "it is", "they are"))
+			memberAnswers(s, f.Others), shorts(s, f.Others), plural(n, "it is", "they are"))
 	case membership.MemberUnstarted:
 		first := ""
 		if slices.ContainsFunc(s.Voters(), func(m membership.Member) bool { return m.Started() && !s.Alive(m.ID) }) {
 			first = " first"
 		}
-		return sprintf("%s Start %s, or remove %s%s.", MemberAnswers(s, f.Others), shorts(s, f.Others), plural(n, "it", "them"), first)
+		return sprintf("%s Start %s, or remove %s%s.", memberAnswers(s, f.Others), shorts(s, f.Others), plural(n, "it", "them"), first)
 	case membership.LearnerStands:
 		return sprintf("Learner %s is %d entries behind the leader and does not move. Look at its log and at the network between it and the leader.", Member(s, f.Subject), f.Lag)
 	case membership.AlarmRaised:
@@ -101,7 +101,7 @@ func notSeen(f membership.Facts, s membership.Snapshot) string {
 	if len(f.Others) == 0 {
 		return "No voter is known. " + next
 	}
-	return MemberAnswers(s, f.Others) + " " + next
+	return memberAnswers(s, f.Others) + " " + next
 }
 
 func alarmAdvice(kind, who string, n int) string {

@@ -11,7 +11,7 @@ import (
 
 // raisedAlarm says who raised which alarm, and what it means.
 func raisedAlarm(f membership.Facts, s membership.Snapshot) string {
-	raised := sprintf("%s raised the alarm %s", capital(Members(s, f.Others)), f.Detail)
+	raised := sprintf("%s raised the alarm %s", capital(members(s, f.Others)), f.Detail)
 	switch f.Detail {
 	case membership.AlarmNoSpace:
 		return raised + ": a database has reached its quota."

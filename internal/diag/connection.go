@@ -23,17 +23,17 @@ type EndpointAnswer struct {
 	Err      error
 }
 
-// Unreachable says that no endpoint could be used, what each of them answered
+// unreachable says that no endpoint could be used, what each of them answered
 // and what to do about it. action completes "Cannot ...". Nothing may have
 // been changed.
-func Unreachable(action string, answers []EndpointAnswer) Text {
+func unreachable(action string, answers []EndpointAnswer) Text {
 	return newText("Cannot "+action,
-		"No endpoint can be used. Nothing was changed. %s%s", text(WayOut(answers)), text(EndpointAnswers(answers)))
+		"No endpoint can be used. Nothing was changed. %s%s", text(wayOut(answers)), text(answerList(answers)))
 }
 
-// EndpointAnswers lists the endpoints with their answers, in a paragraph of
+// answerList lists the endpoints with their answers, in a paragraph of
 // its own.
-func EndpointAnswers(answers []EndpointAnswer) string {
+func answerList(answers []EndpointAnswer) string {
 	if len(answers) == 0 {
 		return ""
 	}
@@ -45,23 +45,23 @@ func EndpointAnswers(answers []EndpointAnswer) string {
 	return b.String()
 }
 
-// WayOut says what to do about the answers: one sentence for each kind of
+// wayOut says what to do about the answers: one sentence for each kind of
 // answer there is, in the order of the endpoints.
-func WayOut(answers []EndpointAnswer) string {
+func wayOut(answers []EndpointAnswer) string {
 	var sentences []string
 	for _, a := range answers {
-		if s := KindRemedy(connection.KindOf(a.Err)); !slices.Contains(sentences, s) {
+		if s := kindRemedy(connection.KindOf(a.Err)); !slices.Contains(sentences, s) {
 			sentences = append(sentences, s)
 		}
 	}
 	if len(sentences) == 0 {
-		return KindRemedy("")
+		return kindRemedy("")
 	}
 	return strings.Join(sentences, " ")
 }
 
-// KindRemedy is the way out where endpoints answered that.
-func KindRemedy(k connection.Kind) string {
+// kindRemedy is the way out where endpoints answered that.
+func kindRemedy(k connection.Kind) string {
 	switch k {
 	case connection.WrongPassword:
 		return "Check username and password."

@@ -93,5 +93,5 @@ func NoSuchLearner(id membership.MemberID, s membership.Snapshot) Text {
 	return newText("No member has the learner_id",
 		"learner_id is %s, and cluster %s has no member with that ID. Its members: %s. Nothing was changed. "+
 			"Give the id of the etcd_learner to promote, or leave learner_id out."+DestroyInstead,
-		id, s.ClusterID, Members(s, ids(s.Members)))
+		id, s.ClusterID, members(s, ids(s.Members)))
 }

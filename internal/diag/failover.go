@@ -35,7 +35,7 @@ func FailoverPlanned(name, evidence string) Text {
 func FailoverHeldUp(name string, h *reconfigure.HeldUp) Text {
 	if h.Back {
 		return newText("Standby "+name+" got no vote",
-			"%s %s back. %s stays a learner.", capital(Members(h.Snapshot, h.Lost)), plural(len(h.Lost), "is", "are"), name)
+			"%s %s back. %s stays a learner.", capital(members(h.Snapshot, h.Lost)), plural(len(h.Lost), "is", "are"), name)
 	}
 	voters := len(h.Snapshot.Voters())
 	alive := 0

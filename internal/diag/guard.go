@@ -39,7 +39,7 @@ func PlanRefused(d membership.Decision, s membership.Snapshot, address string) T
 }
 
 func planRefused(d membership.Decision, s membership.Snapshot, address string) string {
-	who := Members(s, d.Facts.Others)
+	who := members(s, d.Facts.Others)
 	oneByOne := "Only one member may be replaced per apply, so that the others keep the quorum. Nothing has been changed.\n\n" +
 		"If an argument such as triggers_replace has changed for several members, pass its value through etcd_rollout, which replaces one member per apply. " +
 		"To replace one member by hand, undo that change and run this command. " + Clean(address) + ":" + replaceCommand
@@ -52,7 +52,7 @@ func planRefused(d membership.Decision, s membership.Snapshot, address string) s
 	case membership.OthersNotActive, membership.NotProbed:
 		return sprintf("It replaces %s while another member is not active. %s Nothing has been changed. Bring %s back, then plan again. "+
 			"To replace a failed member first, run this command. %s:%s",
-			Member(s, d.Facts.Subject), MemberAnswers(s, d.Facts.Others), shorts(s, d.Facts.Others), ConfigOf(short(s, d.Facts.Others[0])), text(replaceCommand))
+			Member(s, d.Facts.Subject), memberAnswers(s, d.Facts.Others), shorts(s, d.Facts.Others), ConfigOf(short(s, d.Facts.Others[0])), text(replaceCommand))
 	case membership.TurnOfAnother:
 		return sprintf("It replaces %s, and another replacement is not over. %s Nothing has been changed. %s\n\n"+
 			"To finish that replacement, undo the other change and run:\n\n  terraform apply",
@@ -74,7 +74,7 @@ func EveryVoterRemoved(w membership.Warning, s membership.Snapshot) Text {
 	return newText("This plan removes every voter",
 		"It removes %s. The cluster and its data end with the last of them. Terraform destroys whatever depends on a resource as well: "+
 			"if you named one machine or one configuration with -target, every etcd_member that depends on it, and with for_each that is all of them, is removed.",
-		Members(s, w.Facts.Others))
+		members(s, w.Facts.Others))
 }
 
 // NodeRefused words what [membership.GuardNode] refuses. was and now are the IDs

@@ -96,7 +96,7 @@ func HeartbeatFailed(doing, permission, prefix string, err error) Text {
 		return newText(summary, "The user may not do this. Nothing was changed.\n\n%s", text(grantPrefix(permission, prefix+"/")))
 	}
 	if answers := endpointsOf(err); len(answers) > 0 {
-		return Unreachable(doing, answers)
+		return unreachable(doing, answers)
 	}
 	return newText(summary, "etcd answered: %s.", sentence(err))
 }
@@ -128,7 +128,7 @@ func endpointsOf(err error) []EndpointAnswer {
 // answersOf lists what each endpoint answered, or says what err is.
 func answersOf(err error) string {
 	if answers := endpointsOf(err); len(answers) > 0 {
-		return EndpointAnswers(answers)
+		return answerList(answers)
 	}
 	return "\n\n" + sentence(err) + "."
 }

@@ -34,5 +34,5 @@ func OtherClusterAnswers(want string, s membership.Snapshot) Text {
 		"The founders of this initial cluster form cluster %s. At the provider's endpoints cluster %s answers, with %s. "+
 			"A founder that was started without its environment, or on the data of an earlier life, forms another cluster: compare what its machine was given with bootstrap.environment, "+
 			"and empty its data directory. If the endpoints are another cluster's, correct them.",
-		want, s.ClusterID, Members(s, ids(s.Members)))
+		want, s.ClusterID, members(s, ids(s.Members)))
 }

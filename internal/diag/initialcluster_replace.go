@@ -81,7 +81,7 @@ func ClusterExists(s membership.Snapshot) Text {
 			"If the bootstrap is for another cluster, give it a provider block of its own, with the endpoints of that cluster, and set provider = etcd.other in the resource:\n\n"+
 			"  provider \"etcd\" {\n    alias     = \"other\"\n    endpoints = [\"https://10.0.1.10:2379\"]\n  }"+
 			DestroyInstead,
-		s.ClusterID, Members(s, ids(s.Members)), s.ClusterID)
+		s.ClusterID, members(s, ids(s.Members)), s.ClusterID)
 }
 
 // ClusterRefusesUs refuses to create a bootstrap where something answers and
@@ -106,7 +106,7 @@ func ImportClusterID(id string) Text {
 func ImportOtherCluster(want string, s membership.Snapshot) Text {
 	return newText("Cannot import cluster "+want,
 		"At the provider's endpoints cluster %s answers, with %s. Nothing was imported. If it is the one, import it by its ID. ADDRESS is the address to import to.\n\n  terraform import 'ADDRESS' %s",
-		s.ClusterID, Members(s, ids(s.Members)), s.ClusterID)
+		s.ClusterID, members(s, ids(s.Members)), s.ClusterID)
 }
 
 // ImportClusterSilent says that there is no cluster to import.

@@ -52,5 +52,5 @@ func MemberRemovedOutside(name string) Text {
 
 // QuorumIsLost is the warning at refresh for a cluster without a quorum.
 func QuorumIsLost(d membership.Decision, s membership.Snapshot) Text {
-	return Text{"The cluster has lost its quorum", Refused(reconfigure.ActionReplace, "", d, s).Detail}
+	return Text{"The cluster has lost its quorum", refused(reconfigure.ActionReplace, "", d, s).Detail}
 }

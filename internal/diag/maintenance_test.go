@@ -138,7 +138,7 @@ func TestMaintenance(t *testing.T) {
 		{MaintenanceMember("to", "x", nil, s), Text{"No such member", `to = "x" is neither the name nor the ID of a member. The cluster has ` + who1 + ", " + who2 + " and " + who3 + "."}},
 		{MaintenanceMember("to", "infra1", two.Find("infra1"), two), Text{"Several members of one name", `to = "infra1" is the name of ` + who1 + " and infra1 (8e9e05c52164694d). Give the ID of the one that is meant."}},
 		{AlarmKind("FIRE"), Text{"Unknown alarm", `alarm = "FIRE" is neither "NOSPACE" nor "CORRUPT".`}},
-		{SnapshotFile("Cannot save", &fs.PathError{Path: "/b/etcd.db", Err: fs.ErrExist}), Text{
+		{snapshotFile("Cannot save", &fs.PathError{Path: "/b/etcd.db", Err: fs.ErrExist}), Text{
 			"Cannot save", "/b/etcd.db is there already, and was left alone. Choose another path, such as one with the time in it; or set overwrite = true.",
 		}},
 		{ActionUnknownProvider("list members"), Text{

@@ -23,8 +23,8 @@ func Member(s membership.Snapshot, id membership.MemberID) string {
 	}
 }
 
-// Members shows several members, as in "a (1), b (2) and c (3)".
-func Members(s membership.Snapshot, ids []membership.MemberID) string {
+// members shows several members, as in "a (1), b (2) and c (3)".
+func members(s membership.Snapshot, ids []membership.MemberID) string {
 	shown := make([]string, 0, len(ids))
 	for _, id := range ids {
 		shown = append(shown, Member(s, id))
@@ -91,8 +91,8 @@ func MemberAnswer(s membership.Snapshot, id membership.MemberID) string {
 	}
 }
 
-// MemberAnswers has one sentence for each member.
-func MemberAnswers(s membership.Snapshot, ids []membership.MemberID) string {
+// memberAnswers has one sentence for each member.
+func memberAnswers(s membership.Snapshot, ids []membership.MemberID) string {
 	said := make([]string, 0, len(ids))
 	for _, id := range ids {
 		said = append(said, MemberAnswer(s, id))

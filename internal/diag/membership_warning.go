@@ -9,7 +9,7 @@ import (
 )
 
 // WarningText words a warning about a change that goes on. action, name and s
-// are as in [Refused].
+// are as in [refused].
 func WarningText(action reconfigure.Action, name string, w membership.Warning, s membership.Snapshot) Text {
 	f := w.Facts
 	name = orOwn(name, s, f.Subject)
@@ -26,20 +26,20 @@ func WarningText(action reconfigure.Action, name string, w membership.Warning, s
 	case membership.MemberDown:
 		return newText(doing+" while "+others+" "+plural(count, "is", "are")+" down",
 			"%s The change is safe without %s: %s Bring %s back or remove %s soon.",
-			MemberAnswers(s, f.Others), plural(count, "it", "them"), ifItFails(name, f), plural(count, "it", "them"), plural(count, "it", "them"))
+			memberAnswers(s, f.Others), plural(count, "it", "them"), ifItFails(name, f), plural(count, "it", "them"), plural(count, "it", "them"))
 	case membership.MemberUnstarted:
 		return newText(doing+" while "+others+" "+plural(count, "has", "have")+" not started",
 			"%s The change is safe without %s: %s Start %s or remove %s soon.",
-			MemberAnswers(s, f.Others), plural(count, "it", "them"), ifItFails(name, f), plural(count, "it", "them"), plural(count, "it", "them"))
+			memberAnswers(s, f.Others), plural(count, "it", "them"), ifItFails(name, f), plural(count, "it", "them"), plural(count, "it", "them"))
 	case membership.NotProbed:
 		return newText(doing+" without an answer of "+others,
-			"%s The change is safe even if %s down: %s %s", MemberAnswers(s, f.Others), plural(count, "it is", "they are"), ifItFails(name, f), wayTo(s))
+			"%s The change is safe even if %s down: %s %s", memberAnswers(s, f.Others), plural(count, "it is", "they are"), ifItFails(name, f), wayTo(s))
 	case membership.ToleranceZero:
 		return toleranceZero(action, name, doing, f, s)
 	case membership.KnownBadRelease:
 		return newText(doing+" on a release with a known bug",
 			"%s %s a release on which a promotion may be lost, at a restart or at the next upgrade (%s). Upgrade to 3.5.26 or later within 3.5 before anything else.",
-			capital(Members(s, f.Others)), plural(count, "runs", "run"), f.Detail)
+			capital(members(s, f.Others)), plural(count, "runs", "run"), f.Detail)
 	case membership.Unmanaged:
 		return unmanaged(name, f, s)
 	case membership.RecordDisagrees:
@@ -58,12 +58,12 @@ func ifItFails(name string, f membership.Facts) string {
 func toleranceZero(action reconfigure.Action, name, doing string, f membership.Facts, s membership.Snapshot) Text {
 	t := Text{Summary: doing + " leaves no tolerance"}
 	if action == reconfigure.ActionAdd || action == reconfigure.ActionPromote {
-		t.Detail = sprintf("I%s If it does, no further voter may fail. %s", ifItFails(name, f)[1:], MemberAnswers(s, f.Others))
+		t.Detail = sprintf("I%s If it does, no further voter may fail. %s", ifItFails(name, f)[1:], memberAnswers(s, f.Others))
 		return t
 	}
 	t.Detail = sprintf("Without %s %d of %d voters are alive; quorum is %d: no further voter may fail.", Member(s, f.Subject), f.Alive, f.Voters, f.Quorum)
 	if len(f.Others) > 0 {
-		t.Detail += " " + MemberAnswers(s, f.Others)
+		t.Detail += " " + memberAnswers(s, f.Others)
 	}
 	return t
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// Refused words a decision that is not "go" or "done". name is what the operator
+// refused words a decision that is not "go" or "done". name is what the operator
 // calls the member;
 // s is the snapshot that the decision was taken on. A decision to wait has a
 // text as well, for the moment when time has run out.
-func Refused(action reconfigure.Action, name string, d membership.Decision, s membership.Snapshot) Text {
+func refused(action reconfigure.Action, name string, d membership.Decision, s membership.Snapshot) Text {
 	name = orOwn(name, s, d.Facts.Subject)
 	c := refusal{action: action, name: name, d: d, f: d.Facts, s: s}
 	return Text{Summary: summary(action, name), Detail: c.detail()}
@@ -43,7 +43,7 @@ func (c refusal) detail() string {
 	case membership.ListsDiffer:
 		return sprintf("The voters do not give the same member list, and none has a majority (%d of %d): %s %s another list than the rest. "+
 			"Nothing was changed. If this lasts, compare what `etcdctl member list` answers at each member. One whose list stays different is at fault: stop it, or remove it, then apply again.",
-			c.f.Quorum, c.f.Voters, Members(c.s, c.f.Others), plural(len(c.f.Others), "gives", "give"))
+			c.f.Quorum, c.f.Voters, members(c.s, c.f.Others), plural(len(c.f.Others), "gives", "give"))
 	case membership.NotProbed:
 		return c.notProbed()
 	case membership.MemberDown, membership.MemberUnstarted:
@@ -53,9 +53,9 @@ func (c refusal) detail() string {
 	case membership.BelowQuorum:
 		return c.belowQuorum()
 	case membership.NameTaken:
-		return sprintf("The name %s belongs to %s. Choose another name; if that member is meant, import it.", c.f.Detail, Members(c.s, c.f.Others))
+		return sprintf("The name %s belongs to %s. Choose another name; if that member is meant, import it.", c.f.Detail, members(c.s, c.f.Others))
 	case membership.URLTaken:
-		return sprintf("The peer URL %s belongs to %s. Choose another URL; if that member is meant, import it.", c.f.Detail, Members(c.s, c.f.Others))
+		return sprintf("The peer URL %s belongs to %s. Choose another URL; if that member is meant, import it.", c.f.Detail, members(c.s, c.f.Others))
 	case membership.LoopbackURL:
 		return c.loopbackURL()
 	case membership.BadURL:
@@ -79,7 +79,7 @@ func (c refusal) detail() string {
 		return c.notOurs()
 	case membership.OthersNotActive:
 		return sprintf("A live member is taken out to be replaced only while every other member is active. %s %s, then apply again. Nothing was changed.",
-			MemberAnswers(c.s, c.f.Others), c.remedy())
+			memberAnswers(c.s, c.f.Others), c.remedy())
 	case membership.TurnOfAnother:
 		return "A live member is taken out to be replaced only when no other replacement is under way. " + turns(c.f.Turns) + " Nothing was changed. " + turnsWayOut(c.f.Turns)
 	case membership.VersionTooOld:
@@ -127,13 +127,13 @@ func (c refusal) quorumLost() string {
 	}
 	return sprintf("The cluster has lost its quorum: %d of %d voters %s; quorum is %d. Nothing was changed. %s %s must come back; then apply again. "+
 		"If that cannot be, a person must recover the cluster: from a snapshot (etcdutl snapshot restore) into a new cluster, or by starting the most advanced survivor with --force-new-cluster; this provider never does either. The guide \"When quorum is lost\" has the steps.",
-		answer, c.f.Voters, plural(answer, "answers", "answer"), c.f.Quorum, MemberAnswers(c.s, c.f.Others), back)
+		answer, c.f.Voters, plural(answer, "answers", "answer"), c.f.Quorum, memberAnswers(c.s, c.f.Others), back)
 }
 
 func (c refusal) noLeader() string {
 	const next = "An election takes a second or two. If this lasts, look at the network between the members, then apply again."
 	if len(c.f.Others) > 0 {
-		return sprintf("The leader itself cannot be heard. %s %s", MemberAnswers(c.s, c.f.Others), next)
+		return sprintf("The leader itself cannot be heard. %s %s", memberAnswers(c.s, c.f.Others), next)
 	}
 	var views []string
 	for _, m := range c.s.Voters() {
@@ -153,7 +153,7 @@ func (c refusal) noLeader() string {
 func (c refusal) mixedClusters() string {
 	const next = "Nothing was changed. See how each was started (members that did not understand their bootstrap form a cluster each), stop what does not belong here or take it out of the endpoints, then apply again."
 	if len(c.f.Others) > 0 {
-		return MemberAnswers(c.s, c.f.Others) + " " + next
+		return memberAnswers(c.s, c.f.Others) + " " + next
 	}
 	ids := make([]membership.ClusterID, 0, len(c.s.Others))
 	for id := range c.s.Others {
@@ -173,7 +173,7 @@ func (c refusal) notProbed() string {
 	if len(c.f.Others) == 0 {
 		return "No voter is known. " + wayTo(c.s)
 	}
-	return sprintf("%s The change depends on how %s %s. %s", MemberAnswers(c.s, c.f.Others),
+	return sprintf("%s The change depends on how %s %s. %s", memberAnswers(c.s, c.f.Others),
 		shorts(c.s, c.f.Others), plural(len(c.f.Others), "is", "are"), wayTo(c.s))
 }
 
@@ -187,7 +187,7 @@ func (c refusal) memberGone() string {
 		stays = sprintf(" %s stays a learner.", capital(short(c.s, c.f.Subject)))
 	}
 	return sprintf("%s %s%s Bring %s back, or remove %s first, then apply again.",
-		why, MemberAnswers(c.s, c.f.Others), stays, shorts(c.s, c.f.Others), plural(len(c.f.Others), "it", "one of them"))
+		why, memberAnswers(c.s, c.f.Others), stays, shorts(c.s, c.f.Others), plural(len(c.f.Others), "it", "one of them"))
 }
 
 func (c refusal) slotTaken() string {
@@ -200,15 +200,15 @@ func (c refusal) slotTaken() string {
 	}
 	said := ""
 	if len(unhealthy) > 0 {
-		said = " " + MemberAnswers(c.s, unhealthy)
+		said = " " + memberAnswers(c.s, unhealthy)
 	}
 	return sprintf("The cluster takes no more learners now: the %s taken by %s.%s Promote or remove %s first, or start every member with a higher --max-learners (etcd 3.6 and later), then apply again.",
-		plural(n, "slot is", "slots are"), Members(c.s, c.f.Others), said, plural(n, "it", "one of them"))
+		plural(n, "slot is", "slots are"), members(c.s, c.f.Others), said, plural(n, "it", "one of them"))
 }
 
 func (c refusal) belowQuorum() string {
 	return sprintf("Without %s %d of %d voters would be alive; quorum is %d. %s %s, then apply again.",
-		Member(c.s, c.f.Subject), c.f.Alive, c.f.Voters, c.f.Quorum, MemberAnswers(c.s, c.f.Others), c.remedy())
+		Member(c.s, c.f.Subject), c.f.Alive, c.f.Voters, c.f.Quorum, memberAnswers(c.s, c.f.Others), c.remedy())
 }
 
 // remedy is what to do about the others.
@@ -224,5 +224,5 @@ func (c refusal) loopbackURL() string {
 	if len(c.f.Others) == 0 {
 		return sprintf("%s is an address to listen on; no other machine can dial it. Give the URL at which others reach this member.", c.f.Detail)
 	}
-	return sprintf("%s can be reached on its own machine only, and this cluster has members elsewhere: %s. Give the URL at which they reach this member.", c.f.Detail, Members(c.s, c.f.Others))
+	return sprintf("%s can be reached on its own machine only, and this cluster has members elsewhere: %s. Give the URL at which they reach this member.", c.f.Detail, members(c.s, c.f.Others))
 }

@@ -47,7 +47,7 @@ func (c refusal) otherLeader() string {
 		own = sprintf("names %s as the leader in term %d", Member(c.s, a.Leader), a.Term)
 	}
 	return sprintf("%s %s; the voters name %s in term %d. It stays a learner. Look at the network between it and the others, then apply again.",
-		capital(Member(c.s, c.f.Subject)), own, Members(c.s, c.f.Others), term)
+		capital(Member(c.s, c.f.Subject)), own, members(c.s, c.f.Others), term)
 }
 
 func (c refusal) unconfirmed() string {
@@ -63,10 +63,10 @@ func (c refusal) lastVoter() string {
 	case c.action == reconfigure.ActionReplace:
 		return who + " is the only voter: to replace it would be to lose the data. Add another member first, then apply again. Nothing was changed."
 	case c.d.Verdict == membership.Wait:
-		return sprintf("%s is the only voter, and %s must be removed before it: see what holds that up, then apply again.", who, Members(c.s, c.f.Others))
+		return sprintf("%s is the only voter, and %s must be removed before it: see what holds that up, then apply again.", who, members(c.s, c.f.Others))
 	case len(c.f.Others) > 0:
 		return sprintf("%s is the only voter, and %s %s left: without it the cluster is gone. Remove %s first, or promote %s, then apply again.",
-			who, Members(c.s, c.f.Others), plural(len(c.f.Others), "is", "are"), plural(len(c.f.Others), "that learner", "those learners"), plural(len(c.f.Others), "it", "one of them"))
+			who, members(c.s, c.f.Others), plural(len(c.f.Others), "is", "are"), plural(len(c.f.Others), "that learner", "those learners"), plural(len(c.f.Others), "it", "one of them"))
 	default:
 		return who + " is the only voter: there is nobody to hand over to, and the cluster ends with its process."
 	}
@@ -93,7 +93,7 @@ func otherName(u *reconfigure.Unidentified, m membership.Member) string {
 }
 
 func (c refusal) versionTooOld() string {
-	run := sprintf("%s %s etcd %s", capital(Members(c.s, c.f.Others)), plural(len(c.f.Others), "runs", "run"), c.f.Detail)
+	run := sprintf("%s %s etcd %s", capital(members(c.s, c.f.Others)), plural(len(c.f.Others), "runs", "run"), c.f.Detail)
 	if c.action != reconfigure.ActionUpdate && c.f.Subject != 0 { // a promotion, perhaps within an addition
 		return run + ", by which a cluster of one cannot promote a learner (etcd-io/etcd#11633). Upgrade to 3.4.4 or later, then apply again."
 	}

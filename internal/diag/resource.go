@@ -21,7 +21,7 @@ func MemberID(err error) Text { return newText("Invalid member ID", "%s.", sente
 // ClusterID words a text that is no cluster ID.
 func ClusterID(err error) Text { return newText("Invalid cluster ID", "%s.", sentence(err)) }
 
-func sentence(err error) string { return strings.TrimSuffix(Error(err), ".") }
+func sentence(err error) string { return strings.TrimSuffix(errorText(err), ".") }
 
 // SecondAnnouncement is for two learners of one plan that are only announced.
 func SecondAnnouncement(names []string) Text {
@@ -92,7 +92,7 @@ func FounderMissing(name string, s membership.Snapshot) Text {
 		"The bootstrap counts %s among the founders, but cluster %s was formed without it (its members: %s). "+
 			"Nothing was announced. Apply again, with a refresh: once the bootstrap is known to be complete, %s is configured anew and joins as any later member does. "+
 			"If it is never complete, leave %s out of founders.",
-		name, s.ClusterID, Members(s, ids(s.Members)), name, name)
+		name, s.ClusterID, members(s, ids(s.Members)), name, name)
 }
 
 func ids(members []membership.Member) []membership.MemberID {
@@ -107,7 +107,7 @@ func ids(members []membership.Member) []membership.MemberID {
 func cause(err error) string {
 	var refusal *reconfigure.Refusal
 	if errors.As(err, &refusal) {
-		return "\n\n" + Refused(refusal.Action, refusal.Name, refusal.Decision, refusal.Snapshot).Detail
+		return "\n\n" + refused(refusal.Action, refusal.Name, refusal.Decision, refusal.Snapshot).Detail
 	}
 	return answers(err)
 }
@@ -118,7 +118,7 @@ func answers(err error) string {
 	if !errors.As(err, &gone) {
 		return "\n\n" + sentence(err) + "."
 	}
-	return EndpointAnswers(endpointAnswers(gone))
+	return answerList(endpointAnswers(gone))
 }
 
 func endpointAnswers(gone *cluster.Unreachable) []EndpointAnswer {
@@ -165,7 +165,7 @@ func Explain(action reconfigure.Action, name string, err error) Text {
 	case errors.As(err, &unidentified):
 		return notOurs(summary, unidentified)
 	case errors.As(err, &refusal):
-		t := Refused(agreed(action, refusal.Action), refusal.Name, refusal.Decision, refusal.Snapshot)
+		t := refused(agreed(action, refusal.Action), refusal.Name, refusal.Decision, refusal.Snapshot)
 		if refusal.Timeout {
 			t.Detail += " The time allowed for it ran out while waiting."
 		}
@@ -207,9 +207,9 @@ func remedy(action reconfigure.Action, err error) string {
 	var gone *cluster.Unreachable
 	switch {
 	case cluster.TurnedAway(err) && errors.As(err, &gone):
-		return " " + WayOut(endpointAnswers(gone))
+		return " " + wayOut(endpointAnswers(gone))
 	case cluster.Hopeless(err):
-		return " " + KindRemedy(connection.KindOf(err))
+		return " " + kindRemedy(connection.KindOf(err))
 	case action == reconfigure.ActionRemove:
 		return noLogin(err) + " Check that its machines run and can be reached from here." + goneForGood
 	default:
@@ -223,7 +223,7 @@ func noLogin(err error) string {
 	if !errors.As(err, &gone) || !slices.ContainsFunc(gone.Endpoints, func(e cluster.EndpointError) bool { return connection.KindOf(e.Err) == connection.NoLogin }) {
 		return ""
 	}
-	return " " + KindRemedy(connection.NoLogin)
+	return " " + kindRemedy(connection.NoLogin)
 }
 
 // notOurs words what [membership.Identify] refuses.
@@ -274,10 +274,10 @@ func ImportUnknownProvider(wanted string) Text {
 func ImportNotFound(wanted string, found []membership.Member, s membership.Snapshot) Text {
 	t := Text{Summary: "Cannot import member " + wanted}
 	if len(found) > 1 {
-		t.Detail = sprintf("%q means %s. Import by the ID of the one you mean.", wanted, Members(s, ids(found)))
+		t.Detail = sprintf("%q means %s. Import by the ID of the one you mean.", wanted, members(s, ids(found)))
 		return t
 	}
-	t.Detail = sprintf("Cluster %s has no member with this ID, name or peer URL. Its members: %s.", s.ClusterID, Members(s, ids(s.Members)))
+	t.Detail = sprintf("Cluster %s has no member with this ID, name or peer URL. Its members: %s.", s.ClusterID, members(s, ids(s.Members)))
 	return t
 }
 

@@ -181,7 +181,7 @@ func Upgrade(step membership.VersionStep, code membership.UpgradeCode, s members
 		return newText("Rollout: "+step.Name+" cannot be replaced now",
 			"The cluster is being downgraded to %s, as %s %s, and until every member has been no new one starts in it. Nothing has been changed. "+
 				"Restart the members that are left with the older etcd; or give it up (etcdctl downgrade cancel). Then apply again.",
-			minorOf(step.Between), Members(s, step.Members), plural(len(step.Members), "says", "say"))
+			minorOf(step.Between), members(s, step.Members), plural(len(step.Members), "says", "say"))
 	default:
 		return newText("Rollout: a release with a known bug is upgraded",
 			"%s a release that may have lost a promotion, and then %s refuses to start: \"too many learner members\" "+
@@ -191,7 +191,7 @@ func Upgrade(step membership.VersionStep, code membership.UpgradeCode, s members
 }
 
 func runs(s membership.Snapshot, ids []membership.MemberID) string {
-	return capital(Members(s, ids)) + " " + plural(len(ids), "runs", "run")
+	return capital(members(s, ids)) + " " + plural(len(ids), "runs", "run")
 }
 
 // answeredVersion is the version of the first of the members.
