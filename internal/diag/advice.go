@@ -18,27 +18,8 @@ import (
 // looked at; s is the look.
 func Advice(w membership.Warning, s membership.Snapshot) string {
 	f := w.Facts
-	who, n := members(s, f.Others), len(f.Others)
+	n := len(f.Others)
 	switch w.Code {
-	case membership.QuorumLost:
-		answer := f.Voters - n
-		back := shorts(s, f.Others)
-		if need := f.Quorum - answer; need < n {
-			back = sprintf("at least %d of %s", need, back)
-		}
-		return sprintf("The cluster has lost its quorum: %d of %d voters %s; quorum is %d. %s Bring %s back. "+
-			"If that cannot be, a person must recover the cluster: from a snapshot (etcdutl snapshot restore) into a new cluster, or by starting the most advanced survivor with --force-new-cluster.",
-			answer, f.Voters, plural(answer, "answers", "answer"), f.Quorum, memberAnswers(s, f.Others), back)
-	case membership.NoLeader:
-		return sprintf("No leader is named by a quorum of the voters (%d of %d). An election takes a second or two; if this lasts, look at the network between the members.", f.Quorum, f.Voters)
-	case membership.MixedClusters:
-		return "The endpoints do not lead to one cluster: " + otherClusters(s) + ". See how each was started (members that did not understand their bootstrap form a cluster each), and take what does not belong here out of the endpoints."
-	case membership.ListMoved:
-		return "The member list changed, or could not be confirmed, while the members were asked: somebody is changing the membership."
-	case membership.ListsDiffer:
-		return sprintf("The voters do not give the same member list: %s %s another one than the rest. Compare what etcdctl member list answers at each member.", who, plural(n, "gives", "give"))
-	case membership.NotProbed:
-		return notSeen(f, s)
 	case membership.MemberDown:
 		return sprintf("%s Bring %s back, or replace %s.", memberAnswers(s, f.Others), shorts(s, f.Others), plural(n, "it", "them"))
 	case membership.SilentHere:
@@ -52,19 +33,14 @@ func Advice(w membership.Warning, s membership.Snapshot) string {
 		return sprintf("%s Start %s, or remove %s%s.", memberAnswers(s, f.Others), shorts(s, f.Others), plural(n, "it", "them"), first)
 	case membership.LearnerStands:
 		return sprintf("Learner %s is %d entries behind the leader and does not move. Look at its log and at the network between it and the leader.", Member(s, f.Subject), f.Lag)
-	case membership.AlarmRaised:
-		return alarmAdvice(f.Detail, who, n)
 	case membership.ToleranceZero:
 		return sprintf("No further voter may fail: %d of %d voters %s alive; quorum is %d.", f.Alive, f.Voters, plural(f.Alive, "is", "are"), f.Quorum)
 	case membership.EvenVoters:
 		return sprintf("%d voters survive the loss of %d, as %d do, and there is one more that can fail. Prefer an odd number.", f.Voters, f.Voters-f.Quorum, f.Voters-1)
 	case membership.MixedVersions:
 		return "The members run different versions: " + versions(s) + ". Finish the upgrade."
-	case membership.KnownBadRelease:
-		return sprintf("%s %s a release on which a promotion may be lost, at a restart or at the next upgrade (%s). Upgrade to 3.5.26 or later within 3.5 before anything else.",
-			capital(who), plural(n, "runs", "run"), f.Detail)
 	default:
-		return sprintf("Look at the cluster: %s.", w.Code)
+		return Lines(finding{d: membership.Decision{Code: w.Code}, f: f, s: s}.detail())
 	}
 }
 
@@ -96,26 +72,6 @@ var LookUnknown = newText("Cannot look at the cluster yet",
 // NobodyToLookAt is the error for a look without endpoints.
 var NobodyToLookAt = newText("No endpoints", "Neither the provider nor the data source has endpoints. Set them in one of the two, such as [\"https://10.0.1.10:2379\"].")
 
-func notSeen(f membership.Facts, s membership.Snapshot) string {
-	const next = "If the advertised client URLs cannot be reached from here, or lead to a load balancer, say in the provider's address_map where each member is."
-	if len(f.Others) == 0 {
-		return "No voter is known. " + next
-	}
-	return memberAnswers(s, f.Others) + " " + next
-}
-
-func alarmAdvice(kind, who string, n int) string {
-	raised := sprintf("%s raised the alarm %s", capital(who), kind)
-	switch kind {
-	case "NOSPACE":
-		return raised + ": a database has reached its quota, and the cluster refuses writes. Compact and defragment, then disarm the alarm (etcdctl alarm disarm)."
-	case "CORRUPT":
-		return raised + ": its data differs from the others'. Replace " + plural(n, "it", "them") + ", then disarm the alarm (etcdctl alarm disarm)."
-	default:
-		return raised + "."
-	}
-}
-
 // versions shows who runs what, as in "3.5.35 (a), 3.6.16 (b and c)".
 func versions(s membership.Snapshot) string {
 	run := map[string][]membership.MemberID{}
@@ -130,13 +86,4 @@ func versions(s membership.Snapshot) string {
 		said = append(said, sprintf("%s (%s)", v, shorts(s, run[v])))
 	}
 	return strings.Join(said, ", ")
-}
-
-// otherClusters shows which endpoints answer for which other cluster.
-func otherClusters(s membership.Snapshot) string {
-	said := []string{"this one is " + s.ClusterID.String()}
-	for _, id := range slices.Sorted(maps.Keys(s.Others)) {
-		said = append(said, sprintf("%s answers for cluster %s", strings.Join(s.Others[id], ", "), id))
-	}
-	return strings.Join(said, ", and ")
 }

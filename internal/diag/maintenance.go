@@ -119,7 +119,7 @@ func maintenanceRefused(d membership.Decision, s membership.Snapshot) string {
 		return sprintf("%s %s not tell whether what the alarm %s is about has been mended. Nothing was changed. %s Then set confirmed = true.",
 			capital(members(s, f.Others)), plural(len(f.Others), "does", "do"), f.Detail, alarmFirst(f.Detail))
 	default:
-		return refusal{d: d, f: f, s: s}.detail()
+		return finding{d: d, f: f, s: s, held: " Nothing was changed.", again: ", then invoke the action again"}.detail()
 	}
 }
 
@@ -146,14 +146,6 @@ func bytes(n int64) string {
 		}
 	}
 	return sprintf("%.1f TiB", size/step)
-}
-
-// alarmFirst is what has to be done before an alarm is disarmed.
-func alarmFirst(kind string) string {
-	if kind == membership.AlarmCorrupt {
-		return "First find out whose data differs from the others' (etcdctl endpoint hashkv --cluster), and replace that member."
-	}
-	return "First make space: compact (etcdctl compaction REVISION), then defragment every member (the action etcd_defragment); or start the members with a larger --quota-backend-bytes."
 }
 
 // DisarmPlanned is the warning with which an alarm is disarmed: what has to be

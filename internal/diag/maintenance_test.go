@@ -86,11 +86,11 @@ func TestMaintenance(t *testing.T) {
 		},
 		"corrupt": {
 			refused(membership.AlarmUnproven, alarm("CORRUPT", infra2)),
-			who2 + " does not tell whether what the alarm CORRUPT is about has been mended. Nothing was changed. First find out whose data differs from the others' (etcdctl endpoint hashkv --cluster), and replace that member. Then set confirmed = true.",
+			who2 + " does not tell whether what the alarm CORRUPT is about has been mended. Nothing was changed. First find out whose data differs from the others' (etcdctl endpoint hashkv --cluster), and replace or remove that member. Then set confirmed = true.",
 		},
 		"list moved": {
 			refused(membership.ListMoved, about(0)),
-			"The member list could not be confirmed, or changed while the members were asked: somebody else is changing this cluster. Apply again when they have finished.",
+			"The member list could not be confirmed, or changed while the members were asked: somebody else is changing this cluster. Wait until they have finished, then invoke the action again.",
 		},
 		"failed first": {
 			stopped("defragment", context.DeadlineExceeded, nil, []membership.MemberID{infra1}),
@@ -151,7 +151,9 @@ func TestMaintenance(t *testing.T) {
 		{DisarmPlanned("NOSPACE"), Text{"The alarm NOSPACE will be disarmed", "That only helps where its cause is gone. " + space}},
 		{SnapshotStale(membership.Warning{Code: membership.NoLeader, Facts: membership.Facts{Voters: 3, Quorum: 2}}, infra1, s), Text{
 			"The snapshot may be behind",
-			"It is of " + who1 + " alone, with no quorum behind it. No leader is named by a quorum of the voters (2 of 3). An election takes a second or two; if this lasts, look at the network between the members.",
+			"It is of " + who1 + " alone, with no quorum behind it. A quorum of the voters (2 of 3) must name one leader and serve reads. infra1 (8e9e05c52164694c) names infra1 in term 7; " +
+				"infra2 (8e9e05c52164694d) names infra1 in term 7; infra3 (8e9e05c52164694e) does not answer (https://10.0.1.13:2379: connection refused). " +
+				"An election takes a second or two. If this lasts, look at the network between the members.",
 		}},
 	} {
 		if tt.got != tt.want {

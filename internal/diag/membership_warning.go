@@ -20,6 +20,7 @@ func WarningText(action reconfigure.Action, name string, w membership.Warning, s
 		doing = "Changing"
 	}
 	doing += " member " + name
+	c := finding{f: f, s: s, again: ", then apply again"}
 	others, count := shorts(s, f.Others), len(f.Others)
 
 	switch w.Code {
@@ -33,13 +34,11 @@ func WarningText(action reconfigure.Action, name string, w membership.Warning, s
 			memberAnswers(s, f.Others), plural(count, "it", "them"), ifItFails(name, f), plural(count, "it", "them"), plural(count, "it", "them"))
 	case membership.NotProbed:
 		return newText(doing+" without an answer of "+others,
-			"%s The change is safe even if %s down: %s %s", memberAnswers(s, f.Others), plural(count, "it is", "they are"), ifItFails(name, f), wayTo(s))
+			"%s The change is safe even if %s down: %s %s", memberAnswers(s, f.Others), plural(count, "it is", "they are"), ifItFails(name, f), c.wayTo())
 	case membership.ToleranceZero:
 		return toleranceZero(action, name, doing, f, s)
 	case membership.KnownBadRelease:
-		return newText(doing+" on a release with a known bug",
-			"%s %s a release on which a promotion may be lost, at a restart or at the next upgrade (%s). Upgrade to 3.5.26 or later within 3.5 before anything else.",
-			capital(members(s, f.Others)), plural(count, "runs", "run"), f.Detail)
+		return Text{doing + " on a release with a known bug", c.knownBadRelease()}
 	case membership.Unmanaged:
 		return unmanaged(name, f, s)
 	case membership.RecordDisagrees:

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
 // HostsNotTrusted says which members are not asked, because the credentials must
@@ -79,15 +78,4 @@ func PlainService(url string) Text {
 		"service_url is %s. Any host between this machine and the service can replace the discovery URL that the service returns, "+
 			"and so name the members of the new cluster. Use an https URL.",
 		connection.Quote(url))
-}
-
-// wayTo says how members that could not be asked can be: by another address, or
-// with the credentials where they must not go yet.
-func wayTo(s membership.Snapshot) string {
-	for _, m := range s.Members {
-		if a := s.Answer(m.ID); a.State == membership.Unprobed && strings.HasPrefix(a.Detail, string(connection.NotAsked)) {
-			return "If the hosts of the members may get the credentials, add them to trusted_hosts in the provider block, then apply again."
-		}
-	}
-	return addressMap
 }

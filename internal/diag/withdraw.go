@@ -31,7 +31,7 @@ func BackstopBlocked(name string, err error) Text {
 		text(cause(err)))
 }
 
-func (c refusal) voterLives() string {
+func (c finding) voterLives() string {
 	return sprintf("The configuration of %s is replaced, and its member %s still has a vote: %s. "+
 		"A voter that lives is never removed with its configuration. Nothing was changed. "+
 		"The machine of the old configuration still runs: stop it, then apply again.",
