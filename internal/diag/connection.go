@@ -4,6 +4,7 @@
 package diag
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -60,46 +61,32 @@ func wayOut(answers []EndpointAnswer) string {
 	return strings.Join(sentences, " ")
 }
 
-// kindRemedy is the way out where endpoints answered that.
-func kindRemedy(k connection.Kind) string {
-	switch k {
-	case connection.WrongPassword:
-		return "Check username and password."
-	case connection.AuthRequired:
-		return "The cluster wants credentials: set username and password, or a client certificate whose common name is a user's."
-	case connection.PermissionDenied:
-		return "Membership needs the root role: give it to the user (etcdctl user grant-role NAME root)."
-	case connection.NoLogin:
-		return "Members run and can log nobody in, because a login needs a quorum. Bring back the members that do not answer, then apply again. " +
-			"If they are gone for good, the guide \"When quorum is lost\" has the steps."
-	case connection.StaleToken:
-		return "Apply again: the login is renewed."
-	case connection.UnknownCA:
-		return "Set ca_cert (or ca_cert_pem) to the CA that signed the servers' certificates."
-	case connection.Expired:
-		return "Renew the servers' certificate, or correct the clock, here or there."
-	case connection.HostMismatch:
-		return "Use an endpoint that the servers' certificate names; where that cannot be dialled from here, address_map leads it elsewhere."
-	case connection.ClientCert:
-		return "Set cert and key to a client certificate that the servers accept: signed by the CA they trust (--trusted-ca-file), and not expired."
-	case connection.PlainServer:
-		return "The servers speak plain HTTP: write http:// in endpoints."
-	case connection.TLSOther:
-		return "Check the servers' TLS settings (--cert-file, --trusted-ca-file, --tls-min-version)."
-	case connection.NotEtcd:
-		return "Check scheme and port: etcd's client port is 2379 unless it was changed, and a server with TLS wants https:// in endpoints."
-	case connection.NotAsked:
-		return "Add the host to trusted_hosts in the provider block if it may get the credentials."
-	case connection.Redirected:
-		return "Write the URL of the etcd server itself: redirects are not followed, because the credentials would go with them."
-	case connection.Learner:
-		return "Give the endpoints of voters: a learner lets nobody log in and takes no changes."
-	case connection.DNS:
-		return "Check the host names, and that they can be resolved from here."
-	default:
-		return "Check that its machines run and can be reached from here."
-	}
+// remedies are the ways out where endpoints answered that.
+var remedies = map[connection.Kind]string{
+	connection.WrongPassword:    "Check username and password.",
+	connection.AuthRequired:     "The cluster wants credentials: set username and password, or a client certificate whose common name is a user's.",
+	connection.PermissionDenied: "Membership needs the root role: give it to the user (etcdctl user grant-role NAME root).",
+	connection.NoLogin: "Members run and can log nobody in, because a login needs a quorum. Bring back the members that do not answer, then apply again. " +
+		"If they are gone for good, the guide \"When quorum is lost\" has the steps.",
+	connection.StaleToken:   "Apply again: the login is renewed.",
+	connection.UnknownCA:    "Set ca_cert (or ca_cert_pem) to the CA that signed the servers' certificates.",
+	connection.Expired:      "Renew the servers' certificate, or correct the clock, here or there.",
+	connection.HostMismatch: "Use an endpoint that the servers' certificate names; where that cannot be dialled from here, address_map leads it elsewhere.",
+	connection.ClientCert:   "Set cert and key to a client certificate that the servers accept: signed by the CA they trust (--trusted-ca-file), and not expired.",
+	connection.PlainServer:  "The servers speak plain HTTP: write http:// in endpoints.",
+	connection.TLSOther:     "Check the servers' TLS settings (--cert-file, --trusted-ca-file, --tls-min-version).",
+	connection.NotEtcd:      "Check scheme and port: etcd's client port is 2379 unless it was changed, and a server with TLS wants https:// in endpoints.",
+	connection.NotAsked:     "Add the host to trusted_hosts in the provider block if it may get the credentials.",
+	connection.Redirected:   "Write the URL of the etcd server itself: redirects are not followed, because the credentials would go with them.",
+	connection.Learner:      "Give the endpoints of voters: a learner lets nobody log in and takes no changes.",
+	connection.DNS:          "Check the host names, and that they can be resolved from here.",
 }
+
+// checkMachines is the way out where an endpoint gave any other answer, or none.
+const checkMachines = "Check that its machines run and can be reached from here."
+
+// kindRemedy is the way out where endpoints answered that.
+func kindRemedy(k connection.Kind) string { return cmp.Or(remedies[k], checkMachines) }
 
 // InvalidDuration is for a text that is no duration of more than zero.
 func InvalidDuration(attribute, value string) Text {

@@ -4,8 +4,6 @@
 package diag
 
 import (
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -83,10 +81,10 @@ func DiscoveryUnwritten(token string) Text {
 // complete.
 func DiscoveryVanished(token, prefix string, size int) Text {
 	return newText("The discovery token was removed from the registry",
-		"Token %s is no longer under %s. At the last refresh its %s had not all registered. It is kept in the state, because the cluster may have formed since then. "+
+		"Token %s is no longer under %s. At the last refresh its %d initial %s had not all registered. It is kept in the state, because the cluster may have formed since then. "+
 			"If it has formed, nothing is to be done. If it has not, members that wait on the token cannot form it.\n\n"+
 			"If the cluster never formed, or is gone for good"+startOver,
-		begun(token), prefix, count(size, "initial member"))
+		begun(token), prefix, size, plural(size, "member", "members"))
 }
 
 // DiscoverySizeOverwritten warns of a size that someone changed.
@@ -114,17 +112,17 @@ func DiscoveryReadSkipped(token string, answers []string) Text {
 // the plan was made.
 func DiscoveryCompleted(token string, names []string) Text {
 	return newText("The discovery token is complete",
-		"Token %s was incomplete when this plan was made; since then %s registered: %s. Their cluster has formed, so the token is not replaced, and nothing was changed. "+
+		"Token %s was incomplete when this plan was made; since then %d %s registered: %s. Their cluster has formed, so the token is not replaced, and nothing was changed. "+
 			"Plan again:\n\n  terraform plan",
-		begun(token), have(len(names)), list(names))
+		begun(token), len(names), plural(len(names), "has", "have"), sorted(names))
 }
 
 // DiscoveryDestroyIncomplete warns of members that had registered with a token
 // that is removed.
 func DiscoveryDestroyIncomplete(token string, size int, names []string) Text {
 	return newText("Removed an incomplete discovery token",
-		"Token %s waited for %s, of which %s registered: %s. A process of theirs that still runs never forms this cluster: stop it, and empty its data directory.",
-		begun(token), count(size, "founder"), have(len(names)), list(names))
+		"Token %s waited for %d %s, of which %d %s registered: %s. A process of theirs that still runs never forms this cluster: stop it, and empty its data directory.",
+		begun(token), size, plural(size, "founder", "founders"), len(names), plural(len(names), "has", "have"), sorted(names))
 }
 
 // DiscoveryForgotten warns of a token that could not be removed.
@@ -154,26 +152,4 @@ func answered(answers []string) string {
 		return "The provider has no endpoints."
 	}
 	return "What each endpoint answered: " + strings.Join(each(answers), "; ") + "."
-}
-
-// count writes a number with its noun: 1 member, 3 members.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
-}
-
-func have(n int) string {
-	if n == 1 {
-		return "1 has"
-	}
-	return strconv.Itoa(n) + " have"
-}
-
-// list writes names in order of the alphabet.
-func list(names []string) string {
-	names = slices.Clone(names)
-	slices.Sort(names)
-	return strings.Join(names, ", ")
 }

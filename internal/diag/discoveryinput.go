@@ -41,9 +41,9 @@ var DiscoverySizeMissing = newText("Neither founders nor size",
 // DiscoverySizeDisagrees refuses a size that is not the number of founders.
 func DiscoverySizeDisagrees(size int, founders []string) Text {
 	return newText("size and founders disagree",
-		"size = %d, but founders names %s: %s. A token that waits for more members than there are is never complete, and one for fewer turns the rest away. "+
+		"size = %d, but founders names %d %s: %s. A token that waits for more members than there are is never complete, and one for fewer turns the rest away. "+
 			"Leave size out.",
-		size, count(len(founders), "member"), list(founders))
+		size, len(founders), plural(len(founders), "member", "members"), sorted(founders))
 }
 
 // DiscoveryFoundersEmpty refuses an empty set of founders.
@@ -53,8 +53,8 @@ var DiscoveryFoundersEmpty = newText("No founders",
 // DiscoverySizeEven warns of an even number of founders.
 func DiscoverySizeEven(size int) Text {
 	return newText("Even number of founders",
-		"A cluster of %d survives the loss of %s, as one of %d does, and has one member more that can fail. Prefer %d or %d.",
-		size, count((size-1)/2, "member"), size-1, size-1, size+1)
+		"A cluster of %d survives the loss of %d %s, as one of %d does, and has one member more that can fail. Prefer %d or %d.",
+		size, (size-1)/2, plural((size-1)/2, "member", "members"), size-1, size-1, size+1)
 }
 
 // DiscoverySizeLarge warns of more founders than etcd's authors advise.

@@ -3,10 +3,6 @@
 
 package diag
 
-import (
-	"slices"
-)
-
 // DiscoveryBootstrapped refuses to replace (or change) a token whose cluster
 // has formed. doing is "replace" or "change".
 func DiscoveryBootstrapped(doing string, names []string) Text {
@@ -22,9 +18,7 @@ func registeredNames(names []string) string {
 	if len(names) == 0 {
 		return "all initial members have registered"
 	}
-	names = slices.Clone(names)
-	slices.Sort(names)
-	return sprintf("its %s registered (%s)", plural(len(names), "initial member has", "initial members have"), listed(names))
+	return sprintf("its %s registered (%s)", plural(len(names), "initial member has", "initial members have"), sorted(names))
 }
 
 // DiscoveryMayHaveFormed refuses to replace (or change) a token of which it is
@@ -46,7 +40,7 @@ var DiscoveryTokenGone = "The registry answers and does not have the token, whic
 
 // DiscoverySizeDoubtful is why the registrations are no evidence.
 func DiscoverySizeDoubtful(least int, names []string) string {
-	return sprintf("The size of the token was changed in the registry. It was %d before, and %s registered: %s.", least, have(len(names)), list(names))
+	return sprintf("The size of the token was changed in the registry. It was %d before, and %d %s registered: %s.", least, len(names), plural(len(names), "has", "have"), sorted(names))
 }
 
 // DiscoverySilent is why there is no answer.

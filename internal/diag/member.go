@@ -4,6 +4,7 @@
 package diag
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -66,6 +67,9 @@ func listed(words []string) string {
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
+
+// sorted lists names in the order of the alphabet.
+func sorted(names []string) string { return listed(slices.Sorted(slices.Values(names))) }
 
 // MemberAnswer says in a sentence what a member answered when it was asked, or
 // why it could not be.

@@ -4,6 +4,7 @@
 package diag
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 
@@ -51,37 +52,29 @@ func TwiceIn(argument, url string) Text {
 		"%s contains %s twice. Leave one of them out.", argument, url)
 }
 
+// urlProblems say what is wrong with a URL, which is the one word of each format.
+var urlProblems = map[membership.URLProblem]string{
+	membership.URLNoScheme:   "%s has no scheme." + wantURL,
+	membership.URLScheme:     "%s is neither http nor https." + wantURL,
+	membership.URLUserinfo:   "%s holds a user name or password. Leave it out.",
+	membership.URLNoHost:     "%s has no host." + wantURL,
+	membership.URLHost:       "%s names neither an IP address nor a host name (letters, digits, dots, hyphens; no address zone)." + wantURL,
+	membership.URLWildcard:   "%s is an address to listen on; no other machine can dial it. Give the URL at which others reach this member.",
+	membership.URLBind:       "%s names a host, and etcd listens on addresses only. Give an IP address, such as https://0.0.0.0:2380, or localhost.",
+	membership.URLNoPort:     "%s has no port, and etcd assumes none." + wantURL,
+	membership.URLPort:       "%s has a port outside of 1 to 65535." + wantURL,
+	membership.URLPath:       "%s has a path; etcd accepts none here." + wantURL,
+	membership.URLQuery:      "%s has a query or a fragment; etcd accepts none here." + wantURL,
+	membership.URLUnreadable: "%q cannot be read as a URL." + wantURL,
+}
+
+const wantURL = " Want a scheme, a host and a port, such as https://10.0.0.1:2380."
+
 func peerURLDetail(err *membership.URLError) string {
-	const want = " Want a scheme, a host and a port, such as https://10.0.0.1:2380."
-	u := Clean(err.URL)
-	switch err.Problem {
-	case membership.URLEmpty:
-		return "The URL is empty." + want
-	case membership.URLNoScheme:
-		return u + " has no scheme." + want
-	case membership.URLScheme:
-		return u + " is neither http nor https." + want
-	case membership.URLUserinfo:
-		return u + " holds a user name or password. Leave it out."
-	case membership.URLNoHost:
-		return u + " has no host." + want
-	case membership.URLHost:
-		return u + " names neither an IP address nor a host name (letters, digits, dots, hyphens; no address zone)." + want
-	case membership.URLWildcard:
-		return u + " is an address to listen on; no other machine can dial it. Give the URL at which others reach this member."
-	case membership.URLBind:
-		return u + " names a host, and etcd listens on addresses only. Give an IP address, such as https://0.0.0.0:2380, or localhost."
-	case membership.URLNoPort:
-		return u + " has no port, and etcd assumes none." + want
-	case membership.URLPort:
-		return u + " has a port outside of 1 to 65535." + want
-	case membership.URLPath:
-		return u + " has a path; etcd accepts none here." + want
-	case membership.URLQuery:
-		return u + " has a query or a fragment; etcd accepts none here." + want
-	default: // URLUnreadable
-		return sprintf("%q cannot be read as a URL.", u) + want
+	if err.Problem == membership.URLEmpty {
+		return "The URL is empty." + wantURL
 	}
+	return sprintf(cmp.Or(urlProblems[err.Problem], urlProblems[membership.URLUnreadable]), err.URL)
 }
 
 // MemberName words an unusable member name.

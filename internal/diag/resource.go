@@ -211,9 +211,9 @@ func remedy(action reconfigure.Action, err error) string {
 	case cluster.Hopeless(err):
 		return " " + kindRemedy(connection.KindOf(err))
 	case action == reconfigure.ActionRemove:
-		return noLogin(err) + " Check that its machines run and can be reached from here." + goneForGood
+		return noLogin(err) + " " + checkMachines + goneForGood
 	default:
-		return noLogin(err) + " Check that its machines run and can be reached from here."
+		return noLogin(err) + " " + checkMachines
 	}
 }
 
