@@ -155,10 +155,10 @@ type Event struct {
 type Store interface {
 	// Create makes the key if there is none. Errors: [*HeldError], [*AlarmError].
 	Create(ctx context.Context, key, value string, ttl time.Duration) (Entry, error)
-	// Beat gives the claim e the value and its full time to live, if it is the
-	// same claim still and has e's value. It may be repeated with the same value
-	// after an error whose outcome is not known. Errors: [*LostError].
-	Beat(ctx context.Context, e Entry, value string, ttl time.Duration) (Entry, error)
+	// Beat writes the claim e again and gives it its full time to live, if it is
+	// the same claim still and has e's value. It may be repeated after an error
+	// whose outcome is not known. Errors: [*LostError].
+	Beat(ctx context.Context, e Entry, ttl time.Duration) (Entry, error)
 	// Delete deletes the claim e, if it is the same claim still and has e's
 	// value. Errors: [*LostError].
 	Delete(ctx context.Context, e Entry) error

@@ -92,10 +92,10 @@ func (s *V2) Create(ctx context.Context, key, value string, ttl time.Duration) (
 }
 
 // Beat implements [Store].
-func (s *V2) Beat(ctx context.Context, e Entry, value string, ttl time.Duration) (Entry, error) {
+func (s *V2) Beat(ctx context.Context, e Entry, ttl time.Duration) (Entry, error) {
 	err := s.anywhere(ctx, func(ctx context.Context, keys clientv2.KeysAPI) error {
-		return s.compare(ctx, keys, &e, []string{value}, func(now Entry) error {
-			resp, err := keys.Set(ctx, now.Key, value, &clientv2.SetOptions{PrevValue: now.Value, PrevIndex: now.modified, TTL: ttl})
+		return s.compare(ctx, keys, &e, func(now Entry) error {
+			resp, err := keys.Set(ctx, now.Key, now.Value, &clientv2.SetOptions{PrevValue: now.Value, PrevIndex: now.modified, TTL: ttl})
 			if err == nil {
 				e = entryV2(resp.Node)
 			}
@@ -109,7 +109,7 @@ func (s *V2) Beat(ctx context.Context, e Entry, value string, ttl time.Duration)
 func (s *V2) Delete(ctx context.Context, e Entry) error {
 	sent := false
 	return s.anywhere(ctx, func(ctx context.Context, keys clientv2.KeysAPI) error {
-		err := s.compare(ctx, keys, &e, nil, func(now Entry) error {
+		err := s.compare(ctx, keys, &e, func(now Entry) error {
 			_, err := keys.Delete(ctx, now.Key, &clientv2.DeleteOptions{PrevValue: now.Value, PrevIndex: now.modified})
 			return err
 		})
@@ -125,8 +125,8 @@ func (s *V2) Delete(ctx context.Context, e Entry) error {
 // compare makes a change that compares value and index of the claim e. Where
 // the index alone has moved on, because an earlier attempt came through, it
 // tries again with the new one: the claim is the same as long as it has the
-// same created index and e's value, or one of those that were attempted.
-func (s *V2) compare(ctx context.Context, keys clientv2.KeysAPI, e *Entry, attempted []string, change func(Entry) error) error {
+// same created index and e's value.
+func (s *V2) compare(ctx context.Context, keys clientv2.KeysAPI, e *Entry, change func(Entry) error) error {
 	for try := 0; ; try++ {
 		err := change(*e)
 		switch code(err) {
@@ -144,7 +144,7 @@ func (s *V2) compare(ctx context.Context, keys clientv2.KeysAPI, e *Entry, attem
 			return err
 		}
 		now := entryV2(resp.Node)
-		if try == indexTries || now.created != e.created || now.Value != e.Value && !slices.Contains(attempted, now.Value) {
+		if try == indexTries || now.created != e.created || now.Value != e.Value {
 			return &LostError{Key: e.Key, Now: &now}
 		}
 		*e = now
