@@ -28,13 +28,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
-// Kinds of failure, for [errors.Is].
-var (
-	// ErrHeld is any [*HeldError].
-	ErrHeld = errors.New("somebody else holds the claim")
-	// ErrLost is any [*LostError].
-	ErrLost = errors.New("the claim is lost")
-)
+// ErrLost is any [*LostError].
+var ErrLost = errors.New("the claim is lost")
 
 // AlarmError says that the server takes no new claims because of an alarm.
 // Under NOSPACE, claims that are held already can be renewed and given up;
@@ -89,9 +84,6 @@ func (e *HeldError) Error() string {
 	}
 	return fmt.Sprintf("%s is held by %s for another %s unless it is renewed", e.Entry.Key, connection.Quote(e.Entry.Value), e.Entry.Left)
 }
-
-// Is makes the error an [ErrHeld].
-func (e *HeldError) Is(target error) bool { return target == ErrHeld }
 
 // LostError says that a claim is no longer its owner's.
 type LostError struct {

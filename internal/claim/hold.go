@@ -8,14 +8,9 @@ import (
 	"errors"
 	"sync"
 	"time"
-)
 
-// Clock is the time as the owner of a claim sees it; tests bring their own.
-type Clock interface {
-	Now() time.Time
-	// Sleep waits for d or until ctx is done, and returns ctx.Err().
-	Sleep(ctx context.Context, d time.Duration) error
-}
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
+)
 
 // Options describe a claim.
 type Options struct {
@@ -45,7 +40,7 @@ const takeOverTries = 5
 // safe for concurrent use.
 type Claim struct {
 	store   Store
-	clock   Clock
+	clock   clock.Clock
 	options Options
 
 	// turn holds one value while a beat is under way.
@@ -66,7 +61,7 @@ type Claim struct {
 
 // Start takes the claim and renews it until [Claim.Stop]. The renewing outlives
 // ctx. Errors: [*HeldError], [*AlarmError], or what the endpoints answered.
-func Start(ctx context.Context, store Store, clock Clock, o Options) (*Claim, error) {
+func Start(ctx context.Context, store Store, clock clock.Clock, o Options) (*Claim, error) {
 	if o.Value == "" {
 		return nil, errors.New("a claim needs a value")
 	}

@@ -15,6 +15,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
@@ -66,12 +67,8 @@ func (s *V3) Create(ctx context.Context, key, value string, ttl time.Duration) (
 		if !errors.Is(err, rpctypes.ErrLeaseNotFound) || try == createTries {
 			return e, err
 		}
-		pause := time.NewTimer(time.Duration(try) * createPause)
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			pause.Stop()
-			return e, ctx.Err()
+		if err := (clock.System{}).Sleep(ctx, time.Duration(try)*createPause); err != nil {
+			return e, err
 		}
 	}
 }

@@ -20,17 +20,10 @@ func NoEndpoints() Text {
 	}
 }
 
-// EndpointAnswer is what one endpoint answered instead of what was asked. Err
-// is a [*connection.Error] where a request failed.
-type EndpointAnswer struct {
-	Endpoint string
-	Err      error
-}
-
 // Unreachable says that no endpoint could be used, what each of them answered
 // and what to do about it. action completes "Cannot ...". Nothing may have
 // been changed.
-func Unreachable(action string, answers []EndpointAnswer) Text {
+func Unreachable(action string, answers []connection.Answer) Text {
 	return Text{
 		Summary: "Cannot " + action,
 		Detail:  "No endpoint can be used. Nothing was changed. " + WayOut(answers) + EndpointAnswers(answers),
@@ -39,7 +32,7 @@ func Unreachable(action string, answers []EndpointAnswer) Text {
 
 // EndpointAnswers lists the endpoints with their answers, in a paragraph of
 // its own.
-func EndpointAnswers(answers []EndpointAnswer) string {
+func EndpointAnswers(answers []connection.Answer) string {
 	if len(answers) == 0 {
 		return ""
 	}
@@ -53,7 +46,7 @@ func EndpointAnswers(answers []EndpointAnswer) string {
 
 // WayOut says what to do about the answers: one sentence for each kind of
 // answer there is, in the order of the endpoints.
-func WayOut(answers []EndpointAnswer) string {
+func WayOut(answers []connection.Answer) string {
 	var sentences []string
 	for _, a := range answers {
 		if s := KindRemedy(connection.KindOf(a.Err)); !slices.Contains(sentences, s) {

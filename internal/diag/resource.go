@@ -126,15 +126,7 @@ func answers(err error) string {
 	if !errors.As(err, &gone) {
 		return "\n\n" + sentence(err) + "."
 	}
-	return EndpointAnswers(endpointAnswers(gone))
-}
-
-func endpointAnswers(gone *cluster.Unreachable) []EndpointAnswer {
-	out := make([]EndpointAnswer, len(gone.Endpoints))
-	for i, e := range gone.Endpoints {
-		out[i] = EndpointAnswer(e)
-	}
-	return out
+	return EndpointAnswers(gone.Answers)
 }
 
 func answer(err error) string {
@@ -213,7 +205,7 @@ func remedy(action reconfigure.Action, err error) string {
 	var gone *cluster.Unreachable
 	switch {
 	case cluster.TurnedAway(err) && errors.As(err, &gone):
-		return " " + WayOut(endpointAnswers(gone))
+		return " " + WayOut(gone.Answers)
 	case cluster.Hopeless(err):
 		return " " + KindRemedy(connection.KindOf(err))
 	case action == reconfigure.ActionRemove:
@@ -226,7 +218,7 @@ func remedy(action reconfigure.Action, err error) string {
 // noLogin says what it means that members answered and completed no login.
 func noLogin(err error) string {
 	var gone *cluster.Unreachable
-	if !errors.As(err, &gone) || !slices.ContainsFunc(gone.Endpoints, func(e cluster.EndpointError) bool { return connection.KindOf(e.Err) == connection.NoLogin }) {
+	if !errors.As(err, &gone) || !slices.ContainsFunc(gone.Answers, func(e connection.Answer) bool { return connection.KindOf(e.Err) == connection.NoLogin }) {
 		return ""
 	}
 	return " " + KindRemedy(connection.NoLogin)
