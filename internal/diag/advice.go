@@ -51,7 +51,7 @@ func ClusterUnreachable(err error) string {
 		return "The cluster could not be looked at: " + sentence(err) + "."
 	}
 	var said []string
-	for _, e := range gone.Endpoints {
+	for _, e := range gone.Answers {
 		said = append(said, Clean(e.Endpoint)+": "+answer(e.Err))
 	}
 	return "No endpoint gave a member list. " + strings.Join(said, "; ") + "."

@@ -17,24 +17,17 @@ var NoEndpoints = newText("No etcd endpoints",
 	"Neither the provider nor this resource says where the cluster is. Set endpoints in the provider block, such as [\"https://10.0.1.10:2379\"], "+
 		"or the environment variable ETCDCTL_ENDPOINTS.")
 
-// EndpointAnswer is what one endpoint answered instead of what was asked. Err
-// is a [*connection.Error] where a request failed.
-type EndpointAnswer struct {
-	Endpoint string
-	Err      error
-}
-
 // unreachable says that no endpoint could be used, what each of them answered
 // and what to do about it. action completes "Cannot ...". Nothing may have
 // been changed.
-func unreachable(action string, answers []EndpointAnswer) Text {
+func unreachable(action string, answers []connection.Answer) Text {
 	return newText("Cannot "+action,
 		"No endpoint can be used. Nothing was changed. %s%s", text(wayOut(answers)), text(answerList(answers)))
 }
 
 // answerList lists the endpoints with their answers, in a paragraph of
 // its own.
-func answerList(answers []EndpointAnswer) string {
+func answerList(answers []connection.Answer) string {
 	if len(answers) == 0 {
 		return ""
 	}
@@ -48,7 +41,7 @@ func answerList(answers []EndpointAnswer) string {
 
 // wayOut says what to do about the answers: one sentence for each kind of
 // answer there is, in the order of the endpoints.
-func wayOut(answers []EndpointAnswer) string {
+func wayOut(answers []connection.Answer) string {
 	var sentences []string
 	for _, a := range answers {
 		if s := kindRemedy(connection.KindOf(a.Err)); !slices.Contains(sentences, s) {

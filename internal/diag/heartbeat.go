@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
@@ -90,7 +89,7 @@ func HeartbeatFailed(doing, permission, prefix string, err error) Text {
 	switch {
 	case errors.As(err, &alarm):
 		return newText(summary, "The alarm %s is raised, and the cluster takes no new keys. Nothing was changed. %s", alarm.Kind, text(alarmWayOut(alarm.Kind, "try again")))
-	case errors.Is(err, claim.ErrNoV2):
+	case errors.Is(err, connection.ErrNoV2):
 		return newText(summary, "Nothing was changed. Set api = \"v3\", or give the endpoints of servers with the v2 API.%s", text(answersOf(err)))
 	case connection.KindOf(err) == connection.PermissionDenied:
 		return newText(summary, "The user may not do this. Nothing was changed.\n\n%s", text(grantPrefix(permission, prefix+"/")))
@@ -107,22 +106,14 @@ var HeartbeatEndpointsUnknown = newText("The cluster's endpoints are not known y
 		"so that it is read during apply.")
 
 // endpointsOf returns what each endpoint answered, on either API.
-func endpointsOf(err error) []EndpointAnswer {
-	var gone *cluster.Unreachable
-	var v2 *claim.Unreachable
-	var one *connection.Error
-	var out []EndpointAnswer
-	switch {
-	case errors.As(err, &gone):
-		return endpointAnswers(gone)
-	case errors.As(err, &v2):
-		for _, a := range v2.Answers {
-			out = append(out, EndpointAnswer(a))
-		}
-	case errors.As(err, &one) && one.Kind != connection.Server:
-		out = append(out, EndpointAnswer{Endpoint: one.Endpoint, Err: one})
+func endpointsOf(err error) []connection.Answer {
+	if gone, ok := errors.AsType[*connection.Unreachable](err); ok {
+		return gone.Answers
 	}
-	return out
+	if one, ok := errors.AsType[*connection.Error](err); ok && one.Kind != connection.Server {
+		return []connection.Answer{{Endpoint: one.Endpoint, Err: one}}
+	}
+	return nil
 }
 
 // answersOf lists what each endpoint answered, or says what err is.

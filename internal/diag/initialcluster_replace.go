@@ -44,8 +44,8 @@ func WhyNotFormed(s membership.Snapshot, err error) string {
 	if !errors.As(err, &gone) {
 		return "The cluster cannot be asked: " + answer(err) + "."
 	}
-	out := make([]string, len(gone.Endpoints))
-	for i, e := range gone.Endpoints {
+	out := make([]string, len(gone.Answers))
+	for i, e := range gone.Answers {
 		out[i] = Clean(e.Endpoint) + ": " + answer(e.Err)
 	}
 	return "The cluster does not answer at the provider's endpoints (" + strings.Join(out, "; ") + ")."

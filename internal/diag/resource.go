@@ -118,15 +118,7 @@ func answers(err error) string {
 	if !errors.As(err, &gone) {
 		return "\n\n" + sentence(err) + "."
 	}
-	return answerList(endpointAnswers(gone))
-}
-
-func endpointAnswers(gone *cluster.Unreachable) []EndpointAnswer {
-	out := make([]EndpointAnswer, len(gone.Endpoints))
-	for i, e := range gone.Endpoints {
-		out[i] = EndpointAnswer(e)
-	}
-	return out
+	return answerList(gone.Answers)
 }
 
 func answer(err error) string {
@@ -207,7 +199,7 @@ func remedy(action reconfigure.Action, err error) string {
 	var gone *cluster.Unreachable
 	switch {
 	case cluster.TurnedAway(err) && errors.As(err, &gone):
-		return " " + wayOut(endpointAnswers(gone))
+		return " " + wayOut(gone.Answers)
 	case cluster.Hopeless(err):
 		return " " + kindRemedy(connection.KindOf(err))
 	case action == reconfigure.ActionRemove:
@@ -220,7 +212,7 @@ func remedy(action reconfigure.Action, err error) string {
 // noLogin says what it means that members answered and completed no login.
 func noLogin(err error) string {
 	var gone *cluster.Unreachable
-	if !errors.As(err, &gone) || !slices.ContainsFunc(gone.Endpoints, func(e cluster.EndpointError) bool { return connection.KindOf(e.Err) == connection.NoLogin }) {
+	if !errors.As(err, &gone) || !slices.ContainsFunc(gone.Answers, func(e connection.Answer) bool { return connection.KindOf(e.Err) == connection.NoLogin }) {
 		return ""
 	}
 	return " " + kindRemedy(connection.NoLogin)

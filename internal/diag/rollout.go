@@ -149,7 +149,7 @@ func RolloutCannotLook(metadataPrefix string, err error) string {
 		return "the members cannot be asked (" + sentence(err) + ")"
 	}
 	var said []string
-	for _, e := range gone.Endpoints {
+	for _, e := range gone.Answers {
 		said = append(said, Clean(e.Endpoint)+": "+answer(e.Err))
 	}
 	return "the members cannot be asked (" + strings.Join(said, "; ") + ")"

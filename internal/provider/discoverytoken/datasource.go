@@ -215,5 +215,5 @@ func (d *tokenData) registry(m *dataModel, diags *diag.Diagnostics) discovery.Re
 		return discovery.NewV2(settings, m.Prefix.ValueString())
 	}
 	m.Protocol = types.StringValue(bootstrap.ProtocolV3)
-	return discovery.NewV3(settings, m.Prefix.ValueString()).Over(d.backend.Pool)
+	return discovery.NewV3(settings, m.Prefix.ValueString(), d.backend.Pool)
 }

@@ -114,7 +114,7 @@ func whyUnknown(status discovery.Status, err error, least int) string {
 	switch {
 	case errors.Is(err, discovery.ErrNotFound), errors.Is(err, discovery.ErrNoToken):
 		return text.DiscoveryTokenGone
-	case err == nil, errors.Is(err, discovery.ErrBadSize):
+	case err == nil, errors.As(err, new(*discovery.BadSizeError)):
 		return text.DiscoverySizeDoubtful(least, names(status.Members))
 	default:
 		return text.DiscoverySilent(answersOf(err))

@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
@@ -57,7 +58,7 @@ func openRegistry(b *backend.Backend, m model) discovery.Registry {
 	case m.is(bootstrap.ProtocolService):
 		return discovery.NewService(b.Settings, m.ServiceURL.ValueString())
 	default:
-		return discovery.NewV3(b.Settings, m.Prefix.ValueString()).Over(b.Pool)
+		return discovery.NewV3(b.Settings, m.Prefix.ValueString(), b.Pool)
 	}
 }
 
@@ -254,7 +255,7 @@ func (r *tokenResource) Delete(ctx context.Context, req resource.DeleteRequest, 
 	if !removal && !r.mayGo(ctx, req.Private, &state, status, err, &resp.Diagnostics) {
 		return
 	}
-	if !errors.Is(err, discovery.ErrUnreachable) && !errors.Is(err, discovery.ErrDenied) {
+	if !errors.As(err, new(*connection.Unreachable)) && !errors.As(err, new(*discovery.DeniedError)) {
 		err = registry.Delete(call, token)
 	}
 	var others *discovery.OthersError
@@ -269,7 +270,7 @@ func (r *tokenResource) Delete(ctx context.Context, req resource.DeleteRequest, 
 		}
 	case errors.Is(err, discovery.ErrKept):
 		report.Warn(&resp.Diagnostics, text.DiscoveryKept(token, state.ServiceURL.ValueString()))
-	case errors.Is(err, discovery.ErrUnreachable):
+	case errors.As(err, new(*connection.Unreachable)):
 		if ctx.Err() != nil {
 			// Interrupted by the user: what is not done stays in the state.
 			report.Error(&resp.Diagnostics, failure(removing, state, err))
@@ -304,7 +305,7 @@ func failure(doing string, m model, err error) text.Text {
 			permission = "read"
 		}
 		return text.DiscoveryDenied(doing, denied.Error(), permission, m.Prefix.ValueString())
-	case errors.Is(err, discovery.ErrUnreachable):
+	case errors.As(err, new(*connection.Unreachable)):
 		return text.DiscoveryUnreachable(doing, answersOf(err))
 	default:
 		return text.DiscoveryFailed(doing, err)
@@ -313,7 +314,7 @@ func failure(doing string, m model, err error) text.Text {
 
 // answersOf lists what each endpoint answered.
 func answersOf(err error) []string {
-	var unreachable *discovery.UnreachableError
+	var unreachable *connection.Unreachable
 	if !errors.As(err, &unreachable) {
 		return []string{err.Error()}
 	}
