@@ -5,12 +5,10 @@ package diag
 
 import (
 	"cmp"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -46,15 +44,10 @@ func Advice(w membership.Warning, s membership.Snapshot) string {
 
 // ClusterUnreachable is the advice where nobody gave a member list.
 func ClusterUnreachable(err error) string {
-	var gone *cluster.Unreachable
-	if !errors.As(err, &gone) {
-		return "The cluster could not be looked at: " + sentence(err) + "."
+	if len(endpointsOf(err)) == 0 {
+		return "The cluster could not be looked at: " + answer(err) + "."
 	}
-	var said []string
-	for _, e := range gone.Answers {
-		said = append(said, Clean(e.Endpoint)+": "+answer(e.Err))
-	}
-	return "No endpoint gave a member list. " + strings.Join(said, "; ") + "."
+	return "No endpoint gave a member list. " + answered(err) + "."
 }
 
 // LookRefused is the error for a cluster that refuses the provider's

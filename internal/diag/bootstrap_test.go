@@ -21,7 +21,7 @@ import (
 // refusal of a plan names the command that destroys everything instead.
 func TestBootstrapTexts(t *testing.T) {
 	const at = "https://10.0.0.1:2379"
-	answers := []string{at + ": connection refused"}
+	answers := &connection.Unreachable{Answers: []connection.Answer{{Endpoint: at, Err: errors.New("connection refused")}}}
 	kind := func(k connection.Kind) error {
 		return &cluster.Unreachable{Answers: []connection.Answer{{Endpoint: at, Err: &connection.Error{Endpoint: at, Kind: k, Err: errors.New("the original error")}}}}
 	}

@@ -147,7 +147,7 @@ func TestUnreachable(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := unreachable("read the member list", c.answers)
+			got := unreachable("read the member list", &connection.Unreachable{Answers: c.answers})
 			if got.Summary != "Cannot read the member list" || got.Detail != c.want {
 				t.Errorf("got\n%s\n%s\nwant\n%s", got.Summary, got.Detail, c.want)
 			}

@@ -4,8 +4,9 @@
 package diag
 
 import (
-	"strings"
+	"errors"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -44,9 +45,9 @@ var DiscoveryNoEndpoints = newText("No registry to speak to",
 
 // DiscoveryUnreachable says that no endpoint gave a usable answer; doing is
 // what was attempted, such as "create the token". Nothing was written.
-func DiscoveryUnreachable(doing string, answers []string) Text {
+func DiscoveryUnreachable(doing string, err error) Text {
 	return newText("The discovery registry does not answer",
-		"Cannot %s; nothing was changed. %s Check that the registry runs and can be reached from here, then apply again.", doing, answered(answers))
+		"Cannot %s; nothing was changed. %s Check that the registry runs and can be reached from here, then apply again.", doing, registryAnswers(err))
 }
 
 // DiscoveryDenied says that the registry refused the credentials. permission is
@@ -63,11 +64,11 @@ func DiscoveryFailed(doing string, err error) Text {
 }
 
 // DiscoveryUnsure warns that a token may or may not have been written.
-func DiscoveryUnsure(token string, answers []string) Text {
+func DiscoveryUnsure(token string, err error) Text {
 	return newText("Not known whether the token was written",
 		"The registry took the request for token %s and did not answer. The token is kept in the state, so that no second one is made: the next plan looks for it, "+
 			"and the next apply writes it if it is missing. Until then machines that start with it may exit with \"size key not found\" and start again. %s",
-		begun(token), answered(answers))
+		begun(token), registryAnswers(err))
 }
 
 // DiscoveryUnwritten warns that an unsure token turned out to be missing, and
@@ -103,9 +104,9 @@ func DiscoverySizeBad(token, value string) Text {
 }
 
 // DiscoveryReadSkipped warns that a refresh could not ask the registry.
-func DiscoveryReadSkipped(token string, answers []string) Text {
+func DiscoveryReadSkipped(token string, err error) Text {
 	return newText("Discovery token not checked",
-		"What the state says of token %s is kept as it is. %s", begun(token), answered(answers))
+		"What the state says of token %s is kept as it is. %s", begun(token), registryAnswers(err))
 }
 
 // DiscoveryCompleted stops a replacement of a token that was completed since
@@ -126,10 +127,10 @@ func DiscoveryDestroyIncomplete(token string, size int, names []string) Text {
 }
 
 // DiscoveryForgotten warns of a token that could not be removed.
-func DiscoveryForgotten(token, prefix string, answers []string) Text {
+func DiscoveryForgotten(token, prefix string, err error) Text {
 	return newText("Discovery token forgotten, not removed",
 		"The registry does not answer, so token %s is only taken out of the state. What is left of it is under %s/%s/ and does no harm; it can be removed by hand. %s",
-		begun(token), prefix, begun(token), answered(answers))
+		begun(token), prefix, begun(token), registryAnswers(err))
 }
 
 // DiscoveryImportID refuses an import ID.
@@ -146,10 +147,10 @@ func DiscoveryImportMissing(token, prefix string) Text {
 		"The registry answers and has no token %s under %s. Nothing was imported.", begun(token), prefix)
 }
 
-// answered lists the endpoints, each with what it answered.
-func answered(answers []string) string {
-	if len(answers) == 0 {
+// registryAnswers lists the endpoints, each with what it answered.
+func registryAnswers(err error) text {
+	if gone, ok := errors.AsType[*connection.Unreachable](err); ok && len(gone.Answers) == 0 {
 		return "The provider has no endpoints."
 	}
-	return "What each endpoint answered: " + strings.Join(each(answers), "; ") + "."
+	return text("What each endpoint answered: " + answered(err) + ".")
 }

@@ -44,6 +44,6 @@ func DiscoverySizeDoubtful(least int, names []string) string {
 }
 
 // DiscoverySilent is why there is no answer.
-func DiscoverySilent(answers []string) string {
-	return "The registry gave no usable answer. " + answered(answers)
+func DiscoverySilent(err error) string {
+	return "The registry gave no usable answer. " + string(registryAnswers(err))
 }

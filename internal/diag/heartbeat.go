@@ -78,7 +78,7 @@ func HeartbeatLost(name, key string, lost *claim.LostError) Text {
 // HeartbeatLeft warns of a key that could not be deleted at the end.
 func HeartbeatLeft(name, key string, err error) Text {
 	return newText("The heartbeat of "+name+" was left to expire",
-		"%s could not be deleted; it goes when its time to live is over, and those who watch it see a missed beat rather than a stop.%s", key, text(answersOf(err)))
+		"%s could not be deleted; it goes when its time to live is over, and those who watch it see a missed beat rather than a stop.%s", key, text(answers(err)))
 }
 
 // HeartbeatFailed words any other error. doing completes "Cannot ..."; permission
@@ -90,12 +90,12 @@ func HeartbeatFailed(doing, permission, prefix string, err error) Text {
 	case errors.As(err, &alarm):
 		return newText(summary, "The alarm %s is raised, and the cluster takes no new keys. Nothing was changed. %s", alarm.Kind, text(alarmWayOut(alarm.Kind, "try again")))
 	case errors.Is(err, connection.ErrNoV2):
-		return newText(summary, "Nothing was changed. Set api = \"v3\", or give the endpoints of servers with the v2 API.%s", text(answersOf(err)))
+		return newText(summary, "Nothing was changed. Set api = \"v3\", or give the endpoints of servers with the v2 API.%s", text(answers(err)))
 	case connection.KindOf(err) == connection.PermissionDenied:
 		return newText(summary, "The user may not do this. Nothing was changed.\n\n%s", text(grantPrefix(permission, prefix+"/")))
 	}
-	if answers := endpointsOf(err); len(answers) > 0 {
-		return unreachable(doing, answers)
+	if len(endpointsOf(err)) > 0 {
+		return unreachable(doing, err)
 	}
 	return newText(summary, "etcd answered: %s.", sentence(err))
 }
@@ -104,22 +104,3 @@ func HeartbeatFailed(doing, permission, prefix string, err error) Text {
 var HeartbeatEndpointsUnknown = newText("The cluster's endpoints are not known yet",
 	"The provider of this data source is configured with values that are known after apply only. Add a depends_on with the resource that they come from, "+
 		"so that it is read during apply.")
-
-// endpointsOf returns what each endpoint answered, on either API.
-func endpointsOf(err error) []connection.Answer {
-	if gone, ok := errors.AsType[*connection.Unreachable](err); ok {
-		return gone.Answers
-	}
-	if one, ok := errors.AsType[*connection.Error](err); ok && one.Kind != connection.Server {
-		return []connection.Answer{{Endpoint: one.Endpoint, Err: one}}
-	}
-	return nil
-}
-
-// answersOf lists what each endpoint answered, or says what err is.
-func answersOf(err error) string {
-	if answers := endpointsOf(err); len(answers) > 0 {
-		return answerList(answers)
-	}
-	return "\n\n" + sentence(err) + "."
-}

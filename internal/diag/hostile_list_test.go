@@ -64,7 +64,6 @@ var everyText = map[string]any{
 	"DiscoveryUnsure":              DiscoveryUnsure,
 	"DiscoveryUnwritten":           DiscoveryUnwritten,
 	"DiscoveryVanished":            DiscoveryVanished,
-	"EndpointAnswers":              answerList,
 	"EndpointNotUsed":              EndpointNotUsed,
 	"EnvironmentName":              EnvironmentName,
 	"EnvironmentValue":             EnvironmentValue,

@@ -4,12 +4,10 @@
 package diag
 
 import (
-	"errors"
 	"maps"
 	"slices"
 	"strings"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -40,15 +38,10 @@ func WhyNotFormed(s membership.Snapshot, err error) string {
 	if err == nil {
 		return sprintf("Cluster %s answers at the provider's endpoints, which may have been started in its place.", s.ClusterID)
 	}
-	var gone *cluster.Unreachable
-	if !errors.As(err, &gone) {
+	if len(endpointsOf(err)) == 0 {
 		return "The cluster cannot be asked: " + answer(err) + "."
 	}
-	out := make([]string, len(gone.Answers))
-	for i, e := range gone.Answers {
-		out[i] = Clean(e.Endpoint) + ": " + answer(e.Err)
-	}
-	return "The cluster does not answer at the provider's endpoints (" + strings.Join(out, "; ") + ")."
+	return "The cluster does not answer at the provider's endpoints (" + answered(err) + ")."
 }
 
 // membersArgument writes the argument members.

@@ -43,7 +43,7 @@ func Maintenance(action string, err error) Text {
 	case errors.Is(err, cluster.ErrNoEndpoints):
 		return NoEndpoints
 	case errors.As(err, &gone):
-		t.Detail = "The cluster does not answer. Nothing was changed. " + wayOut(gone.Answers) + answers(err)
+		t.Detail = "The cluster does not answer. Nothing was changed. " + wayOut(err) + answers(err)
 	case errors.Is(err, context.Canceled):
 		t.Detail = "It was interrupted."
 	case errors.Is(err, cluster.ErrPermission):

@@ -6,7 +6,6 @@ package diag
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
@@ -112,27 +111,6 @@ func cause(err error) string {
 	return answers(err)
 }
 
-// answers lists what each endpoint answered, on lines of its own.
-func answers(err error) string {
-	var gone *cluster.Unreachable
-	if !errors.As(err, &gone) {
-		return "\n\n" + sentence(err) + "."
-	}
-	return answerList(gone.Answers)
-}
-
-func answer(err error) string {
-	var dial *connection.Error
-	switch {
-	case errors.As(err, &dial):
-		return cut(Clean(dial.Answer()), longestError)
-	case errors.Is(err, context.DeadlineExceeded):
-		return "no answer in time"
-	default:
-		return sentence(err)
-	}
-}
-
 // Explain words the error of an operation on a member.
 func Explain(action reconfigure.Action, name string, err error) Text {
 	var refusal *reconfigure.Refusal
@@ -192,30 +170,6 @@ func Explain(action reconfigure.Action, name string, err error) Text {
 	default:
 		return newText(summary, "etcd answered: %s.", sentence(err))
 	}
-}
-
-// remedy is what to do about what the endpoints answered.
-func remedy(action reconfigure.Action, err error) string {
-	var gone *cluster.Unreachable
-	switch {
-	case cluster.TurnedAway(err) && errors.As(err, &gone):
-		return " " + wayOut(gone.Answers)
-	case cluster.Hopeless(err):
-		return " " + kindRemedy(connection.KindOf(err))
-	case action == reconfigure.ActionRemove:
-		return noLogin(err) + " " + checkMachines + goneForGood
-	default:
-		return noLogin(err) + " " + checkMachines
-	}
-}
-
-// noLogin says what it means that members answered and completed no login.
-func noLogin(err error) string {
-	var gone *cluster.Unreachable
-	if !errors.As(err, &gone) || !slices.ContainsFunc(gone.Answers, func(e connection.Answer) bool { return connection.KindOf(e.Err) == connection.NoLogin }) {
-		return ""
-	}
-	return " " + kindRemedy(connection.NoLogin)
 }
 
 // notOurs words what [membership.Identify] refuses.

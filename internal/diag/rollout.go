@@ -5,11 +5,9 @@ package diag
 
 import (
 	"encoding/json"
-	"errors"
 	"maps"
 	"strings"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
@@ -141,18 +139,10 @@ func RolloutReason(unhealthy []membership.UnhealthyMember, s membership.Snapshot
 // RolloutCannotLook is the reason of a rollout whose cluster does not answer,
 // or whose user may not read below the metadata prefix.
 func RolloutCannotLook(metadataPrefix string, err error) string {
-	var gone *cluster.Unreachable
 	if connection.KindOf(err) == connection.PermissionDenied {
 		return "the user may not read the keys below " + metadataPrefix + " (etcdctl role grant-permission ROLE --prefix=true read " + metadataPrefix + ")"
 	}
-	if !errors.As(err, &gone) {
-		return "the members cannot be asked (" + sentence(err) + ")"
-	}
-	var said []string
-	for _, e := range gone.Answers {
-		said = append(said, Clean(e.Endpoint)+": "+answer(e.Err))
-	}
-	return "the members cannot be asked (" + strings.Join(said, "; ") + ")"
+	return "the members cannot be asked (" + answered(err) + ")"
 }
 
 // Upgrade words what is wrong with a step from one version of etcd to another,

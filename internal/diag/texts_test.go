@@ -4,6 +4,7 @@
 package diag
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -26,7 +27,7 @@ import (
 // the file anew.
 func TestInputTexts(t *testing.T) {
 	const tk, prefix, ep = "5a3c7d0e4b1f4c52a9e86b1d0f7c2e93", "/_etcd/registry", "https://registry.example.com:2379"
-	answers := []string{ep + ": connection refused", "https://10.0.0.9:2379: no answer in time"}
+	answers := &connection.Unreachable{Answers: []connection.Answer{{Endpoint: ep, Err: errors.New("connection refused")}, {Endpoint: "https://10.0.0.9:2379", Err: context.DeadlineExceeded}}}
 	badEndpoint := &connection.EndpointError{Endpoint: "ftp://infra1", Reason: `has the scheme "ftp"; etcd clients speak http or https`}
 	cidr, err := connection.ParseHostPattern("10.0.1.0/24")
 	if err != nil {
@@ -40,7 +41,7 @@ func TestInputTexts(t *testing.T) {
 		DiscoveryLeft(tk, prefix, "there are keys that are not the token's: \"/_etcd/registry/"+tk+"/more\""),
 		DiscoveryNoEndpoints,
 		DiscoveryUnreachable("create discovery token", answers),
-		DiscoveryUnreachable("create discovery token", nil),
+		DiscoveryUnreachable("create discovery token", &connection.Unreachable{}),
 		DiscoveryDenied("create discovery token", ep+": permission denied", "readwrite", prefix),
 		DiscoveryFailed("create discovery token", errors.New("etcdserver: mvcc: database space exceeded")),
 		DiscoveryUnsure(tk, answers),

@@ -117,7 +117,7 @@ func whyUnknown(status discovery.Status, err error, least int) string {
 	case err == nil, errors.As(err, new(*discovery.BadSizeError)):
 		return text.DiscoverySizeDoubtful(least, names(status.Members))
 	default:
-		return text.DiscoverySilent(answersOf(err))
+		return text.DiscoverySilent(err)
 	}
 }
 

@@ -128,7 +128,7 @@ func (r *tokenResource) write(ctx context.Context, timeout time.Duration, plan *
 		return false
 	case errors.As(err, &uncertain):
 		unsure, place = true, uncertain.Place
-		report.Warn(diags, text.DiscoveryUnsure(token, answersOf(err)))
+		report.Warn(diags, text.DiscoveryUnsure(token, err))
 	default:
 		report.Error(diags, failure(creating, *plan, err))
 		return false
@@ -187,7 +187,7 @@ func (r *tokenResource) Read(ctx context.Context, req resource.ReadRequest, resp
 		report.Warn(&resp.Diagnostics, text.DiscoveryServiceNoToken(token, state.ServiceURL.ValueString()))
 		return
 	default:
-		report.Warn(&resp.Diagnostics, text.DiscoveryReadSkipped(token, answersOf(err)))
+		report.Warn(&resp.Diagnostics, text.DiscoveryReadSkipped(token, err))
 		return
 	}
 	before := state
@@ -276,7 +276,7 @@ func (r *tokenResource) Delete(ctx context.Context, req resource.DeleteRequest, 
 			report.Error(&resp.Diagnostics, failure(removing, state, err))
 			return
 		}
-		report.Warn(&resp.Diagnostics, text.DiscoveryForgotten(token, state.Prefix.ValueString(), answersOf(err)))
+		report.Warn(&resp.Diagnostics, text.DiscoveryForgotten(token, state.Prefix.ValueString(), err))
 	default:
 		report.Error(&resp.Diagnostics, failure(removing, state, err))
 	}
@@ -306,21 +306,8 @@ func failure(doing string, m model, err error) text.Text {
 		}
 		return text.DiscoveryDenied(doing, denied.Error(), permission, m.Prefix.ValueString())
 	case errors.As(err, new(*connection.Unreachable)):
-		return text.DiscoveryUnreachable(doing, answersOf(err))
+		return text.DiscoveryUnreachable(doing, err)
 	default:
 		return text.DiscoveryFailed(doing, err)
 	}
-}
-
-// answersOf lists what each endpoint answered.
-func answersOf(err error) []string {
-	var unreachable *connection.Unreachable
-	if !errors.As(err, &unreachable) {
-		return []string{err.Error()}
-	}
-	out := make([]string, len(unreachable.Answers))
-	for i, a := range unreachable.Answers {
-		out[i] = a.String()
-	}
-	return out
 }
