@@ -171,7 +171,7 @@ func (e *Engine) Confirmed(ctx context.Context, want membership.ClusterID, actio
 	for {
 		snap, err := e.observe(ctx, want)
 		if err == nil {
-			d := membership.Settled(snap)
+			d := snap.Gate(0)
 			if d.Verdict == membership.Go {
 				return snap, nil
 			}

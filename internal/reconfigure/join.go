@@ -241,7 +241,7 @@ func (j *join) look(ctx context.Context, since *time.Time) (err error) {
 // can, however long one waits. A cluster that is being formed may be about to
 // get its quorum.
 func (j *join) withoutRecord(unread error, since *time.Time) error {
-	d := membership.DecideAdd(j.snap, membership.AddRequest{Name: j.req.Name, PeerURLs: j.req.PeerURLs, MaxLearners: 1})
+	d := j.snap.Gate(0)
 	if d.Verdict != membership.Go {
 		j.last = d
 	}
@@ -332,7 +332,7 @@ func (j *join) tryAnnounce(ctx context.Context, since *time.Time) error {
 		j.member, _ = j.snap.Member(found.ID)
 		return j.write(ctx, cluster.Announced, found.ID)
 	case membership.StepWithdraw:
-		if err := j.weigh(membership.Settled(j.snap), since); err != nil {
+		if err := j.weigh(j.snap.Gate(0), since); err != nil {
 			return err
 		}
 		if err := j.hold.sure(j.snap); err != nil {
@@ -356,7 +356,7 @@ func (j *join) weigh(d membership.Decision, since *time.Time) error {
 	j.last = d
 	refusal := &Refusal{Action: ActionAdd, Name: j.req.Name, Decision: d, Snapshot: j.snap}
 	switch {
-	case d.Verdict == membership.Refuse && (permanent(d.Code) || j.Clock.Now().Sub(*since) > doubt):
+	case d.Verdict == membership.Refuse && (d.Code.Permanent() || j.Clock.Now().Sub(*since) > doubt):
 		return refusal
 	case d.Verdict == membership.Refuse:
 		return again{refusal}
@@ -370,14 +370,10 @@ func (j *join) weigh(d membership.Decision, since *time.Time) error {
 
 // add decides about the announcement and makes it.
 func (j *join) add(ctx context.Context, since *time.Time) error {
-	r := membership.AddRequest{Name: j.req.Name, PeerURLs: j.req.PeerURLs, MaxLearners: 1}
-	learners := j.snap.Learners()
-	if ids := idsOf(learners); !slices.Equal(ids, j.full) {
-		// How many learners the servers take (--max-learners) only they know:
-		// ask them once for each set of learners that is in the way.
-		r.MaxLearners = len(learners) + 1
-	}
-	d := membership.DecideAdd(j.snap, r)
+	learners := idsOf(j.snap.Learners())
+	d := membership.DecideAdd(j.snap, membership.AddRequest{
+		Name: j.req.Name, PeerURLs: j.req.PeerURLs, AskServer: !slices.Equal(learners, j.full), // once for each set of learners
+	})
 	if err := j.weigh(d, since); err != nil {
 		return err
 	}
@@ -400,7 +396,7 @@ func (j *join) add(ctx context.Context, since *time.Time) error {
 			return err
 		}
 		if errors.Is(err, cluster.ErrLearnerSlotTaken) {
-			j.full = idsOf(learners)
+			j.full = learners
 		}
 		// Whatever else it says: the list, and the record of the intent, decide
 		// what to do next.
@@ -417,13 +413,4 @@ func idsOf(members []membership.Member) []membership.MemberID {
 		out = append(out, m.ID)
 	}
 	return out
-}
-
-// permanent reports whether a refusal is about what was asked for rather than
-// about how the cluster is at the moment.
-func permanent(c membership.Code) bool {
-	return slices.Contains([]membership.Code{
-		membership.NameTaken, membership.URLTaken, membership.LoopbackURL, membership.MixedClusters, membership.AlarmRaised,
-		membership.NotOurs, membership.VersionTooOld, membership.LastVoter,
-	}, c)
 }

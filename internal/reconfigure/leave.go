@@ -211,8 +211,8 @@ func (l *leave) undecidable(ctx context.Context) error {
 	if err != nil {
 		return l.later(ctx, err)
 	}
-	d := membership.DecideRemove(snap, membership.RemoveRequest{ID: l.req.ID, Name: l.req.Name, PeerURLs: l.req.PeerURLs, Replacement: l.req.Replacement})
-	if d.Verdict != membership.Refuse || d.Code != membership.QuorumLost {
+	d := snap.Gate(l.req.ID)
+	if d.Code != membership.QuorumLost {
 		return nil
 	}
 	return l.later(ctx, &Refusal{Action: ActionRemove, Name: l.req.Name, Decision: d, Snapshot: snap})
@@ -278,7 +278,7 @@ func (l *leave) attempt(ctx context.Context) (bool, error) {
 			l.out.LastVoter = true
 			return true, nil
 		}
-		if permanent(d.Code) {
+		if d.Code.Permanent() {
 			return false, refusal
 		}
 		return false, l.later(ctx, refusal)

@@ -105,7 +105,7 @@ func (e *Engine) settled(ctx context.Context, action Action, name string, id mem
 			return err
 		case err == nil:
 			pause = backoff{}
-		case errors.As(err, &refusal) && !permanent(refusal.Decision.Code):
+		case errors.As(err, &refusal) && !refusal.Decision.Code.Permanent():
 			if e.Clock.Now().Sub(since) > doubt {
 				return err
 			}

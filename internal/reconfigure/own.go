@@ -29,7 +29,7 @@ func (e *Engine) claimed(ctx context.Context, owner string) (r cluster.Record, o
 			return r, false, gone
 		}
 		if e.Clock.Now().Sub(since) > doubt || pause.sleep(ctx, e.Clock) != nil {
-			if d := membership.DecideWithdraw(snap, membership.WithdrawRequest{}); d.Code == membership.QuorumLost {
+			if d := snap.Gate(0); d.Code == membership.QuorumLost {
 				err = &Refusal{Action: "remove", Decision: d, Snapshot: snap}
 			}
 			return r, false, err

@@ -51,7 +51,7 @@ func (e *Engine) UpdatePeerURLs(ctx context.Context, r UpdateRequest) (Updated, 
 		case h.lost() != nil:
 			return out, h.outcome(ctx, r.ID, nil)
 		case errors.As(err, &refusal) && refusal.Decision.Verdict == membership.Refuse:
-			if permanent(refusal.Decision.Code) || e.Clock.Now().Sub(since) > doubt {
+			if refusal.Decision.Code.Permanent() || e.Clock.Now().Sub(since) > doubt {
 				return out, err
 			}
 		case !retry(err):

@@ -45,7 +45,7 @@ func (l looker) look(ctx context.Context, within time.Duration, patient bool) (m
 		again := patient && !cluster.Hopeless(err)
 		if err == nil {
 			seen = snap
-			again = membership.Settled(snap).Verdict != membership.Go
+			again = snap.Gate(0).Verdict != membership.Go
 		} else if ctx.Err() == nil {
 			whole = err
 		}
@@ -131,7 +131,7 @@ func (m *model) decide(ctx context.Context, l looker) (*diag.Text, fwdiag.Diagno
 		return text, diags
 	}
 
-	if d := membership.Settled(snap); formed && d.Verdict != membership.Go {
+	if d := snap.Gate(0); formed && d.Verdict != membership.Go {
 		t := diag.Explain(reconfigure.ActionConfigure, name, &reconfigure.Refusal{Action: reconfigure.ActionConfigure, Name: name, Decision: d, Snapshot: snap})
 		return &t, diags
 	}
