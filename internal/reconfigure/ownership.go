@@ -38,18 +38,18 @@ func (j *join) put(ctx context.Context, r cluster.Record) error {
 		if now, ok, getErr := j.Port.Records(j.cluster).Get(ctx, r.Owner); getErr == nil {
 			j.record, j.recorded = now, ok
 		}
-		return again{err}
+		return retrying(err)
 	}
 	if errors.Is(err, cluster.ErrAlarm) {
 		if snap, err := j.observe(ctx, j.cluster); err == nil {
 			j.snap = snap // the alarm may be newer than the last look
 		}
-		return alarmed("add", j.req.Name, j.snap, err)
+		return alarmed(j.action, j.name, j.snap, err)
 	}
 	if err != nil {
 		return err
 	}
-	j.record, j.recorded, j.abandoned, j.nudged = written, true, nil, j.Clock.Now()
+	j.record, j.recorded, j.abandoned, j.written = written, true, nil, j.Clock.Now()
 	return nil
 }
 
