@@ -43,11 +43,11 @@ func (s Snapshot) Lag(id MemberID) (entries uint64, ok bool) {
 }
 
 // Lagging returns the learners that answer and are too far behind to be given a
-// vote, see [DefaultMaxLag]. Whether they are on their way takes another look.
+// vote, see [defaultMaxLag]. Whether they are on their way takes another look.
 func (s Snapshot) Lagging() []MemberID {
 	var out []MemberID
 	for _, m := range s.Learners() {
-		if lag, ok := s.Lag(m.ID); ok && lag > DefaultMaxLag(s.Answer(m.ID).Applied+lag) {
+		if lag, ok := s.Lag(m.ID); ok && lag > defaultMaxLag(s.Answer(m.ID).Applied+lag) {
 			out = append(out, m.ID)
 		}
 	}

@@ -171,7 +171,7 @@ type AddRequest struct {
 type PromoteRequest struct {
 	ID MemberID
 	// MaxLag is how far behind the leader the learner may be, in entries; 0
-	// means the default, see [DefaultMaxLag].
+	// means the default, see [defaultMaxLag].
 	MaxLag uint64
 	// Before is what the learner answered in the previous snapshot of the same
 	// wait; its zero value means that there was none.

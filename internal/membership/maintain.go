@@ -66,7 +66,7 @@ func byName(a, b Member) int {
 //  1. what every change needs: one cluster, quorum, leader, confirmed list;
 //  2. it leads already: done;
 //  3. it is no member, a learner, has not started, does not answer, names
-//     another leader or term, or lags (see [DefaultMaxLag]).
+//     another leader or term, or lags (see [defaultMaxLag]).
 //
 // When the verdict is Go, MoveLeaderTo is the voter that is to lead.
 func DecideMove(s Snapshot, to MemberID) Decision {

@@ -3,10 +3,10 @@
 
 package membership
 
-// DefaultMaxLag is how far behind a learner may be when it is given a vote, in
+// defaultMaxLag is how far behind a learner may be when it is given a vote, in
 // raft entries: 1,000, or one per cent of the leader's index where that is
 // more. (The server lets it be 10 per cent behind, which may be millions.)
-func DefaultMaxLag(leaderIndex uint64) uint64 { return max(1000, leaderIndex/100) }
+func defaultMaxLag(leaderIndex uint64) uint64 { return max(1000, leaderIndex/100) }
 
 // DecidePromote decides whether a learner may be given a vote now. The server
 // does not ask whether the learner is alive: one that was killed seconds before
@@ -105,11 +105,11 @@ func (s Snapshot) follows(m Member, leader MemberID, term uint64) Decision {
 }
 
 // lag returns how many entries a member is behind the leader, and how many it
-// may be: most, or [DefaultMaxLag] if that is 0.
+// may be: most, or [defaultMaxLag] if that is 0.
 func (s Snapshot) lag(id, leader MemberID, most uint64) (entries, limit uint64) {
 	index := s.Answer(leader).Index
 	if most == 0 {
-		most = DefaultMaxLag(index)
+		most = defaultMaxLag(index)
 	}
 	return index - min(index, s.Answer(id).Applied), most
 }

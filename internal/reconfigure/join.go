@@ -50,7 +50,7 @@ type JoinRequest struct {
 	// ID is the member where it is known (an update), 0 on creation.
 	ID   membership.MemberID
 	Goal Stage
-	// MaxLag is in raft entries; 0 is membership.DefaultMaxLag.
+	// MaxLag is in raft entries; 0 means 1,000, or one per cent of the leader's index where that is more.
 	MaxLag uint64
 	// StallTimeout is how long a learner may show no progress.
 	StallTimeout time.Duration
@@ -241,7 +241,6 @@ func identify(r JoinRequest, snap membership.Snapshot, record cluster.Record, re
 // act makes at most one change, decided on what was just read.
 func (j *join) act(ctx context.Context) error {
 	found := identify(j.req, j.snap, j.record, j.recorded, j.abandoned)
-	log.Debug(ctx, log.Membership, "looked for the member", "member", j.name, "found", found.ID, "refused", string(found.Code))
 	switch found.Step {
 	case membership.StepAnnounce:
 		return j.add(ctx)
@@ -255,6 +254,7 @@ func (j *join) act(ctx context.Context) error {
 	case membership.StepRefuse:
 		return j.unidentified(found)
 	}
+	log.Debug(ctx, log.Membership, "found the member in the list", "member", j.name, "id", found.ID)
 	j.member, _ = j.snap.Member(found.ID)
 	return j.write(ctx, cluster.Announced, found.ID)
 }
@@ -285,6 +285,7 @@ func (j *join) takeBack(ctx context.Context, id membership.MemberID) error {
 	if err := j.hold.ensure(j.snap); err != nil {
 		return err
 	}
+	log.Debug(ctx, log.Membership, "removing an announcement with other peer URLs", "member", j.name, "id", id)
 	via, _, _ := j.snap.MajorityLeader()
 	if err := j.Port.Remove(ctx, via, id); err != nil && !errors.Is(err, cluster.ErrNotFound) {
 		return retrying(err)
@@ -314,6 +315,7 @@ func (j *join) add(ctx context.Context) error {
 	}
 	via, _, _ := j.snap.MajorityLeader()
 	id, err := j.Port.AddLearner(ctx, via, j.req.PeerURLs)
+	log.Debug(ctx, log.Membership, "announced the member", "member", j.name, "id", id, "answer", err)
 	j.refused = err != nil && !errors.Is(err, cluster.ErrAmbiguous) && ctx.Err() == nil
 	if err != nil {
 		if errors.Is(err, cluster.ErrPermission) || errors.Is(err, cluster.ErrBadURL) {
@@ -326,7 +328,6 @@ func (j *join) add(ctx context.Context) error {
 		// what to do next.
 		return retrying(err)
 	}
-	log.Debug(ctx, log.Membership, "announced the member", "member", j.name, "id", id)
 	j.warnings = append(j.warnings, d.Warnings...)
 	j.member = membership.Member{ID: id, PeerURLs: j.req.PeerURLs, Learner: true}
 	return j.write(ctx, cluster.Announced, id)

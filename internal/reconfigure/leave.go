@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -246,14 +247,15 @@ func (l *leave) act(ctx context.Context, d membership.Decision) error {
 	if err := l.hold.ensure(l.snap); err != nil {
 		return kept(err)
 	}
-	leader, _, _ := l.snap.MajorityLeader()
 	if d.MoveLeaderTo != 0 {
-		return sent(l.Port.MoveLeader(ctx, leader, d.MoveLeaderTo), "leadership was moved")
+		return l.moveLeader(ctx, l.snap, d.MoveLeaderTo)
 	}
 	if err := l.begin(ctx); err != nil {
 		return sent(err, "")
 	}
+	leader, _, _ := l.snap.MajorityLeader()
 	err := l.Port.Remove(ctx, leader, l.req.ID)
+	log.Debug(ctx, log.Membership, "asked for the removal", "member", l.name, "id", l.req.ID, "answer", err)
 	if errors.Is(err, cluster.ErrNotFound) {
 		err = nil
 	}

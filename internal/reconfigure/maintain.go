@@ -7,6 +7,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -181,7 +182,9 @@ func (d *defragmentation) defragment(subject membership.MemberID, s membership.S
 	rest := without(d.left, subject)
 	begin := d.Clock.Now()
 	d.report(Step{Kind: StepDefragment, Member: subject, Left: len(rest), Snapshot: s})
-	if err := d.Port.Defragment(d.hold.ctx, subject, d.req.Limit); err != nil {
+	err := d.Port.Defragment(d.hold.ctx, subject, d.req.Limit)
+	log.Debug(d.hold.ctx, log.Membership, "defragmented a member", "id", subject, "answer", err)
+	if err != nil {
 		return &Unfinished{Action: actionDefragment, Member: subject, Done: d.done, Left: rest, Snapshot: s, Err: err}
 	}
 	m, _ := s.Member(subject)
@@ -235,12 +238,20 @@ func (e *Engine) MoveLeader(ctx context.Context, to membership.MemberID, report 
 		to = d.MoveLeaderTo
 		leader, _, _ := s.MajorityLeader()
 		report(Step{Kind: StepMove, Member: leader, To: to, Snapshot: s})
-		return sent(e.Port.MoveLeader(h.ctx, leader, to), "leadership was moved")
+		return e.moveLeader(h.ctx, s, to)
 	})
 	if lost := h.lost(); lost != nil {
 		return to, &LockLost{Action: actionMove, Lost: lost}
 	}
 	return to, err
+}
+
+// moveLeader asks who leads to hand leadership over.
+func (e *Engine) moveLeader(ctx context.Context, s membership.Snapshot, to membership.MemberID) error {
+	leader, _, _ := s.MajorityLeader()
+	err := e.Port.MoveLeader(ctx, leader, to)
+	log.Debug(ctx, log.Membership, "asked for another leader", "from", leader, "to", to, "answer", err)
+	return sent(err, "leadership was moved")
 }
 
 // Disarm takes back all alarms of a kind, and returns once no member speaks of
@@ -265,7 +276,9 @@ func (e *Engine) Disarm(ctx context.Context, kind string, confirmed bool, report
 				report(Step{Kind: StepDisarm, Member: m, Alarm: kind, Snapshot: s})
 				told[m] = true
 			}
-			if err := e.Port.DisarmAlarm(ctx, leader, membership.Alarm{Member: m, Kind: kind}); err != nil {
+			err := e.Port.DisarmAlarm(ctx, leader, membership.Alarm{Member: m, Kind: kind})
+			log.Debug(ctx, log.Membership, "disarmed an alarm", "alarm", kind, "id", m, "answer", err)
+			if err != nil {
 				return sent(err, "")
 			}
 		}

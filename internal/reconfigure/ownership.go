@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -33,6 +34,7 @@ func (j *join) write(ctx context.Context, state cluster.RecordState, id membersh
 
 func (j *join) put(ctx context.Context, r cluster.Record) error {
 	written, err := j.Port.Records(j.cluster).Put(ctx, r, j.abandoned...)
+	log.Debug(ctx, log.Membership, "wrote the ownership record", "member", j.name, "id", r.ID(), "answer", err)
 	if errors.Is(err, cluster.ErrAmbiguous) {
 		// Read back: it may have been written.
 		if now, ok, getErr := j.Port.Records(j.cluster).Get(ctx, r.Owner); getErr == nil {

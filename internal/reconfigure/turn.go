@@ -15,9 +15,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// gather is how long members that are to take turns wait for each other, so that
+// queueTime is how long members that are to take turns wait for each other, so that
 // they go in order of name.
-const gather = 250 * time.Millisecond
+const queueTime = 250 * time.Millisecond
 
 // awaitTurn returns when no other replacement is on record that is not over. It
 // holds no lock, because what it waits for needs it. The time it has is counted
@@ -25,7 +25,7 @@ const gather = 250 * time.Millisecond
 // process is at. The error is a [*Refusal] that says whose turn it was.
 func (e *Engine) awaitTurn(ctx context.Context, r LeaveRequest) error {
 	// The others of this run queue up as well, and go in order of name.
-	if err := e.Clock.Sleep(ctx, gather); err != nil {
+	if err := e.Clock.Sleep(ctx, queueTime); err != nil {
 		return err
 	}
 	before, sign := "", e.Clock.Now()
@@ -35,7 +35,7 @@ func (e *Engine) awaitTurn(ctx context.Context, r LeaveRequest) error {
 		late := now.Sub(sign) > r.TurnTimeout
 		switch {
 		case err != nil && (late || unrecoverable(err)):
-			return err
+			return stopping(err)
 		case err != nil:
 			return retrying(err)
 		case held == nil && (late || e.Board.isFirst(r.ID)):

@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -66,11 +67,13 @@ func (u *update) look(ctx context.Context) error {
 		return err
 	}
 	u.out.Warnings = d.Warnings
-	via, _, _ := snap.MajorityLeader()
 	if d.MoveLeaderTo != 0 {
-		return sent(u.Port.MoveLeader(ctx, via, d.MoveLeaderTo), "leadership was moved")
+		return u.moveLeader(ctx, snap, d.MoveLeaderTo)
 	}
-	return sent(u.Port.UpdatePeerURLs(ctx, via, u.req.ID, u.req.PeerURLs), "the new peer URLs were sent")
+	via, _, _ := snap.MajorityLeader()
+	err = u.Port.UpdatePeerURLs(ctx, via, u.req.ID, u.req.PeerURLs)
+	log.Debug(ctx, log.Membership, "asked for other peer URLs", "member", u.name, "id", u.req.ID, "answer", err)
+	return sent(err, "the new peer URLs were sent")
 }
 
 // readdress brings the ownership record in line with the new URLs.
