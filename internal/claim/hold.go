@@ -8,14 +8,9 @@ import (
 	"errors"
 	"sync"
 	"time"
-)
 
-// Clock is the time as the owner of a claim sees it; tests bring their own.
-type Clock interface {
-	Now() time.Time
-	// Sleep waits for d or until ctx is done, and returns ctx.Err().
-	Sleep(ctx context.Context, d time.Duration) error
-}
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
+)
 
 // Options describe a claim.
 type Options struct {
@@ -28,8 +23,6 @@ type Options struct {
 	TTL, Interval time.Duration
 	// TakeOver deletes the claim of whoever holds the key.
 	TakeOver bool
-	// Next returns the value of the next beat; nil keeps Value.
-	Next func() string
 }
 
 func (o Options) interval() time.Duration {
@@ -47,7 +40,7 @@ const takeOverTries = 5
 // safe for concurrent use.
 type Claim struct {
 	store   Store
-	clock   Clock
+	clock   clock.Clock
 	options Options
 
 	// turn holds one value while a beat is under way.
@@ -60,7 +53,6 @@ type Claim struct {
 
 	mu      sync.Mutex
 	entry   Entry
-	pending string // the value of a beat whose outcome is not known
 	renewed time.Time
 	err     error
 	// stopping is true once the claim is being given up.
@@ -69,7 +61,7 @@ type Claim struct {
 
 // Start takes the claim and renews it until [Claim.Stop]. The renewing outlives
 // ctx. Errors: [*HeldError], [*AlarmError], or what the endpoints answered.
-func Start(ctx context.Context, store Store, clock Clock, o Options) (*Claim, error) {
+func Start(ctx context.Context, store Store, clock clock.Clock, o Options) (*Claim, error) {
 	if o.Value == "" {
 		return nil, errors.New("a claim needs a value")
 	}
@@ -101,13 +93,6 @@ func roundUp(d time.Duration) time.Duration {
 		return d - r + time.Second
 	}
 	return d
-}
-
-// Entry returns the claim as it was last written.
-func (c *Claim) Entry() Entry {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.entry
 }
 
 // Lost is closed when the claim is known to be lost, or when it was not renewed
@@ -165,17 +150,12 @@ func (c *Claim) StopQuietly(ctx context.Context) { _ = c.Stop(ctx) }
 
 func (c *Claim) stop(ctx context.Context) error {
 	c.mu.Lock()
-	entry, pending, lost := c.entry, c.pending, c.err
+	entry, lost := c.entry, c.err
 	c.mu.Unlock()
-	var why *LostError
-	if errors.As(lost, &why) && why.Err == nil {
+	if why, ok := errors.AsType[*LostError](lost); ok && why.Err == nil {
 		return lost
 	}
 	err := c.store.Delete(ctx, entry)
-	if errors.Is(err, ErrLost) && pending != "" {
-		entry.Value = pending
-		err = c.store.Delete(ctx, entry)
-	}
 	if lost != nil {
 		return lost
 	}
@@ -212,13 +192,7 @@ func (c *Claim) beat(ctx context.Context) error {
 		defer c.mu.Unlock()
 		return c.err
 	}
-	if c.pending == "" {
-		c.pending = c.entry.Value
-		if c.options.Next != nil {
-			c.pending = c.options.Next()
-		}
-	}
-	entry, value := c.entry, c.pending
+	entry := c.entry
 	c.mu.Unlock()
 
 	sent := c.clock.Now()
@@ -227,12 +201,12 @@ func (c *Claim) beat(ctx context.Context) error {
 	// had it in between, it was never lost.
 	bounded, cancel := context.WithTimeout(ctx, max(c.options.TTL-c.age(), c.options.TTL/3))
 	defer cancel()
-	e, err := c.store.Beat(bounded, entry, value, c.options.TTL)
+	e, err := c.store.Beat(bounded, entry, c.options.TTL)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch late := elapsed(c.renewed, c.clock.Now()); {
 	case err == nil:
-		c.entry, c.pending, c.renewed = e, "", sent
+		c.entry, c.renewed = e, sent
 		return nil
 	case errors.Is(err, ErrLost):
 		c.err = err

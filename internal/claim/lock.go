@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
@@ -45,7 +46,7 @@ type Lock struct {
 	// TTL is how long the lock of a process that was killed remains. Three
 	// beats fit into it.
 	TTL   time.Duration
-	Clock Clock
+	Clock clock.Clock
 	// AtExit registers what is to be done before the process ends, until forget
 	// is called; nil registers nothing.
 	AtExit func(func(context.Context)) (forget func())

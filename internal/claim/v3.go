@@ -15,6 +15,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
@@ -66,12 +67,8 @@ func (s *V3) Create(ctx context.Context, key, value string, ttl time.Duration) (
 		if !errors.Is(err, rpctypes.ErrLeaseNotFound) || try == createTries {
 			return e, err
 		}
-		pause := time.NewTimer(time.Duration(try) * createPause)
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			pause.Stop()
-			return e, ctx.Err()
+		if err := (clock.System{}).Sleep(ctx, time.Duration(try)*createPause); err != nil {
+			return e, err
 		}
 	}
 }
@@ -184,7 +181,7 @@ func found(resp *clientv3.TxnResponse) *mvccpb.KeyValue {
 }
 
 // Beat implements [Store].
-func (s *V3) Beat(ctx context.Context, e Entry, value string, ttl time.Duration) (Entry, error) {
+func (s *V3) Beat(ctx context.Context, e Entry, ttl time.Duration) (Entry, error) {
 	lost := &LostError{Key: e.Key}
 	var now *mvccpb.KeyValue
 	held := false
@@ -195,13 +192,12 @@ func (s *V3) Beat(ctx context.Context, e Entry, value string, ttl time.Duration)
 			return err
 		}
 		resp, err := c.Txn(ctx).If(same(e)...).
-			Then(clientv3.OpPut(e.Key, value, clientv3.WithLease(clientv3.LeaseID(e.lease)))).
+			Then(clientv3.OpPut(e.Key, e.Value, clientv3.WithLease(clientv3.LeaseID(e.lease)))).
 			Else(clientv3.OpGet(e.Key)).
 			Commit()
 		if alarmOf(err) != "" {
 			// The lease was renewed; whether the claim is still there can be
-			// read, and its value stays as it is.
-			value = e.Value
+			// read.
 			resp, err = c.Txn(ctx).If(same(e)...).Else(clientv3.OpGet(e.Key)).Commit()
 		}
 		if err != nil {
@@ -218,18 +214,14 @@ func (s *V3) Beat(ctx context.Context, e Entry, value string, ttl time.Duration)
 		return e, lost
 	case err != nil:
 		return e, err
-	case !held && now != nil && now.CreateRevision == e.created && string(now.Value) == value:
-		// Written by an earlier attempt whose answer was lost.
-		held = true
-	case !held && now != nil:
+	case held:
+		e.Left = ttl
+		return e, nil
+	case now != nil:
 		other := s.entry(ctx, now)
 		lost.Now = &other
 	}
-	if !held {
-		return e, lost
-	}
-	e.Value, e.Left = value, ttl
-	return e, nil
+	return e, lost
 }
 
 // Delete implements [Store].

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -73,10 +74,8 @@ func (c *Client) Peers(ctx context.Context, of membership.MemberID, doubted []me
 		}
 	}
 	for begin := time.Now(); len(open) > 0 && time.Since(begin) < listening; {
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		if err := (clock.System{}).Sleep(ctx, pause); err != nil {
+			return nil, err
 		}
 		if body, err = c.metrics(ctx, of); err != nil {
 			return nil, err

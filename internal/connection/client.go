@@ -15,6 +15,8 @@ import (
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/grpclog"
 	"google.golang.org/grpc/keepalive"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 )
 
 func init() {
@@ -204,10 +206,8 @@ func (c *Client) Do(ctx context.Context, f func(ctx context.Context) error) erro
 		if KindOf(err) != StaleToken || time.Since(begin)+pause > tokenLimit {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(pause):
+		if err := (clock.System{}).Sleep(ctx, pause); err != nil {
+			return err
 		}
 	}
 }

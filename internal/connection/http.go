@@ -12,8 +12,6 @@ import (
 	"net/url"
 	"strings"
 	"time"
-
-	clientv2 "go.etcd.io/etcd/client/v2"
 )
 
 // ErrRedirect is in the error of a request that a server would have sent
@@ -78,25 +76,6 @@ func (t transport) address(u *url.URL) string {
 		return u.Host
 	}
 	return address
-}
-
-// KeysV2 returns the keys of the v2 API at one of the endpoints. A redirect is
-// an error: with it the password would go to another host. Errors: [*Error] of
-// kind [NotAsked], or of client/v2.
-func (s Settings) KeysV2(ctx context.Context, endpoint string) (clientv2.KeysAPI, error) {
-	if err := s.allow(ctx, endpoint); err != nil {
-		return nil, err
-	}
-	client, err := clientv2.New(clientv2.Config{
-		Endpoints: []string{endpoint},
-		Transport: Bounded(transport{settings: s}),
-		Username:  s.Username, Password: s.Password.Reveal(),
-		CheckRedirect: func(int) error { return ErrRedirect },
-	})
-	if err != nil {
-		return nil, err
-	}
-	return CheckedKeys(client), nil
 }
 
 // WebClient returns a client for a URL that no etcd serves, such as a discovery

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// ErrPoolClosed is what a closed [Pool] answers.
-var ErrPoolClosed = errors.New("the connections of this provider process are closed already")
+// errPoolClosed is what a closed [Pool] answers.
+var errPoolClosed = errors.New("the connections of this provider process are closed already")
 
 // Pool keeps one open client for each endpoint and set of credentials. One is
 // shared by everything in a provider process. Its zero value is ready for use,
@@ -93,7 +93,7 @@ func (p *Pool) entry(key poolKey) (entry *poolEntry, mine bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return nil, false, ErrPoolClosed
+		return nil, false, errPoolClosed
 	}
 	if entry, ok := p.entries[key]; ok {
 		return entry, false, nil
@@ -113,7 +113,7 @@ func (p *Pool) open(ctx context.Context, s Settings, key poolKey, entry *poolEnt
 	defer close(entry.done)
 	if err == nil && p.closed {
 		_ = client.close()
-		client, err = nil, ErrPoolClosed
+		client, err = nil, errPoolClosed
 	}
 	if err != nil {
 		delete(p.entries, key)
@@ -196,7 +196,7 @@ func (p *Pool) sayGoodbye() {
 }
 
 // Close calls the functions of [Pool.BeforeClose] and closes every client.
-// Later calls of [Pool.Client] fail with [ErrPoolClosed].
+// Later calls of [Pool.Client] fail.
 func (p *Pool) Close() error {
 	p.sayGoodbye()
 	p.mu.Lock()

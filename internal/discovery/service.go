@@ -137,7 +137,7 @@ func ServiceURLProblem(base string) Problem {
 }
 
 // Status implements [Registry]. Errors: [ErrNoToken], which may mean any of
-// three things, [ErrBadSize], [*ServiceError].
+// three things, [*BadSizeError], [*ServiceError].
 func (s *Service) Status(ctx context.Context, token string) (Status, error) {
 	members, err := s.read(ctx, s.base+"/"+token)
 	if err != nil {

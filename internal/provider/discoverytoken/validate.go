@@ -76,7 +76,7 @@ func validateAccess(ctx context.Context, config model, diags *diag.Diagnostics) 
 	switch {
 	case !isGiven(access.Username):
 	case strings.Contains(user, ":"):
-		refuse("username", text.MachineUserPassword())
+		refuse("username", text.MachineUserPassword)
 	case user == "" || !isPrintable(user):
 		refuse("username", text.MachineUserInvalid(user))
 	}
@@ -94,7 +94,7 @@ func validateFounders(ctx context.Context, config model, diags *diag.Diagnostics
 		report.ErrorOn(diags, "size", text.DiscoverySizeInvalid(config.Size.ValueBigFloat().Text('f', -1), discovery.MaxSize))
 	}
 	if config.Size.IsNull() && config.Founders.IsNull() {
-		report.Error(diags, text.DiscoverySizeMissing())
+		report.Error(diags, text.DiscoverySizeMissing)
 	}
 	names, ok := founderNames(ctx, config.Founders)
 	if !ok {
@@ -108,7 +108,7 @@ func validateFounders(ctx context.Context, config model, diags *diag.Diagnostics
 	}
 	switch {
 	case len(names) == 0:
-		report.ErrorOn(diags, "founders", text.DiscoveryFoundersEmpty())
+		report.ErrorOn(diags, "founders", text.DiscoveryFoundersEmpty)
 	case isGiven(config.Size) && len(names) != size:
 		report.ErrorOn(diags, "size", text.DiscoverySizeDisagrees(size, names))
 	case len(names) > discovery.MaxSize:
@@ -152,7 +152,7 @@ func validateAdvertised(ctx context.Context, config model, diags *diag.Diagnosti
 	var endpoints []types.String
 	diags.Append(config.AdvertisedEndpoints.ElementsAs(ctx, &endpoints, false)...)
 	if len(endpoints) == 0 {
-		report.ErrorOn(diags, "advertised_endpoints", text.DiscoveryAdvertisedEmpty())
+		report.ErrorOn(diags, "advertised_endpoints", text.DiscoveryAdvertisedEmpty)
 	}
 	for _, endpoint := range endpoints {
 		if endpoint.IsUnknown() {

@@ -81,7 +81,7 @@ func (r *clusterResource) planCreate(ctx context.Context, config model, req reso
 		plan.Complete = types.BoolUnknown() // it may have formed already
 	}
 	if !config.Members.IsUnknown() && len(config.Members.Elements()) == 0 {
-		report.ErrorOn(&resp.Diagnostics, "members", text.NoFounders())
+		report.ErrorOn(&resp.Diagnostics, "members", text.NoFounders)
 	}
 	resp.Diagnostics.Append(plan.derive(ctx)...)
 	r.refuseExisting(ctx, plan, &resp.Diagnostics)
