@@ -72,7 +72,7 @@ func TestAccCertificateExpires(t *testing.T) {
 	// Connections live on; new ones are needed once the members restart.
 	for _, name := range []string{"a", "b", "c"} {
 		f.Signal(name, syscall.SIGKILL)
-		eventually(t, 20*time.Second, name+" is back", func() error { return answers(t, f.clientConfig(name)) })
+		etcdtest.Eventually(t, name+" is back", func() error { return answers(t, f.clientConfig(name)) })
 	}
 	open()
 	e := run.Wait().MustSay("Cannot add member d")
@@ -194,7 +194,7 @@ func TestAccQuotaDuringJoin(t *testing.T) {
 	for _, name := range []string{"a", "b", "c"} {
 		c := f.Client(name)
 		// Each member compacts in its own time.
-		eventually(t, 30*time.Second, name+" has room", func() error {
+		etcdtest.Eventually(t, name+" has room", func() error {
 			if _, err := c.Defragment(ctx, f.Nodes[name].dial()); err != nil {
 				return err
 			}

@@ -86,17 +86,6 @@ func wantError(t *testing.T, got, want error) {
 	}
 }
 
-// eventually waits until is, and fails the test after formTimeout.
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(formTimeout); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if is() {
-			return
-		}
-	}
-	t.Fatalf("not within %v: %s", formTimeout, what)
-}
-
 // allReady waits until every process serves.
 func allReady(t *testing.T, processes []*etcdtest.Process) {
 	t.Helper()

@@ -129,7 +129,7 @@ func TestV2FormsACluster(t *testing.T) {
 
 			processes := []*etcdtest.Process{v2Founder(t, url, "a", members)}
 			processes[0].Start()
-			eventually(t, "a registers", func() bool { return len(mustStatus(t, r, token3).Members) == 1 })
+			etcdtest.Until(t, "a registers", func() bool { return len(mustStatus(t, r, token3).Members) == 1 })
 			for _, name := range []string{"b", "c"} {
 				p := v2Founder(t, url, name, members)
 				p.Start()

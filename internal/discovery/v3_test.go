@@ -124,7 +124,7 @@ func TestV3FormsACluster(t *testing.T) {
 				return p
 			}
 			processes := []*etcdtest.Process{founder("a")}
-			eventually(t, "a registers", func() bool { return len(mustStatus(t, r, token3).Members) == 1 })
+			etcdtest.Until(t, "a registers", func() bool { return len(mustStatus(t, r, token3).Members) == 1 })
 			if mustStatus(t, r, token3).Complete() {
 				t.Error("complete with one of three")
 			}

@@ -141,7 +141,7 @@ func leaderAway(c *trial) {
 	for _, p := range rest {
 		c.mustWrite(p)
 	}
-	eventually(c.T, "the engine believes the majority", func() bool {
+	etcdtest.Until(c.T, "the engine believes the majority", func() bool {
 		snap, err := b.engine.Port.Observe(within(c.T, 20*time.Second), r.Cluster)
 		id, _, ok := snap.MajorityLeader()
 		m, _ := snap.Member(id)
