@@ -23,14 +23,12 @@ func TestAccSlowRegistry(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
 	w := newWires(t)
-	f.RegistryURL = w.proxy("registry", f.Registry.Endpoints()[0])
+	f.RegistryURL = w.link("registry", f.Registry.Endpoints()[0])
 
 	t.Log("it falls silent once it holds the token")
 	f.Apply("-target=etcd_discovery_token.this").MustSucceed()
 	token := f.State("etcd_discovery_token.this")["token"]
-	if err := w.poison("registry", "cut"); err != nil {
-		t.Fatal(err)
-	}
+	w.disturb("registry", "cut")
 	p := f.Plan()
 	if p.ExitCode == 1 {
 		t.Fatalf("a silent registry ends the plan:\n%s", p.diagnostics())
@@ -41,9 +39,7 @@ func TestAccSlowRegistry(t *testing.T) {
 
 	t.Log("it answers, slowly")
 	w.heal("registry")
-	if err := w.poison("registry", "slow"); err != nil {
-		t.Fatal(err)
-	}
+	w.disturb("registry", "slow")
 	f.Form()
 	f.MustVote("a", "b", "c")
 	if now := f.State("etcd_discovery_token.this")["token"]; now != token {
