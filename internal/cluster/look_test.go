@@ -144,7 +144,7 @@ func TestLookAtNobody(t *testing.T) {
 	t.Parallel()
 	p := etcdtest.NewProcess(t, etcdtest.Options{})
 	var gone *Unreachable
-	if _, err := clientFor(t, settings(p.ClientURL())).Look(t.Context(), 0); !errors.As(err, &gone) || len(gone.Endpoints) != 1 {
+	if _, err := clientFor(t, settings(p.ClientURL())).Look(t.Context(), 0); !errors.As(err, &gone) || len(gone.Answers) != 1 {
 		t.Errorf("got %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -38,10 +38,10 @@ func TestNoLoginWithoutAQuorum(t *testing.T) {
 				t.Errorf("it took %v", took)
 			}
 			var gone *Unreachable
-			if !errors.As(err, &gone) || len(gone.Endpoints) != len(want) {
+			if !errors.As(err, &gone) || len(gone.Answers) != len(want) {
 				t.Fatalf("got %v, want the answers of five", err)
 			}
-			for _, e := range gone.Endpoints {
+			for _, e := range gone.Answers {
 				if kind := connection.KindOf(e.Err); kind != want[e.Endpoint] {
 					t.Errorf("%s: %q (%v), want %q", e.Endpoint, kind, e.Err, want[e.Endpoint])
 				}

@@ -79,7 +79,7 @@ func TestPool(t *testing.T) {
 	if err := pool.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := pool.Client(t.Context(), s, endpoint); !errors.Is(err, ErrPoolClosed) {
+	if _, err := pool.Client(t.Context(), s, endpoint); !errors.Is(err, errPoolClosed) {
 		t.Errorf("got %v", err)
 	}
 	if err := pool.Close(); err != nil {

@@ -294,7 +294,7 @@ func TestNoClusterToJoin(t *testing.T) {
 	_, err := e.Join(within(t, time.Minute), reconfigure.JoinRequest{Owner: "name:d", Name: "d", PeerURLs: []string{p.PeerURL()}})
 	var none *reconfigure.NoCluster
 	var gone *cluster.Unreachable
-	if !errors.As(err, &none) || !errors.As(err, &gone) || len(gone.Endpoints) != 1 {
+	if !errors.As(err, &none) || !errors.As(err, &gone) || len(gone.Answers) != 1 {
 		t.Fatalf("joining no cluster: %v", err)
 	}
 }

@@ -120,7 +120,7 @@ resource "etcd_discovery_token" "this" {
 		return nil
 	}
 	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: factories(realProvider()),
+		ProtoV6ProviderFactories: factories(realProvider(t)),
 		Steps: []resource.TestStep{
 			{Config: later("one"), ConfigPlanChecks: plan(plancheck.ResourceActionCreate, isUnknown("environment")), Check: remember},
 			{Config: later("two"), ConfigPlanChecks: plan(plancheck.ResourceActionNoop), Check: remember},
@@ -143,7 +143,7 @@ func TestHundredRefreshesOnARealRegistry(t *testing.T) {
 	} {
 		config := attributes{"founders": []string{"a", "b", "c"}, "protocol": protocol}
 		empty, _ := version()
-		s := newSession(t, realProvider(), registry.Endpoints())
+		s := newSession(t, realProvider(t), registry.Endpoints())
 		want(t, s.carryOut(s.plan(config))) // v2 has its advice at plan
 		before, made := version()
 		for range 100 {

@@ -97,7 +97,7 @@ func TestAccFormsACluster(t *testing.T) {
 			client := registry.Client(t)
 			var made int64
 			resource.Test(t, resource.TestCase{
-				ProtoV6ProviderFactories: factories(realProvider()),
+				ProtoV6ProviderFactories: factories(realProvider(t)),
 				Steps: []resource.TestStep{
 					{
 						Config: config(registry.Endpoints(), founders),
@@ -213,7 +213,7 @@ func TestAccV2FormsACluster(t *testing.T) {
 	}
 	const v2 = founders + "\n protocol = \"v2\"\n token = \"mine\""
 	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: factories(realProvider()),
+		ProtoV6ProviderFactories: factories(realProvider(t)),
 		CheckDestroy: func(*terraform.State) error {
 			if got := status(); got != "404 Not Found" {
 				return fmt.Errorf("the token answers %s after destroy", got)
@@ -265,7 +265,7 @@ func TestAccChangesBeforeCompletion(t *testing.T) {
 		}
 	}
 	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: factories(realProvider()),
+		ProtoV6ProviderFactories: factories(realProvider(t)),
 		CheckDestroy: func(*terraform.State) error {
 			if keys, _ := registryKeys(t, client); len(keys) > 0 {
 				return fmt.Errorf("left in the registry: %v", keys)

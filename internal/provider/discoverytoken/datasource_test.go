@@ -25,8 +25,8 @@ type dataSession struct{ session }
 
 func newDataSession(t *testing.T, endpoints any) *dataSession {
 	t.Helper()
-	d := &dataSession{*newSession(t, realProvider(), endpoints)}
-	server, err := providerserver.NewProtocol6WithError(realProvider())()
+	d := &dataSession{*newSession(t, realProvider(t), endpoints)}
+	server, err := providerserver.NewProtocol6WithError(realProvider(t))()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestDataOfAService(t *testing.T) {
 	wantAttribute(t, got, firstToken, "token")
 	wantAttribute(t, got, `tftypes.Number<"3">`, "size")
 	wantAttribute(t, got, `tftypes.Bool<"false">`, "complete")
-	if members := attribute(d.state, "members"); !strings.Contains(members, `"http://a.example:2380"`) {
+	if members := attributeOf(d.state, "members"); !strings.Contains(members, `"http://a.example:2380"`) {
 		t.Errorf("members: got %s", members)
 	}
 	server.lost = true
@@ -149,7 +149,7 @@ func TestAccData(t *testing.T) {
 		}
 	}
 	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: factories(realProvider()),
+		ProtoV6ProviderFactories: factories(realProvider(t)),
 		Steps: []resource.TestStep{{
 			Config: fmt.Sprintf(`
 provider "etcd" {

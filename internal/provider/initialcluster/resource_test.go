@@ -230,7 +230,7 @@ func TestAccClusterExists(t *testing.T) {
 			{Config: config(three + "\n cluster_token = \"tok-1\""), ExpectError: exists},
 			{
 				PreConfig: w.set(func(w *world) {
-					w.fails = &cluster.Unreachable{Endpoints: []cluster.EndpointError{{Endpoint: "http://h:1", Err: &connection.Error{Endpoint: "http://h:1", Kind: connection.WrongPassword, Err: errors.New("no")}}}}
+					w.fails = &cluster.Unreachable{Answers: []connection.Answer{{Endpoint: "http://h:1", Err: &connection.Error{Endpoint: "http://h:1", Kind: connection.WrongPassword, Err: errors.New("no")}}}}
 				}),
 				Config: config(three), ExpectError: message("something answers at the provider's endpoints that refuses this provider"),
 			},
