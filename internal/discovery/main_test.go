@@ -63,7 +63,7 @@ func dump(t *testing.T, c *clientv3.Client) map[string]string {
 
 func mustCreate(t *testing.T, r Registry, token string, size int) Place {
 	t.Helper()
-	place, err := r.Create(within(t, 20*time.Second), token, size)
+	place, err := r.Create(etcdtest.WaitContext(t), token, size)
 	if err != nil {
 		t.Fatalf("create %s for %d: %v", token, size, err)
 	}
@@ -72,7 +72,7 @@ func mustCreate(t *testing.T, r Registry, token string, size int) Place {
 
 func mustStatus(t *testing.T, r Registry, token string) Status {
 	t.Helper()
-	s, err := r.Status(within(t, 10*time.Second), token)
+	s, err := r.Status(etcdtest.WaitContext(t), token)
 	if err != nil {
 		t.Fatalf("status of %s: %v", token, err)
 	}

@@ -313,6 +313,7 @@ func TestV3Denied(t *testing.T) {
 	}
 
 	s := settings(c.Endpoints()...)
+	s.RequestTimeout = etcdtest.WaitLimit // a login takes its time on a busy machine
 	_, err := newV3(t, s, DefaultPrefix).Create(ctx, "mine", 3)
 	wantType[*DeniedError](t, err)
 	s.Username, s.Password = "registrar", "wrong"
