@@ -148,7 +148,7 @@ func TestMachinesThatBootLate(t *testing.T) {
 				p.PreStart = append([]string{"env", "PATH=" + clock + ":" + os.Getenv("PATH")}, p.PreStart...)
 				p.Supervise(supervised)
 				if k < 2 {
-					if err := p.WaitLog(within(t, 20*time.Second), "etcd"); err != nil {
+					if err := p.WaitLog(etcdtest.WaitContext(t), "etcd"); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -231,7 +231,7 @@ func TestRemovedMemberEnds(t *testing.T) {
 		a, b, c := members[0], members[1], members[2]
 		starts := c.Starts()
 		remove(t, a.Client(t), c)
-		if code, err := c.WaitExit(within(t, 60*time.Second)); err != nil || code != ExitNever {
+		if code, err := c.WaitExit(etcdtest.WaitContext(t)); err != nil || code != ExitNever {
 			t.Fatalf("the removed %s ends with %d, %v; want %d", c.Name, code, err, ExitNever)
 		}
 		if again := c.Starts() - starts; again > 1 {

@@ -124,14 +124,14 @@ func lostAnswer(t *testing.T, f fault) {
 	if r, ok, err := b.engine.Port.Records(b.id(t)).Get(ctx, owner); ok || err != nil {
 		t.Errorf("the record after the member left: %+v, %v", r, err)
 	}
-	eventually(t, "the lock is free", func() bool { return lockValue(t, b) == "" })
+	etcdtest.Until(t, "the lock is free", func() bool { return lockValue(t, b) == "" })
 	l.mustHaveStruck(t)
 }
 
 // lead makes a member the leader.
 func (b *bench) lead(t *testing.T, id membership.MemberID) {
 	t.Helper()
-	eventually(t, id.String()+" leads", func() bool {
+	etcdtest.Until(t, id.String()+" leads", func() bool {
 		snap, err := b.engine.Port.Observe(within(t, 10*time.Second), 0)
 		leader, _, ok := snap.MajorityLeader()
 		if err != nil || !ok || leader == id {

@@ -236,7 +236,7 @@ func slotTaken(c *trial) {
 		c.Fatal(err)
 	}
 	b.Track(first)
-	eventually(c.T, "d is announced", func() bool { return len(b.members(c.T)) == 5 })
+	etcdtest.Until(c.T, "d is announced", func() bool { return len(b.members(c.T)) == 5 })
 	d.PowerOff() // its initial cluster lacks nobody, but it began before first had joined
 	b.startAnnounced(c.T, d)
 	if err := <-joined; err != nil {

@@ -4,6 +4,7 @@
 package reconfigure_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -141,7 +142,7 @@ func leaderAway(c *trial) {
 	for _, p := range rest {
 		c.mustWrite(p)
 	}
-	eventually(c.T, "the engine believes the majority", func() bool {
+	etcdtest.Until(c.T, "the engine believes the majority", func() bool {
 		snap, err := b.engine.Port.Observe(within(c.T, 20*time.Second), r.Cluster)
 		id, _, ok := snap.MajorityLeader()
 		m, _ := snap.Member(id)
@@ -263,14 +264,45 @@ func oneToTwo(c *trial) {
 	c.mustList(b, "infra1", "d")
 }
 
+// limited is a context whose time is over when the test says so.
+type limited struct {
+	context.Context
+	over chan struct{}
+}
+
+// Done implements context.Context.
+func (l limited) Done() <-chan struct{} { return l.over }
+
+// Err implements context.Context.
+func (l limited) Err() error {
+	select {
+	case <-l.over:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
 func wrongURL(c *trial, n int) {
 	b := c.voters(n)
 	d := b.NewJoiner(c.T, "d")
 	w := b.NewWriter(c.T, etcdtest.WriterOptions{})
 	wrong := request(d, reconfigure.Voting)
 	wrong.PeerURLs = []string{"http://127.0.0.1:1"}
-	_, err := b.engine.Join(within(c.T, 8*time.Second), wrong)
-	text := c.mustWait(err, "")
+	ctx := limited{c.Context(), make(chan struct{})}
+	joined := make(chan error, 1)
+	go func() {
+		_, err := b.engine.Join(ctx, wrong)
+		joined <- err
+	}()
+	etcdtest.Until(c.T, "d is announced", func() bool { return len(b.members(c.T)) == n+1 })
+	select {
+	case err := <-joined:
+		c.Fatalf("it did not wait: %v", err)
+	case <-time.After(3 * time.Second):
+		close(ctx.over)
+	}
+	text := c.mustWait(<-joined, "")
 	if !strings.Contains(text.Detail, "was announced with peer URLs http://127.0.0.1:1 as a learner and has not started. It has no vote") {
 		c.Errorf("got %s", text.Detail)
 	}

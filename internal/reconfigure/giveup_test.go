@@ -22,6 +22,7 @@ type stubborn struct {
 	cluster.Cluster
 	failures int
 	err      error
+	failed   func() // nil, or called with each failure
 }
 
 type stubbornTurns struct {
@@ -35,6 +36,9 @@ func (s *stubborn) Turns(id membership.ClusterID) cluster.Turns {
 
 func (s stubbornTurns) Delete(ctx context.Context, name string) error {
 	if s.of.failures--; s.of.failures >= 0 {
+		if s.of.failed != nil {
+			s.of.failed()
+		}
 		return s.of.err
 	}
 	return s.Turns.Delete(ctx, name)
@@ -67,8 +71,9 @@ func TestGiveUpTurn(t *testing.T) {
 	if err := engine.GiveUpTurn(within(t, 20*time.Second), "o", "d"); !errors.Is(err, cluster.ErrPermission) {
 		t.Errorf("denied: %v", err)
 	}
-	port.failures, port.err = 1_000_000, cluster.ErrAmbiguous
-	if err := engine.GiveUpTurn(within(t, time.Second), "o", "d"); !errors.Is(err, cluster.ErrAmbiguous) {
+	over, end := context.WithCancel(t.Context())
+	port.failures, port.err, port.failed = 1_000_000, cluster.ErrAmbiguous, end
+	if err := engine.GiveUpTurn(over, "o", "d"); !errors.Is(err, cluster.ErrAmbiguous) {
 		t.Errorf("out of time: %v", err)
 	}
 

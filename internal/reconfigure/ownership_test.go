@@ -122,7 +122,7 @@ func TestWhatIsNotAbandonedIsLeftAlone(t *testing.T) {
 			_, err := b.process(t, "first@ops1", claim.LockTTL).Join(within(t, 30*time.Second), owned(d, "first", reconfigure.Voting))
 			first <- err
 		}()
-		eventually(t, "d is announced", func() bool { return b.learner(t) != 0 })
+		etcdtest.Until(t, "d is announced", func() bool { return b.learner(t) != 0 })
 		_, err := b.engine.Join(within(t, 3*time.Second), owned(d, "second", reconfigure.Voting))
 		var busy *claim.BusyError
 		if !errors.As(err, &busy) || busy.Holder.Who != "first@ops1" {
@@ -157,7 +157,7 @@ func TestWhatIsNotAbandonedIsLeftAlone(t *testing.T) {
 		d := b.NewJoiner(t, "d")
 		_, _ = b.engine.Join(within(t, 3*time.Second), owned(d, "first", reconfigure.Voting))
 		d.Supervise(100 * time.Millisecond)
-		eventually(t, "d has started", func() bool { m, ok := named(b.members(t), "d"); return ok && m.Started() })
+		etcdtest.Until(t, "d has started", func() bool { m, ok := named(b.members(t), "d"); return ok && m.Started() })
 		_, err := b.engine.Join(within(t, 30*time.Second), owned(d, "second", reconfigure.Voting))
 		refused(t, err, membership.AlreadyMember)
 		b.mustOwn(t, "first")

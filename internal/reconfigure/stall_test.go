@@ -47,7 +47,7 @@ func TestStallClockStandsStillDuringASnapshot(t *testing.T) {
 				is, err := b.engine.Port.Sending(within(t, 5*time.Second), leader, joined.Member.ID)
 				return err == nil && is
 			}
-			eventually(t, "the leader sends a snapshot", sending)
+			etcdtest.Until(t, "the leader sends a snapshot", sending)
 			r.Goal, r.StallTimeout = reconfigure.Voting, 5*time.Second
 			result := make(chan error, 1)
 			go func() {

@@ -235,9 +235,9 @@ func TestNobodyOvertakesInTurn(t *testing.T) {
 	behind.Port = port
 	var ofFirst, ofSecond error
 	one.Go(func() { _, ofFirst = b.engine.Leave(ctx, first) })
-	eventually(t, "it is the turn of a", func() bool { return slices.Contains(b.engine.Board.Leaving(), first.ID) })
+	etcdtest.Until(t, "it is the turn of a", func() bool { return slices.Contains(b.engine.Board.Leaving(), first.ID) })
 	two.Go(func() { _, ofSecond = behind.Leave(ctx, second) })
-	eventually(t, "b looks, and looks again", func() bool { return port.looks.Load() > 3 })
+	etcdtest.Until(t, "b looks, and looks again", func() bool { return port.looks.Load() > 3 })
 	if leaving := b.engine.Board.Leaving(); slices.Contains(leaving, second.ID) {
 		t.Errorf("b is on its way out: %v", leaving)
 	}

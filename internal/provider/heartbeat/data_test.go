@@ -74,7 +74,7 @@ func TestAccHeartbeats(t *testing.T) {
 			run := b.Start("apply")
 			// Somebody starts and dies, again and again: whenever the run watches,
 			// it sees both.
-			eventually(t, "the run ends", func() error {
+			etcdtest.Eventually(t, "the run ends", func() error {
 				if !run.Ended() {
 					_, _ = b.store.Create(context.Background(), "/running/web2", "short", time.Second)
 					return errors.New("it has not ended")
@@ -153,7 +153,7 @@ check "web_servers_beat" {
 	if _, err := b.store.Create(context.Background(), "/running/web2", "last beat", time.Second); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "web2 misses its beat", func() error {
+	etcdtest.Eventually(t, "web2 misses its beat", func() error {
 		if got := b.seen(); !slices.Contains(got, "web2 missed") {
 			return fmt.Errorf("%q", got)
 		}
