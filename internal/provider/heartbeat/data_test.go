@@ -39,7 +39,7 @@ func (b *bench) beat(t *testing.T, name string) *claim.Claim {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { c.StopQuietly(context.Background()) })
+	t.Cleanup(func() { _ = c.Stop(context.Background()) })
 	return c
 }
 
