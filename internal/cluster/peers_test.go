@@ -156,6 +156,7 @@ func (o *onlooker) mustSay(t *testing.T, active bool, doubted ...membership.Memb
 // mutual TLS. Where it is in doubt a frozen member is gone before its
 // connections are, and one that lives is not.
 func TestPeersOfTheLeader(t *testing.T) {
+	t.Parallel()
 	for _, v := range etcdtest.Versions() {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()
@@ -182,6 +183,7 @@ func TestPeersOfTheLeader(t *testing.T) {
 // a leader was seen to say (3.7: 2 while the peer lives, 1 when it is dead) is
 // put into the metrics of a real one.
 func TestPeersCountedTwice(t *testing.T) {
+	t.Parallel()
 	for _, v := range etcdtest.Versions() {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()
@@ -231,6 +233,7 @@ func countTwice(r *http.Response, id membership.MemberID) error {
 // Whoever does not lead hears nothing of the other followers, and nothing
 // follows from that.
 func TestPeersOfAFollower(t *testing.T) {
+	t.Parallel()
 	for _, v := range etcdtest.Versions() {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()
@@ -260,6 +263,7 @@ func TestPeersOfAFollower(t *testing.T) {
 // A leader that was started after the victim's death says nothing of it, unless
 // it is asked.
 func TestPeersNeverMet(t *testing.T) {
+	t.Parallel()
 	for _, v := range etcdtest.Versions() {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()

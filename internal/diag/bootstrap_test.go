@@ -21,7 +21,7 @@ import (
 // refusal of a plan names the command that destroys everything instead.
 func TestBootstrapTexts(t *testing.T) {
 	const at = "https://10.0.0.1:2379"
-	answers := []string{at + ": connection refused"}
+	answers := &connection.Unreachable{Answers: []connection.Answer{{Endpoint: at, Err: errors.New("connection refused")}}}
 	kind := func(k connection.Kind) error {
 		return &cluster.Unreachable{Answers: []connection.Answer{{Endpoint: at, Err: &connection.Error{Endpoint: at, Kind: k, Err: errors.New("the original error")}}}}
 	}
@@ -36,10 +36,10 @@ func TestBootstrapTexts(t *testing.T) {
 		{true, DiscoveryBootstrapped("change", []string{"a"})},
 		{true, DiscoveryBootstrapped("replace", nil)},
 		{true, DiscoveryMayHaveFormed("replace", DiscoverySilent(answers))},
-		{true, DiscoveryMayHaveFormed("replace", DiscoveryTokenGone())},
+		{true, DiscoveryMayHaveFormed("replace", DiscoveryTokenGone)},
 		{true, DiscoveryMayHaveFormed("replace", DiscoverySizeDoubtful(3, []string{"b", "c", "a"}))},
-		{true, DiscoveryMayHaveFormed("change", DiscoveryEndpointsLater())},
-		{true, DiscoveryMayHaveFormed("replace", DiscoveryNoEndpoints().Detail)},
+		{true, DiscoveryMayHaveFormed("change", DiscoveryEndpointsLater)},
+		{true, DiscoveryMayHaveFormed("replace", DiscoveryNoEndpoints.Detail)},
 		{true, InitialClusterFormed("2a")},
 		{true, InitialClusterMayHaveFormed("2a", WhyNotFormed(membership.Snapshot{}, kind(connection.Refused)), members)},
 		{true, InitialClusterMayHaveFormed("2a", WhyNotFormed(membership.Snapshot{}, cluster.ErrNoEndpoints), members)},

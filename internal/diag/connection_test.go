@@ -22,7 +22,7 @@ func TestNoEndpoints(t *testing.T) {
 		"Neither the provider nor this resource says where the cluster is. Set endpoints in the provider block, such as [\"https://10.0.1.10:2379\"], " +
 			"or the environment variable ETCDCTL_ENDPOINTS.",
 	}
-	if got := NoEndpoints(); got != want {
+	if got := NoEndpoints; got != want {
 		t.Errorf("got %q", got)
 	}
 }
@@ -147,7 +147,7 @@ func TestUnreachable(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := Unreachable("read the member list", c.answers)
+			got := unreachable("read the member list", &connection.Unreachable{Answers: c.answers})
 			if got.Summary != "Cannot read the member list" || got.Detail != c.want {
 				t.Errorf("got\n%s\n%s\nwant\n%s", got.Summary, got.Detail, c.want)
 			}

@@ -39,7 +39,7 @@ func TestHeartbeatTexts(t *testing.T) {
 		{"left, another error", HeartbeatLeft("web1", key, errors.New("etcdserver: something new")), Text{"The heartbeat of web1 was left to expire",
 			"/running/web1 could not be deleted; it goes when its time to live is over, and those who watch it see a missed beat rather than a stop.\n\netcdserver: something new."}},
 		{"no space", HeartbeatFailed("start the heartbeat of web1", "readwrite", "/running", &claim.AlarmError{Kind: "NOSPACE"}), Text{"Cannot start the heartbeat of web1",
-			"The alarm NOSPACE is raised, and the cluster takes no new keys. Nothing was changed. Compact and defragment first. " +
+			"The alarm NOSPACE is raised, and the cluster takes no new keys. Nothing was changed. First make space: compact (etcdctl compaction REVISION), then defragment every member (the action etcd_defragment); or start the members with a larger --quota-backend-bytes. " +
 				"Then disarm the alarm (the action etcd_disarm_alarm does the same) and try again:\n\n  etcdctl alarm disarm"}},
 		{"denied", HeartbeatFailed("start the heartbeat of web1", "readwrite", "/running", denied), Text{"Cannot start the heartbeat of web1",
 			"The user may not do this. Nothing was changed.\n\nThe user's role needs readwrite on the prefix /running/. ROLE is that role:\n\n  etcdctl role grant-permission ROLE --prefix=true readwrite /running/"}},
@@ -48,7 +48,7 @@ func TestHeartbeatTexts(t *testing.T) {
 			"No endpoint can be used. Nothing was changed. Check that its machines run and can be reached from here.\n\nThe endpoints answered:\n  - http://10.0.0.1:2379: connection refused"}},
 		{"any other error", HeartbeatFailed("see who beats under /running", "read", "/running", errors.New("etcdserver: something new")), Text{"Cannot see who beats under /running",
 			"etcd answered: etcdserver: something new."}},
-		{"too early", HeartbeatEndpointsUnknown(), Text{"The cluster's endpoints are not known yet",
+		{"too early", HeartbeatEndpointsUnknown, Text{"The cluster's endpoints are not known yet",
 			"The provider of this data source is configured with values that are known after apply only. Add a depends_on with the resource that they come from, so that it is read during apply."}},
 	} {
 		if test.got != test.want {
