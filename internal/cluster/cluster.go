@@ -12,7 +12,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -26,7 +25,7 @@ type Cluster interface {
 	// at most two request timeouts where members list each other, and four in any
 	// case. want is the cluster that is expected, 0 if
 	// none is: endpoints of any other are reported in Snapshot.Others.
-	// The error is an [*Unreachable] when no endpoint gave a member list.
+	// The error is an [*connection.Unreachable] when no endpoint gave a member list.
 	Observe(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error)
 
 	// Look is an Observe for those who only read: each member is asked the same,
@@ -153,6 +152,3 @@ var (
 // ErrNoEndpoints means that neither the provider nor the resource says where
 // the cluster is.
 var ErrNoEndpoints = errors.New("no endpoints are configured")
-
-// Unreachable means that no endpoint gave a member list.
-type Unreachable = connection.Unreachable

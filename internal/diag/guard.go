@@ -8,7 +8,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
@@ -160,7 +160,7 @@ func MemberMayRun(name string, complete bool, err error) Text {
 	if complete {
 		why = "Its bootstrap is complete: the cluster has formed before, and it cannot be observed from here."
 	}
-	if silent := errors.As(err, new(*cluster.Unreachable)); silent && noLogin(err) != "" {
+	if silent := errors.As(err, new(*connection.Unreachable)); silent && noLogin(err) != "" {
 		why += noLogin(err)
 	} else if complete && silent {
 		why = "Its bootstrap is complete: the cluster has formed before, and it does not answer now, so there is nothing for " + Clean(name) + " to join."

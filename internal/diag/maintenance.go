@@ -22,7 +22,7 @@ func Maintenance(action string, err error) Text {
 	var unfinished *reconfigure.Unfinished
 	var refusal *reconfigure.Refusal
 	var lost *reconfigure.LockLost
-	var gone *cluster.Unreachable
+	var gone *connection.Unreachable
 	held := lockHeld(err)
 	switch {
 	case errors.As(err, &unfinished) && len(unfinished.Done) == 0 && connection.KindOf(err) == connection.PermissionDenied:

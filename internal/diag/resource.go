@@ -118,7 +118,7 @@ func Explain(action reconfigure.Action, name string, err error) Text {
 	var other *reconfigure.OtherCluster
 	var incomplete *reconfigure.Incomplete
 	var none *reconfigure.NoCluster
-	var gone *cluster.Unreachable
+	var gone *connection.Unreachable
 	var bad *cluster.Malformed
 	var endpoint *connection.EndpointError
 	summary := summary(action, name)

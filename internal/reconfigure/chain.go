@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 )
 
 // Chains finds out, while a plan is made, whether the nodes that are to be
@@ -23,7 +25,7 @@ import (
 // before any configuration; with too few hands neither, because those that are
 // held back have them all.
 type Chains struct {
-	Clock Clock
+	Clock clock.Clock
 
 	mu sync.Mutex
 	// at is the name that is being planned, "" if none is; seen whether its

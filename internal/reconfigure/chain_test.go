@@ -11,13 +11,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
 // Nodes that are planned each by itself pass one after the other.
 func TestChainsOfTheirOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &reconfigure.Chains{Clock: reconfigure.SystemClock{}}
+		c := &reconfigure.Chains{Clock: clock.System{}}
 		done := make(chan string, 3)
 		for _, name := range []string{"a", "b", "c"} {
 			go func() {
@@ -50,7 +51,7 @@ func TestChainsEntangled(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := &reconfigure.Chains{Clock: reconfigure.SystemClock{}}
+				c := &reconfigure.Chains{Clock: clock.System{}}
 				if err := c.Enter(t.Context(), "a"); err != nil {
 					t.Fatal(err)
 				}
@@ -76,7 +77,7 @@ func TestChainsEntangled(t *testing.T) {
 // While a plan is applied nothing is held back, nor if the plan is interrupted.
 func TestChainsWhileApplying(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &reconfigure.Chains{Clock: reconfigure.SystemClock{}}
+		c := &reconfigure.Chains{Clock: clock.System{}}
 		if err := c.Enter(t.Context(), "a"); err != nil {
 			t.Fatal(err)
 		}

@@ -16,17 +16,11 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// Clock is the time as the engine sees it.
-type Clock = clock.Clock
-
-// SystemClock is the real time.
-type SystemClock = clock.System
-
 // Engine makes changes to one cluster.
 type Engine struct {
 	Port  cluster.Cluster
 	Board *Board
-	Clock Clock
+	Clock clock.Clock
 	// Locker is the lock that spans processes; nil where there is only one.
 	Locker Locker
 	// Self names this run to those who read what it put on record, user@host.

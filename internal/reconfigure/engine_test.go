@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
@@ -52,9 +53,9 @@ func engineFor(t *testing.T, opts etcdtest.Options, endpoints []string) *reconfi
 func newEngine(s connection.Settings, pool *connection.Pool, who string, ttl time.Duration) *reconfigure.Engine {
 	port := cluster.New(s, pool)
 	return &reconfigure.Engine{
-		Port: port, Board: reconfigure.NewBoard(), Clock: reconfigure.SystemClock{},
+		Port: port, Board: reconfigure.NewBoard(), Clock: clock.System{},
 		Locker: &claim.Lock{
-			Store: claim.NewV3(port, s, pool), Prefix: s.MetadataPrefix, TTL: ttl, Clock: reconfigure.SystemClock{},
+			Store: claim.NewV3(port, s, pool), Prefix: s.MetadataPrefix, TTL: ttl, Clock: clock.System{},
 			Self: claim.Holder{Who: who, PID: 4711, Run: "run of " + who}, AtExit: pool.BeforeClose,
 		},
 	}
@@ -293,7 +294,7 @@ func TestNoClusterToJoin(t *testing.T) {
 	e := engineFor(t, etcdtest.Options{}, []string{p.ClientURL()})
 	_, err := e.Join(within(t, time.Minute), reconfigure.JoinRequest{Owner: "name:d", Name: "d", PeerURLs: []string{p.PeerURL()}})
 	var none *reconfigure.NoCluster
-	var gone *cluster.Unreachable
+	var gone *connection.Unreachable
 	if !errors.As(err, &none) || !errors.As(err, &gone) || len(gone.Answers) != 1 {
 		t.Fatalf("joining no cluster: %v", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
@@ -108,12 +109,12 @@ func (e *Engine) waitForCluster(ctx context.Context, r JoinRequest) (snap member
 	err = e.repeat(ctx, ActionAdd, r.Name, func() error {
 		var err error
 		snap, err = e.observe(ctx, r.Cluster)
-		if _, gone := errors.AsType[*cluster.Unreachable](err); gone && !forming {
+		if _, gone := errors.AsType[*connection.Unreachable](err); gone && !forming {
 			return doubting(err)
 		}
 		return err
 	})
-	_, gone := errors.AsType[*cluster.Unreachable](err)
+	_, gone := errors.AsType[*connection.Unreachable](err)
 	switch {
 	case err == nil, unrecoverable(err):
 		return snap, err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
@@ -78,7 +79,7 @@ func (e *Engine) Leave(ctx context.Context, r LeaveRequest) (Left, error) {
 // more: it does not answer, has no quorum, or another one is there in its place.
 // Never that it refused.
 func Undecidable(err error) bool {
-	var gone *cluster.Unreachable
+	var gone *connection.Unreachable
 	var other *OtherCluster
 	var refusal *Refusal
 	return errors.As(err, &gone) || errors.As(err, &other) || errors.As(err, &refusal) && refusal.Decision.Code == membership.QuorumLost

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -89,7 +90,7 @@ func (p *wellPort) Look(context.Context, membership.ClusterID) (membership.Snaps
 
 // handClock is a clock that a test moves.
 type handClock struct {
-	reconfigure.SystemClock
+	clock.System
 	now time.Time
 }
 

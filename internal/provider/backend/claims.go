@@ -23,23 +23,17 @@ func (b *Backend) Claims(v2 bool) claim.Store {
 // Terraform to the next.
 type held struct {
 	mu  sync.Mutex
-	all map[string]heldClaim
+	all map[string]*claim.Claim
 }
 
-type heldClaim struct {
-	claim  *claim.Claim
-	forget func()
-}
-
-// Hold keeps a claim until [Backend.Release] with the same ID. If that never
-// comes, the claim is given up before the process ends.
+// Hold keeps a claim until [Backend.Release] with the same ID.
 func (b *Backend) Hold(id string, c *claim.Claim) {
 	b.held.mu.Lock()
 	defer b.held.mu.Unlock()
 	if b.held.all == nil {
-		b.held.all = map[string]heldClaim{}
+		b.held.all = map[string]*claim.Claim{}
 	}
-	b.held.all[id] = heldClaim{c, b.Pool.BeforeClose(c.StopQuietly)}
+	b.held.all[id] = c
 }
 
 // Release returns the claim that was kept under an ID, nil if there is none.
@@ -47,11 +41,7 @@ func (b *Backend) Hold(id string, c *claim.Claim) {
 func (b *Backend) Release(id string) *claim.Claim {
 	b.held.mu.Lock()
 	defer b.held.mu.Unlock()
-	c, ok := b.held.all[id]
-	if !ok {
-		return nil
-	}
+	c := b.held.all[id]
 	delete(b.held.all, id)
-	c.forget()
-	return c.claim
+	return c
 }

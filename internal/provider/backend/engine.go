@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -47,7 +48,7 @@ func (b *Backend) Chains() *reconfigure.Chains {
 	b.clusters.mu.Lock()
 	defer b.clusters.mu.Unlock()
 	if b.clusters.chains == nil {
-		b.clusters.chains = &reconfigure.Chains{Clock: reconfigure.SystemClock{}}
+		b.clusters.chains = &reconfigure.Chains{Clock: clock.System{}}
 	}
 	return b.clusters.chains
 }
@@ -86,7 +87,7 @@ func (b *Backend) cluster(settings connection.Settings) *Cluster {
 	if !ok {
 		port := cluster.New(settings, b.Pool)
 		c = &Cluster{changes: &b.clusters.changes, settings: settings, Engine: &reconfigure.Engine{
-			Port: port, Board: b.clusters.board, Clock: reconfigure.SystemClock{}, Locker: lockOf(port, settings, b.Pool), Self: self().Who,
+			Port: port, Board: b.clusters.board, Clock: clock.System{}, Locker: lockOf(port, settings, b.Pool), Self: self().Who,
 		}}
 		b.clusters.all[key] = c
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
 // self is this process as those see it who wait for its locks.
@@ -40,6 +40,6 @@ func hostname() string {
 func lockOf(route *cluster.Client, s connection.Settings, pool *connection.Pool) *claim.Lock {
 	return &claim.Lock{
 		Store: claim.NewV3(route, s, pool), Prefix: s.MetadataPrefix, Self: self(),
-		TTL: claim.LockTTL, Clock: reconfigure.SystemClock{}, AtExit: pool.BeforeClose,
+		TTL: claim.LockTTL, Clock: clock.System{}, AtExit: pool.BeforeClose,
 	}
 }

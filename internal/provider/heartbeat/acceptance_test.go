@@ -19,10 +19,10 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
 func TestMain(m *testing.M) { acctest.Main(m) }
@@ -222,7 +222,7 @@ func TestAccHeartbeatOfSomeoneElse(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, etcdtest.V36, "v3", fmt.Sprintf(job, "v3", "30s", false, "1"))
 	b.Write("go", "0\n")
-	other, err := claim.Start(context.Background(), b.store, reconfigure.SystemClock{}, claim.Options{
+	other, err := claim.Start(context.Background(), b.store, clock.System{}, claim.Options{
 		Key: "/running/deploy", Value: "someone else", TTL: 30 * time.Second, Interval: 200 * time.Millisecond,
 	})
 	if err != nil {

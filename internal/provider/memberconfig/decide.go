@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -168,7 +169,7 @@ func (m model) contradiction(p *plan, snap membership.Snapshot, err error) *diag
 		return new(diag.NobodyToAsk(name))
 	}
 	if err != nil {
-		var gone *cluster.Unreachable
+		var gone *connection.Unreachable
 		unformed := errors.As(err, &gone) || errors.Is(err, context.DeadlineExceeded)
 		if p.boot != nil && p.boot.Complete.ValueBool() {
 			return new(diag.ClusterGone(name, err))
