@@ -295,12 +295,7 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 			report.Warn(&resp.Diagnostics, diag.TurnLeft(name, r.backend.Settings.MetadataPrefix, err))
 		}
 	}
-	for _, w := range out.Warnings {
-		report.Warn(&resp.Diagnostics, diag.WarningText("remove", name, w, out.Snapshot))
-	}
-	if out.Waited != nil {
-		report.Warn(&resp.Diagnostics, diag.LockWaited(name, *out.Waited))
-	}
+	report.Done(&resp.Diagnostics, reconfigure.ActionRemove, name, out.Warnings, out.Snapshot, out.Waited)
 	switch undecidable := err != nil && reconfigure.Undecidable(err) && !cluster.Hopeless(err); {
 	case err == nil:
 	case undecidable && m.Founder.ValueBool() && neverFormed(m.Status.ValueString()):
