@@ -20,7 +20,7 @@ func (r *reader) credentials(m model) (string, connection.Secret) {
 	user, password, both := strings.Cut(r.getenv(envUser), ":")
 	if separate := r.getenv(envPassword); separate != "" {
 		if both && m.Username.IsNull() && m.Password.IsNull() {
-			r.fail(path.Empty(), diag.TwoPasswords())
+			r.fail(path.Empty(), diag.TwoPasswords)
 			return "", ""
 		}
 		password = separate

@@ -113,7 +113,7 @@ func (d *tokenData) ValidateConfig(ctx context.Context, req datasource.ValidateC
 
 func (m dataModel) validate(diags *diag.Diagnostics) {
 	if m.Token.IsNull() == m.URL.IsNull() && !m.Token.IsUnknown() && !m.URL.IsUnknown() {
-		report.Error(diags, text.DiscoveryTokenOrURL())
+		report.Error(diags, text.DiscoveryTokenOrURL)
 	}
 	if attribute.IsGiven(m.Token) {
 		if problem := discovery.TokenProblem(m.Token.ValueString()); problem != "" {
@@ -200,9 +200,9 @@ func (d *tokenData) registry(m *dataModel, diags *diag.Diagnostics) discovery.Re
 	}
 	switch {
 	case d.backend.Unknown:
-		report.Error(diags, text.DiscoveryEndpointsUnknown())
+		report.Error(diags, text.DiscoveryEndpointsUnknown)
 	case len(settings.Endpoints) == 0:
-		report.Error(diags, text.DiscoveryNoEndpoints())
+		report.Error(diags, text.DiscoveryNoEndpoints)
 	}
 	if m.Prefix.IsNull() {
 		m.Prefix = types.StringValue(discovery.DefaultPrefix)
@@ -214,5 +214,5 @@ func (d *tokenData) registry(m *dataModel, diags *diag.Diagnostics) discovery.Re
 		return discovery.NewV2(settings, m.Prefix.ValueString())
 	}
 	m.Protocol = types.StringValue(bootstrap.ProtocolV3)
-	return discovery.NewV3(settings, m.Prefix.ValueString()).Over(d.backend.Pool)
+	return discovery.NewV3(settings, m.Prefix.ValueString(), d.backend.Pool)
 }

@@ -66,11 +66,11 @@ func (r *tokenResource) mayChange(ctx context.Context, doing string, was record,
 	}
 	m := was.model()
 	if r.backend == nil || r.backend.Unknown && !m.is(bootstrap.ProtocolService) {
-		report.Error(diags, text.DiscoveryMayHaveFormed(doing, text.DiscoveryEndpointsLater()))
+		report.Error(diags, text.DiscoveryMayHaveFormed(doing, text.DiscoveryEndpointsLater))
 		return false
 	}
 	if !m.is(bootstrap.ProtocolService) && len(r.backend.Settings.Endpoints) == 0 {
-		report.Error(diags, text.DiscoveryMayHaveFormed(doing, text.DiscoveryNoEndpoints().Detail))
+		report.Error(diags, text.DiscoveryMayHaveFormed(doing, text.DiscoveryNoEndpoints.Detail))
 		return false
 	}
 	call, cancel := context.WithTimeout(ctx, defaultRead)
@@ -112,11 +112,11 @@ func (r *tokenResource) mayGo(ctx context.Context, kept private.Reader, m *model
 func whyUnknown(status discovery.Status, err error, least int) string {
 	switch {
 	case errors.Is(err, discovery.ErrNotFound), errors.Is(err, discovery.ErrNoToken):
-		return text.DiscoveryTokenGone()
-	case err == nil, errors.Is(err, discovery.ErrBadSize):
+		return text.DiscoveryTokenGone
+	case err == nil, errors.As(err, new(*discovery.BadSizeError)):
 		return text.DiscoverySizeDoubtful(least, names(status.Members))
 	default:
-		return text.DiscoverySilent(answersOf(err))
+		return text.DiscoverySilent(err)
 	}
 }
 

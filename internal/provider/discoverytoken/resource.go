@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
@@ -58,7 +59,7 @@ func openRegistry(b *backend.Backend, m model) discovery.Registry {
 	case m.is(bootstrap.ProtocolService):
 		return discovery.NewService(b.Settings, m.ServiceURL.ValueString())
 	default:
-		return discovery.NewV3(b.Settings, m.Prefix.ValueString()).Over(b.Pool)
+		return discovery.NewV3(b.Settings, m.Prefix.ValueString(), b.Pool)
 	}
 }
 
@@ -128,7 +129,7 @@ func (r *tokenResource) write(ctx context.Context, timeout time.Duration, plan *
 		return false
 	case errors.As(err, &uncertain):
 		unsure, place = true, uncertain.Place
-		report.Warn(diags, text.DiscoveryUnsure(token, answersOf(err)))
+		report.Warn(diags, text.DiscoveryUnsure(token, err))
 	default:
 		report.Error(diags, failure(creating, *plan, err))
 		return false
@@ -185,7 +186,7 @@ func (r *tokenResource) Read(ctx context.Context, req resource.ReadRequest, resp
 		report.Warn(&resp.Diagnostics, text.DiscoveryServiceNoToken(token, state.ServiceURL.ValueString()))
 		return
 	default:
-		report.Warn(&resp.Diagnostics, text.DiscoveryReadSkipped(token, answersOf(err)))
+		report.Warn(&resp.Diagnostics, text.DiscoveryReadSkipped(token, err))
 		return
 	}
 	before := state
@@ -251,7 +252,7 @@ func (r *tokenResource) Delete(ctx context.Context, req resource.DeleteRequest, 
 	if !removal && !r.mayGo(ctx, req.Private, &state, status, err, &resp.Diagnostics) {
 		return
 	}
-	if !errors.Is(err, discovery.ErrUnreachable) && !errors.Is(err, discovery.ErrDenied) {
+	if !errors.As(err, new(*connection.Unreachable)) && !errors.As(err, new(*discovery.DeniedError)) {
 		err = registry.Delete(call, token)
 	}
 	var others *discovery.OthersError
@@ -266,13 +267,13 @@ func (r *tokenResource) Delete(ctx context.Context, req resource.DeleteRequest, 
 		}
 	case errors.Is(err, discovery.ErrKept):
 		report.Warn(&resp.Diagnostics, text.DiscoveryKept(token, state.ServiceURL.ValueString()))
-	case errors.Is(err, discovery.ErrUnreachable):
+	case errors.As(err, new(*connection.Unreachable)):
 		if ctx.Err() != nil {
 			// Interrupted by the user: what is not done stays in the state.
 			report.Error(&resp.Diagnostics, failure(removing, state, err))
 			return
 		}
-		report.Warn(&resp.Diagnostics, text.DiscoveryForgotten(token, state.Prefix.ValueString(), answersOf(err)))
+		report.Warn(&resp.Diagnostics, text.DiscoveryForgotten(token, state.Prefix.ValueString(), err))
 	default:
 		report.Error(&resp.Diagnostics, failure(removing, state, err))
 	}
@@ -284,7 +285,7 @@ func (r *tokenResource) hasEndpoints(m model, diags *diag.Diagnostics) bool {
 	if m.is(bootstrap.ProtocolService) || len(r.backend.Settings.Endpoints) > 0 {
 		return true
 	}
-	report.Error(diags, text.DiscoveryNoEndpoints())
+	report.Error(diags, text.DiscoveryNoEndpoints)
 	return false
 }
 
@@ -301,22 +302,9 @@ func failure(doing string, m model, err error) text.Text {
 			permission = "read"
 		}
 		return text.DiscoveryDenied(doing, denied.Error(), permission, m.Prefix.ValueString())
-	case errors.Is(err, discovery.ErrUnreachable):
-		return text.DiscoveryUnreachable(doing, answersOf(err))
+	case errors.As(err, new(*connection.Unreachable)):
+		return text.DiscoveryUnreachable(doing, err)
 	default:
 		return text.DiscoveryFailed(doing, err)
 	}
-}
-
-// answersOf lists what each endpoint answered.
-func answersOf(err error) []string {
-	var unreachable *discovery.UnreachableError
-	if !errors.As(err, &unreachable) {
-		return []string{err.Error()}
-	}
-	out := make([]string, len(unreachable.Answers))
-	for i, a := range unreachable.Answers {
-		out[i] = a.String()
-	}
-	return out
 }

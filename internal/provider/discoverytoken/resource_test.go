@@ -205,7 +205,7 @@ func TestVanishedBeforeCompletion(t *testing.T) {
 		"If it has formed, nothing is to be done. If it has not, members that wait on the token cannot form it.\n\n"+
 		"If the cluster never formed, or is gone for good, destroy what is left of it and start again:\n\n  terraform destroy -refresh=false\n  terraform apply")
 	wantAction(t, s.plan(threeFounders), "no-op")
-	wantRefusal(t, s.plan(attributes{"size": 5}), text.DiscoveryMayHaveFormed("replace", text.DiscoveryTokenGone()))
+	wantRefusal(t, s.plan(attributes{"size": 5}), text.DiscoveryMayHaveFormed("replace", text.DiscoveryTokenGone))
 	want(t, s.destroy())
 	wantAction(t, s.up(threeFounders), "create")
 	wantAttribute(t, s, secondToken, "token")
@@ -230,7 +230,7 @@ func TestUnknownProviderConfiguration(t *testing.T) {
 	calls := fake.calls["status"]
 	want(t, later.refresh())
 	wantAction(t, later.plan(threeFounders), "no-op")
-	wantRefusal(t, later.plan(attributes{"size": 5}), text.DiscoveryMayHaveFormed("replace", text.DiscoveryEndpointsLater()))
+	wantRefusal(t, later.plan(attributes{"size": 5}), text.DiscoveryMayHaveFormed("replace", text.DiscoveryEndpointsLater))
 	fresh := newSession(t, fakeProvider(fake), unknown{})
 	wantAction(t, fresh.plan(threeFounders), "create")
 	if fake.calls["status"] != calls {

@@ -78,7 +78,7 @@ func validateAccess(ctx context.Context, config model, diags *diag.Diagnostics) 
 	switch {
 	case !attribute.IsGiven(access.Username):
 	case strings.Contains(user, ":"):
-		refuse("username", text.MachineUserPassword())
+		refuse("username", text.MachineUserPassword)
 	case user == "" || !isPrintable(user):
 		refuse("username", text.MachineUserInvalid(user))
 	}
@@ -96,7 +96,7 @@ func validateFounders(ctx context.Context, config model, diags *diag.Diagnostics
 		report.ErrorOn(diags, "size", text.DiscoverySizeInvalid(config.Size.ValueBigFloat().Text('f', -1), discovery.MaxSize))
 	}
 	if config.Size.IsNull() && config.Founders.IsNull() {
-		report.Error(diags, text.DiscoverySizeMissing())
+		report.Error(diags, text.DiscoverySizeMissing)
 	}
 	names, ok := founderNames(config.Founders)
 	if !ok {
@@ -110,7 +110,7 @@ func validateFounders(ctx context.Context, config model, diags *diag.Diagnostics
 	}
 	switch {
 	case len(names) == 0:
-		report.ErrorOn(diags, "founders", text.DiscoveryFoundersEmpty())
+		report.ErrorOn(diags, "founders", text.DiscoveryFoundersEmpty)
 	case attribute.IsGiven(config.Size) && len(names) != size:
 		report.ErrorOn(diags, "size", text.DiscoverySizeDisagrees(size, names))
 	case len(names) > discovery.MaxSize:
@@ -154,7 +154,7 @@ func validateAdvertised(ctx context.Context, config model, diags *diag.Diagnosti
 	var endpoints []types.String
 	diags.Append(config.AdvertisedEndpoints.ElementsAs(ctx, &endpoints, false)...)
 	if len(endpoints) == 0 {
-		report.ErrorOn(diags, "advertised_endpoints", text.DiscoveryAdvertisedEmpty())
+		report.ErrorOn(diags, "advertised_endpoints", text.DiscoveryAdvertisedEmpty)
 	}
 	for _, endpoint := range endpoints {
 		if endpoint.IsUnknown() {

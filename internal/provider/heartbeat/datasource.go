@@ -131,9 +131,9 @@ func (d *Heartbeats) Read(ctx context.Context, req datasource.ReadRequest, resp 
 	var t diag.Text
 	switch {
 	case d.backend.Unknown:
-		t = diag.HeartbeatEndpointsUnknown()
+		t = diag.HeartbeatEndpointsUnknown
 	case len(d.backend.Settings.Endpoints) == 0:
-		t = diag.NoEndpoints()
+		t = diag.NoEndpoints
 	}
 	if t.Summary != "" {
 		report.Error(&resp.Diagnostics, t)

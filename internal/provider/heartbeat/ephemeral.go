@@ -123,7 +123,7 @@ func (h *Heartbeat) ValidateConfig(ctx context.Context, req ephemeral.ValidateCo
 		}
 	}
 	if given(m.Value) && m.Value.ValueString() == "" {
-		report.ErrorOn(&resp.Diagnostics, "value", diag.HeartbeatValueEmpty())
+		report.ErrorOn(&resp.Diagnostics, "value", diag.HeartbeatValueEmpty)
 	}
 	if m.TTL.IsUnknown() {
 		return
@@ -194,7 +194,7 @@ func (h *Heartbeat) Open(ctx context.Context, req ephemeral.OpenRequest, resp *e
 // start takes the claim and keeps it under the ID.
 func (h *Heartbeat) start(ctx context.Context, m model, o claim.Options, id string) *diag.Text {
 	if len(h.backend.Settings.Endpoints) == 0 {
-		t := diag.NoEndpoints()
+		t := diag.NoEndpoints
 		return &t
 	}
 	c, err := claim.Start(ctx, h.backend.Claims(m.API.ValueString() == apiV2), reconfigure.SystemClock{}, o)

@@ -77,7 +77,7 @@ func (r *clusterResource) planCreate(ctx context.Context, config model, req reso
 		plan.Complete = types.BoolUnknown() // it may have formed already
 	}
 	if !config.Members.IsUnknown() && len(config.Members.Elements()) == 0 {
-		report.ErrorOn(&resp.Diagnostics, "members", text.NoFounders())
+		report.ErrorOn(&resp.Diagnostics, "members", text.NoFounders)
 	}
 	plan.fromArguments(ctx, &resp.Diagnostics)
 	r.refuseExisting(ctx, plan, &resp.Diagnostics)

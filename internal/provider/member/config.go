@@ -43,7 +43,7 @@ func (a arguments) check(diags *fwdiag.Diagnostics) {
 	if a.config.IsNull() {
 		switch {
 		case a.name.IsNull():
-			refuse("config", diag.NeitherConfigNorName())
+			refuse("config", diag.NeitherConfigNorName)
 		case a.peerURLs.IsNull():
 			refuse("peer_urls", diag.NoPeerURLs(a.name.ValueString()))
 		}
