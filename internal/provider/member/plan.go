@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
@@ -77,7 +78,9 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		defer g.b.Chains().Member(g.now.Name.ValueString())
 	}
 	g.check(ctx)
-	private.Keep(ctx, resp.Private, reasonKey, g.reason(ctx), &resp.Diagnostics)
+	reason := g.reason(ctx)
+	log.Debug(ctx, log.Membership, "planned a member", "name", g.now.Name.ValueString(), "delete_reason", string(reason))
+	private.Keep(ctx, resp.Private, reasonKey, reason, &resp.Diagnostics)
 	if g.step == updated && !resp.Diagnostics.HasError() {
 		private.Keep(ctx, resp.Private, priorKey, g.was, &resp.Diagnostics)
 		g.planVote(ctx)
