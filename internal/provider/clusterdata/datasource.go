@@ -19,6 +19,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
@@ -50,7 +51,7 @@ func (d *clusterData) Configure(_ context.Context, req datasource.ConfigureReque
 func (d *clusterData) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
 	var m model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
-	c, diags := m.clusterOf(ctx, d.backend)
+	c, diags := m.clusterOf(d.backend)
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return
@@ -62,10 +63,10 @@ func (d *clusterData) Read(ctx context.Context, req datasource.ReadRequest, resp
 	case cluster.Hopeless(err):
 		report.Error(&resp.Diagnostics, text.LookRefused(err))
 	case err != nil:
-		resp.Diagnostics.Append(m.unreachable(ctx, err)...)
+		resp.Diagnostics.Append(m.fromError(ctx, err)...)
 	default:
 		c.WarnUntrusted(l.now, &resp.Diagnostics)
-		resp.Diagnostics.Append(m.take(ctx, l)...)
+		resp.Diagnostics.Append(m.fromLook(ctx, l)...)
 	}
 	if !resp.Diagnostics.HasError() {
 		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
@@ -74,20 +75,13 @@ func (d *clusterData) Read(ctx context.Context, req datasource.ReadRequest, resp
 
 // clusterOf returns the cluster at the endpoints of the data source, or at the
 // provider's.
-func (m model) clusterOf(ctx context.Context, b *backend.Backend) (*backend.Cluster, diag.Diagnostics) {
+func (m model) clusterOf(b *backend.Backend) (*backend.Cluster, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	if b.Unknown {
 		report.Error(&diags, text.LookUnknown)
 		return nil, diags
 	}
-	var endpoints []string
-	if !m.Endpoints.IsNull() {
-		diags.Append(m.Endpoints.ElementsAs(ctx, &endpoints, false)...)
-	}
-	if diags.HasError() {
-		return nil, diags
-	}
-	c, err := b.Cluster(endpoints)
+	c, err := b.Cluster(attribute.Texts(m.Endpoints))
 	var invalid *connection.EndpointError
 	switch {
 	case errors.As(err, &invalid):

@@ -86,7 +86,7 @@ func TestOneFrozen(t *testing.T) {
 				t.Errorf("looked %d times, and asked for connections %d times", count.observed, count.witness)
 			}
 			var m model
-			if diags := m.take(t.Context(), l); diags.HasError() {
+			if diags := m.fromLook(t.Context(), l); diags.HasError() {
 				t.Fatal(diags)
 			}
 			s := seenIn(t, m)

@@ -48,8 +48,8 @@ func lookAt(t *testing.T, c *backend.Cluster) seen {
 	l, err := observe(ctx, c)
 	var m model
 	if err != nil {
-		m.unreachable(ctx, err)
-	} else if diags := m.take(ctx, l); diags.HasError() {
+		m.fromError(ctx, err)
+	} else if diags := m.fromLook(ctx, l); diags.HasError() {
 		t.Fatal(diags)
 	}
 	return seenIn(t, m)

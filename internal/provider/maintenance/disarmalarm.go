@@ -90,7 +90,7 @@ func (a *DisarmAlarm) Invoke(ctx context.Context, req action.InvokeRequest, resp
 	}
 	kind := m.Alarm.ValueString()
 	doing := "disarm the alarm " + kind
-	c, diags := a.at(ctx, doing, m.Endpoints)
+	c, diags := a.at(doing, m.Endpoints)
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return

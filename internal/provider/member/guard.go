@@ -14,6 +14,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
@@ -21,10 +22,10 @@ import (
 // guard is the part of one member in the guard of the plan.
 type guard struct {
 	b          *backend.Backend
-	want       string // roleVoter for etcd_member, roleLearner for etcd_learner
+	role       role
 	step       step
 	was        prior
-	now, state planned
+	now, state model
 	req        resource.ModifyPlanRequest
 	resp       *resource.ModifyPlanResponse
 }
@@ -39,28 +40,26 @@ const (
 	created               // anew, or tainted
 )
 
-func newGuard(ctx context.Context, b *backend.Backend, want string, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) *guard {
-	g := &guard{b: b, want: want, req: req, resp: resp}
-	was, replaced, diags := priorOf(ctx, req.Private)
-	resp.Diagnostics.Append(diags...)
+func newGuard(ctx context.Context, r *Resource, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) *guard {
+	g := &guard{b: r.backend, role: r.role, req: req, resp: resp}
+	was := private.Kept[*prior](ctx, req.Private, priorKey, &resp.Diagnostics)
 	switch {
 	case req.Plan.Raw.IsNull():
 		g.step = removed
 	case !req.State.Raw.IsNull():
 		g.step = updated
-	case replaced:
-		g.step, g.was = successor, was
+	case was != nil:
+		g.step, g.was = successor, *was
 	default:
 		g.step = created
 	}
 	if !req.State.Raw.IsNull() {
-		resp.Diagnostics.Append(g.state.read(ctx, want, req.State)...)
+		g.state = r.role.model(ctx, req.State, &resp.Diagnostics)
 		g.was = g.state.prior()
 	}
+	g.now = g.state
 	if !req.Plan.Raw.IsNull() {
-		resp.Diagnostics.Append(g.now.read(ctx, want, req.Plan)...)
-	} else {
-		g.now = g.state
+		g.now = r.role.model(ctx, req.Plan, &resp.Diagnostics)
 	}
 	return g
 }
@@ -77,7 +76,7 @@ func (g *guard) check(ctx context.Context) {
 	g.checkHolder()
 	g.checkWindow()
 	g.checkNode()
-	g.checkAddress(ctx)
+	g.checkAddress()
 	if g.b.Unknown || g.resp.Diagnostics.HasError() {
 		return
 	}
@@ -95,10 +94,10 @@ func (g *guard) checkHolder() {
 	case removed:
 		twice = g.b.Plan().Hold(g.state.key(), backend.RemovedHolder)
 	case updated:
-		twice = g.b.Plan().Hold(g.state.key(), holder(g.want, g.state))
+		twice = g.b.Plan().Hold(g.state.key(), g.state.holder())
 	case created:
 		if key := g.now.key(); key != "" {
-			twice = g.b.Plan().Make(key, holder(g.want, g.now))
+			twice = g.b.Plan().Make(key, g.now.holder())
 		}
 	}
 	if twice {
@@ -109,7 +108,7 @@ func (g *guard) checkHolder() {
 // checkWindow warns of a member that waits for a cluster which nobody may form any
 // more.
 func (g *guard) checkWindow() {
-	end, over := g.b.Plan().WindowClosed(g.now.Config.ValueString())
+	end, over := g.b.Plan().WindowClosed(g.now.configID())
 	if over && g.step == created {
 		report.Warn(&g.resp.Diagnostics, diag.BootstrapWindowOver(g.now.Name.ValueString(), end))
 	}
@@ -117,10 +116,10 @@ func (g *guard) checkWindow() {
 
 // checkNode refuses to replace some parts of a node and leave others behind.
 func (g *guard) checkNode() {
-	if !g.now.Config.IsNull() && g.now.Machine.IsNull() && g.step != removed {
+	if !g.now.config().ID.IsNull() && g.now.MachineID.IsNull() && g.step != removed {
 		report.WarnAt(&g.resp.Diagnostics, path.Root("machine_id"), diag.NoMachineID(g.now.Name.ValueString()))
 	}
-	n := membership.NodePlan{HasRun: g.was.HasRun, Config: fate(g.was.Config, g.now.Config), Machine: fate(g.was.Machine, g.now.Machine)}
+	n := membership.NodePlan{HasRun: g.was.HasRun, Config: fate(g.was.Config, g.now.config().ID), Machine: fate(g.was.Machine, g.now.MachineID)}
 	switch g.step {
 	case updated:
 		n.Member = membership.Stays
@@ -136,7 +135,7 @@ func (g *guard) checkNode() {
 		return
 	}
 	if d := membership.GuardNode(n); d.Verdict == membership.Refuse {
-		t := diag.NodeRefused(d.Code, g.was.Name, g.was.Machine, g.now.Machine.ValueString())
+		t := diag.NodeRefused(d.Code, g.was.Name, g.was.Machine, g.now.MachineID.ValueString())
 		at := path.Root("machine_id")
 		if d.Code == membership.MemberAlone || d.Code == membership.ConfigAlone {
 			at = path.Root("config")
@@ -160,19 +159,12 @@ func fate(was string, now types.String) membership.Fate {
 
 // checkAddress refuses a peer URL that another member has after the apply. For a
 // member with a configuration that is the configuration's business.
-func (g *guard) checkAddress(ctx context.Context) {
-	if g.step == removed || !g.now.Config.IsNull() || !g.now.LearnerID.IsNull() || !g.now.Endpoints.IsNull() {
+func (g *guard) checkAddress() {
+	if g.step == removed || !g.now.config().ID.IsNull() || !g.now.LearnerID.IsNull() || !g.now.Endpoints.IsNull() || attribute.SomeUnknown(g.now.PeerURLs) {
 		return
 	}
-	var peers types.Set
-	g.resp.Diagnostics.Append(g.req.Plan.GetAttribute(ctx, path.Root("peer_urls"), &peers)...)
-	if g.resp.Diagnostics.HasError() || attribute.SomeUnknown(peers) {
-		return
-	}
-	urls, diags := list(ctx, peers)
-	g.resp.Diagnostics.Append(diags...)
 	name := g.now.Name.ValueString()
-	if url, other := g.b.Plan().Address(name, urls); url != "" {
+	if url, other := g.b.Plan().Address(name, attribute.Texts(g.now.PeerURLs)); url != "" {
 		g.refuse(diag.SameAddress(name, other, url))
 	}
 }
@@ -188,12 +180,12 @@ func (g *guard) note(ctx context.Context, at *backend.Guard) {
 		at.Remove(member)
 	case g.step == updated:
 		at.Keep(name)
-		g.readdress(ctx, at)
+		g.readdress(at)
 		return
 	case g.step == successor:
 		at.Replace(member)
-	case g.want == roleLearner:
-		g.addOnly(ctx, at)
+	case g.role == roleLearner:
+		g.addOnly(at)
 	default:
 		at.Create(name)
 	}
@@ -212,25 +204,13 @@ func (g *guard) note(ctx context.Context, at *backend.Guard) {
 // process has no identity to return under; and one that runs while the plan
 // creates a machine for it.
 func (g *guard) checkIdentity(ctx context.Context, c *backend.Cluster, snap membership.Snapshot) {
-	if g.step != created || g.now.key() == "" || !g.now.LearnerID.IsNull() || !snap.Linearizable || len(snap.Others) > 0 {
+	if g.step != created || g.now.key() == "" || !g.now.LearnerID.IsNull() || attribute.SomeUnknown(g.now.PeerURLs) ||
+		!snap.Linearizable || len(snap.Others) > 0 {
 		return
 	}
-	var m model
-	var peers types.Set
-	g.resp.Diagnostics.Append(g.req.Plan.GetAttribute(ctx, path.Root("peer_urls"), &peers)...)
-	if attribute.SomeUnknown(peers) || g.resp.Diagnostics.HasError() {
-		return
-	}
-	g.resp.Diagnostics.Append(g.req.Plan.GetAttribute(ctx, path.Root("config"), &m.Config)...)
-	m.Name, m.PeerURLs = g.now.Name, peers
-	kind := kindMember
-	if g.want == roleLearner {
-		kind = kindLearner
-	}
-	join, diags := m.join(ctx, kind)
-	g.resp.Diagnostics.Append(diags...)
+	join := g.now.toRequest(&g.resp.Diagnostics)
 	found, err := c.Identify(ctx, join, snap)
-	if err != nil || diags.HasError() {
+	if err != nil || g.resp.Diagnostics.HasError() {
 		return // said when it is joined
 	}
 	u := &reconfigure.Unidentified{Name: join.Name, PeerURLs: join.PeerURLs, Identity: found, Snapshot: snap}
@@ -239,7 +219,7 @@ func (g *guard) checkIdentity(ctx context.Context, c *backend.Cluster, snap memb
 		report.Error(&g.resp.Diagnostics, diag.NotAdopted(u))
 	}
 	it, _ := snap.Member(found.ID)
-	if found.Step == membership.StepAdopt && len(it.ClientURLs) > 0 && join.Configured && g.now.Machine.IsUnknown() {
+	if found.Step == membership.StepAdopt && len(it.ClientURLs) > 0 && join.Configured && g.now.MachineID.IsUnknown() {
 		report.ErrorAt(&g.resp.Diagnostics, path.Root("machine_id"), diag.NodeRefused(membership.MachineAlone, join.Name, "", ""))
 	}
 }
@@ -258,19 +238,17 @@ func (g *guard) guardOf(ctx context.Context) *backend.Guard {
 		if attribute.SomeUnknown(at) {
 			at = g.state.Endpoints
 		}
-		c := g.reach(ctx, at)
+		c := g.reach(at)
 		if c == nil {
 			return nil // said where it matters
 		}
-		urls, diags := list(ctx, g.state.ClientURLs)
-		g.resp.Diagnostics.Append(diags...)
-		c.Expect(cluster, urls)
+		c.Expect(cluster, attribute.Texts(g.state.ClientURLs))
 		return g.b.Guard(cluster, c)
 	}
 	if attribute.SomeUnknown(g.now.Endpoints) {
 		return g.b.GuardOf(g.now.Name.ValueString())
 	}
-	c := g.reach(ctx, g.now.Endpoints)
+	c := g.reach(g.now.Endpoints)
 	if c == nil {
 		return nil
 	}
@@ -283,10 +261,8 @@ func (g *guard) guardOf(ctx context.Context) *backend.Guard {
 
 // reach returns the cluster at the endpoints, nil after an error. A new member
 // without any endpoints is an error; what is in state can be read without.
-func (g *guard) reach(ctx context.Context, at types.List) *backend.Cluster {
-	endpoints, diags := list(ctx, at)
-	g.resp.Diagnostics.Append(diags...)
-	c, err := g.b.Cluster(endpoints)
+func (g *guard) reach(at types.List) *backend.Cluster {
+	c, err := g.b.Cluster(attribute.Texts(at))
 	if err == nil {
 		return c
 	}
@@ -298,12 +274,9 @@ func (g *guard) reach(ctx context.Context, at types.List) *backend.Cluster {
 
 // readdress refuses a second member whose peer URLs change in place: the process
 // of the first has to be restarted before.
-func (g *guard) readdress(ctx context.Context, at *backend.Guard) {
-	var was, now types.Set
-	g.resp.Diagnostics.Append(g.req.State.GetAttribute(ctx, path.Root("peer_urls"), &was)...)
-	g.resp.Diagnostics.Append(g.req.Plan.GetAttribute(ctx, path.Root("peer_urls"), &now)...)
-	replaced := g.was.Config != "" && fate(g.was.Config, g.now.Config) == membership.Changes
-	if g.resp.Diagnostics.HasError() || replaced || now.IsUnknown() || now.Equal(was) {
+func (g *guard) readdress(at *backend.Guard) {
+	replaced := g.was.Config != "" && fate(g.was.Config, g.now.config().ID) == membership.Changes
+	if replaced || g.now.PeerURLs.IsUnknown() || g.now.PeerURLs.Equal(g.state.PeerURLs) {
 		return
 	}
 	if names := at.Readdress(g.now.Name.ValueString()); len(names) == 2 {
@@ -313,10 +286,8 @@ func (g *guard) readdress(ctx context.Context, at *backend.Guard) {
 
 // addOnly refuses a second learner that is added ahead of its machine: it would
 // wait for the slot of the first, whose machine waits for it.
-func (g *guard) addOnly(ctx context.Context, at *backend.Guard) {
-	var until types.String
-	g.resp.Diagnostics.Append(g.req.Plan.GetAttribute(ctx, path.Root("wait_until"), &until)...)
-	if until.ValueString() != waitAnnounced {
+func (g *guard) addOnly(at *backend.Guard) {
+	if g.now.WaitUntil.ValueString() != waitAnnounced {
 		return
 	}
 	if names := at.AddOnly(g.now.Name.ValueString()); len(names) == 2 {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
@@ -189,6 +190,7 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	if !neverFormed(status) && len(snap.Others) == 0 {
 		private.Keep(ctx, resp.Private, clusterKey, snap.ClusterID.String(), &resp.Diagnostics)
 	}
+	log.Debug(ctx, log.Membership, "status of a configuration", "name", m.Name.ValueString(), "status", status)
 	m.Status = types.StringValue(status)
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
@@ -295,12 +297,7 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 			report.Warn(&resp.Diagnostics, diag.TurnLeft(name, r.backend.Settings.MetadataPrefix, err))
 		}
 	}
-	for _, w := range out.Warnings {
-		report.Warn(&resp.Diagnostics, diag.WarningText("remove", name, w, out.Snapshot))
-	}
-	if out.Waited != nil {
-		report.Warn(&resp.Diagnostics, diag.LockWaited(name, *out.Waited))
-	}
+	report.Done(&resp.Diagnostics, reconfigure.ActionRemove, name, out.Warnings, out.Snapshot, out.Waited)
 	switch undecidable := err != nil && reconfigure.Undecidable(err) && !cluster.Hopeless(err); {
 	case err == nil:
 	case undecidable && m.Founder.ValueBool() && neverFormed(m.Status.ValueString()):
