@@ -97,6 +97,7 @@ func (e *Engine) lockBy(wait, ctx context.Context, id membership.ClusterID, acti
 // release gives everything up.
 func (h *hold) release() {
 	h.cancel()
+	defer h.engine.reportChange()
 	if h.claim != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), goodbye)
 		defer cancel()

@@ -54,6 +54,7 @@ type OwnRequest struct {
 // is no longer spoken of. The record of the former owner goes in the same
 // transaction, so that there is one owner at any time.
 func (e *Engine) Own(ctx context.Context, r OwnRequest) error {
+	defer e.reportChange()
 	since := e.Clock.Now()
 	var pause backoff
 	for {

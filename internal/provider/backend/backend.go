@@ -10,10 +10,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/hashicorp/terraform-plugin-framework/action"
-	"github.com/hashicorp/terraform-plugin-framework/datasource"
-	"github.com/hashicorp/terraform-plugin-framework/ephemeral"
-	"github.com/hashicorp/terraform-plugin-framework/resource"
+	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
@@ -41,50 +38,12 @@ type Backend struct {
 	founding founding
 }
 
-// ForResource returns the Backend in a resource's configure request, nil while
+// From returns the Backend in the ProviderData of a configure request, nil while
 // the provider is not configured yet (validation).
-func ForResource(req resource.ConfigureRequest, resp *resource.ConfigureResponse) *Backend {
-	b, err := from(req.ProviderData)
-	if err != nil {
-		resp.Diagnostics.AddError("Unexpected provider data", err.Error())
-	}
-	return b
-}
-
-// ForDataSource is [ForResource] for data sources.
-func ForDataSource(req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) *Backend {
-	b, err := from(req.ProviderData)
-	if err != nil {
-		resp.Diagnostics.AddError("Unexpected provider data", err.Error())
-	}
-	return b
-}
-
-// ForEphemeral is [ForResource] for ephemeral resources.
-func ForEphemeral(req ephemeral.ConfigureRequest, resp *ephemeral.ConfigureResponse) *Backend {
-	b, err := from(req.ProviderData)
-	if err != nil {
-		resp.Diagnostics.AddError("Unexpected provider data", err.Error())
-	}
-	return b
-}
-
-// ForAction is [ForResource] for actions.
-func ForAction(req action.ConfigureRequest, resp *action.ConfigureResponse) *Backend {
-	b, err := from(req.ProviderData)
-	if err != nil {
-		resp.Diagnostics.AddError("Unexpected provider data", err.Error())
-	}
-	return b
-}
-
-func from(data any) (*Backend, error) {
-	if data == nil {
-		return nil, nil
-	}
+func From(data any, diags *fwdiag.Diagnostics) *Backend {
 	b, ok := data.(*Backend)
-	if !ok {
-		return nil, fmt.Errorf("got %T, want *backend.Backend; this is a bug in the provider", data)
+	if !ok && data != nil {
+		diags.AddError("Unexpected provider data", fmt.Sprintf("got %T, want *backend.Backend; this is a bug in the provider", data))
 	}
-	return b, nil
+	return b
 }

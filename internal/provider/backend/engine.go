@@ -18,7 +18,9 @@ import (
 type Cluster struct {
 	*reconfigure.Engine
 	// changes counts what this process has changed, in any cluster: several
-	// [Cluster] may be the same one by other endpoints.
+	// [Cluster] may be the same one by other endpoints. A look from before a
+	// change is worth nothing after it, however young it is: a data source that
+	// depends on a member must see that member.
 	changes *atomic.Uint64
 	// settings are those that the cluster is reached with.
 	settings connection.Settings
@@ -87,6 +89,7 @@ func (b *Backend) cluster(settings connection.Settings) *Cluster {
 		port := cluster.New(settings, b.Pool)
 		c = &Cluster{changes: &b.clusters.changes, settings: settings, Engine: &reconfigure.Engine{
 			Port: port, Board: b.clusters.board, Clock: reconfigure.SystemClock{}, Locker: lockOf(port, settings, b.Pool), Self: self().Who,
+			Changed: func() { b.clusters.changes.Add(1) },
 		}}
 		b.clusters.all[key] = c
 	}

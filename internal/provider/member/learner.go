@@ -36,7 +36,7 @@ func (r *Learner) Metadata(_ context.Context, req resource.MetadataRequest, resp
 
 // Configure implements resource.ResourceWithConfigure.
 func (r *Learner) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
-	r.backend = backend.ForResource(req, resp)
+	r.backend = backend.From(req.ProviderData, &resp.Diagnostics)
 }
 
 // ValidateConfig implements resource.ResourceWithValidateConfig.
