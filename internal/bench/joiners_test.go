@@ -39,7 +39,7 @@ func engineFor(t *testing.T, endpoints []string) *reconfigure.Engine {
 	t.Cleanup(func() { _ = pool.Close() })
 	port := cluster.New(s, pool)
 	return &reconfigure.Engine{
-		Port: port, Board: reconfigure.NewBoard(), Clock: reconfigure.SystemClock{},
+		Port: port, Board: &reconfigure.Board{}, Clock: reconfigure.SystemClock{},
 		Locker: &claim.Lock{
 			Store: claim.NewV3(port, s, pool), Prefix: s.MetadataPrefix, TTL: claim.LockTTL, Clock: reconfigure.SystemClock{},
 			Self: claim.Holder{Who: "bench", Run: t.Name()}, AtExit: pool.BeforeClose,

@@ -52,7 +52,7 @@ func engineFor(t *testing.T, opts etcdtest.Options, endpoints []string) *reconfi
 func newEngine(s connection.Settings, pool *connection.Pool, who string, ttl time.Duration) *reconfigure.Engine {
 	port := cluster.New(s, pool)
 	return &reconfigure.Engine{
-		Port: port, Board: reconfigure.NewBoard(), Clock: reconfigure.SystemClock{},
+		Port: port, Board: &reconfigure.Board{}, Clock: reconfigure.SystemClock{},
 		Locker: &claim.Lock{
 			Store: claim.NewV3(port, s, pool), Prefix: s.MetadataPrefix, TTL: ttl, Clock: reconfigure.SystemClock{},
 			Self: claim.Holder{Who: who, PID: 4711, Run: "run of " + who}, AtExit: pool.BeforeClose,
@@ -178,7 +178,7 @@ func TestAdoption(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Another process, with nothing in memory.
-	b.engine.Board = reconfigure.NewBoard()
+	b.engine.Board = &reconfigure.Board{}
 	d.Supervise(100 * time.Millisecond)
 	second, err := b.engine.Join(within(t, time.Minute), request(d, reconfigure.Voting))
 	if err != nil {

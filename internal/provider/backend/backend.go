@@ -8,11 +8,15 @@ package backend
 
 import (
 	"fmt"
-	"sync"
+	"sync/atomic"
 
 	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/syncmap"
 )
 
 // Backend is made once for each configured provider.
@@ -31,11 +35,25 @@ type Backend struct {
 	// Pool holds the connections that everything in this process shares.
 	Pool *connection.Pool
 
-	clusters clusters
-	held     held
-	replaced replacedBootstraps
-	said     sync.Map
-	founding founding
+	// Plan is what the plan that is being made does, as far as it has been made.
+	Plan Plan
+	// Chains is what that plan finds out about its nodes.
+	Chains reconfigure.Chains
+	// Configured are the configurations that this apply has made, by ID.
+	Configured syncmap.Map[string, Configured]
+	// claims are those that this process holds for its user, by ID, from one call
+	// of Terraform to the next; see [Backend.Hold].
+	claims syncmap.Map[string, heldClaim]
+
+	state    reconfigure.Board
+	clusters syncmap.Map[string, *Cluster] // by their endpoints
+	guards   syncmap.Map[membership.ClusterID, *Guard]
+	reported syncmap.Map[string, bool]
+	// changes counts what this process has changed, in any cluster: several
+	// [Cluster] may be the same one by other endpoints. A look from before a
+	// change is worth nothing after it, however young it is: a data source that
+	// depends on a member must see that member.
+	changes atomic.Uint64
 }
 
 // From returns the Backend in the ProviderData of a configure request, nil while
@@ -46,4 +64,64 @@ func From(data any, diags *fwdiag.Diagnostics) *Backend {
 		diags.AddError("Unexpected provider data", fmt.Sprintf("got %T, want *backend.Backend; this is a bug in the provider", data))
 	}
 	return b
+}
+
+// FirstTime reports true once for each key: a warning that every resource of a
+// cluster would repeat is worth reading once.
+func (b *Backend) FirstTime(key string) bool {
+	reported, _ := b.reported.Set(key, true)
+	return !reported
+}
+
+// Configured is a configuration that this apply has made.
+type Configured struct {
+	Name string
+	// InitialCluster is the one in the environment, which stays as it is.
+	InitialCluster string
+	// Token is that of the bootstrap, and Founders are those that form the cluster,
+	// if it is still to be formed and they are known.
+	Token    string
+	Founders []string
+}
+
+// MissingFounders returns the founders of the cluster of a configuration for which
+// this apply has made no configuration, nil if it has not made that one either. A
+// plan cannot tell: their resources may be planned later, or be left out by
+// -target.
+func (b *Backend) MissingFounders(config string) (names []string) {
+	of, _ := b.Configured.Get(config)
+	made := map[string]bool{}
+	for _, id := range b.Configured.Keys() {
+		if c, _ := b.Configured.Get(id); c.Token == of.Token {
+			made[c.Name] = true
+		}
+	}
+	for _, name := range of.Founders {
+		if !made[name] {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+type heldClaim struct {
+	claim  *claim.Claim
+	forget func()
+}
+
+// Hold keeps a claim until [Backend.Release] with the same ID. If that never
+// comes, the claim is given up before the process ends.
+func (b *Backend) Hold(id string, c *claim.Claim) {
+	b.claims.Set(id, heldClaim{c, b.Pool.BeforeClose(c.StopQuietly)})
+}
+
+// Release returns the claim that was kept under an ID, nil if there is none.
+// It is the caller's then.
+func (b *Backend) Release(id string) *claim.Claim {
+	held, ok := b.claims.Get(id)
+	if ok {
+		b.claims.Delete(id)
+		held.forget()
+	}
+	return held.claim
 }

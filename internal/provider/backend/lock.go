@@ -35,6 +35,15 @@ func hostname() string {
 	return "unknown"
 }
 
+// Claims are where a provider's heartbeats are kept: on the v2 API, or on v3.
+// It dials nothing.
+func (b *Backend) Claims(v2 bool) claim.Store {
+	if v2 {
+		return claim.NewV2(b.Settings)
+	}
+	return claim.NewV3(cluster.New(b.Settings, b.Pool), b.Settings, b.Pool)
+}
+
 // lockOf returns the lock on membership changes that is kept in the cluster
 // itself, beside the ownership records.
 func lockOf(route *cluster.Client, s connection.Settings, pool *connection.Pool) *claim.Lock {

@@ -68,7 +68,7 @@ type flight struct {
 // ([cluster.Cluster.Observe]).
 func (c *Cluster) View(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error) {
 	// A change that ends from now on does not make the look of this call old.
-	changes := c.changes.Load()
+	changes := c.backend.changes.Load()
 	key := viewKey{want, c.settings.Trust(ctx)}
 	for {
 		c.viewing.Lock()
@@ -124,7 +124,7 @@ func (c *Cluster) look(ctx context.Context, key viewKey) *flight {
 		c.flights = map[string]*flight{}
 	}
 	c.flights[key.trust] = f
-	v := &view{changes: c.changes.Load()}
+	v := &view{changes: c.backend.changes.Load()}
 	go func() {
 		defer close(f.over)
 		v.snap, v.err = c.Port.Look(ctx, key.want)

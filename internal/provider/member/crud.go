@@ -30,16 +30,19 @@ const (
 // ensure joins the member and fills the model in. action is what the user asked
 // for: to add or to promote it.
 func (m *model) ensure(ctx context.Context, b *backend.Backend, action reconfigure.Action, req reconfigure.JoinRequest) fwdiag.Diagnostics {
-	b.Chains().Applying()
+	b.Chains.Applying()
 	c, diags := m.clusterOf(ctx, b)
 	if diags.HasError() {
 		return diags
 	}
 	joined, err := c.Join(ctx, req)
 	if err != nil {
-		var none *reconfigure.NoCluster
-		if errors.As(err, &none) {
+		if none, ok := errors.AsType[*reconfigure.NoCluster](err); ok {
 			none.Missing = b.MissingFounders(m.configID())
+		}
+		if late, ok := errors.AsType[*reconfigure.Incomplete](err); ok {
+			made, _ := b.Configured.Get(m.configID())
+			late.FrozenCluster = made.InitialCluster
 		}
 		report.Error(&diags, diag.Explain(action, req.Name, err))
 		return diags
@@ -64,7 +67,7 @@ func waited(diags *fwdiag.Diagnostics, name string, w *reconfigure.Waited) {
 // longer in the cluster.
 func (m *model) refresh(ctx context.Context, b *backend.Backend, h backend.Holder) (present bool, diags fwdiag.Diagnostics) {
 	// Terraform refreshes a tainted resource, and then plans it as if it were new.
-	b.Plan().Hold(planned{Config: memberconfig.MemberOf(m.Config).ID, Name: m.Name, Endpoints: m.Endpoints}.key(), h)
+	b.Plan.Hold(planned{Config: memberconfig.MemberOf(m.Config).ID, Name: m.Name, Endpoints: m.Endpoints}.key(), h)
 	if b.Unknown {
 		return true, nil
 	}
@@ -83,12 +86,12 @@ func (m *model) refresh(ctx context.Context, b *backend.Backend, h backend.Holde
 	}
 	switch {
 	case err != nil:
-		if c == nil && bad == nil || c != nil && c.Board.FirstTime("unreachable") {
+		if c == nil && bad == nil || c != nil && c.FirstTime("unreachable") {
 			report.Warn(&diags, diag.NotRefreshed(err))
 		}
 		return true, diags
 	case snap.ClusterID != cluster:
-		if c.Board.FirstTime("other cluster than " + cluster.String()) {
+		if c.FirstTime("other cluster than " + cluster.String()) {
 			report.Warn(&diags, diag.OtherClusterSeen(&reconfigure.OtherCluster{Want: cluster, Got: snap.ClusterID, Endpoints: endpointsOf(snap)}))
 		}
 		return true, diags
@@ -122,7 +125,7 @@ func (m *model) refresh(ctx context.Context, b *backend.Backend, h backend.Holde
 // leave takes the member out. was is the owner on record, if that is another
 // than the model's own.
 func (m model) leave(ctx context.Context, b *backend.Backend, k kind, leg leg, was string) fwdiag.Diagnostics {
-	b.Chains().Applying()
+	b.Chains.Applying()
 	timeout, diags := m.Timeouts.Delete(ctx, defaultLeave)
 	peers, d := m.peers(ctx)
 	diags.Append(d...)
@@ -181,7 +184,7 @@ func (m model) leave(ctx context.Context, b *backend.Backend, k kind, leg leg, w
 
 // readdress updates the member's peer URLs, if they have changed.
 func (m *model) readdress(ctx context.Context, b *backend.Backend, k kind, state model) fwdiag.Diagnostics {
-	b.Chains().Applying()
+	b.Chains.Applying()
 	want, diags := m.peers(ctx)
 	have, d := state.peers(ctx)
 	diags.Append(d...)

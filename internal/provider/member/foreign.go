@@ -37,17 +37,17 @@ func guardForeign(ctx context.Context, b *backend.Backend, req resource.ModifyPl
 		return // said where it matters
 	}
 	if req.State.Raw.IsNull() {
-		c.Add(m.Name.ValueString())
+		c.Added.Set(m.Name.ValueString(), true)
 	}
-	added, want := c.Added(), c.Expected()
-	if added == "" || want == 0 {
+	added, want := c.Added.Keys(), c.Expected()
+	if len(added) == 0 || want == 0 {
 		return
 	}
 	snap, err := c.View(ctx, want)
-	if err != nil || snap.ClusterID == want || !c.Board.FirstTime("added elsewhere") {
+	if err != nil || snap.ClusterID == want || !c.FirstTime("added elsewhere") {
 		return
 	}
-	report.Error(&resp.Diagnostics, diag.OtherClusterPlanned(added, &reconfigure.OtherCluster{Want: want, Got: snap.ClusterID, Endpoints: endpointsOf(snap)}))
+	report.Error(&resp.Diagnostics, diag.OtherClusterPlanned(added[0], &reconfigure.OtherCluster{Want: want, Got: snap.ClusterID, Endpoints: endpointsOf(snap)}))
 }
 
 // guardLearnerID refuses a new member whose learner_id the cluster does not

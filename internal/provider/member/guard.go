@@ -71,7 +71,7 @@ func (g *guard) refuse(t diag.Text) { report.Error(&g.resp.Diagnostics, t) }
 // lose its quorum. It runs while a plan is made: when the plan is applied, the
 // same calls come with less in view.
 func (g *guard) check(ctx context.Context) {
-	if g.b == nil || g.resp.Diagnostics.HasError() || g.b.Chains().IsApplying() {
+	if g.b == nil || g.resp.Diagnostics.HasError() || g.b.Chains.IsApplying() {
 		return
 	}
 	g.checkHolder()
@@ -93,12 +93,12 @@ func (g *guard) checkHolder() {
 	twice := false
 	switch g.step {
 	case removed:
-		twice = g.b.Plan().Hold(g.state.key(), backend.RemovedHolder)
+		twice = g.b.Plan.Hold(g.state.key(), backend.RemovedHolder)
 	case updated:
-		twice = g.b.Plan().Hold(g.state.key(), holder(g.want, g.state))
+		twice = g.b.Plan.Hold(g.state.key(), holder(g.want, g.state))
 	case created:
 		if key := g.now.key(); key != "" {
-			twice = g.b.Plan().Make(key, holder(g.want, g.now))
+			twice = g.b.Plan.Make(key, holder(g.want, g.now))
 		}
 	}
 	if twice {
@@ -109,7 +109,7 @@ func (g *guard) checkHolder() {
 // checkWindow warns of a member that waits for a cluster which nobody may form any
 // more.
 func (g *guard) checkWindow() {
-	end, over := g.b.Plan().WindowClosed(g.now.Config.ValueString())
+	end, over := g.b.Plan.WindowClosed.Get(g.now.Config.ValueString())
 	if over && g.step == created {
 		report.Warn(&g.resp.Diagnostics, diag.BootstrapWindowOver(g.now.Name.ValueString(), end))
 	}
@@ -127,7 +127,10 @@ func (g *guard) checkNode() {
 		if g.was.Config != "" && n.Config == membership.Changes {
 			return // it is replaced: that is the next call
 		}
-		if g.was.Config != "" && g.b.Plan().Stay(g.was.Config, g.was.Name) {
+		if g.was.Config != "" {
+			g.b.Plan.Stays.Set(g.was.Config, g.was.Name)
+		}
+		if g.b.Plan.Replaced.Has(g.was.Config) {
 			n.Config = membership.Changes
 		}
 	case successor:
@@ -172,7 +175,7 @@ func (g *guard) checkAddress(ctx context.Context) {
 	urls, diags := list(ctx, peers)
 	g.resp.Diagnostics.Append(diags...)
 	name := g.now.Name.ValueString()
-	if url, other := g.b.Plan().Address(name, urls); url != "" {
+	if url, other := g.b.Plan.Address(name, urls); url != "" {
 		g.refuse(diag.SameAddress(name, other, url))
 	}
 }
@@ -185,17 +188,17 @@ func (g *guard) note(ctx context.Context, at *backend.Guard) {
 	member, _ := membership.ParseMemberID(g.was.ID) // zero, which is no member, if there is none
 	switch {
 	case g.step == removed:
-		at.Remove(member)
+		at.Removed.Set(member, true)
 	case g.step == updated:
-		at.Keep(name)
+		at.Kept.Set(name, true)
 		g.readdress(ctx, at)
 		return
 	case g.step == successor:
-		at.Replace(member)
+		at.Replaced.Set(member, true)
 	case g.want == roleLearner:
 		g.addOnly(ctx, at)
 	default:
-		at.Create(name)
+		at.Created.Set(name, true)
 	}
 	snap, err := at.At.View(ctx, at.Cluster)
 	if err != nil || at.Cluster != 0 && snap.ClusterID != at.Cluster {
@@ -306,7 +309,7 @@ func (g *guard) readdress(ctx context.Context, at *backend.Guard) {
 	if g.resp.Diagnostics.HasError() || replaced || now.IsUnknown() || now.Equal(was) {
 		return
 	}
-	if names := at.Readdress(g.now.Name.ValueString()); len(names) == 2 {
+	if _, names := at.Readdressed.Set(g.now.Name.ValueString(), true); len(names) == 2 {
 		report.ErrorAt(&g.resp.Diagnostics, path.Root("peer_urls"), diag.SecondReaddress(names))
 	}
 }
@@ -319,7 +322,7 @@ func (g *guard) addOnly(ctx context.Context, at *backend.Guard) {
 	if until.ValueString() != waitAnnounced {
 		return
 	}
-	if names := at.AddOnly(g.now.Name.ValueString()); len(names) == 2 {
+	if _, names := at.AddOnly.Set(g.now.Name.ValueString(), true); len(names) == 2 {
 		g.refuse(diag.SecondAnnouncement(names))
 	}
 }

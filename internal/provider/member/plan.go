@@ -151,7 +151,7 @@ func modifyPlan(ctx context.Context, b *backend.Backend, want string, req resour
 		given := argumentsOf(ctx, req.Config, &resp.Diagnostics)
 		given.check(&resp.Diagnostics)
 		given.planEnvironment(ctx, req, resp)
-		defer b.Chains().Member(name.ValueString())
+		defer b.Chains.Member(name.ValueString())
 	}
 	g := newGuard(ctx, b, want, req, resp)
 	g.check(ctx)
@@ -181,10 +181,10 @@ func (g *guard) leg(ctx context.Context) leg {
 		if g.b == nil || g.b.Unknown {
 			break
 		}
-		if g.b.Plan().HasFailed(g.was.Config) {
+		if g.b.Plan.Failed.Has(g.was.Config) {
 			return legFailed
 		}
-		if at := g.guardOf(ctx); at != nil && at.TakesTurns(g.was.Name) {
+		if at := g.guardOf(ctx); at != nil && at.InTurn.Has(g.was.Name) {
 			return legInTurn
 		}
 	}

@@ -82,7 +82,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	if r.backend != nil {
 		var name types.String
 		resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("name"), &name)...)
-		r.backend.Chains().Config(name.ValueString())
+		r.backend.Chains.Config(name.ValueString())
 	}
 	if req.State.Raw.IsNull() {
 		resp.Diagnostics.Append(r.planScript(ctx, req, resp)...)
@@ -112,7 +112,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 // Create implements resource.Resource.
 func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	ctx = backend.Naming(ctx, req.Plan, named...)
-	r.backend.Chains().Applying()
+	r.backend.Chains.Applying()
 	var m model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
 	if resp.Diagnostics.HasError() {
@@ -133,10 +133,7 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	}
 	p, diags := m.planOf(ctx)
 	resp.Diagnostics.Append(diags...)
-	r.noteFounding(m, p)
-	if c != nil {
-		c.Board.NoteInitialCluster(m.ID.ValueString(), m.InitialCluster.ValueString())
-	}
+	r.noteConfigured(m, p)
 	resp.Diagnostics.Append(backend.KeepNamed(ctx, resp.Private, req.Plan, named...)...)
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
@@ -148,7 +145,7 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
 	// Terraform refreshes a tainted resource, and then plans it as if it were new.
 	token, _ := tokenOf(ctx, m.Bootstrap)
-	r.backend.Plan().HoldConfig(token, m.Name.ValueString())
+	r.backend.Plan.HoldConfig(token, m.Name.ValueString())
 	if resp.Diagnostics.HasError() || r.backend.Unknown {
 		return
 	}
@@ -158,7 +155,7 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	}
 	snap, err := c.View(ctx, 0)
 	if err != nil {
-		if c.Board.FirstTime("unreachable") {
+		if c.FirstTime("unreachable") {
 			report.Warn(&resp.Diagnostics, diag.NotRefreshed(err))
 		}
 		return
@@ -168,7 +165,7 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	resp.Diagnostics.Append(diags...)
 	was := clusterOf(ctx, req.Private)
 	if want, err := membership.ParseClusterID(was); err == nil && !isClusterOf(snap, want, m.Name.ValueString(), peers) {
-		if c.Board.FirstTime("other cluster") {
+		if c.FirstTime("other cluster") {
 			report.Warn(&resp.Diagnostics, diag.AnotherCluster(was, snap))
 		}
 		return
@@ -206,7 +203,7 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 // warnQuorum explains once that the cluster has lost its quorum.
 func warnQuorum(c *backend.Cluster, snap membership.Snapshot, diags *fwdiag.Diagnostics) {
 	d := membership.DecideAdd(snap, membership.AddRequest{PeerURLs: []string{"http://quorum.invalid:1"}})
-	if d.Code == membership.QuorumLost && c.Board.FirstTime("quorum lost") {
+	if d.Code == membership.QuorumLost && c.FirstTime("quorum lost") {
 		report.Warn(diags, diag.QuorumIsLost(d, snap))
 	}
 }
@@ -290,7 +287,7 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 // its etcd_member and its machine went first.
 func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	ctx = backend.Named(ctx, req.Private)
-	r.backend.Chains().Applying()
+	r.backend.Chains.Applying()
 	var m model
 	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
 	peers, diags := texts(ctx, m.PeerURLs)
