@@ -37,8 +37,8 @@ type Backend struct {
 
 	// Plan is what the plan that is being made does, as far as it has been made.
 	Plan Plan
-	// Chains is what that plan finds out about its nodes.
-	Chains reconfigure.Chains
+	// Order is the order in which that plan comes by its nodes.
+	Order PlanOrder
 	// Configured are the configurations that this apply has made, by ID.
 	Configured syncmap.Map[string, Configured]
 	// claims are those that this process holds for its user, by ID, from one call
@@ -57,11 +57,15 @@ type Backend struct {
 }
 
 // From returns the Backend in the ProviderData of a configure request, nil while
-// the provider is not configured yet (validation).
+// the provider is not configured yet (validation). The framework makes one such
+// request for each resource that it begins to read, to plan or to apply.
 func From(data any, diags *fwdiag.Diagnostics) *Backend {
 	b, ok := data.(*Backend)
 	if !ok && data != nil {
 		diags.AddError("Unexpected provider data", fmt.Sprintf("got %T, want *backend.Backend; this is a bug in the provider", data))
+	}
+	if b != nil {
+		b.Order.Progress()
 	}
 	return b
 }

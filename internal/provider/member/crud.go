@@ -30,7 +30,7 @@ const (
 // ensure joins the member and fills the model in. action is what the user asked
 // for: to add or to promote it.
 func (m *model) ensure(ctx context.Context, b *backend.Backend, action reconfigure.Action, req reconfigure.JoinRequest) fwdiag.Diagnostics {
-	b.Chains.Applying()
+	b.Order.StartApply()
 	c, diags := m.clusterOf(ctx, b)
 	if diags.HasError() {
 		return diags
@@ -125,7 +125,7 @@ func (m *model) refresh(ctx context.Context, b *backend.Backend, h backend.Holde
 // leave takes the member out. was is the owner on record, if that is another
 // than the model's own.
 func (m model) leave(ctx context.Context, b *backend.Backend, k kind, leg leg, was string) fwdiag.Diagnostics {
-	b.Chains.Applying()
+	b.Order.StartApply()
 	timeout, diags := m.Timeouts.Delete(ctx, defaultLeave)
 	peers, d := m.peers(ctx)
 	diags.Append(d...)
@@ -184,7 +184,7 @@ func (m model) leave(ctx context.Context, b *backend.Backend, k kind, leg leg, w
 
 // readdress updates the member's peer URLs, if they have changed.
 func (m *model) readdress(ctx context.Context, b *backend.Backend, k kind, state model) fwdiag.Diagnostics {
-	b.Chains.Applying()
+	b.Order.StartApply()
 	want, diags := m.peers(ctx)
 	have, d := state.peers(ctx)
 	diags.Append(d...)

@@ -71,7 +71,7 @@ func (g *guard) refuse(t diag.Text) { report.Error(&g.resp.Diagnostics, t) }
 // lose its quorum. It runs while a plan is made: when the plan is applied, the
 // same calls come with less in view.
 func (g *guard) check(ctx context.Context) {
-	if g.b == nil || g.resp.Diagnostics.HasError() || g.b.Chains.IsApplying() {
+	if g.b == nil || g.resp.Diagnostics.HasError() || g.b.Order.IsApplying() {
 		return
 	}
 	g.checkHolder()

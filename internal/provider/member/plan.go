@@ -151,7 +151,7 @@ func modifyPlan(ctx context.Context, b *backend.Backend, want string, req resour
 		given := argumentsOf(ctx, req.Config, &resp.Diagnostics)
 		given.check(&resp.Diagnostics)
 		given.planEnvironment(ctx, req, resp)
-		defer b.Chains.Member(name.ValueString())
+		defer b.Order.Member(name.ValueString())
 	}
 	g := newGuard(ctx, b, want, req, resp)
 	g.check(ctx)

@@ -102,7 +102,7 @@ func (r *Resource) guardPlan(ctx context.Context, req resource.ModifyPlanRequest
 		}
 		resp.Diagnostics.Append(resp.Private.SetKey(ctx, priorKey, raw)...)
 	}
-	if g.b == nil || resp.Diagnostics.HasError() || g.b.Chains.IsApplying() {
+	if g.b == nil || resp.Diagnostics.HasError() || g.b.Order.IsApplying() {
 		return
 	}
 	switch {

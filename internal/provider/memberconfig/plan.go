@@ -86,7 +86,7 @@ func (r *Resource) noteRetry(ctx context.Context, req resource.ModifyPlanRequest
 // planned, because what is planned once must stay.
 func (r *Resource) planScript(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) diag.Diagnostics {
 	prior, diags := req.Private.GetKey(ctx, priorKey)
-	if len(prior) > 0 || r.backend != nil && r.backend.Chains.IsApplying() {
+	if len(prior) > 0 || r.backend != nil && r.backend.Order.IsApplying() {
 		diags.Append(resp.Plan.SetAttribute(ctx, path.Root("join_script_base64gzip"), joinscript.Base64Gzip)...)
 	}
 	return diags

@@ -82,7 +82,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	if r.backend != nil {
 		var name types.String
 		resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("name"), &name)...)
-		r.backend.Chains.Config(name.ValueString())
+		r.backend.Order.Config(name.ValueString())
 	}
 	if req.State.Raw.IsNull() {
 		resp.Diagnostics.Append(r.planScript(ctx, req, resp)...)
@@ -112,7 +112,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 // Create implements resource.Resource.
 func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	ctx = backend.Naming(ctx, req.Plan, named...)
-	r.backend.Chains.Applying()
+	r.backend.Order.StartApply()
 	var m model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
 	if resp.Diagnostics.HasError() {
@@ -287,7 +287,7 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 // its etcd_member and its machine went first.
 func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	ctx = backend.Named(ctx, req.Private)
-	r.backend.Chains.Applying()
+	r.backend.Order.StartApply()
 	var m model
 	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
 	peers, diags := texts(ctx, m.PeerURLs)

@@ -53,7 +53,7 @@ func (l nameList) without(have map[string]string) nameList {
 // still to be formed; then the guard of the plan lets one member be replaced at most.
 func (r *Resource) taken(ctx context.Context, entering nameList) []string {
 	none := entering != nil && len(entering) == 0
-	if none || r.backend == nil || r.backend.Unknown || r.backend.Chains.IsApplying() {
+	if none || r.backend == nil || r.backend.Unknown || r.backend.Order.IsApplying() {
 		return nil // once something has been changed it is too late
 	}
 	c, err := r.backend.Cluster(nil)

@@ -23,7 +23,6 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
 // Resource is etcd_rollout.
@@ -161,7 +160,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		report.Warn(&resp.Diagnostics, t)
 	}
 	// When the plan is applied the member has left: to refuse then is too late.
-	if exists && out.Reason != membership.RolloutDone && r.backend != nil && !r.backend.Chains.IsApplying() {
+	if exists && out.Reason != membership.RolloutDone && r.backend != nil && !r.backend.Order.IsApplying() {
 		resp.Diagnostics.Append(r.checkUpgrade(ctx, effective, desired)...)
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
@@ -182,12 +181,10 @@ func (r *Resource) takeTurns(ctx context.Context, name string, diags *fwdiag.Dia
 		return true // then the guard lets one alone be replaced
 	}
 	r.backend.Guard(snap.ClusterID, c).InTurn.Set(name, true)
-	err = r.backend.Chains.Enter(ctx, name)
-	var entangled *reconfigure.Entangled
-	switch {
-	case errors.As(err, &entangled):
-		report.ErrorAt(diags, path.Root("single_apply"), diag.RolloutEntangled(entangled))
-	case err != nil:
+	err = r.backend.Order.Enter(ctx, name)
+	if e, ok := errors.AsType[*backend.NodesDependOnEachOther](err); ok {
+		report.ErrorAt(diags, path.Root("single_apply"), diag.NodesDependOnEachOther(e.Resource, e.Name, e.Waiting))
+	} else if err != nil {
 		diags.AddError("Interrupted", err.Error())
 	}
 	return err == nil
@@ -261,7 +258,7 @@ func (m *model) take(ctx context.Context, out membership.Rollout) (diags fwdiag.
 // Create implements resource.Resource: everybody starts with what is desired.
 func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	var m model
-	r.backend.Chains.Applying()
+	r.backend.Order.StartApply()
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
 	desired, _ := values(m.Desired)
 	resp.Diagnostics.Append(m.take(ctx, membership.PlanRollout(nil, desired, false, ""))...)
@@ -316,7 +313,7 @@ func (r *Resource) look(ctx context.Context, m model) (reason, unhealthy string)
 // Update implements resource.Resource. It never fails: by graph order the
 // member that makes room has left already when it is called.
 func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
-	r.backend.Chains.Applying()
+	r.backend.Order.StartApply()
 	var m model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
 	if !resp.Diagnostics.HasError() {
