@@ -21,10 +21,10 @@ type Board struct {
 	doing syncmap.Map[membership.ClusterID, string]
 	// leaving are the members that are on their way out.
 	leaving syncmap.Map[membership.MemberID, bool]
-	turns   turnQueue
-	// left is the cluster that the member of an owner has left, dissolved which of
-	// these have been given up since.
-	left      syncmap.Map[string, membership.ClusterID]
+	turnQueue
+	// settled is the cluster that the member of an owner has left, dissolved which
+	// of these have been given up since.
+	settled   syncmap.Map[string, membership.ClusterID]
 	dissolved syncmap.Map[membership.ClusterID, bool]
 	// freed is when peer URLs were given up.
 	freed syncmap.Map[string, time.Time]
@@ -74,6 +74,9 @@ func (b *Board) leave(id membership.MemberID) (stay func()) {
 	return func() { b.leaving.Delete(id) }
 }
 
+// leavingNow returns the members that are on their way out.
+func (b *Board) leavingNow() []membership.MemberID { return b.leaving.Keys() }
+
 // settle notes that nothing announced for the owner remains in the cluster, so
 // that the backstop need not ask a cluster that may be gone by then. dissolved is
 // true where the cluster itself is given up: its last voter was forgotten, or
@@ -82,26 +85,28 @@ func (b *Board) settle(owner string, id membership.ClusterID, dissolved bool) {
 	if dissolved {
 		b.dissolved.Set(id, true)
 	}
-	b.left.Set(owner, id)
+	b.settled.Set(owner, id)
 }
+
+func (b *Board) unsettle(owner string) { b.settled.Delete(owner) }
 
 // isSettled reports whether this process saw the owner's member leave, from
 // which cluster, and whether that has been given up since.
 func (b *Board) isSettled(owner string) (id membership.ClusterID, settled, dissolved bool) {
-	id, settled = b.left.Get(owner)
+	id, settled = b.settled.Get(owner)
 	return id, settled, settled && b.dissolved.Has(id)
 }
 
-// free notes when peer URLs were given up; sinceFreed says how long ago the
+// left notes when peer URLs were given up; sinceLeft says how long ago the
 // last of these was. The same URL must not be announced within the same second
 // as its removal: the new member would get the ID that was just removed.
-func (b *Board) free(urls []string, at time.Time) {
+func (b *Board) left(urls []string, at time.Time) {
 	for _, u := range urls {
 		b.freed.Set(u, at)
 	}
 }
 
-func (b *Board) sinceFreed(urls []string, now time.Time) (shortest time.Duration, found bool) {
+func (b *Board) sinceLeft(urls []string, now time.Time) (shortest time.Duration, found bool) {
 	for _, u := range urls {
 		at, ok := b.freed.Get(u)
 		if d := now.Sub(at); ok && (!found || d < shortest) {

@@ -15,4 +15,4 @@ func (b *Board) Lock(ctx context.Context, id membership.ClusterID) (unlock func(
 }
 
 // Leaving returns the members that are on their way out.
-func (b *Board) Leaving() []membership.MemberID { return b.leaving.Keys() }
+func (b *Board) Leaving() []membership.MemberID { return b.leavingNow() }

@@ -52,7 +52,7 @@ func (e *Engine) Failover(ctx context.Context, r JoinRequest, lost []membership.
 				r.Goal, r.standby = Voting, true
 				return e.Join(ctx, r)
 			}
-			leaving := e.Board.leaving.Keys()
+			leaving := e.Board.leavingNow()
 			switch {
 			case slices.ContainsFunc(f.Lost, func(id membership.MemberID) bool { return slices.Contains(leaving, id) }):
 				since = e.Clock.Now()

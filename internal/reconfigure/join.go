@@ -77,7 +77,7 @@ type Joined struct {
 // refuses what is not. It may be called again after any error.
 func (e *Engine) Join(ctx context.Context, r JoinRequest) (out Joined, err error) {
 	defer e.reportChange()
-	done := e.Board.turns.join(r.Name)
+	done := e.Board.join(r.Name)
 	defer func() { done(err) }()
 	snap, err := e.waitForCluster(ctx, r)
 	if err != nil {
@@ -99,7 +99,7 @@ func (e *Engine) Join(ctx context.Context, r JoinRequest) (out Joined, err error
 	if err := j.wait(waiting); err != nil {
 		return Joined{}, j.orLost(ctx, err)
 	}
-	e.Board.left.Delete(r.Owner)
+	e.Board.unsettle(r.Owner)
 	if r.Goal == Voting {
 		e.endTurns(ctx, j.snap)
 	}
@@ -382,7 +382,7 @@ func (j *join) add(ctx context.Context, since *time.Time) error {
 	if err := j.weigh(d, since); err != nil {
 		return err
 	}
-	if gone, ok := j.Board.sinceFreed(j.req.PeerURLs, j.Clock.Now()); ok && gone < sameURL {
+	if gone, ok := j.Board.sinceLeft(j.req.PeerURLs, j.Clock.Now()); ok && gone < sameURL {
 		if err := j.Clock.Sleep(ctx, sameURL-gone); err != nil {
 			return err
 		}

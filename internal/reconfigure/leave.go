@@ -251,7 +251,7 @@ func (l *leave) attempt(ctx context.Context) (bool, error) {
 	}
 	r := membership.RemoveRequest{
 		ID: l.req.ID, Name: l.req.Name, PeerURLs: l.req.PeerURLs,
-		Replacement: l.req.Replacement, Leaving: l.Board.leaving.Keys(), Next: l.Board.turns.waiting.Keys(),
+		Replacement: l.req.Replacement, Leaving: l.Board.leavingNow(), Next: l.Board.queued(),
 	}
 	var unread error
 	if r.Replacement {
@@ -342,7 +342,7 @@ func (l *leave) settled(ctx context.Context) (bool, error) {
 		return false, again{errors.New("the survivors have no leader yet")}
 	}
 	if l.tried {
-		l.Board.free(l.req.PeerURLs, l.Clock.Now())
+		l.Board.left(l.req.PeerURLs, l.Clock.Now())
 	}
 	l.forget(ctx)
 	return true, nil

@@ -26,12 +26,15 @@ const (
 	joinDone
 )
 
-// enter notes that a member is to be replaced in turn, until the function
+// queue notes that a member is to be replaced in turn, until the function
 // returned is called.
-func (q *turnQueue) enter(id membership.MemberID, name string) (done func()) {
+func (q *turnQueue) queue(id membership.MemberID, name string) (done func()) {
 	q.waiting.Set(id, name)
 	return func() { q.waiting.Delete(id) }
 }
+
+// queued returns the members that are to be replaced in turn and have not left.
+func (q *turnQueue) queued() []membership.MemberID { return q.waiting.Keys() }
 
 // isFirst reports whether no other member that has its turn to come, or is at
 // it, comes before this one, in order of name.

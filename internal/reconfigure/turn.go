@@ -26,7 +26,7 @@ func (e *Engine) leaveInTurn(ctx context.Context, r LeaveRequest) (Left, error) 
 	if r.TurnTimeout == 0 {
 		return e.leaveNow(ctx, r)
 	}
-	defer e.Board.turns.enter(r.ID, r.Name)()
+	defer e.Board.queue(r.ID, r.Name)()
 	for {
 		if err := e.awaitTurn(ctx, r); err != nil {
 			return Left{}, err
@@ -73,13 +73,13 @@ func (e *Engine) awaitTurn(ctx context.Context, r LeaveRequest) error {
 			return err
 		case err != nil:
 		case held == nil:
-			if late || e.Board.turns.isFirst(r.ID) {
+			if late || e.Board.isFirst(r.ID) {
 				return nil
 			}
 		case e.inVain(held.Decision.Facts.Turns):
 			return held
 		default:
-			if turns := fmt.Sprint(held.Decision.Facts.Turns); turns != before || e.Board.turns.isJoining() {
+			if turns := fmt.Sprint(held.Decision.Facts.Turns); turns != before || e.Board.isJoining() {
 				before, sign = turns, now
 			} else if late {
 				held.Timeout = true
@@ -113,7 +113,7 @@ func (e *Engine) turnOfAnother(ctx context.Context, r LeaveRequest) (*Refusal, e
 // inVain reports whether a turn will not be over in this run: this run was at
 // the join that would end it, and failed.
 func (e *Engine) inVain(turns []membership.Turn) bool {
-	return slices.ContainsFunc(turns, func(t membership.Turn) bool { return e.Board.turns.hasFailed(t.Name) })
+	return slices.ContainsFunc(turns, func(t membership.Turn) bool { return e.Board.hasFailed(t.Name) })
 }
 
 // begin puts on record, right before a member goes in order to be replaced, that
