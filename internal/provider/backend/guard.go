@@ -9,6 +9,7 @@ import (
 	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/syncmap"
@@ -83,6 +84,7 @@ func (g *Guard) judge(ctx context.Context, snap membership.Snapshot) membership.
 	}
 	d := membership.GuardPlan(snap, p)
 	if d.Verdict == membership.Refuse || len(d.Warnings) > 0 {
+		log.Debug(ctx, log.Membership, "plan checked by its rules", "refused", d.Verdict == membership.Refuse, "code", string(d.Code), "cluster", g.Cluster)
 		if reported, _ := g.reported.Set(d.Verdict, true); !reported {
 			return d
 		}

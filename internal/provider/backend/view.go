@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -74,6 +75,7 @@ func (c *Cluster) View(ctx context.Context, want membership.ClusterID) (membersh
 		c.viewing.Lock()
 		if v := c.viewed(key, changes); v != nil {
 			c.viewing.Unlock()
+			log.Debug(ctx, log.Membership, "cluster look used", "age", c.Clock.Now().Sub(v.at))
 			return v.snap, v.err
 		}
 		f := c.flights[key.trust]
@@ -127,7 +129,9 @@ func (c *Cluster) look(ctx context.Context, key viewKey) *flight {
 	v := &view{changes: c.backend.changes.Load()}
 	go func() {
 		defer close(f.over)
+		log.Debug(ctx, log.Membership, "looking at the cluster", "endpoints", c.settings.Endpoints)
 		v.snap, v.err = c.Port.Look(ctx, key.want)
+		log.Debug(ctx, log.Membership, "looked at the cluster", "cluster", v.snap.ClusterID, "members", len(v.snap.Members), "error", v.err)
 		c.viewing.Lock()
 		defer c.viewing.Unlock()
 		delete(c.flights, key.trust)
