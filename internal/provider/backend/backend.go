@@ -65,7 +65,7 @@ func From(data any, diags *fwdiag.Diagnostics) *Backend {
 		diags.AddError("Unexpected provider data", fmt.Sprintf("got %T, want *backend.Backend; this is a bug in the provider", data))
 	}
 	if b != nil {
-		b.Order.Progress()
+		b.Order.progressed()
 	}
 	return b
 }

@@ -55,7 +55,7 @@ func (b *Backend) Where(learned []string) *Cluster { return b.cluster(b.Settings
 func (b *Backend) cluster(settings connection.Settings) *Cluster {
 	return b.clusters.GetOrMake(fmt.Sprint(settings.Learned, settings.Endpoints), func() *Cluster {
 		port := cluster.New(settings, b.Pool)
-		return &Cluster{backend: b, settings: settings, Engine: &reconfigure.Engine{
+		return &Cluster{backend: b, settings: settings, views: views{latest: map[viewKey]*look{}, flights: map[string]*look{}}, Engine: &reconfigure.Engine{
 			Port: port, Board: &b.state, Clock: reconfigure.SystemClock{}, Locker: lockOf(port, settings, b.Pool), Self: self().Who,
 			Changed: func() { b.changes.Add(1) },
 		}}

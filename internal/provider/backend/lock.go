@@ -18,22 +18,15 @@ import (
 
 // self is this process as those see it who wait for its locks.
 var self = sync.OnceValue(func() claim.Holder {
-	return claim.Holder{Who: username() + "@" + hostname(), PID: os.Getpid(), Run: uuid.NewString()}
-})
-
-func username() string {
+	who, host := "unknown", "unknown"
 	if u, err := user.Current(); err == nil {
-		return u.Username
+		who = u.Username
 	}
-	return "unknown"
-}
-
-func hostname() string {
 	if h, err := os.Hostname(); err == nil {
-		return h
+		host = h
 	}
-	return "unknown"
-}
+	return claim.Holder{Who: who + "@" + host, PID: os.Getpid(), Run: uuid.NewString()}
+})
 
 // Claims are where a provider's heartbeats are kept: on the v2 API, or on v3.
 // It dials nothing.

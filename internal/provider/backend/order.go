@@ -61,8 +61,8 @@ const (
 	memberLimit = 10 * time.Minute
 )
 
-// Progress notes that this provider begins to read or to plan a resource.
-func (o *PlanOrder) Progress() { o.note(func() {}) }
+// progressed notes that this provider begins to read or to plan a resource.
+func (o *PlanOrder) progressed() { o.note(func() {}) }
 
 // StartApply notes that something is being changed: no plan is being made any
 // more, only planned values are computed again, and nothing is to be found out.

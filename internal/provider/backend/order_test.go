@@ -60,7 +60,7 @@ func TestPlanOrderWaitsForProgress(t *testing.T) {
 			go func() { got <- o.Enter(t.Context(), "b") }()
 			for range 5 {
 				time.Sleep(limit - time.Second)
-				o.Progress()
+				o.progressed()
 			}
 			var e *NodesDependOnEachOther
 			if err := <-got; !errors.As(err, &e) || e.Resource != what || e.Name != "a" {

@@ -30,6 +30,8 @@ type Plan struct {
 
 	// configs are the configurations that the state holds, by token and name.
 	configs syncmap.Map[string, bool]
+	// taken is the name of the failed member that is replaced.
+	taken syncmap.Map[string, string]
 	// addresses are the peer URLs that members have after the apply.
 	addresses syncmap.Map[string, []string]
 
@@ -39,7 +41,6 @@ type Plan struct {
 	// held and made are the resources that the state holds for a member, and those
 	// that are new, by the owner of its ownership record.
 	held, made syncmap.Map[string, Holder]
-	failed     string
 	refused    bool
 }
 
@@ -97,7 +98,7 @@ type Holder uint8
 // The holders of a member. A member may have two at a time: the etcd_learner
 // that added it, and the etcd_member that adopts that learner by learner_id.
 const (
-	NoHolder Holder = iota
+	noHolder Holder = iota
 	MemberHolder
 	LearnerHolder
 	// AdopterHolder is an etcd_member that adopts a learner.
@@ -108,7 +109,7 @@ const (
 
 func (h Holder) excludes(other Holder) bool {
 	switch {
-	case h == NoHolder || other == NoHolder:
+	case h == noHolder || other == noHolder:
 		return false
 	case h == LearnerHolder:
 		return other != AdopterHolder
@@ -164,10 +165,5 @@ func (p *Plan) Address(name string, peerURLs []string) (url, other string) {
 // TakeFailed reports whether the failed member of that name is the one that this
 // plan replaces: of several, the first that asks.
 func (p *Plan) TakeFailed(name string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.failed == "" {
-		p.failed = name
-	}
-	return p.failed == name
+	return p.taken.GetOrMake("failed", func() string { return name }) == name
 }

@@ -15,12 +15,12 @@ import (
 // adopts that learner; whichever of them is planned first.
 func TestHolders(t *testing.T) {
 	together := func(held, made Holder) bool {
-		return held == NoHolder || held == LearnerHolder && made == AdopterHolder || held == AdopterHolder && made == LearnerHolder
+		return held == noHolder || held == LearnerHolder && made == AdopterHolder || held == AdopterHolder && made == LearnerHolder
 	}
-	for held := NoHolder; held <= RemovedHolder; held++ {
+	for held := noHolder; held <= RemovedHolder; held++ {
 		for made := MemberHolder; made <= AdopterHolder; made++ {
 			var first, second Plan
-			if held != NoHolder {
+			if held != noHolder {
 				first.Hold("a", held)
 			}
 			twice := first.Make("a", made)
@@ -30,7 +30,7 @@ func TestHolders(t *testing.T) {
 			if second.Make("a", made) || second.Make("b", made) {
 				t.Errorf("%d alone is made twice", made)
 			}
-			if held != NoHolder && second.Hold("a", held) == together(held, made) {
+			if held != noHolder && second.Hold("a", held) == together(held, made) {
 				t.Errorf("%d is made, %d is held: not as the other way round", made, held)
 			}
 		}
