@@ -112,7 +112,7 @@ func (c textCase) code() membership.Code {
 
 func (c textCase) text(t *testing.T) Text {
 	if c.warning == "" {
-		return Refused(c.action, c.name, c.d, c.s)
+		return refused(c.action, c.name, c.d, c.s)
 	}
 	for _, w := range c.d.Warnings {
 		if w.Code == c.warning {

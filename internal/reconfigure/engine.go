@@ -12,34 +12,16 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// Clock is the time as the engine sees it; tests bring their own.
-type Clock interface {
-	Now() time.Time
-	// Sleep waits for d or until ctx is done, and returns ctx.Err().
-	Sleep(ctx context.Context, d time.Duration) error
-}
+// Clock is the time as the engine sees it.
+type Clock = clock.Clock
 
 // SystemClock is the real time.
-type SystemClock struct{}
-
-// Now implements [Clock].
-func (SystemClock) Now() time.Time { return time.Now() }
-
-// Sleep implements [Clock].
-func (SystemClock) Sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
+type SystemClock = clock.System
 
 // Engine makes changes to one cluster.
 type Engine struct {
