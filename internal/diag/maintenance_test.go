@@ -39,7 +39,7 @@ func TestMaintenance(t *testing.T) {
 		return membership.Facts{Others: ids, Detail: kind}
 	}
 	stopped := func(action string, err error, done, left []membership.MemberID) error {
-		return &reconfigure.Unfinished{Action: action, Member: infra2, Done: done, Left: left, Snapshot: s, Err: err}
+		return &reconfigure.Unfinished{Action: reconfigure.Action(action), Member: infra2, Done: done, Left: left, Snapshot: s, Err: err}
 	}
 	const (
 		space = "First make space: compact (etcdctl compaction REVISION), then defragment every member (the action etcd_defragment); or start the members with a larger --quota-backend-bytes."

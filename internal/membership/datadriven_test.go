@@ -30,7 +30,7 @@ func TestDecisions(t *testing.T) {
 				r := AddRequest{Name: "n", PeerURLs: []string{"http://10.0.0.99:2380"}}
 				argString(t, td, "name", &r.Name)
 				argURLs(td, &r.PeerURLs)
-				td.MaybeScanArgs(t, "max-learners", &r.MaxLearners)
+				td.MaybeScanArgs(t, "ask-server", &r.AskServer)
 				return show(DecideAdd(s, r))
 			case "promote":
 				r := PromoteRequest{ID: idOf(argument(t, td, "id"))}

@@ -31,37 +31,12 @@ import (
 // provider has no endpoints, because no address is known before the machines.
 type looker struct{ *backend.Cluster }
 
-// look returns what can be seen within the time, at once or after looking again:
-// if the member list is not confirmed, and if nobody answers and patient. The error
-// is that of the last look that the end of the time did not cut short.
+// look is [reconfigure.Engine.Glance].
 func (l looker) look(ctx context.Context, within time.Duration, patient bool) (membership.Snapshot, error) {
 	if l.Cluster == nil {
 		return membership.Snapshot{}, cluster.ErrNoEndpoints
 	}
-	ctx, cancel := context.WithTimeout(ctx, within)
-	defer cancel()
-	var seen membership.Snapshot // the last look that saw a cluster, whose list was not confirmed
-	var whole error
-	for {
-		snap, err := l.Port.Observe(ctx, 0)
-		again := patient && !cluster.Hopeless(err)
-		if err == nil {
-			seen = snap
-			again = membership.Settled(snap).Verdict != membership.Go
-		} else if ctx.Err() == nil {
-			whole = err
-		}
-		if again && ctx.Err() == nil && l.Clock.Sleep(ctx, time.Second) == nil {
-			continue
-		}
-		if seen.ClusterID != 0 {
-			return seen, nil
-		}
-		if err != nil {
-			err = cmp.Or(whole, err)
-		}
-		return snap, err
-	}
+	return l.Glance(ctx, within, patient)
 }
 
 // plan is how a member comes into the cluster.
@@ -123,7 +98,7 @@ func (m *model) fromCluster(ctx context.Context, l looker, diags *fwdiag.Diagnos
 		report.Error(diags, *t)
 		return
 	}
-	if d := membership.Settled(snap); formed && d.Verdict != membership.Go {
+	if d := snap.Gate(0); formed && d.Verdict != membership.Go {
 		refusal := &reconfigure.Refusal{Action: reconfigure.ActionConfigure, Name: name, Decision: d, Snapshot: snap}
 		report.Error(diags, diag.Explain(reconfigure.ActionConfigure, name, refusal))
 		return

@@ -25,10 +25,6 @@ import (
 // Read and for the plan.
 const silenceKey = "silence"
 
-// electionTime is how long an election may take before the others count as
-// unable to say anything: much longer than one does, and no nuisance.
-const electionTime = 5 * time.Second
-
 // silence is what was seen of a member that does not answer.
 type silence struct {
 	// Since is when it was first found silent in both views.
@@ -43,42 +39,31 @@ type silence struct {
 func (m model) watch(ctx context.Context, c *backend.Cluster, was silence) (string, silence) {
 	after, err := time.ParseDuration(m.ReplaceUnreachableAfter.ValueString())
 	patient := err == nil
-	pause := 200 * time.Millisecond
-	begin := c.Clock.Now()
-	for {
+	left := func() time.Duration { return after - c.Clock.Now().Sub(was.Since) }
+	loss := c.WatchLoss(ctx, m.Name.ValueString(), func() (membership.Loss, time.Duration) {
 		loss, seen := m.judge(ctx, c)
-		if loss == membership.Present {
-			return statusMember, silence{}
-		}
-		if loss == membership.Unsettled && patient && c.Clock.Now().Sub(begin) < electionTime {
-			if c.Clock.Sleep(ctx, pause) != nil {
-				return statusUnreachable, silence{Since: was.Since}
-			}
-			continue
-		}
-		if loss != membership.Vanished {
-			// Nothing is proposed on one view; the count goes on, because it is
-			// only broken by the member itself.
-			return statusUnreachable, silence{Since: was.Since}
-		}
-		now := c.Clock.Now()
-		if was.Since.IsZero() {
-			was.Since = now.UTC().Truncate(time.Second)
+		switch {
+		case loss == membership.Unsettled && !patient:
+			return membership.Unreachable, 0
+		case loss != membership.Vanished:
+			return loss, 0
+		case was.Since.IsZero():
+			was.Since = c.Clock.Now().UTC().Truncate(time.Second)
 		}
 		was.Evidence = seen
-		switch {
-		case !patient:
-			return statusUnreachable, was
-		case now.Sub(was.Since) >= after:
-			if m.confirmedLost(ctx, c) {
-				return statusFailed, was
-			}
-			return statusUnreachable, was
-		}
-		pause = min(pause*2, 5*time.Second, after-now.Sub(was.Since)+50*time.Millisecond)
-		if c.Clock.Sleep(ctx, pause) != nil {
-			return statusUnreachable, was
-		}
+		return loss, left()
+	})
+	switch {
+	case loss == membership.Present:
+		return statusMember, silence{}
+	case loss != membership.Vanished:
+		// Nothing is proposed on one view; the count goes on, because it is
+		// only broken by the member itself.
+		return statusUnreachable, silence{Since: was.Since}
+	case patient && left() <= 0 && m.confirmedLost(ctx, c):
+		return statusFailed, was
+	default:
+		return statusUnreachable, was
 	}
 }
 
