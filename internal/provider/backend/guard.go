@@ -20,9 +20,9 @@ import (
 // process, resource by resource; each is noted once, whatever number of times it
 // is planned.
 type Guard struct {
-	Cluster membership.ClusterID
-	// At is where the cluster can be asked.
-	At *Cluster
+	ID membership.ClusterID
+	// Cluster is where the cluster can be asked.
+	Cluster *Cluster
 
 	// Kept are the names of members that are in state and stay; Created those of
 	// new members, or of new configurations; InTurn those of members that may be
@@ -42,7 +42,7 @@ type Guard struct {
 
 // Guard returns the guard of that cluster, 0 where none is known yet.
 func (b *Backend) Guard(id membership.ClusterID, at *Cluster) *Guard {
-	return b.guards.GetOrMake(id, func() *Guard { return &Guard{Cluster: id, At: at} })
+	return b.guards.GetOrMake(id, func() *Guard { return &Guard{ID: id, Cluster: at} })
 }
 
 // GuardOf returns the guard of the cluster that has a member of that name, or
@@ -80,11 +80,11 @@ func (g *Guard) judge(ctx context.Context, snap membership.Snapshot) membership.
 	}
 	if len(p.Replaced) > 0 {
 		// What cannot be read now is read again before a member is removed.
-		p.Turns, _ = g.At.OpenTurns(ctx, snap)
+		p.Turns, _ = g.Cluster.OpenTurns(ctx, snap)
 	}
 	d := membership.GuardPlan(snap, p)
 	if d.Verdict == membership.Refuse || len(d.Warnings) > 0 {
-		log.Debug(ctx, log.Membership, "plan checked by its rules", "refused", d.Verdict == membership.Refuse, "code", string(d.Code), "cluster", g.Cluster)
+		log.Debug(ctx, log.Membership, "plan checked by its rules", "refused", d.Verdict == membership.Refuse, "code", string(d.Code), "cluster", g.ID)
 		if reported, _ := g.reported.Set(d.Verdict, true); !reported {
 			return d
 		}

@@ -200,11 +200,11 @@ func (g *guard) note(ctx context.Context, at *backend.Guard) {
 	default:
 		at.Created.Set(name, true)
 	}
-	snap, err := at.At.View(ctx, at.Cluster)
-	if err != nil || at.Cluster != 0 && snap.ClusterID != at.Cluster {
+	snap, err := at.Cluster.View(ctx, at.ID)
+	if err != nil || at.ID != 0 && snap.ClusterID != at.ID {
 		return
 	}
-	g.checkIdentity(ctx, at.At, snap)
+	g.checkIdentity(ctx, at.Cluster, snap)
 	if !g.resp.Diagnostics.HasError() {
 		at.Report(ctx, snap, diag.ConfigOf(name), &g.resp.Diagnostics)
 	}

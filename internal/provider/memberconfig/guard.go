@@ -181,7 +181,7 @@ func (g *guard) create(ctx context.Context) {
 	} else {
 		at.Created.Set(g.plan.Name.ValueString(), true)
 	}
-	g.checkInTheWay(ctx, at.At, snap, instead)
+	g.checkInTheWay(ctx, at.Cluster, snap, instead)
 	if !g.resp.Diagnostics.HasError() {
 		at.Report(ctx, snap, diag.Shown, &g.resp.Diagnostics)
 	}
