@@ -157,7 +157,7 @@ var everyText = map[string]any{
 	"RestartNow":                   RestartNow,
 	"Rollout":                      Rollout,
 	"RolloutCannotLook":            RolloutCannotLook,
-	"RolloutEntangled":             RolloutEntangled,
+	"NodesDependOnEachOther":       NodesDependOnEachOther,
 	"RolloutImportID":              RolloutImportID,
 	"RolloutNotAlone":              RolloutNotAlone,
 	"RolloutReason":                RolloutReason,

@@ -193,7 +193,7 @@ func TestResourceTexts(t *testing.T) {
 		{"rollout: the last one", rollout(m{"a": "2", "c": "1"}, m{"a": "2", "c": "2"}, "")},
 		{"rollout: in turn", inTurn},
 		{"rollout: in turn, over many names", RolloutNotAlone(3)},
-		{"rollout: in turn, and entangled", RolloutEntangled(&reconfigure.Entangled{Name: "a", Waiting: []string{"b", "c"}})},
+		{"rollout: nodes depend on each other", NodesDependOnEachOther("etcd_member_config", "a", []string{"b", "c"})},
 		{"rollout: made again", RolloutTakes([]string{"a", "b"}, nil, m{"a": "it's 3.6", "b": "{\"url\":\"https://x/y?a=1\"}", "x": "new"})},
 		{"rollout: made again, with what is not shown", RolloutTakes([]string{"a"}, nil, m{"a": "https://joe:secret@x/"})},
 		{"rollout: a member comes to it", RolloutTakes([]string{"b"}, m{"a": "1"}, m{"a": "2", "b": "2"})},

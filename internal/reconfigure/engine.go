@@ -25,6 +25,15 @@ type Engine struct {
 	Locker Locker
 	// Self names this run to those who read what it put on record, user@host.
 	Self string
+	// Changed is called after each change, made or only tried, and after each
+	// wait for one; nil where nobody wants to know.
+	Changed func()
+}
+
+func (e *Engine) reportChange() {
+	if e.Changed != nil {
+		e.Changed()
+	}
 }
 
 // nudge is how often a wait writes its record anew. A learner that lost the

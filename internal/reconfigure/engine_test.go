@@ -53,7 +53,7 @@ func engineFor(t *testing.T, opts etcdtest.Options, endpoints []string) *reconfi
 func newEngine(s connection.Settings, pool *connection.Pool, who string, ttl time.Duration) *reconfigure.Engine {
 	port := cluster.New(s, pool)
 	return &reconfigure.Engine{
-		Port: port, Board: reconfigure.NewBoard(), Clock: clock.System{},
+		Port: port, Board: &reconfigure.Board{}, Clock: clock.System{},
 		Locker: &claim.Lock{
 			Store: claim.NewV3(port, s, pool), Prefix: s.MetadataPrefix, TTL: ttl, Clock: clock.System{},
 			Self: claim.Holder{Who: who, PID: 4711, Run: "run of " + who}, AtExit: pool.BeforeClose,
@@ -181,7 +181,7 @@ func TestAdoption(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Another process, with nothing in memory.
-	b.engine.Board = reconfigure.NewBoard()
+	b.engine.Board = &reconfigure.Board{}
 	d.Supervise(100 * time.Millisecond)
 	second, err := b.engine.Join(within(t, time.Minute), request(d, reconfigure.Voting))
 	if err != nil {

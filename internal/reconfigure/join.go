@@ -78,6 +78,7 @@ type Joined struct {
 // it announces what is absent, carries on with what it finds to be its own, and
 // refuses what is not. It may be called again after any error.
 func (e *Engine) Join(ctx context.Context, r JoinRequest) (out Joined, err error) {
+	defer e.reportChange()
 	done := e.Board.join(r.Name)
 	defer func() { done(err) }()
 	snap, err := e.waitForCluster(ctx, r)

@@ -65,6 +65,7 @@ type Left struct {
 // through a survivor, and returns when the survivors agree on the list and on
 // a leader. A member that is gone already is success.
 func (e *Engine) Leave(ctx context.Context, r LeaveRequest) (Left, error) {
+	defer e.reportChange()
 	out, err := e.leaveInTurn(ctx, r)
 	if err != nil && r.Force && Undecidable(err) {
 		out, err = Left{Forgotten: err, Snapshot: out.Snapshot}, nil

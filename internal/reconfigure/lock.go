@@ -103,6 +103,7 @@ func doing(action Action, name string) string { return string(action) + " member
 // release gives everything up.
 func (h *hold) release() {
 	h.cancel()
+	defer h.engine.reportChange()
 	if h.claim != nil {
 		log.Debug(h.ctx, log.Lock, "giving up the lock", "action", h.action, "member", h.name)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), releaseTimeout)

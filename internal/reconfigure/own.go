@@ -52,6 +52,7 @@ type OwnRequest struct {
 // is no longer spoken of. The record of the former owner goes in the same
 // transaction, so that there is one owner at any time.
 func (e *Engine) Own(ctx context.Context, r OwnRequest) error {
+	defer e.reportChange()
 	return e.repeat(ctx, ActionRecord, r.Name, func() error {
 		err := e.own(ctx, r)
 		if err == nil || classify(err).next == stop {

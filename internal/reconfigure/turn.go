@@ -129,6 +129,7 @@ func (e *Engine) OpenTurns(ctx context.Context, snap membership.Snapshot) ([]mem
 // record is deleted; the error is then a [*cluster.NotDeleted], or that of a
 // cluster that gave no member list.
 func (e *Engine) GiveUpTurn(ctx context.Context, owner, name string) error {
+	defer e.reportChange()
 	id, _, over := e.Board.isSettled(owner)
 	if over {
 		return nil // nobody is left to wait for it

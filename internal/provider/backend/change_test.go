@@ -33,6 +33,18 @@ func (p *countingPort) Observe(context.Context, membership.ClusterID) (membershi
 	return membership.Snapshot{}, errNobody
 }
 
+func (p *countingPort) Members(context.Context) ([]membership.Member, membership.ClusterID, error) {
+	return nil, 0, errNobody
+}
+
+func (p *countingPort) Records(membership.ClusterID) cluster.Records { return noRecords{} }
+
+type noRecords struct{ cluster.Records }
+
+func (noRecords) Get(context.Context, string) (cluster.Record, bool, error) {
+	return cluster.Record{}, false, errNobody
+}
+
 // Looks are shared within a moment, but not across an attempt at a change.
 func TestViewIsForgottenByChanges(t *testing.T) {
 	b := &Backend{Settings: connection.Settings{Endpoints: []string{"http://h:1"}}}
@@ -62,8 +74,10 @@ func TestViewIsForgottenByChanges(t *testing.T) {
 	cancel()
 	for name, change := range map[string]func(){
 		"join":                  func() { _, _ = c.Join(ctx, reconfigure.JoinRequest{}) },
-		"failover":              func() { _, _ = c.Failover(ctx, reconfigure.JoinRequest{}, nil) },
 		"leave":                 func() { _, _ = c.Leave(ctx, reconfigure.LeaveRequest{}) },
+		"update":                func() { _, _ = c.UpdatePeerURLs(t.Context(), reconfigure.UpdateRequest{}) },
+		"another owner":         func() { _ = c.Own(ctx, reconfigure.OwnRequest{}) },
+		"no successor":          func() { _ = c.GiveUpTurn(ctx, "o", "a") },
 		"another one's join":    func() { _, _ = other.Join(ctx, reconfigure.JoinRequest{}) },
 		"another one's removal": func() { _, _ = other.Leave(ctx, reconfigure.LeaveRequest{}) },
 	} {

@@ -144,7 +144,7 @@ func TestViewDuringAChange(t *testing.T) {
 	c, port := stuck(t)
 	one := viewing(t.Context(), c, 0)
 	soon(t, "the look begins", port.begun)
-	c.forgetViews()
+	c.Changed()
 	two := viewing(t.Context(), c, 0)
 	waiters(t, c, 2)
 	port.let <- struct{}{}

@@ -43,7 +43,7 @@ func (d *clusterData) Metadata(_ context.Context, req datasource.MetadataRequest
 
 // Configure implements [datasource.DataSourceWithConfigure].
 func (d *clusterData) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
-	d.backend = backend.ForDataSource(req, resp)
+	d.backend = backend.From(req.ProviderData, &resp.Diagnostics)
 }
 
 // Read implements [datasource.DataSource]. It reports whatever it finds; only a

@@ -98,7 +98,7 @@ func (d *tokenData) Schema(_ context.Context, _ datasource.SchemaRequest, resp *
 
 // Configure implements [datasource.DataSourceWithConfigure].
 func (d *tokenData) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
-	d.backend = backend.ForDataSource(req, resp)
+	d.backend = backend.From(req.ProviderData, &resp.Diagnostics)
 }
 
 // ValidateConfig implements [datasource.DataSourceWithValidateConfig].

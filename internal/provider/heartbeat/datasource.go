@@ -105,7 +105,7 @@ func (d *Heartbeats) Schema(_ context.Context, _ datasource.SchemaRequest, resp 
 
 // Configure implements [datasource.DataSourceWithConfigure].
 func (d *Heartbeats) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
-	d.backend = backend.ForDataSource(req, resp)
+	d.backend = backend.From(req.ProviderData, &resp.Diagnostics)
 }
 
 // ValidateConfig implements [datasource.DataSourceWithValidateConfig].

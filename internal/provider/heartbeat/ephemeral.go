@@ -101,7 +101,7 @@ func (h *Heartbeat) Schema(_ context.Context, _ ephemeral.SchemaRequest, resp *e
 
 // Configure implements [ephemeral.EphemeralResourceWithConfigure].
 func (h *Heartbeat) Configure(_ context.Context, req ephemeral.ConfigureRequest, resp *ephemeral.ConfigureResponse) {
-	h.backend = backend.ForEphemeral(req, resp)
+	h.backend = backend.From(req.ProviderData, &resp.Diagnostics)
 }
 
 // ValidateConfig implements [ephemeral.EphemeralResourceWithValidateConfig].

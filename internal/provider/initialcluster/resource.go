@@ -67,7 +67,7 @@ func (r *clusterResource) Metadata(_ context.Context, req resource.MetadataReque
 
 // Configure implements [resource.ResourceWithConfigure].
 func (r *clusterResource) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
-	r.backend = backend.ForResource(req, resp)
+	r.backend = backend.From(req.ProviderData, &resp.Diagnostics)
 }
 
 // Create implements [resource.Resource]. With a token of the user's own the

@@ -29,7 +29,7 @@ type configured struct{ backend *backend.Backend }
 
 // Configure implements [action.ActionWithConfigure].
 func (c *configured) Configure(_ context.Context, req action.ConfigureRequest, resp *action.ConfigureResponse) {
-	c.backend = backend.ForAction(req, resp)
+	c.backend = backend.From(req.ProviderData, &resp.Diagnostics)
 }
 
 func endpointsAttribute() schema.Attribute {

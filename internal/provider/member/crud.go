@@ -31,7 +31,7 @@ const (
 // ensure joins the member and fills the model in. action is what the user asked
 // for: to add or to promote it.
 func (m *model) ensure(ctx context.Context, b *backend.Backend, action reconfigure.Action, req reconfigure.JoinRequest, diags *fwdiag.Diagnostics) {
-	b.Chains().Applying()
+	b.Order.StartApply()
 	c := m.clusterOf(b, diags)
 	if diags.HasError() {
 		return
@@ -40,6 +40,10 @@ func (m *model) ensure(ctx context.Context, b *backend.Backend, action reconfigu
 	if err != nil {
 		if none, ok := errors.AsType[*reconfigure.NoCluster](err); ok {
 			none.Missing = b.MissingFounders(m.configID())
+		}
+		if late, ok := errors.AsType[*reconfigure.Incomplete](err); ok {
+			made, _ := b.Configured.Get(m.configID())
+			late.FrozenCluster = made.InitialCluster
 		}
 		report.Error(diags, diag.Explain(action, req.Name, err))
 		return
@@ -68,7 +72,7 @@ func (m *model) promote(ctx context.Context, b *backend.Backend, diags *fwdiag.D
 // longer in the cluster.
 func (m *model) refresh(ctx context.Context, b *backend.Backend, diags *fwdiag.Diagnostics) (present bool) {
 	// Terraform refreshes a tainted resource, and then plans it as if it were new.
-	b.Plan().Hold(m.key(), m.holder())
+	b.Plan.Hold(m.key(), m.holder())
 	if b.Unknown {
 		return true
 	}
@@ -89,12 +93,12 @@ func (m *model) refresh(ctx context.Context, b *backend.Backend, diags *fwdiag.D
 	}
 	switch {
 	case err != nil:
-		if c == nil && bad == nil || c != nil && c.Board.FirstTime("unreachable") {
+		if c == nil && bad == nil || c != nil && c.FirstTime("unreachable") {
 			report.Warn(diags, diag.NotRefreshed(err))
 		}
 		return true
 	case snap.ClusterID != cluster:
-		if c.Board.FirstTime("other cluster than " + cluster.String()) {
+		if c.FirstTime("other cluster than " + cluster.String()) {
 			report.Warn(diags, diag.OtherClusterSeen(&reconfigure.OtherCluster{Want: cluster, Got: snap.ClusterID, Endpoints: endpointsOf(snap)}))
 		}
 		return true
@@ -128,7 +132,7 @@ func (m *model) refresh(ctx context.Context, b *backend.Backend, diags *fwdiag.D
 // leave takes the member out. was is the owner on record, if that is another
 // than the model's own.
 func (m model) leave(ctx context.Context, b *backend.Backend, reason deleteReason, was string, diags *fwdiag.Diagnostics) {
-	b.Chains().Applying()
+	b.Order.StartApply()
 	timeout, d := m.Timeouts.Delete(ctx, defaultLeave)
 	diags.Append(d...)
 	if diags.HasError() {
@@ -184,7 +188,7 @@ func (m model) leave(ctx context.Context, b *backend.Backend, reason deleteReaso
 
 // readdress updates the member's peer URLs, if they have changed.
 func (m *model) readdress(ctx context.Context, b *backend.Backend, state model, diags *fwdiag.Diagnostics) {
-	b.Chains().Applying()
+	b.Order.StartApply()
 	want := m.peers()
 	if slices.Equal(want, state.peers()) {
 		return

@@ -25,17 +25,17 @@ func (g *guard) checkForeign(ctx context.Context) {
 		return
 	}
 	if g.req.State.Raw.IsNull() {
-		c.Add(g.now.Name.ValueString())
+		c.Added.Set(g.now.Name.ValueString(), true)
 	}
-	added, want := c.Added(), c.Expected()
-	if added == "" || want == 0 {
+	added, want := c.Added.Keys(), c.Expected()
+	if len(added) == 0 || want == 0 {
 		return
 	}
 	snap, err := c.View(ctx, want)
-	if err != nil || snap.ClusterID == want || !c.Board.FirstTime("added elsewhere") {
+	if err != nil || snap.ClusterID == want || !c.FirstTime("added elsewhere") {
 		return
 	}
-	g.refuse(diag.OtherClusterPlanned(added, &reconfigure.OtherCluster{Want: want, Got: snap.ClusterID, Endpoints: endpointsOf(snap)}))
+	g.refuse(diag.OtherClusterPlanned(added[0], &reconfigure.OtherCluster{Want: want, Got: snap.ClusterID, Endpoints: endpointsOf(snap)}))
 }
 
 // checkLearnerID refuses a new member whose learner_id the cluster does not

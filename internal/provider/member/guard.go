@@ -70,7 +70,7 @@ func (g *guard) refuse(t diag.Text) { report.Error(&g.resp.Diagnostics, t) }
 // lose its quorum. It runs while a plan is made: when the plan is applied, the
 // same calls come with less in view.
 func (g *guard) check(ctx context.Context) {
-	if g.b == nil || g.resp.Diagnostics.HasError() || g.b.Chains().IsApplying() {
+	if g.b == nil || g.resp.Diagnostics.HasError() || g.b.Order.IsApplying() {
 		return
 	}
 	g.checkHolder()
@@ -92,12 +92,12 @@ func (g *guard) checkHolder() {
 	twice := false
 	switch g.step {
 	case removed:
-		twice = g.b.Plan().Hold(g.state.key(), backend.RemovedHolder)
+		twice = g.b.Plan.Hold(g.state.key(), backend.RemovedHolder)
 	case updated:
-		twice = g.b.Plan().Hold(g.state.key(), g.state.holder())
+		twice = g.b.Plan.Hold(g.state.key(), g.state.holder())
 	case created:
 		if key := g.now.key(); key != "" {
-			twice = g.b.Plan().Make(key, g.now.holder())
+			twice = g.b.Plan.Make(key, g.now.holder())
 		}
 	}
 	if twice {
@@ -108,7 +108,7 @@ func (g *guard) checkHolder() {
 // checkWindow warns of a member that waits for a cluster which nobody may form any
 // more.
 func (g *guard) checkWindow() {
-	end, over := g.b.Plan().WindowClosed(g.now.configID())
+	end, over := g.b.Plan.WindowClosed.Get(g.now.configID())
 	if over && g.step == created {
 		report.Warn(&g.resp.Diagnostics, diag.BootstrapWindowOver(g.now.Name.ValueString(), end))
 	}
@@ -126,7 +126,10 @@ func (g *guard) checkNode() {
 		if g.was.Config != "" && n.Config == membership.Changes {
 			return // it is replaced: that is the next call
 		}
-		if g.was.Config != "" && g.b.Plan().Stay(g.was.Config, g.was.Name) {
+		if g.was.Config != "" {
+			g.b.Plan.Stays.Set(g.was.Config, g.was.Name)
+		}
+		if g.b.Plan.Replaced.Has(g.was.Config) {
 			n.Config = membership.Changes
 		}
 	case successor:
@@ -164,7 +167,7 @@ func (g *guard) checkAddress() {
 		return
 	}
 	name := g.now.Name.ValueString()
-	if url, other := g.b.Plan().Address(name, attribute.Texts(g.now.PeerURLs)); url != "" {
+	if url, other := g.b.Plan.Address(name, attribute.Texts(g.now.PeerURLs)); url != "" {
 		g.refuse(diag.SameAddress(name, other, url))
 	}
 }
@@ -177,23 +180,23 @@ func (g *guard) note(ctx context.Context, at *backend.Guard) {
 	member, _ := membership.ParseMemberID(g.was.ID) // zero, which is no member, if there is none
 	switch {
 	case g.step == removed:
-		at.Remove(member)
+		at.Removed.Set(member, true)
 	case g.step == updated:
-		at.Keep(name)
+		at.Kept.Set(name, true)
 		g.readdress(at)
 		return
 	case g.step == successor:
-		at.Replace(member)
+		at.Replaced.Set(member, true)
 	case g.role == roleLearner:
 		g.addOnly(at)
 	default:
-		at.Create(name)
+		at.Created.Set(name, true)
 	}
-	snap, err := at.At.View(ctx, at.Cluster)
-	if err != nil || at.Cluster != 0 && snap.ClusterID != at.Cluster {
+	snap, err := at.Cluster.View(ctx, at.ID)
+	if err != nil || at.ID != 0 && snap.ClusterID != at.ID {
 		return
 	}
-	g.checkIdentity(ctx, at.At, snap)
+	g.checkIdentity(ctx, at.Cluster, snap)
 	if !g.resp.Diagnostics.HasError() {
 		at.Report(ctx, snap, diag.ConfigOf(name), &g.resp.Diagnostics)
 	}
@@ -279,7 +282,7 @@ func (g *guard) readdress(at *backend.Guard) {
 	if replaced || g.now.PeerURLs.IsUnknown() || g.now.PeerURLs.Equal(g.state.PeerURLs) {
 		return
 	}
-	if names := at.Readdress(g.now.Name.ValueString()); len(names) == 2 {
+	if _, names := at.Readdressed.Set(g.now.Name.ValueString(), true); len(names) == 2 {
 		report.ErrorAt(&g.resp.Diagnostics, path.Root("peer_urls"), diag.SecondReaddress(names))
 	}
 }
@@ -290,7 +293,7 @@ func (g *guard) addOnly(at *backend.Guard) {
 	if g.now.WaitUntil.ValueString() != waitAnnounced {
 		return
 	}
-	if names := at.AddOnly(g.now.Name.ValueString()); len(names) == 2 {
+	if _, names := at.AddOnly.Set(g.now.Name.ValueString(), true); len(names) == 2 {
 		g.refuse(diag.SecondAnnouncement(names))
 	}
 }

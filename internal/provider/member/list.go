@@ -48,7 +48,7 @@ func (l *List) Metadata(_ context.Context, req resource.MetadataRequest, resp *r
 
 // Configure implements [fwlist.ListResourceWithConfigure].
 func (l *List) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
-	l.backend = backend.ForResource(req, resp)
+	l.backend = backend.From(req.ProviderData, &resp.Diagnostics)
 }
 
 // ListResourceConfigSchema implements [fwlist.ListResource].

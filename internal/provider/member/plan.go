@@ -75,7 +75,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		given := argumentsOf(ctx, req.Config, &resp.Diagnostics)
 		given.check(&resp.Diagnostics)
 		given.planEnvironment(ctx, req, resp)
-		defer g.b.Chains().Member(g.now.Name.ValueString())
+		defer g.b.Order.Member(g.now.Name.ValueString())
 	}
 	g.check(ctx)
 	reason := g.reason(ctx)
@@ -104,10 +104,10 @@ func (g *guard) reason(ctx context.Context) deleteReason {
 		if g.b == nil || g.b.Unknown {
 			break
 		}
-		if g.b.Plan().HasFailed(g.was.Config) {
+		if g.b.Plan.Failed.Has(g.was.Config) {
 			return deleteFailed
 		}
-		if at := g.guardOf(ctx); at != nil && at.TakesTurns(g.was.Name) {
+		if at := g.guardOf(ctx); at != nil && at.InTurn.Has(g.was.Name) {
 			return deleteInTurn
 		}
 	}

@@ -147,8 +147,9 @@ func (r *Resource) planLost(ctx context.Context, req resource.ModifyPlanRequest,
 		say(diag.MemberRemovedOutside(name))
 	case state.Status.ValueString() == statusFailed && after.IsNull():
 		say(diag.MemberSilent(name, was.Since, was.Evidence))
-	case state.Status.ValueString() == statusFailed && r.backend.Plan().TakeFailed(name):
-		r.backend.Plan().FailConfig(state.ID.ValueString())
+	case state.Status.ValueString() == statusFailed && r.backend.Plan.TakeFailed(name):
+		r.backend.Plan.Failed.Set(state.ID.ValueString(), true)
+		r.backend.Plan.Replaced.Set(state.ID.ValueString(), true)
 		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("status"), types.StringUnknown())...)
 		resp.RequiresReplace.Append(path.Root("status"))
 		say(diag.MemberFailed(name, was.Since, was.Evidence))
