@@ -78,10 +78,8 @@ func (e *Engine) Leave(ctx context.Context, r LeaveRequest) (Left, error) {
 // more: it does not answer, has no quorum, or another one is there in its place.
 // Never that it refused.
 func Undecidable(err error) bool {
-	var gone *cluster.Unreachable
-	var other *OtherCluster
-	var refusal *Refusal
-	return errors.As(err, &gone) || errors.As(err, &other) || errors.As(err, &refusal) && refusal.Decision.Code == membership.QuorumLost
+	refusal, refused := errors.AsType[*Refusal](err)
+	return errors.As(err, new(*cluster.Unreachable)) || errors.As(err, new(*OtherCluster)) || refused && refusal.Decision.Code == membership.QuorumLost
 }
 
 // leaveInTurn waits for the member's turn, where it is to wait, and takes it
