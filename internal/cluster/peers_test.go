@@ -63,25 +63,25 @@ func TestDoubtSettles(t *testing.T) {
 		steps []step
 		want  string
 	}{
-		"a word":                            {[]step{{pause, traffic{11, 100}}}, lives},
-		"a word that nothing was sent for":  {[]step{{speechless, traffic{11, 100}}}, lives},
-		"nothing sent":                      {[]step{{pause, traffic{10, 100}}, {listening, traffic{10, 100}}}, open},
-		"sent just now":                     {[]step{{listening, traffic{10, 101}}}, open},
-		"sent, and there is time yet":       {[]step{{0, traffic{10, 101}}, {speechless - 1, traffic{10, 150}}}, open},
-		"sent, and nothing said":            {[]step{{0, traffic{10, 101}}, {speechless, traffic{10, 101}}}, gone},
-		"sent, and at last a word":          {[]step{{0, traffic{10, 101}}, {speechless, traffic{11, 101}}}, lives},
-		"the leader has been started anew":  {[]step{{0, traffic{10, 101}}, {speechless, traffic{0, 3}}}, open},
-		"anew, and a word":                  {[]step{{0, traffic{0, 3}}, {pause, traffic{1, 3}}}, lives},
-		"anew, and nothing said since then": {[]step{{0, traffic{0, 3}}, {0, traffic{0, 4}}, {speechless, traffic{0, 5}}}, gone},
+		"a word":                            {[]step{{peerPoll, traffic{11, 100}}}, lives},
+		"a word that nothing was sent for":  {[]step{{peerSilence, traffic{11, 100}}}, lives},
+		"nothing sent":                      {[]step{{peerPoll, traffic{10, 100}}, {peerWatch, traffic{10, 100}}}, open},
+		"sent just now":                     {[]step{{peerWatch, traffic{10, 101}}}, open},
+		"sent, and there is time yet":       {[]step{{0, traffic{10, 101}}, {peerSilence - 1, traffic{10, 150}}}, open},
+		"sent, and nothing said":            {[]step{{0, traffic{10, 101}}, {peerSilence, traffic{10, 101}}}, gone},
+		"sent, and at last a word":          {[]step{{0, traffic{10, 101}}, {peerSilence, traffic{11, 101}}}, lives},
+		"the leader has been started anew":  {[]step{{0, traffic{10, 101}}, {peerSilence, traffic{0, 3}}}, open},
+		"anew, and a word":                  {[]step{{0, traffic{0, 3}}, {peerPoll, traffic{1, 3}}}, lives},
+		"anew, and nothing said since then": {[]step{{0, traffic{0, 3}}, {0, traffic{0, 4}}, {peerSilence, traffic{0, 5}}}, gone},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			d := doubt{last: traffic{10, 100}}
+			d := peerCheck{last: traffic{10, 100}}
 			now := time.Now()
 			got := open
 			for _, s := range tt.steps {
 				now = now.Add(s.after)
-				switch active, settled := d.settle(s.traffic, now); {
+				switch active, settled := d.next(s.traffic, now); {
 				case settled && active:
 					got = lives
 				case settled:

@@ -103,7 +103,7 @@ func TestDataOfAService(t *testing.T) {
 	wantAttribute(t, got, firstToken, "token")
 	wantAttribute(t, got, `tftypes.Number<"3">`, "size")
 	wantAttribute(t, got, `tftypes.Bool<"false">`, "complete")
-	if members := attribute(d.state, "members"); !strings.Contains(members, `"http://a.example:2380"`) {
+	if members := attributeOf(d.state, "members"); !strings.Contains(members, `"http://a.example:2380"`) {
 		t.Errorf("members: got %s", members)
 	}
 	server.lost = true
