@@ -4,6 +4,7 @@
 package memberconfig
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
