@@ -28,7 +28,7 @@ func (c *Cluster) Failover(ctx context.Context, r reconfigure.JoinRequest, lost 
 }
 
 // Leave is [reconfigure.Engine.Leave], after which [Cluster.View] looks anew.
-func (c *Cluster) Leave(ctx context.Context, r reconfigure.LeaveRequest) (reconfigure.Left, error) {
+func (c *Cluster) Leave(ctx context.Context, r reconfigure.LeaveRequest) (reconfigure.Removal, error) {
 	defer c.forgetViews()
 	return c.Engine.Leave(ctx, r)
 }
