@@ -161,7 +161,7 @@ func (m *machinery) forget(s *state, i uint8) {
 	}
 }
 
-// attempt stands for leave.attempt: one look, DecideRemove, and what follows
+// attempt stands for leave.look: one look, DecideRemove, and what follows
 // from it. The lock is kept from the first change until it has settled.
 func (m *machinery) attempt(s *state, i uint8) {
 	t, r := m.sc.tasks[i], &s.tasks[i]
@@ -173,7 +173,7 @@ func (m *machinery) attempt(s *state, i uint8) {
 	next := *s
 	next.tasks[i].fault, next.tasks[i].leader, next.tasks[i].to = false, s.leader, none
 	switch d.verdict {
-	case membership.Done: // leave.settled; with Done there is a leader
+	case membership.Done: // leave.survivorsAgree; with Done there is a leader
 		next.tasks[i].pc = lForget
 		m.emit(m.by(i, "finds its member gone"), next, "")
 	case membership.Go:

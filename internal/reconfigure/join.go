@@ -297,7 +297,7 @@ func (j *join) takeBack(ctx context.Context, id membership.MemberID) error {
 
 // add decides about the announcement and makes it.
 func (j *join) add(ctx context.Context) error {
-	learners := idsOf(j.snap.Learners())
+	learners := membership.IDs(j.snap.Learners())
 	d := membership.DecideAdd(j.snap, membership.AddRequest{
 		Name: j.name, PeerURLs: j.req.PeerURLs, AskServer: !slices.Equal(learners, j.full), // once for each set of learners
 	})
@@ -333,12 +333,4 @@ func (j *join) add(ctx context.Context) error {
 	j.warnings = append(j.warnings, d.Warnings...)
 	j.member = membership.Member{ID: id, PeerURLs: j.req.PeerURLs, Learner: true}
 	return j.write(ctx, cluster.Announced, id)
-}
-
-func idsOf(members []membership.Member) []membership.MemberID {
-	var out []membership.MemberID
-	for _, m := range members {
-		out = append(out, m.ID)
-	}
-	return out
 }

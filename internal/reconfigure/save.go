@@ -77,11 +77,11 @@ func (e *Engine) Save(ctx context.Context, r SaveRequest, report func(Step)) (Sa
 	if err := Free(r); err != nil {
 		return out, err
 	}
-	id, _, err := e.which(ctx)
+	snap, err := e.observe(ctx, 0)
 	if err != nil {
 		return out, err
 	}
-	err = e.untilStable(ctx, actionSave, "", id, func(s membership.Snapshot) membership.Decision {
+	err = e.untilStable(ctx, actionSave, "", snap.ClusterID, func(s membership.Snapshot) membership.Decision {
 		return membership.DecideSnapshot(s, r.From)
 	}, func(s membership.Snapshot, d membership.Decision) error {
 		out.Member, out.Warnings, out.Snapshot = d.Facts.Subject, d.Warnings, s

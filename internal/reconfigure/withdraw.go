@@ -75,7 +75,7 @@ func (e *Engine) Withdraw(ctx context.Context, r WithdrawRequest) (Withdrawn, er
 	defer w.release()
 	err := e.repeat(ctx, w.action, w.name, func() error {
 		err := w.look(ctx)
-		if err != nil && !errors.As(err, new(outcome)) {
+		if err != nil && ctx.Err() == nil && !errors.As(err, new(outcome)) {
 			err = stopping(err) // the cluster may be gone with its machines
 		}
 		return w.after(ctx, err)
