@@ -39,7 +39,7 @@ func New(settings connection.Settings, pool *connection.Pool) *Client {
 }
 
 // Know implements [Cluster].
-func (c *Client) Know(clientURLs []string) {
+func (c *Client) AddFallbackEndpoints(clientURLs []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, u := range askable(clientURLs) {

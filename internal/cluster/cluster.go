@@ -41,7 +41,7 @@ type Cluster interface {
 	// Observe of an expected cluster asks there when no other endpoint gave a
 	// member list: so that a configuration in which every node has another
 	// address than before still finds the cluster it has.
-	Know(clientURLs []string)
+	AddFallbackEndpoints(clientURLs []string)
 
 	// Members lists the members through a quorum (linearizable). It is the word of
 	// one member: enough to learn the cluster's ID, and to wait by.

@@ -227,7 +227,7 @@ func TestObserveWhereItWasKnown(t *testing.T) {
 	nobody := etcdtest.NewProcess(t, etcdtest.Options{}).ClientURL()
 	id := observe(t, clientFor(t, settings(b.Endpoints()...))).ClusterID
 	c := clientFor(t, settings(nobody))
-	c.Know(b.Endpoints())
+	c.AddFallbackEndpoints(b.Endpoints())
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	var gone *connection.Unreachable

@@ -7,7 +7,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// leavingNow stands for Board.leaving: who is on his way out of this process.
+// leavingNow stands for ProcessState.leaving: who is on his way out of this process.
 func (m *machinery) leavingNow(s *state, p uint8) (out uint8) {
 	for i, t := range m.sc.tasks {
 		if t.kind != join && t.proc == p && s.active(uint8(i)) && s.tasks[i].pc < wRecord {

@@ -11,11 +11,11 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/syncmap"
 )
 
-// Board is what the operations of one process know of each other: the lock of
+// ProcessState is what the operations of one process know of each other: the lock of
 // each cluster, who is about to leave or to be replaced, and what has happened to
 // the members of configurations that are about to go themselves. It is shared by
 // everything that one configured provider serves. The zero value is empty.
-type Board struct {
+type ProcessState struct {
 	// locks are the locks of the clusters, doing what they were last taken for.
 	locks syncmap.Map[membership.ClusterID, chan struct{}]
 	doing syncmap.Map[membership.ClusterID, string]
@@ -48,7 +48,7 @@ func (q *Queued) Unwrap() error { return q.Err }
 
 // lock serialises the changes of one cluster in this process. It fails only
 // with ctx, and then with [*Queued].
-func (b *Board) lock(ctx context.Context, id membership.ClusterID, doing string) (unlock func(), err error) {
+func (b *ProcessState) lock(ctx context.Context, id membership.ClusterID, doing string) (unlock func(), err error) {
 	held := b.locks.GetOrMake(id, func() chan struct{} { return make(chan struct{}, 1) })
 	select {
 	case held <- struct{}{}:
@@ -62,37 +62,37 @@ func (b *Board) lock(ctx context.Context, id membership.ClusterID, doing string)
 
 // busy reports whether an operation of this process is at work on the cluster
 // right now.
-func (b *Board) busy(id membership.ClusterID) bool {
+func (b *ProcessState) busy(id membership.ClusterID) bool {
 	held, _ := b.locks.Get(id)
 	return len(held) > 0
 }
 
 // leave notes that a member is on its way out, until the function returned is
 // called.
-func (b *Board) leave(id membership.MemberID) (stay func()) {
+func (b *ProcessState) leave(id membership.MemberID) (stay func()) {
 	b.leaving.Set(id, true)
 	return func() { b.leaving.Delete(id) }
 }
 
 // leavingNow returns the members that are on their way out.
-func (b *Board) leavingNow() []membership.MemberID { return b.leaving.Keys() }
+func (b *ProcessState) leavingNow() []membership.MemberID { return b.leaving.Keys() }
 
 // settle notes that nothing announced for the owner remains in the cluster, so
 // that the backstop need not ask a cluster that may be gone by then. dissolved is
 // true where the cluster itself is given up: its last voter was forgotten, or
 // it has no quorum any more.
-func (b *Board) settle(owner string, id membership.ClusterID, dissolved bool) {
+func (b *ProcessState) settle(owner string, id membership.ClusterID, dissolved bool) {
 	if dissolved {
 		b.dissolved.Set(id, true)
 	}
 	b.settled.Set(owner, id)
 }
 
-func (b *Board) unsettle(owner string) { b.settled.Delete(owner) }
+func (b *ProcessState) unsettle(owner string) { b.settled.Delete(owner) }
 
 // isSettled reports whether this process saw the owner's member leave, from
 // which cluster, and whether that has been given up since.
-func (b *Board) isSettled(owner string) (id membership.ClusterID, settled, dissolved bool) {
+func (b *ProcessState) isSettled(owner string) (id membership.ClusterID, settled, dissolved bool) {
 	id, settled = b.settled.Get(owner)
 	return id, settled, settled && b.dissolved.Has(id)
 }
@@ -100,13 +100,13 @@ func (b *Board) isSettled(owner string) (id membership.ClusterID, settled, disso
 // left notes when peer URLs were given up; sinceLeft says how long ago the
 // last of these was. The same URL must not be announced within the same second
 // as its removal: the new member would get the ID that was just removed.
-func (b *Board) left(urls []string, at time.Time) {
+func (b *ProcessState) left(urls []string, at time.Time) {
 	for _, u := range urls {
 		b.freed.Set(u, at)
 	}
 }
 
-func (b *Board) sinceLeft(urls []string, now time.Time) (shortest time.Duration, found bool) {
+func (b *ProcessState) sinceLeft(urls []string, now time.Time) (shortest time.Duration, found bool) {
 	for _, u := range urls {
 		at, ok := b.freed.Get(u)
 		if d := now.Sub(at); ok && (!found || d < shortest) {

@@ -81,7 +81,7 @@ func (c *trial) somebodyAdds(b *bench, learner bool) membership.MemberID {
 // advice is what a look at the cluster advises, the most urgent first.
 func (c *trial) advice(b *bench) string {
 	c.Helper()
-	snap, err := b.engine.Port.Observe(within(c.T, 20*time.Second), 0)
+	snap, err := b.engine.Cluster.Observe(within(c.T, 20*time.Second), 0)
 	if err != nil {
 		c.Fatal(err)
 	}

@@ -78,7 +78,7 @@ func fill(t *testing.T, b *bench, n, size int) {
 // majority returns who leads, and in which term, as the engine sees it.
 func majority(t *testing.T, b *bench) (string, uint64) {
 	t.Helper()
-	snap, err := b.engine.Port.Observe(within(t, 20*time.Second), 0)
+	snap, err := b.engine.Cluster.Observe(within(t, 20*time.Second), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func followerAway(c *trial) {
 		}
 	}
 	c.mustList(b, "infra1", "infra2", "infra3")
-	if _, ok, err := b.engine.Port.Records(b.id(c.T)).Get(within(c.T, 20*time.Second), "name:d"); ok || err != nil {
+	if _, ok, err := b.engine.Cluster.Records(b.id(c.T)).Get(within(c.T, 20*time.Second), "name:d"); ok || err != nil {
 		c.Errorf("a refusal left a record: %v, %v", ok, err)
 	}
 
@@ -143,7 +143,7 @@ func leaderAway(c *trial) {
 		c.mustWrite(p)
 	}
 	etcdtest.Until(c.T, "the engine believes the majority", func() bool {
-		snap, err := b.engine.Port.Observe(within(c.T, 20*time.Second), r.Cluster)
+		snap, err := b.engine.Cluster.Observe(within(c.T, 20*time.Second), r.Cluster)
 		id, _, ok := snap.MajorityLeader()
 		m, _ := snap.Member(id)
 		return err == nil && ok && m.Name != old.Name && m.Name != ""
@@ -251,8 +251,8 @@ func splitFirst(c *trial) {
 func oneToTwo(c *trial) {
 	b := c.voters(1)
 	w := b.NewWriter(c.T, etcdtest.WriterOptions{})
-	witness := &witness{Cluster: b.engine.Port}
-	b.engine.Port = witness
+	witness := &witness{Cluster: b.engine.Cluster}
+	b.engine.Cluster = witness
 	d := b.NewJoiner(c.T, "d")
 	d.Supervise(100 * time.Millisecond)
 	got, err := b.engine.Join(within(c.T, time.Minute), request(d, reconfigure.Voting))

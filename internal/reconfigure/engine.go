@@ -18,9 +18,9 @@ import (
 
 // Engine makes changes to one cluster.
 type Engine struct {
-	Port  cluster.Cluster
-	Board *Board
-	Clock clock.Clock
+	Cluster cluster.Cluster
+	Process *ProcessState
+	Clock   clock.Clock
 	// Locker is the lock that spans processes; nil where there is only one.
 	Locker Locker
 	// Self names this run to those who read what it put on record, user@host.
@@ -107,7 +107,7 @@ func (n *NoCluster) Unwrap() error { return n.Cause }
 
 // observe looks at the cluster and makes sure that it is the one expected.
 func (e *Engine) observe(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error) {
-	snap, err := e.Port.Observe(ctx, want)
+	snap, err := e.Cluster.Observe(ctx, want)
 	if err != nil {
 		return snap, err
 	}

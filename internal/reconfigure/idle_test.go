@@ -67,7 +67,7 @@ func TestJoinOnAnIdleCluster(t *testing.T) {
 			beforeD.lose.Store(false)
 			// It tries again 7 s after the first time.
 			etcdtest.Until(t, "d is caught", func() bool { return strings.Contains(d.Log(), "etcdserver: too many requests") })
-			members, _, err := engine.Port.Members(within(t, 20*time.Second))
+			members, _, err := engine.Cluster.Members(within(t, 20*time.Second))
 			if _, ok := named(members, "d"); ok || err != nil {
 				t.Fatalf("d has a name: %+v, %v", members, err)
 			}

@@ -79,7 +79,7 @@ type Joined struct {
 // refuses what is not. It may be called again after any error.
 func (e *Engine) Join(ctx context.Context, r JoinRequest) (out Joined, err error) {
 	defer e.reportChange()
-	done := e.Board.join(r.Name)
+	done := e.Process.join(r.Name)
 	defer func() { done(err) }()
 	snap, err := e.waitForCluster(ctx, r)
 	if err != nil {
@@ -96,7 +96,7 @@ func (e *Engine) Join(ctx context.Context, r JoinRequest) (out Joined, err error
 	if err := j.wait(ctx); err != nil {
 		return Joined{}, err
 	}
-	e.Board.unsettle(r.Owner)
+	e.Process.unsettle(r.Owner)
 	if r.Goal == Voting {
 		e.endTurns(ctx, j.snap)
 	}
@@ -178,7 +178,7 @@ func (j *join) look(ctx context.Context) (err error) {
 	var unread error
 	// Without quorum every endpoint would be waited for, one after the other.
 	short, cancel := context.WithTimeout(ctx, healthInterval)
-	j.record, j.recorded, unread = j.Port.Records(j.cluster).Get(short, j.req.Owner)
+	j.record, j.recorded, unread = j.Cluster.Records(j.cluster).Get(short, j.req.Owner)
 	j.abandoned = nil
 	if unread == nil && !j.recorded && j.req.ID == 0 && j.req.Bootstrap != membership.Founder {
 		j.abandoned, unread = j.whatIsAbandoned(short)
@@ -222,7 +222,7 @@ func (j *join) refusal(d membership.Decision) *Refusal {
 // Identify finds out which member of the snapshot a join would carry on with, as
 // far as the ownership record of its owner tells; see [membership.Identify].
 func (e *Engine) Identify(ctx context.Context, r JoinRequest, snap membership.Snapshot) (membership.Identity, error) {
-	record, recorded, err := e.Port.Records(snap.ClusterID).Get(ctx, r.Owner)
+	record, recorded, err := e.Cluster.Records(snap.ClusterID).Get(ctx, r.Owner)
 	if err != nil {
 		return membership.Identity{}, err
 	}
@@ -289,7 +289,7 @@ func (j *join) takeBack(ctx context.Context, id membership.MemberID) error {
 	}
 	log.Debug(ctx, log.Membership, "removing an announcement with other peer URLs", "member", j.name, "id", id)
 	via, _, _ := j.snap.MajorityLeader()
-	if err := j.Port.Remove(ctx, via, id); err != nil && !errors.Is(err, cluster.ErrNotFound) {
+	if err := j.Cluster.Remove(ctx, via, id); err != nil && !errors.Is(err, cluster.ErrNotFound) {
 		return retrying(err)
 	}
 	return retrying(note("the wrong announcement was taken back"))
@@ -304,7 +304,7 @@ func (j *join) add(ctx context.Context) error {
 	if j.last = d; d.Verdict != membership.Go {
 		return j.refusal(d)
 	}
-	if gone, ok := j.Board.sinceLeft(j.req.PeerURLs, j.Clock.Now()); ok && gone < sameURL {
+	if gone, ok := j.Process.sinceLeft(j.req.PeerURLs, j.Clock.Now()); ok && gone < sameURL {
 		if err := j.Clock.Sleep(ctx, sameURL-gone); err != nil {
 			return err
 		}
@@ -316,7 +316,7 @@ func (j *join) add(ctx context.Context) error {
 		return err
 	}
 	via, _, _ := j.snap.MajorityLeader()
-	id, err := j.Port.AddLearner(ctx, via, j.req.PeerURLs)
+	id, err := j.Cluster.AddLearner(ctx, via, j.req.PeerURLs)
 	log.Debug(ctx, log.Membership, "announced the member", "member", j.name, "id", id, "answer", err)
 	j.refused = err != nil && !errors.Is(err, cluster.ErrAmbiguous) && ctx.Err() == nil
 	if err != nil {

@@ -71,7 +71,7 @@ func (e *Engine) Leave(ctx context.Context, r LeaveRequest) (Removal, error) {
 		out, err = Removal{Forgotten: err, Snapshot: out.Snapshot}, nil
 	}
 	if err == nil {
-		e.Board.settle(r.Owner, r.Cluster, out.LastVoter || out.Forgotten != nil)
+		e.Process.settle(r.Owner, r.Cluster, out.LastVoter || out.Forgotten != nil)
 	}
 	return out, err
 }
@@ -91,7 +91,7 @@ func (e *Engine) leaveInTurn(ctx context.Context, r LeaveRequest) (Removal, erro
 	if r.TurnTimeout == 0 {
 		return e.leaveNow(ctx, r)
 	}
-	defer e.Board.queue(r.ID, r.Name)()
+	defer e.Process.queue(r.ID, r.Name)()
 	for {
 		if err := e.awaitTurn(ctx, r); err != nil {
 			return Removal{}, err
@@ -110,14 +110,14 @@ func (e *Engine) leaveNow(ctx context.Context, r LeaveRequest) (Removal, error) 
 		ctx, cancel = context.WithTimeout(ctx, r.Timeout)
 		defer cancel()
 	}
-	defer e.Board.leave(r.ID)()
+	defer e.Process.leave(r.ID)()
 	l := &leave{
 		guarded: guarded{Engine: e, action: ActionRemove, name: cmp.Or(r.Name, r.ID.String()), member: membership.Member{ID: r.ID}},
 		req:     r,
 	}
 	defer l.release()
 	err := e.repeat(ctx, l.action, l.name, func() error {
-		if e.Board.busy(r.Cluster) && l.hold == nil && !l.tried {
+		if e.Process.busy(r.Cluster) && l.hold == nil && !l.tried {
 			if err := l.undecidable(ctx); err != nil {
 				return err
 			}
@@ -208,10 +208,10 @@ func (l *leave) look(ctx context.Context) error {
 	var turns []membership.Turn
 	var unread error
 	if l.req.Replacement {
-		turns, unread = l.Port.Turns(snap.ClusterID).List(ctx)
+		turns, unread = l.Cluster.Turns(snap.ClusterID).List(ctx)
 	}
 	r := l.req.removal(turns)
-	r.Leaving, r.Next = l.Board.leavingNow(), l.Board.queued()
+	r.Leaving, r.Next = l.Process.leavingNow(), l.Process.queued()
 	d := membership.DecideRemove(snap, r)
 	refusal := l.refusal(d, snap)
 	switch {
@@ -254,7 +254,7 @@ func (l *leave) act(ctx context.Context, d membership.Decision) error {
 		return sent(err, "")
 	}
 	leader, _, _ := l.snap.MajorityLeader()
-	err := l.Port.Remove(ctx, leader, l.req.ID)
+	err := l.Cluster.Remove(ctx, leader, l.req.ID)
 	log.Debug(ctx, log.Membership, "asked for the removal", "member", l.name, "id", l.req.ID, "answer", err)
 	if errors.Is(err, cluster.ErrNotFound) {
 		err = nil
@@ -272,7 +272,7 @@ func (l *leave) survivorsAgree(ctx context.Context) error {
 		return kept(retrying(note("the survivors have no leader yet")))
 	}
 	if l.tried {
-		l.Board.left(l.req.PeerURLs, l.Clock.Now())
+		l.Process.left(l.req.PeerURLs, l.Clock.Now())
 	}
 	l.forget(ctx)
 	return nil

@@ -136,7 +136,7 @@ func TestTwoProcessesAddDifferentMembers(t *testing.T) {
 // are then: as its machine does.
 func (b *bench) startAnnounced(t *testing.T, p *etcdtest.Process) {
 	for ctx := within(t, time.Minute); ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
-		members, _, err := b.engine.Port.Members(ctx)
+		members, _, err := b.engine.Cluster.Members(ctx)
 		if err != nil {
 			continue
 		}

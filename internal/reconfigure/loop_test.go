@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
@@ -48,7 +49,7 @@ func TestRepeat(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), hour)
 				defer cancel()
 				begin := time.Now()
-				err := (&Engine{Clock: SystemClock{}}).repeat(ctx, ActionAdd, "d", func() error { return tt.err })
+				err := (&Engine{Clock: clock.System{}}).repeat(ctx, ActionAdd, "d", func() error { return tt.err })
 				if took := time.Since(begin); took < tt.takes || took > tt.takes+2*slowPoll {
 					t.Errorf("it took %v, want %v", took, tt.takes)
 				}
@@ -75,7 +76,7 @@ func TestRepeatCutShort(t *testing.T) {
 				time.AfterFunc(time.Second, cancel)
 			}
 			first := true
-			err := (&Engine{Clock: SystemClock{}}).repeat(ctx, ActionAdd, "d", func() error {
+			err := (&Engine{Clock: clock.System{}}).repeat(ctx, ActionAdd, "d", func() error {
 				if first {
 					first = false
 					return answer

@@ -175,13 +175,13 @@ func (d *defragmentation) defragment(subject membership.MemberID, s membership.S
 	rest := slices.DeleteFunc(slices.Clone(d.left), func(id membership.MemberID) bool { return id == subject })
 	begin := d.Clock.Now()
 	d.report(Step{Kind: StepDefragment, Member: subject, Left: len(rest), Snapshot: s})
-	err := d.Port.Defragment(d.hold.ctx, subject, d.req.Limit)
+	err := d.Cluster.Defragment(d.hold.ctx, subject, d.req.Limit)
 	log.Debug(d.hold.ctx, log.Membership, "defragmented a member", "id", subject, "answer", err)
 	if err != nil {
 		return &Unfinished{Action: actionDefragment, Member: subject, Done: d.done, Left: rest, Snapshot: s, Err: err}
 	}
 	m, _ := s.Member(subject)
-	after := d.Port.Ask(d.hold.ctx, m, d.cluster)
+	after := d.Cluster.Ask(d.hold.ctx, m, d.cluster)
 	d.report(Step{
 		Kind: StepDefragmented, Member: subject, Left: len(rest), Snapshot: s, Took: d.Clock.Now().Sub(begin),
 		Bytes: after.DBSize, Total: s.Answer(subject).DBSize,
@@ -232,7 +232,7 @@ func (e *Engine) MoveLeader(ctx context.Context, to membership.MemberID, report 
 // moveLeader asks who leads to hand leadership over.
 func (e *Engine) moveLeader(ctx context.Context, s membership.Snapshot, to membership.MemberID) error {
 	leader, _, _ := s.MajorityLeader()
-	err := e.Port.MoveLeader(ctx, leader, to)
+	err := e.Cluster.MoveLeader(ctx, leader, to)
 	log.Debug(ctx, log.Membership, "asked for another leader", "from", leader, "to", to, "answer", err)
 	return sent(err, "leadership was moved")
 }
@@ -259,7 +259,7 @@ func (e *Engine) Disarm(ctx context.Context, kind string, confirmed bool, report
 				report(Step{Kind: StepDisarm, Member: m, Alarm: kind, Snapshot: s})
 				told[m] = true
 			}
-			err := e.Port.DisarmAlarm(ctx, leader, membership.Alarm{Member: m, Kind: kind})
+			err := e.Cluster.DisarmAlarm(ctx, leader, membership.Alarm{Member: m, Kind: kind})
 			log.Debug(ctx, log.Membership, "disarmed an alarm", "alarm", kind, "id", m, "answer", err)
 			if err != nil {
 				return sent(err, "")

@@ -25,7 +25,7 @@ func owned(p *etcdtest.Process, owner string, goal reconfigure.Stage) reconfigur
 // mustOwn fails the test unless these are the owners on record, of whatever.
 func (b *bench) mustOwn(t *testing.T, want ...string) {
 	t.Helper()
-	all, _, err := b.engine.Port.Records(b.id(t)).List(within(t, 10*time.Second))
+	all, _, err := b.engine.Cluster.Records(b.id(t)).List(within(t, 10*time.Second))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,16 +53,16 @@ func TestAnAbandonedAnnouncementIsTakenOver(t *testing.T) {
 		},
 		"about to": func(t *testing.T, b *bench, p *etcdtest.Process) {
 			ctx := within(t, 10*time.Second)
-			_, err1 := b.engine.Port.Records(b.id(t)).Put(ctx, cluster.Record{
+			_, err1 := b.engine.Cluster.Records(b.id(t)).Put(ctx, cluster.Record{
 				Owner: "first", Name: p.Name, PeerURLs: []string{p.PeerURL()}, State: cluster.Intended, Awaited: true,
 			})
-			_, err2 := b.engine.Port.AddLearner(ctx, 0, []string{p.PeerURL()})
+			_, err2 := b.engine.Cluster.AddLearner(ctx, 0, []string{p.PeerURL()})
 			if err := errors.Join(err1, err2); err != nil {
 				t.Fatal(err)
 			}
 		},
 		"about to, in vain": func(t *testing.T, b *bench, p *etcdtest.Process) {
-			if _, err := b.engine.Port.Records(b.id(t)).Put(within(t, 10*time.Second), cluster.Record{
+			if _, err := b.engine.Cluster.Records(b.id(t)).Put(within(t, 10*time.Second), cluster.Record{
 				Owner: "first", Name: p.Name, PeerURLs: []string{p.PeerURL()}, State: cluster.Intended, Awaited: true,
 			}); err != nil {
 				t.Fatal(err)

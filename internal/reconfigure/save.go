@@ -143,7 +143,7 @@ func (e *Engine) saveTo(ctx context.Context, r SaveRequest, out *Saved, report f
 			tell(StepSave, n)
 		}
 	}}
-	header, err := e.Port.Snapshot(ctx, out.Member, r.Limit, count)
+	header, err := e.Cluster.Snapshot(ctx, out.Member, r.Limit, count)
 	if err != nil {
 		return err
 	}

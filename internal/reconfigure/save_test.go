@@ -87,7 +87,7 @@ func TestSaveWholeOrNotAtAll(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			e := &Engine{Clock: clock.System{}, Board: &Board{}, Port: sender{send: func(w io.Writer) error { return tt.send(path, w) }}}
+			e := &Engine{Clock: clock.System{}, Process: &ProcessState{}, Cluster: sender{send: func(w io.Writer) error { return tt.send(path, w) }}}
 			saved, err := e.Save(t.Context(), SaveRequest{Path: path, Overwrite: tt.overwrite, Limit: time.Minute}, func(Step) {})
 			var bad *BadSnapshot
 			switch {
@@ -121,7 +121,7 @@ func TestSaveWholeOrNotAtAll(t *testing.T) {
 func TestSaveEndsWhatHasNoEnd(t *testing.T) {
 	t.Parallel()
 	sent := 0
-	e := &Engine{Clock: clock.System{}, Board: &Board{}, Port: sender{send: func(w io.Writer) error {
+	e := &Engine{Clock: clock.System{}, Process: &ProcessState{}, Cluster: sender{send: func(w io.Writer) error {
 		for piece := make([]byte, 1<<20); sent < 300; sent++ {
 			if _, err := w.Write(piece); err != nil {
 				return err
@@ -138,7 +138,7 @@ func TestSaveEndsWhatHasNoEnd(t *testing.T) {
 }
 
 func TestSaveNowhere(t *testing.T) {
-	e := &Engine{Clock: clock.System{}, Board: &Board{}, Port: sender{send: func(io.Writer) error { return nil }}}
+	e := &Engine{Clock: clock.System{}, Process: &ProcessState{}, Cluster: sender{send: func(io.Writer) error { return nil }}}
 	dir := t.TempDir()
 	for _, nowhere := range []string{filepath.Join(dir, "no", "such"), filepath.Join(dir, "file")} {
 		if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {

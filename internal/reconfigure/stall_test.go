@@ -44,7 +44,7 @@ func TestStallClockStandsStillDuringASnapshot(t *testing.T) {
 			d.Supervise(100 * time.Millisecond)
 			leader := membership.MemberID(b.MemberID(t, b.Members()[0]))
 			sending := func() bool {
-				is, err := b.engine.Port.Sending(within(t, 5*time.Second), leader, joined.Member.ID)
+				is, err := b.engine.Cluster.Sending(within(t, 5*time.Second), leader, joined.Member.ID)
 				return err == nil && is
 			}
 			etcdtest.Until(t, "the leader sends a snapshot", sending)

@@ -45,7 +45,7 @@ type Backend struct {
 	// of Terraform to the next; see [Backend.Hold].
 	claims syncmap.Map[string, *claim.Claim]
 
-	state    reconfigure.Board
+	state    reconfigure.ProcessState
 	clusters syncmap.Map[string, *Cluster] // by their endpoints
 	guards   syncmap.Map[membership.ClusterID, *Guard]
 	reported syncmap.Map[string, bool]

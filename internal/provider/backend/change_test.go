@@ -53,7 +53,7 @@ func TestViewIsForgottenByChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	port := &countingPort{}
-	c.Port = port
+	c.Cluster = port
 	looksOf := func() int {
 		before := port.looks
 		if _, err := c.View(t.Context(), 0); !errors.Is(err, errNobody) {
@@ -69,7 +69,7 @@ func TestViewIsForgottenByChanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other.Port = &countingPort{}
+	other.Cluster = &countingPort{}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, change := range map[string]func(){
@@ -119,7 +119,7 @@ func TestViewIsShared(t *testing.T) {
 		t.Fatal(err)
 	}
 	port, clock := &wellPort{}, &handClock{now: time.Unix(1000, 0)}
-	c.Port, c.Clock = port, clock
+	c.Cluster, c.Clock = port, clock
 	for i, step := range []struct {
 		later time.Duration
 		want  membership.ClusterID

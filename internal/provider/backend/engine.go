@@ -28,7 +28,7 @@ type Cluster struct {
 	// settings are those that the cluster is reached with.
 	settings connection.Settings
 	views
-	inState atomic.Uint64 // see [Cluster.Expect]
+	inState atomic.Uint64 // see [Cluster.ExpectCluster]
 }
 
 // Cluster returns the cluster at the given endpoints, or at the provider's own
@@ -57,18 +57,18 @@ func (b *Backend) cluster(settings connection.Settings) *Cluster {
 	return b.clusters.GetOrMake(fmt.Sprint(settings.Learned, settings.Endpoints), func() *Cluster {
 		port := cluster.New(settings, b.Pool)
 		return &Cluster{backend: b, settings: settings, views: views{latest: map[viewKey]*look{}, flights: map[string]*look{}}, Engine: &reconfigure.Engine{
-			Port: port, Board: &b.state, Clock: clock.System{}, Locker: lockOf(port, settings, b.Pool), Self: self().Who,
+			Cluster: port, Process: &b.state, Clock: clock.System{}, Locker: lockOf(port, settings, b.Pool), Self: self().Who,
 			Changed: func() { b.changes.Add(1) },
 		}}
 	})
 }
 
-// Expect notes which cluster the state knows a member of, and where that was
-// reached, for [Cluster.Expected].
-func (c *Cluster) Expect(want membership.ClusterID, clientURLs []string) {
-	c.Port.Know(clientURLs)
+// ExpectCluster notes which cluster the state knows a member of, and where that was
+// reached, for [Cluster.ExpectedCluster].
+func (c *Cluster) ExpectCluster(want membership.ClusterID, clientURLs []string) {
+	c.Cluster.AddFallbackEndpoints(clientURLs)
 	c.inState.Store(uint64(want))
 }
 
-// Expected returns the cluster that [Cluster.Expect] was told of, 0 before.
-func (c *Cluster) Expected() membership.ClusterID { return membership.ClusterID(c.inState.Load()) }
+// ExpectedCluster returns the cluster that [Cluster.ExpectCluster] was told of, 0 before.
+func (c *Cluster) ExpectedCluster() membership.ClusterID { return membership.ClusterID(c.inState.Load()) }

@@ -44,7 +44,7 @@ func stuck(t *testing.T) (*Cluster, *stuckPort) {
 		t.Fatal(err)
 	}
 	port := &stuckPort{begun: make(chan struct{}, 9), let: make(chan struct{}), ended: make(chan error, 9)}
-	c.Port = port
+	c.Cluster = port
 	return c, port
 }
 

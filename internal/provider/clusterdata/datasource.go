@@ -109,18 +109,18 @@ type look struct {
 func observe(ctx context.Context, c *backend.Cluster) (look, error) {
 	var l look
 	var err error
-	if l.now, err = c.View(ctx, c.Expected()); err != nil {
+	if l.now, err = c.View(ctx, c.ExpectedCluster()); err != nil {
 		return l, err
 	}
 	if len(l.now.Lagging()) > 0 && c.Clock.Sleep(ctx, pause) == nil {
-		again, err := c.Port.Look(ctx, l.now.ClusterID)
+		again, err := c.Cluster.Look(ctx, l.now.ClusterID)
 		if err == nil {
 			l.before, l.now = l.now, again
 		}
 	}
 	if witness, down := l.now.Witness(), l.now.Down(); witness != 0 && len(down) > 0 {
 		// Without an answer the advice is that of a member that is down.
-		l.seen, _ = c.Port.Peers(ctx, witness, down)
+		l.seen, _ = c.Cluster.Peers(ctx, witness, down)
 	}
 	return l, ctx.Err()
 }

@@ -159,8 +159,8 @@ func reachWith(t *testing.T, s connection.Settings) (*backend.Cluster, *counting
 	if err != nil {
 		t.Fatal(err)
 	}
-	count := &counting{Cluster: c.Port}
-	c.Port = count
+	count := &counting{Cluster: c.Cluster}
+	c.Cluster = count
 	return c, count
 }
 

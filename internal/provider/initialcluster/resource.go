@@ -46,7 +46,7 @@ func look(ctx context.Context, b *backend.Backend, want membership.ClusterID, fr
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	snap, err := c.Port.Observe(ctx, want)
+	snap, err := c.Cluster.Observe(ctx, want)
 	if snap.ClusterID != 0 {
 		return snap, nil // the time ran out for a member that does not answer, while others did
 	}

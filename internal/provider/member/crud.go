@@ -88,7 +88,7 @@ func (m *model) refresh(ctx context.Context, b *backend.Backend, diags *fwdiag.D
 	}
 	var snap membership.Snapshot
 	if err == nil {
-		c.Expect(cluster, attribute.Texts(m.ClientURLs))
+		c.ExpectCluster(cluster, attribute.Texts(m.ClientURLs))
 		snap, err = c.View(ctx, cluster)
 	}
 	switch {
@@ -159,7 +159,7 @@ func (m model) leave(ctx context.Context, b *backend.Backend, reason deleteReaso
 		report.Error(diags, diag.Explain(reconfigure.ActionRemove, name, err))
 		return
 	}
-	c.Expect(cluster, attribute.Texts(m.ClientURLs))
+	c.ExpectCluster(cluster, attribute.Texts(m.ClientURLs))
 	if t := m.refuseDelete(ctx, c, reason, id, cluster); t != nil {
 		report.Error(diags, *t)
 		return

@@ -53,7 +53,7 @@ func (m model) lost(ctx context.Context, b *backend.Backend) lostVoters {
 		if err != nil {
 			return membership.Unreachable, 0 // said by the refresh
 		}
-		f := membership.JudgeFailover(snap, cluster.SeenByLeader(ctx, c.Port, snap, snap.Down()))
+		f := membership.JudgeFailover(snap, cluster.SeenByLeader(ctx, c.Cluster, snap, snap.Down()))
 		switch {
 		case len(f.Lost) > 0:
 			seen = lostVoters{f.Lost, diag.FailoverEvidence(snap, f)}

@@ -27,7 +27,7 @@ func (g *guard) checkForeign(ctx context.Context) {
 	if g.req.State.Raw.IsNull() {
 		c.Added.Set(g.now.Name.ValueString(), true)
 	}
-	added, want := c.Added.Keys(), c.Expected()
+	added, want := c.Added.Keys(), c.ExpectedCluster()
 	if len(added) == 0 || want == 0 {
 		return
 	}

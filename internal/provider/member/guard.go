@@ -245,7 +245,7 @@ func (g *guard) guardOf(ctx context.Context) *backend.Guard {
 		if c == nil {
 			return nil // said where it matters
 		}
-		c.Expect(cluster, attribute.Texts(g.state.ClientURLs))
+		c.ExpectCluster(cluster, attribute.Texts(g.state.ClientURLs))
 		return g.b.Guard(cluster, c)
 	}
 	if attribute.SomeUnknown(g.now.Endpoints) {
@@ -255,7 +255,7 @@ func (g *guard) guardOf(ctx context.Context) *backend.Guard {
 	if c == nil {
 		return nil
 	}
-	id := c.Expected()
+	id := c.ExpectedCluster()
 	if snap, err := c.View(ctx, id); err == nil {
 		id = snap.ClusterID
 	}

@@ -251,7 +251,7 @@ func (g *guard) checkInTheWay(ctx context.Context, c *backend.Cluster, snap memb
 	for _, m := range found {
 		ids = append(ids, m.ID)
 	}
-	seen := cluster.SeenByLeader(ctx, c.Port, snap, ids)
+	seen := cluster.SeenByLeader(ctx, c.Cluster, snap, ids)
 	for _, m := range found {
 		if membership.JudgeLoss(snap, m.ID, seen) != membership.Vanished {
 			g.refuse(diag.MemberInTheWay(g.plan.Name.ValueString(), m, snap))
