@@ -163,7 +163,7 @@ func TestWithdrawLate(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := &slow{members: c.members, late: c.late, record: &c.record, unsure: c.unsure}
-			e := &reconfigure.Engine{Port: s, Process: &reconfigure.ProcessState{}, Clock: &instantly{}, Locker: s}
+			e := &reconfigure.Engine{Cluster: s, Process: &reconfigure.ProcessState{}, Clock: &instantly{}, Locker: s}
 			_, err := e.Withdraw(within(t, time.Minute), reconfigure.WithdrawRequest{Owner: "o", Name: "d", PeerURLs: d.PeerURLs})
 			var refusal *reconfigure.Refusal
 			if (err != nil) != c.fails || c.fails && !errors.As(err, &refusal) {

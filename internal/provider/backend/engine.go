@@ -71,4 +71,6 @@ func (c *Cluster) ExpectCluster(want membership.ClusterID, clientURLs []string) 
 }
 
 // ExpectedCluster returns the cluster that [Cluster.ExpectCluster] was told of, 0 before.
-func (c *Cluster) ExpectedCluster() membership.ClusterID { return membership.ClusterID(c.inState.Load()) }
+func (c *Cluster) ExpectedCluster() membership.ClusterID {
+	return membership.ClusterID(c.inState.Load())
+}
