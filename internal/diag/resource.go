@@ -72,7 +72,7 @@ func NotRefreshed(err error) Text {
 		"What is in state is kept as it was, so that plan and destroy remain possible.%s%s", text(noLogin(err)), text(answers(err)))
 	if cluster.TurnedAway(err) {
 		t.Summary = "The cluster refuses the provider, the state was not refreshed"
-		t.Detail = "What is in state is kept as it was, so that plan and destroy remain possible." + remedy("read", err) + answers(err)
+		t.Detail = "What is in state is kept as it was, so that plan and destroy remain possible." + remedy(reconfigure.ActionRead, err) + answers(err)
 	}
 	return t
 }

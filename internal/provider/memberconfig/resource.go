@@ -311,7 +311,7 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 		}
 	}
 	for _, w := range out.Warnings {
-		report.Warn(&resp.Diagnostics, diag.WarningText("remove", name, w, out.Snapshot))
+		report.Warn(&resp.Diagnostics, diag.WarningText(reconfigure.ActionRemove, name, w, out.Snapshot))
 	}
 	if out.Waited != nil {
 		report.Warn(&resp.Diagnostics, diag.LockWaited(name, *out.Waited))
