@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 )
 
 // Options describe a claim.
@@ -43,8 +44,8 @@ type Claim struct {
 	clock   clock.Clock
 	options Options
 
-	// turn holds one value while a beat is under way.
-	turn    chan struct{}
+	// beating holds one value while a beat is under way.
+	beating chan struct{}
 	lost    chan struct{}
 	ended   chan struct{}
 	cancel  context.CancelFunc
@@ -79,10 +80,11 @@ func Start(ctx context.Context, store Store, clock clock.Clock, o Options) (*Cla
 	if err != nil {
 		return nil, err
 	}
+	log.Debug(ctx, log.Claim, "claim taken", "key", o.Key, "ttl", o.TTL, "takeover", o.TakeOver)
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	c := &Claim{
 		store: store, clock: clock, options: o, entry: e, renewed: sent, cancel: cancel,
-		turn: make(chan struct{}, 1), lost: make(chan struct{}), ended: make(chan struct{}),
+		beating: make(chan struct{}, 1), lost: make(chan struct{}), ended: make(chan struct{}),
 	}
 	go c.renew(life)
 	return c, nil
@@ -140,6 +142,7 @@ func (c *Claim) Stop(ctx context.Context) error {
 		c.cancel()
 		<-c.ended
 		c.stopErr = c.stop(ctx)
+		log.Debug(ctx, log.Claim, "claim released", "key", c.options.Key, "error", c.stopErr)
 	})
 	return c.stopErr
 }
@@ -182,8 +185,8 @@ func (c *Claim) renew(life context.Context) {
 // beat renews the claim now.
 func (c *Claim) beat(ctx context.Context) error {
 	select {
-	case c.turn <- struct{}{}:
-		defer func() { <-c.turn }()
+	case c.beating <- struct{}{}:
+		defer func() { <-c.beating }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -213,8 +216,10 @@ func (c *Claim) beat(ctx context.Context) error {
 	case late >= c.options.TTL && ctx.Err() == nil:
 		c.err = &LostError{Key: c.options.Key, Late: late, Err: err}
 	default:
+		log.Debug(ctx, log.Claim, "beat failed", "key", c.options.Key, "late", late, "error", err)
 		return err
 	}
+	log.Debug(ctx, log.Claim, "claim lost", "key", c.options.Key, "error", c.err)
 	close(c.lost)
 	return c.err
 }

@@ -54,8 +54,8 @@ const (
 // atOnce is how many leases are asked for their time at a time.
 const atOnce = 16
 
-// cleanup is how long a claim that did not come about is tidied up after.
-const cleanup = time.Second
+// cleanupTimeout is for what is left of a claim that did not come about.
+const cleanupTimeout = time.Second
 
 // Create implements [Store].
 func (s *V3) Create(ctx context.Context, key, value string, ttl time.Duration) (Entry, error) {
@@ -105,9 +105,9 @@ func (s *V3) create(ctx context.Context, key, value string, ttl time.Duration) (
 		return Entry{Key: key, Value: value, Left: ttl, created: mine, lease: int64(lease)}, nil
 	}
 	// With the lease goes the key, if it was written after all.
-	tidy, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanup)
+	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
-	_ = s.route.Anywhere(tidy, func(ctx context.Context, c *clientv3.Client) error {
+	_ = s.route.Anywhere(after, func(ctx context.Context, c *clientv3.Client) error {
 		_, err := c.Revoke(ctx, lease)
 		return err
 	})
@@ -292,13 +292,13 @@ func (s *V3) List(ctx context.Context, prefix string) (entries []Entry, revision
 		return !ok
 	})
 	entries = make([]Entry, len(kvs))
-	turns := make(chan struct{}, atOnce)
+	slots := make(chan struct{}, atOnce)
 	var wg sync.WaitGroup
 	for i, kv := range kvs {
-		turns <- struct{}{}
+		slots <- struct{}{}
 		wg.Go(func() {
 			entries[i] = s.entry(ctx, kv)
-			<-turns
+			<-slots
 		})
 	}
 	wg.Wait()

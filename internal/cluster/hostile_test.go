@@ -129,7 +129,7 @@ func thousands() []*pb.Member {
 func TestHugeAnswers(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
-		t.Skip("the memory of a process is read from /proc") //nolint:forbidigo // other systems keep it elsewhere
+		t.Skip("the memory of a process is read from /proc")
 	}
 	size := 40 << 20
 	if os.Getenv("ETCD_TEST_FULL") != "" {

@@ -70,6 +70,7 @@ func mustSeeTheSame(t *testing.T, c *Client, want membership.ClusterID) membersh
 // A look sees what an observation sees: on every version, of a learner, of
 // members that stand still, and without a quorum.
 func TestLookSeesWhatObserveSees(t *testing.T) {
+	t.Parallel()
 	for _, v := range etcdtest.Versions() {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()

@@ -17,6 +17,7 @@ import (
 // survivor is said to have answered, after one request timeout and not after one
 // for each endpoint. (3.4 gives the list to everybody.)
 func TestNoLoginWithoutAQuorum(t *testing.T) {
+	t.Parallel()
 	for _, v := range []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37} {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()

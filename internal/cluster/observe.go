@@ -16,6 +16,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -27,6 +28,13 @@ type probe struct {
 	readOK   bool
 	lists    []memberList // the best first
 	listErr  error
+}
+
+// log writes down an endpoint that did not answer.
+func (p probe) log(ctx context.Context) {
+	if err := cmp.Or(p.err, p.listErr); err != nil {
+		log.Debug(ctx, log.Connection, "endpoint failed", "endpoint", p.endpoint, "error", err)
+	}
 }
 
 // list reads the member list through one endpoint.
@@ -146,6 +154,7 @@ func (c *Client) askAll(ctx context.Context, want membership.ClusterID) []probe 
 			continue
 		}
 		out = append(out, p)
+		p.log(ctx)
 		listed = listed || len(p.lists) > 0
 		if a.pending == 0 && !listed && want != 0 {
 			c.mu.Lock()

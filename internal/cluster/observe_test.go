@@ -49,6 +49,7 @@ func observe(t *testing.T, c *Client) membership.Snapshot {
 
 // One endpoint is enough to see everybody, on every version.
 func TestObserveFromOneEndpoint(t *testing.T) {
+	t.Parallel()
 	for _, v := range etcdtest.Versions() {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()
@@ -74,6 +75,7 @@ func TestObserveFromOneEndpoint(t *testing.T) {
 // frozen the list comes from the one that is left, without a quorum. So it is on
 // 3.4 too, which serves any list from its own memory (etcd-io/etcd#18929).
 func TestObserveFrozenMembers(t *testing.T) {
+	t.Parallel()
 	for _, v := range []etcdtest.Version{etcdtest.V34, etcdtest.V37} {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()

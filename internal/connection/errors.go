@@ -198,7 +198,7 @@ func kindOfAttempt(err error) Kind {
 		return Timeout
 	case errors.Is(err, errNotHTTP2):
 		return NotEtcd
-	case errors.Is(err, errHungUpTLS):
+	case errors.Is(err, errClosedTLS):
 		return TLSOther
 	}
 	return Interrupted

@@ -10,6 +10,7 @@ package discovery
 import (
 	"context"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -72,6 +73,15 @@ func (s Status) of(value string) (Status, error) {
 	s.Size = size
 	s.Members = s.Members[:min(len(s.Members), size)]
 	return s, nil
+}
+
+// log writes down what was read of a token.
+func (s Status) log(ctx context.Context, err error) {
+	var names []string
+	for _, m := range s.Members {
+		names = append(names, m.Name)
+	}
+	log.Debug(ctx, log.Discovery, "registrations read", "size", s.Size, "registered", names, "error", err)
 }
 
 // Member is one registration.

@@ -36,6 +36,7 @@ func wantOthers(t *testing.T, err error, more int, keys ...string) {
 // A registry may share its etcd with the data of another program. A token is
 // not made in the midst of that, and what appears below it later outlives it.
 func TestV3LeavesWhatIsNotItsOwn(t *testing.T) {
+	t.Parallel()
 	for _, version := range []etcdtest.Version{etcdtest.V34, etcdtest.V35, etcdtest.V36, etcdtest.V37} {
 		t.Run(string(version), func(t *testing.T) {
 			t.Parallel()
@@ -112,6 +113,7 @@ func TestDeleteLeavesNothingOfItsOwn(t *testing.T) {
 
 // The same with v2, where directories exist and some keys are hidden.
 func TestV2LeavesWhatIsNotItsOwn(t *testing.T) {
+	t.Parallel()
 	for _, version := range []etcdtest.Version{etcdtest.V34, etcdtest.V35} {
 		t.Run(string(version), func(t *testing.T) {
 			t.Parallel()

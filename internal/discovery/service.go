@@ -147,7 +147,9 @@ func (s *Service) Status(ctx context.Context, token string) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
-	return statusOfService(members, size)
+	status, err := statusOfService(members, size)
+	status.log(ctx, err)
+	return status, err
 }
 
 // statusOfService reads a token from what the service answers for it, and for its

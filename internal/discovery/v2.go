@@ -95,6 +95,7 @@ func (r *V2) Status(ctx context.Context, token string) (Status, error) {
 			return err
 		})
 	})
+	s.log(ctx, err)
 	return s, err
 }
 

@@ -43,6 +43,7 @@ func request(t *testing.T, method, url, form string) string {
 }
 
 func TestV2Create(t *testing.T) {
+	t.Parallel()
 	for _, version := range []etcdtest.Version{etcdtest.V34, etcdtest.V35} {
 		t.Run(string(version), func(t *testing.T) {
 			t.Parallel()
@@ -76,6 +77,7 @@ func TestV2Create(t *testing.T) {
 }
 
 func TestV2StatusGoesByCreatedIndex(t *testing.T) {
+	t.Parallel()
 	c := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
 	r := NewV2(settings(c.Endpoints()...), DefaultPrefix)
 	mustCreate(t, r, token3, 2)
@@ -117,6 +119,7 @@ func v2Founder(t *testing.T, url, name string, version etcdtest.Version) *etcdte
 
 // Real members form a cluster from the URL, and the fourth is turned away.
 func TestV2FormsACluster(t *testing.T) {
+	t.Parallel()
 	for _, members := range []etcdtest.Version{etcdtest.V34, etcdtest.V35, etcdtest.V36} {
 		t.Run(string(members)+"-members", func(t *testing.T) {
 			t.Parallel()
@@ -154,6 +157,7 @@ func TestV2FormsACluster(t *testing.T) {
 }
 
 func TestV2ExtraRegistrations(t *testing.T) {
+	t.Parallel()
 	registry := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
 	r := NewV2(settings(registry.Endpoints()...), DefaultPrefix)
 	mustCreate(t, r, token3, 1)
@@ -185,6 +189,7 @@ func TestV2ExtraRegistrations(t *testing.T) {
 }
 
 func TestV2Unreachable(t *testing.T) {
+	t.Parallel()
 	off := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35})
 	never := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V36})
 	on := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
@@ -208,6 +213,7 @@ func TestV2Unreachable(t *testing.T) {
 }
 
 func TestV2Denied(t *testing.T) {
+	t.Parallel()
 	c := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
 	base := c.Endpoints()[0] + "/v2/auth/"
 	for _, body := range [][2]string{{"users/root", `{"user":"root","password":"s3cret"}`}, {"enable", ""}} {
@@ -253,6 +259,7 @@ func TestV2Denied(t *testing.T) {
 }
 
 func TestV2AnswerLost(t *testing.T) {
+	t.Parallel()
 	c := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
 	proxy := newSwallower(t, strings.TrimPrefix(c.Endpoints()[0], "http://"))
 	s := settings("http://" + proxy.Addr())
@@ -278,6 +285,7 @@ func TestV2AnswerLost(t *testing.T) {
 
 // A registry with TLS, client certificates included, as both protocols reach it.
 func TestRegistryWithTLS(t *testing.T) {
+	t.Parallel()
 	pki := etcdtest.NewPKI(t)
 	c := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true, TLS: pki})
 	s := settings(c.Endpoints()...)

@@ -137,6 +137,7 @@ func (r *V3) Status(ctx context.Context, token string) (Status, error) {
 		s, err = statusOf(rangeAt(got, 0).GetKvs(), members)
 		return err
 	})
+	s.log(ctx, err)
 	return s, err
 }
 

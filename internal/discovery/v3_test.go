@@ -20,6 +20,7 @@ import (
 )
 
 func TestV3Create(t *testing.T) {
+	t.Parallel()
 	for _, version := range []etcdtest.Version{etcdtest.V34, etcdtest.V35, etcdtest.V36, etcdtest.V37} {
 		t.Run(string(version), func(t *testing.T) {
 			t.Parallel()
@@ -66,6 +67,7 @@ func TestV3Create(t *testing.T) {
 }
 
 func TestV3StatusGoesByCreateRevision(t *testing.T) {
+	t.Parallel()
 	c := etcdtest.Start(t, 1, etcdtest.Options{})
 	client := c.Client(t)
 	r := newV3(t, settings(c.Endpoints()...), DefaultPrefix)
@@ -102,6 +104,7 @@ func TestV3StatusGoesByCreateRevision(t *testing.T) {
 
 // Real members form a cluster from the token, and the fourth is turned away.
 func TestV3FormsACluster(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct{ registry, members etcdtest.Version }{
 		{etcdtest.V35, etcdtest.V37},
 		{etcdtest.V36, etcdtest.V36},
@@ -149,6 +152,7 @@ func TestV3FormsACluster(t *testing.T) {
 
 // A race leaves registrations behind: only the one that won is shown.
 func TestV3ExtraRegistrations(t *testing.T) {
+	t.Parallel()
 	registry := etcdtest.Start(t, 1, etcdtest.Options{})
 	r := newV3(t, settings(registry.Endpoints()...), DefaultPrefix)
 	mustCreate(t, r, token3, 1)
@@ -184,6 +188,7 @@ func TestV3ExtraRegistrations(t *testing.T) {
 
 // Of two applies with the same token at once, one makes it.
 func TestTwoAtOnce(t *testing.T) {
+	t.Parallel()
 	c := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
 	for name, r := range map[string]Registry{
 		"v3": newV3(t, settings(c.Endpoints()...), DefaultPrefix), "v2": NewV2(settings(c.Endpoints()...), DefaultPrefix),
@@ -206,6 +211,7 @@ func TestTwoAtOnce(t *testing.T) {
 }
 
 func TestV3Unreachable(t *testing.T) {
+	t.Parallel()
 	c := etcdtest.Start(t, 1, etcdtest.Options{})
 	dead := fmt.Sprintf("http://127.0.0.1:%d", etcdtest.ReservePort(t))
 	ctx := within(t, 20*time.Second)
@@ -243,6 +249,7 @@ func TestV3Unreachable(t *testing.T) {
 // Whatever is asked over a pool shares its connection, at once and one after
 // the other, and survives a registry that restarts.
 func TestV3OverAPool(t *testing.T) {
+	t.Parallel()
 	c := etcdtest.Start(t, 1, etcdtest.Options{})
 	link := etcdtest.Proxy(t, strings.TrimPrefix(c.Endpoints()[0], "http://"))
 	pool := &connection.Pool{}
@@ -283,6 +290,7 @@ func TestV3OverAPool(t *testing.T) {
 }
 
 func TestV3Denied(t *testing.T) {
+	t.Parallel()
 	c := etcdtest.Start(t, 1, etcdtest.Options{})
 	client := c.Client(t)
 	ctx := within(t, 20*time.Second)
@@ -329,6 +337,7 @@ func TestV3Denied(t *testing.T) {
 // outcome is unsure; once it is back the same create succeeds, and the token is
 // there once.
 func TestV3AnswerLost(t *testing.T) {
+	t.Parallel()
 	c := etcdtest.Start(t, 1, etcdtest.Options{})
 	proxy := newSwallower(t, strings.TrimPrefix(c.Endpoints()[0], "http://"))
 	s := settings("http://" + proxy.Addr())

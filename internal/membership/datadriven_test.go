@@ -79,8 +79,6 @@ func letters(ids []MemberID) string {
 	return strings.Join(out, ",")
 }
 
-const here, elsewhere = ClusterID(0xc1), ClusterID(0xc2)
-
 func scene(t *testing.T, td *datadriven.TestData) Snapshot {
 	s := Snapshot{ClusterID: here, Linearizable: !td.HasArg("moved"), Answers: map[MemberID]Answer{}}
 	if td.HasArg("mixed") {

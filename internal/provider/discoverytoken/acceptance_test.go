@@ -85,12 +85,14 @@ func registryKeys(t *testing.T, client *clientv3.Client) (map[string]string, int
 // A cluster is formed from the token, by real members and a real registry.
 // The plan is empty from then on, whatever becomes of the registry.
 func TestAccFormsACluster(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct{ registry, members etcdtest.Version }{
 		{etcdtest.V35, etcdtest.V37},
 		{etcdtest.V36, etcdtest.V36},
 		{etcdtest.V37, etcdtest.V37},
 	} {
 		t.Run(fmt.Sprintf("%s-registry-%s-members", test.registry, test.members), func(t *testing.T) {
+			t.Parallel()
 			registry := etcdtest.Start(t, 1, etcdtest.Options{Version: test.registry})
 			client := registry.Client(t)
 			var made int64
@@ -198,6 +200,7 @@ func form(t *testing.T, version etcdtest.Version, attributes, added map[string]s
 
 // The same over the v2 API, with members of the versions that speak it.
 func TestAccV2FormsACluster(t *testing.T) {
+	t.Parallel()
 	registry := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
 	base := registry.Endpoints()[0] + "/v2/keys/_etcd/registry/mine"
 	status := func() string {
@@ -249,6 +252,7 @@ func TestAccV2FormsACluster(t *testing.T) {
 }
 
 func TestAccChangesBeforeCompletion(t *testing.T) {
+	t.Parallel()
 	registry := etcdtest.Start(t, 1, etcdtest.Options{})
 	client := registry.Client(t)
 	one := func(token, size string) resource.TestCheckFunc {

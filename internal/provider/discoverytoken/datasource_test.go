@@ -103,7 +103,7 @@ func TestDataOfAService(t *testing.T) {
 	wantAttribute(t, got, firstToken, "token")
 	wantAttribute(t, got, `tftypes.Number<"3">`, "size")
 	wantAttribute(t, got, `tftypes.Bool<"false">`, "complete")
-	if members := attribute(d.state, "members"); !strings.Contains(members, `"http://a.example:2380"`) {
+	if members := attributeOf(d.state, "members"); !strings.Contains(members, `"http://a.example:2380"`) {
 		t.Errorf("members: got %s", members)
 	}
 	server.lost = true
@@ -113,6 +113,7 @@ func TestDataOfAService(t *testing.T) {
 
 // Tokens that someone made with etcdctl and curl, as the manual says.
 func TestAccData(t *testing.T) {
+	t.Parallel()
 	registry := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
 	base := registry.Endpoints()[0] + "/v2/keys/_etcd/registry/"
 	client := registry.Client(t)

@@ -88,7 +88,7 @@ func TestReplacement(t *testing.T) {
 				return
 			}
 			want(t, p.texts)
-			if got := attribute(p.value, "bootstrap", "retry"); got != "(unknown)" {
+			if got := attributeOf(p.value, "bootstrap", "retry"); got != "(unknown)" {
 				t.Errorf("bootstrap.retry is planned as %q", got)
 			}
 			s.carryOut(p)
@@ -106,7 +106,7 @@ func TestCreationIsNoRetry(t *testing.T) {
 	s := newSession(t, fakeProvider(fake), registryEndpoints)
 	p := s.up(threeFounders)
 	for range 2 {
-		if got := attribute(p.value, "bootstrap", "retry"); got != "" {
+		if got := attributeOf(p.value, "bootstrap", "retry"); got != "" {
 			t.Errorf("bootstrap.retry is planned as %q", got)
 		}
 		p = s.taint(threeFounders)
@@ -177,7 +177,7 @@ func TestChangeOfAccess(t *testing.T) {
 	s.up(threeFounders)
 	p := s.plan(changed)
 	want(t, p.texts)
-	if got := attribute(p.value, "bootstrap", "retry"); got != "(unknown)" {
+	if got := attributeOf(p.value, "bootstrap", "retry"); got != "(unknown)" {
 		t.Errorf("bootstrap.retry is planned as %q", got)
 	}
 	fake.statusErr = unreachable()
@@ -189,7 +189,7 @@ func TestChangeOfAccess(t *testing.T) {
 	want(t, s.refresh())
 	p = s.up(changed)
 	wantAction(t, p, "update")
-	if got := attribute(p.value, "bootstrap", "retry"); got != "" {
+	if got := attributeOf(p.value, "bootstrap", "retry"); got != "" {
 		t.Errorf("complete: bootstrap.retry is planned as %q", got)
 	}
 	wantAttribute(t, s, "https://registry.example:2379", "environment", "ETCD_DISCOVERY_ENDPOINTS")

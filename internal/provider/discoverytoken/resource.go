@@ -21,6 +21,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
@@ -102,9 +103,9 @@ func (r *tokenResource) Create(ctx context.Context, req resource.CreateRequest, 
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	resp.Diagnostics.Append(setFlag(ctx, resp.Private, flagUnsure, unsure)...)
-	resp.Diagnostics.Append(setFlag(ctx, resp.Private, flagUnwritten, false)...)
-	resp.Diagnostics.Append(bootstrap.Keep(ctx, resp.Private, keyLeast, plan.size())...)
+	private.Keep(ctx, resp.Private, flagUnsure, unsure, &resp.Diagnostics)
+	private.Keep(ctx, resp.Private, flagUnwritten, false, &resp.Diagnostics)
+	private.Keep(ctx, resp.Private, keyLeast, plan.size(), &resp.Diagnostics)
 	resp.Diagnostics.Append(resp.State.Set(ctx, &plan)...)
 }
 
@@ -133,8 +134,8 @@ func (r *tokenResource) write(ctx context.Context, timeout time.Duration, plan *
 		report.Error(diags, failure(creating, *plan, err))
 		return false
 	}
-	diags.Append(plan.setPlace(ctx, place, r.backend.Settings.Endpoints)...)
-	diags.Append(plan.setStatus(ctx, discovery.Status{Size: plan.size()})...)
+	plan.fromPlace(ctx, place, r.backend.Settings.Endpoints, diags)
+	plan.fromStatus(ctx, discovery.Status{Size: plan.size()}, diags)
 	return unsure
 }
 
@@ -148,10 +149,8 @@ func (r *tokenResource) Read(ctx context.Context, req resource.ReadRequest, resp
 	}
 	timeout, diags := state.Timeouts.Read(ctx, defaultRead)
 	resp.Diagnostics.Append(diags...)
-	unsure, diags := flag(ctx, req.Private, flagUnsure)
-	resp.Diagnostics.Append(diags...)
-	least, diags := leastSize(ctx, req.Private, &state)
-	resp.Diagnostics.Append(diags...)
+	unsure := private.Kept[bool](ctx, req.Private, flagUnsure, &resp.Diagnostics)
+	least := leastSize(ctx, req.Private, &state, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -169,15 +168,15 @@ func (r *tokenResource) Read(ctx context.Context, req resource.ReadRequest, resp
 		made := state.size()
 		if status.Size != made {
 			report.Warn(&resp.Diagnostics, text.DiscoverySizeOverwritten(token, status.Size, made))
-			resp.Diagnostics.Append(bootstrap.Keep(ctx, resp.Private, keyLeast, min(least, status.Size))...)
+			private.Keep(ctx, resp.Private, keyLeast, min(least, status.Size), &resp.Diagnostics)
 		}
-		resp.Diagnostics.Append(setFlag(ctx, resp.Private, flagUnsure, false)...)
-		resp.Diagnostics.Append(setFlag(ctx, resp.Private, flagUnwritten, false)...)
+		private.Keep(ctx, resp.Private, flagUnsure, false, &resp.Diagnostics)
+		private.Keep(ctx, resp.Private, flagUnwritten, false, &resp.Diagnostics)
 	case errors.As(err, &bad):
 		report.Warn(&resp.Diagnostics, text.DiscoverySizeBad(token, bad.Value))
-		resp.Diagnostics.Append(bootstrap.Keep(ctx, resp.Private, keyLeast, least)...)
+		private.Keep(ctx, resp.Private, keyLeast, least, &resp.Diagnostics)
 	case errors.Is(err, discovery.ErrNotFound) && unsure:
-		resp.Diagnostics.Append(setFlag(ctx, resp.Private, flagUnwritten, true)...)
+		private.Keep(ctx, resp.Private, flagUnwritten, true, &resp.Diagnostics)
 		return
 	case errors.Is(err, discovery.ErrNotFound):
 		// It may have been complete before: it stays in the state.
@@ -191,7 +190,7 @@ func (r *tokenResource) Read(ctx context.Context, req resource.ReadRequest, resp
 		return
 	}
 	before := state
-	resp.Diagnostics.Append(state.setStatus(ctx, status)...)
+	state.fromStatus(ctx, status, &resp.Diagnostics)
 	if !state.equal(&before) {
 		resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
 	}
@@ -203,8 +202,7 @@ func (r *tokenResource) Update(ctx context.Context, req resource.UpdateRequest, 
 	var plan, state model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-	unwritten, diags := flag(ctx, req.Private, flagUnwritten)
-	resp.Diagnostics.Append(diags...)
+	unwritten := private.Kept[bool](ctx, req.Private, flagUnwritten, &resp.Diagnostics)
 	timeout, diags := plan.Timeouts.Update(ctx, defaultCreate)
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
@@ -221,11 +219,11 @@ func (r *tokenResource) Update(ctx context.Context, req resource.UpdateRequest, 
 		if resp.Diagnostics.HasError() {
 			return
 		}
-		resp.Diagnostics.Append(setFlag(ctx, resp.Private, flagUnsure, unsure)...)
-		resp.Diagnostics.Append(setFlag(ctx, resp.Private, flagUnwritten, false)...)
+		private.Keep(ctx, resp.Private, flagUnsure, unsure, &resp.Diagnostics)
+		private.Keep(ctx, resp.Private, flagUnwritten, false, &resp.Diagnostics)
 	}
 	if plan.Environment.IsUnknown() {
-		resp.Diagnostics.Append(plan.setPlace(ctx, plan.place(), r.backend.Settings.Endpoints)...)
+		plan.fromPlace(ctx, plan.place(), r.backend.Settings.Endpoints, &resp.Diagnostics)
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, &plan)...)
 }
@@ -237,8 +235,7 @@ func (r *tokenResource) Delete(ctx context.Context, req resource.DeleteRequest, 
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	timeout, diags := state.Timeouts.Delete(ctx, defaultDelete)
 	resp.Diagnostics.Append(diags...)
-	removal, diags := flag(ctx, req.Private, flagRemoval)
-	resp.Diagnostics.Append(diags...)
+	removal := private.Kept[bool](ctx, req.Private, flagRemoval, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}

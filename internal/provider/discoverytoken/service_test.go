@@ -72,7 +72,7 @@ func TestService(t *testing.T) {
 	p := s.plan(config)
 	wantAction(t, p, "create")
 	for path, want := range map[string]string{"url": "(unknown)", "token": "(unknown)", "prefix": "", "service_url": server.URL} {
-		if got := attribute(p.value, path); got != want {
+		if got := attributeOf(p.value, path); got != want {
 			t.Errorf("planned %s: got %q, want %q", path, got, want)
 		}
 	}
@@ -121,7 +121,7 @@ func TestService(t *testing.T) {
 	})
 	want(t, s.refresh())
 	wantAttribute(t, s, `tftypes.Bool<"true">`, "complete")
-	if members := attribute(s.state, "members"); strings.Contains(members, "late") || strings.Index(members, `"c"`) > strings.Index(members, `"a"`) {
+	if members := attributeOf(s.state, "members"); strings.Contains(members, "late") || strings.Index(members, `"c"`) > strings.Index(members, `"a"`) {
 		t.Errorf("members: got %s", members)
 	}
 	asked := server.asked

@@ -14,8 +14,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberconfig"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
@@ -97,7 +97,7 @@ func (planConfig) PlanModifyObject(_ context.Context, req planmodifier.ObjectReq
 		return
 	}
 	was, now := memberconfig.MemberOf(req.StateValue), memberconfig.MemberOf(req.PlanValue)
-	if memberurl.Same(was.PeerURLs, now.PeerURLs) {
+	if attribute.AreSameURLs(was.PeerURLs, now.PeerURLs) {
 		resp.PlanValue = req.StateValue
 	}
 }

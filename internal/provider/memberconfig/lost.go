@@ -5,10 +5,8 @@ package memberconfig
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -16,7 +14,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
@@ -35,31 +35,6 @@ type silence struct {
 	Since time.Time `json:"since"`
 	// Evidence is for people.
 	Evidence string `json:"evidence"`
-}
-
-type privateReader interface {
-	GetKey(context.Context, string) ([]byte, fwdiag.Diagnostics)
-}
-
-type privateWriter interface {
-	SetKey(context.Context, string, []byte) fwdiag.Diagnostics
-}
-
-// silenceOf reads what a former Read left; the zero value if it left nothing.
-func silenceOf(ctx context.Context, from privateReader) (s silence) {
-	raw, _ := from.GetKey(ctx, silenceKey)
-	if json.Unmarshal(raw, &s) != nil {
-		return silence{}
-	}
-	return s
-}
-
-func (s silence) keep(ctx context.Context, to privateWriter) fwdiag.Diagnostics {
-	raw, err := json.Marshal(s)
-	if err != nil {
-		return fwdiag.Diagnostics{fwdiag.NewErrorDiagnostic("Cannot keep what was seen", err.Error())}
-	}
-	return to.SetKey(ctx, silenceKey, raw)
 }
 
 // watch follows a member that may be lost and returns its status. With
@@ -129,7 +104,7 @@ func (m model) judge(ctx context.Context, c *backend.Cluster) (membership.Loss, 
 
 // judgeBy is [model.judge] by a look that was taken.
 func (m model) judgeBy(ctx context.Context, c *backend.Cluster, snap membership.Snapshot) (membership.Loss, string) {
-	it, ok := m.find(ctx, snap.Members)
+	it, ok := m.find(snap.Members)
 	if !ok {
 		return membership.Present, ""
 	}
@@ -138,8 +113,8 @@ func (m model) judgeBy(ctx context.Context, c *backend.Cluster, snap membership.
 }
 
 // find returns the configuration's member.
-func (m model) find(ctx context.Context, members []membership.Member) (membership.Member, bool) {
-	peers, _ := texts(ctx, m.PeerURLs)
+func (m model) find(members []membership.Member) (membership.Member, bool) {
+	peers := attribute.Texts(m.PeerURLs)
 	for _, it := range members {
 		if len(peers) > 0 && membership.SameURLs(it.PeerURLs, peers) || len(peers) == 0 && it.Name == m.Name.ValueString() {
 			return it, true
@@ -176,7 +151,7 @@ func (r *Resource) planLost(ctx context.Context, req resource.ModifyPlanRequest,
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	was := silenceOf(ctx, req.Private)
+	was := private.Kept[silence](ctx, req.Private, silenceKey, &resp.Diagnostics)
 	name := state.Name.ValueString()
 	r.noteWindow(ctx, state, &resp.Diagnostics)
 	say := func(t diag.Text) { report.Warn(&resp.Diagnostics, t) }
