@@ -108,10 +108,3 @@ func ImportClusterSilent(want string, err error) Text {
 	return newText("Cannot import cluster "+want,
 		"An import asks the cluster at the provider's endpoints, and no endpoint gave a member list. Nothing was imported.%s%s", text(remedy(reconfigure.ActionImport, err)), text(answers(err)))
 }
-
-// ImportClusterUnknownProvider is for an import while the provider's
-// configuration is not known yet.
-func ImportClusterUnknownProvider(want string) Text {
-	t := ImportUnknownProvider("")
-	return Text{"Cannot import cluster " + want, t.Detail}
-}

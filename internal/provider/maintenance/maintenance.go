@@ -59,7 +59,7 @@ func within(given types.String, by time.Duration) time.Duration {
 func (c *configured) at(ctx context.Context, doing string, given types.List) (*backend.Cluster, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	if c.backend == nil || c.backend.Unknown {
-		report.Error(&diags, text.ActionUnknownProvider(doing))
+		report.Error(&diags, text.UnknownProvider(doing))
 		return nil, diags
 	}
 	var endpoints []string

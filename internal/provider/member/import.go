@@ -53,7 +53,7 @@ func imported(ctx context.Context, b *backend.Backend, role string, req resource
 		return model{}, false
 	}
 	if b == nil || b.Unknown {
-		return fail(diag.ImportUnknownProvider(wanted))
+		return fail(diag.UnknownProvider("import member " + wanted))
 	}
 	c, err := b.Cluster(nil)
 	if err != nil {

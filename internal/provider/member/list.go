@@ -106,7 +106,7 @@ func (l *List) members(ctx context.Context, req fwlist.ListRequest) (out []membe
 		return nil, snap, diags
 	}
 	if l.backend == nil || l.backend.Unknown {
-		return fail(diag.ActionUnknownProvider("list members"))
+		return fail(diag.UnknownProvider("list members"))
 	}
 	endpoints, d := list(ctx, m.Endpoints)
 	diags.Append(d...)
