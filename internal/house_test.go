@@ -58,6 +58,14 @@ func isName(e ast.Expr) bool {
 	return false
 }
 
+// An exported identifier has a caller in another package; others are unexported.
+func TestExportedHasACaller(t *testing.T) {
+	t.Parallel()
+	for _, found := range uncalled(t, load(t, "..", "./...")) {
+		t.Error(found)
+	}
+}
+
 // The search finds each kind of identifier that nobody calls, and nothing else.
 func TestUncalledIsFound(t *testing.T) {
 	t.Parallel()
