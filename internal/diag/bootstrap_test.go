@@ -53,7 +53,6 @@ func TestBootstrapTexts(t *testing.T) {
 		{false, ImportClusterID("x")},
 		{false, ImportOtherCluster("2a", two)},
 		{false, ImportClusterSilent("2a", kind(connection.Refused))},
-		{false, ImportClusterUnknownProvider("2a")},
 		{false, BootstrapKept("a")},
 		{false, BootstrapWindowOver("a", time.Unix(1_800_003_600, 0))},
 		{false, ClusterGone("d", kind(connection.Refused))},

@@ -124,7 +124,7 @@ func MemberTainted(name string) Text {
 // NotAdopted is [Explain] for a member that cannot be added, as the plan can tell
 // already.
 func NotAdopted(u *reconfigure.Unidentified) Text {
-	t := Explain("add", u.Name, u)
+	t := Explain(reconfigure.ActionAdd, u.Name, u)
 	if u.Identity.Code == membership.AlreadyMember || u.Identity.Code == membership.NameTaken {
 		t.Detail += sprintf("\n\nTo import the member, run this command. %s:\n\n  terraform import 'ADDRESS' %s", Shown, u.Identity.Facts.Subject)
 	}

@@ -190,9 +190,9 @@ func MaintenanceMember(attribute, text string, found []membership.Member, s memb
 	return t
 }
 
-// ActionUnknownProvider is for an action or a list while the provider's
+// UnknownProvider is for an action, an import or a list while the provider's
 // configuration is not known.
-func ActionUnknownProvider(what string) Text {
+func UnknownProvider(what string) Text {
 	return newText("Cannot "+what, "The provider's configuration holds values that are not known yet, so there is no cluster to ask. Apply what they come from first.")
 }
 

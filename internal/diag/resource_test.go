@@ -184,7 +184,7 @@ func TestResourceTexts(t *testing.T) {
 			Ran: true, Decision: membership.Decision{Verdict: membership.Wait, Code: membership.NotAlive, Facts: membership.Facts{Subject: 0xd4, Detail: "connection refused"}}})},
 		{"voter that does not answer", Explain("add", "d", &reconfigure.Incomplete{Request: request, Reached: reconfigure.Started, Member: d, Snapshot: snap(a, d), Cause: context.DeadlineExceeded,
 			Decision: membership.Decision{Verdict: membership.Wait, Code: membership.NotAlive, Facts: membership.Facts{Subject: 0xd4, Detail: "connection refused"}}})},
-		{"import, provider unknown", ImportUnknownProvider("d")},
+		{"import, provider unknown", UnknownProvider("import member d")},
 		{"import, no such member", ImportNotFound("x", nil, snap(a, d))},
 		{"import, several", ImportNotFound("a", []membership.Member{a, d}, snap(a, d))},
 		{"import of a learner as a member", ImportOtherRole(0xd4, snap(a, learner))},

@@ -187,7 +187,7 @@ func TestSettle(t *testing.T) {
 	a := membership.Member{ID: 1, Name: "a", PeerURLs: []string{"http://10.0.0.1:2380"}, ClientURLs: []string{"http://10.0.0.1:2379"}}
 	d := membership.Member{ID: 2, PeerURLs: []string{"http://10.0.0.2:2380"}, Learner: true}
 	s := &slow{members: []membership.Member{a, d}, leaderless: 7}
-	e := &reconfigure.Engine{Port: s, Process: &reconfigure.ProcessState{}, Clock: &s.clock, Locker: s}
+	e := &reconfigure.Engine{Cluster: s, Process: &reconfigure.ProcessState{}, Clock: &s.clock, Locker: s}
 	if _, err := e.Leave(within(t, time.Minute), reconfigure.LeaveRequest{Owner: "o", ID: d.ID, Cluster: 1, PeerURLs: d.PeerURLs}); err != nil {
 		t.Fatal(err)
 	}

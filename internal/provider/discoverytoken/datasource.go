@@ -200,7 +200,7 @@ func (d *tokenData) registry(m *dataModel, diags *diag.Diagnostics) discovery.Re
 	}
 	switch {
 	case d.backend.Unknown:
-		report.Error(diags, text.DiscoveryEndpointsUnknown)
+		report.Error(diags, text.EndpointsUnknown)
 	case len(settings.Endpoints) == 0:
 		report.Error(diags, text.DiscoveryNoEndpoints)
 	}

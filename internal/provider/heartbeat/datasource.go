@@ -131,7 +131,7 @@ func (d *Heartbeats) Read(ctx context.Context, req datasource.ReadRequest, resp 
 	var t diag.Text
 	switch {
 	case d.backend.Unknown:
-		t = diag.HeartbeatEndpointsUnknown
+		t = diag.EndpointsUnknown
 	case len(d.backend.Settings.Endpoints) == 0:
 		t = diag.NoEndpoints
 	}

@@ -59,7 +59,7 @@ func within(given types.String, by time.Duration) time.Duration {
 func (c *configured) at(doing string, given types.List) (*backend.Cluster, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	if c.backend == nil || c.backend.Unknown {
-		report.Error(&diags, text.ActionUnknownProvider(doing))
+		report.Error(&diags, text.UnknownProvider(doing))
 		return nil, diags
 	}
 	cluster, err := c.backend.Cluster(attribute.Texts(given))

@@ -35,7 +35,7 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 		return
 	}
 	if r.backend == nil || r.backend.Unknown {
-		fail(diag.ImportUnknownProvider(wanted))
+		fail(diag.UnknownProvider("import member " + wanted))
 		return
 	}
 	var snap membership.Snapshot

@@ -105,7 +105,7 @@ func (l *List) members(ctx context.Context, req fwlist.ListRequest) (out []membe
 		return nil, snap, diags
 	}
 	if l.backend == nil || l.backend.Unknown {
-		return fail(diag.ActionUnknownProvider("list members"))
+		return fail(diag.UnknownProvider("list members"))
 	}
 	c, err := l.backend.Cluster(attribute.Texts(m.Endpoints))
 	if err != nil {

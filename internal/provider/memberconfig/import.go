@@ -28,7 +28,7 @@ import (
 func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
 	fail := func(t diag.Text) { report.Error(&resp.Diagnostics, t) }
 	if r.backend == nil || r.backend.Unknown {
-		fail(diag.ImportUnknownProvider(req.ID))
+		fail(diag.UnknownProvider("import member " + req.ID))
 		return
 	}
 	c, err := r.backend.Cluster(nil)
