@@ -89,12 +89,12 @@ type Cluster interface {
 	// cluster, under its ID as above.
 	Turns(id membership.ClusterID) Turns
 
-	Maintenance
+	maintenance
 }
 
-// Maintenance is what is done to one member of a cluster, or for it, without
+// maintenance is what is done to one member of a cluster, or for it, without
 // changing who is a member.
-type Maintenance interface {
+type maintenance interface {
 	// Snapshot writes the data of a member to w: its database, and the SHA-256
 	// of that in the last 32 bytes. limit bounds the whole.
 	Snapshot(ctx context.Context, of membership.MemberID, limit time.Duration, w io.Writer) (SnapshotHeader, error)
@@ -123,18 +123,18 @@ var (
 	// ErrUnhealthy: some voter was not connected for the last five seconds
 	// (etcd's HealthInterval). Settle, look again, retry.
 	ErrUnhealthy = errors.New("the cluster is not healthy enough for a change")
-	// ErrNotEnoughStarted: a member that was announced and never started
+	// errNotEnoughStarted: a member that was announced and never started
 	// blocks the change. Also etcd's answer to removing the last voter.
-	ErrNotEnoughStarted = errors.New("not enough started members")
+	errNotEnoughStarted = errors.New("not enough started members")
 	// ErrLearnerSlotTaken: the cluster takes no more learners now.
 	ErrLearnerSlotTaken = errors.New("the learner slot is taken")
-	// ErrNotInSync: the learner has not caught up, or was promoted already:
+	// errNotInSync: the learner has not caught up, or was promoted already:
 	// list before trying again.
-	ErrNotInSync = errors.New("the learner is not in sync with the leader")
-	// ErrNotLearner: the member has a vote already.
-	ErrNotLearner = errors.New("the member is not a learner")
-	// ErrExists: the peer URLs or the computed ID are in the list already.
-	ErrExists = errors.New("a member with these peer URLs exists")
+	errNotInSync = errors.New("the learner is not in sync with the leader")
+	// errNotLearner: the member has a vote already.
+	errNotLearner = errors.New("the member is not a learner")
+	// errExists: the peer URLs or the computed ID are in the list already.
+	errExists = errors.New("a member with these peer URLs exists")
 	// ErrNotFound: the member is not in the list. An add can answer it too,
 	// when the same URL was removed within the same second.
 	ErrNotFound = errors.New("the member is not in the list")

@@ -38,11 +38,11 @@ func sentinel(err error) error {
 		is  []error
 	}{
 		{ErrUnhealthy, []error{rpctypes.ErrUnhealthy}},
-		{ErrNotEnoughStarted, []error{rpctypes.ErrMemberNotEnoughStarted}},
+		{errNotEnoughStarted, []error{rpctypes.ErrMemberNotEnoughStarted}},
 		{ErrLearnerSlotTaken, []error{rpctypes.ErrTooManyLearners}},
-		{ErrNotInSync, []error{rpctypes.ErrMemberLearnerNotReady}},
-		{ErrNotLearner, []error{rpctypes.ErrMemberNotLearner}},
-		{ErrExists, []error{rpctypes.ErrMemberExist, rpctypes.ErrPeerURLExist}},
+		{errNotInSync, []error{rpctypes.ErrMemberLearnerNotReady}},
+		{errNotLearner, []error{rpctypes.ErrMemberNotLearner}},
+		{errExists, []error{rpctypes.ErrMemberExist, rpctypes.ErrPeerURLExist}},
 		{ErrNotFound, []error{rpctypes.ErrMemberNotFound}},
 		{ErrBadURL, []error{rpctypes.ErrMemberBadURLs}},
 		{ErrAlarm, []error{rpctypes.ErrNoSpace, rpctypes.ErrCorrupt}},
@@ -65,7 +65,7 @@ func sentinel(err error) error {
 	text := err.Error()
 	switch {
 	case strings.Contains(text, "not enough started members"):
-		return ErrNotEnoughStarted
+		return errNotEnoughStarted
 	case strings.Contains(text, "unhealthy cluster"):
 		return ErrUnhealthy
 	case strings.Contains(text, "raft proposal dropped"):

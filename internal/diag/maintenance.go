@@ -65,7 +65,7 @@ func maintenanceStopped(u *reconfigure.Unfinished) string {
 	who := capital(Member(u.Snapshot, u.Member))
 	var bad *reconfigure.BadSnapshot
 	switch {
-	case u.Action != "save":
+	case u.Action != reconfigure.ActionSave:
 		done := "Nobody was defragmented before it"
 		if len(u.Done) > 0 {
 			done = shorts(u.Snapshot, u.Done) + " " + plural(len(u.Done), "was", "were") + " before it"

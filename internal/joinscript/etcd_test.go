@@ -99,10 +99,10 @@ func TestJoinerOverTLS(t *testing.T) {
 		// Who cannot verify the peers knows nothing, as a founder neither.
 		env := []string{"ETCD_NAME=x", "ETCD_INITIAL_ADVERTISE_PEER_URLS=https://127.0.0.1:1", "ETCD_INITIAL_CLUSTER=a=" + peers[0]}
 		foreign := append(env, "ETCD_PEER_TRUSTED_CA_FILE="+pki.Foreign().CAFile, "ETCD_PEER_CERT_FILE="+pki.Peer.CertFile, "ETCD_PEER_KEY_FILE="+pki.Peer.KeyFile)
-		ask(t, sh, false, nil, foreign...).want(t, ExitRetry, "", "certificate problem")
-		ask(t, sh, true, nil, foreign...).want(t, ExitRetry, "", "a peer is there but cannot be asked: "+peers[0])
+		ask(t, sh, false, nil, foreign...).want(t, exitRetry, "", "certificate problem")
+		ask(t, sh, true, nil, foreign...).want(t, exitRetry, "", "a peer is there but cannot be asked: "+peers[0])
 		// Who shows no certificate is turned away.
-		ask(t, sh, true, nil, append(env, "ETCD_PEER_TRUSTED_CA_FILE="+pki.CAFile)...).want(t, ExitRetry, "", "a peer is there but cannot be asked: "+peers[0])
+		ask(t, sh, true, nil, append(env, "ETCD_PEER_TRUSTED_CA_FILE="+pki.CAFile)...).want(t, exitRetry, "", "a peer is there but cannot be asked: "+peers[0])
 	})
 }
 

@@ -159,8 +159,8 @@ func never(t *testing.T, p *etcdtest.Process) {
 	p.Wipe()
 	p.Supervise(supervised)
 	code, err := p.WaitExit(etcdtest.WaitContext(t))
-	if err != nil || code != ExitNever {
-		t.Fatalf("the wiped %s ends with %d, %v; want %d", p.Name, code, err, ExitNever)
+	if err != nil || code != exitNever {
+		t.Fatalf("the wiped %s ends with %d, %v; want %d", p.Name, code, err, exitNever)
 	}
 	if p.Starts() != starts {
 		t.Fatalf("the wiped %s was started", p.Name)

@@ -34,9 +34,9 @@ type Withdrawn struct {
 }
 
 const (
-	// ReplaceTimeout is how long the backstop waits, as half of a replacement,
+	// replaceTimeout is how long the backstop waits, as half of a replacement,
 	// for the old voter to end: its machine was destroyed before.
-	ReplaceTimeout = 2 * time.Minute
+	replaceTimeout = 2 * time.Minute
 	// withdrawTimeout limits the backstop of a configuration that goes for good:
 	// the cluster may be gone with its machines.
 	withdrawTimeout = 30 * time.Second
@@ -45,7 +45,7 @@ const (
 // Withdraw is the backstop: it removes what the ownership record says was added
 // for the owner, and nothing else, and deletes the record. What it may remove is
 // [membership.DecideWithdraw]: never a voter that lives. As half of a
-// replacement it waits for such a voter to end, at most for [ReplaceTimeout],
+// replacement it waits for such a voter to end, at most for [replaceTimeout],
 // and then fails and keeps the record. It returns the error of a cluster that
 // does not answer as it is, for the caller to weigh: after a whole destroy there
 // is no cluster left to ask.
@@ -67,7 +67,7 @@ func (e *Engine) Withdraw(ctx context.Context, r WithdrawRequest) (Withdrawn, er
 	}
 	limit := withdrawTimeout
 	if r.Replacement {
-		limit = ReplaceTimeout
+		limit = replaceTimeout
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

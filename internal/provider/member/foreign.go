@@ -41,7 +41,7 @@ func (g *guard) checkForeign(ctx context.Context) {
 // checkLearnerID refuses a new member whose learner_id the cluster does not
 // know, before its machine has booted.
 func (g *guard) checkLearnerID(ctx context.Context) {
-	id, err := membership.ParseMemberID(g.now.LearnerID.ValueString())
+	id, err := membership.ParseMemberID(g.now.learnerID.ValueString())
 	c := g.asked()
 	if err != nil || c == nil || !g.req.State.Raw.IsNull() {
 		return // not given, or not known yet

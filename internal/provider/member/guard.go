@@ -163,7 +163,7 @@ func fate(was string, now types.String) membership.Fate {
 // checkAddress refuses a peer URL that another member has after the apply. For a
 // member with a configuration that is the configuration's business.
 func (g *guard) checkAddress() {
-	if g.step == removed || !g.now.config().ID.IsNull() || !g.now.LearnerID.IsNull() || !g.now.Endpoints.IsNull() || attribute.SomeUnknown(g.now.PeerURLs) {
+	if g.step == removed || !g.now.config().ID.IsNull() || !g.now.learnerID.IsNull() || !g.now.Endpoints.IsNull() || attribute.SomeUnknown(g.now.PeerURLs) {
 		return
 	}
 	name := g.now.Name.ValueString()
@@ -207,7 +207,7 @@ func (g *guard) note(ctx context.Context, at *backend.Guard) {
 // process has no identity to return under; and one that runs while the plan
 // creates a machine for it.
 func (g *guard) checkIdentity(ctx context.Context, c *backend.Cluster, snap membership.Snapshot) {
-	if g.step != created || g.now.key() == "" || !g.now.LearnerID.IsNull() || attribute.SomeUnknown(g.now.PeerURLs) ||
+	if g.step != created || g.now.key() == "" || !g.now.learnerID.IsNull() || attribute.SomeUnknown(g.now.PeerURLs) ||
 		!snap.Linearizable || len(snap.Others) > 0 {
 		return
 	}

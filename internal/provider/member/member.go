@@ -74,8 +74,8 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	if !m.LearnerID.IsNull() {
-		join.ID, _ = membership.ParseMemberID(m.LearnerID.ValueString()) // validated already
+	if !m.learnerID.IsNull() {
+		join.ID, _ = membership.ParseMemberID(m.learnerID.ValueString()) // validated already
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

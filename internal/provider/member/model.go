@@ -71,7 +71,7 @@ type learnerModel struct {
 type model struct {
 	common
 	role              role
-	LearnerID         types.String
+	learnerID         types.String
 	Promote, Failover types.Bool
 }
 
@@ -86,7 +86,7 @@ func (r role) model(ctx context.Context, from interface {
 	}
 	var m memberModel
 	diags.Append(from.Get(ctx, &m)...)
-	return model{common: m.common, role: r, LearnerID: m.LearnerID}
+	return model{common: m.common, role: r, learnerID: m.LearnerID}
 }
 
 // stored is the model as the role's schema has it.
@@ -94,7 +94,7 @@ func (m model) stored() any {
 	if m.role == roleLearner {
 		return &learnerModel{common: m.common, Promote: m.Promote, Failover: m.Failover}
 	}
-	return &memberModel{common: m.common, LearnerID: m.LearnerID}
+	return &memberModel{common: m.common, LearnerID: m.learnerID}
 }
 
 // peers are the member's peer URLs, normalised and sorted.
@@ -142,7 +142,7 @@ func (m model) holder() backend.Holder {
 	switch {
 	case m.role == roleLearner:
 		return backend.LearnerHolder
-	case !m.LearnerID.IsNull():
+	case !m.learnerID.IsNull():
 		return backend.AdopterHolder
 	default:
 		return backend.MemberHolder
