@@ -142,7 +142,7 @@ func (e *Engine) repeat(ctx context.Context, action Action, name string, step fu
 		_, explicit := errors.AsType[outcome](err)
 		o := classify(err)
 		now := e.Clock.Now()
-		if ctx.Err() != nil && !(explicit && o.next == stop) {
+		if ctx.Err() != nil && (!explicit || o.next != stop) {
 			return timedOut(ctx, o.cause, answer)
 		}
 		switch {

@@ -35,7 +35,7 @@ func (r *tokenResource) ValidateConfig(ctx context.Context, req resource.Validat
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	validateFounders(ctx, config, &resp.Diagnostics)
+	validateFounders(config, &resp.Diagnostics)
 	validateProtocol(config, &resp.Diagnostics)
 	if attribute.IsGiven(config.Token) {
 		if problem := discovery.TokenProblem(config.Token.ValueString()); problem != "" {
@@ -90,7 +90,7 @@ func isPrintable(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
-func validateFounders(ctx context.Context, config model, diags *diag.Diagnostics) {
+func validateFounders(config model, diags *diag.Diagnostics) {
 	size := config.size()
 	if attribute.IsGiven(config.Size) && (size < 1 || size > discovery.MaxSize) {
 		report.ErrorOn(diags, "size", text.DiscoverySizeInvalid(config.Size.ValueBigFloat().Text('f', -1), discovery.MaxSize))
