@@ -77,7 +77,7 @@ func (r *tokenResource) mayChange(ctx context.Context, doing string, was record,
 	call, cancel := context.WithTimeout(ctx, defaultRead)
 	defer cancel()
 	status, err := r.open(r.backend, m).Status(call, was.Token)
-	log.Debug(ctx, log.Discovery, "asked whether the token may change", "doing", doing, "registered", len(status.Members), "size", status.Size, "error", err)
+	log.Debug(ctx, log.Discovery, "checked whether the token may be replaced", "doing", doing, "registered", len(status.Members), "size", status.Size, "error", err)
 	switch discovery.Judge(status, err, was.Least) {
 	case discovery.Unformed:
 		return true
