@@ -27,7 +27,7 @@ type Backend struct {
 	// checks are skipped.
 	Unknown bool
 	// Settings are the provider's own. Endpoints may be empty: then each
-	// resource must bring its own, or fail with diag.NoEndpoints.
+	// resource must bring its own, or fail with text.NoEndpoints.
 	Settings connection.Settings
 	// ForceDestroy makes every member that is destroyed for good do what its own
 	// force_destroy does.

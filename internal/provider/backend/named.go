@@ -13,9 +13,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // namedKey is where a resource keeps the URLs that its configuration gives for
@@ -87,7 +87,7 @@ func (c *Cluster) WarnUntrusted(snap membership.Snapshot, diags *fwdiag.Diagnost
 	if len(hosts)+len(plain) == 0 || !c.FirstTime("not asked in "+snap.ClusterID.String()) {
 		return
 	}
-	report.Warn(diags, diag.HostsNotTrusted(c.settings.TrustedHosts, hosts, plain))
+	report.Warn(diags, text.HostsNotTrusted(c.settings.TrustedHosts, hosts, plain))
 }
 
 // FirstTime is [Backend.FirstTime].

@@ -19,12 +19,12 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
-	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // ValidateConfig implements [resource.ResourceWithValidateConfig]. Inputs that
@@ -63,7 +63,7 @@ func validateAccess(ctx context.Context, config model, diags *diag.Diagnostics) 
 	}
 	var access accessModel
 	diags.Append(config.MachineAccess.As(ctx, &access, basetypes.ObjectAsOptions{})...)
-	refuse := func(name string, t text.Text) {
+	refuse := func(name string, t text.Message) {
 		report.ErrorAt(diags, path.Root("machine_access").AtName(name), t)
 	}
 	for _, file := range []struct {

@@ -18,8 +18,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // Unfit returns the first character of a value that must not stand in user
@@ -46,14 +46,14 @@ func IsName(name string) bool {
 }
 
 // Problem returns what is wrong with the variables, nil if nothing is.
-func Problem(variables map[string]string) *diag.Text {
+func Problem(variables map[string]string) *text.Message {
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
 		if !IsName(name) {
-			t := diag.EnvironmentName(name)
+			t := text.EnvironmentName(name)
 			return &t
 		}
 		if r, unfit := Unfit(variables[name]); unfit {
-			t := diag.EnvironmentValue(name, r)
+			t := text.EnvironmentValue(name, r)
 			return &t
 		}
 	}

@@ -13,12 +13,12 @@ import (
 	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // The defaults of timeouts and stall_timeout.
@@ -45,7 +45,7 @@ func (m *model) ensure(ctx context.Context, b *backend.Backend, action reconfigu
 			made, _ := b.Configured.Get(m.configID())
 			late.FrozenCluster = made.InitialCluster
 		}
-		report.Error(diags, diag.Explain(action, req.Name, err))
+		report.Error(diags, text.Explain(action, req.Name, err))
 		return
 	}
 	c.WarnUntrusted(joined.Snapshot, diags)
@@ -84,7 +84,7 @@ func (m *model) refresh(ctx context.Context, b *backend.Backend, diags *fwdiag.D
 	}
 	c, bad, err := m.reach(b)
 	if bad != nil {
-		report.Warn(diags, diag.EndpointNotUsed(m.Name.ValueString(), bad))
+		report.Warn(diags, text.EndpointNotUsed(m.Name.ValueString(), bad))
 	}
 	var snap membership.Snapshot
 	if err == nil {
@@ -94,12 +94,12 @@ func (m *model) refresh(ctx context.Context, b *backend.Backend, diags *fwdiag.D
 	switch {
 	case err != nil:
 		if c == nil && bad == nil || c != nil && c.FirstTime("unreachable") {
-			report.Warn(diags, diag.NotRefreshed(err))
+			report.Warn(diags, text.NotRefreshed(err))
 		}
 		return true
 	case snap.ClusterID != cluster:
 		if c.FirstTime("other cluster than " + cluster.String()) {
-			report.Warn(diags, diag.OtherClusterSeen(&reconfigure.OtherCluster{Want: cluster, Got: snap.ClusterID, Endpoints: endpointsOf(snap)}))
+			report.Warn(diags, text.OtherClusterSeen(&reconfigure.OtherCluster{Want: cluster, Got: snap.ClusterID, Endpoints: endpointsOf(snap)}))
 		}
 		return true
 	}
@@ -112,7 +112,7 @@ func (m *model) refresh(ctx context.Context, b *backend.Backend, diags *fwdiag.D
 		// One member's list is enough to show. Only a list that a majority
 		// confirms lets go of a member.
 		if snap, err = c.Confirmed(ctx, cluster, reconfigure.ActionRead, m.Name.ValueString()); err != nil {
-			report.Warn(diags, diag.GoneUnconfirmed(m.Name.ValueString(), err))
+			report.Warn(diags, text.GoneUnconfirmed(m.Name.ValueString(), err))
 			return true
 		}
 		if listed, ok = snap.Member(id); !ok {
@@ -123,7 +123,7 @@ func (m *model) refresh(ctx context.Context, b *backend.Backend, diags *fwdiag.D
 	case m.Name.IsNull() && listed.Name != "":
 		m.Name = types.StringValue(listed.Name) // imported before it had one
 	case listed.Name != "" && listed.Name != m.Name.ValueString():
-		report.Warn(diags, diag.Renamed(m.Name.ValueString(), listed))
+		report.Warn(diags, text.Renamed(m.Name.ValueString(), listed))
 	}
 	m.fromMember(listed, snap.Answer(id))
 	return true
@@ -153,10 +153,10 @@ func (m model) leave(ctx context.Context, b *backend.Backend, reason deleteReaso
 		diags.Append(bad...)
 		return
 	case err != nil && force:
-		report.Warn(diags, diag.ForgottenByForce(name, id, err))
+		report.Warn(diags, text.ForgottenByForce(name, id, err))
 		return
 	case err != nil:
-		report.Error(diags, diag.Explain(reconfigure.ActionRemove, name, err))
+		report.Error(diags, text.Explain(reconfigure.ActionRemove, name, err))
 		return
 	}
 	c.ExpectCluster(cluster, attribute.Texts(m.ClientURLs))
@@ -174,15 +174,15 @@ func (m model) leave(ctx context.Context, b *backend.Backend, reason deleteReaso
 	}
 	left, err := c.Leave(ctx, request)
 	if err != nil {
-		report.Error(diags, diag.Explain(reconfigure.ActionRemove, name, err))
+		report.Error(diags, text.Explain(reconfigure.ActionRemove, name, err))
 		return
 	}
 	report.Done(diags, reconfigure.ActionRemove, name, left.Warnings, left.Snapshot, left.Waited)
 	switch {
 	case left.LastVoter:
-		report.Warn(diags, diag.LastVoterForgotten(name, id))
+		report.Warn(diags, text.LastVoterForgotten(name, id))
 	case left.Forgotten != nil:
-		report.Warn(diags, diag.ForgottenByForce(name, id, left.Forgotten))
+		report.Warn(diags, text.ForgottenByForce(name, id, left.Forgotten))
 	}
 }
 
@@ -205,11 +205,11 @@ func (m *model) readdress(ctx context.Context, b *backend.Backend, state model, 
 	name := m.Name.ValueString()
 	updated, err := c.UpdatePeerURLs(ctx, reconfigure.UpdateRequest{Owner: m.owner(), ID: id, Cluster: cluster, Name: name, PeerURLs: want})
 	if err != nil {
-		report.Error(diags, diag.Explain(reconfigure.ActionUpdate, name, err))
+		report.Error(diags, text.Explain(reconfigure.ActionUpdate, name, err))
 		return
 	}
 	report.Done(diags, reconfigure.ActionUpdate, name, updated.Warnings, updated.Snapshot, updated.Waited)
-	report.Warn(diags, diag.RestartNow(name, want))
+	report.Warn(diags, text.RestartNow(name, want))
 }
 
 // own puts the member on record for the owner that it has now: an imported one
@@ -227,7 +227,7 @@ func (m model) own(ctx context.Context, b *backend.Backend, was string, state mo
 	if err := c.Own(ctx, reconfigure.OwnRequest{
 		Was: was, Owner: m.owner(), Cluster: at, ID: id, Name: m.Name.ValueString(), PeerURLs: state.peers(), Started: state.Version.ValueString() != "",
 	}); err != nil {
-		report.Error(diags, diag.Explain(reconfigure.ActionRecord, m.Name.ValueString(), err))
+		report.Error(diags, text.Explain(reconfigure.ActionRecord, m.Name.ValueString(), err))
 	}
 }
 

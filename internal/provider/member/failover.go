@@ -12,12 +12,12 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // failoverKey is where Read leaves what it saw of lost voters, for the plan to
@@ -56,7 +56,7 @@ func (m model) lost(ctx context.Context, b *backend.Backend) lostVoters {
 		f := membership.JudgeFailover(snap, cluster.SeenByLeader(ctx, c.Cluster, snap, snap.Down()))
 		switch {
 		case len(f.Lost) > 0:
-			seen = lostVoters{f.Lost, diag.FailoverEvidence(snap, f)}
+			seen = lostVoters{f.Lost, text.FailoverEvidence(snap, f)}
 			return membership.Vanished, 0
 		case f.Unsettled:
 			return membership.Unsettled, 0
@@ -75,7 +75,7 @@ func (g *guard) planFailover(ctx context.Context) {
 		return
 	}
 	g.planPromotion(ctx)
-	report.Warn(&g.resp.Diagnostics, diag.FailoverPlanned(g.state.Name.ValueString(), evidence))
+	report.Warn(&g.resp.Diagnostics, text.FailoverPlanned(g.state.Name.ValueString(), evidence))
 }
 
 // takeOver gives the standby its vote. Where a lost voter would have to leave
@@ -97,9 +97,9 @@ func (m *model) takeOver(ctx context.Context, b *backend.Backend, lost []members
 	var held *reconfigure.HeldUp
 	switch {
 	case errors.As(err, &held):
-		report.Warn(diags, diag.FailoverHeldUp(name, held))
+		report.Warn(diags, text.FailoverHeldUp(name, held))
 	case err != nil:
-		report.Error(diags, diag.Explain(reconfigure.ActionPromote, name, err))
+		report.Error(diags, text.Explain(reconfigure.ActionPromote, name, err))
 	default:
 		report.Done(diags, reconfigure.ActionPromote, name, joined.Warnings, joined.Snapshot, nil)
 		m.fromJoined(ctx, joined, diags)

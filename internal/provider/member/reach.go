@@ -10,12 +10,12 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // clusterOf returns the cluster at the model's endpoints or the provider's: for
@@ -23,7 +23,7 @@ import (
 func (m model) clusterOf(b *backend.Backend, diags *fwdiag.Diagnostics) *backend.Cluster {
 	c, err := b.Cluster(attribute.Texts(m.Endpoints))
 	if err != nil {
-		report.Error(diags, diag.Explain(reconfigure.ActionReach, m.Name.ValueString(), err))
+		report.Error(diags, text.Explain(reconfigure.ActionReach, m.Name.ValueString(), err))
 	}
 	return c
 }
@@ -75,7 +75,7 @@ func (m model) ids(diags *fwdiag.Diagnostics) (membership.MemberID, membership.C
 	id, err := membership.ParseMemberID(m.ID.ValueString())
 	cluster, err2 := membership.ParseClusterID(m.ClusterID.ValueString())
 	if err := errors.Join(err, err2); err != nil {
-		report.Error(diags, diag.BadID(m.Name.ValueString(), err))
+		report.Error(diags, text.BadID(m.Name.ValueString(), err))
 	}
 	return id, cluster
 }
