@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -29,7 +29,7 @@ type reader struct {
 	// come to be before the plan.
 	files bool
 
-	diags fwdiag.Diagnostics
+	diags diag.Diagnostics
 	// warnings are of what is configured and insecure, for [Provider.Configure].
 	warnings []text.Message
 	// bare are the endpoints without a scheme, as they are written.

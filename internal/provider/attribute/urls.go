@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
@@ -70,7 +70,7 @@ func (u URLs) ValidateSet(_ context.Context, req validator.SetRequest, resp *val
 	}
 }
 
-func (u URLs) check(argument, at path.Path, element attr.Value, seen map[string]bool, diags *fwdiag.Diagnostics) {
+func (u URLs) check(argument, at path.Path, element attr.Value, seen map[string]bool, diags *diag.Diagnostics) {
 	value, ok := element.(types.String)
 	if !ok || value.IsUnknown() {
 		return

@@ -6,7 +6,7 @@ package backend
 import (
 	"context"
 
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -62,7 +62,7 @@ func (b *Backend) GuardOf(name string) (found *Guard) {
 
 // Report adds to a resource's diagnostics what is decided about the plan as far as
 // it has been noted. address is as in [text.PlanRefused].
-func (g *Guard) Report(ctx context.Context, snap membership.Snapshot, address string, diags *fwdiag.Diagnostics) {
+func (g *Guard) Report(ctx context.Context, snap membership.Snapshot, address string, diags *diag.Diagnostics) {
 	d := g.judge(ctx, snap)
 	if d.Verdict == membership.Refuse {
 		report.Error(diags, text.PlanRefused(d, snap, address))

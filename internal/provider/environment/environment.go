@@ -13,7 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -62,9 +62,9 @@ func Problem(variables map[string]string) *text.Message {
 
 // Map returns the variables as the value of the attribute environment. Every
 // attribute with variables for a machine is made by it.
-func Map(ctx context.Context, variables map[string]string) (types.Map, fwdiag.Diagnostics) {
+func Map(ctx context.Context, variables map[string]string) (types.Map, diag.Diagnostics) {
 	if t := Problem(variables); t != nil {
-		var diags fwdiag.Diagnostics
+		var diags diag.Diagnostics
 		report.ErrorAt(&diags, path.Root("environment"), *t)
 		return types.MapNull(types.StringType), diags
 	}
@@ -72,7 +72,7 @@ func Map(ctx context.Context, variables map[string]string) (types.Map, fwdiag.Di
 }
 
 // Planned is [Map] for a plan in which some variables are not known yet.
-func Planned(ctx context.Context, variables map[string]string, unknown ...string) (types.Map, fwdiag.Diagnostics) {
+func Planned(ctx context.Context, variables map[string]string, unknown ...string) (types.Map, diag.Diagnostics) {
 	known, diags := Map(ctx, variables)
 	elements := known.Elements()
 	for _, name := range unknown {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
@@ -32,7 +32,7 @@ const leastTTL = 2 * time.Second
 func given(v attr.Value) bool { return !v.IsNull() && !v.IsUnknown() }
 
 // checkPlace validates what both have in common.
-func checkPlace(prefix, api types.String, diags *fwdiag.Diagnostics) {
+func checkPlace(prefix, api types.String, diags *diag.Diagnostics) {
 	if p := prefix.ValueString(); given(prefix) {
 		switch {
 		case !strings.HasPrefix(p, "/"):

@@ -6,7 +6,7 @@ package member
 import (
 	"context"
 
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
@@ -27,7 +27,7 @@ type arguments struct {
 	peerURLs types.Set
 }
 
-func argumentsOf(ctx context.Context, config tfsdk.Config, diags *fwdiag.Diagnostics) (a arguments) {
+func argumentsOf(ctx context.Context, config tfsdk.Config, diags *diag.Diagnostics) (a arguments) {
 	diags.Append(config.GetAttribute(ctx, path.Root("config"), &a.config)...)
 	diags.Append(config.GetAttribute(ctx, path.Root("name"), &a.name)...)
 	diags.Append(config.GetAttribute(ctx, path.Root("peer_urls"), &a.peerURLs)...)
@@ -36,7 +36,7 @@ func argumentsOf(ctx context.Context, config tfsdk.Config, diags *fwdiag.Diagnos
 
 // check refuses arguments that leave the name or the peer URLs open, or give
 // them twice. What is not known yet passes.
-func (a arguments) check(diags *fwdiag.Diagnostics) {
+func (a arguments) check(diags *diag.Diagnostics) {
 	refuse := func(attribute string, t text.Message) {
 		report.ErrorAt(diags, path.Root(attribute), t)
 	}

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -30,7 +30,7 @@ const (
 
 // ensure joins the member and fills the model in. action is what the user asked
 // for: to add or to promote it.
-func (m *model) ensure(ctx context.Context, b *backend.Backend, action reconfigure.Action, req reconfigure.JoinRequest, diags *fwdiag.Diagnostics) {
+func (m *model) ensure(ctx context.Context, b *backend.Backend, action reconfigure.Action, req reconfigure.JoinRequest, diags *diag.Diagnostics) {
 	b.Order.StartApply()
 	c := m.clusterOf(b, diags)
 	if diags.HasError() {
@@ -54,7 +54,7 @@ func (m *model) ensure(ctx context.Context, b *backend.Backend, action reconfigu
 }
 
 // promote gives the member its vote.
-func (m *model) promote(ctx context.Context, b *backend.Backend, diags *fwdiag.Diagnostics) {
+func (m *model) promote(ctx context.Context, b *backend.Backend, diags *diag.Diagnostics) {
 	timeout, d := m.Timeouts.Update(ctx, defaultJoin)
 	diags.Append(d...)
 	join := m.toRequest(diags)
@@ -70,13 +70,13 @@ func (m *model) promote(ctx context.Context, b *backend.Backend, diags *fwdiag.D
 
 // refresh brings the model up to date. present is false when the member is no
 // longer in the cluster.
-func (m *model) refresh(ctx context.Context, b *backend.Backend, diags *fwdiag.Diagnostics) (present bool) {
+func (m *model) refresh(ctx context.Context, b *backend.Backend, diags *diag.Diagnostics) (present bool) {
 	// Terraform refreshes a tainted resource, and then plans it as if it were new.
 	b.Plan.Hold(m.key(), m.holder())
 	if b.Unknown {
 		return true
 	}
-	var badIDs fwdiag.Diagnostics
+	var badIDs diag.Diagnostics
 	id, cluster := m.ids(&badIDs)
 	if badIDs.HasError() {
 		diags.Append(asWarnings(badIDs)...)
@@ -131,7 +131,7 @@ func (m *model) refresh(ctx context.Context, b *backend.Backend, diags *fwdiag.D
 
 // leave takes the member out. was is the owner on record, if that is another
 // than the model's own.
-func (m model) leave(ctx context.Context, b *backend.Backend, reason deleteReason, was string, diags *fwdiag.Diagnostics) {
+func (m model) leave(ctx context.Context, b *backend.Backend, reason deleteReason, was string, diags *diag.Diagnostics) {
 	b.Order.StartApply()
 	timeout, d := m.Timeouts.Delete(ctx, defaultLeave)
 	diags.Append(d...)
@@ -142,7 +142,7 @@ func (m model) leave(ctx context.Context, b *backend.Backend, reason deleteReaso
 	// To forget half of a replacement would end its machine while the rest of
 	// the cluster may still need it.
 	force := reason == deleteRemoval && (m.ForceDestroy.ValueBool() || b.ForceDestroy)
-	var bad fwdiag.Diagnostics
+	var bad diag.Diagnostics
 	id, cluster := m.ids(&bad)
 	c, _, err := m.reach(b)
 	switch {
@@ -187,7 +187,7 @@ func (m model) leave(ctx context.Context, b *backend.Backend, reason deleteReaso
 }
 
 // readdress updates the member's peer URLs, if they have changed.
-func (m *model) readdress(ctx context.Context, b *backend.Backend, state model, diags *fwdiag.Diagnostics) {
+func (m *model) readdress(ctx context.Context, b *backend.Backend, state model, diags *diag.Diagnostics) {
 	b.Order.StartApply()
 	want := m.peers()
 	if slices.Equal(want, state.peers()) {
@@ -215,7 +215,7 @@ func (m *model) readdress(ctx context.Context, b *backend.Backend, state model, 
 // own puts the member on record for the owner that it has now: an imported one
 // that was given its configuration, one whose learner_id was left out, or one
 // that was moved. was is the owner before, state what the cluster knows.
-func (m model) own(ctx context.Context, b *backend.Backend, was string, state model, diags *fwdiag.Diagnostics) {
+func (m model) own(ctx context.Context, b *backend.Backend, was string, state model, diags *diag.Diagnostics) {
 	if m.owner() == was {
 		return
 	}

@@ -8,7 +8,7 @@ import (
 	"errors"
 	"time"
 
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
@@ -41,7 +41,7 @@ func (m model) lookForLost(ctx context.Context, b *backend.Backend, resp *resour
 
 // lost looks from both sides, for as long as an election may take.
 func (m model) lost(ctx context.Context, b *backend.Backend) lostVoters {
-	var bad fwdiag.Diagnostics
+	var bad diag.Diagnostics
 	_, id := m.ids(&bad)
 	c, _, err := m.reach(b)
 	if err != nil || bad.HasError() {
@@ -81,7 +81,7 @@ func (g *guard) planFailover(ctx context.Context) {
 // takeOver gives the standby its vote. Where a lost voter would have to leave
 // first, and nobody takes it out, it stays a learner, with a warning: everything
 // else in the apply goes on.
-func (m *model) takeOver(ctx context.Context, b *backend.Backend, lost []membership.MemberID, diags *fwdiag.Diagnostics) {
+func (m *model) takeOver(ctx context.Context, b *backend.Backend, lost []membership.MemberID, diags *diag.Diagnostics) {
 	timeout, d := m.Timeouts.Update(ctx, defaultJoin)
 	diags.Append(d...)
 	join := m.toRequest(diags)

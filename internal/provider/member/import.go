@@ -9,7 +9,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -65,7 +65,7 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 }
 
 // ofMember is what can be known of a member that nobody here has made.
-func ofMember(ctx context.Context, r role, snap membership.Snapshot, it membership.Member, diags *fwdiag.Diagnostics) model {
+func ofMember(ctx context.Context, r role, snap membership.Snapshot, it membership.Member, diags *diag.Diagnostics) model {
 	m := model{role: r, Promote: types.BoolValue(false), Failover: types.BoolValue(false), common: common{
 		Name: types.StringNull(), Config: types.ObjectNull(memberconfig.MemberTypes()), MachineID: types.StringNull(),
 		PeerURLs: attribute.SetOf(it.PeerURLs), Endpoints: types.ListNull(types.StringType), MaxLag: types.Int64Null(),

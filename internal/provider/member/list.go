@@ -7,7 +7,7 @@ import (
 	"context"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	fwlist "github.com/hashicorp/terraform-plugin-framework/list"
 	"github.com/hashicorp/terraform-plugin-framework/list/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -94,13 +94,13 @@ func (l *List) List(ctx context.Context, req fwlist.ListRequest, stream *fwlist.
 	}
 }
 
-func (l *List) members(ctx context.Context, req fwlist.ListRequest) (out []membership.Member, snap membership.Snapshot, diags fwdiag.Diagnostics) {
+func (l *List) members(ctx context.Context, req fwlist.ListRequest) (out []membership.Member, snap membership.Snapshot, diags diag.Diagnostics) {
 	var m listModel
 	diags = req.Config.Get(ctx, &m)
 	if diags.HasError() {
 		return nil, snap, diags
 	}
-	fail := func(t text.Message) ([]membership.Member, membership.Snapshot, fwdiag.Diagnostics) {
+	fail := func(t text.Message) ([]membership.Member, membership.Snapshot, diag.Diagnostics) {
 		report.Error(&diags, t)
 		return nil, snap, diags
 	}

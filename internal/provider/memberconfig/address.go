@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
@@ -34,8 +34,8 @@ type where struct {
 }
 
 func whereOf(ctx context.Context, config interface {
-	GetAttribute(context.Context, path.Path, any) fwdiag.Diagnostics
-}) (w where, diags fwdiag.Diagnostics) {
+	GetAttribute(context.Context, path.Path, any) diag.Diagnostics
+}) (w where, diags diag.Diagnostics) {
 	for name, to := range map[string]any{"address": &w.address, "scheme": &w.scheme, "peer_urls": &w.peerURLs, "client_urls": &w.clientURLs} {
 		diags.Append(config.GetAttribute(ctx, path.Root(name), to)...)
 	}

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"time"
 
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
@@ -68,7 +68,7 @@ func (p plan) unformed(snap membership.Snapshot) bool {
 
 // planOf decides from the state of the bootstrap alone: a name among the
 // founders while it is incomplete, or any name where only the size is known.
-func (m model) planOf(ctx context.Context, diags *fwdiag.Diagnostics) plan {
+func (m model) planOf(ctx context.Context, diags *diag.Diagnostics) plan {
 	p := plan{role: roleJoiner, boot: bootstrap.From(ctx, m.Bootstrap, diags)}
 	if p.boot == nil || p.boot.Complete.ValueBool() {
 		return p
@@ -84,7 +84,7 @@ func (m model) planOf(ctx context.Context, diags *fwdiag.Diagnostics) plan {
 }
 
 // fromCluster fills in everything that is computed at creation.
-func (m *model) fromCluster(ctx context.Context, l looker, diags *fwdiag.Diagnostics) {
+func (m *model) fromCluster(ctx context.Context, l looker, diags *diag.Diagnostics) {
 	name := m.Name.ValueString()
 	p := m.planOf(ctx, diags)
 	if diags.HasError() {
@@ -126,7 +126,7 @@ func (m *model) fromCluster(ctx context.Context, l looker, diags *fwdiag.Diagnos
 
 // fromMembers fills in the environment. members are those of the cluster, none
 // while it is not formed.
-func (m *model) fromMembers(ctx context.Context, p plan, members []membership.Member, diags *fwdiag.Diagnostics) {
+func (m *model) fromMembers(ctx context.Context, p plan, members []membership.Member, diags *diag.Diagnostics) {
 	name, u := m.Name.ValueString(), m.urls()
 	peers := attribute.Texts(m.JoinPeerURLs)
 	for _, member := range members {

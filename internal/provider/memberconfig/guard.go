@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -42,7 +42,7 @@ type prior struct {
 	Cluster  string   `json:"cluster"`
 }
 
-func priorOf(ctx context.Context, m model, kept private.Reader, diags *fwdiag.Diagnostics) prior {
+func priorOf(ctx context.Context, m model, kept private.Reader, diags *diag.Diagnostics) prior {
 	p := prior{
 		ID: m.ID.ValueString(), Name: m.Name.ValueString(), PeerURLs: m.urls().peer,
 		Cluster: private.Kept[string](ctx, kept, clusterKey, diags),
@@ -212,7 +212,7 @@ func (g *guard) isHeld(ctx context.Context, name string) bool {
 
 // tokenOf returns the token of a bootstrap, "" for none.
 func tokenOf(ctx context.Context, object types.Object) (token string, known bool) {
-	var diags fwdiag.Diagnostics
+	var diags diag.Diagnostics
 	boot := bootstrap.From(ctx, object, &diags)
 	switch {
 	case diags.HasError() || object.IsUnknown():

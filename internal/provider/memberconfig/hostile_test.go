@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
@@ -40,7 +40,7 @@ func decided(t *testing.T, s connection.Settings) (model, *text.Message) {
 		ListenPeerURLs: types.SetNull(types.StringType), ListenClientURLs: types.SetNull(types.StringType), JoinPeerURLs: types.SetNull(types.StringType),
 		Bootstrap: types.ObjectNull(bootstrap.AttrTypes()),
 	}
-	var diags fwdiag.Diagnostics
+	var diags diag.Diagnostics
 	m.fromCluster(ctx, looker{c}, &diags)
 	for _, d := range diags {
 		return m, &text.Message{Summary: d.Summary(), Detail: d.Detail()}

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -193,7 +193,7 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 }
 
 // warnQuorum explains once that the cluster has lost its quorum.
-func warnQuorum(c *backend.Cluster, snap membership.Snapshot, diags *fwdiag.Diagnostics) {
+func warnQuorum(c *backend.Cluster, snap membership.Snapshot, diags *diag.Diagnostics) {
 	d := snap.Gate(0)
 	if d.Code == membership.QuorumLost && c.FirstTime("quorum lost") {
 		report.Warn(diags, text.QuorumIsLost(d, snap))

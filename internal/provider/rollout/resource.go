@@ -12,7 +12,7 @@ import (
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
@@ -169,7 +169,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 
 // takeTurns lets the name's member be replaced in one plan with others, and
 // reports whether the plan may go on.
-func (r *Resource) takeTurns(ctx context.Context, name string, diags *fwdiag.Diagnostics) bool {
+func (r *Resource) takeTurns(ctx context.Context, name string, diags *diag.Diagnostics) bool {
 	c, snap, err := r.view(ctx)
 	if err != nil {
 		return true // then the guard lets one alone be replaced
@@ -213,7 +213,7 @@ func (r *Resource) ValidateConfig(ctx context.Context, req resource.ValidateConf
 // checkUpgrade refuses, or warns about, steps from one version of etcd to
 // another that the cluster would not let in. It stays silent where the cluster
 // cannot be asked: then nobody is let through either.
-func (r *Resource) checkUpgrade(ctx context.Context, effective, desired map[string]string) (diags fwdiag.Diagnostics) {
+func (r *Resource) checkUpgrade(ctx context.Context, effective, desired map[string]string) (diags diag.Diagnostics) {
 	_, snap, err := r.view(ctx)
 	if err != nil {
 		return nil
@@ -247,7 +247,7 @@ func values(m types.Map) (out map[string]string, known bool) {
 	return out, true
 }
 
-func (m *model) take(ctx context.Context, out membership.Rollout) (diags fwdiag.Diagnostics) {
+func (m *model) take(ctx context.Context, out membership.Rollout) (diags diag.Diagnostics) {
 	effective, d := types.MapValueFrom(ctx, types.StringType, out.Effective)
 	diags.Append(d...)
 	if out.Pending == nil {
