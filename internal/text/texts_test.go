@@ -195,7 +195,7 @@ func TestEveryTextIsRendered(t *testing.T) {
 			case *ast.FuncDecl:
 				if !inTest && n.Recv == nil && n.Name.IsExported() && n.Type.Results != nil {
 					for _, result := range n.Type.Results.List {
-						if name, ok := result.Type.(*ast.Ident); ok && name.Name == "Text" {
+						if name, ok := result.Type.(*ast.Ident); ok && name.Name == "Message" {
 							made[n.Name.Name] = set.Position(n.Pos())
 						}
 					}
