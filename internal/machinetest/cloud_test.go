@@ -1,0 +1,236 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+//go:build linux
+
+package machinetest
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// cloud makes and destroys machines for a test, over HTTP as a cloud does:
+//
+//	PUT    /NAME?address=10.83.1.11&image=3.6&late=30s   the body is the user data
+//	DELETE /NAME
+//
+// A machine exists when the answer to PUT comes; it has not booted yet, and
+// begins to do so only when it is late enough.
+type cloud struct {
+	url string
+
+	t      *testing.T
+	number int // of the cloud, for names and addresses
+	dir    string
+
+	mu       sync.Mutex
+	machines map[string]*machine
+	layers   map[string][]string // of the images, by name
+}
+
+var clouds atomic.Int32
+
+func newCloud(t *testing.T) *cloud {
+	t.Helper()
+	c := &cloud{t: t, number: int(clouds.Add(1)), dir: t.TempDir(), machines: map[string]*machine{}, layers: map[string][]string{}}
+	server := httptest.NewServer(http.HandlerFunc(c.serve))
+	c.url = server.URL
+	t.Cleanup(func() {
+		server.Close()
+		c.end()
+	})
+	return c
+}
+
+// address is an address in the network of the cloud.
+func (c *cloud) address(host int) string { return fmt.Sprintf("10.83.%d.%d", c.number, host) }
+
+func (c *cloud) serve(w http.ResponseWriter, r *http.Request) {
+	name := strings.TrimPrefix(r.URL.Path, "/")
+	var err error
+	switch r.Method {
+	case http.MethodPut:
+		var late time.Duration
+		if late, err = time.ParseDuration(r.URL.Query().Get("late")); err != nil {
+			break
+		}
+		var userData []byte
+		if userData, err = io.ReadAll(r.Body); err == nil {
+			err = c.create(name, r.URL.Query().Get("address"), r.URL.Query().Get("image"), string(userData), late)
+		}
+	case http.MethodDelete:
+		err = c.destroy(name)
+	default:
+		err = fmt.Errorf("no method %s", r.Method)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+	}
+}
+
+func (c *cloud) create(name, address, image, userData string, late time.Duration) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.machines[name] != nil {
+		return fmt.Errorf("there is a machine %s", name)
+	}
+	layers, err := c.image(image)
+	if err != nil {
+		return err
+	}
+	const seed = "/var/lib/cloud/seed/nocloud/"
+	m, err := newMachine(fmt.Sprintf("c%d-%s", c.number, name), filepath.Join(c.dir, name), layers, map[string]string{
+		seed + "user-data":      userData,
+		seed + "meta-data":      fmt.Sprintf("instance-id: %s-%d\nlocal-hostname: %s\n", name, time.Now().UnixNano(), name),
+		seed + "network-config": "version: 2\nethernets:\n  host0:\n    addresses: [" + address + "/16]\n",
+	})
+	if err != nil {
+		return err
+	}
+	c.machines[name] = m
+	if late == 0 {
+		defer close(m.created)
+		return m.powerOn()
+	}
+	time.AfterFunc(late, func() {
+		defer close(m.created)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.machines[name] == m {
+			_ = m.powerOn() // the test waits for it
+		}
+	})
+	return nil
+}
+
+func (c *cloud) destroy(name string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m := c.machines[name]
+	if m == nil {
+		return nil
+	}
+	if err := m.remove(); err != nil {
+		return err
+	}
+	delete(c.machines, name)
+	return nil
+}
+
+// machine returns a machine that exists.
+func (c *cloud) machine(name string) *machine {
+	c.t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m := c.machines[name]
+	if m == nil {
+		c.t.Fatalf("there is no machine %s", name)
+	}
+	return m
+}
+
+// names are the machines that exist.
+func (c *cloud) all() map[string]*machine {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.machines)
+}
+
+// end removes all machines. Those of a test that failed tell first what they
+// know.
+func (c *cloud) end() {
+	for name, m := range c.all() {
+		if c.t.Failed() {
+			c.t.Logf("machine %s:\n%s", name, m.report())
+		}
+		if err := c.destroy(name); err != nil {
+			c.t.Error(err)
+		}
+	}
+}
+
+// report is the end of what the machine has said.
+func (m *machine) report() string {
+	console, _ := os.ReadFile(filepath.Join(m.dir, "console"))
+	etcd, err := m.run("journalctl", "--no-pager", "--unit=etcd", "--lines=40")
+	if err != nil {
+		etcd += "\n" + err.Error()
+	}
+	status, _ := m.run("systemctl", "status", "--no-pager", "--lines=20", "etcd")
+	boot, _ := m.run("cloud-init", "status", "--long")
+	return strings.Join([]string{tail(string(console), 30), boot, status, etcd}, "\n---\n")
+}
+
+func tail(text string, lines int) string {
+	all := strings.SplitAfter(text, "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "")
+}
+
+// image returns the layers of an image. Its name is the version of etcd that it
+// has, or "plain" if it has none.
+func (c *cloud) image(name string) ([]string, error) {
+	if layers := c.layers[name]; layers != nil {
+		return layers, nil
+	}
+	bottom, err := filepath.Abs(guest())
+	if err != nil {
+		return nil, err
+	}
+	settings := filepath.Join(c.dir, ".settings")
+	if len(c.layers) == 0 {
+		if err := writeFiles(settings, settingsOfAll); err != nil {
+			return nil, err
+		}
+	}
+	layers := []string{settings, bottom}
+	if name != "plain" {
+		programs := filepath.Join(c.dir, ".etcd-"+name)
+		bin := filepath.Join(programs, "usr", "local", "bin")
+		if err := os.MkdirAll(bin, 0o755); err != nil {
+			return nil, err
+		}
+		v := etcdtest.Version(name)
+		for program, path := range map[string]string{"etcd": etcdtest.Binary(c.t, v), "etcdctl": etcdtest.EtcdctlBinary(c.t, v)} {
+			text, err := os.ReadFile(path)
+			if err == nil {
+				err = os.WriteFile(filepath.Join(bin, program), text, 0o755)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		layers = append([]string{programs}, layers...)
+	}
+	c.layers[name] = layers
+	return layers, nil
+}
+
+// settingsOfAll are the files that every image has over Debian's own. A link
+// enables a unit, or disables it.
+var settingsOfAll = map[string]string{
+	"/etc/hostname":                             "guest\n",
+	"/etc/resolv.conf":                          "",
+	"/etc/apt/sources.list":                     "", // there is no way to any
+	"/var/lib/dbus/machine-id":                  "->/etc/machine-id",
+	"/etc/cloud/cloud.cfg.d/90-machinetest.cfg": "datasource_list: [NoCloud]\n",
+
+	"/etc/systemd/system/multi-user.target.wants/systemd-networkd.service":                 "->/lib/systemd/system/systemd-networkd.service",
+	"/etc/systemd/system/network-online.target.wants/systemd-networkd-wait-online.service": "->/lib/systemd/system/systemd-networkd-wait-online.service",
+	"/etc/systemd/system/apt-daily.timer":                                                  "->/dev/null",
+	"/etc/systemd/system/apt-daily-upgrade.timer":                                          "->/dev/null",
+	"/etc/systemd/system/e2scrub_all.timer":                                                "->/dev/null",
+	"/etc/systemd/system/fstrim.timer":                                                     "->/dev/null",
+}

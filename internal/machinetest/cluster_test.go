@@ -1,0 +1,177 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+//go:build linux
+
+package machinetest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// node is a member as the configuration has it; see testdata/main.tf.
+type node struct {
+	Address string `json:"address"`
+	Image   string `json:"image"`
+	Late    string `json:"late,omitempty"`
+}
+
+// cluster is a configuration and its machines.
+type cluster struct {
+	*acctest.Workspace
+	t     *testing.T
+	cloud *cloud
+	nodes map[string]*node
+	image string
+	pki   *etcdtest.PKI  // nil without TLS
+	more  map[string]any // variables
+}
+
+// newCluster writes a configuration with founders a, b and c, of which nothing
+// exists yet. The bootstrap is a file of testdata.
+func newCluster(t *testing.T, bootstrap, image string) *cluster {
+	t.Helper()
+	need(t)
+	c := &cluster{t: t, cloud: newCloud(t), nodes: map[string]*node{}, image: image, more: map[string]any{}}
+	c.Workspace = acctest.NewWorkspace(t, acctest.WorkspaceOptions{})
+	for _, file := range []string{"main.tf", bootstrap + ".tf"} {
+		text, err := os.ReadFile(filepath.Join("testdata", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Write(file, string(text))
+	}
+	c.Write("provider.tf", "provider \"etcd\" {\n  endpoints = [for node in values(var.nodes) : \"${var.scheme}://${node.address}:2379\"]\n}\n")
+	c.add("a", "b", "c")
+	return c
+}
+
+// add adds nodes; the first has the address 11 of its network.
+func (c *cluster) add(names ...string) {
+	for _, name := range names {
+		c.nodes[name] = &node{Address: c.cloud.address(11 + int(name[0]-'a')), Image: c.image}
+	}
+}
+
+// save writes the variables.
+func (c *cluster) save() {
+	c.t.Helper()
+	template, err := filepath.Abs(filepath.Join("..", "..", "examples", "cloud-init", "cloud-init.yaml.tftpl"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	vars := map[string]any{"cloud": c.cloud.url, "nodes": c.nodes, "founders": []string{"a", "b", "c"}, "template": template}
+	maps.Copy(vars, c.more)
+	text, err := json.MarshalIndent(vars, "", "  ")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.Write("terraform.tfvars.json", string(text))
+}
+
+// apply applies the configuration as it is now.
+func (c *cluster) apply(args ...string) *acctest.Outcome {
+	c.t.Helper()
+	c.save()
+	return c.Apply(args...).MustSucceed()
+}
+
+// plan plans the configuration as it is now.
+func (c *cluster) plan(args ...string) *acctest.Plan {
+	c.t.Helper()
+	c.save()
+	return c.Plan(args...)
+}
+
+// mustStand fails the test unless every node votes and answers, no other member
+// is there, and there is nothing to change.
+func (c *cluster) mustStand() {
+	c.t.Helper()
+	client := c.client()
+	etcdtest.Eventually(c.t, "all nodes vote", func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		list, err := client.MemberList(ctx)
+		if err != nil {
+			return err
+		}
+		var voters []string
+		for _, m := range list.Members {
+			if !m.IsLearner {
+				voters = append(voters, m.Name)
+			}
+		}
+		slices.Sort(voters)
+		if want := slices.Sorted(maps.Keys(c.nodes)); !slices.Equal(voters, want) || len(list.Members) != len(want) {
+			return fmt.Errorf("voters %v of %d members, want %v", voters, len(list.Members), want)
+		}
+		for _, endpoint := range c.endpoints() {
+			if _, err := client.Status(ctx, endpoint); err != nil {
+				return fmt.Errorf("%s: %w", endpoint, err)
+			}
+		}
+		return nil
+	})
+	c.plan().MustBeEmpty()
+}
+
+func (c *cluster) scheme() string {
+	if c.pki != nil {
+		return "https"
+	}
+	return "http"
+}
+
+// endpoints are the client URLs of all nodes.
+func (c *cluster) endpoints() []string {
+	var urls []string
+	for _, n := range c.nodes {
+		urls = append(urls, c.scheme()+"://"+n.Address+":2379")
+	}
+	slices.Sort(urls)
+	return urls
+}
+
+func (c *cluster) clientConfig() clientv3.Config {
+	cfg := clientv3.Config{Endpoints: c.endpoints(), DialTimeout: 5 * time.Second, Logger: zap.NewNop()}
+	if c.pki != nil {
+		cfg.TLS = c.pki.ClientConfig(c.pki.Client("root"))
+	}
+	return cfg
+}
+
+// client returns a client of all nodes, which ends with the test.
+func (c *cluster) client() *clientv3.Client {
+	c.t.Helper()
+	client, err := clientv3.New(c.clientConfig())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// on runs a command on a machine, which must succeed.
+func (c *cluster) on(name string, args ...string) string {
+	c.t.Helper()
+	out, err := c.cloud.machine(name).run(args...)
+	if err != nil {
+		c.t.Fatalf("%s: %s: %v\n%s", name, strings.Join(args, " "), err, out)
+	}
+	return out
+}

@@ -1,0 +1,184 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+//go:build linux
+
+// Package machinetest boots machines and lets one apply make clusters of them:
+// containers of systemd-nspawn with Debian's own systemd and cloud-init, each
+// with a disk, a network and processes of its own. Tests alone.
+//
+// The tests run in namespaces of their own. The kernel ends all machines, and
+// takes their networks and their mounts away, when the last process of the tests
+// has ended, however it ended.
+package machinetest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+const (
+	// askedVariable asks for these tests.
+	askedVariable = "ETCD_TEST_MACHINES"
+	// guestVariable names the file system that tools/guest has built.
+	guestVariable = "ETCD_TEST_GUEST"
+	// tableVariable names the file for the table of scenarios, if there is to be one.
+	tableVariable = "ETCD_TEST_MACHINES_TABLE"
+	// insideVariable is set in the namespaces: to the process ID outside.
+	insideVariable = "ETCD_TEST_MACHINES_INSIDE"
+)
+
+func TestMain(m *testing.M) {
+	switch {
+	case os.Getenv(insideVariable) != "":
+		if err := settle(); err != nil {
+			fmt.Fprintln(os.Stderr, "machinetest:", err)
+			os.Exit(1)
+		}
+		acctest.Main(m)
+	case os.Getenv(askedVariable) != "" && obstacle() == "":
+		os.Exit(enter())
+	default:
+		os.Exit(m.Run())
+	}
+}
+
+// programs are what the host needs.
+var programs = []string{"systemd-nspawn", "ip", "nsenter", "curl"}
+
+// need skips a test that cannot boot machines, and says why.
+func need(t *testing.T) {
+	t.Helper()
+	if os.Getenv(askedVariable) == "" {
+		t.Skip("make test-machines boots machines")
+	}
+	for _, program := range programs {
+		etcdtest.Need(t, program)
+	}
+	if why := obstacle(); why != "" {
+		t.Skip(why)
+	}
+}
+
+// obstacle says why no machine can boot here, "" if machines can.
+func obstacle() string {
+	for _, program := range programs {
+		if _, err := exec.LookPath(program); err != nil {
+			return err.Error()
+		}
+	}
+	if os.Geteuid() != 0 {
+		return "machines need root"
+	}
+	if _, err := os.Stat(filepath.Join(guest(), ".built")); err != nil {
+		return fmt.Sprintf("there is no file system for machines: %v", err)
+	}
+	if cgroups() == "" {
+		return "machines need a cgroup hierarchy that systemd can use"
+	}
+	return ""
+}
+
+// guest is the directory that tools/guest has built.
+func guest() string {
+	if dir := os.Getenv(guestVariable); dir != "" {
+		return dir
+	}
+	return filepath.Join("..", "..", "bin", "guest")
+}
+
+// cgroups is the hierarchy of cgroups that systemd uses: the unified one, or
+// its own of version 1.
+func cgroups() string {
+	for _, dir := range []string{"/sys/fs/cgroup/systemd", "/sys/fs/cgroup"} {
+		if _, err := os.Stat(filepath.Join(dir, "cgroup.procs")); err == nil {
+			return dir
+		}
+	}
+	return ""
+}
+
+// base is the cgroup of all machines of one run, pid being its process outside.
+func base(pid string) string { return filepath.Join(cgroups(), "machinetest-"+pid) }
+
+// enter runs the tests in namespaces of their own and returns their exit code.
+func enter() int {
+	runtime.LockOSThread() // whose end is what Pdeathsig means
+	program, err := os.Executable()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "machinetest:", err)
+		return 1
+	}
+	pid := strconv.Itoa(os.Getpid())
+	inside := exec.Command(program, os.Args[1:]...)
+	inside.Env = append(os.Environ(), insideVariable+"="+pid)
+	inside.Stdin, inside.Stdout, inside.Stderr = os.Stdin, os.Stdout, os.Stderr
+	inside.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS,
+		Pdeathsig:  syscall.SIGKILL,
+	}
+	err = inside.Run()
+	if left := removeCgroup(base(pid)); left != nil && err == nil {
+		err = left
+	}
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		return max(exit.ExitCode(), 1)
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "machinetest:", err)
+		return 1
+	}
+	return 0
+}
+
+// settle prepares the namespaces: nothing that is mounted from here on is seen
+// outside, and the only network is a bridge that leads nowhere.
+func settle() error {
+	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("making mounts private: %w", err)
+	}
+	if err := syscall.Mount("proc", "/proc", "proc", 0, ""); err != nil {
+		return fmt.Errorf("mounting /proc: %w", err)
+	}
+	// systemd-nspawn keeps locks there, by the names of machines.
+	if err := os.MkdirAll("/run/systemd", 0o755); err != nil {
+		return err
+	}
+	if err := syscall.Mount("tmpfs", "/run/systemd", "tmpfs", 0, "mode=755"); err != nil {
+		return fmt.Errorf("mounting /run/systemd: %w", err)
+	}
+	for _, args := range []string{
+		"link set lo up", "link add " + bridge + " type bridge", "address add " + hostAddress + "/16 dev " + bridge, "link set " + bridge + " up",
+	} {
+		if err := ip(args); err != nil {
+			return err
+		}
+	}
+	return os.MkdirAll(base(os.Getenv(insideVariable)), 0o755)
+}
+
+// bridge connects all machines and the tests.
+const (
+	bridge      = "guests"
+	hostAddress = "10.83.0.1"
+)
+
+// ip runs ip with arguments that contain no spaces.
+func ip(args string) error {
+	if out, err := exec.Command("ip", strings.Fields(args)...).CombinedOutput(); err != nil {
+		return fmt.Errorf("ip %s: %w: %s", args, err, out)
+	}
+	return nil
+}

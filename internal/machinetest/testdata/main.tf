@@ -1,0 +1,97 @@
+# A cluster of machines, as a user writes it; in place of a cloud's resource stand
+# requests to the cloud of the tests.
+
+terraform {
+  required_providers {
+    etcd = { source = "terraform-provider-etcd/etcd" }
+  }
+}
+
+variable "cloud" {
+  type = string
+}
+
+variable "nodes" {
+  type = map(object({
+    address = string
+    image   = string
+    late    = optional(string, "0s")
+  }))
+}
+
+variable "founders" {
+  type = set(string)
+}
+
+variable "scheme" {
+  type    = string
+  default = "http"
+}
+
+# More variables of etcd, and how long a member may be unreachable.
+variable "environment" {
+  type    = map(string)
+  default = {}
+}
+
+variable "unreachable" {
+  type    = string
+  default = null
+}
+
+variable "archive" {
+  type    = object({ url = string, sha256 = string })
+  default = { url = "", sha256 = "" }
+}
+
+variable "template" {
+  type = string
+}
+
+resource "etcd_rollout" "this" {
+  desired = { for name, node in var.nodes : name => node.image }
+}
+
+resource "etcd_member_config" "node" {
+  for_each                  = var.nodes
+  name                      = each.key
+  peer_urls                 = ["${var.scheme}://${each.value.address}:2380"]
+  client_urls               = ["${var.scheme}://${each.value.address}:2379"]
+  bootstrap                 = local.bootstrap
+  triggers_replace          = etcd_rollout.this.effective[each.key]
+  replace_unreachable_after = var.unreachable
+}
+
+resource "terraform_data" "machine" {
+  for_each         = var.nodes
+  triggers_replace = etcd_member_config.node[each.key].id
+
+  # A provisioner that runs at destroy sees nothing but this.
+  input = "${var.cloud}/${each.key}"
+
+  provisioner "local-exec" {
+    command = "printf %s \"$USER_DATA\" | curl -q --noproxy '*' -sS --fail-with-body -T - \"$MACHINE\""
+    environment = {
+      MACHINE = "${self.input}?address=${each.value.address}&image=${etcd_rollout.this.effective[each.key]}&late=${each.value.late}"
+      USER_DATA = templatefile(var.template, {
+        member_env             = provider::etcd::environment_file(merge(etcd_member_config.node[each.key].environment, var.environment))
+        join_script_base64gzip = etcd_member_config.node[each.key].join_script_base64gzip
+        archive                = var.archive
+      })
+    }
+  }
+
+  provisioner "local-exec" {
+    when    = destroy
+    command = "curl -q --noproxy '*' -sS --fail-with-body -X DELETE \"$MACHINE\""
+    environment = {
+      MACHINE = self.input
+    }
+  }
+}
+
+resource "etcd_member" "node" {
+  for_each   = var.nodes
+  config     = etcd_member_config.node[each.key]
+  machine_id = terraform_data.machine[each.key].id
+}
