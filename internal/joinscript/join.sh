@@ -1,15 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: MPL-2.0
 #
-# etcd-join: says how etcd may start on this machine. Run it before etcd, from
-# the command that then becomes etcd:
+# etcd-join: says how etcd may start on this machine.
 #
-#   etcd-join > /run/etcd/join.env || exit
-#   while IFS= read -r assignment; do export "$assignment"; done < /run/etcd/join.env
-#   exec etcd
+#   etcd-join          prints how etcd may start
+#   etcd-join start    asks itself, and becomes etcd
+#   etcd-join install  downloads the release of ETCD_JOIN_RELEASE_URL, whose
+#                      SHA-256 is ETCD_JOIN_RELEASE_SHA256, to ETCD_JOIN_BIN,
+#                      if no etcd runs there
 #
-# and not as an ExecStartPre of systemd, which heeds RestartPreventExitStatus=78
-# for the main process only (systemd#11868).
+# Let systemd run "etcd-join start" as its ExecStart and not as an ExecStartPre:
+# it heeds RestartPreventExitStatus=78 for the main process only (systemd#11868).
 #
 # It reads etcd's own ETCD_* variables and:
 #   ETCD_JOIN_PEERS             more peer URLs to ask
@@ -32,6 +33,36 @@ set -u
 LC_ALL=C
 export LC_ALL
 umask 077
+
+bin=${ETCD_JOIN_BIN:-/usr/local/bin}
+case ${1:-} in
+start)
+	"$0" >"${RUNTIME_DIRECTORY:?}/join.env" || exit
+	while IFS= read -r assignment; do export "$assignment"; done <"$RUNTIME_DIRECTORY/join.env"
+	PATH=$bin:$PATH exec etcd
+	;;
+install)
+	# A file may be empty after a power cut, and an empty one "runs": hence the
+	# version, and sync before the name.
+	case $("$bin/etcd" --version 2>/dev/null) in etcd*) exit ;; esac
+	set -eu
+	work=$(mktemp -d)
+	trap 'rm -rf "$work"' EXIT
+	curl -q --proto =https -fsSL -o "$work/archive" --url "$ETCD_JOIN_RELEASE_URL"
+	printf '%s  %s\n' "$ETCD_JOIN_RELEASE_SHA256" "$work/archive" | sha256sum -c - >/dev/null
+	tar -xzf "$work/archive" -C "$work" --strip-components=1 --no-same-owner
+	"$work/etcd" --version >/dev/null
+	mkdir -p "$bin"
+	for program in etcdctl etcdutl etcd; do
+		[ -e "$work/$program" ] || continue
+		cp "$work/$program" "$bin/.$program"
+		chmod 755 "$bin/.$program"
+		sync
+		mv "$bin/.$program" "$bin/$program"
+	done
+	exit
+	;;
+esac
 
 said=
 # A file of the log, if there is one.
