@@ -137,6 +137,7 @@ func Parse(given map[string]any) (o Options, known bool, err error) {
 	o.Environment = r.environment(root["environment"])
 	if extra, ok := root["extra"]; ok {
 		o.Extra = r.anyObject("extra", extra)
+		r.known = r.known && !hasUnknown(o.Extra)
 	}
 	return o, r.known, r.err
 }
@@ -158,6 +159,22 @@ func (r *reader) is(v any) bool {
 	_, unknown := v.(Unknown)
 	r.known = r.known && !unknown
 	return !unknown
+}
+
+func hasUnknown(v any) bool {
+	switch v := v.(type) {
+	case Unknown:
+		return true
+	case []any:
+		return slices.ContainsFunc(v, hasUnknown)
+	case map[string]any:
+		for _, element := range v {
+			if hasUnknown(element) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func at(path, key string) string {
