@@ -13,8 +13,8 @@ import (
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // A member that somebody else removed is planned anew, with nothing of the
@@ -30,7 +30,7 @@ func TestAccMemberDisappears(t *testing.T) {
 		id := f.memberID(name)
 		// For the first five seconds members do not count as connected.
 		client := f.Client("a", "c")
-		eventually(t, 15*time.Second, name+" can be removed", func() error {
+		etcdtest.Eventually(t, name+" can be removed", func() error {
 			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 			defer cancel()
 			_, err := client.MemberRemove(ctx, id)
@@ -55,7 +55,7 @@ func TestAccMemberDisappears(t *testing.T) {
 			e := f.Apply("-refresh=false").MustSay("Cannot add member d")
 			e.MustDetail(t, fmt.Sprintf("d (%x) was removed from the cluster after it had run. An identity that was removed never joins again: with its data etcd does not start, "+
 				"and without its data acknowledged writes could be lost. Nothing was changed. Replace its configuration, which gives its machine a new identity. "+
-				"ADDRESS is the etcd_member_config of d:\n\n  terraform apply -replace='ADDRESS'"+diag.DestroyInstead, id))
+				"ADDRESS is the etcd_member_config of d:\n\n  terraform apply -replace='ADDRESS'"+text.DestroyInstead, id))
 			f.MustVote("a", "b", "c")
 		}
 		f.Apply().MustSucceed()
@@ -92,7 +92,7 @@ func TestAccLearnerPromotedByOthers(t *testing.T) {
 	f.Apply().MustSucceed()
 	for _, m := range f.Members("a") {
 		if m.IsLearner {
-			eventually(t, 15*time.Second, "the promotion", func() error {
+			etcdtest.Eventually(t, "the promotion", func() error {
 				ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 				defer cancel()
 				_, err := f.Client("a").MemberPromote(ctx, m.ID)

@@ -38,8 +38,8 @@ func New(settings connection.Settings, pool *connection.Pool) *Client {
 	return &Client{settings: settings, pool: pool, at: map[membership.MemberID]string{}}
 }
 
-// Know implements [Cluster].
-func (c *Client) Know(clientURLs []string) {
+// AddFallbackEndpoints implements [Cluster].
+func (c *Client) AddFallbackEndpoints(clientURLs []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, u := range askable(clientURLs) {
@@ -123,27 +123,27 @@ func (c *Client) status(ctx context.Context, endpoint string) (*clientv3.StatusR
 // each makes a request to one endpoint after the other until one gives an
 // answer that another would not change. It returns the sentinel with the error.
 func (c *Client) each(ctx context.Context, f func(context.Context, *clientv3.Client) error) error {
-	var answers []EndpointError
-	for _, endpoint := range c.allowed(ctx, c.route(0)) {
+	err := connection.Try(ctx, c.allowed(ctx, c.route(0)), final, func(endpoint string) error {
 		err := c.call(ctx, endpoint, f)
 		if err == nil {
 			c.prefer(endpoint)
 		}
-		if err == nil || ctx.Err() != nil || final(err) {
-			return translate(err)
+		return err
+	})
+	if gone, ok := errors.AsType[*connection.Unreachable](err); ok {
+		last := len(gone.Answers) - 1
+		if last > 0 && ctx.Err() == nil || last < 0 {
+			return gone
 		}
-		answers = append(answers, EndpointError{endpoint, err})
+		err = gone.Answers[last].Err
 	}
-	if len(answers) == 1 {
-		return translate(answers[0].Err)
-	}
-	return &Unreachable{answers}
+	return translate(err)
 }
 
 // Anywhere makes a request to one endpoint after the other, the one that
 // answered last first, until one gives an answer that another would not change.
 // Each attempt is limited by the request timeout. The error is an
-// [*Unreachable], or the answer with its sentinel.
+// [*connection.Unreachable], or the answer with its sentinel.
 func (c *Client) Anywhere(ctx context.Context, f func(context.Context, *clientv3.Client) error) error {
 	return c.each(ctx, f)
 }
@@ -212,7 +212,7 @@ func final(err error) bool {
 func (c *Client) change(ctx context.Context, via membership.MemberID, f func(context.Context, *clientv3.Client) error) error {
 	endpoints := c.allowed(ctx, c.route(via))
 	if len(endpoints) == 0 {
-		return &Unreachable{}
+		return &connection.Unreachable{}
 	}
 	return unsure(c.call(ctx, endpoints[0], f))
 }

@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -38,7 +37,7 @@ func (g *realRegistry) token(t *testing.T, token string) map[string]string {
 		return map[string]string{"ETCD_DISCOVERY_TOKEN": token, "ETCD_DISCOVERY_ENDPOINTS": g.process.ClientURL()}
 	}
 	at := g.process.ClientURL() + "/v2/keys/_etcd/registry/" + token
-	request, err := http.NewRequestWithContext(within(t, 10*time.Second), http.MethodPut, at+"/_config/size", strings.NewReader(url.Values{"value": {"3"}}.Encode()))
+	request, err := http.NewRequestWithContext(etcdtest.WaitContext(t), http.MethodPut, at+"/_config/size", strings.NewReader(url.Values{"value": {"3"}}.Encode()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,6 +66,7 @@ func founders(t *testing.T, sh shell, v etcdtest.Version, env map[string]string)
 }
 
 func TestDiscovery(t *testing.T) {
+	t.Parallel()
 	type combination struct {
 		protocol          string
 		registry, members etcdtest.Version
@@ -87,6 +87,7 @@ func TestDiscovery(t *testing.T) {
 			name := fmt.Sprintf("%s registry %s members %s %s", one.protocol, one.registry, one.members, sh.name)
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
+				sh.must(t)
 				g := newRealRegistry(t, one.protocol, one.registry)
 				t.Run("life", func(t *testing.T) { discoveryLife(t, g, sh, one.members) })
 				t.Run("rescue", func(t *testing.T) { discoveryRescue(t, g, sh, one.members) })
@@ -165,7 +166,15 @@ func discoveryRescue(t *testing.T, g *realRegistry, sh shell, v etcdtest.Version
 		p.PowerOff()
 	}
 	a.Supervise(supervised)
-	time.Sleep(time.Second)
+	// From then on a is registered, and its peer port tells who forms the cluster.
+	etcdtest.Until(t, "a forms the cluster", func() bool {
+		resp, err := http.Get(a.PeerURL() + "/members")
+		if err != nil {
+			return false
+		}
+		defer resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	})
 	b.Supervise(supervised)
 	ready(t, a, b)
 	c.Supervise(supervised)

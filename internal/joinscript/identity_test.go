@@ -59,6 +59,7 @@ func eachSize(t *testing.T, f func(t *testing.T, v etcdtest.Version, n int)) {
 // A wiped initial member of a cluster that has formed never starts once its window
 // is over, whatever state its peers are in.
 func TestWipedInitialMemberNeverStarts(t *testing.T) {
+	t.Parallel()
 	eachSize(t, func(t *testing.T, v etcdtest.Version, n int) {
 		sh := shells(t)[0]
 		members := formed(t, sh, v, n)
@@ -82,7 +83,7 @@ func TestWipedInitialMemberNeverStarts(t *testing.T) {
 					for clock, is := range clocks {
 						t.Run(p.Name+" "+clock, func(t *testing.T) {
 							r := asks(t, sh, p, "ETCD_DATA_DIR="+filepath.Join(t.TempDir(), "empty"), fmt.Sprintf("TEST_NOW=%d", is.Unix()))
-							if (r.code != ExitRetry && r.code != ExitNever) || r.stdout != "" {
+							if (r.code != exitRetry && r.code != exitNever) || r.stdout != "" {
 								t.Errorf("the wiped %s may start: exit code %d, standard output %q\n%s", p.Name, r.code, r.stdout, r.stderr)
 							}
 						})
@@ -92,7 +93,7 @@ func TestWipedInitialMemberNeverStarts(t *testing.T) {
 				// window is for, and how the test could fail.
 				if state.name == "are stopped" {
 					for i, p := range members {
-						code := ExitRetry
+						code := exitRetry
 						if i == 0 {
 							code = 0
 						}
@@ -113,13 +114,14 @@ func TestWipedInitialMemberNeverStarts(t *testing.T) {
 
 // In its window, too, where a mark outside the data directory is left.
 func TestMarkKeepsTheWipedInitialMemberFromStarting(t *testing.T) {
+	t.Parallel()
 	eachVersion(t, versions, func(t *testing.T, v etcdtest.Version, sh shell) {
 		members := formed(t, sh, v, 3)
 		for _, p := range members {
 			p.PowerOff()
 		}
 		members[0].Wipe()
-		asks(t, sh, members[0]).want(t, ExitRetry, "", "etcd was started here before, and its data is gone")
+		asks(t, sh, members[0]).want(t, exitRetry, "", "etcd was started here before, and its data is gone")
 		// Its peers come back, and tell.
 		members[1].Supervise(supervised)
 		members[2].Supervise(supervised)
@@ -131,6 +133,7 @@ func TestMarkKeepsTheWipedInitialMemberFromStarting(t *testing.T) {
 // Fresh machines form their cluster in whatever order they boot, the first within
 // its window.
 func TestMachinesThatBootLate(t *testing.T) {
+	t.Parallel()
 	minutes := []int{0, 5, 55}
 	orders := [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}
 	for i, order := range orders {
@@ -145,7 +148,7 @@ func TestMachinesThatBootLate(t *testing.T) {
 				p.PreStart = append([]string{"env", "PATH=" + clock + ":" + os.Getenv("PATH")}, p.PreStart...)
 				p.Supervise(supervised)
 				if k < 2 {
-					if err := p.WaitLog(within(t, 20*time.Second), "etcd"); err != nil {
+					if err := p.WaitLog(etcdtest.WaitContext(t), "etcd"); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -159,6 +162,7 @@ func TestMachinesThatBootLate(t *testing.T) {
 // A member that has its data starts: after a power cut, without a network, one
 // by one, behind another URL, beside members that it does not know.
 func TestMemberWithDataStarts(t *testing.T) {
+	t.Parallel()
 	eachVersion(t, versions, func(t *testing.T, v etcdtest.Version, sh shell) {
 		members := formed(t, sh, v, 3)
 		starts := func(t *testing.T, p *etcdtest.Process, env ...string) {
@@ -221,18 +225,19 @@ func TestMemberWithDataStarts(t *testing.T) {
 // A member that was removed and has its data is not started again, once a majority
 // of the others says so.
 func TestRemovedMemberEnds(t *testing.T) {
+	t.Parallel()
 	eachVersion(t, versions, func(t *testing.T, v etcdtest.Version, sh shell) {
 		members := formed(t, sh, v, 3)
 		a, b, c := members[0], members[1], members[2]
 		starts := c.Starts()
 		remove(t, a.Client(t), c)
-		if code, err := c.WaitExit(within(t, 60*time.Second)); err != nil || code != ExitNever {
-			t.Fatalf("the removed %s ends with %d, %v; want %d", c.Name, code, err, ExitNever)
+		if code, err := c.WaitExit(etcdtest.WaitContext(t)); err != nil || code != exitNever {
+			t.Fatalf("the removed %s ends with %d, %v; want %d", c.Name, code, err, exitNever)
 		}
 		if again := c.Starts() - starts; again > 1 {
 			t.Errorf("the removed %s was started %d times", c.Name, again)
 		}
-		asks(t, sh, c).want(t, ExitNever, "", "was removed from the cluster")
+		asks(t, sh, c).want(t, exitNever, "", "was removed from the cluster")
 		// One voter of two is no majority.
 		b.PowerOff()
 		asks(t, sh, c).want(t, 0, "", "")

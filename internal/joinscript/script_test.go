@@ -9,11 +9,26 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// The exit codes of the script besides 0 ("start etcd").
+const (
+	// exitRetry says that etcd must not start yet and that the script should
+	// be run again (sysexits: EX_TEMPFAIL).
+	exitRetry = 75
+	// exitNever says that this member must never start: it was removed, or this
+	// identity has run before and its data is gone. A member that comes back with
+	// an empty log can vote acknowledged writes away. (sysexits: EX_CONFIG; for
+	// systemd's RestartPreventExitStatus.)
+	exitNever = 78
 )
 
 // The script travels in user data: plain ASCII, small when it is compressed, and
 // nothing that a YAML block or a template would stumble over.
 func TestScriptIsPlainTextAndSmall(t *testing.T) {
+	t.Parallel()
 	for i, line := range strings.Split(Script, "\n") {
 		for _, r := range line {
 			if r > 126 || r < 32 {
@@ -40,6 +55,7 @@ func TestScriptIsPlainTextAndSmall(t *testing.T) {
 // What the state has is one line that every base64 and gunzip reads back, and
 // the same each time: a time stamp in it would change user data with each build.
 func TestEncodedScript(t *testing.T) {
+	t.Parallel()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", "base64 -d | gunzip")
 	cmd.Stdin = strings.NewReader(Base64Gzip)
 	if out, err := cmd.Output(); err != nil || string(out) != Script {
@@ -57,6 +73,7 @@ func TestEncodedScript(t *testing.T) {
 // The values that come from the environment are values, whatever they hold:
 // nothing is run, nothing is printed, and no other line gets to etcd.
 func TestScriptIsSafeWithHostileValues(t *testing.T) {
+	t.Parallel()
 	hostile := []string{
 		`'; touch PWNED; '`,
 		`"; touch PWNED; "`,
@@ -86,7 +103,7 @@ func TestScriptIsSafeWithHostileValues(t *testing.T) {
 				{"ETCD_INITIAL_CLUSTER_STATE=new", "ETCD_DISCOVERY=" + h},
 			} {
 				r := ask(t, sh, false, nil, variables...)
-				if (r.code != ExitRetry && r.code != ExitNever) || r.stdout != "" {
+				if (r.code != exitRetry && r.code != exitNever) || r.stdout != "" {
 					t.Errorf("case %d, %q: exit code %d, standard output %q\n%s", i, variables, r.code, r.stdout, r.stderr)
 				}
 			}
@@ -95,11 +112,8 @@ func TestScriptIsSafeWithHostileValues(t *testing.T) {
 }
 
 func TestShellcheck(t *testing.T) {
-	path, err := exec.LookPath("shellcheck")
-	if err != nil {
-		t.Logf("LEFT OUT: shellcheck of the join script: no shellcheck on PATH")
-		return
-	}
+	t.Parallel()
+	path := etcdtest.Need(t, "shellcheck")
 	cmd := exec.CommandContext(t.Context(), path, "--norc", "--shell=sh", "--severity=style", "join.sh")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)

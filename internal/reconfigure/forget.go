@@ -13,13 +13,16 @@ import (
 
 // takenOver reports whether another record claims the member.
 func (l *leave) takenOver(ctx context.Context) (bool, error) {
-	owners, err := l.Port.Records(l.snap.ClusterID).Owners(ctx, l.req.ID)
+	owners, err := l.Cluster.Records(l.snap.ClusterID).Owners(ctx, l.req.ID)
 	if err != nil {
-		return false, err
+		return false, l.later(err)
 	}
 	for _, owner := range owners {
 		if owner != l.req.Owner {
-			return true, l.letGo(ctx)
+			if err := l.letGo(ctx); err != nil {
+				return false, l.later(err)
+			}
+			return true, nil
 		}
 	}
 	return false, nil
@@ -29,20 +32,15 @@ func (l *leave) takenOver(ctx context.Context) (bool, error) {
 // written is not an error: the member is gone, and a record of a member that
 // is not in the list claims nothing.
 func (l *leave) forget(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, 2*doubt)
+	ctx, cancel := context.WithTimeout(ctx, 2*healthInterval)
 	defer cancel()
-	var pause backoff
-	for {
-		if err := l.tryForget(ctx); err == nil || !retry(err) || pause.sleep(ctx, l.Clock) != nil {
-			return
-		}
-	}
+	_ = l.repeat(ctx, ActionRecord, l.name, func() error { return l.tryForget(ctx) })
 }
 
 func (l *leave) tryForget(ctx context.Context) error {
 	if !l.req.Replacement && l.req.Name != "" {
 		// Nobody is to succeed it.
-		if err := l.Port.Turns(l.snap.ClusterID).Delete(ctx, l.req.Name); err != nil {
+		if err := l.Cluster.Turns(l.snap.ClusterID).Delete(ctx, l.req.Name); err != nil {
 			return err
 		}
 	}
@@ -52,7 +50,7 @@ func (l *leave) tryForget(ctx context.Context) error {
 // letGo ends the claim of the owner to the member. Where its configuration lives
 // on, what stays on record is whether that identity has run.
 func (l *leave) letGo(ctx context.Context) error {
-	records := l.Port.Records(l.snap.ClusterID)
+	records := l.Cluster.Records(l.snap.ClusterID)
 	if !l.req.KeepRecord {
 		return records.Delete(ctx, l.req.Owner)
 	}

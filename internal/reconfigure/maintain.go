@@ -4,18 +4,12 @@
 package reconfigure
 
 import (
-	"cmp"
 	"context"
-	"errors"
+	"slices"
 	"time"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
-)
-
-// What the lock is held for, as others read it: "defragment member by member".
-const (
-	actionDefragment = "defragment"
-	actionMove       = "move leadership to"
 )
 
 // StepKind says what a [Step] is about.
@@ -59,7 +53,7 @@ type Step struct {
 // Unfinished means that a member failed while something was done to it, and
 // nothing was done to those after it.
 type Unfinished struct {
-	Action string
+	Action Action
 	Member membership.MemberID
 	// Done are the members that were done before, Left those not touched.
 	Done, Left []membership.MemberID
@@ -69,62 +63,30 @@ type Unfinished struct {
 
 // Error implements error.
 func (u *Unfinished) Error() string {
-	return "cannot " + u.Action + " member " + u.Member.String() + ": " + u.Err.Error()
+	return "cannot " + string(u.Action) + " member " + u.Member.String() + ": " + u.Err.Error()
 }
 
 // Unwrap returns what the member answered.
 func (u *Unfinished) Unwrap() error { return u.Err }
 
-// settled looks and decides again and again, until act says that it is done,
-// fails, or a refusal has held for long enough to be believed. The first look
-// finds out which cluster it is; act makes at most one change. ctx must have an
-// end: a cluster that does not answer is waited for until then.
-func (e *Engine) settled(ctx context.Context, action Action, name string, id membership.ClusterID, decide func(membership.Snapshot) membership.Decision,
-	act func(membership.Snapshot, membership.Decision) (done bool, err error),
+// untilStable looks and decides, until act is done with a decision to go on or
+// fails, or a refusal has held for long enough to be believed. The first look finds
+// out which cluster it is; act makes at most one change. ctx must have an end: a
+// cluster that does not answer is waited for until then.
+func (e *Engine) untilStable(ctx context.Context, action Action, name string, id membership.ClusterID, decide func(membership.Snapshot) membership.Decision,
+	act func(membership.Snapshot, membership.Decision) error,
 ) error {
-	since := e.Clock.Now()
-	var pause backoff
-	for {
+	return e.repeat(ctx, action, name, func() error {
 		snap, err := e.observe(ctx, id)
-		if err == nil {
-			d := decide(snap)
-			switch d.Verdict {
-			case membership.Go, membership.Done:
-				since = e.Clock.Now()
-				var done bool
-				if done, err = act(snap, d); done && err == nil {
-					return nil
-				}
-			default:
-				err = &Refusal{Action: action, Name: name, Decision: d, Snapshot: snap}
-			}
-		}
-		var refusal *Refusal
-		switch {
-		case errors.As(err, new(*Unfinished)):
-			return err
-		case err == nil:
-			pause = backoff{}
-		case errors.As(err, &refusal) && !permanent(refusal.Decision.Code):
-			if e.Clock.Now().Sub(since) > doubt {
-				return err
-			}
-		case !retry(err):
+		if err != nil {
 			return err
 		}
-		if slept := pause.sleep(ctx, e.Clock); slept != nil {
-			if refusal != nil {
-				refusal.Timeout = true
-			}
-			return cmp.Or(err, slept)
+		d := decide(snap)
+		if d.Verdict == membership.Go || d.Verdict == membership.Done {
+			return act(snap, d)
 		}
-	}
-}
-
-// which finds out which cluster answers.
-func (e *Engine) which(ctx context.Context) (membership.ClusterID, membership.Snapshot, error) {
-	snap, err := e.observe(ctx, 0)
-	return snap.ClusterID, snap, err
+		return doubting(&Refusal{Action: action, Name: name, Decision: d, Snapshot: snap})
+	})
 }
 
 // DefragmentRequest asks for members to be defragmented.
@@ -142,18 +104,16 @@ type DefragmentRequest struct {
 // while all others are well. It stops at the first failure. Errors: [*Refusal],
 // [*Unfinished], [*LockLost], those of the lock, or what the endpoints answered.
 func (e *Engine) Defragment(ctx context.Context, r DefragmentRequest, report func(Step)) error {
-	id, snap, err := e.which(ctx)
+	snap, err := e.observe(ctx, 0)
 	if err != nil {
 		return err
 	}
 	left := r.Members
 	if left == nil {
-		for _, m := range snap.Voters() {
-			left = append(left, m.ID)
-		}
+		left = membership.IDs(snap.Voters())
 	}
 	wait, cancel := context.WithTimeout(ctx, r.Limit)
-	h, err := e.lockBy(wait, ctx, id, actionDefragment, "by member")
+	h, err := e.lockBy(wait, ctx, snap.ClusterID, actionDefragment, "by member")
 	cancel()
 	if err != nil {
 		return err
@@ -164,7 +124,7 @@ func (e *Engine) Defragment(ctx context.Context, r DefragmentRequest, report fun
 			report(Step{Kind: StepLeaveOut, Member: m.ID, Snapshot: snap})
 		}
 	}
-	d := &defragmentation{Engine: e, hold: h, req: r, cluster: id, left: left, report: report}
+	d := &defragmentation{Engine: e, hold: h, req: r, cluster: snap.ClusterID, left: left, report: report}
 	for err == nil && len(d.left) > 0 {
 		err = d.next()
 	}
@@ -192,16 +152,14 @@ func (d *defragmentation) next() error {
 	defer cancel()
 	var subject membership.MemberID
 	var snap membership.Snapshot
-	err := d.settled(wait, actionDefragment, "", d.cluster, func(s membership.Snapshot) membership.Decision {
+	err := d.untilStable(wait, actionDefragment, "", d.cluster, func(s membership.Snapshot) membership.Decision {
 		return membership.DecideDefragment(s, membership.DefragmentRequest{Left: d.left, Interrupt: d.req.Interrupt})
-	}, func(s membership.Snapshot, decision membership.Decision) (bool, error) {
-		if decision.Verdict == membership.Go {
-			subject, snap = decision.Facts.Subject, s
-			if err := d.hold.sureBy(wait, s); err != nil {
-				return false, err
-			}
+	}, func(s membership.Snapshot, decision membership.Decision) error {
+		if decision.Verdict == membership.Done {
+			return nil
 		}
-		return true, nil
+		subject, snap = decision.Facts.Subject, s
+		return d.hold.ensureBy(wait, s)
 	})
 	if err != nil {
 		return err
@@ -214,14 +172,16 @@ func (d *defragmentation) next() error {
 }
 
 func (d *defragmentation) defragment(subject membership.MemberID, s membership.Snapshot) error {
-	rest := without(d.left, subject)
+	rest := slices.DeleteFunc(slices.Clone(d.left), func(id membership.MemberID) bool { return id == subject })
 	begin := d.Clock.Now()
 	d.report(Step{Kind: StepDefragment, Member: subject, Left: len(rest), Snapshot: s})
-	if err := d.Port.Defragment(d.hold.ctx, subject, d.req.Limit); err != nil {
+	err := d.Cluster.Defragment(d.hold.ctx, subject, d.req.Limit)
+	log.Debug(d.hold.ctx, log.Membership, "defragment", "id", subject, "answer", err)
+	if err != nil {
 		return &Unfinished{Action: actionDefragment, Member: subject, Done: d.done, Left: rest, Snapshot: s, Err: err}
 	}
 	m, _ := s.Member(subject)
-	after := d.Port.Ask(d.hold.ctx, m, d.cluster)
+	after := d.Cluster.Ask(d.hold.ctx, m, d.cluster)
 	d.report(Step{
 		Kind: StepDefragmented, Member: subject, Left: len(rest), Snapshot: s, Took: d.Clock.Now().Sub(begin),
 		Bytes: after.DBSize, Total: s.Answer(subject).DBSize,
@@ -230,22 +190,12 @@ func (d *defragmentation) defragment(subject membership.MemberID, s membership.S
 	return nil
 }
 
-func without(ids []membership.MemberID, id membership.MemberID) []membership.MemberID {
-	var out []membership.MemberID
-	for _, x := range ids {
-		if x != id {
-			out = append(out, x)
-		}
-	}
-	return out
-}
-
 // MoveLeader hands leadership to a voter that is fit to lead, or if to is 0 to
 // the most advanced of those, and returns the member that leads then, when a
 // quorum names it. Errors are those of [Engine.Defragment], without
 // [*Unfinished].
 func (e *Engine) MoveLeader(ctx context.Context, to membership.MemberID, report func(Step)) (membership.MemberID, error) {
-	id, snap, err := e.which(ctx)
+	snap, err := e.observe(ctx, 0)
 	if err != nil {
 		return 0, err
 	}
@@ -253,28 +203,25 @@ func (e *Engine) MoveLeader(ctx context.Context, to membership.MemberID, report 
 	if m, ok := snap.Member(to); ok {
 		name = m.Name
 	}
-	h, err := e.lock(ctx, id, actionMove, name)
+	h, err := e.lock(ctx, snap.ClusterID, actionMove, name)
 	if err != nil {
 		return 0, err
 	}
 	defer h.release()
-	err = e.settled(h.ctx, actionMove, "", id, func(s membership.Snapshot) membership.Decision {
+	err = e.untilStable(h.ctx, actionMove, "", snap.ClusterID, func(s membership.Snapshot) membership.Decision {
 		return membership.DecideMove(s, to)
-	}, func(s membership.Snapshot, d membership.Decision) (bool, error) {
+	}, func(s membership.Snapshot, d membership.Decision) error {
 		if d.Verdict == membership.Done {
 			report(Step{Kind: StepLeads, Member: to, Snapshot: s})
-			return true, nil
+			return nil
 		}
-		if err := h.sure(s); err != nil {
-			return false, err
+		if err := h.ensure(s); err != nil {
+			return err
 		}
 		to = d.MoveLeaderTo
 		leader, _, _ := s.MajorityLeader()
 		report(Step{Kind: StepMove, Member: leader, To: to, Snapshot: s})
-		if err := e.Port.MoveLeader(h.ctx, leader, to); err != nil {
-			return false, denied(err)
-		}
-		return false, nil
+		return e.moveLeader(h.ctx, s, to)
 	})
 	if lost := h.lost(); lost != nil {
 		return to, &LockLost{Action: actionMove, Lost: lost}
@@ -282,21 +229,29 @@ func (e *Engine) MoveLeader(ctx context.Context, to membership.MemberID, report 
 	return to, err
 }
 
+// moveLeader asks who leads to hand leadership over.
+func (e *Engine) moveLeader(ctx context.Context, s membership.Snapshot, to membership.MemberID) error {
+	leader, _, _ := s.MajorityLeader()
+	err := e.Cluster.MoveLeader(ctx, leader, to)
+	log.Debug(ctx, log.Membership, "move leader", "from", leader, "to", to, "answer", err)
+	return sent(err, "leadership was moved")
+}
+
 // Disarm takes back all alarms of a kind, and returns once no member speaks of
 // one. No lock can be had under a NOSPACE alarm, and none is needed. Errors:
 // [*Refusal], or what the endpoints answered.
 func (e *Engine) Disarm(ctx context.Context, kind string, confirmed bool, report func(Step)) error {
-	id, _, err := e.which(ctx)
+	snap, err := e.observe(ctx, 0)
 	if err != nil {
 		return err
 	}
 	told := map[membership.MemberID]bool{}
-	return e.settled(ctx, "disarm", kind, id, func(s membership.Snapshot) membership.Decision {
+	return e.untilStable(ctx, actionDisarm, kind, snap.ClusterID, func(s membership.Snapshot) membership.Decision {
 		return membership.DecideDisarm(s, kind, confirmed)
-	}, func(s membership.Snapshot, d membership.Decision) (bool, error) {
+	}, func(s membership.Snapshot, d membership.Decision) error {
 		if d.Verdict == membership.Done {
 			report(Step{Kind: StepQuiet, Alarm: kind, Snapshot: s})
-			return true, nil
+			return nil
 		}
 		leader, _, _ := s.MajorityLeader()
 		for _, m := range d.Facts.Others {
@@ -304,10 +259,12 @@ func (e *Engine) Disarm(ctx context.Context, kind string, confirmed bool, report
 				report(Step{Kind: StepDisarm, Member: m, Alarm: kind, Snapshot: s})
 				told[m] = true
 			}
-			if err := e.Port.DisarmAlarm(ctx, leader, membership.Alarm{Member: m, Kind: kind}); err != nil {
-				return false, denied(err)
+			err := e.Cluster.DisarmAlarm(ctx, leader, membership.Alarm{Member: m, Kind: kind})
+			log.Debug(ctx, log.Membership, "alarm disarm", "alarm", kind, "id", m, "answer", err)
+			if err != nil {
+				return sent(err, "")
 			}
 		}
-		return false, nil
+		return sent(nil, "the alarm was disarmed")
 	})
 }

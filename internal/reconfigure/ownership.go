@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -32,31 +33,32 @@ func (j *join) write(ctx context.Context, state cluster.RecordState, id membersh
 }
 
 func (j *join) put(ctx context.Context, r cluster.Record) error {
-	written, err := j.Port.Records(j.cluster).Put(ctx, r, j.abandoned...)
+	written, err := j.Cluster.Records(j.cluster).Put(ctx, r, j.abandoned...)
+	log.Debug(ctx, log.Membership, "wrote the ownership record", "member", j.name, "id", r.ID(), "answer", err)
 	if errors.Is(err, cluster.ErrAmbiguous) {
 		// Read back: it may have been written.
-		if now, ok, getErr := j.Port.Records(j.cluster).Get(ctx, r.Owner); getErr == nil {
+		if now, ok, getErr := j.Cluster.Records(j.cluster).Get(ctx, r.Owner); getErr == nil {
 			j.record, j.recorded = now, ok
 		}
-		return again{err}
+		return retrying(err)
 	}
 	if errors.Is(err, cluster.ErrAlarm) {
 		if snap, err := j.observe(ctx, j.cluster); err == nil {
 			j.snap = snap // the alarm may be newer than the last look
 		}
-		return alarmed("add", j.req.Name, j.snap, err)
+		return alarmed(j.action, j.name, j.snap, err)
 	}
 	if err != nil {
 		return err
 	}
-	j.record, j.recorded, j.abandoned, j.nudged = written, true, nil, j.Clock.Now()
+	j.record, j.recorded, j.abandoned, j.written = written, true, nil, j.Clock.Now()
 	return nil
 }
 
 // whatIsAbandoned returns the records that a run left for the same member. The
 // error is a [*cluster.Malformed] if one that cannot be read may be about it.
 func (j *join) whatIsAbandoned(ctx context.Context) ([]cluster.Record, error) {
-	all, unread, err := j.Port.Records(j.cluster).List(ctx)
+	all, unread, err := j.Cluster.Records(j.cluster).List(ctx)
 	left := abandonedFor(j.req, all)
 	for _, bad := range unread {
 		if bad.SpeaksOf(j.req.Name, j.req.PeerURLs) || slices.ContainsFunc(left, func(r cluster.Record) bool { return bad.MayClaim(r.ID()) }) {

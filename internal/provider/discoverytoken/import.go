@@ -11,10 +11,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
-	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // imported is what an import ID says.
@@ -98,7 +98,7 @@ func (r *tokenResource) finishImport(ctx context.Context, state *model, status d
 		report.Error(&resp.Diagnostics, failure(importing, *state, err))
 		return
 	}
-	resp.Diagnostics.Append(state.setPlace(ctx, state.place(), r.backend.Settings.Endpoints)...)
-	resp.Diagnostics.Append(state.setStatus(ctx, status)...)
+	state.fromPlace(ctx, state.place(), r.backend.Settings.Endpoints, &resp.Diagnostics)
+	state.fromStatus(ctx, status, &resp.Diagnostics)
 	resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
 }

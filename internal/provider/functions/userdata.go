@@ -12,7 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/userdata"
 )
 
@@ -131,7 +131,7 @@ func userDataConfig(config types.Object) userdata.Config {
 func optionRefused(err error) *function.FuncError {
 	var e *userdata.OptionError
 	if errors.As(err, &e) {
-		return function.NewArgumentFuncError(1, diag.UserDataOption(e).Detail)
+		return function.NewArgumentFuncError(1, text.UserDataOption(e).Detail)
 	}
 	return function.NewArgumentFuncError(0, err.Error())
 }

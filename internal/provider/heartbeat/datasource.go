@@ -17,21 +17,21 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/duration"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// Heartbeats implements data "etcd_heartbeats".
-type Heartbeats struct{ backend *backend.Backend }
+// heartbeats implements data "etcd_heartbeats".
+type heartbeats struct{ backend *backend.Backend }
 
 // NewDataSource returns the data source etcd_heartbeats.
-func NewDataSource() datasource.DataSource { return &Heartbeats{} }
+func NewDataSource() datasource.DataSource { return &heartbeats{} }
 
 var (
-	_ datasource.DataSourceWithConfigure      = (*Heartbeats)(nil)
-	_ datasource.DataSourceWithValidateConfig = (*Heartbeats)(nil)
+	_ datasource.DataSourceWithConfigure      = (*heartbeats)(nil)
+	_ datasource.DataSourceWithValidateConfig = (*heartbeats)(nil)
 )
 
 // dataModel is the data source as Terraform holds it.
@@ -52,12 +52,12 @@ var (
 )
 
 // Metadata implements [datasource.DataSource].
-func (d *Heartbeats) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
+func (d *heartbeats) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
 	resp.TypeName = req.ProviderTypeName + "_heartbeats"
 }
 
 // Schema implements [datasource.DataSource].
-func (d *Heartbeats) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
+func (d *heartbeats) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Who is alive under a prefix: who beats there (`/running/NAME`, a key with a time to live), who of those that are expected does not, and, with `watch`, what happened meanwhile. " +
 			"It reads, and changes nothing.\n\n" +
@@ -69,7 +69,7 @@ func (d *Heartbeats) Schema(_ context.Context, _ datasource.SchemaRequest, resp 
 			},
 			"expected": schema.SetAttribute{ElementType: types.StringType, Optional: true, Validators: []validator.Set{setvalidator.NoNullValues()}, MarkdownDescription: "Names of those who should be alive. Default: none, and nothing is `missing` or `unexpected`."},
 			"watch": schema.StringAttribute{
-				Optional: true, Validators: []validator.String{duration.Validator()},
+				Optional: true, Validators: []validator.String{attribute.Duration()},
 				MarkdownDescription: "How long to watch before `alive` is read, such as `10s`. Longer than the interval of the beats shows every owner's; longer than their time to live shows who dies. Every refresh takes that long. Default: no watch.",
 			},
 			"api": schema.StringAttribute{
@@ -104,12 +104,12 @@ func (d *Heartbeats) Schema(_ context.Context, _ datasource.SchemaRequest, resp 
 }
 
 // Configure implements [datasource.DataSourceWithConfigure].
-func (d *Heartbeats) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
-	d.backend = backend.ForDataSource(req, resp)
+func (d *heartbeats) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
+	d.backend = backend.From(req.ProviderData, &resp.Diagnostics)
 }
 
 // ValidateConfig implements [datasource.DataSourceWithValidateConfig].
-func (d *Heartbeats) ValidateConfig(ctx context.Context, req datasource.ValidateConfigRequest, resp *datasource.ValidateConfigResponse) {
+func (d *heartbeats) ValidateConfig(ctx context.Context, req datasource.ValidateConfigRequest, resp *datasource.ValidateConfigResponse) {
 	var m dataModel
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
 	if !resp.Diagnostics.HasError() {
@@ -118,7 +118,7 @@ func (d *Heartbeats) ValidateConfig(ctx context.Context, req datasource.Validate
 }
 
 // Read implements [datasource.DataSource].
-func (d *Heartbeats) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
+func (d *heartbeats) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
 	var m dataModel
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
 	var expected []string
@@ -128,12 +128,12 @@ func (d *Heartbeats) Read(ctx context.Context, req datasource.ReadRequest, resp 
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	var t diag.Text
+	var t text.Message
 	switch {
 	case d.backend.Unknown:
-		t = diag.HeartbeatEndpointsUnknown()
+		t = text.EndpointsUnknown
 	case len(d.backend.Settings.Endpoints) == 0:
-		t = diag.NoEndpoints()
+		t = text.NoEndpoints
 	}
 	if t.Summary != "" {
 		report.Error(&resp.Diagnostics, t)
@@ -144,7 +144,7 @@ func (d *Heartbeats) Read(ctx context.Context, req datasource.ReadRequest, resp 
 	watch, _ := time.ParseDuration(m.Watch.ValueString())
 	alive, events, err := look(ctx, d.backend.Claims(m.API.ValueString() == apiV2), m.Prefix.ValueString(), watch)
 	if err != nil {
-		report.Error(&resp.Diagnostics, diag.HeartbeatFailed("see who beats under "+m.Prefix.ValueString(), "read", m.Prefix.ValueString(), err))
+		report.Error(&resp.Diagnostics, text.HeartbeatFailed("see who beats under "+m.Prefix.ValueString(), "read", m.Prefix.ValueString(), err))
 		return
 	}
 	m.fill(alive, events, expected)

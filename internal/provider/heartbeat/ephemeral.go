@@ -17,11 +17,11 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/duration"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // Heartbeat implements ephemeral "etcd_heartbeat".
@@ -76,11 +76,11 @@ func (h *Heartbeat) Schema(_ context.Context, _ ephemeral.SchemaRequest, resp *e
 				MarkdownDescription: "What the key holds. It tells this owner from any other, so no other owner may use it. Default: a random UUID.",
 			},
 			"ttl": schema.StringAttribute{
-				Optional: true, Computed: true, Validators: []validator.String{duration.Validator()},
+				Optional: true, Computed: true, Validators: []validator.String{attribute.Duration()},
 				MarkdownDescription: "How long the key lives without another beat, at least `2s`, in whole seconds. Default: `" + defaultTTL + "`.",
 			},
 			"interval": schema.StringAttribute{
-				Optional: true, Computed: true, Validators: []validator.String{duration.Validator()},
+				Optional: true, Computed: true, Validators: []validator.String{attribute.Duration()},
 				MarkdownDescription: "Time between two beats, at most half of `ttl`. Default: a third of `ttl`.",
 			},
 			"takeover": schema.BoolAttribute{
@@ -101,7 +101,7 @@ func (h *Heartbeat) Schema(_ context.Context, _ ephemeral.SchemaRequest, resp *e
 
 // Configure implements [ephemeral.EphemeralResourceWithConfigure].
 func (h *Heartbeat) Configure(_ context.Context, req ephemeral.ConfigureRequest, resp *ephemeral.ConfigureResponse) {
-	h.backend = backend.ForEphemeral(req, resp)
+	h.backend = backend.From(req.ProviderData, &resp.Diagnostics)
 }
 
 // ValidateConfig implements [ephemeral.EphemeralResourceWithValidateConfig].
@@ -115,15 +115,15 @@ func (h *Heartbeat) ValidateConfig(ctx context.Context, req ephemeral.ValidateCo
 	if name := m.Name.ValueString(); given(m.Name) {
 		switch {
 		case name == "":
-			report.ErrorOn(&resp.Diagnostics, "name", diag.HeartbeatName(name, "is empty"))
+			report.ErrorOn(&resp.Diagnostics, "name", text.HeartbeatName(name, "is empty"))
 		case strings.Contains(name, "/"):
-			report.ErrorOn(&resp.Diagnostics, "name", diag.HeartbeatName(name, "contains a slash"))
+			report.ErrorOn(&resp.Diagnostics, "name", text.HeartbeatName(name, "contains a slash"))
 		case strings.HasPrefix(name, "_"):
-			report.ErrorOn(&resp.Diagnostics, "name", diag.HeartbeatName(name, "begins with an underscore, which hides a key on the v2 API"))
+			report.ErrorOn(&resp.Diagnostics, "name", text.HeartbeatName(name, "begins with an underscore, which hides a key on the v2 API"))
 		}
 	}
 	if given(m.Value) && m.Value.ValueString() == "" {
-		report.ErrorOn(&resp.Diagnostics, "value", diag.HeartbeatValueEmpty())
+		report.ErrorOn(&resp.Diagnostics, "value", text.HeartbeatValueEmpty)
 	}
 	if m.TTL.IsUnknown() {
 		return
@@ -134,11 +134,11 @@ func (h *Heartbeat) ValidateConfig(ctx context.Context, req ephemeral.ValidateCo
 	case err != nil || ttl <= 0: // the validator says so
 		return
 	case ttl < leastTTL:
-		report.ErrorOn(&resp.Diagnostics, "ttl", diag.HeartbeatTTL(raw, leastTTL))
+		report.ErrorOn(&resp.Diagnostics, "ttl", text.HeartbeatTTL(raw, leastTTL))
 		return
 	}
 	if interval, err := time.ParseDuration(m.Interval.ValueString()); err == nil && interval > ttl/2 {
-		report.ErrorOn(&resp.Diagnostics, "interval", diag.HeartbeatInterval(m.Interval.ValueString(), raw))
+		report.ErrorOn(&resp.Diagnostics, "interval", text.HeartbeatInterval(m.Interval.ValueString(), raw))
 	}
 }
 
@@ -192,22 +192,23 @@ func (h *Heartbeat) Open(ctx context.Context, req ephemeral.OpenRequest, resp *e
 }
 
 // start takes the claim and keeps it under the ID.
-func (h *Heartbeat) start(ctx context.Context, m model, o claim.Options, id string) *diag.Text {
+func (h *Heartbeat) start(ctx context.Context, m model, o claim.Options, id string) *text.Message {
 	if len(h.backend.Settings.Endpoints) == 0 {
-		t := diag.NoEndpoints()
+		t := text.NoEndpoints
 		return &t
 	}
-	c, err := claim.Start(ctx, h.backend.Claims(m.API.ValueString() == apiV2), reconfigure.SystemClock{}, o)
+	o.AtExit = h.backend.Pool.BeforeClose
+	c, err := claim.Start(ctx, h.backend.Claims(m.API.ValueString() == apiV2), clock.System{}, o)
 	var held *claim.HeldError
 	switch {
 	case err == nil:
 		h.backend.Hold(id, c)
 		return nil
 	case errors.As(err, &held):
-		t := diag.HeartbeatHeld(m.Name.ValueString(), held.Entry)
+		t := text.HeartbeatHeld(m.Name.ValueString(), held.Entry)
 		return &t
 	default:
-		t := diag.HeartbeatFailed("start the heartbeat of "+m.Name.ValueString(), "readwrite", m.Prefix.ValueString(), err)
+		t := text.HeartbeatFailed("start the heartbeat of "+m.Name.ValueString(), "readwrite", m.Prefix.ValueString(), err)
 		return &t
 	}
 }
@@ -238,8 +239,8 @@ func (h *Heartbeat) Close(ctx context.Context, req ephemeral.CloseRequest, resp 
 	switch {
 	case err == nil:
 	case errors.As(err, &lost):
-		report.Error(&resp.Diagnostics, diag.HeartbeatLost(kept.Name, kept.Key, lost))
+		report.Error(&resp.Diagnostics, text.HeartbeatLost(kept.Name, kept.Key, lost))
 	default:
-		report.Warn(&resp.Diagnostics, diag.HeartbeatLeft(kept.Name, kept.Key, err))
+		report.Warn(&resp.Diagnostics, text.HeartbeatLeft(kept.Name, kept.Key, err))
 	}
 }

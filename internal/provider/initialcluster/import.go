@@ -11,10 +11,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // ImportState implements [resource.ResourceWithImportState]. The ID is that of
@@ -26,7 +26,7 @@ func (r *clusterResource) ImportState(ctx context.Context, req resource.ImportSt
 		report.Error(&resp.Diagnostics, text.ImportClusterID(req.ID))
 		return
 	case r.backend.Unknown:
-		report.Error(&resp.Diagnostics, text.ImportClusterUnknownProvider(id.String()))
+		report.Error(&resp.Diagnostics, text.UnknownProvider("import cluster "+id.String()))
 		return
 	}
 	snap, err := r.look(ctx, r.backend, id, true)
@@ -59,13 +59,13 @@ func imported(ctx context.Context, snap membership.Snapshot) (model, diag.Diagno
 		ClusterToken: types.StringValue(""), InitialCluster: types.StringNull(), ClusterID: types.StringValue(snap.ClusterID.String()),
 		MemberIDs: types.MapNull(types.StringType), Complete: types.BoolValue(true), Window: types.StringValue(defaultWindow),
 	}
-	var diags, more diag.Diagnostics
+	var diags diag.Diagnostics
 	m.Members, diags = types.MapValueFrom(ctx, types.SetType{ElemType: types.StringType}, members)
-	m.Bootstrap, more = bootstrap.Bootstrap{
+	m.Bootstrap = bootstrap.Bootstrap{
 		Protocol: types.StringValue(bootstrap.ProtocolStatic),
 		Token:    m.ClusterToken, Complete: m.Complete, ClusterID: m.ClusterID, Window: m.Window,
 		Founders: types.SetNull(types.StringType), Environment: types.MapValueMust(types.StringType, map[string]attr.Value{}),
 		RegistryEndpoints: types.ListNull(types.StringType),
 	}.Object(ctx)
-	return m, append(diags, more...)
+	return m, diags
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // lookTimeout is for a look at a cluster that most likely does not exist yet.
@@ -46,7 +46,7 @@ func look(ctx context.Context, b *backend.Backend, want membership.ClusterID, fr
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	snap, err := c.Port.Observe(ctx, want)
+	snap, err := c.Cluster.Observe(ctx, want)
 	if snap.ClusterID != 0 {
 		return snap, nil // the time ran out for a member that does not answer, while others did
 	}
@@ -67,7 +67,7 @@ func (r *clusterResource) Metadata(_ context.Context, req resource.MetadataReque
 
 // Configure implements [resource.ResourceWithConfigure].
 func (r *clusterResource) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
-	r.backend = backend.ForResource(req, resp)
+	r.backend = backend.From(req.ProviderData, &resp.Diagnostics)
 }
 
 // Create implements [resource.Resource]. With a token of the user's own the
@@ -88,14 +88,14 @@ func (r *clusterResource) Create(ctx context.Context, req resource.CreateRequest
 		m.ClusterToken = types.StringValue(token)
 	}
 	m.Complete = types.BoolValue(false)
-	resp.Diagnostics.Append(m.derive(ctx)...)
+	m.fromArguments(ctx, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
 	if given {
 		formed, _, _ := r.isFormed(ctx, m, true)
 		m.Complete = types.BoolValue(formed)
-		resp.Diagnostics.Append(m.derive(ctx)...)
+		m.fromArguments(ctx, &resp.Diagnostics)
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
@@ -114,7 +114,7 @@ func (r *clusterResource) Read(ctx context.Context, req resource.ReadRequest, re
 	}
 	if formed {
 		m.Complete = types.BoolValue(true)
-		resp.Diagnostics.Append(m.derive(ctx)...)
+		m.fromArguments(ctx, &resp.Diagnostics)
 		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 	}
 }
@@ -153,12 +153,9 @@ func (r *clusterResource) Update(ctx context.Context, req resource.UpdateRequest
 func (r *clusterResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	var m model
 	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
-	removal, diags := bootstrap.Kept[bool](ctx, req.Private, keyRemoval)
-	resp.Diagnostics.Append(diags...)
+	removal := private.Kept[*bool](ctx, req.Private, keyRemoval, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() || removal == nil || *removal {
 		return
 	}
-	was, diags := recordOf(ctx, m)
-	resp.Diagnostics.Append(diags...)
-	r.refuseReplacement(ctx, was, &resp.Diagnostics)
+	r.refuseReplacement(ctx, recordOf(ctx, m, &resp.Diagnostics), &resp.Diagnostics)
 }

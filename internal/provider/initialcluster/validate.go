@@ -10,10 +10,11 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
-	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // ValidateConfig implements [resource.ResourceWithValidateConfig]. Inputs that
@@ -24,13 +25,12 @@ func (r *clusterResource) ValidateConfig(ctx context.Context, req resource.Valid
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	if token := m.ClusterToken; !token.IsNull() && !token.IsUnknown() {
+	if token := m.ClusterToken; attribute.IsGiven(token) {
 		if problem := discovery.TokenProblem(token.ValueString()); problem != "" {
 			report.ErrorOn(&resp.Diagnostics, "cluster_token", text.ClusterTokenInvalid(token.ValueString(), string(problem)))
 		}
 	}
-	founders, known, diags := m.founders(ctx)
-	resp.Diagnostics.Append(diags...)
+	founders, known := m.founders(ctx, &resp.Diagnostics)
 	if !known || resp.Diagnostics.HasError() {
 		return
 	}

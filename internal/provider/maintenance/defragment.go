@@ -13,10 +13,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // Defragment is the action etcd_defragment.
@@ -51,7 +51,7 @@ func (*Defragment) Schema(_ context.Context, _ action.SchemaRequest, resp *actio
 			"only while all others are well and have caught up, and none after the first that failed. No membership change is made at the same time.",
 		Attributes: map[string]schema.Attribute{
 			"members": schema.SetAttribute{
-				ElementType: types.StringType, Optional: true, Validators: []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.ValueStringsAre(memberurl.NameValidator())},
+				ElementType: types.StringType, Optional: true, Validators: []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.ValueStringsAre(attribute.Name())},
 				MarkdownDescription: "Names or IDs of the members to defragment. Default: all voting members. etcd lets no learner be defragmented while it runs.",
 			},
 			"allow_interruption": schema.BoolAttribute{
@@ -71,16 +71,12 @@ func (d *Defragment) Invoke(ctx context.Context, req action.InvokeRequest, resp 
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	c, diags := d.at(ctx, defragmenting, m.Endpoints)
+	c, diags := d.at(defragmenting, m.Endpoints)
 	resp.Diagnostics.Append(diags...)
-	var names []string
-	if !m.Members.IsNull() {
-		resp.Diagnostics.Append(m.Members.ElementsAs(ctx, &names, false)...)
-	}
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	ids, diags := named(ctx, c, defragmenting, "members", names)
+	ids, diags := named(ctx, c, defragmenting, "members", attribute.Texts(m.Members))
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return

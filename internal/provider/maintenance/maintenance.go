@@ -16,13 +16,12 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/duration"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // configured is what all actions have in common.
@@ -30,20 +29,20 @@ type configured struct{ backend *backend.Backend }
 
 // Configure implements [action.ActionWithConfigure].
 func (c *configured) Configure(_ context.Context, req action.ConfigureRequest, resp *action.ConfigureResponse) {
-	c.backend = backend.ForAction(req, resp)
+	c.backend = backend.From(req.ProviderData, &resp.Diagnostics)
 }
 
 func endpointsAttribute() schema.Attribute {
 	return schema.ListAttribute{
-		ElementType: types.StringType, Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), memberurl.Endpoints()},
+		ElementType: types.StringType, Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), attribute.Endpoints()},
 		MarkdownDescription: "Client URLs to begin with. Default: the provider's `endpoints`.",
 	}
 }
 
 func timeoutAttribute(what string, by time.Duration) schema.Attribute {
 	return schema.StringAttribute{
-		Optional: true, Validators: []validator.String{duration.Validator()},
-		MarkdownDescription: what + ", such as `90s`. Default: `" + duration.Text(by) + "`.",
+		Optional: true, Validators: []validator.String{attribute.Duration()},
+		MarkdownDescription: what + ", such as `90s`. Default: `" + attribute.DurationText(by) + "`.",
 	}
 }
 
@@ -57,20 +56,13 @@ func within(given types.String, by time.Duration) time.Duration {
 
 // at returns the cluster at the endpoints of the action, or at the provider's.
 // doing completes "Cannot ...".
-func (c *configured) at(ctx context.Context, doing string, given types.List) (*backend.Cluster, diag.Diagnostics) {
+func (c *configured) at(doing string, given types.List) (*backend.Cluster, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	if c.backend == nil || c.backend.Unknown {
-		report.Error(&diags, text.ActionUnknownProvider(doing))
+		report.Error(&diags, text.UnknownProvider(doing))
 		return nil, diags
 	}
-	var endpoints []string
-	if !given.IsNull() {
-		diags.Append(given.ElementsAs(ctx, &endpoints, false)...)
-	}
-	if diags.HasError() {
-		return nil, diags
-	}
-	cluster, err := c.backend.Cluster(endpoints)
+	cluster, err := c.backend.Cluster(attribute.Texts(given))
 	if err != nil {
 		report.Error(&diags, text.Maintenance(doing, err))
 	}

@@ -12,10 +12,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // MoveLeader is the action etcd_move_leader.
@@ -47,7 +47,7 @@ func (*MoveLeader) Schema(_ context.Context, _ action.SchemaRequest, resp *actio
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Hands leadership to another voter, which is alive and has caught up, and waits until a quorum names it.",
 		Attributes: map[string]schema.Attribute{
-			"to":        schema.StringAttribute{Optional: true, Validators: []validator.String{memberurl.NameValidator()}, MarkdownDescription: "Name or ID of the member that is to lead. Default: the most advanced voter that does not lead. Then leadership moves each time."},
+			"to":        schema.StringAttribute{Optional: true, Validators: []validator.String{attribute.Name()}, MarkdownDescription: "Name or ID of the member that is to lead. Default: the most advanced voter that does not lead. Then leadership moves each time."},
 			"endpoints": endpointsAttribute(),
 			"timeout":   timeoutAttribute("How long it may take", moveLimit),
 		},
@@ -61,7 +61,7 @@ func (a *MoveLeader) Invoke(ctx context.Context, req action.InvokeRequest, resp 
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	c, diags := a.at(ctx, moving, m.Endpoints)
+	c, diags := a.at(moving, m.Endpoints)
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return

@@ -6,17 +6,17 @@ package member
 import (
 	"context"
 
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberconfig"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // arguments are those that say which member it is: a configuration, which may
@@ -27,7 +27,7 @@ type arguments struct {
 	peerURLs types.Set
 }
 
-func argumentsOf(ctx context.Context, config tfsdk.Config, diags *fwdiag.Diagnostics) (a arguments) {
+func argumentsOf(ctx context.Context, config tfsdk.Config, diags *diag.Diagnostics) (a arguments) {
 	diags.Append(config.GetAttribute(ctx, path.Root("config"), &a.config)...)
 	diags.Append(config.GetAttribute(ctx, path.Root("name"), &a.name)...)
 	diags.Append(config.GetAttribute(ctx, path.Root("peer_urls"), &a.peerURLs)...)
@@ -36,16 +36,16 @@ func argumentsOf(ctx context.Context, config tfsdk.Config, diags *fwdiag.Diagnos
 
 // check refuses arguments that leave the name or the peer URLs open, or give
 // them twice. What is not known yet passes.
-func (a arguments) check(diags *fwdiag.Diagnostics) {
-	refuse := func(attribute string, t diag.Text) {
+func (a arguments) check(diags *diag.Diagnostics) {
+	refuse := func(attribute string, t text.Message) {
 		report.ErrorAt(diags, path.Root(attribute), t)
 	}
 	if a.config.IsNull() {
 		switch {
 		case a.name.IsNull():
-			refuse("config", diag.NeitherConfigNorName())
+			refuse("config", text.NeitherConfigNorName)
 		case a.peerURLs.IsNull():
-			refuse("peer_urls", diag.NoPeerURLs(a.name.ValueString()))
+			refuse("peer_urls", text.NoPeerURLs(a.name.ValueString()))
 		}
 		return
 	}
@@ -53,21 +53,21 @@ func (a arguments) check(diags *fwdiag.Diagnostics) {
 		return
 	}
 	c := memberconfig.MemberOf(a.config)
-	if !a.name.IsNull() && !a.name.IsUnknown() {
-		refuse("name", diag.NameBesideConfig(a.name.ValueString()))
+	if attribute.IsGiven(a.name) {
+		refuse("name", text.NameBesideConfig(a.name.ValueString()))
 	}
 	switch {
 	case c.PeerURLs.IsUnknown() || a.peerURLs.IsUnknown():
 	case c.PeerURLs.IsNull() && a.peerURLs.IsNull():
-		refuse("peer_urls", diag.NoPeerURLsInConfig(c.Name.ValueString()))
+		refuse("peer_urls", text.NoPeerURLsInConfig(c.Name.ValueString()))
 	case !c.PeerURLs.IsNull() && !a.peerURLs.IsNull():
-		refuse("peer_urls", diag.PeerURLsBesideConfig(c.Name.ValueString()))
+		refuse("peer_urls", text.PeerURLsBesideConfig(c.Name.ValueString()))
 	}
 }
 
 // planEnvironment plans no environment for a new member whose configuration has it.
 func (a arguments) planEnvironment(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	if a.config.IsNull() || a.config.IsUnknown() || !req.State.Raw.IsNull() {
+	if !attribute.IsGiven(a.config) || !req.State.Raw.IsNull() {
 		return
 	}
 	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("environment"), types.MapNull(types.StringType))...)
@@ -82,11 +82,7 @@ func sameConfig(was, now types.Object) bool {
 
 // planConfig replaces a member that gets another configuration. The one that it
 // has stays as the state holds it if it only says the same in another way.
-type planConfig struct{}
-
-func (planConfig) Description(context.Context) string { return "another configuration replaces it" }
-
-func (p planConfig) MarkdownDescription(ctx context.Context) string { return p.Description(ctx) }
+type planConfig struct{ attribute.Described }
 
 func (planConfig) PlanModifyObject(_ context.Context, req planmodifier.ObjectRequest, resp *planmodifier.ObjectResponse) {
 	if req.StateValue.IsNull() || req.PlanValue.IsNull() {
@@ -97,20 +93,14 @@ func (planConfig) PlanModifyObject(_ context.Context, req planmodifier.ObjectReq
 		return
 	}
 	was, now := memberconfig.MemberOf(req.StateValue), memberconfig.MemberOf(req.PlanValue)
-	if memberurl.Same(was.PeerURLs, now.PeerURLs) {
+	if attribute.AreSameURLs(was.PeerURLs, now.PeerURLs) {
 		resp.PlanValue = req.StateValue
 	}
 }
 
 // planName plans the name that the configuration gives. Another name is another
 // member.
-type planName struct{}
-
-func (planName) Description(context.Context) string {
-	return "the name that config has; another name replaces it"
-}
-
-func (p planName) MarkdownDescription(ctx context.Context) string { return p.Description(ctx) }
+type planName struct{ attribute.Described }
 
 func (planName) PlanModifyString(ctx context.Context, req planmodifier.StringRequest, resp *planmodifier.StringResponse) {
 	a := argumentsOf(ctx, req.Config, &resp.Diagnostics)
@@ -133,13 +123,7 @@ func (planName) PlanModifyString(ctx context.Context, req planmodifier.StringReq
 
 // planPeerURLs plans the peer URLs that the configuration gives, or the member's
 // own where it leaves them open.
-type planPeerURLs struct{}
-
-func (planPeerURLs) Description(context.Context) string {
-	return "the peer URLs that config has, if any"
-}
-
-func (p planPeerURLs) MarkdownDescription(ctx context.Context) string { return p.Description(ctx) }
+type planPeerURLs struct{ attribute.Described }
 
 func (planPeerURLs) PlanModifySet(ctx context.Context, req planmodifier.SetRequest, resp *planmodifier.SetResponse) {
 	a := argumentsOf(ctx, req.Config, &resp.Diagnostics)

@@ -14,11 +14,12 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // checkBootstrap refuses a new configuration that cannot serve the bootstrap which
@@ -28,8 +29,7 @@ import (
 func (r *Resource) checkBootstrap(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	var m model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
-	boot, diags := bootstrap.From(ctx, m.Bootstrap)
-	resp.Diagnostics.Append(diags...)
+	boot := bootstrap.From(ctx, m.Bootstrap, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() || boot == nil || boot.Complete.ValueBool() || m.Name.IsUnknown() {
 		return
 	}
@@ -37,28 +37,28 @@ func (r *Resource) checkBootstrap(ctx context.Context, req resource.ModifyPlanRe
 	if !m.Address.IsNull() {
 		argument = path.Root("address")
 	}
-	u := m.knownURLs(ctx)
+	u := m.knownURLs()
 	if t := misfit(m.Name.ValueString(), u.peer, founders(boot)); t != nil {
 		report.ErrorAt(&resp.Diagnostics, argument, *t)
 	}
-	own := slices.Clone(u.client)
+	own := u.client
 	if r.backend != nil {
 		own = append(own, r.backend.Settings.Endpoints...)
 	}
-	if at := shared(own, registry(ctx, boot)); at != "" {
-		report.ErrorAt(&resp.Diagnostics, path.Root("bootstrap"), diag.RegistryIsCluster(m.Name.ValueString(), at))
+	if at := shared(own, attribute.Texts(boot.RegistryEndpoints)); at != "" {
+		report.ErrorAt(&resp.Diagnostics, path.Root("bootstrap"), text.RegistryIsCluster(m.Name.ValueString(), at))
 	}
 }
 
 // knownURLs are the URLs of which every element is known.
-func (m model) knownURLs(ctx context.Context) urls {
-	if memberurl.SomeUnknown(m.PeerURLs) {
-		m.PeerURLs = types.SetNull(types.StringType)
+func (m model) knownURLs() urls {
+	u := m.urls()
+	if attribute.SomeUnknown(m.PeerURLs) {
+		u.peer = nil
 	}
-	if memberurl.SomeUnknown(m.ClientURLs) {
-		m.ClientURLs = types.SetNull(types.StringType)
+	if attribute.SomeUnknown(m.ClientURLs) {
+		u.client = nil
 	}
-	u, _ := model{PeerURLs: m.PeerURLs, ClientURLs: m.ClientURLs}.urls(ctx) // known texts always convert
 	return u
 }
 
@@ -79,7 +79,7 @@ func founders(boot *bootstrap.Bootstrap) map[string][]string {
 // misfit says how a configuration contradicts the founders of its bootstrap: it
 // has the name of one and other peer URLs, or a peer URL of one and another name.
 // Nobody forms the cluster as that founder then, or etcd refuses to start.
-func misfit(name string, peers []string, founders map[string][]string) *diag.Text {
+func misfit(name string, peers []string, founders map[string][]string) *text.Message {
 	if len(peers) == 0 || len(founders) == 0 {
 		return nil
 	}
@@ -87,31 +87,14 @@ func misfit(name string, peers []string, founders map[string][]string) *diag.Tex
 		if membership.SameURLs(given, peers) {
 			return nil
 		}
-		t := diag.FounderURLs(name, peers, given)
-		return &t
+		return new(text.FounderURLs(name, peers, given))
 	}
 	for _, founder := range slices.Sorted(maps.Keys(founders)) {
 		if at := shared(peers, founders[founder]); at != "" {
-			t := diag.FounderName(name, founder, at)
-			return &t
+			return new(text.FounderName(name, founder, at))
 		}
 	}
 	return nil
-}
-
-// registry are the client URLs of the registry of a discovery, as far as they are
-// known.
-func registry(ctx context.Context, boot *bootstrap.Bootstrap) (urls []string) {
-	var known []types.String
-	if boot.RegistryEndpoints.ElementsAs(ctx, &known, false).HasError() {
-		return nil // null or unknown
-	}
-	for _, u := range known {
-		if u.ValueString() != "" {
-			urls = append(urls, u.ValueString())
-		}
-	}
-	return urls
 }
 
 // shared returns the first of the URLs that leads to the same host and port as one
@@ -138,10 +121,12 @@ func hostPort(raw string) string {
 	return strings.ToLower(u.Host)
 }
 
-// noteFounding notes a configuration that was made for a cluster that is still to
-// be formed by founders whose names are known.
-func (r *Resource) noteFounding(m model, p plan) {
+// noteConfigured notes a configuration that was made, and whether that is for a
+// cluster that is still to be formed by founders whose names are known.
+func (r *Resource) noteConfigured(m model, p plan) {
+	c := backend.Configured{Name: m.Name.ValueString(), InitialCluster: m.InitialCluster.ValueString()}
 	if p.role != roleJoiner && p.boot != nil && p.founders != nil {
-		r.backend.NoteFounding(m.ID.ValueString(), m.Name.ValueString(), p.boot.Token.ValueString(), p.founders)
+		c.Token, c.Founders = p.boot.Token.ValueString(), p.founders
 	}
+	r.backend.Configured.Set(m.ID.ValueString(), c)
 }

@@ -11,53 +11,54 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 	variables "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/environment"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // ImportState implements resource.ResourceWithImportState: by the name of a
 // member that is in the cluster. It becomes a joiner, which is what it will be
 // when its machine is replaced; nothing about the present machine changes.
 func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
-	fail := func(t diag.Text) { report.Error(&resp.Diagnostics, t) }
+	fail := func(t text.Message) { report.Error(&resp.Diagnostics, t) }
 	if r.backend == nil || r.backend.Unknown {
-		fail(diag.ImportUnknownProvider(req.ID))
+		fail(text.UnknownProvider("import member " + req.ID))
 		return
 	}
 	c, err := r.backend.Cluster(nil)
 	if err != nil {
-		fail(diag.Explain(reconfigure.ActionImport, req.ID, err))
+		fail(text.Explain(reconfigure.ActionImport, req.ID, err))
 		return
 	}
 	snap, err := c.Confirmed(ctx, 0, reconfigure.ActionImport, req.ID)
 	if err != nil {
-		fail(diag.Explain(reconfigure.ActionImport, req.ID, err))
+		fail(text.Explain(reconfigure.ActionImport, req.ID, err))
 		return
 	}
 	i := slices.IndexFunc(snap.Members, func(m membership.Member) bool { return m.Name == req.ID && req.ID != "" })
 	if i < 0 {
-		fail(diag.ImportNotFound(req.ID, nil, snap))
+		fail(text.ImportNotFound(req.ID, nil, snap))
 		return
 	}
 	id, err := recordedID(ctx, c, snap, snap.Members[i])
 	if err != nil {
-		fail(diag.Explain(reconfigure.ActionImport, req.ID, err))
+		fail(text.Explain(reconfigure.ActionImport, req.ID, err))
 		return
 	}
 	m, err := importedModel(ctx, snap, snap.Members[i], id)
-	var unfit diag.Text
+	var unfit text.Message
 	if errors.As(err, &unfit) {
 		fail(unfit)
 		return
 	}
 	if err != nil {
-		fail(diag.Explain(reconfigure.ActionImport, req.ID, err))
+		fail(text.Explain(reconfigure.ActionImport, req.ID, err))
 		return
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
@@ -67,7 +68,7 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 // member names, so that one whose state was lost is the same as before, and its
 // machine and its etcd_member stay as they are; "" if no record tells.
 func recordedID(ctx context.Context, c *backend.Cluster, snap membership.Snapshot, it membership.Member) (string, error) {
-	owners, err := c.Port.Records(snap.ClusterID).Owners(ctx, it.ID)
+	owners, err := c.Cluster.Records(snap.ClusterID).Owners(ctx, it.ID)
 	if err != nil {
 		return "", err
 	}
@@ -96,17 +97,13 @@ func importedModel(ctx context.Context, snap membership.Snapshot, it membership.
 			peers = append(peers, m.PeerURLs...)
 		}
 	}
-	set := func(values []string) types.Set {
-		s, _ := types.SetValueFrom(ctx, types.StringType, values) // strings always convert
-		return s
-	}
 	env, d := variables.Map(ctx, environment(it.Name, u, false, nil, initial, peers))
 	if d.HasError() {
-		return model{}, diag.Text{Summary: d[0].Summary(), Detail: d[0].Detail()}
+		return model{}, text.Message{Summary: d[0].Summary(), Detail: d[0].Detail()}
 	}
 	return model{
 		ID: types.StringValue(id), Name: types.StringValue(it.Name),
-		PeerURLs: set(it.PeerURLs), ClientURLs: set(it.ClientURLs),
+		PeerURLs: attribute.SetOf(it.PeerURLs), ClientURLs: attribute.SetOf(it.ClientURLs),
 		ListenPeerURLs: types.SetNull(types.StringType), ListenClientURLs: types.SetNull(types.StringType),
 		Bootstrap: types.ObjectNull(bootstrap.AttrTypes()), TriggersReplace: types.DynamicNull(), JoinPeerURLs: types.SetNull(types.StringType), ReplaceUnreachableAfter: types.StringNull(),
 		Founder: types.BoolValue(false), Founders: types.Int64Null(), Environment: env, InitialCluster: types.StringValue(initial),

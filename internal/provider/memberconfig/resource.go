@@ -8,21 +8,23 @@ package memberconfig
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 const (
@@ -62,7 +64,7 @@ func (r *Resource) Metadata(_ context.Context, req resource.MetadataRequest, res
 
 // Configure implements resource.ResourceWithConfigure.
 func (r *Resource) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
-	r.backend = backend.ForResource(req, resp)
+	r.backend = backend.From(req.ProviderData, &resp.Diagnostics)
 }
 
 // ModifyPlan implements resource.ResourceWithModifyPlan: a member that is
@@ -74,7 +76,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		ctx = backend.Naming(ctx, req.Plan, named...)
 	}
 	// Terraform does not tell Delete whether another configuration follows.
-	resp.Diagnostics.Append(resp.Private.SetKey(ctx, goesKey, fmt.Append(nil, req.Plan.Raw.IsNull()))...)
+	private.Keep(ctx, resp.Private, goesKey, req.Plan.Raw.IsNull(), &resp.Diagnostics)
 	r.guardPlan(ctx, req, resp)
 	if req.Plan.Raw.IsNull() {
 		return
@@ -82,18 +84,18 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	if r.backend != nil {
 		var name types.String
 		resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("name"), &name)...)
-		r.backend.Chains().Config(name.ValueString())
+		r.backend.Order.Config(name.ValueString())
 	}
 	if req.State.Raw.IsNull() {
-		resp.Diagnostics.Append(r.planScript(ctx, req, resp)...)
-		resp.Diagnostics.Append(planRole(ctx, resp)...)
+		r.planScript(ctx, req, resp)
+		planRole(ctx, resp)
 		r.checkBootstrap(ctx, req, resp)
 	}
 	if r.backend == nil || r.backend.Unknown || resp.Diagnostics.HasError() {
 		return
 	}
 	if !req.State.Raw.IsNull() {
-		resp.Diagnostics.Append(r.noteRetry(ctx, req)...)
+		r.noteRetry(ctx, req, &resp.Diagnostics)
 		r.planLost(ctx, req, resp)
 		return
 	}
@@ -102,17 +104,16 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	if resp.Diagnostics.HasError() || m.Bootstrap.IsUnknown() || m.JoinPeerURLs.IsUnknown() || len(m.JoinPeerURLs.Elements()) > 0 {
 		return
 	}
-	p, diags := m.planOf(ctx)
-	resp.Diagnostics.Append(diags...)
+	p := m.planOf(ctx, &resp.Diagnostics)
 	if _, err := r.backend.Cluster(nil); errors.Is(err, cluster.ErrNoEndpoints) && p.role == roleJoiner {
-		report.Error(&resp.Diagnostics, diag.NobodyToAsk(m.Name.ValueString()))
+		report.Error(&resp.Diagnostics, text.NobodyToAsk(m.Name.ValueString()))
 	}
 }
 
 // Create implements resource.Resource.
 func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	ctx = backend.Naming(ctx, req.Plan, named...)
-	r.backend.Chains().Applying()
+	r.backend.Order.StartApply()
 	var m model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
 	if resp.Diagnostics.HasError() {
@@ -120,23 +121,14 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	}
 	c, err := r.backend.Cluster(nil)
 	if err != nil && !errors.Is(err, cluster.ErrNoEndpoints) {
-		report.Error(&resp.Diagnostics, diag.Explain(reconfigure.ActionConfigure, m.Name.ValueString(), err))
+		report.Error(&resp.Diagnostics, text.Explain(reconfigure.ActionConfigure, m.Name.ValueString(), err))
 		return
 	}
-	t, diags := m.decide(ctx, looker{c})
-	resp.Diagnostics.Append(diags...)
-	if t != nil {
-		report.Error(&resp.Diagnostics, *t)
-	}
+	m.fromCluster(ctx, looker{c}, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	p, diags := m.planOf(ctx)
-	resp.Diagnostics.Append(diags...)
-	r.noteFounding(m, p)
-	if c != nil {
-		c.Board.NoteInitialCluster(m.ID.ValueString(), m.InitialCluster.ValueString())
-	}
+	r.noteConfigured(m, m.planOf(ctx, &resp.Diagnostics))
 	resp.Diagnostics.Append(backend.KeepNamed(ctx, resp.Private, req.Plan, named...)...)
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
@@ -148,7 +140,7 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
 	// Terraform refreshes a tainted resource, and then plans it as if it were new.
 	token, _ := tokenOf(ctx, m.Bootstrap)
-	r.backend.Plan().HoldConfig(token, m.Name.ValueString())
+	r.backend.Plan.HoldConfig(token, m.Name.ValueString())
 	if resp.Diagnostics.HasError() || r.backend.Unknown {
 		return
 	}
@@ -158,56 +150,53 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	}
 	snap, err := c.View(ctx, 0)
 	if err != nil {
-		if c.Board.FirstTime("unreachable") {
-			report.Warn(&resp.Diagnostics, diag.NotRefreshed(err))
+		if c.FirstTime("unreachable") {
+			report.Warn(&resp.Diagnostics, text.NotRefreshed(err))
 		}
 		return
 	}
 	c.WarnUntrusted(snap, &resp.Diagnostics)
-	peers, diags := texts(ctx, m.PeerURLs)
-	resp.Diagnostics.Append(diags...)
-	was := clusterOf(ctx, req.Private)
-	if want, err := membership.ParseClusterID(was); err == nil && !isClusterOf(snap, want, m.Name.ValueString(), peers) {
-		if c.Board.FirstTime("other cluster") {
-			report.Warn(&resp.Diagnostics, diag.AnotherCluster(was, snap))
+	was := private.Kept[string](ctx, req.Private, clusterKey, &resp.Diagnostics)
+	if want, err := membership.ParseClusterID(was); err == nil && !isClusterOf(snap, want, m.Name.ValueString(), attribute.Texts(m.PeerURLs)) {
+		if c.FirstTime("other cluster") {
+			report.Warn(&resp.Diagnostics, text.AnotherCluster(was, snap))
 		}
 		return
 	}
-	p, diags := m.planOf(ctx)
-	resp.Diagnostics.Append(diags...)
-	if m.Founder.ValueBool() && p.unformed(snap) {
+	if m.Founder.ValueBool() && m.planOf(ctx, &resp.Diagnostics).unformed(snap) {
 		return // nothing there is the member that was configured
 	}
-	status := m.statusIn(ctx, c, peers, snap)
+	status := m.status(ctx, c, snap)
 	if follows(status) && status != m.Status.ValueString() {
 		// One member's list is enough to show. What leads to a replacement
 		// rests on a list that a majority confirms.
 		if snap, err = c.Confirmed(ctx, snap.ClusterID, reconfigure.ActionRead, m.Name.ValueString()); err != nil {
-			report.Warn(&resp.Diagnostics, diag.GoneUnconfirmed(m.Name.ValueString(), err))
+			report.Warn(&resp.Diagnostics, text.GoneUnconfirmed(m.Name.ValueString(), err))
 			return
 		}
-		status = m.statusIn(ctx, c, peers, snap)
+		status = m.status(ctx, c, snap)
 	}
 	if status == statusMember {
 		var seen silence
-		status, seen = m.watch(ctx, c, silenceOf(ctx, req.Private))
-		resp.Diagnostics.Append(seen.keep(ctx, resp.Private)...)
+		status, seen = m.watch(ctx, c, private.Kept[silence](ctx, req.Private, silenceKey, &resp.Diagnostics))
+		private.Keep(ctx, resp.Private, silenceKey, seen, &resp.Diagnostics)
 	}
 	if status == statusUnreachable && len(snap.Answers) > 0 {
 		warnQuorum(c, snap, &resp.Diagnostics)
 	}
 	if !neverFormed(status) && len(snap.Others) == 0 {
-		resp.Diagnostics.Append(resp.Private.SetKey(ctx, clusterKey, fmt.Appendf(nil, "%q", snap.ClusterID))...)
+		private.Keep(ctx, resp.Private, clusterKey, snap.ClusterID.String(), &resp.Diagnostics)
 	}
+	log.Debug(ctx, log.Membership, "status of a configuration", "name", m.Name.ValueString(), "status", status)
 	m.Status = types.StringValue(status)
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
 
 // warnQuorum explains once that the cluster has lost its quorum.
-func warnQuorum(c *backend.Cluster, snap membership.Snapshot, diags *fwdiag.Diagnostics) {
-	d := membership.DecideAdd(snap, membership.AddRequest{PeerURLs: []string{"http://quorum.invalid:1"}})
-	if d.Code == membership.QuorumLost && c.Board.FirstTime("quorum lost") {
-		report.Warn(diags, diag.QuorumIsLost(d, snap))
+func warnQuorum(c *backend.Cluster, snap membership.Snapshot, diags *diag.Diagnostics) {
+	d := snap.Gate(0)
+	if d.Code == membership.QuorumLost && c.FirstTime("quorum lost") {
+		report.Warn(diags, text.QuorumIsLost(d, snap))
 	}
 }
 
@@ -217,23 +206,20 @@ func follows(status string) bool {
 	return status == statusRemoved || status == statusRetired || status == statusStale
 }
 
-// statusIn is what the member list and the ownership record say of the
+// status is what the member list and the ownership record say of the
 // configuration's member.
-func (m model) statusIn(ctx context.Context, c *backend.Cluster, peers []string, snap membership.Snapshot) string {
-	status := statusOf(m, peers, snap)
+func (m model) status(ctx context.Context, c *backend.Cluster, snap membership.Snapshot) string {
+	status := m.statusIn(snap)
 	if status != statusMember && status != statusAnnounced {
 		return m.recorded(ctx, c, snap, status)
 	}
 	return status
 }
 
-// statusOf is what the member list says of the configuration's member.
-func statusOf(m model, peers []string, snap membership.Snapshot) string {
+// statusIn is what the member list says of the configuration's member.
+func (m model) statusIn(snap membership.Snapshot) string {
 	before := m.Status.ValueString()
-	for _, member := range snap.Members {
-		if !membership.SameURLs(member.PeerURLs, peers) && (len(peers) > 0 || member.Name != m.Name.ValueString()) {
-			continue
-		}
+	if member, listed := m.find(snap.Members); listed {
 		// A founder is in the list because the cluster has formed with it.
 		if !neverFormed(before) || m.Founder.ValueBool() || len(member.ClientURLs) > 0 {
 			return statusMember
@@ -245,7 +231,7 @@ func statusOf(m model, peers []string, snap membership.Snapshot) string {
 		return statusRemoved
 	case m.Founder.ValueBool() && snap.Linearizable && !slices.ContainsFunc(snap.Members, func(x membership.Member) bool { return x.Name == m.Name.ValueString() }):
 		return statusStale // the cluster was formed without it
-	case m.InitialCluster.ValueString() != "" && !sameOthers(m.InitialCluster.ValueString(), peers, snap.Members):
+	case m.InitialCluster.ValueString() != "" && !sameOthers(m.InitialCluster.ValueString(), attribute.Texts(m.PeerURLs), snap.Members):
 		return statusStale
 	default:
 		return statusPending
@@ -290,11 +276,10 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 // its etcd_member and its machine went first.
 func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	ctx = backend.Named(ctx, req.Private)
-	r.backend.Chains().Applying()
+	r.backend.Order.StartApply()
 	var m model
 	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
-	peers, diags := texts(ctx, m.PeerURLs)
-	resp.Diagnostics.Append(diags...)
+	goes := private.Kept[bool](ctx, req.Private, goesKey, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -302,29 +287,23 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 	if err != nil {
 		return
 	}
-	word, _ := req.Private.GetKey(ctx, goesKey)
-	goes, name := string(word) == "true", m.Name.ValueString()
-	out, err := c.Withdraw(ctx, reconfigure.WithdrawRequest{Owner: m.ID.ValueString(), Name: name, PeerURLs: peers, Replacement: !goes})
+	name := m.Name.ValueString()
+	out, err := c.Withdraw(ctx, reconfigure.WithdrawRequest{Owner: m.ID.ValueString(), Name: name, PeerURLs: attribute.Texts(m.PeerURLs), Replacement: !goes})
 	if goes && err == nil {
 		if err := c.GiveUpTurn(ctx, m.ID.ValueString(), name); err != nil {
-			report.Warn(&resp.Diagnostics, diag.TurnLeft(name, r.backend.Settings.MetadataPrefix, err))
+			report.Warn(&resp.Diagnostics, text.TurnLeft(name, r.backend.Settings.MetadataPrefix, err))
 		}
 	}
-	for _, w := range out.Warnings {
-		report.Warn(&resp.Diagnostics, diag.WarningText("remove", name, w, out.Snapshot))
-	}
-	if out.Waited != nil {
-		report.Warn(&resp.Diagnostics, diag.LockWaited(name, *out.Waited))
-	}
+	report.Done(&resp.Diagnostics, reconfigure.ActionRemove, name, out.Warnings, out.Snapshot, out.Waited)
 	switch undecidable := err != nil && reconfigure.Undecidable(err) && !cluster.Hopeless(err); {
 	case err == nil:
 	case undecidable && m.Founder.ValueBool() && neverFormed(m.Status.ValueString()):
 		// The cluster was never formed with it, and a founder is not added.
 	case goes && (undecidable || r.backend.ForceDestroy):
-		report.Warn(&resp.Diagnostics, diag.BackstopSkipped(name, err))
+		report.Warn(&resp.Diagnostics, text.BackstopSkipped(name, err))
 	case undecidable:
-		report.Error(&resp.Diagnostics, diag.BackstopBlocked(name, err))
+		report.Error(&resp.Diagnostics, text.BackstopBlocked(name, err))
 	default:
-		report.Error(&resp.Diagnostics, diag.Explain(reconfigure.ActionRemove, name, err))
+		report.Error(&resp.Diagnostics, text.Explain(reconfigure.ActionRemove, name, err))
 	}
 }

@@ -1,0 +1,88 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package attribute
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+)
+
+// What passes as an element can be used later, and what is not known yet waits.
+func TestURLs(t *testing.T) {
+	s, null, unknown := types.StringValue, types.StringNull(), types.StringUnknown()
+	for _, c := range []struct {
+		name  string
+		check URLs
+		in    []attr.Value
+		want  string // the summary, "" for none
+	}{
+		{"advertised", Advertised(), []attr.Value{s("http://infra1:2380"), s("https://infra1:2380")}, ""},
+		{"advertised, unknown", Advertised(), []attr.Value{unknown, s("http://infra1:2380"), unknown}, ""},
+		{"advertised, null", Advertised(), []attr.Value{null}, "Invalid URL in urls"},
+		{"advertised, wildcard", Advertised(), []attr.Value{s("http://0.0.0.0:2380")}, "Invalid URL in urls"},
+		{"advertised, twice", Advertised(), []attr.Value{s("http://infra1:2380"), s("HTTP://INFRA1:2380/")}, "Duplicate URL in urls"},
+		{"listened", Listened(), []attr.Value{s("http://0.0.0.0:2380"), s("http://[::]:2380"), s("https://10.0.0.1:2380"), s("http://localhost:2380")}, ""},
+		{"listened, host", Listened(), []attr.Value{s("http://infra1:2380")}, "Invalid URL in urls"},
+		{"listened, twice", Listened(), []attr.Value{s("http://0.0.0.0:2380"), s("http://0.0.0.0:2380/")}, "Duplicate URL in urls"},
+		{"endpoints", Endpoints(), []attr.Value{s("infra1"), s("infra1:2379"), s("https://infra1"), s("http://[::1]:1")}, ""},
+		{"endpoints, no host", Endpoints(), []attr.Value{s("http://:2379")}, "Invalid endpoint"},
+		{"endpoints, empty", Endpoints(), []attr.Value{s("")}, "Invalid endpoint"},
+		{"endpoints, null", Endpoints(), []attr.Value{null}, "Invalid URL in urls"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var list validator.ListResponse
+			c.check.ValidateList(t.Context(), validator.ListRequest{Path: path.Root("urls"), ConfigValue: types.ListValueMust(types.StringType, c.in)}, &list)
+			var set validator.SetResponse
+			c.check.ValidateSet(t.Context(), validator.SetRequest{Path: path.Root("urls"), ConfigValue: types.SetValueMust(types.StringType, c.in)}, &set)
+			for kind, diags := range map[string]interface {
+				ErrorsCount() int
+			}{"list": list.Diagnostics, "set": set.Diagnostics} {
+				if n := diags.ErrorsCount(); (n == 1) != (c.want != "") || n > 1 {
+					t.Errorf("%s: %d errors: %v", kind, n, diags)
+				}
+			}
+			for _, d := range list.Diagnostics {
+				if d.Summary() != c.want {
+					t.Errorf("%q, want %q", d.Summary(), c.want)
+				}
+			}
+		})
+	}
+}
+
+// A new member has a name that its machine starts with; one that exists keeps
+// its own.
+func TestNewName(t *testing.T) {
+	for _, c := range []struct {
+		was, now types.String
+		refused  bool
+	}{
+		{types.StringNull(), types.StringValue("infra1"), false},
+		{types.StringNull(), types.StringUnknown(), false},
+		{types.StringNull(), types.StringValue("$(id)"), true},
+		{types.StringNull(), types.StringValue("../x"), true},
+		{types.StringValue("node(1)"), types.StringValue("node(1)"), false},
+		{types.StringValue("node(1)"), types.StringValue("node(2)"), true},
+	} {
+		var resp planmodifier.StringResponse
+		NewName().PlanModifyString(t.Context(), planmodifier.StringRequest{Path: path.Root("name"), StateValue: c.was, PlanValue: c.now}, &resp)
+		if resp.Diagnostics.HasError() != c.refused {
+			t.Errorf("%s to %s: %v", c.was, c.now, resp.Diagnostics)
+		}
+	}
+}
+
+// What etcd is told has no white space around it, wildcards included.
+func TestNormalURLs(t *testing.T) {
+	got := NormalURLs([]string{"http://0.0.0.0:2380\n", " HTTPS://Infra1:2380/ ", "https://[::]:2379\u0085"})
+	if want := []string{"http://0.0.0.0:2380", "https://[::]:2379", "https://infra1:2380"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

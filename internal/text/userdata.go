@@ -1,0 +1,37 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package text
+
+import (
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/userdata"
+)
+
+// UserDataOption is for an option of cloud_config or ignition that cannot be
+// used. What may be secret is not shown.
+func UserDataOption(e *userdata.OptionError) Message {
+	expected := map[userdata.Problem]string{
+		userdata.UnknownOption:    "There is no such option.",
+		userdata.MissingOption:    "The option is required.",
+		userdata.NotObject:        "Expected an object.",
+		userdata.NotText:          "Expected a string.",
+		userdata.NotHTTPS:         "Expected an https:// URL without a user name.",
+		userdata.NotSHA256:        "Expected a SHA-256 of 64 lowercase hexadecimal digits, as in the SHA256SUMS file of the release.",
+		userdata.NotPath:          "Expected an absolute path of letters, digits and the characters _ . / : + @ -.",
+		userdata.NotPEM:           "Expected the text of a PEM file with nothing but blocks of this kind, or an absolute path on the machine.",
+		userdata.NotFilesystem:    "Expected a file system that the image can make.",
+		userdata.EitherOr:         "Expected one of the two ways to get etcd, not both.",
+		userdata.NotVariable:      "Expected variable names that begin with ETCD_.",
+		userdata.ReservedVariable: "The configuration sets this variable. Remove it from the options.",
+		userdata.Taken:            "The user data has this key already, and it is not a list that can be appended to.",
+	}[e.Problem]
+	t := sprintf("Option %s", e.Path)
+	if e.Value != "" {
+		t += sprintf(" is %q", e.Value)
+	}
+	t += ": " + expected
+	if len(e.Allowed) > 0 {
+		t += sprintf(" Allowed: %s.", list(e.Allowed))
+	}
+	return Message{"Invalid user data option", t}
+}
