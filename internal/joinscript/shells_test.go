@@ -26,6 +26,8 @@ type shell struct {
 	path string
 	// need is a program that may be missing.
 	need string
+	// script is the variant that it runs.
+	script Variant
 }
 
 // busyboxTools are the programs that the script runs, besides curl.
@@ -41,7 +43,7 @@ func shells(t *testing.T) []shell {
 		if err != nil {
 			t.Fatalf("%s is needed to test the join script: %v", name, err)
 		}
-		all = append(all, shell{name: name, argv: []string{path}})
+		all = append(all, shell{name: name, argv: []string{path}, script: Discovery})
 	}
 	// As sh, bash keeps to POSIX.
 	all[1].argv = append(all[1].argv, "--posix")
@@ -63,7 +65,7 @@ func shells(t *testing.T) []shell {
 			}
 		}
 	}
-	return append(all, shell{name: "busybox", argv: []string{busybox, "sh"}, path: dir, need: "busybox"})
+	return append(all, shell{name: "busybox", argv: []string{busybox, "sh"}, path: dir, need: "busybox", script: Discovery})
 }
 
 // must skips a test of a shell that is missing.
@@ -74,16 +76,28 @@ func (sh shell) must(t *testing.T) {
 	}
 }
 
-// eachShell runs f once for every shell, all at the same time: most of
-// it passes in waiting.
+// eachShell runs f once for every shell and every variant of the script, all at
+// the same time: most of it passes in waiting.
 func eachShell(t *testing.T, f func(t *testing.T, sh shell)) {
 	t.Helper()
+	eachShellWith(t, f, Discovery, Static)
+}
+
+// eachShellWith is [eachShell] with some variants only.
+func eachShellWith(t *testing.T, f func(t *testing.T, sh shell), variants ...Variant) {
+	t.Helper()
 	for _, sh := range shells(t) {
-		t.Run(sh.name, func(t *testing.T) {
-			t.Parallel()
-			sh.must(t)
-			f(t, sh)
-		})
+		for _, sh.script = range variants {
+			name := sh.name
+			if sh.script == Static {
+				name += " static"
+			}
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				sh.must(t)
+				f(t, sh)
+			})
+		}
 	}
 }
 
@@ -119,16 +133,16 @@ func tools(t *testing.T, programs map[string]string) string {
 }
 
 // write writes the script as it is shipped, and returns the file.
-func write(t *testing.T) string {
+func (v Variant) write(t *testing.T) string {
 	t.Helper()
-	return filepath.Join(tools(t, map[string]string{"etcd-join": Script}), "etcd-join")
+	return filepath.Join(tools(t, map[string]string{"etcd-join": v.Text}), "etcd-join")
 }
 
 // run runs the script, in a hurry, with exactly the given environment, PATH
 // besides.
 func (sh shell) run(t *testing.T, env ...string) result {
 	t.Helper()
-	file := write(t)
+	file := sh.script.write(t)
 	path := os.Getenv("PATH")
 	if sh.path != "" {
 		path = sh.path + ":" + path

@@ -4,6 +4,8 @@
 package text
 
 import (
+	"strings"
+
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/userdata"
 )
 
@@ -19,19 +21,29 @@ func UserDataOption(e *userdata.OptionError) Message {
 		userdata.NotSHA256:        "Expected a SHA-256 of 64 lowercase hexadecimal digits, as in the SHA256SUMS file of the release.",
 		userdata.NotPath:          "Expected an absolute path of letters, digits and the characters _ . / : + @ -.",
 		userdata.NotPEM:           "Expected the text of a PEM file with nothing but blocks of this kind, or an absolute path on the machine.",
+		userdata.NotPair:          "The private key is not the key of the certificate.",
+		userdata.NeededForHTTPS:   "The member listens on https:// URLs, and the options have no certificate for them. Add the option, or set scheme = \"http\" in the etcd_member_config.",
+		userdata.UnusedForHTTP:    "The member listens on http:// URLs only, which no certificate protects. Remove the option, or set scheme = \"https\" in the etcd_member_config.",
 		userdata.NotFilesystem:    "Expected a file system that the image can make.",
 		userdata.EitherOr:         "Expected one of the two ways to get etcd, not both.",
 		userdata.NotVariable:      "Expected variable names that begin with ETCD_.",
 		userdata.ReservedVariable: "The configuration sets this variable. Remove it from the options.",
 		userdata.Taken:            "The user data has this key already, and it is not a list that can be appended to.",
 	}[e.Problem]
-	t := sprintf("Option %s", e.Path)
+	is, allowed := "", ""
 	if e.Value != "" {
-		t += sprintf(" is %q", e.Value)
+		is = sprintf(" is %q", e.Value)
 	}
-	t += ": " + expected
 	if len(e.Allowed) > 0 {
-		t += sprintf(" Allowed: %s.", list(e.Allowed))
+		allowed = " Allowed: " + strings.Join(each(e.Allowed), ", ") + "."
 	}
-	return Message{"Invalid user data option", t}
+	return newMessage("Invalid user data option", "Option %s%s. %s%s", e.Path, own(is), own(expected), own(allowed))
+}
+
+// UserDataFormat is for a configuration that a later version of the provider has
+// made.
+func UserDataFormat(format int) Message {
+	return newMessage("Unknown user data format",
+		"user_data_format of the configuration is %d, which this version of the provider does not know. A later version has created the configuration. "+
+			"Use that version or a later one.", format)
 }

@@ -15,12 +15,12 @@ import (
 // value is JSON, which YAML reads as it is, so that none can end its line or
 // begin a key.
 func CloudConfig(c Config, o Options) (string, error) {
-	fs, err := files(c, o)
+	m, err := newMachine(c, o, "/usr/local/bin")
 	if err != nil {
 		return "", err
 	}
 	var writes []any
-	for _, f := range fs {
+	for _, f := range m.files {
 		w := map[string]any{"path": f.path, "permissions": f.mode, "content": f.content}
 		if f.base64Gzip {
 			w["encoding"] = "gz+b64"
@@ -34,7 +34,7 @@ func CloudConfig(c Config, o Options) (string, error) {
 	doc := map[string]any{
 		"users": []any{"default", map[string]any{"name": user, "system": true, "shell": "/usr/sbin/nologin"}},
 		"write_files": append(writes, map[string]any{
-			"path": "/etc/systemd/system/" + unitName, "content": unit(o),
+			"path": "/etc/systemd/system/" + unitName, "content": m.unit,
 		}),
 		"runcmd": []any{
 			[]string{"systemctl", "daemon-reload"},

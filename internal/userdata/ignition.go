@@ -16,12 +16,12 @@ const ignitionVersion = "3.1.0"
 // Ignition returns a configuration for Ignition, as Fedora CoreOS and Flatcar
 // read it.
 func Ignition(c Config, o Options) (string, error) {
-	fs, err := files(c, o)
+	m, err := newMachine(c, o, "/opt/bin") // Flatcar's /usr is read-only
 	if err != nil {
 		return "", err
 	}
 	var entries []any
-	for _, f := range fs {
+	for _, f := range m.files {
 		mode, _ := strconv.ParseInt(f.mode, 8, 32) // constants
 		contents := map[string]any{"source": "data:," + url.PathEscape(f.content)}
 		if f.base64Gzip {
@@ -34,7 +34,7 @@ func Ignition(c Config, o Options) (string, error) {
 		entries = append(entries, entry)
 	}
 	storage := map[string]any{"files": entries}
-	units := []any{map[string]any{"name": unitName, "enabled": true, "contents": unit(o)}}
+	units := []any{map[string]any{"name": unitName, "enabled": true, "contents": m.unit}}
 	if d := o.DataDisk; d != nil {
 		storage["filesystems"] = []any{map[string]any{"device": d.Device, "format": d.Filesystem, "path": o.DataDir, "wipeFilesystem": false}}
 		units = append(units, map[string]any{"name": mountUnit(o.DataDir), "enabled": true, "contents": "[Unit]\nBefore=local-fs.target\n\n[Mount]\nWhat=" + d.Device +

@@ -8,6 +8,7 @@
 package userdata
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -17,6 +18,13 @@ import (
 // changes: what differs gets a new number. The golden files hold each one.
 const Format = 1
 
+// FormatError is a format that this version does not know: a later version has
+// made the configuration.
+type FormatError int
+
+// Error implements error.
+func (e FormatError) Error() string { return fmt.Sprintf("userdata: unknown format %d", int(e)) }
+
 // Config is what the user data takes of an etcd_member_config. All of it is
 // frozen when the configuration is created.
 type Config struct {
@@ -25,16 +33,14 @@ type Config struct {
 	Format               int
 }
 
-// Paths on the machine.
+// Names on the machine.
 const (
-	user       = "etcd"
-	joinPath   = "/usr/local/bin/etcd-join"
-	envPath    = "/etc/etcd/etcd.env"
-	tlsDir     = "/etc/etcd/tls/"
-	unitName   = "etcd.service"
-	defaultBin = "/usr/local/bin"
-	// DefaultDataDir is the data directory if the options name none.
-	DefaultDataDir = "/var/lib/etcd"
+	user           = "etcd"
+	joinName       = "/etcd-join"
+	envPath        = "/etc/etcd/etcd.env"
+	tlsDir         = "/etc/etcd/tls/"
+	unitName       = "etcd.service"
+	defaultDataDir = "/var/lib/etcd"
 )
 
 // file is a file of the machine.
@@ -45,40 +51,87 @@ type file struct {
 	owned         bool   // by the user etcd, else by root
 }
 
-// files returns the files of the member, and the variables of its service.
-func files(c Config, o Options) ([]file, error) {
+// machine is what runs a member, for cloud-init and Ignition alike.
+type machine struct {
+	files []file
+	unit  string
+}
+
+// newMachine returns the files and the unit of a member. programs is the
+// directory for what the user data brings.
+func newMachine(c Config, o Options, programs string) (machine, error) {
+	if c.Format < 1 || c.Format > Format {
+		return machine{}, FormatError(c.Format)
+	}
+	if o.Bin == "" {
+		o.Bin = programs
+	}
 	variables := maps.Clone(c.Environment)
 	if variables == nil {
 		variables = map[string]string{}
 	}
-	fixed := map[string]string{"ETCD_DATA_DIR": o.DataDir, "ETCD_JOIN_BIN": o.Bin}
+	variables["ETCD_DATA_DIR"], variables["ETCD_JOIN_BIN"] = o.DataDir, o.Bin
 	if o.Release != nil {
-		fixed["ETCD_JOIN_RELEASE_URL"], fixed["ETCD_JOIN_RELEASE_SHA256"] = o.Release.URL, o.Release.SHA256
+		variables["ETCD_JOIN_RELEASE_URL"], variables["ETCD_JOIN_RELEASE_SHA256"] = o.Release.URL, o.Release.SHA256
 	}
-	all := []file{{path: joinPath, content: c.JoinScriptBase64Gzip, mode: "0755", base64Gzip: true}}
+	if listen := variables["ETCD_LISTEN_PEER_URLS"]; o.PeerTLS == nil && (listen == "" || strings.Contains(listen, "https://")) {
+		o.PeerTLS = o.TLS
+	}
+	files := append([]file{{path: programs + joinName, content: c.JoinScriptBase64Gzip, mode: "0755", base64Gzip: true}}, o.certificates(variables)...)
+	for _, name := range slices.Sorted(maps.Keys(o.Environment)) {
+		if _, taken := variables[name]; taken || reserved(name) {
+			return machine{}, &OptionError{Path: "environment." + name, Problem: ReservedVariable}
+		}
+		variables[name] = o.Environment[name]
+	}
+	if err := schemes(variables); err != nil {
+		return machine{}, err
+	}
+	files = append(files, file{path: envPath, content: EnvironmentFile(variables), mode: "0600"})
+	return machine{files: files, unit: unit(o, programs)}, nil
+}
+
+// certificates returns the files of the certificates that are given as text,
+// and adds the variables of all.
+func (o Options) certificates(variables map[string]string) []file {
+	var files []file
 	for _, part := range []struct {
-		tls            *TLS
-		prefix, option string
-	}{{o.TLS, "ETCD_", "tls"}, {o.PeerTLS, "ETCD_PEER_", "peer_tls"}} {
+		tls    *TLS
+		prefix string
+	}{{o.TLS, "ETCD_"}, {o.PeerTLS, "ETCD_PEER_"}} {
 		if part.tls == nil {
 			continue
 		}
 		for _, f := range part.tls.files() {
-			if f.inline && !slices.ContainsFunc(all, func(o file) bool { return o.path == f.path }) {
-				all = append(all, file{path: f.path, content: f.content, mode: f.mode, owned: true})
+			if f.inline && !slices.ContainsFunc(files, func(o file) bool { return o.path == f.path }) {
+				files = append(files, file{path: f.path, content: f.content, mode: f.mode, owned: true})
 			}
-			fixed[part.prefix+f.variable] = f.path
+			variables[part.prefix+f.variable] = f.path
 		}
-		fixed[part.prefix+"CLIENT_CERT_AUTH"] = "true"
+		variables[part.prefix+"CLIENT_CERT_AUTH"] = "true"
 	}
-	maps.Copy(variables, fixed)
-	for _, name := range slices.Sorted(maps.Keys(o.Environment)) {
-		if _, taken := variables[name]; taken || reserved(name) {
-			return nil, &OptionError{Path: "environment." + name, Problem: ReservedVariable}
+	return files
+}
+
+// schemes returns an error if the URLs at which the process listens do not go
+// with its certificates: etcd would not start, or would take no notice of them.
+func schemes(variables map[string]string) error {
+	for _, side := range []struct{ urls, prefix, option string }{
+		{"ETCD_LISTEN_CLIENT_URLS", "ETCD_", "tls"},
+		{"ETCD_LISTEN_PEER_URLS", "ETCD_PEER_", "peer_tls"},
+	} {
+		urls := variables[side.urls]
+		encrypted := strings.Contains(urls, "https://")
+		hasTLS := variables[side.prefix+"CERT_FILE"] != "" || variables[side.prefix+"AUTO_TLS"] == "true"
+		switch {
+		case urls == "":
+		case encrypted && !hasTLS:
+			return &OptionError{Path: side.option, Problem: NeededForHTTPS, Value: urls}
+		case !encrypted && hasTLS:
+			return &OptionError{Path: side.option, Problem: UnusedForHTTP, Value: urls}
 		}
-		variables[name] = o.Environment[name]
 	}
-	return append(all, file{path: envPath, content: EnvironmentFile(variables), mode: "0600"}), nil
+	return nil
 }
 
 // reserved reports whether a variable is the configuration's to set: how the
@@ -95,10 +148,10 @@ func reserved(name string) bool {
 // unit is the service of the member, for format 1. One process runs all the
 // way, because systemd heeds RestartPreventExitStatus for the main process
 // only.
-func unit(o Options) string {
-	pre := "ExecStartPre=+" + joinPath + " install\n"
+func unit(o Options, programs string) string {
+	install := "ExecStartPre=+" + programs + joinName + " install\n"
 	if o.Release == nil {
-		pre = ""
+		install = ""
 	}
 	return `[Unit]
 Description=etcd
@@ -113,8 +166,8 @@ Type=notify
 User=` + user + `
 RuntimeDirectory=etcd
 EnvironmentFile=` + envPath + `
-` + pre + `ExecStartPre=+install -d -o etcd -g etcd -m 0700 ` + o.DataDir + `
-ExecStart=` + joinPath + ` start
+` + install + `ExecStartPre=+install -d -o ` + user + ` -g ` + user + ` -m 0700 ` + o.DataDir + `
+ExecStart=` + programs + joinName + ` start
 TimeoutStartSec=infinity
 Restart=always
 RestartSec=1

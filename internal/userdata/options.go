@@ -4,6 +4,7 @@
 package userdata
 
 import (
+	"crypto/tls"
 	"encoding/pem"
 	"maps"
 	"net/url"
@@ -14,11 +15,12 @@ import (
 
 // Options are what a machine has besides its configuration.
 type Options struct {
-	// Release is what the machine downloads, nil if the image has etcd in Bin.
+	// Release is what the machine downloads, nil if the image has etcd.
 	Release *Release
-	// Bin is the directory of etcd, etcdctl and etcdutl.
+	// Bin is the directory in which the image has etcd, "" with a Release.
 	Bin string
-	// TLS is for clients, PeerTLS for peers; nil without.
+	// TLS is for clients, PeerTLS for peers; nil without. Peers that listen on
+	// https:// use TLS if PeerTLS is nil.
 	TLS, PeerTLS *TLS
 	// DataDir is the data directory.
 	DataDir string
@@ -86,10 +88,13 @@ const (
 	NotSHA256        Problem = "not_sha256"
 	NotPath          Problem = "not_path"
 	NotPEM           Problem = "not_pem"
+	NotPair          Problem = "not_pair"
 	NotFilesystem    Problem = "not_filesystem"
 	EitherOr         Problem = "either_or"
 	NotVariable      Problem = "not_variable"
 	ReservedVariable Problem = "reserved_variable"
+	NeededForHTTPS   Problem = "needed_for_https"
+	UnusedForHTTP    Problem = "unused_for_http"
 	Taken            Problem = "taken"
 )
 
@@ -115,15 +120,13 @@ var filesystems = []string{"ext4", "xfs"}
 func Parse(given map[string]any) (o Options, known bool, err error) {
 	r := &reader{known: true}
 	root := r.object("", given, "etcd", "tls", "peer_tls", "data_dir", "data_disk", "environment", "extra")
-	o.DataDir, o.Bin = DefaultDataDir, defaultBin
+	o.DataDir = defaultDataDir
 	if dir, ok := root["data_dir"]; ok {
 		o.DataDir = r.path("data_dir", dir)
 	}
 	r.etcd(&o, root["etcd"])
 	o.TLS = r.tls("tls", root["tls"], false)
-	if o.PeerTLS = r.tls("peer_tls", root["peer_tls"], true); o.PeerTLS == nil && o.TLS != nil {
-		o.PeerTLS = o.TLS
-	}
+	o.PeerTLS = r.tls("peer_tls", root["peer_tls"], true)
 	if disk, ok := root["data_disk"]; ok {
 		d := r.object("data_disk", disk, "device", "filesystem")
 		o.DataDisk = &DataDisk{Device: r.path("data_disk.device", r.required("data_disk", d, "device")), Filesystem: filesystems[0]}
@@ -282,14 +285,21 @@ func (r *reader) tls(name string, v any, peer bool) *TLS {
 	if m == nil {
 		return nil
 	}
-	return &TLS{
-		CA: r.file(name, m, "ca", "CERTIFICATE"), Cert: r.file(name, m, "cert", "CERTIFICATE"), Key: r.file(name, m, "key", "PRIVATE KEY"),
+	t := &TLS{
+		CA: r.file(name, m, "ca", "CERTIFICATE"), Cert: r.file(name, m, "cert", "CERTIFICATE"),
+		Key:  r.file(name, m, "key", "PRIVATE KEY", "EC PRIVATE KEY", "RSA PRIVATE KEY", "EC PARAMETERS"),
 		peer: peer,
 	}
+	if r.err == nil && isPEM(t.Cert) && isPEM(t.Key) {
+		if _, err := tls.X509KeyPair([]byte(t.Cert), []byte(t.Key)); err != nil {
+			r.fail(name, NotPair, "")
+		}
+	}
+	return t
 }
 
-// file returns the text of a PEM file with blocks of a type, or a path.
-func (r *reader) file(name string, m map[string]any, key, kind string) string {
+// file returns the text of a PEM file with blocks of some types, or a path.
+func (r *reader) file(name string, m map[string]any, key string, types ...string) string {
 	v := r.required(name, m, key)
 	s := r.text(at(name, key), v)
 	if r.err != nil || v == nil || !r.is(v) {
@@ -304,7 +314,7 @@ func (r *reader) file(name string, m map[string]any, key, kind string) string {
 	}
 	for rest := []byte(s); ; {
 		var block *pem.Block
-		if block, rest = pem.Decode(rest); block == nil || !strings.HasSuffix(block.Type, kind) {
+		if block, rest = pem.Decode(rest); block == nil || !slices.Contains(types, block.Type) {
 			r.fail(at(name, key), NotPEM, "")
 			return s
 		}

@@ -82,7 +82,7 @@ func FuzzCloudConfig(f *testing.F) {
 		if err != nil {
 			return
 		}
-		text, err := CloudConfig(Config{Environment: map[string]string{"ETCD_NAME": "a"}}, o)
+		text, err := CloudConfig(Config{Environment: map[string]string{"ETCD_NAME": "a"}, Format: Format}, o)
 		if err != nil {
 			return
 		}
@@ -90,7 +90,7 @@ func FuzzCloudConfig(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := CloudConfig(Config{Environment: map[string]string{"ETCD_NAME": "a"}}, plain)
+		want, err := CloudConfig(Config{Environment: map[string]string{"ETCD_NAME": "a"}, Format: Format}, plain)
 		if err != nil || strings.Count(text, "\n") != strings.Count(want, "\n") {
 			t.Errorf("%q has other lines than\n%s", text, want)
 		}
@@ -117,7 +117,7 @@ func TestExtra(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := CloudConfig(Config{}, o)
+		text, err := CloudConfig(Config{Format: Format}, o)
 		var e *OptionError
 		if c.problem == "" && (err != nil || !strings.Contains(text, c.want)) || c.problem != "" && (!errors.As(err, &e) || e.Path != c.problem || e.Problem != Taken) {
 			t.Errorf("%s: %v\n%s", name, err, text)

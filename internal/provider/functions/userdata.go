@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/environment"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/userdata"
 )
@@ -87,11 +88,7 @@ func (f userData) Run(ctx context.Context, req function.RunRequest, resp *functi
 	if resp.Error = req.Arguments.Get(ctx, &config, &given); resp.Error != nil {
 		return
 	}
-	plain, _ := plainOf(given.UnderlyingValue()).(map[string]any)
-	options, optionsKnown, err := userdata.Parse(plain)
-	if err == nil && plain == nil && !given.IsUnknown() && !given.IsUnderlyingValueUnknown() {
-		err = &userdata.OptionError{Path: "options", Problem: userdata.NotObject}
-	}
+	options, optionsKnown, err := parseOptions(given)
 	if err != nil {
 		resp.Error = optionRefused(err)
 		return
@@ -104,17 +101,43 @@ func (f userData) Run(ctx context.Context, req function.RunRequest, resp *functi
 		resp.Error = resp.Result.Set(ctx, types.StringUnknown())
 		return
 	}
-	text, err := f.write(userDataConfig(config), options)
+	c := userDataConfig(config)
+	if t := environment.Problem(c.Environment); t != nil {
+		resp.Error = function.NewArgumentFuncError(0, t.Detail)
+		return
+	}
+	written, err := f.write(c, options)
 	if err != nil {
 		resp.Error = optionRefused(err)
 		return
 	}
-	resp.Error = resp.Result.Set(ctx, text)
+	resp.Error = resp.Result.Set(ctx, written)
+}
+
+// parseOptions checks the options as far as they are known. The error is
+// worded.
+func parseOptions(given types.Dynamic) (o userdata.Options, known bool, err error) {
+	var plain map[string]any
+	switch v := plainOf(given).(type) {
+	case userdata.Unknown:
+		return o, false, nil
+	case map[string]any:
+		plain = v
+	default:
+		return o, false, &userdata.OptionError{Path: "options", Problem: userdata.NotObject}
+	}
+	if o, known, err = userdata.Parse(plain); err != nil {
+		return o, known, err
+	}
+	if t := environment.Problem(o.Environment); t != nil {
+		return o, known, *t
+	}
+	return o, known, nil
 }
 
 func userDataConfig(config types.Object) userdata.Config {
 	plain, _ := plainOf(config).(map[string]any)
-	c := userdata.Config{Environment: map[string]string{}, Format: userdata.Format}
+	c := userdata.Config{Environment: map[string]string{}}
 	c.JoinScriptBase64Gzip, _ = plain["join_script_base64gzip"].(string)
 	variables, _ := plain["environment"].(map[string]any)
 	for name, value := range variables {
@@ -129,16 +152,27 @@ func userDataConfig(config types.Object) userdata.Config {
 }
 
 func optionRefused(err error) *function.FuncError {
-	var e *userdata.OptionError
-	if errors.As(err, &e) {
-		return function.NewArgumentFuncError(1, text.UserDataOption(e).Detail)
+	var option *userdata.OptionError
+	var format userdata.FormatError
+	var worded text.Message
+	switch {
+	case errors.As(err, &option):
+		return function.NewArgumentFuncError(1, text.UserDataOption(option).Detail)
+	case errors.As(err, &format):
+		return function.NewArgumentFuncError(0, text.UserDataFormat(int(format)).Detail)
+	case errors.As(err, &worded):
+		return function.NewArgumentFuncError(1, worded.Detail)
+	default:
+		return function.NewFuncError(err.Error())
 	}
-	return function.NewArgumentFuncError(0, err.Error())
 }
 
 // plainOf returns a value as maps, lists, texts, numbers and booleans, nil for
 // null, and [userdata.Unknown] for what is not known.
 func plainOf(v attr.Value) any {
+	if d, ok := v.(types.Dynamic); ok && !d.IsUnknown() {
+		v = d.UnderlyingValue()
+	}
 	switch {
 	case v == nil || v.IsNull():
 		return nil
@@ -146,8 +180,6 @@ func plainOf(v attr.Value) any {
 		return userdata.Unknown{}
 	}
 	switch v := v.(type) {
-	case types.Dynamic:
-		return plainOf(v.UnderlyingValue())
 	case types.String:
 		return v.ValueString()
 	case types.Bool:
