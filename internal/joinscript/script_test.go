@@ -80,12 +80,13 @@ func TestStaticScriptHasNoRegistry(t *testing.T) {
 		}
 	}
 	// An environment that it does not understand never starts etcd.
-	eachShellWith(t, func(t *testing.T, sh shell) {
+	for _, sh := range shells(t)[:1] {
+		sh.script = Static
 		for _, env := range []string{"ETCD_DISCOVERY=" + dead + "/T", "ETCD_DISCOVERY_TOKEN=T"} {
 			ask(t, sh, true, nil, env, "ETCD_INITIAL_CLUSTER=us="+own).want(t, exitRetry, "", "this join script is for a static bootstrap")
 		}
 		ask(t, sh, false, nil, "ETCD_JOIN_DISCOVERY="+dead+"/T").want(t, exitRetry, "", "ETCD_JOIN_PEERS is not set")
-	}, Static)
+	}
 }
 
 // What the state has is one line that every base64 and gunzip reads back, and
@@ -132,7 +133,8 @@ func TestScriptIsSafeWithHostileValues(t *testing.T) {
 		"@PWNED",
 		"*",
 	}
-	eachShell(t, func(t *testing.T, sh shell) {
+	try := func(t *testing.T, sh shell) {
+		t.Helper()
 		for i, h := range hostile {
 			for _, variables := range [][]string{
 				{"ETCD_NAME=" + h, "ETCD_JOIN_PEERS=" + h},
@@ -148,7 +150,11 @@ func TestScriptIsSafeWithHostileValues(t *testing.T) {
 				}
 			}
 		}
-	})
+	}
+	eachShellWithRegistry(t, try)
+	static := shells(t)[0]
+	static.name, static.script = "static", Static
+	static.parallel(t, try)
 }
 
 func TestShellcheck(t *testing.T) {

@@ -76,29 +76,36 @@ func (sh shell) must(t *testing.T) {
 	}
 }
 
-// eachShell runs f once for every shell and every variant of the script, all at
-// the same time: most of it passes in waiting.
+// eachShell runs f for what needs no registry: the static variant of the script
+// under every shell, and the other one under the first (ETCD_TEST_FULL=1: under
+// every shell), because what they share is the same text. All run at the same
+// time: most of it passes in waiting.
 func eachShell(t *testing.T, f func(t *testing.T, sh shell)) {
 	t.Helper()
-	eachShellWith(t, f, Discovery, Static)
+	for i, sh := range shells(t) {
+		if i == 0 || os.Getenv("ETCD_TEST_FULL") != "" {
+			sh.parallel(t, f)
+		}
+		sh.name, sh.script = sh.name+"-static", Static
+		sh.parallel(t, f)
+	}
 }
 
-// eachShellWith is [eachShell] with some variants only.
-func eachShellWith(t *testing.T, f func(t *testing.T, sh shell), variants ...Variant) {
+// eachShellWithRegistry runs f with the variant that asks registries.
+func eachShellWithRegistry(t *testing.T, f func(t *testing.T, sh shell)) {
 	t.Helper()
 	for _, sh := range shells(t) {
-		for _, sh.script = range variants {
-			name := sh.name
-			if sh.script == Static {
-				name += " static"
-			}
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				sh.must(t)
-				f(t, sh)
-			})
-		}
+		sh.parallel(t, f)
 	}
+}
+
+func (sh shell) parallel(t *testing.T, f func(t *testing.T, sh shell)) {
+	t.Helper()
+	t.Run(sh.name, func(t *testing.T) {
+		t.Parallel()
+		sh.must(t)
+		f(t, sh)
+	})
 }
 
 // result is what one run of the script left.

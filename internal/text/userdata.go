@@ -13,31 +13,34 @@ import (
 // used. What may be secret is not shown.
 func UserDataOption(e *userdata.OptionError) Message {
 	expected := map[userdata.Problem]string{
-		userdata.UnknownOption:    "There is no such option.",
-		userdata.MissingOption:    "The option is required.",
-		userdata.NotObject:        "Expected an object.",
-		userdata.NotText:          "Expected a string.",
-		userdata.NotHTTPS:         "Expected an https:// URL without a user name.",
-		userdata.NotSHA256:        "Expected a SHA-256 of 64 lowercase hexadecimal digits, as in the SHA256SUMS file of the release.",
-		userdata.NotPath:          "Expected an absolute path of letters, digits and the characters _ . / : + @ -.",
-		userdata.NotPEM:           "Expected the text of a PEM file with nothing but blocks of this kind, or an absolute path on the machine.",
-		userdata.NotPair:          "The private key is not the key of the certificate.",
-		userdata.NeededForHTTPS:   "The member listens on https:// URLs, and the options have no certificate for them. Add the option, or set scheme = \"http\" in the etcd_member_config.",
-		userdata.UnusedForHTTP:    "The member listens on http:// URLs only, which no certificate protects. Remove the option, or set scheme = \"https\" in the etcd_member_config.",
-		userdata.NotFilesystem:    "Expected a file system that the image can make.",
-		userdata.EitherOr:         "Expected one of the two ways to get etcd, not both.",
-		userdata.NotVariable:      "Expected variable names that begin with ETCD_.",
-		userdata.ReservedVariable: "The configuration sets this variable. Remove it from the options.",
-		userdata.Taken:            "The user data has this key already, and it is not a list that can be appended to.",
+		userdata.NotObject:        " Expected an object.",
+		userdata.NotText:          " Expected a string.",
+		userdata.NotHTTPS:         " Expected an https:// URL without a user name.",
+		userdata.NotSHA256:        " Expected a SHA-256 of 64 lowercase hexadecimal digits, as in the SHA256SUMS file of the release.",
+		userdata.NotPath:          " Expected an absolute path of letters, digits and the characters _ . / : + @ -.",
+		userdata.NotPEM:           " Expected the text of a PEM file with certificates, or with one unencrypted private key, or an absolute path on the machine.",
+		userdata.NotPair:          " The private key is not the key of the certificate.",
+		userdata.NeededForHTTPS:   " The member listens on https:// URLs, which need a certificate. Add the option, or set scheme = \"http\" in the etcd_member_config.",
+		userdata.UnusedForHTTP:    " The member listens on http:// URLs only, which no certificate protects. Remove the option, or set scheme = \"https\" in the etcd_member_config.",
+		userdata.NotFilesystem:    " Expected a file system that the image can make.",
+		userdata.EitherOr:         " Expected one of the two ways to get etcd, not both.",
+		userdata.NotVariable:      " Expected variable names that begin with ETCD_.",
+		userdata.ReservedVariable: " The configuration or another option sets this variable. Remove it from environment.",
+		userdata.Taken:            " The user data has this key already, and it is not a list that can be appended to.",
 	}[e.Problem]
-	is, allowed := "", ""
-	if e.Value != "" {
+	is, allowed := " is invalid", ""
+	switch {
+	case e.Problem == userdata.UnknownOption:
+		is = " does not exist"
+	case e.Problem == userdata.MissingOption, e.Problem == userdata.NeededForHTTPS:
+		is = " is missing"
+	case e.Value != "":
 		is = sprintf(" is %q", e.Value)
 	}
 	if len(e.Allowed) > 0 {
 		allowed = " Allowed: " + strings.Join(each(e.Allowed), ", ") + "."
 	}
-	return newMessage("Invalid user data option", "Option %s%s. %s%s", e.Path, own(is), own(expected), own(allowed))
+	return newMessage("Invalid user data option", "Option %s%s.%s%s", e.Path, own(is), own(expected), own(allowed))
 }
 
 // UserDataFormat is for a configuration that a later version of the provider has

@@ -16,7 +16,7 @@ func TestUserDataTexts(t *testing.T) {
 	var b strings.Builder
 	for _, problem := range constants(t, "../userdata", "Problem") {
 		plain := UserDataOption(&userdata.OptionError{Path: "tls.key", Problem: userdata.Problem(problem)}).Detail
-		if strings.HasSuffix(plain, "tls.key. ") {
+		if strings.HasSuffix(plain, "is invalid.") {
 			t.Errorf("%s has no words", problem)
 		}
 		b.WriteString(problem + ": " + plain + "\n")

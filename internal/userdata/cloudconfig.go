@@ -6,6 +6,7 @@ package userdata
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -91,11 +92,20 @@ func lines(doc map[string]any) string {
 	return b.String()
 }
 
-// inline returns a value as JSON on one line.
+// inline returns a value as JSON on one line. What YAML does not take in a
+// quoted text is escaped.
 func inline(v any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	_ = e.Encode(v) // maps, lists, texts, numbers and booleans always encode
-	return strings.TrimSuffix(b.String(), "\n")
+	var out strings.Builder
+	for _, r := range strings.TrimSuffix(b.String(), "\n") {
+		if r >= 0x7f && r < 0xa0 || r == 0xfeff || r == 0xfffe || r == 0xffff {
+			fmt.Fprintf(&out, `\u%04x`, r)
+		} else {
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
 }

@@ -126,9 +126,9 @@ func schemes(variables map[string]string) error {
 		switch {
 		case urls == "":
 		case encrypted && !hasTLS:
-			return &OptionError{Path: side.option, Problem: NeededForHTTPS, Value: urls}
+			return &OptionError{Path: side.option, Problem: NeededForHTTPS}
 		case !encrypted && hasTLS:
-			return &OptionError{Path: side.option, Problem: UnusedForHTTP, Value: urls}
+			return &OptionError{Path: side.option, Problem: UnusedForHTTP}
 		}
 	}
 	return nil

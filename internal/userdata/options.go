@@ -207,7 +207,7 @@ func (r *reader) object(path string, v any, keys ...string) map[string]any {
 	m := r.anyObject(path, v)
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		if !slices.Contains(keys, key) {
-			r.fail(at(path, key), UnknownOption, key, keys...)
+			r.fail(at(path, key), UnknownOption, "", keys...)
 		}
 	}
 	return m
