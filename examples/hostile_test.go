@@ -33,7 +33,6 @@ func TestHostileUserData(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
 	templates := []*userData{
-		newUserData(t, "provider/cloud-init.yaml.tftpl", "write_files", "path"),
 		newUserData(t, "ignition/etcd.bu.tftpl", "storage.files", "path"),
 	}
 	harmless, _ := p.mustKeepItsKeys(t, map[string]string{"ETCD_NAME": "a"})

@@ -166,6 +166,7 @@ Type=notify
 User=` + user + `
 RuntimeDirectory=etcd
 EnvironmentFile=` + envPath + `
+EnvironmentFile=-/etc/etcd/local.env
 ` + install + `ExecStartPre=+install -d -o ` + user + ` -g ` + user + ` -m 0700 ` + o.DataDir + `
 ExecStart=` + programs + joinName + ` start
 TimeoutStartSec=infinity
