@@ -30,12 +30,11 @@ locals {
   nodes = { a = "10.0.1.10", b = "10.0.1.11", c = "10.0.1.12" }
 
   # What etcd trusts and shows: files that the machines have.
-  tls = merge([for user in ["ETCD", "ETCD_PEER"] : {
-    "${user}_TRUSTED_CA_FILE"  = "/etc/etcd/pki/ca.pem"
-    "${user}_CERT_FILE"        = "/etc/etcd/pki/server.pem"
-    "${user}_KEY_FILE"         = "/etc/etcd/pki/server-key.pem"
-    "${user}_CLIENT_CERT_AUTH" = "true"
-  }]...)
+  tls = {
+    ca   = "/etc/etcd/pki/ca.pem"
+    cert = "/etc/etcd/pki/server.pem"
+    key  = "/etc/etcd/pki/server-key.pem"
+  }
 }
 
 provider "hcloud" {} # HCLOUD_TOKEN
@@ -103,12 +102,10 @@ resource "hcloud_server" "node" {
   location           = "fsn1"
   placement_group_id = hcloud_placement_group.this.id
 
-  # Hetzner Cloud takes 32 KiB of it; cloud-init unpacks what is compressed.
-  user_data = base64gzip(templatefile("${path.module}/../cloud-init/cloud-init.yaml.tftpl", {
-    member_env             = provider::etcd::environment_file(merge(etcd_member_config.node[each.key].environment, local.tls))
-    join_script_base64gzip = etcd_member_config.node[each.key].join_script_base64gzip
-    archive                = var.archive
-  }))
+  user_data = provider::etcd::cloud_config(etcd_member_config.node[each.key], {
+    etcd = var.archive
+    tls  = local.tls
+  })
 
   network {
     network_id = hcloud_network.this.id

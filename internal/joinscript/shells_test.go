@@ -26,6 +26,8 @@ type shell struct {
 	path string
 	// need is a program that may be missing.
 	need string
+	// script is the variant that it runs.
+	script Variant
 }
 
 // busyboxTools are the programs that the script runs, besides curl.
@@ -41,7 +43,7 @@ func shells(t *testing.T) []shell {
 		if err != nil {
 			t.Fatalf("%s is needed to test the join script: %v", name, err)
 		}
-		all = append(all, shell{name: name, argv: []string{path}})
+		all = append(all, shell{name: name, argv: []string{path}, script: Discovery})
 	}
 	// As sh, bash keeps to POSIX.
 	all[1].argv = append(all[1].argv, "--posix")
@@ -63,7 +65,7 @@ func shells(t *testing.T) []shell {
 			}
 		}
 	}
-	return append(all, shell{name: "busybox", argv: []string{busybox, "sh"}, path: dir, need: "busybox"})
+	return append(all, shell{name: "busybox", argv: []string{busybox, "sh"}, path: dir, need: "busybox", script: Discovery})
 }
 
 // must skips a test of a shell that is missing.
@@ -74,17 +76,36 @@ func (sh shell) must(t *testing.T) {
 	}
 }
 
-// eachShell runs f once for every shell, all at the same time: most of
-// it passes in waiting.
+// eachShell runs f for what needs no registry: the static variant of the script
+// under every shell, and the other one under the first (ETCD_TEST_FULL=1: under
+// every shell), because what they share is the same text. All run at the same
+// time: most of it passes in waiting.
 func eachShell(t *testing.T, f func(t *testing.T, sh shell)) {
 	t.Helper()
-	for _, sh := range shells(t) {
-		t.Run(sh.name, func(t *testing.T) {
-			t.Parallel()
-			sh.must(t)
-			f(t, sh)
-		})
+	for i, sh := range shells(t) {
+		if i == 0 || os.Getenv("ETCD_TEST_FULL") != "" {
+			sh.parallel(t, f)
+		}
+		sh.name, sh.script = sh.name+"-static", Static
+		sh.parallel(t, f)
 	}
+}
+
+// eachShellWithRegistry runs f with the variant that asks registries.
+func eachShellWithRegistry(t *testing.T, f func(t *testing.T, sh shell)) {
+	t.Helper()
+	for _, sh := range shells(t) {
+		sh.parallel(t, f)
+	}
+}
+
+func (sh shell) parallel(t *testing.T, f func(t *testing.T, sh shell)) {
+	t.Helper()
+	t.Run(sh.name, func(t *testing.T) {
+		t.Parallel()
+		sh.must(t)
+		f(t, sh)
+	})
 }
 
 // result is what one run of the script left.
@@ -119,16 +140,16 @@ func tools(t *testing.T, programs map[string]string) string {
 }
 
 // write writes the script as it is shipped, and returns the file.
-func write(t *testing.T) string {
+func (v Variant) write(t *testing.T) string {
 	t.Helper()
-	return filepath.Join(tools(t, map[string]string{"etcd-join": Script}), "etcd-join")
+	return filepath.Join(tools(t, map[string]string{"etcd-join": v.Text}), "etcd-join")
 }
 
 // run runs the script, in a hurry, with exactly the given environment, PATH
 // besides.
 func (sh shell) run(t *testing.T, env ...string) result {
 	t.Helper()
-	file := write(t)
+	file := sh.script.write(t)
 	path := os.Getenv("PATH")
 	if sh.path != "" {
 		path = sh.path + ":" + path
