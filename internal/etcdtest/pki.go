@@ -84,6 +84,13 @@ func NewPKI(tb TB) *PKI {
 	return pki
 }
 
+// Host returns a certificate like Server for a host with these addresses.
+// Certificates of the same name are the same.
+func (k *PKI) Host(name string, addresses ...string) Cert {
+	k.tb.Helper()
+	return k.issue("host-"+name, "", true, day, addresses...)
+}
+
 // Client returns a client certificate with the common name cn; with
 // authentication on, etcd takes it for the user of that name. Certificates of
 // the same name are the same. It may be called from the test's goroutine only.
@@ -153,7 +160,7 @@ func (k *PKI) environment() map[string]string {
 
 // issue makes a certificate that expires in d from now, or returns the one of
 // that file name.
-func (k *PKI) issue(file, cn string, server bool, d time.Duration) Cert {
+func (k *PKI) issue(file, cn string, server bool, d time.Duration, addresses ...string) Cert {
 	k.tb.Helper()
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -178,6 +185,9 @@ func (k *PKI) issue(file, cn string, server bool, d time.Duration) Cert {
 		template.ExtKeyUsage = append(template.ExtKeyUsage, x509.ExtKeyUsageServerAuth)
 		template.DNSNames = []string{"localhost"}
 		template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
+		for _, address := range addresses {
+			template.IPAddresses = append(template.IPAddresses, net.ParseIP(address))
+		}
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, k.cert, &key.PublicKey, k.key)
 	if err != nil {

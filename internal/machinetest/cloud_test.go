@@ -31,6 +31,8 @@ import (
 // begins to do so only when it is late enough.
 type cloud struct {
 	url string
+	// trusted is a certificate authority that every image trusts, in PEM.
+	trusted string
 
 	t      *testing.T
 	number int // of the cloud, for names and addresses
@@ -102,11 +104,9 @@ func (c *cloud) create(name, address, image, userData string, late time.Duration
 	}
 	c.machines[name] = m
 	if late == 0 {
-		defer close(m.created)
 		return m.powerOn()
 	}
 	time.AfterFunc(late, func() {
-		defer close(m.created)
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.machines[name] == m {
@@ -142,7 +142,7 @@ func (c *cloud) machine(name string) *machine {
 	return m
 }
 
-// names are the machines that exist.
+// all are the machines that exist, by name.
 func (c *cloud) all() map[string]*machine {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -191,7 +191,14 @@ func (c *cloud) image(name string) ([]string, error) {
 	}
 	settings := filepath.Join(c.dir, ".settings")
 	if len(c.layers) == 0 {
-		if err := writeFiles(settings, settingsOfAll); err != nil {
+		const trusted = "/etc/ssl/certs/ca-certificates.crt"
+		authorities, err := os.ReadFile(filepath.Join(bottom, trusted))
+		if err != nil {
+			return nil, err
+		}
+		files := maps.Clone(settingsOfAll)
+		files[trusted] = string(authorities) + c.trusted
+		if err := writeFiles(settings, files); err != nil {
 			return nil, err
 		}
 	}

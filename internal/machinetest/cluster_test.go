@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
@@ -38,8 +39,10 @@ type cluster struct {
 	cloud *cloud
 	nodes map[string]*node
 	image string
-	pki   *etcdtest.PKI  // nil without TLS
-	more  map[string]any // variables
+	pki   *etcdtest.PKI            // nil without TLS
+	certs map[string]etcdtest.Cert // with TLS, by node
+	etcd  map[string]any           // option etcd of the user data
+	more  map[string]any           // variables
 }
 
 // newCluster writes a configuration with founders a, b and c, of which nothing
@@ -47,7 +50,8 @@ type cluster struct {
 func newCluster(t *testing.T, bootstrap, image string) *cluster {
 	t.Helper()
 	need(t)
-	c := &cluster{t: t, cloud: newCloud(t), nodes: map[string]*node{}, image: image, more: map[string]any{}}
+	c := &cluster{t: t, cloud: newCloud(t), nodes: map[string]*node{}, image: image, certs: map[string]etcdtest.Cert{}, more: map[string]any{}}
+	c.etcd = map[string]any{"path": "/usr/local/bin"}
 	c.Workspace = acctest.NewWorkspace(t, acctest.WorkspaceOptions{})
 	for _, file := range []string{"main.tf", bootstrap + ".tf"} {
 		text, err := os.ReadFile(filepath.Join("testdata", file))
@@ -56,9 +60,26 @@ func newCluster(t *testing.T, bootstrap, image string) *cluster {
 		}
 		c.Write(file, string(text))
 	}
-	c.Write("provider.tf", "provider \"etcd\" {\n  endpoints = [for node in values(var.nodes) : \"${var.scheme}://${node.address}:2379\"]\n}\n")
+	c.provider("")
 	c.add("a", "b", "c")
 	return c
+}
+
+// provider writes the block of the provider.
+func (c *cluster) provider(more string) {
+	c.t.Helper()
+	c.Write("provider.tf", "provider \"etcd\" {\n  endpoints = [for node in values(var.nodes) : \"${var.scheme}://${node.address}:2379\"]\n"+more+"}\n")
+}
+
+// secure gives each node a certificate of one authority.
+func (c *cluster) secure() {
+	c.t.Helper()
+	c.pki = etcdtest.NewPKI(c.t)
+	root := c.pki.Client("root")
+	c.provider(fmt.Sprintf("  ca_cert = %q\n  cert    = %q\n  key     = %q\n", c.pki.CAFile, root.CertFile, root.KeyFile))
+	for name, n := range c.nodes {
+		c.certs[name] = c.pki.Host(name, n.Address)
+	}
 }
 
 // add adds nodes; the first has the address 11 of its network.
@@ -71,17 +92,31 @@ func (c *cluster) add(names ...string) {
 // save writes the variables.
 func (c *cluster) save() {
 	c.t.Helper()
-	template, err := filepath.Abs(filepath.Join("..", "..", "examples", "cloud-init", "cloud-init.yaml.tftpl"))
-	if err != nil {
-		c.t.Fatal(err)
+	options := map[string]any{}
+	for name := range c.nodes {
+		option := map[string]any{"etcd": c.etcd}
+		if c.pki != nil {
+			option["tls"] = map[string]any{"ca": c.file(c.pki.CAFile), "cert": c.file(c.certs[name].CertFile), "key": c.file(c.certs[name].KeyFile)}
+		}
+		options[name] = option
 	}
-	vars := map[string]any{"cloud": c.cloud.url, "nodes": c.nodes, "founders": []string{"a", "b", "c"}, "template": template}
+	vars := map[string]any{"cloud": c.cloud.url, "nodes": c.nodes, "founders": []string{"a", "b", "c"}, "scheme": c.scheme(), "options": options}
 	maps.Copy(vars, c.more)
 	text, err := json.MarshalIndent(vars, "", "  ")
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	c.Write("terraform.tfvars.json", string(text))
+}
+
+// file returns the text of a file.
+func (c *cluster) file(path string) string {
+	c.t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return string(text)
 }
 
 // apply applies the configuration as it is now.
@@ -106,19 +141,17 @@ func (c *cluster) mustStand() {
 	etcdtest.Eventually(c.t, "all nodes vote", func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
-		list, err := client.MemberList(ctx)
+		members, err := c.members(client)
 		if err != nil {
 			return err
 		}
-		var voters []string
-		for _, m := range list.Members {
-			if !m.IsLearner {
-				voters = append(voters, m.Name)
-			}
+		if got, want := slices.Sorted(maps.Keys(members)), slices.Sorted(maps.Keys(c.nodes)); !slices.Equal(got, want) {
+			return fmt.Errorf("members %v, want %v", got, want)
 		}
-		slices.Sort(voters)
-		if want := slices.Sorted(maps.Keys(c.nodes)); !slices.Equal(voters, want) || len(list.Members) != len(want) {
-			return fmt.Errorf("voters %v of %d members, want %v", voters, len(list.Members), want)
+		for name, m := range members {
+			if m.IsLearner {
+				return fmt.Errorf("%s is a learner", name)
+			}
 		}
 		for _, endpoint := range c.endpoints() {
 			if _, err := client.Status(ctx, endpoint); err != nil {
@@ -164,6 +197,22 @@ func (c *cluster) client() *clientv3.Client {
 	}
 	c.t.Cleanup(func() { _ = client.Close() })
 	return client
+}
+
+// members are the members of the cluster by name; one that has not started has
+// none.
+func (c *cluster) members(client *clientv3.Client) (map[string]*etcdserverpb.Member, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	list, err := client.MemberList(ctx)
+	if err != nil {
+		return nil, err
+	}
+	members := map[string]*etcdserverpb.Member{}
+	for _, m := range list.Members {
+		members[m.Name] = m
+	}
+	return members, nil
 }
 
 // on runs a command on a machine, which must succeed.

@@ -27,10 +27,9 @@ import (
 // machine is a container with a disk of its own: what is written lies in a
 // directory over the image, and stays when the machine is off.
 type machine struct {
-	name    string // the container's
-	dir     string // disk, work and console
-	cgroup  string
-	created chan struct{} // closed when it has been switched on for the first time
+	name   string // the container's
+	dir    string // disk, work and console
+	cgroup string
 
 	mu      sync.Mutex
 	off     chan struct{} // closed while the machine is off
@@ -44,7 +43,7 @@ func (m *machine) root() string { return filepath.Join(m.dir, "root") }
 func newMachine(name, dir string, layers []string, files map[string]string) (*machine, error) {
 	m := &machine{
 		name: name, dir: dir, cgroup: filepath.Join(base(os.Getenv(insideVariable)), name),
-		created: make(chan struct{}), off: make(chan struct{}),
+		off: make(chan struct{}),
 	}
 	close(m.off)
 	upper, work := filepath.Join(dir, "disk"), filepath.Join(dir, "work")

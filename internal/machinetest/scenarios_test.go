@@ -6,27 +6,190 @@
 package machinetest
 
 import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
+// Each cluster is made from nothing, lives, and is destroyed. One after the
+// other: what is measured is not to be measured under load.
 func TestMachines(t *testing.T) {
 	need(t)
-	t.Run("static", life)
+	defer table.write(t)
+	t.Run("static", static)
+	t.Run("v3", discoveryV3)
+	t.Run("v2", discoveryV2)
+	t.Run("tls", certificates)
 }
 
-func life(t *testing.T) {
+// A cluster with a static bootstrap, and what happens to machines in their life.
+func static(t *testing.T) {
 	c := newCluster(t, "static", "3.6")
+	c.fromNothing("static bootstrap")
+	c.underWriter("growth from three to five", func() {
+		c.add("d", "e")
+		c.apply()
+		c.mustStand()
+	})
+	c.underWriter("reboot of each of five", func() {
+		for _, name := range slices.Sorted(maps.Keys(c.nodes)) {
+			c.reboot(name)
+		}
+		c.mustStand()
+	})
+	c.underWriter("loss of power of all five", func() {
+		machines := c.cloud.all()
+		for _, m := range machines {
+			c.must(m.powerOff())
+		}
+		for _, m := range machines {
+			c.must(m.powerOn())
+		}
+		c.mustStand()
+	})
+	c.underWriter("shrink from five to three", func() {
+		delete(c.nodes, "d")
+		delete(c.nodes, "e")
+		c.apply()
+		c.mustStand()
+	})
+	c.underWriter("a wiped disk, which refuses", func() { c.mustRefuseToStart("b") })
+	c.underWriter("replacement of the member with the wiped disk", func() {
+		c.apply(`-replace=etcd_member_config.node["b"]`)
+		c.mustStand()
+	})
+	c.replacesAFailedMachine("c")
+	c.rolls("3.7")
+	c.destroys()
+}
+
+// mustRefuseToStart wipes the disk of the data, and fails the test unless etcd
+// stays down then and says why.
+func (c *cluster) mustRefuseToStart(name string) {
+	c.t.Helper()
+	m := c.cloud.machine(name)
+	c.must(m.powerOff())
+	data := filepath.Join(m.root(), "var", "lib", "etcd")
+	if _, err := os.Stat(filepath.Join(data, "member", "wal")); err != nil {
+		c.t.Fatalf("there is nothing to wipe: %v", err)
+	}
+	c.must(os.RemoveAll(data))
+	c.must(m.powerOn())
+	etcdtest.Eventually(c.t, "etcd stays down, and systemctl status says why", func() error {
+		status, err := m.run("systemctl", "status", "--no-pager", "--full", "--lines=20", "etcd")
+		for _, want := range []string{"Active: failed (Result: exit-code)", "status=78", name + " (http", "has run before and its data is gone from /var/lib/etcd: replace the member"} {
+			if !strings.Contains(status, want) {
+				return fmt.Errorf("no %q: %w\n%s", want, err, status)
+			}
+		}
+		return nil
+	})
+}
+
+// replacesAFailedMachine loses a machine for good. A plan replaces it, and its
+// member, without being told.
+func (c *cluster) replacesAFailedMachine(name string) {
+	c.t.Helper()
+	c.more["unreachable"] = "5s"
 	c.apply()
-	c.mustStand()
+	c.underWriter("replacement of a failed machine", func() {
+		c.must(c.cloud.machine(name).powerOff())
+		c.plan().MustDo(map[string]string{
+			fmt.Sprintf("etcd_member.node[%q]", name):        "delete create",
+			fmt.Sprintf("terraform_data.machine[%q]", name):  "delete create",
+			fmt.Sprintf("etcd_member_config.node[%q]", name): "delete create",
+		})
+		c.apply()
+		c.mustStand()
+	})
+	delete(c.more, "unreachable")
+	c.apply()
+}
+
+// rolls changes the image of all machines; each apply lets one through.
+func (c *cluster) rolls(image string) {
+	c.t.Helper()
+	c.image = image
+	for _, n := range c.nodes {
+		n.Image = image
+	}
+	c.underWriter("another image for all, "+fmt.Sprint(len(c.nodes))+" applies", func() {
+		for range c.nodes {
+			c.apply()
+		}
+		c.mustStand()
+	})
+	for name := range c.nodes {
+		if version := c.on(name, "/usr/local/bin/etcd", "--version"); !strings.HasPrefix(version, "etcd Version: "+image+".") {
+			c.t.Errorf("%s has\n%s", name, version)
+		}
+	}
+}
+
+// A machine that boots late, and one that reboots while it joins, with a registry
+// that the same apply makes.
+func discoveryV3(t *testing.T) {
+	c := newCluster(t, "discovery", "3.6")
+	c.more["registry"] = map[string]string{"address": c.cloud.address(10), "image": "3.6", "protocol": "v3"}
+	c.nodes["c"].Late = "20s"
+	c.fromNothing("v3 discovery, a machine boots 20 s late")
+	c.underWriter("reboot in the middle of a join", func() {
+		c.add("d")
+		c.save()
+		client := c.client()
+		run := c.Start("apply")
+		etcdtest.Eventually(t, "the member is announced", func() error {
+			if run.Ended() {
+				t.Fatalf("the apply has ended before\n%s", run.Wait())
+			}
+			members, err := c.members(client)
+			if err == nil && len(members) == 3 {
+				err = fmt.Errorf("members %v", slices.Sorted(maps.Keys(members)))
+			}
+			return err
+		})
+		c.reboot("d")
+		run.Wait().MustSucceed()
+		c.mustStand()
+	})
+	c.destroys()
+}
+
+func discoveryV2(t *testing.T) {
+	c := newCluster(t, "discovery", "3.5")
+	c.more["registry"] = map[string]string{"address": c.cloud.address(10), "image": "3.5", "protocol": "v2"}
+	c.fromNothing("v2 discovery")
+	c.destroys()
+}
+
+// fromNothing makes the cluster by one apply.
+func (c *cluster) fromNothing(how string) {
+	c.t.Helper()
+	c.scenario("one apply from nothing: "+how, func() string {
+		c.apply()
+		c.mustStand()
+		return ""
+	})
 	for name := range c.nodes {
 		c.mustHaveBooted(name)
 	}
-	c.Destroy().MustSucceed()
-	if left := c.cloud.all(); len(left) != 0 {
-		t.Errorf("machines after destroy: %v", left)
+}
+
+func (c *cluster) destroys() {
+	c.t.Helper()
+	c.scenario("destroy", func() string {
+		c.save()
+		c.Destroy().MustSucceed()
+		return ""
+	})
+	if left := slices.Sorted(maps.Keys(c.cloud.all())); len(left) != 0 {
+		c.t.Errorf("machines that are left: %v", left)
 	}
 }
 
@@ -43,5 +206,43 @@ func (c *cluster) mustHaveBooted(name string) {
 	}
 	if failed := c.on(name, "systemctl", "list-units", "--failed", "--no-legend", "--plain"); failed != "" {
 		c.t.Errorf("%s: units that failed:\n%s", name, failed)
+	}
+}
+
+// reboot reboots a machine and returns when its etcd runs again.
+func (c *cluster) reboot(name string) {
+	c.t.Helper()
+	m := c.cloud.machine(name)
+	var before string
+	etcdtest.Eventually(c.t, name+" runs", func() (err error) {
+		before, err = m.run("cat", "/proc/sys/kernel/random/boot_id")
+		return err
+	})
+	etcdtest.Eventually(c.t, name+" takes the command to reboot", func() error {
+		out, err := m.run("systemctl", "reboot")
+		if now, gone := m.run("cat", "/proc/sys/kernel/random/boot_id"); gone != nil || now != before {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+		return nil
+	})
+	etcdtest.Eventually(c.t, name+" has rebooted, and etcd runs", func() error {
+		now, err := m.run("cat", "/proc/sys/kernel/random/boot_id")
+		if err != nil || now == before {
+			return fmt.Errorf("the boot is %s, it was %s: %w", now, before, err)
+		}
+		if state, err := m.run("systemctl", "is-active", "etcd"); err != nil {
+			return fmt.Errorf("%s: %w", state, err)
+		}
+		return nil
+	})
+}
+
+func (c *cluster) must(err error) {
+	c.t.Helper()
+	if err != nil {
+		c.t.Fatal(err)
 	}
 }

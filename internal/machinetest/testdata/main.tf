@@ -28,24 +28,15 @@ variable "scheme" {
   default = "http"
 }
 
-# More variables of etcd, and how long a member may be unreachable.
-variable "environment" {
-  type    = map(string)
-  default = {}
-}
-
+# How long a member may be unreachable before it is replaced.
 variable "unreachable" {
   type    = string
   default = null
 }
 
-variable "archive" {
-  type    = object({ url = string, sha256 = string })
-  default = { url = "", sha256 = "" }
-}
-
-variable "template" {
-  type = string
+# Options of the user data, by name of the node.
+variable "options" {
+  type = any
 }
 
 resource "etcd_rollout" "this" {
@@ -72,12 +63,8 @@ resource "terraform_data" "machine" {
   provisioner "local-exec" {
     command = "printf %s \"$USER_DATA\" | curl -q --noproxy '*' -sS --fail-with-body -T - \"$MACHINE\""
     environment = {
-      MACHINE = "${self.input}?address=${each.value.address}&image=${etcd_rollout.this.effective[each.key]}&late=${each.value.late}"
-      USER_DATA = templatefile(var.template, {
-        member_env             = provider::etcd::environment_file(merge(etcd_member_config.node[each.key].environment, var.environment))
-        join_script_base64gzip = etcd_member_config.node[each.key].join_script_base64gzip
-        archive                = var.archive
-      })
+      MACHINE   = "${self.input}?address=${each.value.address}&image=${etcd_rollout.this.effective[each.key]}&late=${each.value.late}"
+      USER_DATA = provider::etcd::cloud_config(etcd_member_config.node[each.key], var.options[each.key])
     }
   }
 
