@@ -232,7 +232,7 @@ var settingsOfAll = map[string]string{
 	"/etc/resolv.conf":                          "",
 	"/etc/apt/sources.list":                     "", // there is no way to any
 	"/var/lib/dbus/machine-id":                  "->/etc/machine-id",
-	"/etc/cloud/cloud.cfg.d/90-machinetest.cfg": "datasource_list: [NoCloud]\n",
+	"/etc/cloud/cloud.cfg.d/90-machinetest.cfg": "datasource_list: [NoCloud]\nlocale: false\n",
 
 	"/etc/systemd/system/multi-user.target.wants/systemd-networkd.service":                 "->/lib/systemd/system/systemd-networkd.service",
 	"/etc/systemd/system/network-online.target.wants/systemd-networkd-wait-online.service": "->/lib/systemd/system/systemd-networkd-wait-online.service",

@@ -27,9 +27,9 @@ import (
 // machine is a container with a disk of its own: what is written lies in a
 // directory over the image, and stays when the machine is off.
 type machine struct {
-	name   string // the container's
-	dir    string // disk, work and console
-	cgroup string
+	name    string // the container's
+	dir     string // disk, work and console
+	cgroups []string
 
 	mu      sync.Mutex
 	off     chan struct{} // closed while the machine is off
@@ -42,7 +42,7 @@ func (m *machine) root() string { return filepath.Join(m.dir, "root") }
 // newMachine makes the disk of a machine. The first layer is the uppermost.
 func newMachine(name, dir string, layers []string, files map[string]string) (*machine, error) {
 	m := &machine{
-		name: name, dir: dir, cgroup: filepath.Join(base(os.Getenv(insideVariable)), name),
+		name: name, dir: dir, cgroups: cgroups(os.Getenv(insideVariable), name),
 		off: make(chan struct{}),
 	}
 	close(m.off)
@@ -50,8 +50,13 @@ func newMachine(name, dir string, layers []string, files map[string]string) (*ma
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // never fails
 	files["/etc/machine-id"] = hex.EncodeToString(id[:]) + "\n"
-	if err := errors.Join(os.MkdirAll(work, 0o700), os.MkdirAll(m.root(), 0o755), os.MkdirAll(m.cgroup, 0o755), writeFiles(upper, files)); err != nil {
+	if err := errors.Join(os.MkdirAll(work, 0o700), os.MkdirAll(m.root(), 0o755), writeFiles(upper, files)); err != nil {
 		return nil, err
+	}
+	for _, dir := range m.cgroups {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return nil, err
+		}
 	}
 	options := "lowerdir=" + strings.Join(layers, ":") + ",upperdir=" + upper + ",workdir=" + work
 	if err := syscall.Mount("overlay", m.root(), "overlay", 0, options); err != nil {
@@ -132,7 +137,7 @@ func (m *machine) boot() (*exec.Cmd, error) {
 		return nil, err
 	}
 	defer console.Close()
-	cmd := exec.Command("sh", "-c", `echo $$ >"$0/cgroup.procs" && exec "$@"`, m.cgroup,
+	cmd := exec.Command("sh", "-c", `for dir in $0; do echo $$ >"$dir/cgroup.procs" || exit; done; exec "$@"`, strings.Join(m.cgroups, " "),
 		"systemd-nspawn", "--quiet", "--register=no", "--keep-unit", "--directory="+m.root(), "--machine="+m.name,
 		"--network-bridge="+bridge, "--link-journal=no", "--resolv-conf=off", "--timezone=off", "--console=read-only", "--boot")
 	cmd.Stdout, cmd.Stderr = console, console
@@ -173,36 +178,40 @@ func (m *machine) remove() error {
 	if err := syscall.Unmount(m.root(), syscall.MNT_DETACH); err != nil {
 		return fmt.Errorf("unmounting the disk of %s: %w", m.name, err)
 	}
-	return errors.Join(removeCgroup(m.cgroup), os.RemoveAll(m.dir))
+	return errors.Join(removeCgroups(m.cgroups), os.RemoveAll(m.dir))
 }
 
 // processes are the process IDs of the machine, its container's own included.
 func (m *machine) processes() []int {
 	var pids []int
-	_ = filepath.WalkDir(m.cgroup, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.Name() == "cgroup.procs" {
-			text, _ := os.ReadFile(path)
-			for field := range strings.FieldsSeq(string(text)) {
-				if pid, err := strconv.Atoi(field); err == nil && pid > 0 {
-					pids = append(pids, pid)
+	for _, dir := range m.cgroups {
+		_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && d.Name() == "cgroup.procs" {
+				text, _ := os.ReadFile(path)
+				for field := range strings.FieldsSeq(string(text)) {
+					if pid, err := strconv.Atoi(field); err == nil && pid > 0 && !slices.Contains(pids, pid) {
+						pids = append(pids, pid)
+					}
 				}
 			}
-		}
-		return nil
-	})
+			return nil
+		})
+	}
 	return pids
 }
 
-// removeCgroup removes a cgroup and those below it, once their last processes
+// removeCgroups removes cgroups and those below them, once their last processes
 // are gone.
-func removeCgroup(dir string) error {
+func removeCgroups(cgroups []string) error {
 	var dirs []string
-	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() {
-			dirs = append(dirs, path)
-		}
-		return nil
-	})
+	for _, dir := range cgroups {
+		_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && d.IsDir() {
+				dirs = append(dirs, path)
+			}
+			return nil
+		})
+	}
 	slices.Reverse(dirs)
 	for _, dir := range dirs {
 		err := syscall.Rmdir(dir)

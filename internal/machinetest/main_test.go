@@ -84,8 +84,8 @@ func obstacle() string {
 	if _, err := os.Stat(filepath.Join(guest(), ".built")); err != nil {
 		return fmt.Sprintf("there is no file system for machines: %v", err)
 	}
-	if cgroups() == "" {
-		return "machines need a cgroup hierarchy that systemd can use"
+	if len(hierarchies()) == 0 {
+		return "machines need cgroups"
 	}
 	return ""
 }
@@ -98,19 +98,27 @@ func guest() string {
 	return filepath.Join("..", "..", "bin", "guest")
 }
 
-// cgroups is the hierarchy of cgroups that systemd uses: the unified one, or
-// its own of version 1.
-func cgroups() string {
-	for _, dir := range []string{"/sys/fs/cgroup/systemd", "/sys/fs/cgroup"} {
+// hierarchies are those of cgroups that systemd uses: the unified one, its own of
+// version 1, or both.
+func hierarchies() []string {
+	var used []string
+	for _, dir := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/systemd", "/sys/fs/cgroup/unified"} {
 		if _, err := os.Stat(filepath.Join(dir, "cgroup.procs")); err == nil {
-			return dir
+			used = append(used, dir)
 		}
 	}
-	return ""
+	return used
 }
 
-// base is the cgroup of all machines of one run, pid being its process outside.
-func base(pid string) string { return filepath.Join(cgroups(), "machinetest-"+pid) }
+// cgroups are the cgroups of all machines of one run, one in each hierarchy, or
+// those of one machine. pid is the run's process outside.
+func cgroups(pid string, machine ...string) []string {
+	var dirs []string
+	for _, dir := range hierarchies() {
+		dirs = append(dirs, filepath.Join(append([]string{dir, "machinetest-" + pid}, machine...)...))
+	}
+	return dirs
+}
 
 // enter runs the tests in namespaces of their own and returns their exit code.
 func enter() int {
@@ -129,7 +137,7 @@ func enter() int {
 		Pdeathsig:  syscall.SIGKILL,
 	}
 	err = inside.Run()
-	if left := removeCgroup(base(pid)); left != nil && err == nil {
+	if left := removeCgroups(cgroups(pid)); left != nil && err == nil {
 		err = left
 	}
 	var exit *exec.ExitError
@@ -166,7 +174,7 @@ func settle() error {
 			return err
 		}
 	}
-	return os.MkdirAll(base(os.Getenv(insideVariable)), 0o755)
+	return nil
 }
 
 // bridge connects all machines and the tests.

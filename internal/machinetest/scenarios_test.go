@@ -85,7 +85,7 @@ func (c *cluster) mustRefuseToStart(name string) {
 		status, err := m.run("systemctl", "status", "--no-pager", "--full", "--lines=20", "etcd")
 		for _, want := range []string{"Active: failed (Result: exit-code)", "status=78", name + " (http", "has run before and its data is gone from /var/lib/etcd: replace the member"} {
 			if !strings.Contains(status, want) {
-				return fmt.Errorf("no %q: %w\n%s", want, err, status)
+				return fmt.Errorf("no %q: %v\n%s", want, err, status)
 			}
 		}
 		return nil
@@ -144,17 +144,21 @@ func discoveryV3(t *testing.T) {
 		c.save()
 		client := c.client()
 		run := c.Start("apply")
-		etcdtest.Eventually(t, "the member is announced", func() error {
+		etcdtest.Eventually(t, "the member is announced, and its machine starts etcd", func() error {
 			if run.Ended() {
 				t.Fatalf("the apply has ended before\n%s", run.Wait())
 			}
 			members, err := c.members(client)
-			if err == nil && len(members) == 3 {
-				err = fmt.Errorf("members %v", slices.Sorted(maps.Keys(members)))
+			if err != nil || len(members) == 3 {
+				return fmt.Errorf("members %v: %v", slices.Sorted(maps.Keys(members)), err)
 			}
-			return err
+			state, err := c.cloud.machine("d").run("systemctl", "show", "--property=ActiveState", "--value", "etcd")
+			if err != nil || state != "activating" && state != "active" {
+				return fmt.Errorf("etcd is %s: %v", state, err)
+			}
+			return nil
 		})
-		c.reboot("d")
+		c.reboot("d", "--force", "--force") // at once, without stopping anything
 		run.Wait().MustSucceed()
 		c.mustStand()
 	})
@@ -210,7 +214,7 @@ func (c *cluster) mustHaveBooted(name string) {
 }
 
 // reboot reboots a machine and returns when its etcd runs again.
-func (c *cluster) reboot(name string) {
+func (c *cluster) reboot(name string, options ...string) {
 	c.t.Helper()
 	m := c.cloud.machine(name)
 	var before string
@@ -219,7 +223,7 @@ func (c *cluster) reboot(name string) {
 		return err
 	})
 	etcdtest.Eventually(c.t, name+" takes the command to reboot", func() error {
-		out, err := m.run("systemctl", "reboot")
+		out, err := m.run(append([]string{"systemctl", "reboot"}, options...)...)
 		if now, gone := m.run("cat", "/proc/sys/kernel/random/boot_id"); gone != nil || now != before {
 			return nil
 		}
@@ -231,10 +235,10 @@ func (c *cluster) reboot(name string) {
 	etcdtest.Eventually(c.t, name+" has rebooted, and etcd runs", func() error {
 		now, err := m.run("cat", "/proc/sys/kernel/random/boot_id")
 		if err != nil || now == before {
-			return fmt.Errorf("the boot is %s, it was %s: %w", now, before, err)
+			return fmt.Errorf("the boot is %s, it was %s: %v", now, before, err)
 		}
 		if state, err := m.run("systemctl", "is-active", "etcd"); err != nil {
-			return fmt.Errorf("%s: %w", state, err)
+			return fmt.Errorf("%s: %v", state, err)
 		}
 		return nil
 	})
