@@ -229,6 +229,7 @@ func (c *cloud) image(name string) ([]string, error) {
 // enables a unit, or disables it.
 var settingsOfAll = map[string]string{
 	"/etc/hostname":                             "guest\n",
+	"/etc/hosts":                                "127.0.0.1 localhost\n::1 localhost\n",
 	"/etc/resolv.conf":                          "",
 	"/etc/apt/sources.list":                     "", // there is no way to any
 	"/var/lib/dbus/machine-id":                  "->/etc/machine-id",

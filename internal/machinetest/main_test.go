@@ -87,6 +87,11 @@ func obstacle() string {
 	if len(hierarchies()) == 0 {
 		return "machines need cgroups"
 	}
+	try := exec.Command("true")
+	try.SysProcAttr = namespaces()
+	if err := try.Run(); err != nil {
+		return fmt.Sprintf("machines need namespaces: %v", err)
+	}
 	return ""
 }
 
@@ -132,10 +137,7 @@ func enter() int {
 	inside := exec.Command(program, os.Args[1:]...)
 	inside.Env = append(os.Environ(), insideVariable+"="+pid)
 	inside.Stdin, inside.Stdout, inside.Stderr = os.Stdin, os.Stdout, os.Stderr
-	inside.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS,
-		Pdeathsig:  syscall.SIGKILL,
-	}
+	inside.SysProcAttr = namespaces()
 	err = inside.Run()
 	if left := removeCgroups(cgroups(pid)); left != nil && err == nil {
 		err = left
@@ -149,6 +151,15 @@ func enter() int {
 		return 1
 	}
 	return 0
+}
+
+// namespaces start a process in namespaces of its own, in which it is the first
+// one: its end is the end of all. It ends with the thread that starts it.
+func namespaces() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{
+		Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS,
+		Pdeathsig:  syscall.SIGKILL,
+	}
 }
 
 // settle prepares the namespaces: nothing that is mounted from here on is seen

@@ -6,6 +6,7 @@
 package machinetest
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -85,7 +86,7 @@ func (c *cluster) mustRefuseToStart(name string) {
 		status, err := m.run("systemctl", "status", "--no-pager", "--full", "--lines=20", "etcd")
 		for _, want := range []string{"Active: failed (Result: exit-code)", "status=78", name + " (http", "has run before and its data is gone from /var/lib/etcd: replace the member"} {
 			if !strings.Contains(status, want) {
-				return fmt.Errorf("no %q: %v\n%s", want, err, status)
+				return errors.Join(fmt.Errorf("no %q in\n%s", want, status), err)
 			}
 		}
 		return nil
@@ -150,11 +151,11 @@ func discoveryV3(t *testing.T) {
 			}
 			members, err := c.members(client)
 			if err != nil || len(members) == 3 {
-				return fmt.Errorf("members %v: %v", slices.Sorted(maps.Keys(members)), err)
+				return errors.Join(fmt.Errorf("members %v", slices.Sorted(maps.Keys(members))), err)
 			}
 			state, err := c.cloud.machine("d").run("systemctl", "show", "--property=ActiveState", "--value", "etcd")
 			if err != nil || state != "activating" && state != "active" {
-				return fmt.Errorf("etcd is %s: %v", state, err)
+				return errors.Join(fmt.Errorf("etcd is %q", state), err)
 			}
 			return nil
 		})
@@ -217,28 +218,23 @@ func (c *cluster) mustHaveBooted(name string) {
 func (c *cluster) reboot(name string, options ...string) {
 	c.t.Helper()
 	m := c.cloud.machine(name)
+	boot := func() (string, error) { return m.run("cat", "/proc/sys/kernel/random/boot_id") }
 	var before string
 	etcdtest.Eventually(c.t, name+" runs", func() (err error) {
-		before, err = m.run("cat", "/proc/sys/kernel/random/boot_id")
+		before, err = boot()
 		return err
 	})
-	etcdtest.Eventually(c.t, name+" takes the command to reboot", func() error {
-		out, err := m.run(append([]string{"systemctl", "reboot"}, options...)...)
-		if now, gone := m.run("cat", "/proc/sys/kernel/random/boot_id"); gone != nil || now != before {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("%w: %s", err, out)
-		}
-		return nil
+	etcdtest.Until(c.t, name+" takes the command to reboot", func() bool {
+		_, err := m.run(append([]string{"systemctl", "reboot"}, options...)...)
+		now, off := boot()
+		return err == nil || off != nil || now != before
 	})
 	etcdtest.Eventually(c.t, name+" has rebooted, and etcd runs", func() error {
-		now, err := m.run("cat", "/proc/sys/kernel/random/boot_id")
-		if err != nil || now == before {
-			return fmt.Errorf("the boot is %s, it was %s: %v", now, before, err)
+		if now, err := boot(); err != nil || now == before {
+			return errors.Join(fmt.Errorf("the boot is %q, it was %q", now, before), err)
 		}
 		if state, err := m.run("systemctl", "is-active", "etcd"); err != nil {
-			return fmt.Errorf("%s: %v", state, err)
+			return fmt.Errorf("etcd is %q: %w", state, err)
 		}
 		return nil
 	})

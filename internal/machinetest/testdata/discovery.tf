@@ -36,7 +36,8 @@ resource "terraform_data" "registry" {
             Type=notify
             StateDirectory=etcd
             Restart=always
-            Environment=ETCD_NAME=registry ETCD_DATA_DIR=/var/lib/etcd ${var.registry.protocol == "v2" ? "ETCD_ENABLE_V2=true" : ""}
+            RestartSec=1
+            Environment=ETCD_DATA_DIR=/var/lib/etcd ${var.registry.protocol == "v2" ? "ETCD_ENABLE_V2=true" : ""}
             Environment=ETCD_LISTEN_CLIENT_URLS=http://0.0.0.0:2379 ETCD_ADVERTISE_CLIENT_URLS=${local.registry}
             ExecStart=/usr/local/bin/etcd
             [Install]
