@@ -5,6 +5,7 @@ package acctest
 
 import (
 	"bytes"
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,7 +19,7 @@ import (
 const providerName = "terraform-provider-etcd"
 
 // runLimit is how long one command of the CLI may take before it is killed and
-// the test fails.
+// the test fails, if the options say nothing else.
 const runLimit = 4 * time.Minute
 
 // Workspace is a directory with a configuration, in which a real Terraform or
@@ -34,6 +35,7 @@ type Workspace struct {
 	tb     testing.TB
 	cli    string
 	config string
+	limit  time.Duration
 
 	// auth is whether providers get the password of [authVariable].
 	auth bool
@@ -53,13 +55,15 @@ type WorkspaceOptions struct {
 	// Others are the binaries of other providers, by organisation/name. With a
 	// mirror they are not used.
 	Others map[string]string
+	// Limit is how long one command of the CLI may take; 0 means 4 minutes.
+	Limit time.Duration
 }
 
 // NewWorkspace makes an empty workspace.
 func NewWorkspace(tb testing.TB, o WorkspaceOptions) *Workspace {
 	tb.Helper()
 	base := tb.TempDir()
-	w := &Workspace{Dir: filepath.Join(base, "workspace"), tb: tb, cli: CLI(tb), config: cliConfig(tb, base, o), trusted: map[string]bool{}}
+	w := &Workspace{Dir: filepath.Join(base, "workspace"), tb: tb, cli: CLI(tb), config: cliConfig(tb, base, o), limit: cmp.Or(o.Limit, runLimit), trusted: map[string]bool{}}
 	if err := os.Mkdir(w.Dir, 0o755); err != nil {
 		tb.Fatal(err)
 	}
@@ -244,13 +248,13 @@ type Running struct {
 // than any run may.
 func (r *Running) Wait() *Outcome {
 	r.w.tb.Helper()
-	timer := time.NewTimer(runLimit)
+	timer := time.NewTimer(r.w.limit)
 	defer timer.Stop()
 	select {
 	case <-r.done:
 	case <-timer.C:
 		r.Kill()
-		r.w.tb.Fatalf("acctest: %s did not end within %v", strings.Join(r.args, " "), runLimit)
+		r.w.tb.Fatalf("acctest: %s did not end within %v", strings.Join(r.args, " "), r.w.limit)
 	}
 	return r.outcome()
 }

@@ -52,7 +52,7 @@ func newCluster(t *testing.T, bootstrap, image string) *cluster {
 	need(t)
 	c := &cluster{t: t, cloud: newCloud(t), nodes: map[string]*node{}, image: image, certs: map[string]etcdtest.Cert{}, more: map[string]any{}}
 	c.etcd = map[string]any{"path": "/usr/local/bin"}
-	c.Workspace = acctest.NewWorkspace(t, acctest.WorkspaceOptions{})
+	c.Workspace = acctest.NewWorkspace(t, acctest.WorkspaceOptions{Limit: 15 * time.Minute})
 	for _, file := range []string{"main.tf", bootstrap + ".tf"} {
 		text, err := os.ReadFile(filepath.Join("testdata", file))
 		if err != nil {
