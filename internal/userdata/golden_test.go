@@ -50,8 +50,8 @@ func goldens(t *testing.T) map[string]map[string]any {
 		return out
 	}
 	return map[string]map[string]any{
-		"paths": {"etcd": release(), "tls": paths()},
-		"text":  {"etcd": release(), "tls": inline("server")},
+		"paths": {"etcd": aRelease(), "tls": paths()},
+		"text":  {"etcd": aRelease(), "tls": inline("server")},
 		"all": {
 			"etcd": map[string]any{"path": "/usr/bin"}, "tls": inline("server"), "peer_tls": inline("peer"), "data_dir": "/srv/etcd-data",
 			"data_disk":   map[string]any{"device": "/dev/disk/by-id/data", "filesystem": "xfs"},
@@ -167,7 +167,7 @@ func TestSizes(t *testing.T) {
 		{"discovery, paths of certificates", joinscript.Discovery, paths(), 14 << 10},
 		{"discovery, certificates", joinscript.Discovery, inline, 16 << 10},
 	} {
-		o, _, err := Parse(map[string]any{"etcd": release(), "tls": c.tls})
+		o, _, err := Parse(map[string]any{"etcd": aRelease(), "tls": c.tls})
 		if err != nil {
 			t.Fatal(err)
 		}
