@@ -110,8 +110,8 @@ type OptionError struct {
 // Error implements error.
 func (e *OptionError) Error() string { return "userdata: " + e.Path + ": " + string(e.Problem) }
 
-// filesystems are what Debian, Ubuntu and Fedora CoreOS make without more
-// packages.
+// filesystems are those that etcd's documentation recommends. Every image can
+// make the first one.
 var filesystems = []string{"ext4", "xfs"}
 
 // Parse reads options: maps of texts and maps, with [Unknown] for what is not

@@ -60,7 +60,7 @@ func (f userData) Definition(_ context.Context, _ function.DefinitionRequest, re
 			"| `tls` | `{ ca, cert, key }`: each the text of a PEM file or the path of a file on the machine. etcd then requires client certificates. |\n" +
 			"| `peer_tls` | The same for peers. Default: `tls`. |\n" +
 			"| `data_dir` | Data directory. Default: `/var/lib/etcd`. |\n" +
-			"| `data_disk` | `{ device, filesystem }`: a block device that is mounted at `data_dir`. It is formatted only if it has no file system. Allowed file systems: `ext4` (default), `xfs`. |\n" +
+			"| `data_disk` | `{ device, filesystem }`: a block device that is mounted at `data_dir`. It is formatted only if it has no file system. Allowed file systems: `ext4` (default), `xfs` (if the image has `mkfs.xfs`). |\n" +
 			"| `environment` | More `ETCD_*` variables, such as `ETCD_QUOTA_BACKEND_BYTES`. The variables that the configuration sets are refused. |\n" +
 			"| `extra` | More user data, as an object: " + f.extra + ". |\n\n" +
 			"!> **Warning** A private key in `options` is part of the machine's user data, of the state, and of what the metadata service of the machine returns. Prefer a path.",
