@@ -4,6 +4,7 @@
 package userdata
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -96,7 +97,7 @@ func TestUnknownFormats(t *testing.T) {
 	t.Parallel()
 	for _, write := range writers {
 		for _, format := range []int{-1, 0, Format + 1} {
-			if text, err := write(member(format, ""), Options{}); err != FormatError(format) || text != "" {
+			if text, err := write(member(format, ""), Options{}); !errors.Is(err, FormatError(format)) || text != "" {
 				t.Errorf("format %d: %v\n%s", format, err, text)
 			}
 		}
