@@ -134,7 +134,11 @@ func (m *machine) run(command string) int {
 		"RUNTIME_DIRECTORY="+filepath.Join(m.root, "run", m.unit["RuntimeDirectory"][0]),
 	)
 	for _, file := range m.unit["EnvironmentFile"] {
+		file, optional := strings.CutPrefix(file, "-")
 		text, err := os.ReadFile(filepath.Join(m.root, file))
+		if err != nil && optional {
+			continue
+		}
 		if err != nil {
 			m.say(err)
 			return -1

@@ -47,7 +47,7 @@ start)
 install)
 	# A file may be empty after a power cut, and an empty one "runs": hence the
 	# version, and sync before the names.
-	case $("$bin/etcd" --version 2>/dev/null) in etcd*) exit ;; esac
+	case $("$bin/etcd" --version 2>/dev/null) in etcd*) exit 0 ;; esac
 	set -e
 	rm -rf "$bin"/.etcd-*
 	work=$(mktemp -d "$bin/.etcd-XXXXXX")

@@ -31,7 +31,7 @@ type shell struct {
 }
 
 // busyboxTools are the programs that the script runs, besides curl.
-var busyboxTools = []string{"awk", "base64", "chown", "date", "dirname", "ls", "mkdir", "od", "sed", "sh", "sleep", "sort", "tr"}
+var busyboxTools = []string{"awk", "base64", "chmod", "chown", "date", "dirname", "ls", "mkdir", "mktemp", "mv", "od", "rm", "sed", "sh", "sha256sum", "sleep", "sort", "sync", "tar", "tr"}
 
 // shells returns those to test with: dash (the sh of Debian), bash with gawk (of
 // Fedora CoreOS), and busybox (of Alpine). dash, bash and curl must be there.

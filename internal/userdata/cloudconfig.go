@@ -42,14 +42,14 @@ func CloudConfig(c Config, o Options) (string, error) {
 			[]string{"systemctl", "enable", "--now", "--no-block", unitName},
 		},
 	}
-	if o.Release != nil {
+	if o.release != nil {
 		doc["package_update"], doc["packages"] = true, []any{"ca-certificates", "curl"}
 	}
-	if d := o.DataDisk; d != nil {
-		doc["fs_setup"] = []any{map[string]any{"device": d.Device, "filesystem": d.Filesystem, "overwrite": false}}
-		doc["mounts"] = []any{[]string{d.Device, o.DataDir, d.Filesystem, "defaults,nofail", "0", "2"}}
+	if d := o.dataDisk; d != nil {
+		doc["fs_setup"] = []any{map[string]any{"device": d.device, "filesystem": d.filesystem, "overwrite": false}}
+		doc["mounts"] = []any{[]string{d.device, o.dataDir, d.filesystem, "defaults,nofail", "0", "2"}}
 	}
-	if err := merge(doc, o.Extra); err != nil {
+	if err := merge(doc, o.extra); err != nil {
 		return "", err
 	}
 	return "#cloud-config\n" + lines(doc), nil

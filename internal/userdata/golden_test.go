@@ -4,6 +4,7 @@
 package userdata
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -50,8 +51,8 @@ func goldens(t *testing.T) map[string]map[string]any {
 		return out
 	}
 	return map[string]map[string]any{
-		"paths": {"etcd": release(), "tls": paths()},
-		"text":  {"etcd": release(), "tls": inline("server")},
+		"paths": {"etcd": aRelease(), "tls": paths()},
+		"text":  {"etcd": aRelease(), "tls": inline("server")},
 		"all": {
 			"etcd": map[string]any{"path": "/usr/bin"}, "tls": inline("server"), "peer_tls": inline("peer"), "data_dir": "/srv/etcd-data",
 			"data_disk":   map[string]any{"device": "/dev/disk/by-id/data", "filesystem": "xfs"},
@@ -96,7 +97,7 @@ func TestUnknownFormats(t *testing.T) {
 	t.Parallel()
 	for _, write := range writers {
 		for _, format := range []int{-1, 0, Format + 1} {
-			if text, err := write(member(format, ""), Options{}); err != FormatError(format) || text != "" {
+			if text, err := write(member(format, ""), Options{}); !errors.Is(err, FormatError(format)) || text != "" {
 				t.Errorf("format %d: %v\n%s", format, err, text)
 			}
 		}
@@ -167,7 +168,7 @@ func TestSizes(t *testing.T) {
 		{"discovery, paths of certificates", joinscript.Discovery, paths(), 14 << 10},
 		{"discovery, certificates", joinscript.Discovery, inline, 16 << 10},
 	} {
-		o, _, err := Parse(map[string]any{"etcd": release(), "tls": c.tls})
+		o, _, err := Parse(map[string]any{"etcd": aRelease(), "tls": c.tls})
 		if err != nil {
 			t.Fatal(err)
 		}

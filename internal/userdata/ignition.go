@@ -35,15 +35,15 @@ func Ignition(c Config, o Options) (string, error) {
 	}
 	storage := map[string]any{"files": entries}
 	units := []any{map[string]any{"name": unitName, "enabled": true, "contents": m.unit}}
-	if d := o.DataDisk; d != nil {
-		storage["filesystems"] = []any{map[string]any{"device": d.Device, "format": d.Filesystem, "path": o.DataDir, "wipeFilesystem": false}}
-		units = append(units, map[string]any{"name": mountUnit(o.DataDir), "enabled": true, "contents": "[Unit]\nBefore=local-fs.target\n\n[Mount]\nWhat=" + d.Device +
-			"\nWhere=" + o.DataDir + "\nType=" + d.Filesystem + "\n\n[Install]\nRequiredBy=local-fs.target\n"})
+	if d := o.dataDisk; d != nil {
+		storage["filesystems"] = []any{map[string]any{"device": d.device, "format": d.filesystem, "path": o.dataDir, "wipeFilesystem": false}}
+		units = append(units, map[string]any{"name": mountUnit(o.dataDir), "enabled": true, "contents": "[Unit]\nBefore=local-fs.target\n\n[Mount]\nWhat=" + d.device +
+			"\nWhere=" + o.dataDir + "\nType=" + d.filesystem + "\n\n[Install]\nRequiredBy=local-fs.target\n"})
 	}
 	ignition := map[string]any{"version": ignitionVersion}
-	if o.Extra != nil {
+	if o.extra != nil {
 		ignition["config"] = map[string]any{"merge": []any{map[string]any{
-			"source": "data:;base64," + base64.StdEncoding.EncodeToString([]byte(inline(o.Extra))),
+			"source": "data:;base64," + base64.StdEncoding.EncodeToString([]byte(inline(o.extra))),
 		}}}
 	}
 	return inline(map[string]any{

@@ -63,19 +63,19 @@ func newMachine(c Config, o Options, programs string) (machine, error) {
 	if c.Format < 1 || c.Format > Format {
 		return machine{}, FormatError(c.Format)
 	}
-	if o.Bin == "" {
-		o.Bin = programs
+	if o.bin == "" {
+		o.bin = programs
 	}
 	variables := maps.Clone(c.Environment)
 	if variables == nil {
 		variables = map[string]string{}
 	}
-	variables["ETCD_DATA_DIR"], variables["ETCD_JOIN_BIN"] = o.DataDir, o.Bin
-	if o.Release != nil {
-		variables["ETCD_JOIN_RELEASE_URL"], variables["ETCD_JOIN_RELEASE_SHA256"] = o.Release.URL, o.Release.SHA256
+	variables["ETCD_DATA_DIR"], variables["ETCD_JOIN_BIN"] = o.dataDir, o.bin
+	if o.release != nil {
+		variables["ETCD_JOIN_RELEASE_URL"], variables["ETCD_JOIN_RELEASE_SHA256"] = o.release.url, o.release.sha256
 	}
-	if listen := variables["ETCD_LISTEN_PEER_URLS"]; o.PeerTLS == nil && (listen == "" || strings.Contains(listen, "https://")) {
-		o.PeerTLS = o.TLS
+	if listen := variables["ETCD_LISTEN_PEER_URLS"]; o.peerTLS == nil && (listen == "" || strings.Contains(listen, "https://")) {
+		o.peerTLS = o.tls
 	}
 	files := append([]file{{path: programs + joinName, content: c.JoinScriptBase64Gzip, mode: "0755", base64Gzip: true}}, o.certificates(variables)...)
 	for _, name := range slices.Sorted(maps.Keys(o.Environment)) {
@@ -96,9 +96,9 @@ func newMachine(c Config, o Options, programs string) (machine, error) {
 func (o Options) certificates(variables map[string]string) []file {
 	var files []file
 	for _, part := range []struct {
-		tls    *TLS
+		tls    *certificates
 		prefix string
-	}{{o.TLS, "ETCD_"}, {o.PeerTLS, "ETCD_PEER_"}} {
+	}{{o.tls, "ETCD_"}, {o.peerTLS, "ETCD_PEER_"}} {
 		if part.tls == nil {
 			continue
 		}
@@ -150,7 +150,7 @@ func reserved(name string) bool {
 // only.
 func unit(o Options, programs string) string {
 	install := "ExecStartPre=+" + programs + joinName + " install\n"
-	if o.Release == nil {
+	if o.release == nil {
 		install = ""
 	}
 	return `[Unit]
@@ -158,7 +158,7 @@ Description=etcd
 Documentation=https://etcd.io/docs/
 Wants=network-online.target
 After=network-online.target
-RequiresMountsFor=` + o.DataDir + `
+RequiresMountsFor=` + o.dataDir + `
 StartLimitIntervalSec=0
 
 [Service]
@@ -167,7 +167,7 @@ User=` + user + `
 RuntimeDirectory=etcd
 EnvironmentFile=` + envPath + `
 EnvironmentFile=-/etc/etcd/local.env
-` + install + `ExecStartPre=+install -d -o ` + user + ` -g ` + user + ` -m 0700 ` + o.DataDir + `
+` + install + `ExecStartPre=+install -d -o ` + user + ` -g ` + user + ` -m 0700 ` + o.dataDir + `
 ExecStart=` + programs + joinName + ` start
 TimeoutStartSec=infinity
 Restart=always

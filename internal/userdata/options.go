@@ -15,35 +15,35 @@ import (
 
 // Options are what a machine has besides its configuration.
 type Options struct {
-	// Release is what the machine downloads, nil if the image has etcd.
-	Release *Release
-	// Bin is the directory in which the image has etcd, "" with a Release.
-	Bin string
-	// TLS is for clients, PeerTLS for peers; nil without. Peers that listen on
-	// https:// use TLS if PeerTLS is nil.
-	TLS, PeerTLS *TLS
-	// DataDir is the data directory.
-	DataDir string
-	// DataDisk is mounted at DataDir, nil for the root disk.
-	DataDisk *DataDisk
+	// release is what the machine downloads, nil if the image has etcd.
+	release *release
+	// bin is the directory in which the image has etcd, "" with a release.
+	bin string
+	// tls is for clients, peerTLS for peers; nil without. Peers that listen on
+	// https:// use tls if peerTLS is nil.
+	tls, peerTLS *certificates
+	// dataDir is the data directory.
+	dataDir string
+	// dataDisk is mounted at dataDir, nil for the root disk.
+	dataDisk *dataDisk
 	// Environment is more ETCD_* variables.
 	Environment map[string]string
-	// Extra is merged into the result: a cloud-config, or an Ignition
+	// extra is merged into the result: a cloud-config, or an Ignition
 	// configuration. Nil without.
-	Extra map[string]any
+	extra map[string]any
 }
 
-// Release is an archive of a release of etcd.
-type Release struct{ URL, SHA256 string }
+// release is an archive of a release of etcd.
+type release struct{ url, sha256 string }
 
-// DataDisk is a block device for the data directory. A disk without a file
+// dataDisk is a block device for the data directory. A disk without a file
 // system gets one; one that has a file system keeps it.
-type DataDisk struct{ Device, Filesystem string }
+type dataDisk struct{ device, filesystem string }
 
-// TLS is a certificate authority, a certificate and its key: each the text of a
+// certificates are an authority, a certificate and its key: each the text of a
 // PEM file, or the path of one that the machine has.
-type TLS struct {
-	CA, Cert, Key string
+type certificates struct {
+	ca, cert, key string
 	peer          bool
 }
 
@@ -52,15 +52,15 @@ type tlsFile struct {
 	inline                        bool
 }
 
-func (t TLS) files() []tlsFile {
+func (t certificates) files() []tlsFile {
 	side := "server"
 	if t.peer {
 		side = "peer"
 	}
 	all := []tlsFile{
-		{variable: "TRUSTED_CA_FILE", content: t.CA, path: tlsDir + side + "-ca.pem", mode: "0644"},
-		{variable: "CERT_FILE", content: t.Cert, path: tlsDir + side + ".pem", mode: "0644"},
-		{variable: "KEY_FILE", content: t.Key, path: tlsDir + side + "-key.pem", mode: "0600"},
+		{variable: "TRUSTED_CA_FILE", content: t.ca, path: tlsDir + side + "-ca.pem", mode: "0644"},
+		{variable: "CERT_FILE", content: t.cert, path: tlsDir + side + ".pem", mode: "0644"},
+		{variable: "KEY_FILE", content: t.key, path: tlsDir + side + "-key.pem", mode: "0600"},
 	}
 	for i, f := range all {
 		if all[i].inline = isPEM(f.content); !all[i].inline {
@@ -110,8 +110,8 @@ type OptionError struct {
 // Error implements error.
 func (e *OptionError) Error() string { return "userdata: " + e.Path + ": " + string(e.Problem) }
 
-// filesystems are what Debian, Ubuntu and Fedora CoreOS make without more
-// packages.
+// filesystems are those that etcd's documentation recommends. Every image can
+// make the first one.
 var filesystems = []string{"ext4", "xfs"}
 
 // Parse reads options: maps of texts and maps, with [Unknown] for what is not
@@ -120,27 +120,27 @@ var filesystems = []string{"ext4", "xfs"}
 func Parse(given map[string]any) (o Options, known bool, err error) {
 	r := &reader{known: true}
 	root := r.object("", given, "etcd", "tls", "peer_tls", "data_dir", "data_disk", "environment", "extra")
-	o.DataDir = defaultDataDir
+	o.dataDir = defaultDataDir
 	if dir, ok := root["data_dir"]; ok {
-		o.DataDir = r.path("data_dir", dir)
+		o.dataDir = r.path("data_dir", dir)
 	}
 	r.etcd(&o, root["etcd"])
-	o.TLS = r.tls("tls", root["tls"], false)
-	o.PeerTLS = r.tls("peer_tls", root["peer_tls"], true)
+	o.tls = r.tls("tls", root["tls"], false)
+	o.peerTLS = r.tls("peer_tls", root["peer_tls"], true)
 	if disk, ok := root["data_disk"]; ok {
 		d := r.object("data_disk", disk, "device", "filesystem")
-		o.DataDisk = &DataDisk{Device: r.path("data_disk.device", r.required("data_disk", d, "device")), Filesystem: filesystems[0]}
+		o.dataDisk = &dataDisk{device: r.path("data_disk.device", r.required("data_disk", d, "device")), filesystem: filesystems[0]}
 		if fs, ok := d["filesystem"]; ok {
-			o.DataDisk.Filesystem = r.text("data_disk.filesystem", fs)
-			if r.err == nil && r.is(fs) && !slices.Contains(filesystems, o.DataDisk.Filesystem) {
-				r.fail("data_disk.filesystem", NotFilesystem, o.DataDisk.Filesystem, filesystems...)
+			o.dataDisk.filesystem = r.text("data_disk.filesystem", fs)
+			if r.err == nil && r.is(fs) && !slices.Contains(filesystems, o.dataDisk.filesystem) {
+				r.fail("data_disk.filesystem", NotFilesystem, o.dataDisk.filesystem, filesystems...)
 			}
 		}
 	}
 	o.Environment = r.environment(root["environment"])
 	if extra, ok := root["extra"]; ok {
-		o.Extra = r.anyObject("extra", extra)
-		r.known = r.known && !hasUnknown(o.Extra)
+		o.extra = r.anyObject("extra", extra)
+		r.known = r.known && !hasUnknown(o.extra)
 	}
 	return o, r.known, r.err
 }
@@ -256,28 +256,28 @@ func (r *reader) etcd(o *Options, v any) {
 		return
 	}
 	if dir, ok := m["path"]; ok {
-		o.Bin = r.path("etcd.path", dir)
+		o.bin = r.path("etcd.path", dir)
 		if len(m) > 1 {
 			r.fail("etcd", EitherOr, "", "path", "url and sha256")
 		}
 		return
 	}
-	o.Release = &Release{
-		URL:    r.text("etcd.url", r.required("etcd", m, "url")),
-		SHA256: r.text("etcd.sha256", r.required("etcd", m, "sha256")),
+	o.release = &release{
+		url:    r.text("etcd.url", r.required("etcd", m, "url")),
+		sha256: r.text("etcd.sha256", r.required("etcd", m, "sha256")),
 	}
 	if r.err != nil {
 		return
 	}
-	if u, err := url.Parse(o.Release.URL); r.is(m["url"]) && (err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil) {
+	if u, err := url.Parse(o.release.url); r.is(m["url"]) && (err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil) {
 		r.fail("etcd.url", NotHTTPS, "")
 	}
-	if r.is(m["sha256"]) && (len(o.Release.SHA256) != 64 || strings.Trim(o.Release.SHA256, "0123456789abcdef") != "") {
-		r.fail("etcd.sha256", NotSHA256, o.Release.SHA256)
+	if r.is(m["sha256"]) && (len(o.release.sha256) != 64 || strings.Trim(o.release.sha256, "0123456789abcdef") != "") {
+		r.fail("etcd.sha256", NotSHA256, o.release.sha256)
 	}
 }
 
-func (r *reader) tls(name string, v any, peer bool) *TLS {
+func (r *reader) tls(name string, v any, peer bool) *certificates {
 	if v == nil {
 		return nil
 	}
@@ -285,13 +285,13 @@ func (r *reader) tls(name string, v any, peer bool) *TLS {
 	if m == nil {
 		return nil
 	}
-	t := &TLS{
-		CA: r.file(name, m, "ca", "CERTIFICATE"), Cert: r.file(name, m, "cert", "CERTIFICATE"),
-		Key:  r.file(name, m, "key", "PRIVATE KEY", "EC PRIVATE KEY", "RSA PRIVATE KEY", "EC PARAMETERS"),
+	t := &certificates{
+		ca: r.file(name, m, "ca", "CERTIFICATE"), cert: r.file(name, m, "cert", "CERTIFICATE"),
+		key:  r.file(name, m, "key", "PRIVATE KEY", "EC PRIVATE KEY", "RSA PRIVATE KEY", "EC PARAMETERS"),
 		peer: peer,
 	}
-	if r.err == nil && isPEM(t.Cert) && isPEM(t.Key) {
-		if _, err := tls.X509KeyPair([]byte(t.Cert), []byte(t.Key)); err != nil {
+	if r.err == nil && isPEM(t.cert) && isPEM(t.key) {
+		if _, err := tls.X509KeyPair([]byte(t.cert), []byte(t.key)); err != nil {
 			r.fail(name, NotPair, "")
 		}
 	}

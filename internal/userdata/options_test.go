@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-func release() map[string]any {
+func aRelease() map[string]any {
 	return map[string]any{"url": "https://example.com/etcd.tar.gz", "sha256": strings.Repeat("ab", 32)}
 }
 
@@ -22,11 +22,11 @@ func TestParse(t *testing.T) {
 		problem Problem
 		unknown bool
 	}{
-		"least":                      {given: map[string]any{"etcd": release()}},
+		"least":                      {given: map[string]any{"etcd": aRelease()}},
 		"of the image":               {given: map[string]any{"etcd": map[string]any{"path": "/usr/bin"}}},
-		"nulls":                      {given: map[string]any{"etcd": release(), "tls": nil, "peer_tls": nil, "data_dir": nil, "data_disk": nil, "environment": nil, "extra": nil}},
+		"nulls":                      {given: map[string]any{"etcd": aRelease(), "tls": nil, "peer_tls": nil, "data_dir": nil, "data_disk": nil, "environment": nil, "extra": nil}},
 		"nothing":                    {given: map[string]any{}, path: "etcd", problem: MissingOption},
-		"misspelt":                   {given: map[string]any{"etcd": release(), "datadir": "/data"}, path: "datadir", problem: UnknownOption},
+		"misspelt":                   {given: map[string]any{"etcd": aRelease(), "datadir": "/data"}, path: "datadir", problem: UnknownOption},
 		"misspelt, not known":        {given: map[string]any{"etcd": Unknown{}, "datadir": Unknown{}}, path: "datadir", problem: UnknownOption, unknown: true},
 		"misspelt inside":            {given: map[string]any{"etcd": map[string]any{"url": "https://a/b", "sha": "x"}}, path: "etcd.sha", problem: UnknownOption},
 		"both ways":                  {given: map[string]any{"etcd": map[string]any{"url": "https://a/b", "path": "/usr/bin"}}, path: "etcd", problem: EitherOr},
@@ -36,29 +36,29 @@ func TestParse(t *testing.T) {
 		"password in the URL":        {given: map[string]any{"etcd": map[string]any{"url": "https://u:p@a/b", "sha256": strings.Repeat("ab", 32)}}, path: "etcd.url", problem: NotHTTPS},
 		"checksum in capitals":       {given: map[string]any{"etcd": map[string]any{"url": "https://a/b", "sha256": strings.Repeat("AB", 32)}}, path: "etcd.sha256", problem: NotSHA256},
 		"a text in place of etcd":    {given: map[string]any{"etcd": "3.6.16"}, path: "etcd", problem: NotObject},
-		"relative path":              {given: map[string]any{"etcd": release(), "data_dir": "data"}, path: "data_dir", problem: NotPath},
-		"path with a blank":          {given: map[string]any{"etcd": release(), "data_dir": "/my data"}, path: "data_dir", problem: NotPath},
-		"path with a specifier":      {given: map[string]any{"etcd": release(), "data_dir": "/%h"}, path: "data_dir", problem: NotPath},
-		"path with dots":             {given: map[string]any{"etcd": release(), "data_dir": "/var/lib/../etcd"}, path: "data_dir", problem: NotPath},
-		"empty path":                 {given: map[string]any{"etcd": release(), "data_dir": ""}, path: "data_dir", problem: NotPath},
-		"the root":                   {given: map[string]any{"etcd": release(), "data_dir": "/"}, path: "data_dir", problem: NotPath},
-		"a number as a path":         {given: map[string]any{"etcd": release(), "data_dir": int64(1)}, path: "data_dir", problem: NotText},
-		"path not known":             {given: map[string]any{"etcd": release(), "data_dir": Unknown{}}, unknown: true},
-		"disk":                       {given: map[string]any{"etcd": release(), "data_disk": map[string]any{"device": "/dev/disk/by-id/scsi-0HC_Volume_1", "filesystem": "xfs"}}},
-		"disk without a device":      {given: map[string]any{"etcd": release(), "data_disk": map[string]any{}}, path: "data_disk.device", problem: MissingOption},
-		"disk with another system":   {given: map[string]any{"etcd": release(), "data_disk": map[string]any{"device": "/dev/vdb", "filesystem": "ntfs"}}, path: "data_disk.filesystem", problem: NotFilesystem},
-		"paths of certificates":      {given: map[string]any{"etcd": release(), "tls": map[string]any{"ca": "/a", "cert": "/b", "key": "/c"}}},
-		"key missing":                {given: map[string]any{"etcd": release(), "tls": map[string]any{"ca": "/a", "cert": "/b"}}, path: "tls.key", problem: MissingOption},
-		"key that is no key":         {given: map[string]any{"etcd": release(), "tls": map[string]any{"ca": "/a", "cert": "/b", "key": certificate}}, path: "tls.key", problem: NotPEM},
-		"key whose begin is lost":    {given: map[string]any{"etcd": release(), "tls": map[string]any{"ca": "/a", "cert": "/b", "key": "secret\nsecret"}}, path: "tls.key", problem: NotPEM},
-		"key and more":               {given: map[string]any{"etcd": release(), "tls": map[string]any{"ca": "/a", "cert": certificate + "more"}}, path: "tls.cert", problem: NotPEM},
-		"key not known":              {given: map[string]any{"etcd": release(), "tls": map[string]any{"ca": "/a", "cert": "/b", "key": Unknown{}}}, unknown: true},
-		"variable":                   {given: map[string]any{"etcd": release(), "environment": map[string]any{"ETCD_LOG_LEVEL": "debug"}}},
-		"variable not of etcd":       {given: map[string]any{"etcd": release(), "environment": map[string]any{"GOGC": "1"}}, path: "environment", problem: NotVariable},
-		"variable of the start":      {given: map[string]any{"etcd": release(), "environment": map[string]any{"ETCD_INITIAL_CLUSTER_STATE": "new"}}, path: "environment.ETCD_INITIAL_CLUSTER_STATE", problem: ReservedVariable},
-		"force new cluster":          {given: map[string]any{"etcd": release(), "environment": map[string]any{"ETCD_FORCE_NEW_CLUSTER": "true"}}, path: "environment.ETCD_FORCE_NEW_CLUSTER", problem: ReservedVariable},
-		"something unknown in extra": {given: map[string]any{"etcd": release(), "extra": map[string]any{"runcmd": []any{map[string]any{"a": Unknown{}}}}}, unknown: true},
-		"extra that is a list":       {given: map[string]any{"etcd": release(), "extra": []any{}}, path: "extra", problem: NotObject},
+		"relative path":              {given: map[string]any{"etcd": aRelease(), "data_dir": "data"}, path: "data_dir", problem: NotPath},
+		"path with a blank":          {given: map[string]any{"etcd": aRelease(), "data_dir": "/my data"}, path: "data_dir", problem: NotPath},
+		"path with a specifier":      {given: map[string]any{"etcd": aRelease(), "data_dir": "/%h"}, path: "data_dir", problem: NotPath},
+		"path with dots":             {given: map[string]any{"etcd": aRelease(), "data_dir": "/var/lib/../etcd"}, path: "data_dir", problem: NotPath},
+		"empty path":                 {given: map[string]any{"etcd": aRelease(), "data_dir": ""}, path: "data_dir", problem: NotPath},
+		"the root":                   {given: map[string]any{"etcd": aRelease(), "data_dir": "/"}, path: "data_dir", problem: NotPath},
+		"a number as a path":         {given: map[string]any{"etcd": aRelease(), "data_dir": int64(1)}, path: "data_dir", problem: NotText},
+		"path not known":             {given: map[string]any{"etcd": aRelease(), "data_dir": Unknown{}}, unknown: true},
+		"disk":                       {given: map[string]any{"etcd": aRelease(), "data_disk": map[string]any{"device": "/dev/disk/by-id/scsi-0HC_Volume_1", "filesystem": "xfs"}}},
+		"disk without a device":      {given: map[string]any{"etcd": aRelease(), "data_disk": map[string]any{}}, path: "data_disk.device", problem: MissingOption},
+		"disk with another system":   {given: map[string]any{"etcd": aRelease(), "data_disk": map[string]any{"device": "/dev/vdb", "filesystem": "ntfs"}}, path: "data_disk.filesystem", problem: NotFilesystem},
+		"paths of certificates":      {given: map[string]any{"etcd": aRelease(), "tls": map[string]any{"ca": "/a", "cert": "/b", "key": "/c"}}},
+		"key missing":                {given: map[string]any{"etcd": aRelease(), "tls": map[string]any{"ca": "/a", "cert": "/b"}}, path: "tls.key", problem: MissingOption},
+		"key that is no key":         {given: map[string]any{"etcd": aRelease(), "tls": map[string]any{"ca": "/a", "cert": "/b", "key": certificate}}, path: "tls.key", problem: NotPEM},
+		"key whose begin is lost":    {given: map[string]any{"etcd": aRelease(), "tls": map[string]any{"ca": "/a", "cert": "/b", "key": "secret\nsecret"}}, path: "tls.key", problem: NotPEM},
+		"key and more":               {given: map[string]any{"etcd": aRelease(), "tls": map[string]any{"ca": "/a", "cert": certificate + "more"}}, path: "tls.cert", problem: NotPEM},
+		"key not known":              {given: map[string]any{"etcd": aRelease(), "tls": map[string]any{"ca": "/a", "cert": "/b", "key": Unknown{}}}, unknown: true},
+		"variable":                   {given: map[string]any{"etcd": aRelease(), "environment": map[string]any{"ETCD_LOG_LEVEL": "debug"}}},
+		"variable not of etcd":       {given: map[string]any{"etcd": aRelease(), "environment": map[string]any{"GOGC": "1"}}, path: "environment", problem: NotVariable},
+		"variable of the start":      {given: map[string]any{"etcd": aRelease(), "environment": map[string]any{"ETCD_INITIAL_CLUSTER_STATE": "new"}}, path: "environment.ETCD_INITIAL_CLUSTER_STATE", problem: ReservedVariable},
+		"force new cluster":          {given: map[string]any{"etcd": aRelease(), "environment": map[string]any{"ETCD_FORCE_NEW_CLUSTER": "true"}}, path: "environment.ETCD_FORCE_NEW_CLUSTER", problem: ReservedVariable},
+		"something unknown in extra": {given: map[string]any{"etcd": aRelease(), "extra": map[string]any{"runcmd": []any{map[string]any{"a": Unknown{}}}}}, unknown: true},
+		"extra that is a list":       {given: map[string]any{"etcd": aRelease(), "extra": []any{}}, path: "extra", problem: NotObject},
 	} {
 		_, known, err := Parse(c.given)
 		var e *OptionError
@@ -77,7 +77,7 @@ func TestParse(t *testing.T) {
 func FuzzCloudConfig(f *testing.F) {
 	f.Add("ETCD_A", "a\"b\\c$d`e: - #", "/var/lib/etcd")
 	f.Fuzz(func(t *testing.T, name, value, dir string) {
-		given := map[string]any{"etcd": release(), "environment": map[string]any{name: value}, "data_dir": dir}
+		given := map[string]any{"etcd": aRelease(), "environment": map[string]any{name: value}, "data_dir": dir}
 		o, _, err := Parse(given)
 		if err != nil {
 			return
@@ -86,7 +86,7 @@ func FuzzCloudConfig(f *testing.F) {
 		if err != nil {
 			return
 		}
-		plain, _, err := Parse(map[string]any{"etcd": release(), "environment": map[string]any{name: "b"}})
+		plain, _, err := Parse(map[string]any{"etcd": aRelease(), "environment": map[string]any{name: "b"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +111,7 @@ func TestExtra(t *testing.T) {
 		"taken":            {extra: map[string]any{"package_update": false}, problem: "extra.package_update"},
 		"no list":          {extra: map[string]any{"runcmd": "reboot"}, problem: "extra.runcmd"},
 	} {
-		given := map[string]any{"etcd": release()}
+		given := map[string]any{"etcd": aRelease()}
 		maps.Copy(given, map[string]any{"extra": c.extra})
 		o, _, err := Parse(given)
 		if err != nil {

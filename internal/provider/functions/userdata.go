@@ -28,7 +28,7 @@ func newCloudConfig() function.Function {
 		name:    "cloud_config",
 		summary: "User data for cloud-init",
 		about:   "Returns complete user data for cloud-init on Debian and Ubuntu",
-		extra:   "a cloud-config: lists such as `runcmd`, `write_files` and `packages` are appended, other keys are added",
+		extra:   "a cloud-config. Lists such as `runcmd`, `write_files` and `packages` are appended to those of the result, other keys are added",
 		write:   userdata.CloudConfig,
 	}
 }
@@ -38,7 +38,7 @@ func newIgnition() function.Function {
 		name:    "ignition",
 		summary: "User data for Ignition",
 		about:   "Returns a complete configuration for Ignition on Fedora CoreOS and Flatcar",
-		extra:   "an Ignition configuration, which is merged",
+		extra:   "an Ignition configuration with its `ignition.version`, which is merged",
 		write:   userdata.Ignition,
 	}
 }
@@ -53,15 +53,16 @@ func (f userData) Definition(_ context.Context, _ function.DefinitionRequest, re
 	resp.Definition = function.Definition{
 		Summary: f.summary,
 		MarkdownDescription: f.about + " for the machine of one member: the environment, the join script, the systemd service, " +
-			"and what `options` adds. The result depends on the arguments only, and the provider never changes the format for a configuration that exists.\n\n" +
+			"and what `options` adds. The result depends on the arguments only, so the user data of an existing machine does not change with another version of the provider. " +
+			"See [User data](../guides/cloud-init-and-ignition.md).\n\n" +
 			"| option | value |\n|---|---|\n" +
-			"| `etcd` | Required. `{ url, sha256 }`: a release archive, which the machine downloads over HTTPS and checks. Or `{ path }`: the directory of the image with `etcd`, `etcdctl` and `etcdutl`. |\n" +
+			"| `etcd` | Required. `{ url, sha256 }`: a release archive, which the machine downloads over HTTPS and checks. Or `{ path }`: the directory in which the image has `etcd`; the image then needs `curl` too. |\n" +
 			"| `tls` | `{ ca, cert, key }`: each the text of a PEM file or the path of a file on the machine. etcd then requires client certificates. |\n" +
 			"| `peer_tls` | The same for peers. Default: `tls`. |\n" +
 			"| `data_dir` | Data directory. Default: `/var/lib/etcd`. |\n" +
-			"| `data_disk` | `{ device, filesystem }`: a block device that is mounted at `data_dir`. It is formatted only if it has no file system. Allowed file systems: `ext4` (default), `xfs`. |\n" +
+			"| `data_disk` | `{ device, filesystem }`: a block device that is mounted at `data_dir`. It is formatted only if it has no file system. Allowed file systems: `ext4` (default), `xfs` (if the image has `mkfs.xfs`). |\n" +
 			"| `environment` | More `ETCD_*` variables, such as `ETCD_QUOTA_BACKEND_BYTES`. The variables that the configuration sets are refused. |\n" +
-			"| `extra` | More user data: " + f.extra + ". |\n\n" +
+			"| `extra` | More user data, as an object: " + f.extra + ". |\n\n" +
 			"!> **Warning** A private key in `options` is part of the machine's user data, of the state, and of what the metadata service of the machine returns. Prefer a path.",
 		Parameters: []function.Parameter{
 			function.ObjectParameter{
