@@ -1,0 +1,267 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// nodeParts are the parts that belong to one node.
+var nodeParts = parts[:3]
+
+// membershipParts are those whose loss from the state Terraform can recover
+// from: whoever drops a machine has to import it by himself.
+var membershipParts = []string{"etcd_member_config", "etcd_member"}
+
+// commandKinds are the commands that somebody types.
+func commandKinds() []kind {
+	return []kind{
+		{name: "apply", weight: 6, run: typed()},
+		{name: "apply without a refresh", weight: 2, run: typed("-refresh=false")},
+		{name: "apply one at a time", weight: 2, run: typed("-parallelism=1")},
+		{name: "refresh only", weight: 2, run: typed("-refresh-only")},
+		{name: "target", weight: 5, parts: parts, pair: true, run: on("-target")},
+		{name: "replace", weight: 5, parts: parts, pair: true, run: on("-replace")},
+		{name: "target and replace", weight: 3, parts: parts, pair: true, run: on("-target", "-replace")},
+		{name: "save a plan", weight: 3, parts: append([]string{""}, nodeParts...), run: (*actor).savePlan},
+		{name: "apply the saved plan", weight: 4, run: (*actor).applySaved},
+		{name: "taint", weight: 4, parts: parts, pair: true, run: (*actor).taint},
+		{name: "untaint", weight: 1, parts: parts, run: (*actor).untaint},
+		{name: "state rm", weight: 4, parts: membershipParts, pair: true, run: (*actor).stateRm},
+		{name: "state rm of config and member", weight: 3, pair: true, run: (*actor).stateRmBoth},
+		{name: "state rm of the bootstrap", weight: 1, run: (*actor).stateRmBootstrap},
+		{name: "state mv", weight: 3, run: (*actor).stateMv},
+		{name: "import", weight: 3, parts: membershipParts, run: (*actor).importOne},
+		{name: "destroy target", weight: 3, parts: parts, run: (*actor).destroyTarget},
+		{name: "interrupt", weight: 3, parts: append([]string{""}, nodeParts...), waits: true, run: (*actor).interrupt},
+		{name: "kill", weight: 4, parts: append([]string{""}, nodeParts...), waits: true, run: (*actor).killed},
+		{name: "two runs", weight: 3, run: (*actor).twoRuns},
+	}
+}
+
+// typed is apply with these options.
+func typed(options ...string) func(*actor, deed) bool {
+	return func(a *actor, _ deed) bool {
+		o := a.cli(append([]string{"apply"}, options...)...)
+		if o.ExitCode == 0 && !slices.Contains(options, "-refresh-only") {
+			a.now.moved = ""
+			a.base = a.now.clone()
+		}
+		return true
+	}
+}
+
+// on is apply with these options, each for the addresses of the step.
+func on(options ...string) func(*actor, deed) bool {
+	return func(a *actor, s deed) bool {
+		args := []string{"apply"}
+		for _, option := range options {
+			args = append(args, each(option, a.targets(s)...)...)
+		}
+		a.cli(args...)
+		return true
+	}
+}
+
+// savePlan makes a plan for later, with a replacement if the step is about a
+// part.
+func (a *actor) savePlan(s deed) bool {
+	file := filepath.Join(a.Dir, "saved.bin")
+	_ = os.Remove(file)
+	args := []string{"plan", "-json", "-input=false", "-out=" + file}
+	if s.part != "" {
+		args = append(args, each("-replace", a.targets(s)[:1]...)...)
+	}
+	o := a.cli(args...)
+	a.saved, a.savedEnd = "", o.warnsOfEnd()
+	if o.ExitCode == 0 {
+		a.saved = file
+	}
+	return true
+}
+
+func (o *Outcome) warnsOfEnd() bool {
+	return slices.ContainsFunc(o.Diagnostics, func(d Diagnostic) bool { return d.Summary == everyVoterGoes })
+}
+
+func (a *actor) applySaved(deed) bool {
+	if a.saved == "" {
+		return false
+	}
+	if a.savedEnd {
+		a.excused = true // its plan said so
+	}
+	a.cli("apply", a.saved)
+	a.saved, a.excused = "", false
+	return true
+}
+
+func (a *actor) taint(s deed) bool {
+	for _, address := range a.targets(s) {
+		a.cli("taint", "-allow-missing", address)
+	}
+	return true
+}
+
+func (a *actor) untaint(s deed) bool {
+	a.cli("untaint", "-allow-missing", a.targets(s)[0])
+	return true
+}
+
+func (a *actor) stateRm(s deed) bool { return a.forgetState(a.targets(s)) }
+
+func (a *actor) stateRmBoth(s deed) bool {
+	s.part = "etcd_member_config"
+	addresses := a.targets(s)
+	s.part = "etcd_member"
+	return a.forgetState(append(addresses, a.targets(s)...))
+}
+
+func (a *actor) stateRmBootstrap(deed) bool { return a.forgetState([]string{bootstrapPart + ".this"}) }
+
+// forgetState drops those of the resources that are in the state.
+func (a *actor) forgetState(addresses []string) bool {
+	entries := a.entries()
+	addresses = slices.DeleteFunc(addresses, func(address string) bool { _, is := entries[address]; return !is })
+	if len(addresses) == 0 {
+		return false
+	}
+	a.cli(append([]string{"state", "rm"}, addresses...)...)
+	return true
+}
+
+// stateMv gives a node another key, in the configuration and in the state.
+func (a *actor) stateMv(s deed) bool {
+	if a.now.layout == counted {
+		return false
+	}
+	name := a.now.memberName(a.key(s))
+	before := a.wanted()[name]
+	rename(false)(a, s)
+	a.write()
+	after, entries := a.wanted()[name], a.entries()
+	for _, resource := range slices.Sorted(maps.Keys(before)) {
+		if _, is := entries[before[resource]]; is {
+			a.cli("state", "mv", before[resource], after[resource])
+		}
+	}
+	return true
+}
+
+// importOne imports a resource that the state may have.
+func (a *actor) importOne(s deed) bool {
+	a.cli("import", "-input=false", a.targets(s)[0], a.now.memberName(a.key(s)))
+	return true
+}
+
+func (a *actor) destroyTarget(s deed) bool {
+	a.cli("destroy", "-target="+a.targets(s)[0])
+	return true
+}
+
+// begin starts an apply that is to be cut short.
+func (a *actor) begin(s deed) (*Running, scene) {
+	before := a.look()
+	args := []string{"apply"}
+	if s.part != "" {
+		args = append(args, "-replace="+a.targets(s)[0])
+	}
+	a.save()
+	run := a.Workspace.Start(args...)
+	end := time.Now().Add(time.Duration(s.ms) * time.Millisecond)
+	for !run.Ended() && time.Now().Before(end) {
+		time.Sleep(10 * time.Millisecond)
+	}
+	return run, before
+}
+
+func (a *actor) interrupt(s deed) bool {
+	run, before := a.begin(s)
+	run.Interrupt()
+	a.judge(before, run.Wait())
+	return true
+}
+
+func (a *actor) killed(s deed) bool {
+	run, before := a.begin(s)
+	if run.Ended() {
+		a.judge(before, run.Wait())
+		return true
+	}
+	a.kill(run)
+	a.judge(before, run.Wait())
+	return true
+}
+
+// twoRuns replaces two nodes at the same time, from two copies of the state.
+// What one of them has changed is written into the state of the other
+// afterwards, as one of two people would have to.
+func (a *actor) twoRuns(s deed) bool {
+	s.also = max(1, s.also)
+	one, other := a.key(s), a.second(s)
+	if other == "" || a.now.layout == moduleEach || a.now.removed {
+		return false
+	}
+	a.save()
+	before := a.look()
+	entries := a.entries()
+	g := a.sibling()
+	first := a.Workspace.Start("apply", "-replace="+a.addr("etcd_member_config", one))
+	second := g.Start("apply", "-replace="+a.addr("etcd_member_config", other))
+	a.judge(before, first.Wait(), second.Wait())
+	a.merge(g, a.now.memberName(other), entries)
+	return true
+}
+
+// merge takes what the state of the other one says of a member.
+func (a *actor) merge(g *Fleet, member string, entries map[string]entry) {
+	a.t.Helper()
+	of := map[string]bool{}
+	for address, e := range entries {
+		of[address] = e.member == member
+	}
+	type file = map[string]any
+	var mine, theirs file
+	for text, into := range map[string]*file{a.Read("terraform.tfstate"): &mine, g.Read("terraform.tfstate"): &theirs} {
+		if err := json.Unmarshal([]byte(text), into); err != nil {
+			a.tb.Fatal(err)
+		}
+	}
+	for _, resource := range mine["resources"].([]any) {
+		r := resource.(file)
+		name := fmt.Sprintf("%s.%s", r["type"], r["name"])
+		is := func(i any) bool { return of[name+indexOf(i.(file)["index_key"])] }
+		kept := slices.DeleteFunc(r["instances"].([]any), is)
+		for _, resource := range theirs["resources"].([]any) {
+			if t := resource.(file); fmt.Sprintf("%s.%s", t["type"], t["name"]) == name {
+				kept = append(kept, slices.DeleteFunc(t["instances"].([]any), func(i any) bool { return !is(i) })...)
+			}
+		}
+		r["instances"] = kept
+	}
+	mine["serial"] = mine["serial"].(float64) + 1
+	text, err := json.MarshalIndent(mine, "", "  ")
+	if err != nil {
+		a.tb.Fatal(err)
+	}
+	a.Write("terraform.tfstate", string(text))
+}
+
+// indexOf is how an address ends for an instance key.
+func indexOf(key any) string {
+	switch key := key.(type) {
+	case string:
+		return fmt.Sprintf("[%q]", key)
+	case float64:
+		return fmt.Sprintf("[%d]", int(key))
+	default:
+		return ""
+	}
+}

@@ -1,0 +1,317 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// finish looks at what a sequence has come to: a plain apply, or what the
+// refusals say, leads to an empty plan, and then nothing is lost, and nothing is
+// left that is nobody's.
+func (a *actor) finish() {
+	if !a.ended {
+		a.heal()
+		a.converge()
+	}
+	if a.ended {
+		a.destroyAll()
+		return
+	}
+	a.checkMembers()
+	a.checkKeys()
+	a.checkBootstrap()
+	a.checkWrites()
+}
+
+// converge applies, and follows what is said where that is refused, until the
+// plan is empty and everybody runs.
+func (a *actor) converge() {
+	rounds := 2*len(a.now.nodes) + 6
+	last := ""
+	for round := range rounds {
+		if round == rounds/2 {
+			a.tr.Logf("GOES BACK to the configuration that was applied last")
+			a.undo(deed{})
+		}
+		o := a.apply("-lock-timeout=30s")
+		if a.ended {
+			return
+		}
+		last = fmt.Sprintf("apply: exit code %d\n%s", o.ExitCode, o.diagnostics())
+		if o.ExitCode != 0 {
+			a.follow(o)
+			continue
+		}
+		p := a.cli("plan", "-json", "-input=false", "-detailed-exitcode")
+		last = fmt.Sprintf("plan: exit code %d\n%s\n%s", p.ExitCode, p.diagnostics(), strings.Join(p.messages, "\n"))
+		if p.ExitCode != 0 {
+			continue
+		}
+		failed := a.failed()
+		if failed == "" {
+			return
+		}
+		last = failed + " does not run"
+		if to := a.wanted()[failed]["etcd_member_config"]; to != "" {
+			a.cli("apply", "-replace="+to)
+		}
+	}
+	a.tr.find("does not converge", "%d rounds do not lead to an empty plan; the last one:\n%s", rounds, last)
+}
+
+// failed is the name of a member without a process, "" if there is none. One
+// that has just been started gets its time.
+func (a *actor) failed() string {
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(200 * time.Millisecond) {
+		down := ""
+		for _, m := range a.list() {
+			if m.Name != "" && !a.runsEtcd(m.Name) {
+				down = m.Name
+			}
+		}
+		if down == "" || time.Now().After(end) {
+			return down
+		}
+	}
+}
+
+// follow does what the errors of an apply say.
+func (a *actor) follow(o *Outcome) {
+	for _, e := range o.Errors() {
+		if a.ended {
+			return
+		}
+		if !strings.Contains(e.Address, "etcd_") {
+			a.now.moved = "" // the CLI's own, such as a move that cannot be
+			continue
+		}
+		a.lead(e)
+	}
+}
+
+// lead does what one error says: as a reader would who knows what was done
+// before.
+func (a *actor) lead(e Diagnostic) {
+	a.write()
+	entries, commands := a.entries(), e.commands()
+	command := func(prefix string) string {
+		i := slices.IndexFunc(commands, func(c string) bool { return strings.Contains(c, prefix) && c != destroyInstead })
+		if i < 0 {
+			return ""
+		}
+		return commands[i]
+	}
+	_, held := entries[e.Address]
+	untaint, imports, replaces := command(" untaint "), command(" import "), command(" -replace=")
+	switch blocks := a.movedBlocks(); {
+	case untaint != "" && entries[a.means(e, untaint)].tainted:
+		a.shellLine(e, untaint)
+	case strings.Contains(e.Detail, "moved {") && blocks != "":
+		a.tr.Logf("THE WAY OUT: moved blocks\n%s", blocks)
+		a.now.moved = blocks
+	case imports != "" && !held:
+		a.shellLine(e, imports)
+	case strings.Contains(e.Detail, "undo that change"), strings.Contains(e.Detail, "undo the other change"):
+		a.undo(deed{})
+	case replaces != "":
+		a.shellLine(e, replaces)
+	case command("terraform apply") != "" || len(commands) == 0:
+		// again
+	case command("") != "":
+		a.shellLine(e, command(""))
+	}
+}
+
+// shownAddress is how a text says that ADDRESS is the resource on which the
+// diagnostic is raised.
+var shownAddress = regexp.MustCompile(`ADDRESS is the address (shown )?after "with"`)
+
+// means is what ADDRESS means in a command of a diagnostic, "" if nothing says
+// so.
+func (a *actor) means(e Diagnostic, command string) string {
+	if !strings.Contains(command, "ADDRESS") {
+		return ""
+	}
+	if shownAddress.MatchString(e.Detail) {
+		return e.Address
+	}
+	if m := saidAddress.FindStringSubmatch(e.Detail); m != nil {
+		for address, entry := range a.entries() {
+			if entry.resource == m[1] && entry.member == m[2] {
+				return address
+			}
+		}
+		return a.wanted()[m[2]][m[1]]
+	}
+	return ""
+}
+
+// shellLine runs a command of a diagnostic.
+func (a *actor) shellLine(e Diagnostic, command string) {
+	line := command
+	if strings.Contains(line, "ADDRESS") {
+		address := a.means(e, command)
+		if address == "" {
+			a.tr.find("no ADDRESS", "the text does not say what ADDRESS is:\n%s", e)
+		}
+		line = fillIn(line, address)
+	}
+	a.tr.Logf("THE WAY OUT: %s", line)
+	before := a.look()
+	a.judge(before, a.shell(line))
+}
+
+// destroyAll destroys what is left of a cluster whose end was announced.
+func (a *actor) destroyAll() {
+	a.writer.Stop()
+	a.heal()
+	a.write()
+	for range 2 {
+		if o := a.Destroy("-lock-timeout=30s"); o.ExitCode == 0 {
+			a.MustBeGone()
+			return
+		}
+	}
+	if o := a.shell(destroyInstead); o.ExitCode != 0 {
+		a.tr.find("cannot be destroyed", "%s", o)
+	}
+	a.MustBeGone()
+}
+
+// checkMembers finds members that are not configured, and nodes without one.
+func (a *actor) checkMembers() {
+	var want []string
+	for _, key := range a.now.keys() {
+		name := a.now.memberName(key)
+		if n := a.now.nodes[key]; n.Joins == "learner" && !n.Promote {
+			name += " (learner)"
+		}
+		want = append(want, name)
+	}
+	slices.Sort(want)
+	if got := summary(a.list()); !slices.Equal(got, want) {
+		a.tr.find("other members", "the plan is empty, the members are %v, and the configuration has %v", got, want)
+	}
+	for _, m := range a.list() {
+		if m.IsLearner {
+			continue
+		}
+		url := m.ClientURLs[0]
+		a.soon("a member does not serve", func() error {
+			return a.askOne(url, func(ctx context.Context, c *clientv3.Client) error {
+				_, err := c.Get(ctx, "acctest")
+				return err
+			})
+		})
+	}
+}
+
+// soon finds that something does not come about within the time that a lock
+// may outlive its holder, and some more.
+func (a *actor) soon(class string, f func() error) {
+	end := time.Now().Add(40 * time.Second)
+	for {
+		err := f()
+		if err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			a.tr.find(class, "%v", err)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// checkKeys finds records of somebody who is gone, turns that are open, and a
+// lock that is held.
+func (a *actor) checkKeys() {
+	a.soon("orphan key", func() error {
+		var problem error
+		a.ask(func(ctx context.Context, c *clientv3.Client) error {
+			list, err := c.MemberList(ctx)
+			if err != nil {
+				return err
+			}
+			prefix := fmt.Sprintf("/_terraform/etcd/%x/", list.Header.ClusterId)
+			all, err := c.Get(ctx, prefix, clientv3.WithPrefix())
+			if err != nil {
+				return err
+			}
+			keys := map[string]string{}
+			for _, kv := range all.Kvs {
+				keys[strings.TrimPrefix(string(kv.Key), prefix)] = string(kv.Value)
+			}
+			problem = a.orphans(keys)
+			return nil
+		})
+		return problem
+	})
+}
+
+// orphans says what is wrong with the keys below the cluster's prefix.
+func (a *actor) orphans(keys map[string]string) error {
+	records := map[string]int{}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		if !strings.HasPrefix(key, "members/") {
+			return fmt.Errorf("nobody is at work, and there is %s = %s", key, keys[key])
+		}
+		var r record
+		if err := json.Unmarshal([]byte(keys[key]), &r); err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+		if !a.now.has(r.Name) {
+			return fmt.Errorf("a record of somebody who is gone: %s = %s", key, keys[key])
+		}
+		if records[r.Name]++; records[r.Name] > 1 {
+			return fmt.Errorf("two records of %s: %v", r.Name, keys)
+		}
+	}
+	return nil
+}
+
+// checkBootstrap finds that the bootstrap in the state is not that of the
+// cluster: once it has formed one, it is not replaced.
+func (a *actor) checkBootstrap() {
+	e, held := a.entries()[bootstrapPart+".this"]
+	if !held {
+		return
+	}
+	var id string
+	a.ask(func(ctx context.Context, c *clientv3.Client) error {
+		list, err := c.MemberList(ctx)
+		if err == nil {
+			id = fmt.Sprintf("%x", list.Header.ClusterId)
+		}
+		return err
+	})
+	if got := fmt.Sprint(e.values["cluster_id"]); got != id {
+		a.tr.find("bootstrap replaced", "the bootstrap is of cluster %s, and the cluster is %s", got, id)
+	}
+}
+
+// checkWrites finds acknowledged writes that are not there.
+func (a *actor) checkWrites() {
+	a.writer.Stop()
+	var lost int
+	a.ask(func(_ context.Context, c *clientv3.Client) error {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		writes, err := a.writer.Lost(ctx, c)
+		lost = len(writes)
+		return err
+	})
+	if all := len(a.writer.Acknowledged()); lost > 0 || all == 0 {
+		a.tr.find("lost writes", "%d of %d acknowledged writes are lost", lost, all)
+	}
+}
