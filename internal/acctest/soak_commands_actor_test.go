@@ -41,6 +41,8 @@ type actor struct {
 	// ended: a command removed every voter, and its plan had said so.
 	ended bool
 	// saved is the plan for later, "" for none; savedEnd: it removes every voter.
+	// cut: the command that runs was cut short.
+	cut bool
 	// excused: the command that runs may remove every voter.
 	excused  bool
 	saved    string
@@ -219,7 +221,7 @@ func (a *actor) judge(before scene, outcomes ...*Outcome) {
 		return
 	}
 	a.checkQuorum(outcomes)
-	a.checkRemovals(before, outcomes)
+	a.checkVoters(before, outcomes)
 }
 
 // checkQuorum finds that the watch has seen less than a quorum.
@@ -230,22 +232,35 @@ func (a *actor) checkQuorum(outcomes []*Outcome) {
 	}
 }
 
-// checkRemovals finds that a voter that lived is a member no more, although no
-// command was to remove it or its machine: configuration, machine and member go
-// together.
-func (a *actor) checkRemovals(before scene, outcomes []*Outcome) {
-	now := map[uint64]bool{}
+const (
+	voterRemoved = "a living voter was removed"
+	voterStayed  = "a machine went and its voter stayed"
+)
+
+// checkVoters finds that configuration, machine and member did not go together:
+// that a voter that lived is a member no more, although no command was to remove
+// it or its machine; or that its machine went, and it is a member still.
+func (a *actor) checkVoters(before scene, outcomes []*Outcome) {
+	now, machines := map[uint64]bool{}, map[string]bool{}
 	for _, m := range a.list() {
 		now[m.ID] = true
 	}
+	for _, o := range outcomes {
+		for _, h := range o.Hooks {
+			if h.Type == "apply_complete" && h.Action == "delete" && strings.Contains(h.Address, "terraform_data.machine") {
+				machines[before.members[h.Address]] = true
+			}
+		}
+	}
 	for id, name := range before.voters {
-		if now[id] {
-			continue
+		switch {
+		case now[id] && machines[name] && !a.cut:
+			a.tr.find(voterStayed, "%s: the machine of %s is destroyed, and %x is a member still", commandsOf(outcomes), name, id)
+		case !now[id] && !a.going[name]:
+			a.tr.find(voterRemoved, "%s: %s (%x) lived, and neither its member nor its machine was to go", commandsOf(outcomes), name, id)
+		case !now[id]:
+			delete(a.going, name)
 		}
-		if !a.going[name] {
-			a.tr.find("a living voter was removed", "%s: %s (%x) lived, and neither its member nor its machine was to go", commandsOf(outcomes), name, id)
-		}
-		delete(a.going, name)
 	}
 }
 

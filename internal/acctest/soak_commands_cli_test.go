@@ -20,6 +20,11 @@ var nodeParts = parts[:3]
 // from: whoever drops a machine has to import it by himself.
 var membershipParts = []string{"etcd_member_config", "etcd_member"}
 
+const (
+	savesPlan   = "save a plan"
+	appliesPlan = "apply the saved plan"
+)
+
 // commandKinds are the commands that somebody types.
 func commandKinds() []kind {
 	return []kind{
@@ -30,8 +35,8 @@ func commandKinds() []kind {
 		{name: "target", weight: 5, parts: parts, pair: true, run: on("-target")},
 		{name: "replace", weight: 5, parts: parts, pair: true, run: on("-replace")},
 		{name: "target and replace", weight: 3, parts: parts, pair: true, run: on("-target", "-replace")},
-		{name: "save a plan", weight: 3, parts: append([]string{""}, nodeParts...), run: (*actor).savePlan},
-		{name: "apply the saved plan", weight: 4, run: (*actor).applySaved},
+		{name: savesPlan, weight: 3, parts: append([]string{""}, nodeParts...), run: (*actor).savePlan},
+		{name: appliesPlan, weight: 1, run: (*actor).applySaved},
 		{name: "taint", weight: 4, parts: parts, pair: true, run: (*actor).taint},
 		{name: "untaint", weight: 1, parts: parts, run: (*actor).untaint},
 		{name: "state rm", weight: 4, parts: membershipParts, pair: true, run: (*actor).stateRm},
@@ -185,19 +190,23 @@ func (a *actor) begin(s deed) (*Running, scene) {
 func (a *actor) interrupt(s deed) bool {
 	run, before := a.begin(s)
 	run.Interrupt()
-	a.judge(before, run.Wait())
+	a.judgeCut(before, run)
 	return true
 }
 
 func (a *actor) killed(s deed) bool {
 	run, before := a.begin(s)
-	if run.Ended() {
-		a.judge(before, run.Wait())
-		return true
+	if !run.Ended() {
+		a.kill(run)
 	}
-	a.kill(run)
-	a.judge(before, run.Wait())
+	a.judgeCut(before, run)
 	return true
+}
+
+func (a *actor) judgeCut(before scene, run *Running) {
+	a.cut = true
+	a.judge(before, run.Wait())
+	a.cut = false
 }
 
 // twoRuns replaces two nodes at the same time, from two copies of the state.

@@ -77,7 +77,8 @@ func kindOf(name string) kind {
 // longestSequence is how many steps there are at most.
 const longestSequence = 7
 
-// newSequence makes up the n-th sequence of a seed.
+// newSequence makes up the n-th sequence of a seed: mostly an edit, or an
+// event, and then a command.
 func newSequence(seed uint64, n int) sequence {
 	rng := rand.New(rand.NewPCG(seed, uint64(n)))
 	s := sequence{world: world{
@@ -85,21 +86,37 @@ func newSequence(seed uint64, n int) sequence {
 		size:    []int{3, 3, 3, 5}[rng.IntN(4)],
 		version: []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37}[rng.IntN(3)],
 	}}
-	all, sum := kinds(), 0
-	for _, k := range all {
-		sum += k.weight
-	}
-	for range 2 + rng.IntN(longestSequence-1) {
-		at := rng.IntN(sum)
-		for _, k := range all {
-			if at -= k.weight; at >= 0 {
-				continue
-			}
-			s.steps = append(s.steps, k.step(rng))
-			break
+	length := 2 + rng.IntN(longestSequence-1)
+	for len(s.steps) < length {
+		switch at := rng.IntN(10); {
+		case at < 5:
+			s.steps = append(s.steps, draw(rng, editKinds()))
+		case at < 7:
+			s.steps = append(s.steps, draw(rng, eventKinds()))
+		}
+		next := draw(rng, commandKinds())
+		s.steps = append(s.steps, next)
+		if next.kind == savesPlan {
+			s.steps = append(s.steps, draw(rng, commandKinds()), deed{kind: appliesPlan})
 		}
 	}
+	s.steps = s.steps[:min(len(s.steps), longestSequence)]
 	return s
+}
+
+// draw makes up a step of one of these kinds.
+func draw(rng *rand.Rand, from []kind) deed {
+	sum := 0
+	for _, k := range from {
+		sum += k.weight
+	}
+	at := rng.IntN(sum)
+	for _, k := range from {
+		if at -= k.weight; at < 0 {
+			return k.step(rng)
+		}
+	}
+	panic("no kind has a weight")
 }
 
 func (k kind) step(rng *rand.Rand) deed {

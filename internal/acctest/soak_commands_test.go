@@ -36,7 +36,8 @@ type campaign struct {
 	tb       testing.TB
 	seed     uint64
 	provider string
-	// more reports whether another sequence is to be begun.
+	// more reports whether another sequence is to be begun; it is asked by one
+	// goroutine at a time.
 	more func(n int) bool
 
 	mu        sync.Mutex
@@ -44,9 +45,15 @@ type campaign struct {
 	sequences int
 	commands  int
 	kinds     map[string]int
-	// failed is the first sequence that came to a violation, and which.
-	failed sequence
-	found  []violation
+	failures  []failure
+}
+
+// failure is a sequence that came to a violation.
+type failure struct {
+	number int
+	sequence
+	found []violation
+	log   []string
 }
 
 // TestAccCommandSoak types commands at random, and lets things happen to
@@ -79,12 +86,10 @@ func TestAccCommandSoak(t *testing.T) {
 	c.run(atOnce)
 	t.Logf("command soak of %v, seed %d: %d sequences, %d commands, %d kinds of steps: %s",
 		time.Since(begin).Round(time.Second), c.seed, c.sequences, c.commands, len(c.kinds), tally(c.kinds))
-	if c.found != nil {
-		c.report()
-	}
+	c.report()
 }
 
-// run runs sequences until there are no more, or one fails.
+// run runs sequences until there are no more.
 func (c *campaign) run(atOnce int) {
 	var wg sync.WaitGroup
 	for range atOnce {
@@ -96,10 +101,7 @@ func (c *campaign) run(atOnce int) {
 				c.tb.Logf("sequence %d of seed %d: %v, %v", n, c.seed, time.Since(begin).Round(time.Second), classes(found))
 				if found != nil {
 					c.mu.Lock()
-					if c.found == nil {
-						c.failed, c.found = s, found
-						c.tb.Logf("sequence %d of seed %d fails:\n%s\n%s", n, c.seed, s, strings.Join(log, "\n"))
-					}
+					c.failures = append(c.failures, failure{n, s, found, log})
 					c.mu.Unlock()
 				}
 			}
@@ -112,7 +114,7 @@ func (c *campaign) take() (int, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := c.next
-	if c.found != nil || !c.more(n) {
+	if !c.more(n) {
 		return 0, false
 	}
 	c.next++
@@ -133,16 +135,25 @@ func (c *campaign) attempt(s sequence) ([]violation, []string) {
 	return found, log
 }
 
-// report makes the sequence that has failed shorter, and fails the test with
-// it.
+// report fails the test with what was found, and makes one sequence of each
+// class of violations shorter.
 func (c *campaign) report() {
-	class := c.found[0].class
-	short := shorten(c.failed, replays, func(s sequence) bool {
-		found, _ := c.attempt(s)
-		c.tb.Logf("%v: replay of %d steps", classes(found), len(s.steps))
-		return slices.ContainsFunc(found, func(v violation) bool { return v.class == class })
-	})
-	c.tb.Errorf("%s: %s\n\nThe shortest sequence that comes to it, for the table of regressions:\n\n%s", class, c.found[0].text, short)
+	shown := map[string]bool{}
+	for _, f := range c.failures {
+		class := f.found[0].class
+		c.tb.Errorf("sequence %d of seed %d: %s: %s\n%s", f.number, c.seed, class, f.found[0].text, f.sequence)
+		if shown[class] {
+			continue
+		}
+		shown[class] = true
+		c.tb.Logf("what sequence %d did:\n%s", f.number, strings.Join(f.log, "\n"))
+		short := shorten(f.sequence, replays, func(s sequence) bool {
+			found, _ := c.attempt(s)
+			c.tb.Logf("replay of %d steps: %v", len(s.steps), classes(found))
+			return slices.ContainsFunc(found, func(v violation) bool { return v.class == class })
+		})
+		c.tb.Errorf("the shortest sequence that comes to %q, for the table of regressions:\n%s", class, short)
+	}
 }
 
 func classes(found []violation) []string {

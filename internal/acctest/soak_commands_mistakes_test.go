@@ -1,0 +1,161 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// mistake is a provider with an error put into it: in the file, was is replaced.
+// It is built from other text than what is shipped, which has no place for it.
+type mistake struct {
+	name string
+	in   []replacement
+	// comes are the violations that it leads to.
+	comes []string
+}
+
+type replacement struct{ file, was, now string }
+
+// mistakes are such as have been made.
+var mistakes = []mistake{
+	{
+		name: "the guard does not count configurations",
+		in: []replacement{
+			{"internal/provider/memberconfig/guard.go", "\t\tat.Replace(m.ID)\n", ""},
+			{"internal/provider/memberconfig/guard.go", "\t\tat.Remove(m.ID)\n", ""},
+		},
+		comes: []string{"below quorum", voterStayed, voterRemoved},
+	},
+	{
+		name:  "the backstop removes a voter that lives",
+		in:    []replacement{{"internal/membership/withdraw.go", "case !m.Learner && loss != Vanished:", "case false && loss != Vanished:"}},
+		comes: []string{voterRemoved},
+	},
+	{
+		name: "a bootstrap can be replaced",
+		in: []replacement{
+			{"internal/provider/initialcluster/plan.go", "\t\tr.refuseReplacement(ctx, *was, &resp.Diagnostics)\n\t\treturn\n", ""},
+			{"internal/provider/initialcluster/plan.go", "\tr.refuseExisting(ctx, plan, &resp.Diagnostics)\n", ""},
+		},
+		comes: []string{"bootstrap replaced"},
+	},
+	{
+		name:  "a member on record is taken for the one of a new configuration",
+		in:    []replacement{{"internal/provider/memberconfig/guard.go", "membership.JudgeLoss(snap, m.ID, seen) != membership.Vanished {", "false && membership.JudgeLoss(snap, m.ID, seen) != membership.Vanished {"}},
+		comes: []string{voterStayed, "below quorum"},
+	},
+}
+
+// overlay writes the texts with the mistake, and the file that tells the
+// compiler of them.
+func (m mistake) overlay(t testing.TB, root, dir string) string {
+	t.Helper()
+	texts := map[string]string{}
+	for _, r := range m.in {
+		path := filepath.Join(root, filepath.FromSlash(r.file))
+		if texts[path] == "" {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts[path] = string(text)
+		}
+		if n := strings.Count(texts[path], r.was); n != 1 {
+			t.Fatalf("%s: %d times in %s, want once: put the mistake into what stands there now: %q", m.name, n, r.file, r.was)
+		}
+		texts[path] = strings.Replace(texts[path], r.was, r.now, 1)
+	}
+	replaced := map[string]string{}
+	for path, text := range texts {
+		to := filepath.Join(dir, filepath.Base(filepath.Dir(path))+"_"+filepath.Base(path))
+		if err := os.WriteFile(to, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		replaced[path] = to
+	}
+	text, err := json.Marshal(map[string]any{"Replace": replaced})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// build builds a provider with the mistake and returns its path.
+func (m mistake) build(t testing.TB) string {
+	t.Helper()
+	root, err := moduleRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	overlay := m.overlay(t, root, dir)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-tags", recordTag, "-overlay", overlay, "-o", dir+string(filepath.Separator), ".")
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: go build: %v\n%s", m.name, err, out)
+	}
+	return filepath.Join(dir, providerName)
+}
+
+// Each mistake still has its place in the code.
+func TestCommandMistakesFit(t *testing.T) {
+	t.Parallel()
+	root, err := moduleRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range mistakes {
+		m.overlay(t, root, t.TempDir())
+	}
+}
+
+// The search finds each of the mistakes, in less than SOAK for each (half an
+// hour), with any seed. (With ETCD_TEST_FULL=1 only: it takes a while.)
+func TestAccCommandMistakes(t *testing.T) {
+	t.Parallel()
+	if !full() {
+		t.Log("LEFT OUT: the search for planted mistakes: ETCD_TEST_FULL is not set")
+		return
+	}
+	limit := 30 * time.Minute
+	if os.Getenv("SOAK") != "" {
+		limit, _ = soakSettings(t)
+	}
+	_, seed := soakSettings(t)
+	for _, m := range mistakes {
+		t.Run(m.name, func(t *testing.T) { // one after the other: the time counts
+			c := &campaign{tb: t, seed: seed, kinds: map[string]int{}, provider: m.build(t)}
+			begin := time.Now()
+			hit := func(f failure) bool {
+				return slices.ContainsFunc(f.found, func(v violation) bool { return slices.Contains(m.comes, v.class) })
+			}
+			c.more = func(int) bool { return time.Since(begin) < limit && !slices.ContainsFunc(c.failures, hit) }
+			c.run(atOnce)
+			at := slices.IndexFunc(c.failures, hit)
+			if at < 0 {
+				t.Fatalf("not found within %v, in %d sequences and %d commands: %v", limit, c.sequences, c.commands, c.failures)
+			}
+			f := c.failures[at]
+			t.Logf("seed %d: found after %v, %d sequences and %d commands: %s\n%s",
+				seed, time.Since(begin).Round(time.Second), c.sequences, c.commands, cmp.Or(f.found[0].text, f.found[0].class), f.sequence)
+		})
+	}
+}
