@@ -126,10 +126,10 @@ func (a *actor) lead(e Diagnostic) {
 		a.undo(deed{})
 	case replaces != "":
 		a.shellLine(e, replaces)
-	case command("terraform apply") != "" || len(commands) == 0:
-		// again
-	case command("") != "":
-		a.shellLine(e, command(""))
+	case strings.Contains(e.Detail, "another node gives up"):
+		a.undo(deed{}) // what was typed before is no reason to go on with
+	case command("terraform apply") == "" && command("etcdctl ") != "":
+		a.shellLine(e, command("etcdctl "))
 	}
 }
 

@@ -28,7 +28,7 @@ const (
 const atOnce = 2
 
 // replays is how often a sequence that has failed is run again to make it
-// shorter.
+// shorter, where SOAK_REPLAYS says nothing.
 const replays = 24
 
 // campaign runs sequences, and keeps count.
@@ -63,7 +63,8 @@ type failure struct {
 //
 // SOAK is how long; without it a few sequences are run. SOAK_SEED says which
 // sequences ("random" for a new seed), SOAK_ONLY that only this one of them is
-// run.
+// run, and SOAK_REPLAYS how often one that has failed is run again, at most, to
+// make it shorter.
 func TestAccCommandSoak(t *testing.T) {
 	t.Parallel()
 	limit, seed := soakSettings(t)
@@ -138,7 +139,10 @@ func (c *campaign) attempt(s sequence) ([]violation, []string) {
 // report fails the test with what was found, and makes one sequence of each
 // class of violations shorter.
 func (c *campaign) report() {
-	shown := map[string]bool{}
+	shown, limit := map[string]bool{}, replays
+	if n, err := strconv.Atoi(os.Getenv("SOAK_REPLAYS")); err == nil {
+		limit = n
+	}
 	for _, f := range c.failures {
 		class := f.found[0].class
 		c.tb.Errorf("sequence %d of seed %d: %s: %s\n%s", f.number, c.seed, class, f.found[0].text, f.sequence)
@@ -147,7 +151,7 @@ func (c *campaign) report() {
 		}
 		shown[class] = true
 		c.tb.Logf("what sequence %d did:\n%s", f.number, strings.Join(f.log, "\n"))
-		short := shorten(f.sequence, replays, func(s sequence) bool {
+		short := shorten(f.sequence, limit, func(s sequence) bool {
 			found, _ := c.attempt(s)
 			c.tb.Logf("replay of %d steps: %v", len(s.steps), classes(found))
 			return slices.ContainsFunc(found, func(v violation) bool { return v.class == class })
