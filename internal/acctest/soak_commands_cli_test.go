@@ -5,6 +5,7 @@ package acctest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -238,10 +239,10 @@ func (a *actor) merge(g *Fleet, member string, entries map[string]entry) {
 	}
 	type file = map[string]any
 	var mine, theirs file
-	for text, into := range map[string]*file{a.Read("terraform.tfstate"): &mine, g.Read("terraform.tfstate"): &theirs} {
-		if err := json.Unmarshal([]byte(text), into); err != nil {
-			a.tb.Fatal(err)
-		}
+	err1 := json.Unmarshal([]byte(a.Read("terraform.tfstate")), &mine)
+	err2 := json.Unmarshal([]byte(g.Read("terraform.tfstate")), &theirs)
+	if err := errors.Join(err1, err2); err != nil {
+		a.tb.Fatal(err)
 	}
 	for _, resource := range mine["resources"].([]any) {
 		r := resource.(file)
