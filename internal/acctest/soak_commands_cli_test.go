@@ -67,6 +67,9 @@ func typed(options ...string) func(*actor, deed) bool {
 // on is apply with these options, each for the addresses of the step.
 func on(options ...string) func(*actor, deed) bool {
 	return func(a *actor, s deed) bool {
+		if slices.Contains(options, "-target") && s.part == "terraform_data.machine" && (len(options) > 1 || a.machinesAlone()) {
+			return false
+		}
 		args := []string{"apply"}
 		for _, option := range options {
 			args = append(args, each(option, a.targets(s)...)...)
@@ -74,6 +77,17 @@ func on(options ...string) func(*actor, deed) bool {
 		a.cli(args...)
 		return true
 	}
+}
+
+// machinesAlone reports whether a machine is about to be replaced without its
+// configuration. Targeted by itself that is nothing that the provider sees.
+func (a *actor) machinesAlone() bool {
+	for _, e := range a.entries() {
+		if e.resource == "terraform_data" && e.tainted {
+			return true
+		}
+	}
+	return slices.ContainsFunc(a.now.keys(), func(key string) bool { return a.now.nodes[key].Image != a.base.nodes[key].Image })
 }
 
 // savePlan makes a plan for later, with a replacement if the step is about a
