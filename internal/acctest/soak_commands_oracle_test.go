@@ -35,39 +35,64 @@ func (a *actor) finish() {
 }
 
 // converge applies, and follows what is said where that is refused, until the
-// plan is empty and everybody runs.
+// plan is empty and everybody runs. What comes to the same again and again leads
+// nowhere: then the configuration goes back to the last one that was applied.
 func (a *actor) converge() {
-	rounds := 2*len(a.now.nodes) + 6
-	last := ""
-	for round := range rounds {
-		if round == rounds/2 {
-			a.tr.Logf("GOES BACK to the configuration that was applied last")
-			a.undo(deed{})
-		}
-		o := a.apply("-lock-timeout=30s")
-		if a.ended {
+	var back bool
+	seen := map[string]int{}
+	for range 4*len(a.now.nodes) + 8 {
+		what := a.round()
+		if what == "" || a.ended {
 			return
 		}
-		last = fmt.Sprintf("apply: exit code %d\n%s", o.ExitCode, o.diagnostics())
-		if o.ExitCode != 0 {
-			a.follow(o)
+		if seen[variable.ReplaceAllString(what, "#")]++; seen[variable.ReplaceAllString(what, "#")] < 3 {
 			continue
 		}
-		p := a.cli("plan", "-json", "-input=false", "-detailed-exitcode")
-		last = fmt.Sprintf("plan: exit code %d\n%s\n%s", p.ExitCode, p.diagnostics(), strings.Join(p.messages, "\n"))
-		if p.ExitCode != 0 {
-			continue
+		if back {
+			a.tr.find("does not converge", "nothing leads to an empty plan; the last that was seen:\n%s", what)
 		}
-		failed := a.failed()
-		if failed == "" {
-			return
-		}
-		last = failed + " does not run"
-		if to := a.wanted()[failed]["etcd_member_config"]; to != "" {
-			a.cli("apply", "-replace="+to)
+		a.tr.Logf("GOES BACK to the configuration that was applied last")
+		back = true
+		clear(seen)
+		a.undo(deed{})
+	}
+	a.tr.find("does not converge", "there is always something else")
+}
+
+// round applies once and does what that leads to. It returns what is still to
+// be done, "" if nothing is.
+func (a *actor) round() string {
+	o := a.apply("-lock-timeout=30s")
+	if a.ended {
+		return ""
+	}
+	if o.ExitCode != 0 {
+		a.follow(o)
+		return fmt.Sprintf("apply: exit code %d\n%s", o.ExitCode, o.diagnostics())
+	}
+	p := a.cli("plan", "-json", "-input=false", "-detailed-exitcode")
+	if p.ExitCode != 0 {
+		return fmt.Sprintf("plan: exit code %d\n%s\n%v", p.ExitCode, p.diagnostics(), p.changes())
+	}
+	failed := a.failed()
+	if failed == "" {
+		return ""
+	}
+	if to := a.wanted()[failed]["etcd_member_config"]; to != "" {
+		a.cli("apply", "-replace="+to)
+	}
+	return failed + " does not run"
+}
+
+// changes are the lines that say what a plan does.
+func (o *Outcome) changes() []string {
+	var out []string
+	for _, m := range o.messages {
+		if _, what, found := strings.Cut(m, " "); found && strings.Contains(what, "Plan") {
+			out = append(out, what)
 		}
 	}
-	a.tr.find("does not converge", "%d rounds do not lead to an empty plan; the last one:\n%s", rounds, last)
+	return out
 }
 
 // failed is the name of a member without a process, "" if there is none. One
