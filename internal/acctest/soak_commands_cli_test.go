@@ -33,9 +33,9 @@ func commandKinds() []kind {
 		{name: "apply without a refresh", weight: 2, run: typed("-refresh=false")},
 		{name: "apply one at a time", weight: 2, run: typed("-parallelism=1")},
 		{name: "refresh only", weight: 2, run: typed("-refresh-only")},
-		{name: "target", weight: 5, parts: parts, pair: true, run: on("-target")},
-		{name: "replace", weight: 5, parts: parts, pair: true, run: on("-replace")},
-		{name: "target and replace", weight: 3, parts: parts, pair: true, run: on("-target", "-replace")},
+		{name: "target", weight: 12, parts: parts, pair: true, run: on("-target")},
+		{name: "replace", weight: 8, parts: parts, pair: true, run: on("-replace")},
+		{name: "target and replace", weight: 8, parts: parts, pair: true, run: on("-target", "-replace")},
 		{name: savesPlan, weight: 3, parts: append([]string{""}, nodeParts...), run: (*actor).savePlan},
 		{name: appliesPlan, weight: 1, run: (*actor).applySaved},
 		{name: "taint", weight: 4, parts: parts, pair: true, run: (*actor).taint},
@@ -244,35 +244,64 @@ func (a *actor) twoRuns(s deed) bool {
 	return true
 }
 
+// stateFile is what is needed of a state to take a part of it from another one;
+// the rest is kept as it is.
+type stateFile struct {
+	Version          int             `json:"version"`
+	TerraformVersion string          `json:"terraform_version"`
+	Serial           int             `json:"serial"`
+	Lineage          string          `json:"lineage"`
+	Outputs          json.RawMessage `json:"outputs"`
+	Resources        []stateResource `json:"resources"`
+	CheckResults     json.RawMessage `json:"check_results"`
+}
+
+type stateResource struct {
+	Mode      string            `json:"mode"`
+	Type      string            `json:"type"`
+	Name      string            `json:"name"`
+	Provider  string            `json:"provider"`
+	Instances []json.RawMessage `json:"instances"`
+}
+
+// of reports whether an instance has one of these addresses.
+func (r stateResource) of(addresses map[string]bool) func(json.RawMessage) bool {
+	return func(instance json.RawMessage) bool {
+		var at struct {
+			Key any `json:"index_key"`
+		}
+		return json.Unmarshal(instance, &at) == nil && addresses[r.Type+"."+r.Name+indexOf(at.Key)]
+	}
+}
+
 // merge takes what the state of the other one says of a member.
 func (a *actor) merge(g *Fleet, member string, entries map[string]entry) {
 	a.t.Helper()
-	of := map[string]bool{}
+	theirs := map[string]bool{}
 	for address, e := range entries {
-		of[address] = e.member == member
+		theirs[address] = e.member == member
 	}
-	type file = map[string]any
-	var mine, theirs file
-	err1 := json.Unmarshal([]byte(a.Read("terraform.tfstate")), &mine)
-	err2 := json.Unmarshal([]byte(g.Read("terraform.tfstate")), &theirs)
-	if err := errors.Join(err1, err2); err != nil {
-		a.tb.Fatal(err)
-	}
-	for _, resource := range mine["resources"].([]any) {
-		r := resource.(file)
-		name := fmt.Sprintf("%s.%s", r["type"], r["name"])
-		is := func(i any) bool { return of[name+indexOf(i.(file)["index_key"])] }
-		kept := slices.DeleteFunc(r["instances"].([]any), is)
-		for _, resource := range theirs["resources"].([]any) {
-			if t := resource.(file); fmt.Sprintf("%s.%s", t["type"], t["name"]) == name {
-				kept = append(kept, slices.DeleteFunc(t["instances"].([]any), func(i any) bool { return !is(i) })...)
+	var state, other stateFile
+	err1 := json.Unmarshal([]byte(a.Read("terraform.tfstate")), &state)
+	err2 := json.Unmarshal([]byte(g.Read("terraform.tfstate")), &other)
+	for i := range state.Resources {
+		r := &state.Resources[i]
+		r.Instances = slices.DeleteFunc(r.Instances, r.of(theirs))
+		for _, o := range other.Resources {
+			if o.Type != r.Type || o.Name != r.Name {
+				continue
+			}
+			is := o.of(theirs)
+			for _, instance := range o.Instances {
+				if is(instance) {
+					r.Instances = append(r.Instances, instance)
+				}
 			}
 		}
-		r["instances"] = kept
 	}
-	mine["serial"] = mine["serial"].(float64) + 1
-	text, err := json.MarshalIndent(mine, "", "  ")
-	if err != nil {
+	state.Serial++
+	text, err3 := json.MarshalIndent(state, "", "  ")
+	if err := errors.Join(err1, err2, err3); err != nil {
 		a.tb.Fatal(err)
 	}
 	a.Write("terraform.tfstate", string(text))

@@ -22,7 +22,7 @@ func editKinds() []kind {
 		{name: "recount with moved", weight: 2, run: recount(true)},
 		{name: "image", weight: 3, pair: true, run: edit(func(n *Node) { n.Image += "+" })},
 		{name: "trigger", weight: 4, pair: true, run: edit(func(n *Node) { n.Config += "+" })},
-		{name: "trigger all", weight: 3, run: (*actor).triggerAll},
+		{name: "trigger all", weight: 8, run: (*actor).triggerAll},
 		{name: "peer URL", weight: 3, pair: true, run: (*actor).readdress},
 		{name: "swap addresses", weight: 3, run: (*actor).swap},
 		{name: "founders", weight: 2, run: (*actor).changeFounders},

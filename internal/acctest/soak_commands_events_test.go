@@ -107,13 +107,14 @@ func (a *actor) oldDisk(s deed) bool {
 		return true
 	}
 	a.Crash(name)
-	if err := os.RemoveAll(a.dataOf(name)); err == nil {
+	err = os.RemoveAll(a.dataOf(name))
+	if err == nil {
 		err = os.Rename(kept, a.dataOf(name))
 	}
-	if err != nil {
-		a.tb.Fatal(err)
+	if err == nil {
+		err = os.Chmod(a.dataOf(name), 0o700)
 	}
-	if err := os.Chmod(a.dataOf(name), 0o700); err != nil {
+	if err != nil {
 		a.tb.Fatal(err)
 	}
 	a.boot(name)
