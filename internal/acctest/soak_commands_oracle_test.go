@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -145,6 +147,12 @@ func (a *actor) lead(e Diagnostic) {
 	case strings.Contains(e.Detail, "moved {") && blocks != "":
 		a.tr.Logf("THE WAY OUT: moved blocks\n%s", blocks)
 		a.now.moved = blocks
+	case strings.HasSuffix(e.Summary, " did not join in time"):
+		// Its log says why, and the text what to do then.
+		name := strings.Fields(e.Summary)[1]
+		if _, err := os.Stat(filepath.Join(a.Machines, name, "never")); err == nil {
+			a.cli("apply", "-replace="+a.wanted()[name]["etcd_member_config"])
+		}
 	case imports != "" && !held:
 		a.shellLine(e, imports)
 	case strings.Contains(e.Detail, "undo that change"), strings.Contains(e.Detail, "undo the other change"):
