@@ -56,6 +56,7 @@ func TestMain(m *testing.M) { acctest.Main(m) }
 // and nothing that is not there stops it. Those that look at a server get one,
 // and are applied.
 func TestExamples(t *testing.T) {
+	t.Parallel()
 	dirs := exampleDirs(t)
 	if len(dirs) == 0 {
 		t.Fatal("no examples found")
@@ -99,6 +100,7 @@ func TestExamples(t *testing.T) {
 // TestExamplesOfEverything finds what the provider offers and no example
 // shows.
 func TestExamplesOfEverything(t *testing.T) {
+	t.Parallel()
 	w := acctest.NewWorkspace(t, acctest.WorkspaceOptions{Mirror: true})
 	w.Write("main.tf", `
 		terraform {

@@ -12,7 +12,6 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/lean"
 )
 
 // etcd is the provider, spoken to as a CLI does.
@@ -24,7 +23,7 @@ type etcd struct {
 
 func newProvider(t *testing.T) *etcd {
 	t.Helper()
-	p := &etcd{t: t, server: lean.Server(provider.New("test")()), schemas: map[string]tftypes.Type{}}
+	p := &etcd{t: t, server: provider.Server(provider.New("test")()), schemas: map[string]tftypes.Type{}}
 	schemas, err := p.server.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
 	if err != nil {
 		t.Fatal(err)

@@ -30,8 +30,7 @@ type machine struct {
 	etcd  string
 }
 
-// eachShell runs f with a machine for every shell there is. What is left out
-// is said by name.
+// eachShell runs f with a machine for every shell.
 func eachShell(t *testing.T, etcd string, f func(t *testing.T, m machine)) {
 	t.Helper()
 	all, known := map[string][]string{}, map[string]bool{}
@@ -50,14 +49,11 @@ func eachShell(t *testing.T, etcd string, f func(t *testing.T, m machine)) {
 			all[name] = []string{path}
 		}
 	}
-	if busybox, err := exec.LookPath("busybox"); err != nil {
-		t.Logf("LEFT OUT: machine.sh under busybox sh: no busybox on PATH")
-	} else {
-		all["busybox"] = []string{busybox, "sh"}
-	}
+	all["busybox"] = []string{"busybox", "sh"}
 	for name, shell := range all {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // most of the time passes in waiting
+			etcdtest.Need(t, shell[0])
 			m := machine{shell: shell, dir: filepath.Join(t.TempDir(), "node one"), etcd: etcd}
 			t.Cleanup(func() {
 				if t.Failed() {
@@ -396,11 +392,7 @@ func TestMachineSaysWhatIsMissing(t *testing.T) {
 }
 
 func TestShellcheck(t *testing.T) {
-	path, err := exec.LookPath("shellcheck")
-	if err != nil {
-		t.Logf("LEFT OUT: shellcheck of machine.sh: no shellcheck on PATH")
-		return
-	}
+	path := etcdtest.Need(t, "shellcheck")
 	if out, err := exec.CommandContext(t.Context(), path, "--norc", "--shell=sh", "--severity=style", "machine.sh").CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -154,8 +154,7 @@ func (l *lab) converge() {
 func TestAccAroundFirstApplyKilled(t *testing.T) {
 	t.Parallel()
 	if keepsStateBack(t) {
-		t.Log("LEFT OUT: this CLI writes the state at the end of a run, so a killed first apply leaves none")
-		return
+		t.Skip("this CLI writes the state at the end of a run, so a killed first apply leaves none")
 	}
 	for _, v := range variants(flat) {
 		t.Run(v.String(), func(t *testing.T) {

@@ -51,7 +51,7 @@ func authEverywhere(tb testing.TB) bool {
 		why, out = one, true
 	}
 	if out {
-		tb.Logf("LEFT OUT: authentication, because %s", why)
+		tb.Logf("without authentication, because %s", why)
 	}
 	return !out
 }

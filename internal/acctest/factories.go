@@ -16,7 +16,6 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/lean"
 )
 
 // ProtoV6ProviderFactories serves the provider in the test's own process, for
@@ -31,7 +30,7 @@ func ProtoV6ProviderFactories(t testing.TB) map[string]func() (tfprotov6.Provide
 	})
 	return map[string]func() (tfprotov6.ProviderServer, error){
 		"etcd": func() (tfprotov6.ProviderServer, error) {
-			return lean.Server(provider.NewWithPool("test", pool)()), nil
+			return provider.Server(provider.NewWithPool("test", pool)()), nil
 		},
 	}
 }

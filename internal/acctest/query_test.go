@@ -24,7 +24,7 @@ func requireTerraform(t *testing.T, minor int, feature string) {
 	line, _, _ := strings.Cut(string(NewWorkspace(t, WorkspaceOptions{}).Run("version").MustSucceed().Stdout), "\n")
 	major, have := 0, 0
 	if _, err := fmt.Sscanf(line, "Terraform v%d.%d", &major, &have); err != nil || major == 1 && have < minor {
-		t.Skipf("%s has no %s: they take Terraform 1.%d", line, feature, minor) //nolint:forbidigo // what a CLI lacks is skipped by name
+		t.Skipf("%s has no %s: they take Terraform 1.%d", line, feature, minor)
 	}
 }
 

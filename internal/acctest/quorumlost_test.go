@@ -89,7 +89,7 @@ func (f *Fleet) mustChangeNothing(t *testing.T) {
 		e := refused.MustSay(attempt.summary)
 		for _, says := range []string{
 			"The cluster has lost its quorum: 1 of 3 voters answers; quorum is 2. Nothing was changed.",
-			gone("b"), gone("c"), "At least 1 of ", " must come back; then apply again.",
+			gone("b"), gone("c"), "Bring at least 1 of ", " back, then apply again.",
 			"etcdutl snapshot restore", "--force-new-cluster", "this provider never does either", `The guide "When quorum is lost" has the steps.`,
 		} {
 			e.mustContain(t, attempt.summary, says) // members stand in the order of their IDs

@@ -198,7 +198,9 @@ var startedCalls = regexp.MustCompile(`(?m)^grpc_server_started_total\{.*grpc_me
 // requests asks a server for its own count.
 func requests(t *testing.T, p *etcdtest.Process) served {
 	t.Helper()
-	text, err := connection.Settings{}.Get(within(t, limit), p.ClientURL(), "/metrics")
+	pool := &connection.Pool{}
+	defer func() { _ = pool.Close() }()
+	text, err := pool.Get(within(t, limit), connection.Settings{}, p.ClientURL(), "/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,13 +28,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
-// Kinds of failure, for [errors.Is].
-var (
-	// ErrHeld is any [*HeldError].
-	ErrHeld = errors.New("somebody else holds the claim")
-	// ErrLost is any [*LostError].
-	ErrLost = errors.New("the claim is lost")
-)
+// ErrLost is any [*LostError].
+var ErrLost = errors.New("the claim is lost")
 
 // AlarmError says that the server takes no new claims because of an alarm.
 // Under NOSPACE, claims that are held already can be renewed and given up;
@@ -89,9 +84,6 @@ func (e *HeldError) Error() string {
 	}
 	return fmt.Sprintf("%s is held by %s for another %s unless it is renewed", e.Entry.Key, connection.Quote(e.Entry.Value), e.Entry.Left)
 }
-
-// Is makes the error an [ErrHeld].
-func (e *HeldError) Is(target error) bool { return target == ErrHeld }
 
 // LostError says that a claim is no longer its owner's.
 type LostError struct {
@@ -155,10 +147,10 @@ type Event struct {
 type Store interface {
 	// Create makes the key if there is none. Errors: [*HeldError], [*AlarmError].
 	Create(ctx context.Context, key, value string, ttl time.Duration) (Entry, error)
-	// Beat gives the claim e the value and its full time to live, if it is the
-	// same claim still and has e's value. It may be repeated with the same value
-	// after an error whose outcome is not known. Errors: [*LostError].
-	Beat(ctx context.Context, e Entry, value string, ttl time.Duration) (Entry, error)
+	// Beat writes the claim e again and gives it its full time to live, if it is
+	// the same claim still and has e's value. It may be repeated after an error
+	// whose outcome is not known. Errors: [*LostError].
+	Beat(ctx context.Context, e Entry, ttl time.Duration) (Entry, error)
 	// Delete deletes the claim e, if it is the same claim still and has e's
 	// value. Errors: [*LostError].
 	Delete(ctx context.Context, e Entry) error

@@ -56,10 +56,10 @@ func TestOthersSeeOurBeatsV2(t *testing.T) {
 		t.Fatal(err)
 	}
 	sees("create", "1", 20)
-	if e, err = s.Beat(ctx, e, "2", 30*time.Second); err != nil {
+	if e, err = s.Beat(ctx, e, 30*time.Second); err != nil {
 		t.Fatal(err)
 	}
-	sees("compareAndSwap", "2", 30)
+	sees("compareAndSwap", "1", 30)
 	if err := s.Delete(ctx, e); err != nil {
 		t.Fatal(err)
 	}
@@ -210,10 +210,10 @@ func TestOthersSeeOurBeatsV3(t *testing.T) {
 		t.Fatal(err)
 	}
 	lease := clientv3.LeaseID(sees("create /running/web1 1").Kv.Lease)
-	if e, err = s.Beat(ctx, e, "2", 20*time.Second); err != nil {
+	if e, err = s.Beat(ctx, e, 20*time.Second); err != nil {
 		t.Fatal(err)
 	}
-	if now := clientv3.LeaseID(sees("modify /running/web1 2").Kv.Lease); now != lease || lease == 0 {
+	if now := clientv3.LeaseID(sees("modify /running/web1 1").Kv.Lease); now != lease || lease == 0 {
 		t.Errorf("the beat has lease %x, the claim %x", now, lease)
 	}
 	if err := s.Delete(ctx, e); err != nil {

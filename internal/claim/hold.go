@@ -8,14 +8,10 @@ import (
 	"errors"
 	"sync"
 	"time"
-)
 
-// Clock is the time as the owner of a claim sees it; tests bring their own.
-type Clock interface {
-	Now() time.Time
-	// Sleep waits for d or until ctx is done, and returns ctx.Err().
-	Sleep(ctx context.Context, d time.Duration) error
-}
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
+)
 
 // Options describe a claim.
 type Options struct {
@@ -28,8 +24,6 @@ type Options struct {
 	TTL, Interval time.Duration
 	// TakeOver deletes the claim of whoever holds the key.
 	TakeOver bool
-	// Next returns the value of the next beat; nil keeps Value.
-	Next func() string
 }
 
 func (o Options) interval() time.Duration {
@@ -47,11 +41,11 @@ const takeOverTries = 5
 // safe for concurrent use.
 type Claim struct {
 	store   Store
-	clock   Clock
+	clock   clock.Clock
 	options Options
 
-	// turn holds one value while a beat is under way.
-	turn    chan struct{}
+	// beating holds one value while a beat is under way.
+	beating chan struct{}
 	lost    chan struct{}
 	ended   chan struct{}
 	cancel  context.CancelFunc
@@ -60,7 +54,6 @@ type Claim struct {
 
 	mu      sync.Mutex
 	entry   Entry
-	pending string // the value of a beat whose outcome is not known
 	renewed time.Time
 	err     error
 	// stopping is true once the claim is being given up.
@@ -69,7 +62,7 @@ type Claim struct {
 
 // Start takes the claim and renews it until [Claim.Stop]. The renewing outlives
 // ctx. Errors: [*HeldError], [*AlarmError], or what the endpoints answered.
-func Start(ctx context.Context, store Store, clock Clock, o Options) (*Claim, error) {
+func Start(ctx context.Context, store Store, clock clock.Clock, o Options) (*Claim, error) {
 	if o.Value == "" {
 		return nil, errors.New("a claim needs a value")
 	}
@@ -87,10 +80,11 @@ func Start(ctx context.Context, store Store, clock Clock, o Options) (*Claim, er
 	if err != nil {
 		return nil, err
 	}
+	log.Debug(ctx, log.Claim, "claim taken", "key", o.Key, "ttl", o.TTL, "takeover", o.TakeOver)
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	c := &Claim{
 		store: store, clock: clock, options: o, entry: e, renewed: sent, cancel: cancel,
-		turn: make(chan struct{}, 1), lost: make(chan struct{}), ended: make(chan struct{}),
+		beating: make(chan struct{}, 1), lost: make(chan struct{}), ended: make(chan struct{}),
 	}
 	go c.renew(life)
 	return c, nil
@@ -101,13 +95,6 @@ func roundUp(d time.Duration) time.Duration {
 		return d - r + time.Second
 	}
 	return d
-}
-
-// Entry returns the claim as it was last written.
-func (c *Claim) Entry() Entry {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.entry
 }
 
 // Lost is closed when the claim is known to be lost, or when it was not renewed
@@ -155,6 +142,7 @@ func (c *Claim) Stop(ctx context.Context) error {
 		c.cancel()
 		<-c.ended
 		c.stopErr = c.stop(ctx)
+		log.Debug(ctx, log.Claim, "claim released", "key", c.options.Key, "error", c.stopErr)
 	})
 	return c.stopErr
 }
@@ -165,17 +153,12 @@ func (c *Claim) StopQuietly(ctx context.Context) { _ = c.Stop(ctx) }
 
 func (c *Claim) stop(ctx context.Context) error {
 	c.mu.Lock()
-	entry, pending, lost := c.entry, c.pending, c.err
+	entry, lost := c.entry, c.err
 	c.mu.Unlock()
-	var why *LostError
-	if errors.As(lost, &why) && why.Err == nil {
+	if why, ok := errors.AsType[*LostError](lost); ok && why.Err == nil {
 		return lost
 	}
 	err := c.store.Delete(ctx, entry)
-	if errors.Is(err, ErrLost) && pending != "" {
-		entry.Value = pending
-		err = c.store.Delete(ctx, entry)
-	}
 	if lost != nil {
 		return lost
 	}
@@ -202,8 +185,8 @@ func (c *Claim) renew(life context.Context) {
 // beat renews the claim now.
 func (c *Claim) beat(ctx context.Context) error {
 	select {
-	case c.turn <- struct{}{}:
-		defer func() { <-c.turn }()
+	case c.beating <- struct{}{}:
+		defer func() { <-c.beating }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -212,13 +195,7 @@ func (c *Claim) beat(ctx context.Context) error {
 		defer c.mu.Unlock()
 		return c.err
 	}
-	if c.pending == "" {
-		c.pending = c.entry.Value
-		if c.options.Next != nil {
-			c.pending = c.options.Next()
-		}
-	}
-	entry, value := c.entry, c.pending
+	entry := c.entry
 	c.mu.Unlock()
 
 	sent := c.clock.Now()
@@ -227,20 +204,22 @@ func (c *Claim) beat(ctx context.Context) error {
 	// had it in between, it was never lost.
 	bounded, cancel := context.WithTimeout(ctx, max(c.options.TTL-c.age(), c.options.TTL/3))
 	defer cancel()
-	e, err := c.store.Beat(bounded, entry, value, c.options.TTL)
+	e, err := c.store.Beat(bounded, entry, c.options.TTL)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch late := elapsed(c.renewed, c.clock.Now()); {
 	case err == nil:
-		c.entry, c.pending, c.renewed = e, "", sent
+		c.entry, c.renewed = e, sent
 		return nil
 	case errors.Is(err, ErrLost):
 		c.err = err
 	case late >= c.options.TTL && ctx.Err() == nil:
 		c.err = &LostError{Key: c.options.Key, Late: late, Err: err}
 	default:
+		log.Debug(ctx, log.Claim, "beat failed", "key", c.options.Key, "late", late, "error", err)
 		return err
 	}
+	log.Debug(ctx, log.Claim, "claim lost", "key", c.options.Key, "error", c.err)
 	close(c.lost)
 	return c.err
 }

@@ -10,7 +10,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -45,7 +47,7 @@ type Lock struct {
 	// TTL is how long the lock of a process that was killed remains. Three
 	// beats fit into it.
 	TTL   time.Duration
-	Clock Clock
+	Clock clock.Clock
 	// AtExit registers what is to be done before the process ends, until forget
 	// is called; nil registers nothing.
 	AtExit func(func(context.Context)) (forget func())
@@ -103,11 +105,11 @@ func (e *BusyError) Unwrap() error { return e.Err }
 
 // The pause between two looks at a lock that somebody else holds.
 const (
-	firstLook = 50 * time.Millisecond
-	slowLook  = time.Second
-	// orphaned is how long a key may outlive its lease: the servers delete it with
+	minPoll = 50 * time.Millisecond
+	maxPoll = time.Second
+	// orphanTimeout is how long a key may outlive its lease: the servers delete it with
 	// the lease, but in two requests it can be seen between.
-	orphaned = 5 * time.Second
+	orphanTimeout = 5 * time.Second
 )
 
 // Acquire waits until the lock of that cluster is free and takes it. It does not
@@ -122,7 +124,7 @@ func (l *Lock) Acquire(ctx context.Context, id membership.ClusterID, doing strin
 	begin := l.Clock.Now()
 	var busy *BusyError
 	var since time.Time // since when the lock is an orphan
-	for pause := firstLook; ; pause = min(pause*3/2, slowLook) {
+	for pause := minPoll; ; pause = min(pause*3/2, maxPoll) {
 		claim, err := l.try(ctx, key, doing)
 		var held *HeldError
 		switch {
@@ -133,12 +135,15 @@ func (l *Lock) Acquire(ctx context.Context, id membership.ClusterID, doing strin
 			return nil, err
 		default:
 			now := &BusyError{Holder: HolderOf(held.Entry), Entry: held.Entry}
-			if waiting != nil && (busy == nil || busy.Entry.Value != held.Entry.Value) {
-				waiting(now.Holder)
+			if busy == nil || busy.Entry.Value != held.Entry.Value {
+				log.Debug(ctx, log.Lock, "waiting for the lock", "holder", now.name(), "key", key)
+				if waiting != nil {
+					waiting(now.Holder)
+				}
 			}
 			busy = now
 		}
-		if since = l.orphanSince(busy.Entry, since); busy.Entry.Forever || !since.IsZero() && l.Clock.Now().Sub(since) > orphaned {
+		if since = l.orphanSince(busy.Entry, since); busy.Entry.Forever || !since.IsZero() && l.Clock.Now().Sub(since) > orphanTimeout {
 			busy.Entry.Forever = true
 			busy.Waited, busy.Err = l.Clock.Now().Sub(begin), ErrForever
 			return nil, busy
@@ -153,7 +158,7 @@ func (l *Lock) Acquire(ctx context.Context, id membership.ClusterID, doing strin
 			if since = l.orphanSince(e, since); err != nil || !taken || e.Value != busy.Entry.Value || e.Forever || e.orphan || l.Clock.Sleep(ctx, pause) != nil {
 				break
 			}
-			pause = min(pause*3/2, slowLook)
+			pause = min(pause*3/2, maxPoll)
 		}
 	}
 }

@@ -47,15 +47,15 @@ func TestLockThatDoesNotExpire(t *testing.T) {
 		never       bool
 	}{
 		"no lease": {at: func(time.Duration) Entry { return Entry{Value: "x", Forever: true} }},
-		"a lease":  {at: func(time.Duration) Entry { return Entry{Value: "x", Left: time.Second} }, least: limit, most: limit + 2*slowLook, never: true},
+		"a lease":  {at: func(time.Duration) Entry { return Entry{Value: "x", Left: time.Second} }, least: limit, most: limit + 2*maxPoll, never: true},
 		"no more lease": {at: func(d time.Duration) Entry { return Entry{Value: "x", Forever: d > 10*time.Second} },
-			least: 10 * time.Second, most: 10*time.Second + 2*slowLook},
+			least: 10 * time.Second, most: 10*time.Second + 2*maxPoll},
 		"a lease that is gone": {at: func(time.Duration) Entry { return Entry{Value: "x", orphan: true} },
-			least: orphaned, most: orphaned + 3*slowLook},
-		"a lease that is gone for a moment": {at: func(d time.Duration) Entry { return Entry{Value: "x", orphan: d < orphaned/2, Left: time.Second} },
-			least: limit, most: limit + 2*slowLook, never: true},
+			least: orphanTimeout, most: orphanTimeout + 3*maxPoll},
+		"a lease that is gone for a moment": {at: func(d time.Duration) Entry { return Entry{Value: "x", orphan: d < orphanTimeout/2, Left: time.Second} },
+			least: limit, most: limit + 2*maxPoll, never: true},
 		"one orphan after the other": {at: func(d time.Duration) Entry { return Entry{Value: "x", orphan: int(d/time.Second)%4 != 0} },
-			least: limit, most: limit + 2*slowLook, never: true},
+			least: limit, most: limit + 2*maxPoll, never: true},
 	} {
 		clock := &handClock{now: time.Unix(1000, 0)}
 		store := &foreign{clock: clock, begin: clock.now, at: test.at}

@@ -8,16 +8,12 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	clientv2 "go.etcd.io/etcd/client/v2"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
-
-// ErrNoV2 says that a server does not serve the v2 API.
-var ErrNoV2 = errors.New("does not serve the v2 API; etcd 3.4 and 3.5 do with --enable-v2, 3.6 and later never")
 
 // V2 keeps claims as TTL keys on the v2 API of etcd up to 3.5. Its zero value
 // is not usable: see [NewV2].
@@ -28,39 +24,6 @@ type V2 struct{ settings connection.Settings }
 // calls.
 func NewV2(settings connection.Settings) *V2 { return &V2{settings} }
 
-// Unreachable says that no endpoint gave a usable answer.
-type Unreachable struct {
-	// Answers are what each endpoint answered, in the order they were tried.
-	Answers []Answer
-}
-
-// Answer is what came of one attempt at one endpoint.
-type Answer struct {
-	Endpoint string
-	Err      error
-}
-
-// Error implements error: every endpoint with what it answered.
-func (u *Unreachable) Error() string {
-	parts := make([]string, len(u.Answers))
-	for i, a := range u.Answers {
-		parts[i] = a.Err.Error()
-		if !strings.HasPrefix(parts[i], a.Endpoint) {
-			parts[i] = a.Endpoint + ": " + parts[i]
-		}
-	}
-	return strings.Join(parts, "; ")
-}
-
-// Unwrap returns the answers, so that errors.Is and errors.As look into them.
-func (u *Unreachable) Unwrap() []error {
-	out := make([]error, len(u.Answers))
-	for i, a := range u.Answers {
-		out[i] = a.Err
-	}
-	return out
-}
-
 // indexTries bounds how often a comparison is tried again that failed on the
 // index alone, because an earlier attempt of the same beat had come through.
 const indexTries = 3
@@ -70,7 +33,7 @@ func (s *V2) Create(ctx context.Context, key, value string, ttl time.Duration) (
 	sent := false // a request whose outcome is not known
 	err = s.anywhere(ctx, func(ctx context.Context, keys clientv2.KeysAPI) error {
 		resp, err := keys.Set(ctx, key, value, &clientv2.SetOptions{PrevExist: clientv2.PrevNoExist, TTL: ttl})
-		if code(err) != clientv2.ErrorCodeNodeExist {
+		if connection.CodeV2(err) != clientv2.ErrorCodeNodeExist {
 			if err == nil {
 				e = entryV2(resp.Node)
 			}
@@ -92,10 +55,10 @@ func (s *V2) Create(ctx context.Context, key, value string, ttl time.Duration) (
 }
 
 // Beat implements [Store].
-func (s *V2) Beat(ctx context.Context, e Entry, value string, ttl time.Duration) (Entry, error) {
+func (s *V2) Beat(ctx context.Context, e Entry, ttl time.Duration) (Entry, error) {
 	err := s.anywhere(ctx, func(ctx context.Context, keys clientv2.KeysAPI) error {
-		return s.compare(ctx, keys, &e, []string{value}, func(now Entry) error {
-			resp, err := keys.Set(ctx, now.Key, value, &clientv2.SetOptions{PrevValue: now.Value, PrevIndex: now.modified, TTL: ttl})
+		return s.compare(ctx, keys, &e, func(now Entry) error {
+			resp, err := keys.Set(ctx, now.Key, now.Value, &clientv2.SetOptions{PrevValue: now.Value, PrevIndex: now.modified, TTL: ttl})
 			if err == nil {
 				e = entryV2(resp.Node)
 			}
@@ -109,12 +72,11 @@ func (s *V2) Beat(ctx context.Context, e Entry, value string, ttl time.Duration)
 func (s *V2) Delete(ctx context.Context, e Entry) error {
 	sent := false
 	return s.anywhere(ctx, func(ctx context.Context, keys clientv2.KeysAPI) error {
-		err := s.compare(ctx, keys, &e, nil, func(now Entry) error {
+		err := s.compare(ctx, keys, &e, func(now Entry) error {
 			_, err := keys.Delete(ctx, now.Key, &clientv2.DeleteOptions{PrevValue: now.Value, PrevIndex: now.modified})
 			return err
 		})
-		var lost *LostError
-		if sent && errors.As(err, &lost) && lost.Now == nil {
+		if lost, ok := errors.AsType[*LostError](err); sent && ok && lost.Now == nil {
 			return nil // an earlier attempt came through
 		}
 		sent = sent || err != nil
@@ -125,11 +87,11 @@ func (s *V2) Delete(ctx context.Context, e Entry) error {
 // compare makes a change that compares value and index of the claim e. Where
 // the index alone has moved on, because an earlier attempt came through, it
 // tries again with the new one: the claim is the same as long as it has the
-// same created index and e's value, or one of those that were attempted.
-func (s *V2) compare(ctx context.Context, keys clientv2.KeysAPI, e *Entry, attempted []string, change func(Entry) error) error {
+// same created index and e's value.
+func (s *V2) compare(ctx context.Context, keys clientv2.KeysAPI, e *Entry, change func(Entry) error) error {
 	for try := 0; ; try++ {
 		err := change(*e)
-		switch code(err) {
+		switch connection.CodeV2(err) {
 		case clientv2.ErrorCodeKeyNotFound:
 			return &LostError{Key: e.Key}
 		case clientv2.ErrorCodeTestFailed:
@@ -137,14 +99,14 @@ func (s *V2) compare(ctx context.Context, keys clientv2.KeysAPI, e *Entry, attem
 			return err
 		}
 		resp, err := keys.Get(ctx, e.Key, &clientv2.GetOptions{Quorum: true})
-		if code(err) == clientv2.ErrorCodeKeyNotFound {
+		if connection.CodeV2(err) == clientv2.ErrorCodeKeyNotFound {
 			return &LostError{Key: e.Key}
 		}
 		if err != nil {
 			return err
 		}
 		now := entryV2(resp.Node)
-		if try == indexTries || now.created != e.created || now.Value != e.Value && !slices.Contains(attempted, now.Value) {
+		if try == indexTries || now.created != e.created || now.Value != e.Value {
 			return &LostError{Key: e.Key, Now: &now}
 		}
 		*e = now
@@ -155,7 +117,7 @@ func (s *V2) compare(ctx context.Context, keys clientv2.KeysAPI, e *Entry, attem
 func (s *V2) Get(ctx context.Context, key string) (e Entry, ok bool, err error) {
 	err = s.anywhere(ctx, func(ctx context.Context, keys clientv2.KeysAPI) error {
 		resp, err := keys.Get(ctx, key, &clientv2.GetOptions{Quorum: true})
-		if code(err) == clientv2.ErrorCodeKeyNotFound {
+		if connection.CodeV2(err) == clientv2.ErrorCodeKeyNotFound {
 			return nil
 		}
 		if err == nil {
@@ -170,8 +132,7 @@ func (s *V2) Get(ctx context.Context, key string) (e Entry, ok bool, err error) 
 func (s *V2) List(ctx context.Context, prefix string) (entries []Entry, revision int64, err error) {
 	err = s.anywhere(ctx, func(ctx context.Context, keys clientv2.KeysAPI) error {
 		resp, err := keys.Get(ctx, prefix, &clientv2.GetOptions{Quorum: true})
-		var answer clientv2.Error
-		if errors.As(err, &answer) && answer.Code == clientv2.ErrorCodeKeyNotFound {
+		if answer, ok := errors.AsType[clientv2.Error](err); ok && answer.Code == clientv2.ErrorCodeKeyNotFound {
 			entries, revision = nil, index(answer.Index)
 			return nil
 		}
@@ -194,21 +155,23 @@ func (s *V2) List(ctx context.Context, prefix string) (entries []Entry, revision
 func (s *V2) Watch(ctx context.Context, prefix string, revision int64, emit func(Event)) error {
 	r := &relay{last: revision, emit: emit}
 	return everywhere(ctx, s.settings.Endpoints, func(ctx context.Context, endpoint string) error {
-		return s.at(ctx, endpoint, func(keys clientv2.KeysAPI) error {
-			watcher := keys.Watcher(prefix, &clientv2.WatcherOptions{AfterIndex: indexOf(r.next() - 1), Recursive: true})
-			for {
-				resp, err := watcher.Next(ctx)
-				if code(err) == clientv2.ErrorCodeEventIndexCleared {
-					return err
-				}
-				if err != nil {
-					return again{err}
-				}
-				if name, ok := under(prefix, resp.Node.Key); ok {
-					r.pass(index(resp.Node.ModifiedIndex), name, func() Event { return eventV2(name, resp) })
-				}
+		keys, err := s.settings.KeysV2(ctx, endpoint)
+		if err != nil {
+			return err
+		}
+		watcher := keys.Watcher(prefix, &clientv2.WatcherOptions{AfterIndex: indexOf(r.next() - 1), Recursive: true})
+		for {
+			resp, err := watcher.Next(ctx)
+			if connection.CodeV2(err) == clientv2.ErrorCodeEventIndexCleared {
+				return err
 			}
-		})
+			if err != nil {
+				return again{err}
+			}
+			if name, ok := under(prefix, resp.Node.Key); ok {
+				r.pass(index(resp.Node.ModifiedIndex), name, func() Event { return eventV2(name, resp) })
+			}
+		}
 	})
 }
 
@@ -247,59 +210,8 @@ func indexOf(rev int64) uint64 { return uint64(max(rev, 0)) }
 // anywhere calls do with the keys at one endpoint after the other, each within
 // the request timeout, until one answers.
 func (s *V2) anywhere(ctx context.Context, do func(context.Context, clientv2.KeysAPI) error) error {
-	var answers []Answer
-	for _, endpoint := range s.settings.Endpoints {
-		err := s.at(ctx, endpoint, func(keys clientv2.KeysAPI) error {
-			request, cancel := context.WithTimeout(ctx, s.settings.RequestLimit())
-			defer cancel()
-			return do(request, keys)
-		})
-		if err == nil || errors.Is(err, ErrHeld) || errors.Is(err, ErrLost) {
-			return err
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		answers = append(answers, Answer{endpoint, explain(endpoint, err)})
-	}
-	return &Unreachable{answers}
-}
-
-// at calls do with the keys at one endpoint.
-func (s *V2) at(ctx context.Context, endpoint string, do func(clientv2.KeysAPI) error) error {
-	keys, err := s.settings.KeysV2(ctx, endpoint)
-	if err != nil {
-		return err
-	}
-	return do(keys)
-}
-
-// explain puts an error of client/v2 into words.
-func explain(endpoint string, err error) error {
-	var answer clientv2.Error
-	var cluster *clientv2.ClusterError
-	switch {
-	case errors.Is(err, clientv2.ErrInvalidJSON), errors.Is(err, clientv2.ErrEmptyBody):
-		return ErrNoV2
-	case errors.As(err, &answer) && answer.Cause != "":
-		return errors.New(answer.Message + " (" + answer.Cause + ")")
-	case errors.As(err, &answer):
-		return errors.New(answer.Message)
-	case errors.As(err, &cluster) && len(cluster.Errors) > 0:
-		err = cluster.Errors[0]
-	}
-	if errors.As(err, new(*connection.Error)) {
-		return err
-	}
-	return connection.AttemptError(endpoint, err)
-}
-
-// code returns the code of an answer of the keys API, 0 for any other error.
-// The error comes by value.
-func code(err error) int {
-	var answer clientv2.Error
-	if !errors.As(err, &answer) {
-		return 0
-	}
-	return answer.Code
+	return connection.Try(ctx, s.settings.Endpoints, func(err error) bool {
+		_, held := errors.AsType[*HeldError](err)
+		return held || errors.Is(err, ErrLost)
+	}, func(endpoint string) error { return s.settings.V2(ctx, endpoint, do) })
 }

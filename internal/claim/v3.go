@@ -15,6 +15,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
@@ -53,8 +54,8 @@ const (
 // atOnce is how many leases are asked for their time at a time.
 const atOnce = 16
 
-// cleanup is how long a claim that did not come about is tidied up after.
-const cleanup = time.Second
+// cleanupTimeout is for what is left of a claim that did not come about.
+const cleanupTimeout = time.Second
 
 // Create implements [Store].
 func (s *V3) Create(ctx context.Context, key, value string, ttl time.Duration) (Entry, error) {
@@ -66,12 +67,8 @@ func (s *V3) Create(ctx context.Context, key, value string, ttl time.Duration) (
 		if !errors.Is(err, rpctypes.ErrLeaseNotFound) || try == createTries {
 			return e, err
 		}
-		pause := time.NewTimer(time.Duration(try) * createPause)
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			pause.Stop()
-			return e, ctx.Err()
+		if err := (clock.System{}).Sleep(ctx, time.Duration(try)*createPause); err != nil {
+			return e, err
 		}
 	}
 }
@@ -108,9 +105,9 @@ func (s *V3) create(ctx context.Context, key, value string, ttl time.Duration) (
 		return Entry{Key: key, Value: value, Left: ttl, created: mine, lease: int64(lease)}, nil
 	}
 	// With the lease goes the key, if it was written after all.
-	tidy, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanup)
+	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
-	_ = s.route.Anywhere(tidy, func(ctx context.Context, c *clientv3.Client) error {
+	_ = s.route.Anywhere(after, func(ctx context.Context, c *clientv3.Client) error {
 		_, err := c.Revoke(ctx, lease)
 		return err
 	})
@@ -184,7 +181,7 @@ func found(resp *clientv3.TxnResponse) *mvccpb.KeyValue {
 }
 
 // Beat implements [Store].
-func (s *V3) Beat(ctx context.Context, e Entry, value string, ttl time.Duration) (Entry, error) {
+func (s *V3) Beat(ctx context.Context, e Entry, ttl time.Duration) (Entry, error) {
 	lost := &LostError{Key: e.Key}
 	var now *mvccpb.KeyValue
 	held := false
@@ -195,13 +192,12 @@ func (s *V3) Beat(ctx context.Context, e Entry, value string, ttl time.Duration)
 			return err
 		}
 		resp, err := c.Txn(ctx).If(same(e)...).
-			Then(clientv3.OpPut(e.Key, value, clientv3.WithLease(clientv3.LeaseID(e.lease)))).
+			Then(clientv3.OpPut(e.Key, e.Value, clientv3.WithLease(clientv3.LeaseID(e.lease)))).
 			Else(clientv3.OpGet(e.Key)).
 			Commit()
 		if alarmOf(err) != "" {
 			// The lease was renewed; whether the claim is still there can be
-			// read, and its value stays as it is.
-			value = e.Value
+			// read.
 			resp, err = c.Txn(ctx).If(same(e)...).Else(clientv3.OpGet(e.Key)).Commit()
 		}
 		if err != nil {
@@ -218,18 +214,14 @@ func (s *V3) Beat(ctx context.Context, e Entry, value string, ttl time.Duration)
 		return e, lost
 	case err != nil:
 		return e, err
-	case !held && now != nil && now.CreateRevision == e.created && string(now.Value) == value:
-		// Written by an earlier attempt whose answer was lost.
-		held = true
-	case !held && now != nil:
+	case held:
+		e.Left = ttl
+		return e, nil
+	case now != nil:
 		other := s.entry(ctx, now)
 		lost.Now = &other
 	}
-	if !held {
-		return e, lost
-	}
-	e.Value, e.Left = value, ttl
-	return e, nil
+	return e, lost
 }
 
 // Delete implements [Store].
@@ -300,13 +292,13 @@ func (s *V3) List(ctx context.Context, prefix string) (entries []Entry, revision
 		return !ok
 	})
 	entries = make([]Entry, len(kvs))
-	turns := make(chan struct{}, atOnce)
+	slots := make(chan struct{}, atOnce)
 	var wg sync.WaitGroup
 	for i, kv := range kvs {
-		turns <- struct{}{}
+		slots <- struct{}{}
 		wg.Go(func() {
 			entries[i] = s.entry(ctx, kv)
-			<-turns
+			<-slots
 		})
 	}
 	wg.Wait()

@@ -11,6 +11,8 @@ import (
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 )
 
 // Watch implements [Store].
@@ -92,12 +94,7 @@ func everywhere(ctx context.Context, endpoints []string, f func(ctx context.Cont
 					cancel()
 					return
 				}
-				timer := time.NewTimer(watchRetry)
-				select {
-				case <-timer.C:
-				case <-ctx.Done():
-					timer.Stop()
-				}
+				_ = clock.System{}.Sleep(ctx, watchRetry)
 			}
 		})
 	}

@@ -14,14 +14,14 @@ import (
 const (
 	maxAtOnce    = 16
 	maxEndpoints = maxMembers * maxURLs
-	maxPatience  = 4
+	maxTimeouts  = 4
 )
 
 // asker asks endpoints, each of them once.
 type asker struct {
 	ctx     context.Context
 	over    <-chan struct{}
-	turns   chan struct{}
+	slots   chan struct{}
 	asked   map[string]bool
 	pending int
 	// answers has one for each that is pending; one without an endpoint was not
@@ -31,9 +31,9 @@ type asker struct {
 
 // asker returns an asker; stop ends what it has begun.
 func (c *Client) asker(ctx context.Context) (a *asker, stop func()) {
-	limited, cancel := context.WithTimeout(ctx, maxPatience*c.settings.RequestLimit())
+	limited, cancel := context.WithTimeout(ctx, maxTimeouts*c.settings.RequestLimit())
 	over := make(chan struct{})
-	a = &asker{ctx: limited, over: over, turns: make(chan struct{}, maxAtOnce), asked: map[string]bool{}, answers: make(chan probe)}
+	a = &asker{ctx: limited, over: over, slots: make(chan struct{}, maxAtOnce), asked: map[string]bool{}, answers: make(chan probe)}
 	return a, func() {
 		close(over)
 		cancel()
@@ -50,9 +50,9 @@ func (a *asker) ask(endpoint string, f func(context.Context, string) probe) {
 	go func() {
 		var p probe
 		select {
-		case a.turns <- struct{}{}:
+		case a.slots <- struct{}{}:
 			p = f(a.ctx, endpoint)
-			<-a.turns
+			<-a.slots
 		case <-a.ctx.Done():
 		}
 		select {

@@ -123,21 +123,21 @@ func (c *Client) status(ctx context.Context, endpoint string) (*clientv3.StatusR
 // each makes a request to one endpoint after the other until one gives an
 // answer that another would not change. It returns the sentinel with the error.
 func (c *Client) each(ctx context.Context, f func(context.Context, *clientv3.Client) error) error {
-	var answers []EndpointError
-	for _, endpoint := range c.allowed(ctx, c.route(0)) {
+	err := connection.Try(ctx, c.allowed(ctx, c.route(0)), final, func(endpoint string) error {
 		err := c.call(ctx, endpoint, f)
 		if err == nil {
 			c.prefer(endpoint)
 		}
-		if err == nil || ctx.Err() != nil || final(err) {
-			return translate(err)
+		return err
+	})
+	if gone, ok := errors.AsType[*Unreachable](err); ok {
+		last := len(gone.Answers) - 1
+		if last > 0 && ctx.Err() == nil || last < 0 {
+			return gone
 		}
-		answers = append(answers, EndpointError{endpoint, err})
+		err = gone.Answers[last].Err
 	}
-	if len(answers) == 1 {
-		return translate(answers[0].Err)
-	}
-	return &Unreachable{answers}
+	return translate(err)
 }
 
 // Anywhere makes a request to one endpoint after the other, the one that

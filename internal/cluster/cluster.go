@@ -9,11 +9,10 @@ package cluster
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"strings"
 	"time"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -155,30 +154,5 @@ var (
 // the cluster is.
 var ErrNoEndpoints = errors.New("no endpoints are configured")
 
-// EndpointError is what one endpoint answered instead of what was asked.
-type EndpointError struct {
-	Endpoint string
-	Err      error
-}
-
 // Unreachable means that no endpoint gave a member list.
-type Unreachable struct{ Endpoints []EndpointError }
-
-// Error lists every endpoint with its answer.
-func (u *Unreachable) Error() string {
-	var b strings.Builder
-	b.WriteString("no endpoint answered")
-	for _, e := range u.Endpoints {
-		fmt.Fprintf(&b, "; %s: %v", e.Endpoint, e.Err)
-	}
-	return b.String()
-}
-
-// Unwrap returns the answers, so that errors.Is and errors.As look into them.
-func (u *Unreachable) Unwrap() []error {
-	out := make([]error, len(u.Endpoints))
-	for i, e := range u.Endpoints {
-		out[i] = e.Err
-	}
-	return out
-}
+type Unreachable = connection.Unreachable

@@ -74,7 +74,7 @@ func sentinel(err error) error {
 	switch connection.KindOf(err) {
 	case connection.WrongPassword, connection.AuthRequired, connection.PermissionDenied:
 		return ErrPermission
-	case connection.Timeout, connection.Interrupted, connection.Refused, connection.Unreachable,
+	case connection.Timeout, connection.Interrupted, connection.Refused, connection.NoRoute,
 		connection.StaleToken, connection.NoLogin, connection.Learner:
 		return ErrAmbiguous
 	case connection.Server:
@@ -104,7 +104,7 @@ func Hopeless(err error) bool {
 		return refusesUs(err) || connection.KindOf(err) == connection.NotAsked
 	}
 	refused, notAsked := 0, 0
-	for _, e := range gone.Endpoints {
+	for _, e := range gone.Answers {
 		switch {
 		case connection.KindOf(e.Err) == connection.NotAsked:
 			notAsked++
@@ -114,7 +114,7 @@ func Hopeless(err error) bool {
 			return false
 		}
 	}
-	return refused > 0 || notAsked > 0 && notAsked == len(gone.Endpoints)
+	return refused > 0 || notAsked > 0 && notAsked == len(gone.Answers)
 }
 
 // Answered reports whether an etcd server is certain to have answered at one of
@@ -125,7 +125,7 @@ func Answered(err error) bool {
 		connection.WrongPassword, connection.AuthRequired, connection.PermissionDenied, connection.StaleToken, connection.NoLogin, connection.Learner,
 	}
 	var gone *Unreachable
-	return errors.As(err, &gone) && slices.ContainsFunc(gone.Endpoints, func(e EndpointError) bool {
+	return errors.As(err, &gone) && slices.ContainsFunc(gone.Answers, func(e connection.Answer) bool {
 		return slices.Contains(kinds, connection.KindOf(e.Err))
 	})
 }
@@ -134,7 +134,7 @@ func Answered(err error) bool {
 // or about which endpoints these are, rather than about there being a cluster.
 func TurnedAway(err error) bool {
 	var gone *Unreachable
-	return Hopeless(err) || errors.As(err, &gone) && slices.ContainsFunc(gone.Endpoints, func(e EndpointError) bool {
+	return Hopeless(err) || errors.As(err, &gone) && slices.ContainsFunc(gone.Answers, func(e connection.Answer) bool {
 		return connection.KindOf(e.Err) == connection.Learner
 	})
 }

@@ -37,15 +37,15 @@ func FuzzPeerTraffic(f *testing.F) {
 		was, is := trafficOf([]byte(before)), trafficOf([]byte(after))
 		now := time.Now()
 		for id := range is {
-			d := doubt{last: was[id]}
-			active, settled := d.settle(is[id], now)
+			d := peerCheck{last: was[id]}
+			active, settled := d.next(is[id], now)
 			if settled && (!active || is[id].received <= was[id].received) {
 				t.Fatalf("one look settles %v after %v: active %v", is[id], was[id], active)
 			}
 			if settled {
 				continue
 			}
-			if active, _ := d.settle(is[id], now.Add(listening)); active {
+			if active, _ := d.next(is[id], now.Add(peerWatch)); active {
 				t.Fatalf("it lives, and has said nothing: %v after %v", is[id], was[id])
 			}
 		}

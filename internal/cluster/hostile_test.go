@@ -84,10 +84,10 @@ func TestListsThatNobodyGives(t *testing.T) {
 			liar := etcdtest.NewLiar(t, "127.0.0.1", lying(0xa1, members...))
 			for _, err := range both(t, clientFor(t, settings(liar.URL))) {
 				var gone *Unreachable
-				if !errors.As(err, &gone) || len(gone.Endpoints) != 1 || gone.Endpoints[0].Endpoint != liar.URL {
+				if !errors.As(err, &gone) || len(gone.Answers) != 1 || gone.Answers[0].Endpoint != liar.URL {
 					t.Fatalf("got %v, want the answer of %s", err, liar.URL)
 				}
-				text := gone.Endpoints[0].Err.Error()
+				text := gone.Answers[0].Err.Error()
 				if strings.ContainsFunc(text, func(r rune) bool { return (r < ' ' || r > '~') && r != '…' }) || len(text) > 400 {
 					t.Errorf("the error is %q", text)
 				}
@@ -129,7 +129,7 @@ func thousands() []*pb.Member {
 func TestHugeAnswers(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
-		t.Skip("the memory of a process is read from /proc") //nolint:forbidigo // other systems keep it elsewhere
+		t.Skip("the memory of a process is read from /proc")
 	}
 	size := 40 << 20
 	if os.Getenv("ETCD_TEST_FULL") != "" {

@@ -13,10 +13,10 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// patience is how long a Look waits for the one list that it reads, as a part
-// of the request timeout: where it takes longer there is no quorum, or nobody
+// listFraction of the request timeout is how long a Look waits for the one list
+// that it reads: where it takes longer there is no quorum, or nobody
 // answers, and an Observe is called for.
-const patience = 5
+const listFraction = 5
 
 // Look implements [Cluster].
 func (c *Client) Look(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error) {
@@ -39,7 +39,7 @@ func (c *Client) look(parent context.Context, want membership.ClusterID) (member
 	for _, e := range c.route(0) {
 		ask.ask(e, c.askRead)
 	}
-	late := time.NewTimer(c.settings.RequestLimit() / patience)
+	late := time.NewTimer(c.settings.RequestLimit() / listFraction)
 	defer late.Stop()
 
 	var out []probe
@@ -53,6 +53,7 @@ func (c *Client) look(parent context.Context, want membership.ClusterID) (member
 				continue // the time was over
 			}
 			out = append(out, p)
+			p.log(ctx)
 			if p.status != nil {
 				id := membership.ClusterID(p.status.Header.ClusterId)
 				if want == 0 {
@@ -64,20 +65,7 @@ func (c *Client) look(parent context.Context, want membership.ClusterID) (member
 			}
 			if !listing && p.status != nil && p.readOK && !p.status.IsLearner {
 				listing = true
-				go func() {
-					// The read that the same member has just served brings its
-					// list up to date where the list alone would not be
-					// (before 3.5, etcd-io/etcd#18929).
-					var l memberList
-					_ = c.call(ctx, p.endpoint, func(ctx context.Context, cl *clientv3.Client) (err error) {
-						l, err = listOnce(ctx, cl, true)
-						return err
-					})
-					select {
-					case lists <- l:
-					case <-ctx.Done():
-					}
-				}()
+				go c.listTo(ctx, p.endpoint, lists)
 			}
 			if ask.pending == 0 && !listing {
 				return membership.Snapshot{}, false // all have answered, and no voter well
@@ -99,6 +87,21 @@ func (c *Client) look(parent context.Context, want membership.ClusterID) (member
 	who := c.ownersOf(list.members)
 	c.remember(out, list, who)
 	return snapshotOf(list, out, who), true
+}
+
+// listTo sends the list of a member that has just served a linearizable read,
+// an empty one after an error. That read brings the list up to date where the
+// list alone would not be (before 3.5, etcd-io/etcd#18929).
+func (c *Client) listTo(ctx context.Context, endpoint string, lists chan<- memberList) {
+	var l memberList
+	_ = c.call(ctx, endpoint, func(ctx context.Context, cl *clientv3.Client) (err error) {
+		l, err = listOnce(ctx, cl, true)
+		return err
+	})
+	select {
+	case lists <- l:
+	case <-ctx.Done():
+	}
 }
 
 // askRead probes an endpoint without asking for a list: its status and a

@@ -17,6 +17,7 @@ import (
 // survivor is said to have answered, after one request timeout and not after one
 // for each endpoint. (3.4 gives the list to everybody.)
 func TestNoLoginWithoutAQuorum(t *testing.T) {
+	t.Parallel()
 	for _, v := range []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37} {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()
@@ -37,10 +38,10 @@ func TestNoLoginWithoutAQuorum(t *testing.T) {
 				t.Errorf("it took %v", took)
 			}
 			var gone *Unreachable
-			if !errors.As(err, &gone) || len(gone.Endpoints) != len(want) {
+			if !errors.As(err, &gone) || len(gone.Answers) != len(want) {
 				t.Fatalf("got %v, want the answers of five", err)
 			}
-			for _, e := range gone.Endpoints {
+			for _, e := range gone.Answers {
 				if kind := connection.KindOf(e.Err); kind != want[e.Endpoint] {
 					t.Errorf("%s: %q (%v), want %q", e.Endpoint, kind, e.Err, want[e.Endpoint])
 				}

@@ -4,8 +4,10 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sort"
 
@@ -13,6 +15,8 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -24,6 +28,13 @@ type probe struct {
 	readOK   bool
 	lists    []memberList // the best first
 	listErr  error
+}
+
+// log writes down an endpoint that did not answer.
+func (p probe) log(ctx context.Context) {
+	if err := cmp.Or(p.err, p.listErr); err != nil {
+		log.Debug(ctx, log.Connection, "endpoint failed", "endpoint", p.endpoint, "error", err)
+	}
 }
 
 // list reads the member list through one endpoint.
@@ -143,6 +154,7 @@ func (c *Client) askAll(ctx context.Context, want membership.ClusterID) []probe 
 			continue
 		}
 		out = append(out, p)
+		p.log(ctx)
 		listed = listed || len(p.lists) > 0
 		if a.pending == 0 && !listed && want != 0 {
 			c.mu.Lock()
@@ -183,20 +195,19 @@ func (c *Client) remember(probes []probe, l memberList, who owners) {
 
 // strongList reads a linearizable list of that cluster through any voter.
 func (c *Client) strongList(ctx context.Context, cluster membership.ClusterID) (memberList, error) {
-	var answers []EndpointError
-	for _, e := range c.route(0) {
-		l, err := c.list(ctx, e, true)
-		if err == nil && (cluster == 0 || l.cluster == cluster) {
-			return l, nil
+	var out memberList
+	err := connection.Try(ctx, c.route(0), func(error) bool { return false }, func(endpoint string) error {
+		l, err := c.list(ctx, endpoint, true)
+		if err == nil && cluster != 0 && l.cluster != cluster {
+			return fmt.Errorf("answers for cluster %s", l.cluster)
 		}
-		if ctx.Err() != nil {
-			return memberList{}, ctx.Err()
-		}
-		if err != nil {
-			answers = append(answers, EndpointError{e, err})
-		}
+		out = l
+		return err
+	})
+	if err != nil {
+		return memberList{}, cmp.Or(ctx.Err(), err)
 	}
-	return memberList{}, &Unreachable{answers}
+	return out, nil
 }
 
 // Members implements [Cluster].
@@ -226,7 +237,7 @@ func unreachable(probes []probe) error {
 		if err == nil {
 			err = p.err
 		}
-		u.Endpoints = append(u.Endpoints, EndpointError{p.endpoint, err})
+		u.Answers = append(u.Answers, connection.Answer{Endpoint: p.endpoint, Err: err})
 	}
 	return u
 }

@@ -49,6 +49,7 @@ func observe(t *testing.T, c *Client) membership.Snapshot {
 
 // One endpoint is enough to see everybody, on every version.
 func TestObserveFromOneEndpoint(t *testing.T) {
+	t.Parallel()
 	for _, v := range etcdtest.Versions() {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()
@@ -74,6 +75,7 @@ func TestObserveFromOneEndpoint(t *testing.T) {
 // frozen the list comes from the one that is left, without a quorum. So it is on
 // 3.4 too, which serves any list from its own memory (etcd-io/etcd#18929).
 func TestObserveFrozenMembers(t *testing.T) {
+	t.Parallel()
 	for _, v := range []etcdtest.Version{etcdtest.V34, etcdtest.V37} {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()
@@ -145,10 +147,10 @@ func TestUnreachableNamesEveryEndpoint(t *testing.T) {
 	c := clientFor(t, settings(one.ClientURL(), two.ClientURL()))
 	_, err := c.Observe(context.Background(), 0)
 	var gone *Unreachable
-	if !errors.As(err, &gone) || len(gone.Endpoints) != 2 {
+	if !errors.As(err, &gone) || len(gone.Answers) != 2 {
 		t.Fatalf("got %v", err)
 	}
-	for _, e := range gone.Endpoints {
+	for _, e := range gone.Answers {
 		if connection.KindOf(e.Err) != connection.Refused {
 			t.Errorf("%s: %v, want a refused connection", e.Endpoint, e.Err)
 		}
@@ -229,7 +231,7 @@ func TestObserveWhereItWasKnown(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	var gone *Unreachable
-	if _, err := c.Observe(ctx, 0); !errors.As(err, &gone) || len(gone.Endpoints) != 1 {
+	if _, err := c.Observe(ctx, 0); !errors.As(err, &gone) || len(gone.Answers) != 1 {
 		t.Errorf("without an expectation: %v, want one endpoint that does not answer", err)
 	}
 	snap, err := c.Observe(ctx, id)

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -29,16 +30,16 @@ var peerTraffic = regexp.MustCompile(`(?m)^etcd_network_peer_(received_bytes|sen
 var leads = regexp.MustCompile(`(?m)^etcd_server_is_leader 1$`)
 
 const (
-	// speechless is how long a member that was sent something may say nothing
+	// peerSilence is how long a member that was sent something may say nothing
 	// before it counts as gone. One that lives answers each of the leader's
 	// heartbeats at once: every 100 ms by default, ten of which make an election
 	// timeout.
-	speechless = 2 * time.Second
-	// listening is how long is listened at all. Without any heartbeat in that
+	peerSilence = 2 * time.Second
+	// peerWatch is how long the counters are looked at. Without any heartbeat in that
 	// time nothing is known.
-	listening = 2 * speechless
-	// pause is what lies between two looks at the counters.
-	pause = 100 * time.Millisecond
+	peerWatch = 2 * peerSilence
+	// peerPoll is what lies between two looks at the counters.
+	peerPoll = 100 * time.Millisecond
 )
 
 // SeenByLeader asks the leader for its connections where one of the members in
@@ -66,17 +67,15 @@ func (c *Client) Peers(ctx context.Context, of membership.MemberID, doubted []me
 		return seen, nil // another member's, or it knows nobody
 	}
 	first := trafficOf(body)
-	open := map[membership.MemberID]*doubt{}
+	open := map[membership.MemberID]*peerCheck{}
 	for _, id := range doubted {
 		if active, known := seen[id]; active || !known {
-			open[id] = &doubt{last: first[id]}
+			open[id] = &peerCheck{last: first[id]}
 		}
 	}
-	for begin := time.Now(); len(open) > 0 && time.Since(begin) < listening; {
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return nil, ctx.Err()
+	for begin := time.Now(); len(open) > 0 && time.Since(begin) < peerWatch; {
+		if err := (clock.System{}).Sleep(ctx, peerPoll); err != nil {
+			return nil, err
 		}
 		if body, err = c.metrics(ctx, of); err != nil {
 			return nil, err
@@ -86,7 +85,7 @@ func (c *Client) Peers(ctx context.Context, of membership.MemberID, doubted []me
 		}
 		now, traffic := time.Now(), trafficOf(body)
 		for id, d := range open {
-			if active, settled := d.settle(traffic[id], now); settled {
+			if active, settled := d.next(traffic[id], now); settled {
 				seen[id] = active
 				delete(open, id)
 			}
@@ -99,24 +98,24 @@ func (c *Client) Peers(ctx context.Context, of membership.MemberID, doubted []me
 // attempts in vain. Only whether it grows means anything.
 type traffic struct{ received, sent float64 }
 
-// doubt is a member of which it is to be found out whether it says anything.
-type doubt struct {
+// peerCheck is a member of which it is to be found out whether it says anything.
+type peerCheck struct {
 	last traffic
 	// since is when something had been sent to it after its last word.
 	since time.Time
 }
 
-// settle takes the next look at the counters.
-func (d *doubt) settle(t traffic, now time.Time) (active, settled bool) {
+// next takes the next look at the counters.
+func (d *peerCheck) next(t traffic, now time.Time) (active, settled bool) {
 	switch {
 	case t.received < d.last.received || t.sent < d.last.sent:
-		*d = doubt{last: t} // they count from the start of the process
+		*d = peerCheck{last: t} // they count from the start of the process
 	case t.received > d.last.received:
 		return true, true
 	case d.since.IsZero() && t.sent > d.last.sent:
 		d.since = now
 	}
-	return false, !d.since.IsZero() && now.Sub(d.since) >= speechless
+	return false, !d.since.IsZero() && now.Sub(d.since) >= peerSilence
 }
 
 // trafficOf reads the metrics of a member.
@@ -166,7 +165,7 @@ func (c *Client) metrics(ctx context.Context, of membership.MemberID) ([]byte, e
 	if !known {
 		return nil, fmt.Errorf("no address is known at which member %s answers", of)
 	}
-	return c.settings.Get(ctx, endpoint, "/metrics")
+	return c.pool.Get(ctx, c.settings, endpoint, "/metrics")
 }
 
 // activePeers reads the metrics of member of. Behind a load balancer they may

@@ -63,25 +63,25 @@ func TestDoubtSettles(t *testing.T) {
 		steps []step
 		want  string
 	}{
-		"a word":                            {[]step{{pause, traffic{11, 100}}}, lives},
-		"a word that nothing was sent for":  {[]step{{speechless, traffic{11, 100}}}, lives},
-		"nothing sent":                      {[]step{{pause, traffic{10, 100}}, {listening, traffic{10, 100}}}, open},
-		"sent just now":                     {[]step{{listening, traffic{10, 101}}}, open},
-		"sent, and there is time yet":       {[]step{{0, traffic{10, 101}}, {speechless - 1, traffic{10, 150}}}, open},
-		"sent, and nothing said":            {[]step{{0, traffic{10, 101}}, {speechless, traffic{10, 101}}}, gone},
-		"sent, and at last a word":          {[]step{{0, traffic{10, 101}}, {speechless, traffic{11, 101}}}, lives},
-		"the leader has been started anew":  {[]step{{0, traffic{10, 101}}, {speechless, traffic{0, 3}}}, open},
-		"anew, and a word":                  {[]step{{0, traffic{0, 3}}, {pause, traffic{1, 3}}}, lives},
-		"anew, and nothing said since then": {[]step{{0, traffic{0, 3}}, {0, traffic{0, 4}}, {speechless, traffic{0, 5}}}, gone},
+		"a word":                            {[]step{{peerPoll, traffic{11, 100}}}, lives},
+		"a word that nothing was sent for":  {[]step{{peerSilence, traffic{11, 100}}}, lives},
+		"nothing sent":                      {[]step{{peerPoll, traffic{10, 100}}, {peerWatch, traffic{10, 100}}}, open},
+		"sent just now":                     {[]step{{peerWatch, traffic{10, 101}}}, open},
+		"sent, and there is time yet":       {[]step{{0, traffic{10, 101}}, {peerSilence - 1, traffic{10, 150}}}, open},
+		"sent, and nothing said":            {[]step{{0, traffic{10, 101}}, {peerSilence, traffic{10, 101}}}, gone},
+		"sent, and at last a word":          {[]step{{0, traffic{10, 101}}, {peerSilence, traffic{11, 101}}}, lives},
+		"the leader has been started anew":  {[]step{{0, traffic{10, 101}}, {peerSilence, traffic{0, 3}}}, open},
+		"anew, and a word":                  {[]step{{0, traffic{0, 3}}, {peerPoll, traffic{1, 3}}}, lives},
+		"anew, and nothing said since then": {[]step{{0, traffic{0, 3}}, {0, traffic{0, 4}}, {peerSilence, traffic{0, 5}}}, gone},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			d := doubt{last: traffic{10, 100}}
+			d := peerCheck{last: traffic{10, 100}}
 			now := time.Now()
 			got := open
 			for _, s := range tt.steps {
 				now = now.Add(s.after)
-				switch active, settled := d.settle(s.traffic, now); {
+				switch active, settled := d.next(s.traffic, now); {
 				case settled && active:
 					got = lives
 				case settled:
@@ -156,6 +156,7 @@ func (o *onlooker) mustSay(t *testing.T, active bool, doubted ...membership.Memb
 // mutual TLS. Where it is in doubt a frozen member is gone before its
 // connections are, and one that lives is not.
 func TestPeersOfTheLeader(t *testing.T) {
+	t.Parallel()
 	for _, v := range etcdtest.Versions() {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()
@@ -182,6 +183,7 @@ func TestPeersOfTheLeader(t *testing.T) {
 // a leader was seen to say (3.7: 2 while the peer lives, 1 when it is dead) is
 // put into the metrics of a real one.
 func TestPeersCountedTwice(t *testing.T) {
+	t.Parallel()
 	for _, v := range etcdtest.Versions() {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()
@@ -231,6 +233,7 @@ func countTwice(r *http.Response, id membership.MemberID) error {
 // Whoever does not lead hears nothing of the other followers, and nothing
 // follows from that.
 func TestPeersOfAFollower(t *testing.T) {
+	t.Parallel()
 	for _, v := range etcdtest.Versions() {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()
@@ -260,6 +263,7 @@ func TestPeersOfAFollower(t *testing.T) {
 // A leader that was started after the victim's death says nothing of it, unless
 // it is asked.
 func TestPeersNeverMet(t *testing.T) {
+	t.Parallel()
 	for _, v := range etcdtest.Versions() {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()

@@ -21,6 +21,7 @@ import (
 // So a read that is denied was served, and a member without a quorum never
 // answers that the permission is missing.
 func TestPermissionIsDeniedAfterTheRead(t *testing.T) {
+	t.Parallel()
 	for _, v := range etcdtest.Versions() {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()

@@ -15,6 +15,9 @@ import (
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/grpclog"
 	"google.golang.org/grpc/keepalive"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 )
 
 func init() {
@@ -96,8 +99,19 @@ func (s Settings) Client(ctx context.Context, endpoint string, opts ...Option) (
 		to.scheme = "https"
 	}
 
-	tries := &attempts{}
-	c := &Client{endpoint: endpoint, requestTimeout: s.requestTimeout(), attempts: tries, token: o.token}
+	c := &Client{endpoint: endpoint, requestTimeout: s.requestTimeout(), attempts: &attempts{}, token: o.token}
+	if err := c.connect(ctx, s.config(endpoint, to, c.attempts, o)); err != nil {
+		return nil, err
+	}
+	// Each status would open a connection of its own otherwise.
+	c.Maintenance = clientv3.NewMaintenanceFromMaintenanceClient(
+		clientv3.RetryMaintenanceClient(c.Client, c.ActiveConnection()), c.Client)
+	return c, nil
+}
+
+// config is that of etcd's own client, with all that is dialled going through
+// tries.
+func (s Settings) config(endpoint string, to wire, tries *attempts, o options) clientv3.Config {
 	config := clientv3.Config{
 		Endpoints: []string{endpoint},
 		// clientv3 limits its authentication by this, not its dialling.
@@ -124,13 +138,18 @@ func (s Settings) Client(ctx context.Context, endpoint string, opts ...Option) (
 	case !o.anonymous:
 		config.Username, config.Password = s.Username, s.Password.Reveal()
 	}
+	return config
+}
 
+// connect makes etcd's own client, and with it logs in where there are
+// credentials.
+func (c *Client) connect(ctx context.Context, config clientv3.Config) (err error) {
 	// The client's context outlives ctx, which must still end the making.
 	life, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	c.cancel = func() { cancel(nil) }
 	config.Context = life
 	unhook := context.AfterFunc(ctx, func() { cancel(ctx.Err()) })
-	unsubscribe := tries.subscribe(func(err error) { cancel(&attemptError{err}) })
+	unsubscribe := c.attempts.subscribe(func(err error) { cancel(&attemptError{err}) })
 	c.Client, err = clientv3.New(config)
 	unsubscribe()
 	unhook()
@@ -140,14 +159,13 @@ func (s Settings) Client(ctx context.Context, endpoint string, opts ...Option) (
 		_ = c.Client.Close()
 	}
 	if err != nil {
-		err = loginError(c.explain(ctx, life, err), tries.everHeard())
+		err = loginError(c.explain(ctx, life, err), c.attempts.everAnswered())
 		cancel(nil)
-		return nil, err
 	}
-	// Each status would open a connection of its own otherwise.
-	c.Maintenance = clientv3.NewMaintenanceFromMaintenanceClient(
-		clientv3.RetryMaintenanceClient(c.Client, c.ActiveConnection()), c.Client)
-	return c, nil
+	if config.Username != "" {
+		log.Debug(ctx, log.Connection, "login", "endpoint", c.endpoint, "error", err)
+	}
+	return err
 }
 
 // Endpoint returns the normalised URL that the client speaks to, as it is
@@ -204,10 +222,8 @@ func (c *Client) Do(ctx context.Context, f func(ctx context.Context) error) erro
 		if KindOf(err) != StaleToken || time.Since(begin)+pause > tokenLimit {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(pause):
+		if err := (clock.System{}).Sleep(ctx, pause); err != nil {
+			return err
 		}
 	}
 }

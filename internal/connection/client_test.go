@@ -92,6 +92,7 @@ func TestTimeOfALoginIsOver(t *testing.T) {
 }
 
 func TestFailsFastWithItsCause(t *testing.T) {
+	t.Parallel()
 	plainHTTP := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(plainHTTP.Close)
 	tlsServer := httptest.NewUnstartedServer(http.NotFoundHandler())

@@ -19,21 +19,21 @@ import (
 // errNotHTTP2 means that a server's first bytes were not HTTP/2 settings.
 var errNotHTTP2 = errors.New("its first bytes are not HTTP/2")
 
-// errHungUp is what a server that expects TLS does to a client without it.
-var errHungUp error = hungUp{}
+// errClosed is what a server that expects TLS does to a client without it.
+var errClosed error = closedByServer{}
 
-type hungUp struct{}
+type closedByServer struct{}
 
-func (hungUp) Error() string        { return "it closed the connection" }
-func (hungUp) Is(target error) bool { return target == errNotHTTP2 }
+func (closedByServer) Error() string        { return "it closed the connection" }
+func (closedByServer) Is(target error) bool { return target == errNotHTTP2 }
 
-// errHungUpTLS comes after the client's side of a TLS handshake.
-var errHungUpTLS = errors.New("the server closed the connection after the handshake")
+// errClosedTLS comes after the client's side of a TLS handshake.
+var errClosedTLS = errors.New("the server closed the connection after the handshake")
 
 // errUnwanted ends an attempt to connect that no call waits for.
 var errUnwanted = errors.New("no call waits for a connection")
 
-// errSilent means that the dial timeout was over before the server's first word.
+// errSilent means that the dial timeout was over before the server's first frame.
 var errSilent = fmt.Errorf("the server accepted the connection and said nothing: %w", context.DeadlineExceeded)
 
 // attempts hears how attempts to connect ended and tells those whose calls
@@ -43,8 +43,8 @@ type attempts struct {
 	mu      sync.Mutex
 	waiting map[*func(error)]struct{}
 	failing bool
-	// heard is whether the server has ever said its first word.
-	heard bool
+	// answered is whether the server has ever sent its HTTP/2 settings.
+	answered bool
 }
 
 // subscribe calls f with the error of each attempt that fails from now on,
@@ -89,7 +89,7 @@ func (a *attempts) wanted() bool {
 func (a *attempts) succeeded() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.failing, a.heard = false, true
+	a.failing, a.answered = false, true
 }
 
 // lastFailed reports whether the most recent attempt failed.
@@ -99,11 +99,11 @@ func (a *attempts) lastFailed() bool {
 	return a.failing
 }
 
-// everHeard reports whether the server has ever said its first word.
-func (a *attempts) everHeard() bool {
+// everAnswered reports whether the server has ever sent its HTTP/2 settings.
+func (a *attempts) everAnswered() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.heard
+	return a.answered
 }
 
 // dialer returns a gRPC dialer that connects to one address whatever it is asked
@@ -124,7 +124,7 @@ func (a *attempts) dialer(to wire) func(context.Context, string) (net.Conn, erro
 }
 
 // observed are transport credentials that report failed handshakes, and
-// connections that end before the server has said its first word in HTTP/2.
+// connections that end before the server has sent its HTTP/2 settings.
 type observed struct {
 	credentials.TransportCredentials
 	attempts *attempts
@@ -151,7 +151,7 @@ func (o *observed) ClientHandshake(ctx context.Context, authority string, raw ne
 		return nil, nil, err
 	}
 	_, secure := info.(credentials.TLSInfo)
-	return &firstWord{Conn: conn, attempts: o.attempts, secure: secure, heard: make(chan struct{})}, info, nil
+	return &firstFrame{Conn: conn, attempts: o.attempts, secure: secure, first: make(chan struct{})}, info, nil
 }
 
 // Clone implements credentials.TransportCredentials.
@@ -159,15 +159,15 @@ func (o *observed) Clone() credentials.TransportCredentials {
 	return &observed{o.TransportCredentials.Clone(), o.attempts}
 }
 
-// firstWord watches a connection until the server's first HTTP/2 frame, which
+// firstFrame watches a connection until the server's first HTTP/2 frame, which
 // must be its settings. In TLS 1.3 a server that refuses the client's
 // certificate says so only here, after the client's side of the handshake.
-type firstWord struct {
+type firstFrame struct {
 	net.Conn
 	attempts *attempts
 	secure   bool
-	// heard is closed when done becomes true.
-	heard chan struct{}
+	// first is closed when done becomes true.
+	first chan struct{}
 
 	mu   sync.Mutex
 	head []byte
@@ -181,11 +181,12 @@ const (
 	settingsType = 4
 )
 
-// lastWord is how long a server that hung up may still be read from.
-const lastWord = 100 * time.Millisecond
+// alertTimeout is how long a server that closed the connection may still be read
+// from.
+const alertTimeout = 100 * time.Millisecond
 
 // Read implements net.Conn.
-func (c *firstWord) Read(p []byte) (int, error) {
+func (c *firstFrame) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -196,7 +197,7 @@ func (c *firstWord) Read(p []byte) (int, error) {
 	switch {
 	case len(c.head) == settingsHead && c.head[settingsType-1] == settingsType:
 		c.done = true
-		close(c.heard)
+		close(c.first)
 		c.attempts.succeeded()
 	case len(c.head) == settingsHead:
 		c.end(fmt.Errorf("%w but %q", errNotHTTP2, c.head))
@@ -206,17 +207,17 @@ func (c *firstWord) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write implements net.Conn. When it fails the server has hung up, and why may
-// still be there to be read: the last word (a TLS alert) gets a moment to be
-// heard, because gRPC closes the connection after a failed write.
-func (c *firstWord) Write(p []byte) (int, error) {
+// Write implements net.Conn. When it fails the server has closed the connection,
+// and why may still be there to be read: a TLS alert gets a moment to arrive,
+// because gRPC closes the connection after a failed write.
+func (c *firstFrame) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
 	if err == nil {
 		return n, nil
 	}
 	select {
-	case <-c.heard:
-	case <-time.After(lastWord):
+	case <-c.first:
+	case <-time.After(alertTimeout):
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if !c.done {
@@ -226,10 +227,10 @@ func (c *firstWord) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Close implements net.Conn. gRPC closes a connection whose server has not
-// said its first word within the dial timeout; it may close the connection
+// Close implements net.Conn. gRPC closes a connection whose server has sent
+// nothing within the dial timeout; it may close the connection
 // below, so that a read ends with net.ErrClosed, or this one.
-func (c *firstWord) Close() error {
+func (c *firstFrame) Close() error {
 	c.mu.Lock()
 	if !c.done {
 		c.end(errSilent)
@@ -238,9 +239,9 @@ func (c *firstWord) Close() error {
 	return c.Conn.Close()
 }
 
-// tellEnd says what the end of a connection before the server's first word
+// tellEnd says what the end of a connection before the server's first frame
 // means.
-func (c *firstWord) tellEnd(err error) error {
+func (c *firstFrame) tellEnd(err error) error {
 	var op *net.OpError
 	switch {
 	case errors.Is(err, net.ErrClosed):
@@ -248,14 +249,14 @@ func (c *firstWord) tellEnd(err error) error {
 	case errors.As(err, &op) && op.Op == "remote error":
 		return err
 	case c.secure:
-		return errHungUpTLS
+		return errClosedTLS
 	}
-	return errHungUp
+	return errClosed
 }
 
 // end reports the end of the attempt, once. c.mu is held.
-func (c *firstWord) end(err error) {
+func (c *firstFrame) end(err error) {
 	c.done = true
-	close(c.heard)
+	close(c.first)
 	c.attempts.failed(err)
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// DefaultPort is the port of an endpoint that names none: etcd's client port.
-const DefaultPort = "2379"
+// defaultPort is the port of an endpoint that names none: etcd's client port.
+const defaultPort = "2379"
 
 // EndpointError says why a text is not an endpoint. It never holds the user
 // information of a URL, which may contain a password.
@@ -33,7 +33,7 @@ func (e *EndpointError) Error() string { return fmt.Sprintf("endpoint %q %s", e.
 // ParseEndpoint returns the normal form of a client URL: scheme, host in lower
 // case, port; IPv6 addresses in brackets. A text without a scheme gets https
 // where withTLS is set (TLS material is configured), else http; one without a
-// port gets [DefaultPort]. The normal form of a normal form is itself.
+// port gets [defaultPort]. The normal form of a normal form is itself.
 //
 // Errors are of type [*EndpointError].
 func ParseEndpoint(raw string, withTLS bool) (string, error) {
@@ -80,7 +80,7 @@ func ParseEndpoint(raw string, withTLS bool) (string, error) {
 		return fail(text, "has a host that is neither an IP address nor a host name (letters, digits, dots, hyphens)")
 	}
 	if port == "" {
-		port = DefaultPort
+		port = defaultPort
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
 		return fail(text, fmt.Sprintf("has the port %q; a port is a number from 1 to 65535", port))

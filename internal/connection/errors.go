@@ -27,8 +27,8 @@ type Kind string
 const (
 	// Refused: nothing listens there.
 	Refused Kind = "connection refused"
-	// Unreachable: there is no route to the host.
-	Unreachable Kind = "no route to host"
+	// NoRoute: there is no route to the host.
+	NoRoute Kind = "no route to host"
 	// Timeout: no connection within the dial timeout, or no answer within the
 	// request timeout. A request that timed out may still be carried out.
 	Timeout Kind = "no answer in time"
@@ -95,7 +95,7 @@ type Error struct {
 // and what the original error adds to it.
 func (e *Error) Answer() string {
 	switch e.Kind {
-	case Refused, Unreachable, PlainServer, AuthRequired, NoLogin, Learner, PermissionDenied, WrongPassword, StaleToken:
+	case Refused, NoRoute, PlainServer, AuthRequired, NoLogin, Learner, PermissionDenied, WrongPassword, StaleToken:
 		return string(e.Kind)
 	case Server:
 		return e.Err.Error()
@@ -183,7 +183,7 @@ func kindOfAttempt(err error) Kind {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return Refused
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
-		return Unreachable
+		return NoRoute
 	case errors.As(err, &op) && op.Op == "remote error":
 		// A TLS alert. Its type is not exported, its text is fixed.
 		switch op.Err.Error() {
@@ -198,7 +198,7 @@ func kindOfAttempt(err error) Kind {
 		return Timeout
 	case errors.Is(err, errNotHTTP2):
 		return NotEtcd
-	case errors.Is(err, errHungUpTLS):
+	case errors.Is(err, errClosedTLS):
 		return TLSOther
 	}
 	return Interrupted

@@ -75,6 +75,7 @@ func wantKind(t *testing.T, err error, kind Kind, answer string) {
 }
 
 func TestMutualTLSAndPasswordTogether(t *testing.T) {
+	t.Parallel()
 	pki := etcdtest.NewPKI(t)
 	cluster := etcdtest.Start(t, 1, etcdtest.Options{TLS: pki, Password: password})
 	endpoint := cluster.Endpoints()[0]
@@ -162,6 +163,7 @@ func TestMutualTLSAndPasswordTogether(t *testing.T) {
 }
 
 func TestExpiredServerCertificate(t *testing.T) {
+	t.Parallel()
 	pki := etcdtest.NewPKI(t)
 	cluster := etcdtest.Start(t, 1, etcdtest.Options{TLS: pki})
 	p := cluster.Members()[0]
@@ -183,6 +185,7 @@ func TestExpiredServerCertificate(t *testing.T) {
 }
 
 func TestPasswordWhereAuthenticationComesLater(t *testing.T) {
+	t.Parallel()
 	cluster := etcdtest.Start(t, 1, etcdtest.Options{})
 	endpoint := cluster.Endpoints()[0]
 	s := Settings{Endpoints: []string{endpoint}, Username: "root", Password: password}
@@ -222,6 +225,7 @@ func TestPasswordWhereAuthenticationComesLater(t *testing.T) {
 }
 
 func TestServerThatComesAndGoes(t *testing.T) {
+	t.Parallel()
 	cluster := etcdtest.Start(t, 1, etcdtest.Options{})
 	p := cluster.Members()[0]
 	s := Settings{RequestTimeout: 6 * time.Second, DialTimeout: 2 * time.Second}
@@ -266,6 +270,7 @@ func TestServerThatComesAndGoes(t *testing.T) {
 }
 
 func TestLearner(t *testing.T) {
+	t.Parallel()
 	for _, version := range etcdtest.Versions() {
 		t.Run(string(version), func(t *testing.T) {
 			t.Parallel()

@@ -9,19 +9,22 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 )
 
 // maxBody is more than any answer that is asked for, in bytes.
 const maxBody = 16 << 20
 
 // Get reads a path of an endpoint over HTTP, such as /metrics, within the
-// request timeout, and returns the body. It follows no redirect. Errors are of type [*Error] or
-// [*EndpointError], or ctx's own.
-func (s Settings) Get(ctx context.Context, endpoint, path string) ([]byte, error) {
-	endpoint, err := ParseEndpoint(endpoint, s.TLS != nil)
+// request timeout, and returns the body. The connection stays open for the next
+// one. It follows no redirect. Errors are of type [*Error] or [*EndpointError],
+// or ctx's own.
+func (p *Pool) Get(ctx context.Context, s Settings, endpoint, path string) ([]byte, error) {
+	key, err := newPoolKey(s, endpoint, nil)
 	if err != nil {
 		return nil, err
 	}
+	endpoint = key.endpoint
 	if err := s.allow(ctx, endpoint); err != nil {
 		return nil, err
 	}
@@ -31,13 +34,13 @@ func (s Settings) Get(ctx context.Context, endpoint, path string) ([]byte, error
 		if errors.Is(ctx.Err(), context.Canceled) {
 			return nil, ctx.Err()
 		}
-		return nil, &Error{Endpoint: endpoint, Kind: kindOfAttempt(err), Err: err}
+		return nil, AttemptError(endpoint, err)
 	}
 	req, err := http.NewRequestWithContext(call, http.MethodGet, endpoint+path, nil)
 	if err != nil {
 		return nil, &EndpointError{Endpoint: endpoint, Reason: "is not a URL"}
 	}
-	resp, err := transport{settings: s}.RoundTrip(req)
+	resp, err := p.openWeb(key, transport{settings: s}, req.URL).RoundTrip(req)
 	if err != nil {
 		return fail(err)
 	}
@@ -50,4 +53,20 @@ func (s Settings) Get(ctx context.Context, endpoint, path string) ([]byte, error
 		return nil, &Error{Endpoint: endpoint, Kind: NotEtcd, Err: fmt.Errorf("GET %s: HTTP status %s", path, resp.Status)}
 	}
 	return body, nil
+}
+
+// openWeb returns the open way to what a URL names.
+func (p *Pool) openWeb(key poolKey, t transport, u *url.URL) http.RoundTripper {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	web, ok := p.web[key]
+	if !ok {
+		if p.web == nil {
+			p.web = map[poolKey]webTransport{}
+		}
+		web = t.to(u)
+		web.DisableKeepAlives = p.closed
+		p.web[key] = web
+	}
+	return web
 }

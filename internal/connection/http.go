@@ -12,8 +12,6 @@ import (
 	"net/url"
 	"strings"
 	"time"
-
-	clientv2 "go.etcd.io/etcd/client/v2"
 )
 
 // ErrRedirect is in the error of a request that a server would have sent
@@ -48,55 +46,45 @@ type transport struct {
 
 // RoundTrip implements http.RoundTripper.
 func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	w := wire{req.URL.Scheme, t.address(req.URL)}
-	w.record(sentNothing)
 	if req.Header.Get("Authorization") != "" {
-		w.record(sentPassword)
+		t.wire(req.URL).record(sentPassword)
 	}
-	plain := &http.Transport{
-		DisableKeepAlives: true,
-		Proxy:             t.proxy,
-		TLSClientConfig:   w.recordCertificate(t.settings.TLS.Clone()),
+	plain := t.to(req.URL)
+	plain.DisableKeepAlives = true
+	return plain.RoundTrip(req)
+}
+
+// webTransport keeps connections open.
+type webTransport = *http.Transport
+
+// to reaches what a URL names.
+func (t transport) to(u *url.URL) webTransport {
+	w := t.wire(u)
+	return &http.Transport{
+		IdleConnTimeout: keepaliveTime,
+		Proxy:           t.proxy,
+		TLSClientConfig: w.recordCertificate(t.settings.TLS.Clone()),
 		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
-			if address == hostOf(withPort(req.URL.String())) {
+			w.record(sentNothing)
+			if address == hostOf(withPort(u.String())) {
 				address = w.address
 			}
 			return open(ctx, t.settings.dialTimeout(), address)
 		},
 	}
-	return plain.RoundTrip(req)
 }
 
 // CancelRequest implements client/v2's CancelableTransport. Requests end with
 // their context.
 func (transport) CancelRequest(*http.Request) {}
 
-// address returns what is dialled for a URL, if there is no proxy.
-func (t transport) address(u *url.URL) string {
+// wire returns what is dialled for a URL, if there is no proxy.
+func (t transport) wire(u *url.URL) wire {
 	address, err := t.settings.target(withPort(u.Scheme + "://" + u.Host))
 	if err != nil {
-		return u.Host
+		address = u.Host
 	}
-	return address
-}
-
-// KeysV2 returns the keys of the v2 API at one of the endpoints. A redirect is
-// an error: with it the password would go to another host. Errors: [*Error] of
-// kind [NotAsked], or of client/v2.
-func (s Settings) KeysV2(ctx context.Context, endpoint string) (clientv2.KeysAPI, error) {
-	if err := s.allow(ctx, endpoint); err != nil {
-		return nil, err
-	}
-	client, err := clientv2.New(clientv2.Config{
-		Endpoints: []string{endpoint},
-		Transport: Bounded(transport{settings: s}),
-		Username:  s.Username, Password: s.Password.Reveal(),
-		CheckRedirect: func(int) error { return ErrRedirect },
-	})
-	if err != nil {
-		return nil, err
-	}
-	return CheckedKeys(client), nil
+	return wire{u.Scheme, address}
 }
 
 // WebClient returns a client for a URL that no etcd serves, such as a discovery

@@ -5,13 +5,13 @@ package connection
 
 import (
 	"errors"
+	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
-
-	clientv2 "go.etcd.io/etcd/client/v2"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
@@ -37,12 +37,8 @@ func TestV2FollowsNoRedirect(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = keys.Get(t.Context(), "/a", nil)
-		var all *clientv2.ClusterError
-		if !errors.As(err, &all) || len(all.Errors) != 1 || !errors.Is(all.Errors[0], ErrRedirect) {
+		if !errors.Is(err, ErrRedirect) || KindOf(err) != Redirected {
 			t.Errorf("%d: got %v, want %v", code, err, ErrRedirect)
-		}
-		if got := KindOf(AttemptError(server.URL, ErrRedirect)); got != Redirected {
-			t.Errorf("kind: got %q", got)
 		}
 		if asked.Load() != 0 {
 			t.Errorf("%d: the other host was asked", code)
@@ -53,15 +49,60 @@ func TestV2FollowsNoRedirect(t *testing.T) {
 	}
 }
 
+// What is read again and again goes over one connection, which ends with the
+// pool.
+func TestMetricsOverOneConnection(t *testing.T) {
+	var opened, closed atomic.Int32
+	server := httptest.NewUnstartedServer(http.NotFoundHandler())
+	server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte(r.URL.Path)) })
+	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		switch s {
+		case http.StateNew:
+			opened.Add(1)
+		case http.StateClosed:
+			closed.Add(1)
+		}
+	}
+	server.Start()
+	defer server.Close()
+	pool := &Pool{}
+	get := func() {
+		t.Helper()
+		if body, err := pool.Get(t.Context(), Settings{}, server.URL, "/metrics"); err != nil || string(body) != "/metrics" {
+			t.Errorf("got %q, %v", body, err)
+		}
+	}
+	for range 3 {
+		get()
+	}
+	if opened.Load() != 1 {
+		t.Errorf("%d connections", opened.Load())
+	}
+	if err := pool.Close(); err != nil {
+		t.Error(err)
+	}
+	get() // keeps none open
+	if err := eventually(t, func() error {
+		if opened.Load() != 2 || closed.Load() != 2 {
+			return fmt.Errorf("%d of %d connections are closed", closed.Load(), opened.Load())
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestMetricsFollowNoRedirect(t *testing.T) {
+	pool := &Pool{}
+	t.Cleanup(func() { _ = pool.Close() })
 	other, asked := listener(t)
 	server := httptest.NewServer(http.RedirectHandler(other, http.StatusFound))
 	defer server.Close()
-	if _, err := (Settings{}).Get(t.Context(), server.URL, "/metrics"); KindOf(err) != NotEtcd || !strings.Contains(err.Error(), "302") {
+	if _, err := pool.Get(t.Context(), Settings{}, server.URL, "/metrics"); KindOf(err) != NotEtcd || !strings.Contains(err.Error(), "302") {
 		t.Errorf("got %v", err)
 	}
 	s := Settings{Endpoints: []string{"https://a:2379"}, Username: "root", Password: "secret"}
-	if _, err := s.Get(t.Context(), other, "/metrics"); KindOf(err) != NotAsked {
+	if _, err := pool.Get(t.Context(), s, other, "/metrics"); KindOf(err) != NotAsked {
 		t.Errorf("a host that is not named: got %v", err)
 	}
 	if asked.Load() != 0 {

@@ -52,6 +52,7 @@ func add(t *testing.T, c *Client) <-chan error {
 }
 
 func TestRequestUnderWayOutlivesAnotherConnection(t *testing.T) {
+	t.Parallel()
 	_, endpoint, entered, release := hanging(t)
 	c := client(t, Settings{}, endpoint)
 	done := add(t, c)
@@ -79,6 +80,7 @@ func TestRequestUnderWayOutlivesAnotherConnection(t *testing.T) {
 }
 
 func TestServerThatDiesWithARequest(t *testing.T) {
+	t.Parallel()
 	server, endpoint, entered, _ := hanging(t)
 	c := client(t, Settings{}, endpoint)
 	done := add(t, c)

@@ -70,31 +70,15 @@ func limited(method string, opts []grpc.CallOption) []grpc.CallOption {
 // headed reports whether an answer whose header is used has one. A few others,
 // such as that to a defragmentation, come without.
 func headed(reply any) error {
-	var header *pb.ResponseHeader
 	switch r := reply.(type) {
-	case *pb.RangeResponse:
-		header = r.GetHeader()
-	case *pb.PutResponse:
-		header = r.GetHeader()
-	case *pb.DeleteRangeResponse:
-		header = r.GetHeader()
-	case *pb.TxnResponse:
-		header = r.GetHeader()
-	case *pb.WatchResponse:
-		header = r.GetHeader()
-	case *pb.StatusResponse:
-		header = r.GetHeader()
-	case *pb.MemberListResponse:
-		header = r.GetHeader()
-	case *pb.MemberAddResponse:
-		if header = r.GetHeader(); r.GetMember() == nil {
-			header = nil
+	case *pb.RangeResponse, *pb.PutResponse, *pb.DeleteRangeResponse, *pb.TxnResponse, *pb.WatchResponse, *pb.StatusResponse, *pb.MemberListResponse:
+		if r.(interface{ GetHeader() *pb.ResponseHeader }).GetHeader() == nil {
+			return errNoHeader
 		}
-	default:
-		return nil
-	}
-	if header == nil {
-		return errNoHeader
+	case *pb.MemberAddResponse:
+		if r.GetHeader() == nil || r.GetMember() == nil {
+			return errNoHeader
+		}
 	}
 	return nil
 }

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// ErrPoolClosed is what a closed [Pool] answers.
-var ErrPoolClosed = errors.New("the connections of this provider process are closed already")
+// errPoolClosed is what a closed [Pool] answers.
+var errPoolClosed = errors.New("the connections of this provider process are closed already")
 
 // Pool keeps one open client for each endpoint and set of credentials. One is
 // shared by everything in a provider process. Its zero value is ready for use,
@@ -25,6 +25,7 @@ type Pool struct {
 	closing map[*func(context.Context)]struct{}
 	entries map[poolKey]*poolEntry
 	tokens  map[poolKey]*sharedToken
+	web     map[poolKey]webTransport
 }
 
 // poolKey is all that makes a difference between two clients.
@@ -93,7 +94,7 @@ func (p *Pool) entry(key poolKey) (entry *poolEntry, mine bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return nil, false, ErrPoolClosed
+		return nil, false, errPoolClosed
 	}
 	if entry, ok := p.entries[key]; ok {
 		return entry, false, nil
@@ -113,7 +114,7 @@ func (p *Pool) open(ctx context.Context, s Settings, key poolKey, entry *poolEnt
 	defer close(entry.done)
 	if err == nil && p.closed {
 		_ = client.close()
-		client, err = nil, ErrPoolClosed
+		client, err = nil, errPoolClosed
 	}
 	if err != nil {
 		delete(p.entries, key)
@@ -177,16 +178,16 @@ func (p *Pool) BeforeClose(f func(context.Context)) (forget func()) {
 	}
 }
 
-// lastWords is how long the functions of [Pool.BeforeClose] have.
-const lastWords = 1500 * time.Millisecond
+// shutdownTimeout is for the functions of [Pool.BeforeClose].
+const shutdownTimeout = 1500 * time.Millisecond
 
-// sayGoodbye calls the functions of [Pool.BeforeClose], all at once.
-func (p *Pool) sayGoodbye() {
+// beforeClose calls the functions of [Pool.BeforeClose], all at once.
+func (p *Pool) beforeClose() {
 	p.mu.Lock()
 	closing := p.closing
 	p.closing = nil
 	p.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
 	var wg sync.WaitGroup
 	for f := range closing {
@@ -196,9 +197,9 @@ func (p *Pool) sayGoodbye() {
 }
 
 // Close calls the functions of [Pool.BeforeClose] and closes every client.
-// Later calls of [Pool.Client] fail with [ErrPoolClosed].
+// Later calls of [Pool.Client] fail.
 func (p *Pool) Close() error {
-	p.sayGoodbye()
+	p.beforeClose()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
@@ -210,6 +211,10 @@ func (p *Pool) Close() error {
 		}
 		delete(p.entries, key)
 	}
+	for _, web := range p.web {
+		web.CloseIdleConnections()
+	}
+	clear(p.web)
 	return errors.Join(errs...)
 }
 

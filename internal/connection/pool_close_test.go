@@ -42,8 +42,8 @@ func TestBeforeClose(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if took := time.Since(begin); took != lastWords {
-			t.Errorf("it took %v, want %v", took, lastWords)
+		if took := time.Since(begin); took != shutdownTimeout {
+			t.Errorf("it took %v, want %v", took, shutdownTimeout)
 		}
 		if len(calls) != 2 || calls["one"] != 1 || calls["hangs"] != 1 {
 			t.Errorf("called %v", calls)

@@ -16,6 +16,7 @@ import (
 )
 
 func TestPool(t *testing.T) {
+	t.Parallel()
 	cluster := etcdtest.Start(t, 1, etcdtest.Options{Password: password})
 	endpoint := cluster.Endpoints()[0]
 	s := Settings{Endpoints: []string{endpoint}, Username: "root", Password: password}
@@ -78,7 +79,7 @@ func TestPool(t *testing.T) {
 	if err := pool.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := pool.Client(t.Context(), s, endpoint); !errors.Is(err, ErrPoolClosed) {
+	if _, err := pool.Client(t.Context(), s, endpoint); !errors.Is(err, errPoolClosed) {
 		t.Errorf("got %v", err)
 	}
 	if err := pool.Close(); err != nil {
@@ -88,6 +89,7 @@ func TestPool(t *testing.T) {
 
 // The one who makes a client may be cancelled; those who wait for it are not.
 func TestPoolMakerCancelled(t *testing.T) {
+	t.Parallel()
 	silent := "http://" + serve(t, nil)
 	s := Settings{Endpoints: []string{silent}, Username: "root", Password: password, DialTimeout: 500 * time.Millisecond}
 	pool := &Pool{}

@@ -156,5 +156,5 @@ func (p *Pool) authenticate(ctx context.Context, s Settings, endpoint string) (t
 		}
 		return err
 	})
-	return token, loginError(err, c.attempts.everHeard())
+	return token, loginError(err, c.attempts.everAnswered())
 }

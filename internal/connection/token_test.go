@@ -17,6 +17,7 @@ import (
 // healthy, and is asked again for a while; one that never knows it is not
 // waited for.
 func TestTokenThatIsStillOnItsWay(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

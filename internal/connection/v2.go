@@ -5,6 +5,7 @@ package connection
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,9 +17,7 @@ import (
 // MaxKeys is how many keys below one prefix are read at most.
 const MaxKeys = 1000
 
-// Bounded limits the bodies of the answers that come over a transport.
-func Bounded(t clientv2.CancelableTransport) clientv2.CancelableTransport { return boundedTransport{t} }
-
+// boundedTransport limits the bodies of the answers.
 type boundedTransport struct{ clientv2.CancelableTransport }
 
 // RoundTrip implements http.RoundTripper.
@@ -44,19 +43,81 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// CheckedKeys returns the keys of the v2 API, each answer with the node that it
-// has to have; what has none is no etcd that serves this API.
-func CheckedKeys(c clientv2.Client) clientv2.KeysAPI { return checkedKeys{clientv2.NewKeysAPI(c)} }
+// ErrNoV2 says that a server does not serve the v2 API.
+var ErrNoV2 = errors.New("does not serve the v2 API; etcd 3.4 and 3.5 do with --enable-v2, 3.6 and later never")
 
-type checkedKeys struct{ clientv2.KeysAPI }
+// V2 calls f with the keys of the v2 API at an endpoint, within the request
+// timeout. Errors are those of [Settings.KeysV2] and f's own.
+func (s Settings) V2(ctx context.Context, endpoint string, f func(context.Context, clientv2.KeysAPI) error) error {
+	keys, err := s.KeysV2(ctx, endpoint)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.requestTimeout())
+	defer cancel()
+	return f(ctx, keys)
+}
+
+// KeysV2 returns the keys of the v2 API at an endpoint. A redirect is an error:
+// with it the password would go to another host. Errors, also of the keys:
+// [*Error], [ErrNoV2], or what the server answered, with the code that [CodeV2]
+// returns.
+func (s Settings) KeysV2(ctx context.Context, endpoint string) (clientv2.KeysAPI, error) {
+	if err := s.allow(ctx, endpoint); err != nil {
+		return nil, err
+	}
+	client, err := clientv2.New(clientv2.Config{
+		Endpoints: []string{endpoint},
+		Transport: boundedTransport{transport{settings: s}},
+		Username:  s.Username, Password: s.Password.Reveal(),
+		CheckRedirect: func(int) error { return ErrRedirect },
+	})
+	if err != nil {
+		return nil, err
+	}
+	return checkedKeys{clientv2.NewKeysAPI(client), endpoint}, nil
+}
+
+// CodeV2 returns the code of a v2 server's answer, 0 for any other error.
+func CodeV2(err error) int {
+	answer, _ := errors.AsType[clientv2.Error](err)
+	return answer.Code
+}
+
+// answerV2 is a v2 server's error without code and index in its text.
+type answerV2 struct{ original clientv2.Error }
+
+// Error implements error.
+func (a answerV2) Error() string {
+	if a.original.Cause == "" {
+		return a.original.Message
+	}
+	return a.original.Message + " (" + a.original.Cause + ")"
+}
+
+// Unwrap returns the server's error.
+func (a answerV2) Unwrap() error { return a.original }
+
+// checkedKeys are the keys at an endpoint, each answer with the node that it has
+// to have; what has none is no etcd that serves this API.
+type checkedKeys struct {
+	clientv2.KeysAPI
+	endpoint string
+}
 
 // checked is the answer without nodes that are none.
-func checked(resp *clientv2.Response, err error) (*clientv2.Response, error) {
+func (k checkedKeys) checked(resp *clientv2.Response, err error) (*clientv2.Response, error) {
+	answer, answered := errors.AsType[clientv2.Error](err)
+	cluster, _ := errors.AsType[*clientv2.ClusterError](err)
 	switch {
+	case answered:
+		return nil, answerV2{answer}
+	case errors.Is(err, clientv2.ErrInvalidJSON), errors.Is(err, clientv2.ErrEmptyBody), err == nil && (resp == nil || resp.Node == nil):
+		return nil, ErrNoV2
+	case cluster != nil && len(cluster.Errors) > 0:
+		return nil, AttemptError(k.endpoint, cluster.Errors[0])
 	case err != nil:
-		return nil, err
-	case resp == nil || resp.Node == nil:
-		return nil, clientv2.ErrInvalidJSON
+		return nil, AttemptError(k.endpoint, err)
 	}
 	resp.Node.Nodes = slices.DeleteFunc(resp.Node.Nodes, func(n *clientv2.Node) bool { return n == nil })
 	if len(resp.Node.Nodes) > MaxKeys {
@@ -67,20 +128,27 @@ func checked(resp *clientv2.Response, err error) (*clientv2.Response, error) {
 
 // Get implements [clientv2.KeysAPI], as do the others.
 func (k checkedKeys) Get(ctx context.Context, key string, o *clientv2.GetOptions) (*clientv2.Response, error) {
-	return checked(k.KeysAPI.Get(ctx, key, o))
+	return k.checked(k.KeysAPI.Get(ctx, key, o))
 }
 
 func (k checkedKeys) Set(ctx context.Context, key, value string, o *clientv2.SetOptions) (*clientv2.Response, error) {
-	return checked(k.KeysAPI.Set(ctx, key, value, o))
+	return k.checked(k.KeysAPI.Set(ctx, key, value, o))
+}
+
+func (k checkedKeys) Delete(ctx context.Context, key string, o *clientv2.DeleteOptions) (*clientv2.Response, error) {
+	return k.checked(k.KeysAPI.Delete(ctx, key, o))
 }
 
 func (k checkedKeys) Watcher(key string, o *clientv2.WatcherOptions) clientv2.Watcher {
-	return checkedWatcher{k.KeysAPI.Watcher(key, o)}
+	return checkedWatcher{k.KeysAPI.Watcher(key, o), k}
 }
 
-type checkedWatcher struct{ clientv2.Watcher }
+type checkedWatcher struct {
+	clientv2.Watcher
+	keys checkedKeys
+}
 
 // Next implements [clientv2.Watcher].
 func (w checkedWatcher) Next(ctx context.Context) (*clientv2.Response, error) {
-	return checked(w.Watcher.Next(ctx))
+	return w.keys.checked(w.Watcher.Next(ctx))
 }

@@ -10,11 +10,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// startOver is the way out where a bootstrap cannot be used again. condition is
-// when, as the beginning of a sentence.
-func startOver(condition string) string {
-	return condition + ", destroy what is left of it and start again:\n\n  terraform destroy -refresh=false\n  terraform apply"
-}
+// startOver is the way out where a bootstrap cannot be used again. It follows
+// the condition, such as "If the cluster is gone for good".
+const startOver = ", destroy what is left of it and start again:\n\n  terraform destroy -refresh=false\n  terraform apply"
 
 // untaint is the way out for a resource that is replaced because it is tainted.
 const untaint = "If the resource is tainted, keep the object that it has. " + Shown + ":\n\n  terraform untaint 'ADDRESS'"
@@ -22,25 +20,23 @@ const untaint = "If the resource is tainted, keep the object that it has. " + Sh
 // BootstrapKept warns that a member that was never seen in a cluster does not
 // follow its bootstrap.
 func BootstrapKept(name string) Text {
-	return Text{
-		"Configuration of " + name + " keeps its bootstrap",
-		"The bootstrap that it is given now has another token, and it is not known whether " + Clean(name) + " has formed a cluster with the former one. " +
-			"Its configuration, its machine and its member stay as they are.\n\n" + startOver("If no cluster has formed, or if it is gone for good"),
-	}
+	return newText("Configuration of "+name+" keeps its bootstrap",
+		"The bootstrap that it is given now has another token, and it is not known whether %s has formed a cluster with the former one. "+
+			"Its configuration, its machine and its member stay as they are.\n\nIf no cluster has formed, or if it is gone for good"+startOver,
+		name)
 }
 
 // BootstrapWindowOver warns that a member is created whose cluster does not answer,
 // and that the first initial member may not form that cluster any more since end.
 func BootstrapWindowOver(first string, end time.Time) Text {
-	return Text{
-		sprintf("Bootstrap window of %s is over", first),
-		sprintf("The cluster does not answer, and %s, the first initial member, was allowed to form it until %s", first, end.UTC().Format(time.RFC3339)) +
-			" (bootstrap_window of the etcd_initial_cluster). A machine that boots now waits, because it cannot tell whether the cluster never formed or whether its own data was lost.\n\n" +
-			"If the cluster has formed, make its members reachable and plan again:\n\n  terraform plan\n\n" +
-			"If it has never formed, or if it is gone for good, destroy the bootstrap with everything that depends on it, and create it again. " +
-			"This opens a new window. ADDRESS is the address of the etcd_initial_cluster:\n\n" +
+	return newText(sprintf("Bootstrap window of %s is over", first),
+		"The cluster does not answer, and %s, the first initial member, was allowed to form it until %s"+
+			" (bootstrap_window of the etcd_initial_cluster). A machine that boots now waits, because it cannot tell whether the cluster never formed or whether its own data was lost.\n\n"+
+			"If the cluster has formed, make its members reachable and plan again:\n\n  terraform plan\n\n"+
+			"If it has never formed, or if it is gone for good, destroy the bootstrap with everything that depends on it, and create it again. "+
+			"This opens a new window. ADDRESS is the address of the etcd_initial_cluster:\n\n"+
 			"  terraform destroy -refresh=false -target='ADDRESS'\n  terraform apply",
-	}
+		first, end.UTC().Format(time.RFC3339))
 }
 
 // ClusterGone is for a new member whose bootstrap is complete while no cluster
@@ -49,10 +45,9 @@ func ClusterGone(name string, err error) Text {
 	if cluster.TurnedAway(err) || noLogin(err) != "" {
 		return Explain(reconfigure.ActionConfigure, name, &reconfigure.NoCluster{Name: name, Cause: err})
 	}
-	return Text{
-		summary(reconfigure.ActionConfigure, name),
-		"Its bootstrap is complete: the cluster has formed before, and it does not answer now, so there is nothing for " + Clean(name) + " to join. A bootstrap forms one cluster. " +
-			"Nothing was changed. Start the members of the cluster again, make sure that they can be reached from here, and apply again:\n\n  terraform apply\n\n" +
-			startOver("If the cluster is gone for good") + answers(err),
-	}
+	return newText(summary(reconfigure.ActionConfigure, name),
+		"Its bootstrap is complete: the cluster has formed before, and it does not answer now, so there is nothing for %s to join. A bootstrap forms one cluster. "+
+			"Nothing was changed. Start the members of the cluster again, make sure that they can be reached from here, and apply again:\n\n  terraform apply\n\n"+
+			"If the cluster is gone for good"+startOver+"%s",
+		name, text(answers(err)))
 }

@@ -21,9 +21,9 @@ import (
 // refusal of a plan names the command that destroys everything instead.
 func TestBootstrapTexts(t *testing.T) {
 	const at = "https://10.0.0.1:2379"
-	answers := []string{at + ": connection refused"}
+	answers := &connection.Unreachable{Answers: []connection.Answer{{Endpoint: at, Err: errors.New("connection refused")}}}
 	kind := func(k connection.Kind) error {
-		return &cluster.Unreachable{Endpoints: []cluster.EndpointError{{Endpoint: at, Err: &connection.Error{Endpoint: at, Kind: k, Err: errors.New("the original error")}}}}
+		return &cluster.Unreachable{Answers: []connection.Answer{{Endpoint: at, Err: &connection.Error{Endpoint: at, Kind: k, Err: errors.New("the original error")}}}}
 	}
 	two := membership.Snapshot{ClusterID: 0x2b, Members: []membership.Member{{ID: 1, Name: "x"}, {ID: 2, Name: "y"}}}
 	members := map[string][]string{"b": {"http://10.0.0.2:2380", "http://10.1.0.2:2380"}, "a": {"http://10.0.0.1:2380"}}
@@ -36,10 +36,10 @@ func TestBootstrapTexts(t *testing.T) {
 		{true, DiscoveryBootstrapped("change", []string{"a"})},
 		{true, DiscoveryBootstrapped("replace", nil)},
 		{true, DiscoveryMayHaveFormed("replace", DiscoverySilent(answers))},
-		{true, DiscoveryMayHaveFormed("replace", DiscoveryTokenGone())},
+		{true, DiscoveryMayHaveFormed("replace", DiscoveryTokenGone)},
 		{true, DiscoveryMayHaveFormed("replace", DiscoverySizeDoubtful(3, []string{"b", "c", "a"}))},
-		{true, DiscoveryMayHaveFormed("change", DiscoveryEndpointsLater())},
-		{true, DiscoveryMayHaveFormed("replace", DiscoveryNoEndpoints().Detail)},
+		{true, DiscoveryMayHaveFormed("change", DiscoveryEndpointsLater)},
+		{true, DiscoveryMayHaveFormed("replace", DiscoveryNoEndpoints.Detail)},
 		{true, InitialClusterFormed("2a")},
 		{true, InitialClusterMayHaveFormed("2a", WhyNotFormed(membership.Snapshot{}, kind(connection.Refused)), members)},
 		{true, InitialClusterMayHaveFormed("2a", WhyNotFormed(membership.Snapshot{}, cluster.ErrNoEndpoints), members)},

@@ -104,8 +104,8 @@ func Lines(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Error returns the text of an error as it is shown.
-func Error(err error) string { return cut(Clean(err.Error()), longestError) }
+// errorText returns the text of an error as it is shown.
+func errorText(err error) string { return cut(Clean(err.Error()), longestError) }
 
 // text is what this package has worded; [sprintf] keeps its line breaks.
 type text string
@@ -123,7 +123,7 @@ func argument(arg any) any {
 	case text:
 		return string(a)
 	case error:
-		return outside(Error(a))
+		return outside(errorText(a))
 	case string:
 		return outside(a)
 	case []string:

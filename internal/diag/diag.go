@@ -16,6 +16,12 @@ type Text struct {
 	Detail  string
 }
 
+// newText makes a text of a summary and a detail. The detail is a format for
+// [sprintf].
+func newText(summary, format string, args ...any) Text {
+	return Text{Summary: summary, Detail: sprintf(format, args...)}
+}
+
 // Error makes a Text usable as an error where one must pass through code that
 // knows only errors.
 func (t Text) Error() string { return t.Summary + ": " + t.Detail }

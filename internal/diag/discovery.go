@@ -4,10 +4,9 @@
 package diag
 
 import (
-	"slices"
-	"strconv"
-	"strings"
+	"errors"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -18,192 +17,140 @@ func DiscoveryTokenExists(token, prefix string, size int, importID string) Text 
 	if size == 0 {
 		what = "with a size that is not a number"
 	}
-	return Text{
-		Summary: "The discovery token exists already",
-		Detail: sprintf("Token %s is in the registry under %s, %s. A token serves one cluster for ever, so it is not taken over; nothing was changed. "+
-			"If it is yours, import it with the ID %q, with the token in place of TOKEN. Otherwise choose another token, or leave token out.", begun(token), prefix, what, importID),
-	}
+	return newText("The discovery token exists already",
+		"Token %s is in the registry under %s, %s. A token serves one cluster for ever, so it is not taken over; nothing was changed. "+
+			"If it is yours, import it with the ID %q, with the token in place of TOKEN. Otherwise choose another token, or leave token out.",
+		begun(token), prefix, what, importID)
 }
 
 // DiscoveryOccupied refuses to make a token among keys of something else. others
 // says what is there.
 func DiscoveryOccupied(token, prefix, others string) Text {
-	return Text{
-		Summary: "The discovery token's place is not empty",
-		Detail: sprintf("Below %s/%s/ %s. A token is created only where no other key exists. Nothing was changed.\n\n"+
-			"Choose another token or prefix. Without token, the provider makes a name that is not in use.", prefix, token, others),
-	}
+	return newText("The discovery token's place is not empty",
+		"Below %s/%s/ %s. A token is created only where no other key exists. Nothing was changed.\n\n"+
+			"Choose another token or prefix. Without token, the provider makes a name that is not in use.",
+		prefix, token, others)
 }
 
 // DiscoveryLeft warns of keys that outlive a token. others says what is there.
 func DiscoveryLeft(token, prefix, others string) Text {
-	return Text{
-		Summary: "Keys were left below the discovery token",
-		Detail: sprintf("Token %s and its registrations are gone from the registry. Below %s/%s/ %s. They were not created with the token and were not deleted.",
-			token, prefix, token, others),
-	}
+	return newText("Keys were left below the discovery token",
+		"Token %s and its registrations are gone from the registry. Below %s/%s/ %s. They were not created with the token and were not deleted.", token, prefix, token, others)
 }
 
 // DiscoveryNoEndpoints says that the provider has no registry to speak to.
-func DiscoveryNoEndpoints() Text {
-	return Text{
-		Summary: "No registry to speak to",
-		Detail: "The provider of this resource has no endpoints. Set endpoints in the provider block that the resource uses, or the environment variable ETCDCTL_ENDPOINTS, " +
-			"to the client URLs of the etcd that holds the token.",
-	}
-}
+var DiscoveryNoEndpoints = newText("No registry to speak to",
+	"The provider of this resource has no endpoints. Set endpoints in the provider block that the resource uses, or the environment variable ETCDCTL_ENDPOINTS, "+
+		"to the client URLs of the etcd that holds the token.")
 
 // DiscoveryUnreachable says that no endpoint gave a usable answer; doing is
 // what was attempted, such as "create the token". Nothing was written.
-func DiscoveryUnreachable(doing string, answers []string) Text {
-	return Text{
-		Summary: "The discovery registry does not answer",
-		Detail:  sprintf("Cannot %s; nothing was changed. %s Check that the registry runs and can be reached from here, then apply again.", doing, answered(answers)),
-	}
+func DiscoveryUnreachable(doing string, err error) Text {
+	return newText("The discovery registry does not answer",
+		"Cannot %s; nothing was changed. %s Check that the registry runs and can be reached from here, then apply again.", doing, registryAnswers(err))
 }
 
 // DiscoveryDenied says that the registry refused the credentials. permission is
 // what it takes on the prefix, "read" or "readwrite".
 func DiscoveryDenied(doing, answer, permission, prefix string) Text {
-	return Text{
-		Summary: "The discovery registry denies access",
-		Detail: sprintf("Cannot %s; nothing was changed. %s.\n\nCheck username and password of the provider. ", doing, answer) +
-			grantPrefix(permission, prefix+"/"),
-	}
+	return newText("The discovery registry denies access",
+		"Cannot %s; nothing was changed. %s.\n\nCheck username and password of the provider. %s",
+		doing, answer, text(grantPrefix(permission, prefix+"/")))
 }
 
 // DiscoveryFailed passes on any other error.
 func DiscoveryFailed(doing string, err error) Text {
-	return Text{Summary: "Discovery failed", Detail: sprintf("Cannot %s: %v. Mend what the registry names, then apply again.", doing, err)}
+	return newText("Discovery failed", "Cannot %s: %v. Mend what the registry names, then apply again.", doing, err)
 }
 
 // DiscoveryUnsure warns that a token may or may not have been written.
-func DiscoveryUnsure(token string, answers []string) Text {
-	return Text{
-		Summary: "Not known whether the token was written",
-		Detail: sprintf("The registry took the request for token %s and did not answer. The token is kept in the state, so that no second one is made: the next plan looks for it, "+
-			"and the next apply writes it if it is missing. Until then machines that start with it may exit with \"size key not found\" and start again. %s", begun(token), answered(answers)),
-	}
+func DiscoveryUnsure(token string, err error) Text {
+	return newText("Not known whether the token was written",
+		"The registry took the request for token %s and did not answer. The token is kept in the state, so that no second one is made: the next plan looks for it, "+
+			"and the next apply writes it if it is missing. Until then machines that start with it may exit with \"size key not found\" and start again. %s",
+		begun(token), registryAnswers(err))
 }
 
 // DiscoveryUnwritten warns that an unsure token turned out to be missing, and
 // that this apply writes it.
 func DiscoveryUnwritten(token string) Text {
-	return Text{
-		Summary: "The token was not written last time",
-		Detail:  sprintf("The registry answers now and has no token %s. This plan writes it, under the same name.", begun(token)),
-	}
+	return newText("The token was not written last time",
+		"The registry answers now and has no token %s. This plan writes it, under the same name.", begun(token))
 }
 
 // DiscoveryVanished warns of a token that went before it was known to be
 // complete.
 func DiscoveryVanished(token, prefix string, size int) Text {
-	return Text{
-		Summary: "The discovery token was removed from the registry",
-		Detail: sprintf("Token %s is no longer under %s. At the last refresh its %s had not all registered. It is kept in the state, because the cluster may have formed since then. "+
-			"If it has formed, nothing is to be done. If it has not, members that wait on the token cannot form it.\n\n", begun(token), prefix, count(size, "initial member")) +
-			startOver("If the cluster never formed, or is gone for good"),
-	}
+	return newText("The discovery token was removed from the registry",
+		"Token %s is no longer under %s. At the last refresh its %d initial %s had not all registered. It is kept in the state, because the cluster may have formed since then. "+
+			"If it has formed, nothing is to be done. If it has not, members that wait on the token cannot form it.\n\n"+
+			"If the cluster never formed, or is gone for good"+startOver,
+		begun(token), prefix, size, plural(size, "member", "members"))
 }
 
 // DiscoverySizeOverwritten warns of a size that someone changed.
 func DiscoverySizeOverwritten(token string, found, made int) Text {
-	return Text{
-		Summary: "The size of the discovery token was changed",
-		Detail: sprintf("Token %s was made for size %d and says %d now. Members go by what it says. As long as fewer than both have registered, the plan replaces the token; "+
-			"find out which program writes to the registry.", begun(token), made, found),
-	}
+	return newText("The size of the discovery token was changed",
+		"Token %s was made for size %d and says %d now. Members go by what it says. As long as fewer than both have registered, the plan replaces the token; "+
+			"find out which program writes to the registry.",
+		begun(token), made, found)
 }
 
 // DiscoverySizeBad warns of a size that is not a number.
 func DiscoverySizeBad(token, value string) Text {
-	return Text{
-		Summary: "The size of the discovery token is not a number",
-		Detail:  sprintf("Token %s says %q where its size should be. Members that start with it exit with \"discovery: size key is bad\". The plan replaces the token, unless all may have registered before.", begun(token), value),
-	}
+	return newText("The size of the discovery token is not a number",
+		"Token %s says %q where its size should be. Members that start with it exit with \"discovery: size key is bad\". The plan replaces the token, unless all may have registered before.",
+		begun(token), value)
 }
 
 // DiscoveryReadSkipped warns that a refresh could not ask the registry.
-func DiscoveryReadSkipped(token string, answers []string) Text {
-	return Text{
-		Summary: "Discovery token not checked",
-		Detail:  sprintf("What the state says of token %s is kept as it is. %s", begun(token), answered(answers)),
-	}
+func DiscoveryReadSkipped(token string, err error) Text {
+	return newText("Discovery token not checked",
+		"What the state says of token %s is kept as it is. %s", begun(token), registryAnswers(err))
 }
 
 // DiscoveryCompleted stops a replacement of a token that was completed since
 // the plan was made.
 func DiscoveryCompleted(token string, names []string) Text {
-	return Text{
-		Summary: "The discovery token is complete",
-		Detail: sprintf("Token %s was incomplete when this plan was made; since then %s registered: %s. Their cluster has formed, so the token is not replaced, and nothing was changed. "+
-			"Plan again:\n\n  terraform plan", begun(token), have(len(names)), list(names)),
-	}
+	return newText("The discovery token is complete",
+		"Token %s was incomplete when this plan was made; since then %d %s registered: %s. Their cluster has formed, so the token is not replaced, and nothing was changed. "+
+			"Plan again:\n\n  terraform plan",
+		begun(token), len(names), plural(len(names), "has", "have"), sorted(names))
 }
 
 // DiscoveryDestroyIncomplete warns of members that had registered with a token
 // that is removed.
 func DiscoveryDestroyIncomplete(token string, size int, names []string) Text {
-	return Text{
-		Summary: "Removed an incomplete discovery token",
-		Detail: sprintf("Token %s waited for %s, of which %s registered: %s. A process of theirs that still runs never forms this cluster: stop it, and empty its data directory.",
-			begun(token), count(size, "founder"), have(len(names)), list(names)),
-	}
+	return newText("Removed an incomplete discovery token",
+		"Token %s waited for %d %s, of which %d %s registered: %s. A process of theirs that still runs never forms this cluster: stop it, and empty its data directory.",
+		begun(token), size, plural(size, "founder", "founders"), len(names), plural(len(names), "has", "have"), sorted(names))
 }
 
 // DiscoveryForgotten warns of a token that could not be removed.
-func DiscoveryForgotten(token, prefix string, answers []string) Text {
-	return Text{
-		Summary: "Discovery token forgotten, not removed",
-		Detail: sprintf("The registry does not answer, so token %s is only taken out of the state. What is left of it is under %s/%s/ and does no harm; it can be removed by hand. %s",
-			begun(token), prefix, begun(token), answered(answers)),
-	}
+func DiscoveryForgotten(token, prefix string, err error) Text {
+	return newText("Discovery token forgotten, not removed",
+		"The registry does not answer, so token %s is only taken out of the state. What is left of it is under %s/%s/ and does no harm; it can be removed by hand. %s",
+		begun(token), prefix, begun(token), registryAnswers(err))
 }
 
 // DiscoveryImportID refuses an import ID.
 func DiscoveryImportID(id, problem string) Text {
-	return Text{
-		Summary: "Invalid import ID",
-		Detail: sprintf("%q %s. Import by token (\"3e86b59982e49066c5d813af1c2e2579\"), with its prefix before it where that is not /_etcd/registry (\"/my/registry:TOKEN\"), "+
+	return newText("Invalid import ID",
+		"%q %s. Import by token (\"3e86b59982e49066c5d813af1c2e2579\"), with its prefix before it where that is not /_etcd/registry (\"/my/registry:TOKEN\"), "+
 			"and \"v2:\" before that with protocol v2; from a service by \"service:\" and the URL it gave.",
-			membership.Masked(id), problem),
-	}
+		membership.Masked(id), problem)
 }
 
 // DiscoveryImportMissing says that there is no such token to import.
 func DiscoveryImportMissing(token, prefix string) Text {
-	return Text{
-		Summary: "No such discovery token",
-		Detail:  sprintf("The registry answers and has no token %s under %s. Nothing was imported.", begun(token), prefix),
-	}
+	return newText("No such discovery token",
+		"The registry answers and has no token %s under %s. Nothing was imported.", begun(token), prefix)
 }
 
-// answered lists the endpoints, each with what it answered.
-func answered(answers []string) string {
-	if len(answers) == 0 {
+// registryAnswers lists the endpoints, each with what it answered.
+func registryAnswers(err error) text {
+	if gone, ok := errors.AsType[*connection.Unreachable](err); ok && len(gone.Answers) == 0 {
 		return "The provider has no endpoints."
 	}
-	return "What each endpoint answered: " + strings.Join(each(answers), "; ") + "."
-}
-
-// count writes a number with its noun: 1 member, 3 members.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
-}
-
-func have(n int) string {
-	if n == 1 {
-		return "1 has"
-	}
-	return strconv.Itoa(n) + " have"
-}
-
-// list writes names in order of the alphabet.
-func list(names []string) string {
-	names = slices.Clone(names)
-	slices.Sort(names)
-	return strings.Join(names, ", ")
+	return text("What each endpoint answered: " + answered(err) + ".")
 }

@@ -6,58 +6,40 @@ package diag
 import "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 
 // DiscoveryTokenOrURL asks the data source's user for one of the two.
-func DiscoveryTokenOrURL() Text {
-	return Text{
-		Summary: "Either token or url",
-		Detail:  "Set token to read it from the registry at the provider's endpoints, or url to a discovery URL. Set one of them, not both.",
-	}
-}
+var DiscoveryTokenOrURL = newText("Either token or url",
+	"Set token to read it from the registry at the provider's endpoints, or url to a discovery URL. Set one of them, not both.")
 
 // DiscoveryDataProtocol refuses a protocol beside token in the data source.
 func DiscoveryDataProtocol(protocol string) Text {
-	return Text{
-		Summary: "Unknown protocol",
-		Detail:  sprintf("protocol = %q is neither \"v3\" nor \"v2\". For a discovery service give the token's url, and leave protocol out.", protocol),
-	}
+	return newText("Unknown protocol",
+		"protocol = %q is neither \"v3\" nor \"v2\". For a discovery service give the token's url, and leave protocol out.", protocol)
 }
 
 // DiscoveryBesideURL refuses an argument that a URL already answers.
 func DiscoveryBesideURL(name string) Text {
-	return Text{
-		Summary: "Argument without effect",
-		Detail:  sprintf("%s cannot be set beside url: it follows from the URL.", name),
-	}
+	return newText("Argument without effect",
+		"%s cannot be set beside url: it follows from the URL.", name)
 }
 
 // DiscoveryURLInvalid refuses a discovery URL.
 func DiscoveryURLInvalid(url, problem string) Text {
-	return Text{
-		Summary: "Invalid discovery URL",
-		Detail:  sprintf("url = %q %s. It is what members take as --discovery, such as \"http://10.0.0.1:2379/v2/keys/_etcd/registry/TOKEN\".", membership.Masked(url), problem),
-	}
+	return newText("Invalid discovery URL",
+		"url = %q %s. It is what members take as --discovery, such as \"http://10.0.0.1:2379/v2/keys/_etcd/registry/TOKEN\".", membership.Masked(url), problem)
 }
 
 // DiscoveryEndpointsUnknown says that the data source is read too early.
-func DiscoveryEndpointsUnknown() Text {
-	return Text{
-		Summary: "The registry's endpoints are not known yet",
-		Detail: "The provider of this data source is configured with values that are known after apply only. Add a depends_on with the resource that they come from, " +
-			"so that it is read during apply.",
-	}
-}
+var DiscoveryEndpointsUnknown = newText("The registry's endpoints are not known yet",
+	"The provider of this data source is configured with values that are known after apply only. Add a depends_on with the resource that they come from, "+
+		"so that it is read during apply.")
 
 // DiscoveryDataMissing says that there is no such token.
 func DiscoveryDataMissing(token, prefix string) Text {
-	return Text{
-		Summary: "No such discovery token",
-		Detail:  sprintf("The registry answers and has no token %s under %s.", begun(token), prefix),
-	}
+	return newText("No such discovery token",
+		"The registry answers and has no token %s under %s.", begun(token), prefix)
 }
 
 // DiscoveryDataSizeBad says that a token's size is none.
 func DiscoveryDataSizeBad(token, value string) Text {
-	return Text{
-		Summary: "The size of the discovery token is not a number",
-		Detail:  sprintf("Token %s says %q where its size should be. Members that start with it exit with \"discovery: size key is bad\".", begun(token), value),
-	}
+	return newText("The size of the discovery token is not a number",
+		"Token %s says %q where its size should be. Members that start with it exit with \"discovery: size key is bad\".", begun(token), value)
 }

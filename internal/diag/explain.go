@@ -60,47 +60,38 @@ func unusable(e *connection.EndpointError) string {
 // EndpointNotUsed is the warning for a member whose endpoints in state cannot
 // be used.
 func EndpointNotUsed(name string, e *connection.EndpointError) Text {
-	return Text{
-		"Endpoints of member " + name + " cannot be used",
-		sprintf("The state has the endpoint %q, which %s. It was left out. Correct endpoints of this resource, then apply: that changes the state only.", e.Endpoint, e.Reason),
-	}
+	return newText("Endpoints of member "+name+" cannot be used",
+		"The state has the endpoint %q, which %s. It was left out. Correct endpoints of this resource, then apply: that changes the state only.", e.Endpoint, e.Reason)
 }
 
 // OtherClusterSeen is the warning of a refresh whose endpoints lead to another
 // cluster than the state.
 func OtherClusterSeen(o *reconfigure.OtherCluster) Text {
-	return Text{
-		"The endpoints answer for another cluster",
-		"The state was not refreshed. " + otherCluster(o),
-	}
+	return newText("The endpoints answer for another cluster",
+		"The state was not refreshed. %s", text(otherCluster(o)))
 }
 
 // OtherClusterPlanned refuses a plan that would add a member to another cluster
 // than the one that the state knows by the same endpoints.
 func OtherClusterPlanned(name string, o *reconfigure.OtherCluster) Text {
-	return Text{
-		"Cannot add member " + name,
-		sprintf("Members in state belong to cluster %s, and the same endpoints answer for cluster %s now (%s): %s would be added there. Nothing was changed. "+
+	return newText("Cannot add member "+name,
+		"Members in state belong to cluster %s, and the same endpoints answer for cluster %s now (%s): %s would be added there. Nothing was changed. "+
 			"Point endpoints at cluster %s, then apply again."+DestroyInstead,
-			o.Want, o.Got, strings.Join(o.Endpoints, ", "), name, o.Want),
-	}
+		o.Want, o.Got, strings.Join(o.Endpoints, ", "), name, o.Want)
 }
 
 // BadID is for a member in state whose IDs cannot be read.
 func BadID(name string, err error) Text {
-	return Text{
-		"Cannot read the ID of member " + name,
-		sentence(err) + ". No version of this provider writes that, so the state was changed by something else. Nothing was changed in the cluster. " +
-			"Take the member out of the state and import it again; ADDRESS is the address after \"with\":\n\n  terraform state rm 'ADDRESS'\n  terraform import 'ADDRESS' '" + Clean(name) + "'",
-	}
+	return newText("Cannot read the ID of member "+name,
+		"%s. No version of this provider writes that, so the state was changed by something else. Nothing was changed in the cluster. "+
+			"Take the member out of the state and import it again; ADDRESS is the address after \"with\":\n\n  terraform state rm 'ADDRESS'\n  terraform import 'ADDRESS' '%s'",
+		sentence(err), name)
 }
 
 // NoSuchLearner is for a learner_id that no member has.
 func NoSuchLearner(id membership.MemberID, s membership.Snapshot) Text {
-	return Text{
-		"No member has the learner_id",
-		sprintf("learner_id is %s, and cluster %s has no member with that ID. Its members: %s. Nothing was changed. "+
+	return newText("No member has the learner_id",
+		"learner_id is %s, and cluster %s has no member with that ID. Its members: %s. Nothing was changed. "+
 			"Give the id of the etcd_learner to promote, or leave learner_id out."+DestroyInstead,
-			id, s.ClusterID, Members(s, ids(s.Members))),
-	}
+		id, s.ClusterID, members(s, ids(s.Members)))
 }

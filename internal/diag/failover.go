@@ -27,19 +27,15 @@ func FailoverEvidence(s membership.Snapshot, f membership.Failover) string {
 
 // FailoverPlanned is the warning that goes with the promotion of a standby.
 func FailoverPlanned(name, evidence string) Text {
-	return Text{
-		"Standby " + name + " gets a vote by this plan",
-		Clean(evidence) + " A vote cannot be taken back. If the voter is only rebooting, wait and plan again.",
-	}
+	return newText("Standby "+name+" gets a vote by this plan",
+		"%s A vote cannot be taken back. If the voter is only rebooting, wait and plan again.", evidence)
 }
 
 // FailoverHeldUp is the warning of a standby that stayed one.
 func FailoverHeldUp(name string, h *reconfigure.HeldUp) Text {
 	if h.Back {
-		return Text{
-			"Standby " + name + " got no vote",
-			sprintf("%s %s back. %s stays a learner.", capital(Members(h.Snapshot, h.Lost)), plural(len(h.Lost), "is", "are"), name),
-		}
+		return newText("Standby "+name+" got no vote",
+			"%s %s back. %s stays a learner.", capital(members(h.Snapshot, h.Lost)), plural(len(h.Lost), "is", "are"), name)
 	}
 	voters := len(h.Snapshot.Voters())
 	alive := 0
@@ -52,10 +48,8 @@ func FailoverHeldUp(name string, h *reconfigure.HeldUp) Text {
 	if who == "" {
 		who = "the voter that does not answer"
 	}
-	return Text{
-		"Standby " + name + " got no vote",
-		sprintf("If %s failed as a voter, %d of %d voters would be alive; quorum would be %d. Take %s out first: replace it in the same apply "+
+	return newText("Standby "+name+" got no vote",
+		"If %s failed as a voter, %d of %d voters would be alive; quorum would be %d. Take %s out first: replace it in the same apply "+
 			"(replace_unreachable_after, or -replace= of its etcd_member_config) or remove it, then apply again. %s stays a learner.",
-			name, alive, voters+1, membership.Quorum(voters+1), who, name),
-	}
+		name, alive, voters+1, membership.Quorum(voters+1), who, name)
 }

@@ -57,30 +57,27 @@ func missing(founders []string) string {
 // FounderURLs is for a configuration that has the name of an initial member and
 // other peer URLs.
 func FounderURLs(name string, own, given []string) Text {
-	return Text{
-		"Member " + name + " contradicts its bootstrap",
-		sprintf("The configuration of %s has the peer URLs %s, and its etcd_initial_cluster has %s for it. etcd does not start as an initial member with other peer URLs than the initial cluster says. "+
-			"Nothing has been changed. Make both the same, in peer_urls or address here, or in members there.", name, listed(own), listed(given)) + DestroyInstead,
-	}
+	return newText("Member "+name+" contradicts its bootstrap",
+		"The configuration of %s has the peer URLs %s, and its etcd_initial_cluster has %s for it. etcd does not start as an initial member with other peer URLs than the initial cluster says. "+
+			"Nothing has been changed. Make both the same, in peer_urls or address here, or in members there."+DestroyInstead,
+		name, listed(own), listed(given))
 }
 
 // FounderName is for a configuration that has a peer URL of an initial member and
 // another name.
 func FounderName(name, founder, url string) Text {
-	return Text{
-		"Member " + name + " contradicts its bootstrap",
-		sprintf("The configuration of %s has the peer URL %s, and its etcd_initial_cluster names the initial member there %s. %s would join a cluster that does not form without %s. "+
-			"Nothing has been changed. Make both names the same, or give %s an address of its own.", name, url, founder, name, founder, name) + DestroyInstead,
-	}
+	return newText("Member "+name+" contradicts its bootstrap",
+		"The configuration of %s has the peer URL %s, and its etcd_initial_cluster names the initial member there %s. %s would join a cluster that does not form without %s. "+
+			"Nothing has been changed. Make both names the same, or give %s an address of its own."+DestroyInstead,
+		name, url, founder, name, founder, name)
 }
 
 // RegistryIsCluster is for a member whose discovery cluster is the cluster that is
 // to be formed.
 func RegistryIsCluster(name, url string) Text {
-	return Text{
-		"The discovery token is in the cluster itself",
-		sprintf("%s is to find the other initial members through the discovery cluster at %s, which is its own cluster: that cannot answer before it is formed. "+
+	return newText("The discovery token is in the cluster itself",
+		"%s is to find the other initial members through the discovery cluster at %s, which is its own cluster: that cannot answer before it is formed. "+
 			"Give the etcd_discovery_token a provider block (alias) with the endpoints of another etcd. A provider block without endpoints takes those of ETCDCTL_ENDPOINTS. "+
-			"If there is no other etcd, use etcd_initial_cluster.", name, url) + DestroyInstead,
-	}
+			"If there is no other etcd, use etcd_initial_cluster."+DestroyInstead,
+		name, url)
 }

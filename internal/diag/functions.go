@@ -5,28 +5,25 @@ package diag
 
 // NullPeerURL is for a null among the peer URLs of a member.
 func NullPeerURL(name string) Text {
-	return Text{"Invalid peer URL", sprintf("Member %s has a peer URL that is null. Give a URL, or leave the member out.", name)}
+	return newText("Invalid peer URL", "Member %s has a peer URL that is null. Give a URL, or leave the member out.", name)
 }
 
 // EnvironmentName is for a name that no variable can bear.
 func EnvironmentName(name string) Text {
-	return Text{
-		"Invalid name of a variable",
-		sprintf("%q cannot be the name of a variable: want letters, digits and \"_\", and no digit first, such as ETCD_NAME.", name),
-	}
+	return newText("Invalid name of a variable",
+		"%q cannot be the name of a variable: want letters, digits and \"_\", and no digit first, such as ETCD_NAME.", name)
 }
 
 // EnvironmentValue is for a value that may not become part of user data. The
 // value itself may be a secret and is not shown.
 func EnvironmentValue(name string, unfit rune) Text {
-	return Text{
-		"Invalid value of a variable",
-		sprintf("The value of %s holds the character %U. User data must not hold control characters and line breaks, because they can end a value there. "+
-			"Remove the character from the argument that sets %s.", name, unfit, name),
-	}
+	return newText("Invalid value of a variable",
+		"The value of %s holds the character %U. User data must not hold control characters and line breaks, because they can end a value there. "+
+			"Remove the character from the argument that sets %s.",
+		name, unfit, name)
 }
 
 // NoVoters is for a quorum of nobody.
 func NoVoters(n int64) Text {
-	return Text{"Invalid number of voters", sprintf("A cluster has at least one voter; %d was given.", n)}
+	return newText("Invalid number of voters", "A cluster has at least one voter; %d was given.", n)
 }

@@ -35,11 +35,11 @@ const endangered = "This plan would endanger the cluster"
 // refuse. address says which resource ADDRESS is in a command that replaces a
 // configuration, [Shown] or [ConfigOf].
 func PlanRefused(d membership.Decision, s membership.Snapshot, address string) Text {
-	return Text{endangered, planRefused(d, s, address) + DestroyInstead}
+	return newText(endangered, "%s"+DestroyInstead, text(planRefused(d, s, address)))
 }
 
 func planRefused(d membership.Decision, s membership.Snapshot, address string) string {
-	who := Members(s, d.Facts.Others)
+	who := members(s, d.Facts.Others)
 	oneByOne := "Only one member may be replaced per apply, so that the others keep the quorum. Nothing has been changed.\n\n" +
 		"If an argument such as triggers_replace has changed for several members, pass its value through etcd_rollout, which replaces one member per apply. " +
 		"To replace one member by hand, undo that change and run this command. " + Clean(address) + ":" + replaceCommand
@@ -52,7 +52,7 @@ func planRefused(d membership.Decision, s membership.Snapshot, address string) s
 	case membership.OthersNotActive, membership.NotProbed:
 		return sprintf("It replaces %s while another member is not active. %s Nothing has been changed. Bring %s back, then plan again. "+
 			"To replace a failed member first, run this command. %s:%s",
-			Member(s, d.Facts.Subject), MemberAnswers(s, d.Facts.Others), shorts(s, d.Facts.Others), ConfigOf(short(s, d.Facts.Others[0])), text(replaceCommand))
+			Member(s, d.Facts.Subject), memberAnswers(s, d.Facts.Others), shorts(s, d.Facts.Others), ConfigOf(short(s, d.Facts.Others[0])), text(replaceCommand))
 	case membership.TurnOfAnother:
 		return sprintf("It replaces %s, and another replacement is not over. %s Nothing has been changed. %s\n\n"+
 			"To finish that replacement, undo the other change and run:\n\n  terraform apply",
@@ -71,12 +71,10 @@ func planRefused(d membership.Decision, s membership.Snapshot, address string) s
 
 // EveryVoterRemoved is the warning for a plan that ends the cluster.
 func EveryVoterRemoved(w membership.Warning, s membership.Snapshot) Text {
-	return Text{
-		"This plan removes every voter",
-		sprintf("It removes %s. The cluster and its data end with the last of them. Terraform destroys whatever depends on a resource as well: "+
+	return newText("This plan removes every voter",
+		"It removes %s. The cluster and its data end with the last of them. Terraform destroys whatever depends on a resource as well: "+
 			"if you named one machine or one configuration with -target, every etcd_member that depends on it, and with for_each that is all of them, is removed.",
-			Members(s, w.Facts.Others)),
-	}
+		members(s, w.Facts.Others))
 }
 
 // NodeRefused words what [membership.GuardNode] refuses. was and now are the IDs
@@ -117,12 +115,10 @@ func NodeRefused(code membership.Code, name, was, now string) Text {
 // MemberTainted is for the removal of a tainted member, of which the plan could
 // not tell that it is tainted.
 func MemberTainted(name string) Text {
-	return Text{
-		"Member " + name + " would be replaced alone",
-		"The resource is tainted, and its configuration stays: the member would be removed and added again, and a member that has been removed cannot start again. " +
-			"Nothing was changed. Run this command. " + Shown + ":\n\n  terraform untaint 'ADDRESS'\n\n" +
-			"To replace the member, replace its etcd_member_config.",
-	}
+	return newText("Member "+name+" would be replaced alone",
+		"The resource is tainted, and its configuration stays: the member would be removed and added again, and a member that has been removed cannot start again. "+
+			"Nothing was changed. Run this command. "+Shown+":\n\n  terraform untaint 'ADDRESS'\n\n"+
+			"To replace the member, replace its etcd_member_config.")
 }
 
 // NotAdopted is [Explain] for a member that cannot be added, as the plan can tell
@@ -138,26 +134,22 @@ func NotAdopted(u *reconfigure.Unidentified) Text {
 
 // SecondHolder is for a new resource for a member that another one stands for.
 func SecondHolder(name string) Text {
-	return Text{
-		"Another resource stands for member " + name,
-		"The plan creates a resource for this member, and the state or the plan has another one for it. The member would be removed and added again, or two resources would manage it. " +
-			"A member that has been removed cannot start again. Nothing has been changed.\n\n" +
-			"If the resource is tainted, run this command. " + Shown + ":\n\n  terraform untaint 'ADDRESS'\n\n" +
-			"If it has got another key or another type, add this block, where OLD_ADDRESS is the address that it had before:\n\n" +
-			"  moved {\n    from = OLD_ADDRESS\n    to   = ADDRESS\n  }\n\n" +
-			"If two blocks are for the same member, remove one of them." + DestroyInstead,
-	}
+	return newText("Another resource stands for member "+name,
+		"The plan creates a resource for this member, and the state or the plan has another one for it. The member would be removed and added again, or two resources would manage it. "+
+			"A member that has been removed cannot start again. Nothing has been changed.\n\n"+
+			"If the resource is tainted, run this command. "+Shown+":\n\n  terraform untaint 'ADDRESS'\n\n"+
+			"If it has got another key or another type, add this block, where OLD_ADDRESS is the address that it had before:\n\n"+
+			"  moved {\n    from = OLD_ADDRESS\n    to   = ADDRESS\n  }\n\n"+
+			"If two blocks are for the same member, remove one of them."+DestroyInstead)
 }
 
 // MemberInTheWay is for a new configuration of the name or a peer URL of a member
 // that lives, or may.
 func MemberInTheWay(name string, m membership.Member, s membership.Snapshot) Text {
-	return Text{
-		"Cannot configure member " + name + ": it runs",
-		sprintf("The plan creates a configuration, and the cluster has the member %s with the same name or peer URL (%s). %s "+
-			"Its machine would be replaced under a voter that lives. Nothing has been changed. ",
-			Member(s, m.ID), strings.Join(m.PeerURLs, ", "), MemberAnswer(s, m.ID)) + fourWaysOut(m.Name) + DestroyInstead,
-	}
+	return newText("Cannot configure member "+name+": it runs",
+		"The plan creates a configuration, and the cluster has the member %s with the same name or peer URL (%s). %s "+
+			"Its machine would be replaced under a voter that lives. Nothing has been changed. %s"+DestroyInstead,
+		Member(s, m.ID), strings.Join(m.PeerURLs, ", "), MemberAnswer(s, m.ID), text(fourWaysOut(m.Name)))
 }
 
 // MemberMayRun is [MemberInTheWay] for a cluster that cannot be observed, because
@@ -177,7 +169,7 @@ func MemberMayRun(name string, complete bool, err error) Text {
 		summary(reconfigure.ActionConfigure, name),
 		why + " If the member lives, its machine would be replaced under it. Nothing has been changed. " +
 			"Start the members of the cluster again, make sure that endpoints (or the environment variable ETCDCTL_ENDPOINTS) lead to them, and plan again.\n\n" +
-			fourWaysOut(name) + "\n\n" + startOver("If the cluster is gone for good"),
+			fourWaysOut(name) + "\n\nIf the cluster is gone for good" + startOver,
 	}
 	if err != nil {
 		t.Detail += answers(err)
@@ -196,37 +188,31 @@ func fourWaysOut(name string) string {
 
 // SameAddress is for two members of one plan with the same peer URL.
 func SameAddress(name, other, url string) Text {
-	return Text{
-		"Members " + name + " and " + other + " have one peer URL",
-		sprintf("Both %s and %s have the peer URL %s. Peer URLs are unique in a cluster. Nothing has been changed. Give one of them another peer URL, then run:\n\n  terraform apply",
-			name, other, url) + DestroyInstead,
-	}
+	return newText("Members "+name+" and "+other+" have one peer URL",
+		"Both %s and %s have the peer URL %s. Peer URLs are unique in a cluster. Nothing has been changed. Give one of them another peer URL, then run:\n\n  terraform apply"+
+			DestroyInstead,
+		name, other, url)
 }
 
 // NoMachineID is the warning for a configured member without a machine_id.
 func NoMachineID(name string) Text {
-	return Text{
-		"Member " + name + " has no machine_id",
-		"Without machine_id Terraform does not know that the member depends on its machine: it may destroy the machine before the member is removed, " +
-			"and a machine that is replaced alone is not noticed. Set machine_id to the ID of the machine that runs the member.",
-	}
+	return newText("Member "+name+" has no machine_id",
+		"Without machine_id Terraform does not know that the member depends on its machine: it may destroy the machine before the member is removed, "+
+			"and a machine that is replaced alone is not noticed. Set machine_id to the ID of the machine that runs the member.")
 }
 
 // MemberBack is for a member that was to be replaced because it had failed, and
 // that responds again.
 func MemberBack(name string) Text {
-	return Text{
-		"Member " + name + " responds again",
-		"The plan replaces the member because it had failed. It responds now, so it was not removed. Nothing was changed. Make a new plan:\n\n  terraform apply",
-	}
+	return newText("Member "+name+" responds again",
+		"The plan replaces the member because it had failed. It responds now, so it was not removed. Nothing was changed. Make a new plan:\n\n  terraform apply")
 }
 
 // AnotherCluster is the warning for endpoints that answer for another cluster
 // than the one in which the members were found.
 func AnotherCluster(was string, s membership.Snapshot) Text {
-	return Text{
-		"The endpoints lead to another cluster",
-		sprintf("The state knows members of cluster %s, and the endpoints answer for cluster %s. The state is kept as it was. "+
-			"Point endpoints at the right cluster.", was, s.ClusterID),
-	}
+	return newText("The endpoints lead to another cluster",
+		"The state knows members of cluster %s, and the endpoints answer for cluster %s. The state is kept as it was. "+
+			"Point endpoints at the right cluster.",
+		was, s.ClusterID)
 }

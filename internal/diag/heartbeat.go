@@ -8,57 +8,43 @@ import (
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
 // HeartbeatName refuses the name of a heartbeat; problem completes "name ...".
 func HeartbeatName(name, problem string) Text {
-	return Text{
-		Summary: "Invalid name of a heartbeat",
-		Detail:  sprintf("name = %q %s. It becomes the last part of a key, such as /running/web1.", name, problem),
-	}
+	return newText("Invalid name of a heartbeat",
+		"name = %q %s. It becomes the last part of a key, such as /running/web1.", name, problem)
 }
 
 // HeartbeatPrefix refuses a prefix; problem completes "prefix ...".
 func HeartbeatPrefix(prefix, problem string) Text {
-	return Text{
-		Summary: "Invalid prefix of heartbeats",
-		Detail:  sprintf("prefix = %q %s. It is an absolute key without a slash at its end, such as /running.", prefix, problem),
-	}
+	return newText("Invalid prefix of heartbeats",
+		"prefix = %q %s. It is an absolute key without a slash at its end, such as /running.", prefix, problem)
 }
 
 // HeartbeatAPI refuses an API.
 func HeartbeatAPI(api string) Text {
-	return Text{
-		Summary: "Unknown API",
-		Detail:  sprintf("api = %q is neither \"v3\" (leases, etcd 3.0 and later) nor \"v2\" (TTL keys, etcd up to 3.5 with --enable-v2).", api),
-	}
+	return newText("Unknown API",
+		"api = %q is neither \"v3\" (leases, etcd 3.0 and later) nor \"v2\" (TTL keys, etcd up to 3.5 with --enable-v2).", api)
 }
 
 // HeartbeatValueEmpty refuses an empty value.
-func HeartbeatValueEmpty() Text {
-	return Text{
-		Summary: "Empty value of a heartbeat",
-		Detail:  "value is what tells this owner from any other, so it must not be empty. Leave it out to have a unique one made.",
-	}
-}
+var HeartbeatValueEmpty = newText("Empty value of a heartbeat",
+	"value is what tells this owner from any other, so it must not be empty. Leave it out to have a unique one made.")
 
 // HeartbeatTTL refuses a time to live.
 func HeartbeatTTL(ttl string, least time.Duration) Text {
-	return Text{
-		Summary: "Time to live too short",
-		Detail:  sprintf("ttl = %q is less than %s, the least that etcd keeps a claim for. Several beats must fit into it.", ttl, least),
-	}
+	return newText("Time to live too short",
+		"ttl = %q is less than %s, the least that etcd keeps a claim for. Several beats must fit into it.", ttl, least)
 }
 
 // HeartbeatInterval refuses an interval.
 func HeartbeatInterval(interval, ttl string) Text {
-	return Text{
-		Summary: "Interval too long",
-		Detail: sprintf("interval = %q is more than half of ttl (%s): one beat that comes late would be one too many. "+
-			"Leave interval out to have a third of ttl.", interval, ttl),
-	}
+	return newText("Interval too long",
+		"interval = %q is more than half of ttl (%s): one beat that comes late would be one too many. "+
+			"Leave interval out to have a third of ttl.",
+		interval, ttl)
 }
 
 // HeartbeatHeld says that someone else beats under the name.
@@ -91,10 +77,8 @@ func HeartbeatLost(name, key string, lost *claim.LostError) Text {
 
 // HeartbeatLeft warns of a key that could not be deleted at the end.
 func HeartbeatLeft(name, key string, err error) Text {
-	return Text{
-		Summary: "The heartbeat of " + name + " was left to expire",
-		Detail:  sprintf("%s could not be deleted; it goes when its time to live is over, and those who watch it see a missed beat rather than a stop.", key) + answersOf(err),
-	}
+	return newText("The heartbeat of "+name+" was left to expire",
+		"%s could not be deleted; it goes when its time to live is over, and those who watch it see a missed beat rather than a stop.%s", key, text(answers(err)))
 }
 
 // HeartbeatFailed words any other error. doing completes "Cannot ..."; permission
@@ -104,50 +88,19 @@ func HeartbeatFailed(doing, permission, prefix string, err error) Text {
 	var alarm *claim.AlarmError
 	switch {
 	case errors.As(err, &alarm):
-		return Text{summary, sprintf("The alarm %s is raised, and the cluster takes no new keys. Nothing was changed. %s", alarm.Kind, text(alarmWayOut(alarm.Kind, "try again")))}
-	case errors.Is(err, claim.ErrNoV2):
-		return Text{summary, "Nothing was changed. Set api = \"v3\", or give the endpoints of servers with the v2 API." + answersOf(err)}
+		return newText(summary, "The alarm %s is raised, and the cluster takes no new keys. Nothing was changed. %s", alarm.Kind, text(alarmWayOut(alarm.Kind, "try again")))
+	case errors.Is(err, connection.ErrNoV2):
+		return newText(summary, "Nothing was changed. Set api = \"v3\", or give the endpoints of servers with the v2 API.%s", text(answers(err)))
 	case connection.KindOf(err) == connection.PermissionDenied:
-		return Text{summary, "The user may not do this. Nothing was changed.\n\n" + grantPrefix(permission, prefix+"/")}
+		return newText(summary, "The user may not do this. Nothing was changed.\n\n%s", text(grantPrefix(permission, prefix+"/")))
 	}
-	if answers := endpointsOf(err); len(answers) > 0 {
-		return Unreachable(doing, answers)
+	if len(endpointsOf(err)) > 0 {
+		return unreachable(doing, err)
 	}
-	return Text{summary, "etcd answered: " + sentence(err) + "."}
+	return newText(summary, "etcd answered: %s.", sentence(err))
 }
 
 // HeartbeatEndpointsUnknown says that the data source is read too early.
-func HeartbeatEndpointsUnknown() Text {
-	return Text{
-		Summary: "The cluster's endpoints are not known yet",
-		Detail: "The provider of this data source is configured with values that are known after apply only. Add a depends_on with the resource that they come from, " +
-			"so that it is read during apply.",
-	}
-}
-
-// endpointsOf returns what each endpoint answered, on either API.
-func endpointsOf(err error) []EndpointAnswer {
-	var gone *cluster.Unreachable
-	var v2 *claim.Unreachable
-	var one *connection.Error
-	var out []EndpointAnswer
-	switch {
-	case errors.As(err, &gone):
-		return endpointAnswers(gone)
-	case errors.As(err, &v2):
-		for _, a := range v2.Answers {
-			out = append(out, EndpointAnswer(a))
-		}
-	case errors.As(err, &one) && one.Kind != connection.Server:
-		out = append(out, EndpointAnswer{Endpoint: one.Endpoint, Err: one})
-	}
-	return out
-}
-
-// answersOf lists what each endpoint answered, or says what err is.
-func answersOf(err error) string {
-	if answers := endpointsOf(err); len(answers) > 0 {
-		return EndpointAnswers(answers)
-	}
-	return "\n\n" + sentence(err) + "."
-}
+var HeartbeatEndpointsUnknown = newText("The cluster's endpoints are not known yet",
+	"The provider of this data source is configured with values that are known after apply only. Add a depends_on with the resource that they come from, "+
+		"so that it is read during apply.")

@@ -25,7 +25,7 @@ func joinIncomplete(i *reconfigure.Incomplete) Text {
 		t.Summary = "Member " + r.Name + " could not be announced in time"
 		b.WriteString("Nothing was changed in the cluster. ")
 		if i.Decision.Code != "" {
-			b.WriteString(Refused(reconfigure.ActionAdd, r.Name, i.Decision, i.Snapshot).Detail)
+			b.WriteString(refused(reconfigure.ActionAdd, r.Name, i.Decision, i.Snapshot).Detail)
 		} else {
 			b.WriteString("The last answer was: " + sentence(i.Cause) + ".")
 		}
@@ -53,7 +53,7 @@ func joinIncomplete(i *reconfigure.Incomplete) Text {
 		b.WriteString(sprintf("%s has started and was not promoted; it stays a learner, without a vote. The time allowed for it ran out before the members had answered: %s.", who, sentence(i.Cause)))
 	default:
 		b.WriteString(sprintf("%s has started and was not promoted; it stays a learner, without a vote. The last reason: %s", who,
-			Refused(reconfigure.ActionPromote, r.Name, i.Decision, i.Snapshot).Detail))
+			refused(reconfigure.ActionPromote, r.Name, i.Decision, i.Snapshot).Detail))
 	}
 	if i.Ran && i.Decision.Code == membership.NotAlive {
 		b.WriteString(sprintf("\n\nIt has run before. If it still has its data, bring it back, then apply again. If its machine lost its data, it cannot start again under the same identity: "+

@@ -4,37 +4,33 @@
 package diag
 
 import (
-	"errors"
 	"maps"
 	"slices"
 	"strings"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
 // InitialClusterFormed refuses to replace a bootstrap whose cluster has formed.
 func InitialClusterFormed(id string) Text {
-	return Text{
-		"Cannot replace the initial cluster",
-		sprintf("Its cluster %s has formed. Another bootstrap would make initial members of a second cluster out of its members. Nothing was changed.\n\n", id) + untaint + "\n\n" +
-			"Otherwise plan without -replace for this resource, and with a refresh. A change of members or cluster_token has no effect then:\n\n  terraform plan\n\n" +
-			startOver("If the cluster is gone for good"),
-	}
+	return newText("Cannot replace the initial cluster",
+		"Its cluster %s has formed. Another bootstrap would make initial members of a second cluster out of its members. Nothing was changed.\n\n"+untaint+"\n\n"+
+			"Otherwise plan without -replace for this resource, and with a refresh. A change of members or cluster_token has no effect then:\n\n  terraform plan\n\n"+
+			"If the cluster is gone for good"+startOver,
+		id)
 }
 
 // InitialClusterMayHaveFormed refuses to replace a bootstrap of which it is not
 // known whether its cluster has formed. why is a whole sentence, members is
 // what the bootstrap was made with.
 func InitialClusterMayHaveFormed(id, why string, members map[string][]string) Text {
-	return Text{
-		"Cannot replace the initial cluster",
-		sprintf("It is not known whether its cluster %s has formed. %s A cluster that is stopped or unreachable looks the same as one that never formed, and replacing it would destroy its data. "+
-			"Nothing was changed.\n\n", id, why) + untaint + "\n\n" +
-			"If the cluster runs, make it reachable at the provider's endpoints and plan again. Once it has answered, a change of members or cluster_token has no effect:\n\n  terraform plan\n\n" +
-			"To keep this bootstrap until then, plan without -replace, and with these members:\n\n" + membersArgument(members) + "\n\n" +
-			startOver("If the cluster never formed, or is gone for good"),
-	}
+	return newText("Cannot replace the initial cluster",
+		"It is not known whether its cluster %s has formed. %s A cluster that is stopped or unreachable looks the same as one that never formed, and replacing it would destroy its data. "+
+			"Nothing was changed.\n\n"+untaint+"\n\n"+
+			"If the cluster runs, make it reachable at the provider's endpoints and plan again. Once it has answered, a change of members or cluster_token has no effect:\n\n  terraform plan\n\n"+
+			"To keep this bootstrap until then, plan without -replace, and with these members:\n\n%s\n\n"+
+			"If the cluster never formed, or is gone for good"+startOver,
+		id, why, text(membersArgument(members)))
 }
 
 // WhyNotFormed is what answered instead of the cluster: another one, or nothing.
@@ -42,15 +38,10 @@ func WhyNotFormed(s membership.Snapshot, err error) string {
 	if err == nil {
 		return sprintf("Cluster %s answers at the provider's endpoints, which may have been started in its place.", s.ClusterID)
 	}
-	var gone *cluster.Unreachable
-	if !errors.As(err, &gone) {
+	if len(endpointsOf(err)) == 0 {
 		return "The cluster cannot be asked: " + answer(err) + "."
 	}
-	out := make([]string, len(gone.Endpoints))
-	for i, e := range gone.Endpoints {
-		out[i] = Clean(e.Endpoint) + ": " + answer(e.Err)
-	}
-	return "The cluster does not answer at the provider's endpoints (" + strings.Join(out, "; ") + ")."
+	return "The cluster does not answer at the provider's endpoints (" + answered(err) + ")."
 }
 
 // membersArgument writes the argument members.
@@ -73,56 +64,48 @@ func quoted(words []string) string {
 
 // ClusterExists refuses to create a bootstrap where a cluster answers already.
 func ClusterExists(s membership.Snapshot) Text {
-	return Text{
-		"A cluster exists already",
-		sprintf("This plan creates a bootstrap, and cluster %s answers at the provider's endpoints, with %s. Its members must not become initial members of a second cluster. "+
-			"Nothing was changed. Terraform does not tell a provider why it creates a resource, so choose what applies.\n\n", s.ClusterID, Members(s, ids(s.Members))) +
-			untaint + "\n\n" +
-			"If the resource is not in the state, because it is new or the state was lost, import the cluster:\n\n" + sprintf("  terraform import 'ADDRESS' %s\n\n", s.ClusterID) +
-			"If the resource only has another address than before, tell Terraform. OLD_ADDRESS is its former address:\n\n" +
-			"  moved {\n    from = OLD_ADDRESS\n    to   = ADDRESS\n  }\n\n" +
-			"If the bootstrap is for another cluster, give it a provider block of its own, with the endpoints of that cluster, and set provider = etcd.other in the resource:\n\n" +
-			"  provider \"etcd\" {\n    alias     = \"other\"\n    endpoints = [\"https://10.0.1.10:2379\"]\n  }" +
+	return newText("A cluster exists already",
+		"This plan creates a bootstrap, and cluster %s answers at the provider's endpoints, with %s. Its members must not become initial members of a second cluster. "+
+			"Nothing was changed. Terraform does not tell a provider why it creates a resource, so choose what applies.\n\n"+
+			untaint+"\n\n"+
+			"If the resource is not in the state, because it is new or the state was lost, import the cluster:\n\n  terraform import 'ADDRESS' %s\n\n"+
+			"If the resource only has another address than before, tell Terraform. OLD_ADDRESS is its former address:\n\n"+
+			"  moved {\n    from = OLD_ADDRESS\n    to   = ADDRESS\n  }\n\n"+
+			"If the bootstrap is for another cluster, give it a provider block of its own, with the endpoints of that cluster, and set provider = etcd.other in the resource:\n\n"+
+			"  provider \"etcd\" {\n    alias     = \"other\"\n    endpoints = [\"https://10.0.1.10:2379\"]\n  }"+
 			DestroyInstead,
-	}
+		s.ClusterID, members(s, ids(s.Members)), s.ClusterID)
 }
 
 // ClusterRefusesUs refuses to create a bootstrap where something answers and
 // refuses this provider: it may be the cluster of a bootstrap that is tainted
 // or whose state was lost.
 func ClusterRefusesUs(err error) Text {
-	return Text{
-		"Cannot tell whether a cluster exists",
-		"This plan creates a bootstrap, and something answers at the provider's endpoints that refuses this provider. It may be the cluster, whose members must not become " +
-			"initial members of a second one. Nothing was changed." + remedy("configure", err) + "\n\n" + untaint +
-			DestroyInstead + answers(err),
-	}
+	return newText("Cannot tell whether a cluster exists",
+		"This plan creates a bootstrap, and something answers at the provider's endpoints that refuses this provider. It may be the cluster, whose members must not become "+
+			"initial members of a second one. Nothing was changed.%s\n\n"+untaint+
+			DestroyInstead+"%s",
+		text(remedy("configure", err)), text(answers(err)))
 }
 
 // ImportClusterID refuses an import ID.
 func ImportClusterID(id string) Text {
-	return Text{
-		"Invalid import ID",
-		sprintf("%q is not a cluster ID. It is a hexadecimal number of up to 16 digits, such as the cluster_id of an etcd_member.", id),
-	}
+	return newText("Invalid import ID",
+		"%q is not a cluster ID. It is a hexadecimal number of up to 16 digits, such as the cluster_id of an etcd_member.", id)
 }
 
 // ImportOtherCluster refuses to import a cluster that is not the one that
 // answers.
 func ImportOtherCluster(want string, s membership.Snapshot) Text {
-	return Text{
-		"Cannot import cluster " + want,
-		sprintf("At the provider's endpoints cluster %s answers, with %s. Nothing was imported. If it is the one, import it by its ID. ADDRESS is the address to import to.\n\n  terraform import 'ADDRESS' %s",
-			s.ClusterID, Members(s, ids(s.Members)), s.ClusterID),
-	}
+	return newText("Cannot import cluster "+want,
+		"At the provider's endpoints cluster %s answers, with %s. Nothing was imported. If it is the one, import it by its ID. ADDRESS is the address to import to.\n\n  terraform import 'ADDRESS' %s",
+		s.ClusterID, members(s, ids(s.Members)), s.ClusterID)
 }
 
 // ImportClusterSilent says that there is no cluster to import.
 func ImportClusterSilent(want string, err error) Text {
-	return Text{
-		"Cannot import cluster " + want,
-		"An import asks the cluster at the provider's endpoints, and no endpoint gave a member list. Nothing was imported." + remedy("import", err) + answers(err),
-	}
+	return newText("Cannot import cluster "+want,
+		"An import asks the cluster at the provider's endpoints, and no endpoint gave a member list. Nothing was imported.%s%s", text(remedy("import", err)), text(answers(err)))
 }
 
 // ImportClusterUnknownProvider is for an import while the provider's

@@ -13,7 +13,7 @@ import (
 func TestInitialClusterTexts(t *testing.T) {
 	another := membership.Snapshot{ClusterID: 0x2b, Members: []membership.Member{{ID: 1, Name: "x"}, {ID: 2, Name: "y"}}}
 	for _, tt := range []struct{ got, want Text }{
-		{NoFounders(), Text{"No members", "members is empty; a cluster is formed by at least one member."}},
+		{NoFounders, Text{"No members", "members is empty; a cluster is formed by at least one member."}},
 		{ClusterTokenInvalid("", "is empty"), Text{
 			"Invalid cluster token",
 			`cluster_token = "" is empty. It may hold letters, digits, "-", "_" and "." only. Leave it out to have one made.`,

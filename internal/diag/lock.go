@@ -12,26 +12,28 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// lockHeld words an error about the lock on membership changes, nil where err
+// lockHeld words an error about the lock on membership changes, "" where err
 // is none.
-func lockHeld(summary string, err error) *Text {
+func lockHeld(err error) string {
 	var busy *claim.BusyError
 	var queued *reconfigure.Queued
 	var lost *reconfigure.LockLost
 	switch {
 	case errors.As(err, &lost):
-		return &Text{summary, lockLost(lost)}
+		return lockLost(lost)
 	case errors.As(err, &busy) && busy.Entry.Forever:
-		return &Text{summary, sprintf("The lock on membership changes is held by %s, and it does not expire: it has no time to live, so this provider did not make it. Nothing was changed. "+
-			"If nobody is at work, delete it, then apply again:\n\n  etcdctl del %s", holderOf(busy.Entry), shellWord(busy.Entry.Key))}
+		return sprintf("The lock on membership changes is held by %s, and it does not expire: it has no time to live, so this provider did not make it. Nothing was changed. "+
+			"If nobody is at work, delete it, then apply again:\n\n  etcdctl del %s",
+			holderOf(busy.Entry), shellWord(busy.Entry.Key))
 	case errors.As(err, &busy):
-		return &Text{summary, sprintf("Another run is changing this cluster: %s holds the lock on membership changes. It was waited for during %s, and nothing was changed meanwhile. %s",
-			holderOf(busy.Entry), seconds(busy.Waited), lockWayOut)}
+		return sprintf("Another run is changing this cluster: %s holds the lock on membership changes. It was waited for during %s, and nothing was changed meanwhile. %s",
+			holderOf(busy.Entry), seconds(busy.Waited), lockWayOut)
 	case errors.As(err, &queued):
-		return &Text{summary, sprintf("The time allowed for it ran out while this run was busy with another change of the cluster (%s); members change one at a time. "+
-			"Nothing was changed for this one. Apply again; or allow more time (timeouts).", queued.Behind)}
+		return sprintf("The time allowed for it ran out while this run was busy with another change of the cluster (%s); members change one at a time. "+
+			"Nothing was changed for this one. Apply again; or allow more time (timeouts).",
+			queued.Behind)
 	}
-	return nil
+	return ""
 }
 
 var lockWayOut = "Let that run end, then apply again. If it was killed, its lock expires by itself " + seconds(claim.LockTTL) + " after its last sign of life."
@@ -70,10 +72,8 @@ func lockLost(l *reconfigure.LockLost) string {
 
 // LockWaited is the warning for a change that had to wait for another run.
 func LockWaited(name string, w reconfigure.Waited) Text {
-	return Text{
-		"Waited for another run before changing member " + name,
-		sprintf("For %s the lock on membership changes was held by %s. Members change one at a time, whoever changes them.", seconds(w.For), w.Holder),
-	}
+	return newText("Waited for another run before changing member "+name,
+		"For %s the lock on membership changes was held by %s. Members change one at a time, whoever changes them.", seconds(w.For), w.Holder)
 }
 
 // seconds rounds a duration to what a reader cares for.

@@ -89,9 +89,9 @@ func TestLockTexts(t *testing.T) {
 		},
 		{
 			"an update under a NOSPACE alarm",
-			Refused("update", "d", membership.Decision{Code: membership.AlarmRaised, Facts: membership.Facts{Others: []membership.MemberID{0xa1}, Detail: "NOSPACE"}}, full),
+			refused("update", "d", membership.Decision{Code: membership.AlarmRaised, Facts: membership.Facts{Others: []membership.MemberID{0xa1}, Detail: "NOSPACE"}}, full),
 			Text{"Cannot update member d", "a (a1) raised the alarm NOSPACE: a database has reached its quota. Nothing can be written until the alarm is disarmed, so this change could not be guarded against other Terraform runs. " +
-				"Nothing was changed. Compact and defragment first. Then disarm the alarm (the action etcd_disarm_alarm does the same) and apply again:\n\n  etcdctl alarm disarm"},
+				"Nothing was changed. First make space: compact (etcdctl compaction REVISION), then defragment every member (the action etcd_defragment); or start the members with a larger --quota-backend-bytes. Then disarm the alarm (the action etcd_disarm_alarm does the same) and apply again:\n\n  etcdctl alarm disarm"},
 		},
 	} {
 		if test.got != test.want {

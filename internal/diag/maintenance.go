@@ -23,7 +23,7 @@ func Maintenance(action string, err error) Text {
 	var refusal *reconfigure.Refusal
 	var lost *reconfigure.LockLost
 	var gone *cluster.Unreachable
-	held := lockHeld(t.Summary, err)
+	held := lockHeld(err)
 	switch {
 	case errors.As(err, &unfinished) && len(unfinished.Done) == 0 && connection.KindOf(err) == connection.PermissionDenied:
 		t.Detail = deniedRoot(unfinished.Err)
@@ -31,19 +31,19 @@ func Maintenance(action string, err error) Text {
 		t.Detail = maintenanceStopped(unfinished)
 	case errors.As(err, &lost):
 		t.Detail = sprintf("This run lost the lock on membership changes, which it holds meanwhile: %s. It stopped before its next step. Invoke it again.", sentence(lost.Lost))
-	case held != nil:
-		return *held
+	case held != "":
+		return Text{t.Summary, held}
 	case errors.As(err, &refusal):
 		t.Detail = maintenanceRefused(refusal.Decision, refusal.Snapshot)
 		if refusal.Timeout {
 			t.Detail += " The time allowed for it ran out while waiting."
 		}
 	case errors.Is(err, fs.ErrExist), errors.As(err, new(*reconfigure.NoDirectory)):
-		return SnapshotFile(t.Summary, err)
+		return snapshotFile(t.Summary, err)
 	case errors.Is(err, cluster.ErrNoEndpoints):
-		return NoEndpoints()
+		return NoEndpoints
 	case errors.As(err, &gone):
-		t.Detail = "The cluster does not answer. Nothing was changed. " + WayOut(endpointAnswers(gone)) + answers(err)
+		t.Detail = "The cluster does not answer. Nothing was changed. " + wayOut(err) + answers(err)
 	case errors.Is(err, context.Canceled):
 		t.Detail = "It was interrupted."
 	case errors.Is(err, cluster.ErrPermission):
@@ -78,7 +78,7 @@ func maintenanceStopped(u *reconfigure.Unfinished) string {
 	case errors.As(u.Err, &bad):
 		return sprintf("What %s sent is no whole snapshot: %s. No file was made. Try again, or from another member.", Member(u.Snapshot, u.Member), sentence(bad))
 	case errors.Is(u.Err, fs.ErrExist):
-		return SnapshotFile("", u.Err).Detail
+		return snapshotFile("", u.Err).Detail
 	default:
 		return sprintf("The data of %s could not be saved: %s. No file was made.", Member(u.Snapshot, u.Member), answer(u.Err))
 	}
@@ -101,25 +101,25 @@ func maintenanceRefused(d membership.Decision, s membership.Snapshot) string {
 	case membership.Lagging:
 		return sprintf("%s is %d entries behind the leader; %d are allowed. Try again when it has caught up.", who, f.Lag, f.MaxLag)
 	case membership.OtherLeader:
-		return sprintf("%s does not name %s as the leader in the same term as the others. Try again in a moment.", who, Members(s, f.Others))
+		return sprintf("%s does not name %s as the leader in the same term as the others. Try again in a moment.", who, members(s, f.Others))
 	case membership.NoSuccessor:
 		if len(f.Others) == 0 {
 			return who + " is the only voter: there is nobody to lead in its place."
 		}
-		return sprintf("Besides %s, which leads, no voter is alive and has caught up. %s", Member(s, f.Subject), MemberAnswers(s, f.Others))
+		return sprintf("Besides %s, which leads, no voter is alive and has caught up. %s", Member(s, f.Subject), memberAnswers(s, f.Others))
 	case membership.OthersNotActive:
-		return sprintf("A member that is defragmented answers nobody meanwhile, so every other one has to be well. %s Bring back what is down, or take it out of the cluster, first.", MemberAnswers(s, f.Others))
+		return sprintf("A member that is defragmented answers nobody meanwhile, so every other one has to be well. %s Bring back what is down, or take it out of the cluster, first.", memberAnswers(s, f.Others))
 	case membership.Interrupts:
 		return sprintf("While %s is defragmented it answers nobody: %d of %d voters would be left; quorum is %d, so the cluster would stand still. "+
 			"Add members first; or, if that is acceptable now, set allow_interruption = true.", Member(s, f.Subject), f.Alive, f.Voters, f.Quorum)
 	case membership.AlarmBehind:
 		return sprintf("The %s of %s %s as large as the quota allows (%s): the alarm would be back with the next write. Nothing was changed. %s",
-			plural(len(f.Others), "database", "databases"), Members(s, f.Others), plural(len(f.Others), "is still", "are still"), sizes(s, f.Others), alarmFirst(f.Detail))
+			plural(len(f.Others), "database", "databases"), members(s, f.Others), plural(len(f.Others), "is still", "are still"), sizes(s, f.Others), alarmFirst(f.Detail))
 	case membership.AlarmUnproven:
 		return sprintf("%s %s not tell whether what the alarm %s is about has been mended. Nothing was changed. %s Then set confirmed = true.",
-			capital(Members(s, f.Others)), plural(len(f.Others), "does", "do"), f.Detail, alarmFirst(f.Detail))
+			capital(members(s, f.Others)), plural(len(f.Others), "does", "do"), f.Detail, alarmFirst(f.Detail))
 	default:
-		return refusal{d: d, f: f, s: s}.detail()
+		return finding{d: d, f: f, s: s, held: " Nothing was changed.", again: ", then invoke the action again"}.detail()
 	}
 }
 
@@ -148,31 +148,23 @@ func bytes(n int64) string {
 	return sprintf("%.1f TiB", size/step)
 }
 
-// alarmFirst is what has to be done before an alarm is disarmed.
-func alarmFirst(kind string) string {
-	if kind == membership.AlarmCorrupt {
-		return "First find out whose data differs from the others' (etcdctl endpoint hashkv --cluster), and replace that member."
-	}
-	return "First make space: compact (etcdctl compaction REVISION), then defragment every member (the action etcd_defragment); or start the members with a larger --quota-backend-bytes."
-}
-
 // DisarmPlanned is the warning with which an alarm is disarmed: what has to be
 // done first.
 func DisarmPlanned(kind string) Text {
-	return Text{"The alarm " + kind + " will be disarmed", "That only helps where its cause is gone. " + alarmFirst(kind)}
+	return newText("The alarm "+kind+" will be disarmed", "That only helps where its cause is gone. %s", text(alarmFirst(kind)))
 }
 
 // AlarmKind is for a text that is no kind of alarm.
 func AlarmKind(kind string) Text {
-	return Text{"Unknown alarm", sprintf("alarm = %q is neither %q nor %q.", kind, membership.AlarmNoSpace, membership.AlarmCorrupt)}
+	return newText("Unknown alarm", "alarm = %q is neither %q nor %q.", kind, membership.AlarmNoSpace, membership.AlarmCorrupt)
 }
 
-// SnapshotFile is for a file that is there already, or has no directory. err
+// snapshotFile is for a file that is there already, or has no directory. err
 // names it.
-func SnapshotFile(summary string, err error) Text {
+func snapshotFile(summary string, err error) Text {
 	var dir *reconfigure.NoDirectory
 	if errors.As(err, &dir) {
-		return Text{summary, sprintf("There is no directory %s on the machine that runs Terraform. Make it first, or choose another path.", dir.Path)}
+		return newText(summary, "There is no directory %s on the machine that runs Terraform. Make it first, or choose another path.", dir.Path)
 	}
 	name := "The file"
 	var path *fs.PathError
@@ -191,9 +183,9 @@ func MaintenanceMember(attribute, text string, found []membership.Member, s memb
 	for _, m := range found {
 		all = append(all, m.ID)
 	}
-	t := Text{"No such member", sprintf("%s = %q is neither the name nor the ID of a member. The cluster has %s.", attribute, text, Members(s, all))}
+	t := newText("No such member", "%s = %q is neither the name nor the ID of a member. The cluster has %s.", attribute, text, members(s, all))
 	if len(found) > 1 && len(s.Find(text)) > 1 {
-		t = Text{"Several members of one name", sprintf("%s = %q is the name of %s. Give the ID of the one that is meant.", attribute, text, Members(s, all))}
+		t = newText("Several members of one name", "%s = %q is the name of %s. Give the ID of the one that is meant.", attribute, text, members(s, all))
 	}
 	return t
 }
@@ -201,20 +193,16 @@ func MaintenanceMember(attribute, text string, found []membership.Member, s memb
 // ActionUnknownProvider is for an action or a list while the provider's
 // configuration is not known.
 func ActionUnknownProvider(what string) Text {
-	return Text{"Cannot " + what, "The provider's configuration holds values that are not known yet, so there is no cluster to ask. Apply what they come from first."}
+	return newText("Cannot "+what, "The provider's configuration holds values that are not known yet, so there is no cluster to ask. Apply what they come from first.")
 }
 
 // ListUnconfirmed is the warning for a member list that no quorum stands behind.
-func ListUnconfirmed() Text {
-	return Text{
-		"The list may be behind",
-		"It is what those who answer have, and no quorum has confirmed it: members may have come or gone since. Look at the cluster (data \"etcd_cluster\") before anything is imported.",
-	}
-}
+var ListUnconfirmed = newText("The list may be behind",
+	"It is what those who answer have, and no quorum has confirmed it: members may have come or gone since. Look at the cluster (data \"etcd_cluster\") before anything is imported.")
 
 // SnapshotStale is the warning for a snapshot that no quorum stands behind.
 func SnapshotStale(w membership.Warning, of membership.MemberID, s membership.Snapshot) Text {
-	return Text{"The snapshot may be behind", sprintf("It is of %s alone, with no quorum behind it. %s", Member(s, of), Advice(w, s))}
+	return newText("The snapshot may be behind", "It is of %s alone, with no quorum behind it. %s", Member(s, of), Advice(w, s))
 }
 
 // Progress words a step for who watches an action.

@@ -39,7 +39,7 @@ func TestMaintenance(t *testing.T) {
 		return membership.Facts{Others: ids, Detail: kind}
 	}
 	stopped := func(action string, err error, done, left []membership.MemberID) error {
-		return &reconfigure.Unfinished{Action: action, Member: infra2, Done: done, Left: left, Snapshot: s, Err: err}
+		return &reconfigure.Unfinished{Action: reconfigure.Action(action), Member: infra2, Done: done, Left: left, Snapshot: s, Err: err}
 	}
 	const (
 		space = "First make space: compact (etcdctl compaction REVISION), then defragment every member (the action etcd_defragment); or start the members with a larger --quota-backend-bytes."
@@ -86,11 +86,11 @@ func TestMaintenance(t *testing.T) {
 		},
 		"corrupt": {
 			refused(membership.AlarmUnproven, alarm("CORRUPT", infra2)),
-			who2 + " does not tell whether what the alarm CORRUPT is about has been mended. Nothing was changed. First find out whose data differs from the others' (etcdctl endpoint hashkv --cluster), and replace that member. Then set confirmed = true.",
+			who2 + " does not tell whether what the alarm CORRUPT is about has been mended. Nothing was changed. First find out whose data differs from the others' (etcdctl endpoint hashkv --cluster), and replace or remove that member. Then set confirmed = true.",
 		},
 		"list moved": {
 			refused(membership.ListMoved, about(0)),
-			"The member list could not be confirmed, or changed while the members were asked: somebody else is changing this cluster. Apply again when they have finished.",
+			"The member list could not be confirmed, or changed while the members were asked: somebody else is changing this cluster. Wait until they have finished, then invoke the action again.",
 		},
 		"failed first": {
 			stopped("defragment", context.DeadlineExceeded, nil, []membership.MemberID{infra1}),
@@ -138,20 +138,22 @@ func TestMaintenance(t *testing.T) {
 		{MaintenanceMember("to", "x", nil, s), Text{"No such member", `to = "x" is neither the name nor the ID of a member. The cluster has ` + who1 + ", " + who2 + " and " + who3 + "."}},
 		{MaintenanceMember("to", "infra1", two.Find("infra1"), two), Text{"Several members of one name", `to = "infra1" is the name of ` + who1 + " and infra1 (8e9e05c52164694d). Give the ID of the one that is meant."}},
 		{AlarmKind("FIRE"), Text{"Unknown alarm", `alarm = "FIRE" is neither "NOSPACE" nor "CORRUPT".`}},
-		{SnapshotFile("Cannot save", &fs.PathError{Path: "/b/etcd.db", Err: fs.ErrExist}), Text{
+		{snapshotFile("Cannot save", &fs.PathError{Path: "/b/etcd.db", Err: fs.ErrExist}), Text{
 			"Cannot save", "/b/etcd.db is there already, and was left alone. Choose another path, such as one with the time in it; or set overwrite = true.",
 		}},
 		{ActionUnknownProvider("list members"), Text{
 			"Cannot list members", "The provider's configuration holds values that are not known yet, so there is no cluster to ask. Apply what they come from first.",
 		}},
-		{ListUnconfirmed(), Text{
+		{ListUnconfirmed, Text{
 			"The list may be behind",
 			`It is what those who answer have, and no quorum has confirmed it: members may have come or gone since. Look at the cluster (data "etcd_cluster") before anything is imported.`,
 		}},
 		{DisarmPlanned("NOSPACE"), Text{"The alarm NOSPACE will be disarmed", "That only helps where its cause is gone. " + space}},
 		{SnapshotStale(membership.Warning{Code: membership.NoLeader, Facts: membership.Facts{Voters: 3, Quorum: 2}}, infra1, s), Text{
 			"The snapshot may be behind",
-			"It is of " + who1 + " alone, with no quorum behind it. No leader is named by a quorum of the voters (2 of 3). An election takes a second or two; if this lasts, look at the network between the members.",
+			"It is of " + who1 + " alone, with no quorum behind it. A quorum of the voters (2 of 3) must name one leader and serve reads. infra1 (8e9e05c52164694c) names infra1 in term 7; " +
+				"infra2 (8e9e05c52164694d) names infra1 in term 7; infra3 (8e9e05c52164694e) does not answer (https://10.0.1.13:2379: connection refused). " +
+				"An election takes a second or two. If this lasts, look at the network between the members.",
 		}},
 	} {
 		if tt.got != tt.want {

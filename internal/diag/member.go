@@ -4,6 +4,7 @@
 package diag
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -23,8 +24,8 @@ func Member(s membership.Snapshot, id membership.MemberID) string {
 	}
 }
 
-// Members shows several members, as in "a (1), b (2) and c (3)".
-func Members(s membership.Snapshot, ids []membership.MemberID) string {
+// members shows several members, as in "a (1), b (2) and c (3)".
+func members(s membership.Snapshot, ids []membership.MemberID) string {
 	shown := make([]string, 0, len(ids))
 	for _, id := range ids {
 		shown = append(shown, Member(s, id))
@@ -67,6 +68,9 @@ func listed(words []string) string {
 	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
+// sorted lists names in the order of the alphabet.
+func sorted(names []string) string { return listed(slices.Sorted(slices.Values(names))) }
+
 // MemberAnswer says in a sentence what a member answered when it was asked, or
 // why it could not be.
 func MemberAnswer(s membership.Snapshot, id membership.MemberID) string {
@@ -91,8 +95,8 @@ func MemberAnswer(s membership.Snapshot, id membership.MemberID) string {
 	}
 }
 
-// MemberAnswers has one sentence for each member.
-func MemberAnswers(s membership.Snapshot, ids []membership.MemberID) string {
+// memberAnswers has one sentence for each member.
+func memberAnswers(s membership.Snapshot, ids []membership.MemberID) string {
 	said := make([]string, 0, len(ids))
 	for _, id := range ids {
 		said = append(said, MemberAnswer(s, id))

@@ -4,6 +4,7 @@
 package diag
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 
@@ -12,14 +13,14 @@ import (
 
 // PeerURL words an unusable peer URL.
 func PeerURL(err *membership.URLError) Text {
-	return Text{Summary: "Invalid peer URL", Detail: peerURLDetail(err)}
+	return Text{"Invalid peer URL", peerURLDetail(err)}
 }
 
 // URLIn words an unusable URL in an argument. at is the argument, or the
 // element of it.
 func URLIn(at string, err *membership.URLError) Text {
 	argument, _, _ := strings.Cut(at, "[")
-	return Text{Summary: "Invalid URL in " + argument, Detail: Clean(argument) + ": " + peerURLDetail(err)}
+	return newText("Invalid URL in "+argument, "%s: %s", argument, text(peerURLDetail(err)))
 }
 
 // InvalidAddress is for the address of a member that is none. The URL of the
@@ -40,57 +41,45 @@ func InvalidAddress(err *membership.URLError) Text {
 
 // NullIn is for a list or set of URLs with an element that is null.
 func NullIn(argument string) Text {
-	return Text{
-		Summary: "Invalid URL in " + argument,
-		Detail:  Clean(argument) + " has an element that is null. Leave the element out, or give the URL that it stands for.",
-	}
+	return newText("Invalid URL in "+argument,
+		"%s has an element that is null. Leave the element out, or give the URL that it stands for.", argument)
 }
 
 // TwiceIn is for a URL that an argument holds twice, perhaps written in
 // different ways.
 func TwiceIn(argument, url string) Text {
-	return Text{
-		Summary: "Duplicate URL in " + argument,
-		Detail:  Clean(argument) + " contains " + Clean(url) + " twice. Leave one of them out.",
-	}
+	return newText("Duplicate URL in "+argument,
+		"%s contains %s twice. Leave one of them out.", argument, url)
 }
 
+// urlProblems say what is wrong with a URL, which is the one word of each format.
+var urlProblems = map[membership.URLProblem]string{
+	membership.URLNoScheme:   "%s has no scheme." + wantURL,
+	membership.URLScheme:     "%s is neither http nor https." + wantURL,
+	membership.URLUserinfo:   "%s holds a user name or password. Leave it out.",
+	membership.URLNoHost:     "%s has no host." + wantURL,
+	membership.URLHost:       "%s names neither an IP address nor a host name (letters, digits, dots, hyphens; no address zone)." + wantURL,
+	membership.URLWildcard:   "%s is an address to listen on; no other machine can dial it. Give the URL at which others reach this member.",
+	membership.URLBind:       "%s names a host, and etcd listens on addresses only. Give an IP address, such as https://0.0.0.0:2380, or localhost.",
+	membership.URLNoPort:     "%s has no port, and etcd assumes none." + wantURL,
+	membership.URLPort:       "%s has a port outside of 1 to 65535." + wantURL,
+	membership.URLPath:       "%s has a path; etcd accepts none here." + wantURL,
+	membership.URLQuery:      "%s has a query or a fragment; etcd accepts none here." + wantURL,
+	membership.URLUnreadable: "%q cannot be read as a URL." + wantURL,
+}
+
+const wantURL = " Want a scheme, a host and a port, such as https://10.0.0.1:2380."
+
 func peerURLDetail(err *membership.URLError) string {
-	const want = " Want a scheme, a host and a port, such as https://10.0.0.1:2380."
-	u := Clean(err.URL)
-	switch err.Problem {
-	case membership.URLEmpty:
-		return "The URL is empty." + want
-	case membership.URLNoScheme:
-		return u + " has no scheme." + want
-	case membership.URLScheme:
-		return u + " is neither http nor https." + want
-	case membership.URLUserinfo:
-		return u + " holds a user name or password. Leave it out."
-	case membership.URLNoHost:
-		return u + " has no host." + want
-	case membership.URLHost:
-		return u + " names neither an IP address nor a host name (letters, digits, dots, hyphens; no address zone)." + want
-	case membership.URLWildcard:
-		return u + " is an address to listen on; no other machine can dial it. Give the URL at which others reach this member."
-	case membership.URLBind:
-		return u + " names a host, and etcd listens on addresses only. Give an IP address, such as https://0.0.0.0:2380, or localhost."
-	case membership.URLNoPort:
-		return u + " has no port, and etcd assumes none." + want
-	case membership.URLPort:
-		return u + " has a port outside of 1 to 65535." + want
-	case membership.URLPath:
-		return u + " has a path; etcd accepts none here." + want
-	case membership.URLQuery:
-		return u + " has a query or a fragment; etcd accepts none here." + want
-	default: // URLUnreadable
-		return sprintf("%q cannot be read as a URL.", u) + want
+	if err.Problem == membership.URLEmpty {
+		return "The URL is empty." + wantURL
 	}
+	return sprintf(cmp.Or(urlProblems[err.Problem], urlProblems[membership.URLUnreadable]), err.URL)
 }
 
 // MemberName words an unusable member name.
 func MemberName(err *membership.NameError) Text {
-	return Text{Summary: "Invalid member name", Detail: memberNameDetail(err)}
+	return Text{"Invalid member name", memberNameDetail(err)}
 }
 
 func memberNameDetail(err *membership.NameError) string {
@@ -134,45 +123,36 @@ func InitialCluster(err *membership.EntryError) Text {
 const toConfig = "Set config to its etcd_member_config, the whole resource, such as config = etcd_member_config.node[each.key]."
 
 // NeitherConfigNorName is for a member that is named by nothing.
-func NeitherConfigNorName() Text {
-	return Text{
-		Summary: "Neither config nor name",
-		Detail:  toConfig + "\nFor a process that something else starts, set name and peer_urls instead.",
-	}
-}
+var NeitherConfigNorName = newText("Neither config nor name",
+	toConfig+"\nFor a process that something else starts, set name and peer_urls instead.")
 
 // NameBesideConfig is for a name where the configuration has one.
 func NameBesideConfig(name string) Text {
-	return Text{
-		Summary: "Both config and name",
-		Detail:  sprintf("name = %q is set beside config, and the configuration has a name. Leave name out.", name),
-	}
+	return newText("Both config and name",
+		"name = %q is set beside config, and the configuration has a name. Leave name out.", name)
 }
 
 // NoPeerURLs is for a member without a configuration and without peer URLs.
 func NoPeerURLs(name string) Text {
-	return Text{
-		Summary: "Missing peer_urls",
-		Detail: sprintf("name = %q is set without peer_urls. Give the URLs at which the other members reach it, such as [\"https://10.0.0.1:2380\"].\n", name) +
-			"If it has an etcd_member_config, leave name out. " + toConfig,
-	}
+	return newText("Missing peer_urls",
+		"name = %q is set without peer_urls. Give the URLs at which the other members reach it, such as [\"https://10.0.0.1:2380\"].\n"+
+			"If it has an etcd_member_config, leave name out. "+toConfig,
+		name)
 }
 
 // PeerURLsBesideConfig is for peer URLs where the configuration has some.
 func PeerURLsBesideConfig(name string) Text {
-	return Text{
-		Summary: "Peer URLs in two places",
-		Detail: sprintf("peer_urls is set, and the etcd_member_config of %s has peer URLs as well. Leave peer_urls out here.\n", name) +
+	return newText("Peer URLs in two places",
+		"peer_urls is set, and the etcd_member_config of %s has peer URLs as well. Leave peer_urls out here.\n"+
 			"Where only the machine knows its address, leave it out in the etcd_member_config instead.",
-	}
+		name)
 }
 
 // NoPeerURLsInConfig is for a member whose configuration leaves the peer URLs
 // open.
 func NoPeerURLsInConfig(name string) Text {
-	return Text{
-		Summary: "Missing peer_urls",
-		Detail: sprintf("The etcd_member_config of %s has no peer URLs. Give peer_urls here, from an attribute of the machine, such as [\"https://${example_vm.node[each.key].ip}:2380\"].\n", name) +
+	return newText("Missing peer_urls",
+		"The etcd_member_config of %s has no peer URLs. Give peer_urls here, from an attribute of the machine, such as [\"https://${example_vm.node[each.key].ip}:2380\"].\n"+
 			"If the address is known before the machine, give it to the etcd_member_config instead.",
-	}
+		name)
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // WarningText words a warning about a change that goes on. action, name and s
-// are as in [Refused].
+// are as in [refused].
 func WarningText(action reconfigure.Action, name string, w membership.Warning, s membership.Snapshot) Text {
 	f := w.Facts
 	name = orOwn(name, s, f.Subject)
@@ -20,27 +20,25 @@ func WarningText(action reconfigure.Action, name string, w membership.Warning, s
 		doing = "Changing"
 	}
 	doing += " member " + name
+	c := finding{f: f, s: s, again: ", then apply again"}
 	others, count := shorts(s, f.Others), len(f.Others)
 
 	switch w.Code {
 	case membership.MemberDown:
-		return Text{doing + " while " + others + " " + plural(count, "is", "are") + " down",
-			sprintf("%s The change is safe without %s: %s Bring %s back or remove %s soon.",
-				MemberAnswers(s, f.Others), plural(count, "it", "them"), ifItFails(name, f), plural(count, "it", "them"), plural(count, "it", "them"))}
+		return newText(doing+" while "+others+" "+plural(count, "is", "are")+" down",
+			"%s The change is safe without %s: %s Bring %s back or remove %s soon.",
+			memberAnswers(s, f.Others), plural(count, "it", "them"), ifItFails(name, f), plural(count, "it", "them"), plural(count, "it", "them"))
 	case membership.MemberUnstarted:
-		return Text{doing + " while " + others + " " + plural(count, "has", "have") + " not started",
-			sprintf("%s The change is safe without %s: %s Start %s or remove %s soon.",
-				MemberAnswers(s, f.Others), plural(count, "it", "them"), ifItFails(name, f), plural(count, "it", "them"), plural(count, "it", "them"))}
+		return newText(doing+" while "+others+" "+plural(count, "has", "have")+" not started",
+			"%s The change is safe without %s: %s Start %s or remove %s soon.",
+			memberAnswers(s, f.Others), plural(count, "it", "them"), ifItFails(name, f), plural(count, "it", "them"), plural(count, "it", "them"))
 	case membership.NotProbed:
-		return Text{doing + " without an answer of " + others,
-			sprintf("%s The change is safe even if %s down: %s %s",
-				MemberAnswers(s, f.Others), plural(count, "it is", "they are"), ifItFails(name, f), wayTo(s))}
+		return newText(doing+" without an answer of "+others,
+			"%s The change is safe even if %s down: %s %s", memberAnswers(s, f.Others), plural(count, "it is", "they are"), ifItFails(name, f), c.wayTo())
 	case membership.ToleranceZero:
 		return toleranceZero(action, name, doing, f, s)
 	case membership.KnownBadRelease:
-		return Text{doing + " on a release with a known bug",
-			sprintf("%s %s a release on which a promotion may be lost, at a restart or at the next upgrade (%s). Upgrade to 3.5.26 or later within 3.5 before anything else.",
-				capital(Members(s, f.Others)), plural(count, "runs", "run"), f.Detail)}
+		return Text{doing + " on a release with a known bug", c.knownBadRelease()}
 	case membership.Unmanaged:
 		return unmanaged(name, f, s)
 	case membership.RecordDisagrees:
@@ -48,7 +46,7 @@ func WarningText(action reconfigure.Action, name string, w membership.Warning, s
 	case membership.AlarmRaised:
 		return underAlarm(doing, f, s)
 	default:
-		return Text{doing, sprintf("The change goes on, with a warning: %s.", w.Code)}
+		return newText(doing, "The change goes on, with a warning: %s.", w.Code)
 	}
 }
 
@@ -59,12 +57,12 @@ func ifItFails(name string, f membership.Facts) string {
 func toleranceZero(action reconfigure.Action, name, doing string, f membership.Facts, s membership.Snapshot) Text {
 	t := Text{Summary: doing + " leaves no tolerance"}
 	if action == reconfigure.ActionAdd || action == reconfigure.ActionPromote {
-		t.Detail = sprintf("I%s If it does, no further voter may fail. %s", ifItFails(name, f)[1:], MemberAnswers(s, f.Others))
+		t.Detail = sprintf("I%s If it does, no further voter may fail. %s", ifItFails(name, f)[1:], memberAnswers(s, f.Others))
 		return t
 	}
 	t.Detail = sprintf("Without %s %d of %d voters are alive; quorum is %d: no further voter may fail.", Member(s, f.Subject), f.Alive, f.Voters, f.Quorum)
 	if len(f.Others) > 0 {
-		t.Detail += " " + MemberAnswers(s, f.Others)
+		t.Detail += " " + memberAnswers(s, f.Others)
 	}
 	return t
 }

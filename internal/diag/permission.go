@@ -29,7 +29,7 @@ func deniedRoot(err error) string {
 	said := "The cluster denied it: " + strings.TrimPrefix(sentence(err), cluster.ErrPermission.Error()+": ") + ". Nothing was changed.\n\n"
 	switch kind := connection.KindOf(err); kind {
 	case connection.WrongPassword, connection.AuthRequired:
-		return said + KindRemedy(kind)
+		return said + kindRemedy(kind)
 	default:
 		return said + grantRoot
 	}

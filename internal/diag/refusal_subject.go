@@ -12,7 +12,16 @@ import (
 
 // The refusals whose reason is the member itself.
 
-func (c refusal) notStarted() string {
+func (c finding) notMember() string {
+	return sprintf("The member list of cluster %s has no member %s: it was removed. An ID that was removed never returns; remove it from the state or replace it, so that it joins as a new member.", c.s.ClusterID, c.f.Subject)
+}
+
+func (c finding) lagging() string {
+	return sprintf("%s is %d entries behind the leader; %d are allowed (max_lag). It stays a learner. If it does not catch up, look at its log and at the network between it and the leader, then apply again.",
+		capital(Member(c.s, c.f.Subject)), c.f.Lag, c.f.MaxLag)
+}
+
+func (c finding) notStarted() string {
 	m, _ := c.s.Member(c.f.Subject)
 	who := sprintf("%s (%s)", c.name, c.f.Subject)
 	if c.name == c.f.Subject.String() {
@@ -26,7 +35,7 @@ func (c refusal) notStarted() string {
 		safe+"; correct what is wrong, then apply again.", who, strings.Join(m.PeerURLs, ", "))
 }
 
-func (c refusal) notAlive() string {
+func (c finding) notAlive() string {
 	m, _ := c.s.Member(c.f.Subject)
 	said := MemberAnswer(c.s, c.f.Subject)
 	switch {
@@ -39,7 +48,7 @@ func (c refusal) notAlive() string {
 	}
 }
 
-func (c refusal) otherLeader() string {
+func (c finding) otherLeader() string {
 	a := c.s.Answer(c.f.Subject)
 	_, term, _ := c.s.MajorityLeader()
 	own := "knows no leader"
@@ -47,32 +56,32 @@ func (c refusal) otherLeader() string {
 		own = sprintf("names %s as the leader in term %d", Member(c.s, a.Leader), a.Term)
 	}
 	return sprintf("%s %s; the voters name %s in term %d. It stays a learner. Look at the network between it and the others, then apply again.",
-		capital(Member(c.s, c.f.Subject)), own, Members(c.s, c.f.Others), term)
+		capital(Member(c.s, c.f.Subject)), own, members(c.s, c.f.Others), term)
 }
 
-func (c refusal) unconfirmed() string {
+func (c finding) unconfirmed() string {
 	if m, _ := c.s.Member(c.f.Subject); !m.Learner {
 		return sprintf("The member list says that %s is a voter, and the member itself does not say so yet. Apply again.", Member(c.s, c.f.Subject))
 	}
 	return sprintf("%s has caught up, but that must be seen twice in a row, under one leader, with an entry applied in between. It stays a learner. If this lasts, look at the network between it and the leader; then apply again.", capital(Member(c.s, c.f.Subject)))
 }
 
-func (c refusal) lastVoter() string {
+func (c finding) lastVoter() string {
 	who := capital(Member(c.s, c.f.Subject))
 	switch {
 	case c.action == reconfigure.ActionReplace:
 		return who + " is the only voter: to replace it would be to lose the data. Add another member first, then apply again. Nothing was changed."
 	case c.d.Verdict == membership.Wait:
-		return sprintf("%s is the only voter, and %s must be removed before it: see what holds that up, then apply again.", who, Members(c.s, c.f.Others))
+		return sprintf("%s is the only voter, and %s must be removed before it: see what holds that up, then apply again.", who, members(c.s, c.f.Others))
 	case len(c.f.Others) > 0:
 		return sprintf("%s is the only voter, and %s %s left: without it the cluster is gone. Remove %s first, or promote %s, then apply again.",
-			who, Members(c.s, c.f.Others), plural(len(c.f.Others), "is", "are"), plural(len(c.f.Others), "that learner", "those learners"), plural(len(c.f.Others), "it", "one of them"))
+			who, members(c.s, c.f.Others), plural(len(c.f.Others), "is", "are"), plural(len(c.f.Others), "that learner", "those learners"), plural(len(c.f.Others), "it", "one of them"))
 	default:
 		return who + " is the only voter: there is nobody to hand over to, and the cluster ends with its process."
 	}
 }
 
-func (c refusal) notOurs() string {
+func (c finding) notOurs() string {
 	m, _ := c.s.Member(c.f.Subject)
 	return sprintf("%s has the peer URLs %s, and the state knows it as %s. It was not touched. If its peer URLs were changed outside Terraform, apply again with a refresh. "+
 		"If it is another member, forget it; ADDRESS is the address after \"with\" above:\n\n  terraform state rm 'ADDRESS'",
@@ -92,8 +101,8 @@ func otherName(u *reconfigure.Unidentified, m membership.Member) string {
 		capital(Member(u.Snapshot, m.ID)), u.Name, m.Name, stays, m.Name, m.Name, u.Name)
 }
 
-func (c refusal) versionTooOld() string {
-	run := sprintf("%s %s etcd %s", capital(Members(c.s, c.f.Others)), plural(len(c.f.Others), "runs", "run"), c.f.Detail)
+func (c finding) versionTooOld() string {
+	run := sprintf("%s %s etcd %s", capital(members(c.s, c.f.Others)), plural(len(c.f.Others), "runs", "run"), c.f.Detail)
 	if c.action != reconfigure.ActionUpdate && c.f.Subject != 0 { // a promotion, perhaps within an addition
 		return run + ", by which a cluster of one cannot promote a learner (etcd-io/etcd#11633). Upgrade to 3.4.4 or later, then apply again."
 	}

@@ -112,7 +112,7 @@ func (c textCase) code() membership.Code {
 
 func (c textCase) text(t *testing.T) Text {
 	if c.warning == "" {
-		return Refused(c.action, c.name, c.d, c.s)
+		return refused(c.action, c.name, c.d, c.s)
 	}
 	for _, w := range c.d.Warnings {
 		if w.Code == c.warning {
@@ -215,7 +215,7 @@ func textCases() map[string]textCase {
 		"member down, promote":                promoting(seen(ok, ok, silent, learner), 4),
 		"member not started, add":             adding(seen(ok, ok, unstarted), membership.AddRequest{}),
 		"learner slot taken":                  adding(seen(ok, both(learner, unstarted)), membership.AddRequest{}),
-		"learner slots taken":                 adding(seen(ok, learner, learner), membership.AddRequest{MaxLearners: 2}),
+		"learner slots taken":                 adding(seen(ok, learner, learner), membership.AddRequest{}),
 		"below quorum":                        removing(seen(ok, ok, silent), 2),
 		"below quorum, waiting":               removing(seen(ok, ok, silent), 2, 3),
 		"below quorum, unnamed":               removing(seen(ok, ok, unstarted), 2),

@@ -6,7 +6,6 @@ package diag
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
@@ -16,49 +15,45 @@ import (
 )
 
 // MemberID words a text that is no member ID.
-func MemberID(err error) Text { return Text{"Invalid member ID", sentence(err) + "."} }
+func MemberID(err error) Text { return newText("Invalid member ID", "%s.", sentence(err)) }
 
 // ClusterID words a text that is no cluster ID.
-func ClusterID(err error) Text { return Text{"Invalid cluster ID", sentence(err) + "."} }
+func ClusterID(err error) Text { return newText("Invalid cluster ID", "%s.", sentence(err)) }
 
-func sentence(err error) string { return strings.TrimSuffix(Error(err), ".") }
+func sentence(err error) string { return strings.TrimSuffix(errorText(err), ".") }
 
 // SecondAnnouncement is for two learners of one plan that are only announced.
 func SecondAnnouncement(names []string) Text {
-	return Text{
-		"Only one learner can be announced ahead of its machine",
-		sprintf("%s are all to be announced (wait_until = \"announced\") before any of their machines is made, and a cluster takes one learner at a time: "+
+	return newText("Only one learner can be announced ahead of its machine",
+		"%s are all to be announced (wait_until = \"announced\") before any of their machines is made, and a cluster takes one learner at a time: "+
 			"the second would wait for the first for ever. Nothing has been changed. Add them in one apply each; or use etcd_member_config with its join script, "+
-			"with which any number of machines may boot first and are added one after the other.", strings.Join(names, ", ")) + DestroyInstead,
-	}
+			"with which any number of machines may boot first and are added one after the other."+DestroyInstead,
+		strings.Join(names, ", "))
 }
 
 // SecondReaddress is for two members of one plan that get other peer URLs.
 func SecondReaddress(names []string) Text {
-	return Text{
-		"Only one member can get other peer URLs in one apply",
-		sprintf("The peer URLs of %s are all to change. Until the process of a member listens at its new URLs the others cannot reach it, so each one has to be restarted "+
-			"before the next is updated. Nothing has been changed. Change one, apply, restart its process, then the next.", strings.Join(names, ", ")) + DestroyInstead,
-	}
+	return newText("Only one member can get other peer URLs in one apply",
+		"The peer URLs of %s are all to change. Until the process of a member listens at its new URLs the others cannot reach it, so each one has to be restarted "+
+			"before the next is updated. Nothing has been changed. Change one, apply, restart its process, then the next."+DestroyInstead,
+		strings.Join(names, ", "))
 }
 
 // LastVoterForgotten is the warning for the last voter of a cluster that is
 // being taken down.
 func LastVoterForgotten(name string, id membership.MemberID) Text {
-	return Text{
-		"Member " + name + " was the last voter",
-		sprintf("%s (%s) is the only voter left, so there is nobody to hand over to and etcd cannot remove it. "+
-			"It was taken out of the state only; the cluster ends with its machine.", name, id),
-	}
+	return newText("Member "+name+" was the last voter",
+		"%s (%s) is the only voter left, so there is nobody to hand over to and etcd cannot remove it. "+
+			"It was taken out of the state only; the cluster ends with its machine.",
+		name, id)
 }
 
 // ForgottenByForce is the warning of force_destroy.
 func ForgottenByForce(name string, id membership.MemberID, err error) Text {
-	return Text{
-		"Member " + name + " was forgotten, not removed",
-		sprintf("%s (%s) was removed from the state only, because force_destroy or ETCD_FORCE_DESTROY is set. The cluster could not decide, and nothing was changed in it. "+
-			"If the cluster comes back, the member is still in its list.", name, id) + cause(err),
-	}
+	return newText("Member "+name+" was forgotten, not removed",
+		"%s (%s) was removed from the state only, because force_destroy or ETCD_FORCE_DESTROY is set. The cluster could not decide, and nothing was changed in it. "+
+			"If the cluster comes back, the member is still in its list.%s",
+		name, id, text(cause(err)))
 }
 
 // GoneUnconfirmed is the warning of a refresh that did not find a member in the
@@ -73,10 +68,8 @@ func GoneUnconfirmed(name string, err error) Text {
 // NotRefreshed is the warning for a cluster that cannot be read at refresh: its
 // endpoints do not answer, or refuse the provider.
 func NotRefreshed(err error) Text {
-	t := Text{
-		"The cluster does not answer, the state was not refreshed",
-		"What is in state is kept as it was, so that plan and destroy remain possible." + noLogin(err) + answers(err),
-	}
+	t := newText("The cluster does not answer, the state was not refreshed",
+		"What is in state is kept as it was, so that plan and destroy remain possible.%s%s", text(noLogin(err)), text(answers(err)))
 	if cluster.TurnedAway(err) {
 		t.Summary = "The cluster refuses the provider, the state was not refreshed"
 		t.Detail = "What is in state is kept as it was, so that plan and destroy remain possible." + remedy("read", err) + answers(err)
@@ -86,21 +79,19 @@ func NotRefreshed(err error) Text {
 
 // NameInCluster is for a configuration whose name a member bears already.
 func NameInCluster(name string, m membership.Member) Text {
-	return Text{
-		"Member name " + name + " is taken",
-		sprintf("The cluster has a member %s (%s) already, at %s. Names are unique in a cluster. Choose another name; or, if it is this very member that you want to "+
-			"manage, import it; or, if it is gone for good, remove it from the cluster first.", name, m.ID, strings.Join(m.PeerURLs, ", ")),
-	}
+	return newText("Member name "+name+" is taken",
+		"The cluster has a member %s (%s) already, at %s. Names are unique in a cluster. Choose another name; or, if it is this very member that you want to "+
+			"manage, import it; or, if it is gone for good, remove it from the cluster first.",
+		name, m.ID, strings.Join(m.PeerURLs, ", "))
 }
 
 // FounderMissing is for a founder without which the cluster was formed.
 func FounderMissing(name string, s membership.Snapshot) Text {
-	return Text{
-		"Founder " + name + " is not in the cluster",
-		sprintf("The bootstrap counts %s among the founders, but cluster %s was formed without it (its members: %s). "+
+	return newText("Founder "+name+" is not in the cluster",
+		"The bootstrap counts %s among the founders, but cluster %s was formed without it (its members: %s). "+
 			"Nothing was announced. Apply again, with a refresh: once the bootstrap is known to be complete, %s is configured anew and joins as any later member does. "+
-			"If it is never complete, leave %s out of founders.", name, s.ClusterID, Members(s, ids(s.Members)), name, name),
-	}
+			"If it is never complete, leave %s out of founders.",
+		name, s.ClusterID, members(s, ids(s.Members)), name, name)
 }
 
 func ids(members []membership.Member) []membership.MemberID {
@@ -115,38 +106,9 @@ func ids(members []membership.Member) []membership.MemberID {
 func cause(err error) string {
 	var refusal *reconfigure.Refusal
 	if errors.As(err, &refusal) {
-		return "\n\n" + Refused(refusal.Action, refusal.Name, refusal.Decision, refusal.Snapshot).Detail
+		return "\n\n" + refused(refusal.Action, refusal.Name, refusal.Decision, refusal.Snapshot).Detail
 	}
 	return answers(err)
-}
-
-// answers lists what each endpoint answered, on lines of its own.
-func answers(err error) string {
-	var gone *cluster.Unreachable
-	if !errors.As(err, &gone) {
-		return "\n\n" + sentence(err) + "."
-	}
-	return EndpointAnswers(endpointAnswers(gone))
-}
-
-func endpointAnswers(gone *cluster.Unreachable) []EndpointAnswer {
-	out := make([]EndpointAnswer, len(gone.Endpoints))
-	for i, e := range gone.Endpoints {
-		out[i] = EndpointAnswer(e)
-	}
-	return out
-}
-
-func answer(err error) string {
-	var dial *connection.Error
-	switch {
-	case errors.As(err, &dial):
-		return cut(Clean(dial.Answer()), longestError)
-	case errors.Is(err, context.DeadlineExceeded):
-		return "no answer in time"
-	default:
-		return sentence(err)
-	}
 }
 
 // Explain words the error of an operation on a member.
@@ -160,12 +122,12 @@ func Explain(action reconfigure.Action, name string, err error) Text {
 	var bad *cluster.Malformed
 	var endpoint *connection.EndpointError
 	summary := summary(action, name)
-	held := lockHeld(summary, err)
+	held := lockHeld(err)
 	switch {
 	case errors.Is(err, context.Canceled), errors.As(err, &incomplete) && incomplete.Interrupted:
-		return Text{summary, "The operation was interrupted. What was announced is recorded in the cluster; the next apply carries on."}
-	case held != nil:
-		return *held
+		return newText(summary, "The operation was interrupted. What was announced is recorded in the cluster; the next apply carries on.")
+	case held != "":
+		return Text{summary, held}
 	case errors.As(err, &bad):
 		return Text{summary, malformed(bad)}
 	case incomplete != nil:
@@ -173,7 +135,7 @@ func Explain(action reconfigure.Action, name string, err error) Text {
 	case errors.As(err, &unidentified):
 		return notOurs(summary, unidentified)
 	case errors.As(err, &refusal):
-		t := Refused(agreed(action, refusal.Action), refusal.Name, refusal.Decision, refusal.Snapshot)
+		t := refused(agreed(action, refusal.Action), refusal.Name, refusal.Decision, refusal.Snapshot)
 		if refusal.Timeout {
 			t.Detail += " The time allowed for it ran out while waiting."
 		}
@@ -184,52 +146,30 @@ func Explain(action reconfigure.Action, name string, err error) Text {
 	case errors.As(err, &other):
 		return Text{summary, otherCluster(other)}
 	case errors.As(err, &endpoint):
-		return Text{summary, unusable(endpoint) + wayOutOfRemoval(action)}
+		return newText(summary, "%s%s", text(unusable(endpoint)), text(wayOutOfRemoval(action)))
 	case errors.As(err, &none) && (cluster.TurnedAway(none.Cause) || noLogin(none.Cause) != ""):
-		return Text{summary, "No endpoint gave a member list. Nothing was changed." + remedy(action, none.Cause) + answers(none.Cause)}
+		return newText(summary, "No endpoint gave a member list. Nothing was changed.%s%s", text(remedy(action, none.Cause)), text(answers(none.Cause)))
 	case errors.As(err, &none) && none.Forming:
-		return Text{summary, "The cluster did not form in time: no endpoint gave a member list. All founders must run, and find each other, before one of them answers. " +
-			"Look at the logs of their processes, mend what they name, and apply again to go on waiting." + missing(none.Missing) + answers(none.Cause)}
+		return newText(summary, "The cluster did not form in time: no endpoint gave a member list. All founders must run, and find each other, before one of them answers. "+
+			"Look at the logs of their processes, mend what they name, and apply again to go on waiting.%s%s",
+			text(missing(none.Missing)), text(answers(none.Cause)))
 	case errors.As(err, &none):
-		return Text{summary, "There is no cluster to join: no endpoint gave a member list. The first cluster needs a bootstrap " +
-			"(etcd_discovery_token, given to bootstrap of etcd_member_config); a later member needs a cluster that answers." + answers(none.Cause)}
+		return newText(summary, "There is no cluster to join: no endpoint gave a member list. The first cluster needs a bootstrap "+
+			"(etcd_discovery_token, given to bootstrap of etcd_member_config); a later member needs a cluster that answers.%s",
+			text(answers(none.Cause)))
 	case errors.Is(err, cluster.ErrNoEndpoints):
-		t := NoEndpoints()
+		t := NoEndpoints
 		t.Detail += wayOutOfRemoval(action)
 		return t
 	case errors.As(err, &gone):
-		return Text{summary, "The cluster does not answer. Nothing was changed." + remedy(action, err) + answers(err)}
+		return newText(summary, "The cluster does not answer. Nothing was changed.%s%s", text(remedy(action, err)), text(answers(err)))
 	case errors.Is(err, cluster.ErrPermission):
 		return Text{summary, deniedRoot(err)}
 	case errors.Is(err, cluster.ErrRecordChanged):
-		return Text{summary, "Another run is working on the same member: its ownership record changed meanwhile. Wait for that run to end, then apply again."}
+		return newText(summary, "Another run is working on the same member: its ownership record changed meanwhile. Wait for that run to end, then apply again.")
 	default:
-		return Text{summary, "etcd answered: " + sentence(err) + "."}
+		return newText(summary, "etcd answered: %s.", sentence(err))
 	}
-}
-
-// remedy is what to do about what the endpoints answered.
-func remedy(action reconfigure.Action, err error) string {
-	var gone *cluster.Unreachable
-	switch {
-	case cluster.TurnedAway(err) && errors.As(err, &gone):
-		return " " + WayOut(endpointAnswers(gone))
-	case cluster.Hopeless(err):
-		return " " + KindRemedy(connection.KindOf(err))
-	case action == reconfigure.ActionRemove:
-		return noLogin(err) + " Check that its machines run and can be reached from here." + goneForGood
-	default:
-		return noLogin(err) + " Check that its machines run and can be reached from here."
-	}
-}
-
-// noLogin says what it means that members answered and completed no login.
-func noLogin(err error) string {
-	var gone *cluster.Unreachable
-	if !errors.As(err, &gone) || !slices.ContainsFunc(gone.Endpoints, func(e cluster.EndpointError) bool { return connection.KindOf(e.Err) == connection.NoLogin }) {
-		return ""
-	}
-	return " " + KindRemedy(connection.NoLogin)
 }
 
 // notOurs words what [membership.Identify] refuses.
@@ -272,20 +212,18 @@ func notOurs(summary string, u *reconfigure.Unidentified) Text {
 // ImportUnknownProvider is for an import while the provider's configuration is
 // not known yet.
 func ImportUnknownProvider(wanted string) Text {
-	return Text{
-		"Cannot import member " + wanted,
-		"The provider's configuration is not known yet, because it depends on resources that are still to be made. Import in an apply of its own, with endpoints that are known.",
-	}
+	return newText("Cannot import member "+wanted,
+		"The provider's configuration is not known yet, because it depends on resources that are still to be made. Import in an apply of its own, with endpoints that are known.")
 }
 
 // ImportNotFound is for an import ID that means no member, or several.
 func ImportNotFound(wanted string, found []membership.Member, s membership.Snapshot) Text {
 	t := Text{Summary: "Cannot import member " + wanted}
 	if len(found) > 1 {
-		t.Detail = sprintf("%q means %s. Import by the ID of the one you mean.", wanted, Members(s, ids(found)))
+		t.Detail = sprintf("%q means %s. Import by the ID of the one you mean.", wanted, members(s, ids(found)))
 		return t
 	}
-	t.Detail = sprintf("Cluster %s has no member with this ID, name or peer URL. Its members: %s.", s.ClusterID, Members(s, ids(s.Members)))
+	t.Detail = sprintf("Cluster %s has no member with this ID, name or peer URL. Its members: %s.", s.ClusterID, members(s, ids(s.Members)))
 	return t
 }
 
@@ -294,37 +232,34 @@ func ImportNotFound(wanted string, found []membership.Member, s membership.Snaps
 func ImportOtherRole(id membership.MemberID, s membership.Snapshot) Text {
 	m, _ := s.Member(id)
 	if m.Learner {
-		return Text{"Cannot import member " + m.Name, sprintf("%s is a learner. Import it as an etcd_learner; an etcd_member would be promoted by the next apply.", capital(Member(s, id)))}
+		return newText("Cannot import member "+m.Name, "%s is a learner. Import it as an etcd_learner; an etcd_member would be promoted by the next apply.", capital(Member(s, id)))
 	}
-	return Text{"Cannot import learner " + m.Name, sprintf("%s has a vote. Import it as an etcd_member.", capital(Member(s, id)))}
+	return newText("Cannot import learner "+m.Name, "%s has a vote. Import it as an etcd_member.", capital(Member(s, id)))
 }
 
 // RestartNow is the warning that follows an update of peer URLs.
 func RestartNow(name string, urls []string) Text {
-	return Text{
-		"Restart member " + name + " with its new peer URLs",
-		sprintf("The cluster now reaches %s at %s. Until its process listens there (ETCD_LISTEN_PEER_URLS, ETCD_INITIAL_ADVERTISE_PEER_URLS), "+
-			"the others cannot reach it. Restart it now, before anything else changes.", name, strings.Join(urls, ", ")),
-	}
+	return newText("Restart member "+name+" with its new peer URLs",
+		"The cluster now reaches %s at %s. Until its process listens there (ETCD_LISTEN_PEER_URLS, ETCD_INITIAL_ADVERTISE_PEER_URLS), "+
+			"the others cannot reach it. Restart it now, before anything else changes.",
+		name, strings.Join(urls, ", "))
 }
 
 // NobodyToAsk is for a joiner's configuration without any address of the
 // cluster.
 func NobodyToAsk(name string) Text {
-	return Text{
-		"Nobody to ask about the cluster that " + name + " is to join",
-		sprintf("%s joins a cluster that exists, and neither the provider's endpoints nor peers of its etcd_member_config say where. "+
+	return newText("Nobody to ask about the cluster that "+name+" is to join",
+		"%s joins a cluster that exists, and neither the provider's endpoints nor peers of its etcd_member_config say where. "+
 			"Set endpoints in the provider block (or ETCDCTL_ENDPOINTS); or, where no address is known before the machines, set peers to the peer URLs of some members. "+
-			"The first cluster there is needs a bootstrap instead.", name),
-	}
+			"The first cluster there is needs a bootstrap instead.",
+		name)
 }
 
 // Renamed is the warning for a member that bears another name than the state
 // says.
 func Renamed(state string, m membership.Member) Text {
-	return Text{
-		"Member " + state + " bears another name",
-		sprintf("The process of member %s now calls itself %s (ETCD_NAME); the state says %s. The member is the same, because its ID is. "+
-			"Start the process with its former name again; or, to keep the new one, take the member out of the state (terraform state rm) and import it by its ID.", m.ID, m.Name, state),
-	}
+	return newText("Member "+state+" bears another name",
+		"The process of member %s now calls itself %s (ETCD_NAME); the state says %s. The member is the same, because its ID is. "+
+			"Start the process with its former name again; or, to keep the new one, take the member out of the state (terraform state rm) and import it by its ID.",
+		m.ID, m.Name, state)
 }

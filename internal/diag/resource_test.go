@@ -39,10 +39,10 @@ func TestResourceTexts(t *testing.T) {
 	refused := &connection.Error{Endpoint: "https://10.0.0.1:2379", Kind: connection.Refused, Err: syscall.ECONNREFUSED}
 	silent := &connection.Error{Endpoint: "https://10.0.0.2:2379", Kind: connection.Timeout, Err: context.DeadlineExceeded}
 	wrong := &connection.Error{Endpoint: "https://10.0.0.1:2379", Kind: connection.WrongPassword, Err: errors.New("authentication failed")}
-	gone := &cluster.Unreachable{Endpoints: []cluster.EndpointError{
+	gone := &cluster.Unreachable{Answers: []connection.Answer{
 		{Endpoint: "https://10.0.0.1:2379", Err: refused}, {Endpoint: "https://10.0.0.2:2379", Err: silent},
 	}}
-	noLogin := &cluster.Unreachable{Endpoints: []cluster.EndpointError{
+	noLogin := &cluster.Unreachable{Answers: []connection.Answer{
 		{Endpoint: "https://10.0.0.1:2379", Err: refused},
 		{Endpoint: "https://10.0.0.2:2379", Err: &connection.Error{Endpoint: "https://10.0.0.2:2379", Kind: connection.NoLogin, Err: context.DeadlineExceeded}},
 	}}
@@ -130,7 +130,7 @@ func TestResourceTexts(t *testing.T) {
 		{"gone, unconfirmed", GoneUnconfirmed("d", &reconfigure.Refusal{Action: "read", Name: "d", Snapshot: dead, Decision: membership.Decision{Code: membership.NotProbed,
 			Facts: membership.Facts{Others: []membership.MemberID{0xd4}, Voters: 2, Quorum: 2, Alive: 1}}})},
 		{"not refreshed", NotRefreshed(gone)},
-		{"not refreshed, wrong password", NotRefreshed(&cluster.Unreachable{Endpoints: []cluster.EndpointError{{Endpoint: "https://10.0.0.1:2379", Err: wrong}}})},
+		{"not refreshed, wrong password", NotRefreshed(&cluster.Unreachable{Answers: []connection.Answer{{Endpoint: "https://10.0.0.1:2379", Err: wrong}}})},
 		{"not refreshed, no login", NotRefreshed(noLogin)},
 		{"cluster gone, no login", ClusterGone("d", noLogin)},
 		{"member may run, no login", MemberMayRun("d", true, noLogin)},
@@ -156,14 +156,14 @@ func TestResourceTexts(t *testing.T) {
 		{"other cluster", Explain("read", "d", &reconfigure.OtherCluster{Want: 0xc1, Got: 0xc2, Endpoints: []string{"https://10.0.0.1:2379"}})},
 		{"no cluster to join", Explain("configure", "d", &reconfigure.NoCluster{Name: "d", Cause: gone})},
 		{"no cluster yet", Explain("add", "d", &reconfigure.NoCluster{Name: "d", Forming: true, Cause: gone})},
-		{"no list: wrong password", Explain("configure", "d", &reconfigure.NoCluster{Name: "d", Cause: &cluster.Unreachable{Endpoints: []cluster.EndpointError{{Endpoint: wrong.Endpoint, Err: wrong}, {Endpoint: silent.Endpoint, Err: silent}}}})},
-		{"no list: a learner", Explain("add", "d", &reconfigure.NoCluster{Name: "d", Forming: true, Cause: &cluster.Unreachable{Endpoints: []cluster.EndpointError{{
+		{"no list: wrong password", Explain("configure", "d", &reconfigure.NoCluster{Name: "d", Cause: &cluster.Unreachable{Answers: []connection.Answer{{Endpoint: wrong.Endpoint, Err: wrong}, {Endpoint: silent.Endpoint, Err: silent}}}})},
+		{"no list: a learner", Explain("add", "d", &reconfigure.NoCluster{Name: "d", Forming: true, Cause: &cluster.Unreachable{Answers: []connection.Answer{{
 			Endpoint: "https://10.0.0.3:2379", Err: &connection.Error{Endpoint: "https://10.0.0.3:2379", Kind: connection.Learner, Err: errors.New("rpc not supported for learner")}}}}})},
 		{"no endpoints", Explain("reach", "d", cluster.ErrNoEndpoints)},
 		{"quorum lost", Explain("remove", "a", &reconfigure.Refusal{Action: "remove", Name: "a", Snapshot: dead, Decision: membership.Decision{Code: membership.QuorumLost,
 			Facts: membership.Facts{Subject: 0xa1, Others: []membership.MemberID{0xd4}, Voters: 2, Quorum: 2, Alive: 1}}})},
 		{"unreachable", Explain("remove", "d", gone)},
-		{"unreachable, wrong password", Explain("remove", "d", &cluster.Unreachable{Endpoints: []cluster.EndpointError{{Endpoint: wrong.Endpoint, Err: wrong}}})},
+		{"unreachable, wrong password", Explain("remove", "d", &cluster.Unreachable{Answers: []connection.Answer{{Endpoint: wrong.Endpoint, Err: wrong}}})},
 		{"permission denied", Explain("add", "d", errors.Join(cluster.ErrPermission))},
 		{"record changed", Explain("add", "d", cluster.ErrRecordChanged)},
 		{"interrupted", Explain("add", "d", context.Canceled)},
@@ -197,7 +197,7 @@ func TestResourceTexts(t *testing.T) {
 		{"rollout: made again", RolloutTakes([]string{"a", "b"}, nil, m{"a": "it's 3.6", "b": "{\"url\":\"https://x/y?a=1\"}", "x": "new"})},
 		{"rollout: made again, with what is not shown", RolloutTakes([]string{"a"}, nil, m{"a": "https://joe:secret@x/"})},
 		{"rollout: a member comes to it", RolloutTakes([]string{"b"}, m{"a": "1"}, m{"a": "2", "b": "2"})},
-		{"rollout: replaced", RolloutReplaced()},
+		{"rollout: replaced", RolloutReplaced},
 		{"rollout: import ID", RolloutImportID(errors.New("unexpected end of JSON input"))},
 		{"rollout: names change", rollout(m{"a": "1"}, m{"a": "2", "b": "2"}, "")},
 		{"rollout: unhealthy", rollout(m{"a": "1", "d": "1"}, m{"a": "2", "d": "2"}, RolloutReason(membership.UnhealthyMembers(dead, []string{"a", "d", "e"}, nil), dead))},
@@ -205,7 +205,7 @@ func TestResourceTexts(t *testing.T) {
 		{"rollout: cannot look", rollout(m{"a": "1"}, m{"a": "2"}, RolloutCannotLook("/_terraform/etcd/", gone))},
 		{"rollout: may not read the turns", rollout(m{"a": "1"}, m{"a": "2"},
 			RolloutCannotLook("/_terraform/etcd/", &connection.Error{Endpoint: "https://10.0.0.1:2379", Kind: connection.PermissionDenied, Err: errors.New("etcdserver: permission denied")}))},
-		{"rollout: not known", RolloutUnknown()},
+		{"rollout: not known", RolloutUnknown},
 		{"rollout: two minor versions", Upgrade(membership.VersionStep{Name: "a", From: "3.5.35", To: "3.7.3", Members: []membership.MemberID{0xd4}, Between: "3.6"}, membership.UpgradeSkips, old)},
 		{"rollout: two minor versions, a new member", Upgrade(membership.VersionStep{Name: "x", To: "3.7.3", Members: []membership.MemberID{0xd4}, Between: "3.6"}, membership.UpgradeSkips, old)},
 		{"rollout: two minor versions back", Upgrade(membership.VersionStep{Name: "a", From: "3.7.3", To: "3.5.35"}, membership.UpgradeSkipsBack, old)},

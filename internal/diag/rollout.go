@@ -5,11 +5,9 @@ package diag
 
 import (
 	"encoding/json"
-	"errors"
 	"maps"
 	"strings"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
@@ -19,13 +17,9 @@ import (
 const RolloutNotLooked = "the members have not been looked at since it was made"
 
 // RolloutUnknown is for a rollout whose desired values are not known at plan.
-func RolloutUnknown() Text {
-	return Text{
-		"desired is not known at plan",
-		"A rollout over members that exist decides at plan who is let through, so what is desired must be known then: an image's name or hash that is a variable, a local or " +
-			"the result of a data source, not the ID of something that this very plan creates. Create that in an apply of its own first, then plan again." + DestroyInstead,
-	}
-}
+var RolloutUnknown = newText("desired is not known at plan",
+	"A rollout over members that exist decides at plan who is let through, so what is desired must be known then: an image's name or hash that is a variable, a local or "+
+		"the result of a data source, not the ID of something that this very plan creates. Create that in an apply of its own first, then plan again."+DestroyInstead)
 
 // RolloutTakes is for names that enter a rollout and are those of members
 // already. have is what the other names of the rollout have, nil for a new one.
@@ -45,13 +39,12 @@ func RolloutTakes(taken []string, have, desired map[string]string) Text {
 	if held {
 		what, which, ways, others = "The plan adds names to an etcd_rollout", "A rollout", ". "+Shown+".\n\nTake the rollout out of the state:\n\n  terraform state rm 'ADDRESS'\n\nThen", ""
 	}
-	return Text{
-		"Rollout does not know what members have",
-		sprintf("%s, and the cluster has the %s %s already. %s passes what is desired on to all new names at once, and the machines of these members would be replaced together. "+
+	return newText("Rollout does not know what members have",
+		"%s, and the cluster has the %s %s already. %s passes what is desired on to all new names at once, and the machines of these members would be replaced together. "+
 			"Nothing has been changed%s import it with the values that the members have. If these are the values of desired, %s:\n\n  %s\n\n"+
-			"If a member has another value, write that in its place: it is triggers_replace of its etcd_member_config in the state. The next plans then change one member at a time.%s",
-			what, plural(len(taken), "member", "members"), strings.Join(taken, ", "), which, text(ways), text(how), text(command), text(others)) + DestroyInstead,
-	}
+			"If a member has another value, write that in its place: it is triggers_replace of its etcd_member_config in the state. The next plans then change one member at a time.%s"+
+			DestroyInstead,
+		what, plural(len(taken), "member", "members"), strings.Join(taken, ", "), which, text(ways), text(how), text(command), text(others))
 }
 
 // importWord is the ID with which a rollout is imported, as a word for a shell.
@@ -65,22 +58,17 @@ func importWord(values map[string]string) string {
 
 // RolloutImportID is for an import ID that is not what each member has.
 func RolloutImportID(err error) Text {
-	return Text{
-		"Invalid import ID of a rollout",
-		sprintf("The ID is not a JSON object of names and texts, of at least one: %s. It says what each member has at present. For example:\n\n  "+
-			"terraform import etcd_rollout.this '{\"a\":\"3.6.16\",\"b\":\"3.6.16\"}'\n\nIn an import block, write id = jsonencode(…) around the value of desired.", err),
-	}
+	return newText("Invalid import ID of a rollout",
+		"The ID is not a JSON object of names and texts, of at least one: %s. It says what each member has at present. For example:\n\n  "+
+			"terraform import etcd_rollout.this '{\"a\":\"3.6.16\",\"b\":\"3.6.16\"}'\n\nIn an import block, write id = jsonencode(…) around the value of desired.",
+		err)
 }
 
 // RolloutReplaced is for a plan that replaces a rollout.
-func RolloutReplaced() Text {
-	return Text{
-		"A rollout cannot be replaced",
-		"The plan replaces an etcd_rollout. The new one would not know what members have, and would pass what is desired on to all of them at once. " +
-			"There is nothing outside the state that could be made again. Nothing has been changed. Leave out -replace, and replace_triggered_by in its lifecycle block. Then run:\n\n  " +
-			"terraform apply" + DestroyInstead,
-	}
-}
+var RolloutReplaced = newText("A rollout cannot be replaced",
+	"The plan replaces an etcd_rollout. The new one would not know what members have, and would pass what is desired on to all of them at once. "+
+		"There is nothing outside the state that could be made again. Nothing has been changed. Leave out -replace, and replace_triggered_by in its lifecycle block. Then run:\n\n  "+
+		"terraform apply"+DestroyInstead)
 
 // Rollout says who is let through and who waits for what. say is false where
 // there is nothing to say.
@@ -112,23 +100,20 @@ func Rollout(r membership.Rollout, desired map[string]string, reason string, sin
 
 // RolloutNotAlone is for a single_apply rollout over n names.
 func RolloutNotAlone(n int) Text {
-	return Text{
-		"single_apply needs a rollout for each node",
-		sprintf("desired has %d names. A rollout changes only after every member that depends on it has left, so members that share one cannot take turns. "+
-			"Give each node a module block of its own with an etcd_rollout in it, desired = { (its name) = … }; or leave single_apply out: then one member is replaced with each apply.", n),
-	}
+	return newText("single_apply needs a rollout for each node",
+		"desired has %d names. A rollout changes only after every member that depends on it has left, so members that share one cannot take turns. "+
+			"Give each node a module block of its own with an etcd_rollout in it, desired = { (its name) = … }; or leave single_apply out: then one member is replaced with each apply.",
+		n)
 }
 
 // RolloutEntangled is for nodes that cannot take turns in one apply.
 func RolloutEntangled(e *reconfigure.Entangled) Text {
-	return Text{
-		"The nodes cannot be replaced in one apply",
-		sprintf("single_apply is true, but while the %s of %s waited, %s was not planned through to its etcd_member. So an apply would wait for ever as well: for the successor of the "+
+	return newText("The nodes cannot be replaced in one apply",
+		"single_apply is true, but while the %s of %s waited, %s was not planned through to its etcd_member. So an apply would wait for ever as well: for the successor of the "+
 			"member that left, while every other one waits for its turn. Either the nodes share a for_each or count, where Terraform destroys all members before it creates one; "+
 			"or -parallelism is lower than the number of nodes. Nothing has been changed. Give each node a module block of its own with an etcd_rollout in it, and apply with "+
 			"-parallelism of at least their number; or leave single_apply out: then one member is replaced with each apply.",
-			plural(len(e.Waiting), "rollout", "rollouts"), strings.Join(e.Waiting, ", "), e.Name),
-	}
+		plural(len(e.Waiting), "rollout", "rollouts"), strings.Join(e.Waiting, ", "), e.Name)
 }
 
 func wait(names []string) string {
@@ -154,18 +139,10 @@ func RolloutReason(unhealthy []membership.UnhealthyMember, s membership.Snapshot
 // RolloutCannotLook is the reason of a rollout whose cluster does not answer,
 // or whose user may not read below the metadata prefix.
 func RolloutCannotLook(metadataPrefix string, err error) string {
-	var gone *cluster.Unreachable
 	if connection.KindOf(err) == connection.PermissionDenied {
 		return "the user may not read the keys below " + metadataPrefix + " (etcdctl role grant-permission ROLE --prefix=true read " + metadataPrefix + ")"
 	}
-	if !errors.As(err, &gone) {
-		return "the members cannot be asked (" + sentence(err) + ")"
-	}
-	var said []string
-	for _, e := range gone.Endpoints {
-		said = append(said, Clean(e.Endpoint)+": "+answer(e.Err))
-	}
-	return "the members cannot be asked (" + strings.Join(said, "; ") + ")"
+	return "the members cannot be asked (" + answered(err) + ")"
 }
 
 // Upgrade words what is wrong with a step from one version of etcd to another,
@@ -177,41 +154,34 @@ func Upgrade(step membership.VersionStep, code membership.UpgradeCode, s members
 	}
 	switch code {
 	case membership.UpgradeSkips:
-		return Text{
-			"Rollout: " + step.Name + " cannot go" + from,
-			sprintf("%s %s. A member may be one minor version ahead of the others at most; one that is further ahead does not start in their cluster. "+
-				"Nothing has been changed. Roll out %s to every member first, then go on.", runs(s, step.Members), answeredVersion(s, step.Members), step.Between),
-		}
+		return newText("Rollout: "+step.Name+" cannot go"+from,
+			"%s %s. A member may be one minor version ahead of the others at most; one that is further ahead does not start in their cluster. "+
+				"Nothing has been changed. Roll out %s to every member first, then go on.",
+			runs(s, step.Members), answeredVersion(s, step.Members), step.Between)
 	case membership.UpgradeSkipsBack:
-		return Text{
-			"Rollout: " + step.Name + " cannot go" + from,
-			"Every other member is more than one minor version ahead of that, and etcd goes back by one at a time (as of 3.6). Nothing has been changed. " +
-				"To return to an older release, restore a snapshot that it made into a new cluster.",
-		}
+		return newText("Rollout: "+step.Name+" cannot go"+from,
+			"Every other member is more than one minor version ahead of that, and etcd goes back by one at a time (as of 3.6). Nothing has been changed. "+
+				"To return to an older release, restore a snapshot that it made into a new cluster.")
 	case membership.UpgradeBack:
-		return Text{
-			"Rollout: " + step.Name + " cannot go" + from,
-			sprintf("Every other member is one minor version ahead of that, and a new member that is older does not start in their cluster. Nothing has been changed. "+
-				"etcd goes back in place only (3.6 and later): etcdctl downgrade enable %s, then restart one member after the other with the older etcd and the data that it has.", minorOf(step.To)),
-		}
+		return newText("Rollout: "+step.Name+" cannot go"+from,
+			"Every other member is one minor version ahead of that, and a new member that is older does not start in their cluster. Nothing has been changed. "+
+				"etcd goes back in place only (3.6 and later): etcdctl downgrade enable %s, then restart one member after the other with the older etcd and the data that it has.",
+			minorOf(step.To))
 	case membership.UpgradeDuringDowngrade:
-		return Text{
-			"Rollout: " + step.Name + " cannot be replaced now",
-			sprintf("The cluster is being downgraded to %s, as %s %s, and until every member has been no new one starts in it. Nothing has been changed. "+
+		return newText("Rollout: "+step.Name+" cannot be replaced now",
+			"The cluster is being downgraded to %s, as %s %s, and until every member has been no new one starts in it. Nothing has been changed. "+
 				"Restart the members that are left with the older etcd; or give it up (etcdctl downgrade cancel). Then apply again.",
-				minorOf(step.Between), Members(s, step.Members), plural(len(step.Members), "says", "say")),
-		}
+			minorOf(step.Between), members(s, step.Members), plural(len(step.Members), "says", "say"))
 	default:
-		return Text{
-			"Rollout: a release with a known bug is upgraded",
-			sprintf("%s a release that may have lost a promotion, and then %s refuses to start: \"too many learner members\" "+
-				"(etcd-io/etcd#19557, etcd-io/etcd#20793). Roll out 3.5.26 or later within 3.5 first.", runs(s, step.Members), step.To),
-		}
+		return newText("Rollout: a release with a known bug is upgraded",
+			"%s a release that may have lost a promotion, and then %s refuses to start: \"too many learner members\" "+
+				"(etcd-io/etcd#19557, etcd-io/etcd#20793). Roll out 3.5.26 or later within 3.5 first.",
+			runs(s, step.Members), step.To)
 	}
 }
 
 func runs(s membership.Snapshot, ids []membership.MemberID) string {
-	return capital(Members(s, ids)) + " " + plural(len(ids), "runs", "run")
+	return capital(members(s, ids)) + " " + plural(len(ids), "runs", "run")
 }
 
 // answeredVersion is the version of the first of the members.

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
 // HostsNotTrusted says which members are not asked, because the credentials must
@@ -38,11 +37,9 @@ func HostsNotTrusted(trusted []connection.HostPattern, hosts, plain []string) Te
 
 // InvalidTrustedHost refuses an element of trusted_hosts.
 func InvalidTrustedHost(source string, err *connection.HostError) Text {
-	return Text{
-		"Invalid trusted host",
-		sprintf("%s: %s %s. Expected a host name, an IP address or a CIDR, such as \"etcd1.example.com\", \"10.0.1.10\" or \"10.0.1.0/24\".",
-			source, connection.Quote(err.Text), err.Reason),
-	}
+	return newText("Invalid trusted host",
+		"%s: %s %s. Expected a host name, an IP address or a CIDR, such as \"etcd1.example.com\", \"10.0.1.10\" or \"10.0.1.0/24\".",
+		source, connection.Quote(err.Text), err.Reason)
 }
 
 // NotVerified warns that no server certificate is verified. source is the
@@ -52,19 +49,16 @@ func NotVerified(source string) Text {
 	if strings.HasPrefix(source, "ETCDCTL_") {
 		fix = "Unset the variable, or set insecure_skip_tls_verify = false in the provider block, and set ca_cert to the CA that signed the servers' certificates."
 	}
-	return Text{
-		"Server certificates are not verified",
-		sprintf("%s is true. Any host between this machine and the cluster can read the password and take over the cluster.\n\n%s", source, fix),
-	}
+	return newText("Server certificates are not verified",
+		"%s is true. Any host between this machine and the cluster can read the password and take over the cluster.\n\n%s", source, fix)
 }
 
 // PasswordInTheClear warns of endpoints that get the password without TLS.
 func PasswordInTheClear(endpoints []string) Text {
-	return Text{
-		"The password is sent in clear text",
-		sprintf("A password is configured, and these endpoints are http: %s. Any host between this machine and the cluster can read the password.\n\n"+
-			"Serve clients with TLS, and use https endpoints. A tunnel to this machine (address_map to 127.0.0.1) is not reported.", strings.Join(endpoints, ", ")),
-	}
+	return newText("The password is sent in clear text",
+		"A password is configured, and these endpoints are http: %s. Any host between this machine and the cluster can read the password.\n\n"+
+			"Serve clients with TLS, and use https endpoints. A tunnel to this machine (address_map to 127.0.0.1) is not reported.",
+		strings.Join(endpoints, ", "))
 }
 
 // NoScheme says which scheme endpoints without one have got.
@@ -73,29 +67,15 @@ func NoScheme(endpoints []string, scheme string) Text {
 	if scheme == "http" {
 		why = "no TLS argument is set"
 	}
-	return Text{
-		"Endpoints without a scheme",
-		sprintf("These endpoints have no scheme: %s. They are %s, because %s. Write the scheme, so that a change of other arguments does not change it.",
-			strings.Join(endpoints, ", "), scheme, why),
-	}
+	return newText("Endpoints without a scheme",
+		"These endpoints have no scheme: %s. They are %s, because %s. Write the scheme, so that a change of other arguments does not change it.",
+		strings.Join(endpoints, ", "), scheme, why)
 }
 
 // PlainService warns of a discovery service over http.
 func PlainService(url string) Text {
-	return Text{
-		"The discovery service is asked over http",
-		sprintf("service_url is %s. Any host between this machine and the service can replace the discovery URL that the service returns, "+
-			"and so name the members of the new cluster. Use an https URL.", connection.Quote(url)),
-	}
-}
-
-// wayTo says how members that could not be asked can be: by another address, or
-// with the credentials where they must not go yet.
-func wayTo(s membership.Snapshot) string {
-	for _, m := range s.Members {
-		if a := s.Answer(m.ID); a.State == membership.Unprobed && strings.HasPrefix(a.Detail, string(connection.NotAsked)) {
-			return "If the hosts of the members may get the credentials, add them to trusted_hosts in the provider block, then apply again."
-		}
-	}
-	return addressMap
+	return newText("The discovery service is asked over http",
+		"service_url is %s. Any host between this machine and the service can replace the discovery URL that the service returns, "+
+			"and so name the members of the new cluster. Use an https URL.",
+		connection.Quote(url))
 }

@@ -7,6 +7,10 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 )
 
 // retryAfter is the pause before a Create whose outcome is unknown is tried
@@ -16,9 +20,11 @@ const retryAfter = time.Second
 // attempts is what a registry with several endpoints does with them: it tries
 // one after the other.
 type attempts struct {
-	endpoints []string
-	sleep     func(context.Context, time.Duration) error
+	settings connection.Settings
+	sleep    func(context.Context, time.Duration) error
 }
+
+func newAttempts(s connection.Settings) attempts { return attempts{s, clock.System{}.Sleep} }
 
 // create calls do at one endpoint after the other, until one creates the
 // token. do looks for the token first; where it fails, sent says that the
@@ -30,57 +36,36 @@ type attempts struct {
 func (a attempts) create(ctx context.Context, place Place, size int, do func(ctx context.Context, endpoint string) (sent bool, err error)) (Place, error) {
 	unsure := false
 	for {
-		var answers []Answer
-		for _, endpoint := range a.endpoints {
+		err := connection.Try(ctx, a.settings.Endpoints, func(err error) bool {
+			return is[*ExistsError](err) || !unsure && (is[*DeniedError](err) || is[*OthersError](err))
+		}, func(endpoint string) error {
 			sent, err := do(ctx, endpoint)
-			var exists *ExistsError
-			var denied *DeniedError
-			switch {
-			case err == nil:
-				return place, nil
-			case errors.As(err, &exists):
-				if unsure && exists.Size == size {
-					return place, nil
-				}
-				return Place{}, exists
-			case errors.As(err, &denied) && !unsure:
-				return Place{}, denied
-			case errors.Is(err, ErrOthers) && !unsure:
-				return Place{}, err
-			}
 			unsure = unsure || sent
-			answers = append(answers, Answer{Endpoint: endpoint, Err: err})
+			return err
+		})
+		exists, found := errors.AsType[*ExistsError](err)
+		switch {
+		case err == nil, found && unsure && exists.Size == size:
+			return place, nil
+		case found || !unsure:
+			return Place{}, err
 		}
-		unreachable := &UnreachableError{Answers: answers}
-		if !unsure {
-			return Place{}, unreachable
-		}
+		log.Debug(ctx, log.Discovery, "creating the token again, the outcome is not known", "error", err)
 		if a.sleep(ctx, retryAfter) != nil {
-			return Place{}, &UnsureError{Place: place, Err: unreachable}
+			return Place{}, &UnsureError{Place: place, Err: err}
 		}
 	}
 }
 
 // first calls do at one endpoint after the other, until one answers.
-func (a attempts) first(do func(endpoint string) error) error {
-	var answers []Answer
-	for _, endpoint := range a.endpoints {
-		err := do(endpoint)
-		if err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrBadSize) || errors.Is(err, ErrDenied) || errors.Is(err, ErrOthers) {
-			return err
-		}
-		answers = append(answers, Answer{Endpoint: endpoint, Err: err})
-	}
-	return &UnreachableError{Answers: answers}
+func (a attempts) first(ctx context.Context, do func(endpoint string) error) error {
+	return connection.Try(ctx, a.settings.Endpoints, func(err error) bool {
+		return errors.Is(err, ErrNotFound) || is[*BadSizeError](err) || is[*DeniedError](err) || is[*OthersError](err)
+	}, do)
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
+// is reports whether an error is of a type.
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
 }

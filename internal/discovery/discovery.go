@@ -10,6 +10,7 @@ package discovery
 import (
 	"context"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -25,18 +26,18 @@ type Registry interface {
 	// none among other keys: that is an [*OthersError]. An [*UnsureError] says that ctx ended before it was known whether the token
 	// was written; the same Create can then be repeated.
 	//
-	// Other errors: [*UnreachableError], [*DeniedError]; both mean that nothing was
+	// Other errors: [*connection.Unreachable], [*DeniedError]; both mean that nothing was
 	// written.
 	Create(ctx context.Context, token string, size int) (Place, error)
 
 	// Status returns what the registry knows of token. Errors: [ErrNotFound],
-	// [*BadSizeError] (with the members of the Status set), [*UnreachableError],
+	// [*BadSizeError] (with the members of the Status set), [*connection.Unreachable],
 	// [*DeniedError].
 	Status(ctx context.Context, token string) (Status, error)
 
 	// Delete removes token and the registrations under it, and no other key.
 	// Errors: [*OthersError] (the token is gone, other keys were left),
-	// [ErrNotFound], [*UnreachableError], [*DeniedError].
+	// [ErrNotFound], [*connection.Unreachable], [*DeniedError].
 	Delete(ctx context.Context, token string) error
 }
 
@@ -72,6 +73,15 @@ func (s Status) of(value string) (Status, error) {
 	s.Size = size
 	s.Members = s.Members[:min(len(s.Members), size)]
 	return s, nil
+}
+
+// log writes down what was read of a token.
+func (s Status) log(ctx context.Context, err error) {
+	var names []string
+	for _, m := range s.Members {
+		names = append(names, m.Name)
+	}
+	log.Debug(ctx, log.Discovery, "registrations read", "size", s.Size, "registered", names, "error", err)
 }
 
 // Member is one registration.

@@ -34,7 +34,7 @@ func TestV3AnswersAreBounded(t *testing.T) {
 		many = append(many, registered(i+1, "a=http://10.0.0.1:2380"))
 	}
 	liar := etcdtest.NewLiar(t, "127.0.0.1", etcdtest.Lies{})
-	r := NewV3(connection.Settings{Endpoints: []string{liar.URL}}, DefaultPrefix)
+	r := newV3(t, connection.Settings{Endpoints: []string{liar.URL}}, DefaultPrefix)
 	for what, lies := range map[string]etcdtest.Lies{
 		"no header":    {},
 		"no responses": {Txn: &pb.TxnResponse{Header: header}, Range: &pb.RangeResponse{Header: header}},

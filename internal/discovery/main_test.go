@@ -79,6 +79,21 @@ func mustStatus(t *testing.T, r Registry, token string) Status {
 	return s
 }
 
+// newV3 returns a registry with connections of its own.
+func newV3(t *testing.T, s connection.Settings, prefix string) *V3 {
+	t.Helper()
+	pool := &connection.Pool{}
+	t.Cleanup(func() { _ = pool.Close() })
+	return NewV3(s, prefix, pool)
+}
+
+func wantType[E error](t *testing.T, got error) {
+	t.Helper()
+	if !is[E](got) {
+		t.Fatalf("got error %v, want a %T", got, *new(E))
+	}
+}
+
 func wantError(t *testing.T, got, want error) {
 	t.Helper()
 	if !errors.Is(got, want) {

@@ -4,7 +4,6 @@
 package discovery
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -16,9 +15,6 @@ import (
 // name. So it is made only where there is nothing, and its deletion takes out
 // those keys one by one: a prefix or a directory may hold the data of another
 // program.
-
-// ErrOthers is any [*OthersError].
-var ErrOthers = errors.New("keys that are not the token's")
 
 // maxNamed is how many keys an [OthersError] names.
 const maxNamed = 5
@@ -44,9 +40,6 @@ func (e *OthersError) Error() string {
 	}
 	return text
 }
-
-// Is makes the error an [ErrOthers].
-func (e *OthersError) Is(target error) bool { return target == ErrOthers }
 
 // othersOf is an [*OthersError] about keys, nil if there are none.
 func othersOf(keys []string, count int) error {

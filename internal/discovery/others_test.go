@@ -36,11 +36,12 @@ func wantOthers(t *testing.T, err error, more int, keys ...string) {
 // A registry may share its etcd with the data of another program. A token is
 // not made in the midst of that, and what appears below it later outlives it.
 func TestV3LeavesWhatIsNotItsOwn(t *testing.T) {
+	t.Parallel()
 	for _, version := range []etcdtest.Version{etcdtest.V34, etcdtest.V35, etcdtest.V36, etcdtest.V37} {
 		t.Run(string(version), func(t *testing.T) {
 			t.Parallel()
 			c := etcdtest.Start(t, 1, etcdtest.Options{Version: version})
-			client, r, ctx := c.Client(t), NewV3(settings(c.Endpoints()...), "/registry"), within(t, time.Minute)
+			client, r, ctx := c.Client(t), newV3(t, settings(c.Endpoints()...), "/registry"), within(t, time.Minute)
 			pods := map[string]string{
 				"/registry/pods/kube-system/dns": "a pod", "/registry/pods/a": "another", "/registry/pods": "a sibling", "/registry/pods0": "a neighbour",
 			}
@@ -83,7 +84,7 @@ func TestV3LeavesWhatIsNotItsOwn(t *testing.T) {
 func TestDeleteLeavesNothingOfItsOwn(t *testing.T) {
 	t.Parallel()
 	registry := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
-	v3, v2 := NewV3(settings(registry.Endpoints()...), DefaultPrefix), NewV2(settings(registry.Endpoints()...), DefaultPrefix)
+	v3, v2 := newV3(t, settings(registry.Endpoints()...), DefaultPrefix), NewV2(settings(registry.Endpoints()...), DefaultPrefix)
 	mustCreate(t, v3, token3, 2)
 	mustCreate(t, v2, token3, 2)
 	one := etcdtest.NewProcess(t, etcdtest.Options{Name: "one"})
@@ -112,6 +113,7 @@ func TestDeleteLeavesNothingOfItsOwn(t *testing.T) {
 
 // The same with v2, where directories exist and some keys are hidden.
 func TestV2LeavesWhatIsNotItsOwn(t *testing.T) {
+	t.Parallel()
 	for _, version := range []etcdtest.Version{etcdtest.V34, etcdtest.V35} {
 		t.Run(string(version), func(t *testing.T) {
 			t.Parallel()
@@ -127,10 +129,10 @@ func TestV2LeavesWhatIsNotItsOwn(t *testing.T) {
 			}
 			for token, named := range map[string]string{"pods": "/registry/pods/a", "hidden": "/registry/hidden", "file": "/registry/file"} {
 				_, err := r.Create(ctx, token, 3)
-				if !errors.Is(err, ErrOthers) || !strings.Contains(err.Error(), named) {
+				if !is[*OthersError](err) || !strings.Contains(err.Error(), named) {
 					t.Errorf("create %s: got %v, want that %s is not the token's", token, err, named)
 				}
-				wantError(t, r.Delete(ctx, token), ErrOthers)
+				wantType[*OthersError](t, r.Delete(ctx, token))
 			}
 			for _, key := range others {
 				if !there(key) {
@@ -145,7 +147,7 @@ func TestV2LeavesWhatIsNotItsOwn(t *testing.T) {
 				request(t, http.MethodPut, at(key), "value=m=http://10.0.0.1:2380")
 			}
 			err := r.Delete(ctx, token3)
-			wantError(t, err, ErrOthers)
+			wantType[*OthersError](t, err)
 			for _, key := range []string{base + "/dd", base + "/00ff"} {
 				if !strings.Contains(err.Error(), key) {
 					t.Errorf("%v does not name %s", err, key)

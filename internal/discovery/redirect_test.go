@@ -27,6 +27,7 @@ func elsewhere(t *testing.T) (*httptest.Server, *atomic.Int32) {
 
 // A v2 registry that redirects is not followed: the password would go along.
 func TestV2Redirect(t *testing.T) {
+	t.Parallel()
 	other, asked := elsewhere(t)
 	server := httptest.NewServer(http.RedirectHandler(other.URL+"/v2/keys/a", http.StatusTemporaryRedirect))
 	t.Cleanup(server.Close)
@@ -43,6 +44,7 @@ func TestV2Redirect(t *testing.T) {
 
 // A service over TLS sends nobody to plain http, nor to another host.
 func TestServiceRedirect(t *testing.T) {
+	t.Parallel()
 	pki := etcdtest.NewPKI(t)
 	service := etcdtest.NewDiscoveryService(t, pki)
 	other, asked := elsewhere(t)

@@ -137,7 +137,7 @@ func ServiceURLProblem(base string) Problem {
 }
 
 // Status implements [Registry]. Errors: [ErrNoToken], which may mean any of
-// three things, [ErrBadSize], [*ServiceError].
+// three things, [*BadSizeError], [*ServiceError].
 func (s *Service) Status(ctx context.Context, token string) (Status, error) {
 	members, err := s.read(ctx, s.base+"/"+token)
 	if err != nil {
@@ -147,7 +147,9 @@ func (s *Service) Status(ctx context.Context, token string) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
-	return statusOfService(members, size)
+	status, err := statusOfService(members, size)
+	status.log(ctx, err)
+	return status, err
 }
 
 // statusOfService reads a token from what the service answers for it, and for its

@@ -17,6 +17,7 @@ import (
 )
 
 func TestServiceFormsACluster(t *testing.T) {
+	t.Parallel()
 	for _, version := range []etcdtest.Version{etcdtest.V35, etcdtest.V36} {
 		t.Run(string(version), func(t *testing.T) {
 			t.Parallel()
@@ -50,6 +51,7 @@ func TestServiceFormsACluster(t *testing.T) {
 }
 
 func TestServiceOverTLS(t *testing.T) {
+	t.Parallel()
 	pki := etcdtest.NewPKI(t)
 	service := etcdtest.NewDiscoveryService(t, pki)
 	s := settings()
@@ -73,6 +75,7 @@ func TestServiceOverTLS(t *testing.T) {
 
 // Whatever a service answers, it is asked once, and what it said is told.
 func TestServiceAnswers(t *testing.T) {
+	t.Parallel()
 	text := func(body string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/plain; charset=utf-8")

@@ -16,9 +16,6 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
-// ErrNoV2 says that a server does not serve the v2 API.
-var ErrNoV2 = errors.New("does not serve the v2 API; etcd 3.4 and 3.5 do with --enable-v2, 3.6 and later never")
-
 // V2 is a registry in the v2 keys of an etcd up to 3.5, for members up to 3.6.
 // Its zero value is not usable: see [NewV2].
 //
@@ -28,15 +25,14 @@ var ErrNoV2 = errors.New("does not serve the v2 API; etcd 3.4 and 3.5 do with --
 //	<prefix>/<token>/<hex id>       name=url[,name=url…]
 type V2 struct {
 	attempts
-	settings connection.Settings
-	prefix   string
+	prefix string
 }
 
 // NewV2 returns the registry under prefix at the endpoints of settings, which
 // are tried one after the other. It connects at first use only, and keeps no
 // connection open between two calls.
 func NewV2(settings connection.Settings, prefix string) *V2 {
-	return &V2{attempts: attempts{endpoints: settings.Endpoints, sleep: sleep}, settings: settings, prefix: prefix}
+	return &V2{attempts: newAttempts(settings), prefix: prefix}
 }
 
 // V2URL is what a member takes as --discovery for a token in the registry
@@ -61,7 +57,7 @@ func (r *V2) Create(ctx context.Context, token string, size int) (Place, error) 
 				return err
 			}
 			_, err := keys.Set(ctx, r.sizeKey(token), strconv.Itoa(size), &clientv2.SetOptions{PrevExist: clientv2.PrevNoExist})
-			if code(err) == clientv2.ErrorCodeNodeExist {
+			if connection.CodeV2(err) == clientv2.ErrorCodeNodeExist {
 				// Someone was faster. If the size cannot be read, it is unknown.
 				found, err := keys.Get(ctx, r.sizeKey(token), &clientv2.GetOptions{Quorum: true})
 				if err != nil {
@@ -79,7 +75,7 @@ func (r *V2) Create(ctx context.Context, token string, size int) (Place, error) 
 // Status implements [Registry].
 func (r *V2) Status(ctx context.Context, token string) (Status, error) {
 	var s Status
-	err := r.first(func(endpoint string) error {
+	err := r.first(ctx, func(endpoint string) error {
 		return r.at(ctx, endpoint, func(ctx context.Context, keys clientv2.KeysAPI) error {
 			// Members first: a size that changes in between makes a token look
 			// less complete than it is, never more.
@@ -88,7 +84,7 @@ func (r *V2) Status(ctx context.Context, token string) (Status, error) {
 				return absentIfNotFound(err)
 			}
 			size, err := keys.Get(ctx, r.sizeKey(token), &clientv2.GetOptions{Quorum: true})
-			if err != nil && code(err) != clientv2.ErrorCodeKeyNotFound {
+			if err != nil && connection.CodeV2(err) != clientv2.ErrorCodeKeyNotFound {
 				return err
 			}
 			var value *string
@@ -99,6 +95,7 @@ func (r *V2) Status(ctx context.Context, token string) (Status, error) {
 			return err
 		})
 	})
+	s.log(ctx, err)
 	return s, err
 }
 
@@ -125,7 +122,7 @@ func statusOfV2(nodes clientv2.Nodes, size *string) (Status, error) {
 func (r *V2) occupied(ctx context.Context, keys clientv2.KeysAPI, token string) error {
 	found, err := keys.Get(ctx, r.key(token), &clientv2.GetOptions{Quorum: true})
 	switch {
-	case code(err) == clientv2.ErrorCodeKeyNotFound:
+	case connection.CodeV2(err) == clientv2.ErrorCodeKeyNotFound:
 		return nil
 	case err != nil:
 		return err
@@ -134,7 +131,7 @@ func (r *V2) occupied(ctx context.Context, keys clientv2.KeysAPI, token string) 
 	switch {
 	case err == nil:
 		return existsFor(size.Node.Value)
-	case code(err) != clientv2.ErrorCodeKeyNotFound && code(err) != clientv2.ErrorCodeNotDir:
+	case connection.CodeV2(err) != clientv2.ErrorCodeKeyNotFound && connection.CodeV2(err) != clientv2.ErrorCodeNotDir:
 		return err
 	}
 	var others []string
@@ -151,7 +148,7 @@ func (r *V2) occupied(ctx context.Context, keys clientv2.KeysAPI, token string) 
 // directories go only if nothing is in them any more, which the server checks.
 func (r *V2) Delete(ctx context.Context, token string) error {
 	tried := false
-	return r.first(func(endpoint string) error {
+	return r.first(ctx, func(endpoint string) error {
 		return r.at(ctx, endpoint, func(ctx context.Context, keys clientv2.KeysAPI) error {
 			d := v2Deletion{ctx: ctx, keys: keys, deleted: tried}
 			tried = true
@@ -174,7 +171,7 @@ func (d *v2Deletion) token(dir, size string) error {
 	}
 	found, err := d.keys.Get(d.ctx, dir, &clientv2.GetOptions{Quorum: true})
 	switch {
-	case code(err) == clientv2.ErrorCodeKeyNotFound:
+	case connection.CodeV2(err) == clientv2.ErrorCodeKeyNotFound:
 		if d.deleted {
 			return nil
 		}
@@ -206,7 +203,7 @@ func (d *v2Deletion) token(dir, size string) error {
 // what is hidden in it is named.
 func (d *v2Deletion) remove(key string, dir bool) error {
 	_, err := d.keys.Delete(d.ctx, key, &clientv2.DeleteOptions{Dir: dir})
-	switch code(err) {
+	switch connection.CodeV2(err) {
 	case clientv2.ErrorCodeKeyNotFound, clientv2.ErrorCodeNotFile, clientv2.ErrorCodeNotDir:
 		return nil
 	case clientv2.ErrorCodeDirNotEmpty:
@@ -221,75 +218,25 @@ func (d *v2Deletion) remove(key string, dir bool) error {
 
 // at calls do with the keys at one endpoint, within the request timeout.
 func (r *V2) at(ctx context.Context, endpoint string, do func(context.Context, clientv2.KeysAPI) error) error {
-	keys, err := r.settings.KeysV2(ctx, endpoint)
-	if err != nil {
-		return err
+	err := r.settings.V2(ctx, endpoint, do)
+	// Missing or wrong credentials, and those that allow too little.
+	if connection.CodeV2(err) == clientv2.ErrorCodeUnauthorized {
+		return &DeniedError{Endpoint: endpoint, Err: err}
 	}
-	request, cancel := context.WithTimeout(ctx, r.settings.RequestLimit())
-	defer cancel()
-	err = do(request, keys)
-	if isDeniedV2(err) {
-		return &DeniedError{Endpoint: endpoint, Err: plainV2(err)}
-	}
-	return explainV2(endpoint, err)
-}
-
-// explainV2 puts an error of client/v2 into the words of this package.
-func explainV2(endpoint string, err error) error {
-	var answer clientv2.Error
-	var cluster *clientv2.ClusterError
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, clientv2.ErrInvalidJSON), errors.Is(err, clientv2.ErrEmptyBody):
-		return ErrNoV2
-	case errors.As(err, &answer):
-		return plainV2(err)
-	case errors.As(err, &cluster) && len(cluster.Errors) > 0:
-		err = cluster.Errors[0]
-	}
-	if isOurs(err) {
-		return err
-	}
-	return connection.AttemptError(endpoint, err)
-}
-
-// plainV2 is the message of an answer without its code and index.
-func plainV2(err error) error {
-	var answer clientv2.Error
-	if !errors.As(err, &answer) {
-		return err
-	}
-	if answer.Cause == "" {
-		return errors.New(answer.Message)
-	}
-	return errors.New(answer.Message + " (" + answer.Cause + ")")
-}
-
-// code returns the code of an answer of the keys API, 0 for any other error.
-// The error comes by value.
-func code(err error) int {
-	var answer clientv2.Error
-	if !errors.As(err, &answer) {
-		return 0
-	}
-	return answer.Code
+	return err
 }
 
 func absentIfNotFound(err error) error {
-	if code(err) == clientv2.ErrorCodeKeyNotFound {
+	if connection.CodeV2(err) == clientv2.ErrorCodeKeyNotFound {
 		return ErrNotFound
 	}
 	return err
 }
 
-// isDeniedV2 recognises missing or wrong credentials, and those that allow too little.
-func isDeniedV2(err error) bool { return code(err) == clientv2.ErrorCodeUnauthorized }
-
 // isRefusedV2 tells the answers that mean that a write was not carried out.
 // Codes from 300 on are of raft and of the server itself, after which it may
 // have been.
 func isRefusedV2(err error) bool {
-	var answer clientv2.Error
-	return errors.Is(err, clientv2.ErrInvalidJSON) || errors.Is(err, connection.ErrRedirect) || errors.As(err, &answer) && answer.Code < clientv2.ErrorCodeRaftInternal
+	code := connection.CodeV2(err)
+	return errors.Is(err, connection.ErrNoV2) || errors.Is(err, connection.ErrRedirect) || code != 0 && code < clientv2.ErrorCodeRaftInternal
 }

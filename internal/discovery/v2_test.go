@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
@@ -42,6 +43,7 @@ func request(t *testing.T, method, url, form string) string {
 }
 
 func TestV2Create(t *testing.T) {
+	t.Parallel()
 	for _, version := range []etcdtest.Version{etcdtest.V34, etcdtest.V35} {
 		t.Run(string(version), func(t *testing.T) {
 			t.Parallel()
@@ -75,6 +77,7 @@ func TestV2Create(t *testing.T) {
 }
 
 func TestV2StatusGoesByCreatedIndex(t *testing.T) {
+	t.Parallel()
 	c := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
 	r := NewV2(settings(c.Endpoints()...), DefaultPrefix)
 	mustCreate(t, r, token3, 2)
@@ -98,9 +101,9 @@ func TestV2StatusGoesByCreatedIndex(t *testing.T) {
 	}
 	request(t, http.MethodPut, base+"/_config/size", "value=abc")
 	_, err := r.Status(t.Context(), token3)
-	wantError(t, err, ErrBadSize)
+	wantType[*BadSizeError](t, err)
 	_, err = r.Create(t.Context(), token3, 2)
-	wantError(t, err, ErrExists)
+	wantType[*ExistsError](t, err)
 	request(t, http.MethodDelete, base+"/_config/size", "")
 	_, err = r.Status(t.Context(), token3)
 	wantError(t, err, ErrNotFound)
@@ -116,6 +119,7 @@ func v2Founder(t *testing.T, url, name string, version etcdtest.Version) *etcdte
 
 // Real members form a cluster from the URL, and the fourth is turned away.
 func TestV2FormsACluster(t *testing.T) {
+	t.Parallel()
 	for _, members := range []etcdtest.Version{etcdtest.V34, etcdtest.V35, etcdtest.V36} {
 		t.Run(string(members)+"-members", func(t *testing.T) {
 			t.Parallel()
@@ -153,6 +157,7 @@ func TestV2FormsACluster(t *testing.T) {
 }
 
 func TestV2ExtraRegistrations(t *testing.T) {
+	t.Parallel()
 	registry := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
 	r := NewV2(settings(registry.Endpoints()...), DefaultPrefix)
 	mustCreate(t, r, token3, 1)
@@ -184,6 +189,7 @@ func TestV2ExtraRegistrations(t *testing.T) {
 }
 
 func TestV2Unreachable(t *testing.T) {
+	t.Parallel()
 	off := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35})
 	never := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V36})
 	on := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
@@ -191,15 +197,15 @@ func TestV2Unreachable(t *testing.T) {
 	ctx := within(t, 30*time.Second)
 
 	r := NewV2(settings(dead, off.Endpoints()[0], never.Endpoints()[0]), DefaultPrefix)
-	want := dead + ": connection refused; " + off.Endpoints()[0] + ": " + ErrNoV2.Error() + "; " + never.Endpoints()[0] + ": " + ErrNoV2.Error()
+	want := "no endpoint answered; " + dead + ": connection refused; " + off.Endpoints()[0] + ": " + connection.ErrNoV2.Error() + "; " + never.Endpoints()[0] + ": " + connection.ErrNoV2.Error()
 	_, err := r.Create(ctx, token3, 3)
-	wantError(t, err, ErrUnreachable)
-	if err.Error() != want || errors.Is(err, ErrUnsure) {
+	wantType[*connection.Unreachable](t, err)
+	if err.Error() != want || is[*UnsureError](err) {
 		t.Errorf("got %q, want %q", err, want)
 	}
 	_, err = r.Status(ctx, token3)
-	wantError(t, err, ErrUnreachable)
-	wantError(t, r.Delete(ctx, token3), ErrUnreachable)
+	wantType[*connection.Unreachable](t, err)
+	wantType[*connection.Unreachable](t, r.Delete(ctx, token3))
 
 	r = NewV2(settings(dead, off.Endpoints()[0], on.Endpoints()[0]), DefaultPrefix)
 	mustCreate(t, r, token3, 3)
@@ -207,6 +213,7 @@ func TestV2Unreachable(t *testing.T) {
 }
 
 func TestV2Denied(t *testing.T) {
+	t.Parallel()
 	c := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
 	base := c.Endpoints()[0] + "/v2/auth/"
 	for _, body := range [][2]string{{"users/root", `{"user":"root","password":"s3cret"}`}, {"enable", ""}} {
@@ -235,10 +242,10 @@ func TestV2Denied(t *testing.T) {
 
 	s := settings(c.Endpoints()...)
 	_, err = NewV2(s, DefaultPrefix).Create(within(t, 10*time.Second), token3, 3)
-	wantError(t, err, ErrDenied)
+	wantType[*DeniedError](t, err)
 	s.Username, s.Password = "root", "wrong"
 	_, err = NewV2(s, DefaultPrefix).Create(within(t, 10*time.Second), token3, 3)
-	wantError(t, err, ErrDenied)
+	wantType[*DeniedError](t, err)
 	if want := c.Endpoints()[0] + ": The request requires user authentication (Insufficient credentials)"; err.Error() != want {
 		t.Errorf("got %q, want %q", err, want)
 	}
@@ -252,6 +259,7 @@ func TestV2Denied(t *testing.T) {
 }
 
 func TestV2AnswerLost(t *testing.T) {
+	t.Parallel()
 	c := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
 	proxy := newSwallower(t, strings.TrimPrefix(c.Endpoints()[0], "http://"))
 	s := settings("http://" + proxy.Addr())
@@ -259,7 +267,7 @@ func TestV2AnswerLost(t *testing.T) {
 
 	proxy.swallowAfter(1) // the write: the look finds no directory, and asks for no size
 	_, err := NewV2(s, DefaultPrefix).Create(within(t, 3*time.Second), "lost", 3)
-	wantError(t, err, ErrUnsure)
+	wantType[*UnsureError](t, err)
 	if got := request(t, http.MethodGet, V2URL(c.Endpoints()[0], DefaultPrefix, "lost")+"/_config/size", ""); !strings.Contains(got, `"value":"3"`) {
 		t.Fatalf("the write has not got through, so this tests nothing: %s", got)
 	}
@@ -269,28 +277,29 @@ func TestV2AnswerLost(t *testing.T) {
 	mustCreate(t, r, "back", 3)
 	proxy.swallowAfter(1)
 	_, err = NewV2(s, DefaultPrefix).Create(within(t, 5*time.Second), "back", 3)
-	wantError(t, err, ErrUnreachable)
-	if errors.Is(err, ErrUnsure) {
+	wantType[*connection.Unreachable](t, err)
+	if is[*UnsureError](err) {
 		t.Error("nothing was written, so the outcome is known")
 	}
 }
 
 // A registry with TLS, client certificates included, as both protocols reach it.
 func TestRegistryWithTLS(t *testing.T) {
+	t.Parallel()
 	pki := etcdtest.NewPKI(t)
 	c := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true, TLS: pki})
 	s := settings(c.Endpoints()...)
 	s.TLS = pki.ClientConfig(pki.Client("registrar"))
 	mustCreate(t, NewV2(s, DefaultPrefix), token3, 3)
 	mustStatus(t, NewV2(s, DefaultPrefix), token3)
-	mustCreate(t, NewV3(s, DefaultPrefix), token3, 3)
-	mustStatus(t, NewV3(s, DefaultPrefix), token3)
+	mustCreate(t, newV3(t, s, DefaultPrefix), token3, 3)
+	mustStatus(t, newV3(t, s, DefaultPrefix), token3)
 
 	foreign := etcdtest.NewPKI(t)
 	s.TLS = foreign.ClientConfig(foreign.Client("registrar"))
-	for _, r := range []Registry{NewV2(s, DefaultPrefix), NewV3(s, DefaultPrefix)} {
+	for _, r := range []Registry{NewV2(s, DefaultPrefix), newV3(t, s, DefaultPrefix)} {
 		_, err := r.Create(within(t, 10*time.Second), "other", 3)
-		wantError(t, err, ErrUnreachable)
+		wantType[*connection.Unreachable](t, err)
 		if !strings.Contains(err.Error(), ": certificate signed by an unknown authority") {
 			t.Errorf("%T: got %v", r, err)
 		}

@@ -31,24 +31,15 @@ import (
 //	<prefix>/<token>/members/<hex id>   name=url[,name=url…]
 type V3 struct {
 	attempts
-	settings connection.Settings
-	prefix   string
-	pool     *connection.Pool // nil: a connection for each call
+	prefix string
+	pool   *connection.Pool
 }
 
 // NewV3 returns the registry under prefix at the endpoints of settings, which
-// are tried one after the other. It connects at first use only, and keeps no
-// connection open between two calls; see [V3.Over].
-func NewV3(settings connection.Settings, prefix string) *V3 {
-	return &V3{attempts: attempts{endpoints: settings.Endpoints, sleep: sleep}, settings: settings, prefix: prefix}
-}
-
-// Over returns the registry with its connections taken from pool, nil for none:
-// what is asked for many tokens goes over one connection, all at once.
-func (r *V3) Over(pool *connection.Pool) *V3 {
-	shared := *r
-	shared.pool = pool
-	return &shared
+// are tried one after the other. Its connections come from the pool: what is
+// asked for many tokens goes over one connection, all at once.
+func NewV3(settings connection.Settings, prefix string, pool *connection.Pool) *V3 {
+	return &V3{attempts: newAttempts(settings), prefix: prefix, pool: pool}
 }
 
 func (r *V3) key(token string) string     { return path.Join(r.prefix, token) + "/" }
@@ -146,6 +137,7 @@ func (r *V3) Status(ctx context.Context, token string) (Status, error) {
 		s, err = statusOf(rangeAt(got, 0).GetKvs(), members)
 		return err
 	})
+	s.log(ctx, err)
 	return s, err
 }
 
@@ -241,12 +233,15 @@ func deleteKeys(ctx context.Context, kv clientv3.KV, keys []string) (int64, erro
 
 // anywhere calls do with the key space at the first endpoint that answers.
 func (r *V3) anywhere(ctx context.Context, do func(context.Context, clientv3.KV) error) error {
-	return r.first(func(endpoint string) error { return r.at(ctx, endpoint, do) })
+	return r.first(ctx, func(endpoint string) error { return r.at(ctx, endpoint, do) })
 }
 
 // at calls do with the key space at one endpoint.
 func (r *V3) at(ctx context.Context, endpoint string, do func(context.Context, clientv3.KV) error) error {
-	err := withKV(ctx, r.pool, r.settings, endpoint, do)
+	client, err := r.pool.Client(ctx, r.settings, endpoint)
+	if err == nil {
+		err = client.Do(ctx, func(ctx context.Context) error { return do(ctx, client.KV) })
+	}
 	if isDenied(err) {
 		return &DeniedError{Endpoint: endpoint, Err: err}
 	}

@@ -20,11 +20,12 @@ import (
 )
 
 func TestV3Create(t *testing.T) {
+	t.Parallel()
 	for _, version := range []etcdtest.Version{etcdtest.V34, etcdtest.V35, etcdtest.V36, etcdtest.V37} {
 		t.Run(string(version), func(t *testing.T) {
 			t.Parallel()
 			c := etcdtest.Start(t, 1, etcdtest.Options{Version: version})
-			r := NewV3(settings(c.Endpoints()...), DefaultPrefix)
+			r := newV3(t, settings(c.Endpoints()...), DefaultPrefix)
 			ctx := within(t, 30*time.Second)
 
 			if place := mustCreate(t, r, token3, 3); place != (Place{Token: token3}) {
@@ -66,9 +67,10 @@ func TestV3Create(t *testing.T) {
 }
 
 func TestV3StatusGoesByCreateRevision(t *testing.T) {
+	t.Parallel()
 	c := etcdtest.Start(t, 1, etcdtest.Options{})
 	client := c.Client(t)
-	r := NewV3(settings(c.Endpoints()...), DefaultPrefix)
+	r := newV3(t, settings(c.Endpoints()...), DefaultPrefix)
 	mustCreate(t, r, token3, 2)
 	members := DefaultPrefix + "/" + token3 + "/members/"
 	put(t, client, members+"ff", "late-in-the-alphabet=http://10.0.0.1:2380")
@@ -96,12 +98,13 @@ func TestV3StatusGoesByCreateRevision(t *testing.T) {
 			t.Errorf("size %q: got %v with %d members, want a bad size with 3", value, err, len(s.Members))
 		}
 		_, err = r.Create(t.Context(), token3, 3)
-		wantError(t, err, ErrExists)
+		wantType[*ExistsError](t, err)
 	}
 }
 
 // Real members form a cluster from the token, and the fourth is turned away.
 func TestV3FormsACluster(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct{ registry, members etcdtest.Version }{
 		{etcdtest.V35, etcdtest.V37},
 		{etcdtest.V36, etcdtest.V36},
@@ -110,7 +113,7 @@ func TestV3FormsACluster(t *testing.T) {
 		t.Run(fmt.Sprintf("%s-registry-%s-members", test.registry, test.members), func(t *testing.T) {
 			t.Parallel()
 			registry := etcdtest.Start(t, 1, etcdtest.Options{Version: test.registry})
-			r := NewV3(settings(registry.Endpoints()...), DefaultPrefix)
+			r := newV3(t, settings(registry.Endpoints()...), DefaultPrefix)
 			place := mustCreate(t, r, token3, 3)
 
 			founder := func(name string) *etcdtest.Process {
@@ -149,8 +152,9 @@ func TestV3FormsACluster(t *testing.T) {
 
 // A race leaves registrations behind: only the one that won is shown.
 func TestV3ExtraRegistrations(t *testing.T) {
+	t.Parallel()
 	registry := etcdtest.Start(t, 1, etcdtest.Options{})
-	r := NewV3(settings(registry.Endpoints()...), DefaultPrefix)
+	r := newV3(t, settings(registry.Endpoints()...), DefaultPrefix)
 	mustCreate(t, r, token3, 1)
 	var wg sync.WaitGroup
 	processes := make([]*etcdtest.Process, 3)
@@ -184,9 +188,10 @@ func TestV3ExtraRegistrations(t *testing.T) {
 
 // Of two applies with the same token at once, one makes it.
 func TestTwoAtOnce(t *testing.T) {
+	t.Parallel()
 	c := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
 	for name, r := range map[string]Registry{
-		"v3": NewV3(settings(c.Endpoints()...), DefaultPrefix), "v2": NewV2(settings(c.Endpoints()...), DefaultPrefix),
+		"v3": newV3(t, settings(c.Endpoints()...), DefaultPrefix), "v2": NewV2(settings(c.Endpoints()...), DefaultPrefix),
 	} {
 		results := make(chan error, 2)
 		for range 2 {
@@ -199,19 +204,20 @@ func TestTwoAtOnce(t *testing.T) {
 		if first != nil {
 			first, second = second, first
 		}
-		if first != nil || !errors.Is(second, ErrExists) {
+		if first != nil || !is[*ExistsError](second) {
 			t.Errorf("%s: got %v and %v, want one success and one that it exists", name, first, second)
 		}
 	}
 }
 
 func TestV3Unreachable(t *testing.T) {
+	t.Parallel()
 	c := etcdtest.Start(t, 1, etcdtest.Options{})
 	dead := fmt.Sprintf("http://127.0.0.1:%d", etcdtest.ReservePort(t))
 	ctx := within(t, 20*time.Second)
 
 	// One dead endpoint is passed over.
-	r := NewV3(settings(dead, c.Endpoints()[0]), DefaultPrefix)
+	r := newV3(t, settings(dead, c.Endpoints()[0]), DefaultPrefix)
 	mustCreate(t, r, token3, 3)
 	if got := mustStatus(t, r, token3); got.Size != 3 {
 		t.Errorf("got %+v", got)
@@ -220,29 +226,30 @@ func TestV3Unreachable(t *testing.T) {
 	other := fmt.Sprintf("http://127.0.0.1:%d", etcdtest.ReservePort(t))
 	patient := settings(dead, other)
 	patient.DialTimeout, patient.RequestTimeout = time.Minute, time.Minute
-	r = NewV3(patient, DefaultPrefix)
+	r = newV3(t, patient, DefaultPrefix)
 	start := time.Now()
 	_, err := r.Create(ctx, token3, 3)
-	wantError(t, err, ErrUnreachable)
-	if errors.Is(err, ErrUnsure) {
+	wantType[*connection.Unreachable](t, err)
+	if is[*UnsureError](err) {
 		t.Error("nothing was sent, so the outcome is known")
 	}
-	if want := dead + ": connection refused; " + other + ": connection refused"; err.Error() != want {
+	if want := "no endpoint answered; " + dead + ": connection refused; " + other + ": connection refused"; err.Error() != want {
 		t.Errorf("got %q, want %q", err, want)
 	}
 	if d := time.Since(start); d > 20*time.Second {
 		t.Errorf("took %v to find that nothing listens", d)
 	}
 	_, err = r.Status(ctx, token3)
-	wantError(t, err, ErrUnreachable)
-	wantError(t, r.Delete(ctx, token3), ErrUnreachable)
-	_, err = NewV3(settings(), DefaultPrefix).Status(ctx, token3)
-	wantError(t, err, ErrUnreachable)
+	wantType[*connection.Unreachable](t, err)
+	wantType[*connection.Unreachable](t, r.Delete(ctx, token3))
+	_, err = newV3(t, settings(), DefaultPrefix).Status(ctx, token3)
+	wantType[*connection.Unreachable](t, err)
 }
 
 // Whatever is asked over a pool shares its connection, at once and one after
 // the other, and survives a registry that restarts.
 func TestV3OverAPool(t *testing.T) {
+	t.Parallel()
 	c := etcdtest.Start(t, 1, etcdtest.Options{})
 	link := etcdtest.Proxy(t, strings.TrimPrefix(c.Endpoints()[0], "http://"))
 	pool := &connection.Pool{}
@@ -252,7 +259,7 @@ func TestV3OverAPool(t *testing.T) {
 		}
 	}()
 	s := settings("http://" + link.Addr())
-	registry := func() *V3 { return NewV3(s, DefaultPrefix).Over(pool) } // as each resource makes its own
+	registry := func() *V3 { return NewV3(s, DefaultPrefix, pool) } // as each resource makes its own
 	var wg sync.WaitGroup
 	for i := range 20 {
 		wg.Go(func() {
@@ -272,7 +279,7 @@ func TestV3OverAPool(t *testing.T) {
 
 	c.Members()[0].Stop()
 	_, err := registry().Status(t.Context(), "token-1")
-	wantError(t, err, ErrUnreachable)
+	wantType[*connection.Unreachable](t, err)
 	c.Members()[0].Start()
 	if err := c.WaitHealthy(within(t, time.Minute)); err != nil {
 		t.Fatal(err)
@@ -283,6 +290,7 @@ func TestV3OverAPool(t *testing.T) {
 }
 
 func TestV3Denied(t *testing.T) {
+	t.Parallel()
 	c := etcdtest.Start(t, 1, etcdtest.Options{})
 	client := c.Client(t)
 	ctx := within(t, 20*time.Second)
@@ -305,18 +313,18 @@ func TestV3Denied(t *testing.T) {
 	}
 
 	s := settings(c.Endpoints()...)
-	_, err := NewV3(s, DefaultPrefix).Create(ctx, "mine", 3)
-	wantError(t, err, ErrDenied)
+	_, err := newV3(t, s, DefaultPrefix).Create(ctx, "mine", 3)
+	wantType[*DeniedError](t, err)
 	s.Username, s.Password = "registrar", "wrong"
-	_, err = NewV3(s, DefaultPrefix).Create(ctx, "mine", 3)
-	wantError(t, err, ErrDenied)
+	_, err = newV3(t, s, DefaultPrefix).Create(ctx, "mine", 3)
+	wantType[*DeniedError](t, err)
 	if strings.Contains(err.Error(), "wrong") && !strings.Contains(err.Error(), "wrong user name or password") {
 		t.Errorf("the password is in the error: %v", err)
 	}
 	s.Password = "pass"
-	r := NewV3(s, DefaultPrefix)
+	r := newV3(t, s, DefaultPrefix)
 	_, err = r.Create(ctx, "theirs", 3)
-	wantError(t, err, ErrDenied)
+	wantType[*DeniedError](t, err)
 	// The least that is needed: its own prefix.
 	mustCreate(t, r, "mine", 3)
 	mustStatus(t, r, "mine")
@@ -329,6 +337,7 @@ func TestV3Denied(t *testing.T) {
 // outcome is unsure; once it is back the same create succeeds, and the token is
 // there once.
 func TestV3AnswerLost(t *testing.T) {
+	t.Parallel()
 	c := etcdtest.Start(t, 1, etcdtest.Options{})
 	proxy := newSwallower(t, strings.TrimPrefix(c.Endpoints()[0], "http://"))
 	s := settings("http://" + proxy.Addr())
@@ -336,9 +345,9 @@ func TestV3AnswerLost(t *testing.T) {
 
 	t.Run("for good", func(t *testing.T) {
 		proxy.swallowAfter(2) // the look, then the transaction
-		_, err := NewV3(s, DefaultPrefix).Create(within(t, 3*time.Second), "lost", 3)
+		_, err := newV3(t, s, DefaultPrefix).Create(within(t, 3*time.Second), "lost", 3)
 		var unsure *UnsureError
-		if !errors.As(err, &unsure) || unsure.Place.Token != "lost" || !errors.Is(err, ErrUnreachable) {
+		if !errors.As(err, &unsure) || unsure.Place.Token != "lost" || !is[*connection.Unreachable](err) {
 			t.Fatalf("got %v, want an unsure one that lists the endpoints", err)
 		}
 		if got := dump(t, c.Client(t)); got[DefaultPrefix+"/lost/_config/size"] != "3" {
@@ -347,7 +356,7 @@ func TestV3AnswerLost(t *testing.T) {
 	})
 	t.Run("and back", func(t *testing.T) {
 		proxy.swallowAfter(2)
-		r := NewV3(s, DefaultPrefix)
+		r := newV3(t, s, DefaultPrefix)
 		pauses := 0
 		r.sleep = func(context.Context, time.Duration) error {
 			pauses++
@@ -363,10 +372,10 @@ func TestV3AnswerLost(t *testing.T) {
 	})
 	t.Run("an older token is not taken for ours", func(t *testing.T) {
 		proxy.swallowAfter(1) // not even the look is answered
-		r := NewV3(s, DefaultPrefix)
+		r := newV3(t, s, DefaultPrefix)
 		_, err := r.Create(within(t, 5*time.Second), "back", 3)
-		wantError(t, err, ErrUnreachable)
-		if errors.Is(err, ErrUnsure) {
+		wantType[*connection.Unreachable](t, err)
+		if is[*UnsureError](err) {
 			t.Error("nothing was written, so the outcome is known")
 		}
 	})

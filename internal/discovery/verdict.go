@@ -3,8 +3,6 @@
 
 package discovery
 
-import "errors"
-
 // Verdict is what a registry's answer says about the cluster of a token.
 type Verdict int
 
@@ -26,11 +24,10 @@ const (
 // not have may have been complete before it was removed, and an error says
 // nothing.
 func Judge(s Status, err error, least int) Verdict {
-	var bad *BadSizeError
 	switch {
 	case err == nil && s.Complete():
 		return Formed
-	case err != nil && !errors.As(err, &bad):
+	case err != nil && !is[*BadSizeError](err):
 		return Unknown
 	case len(s.Members) < least:
 		return Unformed

@@ -6,19 +6,21 @@ package discovery
 import (
 	"errors"
 	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
 // Every answer of a registry, held against a second statement of the rule: a
 // cluster has not formed only where the registry shows members of the token,
 // fewer than any size asks for.
 func TestJudge(t *testing.T) {
-	failures := []error{nil, ErrNotFound, ErrNoToken, &UnreachableError{}, &DeniedError{Err: errors.New("no")}, &UnsureError{Err: errors.New("no")}, &BadSizeError{Value: "x"}, errors.New("other")}
+	failures := []error{nil, ErrNotFound, ErrNoToken, &connection.Unreachable{}, &DeniedError{Err: errors.New("no")}, &UnsureError{Err: errors.New("no")}, &BadSizeError{Value: "x"}, errors.New("other")}
 	for _, err := range failures {
 		for size := range 5 {
 			for members := range 6 {
 				for least := range 5 {
 					s := Status{Size: size, Members: make([]Member, members)}
-					shown := err == nil || errors.Is(err, ErrBadSize)
+					shown := err == nil || is[*BadSizeError](err)
 					full := err == nil && size > 0 && members >= size
 					want := Unknown
 					if full {

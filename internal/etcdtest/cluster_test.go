@@ -134,6 +134,7 @@ func TestMixedVersions(t *testing.T) {
 // A learner is ready though it serves no linearizable reads and lets nobody log
 // in.
 func TestLearnerJoinsAndIsPromoted(t *testing.T) {
+	t.Parallel()
 	for name, opts := range map[string]Options{
 		"3.4 with TLS and password": {Version: V34, TLS: NewPKI(t), Password: "secret"},
 		"3.6 with password":         {Version: V36, Password: "secret"},

@@ -67,6 +67,7 @@ func founders(t *testing.T, sh shell, v etcdtest.Version, env map[string]string)
 }
 
 func TestDiscovery(t *testing.T) {
+	t.Parallel()
 	type combination struct {
 		protocol          string
 		registry, members etcdtest.Version
@@ -87,6 +88,7 @@ func TestDiscovery(t *testing.T) {
 			name := fmt.Sprintf("%s registry %s members %s %s", one.protocol, one.registry, one.members, sh.name)
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
+				sh.must(t)
 				g := newRealRegistry(t, one.protocol, one.registry)
 				t.Run("life", func(t *testing.T) { discoveryLife(t, g, sh, one.members) })
 				t.Run("rescue", func(t *testing.T) { discoveryRescue(t, g, sh, one.members) })

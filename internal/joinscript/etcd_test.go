@@ -38,6 +38,7 @@ func staticFounders(t *testing.T, sh shell, v etcdtest.Version, n int) []*etcdte
 }
 
 func TestStaticFounders(t *testing.T) {
+	t.Parallel()
 	eachVersion(t, versions, func(t *testing.T, v etcdtest.Version, sh shell) {
 		founders := staticFounders(t, sh, v, 3)
 		a, b, c := founders[0], founders[1], founders[2]
@@ -74,6 +75,7 @@ func TestStaticFounders(t *testing.T) {
 
 // Over TLS, with one peer known, and a directory left by a start that failed.
 func TestJoinerOverTLS(t *testing.T) {
+	t.Parallel()
 	eachVersion(t, versions, func(t *testing.T, v etcdtest.Version, sh shell) {
 		pki := etcdtest.NewPKI(t)
 		cluster := etcdtest.Start(t, 3, etcdtest.Options{Version: v, TLS: pki})
@@ -114,6 +116,7 @@ func TestJoinerOverTLS(t *testing.T) {
 
 // One voter becomes two; and a frozen peer holds nobody up.
 func TestJoinerBesideOneVoterAndBesideAFrozenOne(t *testing.T) {
+	t.Parallel()
 	eachVersion(t, versions, func(t *testing.T, v etcdtest.Version, sh shell) {
 		cluster := etcdtest.Start(t, 1, etcdtest.Options{Version: v})
 		client := cluster.Client(t)
@@ -170,6 +173,7 @@ func TestJoinerBesideOneVoterAndBesideAFrozenOne(t *testing.T) {
 // An ex-member that was cut off when it was removed still runs, and repeats
 // the list on which an old identity at the joiner's address has run.
 func TestJoinerIsNotMisledByAnExMember(t *testing.T) {
+	t.Parallel()
 	eachVersion(t, versions, func(t *testing.T, v etcdtest.Version, sh shell) {
 		cluster := etcdtest.Start(t, 4, etcdtest.Options{Version: v, Names: []string{"a", "b", "ex", "p"}, Links: true})
 		client := cluster.Member("a").Client(t)

@@ -96,6 +96,7 @@ func ask(t *testing.T, sh shell, founder bool, peers []string, env ...string) re
 }
 
 func TestJoiner(t *testing.T) {
+	t.Parallel()
 	eachShell(t, func(t *testing.T, sh shell) {
 		a, b, c, stale := newPeer(t), newPeer(t), newPeer(t), newPeer(t)
 		all := []string{a.url, b.url, c.url}
@@ -211,6 +212,7 @@ func TestJoiner(t *testing.T) {
 
 // What a peer answers is never believed blindly, and never printed.
 func TestAnswersThatAreNone(t *testing.T) {
+	t.Parallel()
 	eachShell(t, func(t *testing.T, sh shell) {
 		a := newPeer(t)
 		good := fmt.Sprintf(`{"id":1,"name":"a","peerURLs":[%q],"clientURLs":["http://c"]},{"id":2,"peerURLs":[%q],"isLearner":true}`, a.url, own)

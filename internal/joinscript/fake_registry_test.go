@@ -89,6 +89,7 @@ func (g *registry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func TestFounderWithARegistry(t *testing.T) {
+	t.Parallel()
 	eachShell(t, func(t *testing.T, sh shell) {
 		a, b, g := newPeer(t), newPeer(t), newRegistry(t)
 		ra, rb, rus := "a="+a.url, "b="+b.url, "us="+own
@@ -197,6 +198,7 @@ func TestFounderWithARegistry(t *testing.T) {
 // One that joins a cluster which is being formed asks the registry in which
 // the founders find each other who they are, and never registers there.
 func TestJoinerWithARegistry(t *testing.T) {
+	t.Parallel()
 	eachShell(t, func(t *testing.T, sh shell) {
 		a, b, g := newPeer(t), newPeer(t), newRegistry(t)
 		g.size = "2"

@@ -59,6 +59,7 @@ func eachSize(t *testing.T, f func(t *testing.T, v etcdtest.Version, n int)) {
 // A wiped initial member of a cluster that has formed never starts once its window
 // is over, whatever state its peers are in.
 func TestWipedInitialMemberNeverStarts(t *testing.T) {
+	t.Parallel()
 	eachSize(t, func(t *testing.T, v etcdtest.Version, n int) {
 		sh := shells(t)[0]
 		members := formed(t, sh, v, n)
@@ -113,6 +114,7 @@ func TestWipedInitialMemberNeverStarts(t *testing.T) {
 
 // In its window, too, where a mark outside the data directory is left.
 func TestMarkKeepsTheWipedInitialMemberFromStarting(t *testing.T) {
+	t.Parallel()
 	eachVersion(t, versions, func(t *testing.T, v etcdtest.Version, sh shell) {
 		members := formed(t, sh, v, 3)
 		for _, p := range members {
@@ -131,6 +133,7 @@ func TestMarkKeepsTheWipedInitialMemberFromStarting(t *testing.T) {
 // Fresh machines form their cluster in whatever order they boot, the first within
 // its window.
 func TestMachinesThatBootLate(t *testing.T) {
+	t.Parallel()
 	minutes := []int{0, 5, 55}
 	orders := [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}
 	for i, order := range orders {
@@ -159,6 +162,7 @@ func TestMachinesThatBootLate(t *testing.T) {
 // A member that has its data starts: after a power cut, without a network, one
 // by one, behind another URL, beside members that it does not know.
 func TestMemberWithDataStarts(t *testing.T) {
+	t.Parallel()
 	eachVersion(t, versions, func(t *testing.T, v etcdtest.Version, sh shell) {
 		members := formed(t, sh, v, 3)
 		starts := func(t *testing.T, p *etcdtest.Process, env ...string) {
@@ -221,6 +225,7 @@ func TestMemberWithDataStarts(t *testing.T) {
 // A member that was removed and has its data is not started again, once a majority
 // of the others says so.
 func TestRemovedMemberEnds(t *testing.T) {
+	t.Parallel()
 	eachVersion(t, versions, func(t *testing.T, v etcdtest.Version, sh shell) {
 		members := formed(t, sh, v, 3)
 		a, b, c := members[0], members[1], members[2]

@@ -38,6 +38,7 @@ func eachVersion(t *testing.T, all []etcdtest.Version, f func(t *testing.T, v et
 		for _, v := range of {
 			t.Run(fmt.Sprintf("%s %s", v, sh.name), func(t *testing.T) {
 				t.Parallel() // most of it passes in waiting
+				sh.must(t)
 				f(t, v, sh)
 			})
 		}

@@ -9,11 +9,14 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
 // The script travels in user data: plain ASCII, small when it is compressed, and
 // nothing that a YAML block or a template would stumble over.
 func TestScriptIsPlainTextAndSmall(t *testing.T) {
+	t.Parallel()
 	for i, line := range strings.Split(Script, "\n") {
 		for _, r := range line {
 			if r > 126 || r < 32 {
@@ -40,6 +43,7 @@ func TestScriptIsPlainTextAndSmall(t *testing.T) {
 // What the state has is one line that every base64 and gunzip reads back, and
 // the same each time: a time stamp in it would change user data with each build.
 func TestEncodedScript(t *testing.T) {
+	t.Parallel()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", "base64 -d | gunzip")
 	cmd.Stdin = strings.NewReader(Base64Gzip)
 	if out, err := cmd.Output(); err != nil || string(out) != Script {
@@ -57,6 +61,7 @@ func TestEncodedScript(t *testing.T) {
 // The values that come from the environment are values, whatever they hold:
 // nothing is run, nothing is printed, and no other line gets to etcd.
 func TestScriptIsSafeWithHostileValues(t *testing.T) {
+	t.Parallel()
 	hostile := []string{
 		`'; touch PWNED; '`,
 		`"; touch PWNED; "`,
@@ -95,11 +100,8 @@ func TestScriptIsSafeWithHostileValues(t *testing.T) {
 }
 
 func TestShellcheck(t *testing.T) {
-	path, err := exec.LookPath("shellcheck")
-	if err != nil {
-		t.Logf("LEFT OUT: shellcheck of the join script: no shellcheck on PATH")
-		return
-	}
+	t.Parallel()
+	path := etcdtest.Need(t, "shellcheck")
 	cmd := exec.CommandContext(t.Context(), path, "--norc", "--shell=sh", "--severity=style", "join.sh")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)

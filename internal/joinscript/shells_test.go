@@ -7,12 +7,15 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
 // shell is one way to run the script: an interpreter, and the directory that
@@ -21,14 +24,15 @@ type shell struct {
 	name string
 	argv []string
 	path string
+	// need is a program that may be missing.
+	need string
 }
 
 // busyboxTools are the programs that the script runs, besides curl.
 var busyboxTools = []string{"awk", "base64", "chown", "date", "dirname", "ls", "mkdir", "od", "sed", "sh", "sleep", "sort", "tr"}
 
 // shells returns those to test with: dash (the sh of Debian), bash with gawk (of
-// Fedora CoreOS), and busybox (of Alpine). dash and bash must be there; what is
-// left out for want of gawk or busybox is said by name.
+// Fedora CoreOS), and busybox (of Alpine). dash, bash and curl must be there.
 func shells(t *testing.T) []shell {
 	t.Helper()
 	var all []shell
@@ -41,10 +45,8 @@ func shells(t *testing.T) []shell {
 	}
 	// As sh, bash keeps to POSIX.
 	all[1].argv = append(all[1].argv, "--posix")
-	if gawk, err := exec.LookPath("gawk"); err != nil {
-		t.Logf("LEFT OUT: the join script with gawk: no gawk on PATH")
-	} else {
-		all[1].path = t.TempDir()
+	all[1].path, all[1].need = t.TempDir(), "gawk"
+	if gawk, err := exec.LookPath("gawk"); err == nil {
 		if err := os.Symlink(gawk, filepath.Join(all[1].path, "awk")); err != nil {
 			t.Fatal(err)
 		}
@@ -52,27 +54,34 @@ func shells(t *testing.T) []shell {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Fatalf("curl is needed to test the join script: %v", err)
 	}
-	busybox, err := exec.LookPath("busybox")
-	if err != nil {
-		t.Logf("LEFT OUT: the join script under busybox sh: no busybox on PATH")
-		return all
-	}
 	dir := t.TempDir()
-	for _, tool := range busyboxTools {
-		if err := os.Symlink(busybox, filepath.Join(dir, tool)); err != nil {
-			t.Fatal(err)
+	busybox, err := exec.LookPath("busybox")
+	if err == nil {
+		for _, tool := range busyboxTools {
+			if err := os.Symlink(busybox, filepath.Join(dir, tool)); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
-	return append(all, shell{name: "busybox", argv: []string{busybox, "sh"}, path: dir})
+	return append(all, shell{name: "busybox", argv: []string{busybox, "sh"}, path: dir, need: "busybox"})
 }
 
-// eachShell runs f once for every shell there is, all at the same time: most of
+// must skips a test of a shell that is missing.
+func (sh shell) must(t *testing.T) {
+	t.Helper()
+	if sh.need != "" {
+		etcdtest.Need(t, sh.need)
+	}
+}
+
+// eachShell runs f once for every shell, all at the same time: most of
 // it passes in waiting.
 func eachShell(t *testing.T, f func(t *testing.T, sh shell)) {
 	t.Helper()
 	for _, sh := range shells(t) {
 		t.Run(sh.name, func(t *testing.T) {
 			t.Parallel()
+			sh.must(t)
 			f(t, sh)
 		})
 	}
@@ -84,14 +93,15 @@ type result struct {
 	stdout, stderr string
 }
 
-// hurried is a clock that goes 50 seconds with each look, from TEST_NOW if that
-// is set, so that a run of the script ends after two rounds; and no pauses.
+// hurried is a clock that goes 50 seconds with each look, from TEST_NOW, so that a
+// run of the script ends after two rounds; and no pauses. It starts no program:
+// there are some thousand runs.
 var hurried = map[string]string{
 	"date": `#!/bin/sh
-looks=$(cat "${0%/*}/looks" 2>/dev/null)
+looks=0
+[ ! -e "${0%/*}/looks" ] || read -r looks <"${0%/*}/looks"
 echo $((looks + 1)) >"${0%/*}/looks"
-now=${TEST_NOW:-$(PATH=${PATH#*:} date +%s)}
-case $now in *[!0-9]*) echo "$now" ;; *) echo $((now + 50 * looks)) ;; esac
+case $TEST_NOW in *[!0-9]*) echo "$TEST_NOW" ;; *) echo $((TEST_NOW + 50 * looks)) ;; esac
 `,
 	"sleep": "#!/bin/sh\n",
 }
@@ -129,7 +139,7 @@ func (sh shell) run(t *testing.T, env ...string) result {
 	cmd := exec.CommandContext(ctx, sh.argv[0], append(sh.argv[1:], file)...)
 	cmd.WaitDelay = time.Second // what it has started may hold the pipes
 	cmd.Dir = t.TempDir()
-	cmd.Env = append([]string{"PATH=" + path}, env...)
+	cmd.Env = append([]string{"PATH=" + path, fmt.Sprintf("TEST_NOW=%d", time.Now().Unix())}, env...) // the last one counts
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()

@@ -28,7 +28,7 @@ func DecideAdd(s Snapshot, r AddRequest) Decision {
 	if d, ok := usableURLs(r.PeerURLs); !ok {
 		return d
 	}
-	if d, _, _, ok := s.gate(0); !ok {
+	if d := s.Gate(0); d.Verdict != Go {
 		return d
 	}
 	if ids, v := s.tooOld(func(v string) bool { return !hasLearners(v) }); len(ids) > 0 {
@@ -43,20 +43,21 @@ func DecideAdd(s Snapshot, r AddRequest) Decision {
 
 	voters := s.Voters()
 	t := s.tallyOf(voters, 0)
-	f := Facts{Voters: len(voters) + 1, Quorum: Quorum(len(voters) + 1), Alive: len(t.alive)}
+	f, quorum := t.project(0, len(voters)+1)
+	if len(voters) == 1 {
+		quorum = won
+	}
 	strict, _ := s.tooOld(wantsEveryVoter)
-	short := len(voters) > 1 && len(t.alive) < f.Quorum
 	switch {
-	case short && len(t.alive)+len(t.unprobed) >= f.Quorum && (len(t.gone()) == 0 || len(strict) == 0):
+	case quorum == pending && (len(t.gone()) == 0 || len(strict) == 0):
 		f.Others = t.unprobed
 		return refuse(NotProbed, f)
-	case short, len(strict) > 0 && len(t.gone()) > 0:
+	case quorum != won, len(strict) > 0 && len(t.gone()) > 0:
 		f.Others = t.gone()
 		return refuse(t.goneCode(), f)
 	}
 
-	limit := max(r.MaxLearners, 1)
-	if learners := s.Learners(); len(learners) >= limit {
+	if learners := s.Learners(); len(learners) > 0 && !r.AskServer {
 		return wait(LearnerSlotTaken, Facts{Others: idsOf(learners)})
 	}
 	return Decision{Verdict: Go, Warnings: s.joinWarnings(0, t, f)}

@@ -22,8 +22,7 @@ const (
 // that a quorum names, every member alive, nobody of another cluster, no alarm.
 // What could not be seen is not well.
 func (s Snapshot) Healthy() bool {
-	_, _, _, ok := s.gate(0)
-	return ok && len(s.tallyOf(s.Members, 0).missing()) == 0 && len(s.Alarms()) == 0
+	return s.Gate(0).Verdict == Go && len(s.tallyOf(s.Members, 0).missing()) == 0 && len(s.Alarms()) == 0
 }
 
 // FailureTolerance returns how many of the voters that were seen alive may fail
@@ -39,16 +38,16 @@ func (s Snapshot) Lag(id MemberID) (entries uint64, ok bool) {
 	if !led || !s.answers(leader) || !s.answers(id) {
 		return 0, false
 	}
-	index := s.Answer(leader).Index
-	return index - min(index, s.Answer(id).Applied), true
+	entries, _ = s.lag(id, leader, 0)
+	return entries, true
 }
 
 // Lagging returns the learners that answer and are too far behind to be given a
-// vote, see [DefaultMaxLag]. Whether they are on their way takes another look.
+// vote, see [defaultMaxLag]. Whether they are on their way takes another look.
 func (s Snapshot) Lagging() []MemberID {
 	var out []MemberID
 	for _, m := range s.Learners() {
-		if lag, ok := s.Lag(m.ID); ok && lag > DefaultMaxLag(s.Answer(m.ID).Applied+lag) {
+		if lag, ok := s.Lag(m.ID); ok && lag > defaultMaxLag(s.Answer(m.ID).Applied+lag) {
 			out = append(out, m.ID)
 		}
 	}
@@ -84,7 +83,8 @@ func (s Snapshot) Advise(before Snapshot, seen map[MemberID]bool) []Warning {
 		}
 	}
 
-	d, _, _, ok := s.gate(0)
+	d := s.Gate(0)
+	ok := d.Verdict == Go
 	if !ok {
 		say(d.Code, d.Facts)
 	}
@@ -132,7 +132,7 @@ func (s Snapshot) Advise(before Snapshot, seen map[MemberID]bool) []Warning {
 func (s Snapshot) standingAdvice(led bool) []Warning {
 	var out []Warning
 	voters := s.Voters()
-	f := Facts{Voters: len(voters), Quorum: Quorum(len(voters)), Alive: len(s.tallyOf(voters, 0).alive)}
+	f, _ := s.tallyOf(voters, 0).project(0, len(voters))
 	if led && f.Alive == f.Quorum {
 		out = append(out, Warning{ToleranceZero, f})
 	}

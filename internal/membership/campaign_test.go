@@ -45,20 +45,20 @@ func (c *campaign) visit(w world) {
 	_, open := w.naiveGate()
 
 	w.strict = false
-	for _, limit := range []int{0, 2, 9} {
-		if !open && limit > 0 {
+	for _, ask := range []bool{false, true} {
+		if !open && ask {
 			break // every request meets the same closed gate
 		}
-		r := AddRequest{Name: "new", PeerURLs: []string{"http://10.0.0.99:2380"}, MaxLearners: limit}
+		r := AddRequest{Name: "new", PeerURLs: []string{"http://10.0.0.99:2380"}, AskServer: ask}
 		d := DecideAdd(s, r)
-		c.compare(w, "add, learners allowed:", limit, d, w.naiveAdd(max(limit, 1)))
+		c.compare(w, "add, servers asked:", ask, d, w.naiveAdd(ask))
 		c.promise(w, d.Verdict != Go || w.mayGrow(), "add")
 	}
 	if open { // the release matters to nothing else
 		old := w
 		old.strict = true
 		d := DecideAdd(old.snapshot(), AddRequest{Name: "new", PeerURLs: []string{"http://10.0.0.99:2380"}})
-		c.compare(old, "add, learners allowed:", 0, d, old.naiveAdd(1))
+		c.compare(old, "add, servers asked:", false, d, old.naiveAdd(false))
 	}
 	for _, i := range w.subjects() {
 		c.visitSubject(w, s, i, open)
@@ -167,7 +167,7 @@ func (c *campaign) promise(w world, kept bool, action string) {
 	}
 }
 
-func (c *campaign) compare(w world, what string, arg int, d Decision, want verdict) {
+func (c *campaign) compare(w world, what string, arg any, d Decision, want verdict) {
 	c.decisions++
 	c.verdicts[d.Verdict]++
 	same := d.Verdict == want.v && d.Code == want.code && d.MoveLeaderTo == MemberID(want.move+1) &&
@@ -179,7 +179,7 @@ func (c *campaign) compare(w world, what string, arg int, d Decision, want verdi
 		same = d.Warnings[i].Code == want.warnings[i]
 	}
 	if !same {
-		c.t.Fatalf("%s: %s %d:\nthe code says  %+v\nthe rules say %+v", w, what, arg, d, want)
+		c.t.Fatalf("%s: %s %v:\nthe code says  %+v\nthe rules say %+v", w, what, arg, d, want)
 	}
 }
 

@@ -30,7 +30,7 @@ func TestDecisions(t *testing.T) {
 				r := AddRequest{Name: "n", PeerURLs: []string{"http://10.0.0.99:2380"}}
 				argString(t, td, "name", &r.Name)
 				argURLs(td, &r.PeerURLs)
-				td.MaybeScanArgs(t, "max-learners", &r.MaxLearners)
+				td.MaybeScanArgs(t, "ask-server", &r.AskServer)
 				return show(DecideAdd(s, r))
 			case "promote":
 				r := PromoteRequest{ID: idOf(argument(t, td, "id"))}
@@ -78,8 +78,6 @@ func letters(ids []MemberID) string {
 	}
 	return strings.Join(out, ",")
 }
-
-const here, elsewhere = ClusterID(0xc1), ClusterID(0xc2)
 
 func scene(t *testing.T, td *datadriven.TestData) Snapshot {
 	s := Snapshot{ClusterID: here, Linearizable: !td.HasArg("moved"), Answers: map[MemberID]Answer{}}

@@ -105,6 +105,18 @@ const (
 	RecordDisagrees Code = "record disagrees"
 )
 
+// Permanent reports whether a refusal is about what was asked for rather than
+// about how the cluster is at the moment, so that another look cannot help.
+func (c Code) Permanent() bool {
+	switch c {
+	case NameTaken, URLTaken, LoopbackURL, BadURL, MixedClusters, AlarmRaised, NotOurs, VersionTooOld, LastVoter,
+		NotMember, NotVoter, LearnerUnserved, Interrupts:
+		return true
+	default:
+		return false
+	}
+}
+
 // Facts are the figures behind a code; diag turns them into sentences.
 type Facts struct {
 	// Subject is the member the change is about, 0 for one not yet announced.
@@ -149,18 +161,17 @@ type Decision struct {
 type AddRequest struct {
 	Name     string
 	PeerURLs []string
-	// MaxLearners is how many learners the cluster takes; 0 means 1, which is
-	// etcd's default. The limit is a flag of the servers and can be read
-	// nowhere, so a caller that knows better says so, and the server has the
-	// last word.
-	MaxLearners int
+	// AskServer leaves it to the servers whether there may be another learner
+	// beside those in the list. How many they take is a flag of theirs
+	// (--max-learners, 1 by default) and can be read nowhere.
+	AskServer bool
 }
 
 // PromoteRequest describes a learner that wants a vote.
 type PromoteRequest struct {
 	ID MemberID
 	// MaxLag is how far behind the leader the learner may be, in entries; 0
-	// means the default, see [DefaultMaxLag].
+	// means the default, see [defaultMaxLag].
 	MaxLag uint64
 	// Before is what the learner answered in the previous snapshot of the same
 	// wait; its zero value means that there was none.

@@ -63,6 +63,38 @@ func (s Snapshot) tallyOf(members []Member, without MemberID) tally {
 	return t
 }
 
+// votes says whether enough members are alive, as VoteResult of raft's quorum
+// package does of votes.
+type votes uint8
+
+const (
+	// lost: there are not enough, whoever the unprobed are.
+	lost votes = iota
+	// pending: the unprobed decide it.
+	pending
+	// won: there are enough.
+	won
+)
+
+// reaches says whether as many are alive as a quorum is.
+func (t tally) reaches(quorum int) votes {
+	switch alive := len(t.alive); {
+	case alive >= quorum:
+		return won
+	case alive+len(t.unprobed) >= quorum:
+		return pending
+	default:
+		return lost
+	}
+}
+
+// project returns the figures of a change after which there are that many
+// voters, of whom those in the tally are alive, and whether they have a quorum.
+func (t tally) project(subject MemberID, voters int) (Facts, votes) {
+	f := Facts{Subject: subject, Voters: voters, Quorum: Quorum(voters), Alive: len(t.alive)}
+	return f, t.reaches(f.Quorum)
+}
+
 // gone returns the members known not to be alive.
 func (t tally) gone() []MemberID { return union(t.down, t.unstarted) }
 
@@ -78,7 +110,8 @@ func (t tally) goneCode() Code {
 	return MemberUnstarted
 }
 
-// gate holds what every change needs, in this order:
+// Gate holds what every change, of the subject if it is about a member, and
+// everything that is written of the member list needs, in this order:
 //
 //  1. One cluster. Endpoints of several make every other figure meaningless.
 //  2. A quorum of today's voters that answer. Without one no change can be
@@ -94,61 +127,47 @@ func (t tally) goneCode() Code {
 //     after the leader because without a leader the list cannot be confirmed, and
 //     the leader is the reason to name.
 //
-// ok is true when all hold; then leader and term are the majority's.
-func (s Snapshot) gate(subject MemberID) (d Decision, leader MemberID, term uint64, ok bool) {
+// When the verdict is Go, [Snapshot.MajorityLeader] names the leader.
+func (s Snapshot) Gate(subject MemberID) Decision {
 	if len(s.Others) > 0 {
-		return refuse(MixedClusters, Facts{Subject: subject}), 0, 0, false
+		return refuse(MixedClusters, Facts{Subject: subject})
 	}
 	voters := s.Voters()
-	var answering, silent, unknown []MemberID
+	var answering tally
 	for _, m := range voters {
 		switch c := s.conditionOf(m); {
 		case s.answers(m.ID):
-			answering = append(answering, m.ID)
+			answering.alive = append(answering.alive, m.ID)
 		case c == unprobed:
-			unknown = append(unknown, m.ID)
+			answering.unprobed = append(answering.unprobed, m.ID)
 		default:
-			silent = append(silent, m.ID)
+			answering.down = append(answering.down, m.ID)
 		}
 	}
-	living, quorum := len(s.tallyOf(voters, 0).alive), Quorum(len(voters))
-	today := Facts{Subject: subject, Voters: len(voters), Quorum: quorum, Alive: living}
-	if len(answering) < quorum {
+	today, living := s.tallyOf(voters, 0).project(subject, len(voters))
+	if answered := answering.reaches(today.Quorum); answered != won {
+		today.Others = answering.missing()
 		switch {
-		case s.Linearizable || living > 0:
-			today.Others = union(silent, unknown)
-			return refuse(NotProbed, today), 0, 0, false
-		case len(answering)+len(unknown) >= quorum || len(voters) == 0:
-			today.Others = unknown
-			return refuse(NotProbed, today), 0, 0, false
+		case s.Linearizable || today.Alive > 0:
+			return refuse(NotProbed, today)
+		case answered == pending || len(voters) == 0:
+			today.Others = answering.unprobed
+			return refuse(NotProbed, today)
 		default:
-			today.Others = union(silent, unknown)
-			return refuse(QuorumLost, today), 0, 0, false
+			return refuse(QuorumLost, today)
 		}
 	}
-	leader, term, agreed := s.MajorityLeader()
-	if !agreed || living < quorum {
-		return wait(NoLeader, today), 0, 0, false
+	if _, _, agreed := s.MajorityLeader(); !agreed || living != won {
+		return wait(NoLeader, today)
 	}
 	switch {
 	case s.Linearizable:
-		return Decision{}, leader, term, true
+		return Decision{Verdict: Go}
 	case len(s.Dissent) > 0:
-		return wait(ListsDiffer, Facts{Subject: subject, Others: s.Dissent, Voters: len(voters), Quorum: quorum}), 0, 0, false
+		return wait(ListsDiffer, Facts{Subject: subject, Others: s.Dissent, Voters: today.Voters, Quorum: today.Quorum})
 	default:
-		return wait(ListMoved, Facts{Subject: subject}), 0, 0, false
+		return wait(ListMoved, Facts{Subject: subject})
 	}
-}
-
-// Settled decides whether what is written, such as a configuration for a new
-// member, may rest on the member list: on one that a majority of its voters
-// confirms, or none is meant. It waits and refuses as every change does.
-func Settled(s Snapshot) Decision {
-	d, _, _, ok := s.gate(0)
-	if ok {
-		d.Verdict = Go
-	}
-	return d
 }
 
 func refuse(c Code, f Facts) Decision { return Decision{Verdict: Refuse, Code: c, Facts: f} }

@@ -36,6 +36,8 @@ type Claim struct {
 
 // IdentifyRequest describes the member that is looked for.
 type IdentifyRequest struct {
+	// ID is the member where it is known, 0 where it is to be found.
+	ID        MemberID
 	Name      string
 	PeerURLs  []string
 	Bootstrap Bootstrap
@@ -109,13 +111,26 @@ type Identity struct {
 // and never by a name alone, because adopting somebody else's member is how two
 // configurations come to fight over it.
 func Identify(s Snapshot, r IdentifyRequest) Identity {
+	if id, alone := SoleFounder(s); alone && r.Founders > 1 && !r.Claim.Recorded {
+		return Identity{Code: FoundedAlone, Facts: Facts{Subject: id, Others: []MemberID{id}}}
+	}
+	if len(s.Others) > 0 { // a member in any one of several clusters may be another one
+		return Identity{Code: MixedClusters, Facts: Facts{Subject: r.ID}}
+	}
+	if r.ID != 0 {
+		m, listed := s.Member(r.ID)
+		switch {
+		case !listed:
+			return Identity{Code: NotMember, Facts: Facts{Subject: r.ID}}
+		case !SameURLs(m.PeerURLs, r.PeerURLs):
+			return Identity{Code: MovedMember, Facts: Facts{Subject: m.ID, Others: []MemberID{m.ID}}}
+		}
+		return Identity{Step: StepAdopt, ID: m.ID}
+	}
 	if r.Claim.Recorded && !r.Claim.Left {
 		if found, ok := identifyClaimed(s, r); ok {
 			return found
 		}
-	}
-	if id, alone := SoleFounder(s); alone && r.Founders > 1 && !r.Claim.Recorded {
-		return Identity{Code: FoundedAlone, Facts: Facts{Subject: id, Others: []MemberID{id}}}
 	}
 	if m, ok := byURLs(s, r.PeerURLs); ok {
 		facts := Facts{Subject: m.ID, Others: []MemberID{m.ID}, Detail: m.Name}

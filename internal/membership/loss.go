@@ -33,12 +33,13 @@ func JudgeLoss(s Snapshot, id MemberID, seen map[MemberID]bool) Loss {
 	if s.conditionOf(m) != down {
 		return Unreachable
 	}
-	d, leader, _, ok := s.gate(id)
+	gate := s.Gate(id).Verdict
+	leader, _, _ := s.MajorityLeader()
 	active, known := seen[id]
 	switch {
-	case d.Verdict == Wait, ok && leader == id:
+	case gate == Wait, gate == Go && leader == id:
 		return Unsettled
-	case !ok || !known || active:
+	case gate != Go || !known || active:
 		return Unreachable
 	default:
 		return Vanished

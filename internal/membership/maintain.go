@@ -66,19 +66,20 @@ func byName(a, b Member) int {
 //  1. what every change needs: one cluster, quorum, leader, confirmed list;
 //  2. it leads already: done;
 //  3. it is no member, a learner, has not started, does not answer, names
-//     another leader or term, or lags (see [DefaultMaxLag]).
+//     another leader or term, or lags (see [defaultMaxLag]).
 //
 // When the verdict is Go, MoveLeaderTo is the voter that is to lead.
 func DecideMove(s Snapshot, to MemberID) Decision {
-	d, leader, term, ok := s.gate(to)
-	if !ok {
+	if d := s.Gate(to); d.Verdict != Go {
 		return d
 	}
+	leader, term, _ := s.MajorityLeader()
 	if to == leader {
 		return Decision{Verdict: Done, Facts: Facts{Subject: to}}
 	}
 	if to != 0 {
-		if d = s.fitToLead(to, leader, term); d.Verdict == Go {
+		d := s.fitToLead(to, leader, term)
+		if d.Verdict == Go {
 			d.MoveLeaderTo = to
 		}
 		return d
@@ -120,8 +121,7 @@ func (s Snapshot) fitToLead(id, leader MemberID, term uint64) Decision {
 		f.Others = []MemberID{leader}
 		return wait(OtherLeader, f)
 	}
-	lead := s.Answer(leader).Index
-	if f.MaxLag, f.Lag = DefaultMaxLag(lead), lead-min(lead, a.Applied); f.Lag > f.MaxLag {
+	if f.Lag, f.MaxLag = s.lag(id, leader, 0); f.Lag > f.MaxLag {
 		return wait(Lagging, f)
 	}
 	return Decision{Verdict: Go}
@@ -153,10 +153,10 @@ func DecideDefragment(s Snapshot, r DefragmentRequest) Decision {
 	if len(r.Left) == 0 {
 		return Decision{Verdict: Done}
 	}
-	d, leader, _, ok := s.gate(0)
-	if !ok {
+	if d := s.Gate(0); d.Verdict != Go {
 		return d
 	}
+	leader, _, _ := s.MajorityLeader()
 	var left []Member
 	for _, id := range r.Left {
 		m, listed := s.Member(id)
@@ -187,16 +187,15 @@ func DecideDefragment(s Snapshot, r DefragmentRequest) Decision {
 		return refuse(OthersNotActive, f)
 	}
 	voters := s.Voters()
-	lead := s.Answer(leader).Index
 	for _, v := range voters {
-		f := Facts{Subject: v.ID, MaxLag: DefaultMaxLag(lead), Lag: lead - min(lead, s.Answer(v.ID).Applied)}
-		if f.Lag > f.MaxLag {
+		f := Facts{Subject: v.ID}
+		if f.Lag, f.MaxLag = s.lag(v.ID, leader, 0); f.Lag > f.MaxLag {
 			return wait(Lagging, f)
 		}
 	}
-	f := Facts{Subject: m.ID, Voters: len(voters), Quorum: s.Quorum(), Alive: len(s.tallyOf(voters, m.ID).alive)}
+	f, quorum := s.tallyOf(voters, m.ID).project(m.ID, len(voters))
 	out := Decision{Verdict: Go, Facts: f}
-	if f.Alive >= f.Quorum {
+	if quorum == won {
 		return out
 	}
 	if !r.Interrupt {
@@ -220,7 +219,7 @@ func DecideDefragment(s Snapshot, r DefragmentRequest) Decision {
 //
 // Facts.Others are the members that raised it when the verdict is Go.
 func DecideDisarm(s Snapshot, kind string, confirmed bool) Decision {
-	if d, _, _, ok := s.gate(0); !ok {
+	if d := s.Gate(0); d.Verdict != Go {
 		if _, _, led := s.MajorityLeader(); !led || d.Code == MixedClusters {
 			return d
 		}
@@ -269,9 +268,10 @@ func DecideDisarm(s Snapshot, kind string, confirmed bool) Decision {
 //
 // When the verdict is Go, Facts.Subject is the member.
 func DecideSnapshot(s Snapshot, from MemberID) Decision {
-	d, leader, _, ok := s.gate(from)
+	d := s.Gate(from)
+	leader, _, _ := s.MajorityLeader()
 	switch {
-	case !ok && (from == 0 || d.Code == MixedClusters):
+	case d.Verdict != Go && (from == 0 || d.Code == MixedClusters):
 		return d
 	case from == 0:
 		followers := s.tallyOf(s.Voters(), leader).alive
@@ -288,7 +288,7 @@ func DecideSnapshot(s Snapshot, from MemberID) Decision {
 		return refuse(NotAlive, f)
 	}
 	out := Decision{Verdict: Go, Facts: Facts{Subject: from}}
-	if !ok {
+	if d.Verdict != Go {
 		out.Warnings = []Warning{{Code: d.Code, Facts: d.Facts}}
 	}
 	return out

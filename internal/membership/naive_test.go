@@ -155,7 +155,7 @@ func (w world) blocked(v Verdict, strict bool) (verdict, bool) {
 	return out, false
 }
 
-func (w world) naiveAdd(maxLearners int) verdict {
+func (w world) naiveAdd(askServer bool) verdict {
 	if v, ok := w.naiveGate(); !ok {
 		return v
 	}
@@ -163,7 +163,7 @@ func (w world) naiveAdd(maxLearners int) verdict {
 	if blocked {
 		return v
 	}
-	if learners := w.which(not(w.voter)); len(learners) >= maxLearners && len(learners) > 0 {
+	if learners := w.which(not(w.voter)); !askServer && len(learners) > 0 {
 		return says(Wait, LearnerSlotTaken, learners...)
 	}
 	return v

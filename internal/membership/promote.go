@@ -3,10 +3,10 @@
 
 package membership
 
-// DefaultMaxLag is how far behind a learner may be when it is given a vote, in
+// defaultMaxLag is how far behind a learner may be when it is given a vote, in
 // raft entries: 1,000, or one per cent of the leader's index where that is
 // more. (The server lets it be 10 per cent behind, which may be millions.)
-func DefaultMaxLag(leaderIndex uint64) uint64 { return max(1000, leaderIndex/100) }
+func defaultMaxLag(leaderIndex uint64) uint64 { return max(1000, leaderIndex/100) }
 
 // DecidePromote decides whether a learner may be given a vote now. The server
 // does not ask whether the learner is alive: one that was killed seconds before
@@ -34,10 +34,10 @@ func DefaultMaxLag(leaderIndex uint64) uint64 { return max(1000, leaderIndex/100
 // come back (a split into halves heals), and where the learner could not be
 // asked, since its address may be published only now.
 func DecidePromote(s Snapshot, r PromoteRequest) Decision {
-	d, leader, term, ok := s.gate(r.ID)
-	if !ok {
+	if d := s.Gate(r.ID); d.Verdict != Go {
 		return d
 	}
+	leader, term, _ := s.MajorityLeader()
 	m, listed := s.Member(r.ID)
 	a := s.Answer(r.ID)
 	f := Facts{Subject: r.ID}
@@ -55,39 +55,21 @@ func DecidePromote(s Snapshot, r PromoteRequest) Decision {
 		f.Others, f.Detail = ids, v
 		return refuse(VersionTooOld, f)
 	}
-
-	switch {
-	case !m.Started():
-		return wait(NotStarted, f)
-	case !s.answers(r.ID):
-		return s.notHeard(r.ID)
-	case !a.Learner:
-		f.Detail = "it calls itself a voter"
-		return wait(NotAlive, f)
-	case !s.Alive(leader):
-		f.Others = []MemberID{leader}
-		return wait(NoLeader, f)
-	case a.Leader != leader || a.Term != term:
-		f.Others = []MemberID{leader}
-		return wait(OtherLeader, f)
+	if d := s.follows(m, leader, term); d.Verdict != Go {
+		return d
 	}
-
 	t := s.tallyOf(voters, 0)
-	f.Voters, f.Quorum, f.Alive = len(voters)+1, Quorum(len(voters)+1), len(t.alive)
-	if len(voters) > 1 && f.Alive < f.Quorum {
-		if f.Alive+len(t.unprobed) >= f.Quorum {
-			f.Others = t.unprobed
-			return refuse(NotProbed, f)
-		}
+	f, quorum := t.project(r.ID, len(voters)+1)
+	switch {
+	case len(voters) == 1 || quorum == won:
+	case quorum == pending:
+		f.Others = t.unprobed
+		return refuse(NotProbed, f)
+	default:
 		f.Others = t.gone()
 		return wait(t.goneCode(), f)
 	}
-
-	lead := s.Answer(leader).Index
-	if f.MaxLag = r.MaxLag; f.MaxLag == 0 {
-		f.MaxLag = DefaultMaxLag(lead)
-	}
-	if f.Lag = lead - min(lead, a.Applied); f.Lag > f.MaxLag {
+	if f.Lag, f.MaxLag = s.lag(r.ID, leader, r.MaxLag); f.Lag > f.MaxLag {
 		return wait(Lagging, f)
 	}
 	b := r.Before
@@ -97,6 +79,39 @@ func DecidePromote(s Snapshot, r PromoteRequest) Decision {
 	}
 	f.Lag, f.MaxLag = 0, 0
 	return Decision{Verdict: Go, Warnings: s.joinWarnings(r.ID, t, f)}
+}
+
+// follows decides whether a learner has started, answers as one, and follows
+// this leader, who answers too, in this term.
+func (s Snapshot) follows(m Member, leader MemberID, term uint64) Decision {
+	f, a := Facts{Subject: m.ID}, s.Answer(m.ID)
+	switch {
+	case !m.Started():
+		return wait(NotStarted, f)
+	case !s.answers(m.ID):
+		return s.notHeard(m.ID)
+	case !a.Learner:
+		f.Detail = "it calls itself a voter"
+		return wait(NotAlive, f)
+	case !s.Alive(leader):
+		f.Others = []MemberID{leader}
+		return wait(NoLeader, f)
+	case a.Leader != leader || a.Term != term:
+		f.Others = []MemberID{leader}
+		return wait(OtherLeader, f)
+	default:
+		return Decision{Verdict: Go}
+	}
+}
+
+// lag returns how many entries a member is behind the leader, and how many it
+// may be: most, or [defaultMaxLag] if that is 0.
+func (s Snapshot) lag(id, leader MemberID, most uint64) (entries, limit uint64) {
+	index := s.Answer(leader).Index
+	if most == 0 {
+		most = defaultMaxLag(index)
+	}
+	return index - min(index, s.Answer(id).Applied), most
 }
 
 // voteConfirmed says whether a member that the list calls a voter knows it,

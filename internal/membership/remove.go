@@ -35,8 +35,7 @@ import (
 // MoveLeaderTo is set when the subject leads: removing a leader costs more than
 // a second of writes, moving leadership first costs milliseconds.
 func DecideRemove(s Snapshot, r RemoveRequest) Decision {
-	d, leader, _, ok := s.gate(r.ID)
-	if !ok {
+	if d := s.Gate(r.ID); d.Verdict != Go {
 		return d
 	}
 	m, listed := s.Member(r.ID)
@@ -58,15 +57,15 @@ func DecideRemove(s Snapshot, r RemoveRequest) Decision {
 	}
 
 	rest := s.tallyOf(voters, r.ID)
-	f := Facts{Subject: r.ID, Voters: len(voters) - 1, Quorum: Quorum(len(voters) - 1), Alive: len(rest.alive)}
-	if f.Alive < f.Quorum {
+	f, quorum := rest.project(r.ID, len(voters)-1)
+	if quorum != won {
 		f.Others = rest.missing()
 		departing := in(f.Others, r.Leaving)
 		switch {
 		case f.Alive >= Quorum(f.Voters-len(departing)):
 			f.Others = departing
 			return wait(BelowQuorum, f)
-		case f.Alive+len(rest.unprobed) >= f.Quorum:
+		case quorum == pending:
 			f.Others = rest.unprobed
 			return refuse(NotProbed, f)
 		default:
@@ -75,7 +74,7 @@ func DecideRemove(s Snapshot, r RemoveRequest) Decision {
 	}
 
 	out := Decision{Verdict: Go, Warnings: s.alarmWarning(r.ID)}
-	if r.ID == leader {
+	if leader, _, _ := s.MajorityLeader(); r.ID == leader {
 		out.MoveLeaderTo = s.successor(rest.alive, union(r.Leaving, r.Next))
 	}
 	spare := len(s.tallyOf(voters, 0).alive) - s.Quorum()

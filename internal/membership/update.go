@@ -34,8 +34,7 @@ func DecideUpdate(s Snapshot, r UpdateRequest) Decision {
 		d.Facts.Subject = r.ID
 		return d
 	}
-	d, leader, _, ok := s.gate(r.ID)
-	if !ok {
+	if d := s.Gate(r.ID); d.Verdict != Go {
 		return d
 	}
 	m, listed := s.Member(r.ID)
@@ -67,20 +66,21 @@ func DecideUpdate(s Snapshot, r UpdateRequest) Decision {
 		return Decision{Verdict: Go}
 	}
 	rest := s.tallyOf(voters, r.ID)
-	f := Facts{Subject: r.ID, Voters: len(voters), Quorum: s.Quorum(), Alive: len(rest.alive), Others: rest.missing()}
+	f, quorum := rest.project(r.ID, len(voters))
+	f.Others = rest.missing()
 	out := Decision{Verdict: Go}
-	if r.ID == leader {
+	if leader, _, _ := s.MajorityLeader(); r.ID == leader {
 		out.MoveLeaderTo = s.successor(rest.alive, nil)
 	}
 	switch {
-	case f.Alive >= f.Quorum:
+	case quorum == won:
 		return out
 	case len(voters) == 2 && len(rest.missing()) == 0:
 		// Two voters need both: no order of restarts avoids the moment in which
 		// the one that is readdressed is away.
 		out.Warnings = []Warning{{ToleranceZero, f}}
 		return out
-	case f.Alive+len(rest.unprobed) >= f.Quorum:
+	case quorum == pending:
 		f.Others = rest.unprobed
 		return refuse(NotProbed, f)
 	default:

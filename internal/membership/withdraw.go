@@ -40,8 +40,8 @@ type WithdrawRequest struct {
 // When the verdict is Go, Facts.Subject is the member to remove. When it is
 // Done, the record is to be deleted.
 func DecideWithdraw(s Snapshot, r WithdrawRequest) Decision {
-	d, _, _, ok := s.gate(r.Claim.ID)
-	if !ok {
+	d := s.Gate(r.Claim.ID)
+	if d.Verdict != Go {
 		return d
 	}
 	m, listed := s.Claimed(r.Claim)

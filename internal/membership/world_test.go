@@ -44,6 +44,9 @@ type world struct {
 	strict  bool // the release wants every voter connected
 }
 
+// here is the cluster of the campaign, elsewhere another one.
+const here, elsewhere = ClusterID(0xc1), ClusterID(0xc2)
+
 const (
 	nowTerm, oldTerm = 5, 4
 	leadIndex        = 100_000

@@ -18,21 +18,21 @@ const (
 	jLock      // join.announce: Engine.lock, the lock of this process
 	jRecord    // join.look: Records.Get
 	jLook      // join.look: Observe; join.tryAnnounce decides
-	jSureUndo  // tryAnnounce, StepWithdraw: hold.sure
+	jSureUndo  // tryAnnounce, StepWithdraw: hold.ensure
 	jUndo      //   Remove of a wrong announcement of ours
-	jSureAdd   // join.add: hold.sure
+	jSureAdd   // join.add: hold.ensure
 	jIntend    //   join.write(Intended): Records.Put
 	jAdd       //   AddLearner
 	jAnnounced // join.write(Announced): Records.Put
 	jMembers   // join.advance: Members, until the name is published
 	jRan       // join.write(Announced): Records.Put, that it has run
 	jWatch     // join.advance: Observe; join.promote or join.voting decide
-	jSureVote  // join.promote: hold.sure
+	jSureVote  // join.promote: hold.ensure
 	jPromote   //   Promote
 
 	lLock   // leave.turn: Engine.lock
 	lLook   // leave.attempt: Observe; DecideRemove
-	lSure   // leave.change: hold.sure
+	lSure   // leave.change: hold.ensure
 	lMove   //   MoveLeader
 	lBegin  //   leave.begin: Turns.Put
 	lRemove //   Remove
@@ -41,7 +41,7 @@ const (
 	wRecord // Engine.Withdraw, withdrawal.trace: Records.Get
 	wLook   //   Observe; DecideWithdraw
 	wLock   // withdrawal.drop: Engine.lock
-	wSure   //   hold.sure
+	wSure   //   hold.ensure
 	wDrop   //   Records.Delete
 )
 
@@ -162,7 +162,7 @@ func (m *machinery) to(s *state, i uint8, what string, p pc) {
 	m.emit(m.by(i, what), next, "")
 }
 
-// sure stands for hold.sure: the lock that spans processes is checked, or taken,
+// sure stands for hold.ensure: the lock that spans processes is checked, or taken,
 // and then everything is looked at again.
 func (m *machinery) sure(s *state, i uint8, send, look pc) {
 	t, r := m.sc.tasks[i], &s.tasks[i]

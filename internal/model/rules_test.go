@@ -156,7 +156,7 @@ func (m *mind) answer(s *state, q question) answer {
 			a.found, a.gen = nodeOf(found.ID)
 		}
 	case 'a':
-		d = m.rules.add(snap, membership.AddRequest{Name: nameOf(q.node), PeerURLs: urls, MaxLearners: 1})
+		d = m.rules.add(snap, membership.AddRequest{Name: nameOf(q.node), PeerURLs: urls})
 	case 'p':
 		r := membership.PromoteRequest{ID: id}
 		if q.before != notSeen {

@@ -57,7 +57,7 @@ func (r *reader) settings(m model) connection.Settings {
 			if !ok {
 				source = problem.Argument
 			}
-			r.fail(attribute(source), diag.TLSMaterial(source, problem))
+			r.fail(argumentPath(source), diag.TLSMaterial(source, problem))
 		}
 	}
 	s.Endpoints = r.endpoints(m.Endpoints, secure)
@@ -93,8 +93,8 @@ func (r *reader) fail(at path.Path, text diag.Text) {
 	r.diags.AddAttributeError(at, text.Summary, text.Detail)
 }
 
-// attribute is the path of an argument; empty for an environment variable.
-func attribute(source string) path.Path {
+// argumentPath is the path of an argument; empty for an environment variable.
+func argumentPath(source string) path.Path {
 	if strings.HasPrefix(source, "ETCDCTL_") {
 		return path.Empty()
 	}
@@ -125,7 +125,7 @@ func (r *reader) duration(v types.String, argument, variable string, standard ti
 	}
 	d, err := time.ParseDuration(value)
 	if err != nil || d <= 0 {
-		r.fail(attribute(source), diag.InvalidDuration(source, value))
+		r.fail(argumentPath(source), diag.InvalidDuration(source, value))
 		return standard
 	}
 	return d

@@ -20,7 +20,7 @@ func (r *reader) credentials(m model) (string, connection.Secret) {
 	user, password, both := strings.Cut(r.getenv(envUser), ":")
 	if separate := r.getenv(envPassword); separate != "" {
 		if both && m.Username.IsNull() && m.Password.IsNull() {
-			r.fail(path.Empty(), diag.TwoPasswords())
+			r.fail(path.Empty(), diag.TwoPasswords)
 			return "", ""
 		}
 		password = separate
@@ -46,13 +46,13 @@ func (r *reader) credentials(m model) (string, connection.Secret) {
 	case m.Username.IsUnknown() || m.Password.IsUnknown():
 		return "", ""
 	case user != "" && password == "":
-		r.fail(attribute(userSource), diag.PasswordMissing(userSource, user))
+		r.fail(argumentPath(userSource), diag.PasswordMissing(userSource, user))
 		return "", ""
 	case user == "" && password != "" && userSource == "username" && passwordSource == envPassword:
 		// username = "" switches the environment's credentials off.
 		return "", ""
 	case user == "" && password != "":
-		r.fail(attribute(passwordSource), diag.UsernameMissing(passwordSource))
+		r.fail(argumentPath(passwordSource), diag.UsernameMissing(passwordSource))
 		return "", ""
 	}
 	return user, connection.Secret(password)

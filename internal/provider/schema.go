@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/duration"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 )
 
 // model is the provider block.
@@ -74,8 +74,8 @@ func attributes() map[string]schema.Attribute {
 			MarkdownDescription: "Do not verify the servers' certificates: any host between this machine and the cluster can then read the password and take over the cluster. The provider warns. Default: `false`. " +
 				"Environment: `ETCDCTL_INSECURE_SKIP_TLS_VERIFY`.",
 		},
-		"dial_timeout":    text("How long one connection may take to be made. Default: `" + duration.Text(connection.DefaultDialTimeout) + "`. Environment: `ETCDCTL_DIAL_TIMEOUT`."),
-		"request_timeout": text("How long one endpoint may take to answer one request. Default: `" + duration.Text(connection.DefaultRequestTimeout) + "`. Environment: `ETCDCTL_COMMAND_TIMEOUT`."),
+		"dial_timeout":    text("How long one connection may take to be made. Default: `" + attribute.DurationText(connection.DefaultDialTimeout) + "`. Environment: `ETCDCTL_DIAL_TIMEOUT`."),
+		"request_timeout": text("How long one endpoint may take to answer one request. Default: `" + attribute.DurationText(connection.DefaultRequestTimeout) + "`. Environment: `ETCDCTL_COMMAND_TIMEOUT`."),
 		"address_map": schema.MapAttribute{
 			ElementType: types.StringType, Optional: true,
 			MarkdownDescription: "For clusters behind a bastion or a load balancer: advertised client URL → URL that can be dialled from here, one for each member. " +

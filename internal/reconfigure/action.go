@@ -7,6 +7,9 @@ package reconfigure
 // a summary for each.
 type Action string
 
+// String implements fmt.Stringer.
+func (a Action) String() string { return string(a) }
+
 // The actions. The first five are decided on and refused (see [Refusal]).
 const (
 	ActionAdd     Action = "add"
@@ -21,6 +24,20 @@ const (
 	ActionConfigure Action = "configure"
 	ActionReach     Action = "reach" // find its cluster
 )
+
+// What members are not added or removed for.
+const (
+	actionDefragment Action = "defragment"
+	actionMove       Action = "move leadership to"
+	actionDisarm     Action = "disarm"
+	actionSave       Action = "save"
+)
+
+// liftsAlarm reports whether an action may be the way out of an alarm, under
+// which no lock between processes can be had: it goes on without.
+func (a Action) liftsAlarm() bool {
+	return a == ActionRemove || a == actionDefragment || a == actionMove
+}
 
 // Actions returns all actions.
 func Actions() []Action {

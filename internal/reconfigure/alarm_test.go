@@ -72,6 +72,7 @@ func TestChangesUnderNoSpace(t *testing.T) {
 // its removal goes on and warns, and its successor is let in once the alarm was
 // disarmed. No other living member is replaced meanwhile.
 func TestChangesUnderCorrupt(t *testing.T) {
+	t.Parallel()
 	for _, v := range []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37} {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()

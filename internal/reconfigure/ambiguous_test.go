@@ -38,6 +38,7 @@ var changing = []struct {
 // decides again: it ends as if nothing had happened, and nothing is left over.
 // (With ETCD_TEST_FULL=1 every failure of every call.)
 func TestLostAnswers(t *testing.T) {
+	t.Parallel()
 	n := 0
 	failures := []failure{connectionLost, noAnswer, leaderChanged}
 	for _, call := range changing {

@@ -120,6 +120,7 @@ func TestWithdrawTheLeaderThatEnded(t *testing.T) {
 
 // A voter that never ran is removed: nobody is at its address.
 func TestWithdrawAVoterThatNeverRan(t *testing.T) {
+	t.Parallel()
 	for _, v := range []etcdtest.Version{etcdtest.V35, etcdtest.V37} {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()

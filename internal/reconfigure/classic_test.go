@@ -103,6 +103,7 @@ var classic = []struct {
 // Every classic failure ends as it must, on one version, or on each that is
 // still maintained with ETCD_TEST_FULL=1.
 func TestClassicFailures(t *testing.T) {
+	t.Parallel()
 	versions := []etcdtest.Version{etcdtest.V36}
 	if full() {
 		versions = []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37}

@@ -8,38 +8,19 @@ package reconfigure
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// Clock is the time as the engine sees it; tests bring their own.
-type Clock interface {
-	Now() time.Time
-	// Sleep waits for d or until ctx is done, and returns ctx.Err().
-	Sleep(ctx context.Context, d time.Duration) error
-}
+// Clock is the time as the engine sees it.
+type Clock = clock.Clock
 
 // SystemClock is the real time.
-type SystemClock struct{}
-
-// Now implements [Clock].
-func (SystemClock) Now() time.Time { return time.Now() }
-
-// Sleep implements [Clock].
-func (SystemClock) Sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
+type SystemClock = clock.System
 
 // Engine makes changes to one cluster.
 type Engine struct {
@@ -52,26 +33,14 @@ type Engine struct {
 	Self string
 }
 
-const (
-	// firstPoll and slowPoll bound the pause between two looks: a join that is
-	// ready at once costs no pause worth noticing, one that takes minutes no
-	// load worth noticing. In between a pause is about an eighth of what has been
-	// waited for so far, so that no wait lasts much longer than it has to.
-	firstPoll = 10 * time.Millisecond
-	slowPoll  = 500 * time.Millisecond
-	// doubt is how long a refusal must hold before it is believed: members
-	// that restart, and a change of leader, pass within it. It is etcd's own
-	// HealthInterval, during which it refuses changes after any start
-	// (etcd-io/etcd#6305).
-	doubt = 5 * time.Second
-	// nudge is how often a wait writes its record anew. A learner that lost
-	// the publication of its name behind a snapshot waits for an entry.
-	nudge = 2 * time.Second
-	// sameURL is how long the same peer URL must stay away: a member's ID is
-	// computed from its URLs and the time in seconds (etcd-io/etcd#10765), and
-	// an ID that was removed never returns.
-	sameURL = 1100 * time.Millisecond
-)
+// nudge is how often a wait writes its record anew. A learner that lost the
+// publication of its name behind a snapshot waits for an entry.
+const nudge = 2 * time.Second
+
+// sameURL is how long the same peer URL must stay away: a member's ID is
+// computed from its URLs and the time in seconds (etcd-io/etcd#10765), and an ID
+// that was removed never returns.
+const sameURL = 1100 * time.Millisecond
 
 // Refusal is a decision that was not to go on.
 type Refusal struct {
@@ -133,18 +102,6 @@ func (n *NoCluster) Error() string { return "no cluster to join: " + n.Cause.Err
 // Unwrap returns what the endpoints answered.
 func (n *NoCluster) Unwrap() error { return n.Cause }
 
-// backoff is the pause between looks: short at first, longer as time passes.
-type backoff struct{ next time.Duration }
-
-func (b *backoff) sleep(ctx context.Context, c Clock) error {
-	if b.next == 0 {
-		b.next = firstPoll
-	}
-	err := c.Sleep(ctx, b.next)
-	b.next = min(b.next*9/8, slowPoll)
-	return err
-}
-
 // observe looks at the cluster and makes sure that it is the one expected.
 func (e *Engine) observe(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error) {
 	snap, err := e.Port.Observe(ctx, want)
@@ -165,27 +122,17 @@ func (e *Engine) observe(ctx context.Context, want membership.ClusterID) (member
 // same reason has lasted so long that it is to be believed. Whatever is written
 // of the list, removed because of it, or dropped from a state rests on this one.
 // The error is a [*Refusal] of the action, or that of the look.
-func (e *Engine) Confirmed(ctx context.Context, want membership.ClusterID, action Action, name string) (membership.Snapshot, error) {
-	since := e.Clock.Now()
-	var pause backoff
-	for {
-		snap, err := e.observe(ctx, want)
-		if err == nil {
-			d := membership.Settled(snap)
-			if d.Verdict == membership.Go {
-				return snap, nil
-			}
-			err = &Refusal{Action: action, Name: name, Decision: d, Snapshot: snap}
+func (e *Engine) Confirmed(ctx context.Context, want membership.ClusterID, action Action, name string) (snap membership.Snapshot, err error) {
+	err = e.repeat(ctx, action, name, func() error {
+		var err error
+		if snap, err = e.observe(ctx, want); err != nil {
+			return doubting(err)
 		}
-		if hopeless(err) || e.Clock.Now().Sub(since) > doubt || pause.sleep(ctx, e.Clock) != nil {
-			return snap, err
+		d := snap.Gate(0)
+		if d.Verdict == membership.Go {
+			return nil
 		}
-	}
-}
-
-// hopeless reports whether an error will not go away by waiting: the
-// credentials or certificates are wrong, the cluster is another one, or what it
-// has on record cannot be read.
-func hopeless(err error) bool {
-	return errors.As(err, new(*OtherCluster)) || errors.As(err, new(*cluster.Malformed)) || cluster.Hopeless(err)
+		return doubting(&Refusal{Action: action, Name: name, Decision: d, Snapshot: snap})
+	})
+	return snap, err
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// succession is how long a standby waits for somebody to begin to take the lost
+// successionTimeout is how long a standby waits for somebody to begin to take the lost
 // voter out: in the same run that begins at once.
-const succession = 15 * time.Second
+const successionTimeout = 15 * time.Second
 
 // HeldUp means that a standby got no vote, because the lost voters are back, or
 // because they are in the list, must leave first, and nobody takes them out.
@@ -37,31 +37,33 @@ func (h *HeldUp) Error() string {
 // needs. The error is [*HeldUp] if nobody removes it, or if all are back.
 func (e *Engine) Failover(ctx context.Context, r JoinRequest, lost []membership.MemberID) (Joined, error) {
 	since := e.Clock.Now()
-	var pause backoff
-	for {
+	err := e.repeat(ctx, ActionPromote, r.Name, func() error {
 		snap, err := e.observe(ctx, r.Cluster)
-		if err != nil && hopeless(err) {
-			return Joined{}, err
+		switch {
+		case err != nil && unrecoverable(err):
+			return err
+		case err != nil:
+			return retrying(err)
 		}
-		if err == nil {
-			f := membership.JudgeFailover(snap, cluster.SeenByLeader(ctx, e.Port, snap, snap.Down()))
-			if len(lost) > 0 && !slices.ContainsFunc(lost, func(id membership.MemberID) bool { return !snap.Alive(id) }) {
-				return Joined{}, &HeldUp{Lost: lost, Back: true, Snapshot: snap}
-			}
-			if m, _ := snap.Member(r.ID); !m.Learner || !f.First && !f.Unsettled {
-				r.Goal, r.standby = Voting, true
-				return e.Join(ctx, r)
-			}
-			leaving := e.Board.leavingNow()
-			switch {
-			case slices.ContainsFunc(f.Lost, func(id membership.MemberID) bool { return slices.Contains(leaving, id) }):
-				since = e.Clock.Now()
-			case e.Clock.Now().Sub(since) > succession:
-				return Joined{}, &HeldUp{Lost: f.Lost, Snapshot: snap}
-			}
+		f := membership.JudgeFailover(snap, cluster.SeenByLeader(ctx, e.Port, snap, snap.Down()))
+		if len(lost) > 0 && !slices.ContainsFunc(lost, func(id membership.MemberID) bool { return !snap.Alive(id) }) {
+			return &HeldUp{Lost: lost, Back: true, Snapshot: snap}
 		}
-		if err := pause.sleep(ctx, e.Clock); err != nil {
-			return Joined{}, err
+		if m, _ := snap.Member(r.ID); !m.Learner || !f.First && !f.Unsettled {
+			return nil
 		}
+		leaving := e.Board.leavingNow()
+		switch {
+		case slices.ContainsFunc(f.Lost, func(id membership.MemberID) bool { return slices.Contains(leaving, id) }):
+			since = e.Clock.Now()
+		case e.Clock.Now().Sub(since) > successionTimeout:
+			return &HeldUp{Lost: f.Lost, Snapshot: snap}
+		}
+		return retrying(note("a lost voter must leave first"))
+	})
+	if err != nil {
+		return Joined{}, err
 	}
+	r.Goal, r.standby = Voting, true
+	return e.Join(ctx, r)
 }

@@ -15,11 +15,14 @@ import (
 func (l *leave) takenOver(ctx context.Context) (bool, error) {
 	owners, err := l.Port.Records(l.snap.ClusterID).Owners(ctx, l.req.ID)
 	if err != nil {
-		return false, err
+		return false, l.later(err)
 	}
 	for _, owner := range owners {
 		if owner != l.req.Owner {
-			return true, l.letGo(ctx)
+			if err := l.letGo(ctx); err != nil {
+				return false, l.later(err)
+			}
+			return true, nil
 		}
 	}
 	return false, nil
@@ -29,14 +32,9 @@ func (l *leave) takenOver(ctx context.Context) (bool, error) {
 // written is not an error: the member is gone, and a record of a member that
 // is not in the list claims nothing.
 func (l *leave) forget(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, 2*doubt)
+	ctx, cancel := context.WithTimeout(ctx, 2*healthInterval)
 	defer cancel()
-	var pause backoff
-	for {
-		if err := l.tryForget(ctx); err == nil || !retry(err) || pause.sleep(ctx, l.Clock) != nil {
-			return
-		}
-	}
+	_ = l.repeat(ctx, ActionRecord, l.name, func() error { return l.tryForget(ctx) })
 }
 
 func (l *leave) tryForget(ctx context.Context) error {

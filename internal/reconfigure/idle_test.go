@@ -27,6 +27,7 @@ import (
 // (Without that write the join below does not end. 3.5 is not concerned: it
 // publishes names in a way that knows no such limit.)
 func TestJoinOnAnIdleCluster(t *testing.T) {
+	t.Parallel()
 	versions := []etcdtest.Version{etcdtest.V36}
 	if full() {
 		versions = []etcdtest.Version{etcdtest.V36, etcdtest.V37}

@@ -9,8 +9,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -84,122 +84,82 @@ func Undecidable(err error) bool {
 	return errors.As(err, &gone) || errors.As(err, &other) || errors.As(err, &refusal) && refusal.Decision.Code == membership.QuorumLost
 }
 
-// leave is one run of [Engine.Leave].
+// leaveInTurn waits for the member's turn, where it is to wait, and takes it
+// out. It stays in the queue until it has left: between its turn and the lock
+// whoever is behind it would overtake it.
+func (e *Engine) leaveInTurn(ctx context.Context, r LeaveRequest) (Left, error) {
+	if r.TurnTimeout == 0 {
+		return e.leaveNow(ctx, r)
+	}
+	defer e.Board.queue(r.ID, r.Name)()
+	for {
+		if err := e.awaitTurn(ctx, r); err != nil {
+			return Left{}, err
+		}
+		out, err := e.leaveNow(ctx, r)
+		if refusal, ok := errors.AsType[*Refusal](err); !ok || refusal.Decision.Code != membership.TurnOfAnother {
+			return out, err
+		}
+	}
+}
+
+// leaveNow takes the member out within the time that it has for that.
+func (e *Engine) leaveNow(ctx context.Context, r LeaveRequest) (Left, error) {
+	if r.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, r.Timeout)
+		defer cancel()
+	}
+	defer e.Board.leave(r.ID)()
+	l := &leave{
+		guarded: guarded{Engine: e, action: ActionRemove, name: cmp.Or(r.Name, r.ID.String()), member: membership.Member{ID: r.ID}},
+		req:     r,
+	}
+	defer l.release()
+	err := e.repeat(ctx, l.action, l.name, func() error {
+		if e.Board.busy(r.Cluster) && l.hold == nil && !l.tried {
+			if err := l.undecidable(ctx); err != nil {
+				return err
+			}
+		}
+		return l.underLock(ctx, r.Cluster, l.look)
+	})
+	if lost, ok := errors.AsType[*LockLost](err); ok && lost.Checked && !lost.Listed && l.tried {
+		l.forget(ctx)
+		err = nil
+	}
+	l.release()
+	l.out.Waited = l.waited
+	return l.out, err
+}
+
+// leave is one run of [Engine.Leave]. The lock is held from the first change to
+// the moment in which the survivors agree: leadership that was moved away for one
+// member's removal must not be moved back by another's before it happened.
 type leave struct {
-	*Engine
+	guarded
 	req   LeaveRequest
-	hold  *hold     // the lock while it is held
-	since time.Time // since when every look ended in the same refusal
 	snap  membership.Snapshot
-	tried bool // the removal was sent, and the servers did not say no
-	ran   bool // the member was seen in the list with what only its process publishes
-	begun bool // what is on record of turns is up to date
-	// acting is true after a look that led to a change, or to waiting for one
-	// to settle.
-	acting bool
-	// changed is true after an attempt that made a change.
-	changed bool
-	// last is why the latest look led to nothing.
-	last error
-	out  Left
+	tried bool  // the removal was sent, and the servers did not say no
+	ran   bool  // the member was seen in the list with what only its process publishes
+	begun *hold // what is on record of turns is up to date since this lock was taken
+	out   Left
 }
 
-// run looks and acts until it is done. The lock is held from the first change
-// to its settling: leadership that was moved away for one member's removal must
-// not be moved back by another's before it happened. While it only waits,
-// others may go first: one of them may be what it waits for.
-func (l *leave) run(ctx context.Context) (Left, error) {
-	var pause backoff
-	for {
-		done, err := l.turn(ctx, &pause)
-		var lost *LockLost
-		var busy *claim.BusyError
-		var queued *Queued
-		switch {
-		case done:
-			return l.out, nil
-		case errors.As(err, &lost), (errors.As(err, &busy) || errors.As(err, &queued)) && !errors.Is(ctx.Err(), context.Canceled):
-			return l.out, err
-		case ctx.Err() != nil || lookAgain(err) && pause.sleep(ctx, l.Clock) != nil:
-			return l.out, l.late(ctx, err)
-		case !lookAgain(err):
-			return l.out, err
-		}
+// later asks for another look because of the error. Once the removal was sent
+// there is nothing to give up any more, only an outcome to learn.
+func (l *leave) later(err error) error {
+	if l.tried && !unrecoverable(err) {
+		return retrying(err)
 	}
+	return doubting(err)
 }
 
-// late is the error of a removal whose time ran out.
-// A look that was cut short says nothing: the one before it may.
-func (l *leave) late(ctx context.Context, err error) error {
-	var refusal *Refusal
-	switch {
-	case errors.Is(ctx.Err(), context.Canceled):
-		return ctx.Err()
-	case errors.As(err, &refusal), errors.As(l.last, &refusal):
-		refusal.Timeout = true
-		return refusal
-	case l.last != nil:
-		return l.last
-	case err != nil:
-		return err
-	default:
-		return ctx.Err()
-	}
-}
-
-// lookAgain reports whether the error asks for another look.
-func lookAgain(err error) bool {
-	var a again
-	return errors.As(err, &a)
-}
-
-// later asks for another look because of the error, unless it has been the
-// same for so long that it is to be believed. Once the removal was sent there
-// is nothing to give up any more, only an outcome to learn.
-func (l *leave) later(ctx context.Context, err error) error {
-	if ctx.Err() == nil {
-		l.last = err
-	}
-	if hopeless(err) || !l.tried && l.Clock.Now().Sub(l.since) > doubt {
-		return err
-	}
-	return again{err}
-}
-
-// turn is one hold of the lock.
-func (l *leave) turn(ctx context.Context, pause *backoff) (bool, error) {
-	if l.Board.busy(l.req.Cluster) && !l.tried {
-		if err := l.undecidable(ctx); err != nil {
-			return false, err
-		}
-	}
-	h, err := l.lock(ctx, l.req.Cluster, "remove", cmp.Or(l.req.Name, l.req.ID.String()))
-	if err != nil {
-		return false, err
-	}
-	defer h.release()
-	l.hold = h
-	// Whoever had the lock meanwhile may have cleared it: the member was there.
-	l.begun = false
-	for {
-		l.acting = false
-		done, err := l.attempt(h.ctx)
-		if h.waited != nil {
-			l.out.Waited = h.waited
-		}
-		if h.lost() != nil && !done {
-			return l.outcome(ctx)
-		}
-		if done || !l.acting || !lookAgain(err) {
-			return done, err
-		}
-		if l.changed {
-			*pause, l.changed = backoff{}, false // what comes of it may be there at once
-		}
-		if !errors.Is(err, errFresh) && pause.sleep(h.ctx, l.Clock) != nil && ctx.Err() != nil {
-			return false, err
-		}
-	}
+// kept is the outcome of a step during which others must not go first.
+func kept(err error) error {
+	o := classify(err)
+	o.keep = true
+	return o
 }
 
 // undecidable looks, without the lock, whether there is a quorum to decide at
@@ -209,140 +169,111 @@ func (l *leave) turn(ctx context.Context, pause *backoff) (bool, error) {
 func (l *leave) undecidable(ctx context.Context) error {
 	snap, err := l.observe(ctx, l.req.Cluster)
 	if err != nil {
-		return l.later(ctx, err)
+		return doubting(err)
 	}
-	d := membership.DecideRemove(snap, membership.RemoveRequest{ID: l.req.ID, Name: l.req.Name, PeerURLs: l.req.PeerURLs, Replacement: l.req.Replacement})
-	if d.Verdict != membership.Refuse || d.Code != membership.QuorumLost {
+	d := snap.Gate(l.req.ID)
+	if d.Code != membership.QuorumLost {
 		return nil
 	}
-	return l.later(ctx, &Refusal{Action: ActionRemove, Name: l.req.Name, Decision: d, Snapshot: snap})
+	return doubting(l.refusal(d, snap))
 }
 
-// outcome is what came of a removal whose lock was lost.
-func (l *leave) outcome(ctx context.Context) (bool, error) {
-	lost := l.hold.outcome(ctx, l.req.ID, nil)
-	if lost.Checked && !lost.Listed && l.tried {
-		l.forget(ctx)
-		return true, nil
-	}
-	return false, lost
+func (l *leave) refusal(d membership.Decision, snap membership.Snapshot) *Refusal {
+	return &Refusal{Action: l.action, Name: l.req.Name, Decision: d, Snapshot: snap}
 }
 
-// attempt takes one look and makes at most one change.
-func (l *leave) attempt(ctx context.Context) (bool, error) {
+// removal is the question whether the member may be taken out now.
+func (r LeaveRequest) removal(turns []membership.Turn) membership.RemoveRequest {
+	return membership.RemoveRequest{ID: r.ID, Name: r.Name, PeerURLs: r.PeerURLs, Replacement: r.Replacement, Turns: turns}
+}
+
+// look takes one look and makes at most one change.
+func (l *leave) look(ctx context.Context) error {
 	snap, err := l.observe(ctx, l.req.Cluster)
+	if err != nil && l.tried {
+		return kept(l.later(err))
+	}
 	if err != nil {
-		l.acting = l.tried
-		return false, l.later(ctx, err)
+		return l.later(err)
 	}
 	l.snap = snap
 	if m, ok := snap.Member(l.req.ID); ok && len(m.ClientURLs) > 0 {
 		l.ran = true
 	}
 	if l.req.Shared {
-		taken, err := l.takenOver(ctx)
-		if err != nil {
-			return false, l.later(ctx, err)
-		}
-		if taken {
-			return true, nil
+		if taken, err := l.takenOver(ctx); taken || err != nil {
+			return err
 		}
 	}
-	r := membership.RemoveRequest{
-		ID: l.req.ID, Name: l.req.Name, PeerURLs: l.req.PeerURLs,
-		Replacement: l.req.Replacement, Leaving: l.Board.leavingNow(), Next: l.Board.queued(),
-	}
+	var turns []membership.Turn
 	var unread error
-	if r.Replacement {
-		r.Turns, unread = l.Port.Turns(l.snap.ClusterID).List(ctx)
+	if l.req.Replacement {
+		turns, unread = l.Port.Turns(snap.ClusterID).List(ctx)
 	}
+	r := l.req.removal(turns)
+	r.Leaving, r.Next = l.Board.leavingNow(), l.Board.queued()
 	d := membership.DecideRemove(snap, r)
-	refusal := &Refusal{Action: ActionRemove, Name: l.req.Name, Decision: d, Snapshot: snap}
+	refusal := l.refusal(d, snap)
 	switch {
-	case unread != nil && d.Verdict == membership.Go:
-		return false, l.later(ctx, unread)
+	case d.Verdict == membership.Done:
+		return l.survivorsAgree(ctx)
+	case d.Verdict == membership.Go && unread != nil:
+		return l.later(unread)
+	case d.Verdict == membership.Go:
+		return l.act(ctx, d)
+	case d.Verdict == membership.Wait:
+		return refusal
 	case d.Code == membership.TurnOfAnother && l.req.TurnTimeout > 0:
-		return false, refusal // to be waited for
+		return stopping(refusal) // to be waited for
 	}
-	switch d.Verdict {
-	case membership.Done:
-		return l.settled(ctx)
-	case membership.Wait:
-		l.since = l.Clock.Now()
-		return false, l.later(ctx, refusal)
-	case membership.Refuse:
-		if snap.Linearizable {
-			l.tried = false // it is in the list: what was sent has not happened
-		}
-		if d.Code == membership.LastVoter && !l.req.Replacement {
-			l.out.LastVoter = true
-			return true, nil
-		}
-		if permanent(d.Code) {
-			return false, refusal
-		}
-		return false, l.later(ctx, refusal)
+	if snap.Linearizable {
+		l.tried = false // it is in the list: what was sent has not happened
 	}
-	if l.req.still != nil {
-		if err := l.req.still(ctx, snap); err != nil {
-			return false, err
-		}
+	if d.Code == membership.LastVoter && !l.req.Replacement {
+		l.out.LastVoter = true
+		return nil
 	}
-	l.since, l.acting = l.Clock.Now(), true
-	l.out.Warnings, l.out.Snapshot = d.Warnings, snap
-	return l.change(ctx, d)
+	return l.later(refusal)
 }
 
-// change moves leadership away or removes the member. Every error but a denied
-// permission leads to another look: the change may have happened.
-func (l *leave) change(ctx context.Context, d membership.Decision) (bool, error) {
-	if err := l.hold.sure(l.snap); err != nil {
-		if lookAgain(err) || errors.As(err, new(*claim.BusyError)) || errors.Is(err, claim.ErrLost) {
-			return false, err
+// act moves leadership away or removes the member.
+func (l *leave) act(ctx context.Context, d membership.Decision) error {
+	if l.req.still != nil {
+		if err := l.req.still(ctx, l.snap); err != nil {
+			return err
 		}
-		return false, l.later(ctx, err)
 	}
-	leader, _, _ := l.snap.MajorityLeader()
+	l.out.Warnings, l.out.Snapshot = d.Warnings, l.snap
+	if err := l.hold.ensure(l.snap); err != nil {
+		return kept(err)
+	}
 	if d.MoveLeaderTo != 0 {
-		if err := l.Port.MoveLeader(ctx, leader, d.MoveLeaderTo); err != nil {
-			return false, denied(err)
-		}
-		l.changed = true
-		return false, again{errors.New("leadership has been moved")}
+		return l.moveLeader(ctx, l.snap, d.MoveLeaderTo)
 	}
 	if err := l.begin(ctx); err != nil {
-		if errors.As(err, new(*Refusal)) {
-			return false, err
-		}
-		return false, denied(err)
+		return sent(err, "")
 	}
-	if err := l.Port.Remove(ctx, leader, l.req.ID); err != nil && !errors.Is(err, cluster.ErrNotFound) {
-		l.tried = l.tried || errors.Is(err, cluster.ErrAmbiguous)
-		return false, denied(err)
+	leader, _, _ := l.snap.MajorityLeader()
+	err := l.Port.Remove(ctx, leader, l.req.ID)
+	log.Debug(ctx, log.Membership, "asked for the removal", "member", l.name, "id", l.req.ID, "answer", err)
+	if errors.Is(err, cluster.ErrNotFound) {
+		err = nil
 	}
-	l.tried, l.changed = true, true
-	return false, again{errors.New("waiting for the survivors to agree")}
+	l.tried = l.tried || err == nil || errors.Is(err, cluster.ErrAmbiguous)
+	return sent(err, "the removal was sent")
 }
 
-func denied(err error) error {
-	if errors.Is(err, cluster.ErrPermission) {
-		return err
-	}
-	return again{err}
-}
-
-// settled is called with the member absent from a list that a quorum stands
-// behind. The removal is complete when the survivors agree on a leader too: a
-// change right behind another one may be dropped without a word, and hangs, on
-// 3.4 and 3.5 (etcd-io/etcd#15528, etcd-io/etcd#14040).
-func (l *leave) settled(ctx context.Context) (bool, error) {
+// survivorsAgree is called with the member absent from a list that a quorum
+// stands behind. The removal is complete when the survivors agree on a leader
+// too: a change right behind another one may be dropped without a word, and
+// hangs, on 3.4 and 3.5 (etcd-io/etcd#15528, etcd-io/etcd#14040).
+func (l *leave) survivorsAgree(ctx context.Context) error {
 	if _, _, ok := l.snap.MajorityLeader(); !ok && l.tried {
-		l.acting = true
-		return false, again{errors.New("the survivors have no leader yet")}
+		return kept(retrying(note("the survivors have no leader yet")))
 	}
 	if l.tried {
 		l.Board.left(l.req.PeerURLs, l.Clock.Now())
 	}
 	l.forget(ctx)
-	return true, nil
+	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -24,8 +25,8 @@ type Locker interface {
 // LockLost means that the lock was lost while it was held: the operation
 // stopped before its next step, and looked once more at what had come of it.
 type LockLost struct {
-	// Action is "add", "remove" or "update", Name the member's.
-	Action string
+	// Name is the member's.
+	Action Action
 	Name   string
 	// Lost is what happened to the lock.
 	Lost error
@@ -51,13 +52,13 @@ type Waited struct {
 const (
 	// longWait is how long a wait for another process is not worth a word.
 	longWait = 10 * time.Second
-	// goodbye is how long giving the lock up may take: it expires by itself.
-	goodbye = 2 * time.Second
+	// releaseTimeout is how long giving the lock up may take: it expires by itself.
+	releaseTimeout = 2 * time.Second
 )
 
-// errFresh asks for another look: what was decided was decided before the lock
-// was taken.
-var errFresh = again{errors.New("the lock has just been taken")}
+// errLockJustTaken asks for another look: what was decided was decided before
+// the lock was taken.
+var errLockJustTaken = outcome{next: soon, cause: note("the lock has just been taken"), keep: true}
 
 // hold is one hold of a cluster's lock: the lock of this process from the
 // start, and the one that spans processes from the first change on, so that
@@ -69,9 +70,10 @@ type hold struct {
 	cancel context.CancelFunc
 	engine *Engine
 	// action and name say what it is held for.
-	action, name string
-	unlock       func()
-	claim        claim.Hold
+	action Action
+	name   string
+	unlock func()
+	claim  claim.Hold
 	// unguarded is true where no lock could be taken that spans processes.
 	unguarded bool
 	waited    *Waited
@@ -79,14 +81,15 @@ type hold struct {
 
 // lock takes the lock of this process. It fails only with ctx, and then
 // with [*Queued].
-func (e *Engine) lock(ctx context.Context, id membership.ClusterID, action, name string) (*hold, error) {
+func (e *Engine) lock(ctx context.Context, id membership.ClusterID, action Action, name string) (*hold, error) {
 	return e.lockBy(ctx, ctx, id, action, name)
 }
 
 // lockBy is [Engine.lock] that waits until another context ends.
-func (e *Engine) lockBy(wait, ctx context.Context, id membership.ClusterID, action, name string) (*hold, error) {
-	unlock, err := e.Board.lock(wait, id, action+" member "+name)
+func (e *Engine) lockBy(wait, ctx context.Context, id membership.ClusterID, action Action, name string) (*hold, error) {
+	unlock, err := e.Board.lock(wait, id, doing(action, name))
 	if err != nil {
+		log.Debug(ctx, log.Lock, "another operation of this run kept the lock", "action", action, "member", name, "reason", err)
 		return nil, err
 	}
 	h := &hold{engine: e, action: action, name: name, unlock: unlock}
@@ -94,11 +97,15 @@ func (e *Engine) lockBy(wait, ctx context.Context, id membership.ClusterID, acti
 	return h, nil
 }
 
+// doing says what a lock is held for, as others read it.
+func doing(action Action, name string) string { return string(action) + " member " + name }
+
 // release gives everything up.
 func (h *hold) release() {
 	h.cancel()
 	if h.claim != nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), goodbye)
+		log.Debug(h.ctx, log.Lock, "giving up the lock", "action", h.action, "member", h.name)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), releaseTimeout)
 		defer cancel()
 		// If it cannot be given up, it expires.
 		_ = h.claim.Stop(ctx)
@@ -106,17 +113,16 @@ func (h *hold) release() {
 	h.unlock()
 }
 
-// sure makes sure, right before a change, that no other process makes one: it
+// ensure makes sure, right before a change, that no other process makes one: it
 // checks that the lock is held, or takes it and asks for another look then
-// ([errFresh]). Under an alarm no lock can be had: removals, defragmentation and
-// moving leadership, which may be the way out, go on under the lock of this
-// process alone, and the decision about removals warns of it. snap is what the
-// change was decided on; where it does not show the alarm yet, another look is
-// asked for.
-func (h *hold) sure(snap membership.Snapshot) error { return h.sureBy(h.ctx, snap) }
+// ([errLockJustTaken]). Under an alarm no lock can be had: what may be the way
+// out ([Action.liftsAlarm]) goes on under the lock of this process alone, and the
+// decision about removals warns of it. snap is what the change was decided on;
+// where it does not show the alarm yet, another look is asked for.
+func (h *hold) ensure(snap membership.Snapshot) error { return h.ensureBy(h.ctx, snap) }
 
-// sureBy is [hold.sure] that waits for other processes until ctx ends.
-func (h *hold) sureBy(ctx context.Context, snap membership.Snapshot) error {
+// ensureBy is [hold.ensure] that waits for other processes until ctx ends.
+func (h *hold) ensureBy(ctx context.Context, snap membership.Snapshot) error {
 	switch {
 	case h.engine.Locker == nil || h.unguarded:
 		return nil
@@ -125,13 +131,18 @@ func (h *hold) sureBy(ctx context.Context, snap membership.Snapshot) error {
 	}
 	begin := h.engine.Clock.Now()
 	var holder claim.Holder
-	c, err := h.engine.Locker.Acquire(ctx, snap.ClusterID, h.action+" member "+h.name, func(other claim.Holder) { holder = other })
+	c, err := h.engine.Locker.Acquire(ctx, snap.ClusterID, doing(h.action, h.name), func(other claim.Holder) {
+		log.Debug(ctx, log.Lock, "waiting for the lock", "action", h.action, "member", h.name, "holder", other)
+		holder = other
+	})
 	if errors.As(err, new(*claim.AlarmError)) {
 		return h.underAlarm(snap, err)
 	}
 	if err != nil {
+		log.Debug(ctx, log.Lock, "could not take the lock", "action", h.action, "member", h.name, "reason", err)
 		return err
 	}
+	log.Debug(ctx, log.Lock, "took the lock", "action", h.action, "member", h.name)
 	if d := h.engine.Clock.Now().Sub(begin); d >= longWait && holder.Who != "" {
 		h.waited = &Waited{Holder: holder, For: d}
 	}
@@ -139,24 +150,22 @@ func (h *hold) sureBy(ctx context.Context, snap membership.Snapshot) error {
 	go func() {
 		select {
 		case <-c.Lost():
+			log.Debug(h.ctx, log.Lock, "lost the lock", "action", h.action, "member", h.name, "reason", c.Err())
 			h.cancel()
 		case <-h.ctx.Done():
 		}
 	}()
-	return errFresh
+	return errLockJustTaken
 }
 
 // underAlarm decides what to do without a lock that spans processes.
 func (h *hold) underAlarm(snap membership.Snapshot, cause error) error {
-	refusal := alarmed(Action(h.action), h.name, snap, cause)
-	if lookAgain(refusal) {
-		return refusal
+	if _, raised := snap.Alarm(); !raised || !h.action.liftsAlarm() {
+		return alarmed(h.action, h.name, snap, cause)
 	}
-	if h.action == "remove" || h.action == actionDefragment || h.action == actionMove {
-		h.unguarded = true
-		return nil
-	}
-	return refusal
+	log.Debug(h.ctx, log.Lock, "going on without the lock, which an alarm keeps from being taken", "action", h.action, "member", h.name)
+	h.unguarded = true
+	return nil
 }
 
 // alarmed is the refusal of a change for which something has to be written,
@@ -165,7 +174,7 @@ func (h *hold) underAlarm(snap membership.Snapshot, cause error) error {
 func alarmed(action Action, name string, snap membership.Snapshot, cause error) error {
 	f, raised := snap.Alarm()
 	if !raised {
-		return again{cause}
+		return retrying(cause)
 	}
 	return &Refusal{Action: action, Name: name, Snapshot: snap, Decision: membership.Decision{Code: membership.AlarmRaised, Facts: f}}
 }
@@ -183,7 +192,7 @@ func (h *hold) lost() error {
 // with those peer URLs where the ID is not known.
 func (h *hold) outcome(ctx context.Context, id membership.MemberID, peerURLs []string) *LockLost {
 	l := &LockLost{Action: h.action, Name: h.name, Lost: h.lost()}
-	snap, err := h.engine.Confirmed(ctx, 0, Action(h.action), h.name)
+	snap, err := h.engine.Confirmed(ctx, 0, h.action, h.name)
 	if err != nil {
 		return l
 	}
@@ -194,4 +203,65 @@ func (h *hold) outcome(ctx context.Context, id membership.MemberID, peerURLs []s
 		}
 	}
 	return l
+}
+
+// guarded is an operation that looks without the lock between processes and takes
+// it for its changes. While it only waits it holds no lock, so that others may go
+// first: one of them may be what it waits for.
+type guarded struct {
+	*Engine
+	action Action
+	name   string
+	// member is the one that it is about, as far as it is known; peerURLs are those
+	// by which it is found while its ID is not.
+	member   membership.Member
+	peerURLs []string
+	// hold is the lock while it is held, waited the last long wait for it.
+	hold   *hold
+	waited *Waited
+}
+
+// underLock takes a step under the lock, which is kept if the outcome says so, or
+// if the step was the last one. The error is a [*LockLost] if it was lost.
+func (g *guarded) underLock(ctx context.Context, id membership.ClusterID, step func(context.Context) error) error {
+	if err := g.acquire(ctx, id); err != nil {
+		return err
+	}
+	return g.after(ctx, step(g.hold.ctx))
+}
+
+// acquire takes the lock of this process if it is not held.
+func (g *guarded) acquire(ctx context.Context, id membership.ClusterID) (err error) {
+	if g.hold == nil {
+		if g.hold, err = g.lock(ctx, id, g.action, g.name); err != nil {
+			return stopping(err)
+		}
+	}
+	return nil
+}
+
+// after does with the lock what follows a step.
+func (g *guarded) after(ctx context.Context, err error) error {
+	switch {
+	case err == nil || g.hold == nil:
+		return err
+	case g.hold.lost() != nil:
+		err = stopping(g.hold.outcome(ctx, g.member.ID, g.peerURLs))
+	}
+	if !classify(err).keep {
+		g.release()
+	}
+	return err
+}
+
+// release gives the lock up, if it is held.
+func (g *guarded) release() {
+	if g.hold == nil {
+		return
+	}
+	if g.hold.waited != nil {
+		g.waited = g.hold.waited
+	}
+	g.hold.release()
+	g.hold = nil
 }

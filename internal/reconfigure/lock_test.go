@@ -92,6 +92,7 @@ func (n noted) Stop(ctx context.Context) error {
 // Two processes that add different members at the same time: both join, one
 // after the other, on every version.
 func TestTwoProcessesAddDifferentMembers(t *testing.T) {
+	t.Parallel()
 	for _, v := range etcdtest.Versions() {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()
@@ -363,6 +364,7 @@ func child() int {
 // wakes up, finds that it lost the lock, and says so instead of promoting a
 // learner that has come up meanwhile.
 func TestFrozenRun(t *testing.T) {
+	t.Parallel()
 	for _, v := range []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37} {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()

@@ -4,18 +4,11 @@
 package reconfigure
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"time"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
-)
-
-// What the lock is held for, as others read it: "defragment member by member".
-const (
-	actionDefragment = "defragment"
-	actionMove       = "move leadership to"
 )
 
 // StepKind says what a [Step] is about.
@@ -59,7 +52,7 @@ type Step struct {
 // Unfinished means that a member failed while something was done to it, and
 // nothing was done to those after it.
 type Unfinished struct {
-	Action string
+	Action Action
 	Member membership.MemberID
 	// Done are the members that were done before, Left those not touched.
 	Done, Left []membership.MemberID
@@ -69,56 +62,30 @@ type Unfinished struct {
 
 // Error implements error.
 func (u *Unfinished) Error() string {
-	return "cannot " + u.Action + " member " + u.Member.String() + ": " + u.Err.Error()
+	return "cannot " + string(u.Action) + " member " + u.Member.String() + ": " + u.Err.Error()
 }
 
 // Unwrap returns what the member answered.
 func (u *Unfinished) Unwrap() error { return u.Err }
 
-// settled looks and decides again and again, until act says that it is done,
-// fails, or a refusal has held for long enough to be believed. The first look
-// finds out which cluster it is; act makes at most one change. ctx must have an
-// end: a cluster that does not answer is waited for until then.
-func (e *Engine) settled(ctx context.Context, action Action, name string, id membership.ClusterID, decide func(membership.Snapshot) membership.Decision,
-	act func(membership.Snapshot, membership.Decision) (done bool, err error),
+// untilStable looks and decides, until act is done with a decision to go on or
+// fails, or a refusal has held for long enough to be believed. The first look finds
+// out which cluster it is; act makes at most one change. ctx must have an end: a
+// cluster that does not answer is waited for until then.
+func (e *Engine) untilStable(ctx context.Context, action Action, name string, id membership.ClusterID, decide func(membership.Snapshot) membership.Decision,
+	act func(membership.Snapshot, membership.Decision) error,
 ) error {
-	since := e.Clock.Now()
-	var pause backoff
-	for {
+	return e.repeat(ctx, action, name, func() error {
 		snap, err := e.observe(ctx, id)
-		if err == nil {
-			d := decide(snap)
-			switch d.Verdict {
-			case membership.Go, membership.Done:
-				since = e.Clock.Now()
-				var done bool
-				if done, err = act(snap, d); done && err == nil {
-					return nil
-				}
-			default:
-				err = &Refusal{Action: action, Name: name, Decision: d, Snapshot: snap}
-			}
-		}
-		var refusal *Refusal
-		switch {
-		case errors.As(err, new(*Unfinished)):
-			return err
-		case err == nil:
-			pause = backoff{}
-		case errors.As(err, &refusal) && !permanent(refusal.Decision.Code):
-			if e.Clock.Now().Sub(since) > doubt {
-				return err
-			}
-		case !retry(err):
+		if err != nil {
 			return err
 		}
-		if slept := pause.sleep(ctx, e.Clock); slept != nil {
-			if refusal != nil {
-				refusal.Timeout = true
-			}
-			return cmp.Or(err, slept)
+		d := decide(snap)
+		if d.Verdict == membership.Go || d.Verdict == membership.Done {
+			return act(snap, d)
 		}
-	}
+		return doubting(&Refusal{Action: action, Name: name, Decision: d, Snapshot: snap})
+	})
 }
 
 // which finds out which cluster answers.
@@ -192,16 +159,14 @@ func (d *defragmentation) next() error {
 	defer cancel()
 	var subject membership.MemberID
 	var snap membership.Snapshot
-	err := d.settled(wait, actionDefragment, "", d.cluster, func(s membership.Snapshot) membership.Decision {
+	err := d.untilStable(wait, actionDefragment, "", d.cluster, func(s membership.Snapshot) membership.Decision {
 		return membership.DecideDefragment(s, membership.DefragmentRequest{Left: d.left, Interrupt: d.req.Interrupt})
-	}, func(s membership.Snapshot, decision membership.Decision) (bool, error) {
-		if decision.Verdict == membership.Go {
-			subject, snap = decision.Facts.Subject, s
-			if err := d.hold.sureBy(wait, s); err != nil {
-				return false, err
-			}
+	}, func(s membership.Snapshot, decision membership.Decision) error {
+		if decision.Verdict == membership.Done {
+			return nil
 		}
-		return true, nil
+		subject, snap = decision.Facts.Subject, s
+		return d.hold.ensureBy(wait, s)
 	})
 	if err != nil {
 		return err
@@ -217,7 +182,9 @@ func (d *defragmentation) defragment(subject membership.MemberID, s membership.S
 	rest := without(d.left, subject)
 	begin := d.Clock.Now()
 	d.report(Step{Kind: StepDefragment, Member: subject, Left: len(rest), Snapshot: s})
-	if err := d.Port.Defragment(d.hold.ctx, subject, d.req.Limit); err != nil {
+	err := d.Port.Defragment(d.hold.ctx, subject, d.req.Limit)
+	log.Debug(d.hold.ctx, log.Membership, "defragmented a member", "id", subject, "answer", err)
+	if err != nil {
 		return &Unfinished{Action: actionDefragment, Member: subject, Done: d.done, Left: rest, Snapshot: s, Err: err}
 	}
 	m, _ := s.Member(subject)
@@ -258,28 +225,33 @@ func (e *Engine) MoveLeader(ctx context.Context, to membership.MemberID, report 
 		return 0, err
 	}
 	defer h.release()
-	err = e.settled(h.ctx, actionMove, "", id, func(s membership.Snapshot) membership.Decision {
+	err = e.untilStable(h.ctx, actionMove, "", id, func(s membership.Snapshot) membership.Decision {
 		return membership.DecideMove(s, to)
-	}, func(s membership.Snapshot, d membership.Decision) (bool, error) {
+	}, func(s membership.Snapshot, d membership.Decision) error {
 		if d.Verdict == membership.Done {
 			report(Step{Kind: StepLeads, Member: to, Snapshot: s})
-			return true, nil
+			return nil
 		}
-		if err := h.sure(s); err != nil {
-			return false, err
+		if err := h.ensure(s); err != nil {
+			return err
 		}
 		to = d.MoveLeaderTo
 		leader, _, _ := s.MajorityLeader()
 		report(Step{Kind: StepMove, Member: leader, To: to, Snapshot: s})
-		if err := e.Port.MoveLeader(h.ctx, leader, to); err != nil {
-			return false, denied(err)
-		}
-		return false, nil
+		return e.moveLeader(h.ctx, s, to)
 	})
 	if lost := h.lost(); lost != nil {
 		return to, &LockLost{Action: actionMove, Lost: lost}
 	}
 	return to, err
+}
+
+// moveLeader asks who leads to hand leadership over.
+func (e *Engine) moveLeader(ctx context.Context, s membership.Snapshot, to membership.MemberID) error {
+	leader, _, _ := s.MajorityLeader()
+	err := e.Port.MoveLeader(ctx, leader, to)
+	log.Debug(ctx, log.Membership, "asked for another leader", "from", leader, "to", to, "answer", err)
+	return sent(err, "leadership was moved")
 }
 
 // Disarm takes back all alarms of a kind, and returns once no member speaks of
@@ -291,12 +263,12 @@ func (e *Engine) Disarm(ctx context.Context, kind string, confirmed bool, report
 		return err
 	}
 	told := map[membership.MemberID]bool{}
-	return e.settled(ctx, "disarm", kind, id, func(s membership.Snapshot) membership.Decision {
+	return e.untilStable(ctx, actionDisarm, kind, id, func(s membership.Snapshot) membership.Decision {
 		return membership.DecideDisarm(s, kind, confirmed)
-	}, func(s membership.Snapshot, d membership.Decision) (bool, error) {
+	}, func(s membership.Snapshot, d membership.Decision) error {
 		if d.Verdict == membership.Done {
 			report(Step{Kind: StepQuiet, Alarm: kind, Snapshot: s})
-			return true, nil
+			return nil
 		}
 		leader, _, _ := s.MajorityLeader()
 		for _, m := range d.Facts.Others {
@@ -304,10 +276,12 @@ func (e *Engine) Disarm(ctx context.Context, kind string, confirmed bool, report
 				report(Step{Kind: StepDisarm, Member: m, Alarm: kind, Snapshot: s})
 				told[m] = true
 			}
-			if err := e.Port.DisarmAlarm(ctx, leader, membership.Alarm{Member: m, Kind: kind}); err != nil {
-				return false, denied(err)
+			err := e.Port.DisarmAlarm(ctx, leader, membership.Alarm{Member: m, Kind: kind})
+			log.Debug(ctx, log.Membership, "disarmed an alarm", "alarm", kind, "id", m, "answer", err)
+			if err != nil {
+				return sent(err, "")
 			}
 		}
-		return false, nil
+		return sent(nil, "the alarm was disarmed")
 	})
 }

@@ -14,27 +14,25 @@ import (
 // the ID of their cluster, which the member list tells. If nobody gives a list, or
 // there is no quorum that could, the error says so.
 func (e *Engine) claimed(ctx context.Context, owner string) (r cluster.Record, ok bool, err error) {
-	since := e.Clock.Now()
-	var pause backoff
-	for {
-		var id membership.ClusterID
-		if _, id, err = e.Port.Members(ctx); err == nil {
+	var snap membership.Snapshot
+	err = e.repeat(ctx, ActionRemove, owner, func() error {
+		_, id, err := e.Port.Members(ctx)
+		if err == nil {
 			r, ok, err = e.Port.Records(id).Get(ctx, owner)
 		}
-		if err == nil || !retry(err) {
-			return r, ok, err
+		if err == nil || classify(err).next == stop {
+			return err
 		}
-		snap, gone := e.observe(ctx, 0)
-		if gone != nil {
-			return r, false, gone
+		var gone error
+		if snap, gone = e.observe(ctx, 0); gone != nil {
+			return stopping(gone)
 		}
-		if e.Clock.Now().Sub(since) > doubt || pause.sleep(ctx, e.Clock) != nil {
-			if d := membership.DecideWithdraw(snap, membership.WithdrawRequest{}); d.Code == membership.QuorumLost {
-				err = &Refusal{Action: "remove", Decision: d, Snapshot: snap}
-			}
-			return r, false, err
-		}
+		return doubting(err)
+	})
+	if d := snap.Gate(0); err != nil && d.Code == membership.QuorumLost {
+		err = &Refusal{Action: ActionRemove, Decision: d, Snapshot: snap}
 	}
+	return r, ok && err == nil, err
 }
 
 // OwnRequest asks for a member to be put on record for another owner.
@@ -54,14 +52,13 @@ type OwnRequest struct {
 // is no longer spoken of. The record of the former owner goes in the same
 // transaction, so that there is one owner at any time.
 func (e *Engine) Own(ctx context.Context, r OwnRequest) error {
-	since := e.Clock.Now()
-	var pause backoff
-	for {
+	return e.repeat(ctx, ActionRecord, r.Name, func() error {
 		err := e.own(ctx, r)
-		if err == nil || !retry(err) || e.Clock.Now().Sub(since) > doubt || pause.sleep(ctx, e.Clock) != nil {
+		if err == nil || classify(err).next == stop {
 			return err
 		}
-	}
+		return doubting(err)
+	})
 }
 
 func (e *Engine) own(ctx context.Context, want OwnRequest) error {

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -33,23 +34,24 @@ func (j *join) write(ctx context.Context, state cluster.RecordState, id membersh
 
 func (j *join) put(ctx context.Context, r cluster.Record) error {
 	written, err := j.Port.Records(j.cluster).Put(ctx, r, j.abandoned...)
+	log.Debug(ctx, log.Membership, "wrote the ownership record", "member", j.name, "id", r.ID(), "answer", err)
 	if errors.Is(err, cluster.ErrAmbiguous) {
 		// Read back: it may have been written.
 		if now, ok, getErr := j.Port.Records(j.cluster).Get(ctx, r.Owner); getErr == nil {
 			j.record, j.recorded = now, ok
 		}
-		return again{err}
+		return retrying(err)
 	}
 	if errors.Is(err, cluster.ErrAlarm) {
 		if snap, err := j.observe(ctx, j.cluster); err == nil {
 			j.snap = snap // the alarm may be newer than the last look
 		}
-		return alarmed("add", j.req.Name, j.snap, err)
+		return alarmed(j.action, j.name, j.snap, err)
 	}
 	if err != nil {
 		return err
 	}
-	j.record, j.recorded, j.abandoned, j.nudged = written, true, nil, j.Clock.Now()
+	j.record, j.recorded, j.abandoned, j.written = written, true, nil, j.Clock.Now()
 	return nil
 }
 

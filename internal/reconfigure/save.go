@@ -81,16 +81,15 @@ func (e *Engine) Save(ctx context.Context, r SaveRequest, report func(Step)) (Sa
 	if err != nil {
 		return out, err
 	}
-	err = e.settled(ctx, "save", "", id, func(s membership.Snapshot) membership.Decision {
+	err = e.untilStable(ctx, actionSave, "", id, func(s membership.Snapshot) membership.Decision {
 		return membership.DecideSnapshot(s, r.From)
-	}, func(s membership.Snapshot, d membership.Decision) (bool, error) {
+	}, func(s membership.Snapshot, d membership.Decision) error {
 		out.Member, out.Warnings, out.Snapshot = d.Facts.Subject, d.Warnings, s
-		err := e.saveTo(ctx, r, &out, report)
-		if err != nil {
+		if err := e.saveTo(ctx, r, &out, report); err != nil {
 			// What went wrong on the way is not cured by another look.
-			err = &Unfinished{Action: "save", Member: out.Member, Snapshot: s, Err: err}
+			return stopping(&Unfinished{Action: actionSave, Member: out.Member, Snapshot: s, Err: err})
 		}
-		return true, err
+		return nil
 	})
 	return out, err
 }

@@ -47,6 +47,7 @@ func whole(size int) []byte {
 // What is not whole, and what breaks off, leaves no file behind, nor anything
 // else; and what is there already stays, also if it has come meanwhile.
 func TestSaveWholeOrNotAtAll(t *testing.T) {
+	t.Parallel()
 	broken := errors.New("the connection broke")
 	write := func(p []byte) func(string, io.Writer) error {
 		return func(_ string, w io.Writer) error { _, err := w.Write(p); return err }
@@ -117,6 +118,7 @@ func TestSaveWholeOrNotAtAll(t *testing.T) {
 
 // A member that sends without end fills no disk.
 func TestSaveEndsWhatHasNoEnd(t *testing.T) {
+	t.Parallel()
 	sent := 0
 	e := &Engine{Clock: SystemClock{}, Board: NewBoard(), Port: sender{send: func(w io.Writer) error {
 		for piece := make([]byte, 1<<20); sent < 300; sent++ {

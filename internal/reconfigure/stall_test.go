@@ -17,6 +17,7 @@ import (
 // A learner that stands still is given up after a while, but not while the
 // leader is sending it a snapshot, however long that takes.
 func TestStallClockStandsStillDuringASnapshot(t *testing.T) {
+	t.Parallel()
 	for _, v := range []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37} {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()

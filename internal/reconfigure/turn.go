@@ -15,41 +15,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// gather is how long members that are to take turns wait for each other, so that
+// queueTime is how long members that are to take turns wait for each other, so that
 // they go in order of name.
-const gather = 250 * time.Millisecond
-
-// leaveInTurn waits for the member's turn, where it is to wait, and takes it
-// out. It stays in the queue until it has left: between its turn and the lock
-// whoever is behind it would overtake it.
-func (e *Engine) leaveInTurn(ctx context.Context, r LeaveRequest) (Left, error) {
-	if r.TurnTimeout == 0 {
-		return e.leaveNow(ctx, r)
-	}
-	defer e.Board.queue(r.ID, r.Name)()
-	for {
-		if err := e.awaitTurn(ctx, r); err != nil {
-			return Left{}, err
-		}
-		out, err := e.leaveNow(ctx, r)
-		var refusal *Refusal
-		if !errors.As(err, &refusal) || refusal.Decision.Code != membership.TurnOfAnother {
-			return out, err
-		}
-	}
-}
-
-// leaveNow takes the member out within the time that it has for that.
-func (e *Engine) leaveNow(ctx context.Context, r LeaveRequest) (Left, error) {
-	if r.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, r.Timeout)
-		defer cancel()
-	}
-	defer e.Board.leave(r.ID)()
-	l := &leave{Engine: e, req: r, since: e.Clock.Now()}
-	return l.run(ctx)
-}
+const queueTime = 250 * time.Millisecond
 
 // awaitTurn returns when no other replacement is on record that is not over. It
 // holds no lock, because what it waits for needs it. The time it has is counted
@@ -57,39 +25,34 @@ func (e *Engine) leaveNow(ctx context.Context, r LeaveRequest) (Left, error) {
 // process is at. The error is a [*Refusal] that says whose turn it was.
 func (e *Engine) awaitTurn(ctx context.Context, r LeaveRequest) error {
 	// The others of this run queue up as well, and go in order of name.
-	if err := e.Clock.Sleep(ctx, gather); err != nil {
+	if err := e.Clock.Sleep(ctx, queueTime); err != nil {
 		return err
 	}
 	before, sign := "", e.Clock.Now()
-	var pause backoff
-	for {
+	return e.repeat(ctx, ActionReplace, r.Name, func() error {
 		held, err := e.turnOfAnother(ctx, r)
 		now := e.Clock.Now()
 		late := now.Sub(sign) > r.TurnTimeout
 		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case err != nil && (late || hopeless(err)):
-			return err
+		case err != nil && (late || unrecoverable(err)):
+			return stopping(err)
 		case err != nil:
+			return retrying(err)
+		case held == nil && (late || e.Board.isFirst(r.ID)):
+			return nil
 		case held == nil:
-			if late || e.Board.isFirst(r.ID) {
-				return nil
-			}
+			return retrying(note("another member comes first"))
 		case e.inVain(held.Decision.Facts.Turns):
-			return held
-		default:
-			if turns := fmt.Sprint(held.Decision.Facts.Turns); turns != before || e.Board.isJoining() {
-				before, sign = turns, now
-			} else if late {
-				held.Timeout = true
-				return held
-			}
+			return stopping(held)
 		}
-		if err := pause.sleep(ctx, e.Clock); err != nil {
-			return err
+		if turns := fmt.Sprint(held.Decision.Facts.Turns); turns != before || e.Board.isJoining() {
+			before, sign = turns, now
+		} else if late {
+			held.Timeout = true
+			return stopping(held)
 		}
-	}
+		return retrying(held)
+	})
 }
 
 // turnOfAnother looks whose turn it is; nil where no other turn is in the way.
@@ -103,7 +66,7 @@ func (e *Engine) turnOfAnother(ctx context.Context, r LeaveRequest) (*Refusal, e
 	if err != nil {
 		return nil, err
 	}
-	d := membership.DecideRemove(snap, membership.RemoveRequest{ID: r.ID, Replacement: true, Turns: turns})
+	d := membership.DecideRemove(snap, r.removal(turns))
 	if d.Code != membership.TurnOfAnother {
 		return nil, nil
 	}
@@ -121,10 +84,7 @@ func (e *Engine) inVain(turns []membership.Turn) bool {
 // only who need not be: a dead member, or the one whose data is corrupt.
 func (l *leave) begin(ctx context.Context) error {
 	m, _ := l.snap.Member(l.req.ID)
-	switch {
-	case l.begun || m.Learner:
-		return nil
-	case l.hold.unguarded:
+	if l.begun == l.hold || m.Learner || l.hold.unguarded {
 		return nil
 	}
 	l.endTurns(ctx, l.snap)
@@ -134,7 +94,7 @@ func (l *leave) begin(ctx context.Context) error {
 			return err
 		}
 	}
-	l.begun = true
+	l.begun = l.hold
 	return nil
 }
 
@@ -173,15 +133,9 @@ func (e *Engine) GiveUpTurn(ctx context.Context, owner, name string) error {
 	if over {
 		return nil // nobody is left to wait for it
 	}
-	ctx, cancel := context.WithTimeout(ctx, 2*doubt)
+	ctx, cancel := context.WithTimeout(ctx, 2*healthInterval)
 	defer cancel()
-	var pause backoff
-	for {
-		err := e.deleteTurn(ctx, id, name)
-		if err == nil || !retry(err) || pause.sleep(ctx, e.Clock) != nil {
-			return err
-		}
-	}
+	return e.repeat(ctx, ActionRecord, name, func() error { return e.deleteTurn(ctx, id, name) })
 }
 
 // deleteTurn deletes the record of a turn in that cluster, or if the ID is 0 in

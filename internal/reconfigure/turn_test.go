@@ -54,6 +54,7 @@ func mustBeTurnOf(t *testing.T, err error, name string) membership.Turn {
 // the successor votes; a removal for good, and one of a dead member, it does not
 // hold up.
 func TestTurnOutlivesItsRun(t *testing.T) {
+	t.Parallel()
 	for _, v := range []etcdtest.Version{etcdtest.V34, etcdtest.V37} {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()

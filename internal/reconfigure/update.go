@@ -5,9 +5,9 @@ package reconfigure
 
 import (
 	"context"
-	"errors"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -33,77 +33,47 @@ type Updated struct {
 // returns when the list shows them. The member's process is restarted with
 // them by whoever runs it. It may be called again after any error.
 func (e *Engine) UpdatePeerURLs(ctx context.Context, r UpdateRequest) (Updated, error) {
-	h, err := e.lock(ctx, r.Cluster, "update", r.Name)
-	if err != nil {
-		return Updated{}, err
-	}
-	defer h.release()
-	var out Updated
-	since := e.Clock.Now()
-	var pause backoff
-	for {
-		err := e.tryUpdate(h, r, &out)
-		var refusal *Refusal
-		switch {
-		case err == nil:
-			out.Waited = h.waited
-			return out, nil
-		case h.lost() != nil:
-			return out, h.outcome(ctx, r.ID, nil)
-		case errors.As(err, &refusal) && refusal.Decision.Verdict == membership.Refuse:
-			if permanent(refusal.Decision.Code) || e.Clock.Now().Sub(since) > doubt {
-				return out, err
-			}
-		case !retry(err):
-			return out, err
-		default:
-			since = e.Clock.Now()
-		}
-		if pause.sleep(ctx, e.Clock) != nil {
-			if refusal != nil {
-				refusal.Timeout = true
-			}
-			return out, err
-		}
-	}
+	u := &update{guarded: guarded{Engine: e, action: ActionUpdate, name: r.Name, member: membership.Member{ID: r.ID}}, req: r}
+	defer u.release()
+	err := e.repeat(ctx, u.action, u.name, func() error { return u.underLock(ctx, r.Cluster, u.look) })
+	u.release()
+	u.out.Waited = u.waited
+	return u.out, err
 }
 
-// tryUpdate takes one look and makes at most one change.
-func (e *Engine) tryUpdate(h *hold, r UpdateRequest, out *Updated) error {
-	ctx := h.ctx
-	snap, err := e.observe(ctx, r.Cluster)
+// update is one run of [Engine.UpdatePeerURLs].
+type update struct {
+	guarded
+	req UpdateRequest
+	out Updated
+}
+
+// look takes one look and makes at most one change.
+func (u *update) look(ctx context.Context) error {
+	snap, err := u.observe(ctx, u.req.Cluster)
 	if err != nil {
 		return err
 	}
-	out.Snapshot = snap
-	d := membership.DecideUpdate(snap, membership.UpdateRequest{ID: r.ID, Name: r.Name, PeerURLs: r.PeerURLs})
-	switch d.Verdict {
-	case membership.Done:
-		out.Member, _ = snap.Member(r.ID)
-		return e.readdress(ctx, r)
-	case membership.Go:
-		if err := h.sure(snap); err != nil {
-			return err
-		}
-		out.Warnings = d.Warnings
-		via, _, _ := snap.MajorityLeader()
-		if d.MoveLeaderTo != 0 {
-			if err := e.Port.MoveLeader(ctx, via, d.MoveLeaderTo); err != nil {
-				return denied(err)
-			}
-			return again{errors.New("leadership has been moved")}
-		}
-		if err := e.Port.UpdatePeerURLs(ctx, via, r.ID, r.PeerURLs); err != nil {
-			return denied(err)
-		}
-		return again{errors.New("waiting for the list to show the new peer URLs")}
-	default:
-		refusal := &Refusal{Action: ActionUpdate, Name: r.Name, Decision: d, Snapshot: snap}
-		if d.Verdict == membership.Wait {
-			return again{refusal}
-		}
-		return refusal
+	u.out.Snapshot = snap
+	d := membership.DecideUpdate(snap, membership.UpdateRequest{ID: u.req.ID, Name: u.name, PeerURLs: u.req.PeerURLs})
+	if d.Verdict == membership.Done {
+		u.out.Member, _ = snap.Member(u.req.ID)
+		return u.readdress(ctx, u.req)
 	}
+	if d.Verdict != membership.Go {
+		return &Refusal{Action: u.action, Name: u.name, Decision: d, Snapshot: snap}
+	}
+	if err := u.hold.ensure(snap); err != nil {
+		return err
+	}
+	u.out.Warnings = d.Warnings
+	if d.MoveLeaderTo != 0 {
+		return u.moveLeader(ctx, snap, d.MoveLeaderTo)
+	}
+	via, _, _ := snap.MajorityLeader()
+	err = u.Port.UpdatePeerURLs(ctx, via, u.req.ID, u.req.PeerURLs)
+	log.Debug(ctx, log.Membership, "asked for other peer URLs", "member", u.name, "id", u.req.ID, "answer", err)
+	return sent(err, "the new peer URLs were sent")
 }
 
 // readdress brings the ownership record in line with the new URLs.

@@ -9,39 +9,43 @@ import (
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
 // wait takes an announced member to the goal.
 func (j *join) wait(ctx context.Context) error {
 	j.moved = j.Clock.Now()
-	var pause backoff
-	for {
-		stage := j.reached
-		reached, err := j.advance(ctx)
-		if j.reached != stage {
-			pause = backoff{} // what comes next may be there at once
-		}
-		switch {
-		case err == nil && reached:
-			return nil
-		case ctx.Err() != nil:
-			return j.incomplete(ctx, err) // the look was cut short
-		case err != nil && !retry(err):
-			return err
-		}
-		if j.stalled(ctx) {
-			stalled := j.incomplete(ctx, errors.New("no progress"))
-			stalled.Stalled = true
-			return stalled
-		}
-		if err := j.nudge(ctx); err != nil {
-			return err
-		}
-		if pause.sleep(ctx, j.Clock) != nil {
-			return j.incomplete(ctx, err)
-		}
+	waiting := ctx
+	if j.hold != nil {
+		waiting = j.hold.ctx
 	}
+	err := j.repeat(waiting, j.action, j.name, func() error {
+		stage := j.reached
+		err := j.advance(waiting)
+		if err == nil || waiting.Err() != nil || classify(err).next == stop {
+			return err
+		}
+		if j.stalled(waiting) {
+			stalled := j.incomplete(waiting, errors.New("no progress"))
+			stalled.Stalled = true
+			return stopping(stalled)
+		}
+		if err := j.nudge(waiting); err != nil {
+			return err
+		}
+		if j.reached != stage {
+			return outcome{next: soon, cause: err} // what comes next may be there at once
+		}
+		return retrying(err)
+	})
+	if err != nil && j.hold != nil && j.hold.lost() != nil {
+		return j.hold.outcome(ctx, j.member.ID, j.peerURLs)
+	}
+	if err != nil {
+		return j.ended(ctx, err)
+	}
+	return nil
 }
 
 // stalled reports whether a learner that runs has shown no progress for too
@@ -65,49 +69,57 @@ func (j *join) stalled(ctx context.Context) bool {
 	return still > j.req.StallTimeout
 }
 
-// advance makes at most one step towards the goal and reports whether it is
+// advance makes at most one step towards the goal. The error is nil once it is
 // reached.
-func (j *join) advance(ctx context.Context) (bool, error) {
+func (j *join) advance(ctx context.Context) error {
 	if j.req.Goal == Announced {
-		return true, nil
+		return nil
 	}
 	if j.reached == Announced {
-		members, id, err := j.Port.Members(ctx)
-		if err != nil {
-			return false, err
+		if err := j.start(ctx); err != nil {
+			return err
 		}
-		if id != j.cluster {
-			return false, &OtherCluster{Want: j.cluster, Got: id}
-		}
-		if err := j.find(members); err != nil {
-			return false, err
-		}
-		if !j.member.Started() {
-			return false, nil
-		}
-		j.reached, j.moved = Started, j.Clock.Now()
 	}
 	if err := j.write(ctx, cluster.Announced, j.member.ID); err != nil {
-		return false, err // that it has run is on record before anybody relies on it
+		return err // that it has run is on record before anybody relies on it
 	}
-	if refused, ok := membership.CheckName(j.member, j.req.Name); !ok && (j.req.ID == 0 || j.member.Learner && !j.req.standby) {
-		return false, &Unidentified{Name: j.req.Name, PeerURLs: j.req.PeerURLs, Identity: refused, Snapshot: j.snap}
+	if refused, ok := membership.CheckName(j.member, j.name); !ok && (j.req.ID == 0 || j.member.Learner && !j.req.standby) {
+		return &Unidentified{Name: j.name, PeerURLs: j.req.PeerURLs, Identity: refused, Snapshot: j.snap}
 	}
 	if j.req.Goal == Started {
-		return true, nil
+		return nil
 	}
 	snap, err := j.observe(ctx, j.cluster)
 	if err != nil {
-		return false, err
+		return err
 	}
 	j.snap = snap
 	if err := j.find(snap.Members); err != nil {
-		return false, err
+		return err
 	}
 	if !j.member.Learner {
 		return j.voting()
 	}
 	return j.promote(ctx)
+}
+
+// start returns nil once the process of the member has published its name.
+func (j *join) start(ctx context.Context) error {
+	members, id, err := j.Port.Members(ctx)
+	if err != nil {
+		return err
+	}
+	if id != j.cluster {
+		return &OtherCluster{Want: j.cluster, Got: id}
+	}
+	if err := j.find(members); err != nil {
+		return err
+	}
+	if !j.member.Started() {
+		return retrying(note("the member has not started"))
+	}
+	j.reached, j.moved = Started, j.Clock.Now()
+	return nil
 }
 
 // find updates the member from the list. A member of ours that was announced
@@ -120,26 +132,27 @@ func (j *join) find(members []membership.Member) error {
 			return nil
 		}
 	}
-	return &Refusal{Action: ActionAdd, Name: j.req.Name, Snapshot: j.snap,
-		Decision: membership.Decision{Code: membership.NotMember, Facts: membership.Facts{Subject: j.member.ID}}}
+	return j.refusal(membership.Decision{Code: membership.NotMember, Facts: membership.Facts{Subject: j.member.ID}})
 }
 
-// voting reports whether the voter itself answers as one, and the others follow
+// voting returns nil once the voter itself answers as one, and the others follow
 // a leader. Nothing else is changed before (etcd-io/etcd#15528,
 // etcd-io/etcd#14040).
-func (j *join) voting() (bool, error) {
+func (j *join) voting() error {
 	a := j.snap.Answer(j.member.ID)
 	if _, _, led := j.snap.MajorityLeader(); led && j.snap.Alive(j.member.ID) && !a.Learner {
 		j.reached = Voting
-		return true, nil
+		return nil
 	}
 	j.last = membership.Decision{Verdict: membership.Wait, Code: membership.NotAlive,
 		Facts: membership.Facts{Subject: j.member.ID, Detail: a.Detail}}
-	return false, nil
+	return retrying(note("the new voter does not answer as one yet"))
 }
 
-// promote decides about the learner's vote and gives it.
-func (j *join) promote(ctx context.Context) (bool, error) {
+// promote decides about the learner's vote and gives it. A refusal is waited out
+// as well: with the lock held and the learner announced, nothing is gained by
+// giving up before the time is over.
+func (j *join) promote(ctx context.Context) error {
 	answer := j.snap.Answer(j.member.ID)
 	d := membership.DecidePromote(j.snap, membership.PromoteRequest{ID: j.member.ID, MaxLag: j.req.MaxLag, Before: j.before})
 	j.last = d
@@ -148,45 +161,44 @@ func (j *join) promote(ctx context.Context) (bool, error) {
 		j.progress, j.moved = answer.Applied, j.Clock.Now()
 	}
 	if d.Code == membership.Unconfirmed {
-		j.nudged = time.Time{} // an entry for it to apply, before the next look
+		j.written = time.Time{} // an entry for it to apply, before the next look
 	}
 	if d.Verdict != membership.Go {
-		// A refusal is waited out as well: with the lock held and the learner
-		// announced, nothing is gained by giving up before the time is over.
-		return false, nil
+		return retrying(note(d.Code))
 	}
 	j.reached = CaughtUp
 	if j.req.Goal == CaughtUp {
 		j.warnings = append(j.warnings, d.Warnings...)
-		return true, nil
+		return nil
 	}
-	if err := j.hold.sure(j.snap); err != nil {
-		return false, err
+	if err := j.hold.ensure(j.snap); err != nil {
+		return err
 	}
 	leader, _, _ := j.snap.MajorityLeader()
 	err := j.Port.Promote(ctx, leader, j.member.ID)
+	log.Debug(ctx, log.Membership, "asked for the vote", "member", j.name, "id", j.member.ID, "answer", err)
 	switch {
 	case err == nil:
 		j.warnings = append(j.warnings, d.Warnings...)
 	case errors.Is(err, cluster.ErrPermission):
-		return false, err
+		return err
 	default:
 		// In every other case the list tells: a second promotion sometimes
 		// answers "not in sync" after the first one succeeded.
 		j.before = membership.Answer{}
 	}
-	return false, nil
+	return retrying(note("the promotion was sent"))
 }
 
 // nudge lets a small write through now and then: a learner that received a
 // snapshot on an idle cluster may have to see an entry before it can publish
 // its name.
 func (j *join) nudge(ctx context.Context) error {
-	if !j.recorded || j.Clock.Now().Sub(j.nudged) < nudge {
+	if !j.recorded || j.Clock.Now().Sub(j.written) < nudge {
 		return nil
 	}
-	j.nudged = j.Clock.Now()
-	if err := j.put(ctx, j.record); err != nil && !retry(err) {
+	j.written = j.Clock.Now()
+	if err := j.put(ctx, j.record); err != nil && classify(err).next == stop {
 		return err
 	}
 	return nil
@@ -206,12 +218,10 @@ func (j *join) result(ctx context.Context) (Joined, error) {
 			return Joined{}, err
 		}
 	}
+	j.release()
 	out := Joined{
 		Member: j.member, Cluster: j.cluster, Members: j.snap.Members,
 		Warnings: j.warnings, Waited: j.waited, Snapshot: j.snap, Answer: j.snap.Answer(j.member.ID),
-	}
-	if j.hold != nil && j.hold.waited != nil {
-		out.Waited = j.hold.waited
 	}
 	if out.Answer.State != membership.Answered && j.member.Started() {
 		out.Answer = j.Port.Ask(ctx, j.member, j.cluster)

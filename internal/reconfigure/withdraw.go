@@ -71,78 +71,67 @@ func (e *Engine) Withdraw(ctx context.Context, r WithdrawRequest) (Withdrawn, er
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	w := &withdrawal{Engine: e, req: r, since: e.Clock.Now()}
-	return w.run(ctx)
+	w := &withdrawal{guarded: guarded{Engine: e, action: ActionRemove, name: r.Name}, req: r, since: e.Clock.Now()}
+	defer w.release()
+	err := e.repeat(ctx, w.action, w.name, func() error {
+		err := w.look(ctx)
+		if err != nil && !errors.As(err, new(outcome)) {
+			err = stopping(err) // the cluster may be gone with its machines
+		}
+		return w.after(ctx, err)
+	})
+	return w.out, err
 }
 
 // withdrawal is one run of [Engine.Withdraw].
 type withdrawal struct {
-	*Engine
+	guarded
 	req WithdrawRequest
 	// since is when it began, or last waited for a voter to end.
 	since time.Time
 	out   Withdrawn
 }
 
-// errStale asks for another decision: what the removal was decided on is no
+// errChanged asks for another decision: what the removal was decided on is no
 // longer so.
-var errStale = errors.New("the member is not what it was")
+const errChanged note = "the member is not what it was"
 
-// run looks and decides until nothing of the owner's is left, or nothing may be
-// done about it.
-func (w *withdrawal) run(ctx context.Context) (Withdrawn, error) {
-	var pause backoff
-	for {
-		t, err := w.trace(ctx)
-		if err == nil && t.recorded {
-			err = w.act(ctx, t)
-		}
-		var refusal *Refusal
-		switch {
-		case err == nil:
-			return w.out, nil
-		case errors.Is(ctx.Err(), context.Canceled):
-			return w.out, ctx.Err()
-		case !lookAgain(err):
-			return w.out, err
-		case pause.sleep(ctx, w.Clock) != nil:
-			if errors.As(err, &refusal) {
-				refusal.Timeout = true
-				err = refusal
-			}
-			return w.out, err
-		}
-	}
-}
-
-// act carries one decision out. The error asks for another look, or is final.
-func (w *withdrawal) act(ctx context.Context, t trace) error {
-	switch d := t.decision; {
-	case d.Verdict == membership.Go:
-		left, err := w.Leave(ctx, LeaveRequest{
-			Owner: w.req.Owner, ID: d.Facts.Subject, Cluster: t.snap.ClusterID, Name: w.req.Name, PeerURLs: t.record.PeerURLs,
-			Replacement: w.req.Replacement && !t.learner(d.Facts.Subject), still: w.still(t),
-		})
-		if errors.Is(err, errStale) {
-			return again{err}
-		}
-		w.out = Withdrawn{Warnings: left.Warnings, Waited: left.Waited, Snapshot: left.Snapshot}
+// look takes one look and carries one decision out, until nothing of the owner's
+// is left, or nothing may be done about it.
+func (w *withdrawal) look(ctx context.Context) error {
+	t, err := w.trace(ctx)
+	if err != nil || !t.recorded {
 		return err
-	case d.Verdict == membership.Done:
+	}
+	d := t.decision
+	if d.Verdict == membership.Done {
 		// A voter that lives may be about to end: its machine has just gone.
-		doubted := len(d.Warnings) > 0 && d.Warnings[0].Code == membership.Unmanaged
-		if doubted && w.Clock.Now().Sub(w.since) <= doubt {
-			return again{t.refusal(w.req.Name)}
+		unmanaged := len(d.Warnings) > 0 && d.Warnings[0].Code == membership.Unmanaged
+		if unmanaged && w.Clock.Now().Sub(w.since) <= healthInterval {
+			return retrying(t.refusal(w.name))
 		}
 		w.out = Withdrawn{Warnings: d.Warnings, Snapshot: t.snap}
 		return w.drop(ctx, t)
+	}
+	if w.hold != nil { // taken for what is no longer so
+		return retrying(errChanged)
+	}
+	switch {
+	case d.Verdict == membership.Go:
+		left, err := w.Leave(ctx, LeaveRequest{
+			Owner: w.req.Owner, ID: d.Facts.Subject, Cluster: t.snap.ClusterID, Name: w.name, PeerURLs: t.record.PeerURLs,
+			Replacement: w.req.Replacement && !t.learner(d.Facts.Subject), still: w.still(t),
+		})
+		if errors.Is(err, errChanged) {
+			return retrying(err)
+		}
+		w.out = Withdrawn{Warnings: left.Warnings, Waited: left.Waited, Snapshot: left.Snapshot}
+		return err
 	case d.Code == membership.VoterLives:
 		w.since = w.Clock.Now()
-		return again{t.refusal(w.req.Name)}
-	case w.Clock.Now().Sub(w.since) <= doubt:
-		return again{t.refusal(w.req.Name)}
+		return retrying(t.refusal(w.name))
 	default:
-		return t.refusal(w.req.Name)
+		return doubting(t.refusal(w.name))
 	}
 }
 
@@ -152,30 +141,22 @@ func (w *withdrawal) still(t trace) func(context.Context, membership.Snapshot) e
 	return func(ctx context.Context, snap membership.Snapshot) error {
 		now := w.judge(ctx, t.record, snap)
 		if now.Verdict != membership.Go || now.Facts.Subject != t.decision.Facts.Subject {
-			return errStale
+			return stopping(errChanged)
 		}
 		return nil
 	}
 }
 
-// farewell is how long the deletion of a record is tried that claims nothing
+// cleanupTimeout is how long the deletion of a record is tried that claims nothing
 // any more: a member that does not answer may cost a request timeout.
-const farewell = 20 * time.Second
+const cleanupTimeout = 20 * time.Second
 
 // discard deletes a record, as long as that can be tried, and reports whether
 // it is gone.
 func (e *Engine) discard(ctx context.Context, id membership.ClusterID, owner string) bool {
-	ctx, cancel := context.WithTimeout(ctx, farewell)
+	ctx, cancel := context.WithTimeout(ctx, cleanupTimeout)
 	defer cancel()
-	var pause backoff
-	for {
-		switch err := e.Port.Records(id).Delete(ctx, owner); {
-		case err == nil:
-			return true
-		case !retry(err), pause.sleep(ctx, e.Clock) != nil: // refused, as under an alarm
-			return false
-		}
-	}
+	return e.repeat(ctx, ActionRecord, owner, func() error { return e.Port.Records(id).Delete(ctx, owner) }) == nil
 }
 
 // trace is what is left of an announcement: the record, the cluster, and what
@@ -193,7 +174,7 @@ func (t trace) learner(id membership.MemberID) bool {
 }
 
 func (t trace) refusal(name string) *Refusal {
-	return &Refusal{Action: "remove", Name: name, Decision: t.decision, Snapshot: t.snap}
+	return &Refusal{Action: ActionRemove, Name: name, Decision: t.decision, Snapshot: t.snap}
 }
 
 // trace reads the owner's record, and where there is one, the cluster.
@@ -212,7 +193,7 @@ func (w *withdrawal) trace(ctx context.Context) (t trace, err error) {
 // matters: of a voter that does not answer here.
 func (w *withdrawal) judge(ctx context.Context, r cluster.Record, snap membership.Snapshot) membership.Decision {
 	q := membership.WithdrawRequest{
-		Owner: w.req.Owner, Name: w.req.Name, PeerURLs: w.req.PeerURLs, Replacement: w.req.Replacement,
+		Owner: w.req.Owner, Name: w.name, PeerURLs: w.req.PeerURLs, Replacement: w.req.Replacement,
 		RecordOwner: r.Owner, RecordName: r.Name,
 		Claim: membership.Claim{Recorded: true, ID: r.ID(), PeerURLs: r.PeerURLs, Left: r.State == cluster.Removed},
 	}
@@ -229,24 +210,14 @@ func (w *withdrawal) drop(ctx context.Context, t trace) error {
 	if t.record.State != cluster.Intended {
 		return w.erase(ctx, t)
 	}
-	h, err := w.lock(ctx, t.snap.ClusterID, "remove", w.req.Name)
-	if err != nil {
+	w.member, w.peerURLs = membership.Member{ID: t.record.ID()}, t.record.PeerURLs
+	if err := w.acquire(ctx, t.snap.ClusterID); err != nil {
 		return err
 	}
-	defer h.release()
-	for err = h.sure(t.snap); errors.Is(err, errFresh); err = h.sure(t.snap) {
-		if t, err = w.trace(h.ctx); err != nil || !t.recorded {
-			return w.orLost(ctx, h, t, err)
-		}
-		if t.decision.Verdict != membership.Done {
-			return w.orLost(ctx, h, t, again{errStale})
-		}
-		w.out = Withdrawn{Warnings: t.decision.Warnings, Snapshot: t.snap}
+	if err := w.hold.ensure(t.snap); err != nil {
+		return err
 	}
-	if err == nil {
-		err = w.erase(h.ctx, t)
-	}
-	return w.orLost(ctx, h, t, err)
+	return w.erase(w.hold.ctx, t)
 }
 
 // erase deletes the record. Under an alarm that cannot be, and a record that
@@ -257,15 +228,7 @@ func (w *withdrawal) erase(ctx context.Context, t trace) error {
 		return nil
 	}
 	if errors.Is(err, cluster.ErrAlarm) {
-		return alarmed("remove", w.req.Name, t.snap, err)
+		return alarmed(w.action, w.name, t.snap, err)
 	}
 	return err
-}
-
-// orLost is err, or what came of the withdrawal if the lock was lost.
-func (w *withdrawal) orLost(ctx context.Context, h *hold, t trace, err error) error {
-	if err == nil || h.lost() == nil {
-		return err
-	}
-	return h.outcome(ctx, t.record.ID(), t.record.PeerURLs)
 }

@@ -9,7 +9,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -20,41 +19,20 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
 const root = "../.."
 
-// tool returns the path of a program that make builds into bin/. With CI set
-// it has to be there; otherwise one that is missing is named.
+// tool returns the path of a program that make tools-ci builds into bin/.
 func tool(t *testing.T, name string) string {
 	t.Helper()
 	path, err := filepath.Abs(filepath.Join(root, "bin", name))
-	if err == nil {
-		_, err = os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
 	}
-	switch {
-	case err == nil:
-		return path
-	case os.Getenv("CI") != "":
-		t.Fatalf("%v; make tools builds it", err)
-	}
-	t.Logf("NOT TESTED: %v; make bin/%s builds it", err, name)
-	return ""
-}
-
-// installed returns the path of a program of the system's. With CI set one that
-// is missing is a failure, unless CI_MISSING names it.
-func installed(t *testing.T, name string) string {
-	t.Helper()
-	path, err := exec.LookPath(name)
-	if err == nil {
-		return path
-	}
-	if os.Getenv("CI") != "" && !strings.Contains(" "+os.Getenv("CI_MISSING")+" ", " "+name+" ") {
-		t.Fatalf("%v: this cannot be tested", err)
-	}
-	t.Logf("NOT TESTED: %v", err)
-	return ""
+	return etcdtest.Need(t, path)
 }
 
 // run runs a program at the root of the project and returns what it printed.
@@ -107,8 +85,8 @@ func snapshot(t *testing.T, goreleaser string, env []string) string {
 // tomorrow, nil where there is no gpg.
 func signer(t *testing.T) []string {
 	t.Helper()
-	gpg := installed(t, "gpg")
-	if gpg == "" {
+	gpg, err := exec.LookPath("gpg")
+	if err != nil {
 		return nil
 	}
 	// Not below t.TempDir: the path of its socket must be short.
@@ -140,9 +118,7 @@ func signer(t *testing.T) []string {
 func TestSnapshot(t *testing.T) {
 	t.Parallel()
 	goreleaser := tool(t, "goreleaser")
-	if goreleaser == "" || tool(t, "cyclonedx-gomod") == "" {
-		return
-	}
+	tool(t, "cyclonedx-gomod") // goreleaser runs it
 	run(t, nil, goreleaser, "check", "--quiet")
 	env := signer(t)
 	dist := snapshot(t, goreleaser, env)
@@ -176,9 +152,10 @@ func TestSnapshot(t *testing.T) {
 			t.Errorf("the sum of %s is %x, and SHA256SUMS says %s", file, digest, sum)
 		}
 	}
-	if env != nil {
-		run(t, env, "gpg", "--batch", "--verify", filepath.Join(dist, prefix+"_SHA256SUMS.sig"), filepath.Join(dist, prefix+"_SHA256SUMS"))
-	}
+	t.Run("signature", func(t *testing.T) {
+		gpg := etcdtest.Need(t, "gpg")
+		run(t, env, gpg, "--batch", "--verify", filepath.Join(dist, prefix+"_SHA256SUMS.sig"), filepath.Join(dist, prefix+"_SHA256SUMS"))
+	})
 
 	files, err := zip.OpenReader(filepath.Join(dist, archive))
 	if err != nil {
@@ -213,33 +190,24 @@ func TestSnapshot(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ran := 0
-	for _, cli := range []string{terraform(), tool(t, "tofu")} {
-		if cli == "" {
-			continue
-		}
-		ran++
-		t.Run("demo on "+filepath.Base(cli), func(t *testing.T) {
-			out := run(t, nil, "go", "run", "./internal/demo", "-cli", cli, "-mirror", mirror)
+	for name, find := range map[string]func(t *testing.T) string{
+		"tofu": func(t *testing.T) string { return tool(t, "tofu") },
+		// It is not built here, for its licence's sake.
+		"terraform": func(t *testing.T) string {
+			path, err := exec.LookPath("terraform")
+			if err != nil {
+				t.Skip(err)
+			}
+			return path
+		},
+	} {
+		t.Run("demo on "+name, func(t *testing.T) {
+			out := run(t, nil, "go", "run", "./internal/demo", "-cli", find(t), "-mirror", mirror)
 			if !strings.Contains(out, "All as it should be") {
 				t.Errorf("the demo says\n%s", out)
 			}
 		})
 	}
-	if ran == 0 {
-		t.Error("there is neither a Terraform nor an OpenTofu")
-	}
-}
-
-// terraform returns the Terraform on PATH. It is not built here, for its
-// licence's sake: where there is none, "".
-func terraform() string {
-	path, err := exec.LookPath("terraform")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "NOT TESTED on Terraform:", err)
-		return ""
-	}
-	return path
 }
 
 func read(t *testing.T, path string) string {

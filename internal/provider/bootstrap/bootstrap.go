@@ -19,8 +19,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/duration"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
+	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
 // Values of [Bootstrap.Protocol].
@@ -109,7 +110,7 @@ func Type() types.ObjectType { return types.ObjectType{AttrTypes: AttrTypes()} }
 
 // Object returns b as the value of an attribute of [Type]. Collections that
 // were never set become null.
-func (b Bootstrap) Object(ctx context.Context) (types.Object, diag.Diagnostics) {
+func (b Bootstrap) Object(ctx context.Context) types.Object {
 	if isMissing(b.Founders.ElementType(ctx)) {
 		b.Founders = types.SetNull(types.StringType)
 	}
@@ -119,7 +120,7 @@ func (b Bootstrap) Object(ctx context.Context) (types.Object, diag.Diagnostics) 
 	if isMissing(b.RegistryEndpoints.ElementType(ctx)) {
 		b.RegistryEndpoints = types.ListNull(types.StringType)
 	}
-	return types.ObjectValue(AttrTypes(), map[string]attr.Value{
+	return types.ObjectValueMust(AttrTypes(), map[string]attr.Value{
 		"protocol": b.Protocol, "token": b.Token, "founders": joined(b.Founders), "size": b.Size, "complete": b.Complete,
 		"environment": b.Environment, "cluster_id": b.ClusterID, "registry_endpoints": b.RegistryEndpoints,
 		"window": b.Window, "retry": b.Retry,
@@ -128,17 +129,17 @@ func (b Bootstrap) Object(ctx context.Context) (types.Object, diag.Diagnostics) 
 
 // From reads the value of an attribute of [Type]. A null object gives nil, and
 // so does one that is wholly unknown: ask IsUnknown of the object first.
-func From(ctx context.Context, object types.Object) (*Bootstrap, diag.Diagnostics) {
+func From(ctx context.Context, object types.Object, diags *diag.Diagnostics) *Bootstrap {
 	if object.IsNull() || object.IsUnknown() {
-		return nil, nil
+		return nil
 	}
 	var b Bootstrap
-	diags := object.As(ctx, &b, basetypes.ObjectAsOptions{})
-	if diags.HasError() {
-		return nil, diags
+	if d := object.As(ctx, &b, basetypes.ObjectAsOptions{}); d.HasError() {
+		diags.Append(d...)
+		return nil
 	}
 	b.Founders = split(b.Names)
-	return &b, diags
+	return &b
 }
 
 // joined returns the names in order, separated by commas: no name has one.
@@ -176,6 +177,20 @@ func split(names types.String) types.Set {
 	return types.SetValueMust(types.StringType, elements)
 }
 
+// largeSize is the greatest number of founders that is planned without a
+// warning.
+const largeSize = 9
+
+// AdviseSize warns of a number of founders that is of little use.
+func AdviseSize(n int, diags *diag.Diagnostics) {
+	switch {
+	case n > largeSize:
+		report.Warn(diags, text.DiscoverySizeLarge(n))
+	case n > 0 && n%2 == 0:
+		report.Warn(diags, text.DiscoverySizeEven(n))
+	}
+}
+
 // ComputedAttribute is the attribute of the resources that give a bootstrap.
 func ComputedAttribute() schema.SingleNestedAttribute {
 	attributes := describe()
@@ -196,8 +211,8 @@ func InputAttribute() schema.SingleNestedAttribute {
 	for name, attribute := range attributes {
 		attributes[name] = mark(attribute, func(_, optional *bool) { *optional = true })
 	}
-	validate(attributes, "window", duration.Validator())
-	validate(attributes, "cluster_id", memberurl.ClusterIDValidator())
+	validate(attributes, "window", attribute.Duration())
+	validate(attributes, "cluster_id", attribute.ClusterID())
 	return schema.SingleNestedAttribute{
 		Optional:            true,
 		MarkdownDescription: "How the cluster is bootstrapped: the `bootstrap` of an [`etcd_discovery_token`](discovery_token.md) or an [`etcd_initial_cluster`](initial_cluster.md). Default: none, for a member that joins a cluster that exists.",

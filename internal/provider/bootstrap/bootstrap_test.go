@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
@@ -22,11 +23,9 @@ func TestObjectRoundTrip(t *testing.T) {
 		Size:     types.Int64Value(2),
 		Complete: types.BoolValue(false),
 	}
-	object, diags := in.Object(ctx)
-	if diags.HasError() {
-		t.Fatal(diags)
-	}
-	out, diags := bootstrap.From(ctx, object)
+	object := in.Object(ctx)
+	var diags diag.Diagnostics
+	out := bootstrap.From(ctx, object, &diags)
 	if diags.HasError() {
 		t.Fatal(diags)
 	}
@@ -53,9 +52,9 @@ func TestFoundersRoundTrip(t *testing.T) {
 		{types.SetValueMust(types.StringType, []attr.Value{types.StringValue("a"), types.StringUnknown()}), unknown},
 		{types.SetValueMust(types.StringType, []attr.Value{}), types.SetValueMust(types.StringType, []attr.Value{})},
 	} {
-		object, diags := bootstrap.Bootstrap{Founders: c.in}.Object(ctx)
-		out, d := bootstrap.From(ctx, object)
-		if diags.Append(d...); diags.HasError() || !out.Founders.Equal(c.want) {
+		var diags diag.Diagnostics
+		out := bootstrap.From(ctx, bootstrap.Bootstrap{Founders: c.in}.Object(ctx), &diags)
+		if diags.HasError() || !out.Founders.Equal(c.want) {
 			t.Errorf("%v comes back as %v, want %v; %v", c.in, out.Founders, c.want, diags)
 		}
 	}
@@ -67,7 +66,8 @@ func TestFromNothing(t *testing.T) {
 		"null":    types.ObjectNull(bootstrap.AttrTypes()),
 		"unknown": types.ObjectUnknown(bootstrap.AttrTypes()),
 	} {
-		got, diags := bootstrap.From(ctx, object)
+		var diags diag.Diagnostics
+		got := bootstrap.From(ctx, object, &diags)
 		if got != nil || diags.HasError() {
 			t.Errorf("%s: got %v, %v", name, got, diags)
 		}

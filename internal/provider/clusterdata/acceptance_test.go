@@ -59,6 +59,7 @@ func message(text string) *regexp.Regexp {
 // Over mutual TLS and with a password, as Terraform sees it: all well; one
 // dead, which is a warning of the check and no error; a password that is wrong.
 func TestAccTLSAndPassword(t *testing.T) {
+	t.Parallel()
 	const password = "swordfish-2718281828"
 	pki := etcdtest.NewPKI(t)
 	b := etcdtest.Start(t, 3, etcdtest.Options{TLS: pki, Password: password})
@@ -111,6 +112,7 @@ func TestAccTLSAndPassword(t *testing.T) {
 
 // A plan is possible while nobody answers, and the endpoints are said.
 func TestAccNobodyAnswers(t *testing.T) {
+	t.Parallel()
 	nobody := etcdtest.NewProcess(t, etcdtest.Options{}).ClientURL()
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.ProtoV6ProviderFactories(t),
@@ -128,6 +130,7 @@ func TestAccNobodyAnswers(t *testing.T) {
 // Endpoints of its own; and endpoints of the provider that are known after
 // apply only, for which it has to wait.
 func TestAccEndpoints(t *testing.T) {
+	t.Parallel()
 	b := etcdtest.Start(t, 1, etcdtest.Options{})
 	machine := fmt.Sprintf("resource \"terraform_data\" \"machine\" {\n  input = %q\n}\n", b.Endpoints()[0])
 	const later = "provider \"etcd\" {\n  endpoints = [terraform_data.machine.output]\n}\n"

@@ -77,7 +77,7 @@ func (d *clusterData) Read(ctx context.Context, req datasource.ReadRequest, resp
 func (m model) clusterOf(ctx context.Context, b *backend.Backend) (*backend.Cluster, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	if b.Unknown {
-		report.Error(&diags, text.LookUnknown())
+		report.Error(&diags, text.LookUnknown)
 		return nil, diags
 	}
 	var endpoints []string
@@ -93,7 +93,7 @@ func (m model) clusterOf(ctx context.Context, b *backend.Backend) (*backend.Clus
 	case errors.As(err, &invalid):
 		report.ErrorAt(&diags, path.Root("endpoints"), text.InvalidEndpoint("endpoints", invalid))
 	case errors.Is(err, cluster.ErrNoEndpoints):
-		report.Error(&diags, text.NobodyToLookAt())
+		report.Error(&diags, text.NobodyToLookAt)
 	case err != nil:
 		diags.AddError("Invalid endpoints", err.Error())
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 )
 
 const description = `What can be seen of a cluster from here: who its members are, who of them is alive, who leads, and what should be done about it.
@@ -32,7 +32,7 @@ func (d *clusterData) Schema(_ context.Context, _ datasource.SchemaRequest, resp
 		MarkdownDescription: description,
 		Attributes: map[string]schema.Attribute{
 			"endpoints": schema.ListAttribute{
-				ElementType: types.StringType, Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), memberurl.Endpoints()},
+				ElementType: types.StringType, Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), attribute.Endpoints()},
 				MarkdownDescription: "Client URLs to begin with. Default: the provider's `endpoints`. One that answers is enough to find all members.",
 			},
 			"cluster_id": schema.StringAttribute{Computed: true, MarkdownDescription: "ID of the cluster in hexadecimal. Null if nobody answers."},

@@ -23,6 +23,7 @@ import (
 
 // Terraform itself tells a replacement from a removal as the protocol tests do.
 func TestAccCompletedSinceThePlan(t *testing.T) {
+	t.Parallel()
 	fake := newFake()
 	register := planAction(func() { fake.register(firstToken, "a", "b", "c") })
 	resource.Test(t, resource.TestCase{
@@ -59,6 +60,7 @@ func (f planAction) CheckPlan(context.Context, plancheck.CheckPlanRequest, *plan
 // A token that was not written when its registry died is written by the next
 // apply, under the same name.
 func TestAccUnsureCreate(t *testing.T) {
+	t.Parallel()
 	fake := newFake()
 	fake.createErr = unsure()
 	resource.Test(t, resource.TestCase{
@@ -90,6 +92,7 @@ func TestAccUnsureCreate(t *testing.T) {
 // The registry may be made in the same apply, so that nobody knows its
 // endpoints at plan.
 func TestAccUnknownEndpoints(t *testing.T) {
+	t.Parallel()
 	registry := etcdtest.Start(t, 1, etcdtest.Options{})
 	later := func(trigger string) string {
 		return fmt.Sprintf(`
@@ -117,7 +120,7 @@ resource "etcd_discovery_token" "this" {
 		return nil
 	}
 	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: factories(realProvider()),
+		ProtoV6ProviderFactories: factories(realProvider(t)),
 		Steps: []resource.TestStep{
 			{Config: later("one"), ConfigPlanChecks: plan(plancheck.ResourceActionCreate, isUnknown("environment")), Check: remember},
 			{Config: later("two"), ConfigPlanChecks: plan(plancheck.ResourceActionNoop), Check: remember},
@@ -128,6 +131,7 @@ resource "etcd_discovery_token" "this" {
 // A hundred refreshes and plans leave a real registry as it was: its revision
 // with v3, its index with v2.
 func TestHundredRefreshesOnARealRegistry(t *testing.T) {
+	t.Parallel()
 	registry := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
 	client := registry.Client(t)
 	for protocol, version := range map[string]func() (string, string){
@@ -139,7 +143,7 @@ func TestHundredRefreshesOnARealRegistry(t *testing.T) {
 	} {
 		config := attributes{"founders": []string{"a", "b", "c"}, "protocol": protocol}
 		empty, _ := version()
-		s := newSession(t, realProvider(), registry.Endpoints())
+		s := newSession(t, realProvider(t), registry.Endpoints())
 		want(t, s.carryOut(s.plan(config))) // v2 has its advice at plan
 		before, made := version()
 		for range 100 {
@@ -179,6 +183,7 @@ func v2Keys(t *testing.T, registry *etcdtest.Cluster) (keys, index string) {
 
 // What the framework itself finds wrong.
 func TestAccBadInput(t *testing.T) {
+	t.Parallel()
 	var steps []resource.TestStep
 	for arguments, text := range map[string]string{
 		"size = 1.5":   `size = 1\.5; it is the number of members`,

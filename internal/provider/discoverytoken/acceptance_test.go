@@ -85,17 +85,19 @@ func registryKeys(t *testing.T, client *clientv3.Client) (map[string]string, int
 // A cluster is formed from the token, by real members and a real registry.
 // The plan is empty from then on, whatever becomes of the registry.
 func TestAccFormsACluster(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct{ registry, members etcdtest.Version }{
 		{etcdtest.V35, etcdtest.V37},
 		{etcdtest.V36, etcdtest.V36},
 		{etcdtest.V37, etcdtest.V37},
 	} {
 		t.Run(fmt.Sprintf("%s-registry-%s-members", test.registry, test.members), func(t *testing.T) {
+			t.Parallel()
 			registry := etcdtest.Start(t, 1, etcdtest.Options{Version: test.registry})
 			client := registry.Client(t)
 			var made int64
 			resource.Test(t, resource.TestCase{
-				ProtoV6ProviderFactories: factories(realProvider()),
+				ProtoV6ProviderFactories: factories(realProvider(t)),
 				Steps: []resource.TestStep{
 					{
 						Config: config(registry.Endpoints(), founders),
@@ -198,6 +200,7 @@ func form(t *testing.T, version etcdtest.Version, attributes, added map[string]s
 
 // The same over the v2 API, with members of the versions that speak it.
 func TestAccV2FormsACluster(t *testing.T) {
+	t.Parallel()
 	registry := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
 	base := registry.Endpoints()[0] + "/v2/keys/_etcd/registry/mine"
 	status := func() string {
@@ -210,7 +213,7 @@ func TestAccV2FormsACluster(t *testing.T) {
 	}
 	const v2 = founders + "\n protocol = \"v2\"\n token = \"mine\""
 	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: factories(realProvider()),
+		ProtoV6ProviderFactories: factories(realProvider(t)),
 		CheckDestroy: func(*terraform.State) error {
 			if got := status(); got != "404 Not Found" {
 				return fmt.Errorf("the token answers %s after destroy", got)
@@ -249,6 +252,7 @@ func TestAccV2FormsACluster(t *testing.T) {
 }
 
 func TestAccChangesBeforeCompletion(t *testing.T) {
+	t.Parallel()
 	registry := etcdtest.Start(t, 1, etcdtest.Options{})
 	client := registry.Client(t)
 	one := func(token, size string) resource.TestCheckFunc {
@@ -261,7 +265,7 @@ func TestAccChangesBeforeCompletion(t *testing.T) {
 		}
 	}
 	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: factories(realProvider()),
+		ProtoV6ProviderFactories: factories(realProvider(t)),
 		CheckDestroy: func(*terraform.State) error {
 			if keys, _ := registryKeys(t, client); len(keys) > 0 {
 				return fmt.Errorf("left in the registry: %v", keys)

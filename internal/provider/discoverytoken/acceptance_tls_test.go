@@ -24,8 +24,10 @@ const password = "correct horse"
 // A registry with mutual TLS and authentication: the machines get in with the
 // files and the user that machine_access names, and a password of their own.
 func TestAccRegistryWithTLSAndPassword(t *testing.T) {
+	t.Parallel()
 	for _, version := range []etcdtest.Version{etcdtest.V36, etcdtest.V37} {
 		t.Run(string(version), func(t *testing.T) {
+			t.Parallel()
 			pki := etcdtest.NewPKI(t)
 			registry := etcdtest.Start(t, 1, etcdtest.Options{Version: version, TLS: pki, Password: password})
 			run, machine := pki.Client("run"), pki.Client("machine")

@@ -15,6 +15,7 @@ import (
 
 	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
@@ -112,19 +113,19 @@ func (d *tokenData) ValidateConfig(ctx context.Context, req datasource.ValidateC
 
 func (m dataModel) validate(diags *diag.Diagnostics) {
 	if m.Token.IsNull() == m.URL.IsNull() && !m.Token.IsUnknown() && !m.URL.IsUnknown() {
-		report.Error(diags, text.DiscoveryTokenOrURL())
+		report.Error(diags, text.DiscoveryTokenOrURL)
 	}
-	if isGiven(m.Token) {
+	if attribute.IsGiven(m.Token) {
 		if problem := discovery.TokenProblem(m.Token.ValueString()); problem != "" {
 			report.ErrorOn(diags, "token", text.DiscoveryTokenInvalid(m.Token.ValueString(), string(problem)))
 		}
 	}
-	if isGiven(m.Prefix) {
+	if attribute.IsGiven(m.Prefix) {
 		if problem := discovery.PrefixProblem(m.Prefix.ValueString()); problem != "" {
 			report.ErrorOn(diags, "prefix", text.DiscoveryPrefixInvalid(m.Prefix.ValueString(), string(problem)))
 		}
 	}
-	if isGiven(m.Protocol) && m.Protocol.ValueString() != bootstrap.ProtocolV3 && m.Protocol.ValueString() != bootstrap.ProtocolV2 {
+	if attribute.IsGiven(m.Protocol) && m.Protocol.ValueString() != bootstrap.ProtocolV3 && m.Protocol.ValueString() != bootstrap.ProtocolV2 {
 		report.ErrorOn(diags, "protocol", text.DiscoveryDataProtocol(m.Protocol.ValueString()))
 	}
 	if m.URL.IsNull() {
@@ -136,7 +137,7 @@ func (m dataModel) validate(diags *diag.Diagnostics) {
 	if !m.Protocol.IsNull() {
 		report.ErrorOn(diags, "protocol", text.DiscoveryBesideURL("protocol"))
 	}
-	if isGiven(m.URL) {
+	if attribute.IsGiven(m.URL) {
 		if _, err := discovery.ParseURL(m.URL.ValueString()); err != nil {
 			report.ErrorOn(diags, "url", text.DiscoveryURLInvalid(m.URL.ValueString(), err.Error()))
 		}
@@ -172,9 +173,7 @@ func (d *tokenData) Read(ctx context.Context, req datasource.ReadRequest, resp *
 		report.Error(&resp.Diagnostics, failure(reading, model{Prefix: m.Prefix}, err))
 		return
 	}
-	members, diags := membersOf(ctx, status)
-	resp.Diagnostics.Append(diags...)
-	m.ID, m.Members = m.Token, members
+	m.ID, m.Members = m.Token, membersOf(ctx, status, &resp.Diagnostics)
 	m.Size, m.Complete = types.Int64Value(int64(status.Size)), types.BoolValue(status.Complete())
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
@@ -201,9 +200,9 @@ func (d *tokenData) registry(m *dataModel, diags *diag.Diagnostics) discovery.Re
 	}
 	switch {
 	case d.backend.Unknown:
-		report.Error(diags, text.DiscoveryEndpointsUnknown())
+		report.Error(diags, text.DiscoveryEndpointsUnknown)
 	case len(settings.Endpoints) == 0:
-		report.Error(diags, text.DiscoveryNoEndpoints())
+		report.Error(diags, text.DiscoveryNoEndpoints)
 	}
 	if m.Prefix.IsNull() {
 		m.Prefix = types.StringValue(discovery.DefaultPrefix)
@@ -215,5 +214,5 @@ func (d *tokenData) registry(m *dataModel, diags *diag.Diagnostics) discovery.Re
 		return discovery.NewV2(settings, m.Prefix.ValueString())
 	}
 	m.Protocol = types.StringValue(bootstrap.ProtocolV3)
-	return discovery.NewV3(settings, m.Prefix.ValueString()).Over(d.backend.Pool)
+	return discovery.NewV3(settings, m.Prefix.ValueString(), d.backend.Pool)
 }

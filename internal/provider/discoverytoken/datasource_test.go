@@ -25,8 +25,8 @@ type dataSession struct{ session }
 
 func newDataSession(t *testing.T, endpoints any) *dataSession {
 	t.Helper()
-	d := &dataSession{*newSession(t, realProvider(), endpoints)}
-	server, err := providerserver.NewProtocol6WithError(realProvider())()
+	d := &dataSession{*newSession(t, realProvider(t), endpoints)}
+	server, err := providerserver.NewProtocol6WithError(realProvider(t))()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestDataOfAService(t *testing.T) {
 	wantAttribute(t, got, firstToken, "token")
 	wantAttribute(t, got, `tftypes.Number<"3">`, "size")
 	wantAttribute(t, got, `tftypes.Bool<"false">`, "complete")
-	if members := attribute(d.state, "members"); !strings.Contains(members, `"http://a.example:2380"`) {
+	if members := attributeOf(d.state, "members"); !strings.Contains(members, `"http://a.example:2380"`) {
 		t.Errorf("members: got %s", members)
 	}
 	server.lost = true
@@ -113,6 +113,7 @@ func TestDataOfAService(t *testing.T) {
 
 // Tokens that someone made with etcdctl and curl, as the manual says.
 func TestAccData(t *testing.T) {
+	t.Parallel()
 	registry := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
 	base := registry.Endpoints()[0] + "/v2/keys/_etcd/registry/"
 	client := registry.Client(t)
@@ -148,7 +149,7 @@ func TestAccData(t *testing.T) {
 		}
 	}
 	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: factories(realProvider()),
+		ProtoV6ProviderFactories: factories(realProvider(t)),
 		Steps: []resource.TestStep{{
 			Config: fmt.Sprintf(`
 provider "etcd" {

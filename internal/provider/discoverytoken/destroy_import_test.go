@@ -34,7 +34,7 @@ func TestDestroy(t *testing.T) {
 	})
 	t.Run("incomplete", func(t *testing.T) {
 		fake, s := setUp(t, "c", "a")
-		want(t, s.destroy(), "warning: Removed an incomplete discovery token: Token "+firstToken+" waited for 3 founders, of which 2 have registered: a, c. "+
+		want(t, s.destroy(), "warning: Removed an incomplete discovery token: Token "+firstToken+" waited for 3 founders, of which 2 have registered: a and c. "+
 			"A process of theirs that still runs never forms this cluster: stop it, and empty its data directory.")
 		gone(t, fake, s)
 	})
@@ -89,7 +89,7 @@ func TestCompletedSinceThePlan(t *testing.T) {
 	p := s.plan(attributes{"founders": []string{"a", "b", "x"}})
 	wantAction(t, p, "replace")
 	fake.register(firstToken, "b", "a", "c")
-	want(t, s.carryOut(p), "error: The discovery token is complete: Token "+firstToken+" was incomplete when this plan was made; since then 3 have registered: a, b, c. "+
+	want(t, s.carryOut(p), "error: The discovery token is complete: Token "+firstToken+" was incomplete when this plan was made; since then 3 have registered: a, b and c. "+
 		"Their cluster has formed, so the token is not replaced, and nothing was changed. Plan again:\n\n  terraform plan")
 	if len(fake.tokens) != 1 || s.state.IsNull() {
 		t.Errorf("registry %v, state %s: want the token in both", fake.tokens, s.state)

@@ -98,7 +98,7 @@ func (r *tokenResource) finishImport(ctx context.Context, state *model, status d
 		report.Error(&resp.Diagnostics, failure(importing, *state, err))
 		return
 	}
-	resp.Diagnostics.Append(state.setPlace(ctx, state.place(), r.backend.Settings.Endpoints)...)
-	resp.Diagnostics.Append(state.setStatus(ctx, status)...)
+	state.fromPlace(ctx, state.place(), r.backend.Settings.Endpoints, &resp.Diagnostics)
+	state.fromStatus(ctx, status, &resp.Diagnostics)
 	resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/environment"
 )
@@ -77,25 +78,22 @@ type memberModel struct {
 	PeerURLs []string     `tfsdk:"peer_urls"`
 }
 
-// setStatus takes over what the registry knows of the token. A token that was
+// fromStatus takes over what the registry knows of the token. A token that was
 // complete once stays so.
-func (m *model) setStatus(ctx context.Context, s discovery.Status) diag.Diagnostics {
-	members, diags := membersOf(ctx, s)
-	m.Members = members
+func (m *model) fromStatus(ctx context.Context, s discovery.Status, diags *diag.Diagnostics) {
+	m.Members = membersOf(ctx, s, diags)
 	m.Size = number(s.Size)
 	m.Complete = types.BoolValue(m.Complete.ValueBool() || s.Complete())
 	if m.Complete.ValueBool() && m.Founders.IsNull() {
 		registered := slices.DeleteFunc(names(s.Members), func(name string) bool { return name == "" })
 		slices.Sort(registered)
-		founders, more := types.SetValueFrom(ctx, types.StringType, slices.Compact(registered))
-		m.Founders = founders
-		diags.Append(more...)
+		m.Founders = attribute.SetOf(slices.Compact(registered))
 	}
-	return append(diags, m.setBootstrap(ctx)...)
+	m.setBootstrap(ctx)
 }
 
 // membersOf returns the registrations as the attribute members holds them.
-func membersOf(ctx context.Context, s discovery.Status) (types.List, diag.Diagnostics) {
+func membersOf(ctx context.Context, s discovery.Status, diags *diag.Diagnostics) types.List {
 	members := make([]memberModel, 0, len(s.Members))
 	for _, member := range s.Members {
 		members = append(members, memberModel{
@@ -104,13 +102,15 @@ func membersOf(ctx context.Context, s discovery.Status) (types.List, diag.Diagno
 			PeerURLs: member.PeerURLs,
 		})
 	}
-	return types.ListValueFrom(ctx, types.ObjectType{AttrTypes: memberTypes()}, members)
+	list, d := types.ListValueFrom(ctx, types.ObjectType{AttrTypes: memberTypes()}, members)
+	diags.Append(d...)
+	return list
 }
 
-// setPlace takes over where the token is, and with it what the machines need.
+// fromPlace takes over where the token is, and with it what the machines need.
 // endpoints are the provider's; they count where none are advertised.
-func (m *model) setPlace(ctx context.Context, place discovery.Place, endpoints []string) diag.Diagnostics {
-	dialled, diags := m.registryEndpoints(ctx, endpoints)
+func (m *model) fromPlace(ctx context.Context, place discovery.Place, endpoints []string, diags *diag.Diagnostics) {
+	dialled := m.registryEndpoints(endpoints)
 	if m.is(bootstrap.ProtocolV2) && len(dialled) > 0 {
 		// A member takes one URL only.
 		place.URL = discovery.V2URL(dialled[0], m.Prefix.ValueString(), place.Token)
@@ -123,7 +123,7 @@ func (m *model) setPlace(ctx context.Context, place discovery.Place, endpoints [
 		variables["ETCD_DISCOVERY_TOKEN"] = place.Token
 		variables["ETCD_DISCOVERY_ENDPOINTS"] = strings.Join(dialled, ",")
 		var access accessModel
-		if isGiven(m.MachineAccess) {
+		if attribute.IsGiven(m.MachineAccess) {
 			diags.Append(m.MachineAccess.As(ctx, &access, basetypes.ObjectAsOptions{})...)
 		}
 		access.addTo(variables)
@@ -133,10 +133,10 @@ func (m *model) setPlace(ctx context.Context, place discovery.Place, endpoints [
 		// etcd 3.4 and 3.5 would live on as proxies where the cluster is full.
 		variables["ETCD_DISCOVERY_FALLBACK"] = "exit"
 	}
-	made, more := environment.Map(ctx, variables)
+	made, d := environment.Map(ctx, variables)
+	diags.Append(d...)
 	m.Environment = made
-	diags.Append(more...)
-	return append(diags, m.setBootstrap(ctx)...)
+	m.setBootstrap(ctx)
 }
 
 // place is where the token is, as the state has it.
@@ -148,24 +148,23 @@ func (m *model) place() discovery.Place {
 func (m *model) is(protocol string) bool { return m.Protocol.ValueString() == protocol }
 
 // registryEndpoints are the URLs that a machine dials.
-func (m *model) registryEndpoints(ctx context.Context, endpoints []string) ([]string, diag.Diagnostics) {
+func (m *model) registryEndpoints(endpoints []string) []string {
 	if m.AdvertisedEndpoints.IsNull() {
-		return endpoints, nil
+		return endpoints
 	}
-	var advertised []string
-	diags := m.AdvertisedEndpoints.ElementsAs(ctx, &advertised, false)
+	advertised := attribute.Texts(m.AdvertisedEndpoints)
 	for i, endpoint := range advertised {
 		if normal, err := connection.ParseEndpoint(endpoint, false); err == nil {
 			advertised[i] = normal
 		}
 	}
-	return advertised, diags
+	return advertised
 }
 
 // setBootstrap derives bootstrap from the other attributes, unknown ones
 // included.
-func (m *model) setBootstrap(ctx context.Context) diag.Diagnostics {
-	object, diags := bootstrap.Bootstrap{
+func (m *model) setBootstrap(ctx context.Context) {
+	m.Bootstrap = bootstrap.Bootstrap{
 		Protocol:          m.Protocol,
 		Token:             m.Token,
 		Founders:          m.Founders,
@@ -175,8 +174,6 @@ func (m *model) setBootstrap(ctx context.Context) diag.Diagnostics {
 		ClusterID:         types.StringNull(),
 		RegistryEndpoints: m.dialled(ctx),
 	}.Object(ctx)
-	m.Bootstrap = object
-	return diags
 }
 
 // number is n as a value of the size, which is a number of any kind for
@@ -185,7 +182,7 @@ func number(n int) types.Number { return types.NumberValue(big.NewFloat(float64(
 
 // size is the size, 0 while it is null, unknown or no whole number.
 func (m *model) size() int {
-	if !isGiven(m.Size) || !m.Size.ValueBigFloat().IsInt() {
+	if !attribute.IsGiven(m.Size) || !m.Size.ValueBigFloat().IsInt() {
 		return 0
 	}
 	n, _ := m.Size.ValueBigFloat().Int64()
@@ -223,22 +220,10 @@ func (m *model) dialled(ctx context.Context) types.List {
 }
 
 // founderNames returns the founders, sorted; ok is false while any is unknown.
-func founderNames(ctx context.Context, founders types.Set) (names []string, ok bool) {
-	if founders.IsNull() || founders.IsUnknown() {
-		return nil, false
-	}
-	var values []types.String
-	if founders.ElementsAs(ctx, &values, false).HasError() {
-		return nil, false
-	}
-	for _, v := range values {
-		if v.IsUnknown() || v.IsNull() {
-			return nil, false
-		}
-		names = append(names, v.ValueString())
-	}
+func founderNames(founders types.Set) (names []string, ok bool) {
+	names = attribute.Texts(founders)
 	slices.Sort(names)
-	return names, true
+	return names, attribute.IsGiven(founders) && len(names) == len(founders.Elements())
 }
 
 // names returns the names of those who registered.

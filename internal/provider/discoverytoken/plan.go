@@ -16,7 +16,9 @@ import (
 	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
@@ -26,7 +28,7 @@ import (
 func (r *tokenResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	// Delete has to know whether it is a part of a replacement: the pure
 	// removal is the one that is planned without a plan.
-	resp.Diagnostics.Append(setFlag(ctx, resp.Private, flagRemoval, req.Plan.Raw.IsNull())...)
+	private.Keep(ctx, resp.Private, flagRemoval, req.Plan.Raw.IsNull(), &resp.Diagnostics)
 	if req.Plan.Raw.IsNull() {
 		return
 	}
@@ -37,7 +39,7 @@ func (r *tokenResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanR
 		return
 	}
 	proposed := plan
-	plan.settle(ctx, config)
+	plan.fromDefaults(config)
 
 	var prior *model
 	switch {
@@ -64,16 +66,15 @@ func (r *tokenResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanR
 // modifyCreate plans a token without prior state: a new one, or, if a record of
 // it was left, the second half of a replacement.
 func (r *tokenResource) modifyCreate(ctx context.Context, plan *model, config model, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	was, diags := bootstrap.Kept[record](ctx, req.Private, keyRecord)
-	resp.Diagnostics.Append(diags...)
+	was := private.Kept[*record](ctx, req.Private, keyRecord, &resp.Diagnostics)
 	if was != nil && !r.mayChange(ctx, "replace", *was, &resp.Diagnostics) {
 		return
 	}
-	resp.Diagnostics.Append(plan.planCreate(ctx, config)...)
+	plan.planCreate(ctx, config)
 	if was != nil {
 		plan.Bootstrap = bootstrap.Retrying(plan.Bootstrap)
 	}
-	warnOfSize(&resp.Diagnostics, plan.size())
+	bootstrap.AdviseSize(plan.size(), &resp.Diagnostics)
 	plan.advise(&resp.Diagnostics)
 	r.warnOfService(plan, &resp.Diagnostics)
 }
@@ -90,15 +91,10 @@ func (r *tokenResource) warnOfService(plan *model, diags *diag.Diagnostics) {
 
 // modifyUpdate plans for a token that is in the state.
 func (r *tokenResource) modifyUpdate(ctx context.Context, plan *model, config model, prior *model, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	least, diags := leastSize(ctx, req.Private, prior)
-	resp.Diagnostics.Append(diags...)
-	was, diags := recordOf(ctx, prior, least)
-	resp.Diagnostics.Append(diags...)
-	resp.Diagnostics.Append(bootstrap.Keep(ctx, resp.Private, keyRecord, was)...)
-	unwritten, diags := flag(ctx, req.Private, flagUnwritten)
-	resp.Diagnostics.Append(diags...)
-	replace, diags := plan.planUpdate(ctx, config, *prior, unwritten)
-	resp.Diagnostics.Append(diags...)
+	was := recordOf(ctx, prior, leastSize(ctx, req.Private, prior, &resp.Diagnostics), &resp.Diagnostics)
+	private.Keep(ctx, resp.Private, keyRecord, was, &resp.Diagnostics)
+	unwritten := private.Kept[bool](ctx, req.Private, flagUnwritten, &resp.Diagnostics)
+	replace := plan.planUpdate(ctx, config, *prior, unwritten)
 	resp.RequiresReplace = append(resp.RequiresReplace, replace...)
 	if len(replace) > 0 || resp.Diagnostics.HasError() {
 		return // what is to be said about a replacement is said to its second half
@@ -112,9 +108,9 @@ func (r *tokenResource) modifyUpdate(ctx context.Context, plan *model, config mo
 	}
 }
 
-// settle fills in what the configuration leaves to defaults.
-func (m *model) settle(ctx context.Context, config model) {
-	m.Size, m.Founders = wantedSize(ctx, config), config.Founders
+// fromDefaults fills in what the configuration leaves open.
+func (m *model) fromDefaults(config model) {
+	m.Size, m.Founders = wantedSize(config), config.Founders
 	switch {
 	case m.Protocol.IsUnknown():
 		m.Prefix, m.ServiceURL = unknownUnlessGiven(config.Prefix), unknownUnlessGiven(config.ServiceURL)
@@ -137,11 +133,11 @@ func unknownUnlessGiven(v types.String) types.String {
 
 // wantedSize is the size that the configuration asks for, unknown while it
 // cannot be told.
-func wantedSize(ctx context.Context, config model) types.Number {
+func wantedSize(config model) types.Number {
 	if !config.Size.IsNull() {
 		return config.Size
 	}
-	if names, ok := founderNames(ctx, config.Founders); ok {
+	if names, ok := founderNames(config.Founders); ok {
 		return number(len(names))
 	}
 	return types.NumberUnknown()
@@ -150,7 +146,7 @@ func wantedSize(ctx context.Context, config model) types.Number {
 // planCreate fills in what is known of a token before it is made: everything
 // but its name (unless given) and what the machines need, which depends on
 // where the registry is.
-func (m *model) planCreate(ctx context.Context, config model) diag.Diagnostics {
+func (m *model) planCreate(ctx context.Context, config model) {
 	m.ID, m.Token = config.Token, config.Token
 	if config.Token.IsNull() {
 		m.ID, m.Token = types.StringUnknown(), types.StringUnknown()
@@ -162,23 +158,21 @@ func (m *model) planCreate(ctx context.Context, config model) diag.Diagnostics {
 	m.Environment = types.MapUnknown(types.StringType)
 	m.Members = types.ListValueMust(types.ObjectType{AttrTypes: memberTypes()}, []attr.Value{})
 	m.Complete = types.BoolValue(false)
-	return m.setBootstrap(ctx)
+	m.setBootstrap(ctx)
 }
 
 // planUpdate plans for a token that exists: nothing for what has been decided
 // by a bootstrap that is complete, a new token for one that is not. It returns
 // the arguments that ask for a new token.
-func (m *model) planUpdate(ctx context.Context, config, prior model, unwritten bool) (replace path.Paths, diags diag.Diagnostics) {
+func (m *model) planUpdate(ctx context.Context, config, prior model, unwritten bool) path.Paths {
 	wanted := *m
 	if config.Token.IsNull() {
 		wanted.Token = prior.Token
 	}
-	if !prior.Complete.ValueBool() {
-		replace = wanted.differences(prior)
-	}
-	if len(replace) > 0 {
+	if replace := wanted.differences(prior); len(replace) > 0 && !prior.Complete.ValueBool() {
 		*m = wanted
-		return replace, m.planCreate(ctx, config)
+		m.planCreate(ctx, config)
+		return replace
 	}
 
 	timeouts, founders, advertised, access := m.Timeouts, m.Founders, m.AdvertisedEndpoints, m.MachineAccess
@@ -187,20 +181,20 @@ func (m *model) planUpdate(ctx context.Context, config, prior model, unwritten b
 	m.takeMissing(config)
 	if !prior.Complete.ValueBool() && adoptsFounders(prior.Founders, founders) {
 		m.Founders = founders
-		diags.Append(m.setBootstrap(ctx)...)
+		m.setBootstrap(ctx)
 	}
 	if !advertised.Equal(prior.AdvertisedEndpoints) || !access.Equal(prior.MachineAccess) {
 		if m.is(bootstrap.ProtocolV2) {
 			m.URL = types.StringUnknown()
 		}
 		m.Environment = types.MapUnknown(types.StringType)
-		diags.Append(m.setBootstrap(ctx)...)
+		m.setBootstrap(ctx)
 	}
 	if unwritten {
 		// The plan needs a difference to become an update.
 		m.Members = types.ListUnknown(types.ObjectType{AttrTypes: memberTypes()})
 	}
-	return nil, diags
+	return nil
 }
 
 // takeMissing takes over what is configured and not in the state. Terraform
@@ -250,18 +244,6 @@ func adoptsFounders(before, now types.Set) bool {
 	return before.IsNull() && !now.IsNull() && !now.IsUnknown()
 }
 
-// largeSize is the greatest size that is planned without a warning.
-const largeSize = 9
-
-func warnOfSize(diags *diag.Diagnostics, n int) {
-	switch {
-	case n > largeSize:
-		report.Warn(diags, text.DiscoverySizeLarge(n))
-	case n > 0 && n%2 == 0:
-		report.Warn(diags, text.DiscoverySizeEven(n))
-	}
-}
-
 // advise says what is worth knowing before a token is made.
 func (m *model) advise(diags *diag.Diagnostics) {
 	switch {
@@ -269,7 +251,7 @@ func (m *model) advise(diags *diag.Diagnostics) {
 		report.Warn(diags, text.DiscoveryPublicService(discovery.PublicService))
 	case m.is(bootstrap.ProtocolV2), m.is(bootstrap.ProtocolService):
 		report.Warn(diags, text.DiscoveryOldProtocol(m.Protocol.ValueString()))
-	case m.is(bootstrap.ProtocolV3) && isGiven(m.Prefix) && m.Prefix.ValueString() != discovery.DefaultPrefix:
+	case m.is(bootstrap.ProtocolV3) && attribute.IsGiven(m.Prefix) && m.Prefix.ValueString() != discovery.DefaultPrefix:
 		report.Warn(diags, text.DiscoveryPrefixUnusual(m.Prefix.ValueString()))
 	}
 }

@@ -3,14 +3,6 @@
 
 package discoverytoken
 
-import (
-	"context"
-
-	"github.com/hashicorp/terraform-plugin-framework/diag"
-
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
-)
-
 // Flags in the resource's private state.
 const (
 	// flagRemoval: what is planned is a removal, not a part of a replacement.
@@ -28,12 +20,3 @@ const (
 	// keyLeast holds the least size that the token has had, as far as is known.
 	keyLeast = "least"
 )
-
-func flag(ctx context.Context, private bootstrap.PrivateReader, name string) (bool, diag.Diagnostics) {
-	value, diags := bootstrap.Kept[bool](ctx, private, name)
-	return value != nil && *value, diags
-}
-
-func setFlag(ctx context.Context, private bootstrap.PrivateWriter, name string, value bool) diag.Diagnostics {
-	return bootstrap.Keep(ctx, private, name, value)
-}

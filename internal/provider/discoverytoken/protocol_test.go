@@ -283,9 +283,9 @@ func (s *session) importState(id string) []string {
 	return s.refresh()
 }
 
-// attribute returns an attribute of a value, "" for null, "(unknown)", or its
+// attributeOf returns an attribute of a value, "" for null, "(unknown)", or its
 // text; collections in the syntax of tftypes.
-func attribute(v tftypes.Value, path ...string) string {
+func attributeOf(v tftypes.Value, path ...string) string {
 	for _, name := range path {
 		if !v.IsKnown() {
 			return "(unknown)"

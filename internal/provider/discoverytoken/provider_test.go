@@ -30,7 +30,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(etcdtest.Collected{M: m}) }
 
 // testProvider has endpoints for its only argument, and the resource under
 // test for its only resource.
-type testProvider struct{ resource func() *tokenResource }
+type testProvider struct {
+	resource func() *tokenResource
+	pool     *connection.Pool
+}
 
 func (p *testProvider) Metadata(_ context.Context, _ provider.MetadataRequest, resp *provider.MetadataResponse) {
 	resp.TypeName = "etcd"
@@ -52,6 +55,7 @@ func (p *testProvider) Configure(ctx context.Context, req provider.ConfigureRequ
 		resp.Diagnostics.AddError("endpoints", err.Error())
 	}
 	b := &backend.Backend{
+		Pool:     p.pool,
 		Unknown:  !raw.IsFullyKnown(),
 		Settings: connection.Settings{DialTimeout: time.Second, RequestTimeout: 3 * time.Second},
 	}
@@ -70,8 +74,11 @@ func (p *testProvider) DataSources(context.Context) []func() datasource.DataSour
 }
 
 // realProvider has the resource as users get it.
-func realProvider() provider.Provider {
-	return &testProvider{resource: func() *tokenResource { return NewResource().(*tokenResource) }}
+func realProvider(t *testing.T) provider.Provider {
+	t.Helper()
+	pool := &connection.Pool{}
+	t.Cleanup(func() { _ = pool.Close() })
+	return &testProvider{pool: pool, resource: func() *tokenResource { return NewResource().(*tokenResource) }}
 }
 
 // fakeProvider has the resource on a registry of the test's own.
@@ -199,7 +206,7 @@ func (f *fakeRegistry) forget(token string) {
 
 // unreachable is how every endpoint fails when the registry is gone.
 func unreachable() error {
-	return &discovery.UnreachableError{Answers: []discovery.Answer{
+	return &connection.Unreachable{Answers: []connection.Answer{
 		{Endpoint: "http://10.0.0.1:2379", Err: errRefused},
 		{Endpoint: "http://10.0.0.2:2379", Err: errTimeout},
 	}}

@@ -13,6 +13,7 @@ import (
 	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
@@ -36,9 +37,9 @@ type record struct {
 }
 
 // recordOf describes the token of a state. least is what [leastSize] gave.
-func recordOf(ctx context.Context, m *model, least int) (record, diag.Diagnostics) {
+func recordOf(ctx context.Context, m *model, least int, diags *diag.Diagnostics) record {
 	var members []memberModel
-	diags := m.Members.ElementsAs(ctx, &members, true)
+	diags.Append(m.Members.ElementsAs(ctx, &members, true)...)
 	r := record{
 		Token: m.Token.ValueString(), Protocol: m.Protocol.ValueString(), Prefix: m.Prefix.ValueString(),
 		ServiceURL: m.ServiceURL.ValueString(), Complete: m.Complete.ValueBool(), Least: least,
@@ -46,7 +47,7 @@ func recordOf(ctx context.Context, m *model, least int) (record, diag.Diagnostic
 	for _, member := range members {
 		r.Members = append(r.Members, member.Name.ValueString())
 	}
-	return r, diags
+	return r
 }
 
 // model is the record as a registry is opened by.
@@ -65,11 +66,11 @@ func (r *tokenResource) mayChange(ctx context.Context, doing string, was record,
 	}
 	m := was.model()
 	if r.backend == nil || r.backend.Unknown && !m.is(bootstrap.ProtocolService) {
-		report.Error(diags, text.DiscoveryMayHaveFormed(doing, text.DiscoveryEndpointsLater()))
+		report.Error(diags, text.DiscoveryMayHaveFormed(doing, text.DiscoveryEndpointsLater))
 		return false
 	}
 	if !m.is(bootstrap.ProtocolService) && len(r.backend.Settings.Endpoints) == 0 {
-		report.Error(diags, text.DiscoveryMayHaveFormed(doing, text.DiscoveryNoEndpoints().Detail))
+		report.Error(diags, text.DiscoveryMayHaveFormed(doing, text.DiscoveryNoEndpoints.Detail))
 		return false
 	}
 	call, cancel := context.WithTimeout(ctx, defaultRead)
@@ -89,11 +90,9 @@ func (r *tokenResource) mayChange(ctx context.Context, doing string, was record,
 // mayGo reports whether a token may be removed as a part of a replacement, by
 // what the registry answered. A plan of a complete one is refused, but a taint
 // gets here, because its plan cannot be told from a first creation.
-func (r *tokenResource) mayGo(ctx context.Context, private bootstrap.PrivateReader, m *model, status discovery.Status, err error, diags *diag.Diagnostics) bool {
-	least, more := leastSize(ctx, private, m)
-	diags.Append(more...)
-	was, more := recordOf(ctx, m, least)
-	diags.Append(more...)
+func (r *tokenResource) mayGo(ctx context.Context, kept private.Reader, m *model, status discovery.Status, err error, diags *diag.Diagnostics) bool {
+	least := leastSize(ctx, kept, m, diags)
+	was := recordOf(ctx, m, least, diags)
 	if was.Complete {
 		report.Error(diags, text.DiscoveryBootstrapped("replace", was.Members))
 		return false
@@ -113,22 +112,22 @@ func (r *tokenResource) mayGo(ctx context.Context, private bootstrap.PrivateRead
 func whyUnknown(status discovery.Status, err error, least int) string {
 	switch {
 	case errors.Is(err, discovery.ErrNotFound), errors.Is(err, discovery.ErrNoToken):
-		return text.DiscoveryTokenGone()
-	case err == nil, errors.Is(err, discovery.ErrBadSize):
+		return text.DiscoveryTokenGone
+	case err == nil, errors.As(err, new(*discovery.BadSizeError)):
 		return text.DiscoverySizeDoubtful(least, names(status.Members))
 	default:
-		return text.DiscoverySilent(answersOf(err))
+		return text.DiscoverySilent(err)
 	}
 }
 
 // leastSize is the least size that a token in state is known to have had.
-func leastSize(ctx context.Context, private bootstrap.PrivateReader, m *model) (int, diag.Diagnostics) {
-	before, diags := bootstrap.Kept[int](ctx, private, keyLeast)
+func leastSize(ctx context.Context, kept private.Reader, m *model, diags *diag.Diagnostics) int {
+	before := private.Kept[int](ctx, kept, keyLeast, diags)
 	switch {
-	case before == nil || *before <= 0:
-		return m.size(), diags
+	case before <= 0:
+		return m.size()
 	case m.size() == 0:
-		return *before, diags // the size in the registry is not a number
+		return before // the size in the registry is not a number
 	}
-	return min(*before, m.size()), diags
+	return min(before, m.size())
 }

@@ -4,6 +4,7 @@
 package discoverytoken
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
@@ -49,15 +50,15 @@ func TestReplacement(t *testing.T) {
 		},
 		"unreachable": {
 			set: func(f *fakeRegistry) { f.statusErr = unreachable() }, read: true,
-			refuse: pointer(text.DiscoveryMayHaveFormed("replace", text.DiscoverySilent(answersOf(unreachable())))),
+			refuse: pointer(text.DiscoveryMayHaveFormed("replace", text.DiscoverySilent(unreachable()))),
 		},
 		"denied": {
 			set: func(f *fakeRegistry) {
 				f.statusErr = &discovery.DeniedError{Endpoint: "http://10.0.0.1:2379", Err: plainError("no")}
 			},
-			refuse: pointer(text.DiscoveryMayHaveFormed("replace", text.DiscoverySilent([]string{"http://10.0.0.1:2379: no"}))),
+			refuse: pointer(text.DiscoveryMayHaveFormed("replace", text.DiscoverySilent(errors.New("http://10.0.0.1:2379: no")))),
 		},
-		"removed": {set: func(f *fakeRegistry) { f.forget(firstToken) }, read: true, refuse: pointer(text.DiscoveryMayHaveFormed("replace", text.DiscoveryTokenGone()))},
+		"removed": {set: func(f *fakeRegistry) { f.forget(firstToken) }, read: true, refuse: pointer(text.DiscoveryMayHaveFormed("replace", text.DiscoveryTokenGone))},
 		"resized after all had registered": {
 			set: func(f *fakeRegistry) { f.register(firstToken, registered...); f.resize(firstToken, 5) }, read: true,
 			refuse: pointer(text.DiscoveryMayHaveFormed("replace", text.DiscoverySizeDoubtful(3, registered))),
@@ -87,7 +88,7 @@ func TestReplacement(t *testing.T) {
 				return
 			}
 			want(t, p.texts)
-			if got := attribute(p.value, "bootstrap", "retry"); got != "(unknown)" {
+			if got := attributeOf(p.value, "bootstrap", "retry"); got != "(unknown)" {
 				t.Errorf("bootstrap.retry is planned as %q", got)
 			}
 			s.carryOut(p)
@@ -105,7 +106,7 @@ func TestCreationIsNoRetry(t *testing.T) {
 	s := newSession(t, fakeProvider(fake), registryEndpoints)
 	p := s.up(threeFounders)
 	for range 2 {
-		if got := attribute(p.value, "bootstrap", "retry"); got != "" {
+		if got := attributeOf(p.value, "bootstrap", "retry"); got != "" {
 			t.Errorf("bootstrap.retry is planned as %q", got)
 		}
 		p = s.taint(threeFounders)
@@ -135,11 +136,11 @@ func TestTaint(t *testing.T) {
 		},
 		"unreachable": {
 			set:  func(f *fakeRegistry) { f.statusErr = unreachable() },
-			want: pointer(text.DiscoveryMayHaveFormed("replace", text.DiscoverySilent(answersOf(unreachable())))),
+			want: pointer(text.DiscoveryMayHaveFormed("replace", text.DiscoverySilent(unreachable()))),
 		},
 		"removed": {
 			set:  func(f *fakeRegistry) { f.forget(firstToken) },
-			want: pointer(text.DiscoveryMayHaveFormed("replace", text.DiscoveryTokenGone())),
+			want: pointer(text.DiscoveryMayHaveFormed("replace", text.DiscoveryTokenGone)),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -176,11 +177,11 @@ func TestChangeOfAccess(t *testing.T) {
 	s.up(threeFounders)
 	p := s.plan(changed)
 	want(t, p.texts)
-	if got := attribute(p.value, "bootstrap", "retry"); got != "(unknown)" {
+	if got := attributeOf(p.value, "bootstrap", "retry"); got != "(unknown)" {
 		t.Errorf("bootstrap.retry is planned as %q", got)
 	}
 	fake.statusErr = unreachable()
-	wantRefusal(t, s.plan(changed), text.DiscoveryMayHaveFormed("change", text.DiscoverySilent(answersOf(unreachable()))))
+	wantRefusal(t, s.plan(changed), text.DiscoveryMayHaveFormed("change", text.DiscoverySilent(unreachable())))
 	fake.statusErr = nil
 	fake.register(firstToken, "a", "b", "c")
 	wantRefusal(t, s.plan(changed), text.DiscoveryBootstrapped("change", []string{"a", "b", "c"}))
@@ -188,7 +189,7 @@ func TestChangeOfAccess(t *testing.T) {
 	want(t, s.refresh())
 	p = s.up(changed)
 	wantAction(t, p, "update")
-	if got := attribute(p.value, "bootstrap", "retry"); got != "" {
+	if got := attributeOf(p.value, "bootstrap", "retry"); got != "" {
 		t.Errorf("complete: bootstrap.retry is planned as %q", got)
 	}
 	wantAttribute(t, s, "https://registry.example:2379", "environment", "ETCD_DISCOVERY_ENDPOINTS")

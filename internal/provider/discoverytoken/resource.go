@@ -16,10 +16,12 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
@@ -57,7 +59,7 @@ func openRegistry(b *backend.Backend, m model) discovery.Registry {
 	case m.is(bootstrap.ProtocolService):
 		return discovery.NewService(b.Settings, m.ServiceURL.ValueString())
 	default:
-		return discovery.NewV3(b.Settings, m.Prefix.ValueString()).Over(b.Pool)
+		return discovery.NewV3(b.Settings, m.Prefix.ValueString(), b.Pool)
 	}
 }
 
@@ -101,9 +103,9 @@ func (r *tokenResource) Create(ctx context.Context, req resource.CreateRequest, 
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	resp.Diagnostics.Append(setFlag(ctx, resp.Private, flagUnsure, unsure)...)
-	resp.Diagnostics.Append(setFlag(ctx, resp.Private, flagUnwritten, false)...)
-	resp.Diagnostics.Append(bootstrap.Keep(ctx, resp.Private, keyLeast, plan.size())...)
+	private.Keep(ctx, resp.Private, flagUnsure, unsure, &resp.Diagnostics)
+	private.Keep(ctx, resp.Private, flagUnwritten, false, &resp.Diagnostics)
+	private.Keep(ctx, resp.Private, keyLeast, plan.size(), &resp.Diagnostics)
 	resp.Diagnostics.Append(resp.State.Set(ctx, &plan)...)
 }
 
@@ -127,13 +129,13 @@ func (r *tokenResource) write(ctx context.Context, timeout time.Duration, plan *
 		return false
 	case errors.As(err, &uncertain):
 		unsure, place = true, uncertain.Place
-		report.Warn(diags, text.DiscoveryUnsure(token, answersOf(err)))
+		report.Warn(diags, text.DiscoveryUnsure(token, err))
 	default:
 		report.Error(diags, failure(creating, *plan, err))
 		return false
 	}
-	diags.Append(plan.setPlace(ctx, place, r.backend.Settings.Endpoints)...)
-	diags.Append(plan.setStatus(ctx, discovery.Status{Size: plan.size()})...)
+	plan.fromPlace(ctx, place, r.backend.Settings.Endpoints, diags)
+	plan.fromStatus(ctx, discovery.Status{Size: plan.size()}, diags)
 	return unsure
 }
 
@@ -147,10 +149,8 @@ func (r *tokenResource) Read(ctx context.Context, req resource.ReadRequest, resp
 	}
 	timeout, diags := state.Timeouts.Read(ctx, defaultRead)
 	resp.Diagnostics.Append(diags...)
-	unsure, diags := flag(ctx, req.Private, flagUnsure)
-	resp.Diagnostics.Append(diags...)
-	least, diags := leastSize(ctx, req.Private, &state)
-	resp.Diagnostics.Append(diags...)
+	unsure := private.Kept[bool](ctx, req.Private, flagUnsure, &resp.Diagnostics)
+	least := leastSize(ctx, req.Private, &state, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -168,15 +168,15 @@ func (r *tokenResource) Read(ctx context.Context, req resource.ReadRequest, resp
 		made := state.size()
 		if status.Size != made {
 			report.Warn(&resp.Diagnostics, text.DiscoverySizeOverwritten(token, status.Size, made))
-			resp.Diagnostics.Append(bootstrap.Keep(ctx, resp.Private, keyLeast, min(least, status.Size))...)
+			private.Keep(ctx, resp.Private, keyLeast, min(least, status.Size), &resp.Diagnostics)
 		}
-		resp.Diagnostics.Append(setFlag(ctx, resp.Private, flagUnsure, false)...)
-		resp.Diagnostics.Append(setFlag(ctx, resp.Private, flagUnwritten, false)...)
+		private.Keep(ctx, resp.Private, flagUnsure, false, &resp.Diagnostics)
+		private.Keep(ctx, resp.Private, flagUnwritten, false, &resp.Diagnostics)
 	case errors.As(err, &bad):
 		report.Warn(&resp.Diagnostics, text.DiscoverySizeBad(token, bad.Value))
-		resp.Diagnostics.Append(bootstrap.Keep(ctx, resp.Private, keyLeast, least)...)
+		private.Keep(ctx, resp.Private, keyLeast, least, &resp.Diagnostics)
 	case errors.Is(err, discovery.ErrNotFound) && unsure:
-		resp.Diagnostics.Append(setFlag(ctx, resp.Private, flagUnwritten, true)...)
+		private.Keep(ctx, resp.Private, flagUnwritten, true, &resp.Diagnostics)
 		return
 	case errors.Is(err, discovery.ErrNotFound):
 		// It may have been complete before: it stays in the state.
@@ -186,11 +186,11 @@ func (r *tokenResource) Read(ctx context.Context, req resource.ReadRequest, resp
 		report.Warn(&resp.Diagnostics, text.DiscoveryServiceNoToken(token, state.ServiceURL.ValueString()))
 		return
 	default:
-		report.Warn(&resp.Diagnostics, text.DiscoveryReadSkipped(token, answersOf(err)))
+		report.Warn(&resp.Diagnostics, text.DiscoveryReadSkipped(token, err))
 		return
 	}
 	before := state
-	resp.Diagnostics.Append(state.setStatus(ctx, status)...)
+	state.fromStatus(ctx, status, &resp.Diagnostics)
 	if !state.equal(&before) {
 		resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
 	}
@@ -202,8 +202,7 @@ func (r *tokenResource) Update(ctx context.Context, req resource.UpdateRequest, 
 	var plan, state model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-	unwritten, diags := flag(ctx, req.Private, flagUnwritten)
-	resp.Diagnostics.Append(diags...)
+	unwritten := private.Kept[bool](ctx, req.Private, flagUnwritten, &resp.Diagnostics)
 	timeout, diags := plan.Timeouts.Update(ctx, defaultCreate)
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
@@ -220,11 +219,11 @@ func (r *tokenResource) Update(ctx context.Context, req resource.UpdateRequest, 
 		if resp.Diagnostics.HasError() {
 			return
 		}
-		resp.Diagnostics.Append(setFlag(ctx, resp.Private, flagUnsure, unsure)...)
-		resp.Diagnostics.Append(setFlag(ctx, resp.Private, flagUnwritten, false)...)
+		private.Keep(ctx, resp.Private, flagUnsure, unsure, &resp.Diagnostics)
+		private.Keep(ctx, resp.Private, flagUnwritten, false, &resp.Diagnostics)
 	}
 	if plan.Environment.IsUnknown() {
-		resp.Diagnostics.Append(plan.setPlace(ctx, plan.place(), r.backend.Settings.Endpoints)...)
+		plan.fromPlace(ctx, plan.place(), r.backend.Settings.Endpoints, &resp.Diagnostics)
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, &plan)...)
 }
@@ -236,8 +235,7 @@ func (r *tokenResource) Delete(ctx context.Context, req resource.DeleteRequest, 
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	timeout, diags := state.Timeouts.Delete(ctx, defaultDelete)
 	resp.Diagnostics.Append(diags...)
-	removal, diags := flag(ctx, req.Private, flagRemoval)
-	resp.Diagnostics.Append(diags...)
+	removal := private.Kept[bool](ctx, req.Private, flagRemoval, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -254,7 +252,7 @@ func (r *tokenResource) Delete(ctx context.Context, req resource.DeleteRequest, 
 	if !removal && !r.mayGo(ctx, req.Private, &state, status, err, &resp.Diagnostics) {
 		return
 	}
-	if !errors.Is(err, discovery.ErrUnreachable) && !errors.Is(err, discovery.ErrDenied) {
+	if !errors.As(err, new(*connection.Unreachable)) && !errors.As(err, new(*discovery.DeniedError)) {
 		err = registry.Delete(call, token)
 	}
 	var others *discovery.OthersError
@@ -269,13 +267,13 @@ func (r *tokenResource) Delete(ctx context.Context, req resource.DeleteRequest, 
 		}
 	case errors.Is(err, discovery.ErrKept):
 		report.Warn(&resp.Diagnostics, text.DiscoveryKept(token, state.ServiceURL.ValueString()))
-	case errors.Is(err, discovery.ErrUnreachable):
+	case errors.As(err, new(*connection.Unreachable)):
 		if ctx.Err() != nil {
 			// Interrupted by the user: what is not done stays in the state.
 			report.Error(&resp.Diagnostics, failure(removing, state, err))
 			return
 		}
-		report.Warn(&resp.Diagnostics, text.DiscoveryForgotten(token, state.Prefix.ValueString(), answersOf(err)))
+		report.Warn(&resp.Diagnostics, text.DiscoveryForgotten(token, state.Prefix.ValueString(), err))
 	default:
 		report.Error(&resp.Diagnostics, failure(removing, state, err))
 	}
@@ -287,7 +285,7 @@ func (r *tokenResource) hasEndpoints(m model, diags *diag.Diagnostics) bool {
 	if m.is(bootstrap.ProtocolService) || len(r.backend.Settings.Endpoints) > 0 {
 		return true
 	}
-	report.Error(diags, text.DiscoveryNoEndpoints())
+	report.Error(diags, text.DiscoveryNoEndpoints)
 	return false
 }
 
@@ -304,22 +302,9 @@ func failure(doing string, m model, err error) text.Text {
 			permission = "read"
 		}
 		return text.DiscoveryDenied(doing, denied.Error(), permission, m.Prefix.ValueString())
-	case errors.Is(err, discovery.ErrUnreachable):
-		return text.DiscoveryUnreachable(doing, answersOf(err))
+	case errors.As(err, new(*connection.Unreachable)):
+		return text.DiscoveryUnreachable(doing, err)
 	default:
 		return text.DiscoveryFailed(doing, err)
 	}
-}
-
-// answersOf lists what each endpoint answered.
-func answersOf(err error) []string {
-	var unreachable *discovery.UnreachableError
-	if !errors.As(err, &unreachable) {
-		return []string{err.Error()}
-	}
-	out := make([]string, len(unreachable.Answers))
-	for i, a := range unreachable.Answers {
-		out[i] = a.String()
-	}
-	return out
 }

@@ -31,7 +31,7 @@ func want(t *testing.T, got []string, want ...string) {
 
 func wantAttribute(t *testing.T, s *session, want string, path ...string) {
 	t.Helper()
-	if got := attribute(s.state, path...); got != want {
+	if got := attributeOf(s.state, path...); got != want {
 		t.Errorf("%s: got %s, want %s", strings.Join(path, "."), got, want)
 	}
 }
@@ -60,14 +60,14 @@ func TestCreate(t *testing.T) {
 		"bootstrap.token": "(unknown)", "bootstrap.registry_endpoints": "(unknown)", "bootstrap.cluster_id": "",
 		"bootstrap.environment": "(unknown)",
 	} {
-		if got := attribute(p.value, strings.Split(path, ".")...); got != want {
+		if got := attributeOf(p.value, strings.Split(path, ".")...); got != want {
 			t.Errorf("planned %s: got %q, want %q", path, got, want)
 		}
 	}
 	for _, path := range []string{"size", "complete", "members", "bootstrap.size", "bootstrap.complete", "bootstrap.founders"} {
 		path := strings.Split(path, ".")
-		if got := attribute(p.value, path...); strings.Contains(got, "nknown") || got != attribute(s.state, path...) {
-			t.Errorf("planned %s: got %q, want what was applied: %q", path, got, attribute(s.state, path...))
+		if got := attributeOf(p.value, path...); strings.Contains(got, "nknown") || got != attributeOf(s.state, path...) {
+			t.Errorf("planned %s: got %q, want what was applied: %q", path, got, attributeOf(s.state, path...))
 		}
 	}
 	wantAttribute(t, s, firstToken, "token")
@@ -75,7 +75,7 @@ func TestCreate(t *testing.T) {
 	wantAttribute(t, s, firstToken, "bootstrap", "token")
 	wantAttribute(t, s, firstToken, "environment", "ETCD_DISCOVERY_TOKEN")
 	wantAttribute(t, s, "http://10.0.0.1:2379,http://10.0.0.2:2379", "environment", "ETCD_DISCOVERY_ENDPOINTS")
-	wantAttribute(t, s, attribute(s.state, "environment"), "bootstrap", "environment")
+	wantAttribute(t, s, attributeOf(s.state, "environment"), "bootstrap", "environment")
 	if fake.tokens[firstToken].Size != 3 {
 		t.Errorf("made %+v, want size 3", fake.tokens)
 	}
@@ -177,7 +177,7 @@ func TestCompleteIsSticky(t *testing.T) {
 	fake.register(firstToken, "c", "a", "b")
 	want(t, s.refresh())
 	wantAttribute(t, s, `tftypes.Bool<"true">`, "complete")
-	members := attribute(s.state, "members")
+	members := attributeOf(s.state, "members")
 	if i, j := strings.Index(members, `"c"`), strings.Index(members, `"a"`); i < 0 || j < i || !strings.Contains(members, `"http://c.example:2380"`) {
 		t.Errorf("members are not in order of registration: %s", members)
 	}
@@ -205,7 +205,7 @@ func TestVanishedBeforeCompletion(t *testing.T) {
 		"If it has formed, nothing is to be done. If it has not, members that wait on the token cannot form it.\n\n"+
 		"If the cluster never formed, or is gone for good, destroy what is left of it and start again:\n\n  terraform destroy -refresh=false\n  terraform apply")
 	wantAction(t, s.plan(threeFounders), "no-op")
-	wantRefusal(t, s.plan(attributes{"size": 5}), text.DiscoveryMayHaveFormed("replace", text.DiscoveryTokenGone()))
+	wantRefusal(t, s.plan(attributes{"size": 5}), text.DiscoveryMayHaveFormed("replace", text.DiscoveryTokenGone))
 	want(t, s.destroy())
 	wantAction(t, s.up(threeFounders), "create")
 	wantAttribute(t, s, secondToken, "token")
@@ -230,7 +230,7 @@ func TestUnknownProviderConfiguration(t *testing.T) {
 	calls := fake.calls["status"]
 	want(t, later.refresh())
 	wantAction(t, later.plan(threeFounders), "no-op")
-	wantRefusal(t, later.plan(attributes{"size": 5}), text.DiscoveryMayHaveFormed("replace", text.DiscoveryEndpointsLater()))
+	wantRefusal(t, later.plan(attributes{"size": 5}), text.DiscoveryMayHaveFormed("replace", text.DiscoveryEndpointsLater))
 	fresh := newSession(t, fakeProvider(fake), unknown{})
 	wantAction(t, fresh.plan(threeFounders), "create")
 	if fake.calls["status"] != calls {

@@ -16,8 +16,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/duration"
 )
 
 const description = `A discovery token: the founders of a new etcd cluster find each other through it, so that none of them has to know the others' addresses beforehand.
@@ -159,12 +159,12 @@ func (r *tokenResource) Schema(ctx context.Context, _ resource.SchemaRequest, re
 					"the token is retired, and whether the registry still has it makes no difference.",
 			},
 			"bootstrap": bootstrap.ComputedAttribute(),
-			"timeouts": duration.Timeouts(ctx, timeouts.Opts{
+			"timeouts": attribute.Timeouts(ctx, timeouts.Opts{
 				Create: true, Read: true, Update: true, Delete: true,
-				CreateDescription: "Timeout for creating the token in the registry, more than zero. Default: `" + duration.Text(defaultCreate) + "`.",
-				ReadDescription:   "Timeout for reading the registrations during a refresh, more than zero. Default: `" + duration.Text(defaultRead) + "`.",
-				UpdateDescription: "Timeout for making sure that the registry has the token, more than zero. Default: `" + duration.Text(defaultCreate) + "`.",
-				DeleteDescription: "Timeout for deleting the token from the registry, more than zero. Default: `" + duration.Text(defaultDelete) + "`.",
+				CreateDescription: "Timeout for creating the token in the registry, more than zero. Default: `" + attribute.DurationText(defaultCreate) + "`.",
+				ReadDescription:   "Timeout for reading the registrations during a refresh, more than zero. Default: `" + attribute.DurationText(defaultRead) + "`.",
+				UpdateDescription: "Timeout for making sure that the registry has the token, more than zero. Default: `" + attribute.DurationText(defaultCreate) + "`.",
+				DeleteDescription: "Timeout for deleting the token from the registry, more than zero. Default: `" + attribute.DurationText(defaultDelete) + "`.",
 			}),
 		},
 	}

@@ -68,11 +68,11 @@ func (s *service) set(change func()) {
 func TestService(t *testing.T) {
 	server := newService(t)
 	config := attributes{"founders": []string{"a", "b", "c"}, "protocol": "service", "service_url": server.URL}
-	s := newSession(t, realProvider(), nil) // it needs no endpoints
+	s := newSession(t, realProvider(t), nil) // it needs no endpoints
 	p := s.plan(config)
 	wantAction(t, p, "create")
 	for path, want := range map[string]string{"url": "(unknown)", "token": "(unknown)", "prefix": "", "service_url": server.URL} {
-		if got := attribute(p.value, path); got != want {
+		if got := attributeOf(p.value, path); got != want {
 			t.Errorf("planned %s: got %q, want %q", path, got, want)
 		}
 	}
@@ -121,7 +121,7 @@ func TestService(t *testing.T) {
 	})
 	want(t, s.refresh())
 	wantAttribute(t, s, `tftypes.Bool<"true">`, "complete")
-	if members := attribute(s.state, "members"); strings.Contains(members, "late") || strings.Index(members, `"c"`) > strings.Index(members, `"a"`) {
+	if members := attributeOf(s.state, "members"); strings.Contains(members, "late") || strings.Index(members, `"c"`) > strings.Index(members, `"a"`) {
 		t.Errorf("members: got %s", members)
 	}
 	asked := server.asked
@@ -138,7 +138,7 @@ func TestService(t *testing.T) {
 func TestServiceRefuses(t *testing.T) {
 	server := newService(t)
 	config := attributes{"size": 3, "protocol": "service", "service_url": server.URL}
-	s := newSession(t, realProvider(), nil)
+	s := newSession(t, realProvider(t), nil)
 	server.refusing = http.StatusTooManyRequests
 	want(t, s.carryOut(s.plan(config)), "error: The discovery service gave no usable answer: Cannot create the token: "+server.URL+"/new?size=3 answered 429 Too Many Requests (Retry-After: 30). "+
 		"It limits how often it may be asked: wait as long as Retry-After says (in seconds, unless it is a date), then apply again.")
@@ -174,7 +174,7 @@ func TestServiceNonsense(t *testing.T) {
 			server := httptest.NewServer(test.handler)
 			defer server.Close()
 			config := attributes{"size": 3, "protocol": "service", "service_url": server.URL, "timeouts": map[string]any{"create": "300ms", "read": nil, "update": nil, "delete": nil}}
-			s := newSession(t, realProvider(), nil)
+			s := newSession(t, realProvider(t), nil)
 			want(t, s.carryOut(s.plan(config)), "error: The discovery service gave no usable answer: Cannot create the token: "+server.URL+"/new?size=3 "+test.want+". "+
 				"It is not asked again in this run, because every request makes another token. Apply again to ask once more.")
 			if !s.state.IsNull() {
@@ -187,20 +187,20 @@ func TestServiceNonsense(t *testing.T) {
 // A server without the v2 API answers "404 page not found".
 func TestV2IsOff(t *testing.T) {
 	registry := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V36})
-	s := newSession(t, realProvider(), registry.Endpoints())
+	s := newSession(t, realProvider(t), registry.Endpoints())
 	want(t, s.carryOut(s.plan(attributes{"size": 3, "protocol": "v2"})), "error: The discovery registry does not answer: Cannot create the token; nothing was changed. "+
 		"What each endpoint answered: "+registry.Endpoints()[0]+": does not serve the v2 API; etcd 3.4 and 3.5 do with --enable-v2, 3.6 and later never. Check that the registry runs and can be reached from here, then apply again.")
 }
 
 func TestServiceImport(t *testing.T) {
 	server := newService(t)
-	s := newSession(t, realProvider(), nil)
+	s := newSession(t, realProvider(t), nil)
 	want(t, s.importState("service:"+server.URL+"/"+firstToken))
 	wantAttribute(t, s, server.URL, "service_url")
 	wantAttribute(t, s, server.URL+"/"+firstToken, "url")
 	wantAction(t, s.plan(attributes{"size": 3, "protocol": "service", "service_url": server.URL}), "no-op")
 
 	server.lost = true
-	want(t, newSession(t, realProvider(), nil).importState("service:"+server.URL+"/"+secondToken),
+	want(t, newSession(t, realProvider(t), nil).importState("service:"+server.URL+"/"+secondToken),
 		"error: The discovery service gave no usable answer: Cannot import the token: "+server.URL+"/"+secondToken+" answered 400 unable to GET token. Nothing was changed.")
 }

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -21,6 +22,7 @@ import (
 	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
@@ -35,17 +37,17 @@ func (r *tokenResource) ValidateConfig(ctx context.Context, req resource.Validat
 	}
 	validateFounders(ctx, config, &resp.Diagnostics)
 	validateProtocol(config, &resp.Diagnostics)
-	if isGiven(config.Token) {
+	if attribute.IsGiven(config.Token) {
 		if problem := discovery.TokenProblem(config.Token.ValueString()); problem != "" {
 			report.ErrorOn(&resp.Diagnostics, "token", text.DiscoveryTokenInvalid(config.Token.ValueString(), string(problem)))
 		}
 	}
-	if isGiven(config.Prefix) {
+	if attribute.IsGiven(config.Prefix) {
 		if problem := discovery.PrefixProblem(config.Prefix.ValueString()); problem != "" {
 			report.ErrorOn(&resp.Diagnostics, "prefix", text.DiscoveryPrefixInvalid(config.Prefix.ValueString(), string(problem)))
 		}
 	}
-	if isGiven(config.ServiceURL) {
+	if attribute.IsGiven(config.ServiceURL) {
 		if problem := discovery.ServiceURLProblem(config.ServiceURL.ValueString()); problem != "" {
 			report.ErrorOn(&resp.Diagnostics, "service_url", text.DiscoveryServiceURLInvalid(config.ServiceURL.ValueString(), string(problem)))
 		}
@@ -56,7 +58,7 @@ func (r *tokenResource) ValidateConfig(ctx context.Context, req resource.Validat
 
 // validateAccess refuses what cannot be a path on a machine, or a user there.
 func validateAccess(ctx context.Context, config model, diags *diag.Diagnostics) {
-	if !isGiven(config.MachineAccess) {
+	if !attribute.IsGiven(config.MachineAccess) {
 		return
 	}
 	var access accessModel
@@ -68,15 +70,15 @@ func validateAccess(ctx context.Context, config model, diags *diag.Diagnostics) 
 		name  string
 		value types.String
 	}{{"ca_cert", access.CACert}, {"cert", access.Cert}, {"key", access.Key}} {
-		if p := file.value.ValueString(); isGiven(file.value) && (!strings.HasPrefix(p, "/") || !isPrintable(p)) {
+		if p := file.value.ValueString(); attribute.IsGiven(file.value) && (!strings.HasPrefix(p, "/") || !isPrintable(p)) {
 			refuse(file.name, text.MachinePathInvalid(file.name, p))
 		}
 	}
 	user := access.Username.ValueString()
 	switch {
-	case !isGiven(access.Username):
+	case !attribute.IsGiven(access.Username):
 	case strings.Contains(user, ":"):
-		refuse("username", text.MachineUserPassword())
+		refuse("username", text.MachineUserPassword)
 	case user == "" || !isPrintable(user):
 		refuse("username", text.MachineUserInvalid(user))
 	}
@@ -90,13 +92,13 @@ func isPrintable(s string) bool {
 
 func validateFounders(ctx context.Context, config model, diags *diag.Diagnostics) {
 	size := config.size()
-	if isGiven(config.Size) && (size < 1 || size > discovery.MaxSize) {
+	if attribute.IsGiven(config.Size) && (size < 1 || size > discovery.MaxSize) {
 		report.ErrorOn(diags, "size", text.DiscoverySizeInvalid(config.Size.ValueBigFloat().Text('f', -1), discovery.MaxSize))
 	}
 	if config.Size.IsNull() && config.Founders.IsNull() {
-		report.Error(diags, text.DiscoverySizeMissing())
+		report.Error(diags, text.DiscoverySizeMissing)
 	}
-	names, ok := founderNames(ctx, config.Founders)
+	names, ok := founderNames(config.Founders)
 	if !ok {
 		return
 	}
@@ -108,8 +110,8 @@ func validateFounders(ctx context.Context, config model, diags *diag.Diagnostics
 	}
 	switch {
 	case len(names) == 0:
-		report.ErrorOn(diags, "founders", text.DiscoveryFoundersEmpty())
-	case isGiven(config.Size) && len(names) != size:
+		report.ErrorOn(diags, "founders", text.DiscoveryFoundersEmpty)
+	case attribute.IsGiven(config.Size) && len(names) != size:
 		report.ErrorOn(diags, "size", text.DiscoverySizeDisagrees(size, names))
 	case len(names) > discovery.MaxSize:
 		report.ErrorOn(diags, "founders", text.DiscoverySizeInvalid(strconv.Itoa(len(names)), discovery.MaxSize))
@@ -126,7 +128,7 @@ func validateProtocol(config model, diags *diag.Diagnostics) {
 	if !config.Protocol.IsNull() {
 		protocol = config.Protocol.ValueString()
 	}
-	unused := map[string]given{}
+	unused := map[string]attr.Value{}
 	switch protocol {
 	case bootstrap.ProtocolV3:
 		unused["service_url"] = config.ServiceURL
@@ -146,13 +148,13 @@ func validateProtocol(config model, diags *diag.Diagnostics) {
 }
 
 func validateAdvertised(ctx context.Context, config model, diags *diag.Diagnostics) {
-	if !isGiven(config.AdvertisedEndpoints) {
+	if !attribute.IsGiven(config.AdvertisedEndpoints) {
 		return
 	}
 	var endpoints []types.String
 	diags.Append(config.AdvertisedEndpoints.ElementsAs(ctx, &endpoints, false)...)
 	if len(endpoints) == 0 {
-		report.ErrorOn(diags, "advertised_endpoints", text.DiscoveryAdvertisedEmpty())
+		report.ErrorOn(diags, "advertised_endpoints", text.DiscoveryAdvertisedEmpty)
 	}
 	for _, endpoint := range endpoints {
 		if endpoint.IsUnknown() {
@@ -164,11 +166,3 @@ func validateAdvertised(ctx context.Context, config model, diags *diag.Diagnosti
 		}
 	}
 }
-
-// given is what the values of one argument have in common.
-type given interface {
-	IsNull() bool
-	IsUnknown() bool
-}
-
-func isGiven(v given) bool { return !v.IsNull() && !v.IsUnknown() }

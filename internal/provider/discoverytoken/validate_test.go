@@ -24,7 +24,7 @@ func TestBadInput(t *testing.T) {
 	check(attributes{"size": 1.5}, "error: Invalid size: size = 1.5"+sizeText)
 	check(attributes{"size": 1000000000}, "error: Invalid size: size = 1000000000"+sizeText)
 	check(attributes{}, "error: Neither founders nor size: Set founders to the names of the members that form the cluster together, or size to their number.")
-	check(attributes{"size": 3, "founders": []string{"d", "b", "c", "a"}}, "error: size and founders disagree: size = 3, but founders names 4 members: a, b, c, d. "+
+	check(attributes{"size": 3, "founders": []string{"d", "b", "c", "a"}}, "error: size and founders disagree: size = 3, but founders names 4 members: a, b, c and d. "+
 		"A token that waits for more members than there are is never complete, and one for fewer turns the rest away. Leave size out.")
 	check(attributes{"founders": []string{}}, "error: No founders: founders is empty; a cluster is formed by at least one member.")
 	check(attributes{"founders": []string{"a=b"}}, "error: Invalid member name: The member name \"a=b\" contains '=' or ',', which separate the entries of an initial cluster. Choose another name.")

@@ -79,6 +79,7 @@ func results() []statecheck.StateCheck {
 // What Terraform itself makes of the functions, of values that are unknown
 // while it plans, and of null.
 func TestAccFunctions(t *testing.T) {
+	t.Parallel()
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.ProtoV6ProviderFactories(t),
 		Steps: []resource.TestStep{

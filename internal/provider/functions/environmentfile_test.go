@@ -17,6 +17,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/environment"
 )
 
@@ -52,12 +53,13 @@ func TestEnvironmentFileRefuses(t *testing.T) {
 	}
 }
 
-// readers are those that can be had here: a POSIX shell, the model of systemd's
-// rules, and systemd where it is installed.
-func readers(t *testing.T) map[string]func(path string) map[string]string {
-	t.Helper()
-	out := systemd(t)
-	out["the model of systemd"] = func(path string) map[string]string {
+// readEnvironment reads an environment file.
+type readEnvironment func(t *testing.T, path string) map[string]string
+
+// readers are a POSIX shell, the model of systemd's rules, and systemd.
+func readers() map[string]readEnvironment {
+	out := maps.Clone(readBySystemd)
+	out["the model of systemd"] = func(t *testing.T, path string) map[string]string {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -65,11 +67,8 @@ func readers(t *testing.T) map[string]func(path string) map[string]string {
 		return readAsSystemd(string(text))
 	}
 	for name, shell := range map[string][]string{"sh": {"sh"}, "dash": {"dash"}, "bash": {"bash", "--posix"}, "busybox": {"busybox", "sh"}} {
-		if _, err := exec.LookPath(shell[0]); err != nil && name != "sh" {
-			t.Logf("NOT TESTED: environment files read by %s: not on PATH", name)
-			continue
-		}
-		out[name] = func(path string) map[string]string {
+		out[name] = func(t *testing.T, path string) map[string]string {
+			etcdtest.Need(t, shell[0])
 			text := command(t, append(shell, "-c", `set -eau; . "$1"; exec env -0`, "sh", path)...)
 			return assignments(strings.Split(string(text), "\x00"))
 		}
@@ -116,9 +115,9 @@ func TestEnvironmentFileIsRead(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, read := range readers(t) {
+	for name, read := range readers() {
 		t.Run(name, func(t *testing.T) {
-			got := read(path)
+			got := read(t, path)
 			for variable, value := range want {
 				if had, ok := got[variable]; !ok || had != value {
 					t.Errorf("%s is %q, want %q", variable, had, value)
@@ -147,12 +146,12 @@ func TestModelReadsAsSystemd(t *testing.T) {
 	if err := os.WriteFile(path, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, read := range readers(t) {
+	for name, read := range readers() {
 		if !strings.Contains(name, "systemd") {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			if got := read(path); !maps.Equal(got, want) {
+			if got := read(t, path); !maps.Equal(got, want) {
 				t.Errorf("read %q\nwant %q", got, want)
 			}
 		})

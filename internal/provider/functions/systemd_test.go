@@ -11,43 +11,41 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// systemd returns the ways in which systemd itself reads an environment file
-// here: a service that a systemd of the test's own starts with it, and the
-// function that EnvironmentFile= is read with, called from outside. What
-// cannot be had is said.
-func systemd(t *testing.T) map[string]func(path string) map[string]string {
-	t.Helper()
-	out := map[string]func(string) map[string]string{}
-	// With CI set everything that could be installed has to be there.
-	if _, err := exec.LookPath("systemd-analyze"); err != nil && os.Getenv("CI") != "" &&
-		!strings.Contains(" "+os.Getenv("CI_MISSING")+" ", " systemd-analyze ") {
-		t.Error("systemd is not installed")
-	}
-	if run, why := manager(); why != "" {
-		t.Logf("NOT TESTED: environment files read by a service of systemd: %s", why)
-	} else {
-		out["a service of systemd"] = func(path string) map[string]string { return service(t, run, path) }
-	}
-	libraries, _ := filepath.Glob("/usr/lib*/*/systemd/libsystemd-shared-*.so")
-	more, _ := filepath.Glob("/usr/lib*/systemd/libsystemd-shared-*.so")
-	libraries = append(libraries, more...)
-	switch python, err := exec.LookPath("python3"); {
-	case len(libraries) == 0:
-		t.Log("NOT TESTED: environment files read by systemd's library: libsystemd-shared is not installed")
-	case err != nil:
-		t.Log("NOT TESTED: environment files read by systemd's library: no python3 on PATH")
-	default:
-		out["systemd's library "+filepath.Base(libraries[0])] = func(path string) map[string]string {
-			var lines []string
-			if err := json.Unmarshal(command(t, python, "-c", loadEnvironment, libraries[0], path), &lines); err != nil {
-				t.Fatal(err)
-			}
-			return assignments(lines)
+// readBySystemd are the ways in which systemd itself reads an environment file: a
+// service that a systemd of the test's own starts with it, and the function that
+// EnvironmentFile= is read with, called from outside. What cannot be had is
+// skipped.
+var readBySystemd = map[string]readEnvironment{
+	"a service of systemd": func(t *testing.T, path string) map[string]string {
+		etcdtest.Need(t, "systemd-analyze") // comes with it
+		run, why := manager()
+		if why != "" {
+			t.Skip(why)
 		}
-	}
-	return out
+		return service(t, run, path)
+	},
+	"systemd's library": func(t *testing.T, path string) map[string]string {
+		etcdtest.Need(t, "systemd-analyze")
+		libraries, _ := filepath.Glob("/usr/lib*/*/systemd/libsystemd-shared-*.so")
+		more, _ := filepath.Glob("/usr/lib*/systemd/libsystemd-shared-*.so")
+		libraries = append(libraries, more...)
+		if len(libraries) == 0 {
+			t.Skip("libsystemd-shared is not installed")
+		}
+		python, err := exec.LookPath("python3")
+		if err != nil {
+			t.Skip(err)
+		}
+		var lines []string
+		if err := json.Unmarshal(command(t, python, "-c", loadEnvironment, libraries[0], path), &lines); err != nil {
+			t.Fatal(err)
+		}
+		return assignments(lines)
+	},
 }
 
 // loadEnvironment calls the function that EnvironmentFile= is read with.

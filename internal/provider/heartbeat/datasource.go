@@ -18,8 +18,8 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/duration"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
@@ -69,7 +69,7 @@ func (d *Heartbeats) Schema(_ context.Context, _ datasource.SchemaRequest, resp 
 			},
 			"expected": schema.SetAttribute{ElementType: types.StringType, Optional: true, Validators: []validator.Set{setvalidator.NoNullValues()}, MarkdownDescription: "Names of those who should be alive. Default: none, and nothing is `missing` or `unexpected`."},
 			"watch": schema.StringAttribute{
-				Optional: true, Validators: []validator.String{duration.Validator()},
+				Optional: true, Validators: []validator.String{attribute.Duration()},
 				MarkdownDescription: "How long to watch before `alive` is read, such as `10s`. Longer than the interval of the beats shows every owner's; longer than their time to live shows who dies. Every refresh takes that long. Default: no watch.",
 			},
 			"api": schema.StringAttribute{
@@ -131,9 +131,9 @@ func (d *Heartbeats) Read(ctx context.Context, req datasource.ReadRequest, resp 
 	var t diag.Text
 	switch {
 	case d.backend.Unknown:
-		t = diag.HeartbeatEndpointsUnknown()
+		t = diag.HeartbeatEndpointsUnknown
 	case len(d.backend.Settings.Endpoints) == 0:
-		t = diag.NoEndpoints()
+		t = diag.NoEndpoints
 	}
 	if t.Summary != "" {
 		report.Error(&resp.Diagnostics, t)

@@ -18,8 +18,8 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/duration"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
@@ -76,11 +76,11 @@ func (h *Heartbeat) Schema(_ context.Context, _ ephemeral.SchemaRequest, resp *e
 				MarkdownDescription: "What the key holds. It tells this owner from any other, so no other owner may use it. Default: a random UUID.",
 			},
 			"ttl": schema.StringAttribute{
-				Optional: true, Computed: true, Validators: []validator.String{duration.Validator()},
+				Optional: true, Computed: true, Validators: []validator.String{attribute.Duration()},
 				MarkdownDescription: "How long the key lives without another beat, at least `2s`, in whole seconds. Default: `" + defaultTTL + "`.",
 			},
 			"interval": schema.StringAttribute{
-				Optional: true, Computed: true, Validators: []validator.String{duration.Validator()},
+				Optional: true, Computed: true, Validators: []validator.String{attribute.Duration()},
 				MarkdownDescription: "Time between two beats, at most half of `ttl`. Default: a third of `ttl`.",
 			},
 			"takeover": schema.BoolAttribute{
@@ -123,7 +123,7 @@ func (h *Heartbeat) ValidateConfig(ctx context.Context, req ephemeral.ValidateCo
 		}
 	}
 	if given(m.Value) && m.Value.ValueString() == "" {
-		report.ErrorOn(&resp.Diagnostics, "value", diag.HeartbeatValueEmpty())
+		report.ErrorOn(&resp.Diagnostics, "value", diag.HeartbeatValueEmpty)
 	}
 	if m.TTL.IsUnknown() {
 		return
@@ -194,7 +194,7 @@ func (h *Heartbeat) Open(ctx context.Context, req ephemeral.OpenRequest, resp *e
 // start takes the claim and keeps it under the ID.
 func (h *Heartbeat) start(ctx context.Context, m model, o claim.Options, id string) *diag.Text {
 	if len(h.backend.Settings.Endpoints) == 0 {
-		t := diag.NoEndpoints()
+		t := diag.NoEndpoints
 		return &t
 	}
 	c, err := claim.Start(ctx, h.backend.Claims(m.API.ValueString() == apiV2), reconfigure.SystemClock{}, o)

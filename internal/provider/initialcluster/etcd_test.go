@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
@@ -31,7 +32,8 @@ func TestIDsOfRealClusters(t *testing.T) {
 				Members:      types.MapValueMust(types.SetType{ElemType: types.StringType}, sets),
 				ClusterToken: stringValue(c.Token()), Complete: types.BoolValue(false),
 			}
-			if diags := m.derive(t.Context()); diags.HasError() {
+			var diags diag.Diagnostics
+			if m.fromArguments(t.Context(), &diags); diags.HasError() {
 				t.Fatal(diags)
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)

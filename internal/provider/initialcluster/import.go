@@ -59,13 +59,13 @@ func imported(ctx context.Context, snap membership.Snapshot) (model, diag.Diagno
 		ClusterToken: types.StringValue(""), InitialCluster: types.StringNull(), ClusterID: types.StringValue(snap.ClusterID.String()),
 		MemberIDs: types.MapNull(types.StringType), Complete: types.BoolValue(true), Window: types.StringValue(defaultWindow),
 	}
-	var diags, more diag.Diagnostics
+	var diags diag.Diagnostics
 	m.Members, diags = types.MapValueFrom(ctx, types.SetType{ElemType: types.StringType}, members)
-	m.Bootstrap, more = bootstrap.Bootstrap{
+	m.Bootstrap = bootstrap.Bootstrap{
 		Protocol: types.StringValue(bootstrap.ProtocolStatic),
 		Token:    m.ClusterToken, Complete: m.Complete, ClusterID: m.ClusterID, Window: m.Window,
 		Founders: types.SetNull(types.StringType), Environment: types.MapValueMust(types.StringType, map[string]attr.Value{}),
 		RegistryEndpoints: types.ListNull(types.StringType),
 	}.Object(ctx)
-	return m, append(diags, more...)
+	return m, diags
 }

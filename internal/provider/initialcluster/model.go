@@ -6,8 +6,6 @@ package initialcluster
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -15,9 +13,9 @@ import (
 
 	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/environment"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
@@ -35,30 +33,23 @@ type model struct {
 
 // founders returns the peer URLs by name, as etcd_member_config writes them.
 // known is false while any of them, or any name, is unknown.
-func (m model) founders(ctx context.Context) (founders map[string][]string, known bool, diags diag.Diagnostics) {
-	if m.Members.IsNull() || m.Members.IsUnknown() {
-		return nil, false, nil
+func (m model) founders(ctx context.Context, diags *diag.Diagnostics) (founders map[string][]string, known bool) {
+	if !attribute.IsGiven(m.Members) {
+		return nil, false
 	}
 	var sets map[string]types.Set
 	diags.Append(m.Members.ElementsAs(ctx, &sets, false)...)
 	founders, known = map[string][]string{}, true
 	for name, set := range sets {
-		founders[name] = nil
-		var urls []types.String
-		diags.Append(set.ElementsAs(ctx, &urls, true)...)
-		known = known && !set.IsUnknown()
-		for _, u := range urls {
-			known = known && !u.IsUnknown()
-			founders[name] = append(founders[name], u.ValueString())
-		}
-		founders[name] = memberurl.ForEtcd(founders[name])
+		known = known && !attribute.SomeUnknown(set)
+		founders[name] = attribute.NormalURLs(attribute.Texts(set))
 	}
-	return founders, known, diags
+	return founders, known
 }
 
-// derive fills in what follows from the members, the token, and whether the
+// fromArguments fills in what follows from the members, the token, and whether the
 // cluster has formed; what follows from something unknown is unknown.
-func (m *model) derive(ctx context.Context) diag.Diagnostics {
+func (m *model) fromArguments(ctx context.Context, diags *diag.Diagnostics) {
 	m.InitialCluster, m.ClusterID = types.StringUnknown(), types.StringUnknown()
 	m.MemberIDs = types.MapUnknown(types.StringType)
 	boot := bootstrap.Bootstrap{
@@ -68,28 +59,22 @@ func (m *model) derive(ctx context.Context) diag.Diagnostics {
 		Environment:       types.MapUnknown(types.StringType),
 		RegistryEndpoints: types.ListNull(types.StringType),
 	}
-	founders, known, diags := m.founders(ctx)
+	founders, known := m.founders(ctx, diags)
 	if founders != nil {
-		names, more := types.SetValueFrom(ctx, types.StringType, slices.Collect(maps.Keys(founders)))
-		diags.Append(more...)
-		boot.Founders, boot.Size = names, types.Int64Value(int64(len(founders)))
+		boot.Founders, boot.Size = attribute.SetOf(names(founders)), types.Int64Value(int64(len(founders)))
 	}
 	if known {
-		diags.Append(m.identify(ctx, founders, &boot)...)
+		m.fromFounders(ctx, founders, &boot, diags)
 	}
-	object, more := boot.Object(ctx)
-	m.Bootstrap = object
-	return append(diags, more...)
+	m.Bootstrap = boot.Object(ctx)
 }
 
-// identify fills in what follows from members that are all known.
-func (m *model) identify(ctx context.Context, founders map[string][]string, boot *bootstrap.Bootstrap) diag.Diagnostics {
-	var diags diag.Diagnostics
+// fromFounders fills in what follows from members that are all known.
+func (m *model) fromFounders(ctx context.Context, founders map[string][]string, boot *bootstrap.Bootstrap, diags *diag.Diagnostics) {
 	initial, err := membership.InitialClusterOf(founders)
-	var bad *membership.EntryError
-	if errors.As(err, &bad) {
-		report.ErrorOn(&diags, "members", text.InitialCluster(bad))
-		return diags
+	if bad, ok := errors.AsType[*membership.EntryError](err); ok {
+		report.ErrorOn(diags, "members", text.InitialCluster(bad))
+		return
 	}
 	m.InitialCluster = types.StringValue(initial)
 	if m.ClusterToken.IsUnknown() {
@@ -97,7 +82,7 @@ func (m *model) identify(ctx context.Context, founders map[string][]string, boot
 		planned, d := environment.Planned(ctx, map[string]string{"ETCD_INITIAL_CLUSTER": initial}, "ETCD_INITIAL_CLUSTER_TOKEN")
 		boot.Environment = planned
 		diags.Append(d...)
-		return diags
+		return
 	}
 	token := m.ClusterToken.ValueString()
 	ids := map[string]attr.Value{}
@@ -105,7 +90,7 @@ func (m *model) identify(ctx context.Context, founders map[string][]string, boot
 		id, err := membership.FounderID(urls, token)
 		if err != nil {
 			diags.AddError("Invalid founder", err.Error())
-			return diags
+			return
 		}
 		ids[name] = types.StringValue(id.String())
 	}
@@ -113,14 +98,14 @@ func (m *model) identify(ctx context.Context, founders map[string][]string, boot
 	cluster, err := membership.FoundedClusterID(founders, token)
 	if err != nil {
 		diags.AddError("Invalid founder", err.Error())
-		return diags
+		return
 	}
 	m.ClusterID = types.StringValue(cluster.String())
 	boot.ClusterID = m.ClusterID
-	made, more := environment.Map(ctx, map[string]string{
+	made, d := environment.Map(ctx, map[string]string{
 		"ETCD_INITIAL_CLUSTER":       initial,
 		"ETCD_INITIAL_CLUSTER_TOKEN": token,
 	})
 	boot.Environment = made
-	return append(diags, more...)
+	diags.Append(d...)
 }

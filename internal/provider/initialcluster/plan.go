@@ -16,6 +16,7 @@ import (
 	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
@@ -25,7 +26,7 @@ import (
 // refused.
 func (r *clusterResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	// Terraform does not tell Delete whether another object follows.
-	resp.Diagnostics.Append(bootstrap.Keep(ctx, resp.Private, keyRemoval, req.Plan.Raw.IsNull())...)
+	private.Keep(ctx, resp.Private, keyRemoval, req.Plan.Raw.IsNull(), &resp.Diagnostics)
 	if req.Plan.Raw.IsNull() {
 		return
 	}
@@ -44,11 +45,8 @@ func (r *clusterResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	was, diags := recordOf(ctx, prior)
-	resp.Diagnostics.Append(diags...)
-	resp.Diagnostics.Append(bootstrap.Keep(ctx, resp.Private, keyRecord, was)...)
-	changed, diags := changes(ctx, config, prior)
-	resp.Diagnostics.Append(diags...)
+	private.Keep(ctx, resp.Private, keyRecord, recordOf(ctx, prior, &resp.Diagnostics), &resp.Diagnostics)
+	changed := changes(ctx, config, prior, &resp.Diagnostics)
 	if !prior.Complete.ValueBool() {
 		resp.RequiresReplace = append(resp.RequiresReplace, changed...) // which its second half refuses
 	}
@@ -65,9 +63,7 @@ func (r *clusterResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 // planCreate plans a bootstrap without prior state: a new one, or, if a record
 // of it was left, the second half of a replacement.
 func (r *clusterResource) planCreate(ctx context.Context, config model, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	was, diags := bootstrap.Kept[record](ctx, req.Private, keyRecord)
-	resp.Diagnostics.Append(diags...)
-	if was != nil {
+	if was := private.Kept[*record](ctx, req.Private, keyRecord, &resp.Diagnostics); was != nil {
 		r.refuseReplacement(ctx, *was, &resp.Diagnostics)
 		return
 	}
@@ -81,40 +77,25 @@ func (r *clusterResource) planCreate(ctx context.Context, config model, req reso
 		plan.Complete = types.BoolUnknown() // it may have formed already
 	}
 	if !config.Members.IsUnknown() && len(config.Members.Elements()) == 0 {
-		report.ErrorOn(&resp.Diagnostics, "members", text.NoFounders())
+		report.ErrorOn(&resp.Diagnostics, "members", text.NoFounders)
 	}
-	resp.Diagnostics.Append(plan.derive(ctx)...)
+	plan.fromArguments(ctx, &resp.Diagnostics)
 	r.refuseExisting(ctx, plan, &resp.Diagnostics)
-	adviseSize(plan, &resp.Diagnostics)
+	bootstrap.AdviseSize(len(plan.Members.Elements()), &resp.Diagnostics)
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
 }
 
 // changes returns the arguments that ask for another cluster.
-func changes(ctx context.Context, config, prior model) (changed path.Paths, diags diag.Diagnostics) {
-	now, known, d := config.founders(ctx)
-	diags.Append(d...)
-	was, _, d := prior.founders(ctx)
-	diags.Append(d...)
+func changes(ctx context.Context, config, prior model, diags *diag.Diagnostics) (changed path.Paths) {
+	now, known := config.founders(ctx, diags)
+	was, _ := prior.founders(ctx, diags)
 	if !known || !maps.EqualFunc(now, was, membership.SameURLs) {
 		changed = append(changed, path.Root("members"))
 	}
 	if !config.ClusterToken.IsNull() && !config.ClusterToken.Equal(prior.ClusterToken) {
 		changed = append(changed, path.Root("cluster_token"))
 	}
-	return changed, diags
-}
-
-// largeSize is the greatest number of founders that is planned without a
-// warning.
-const largeSize = 9
-
-func adviseSize(m model, diags *diag.Diagnostics) {
-	switch n := len(m.Members.Elements()); {
-	case n > largeSize:
-		report.Warn(diags, text.DiscoverySizeLarge(n))
-	case n > 0 && n%2 == 0:
-		report.Warn(diags, text.DiscoverySizeEven(n))
-	}
+	return changed
 }
 
 // names returns the names of founders, sorted.

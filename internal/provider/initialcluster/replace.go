@@ -39,9 +39,9 @@ type record struct {
 	Members   map[string][]string `json:"members"`
 }
 
-func recordOf(ctx context.Context, m model) (record, diag.Diagnostics) {
-	members, _, diags := m.founders(ctx)
-	return record{ClusterID: m.ClusterID.ValueString(), Formed: m.Complete.ValueBool(), Members: members}, diags
+func recordOf(ctx context.Context, m model, diags *diag.Diagnostics) record {
+	members, _ := m.founders(ctx, diags)
+	return record{ClusterID: m.ClusterID.ValueString(), Formed: m.Complete.ValueBool(), Members: members}
 }
 
 // refuseReplacement refuses to replace a bootstrap, and says what is known of

@@ -18,7 +18,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
@@ -88,14 +88,14 @@ func (r *clusterResource) Create(ctx context.Context, req resource.CreateRequest
 		m.ClusterToken = types.StringValue(token)
 	}
 	m.Complete = types.BoolValue(false)
-	resp.Diagnostics.Append(m.derive(ctx)...)
+	m.fromArguments(ctx, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
 	if given {
 		formed, _, _ := r.isFormed(ctx, m, true)
 		m.Complete = types.BoolValue(formed)
-		resp.Diagnostics.Append(m.derive(ctx)...)
+		m.fromArguments(ctx, &resp.Diagnostics)
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
@@ -114,7 +114,7 @@ func (r *clusterResource) Read(ctx context.Context, req resource.ReadRequest, re
 	}
 	if formed {
 		m.Complete = types.BoolValue(true)
-		resp.Diagnostics.Append(m.derive(ctx)...)
+		m.fromArguments(ctx, &resp.Diagnostics)
 		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 	}
 }
@@ -153,12 +153,9 @@ func (r *clusterResource) Update(ctx context.Context, req resource.UpdateRequest
 func (r *clusterResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	var m model
 	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
-	removal, diags := bootstrap.Kept[bool](ctx, req.Private, keyRemoval)
-	resp.Diagnostics.Append(diags...)
+	removal := private.Kept[*bool](ctx, req.Private, keyRemoval, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() || removal == nil || *removal {
 		return
 	}
-	was, diags := recordOf(ctx, m)
-	resp.Diagnostics.Append(diags...)
-	r.refuseReplacement(ctx, was, &resp.Diagnostics)
+	r.refuseReplacement(ctx, recordOf(ctx, m, &resp.Diagnostics), &resp.Diagnostics)
 }

@@ -134,6 +134,7 @@ func exactly(s string) knownvalue.Check { return knownvalue.StringExact(s) }
 
 // The whole life: planned, made, unknown, formed, and frozen all the time.
 func TestAccLife(t *testing.T) {
+	t.Parallel()
 	w := &world{}
 	const token = "01010101010101010101010101010101"
 	resource.Test(t, resource.TestCase{
@@ -197,6 +198,7 @@ func TestAccLife(t *testing.T) {
 // With members and token of its own a resource finds the cluster that it once
 // described.
 func TestAccFoundAgain(t *testing.T) {
+	t.Parallel()
 	w := &world{answers: 0x2718c185704f1b71}
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: w.factories(),
@@ -218,6 +220,7 @@ func TestAccFoundAgain(t *testing.T) {
 // A cluster that answers needs no bootstrap, unless it is the one described. A
 // taint looks like a creation, and so does a state that was lost.
 func TestAccClusterExists(t *testing.T) {
+	t.Parallel()
 	w := &world{answers: 7}
 	exists := message("cluster 7 answers at the provider's endpoints, with x (1)")
 	resource.Test(t, resource.TestCase{
@@ -227,7 +230,7 @@ func TestAccClusterExists(t *testing.T) {
 			{Config: config(three + "\n cluster_token = \"tok-1\""), ExpectError: exists},
 			{
 				PreConfig: w.set(func(w *world) {
-					w.fails = &cluster.Unreachable{Endpoints: []cluster.EndpointError{{Endpoint: "http://h:1", Err: &connection.Error{Endpoint: "http://h:1", Kind: connection.WrongPassword, Err: errors.New("no")}}}}
+					w.fails = &cluster.Unreachable{Answers: []connection.Answer{{Endpoint: "http://h:1", Err: &connection.Error{Endpoint: "http://h:1", Kind: connection.WrongPassword, Err: errors.New("no")}}}}
 				}),
 				Config: config(three), ExpectError: message("something answers at the provider's endpoints that refuses this provider"),
 			},
@@ -261,6 +264,7 @@ func TestAccClusterExists(t *testing.T) {
 
 // Addresses that are known after apply only.
 func TestAccUnknownMembers(t *testing.T) {
+	t.Parallel()
 	w := &world{}
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: w.factories(),
@@ -276,6 +280,7 @@ func TestAccUnknownMembers(t *testing.T) {
 }
 
 func TestAccBadInput(t *testing.T) {
+	t.Parallel()
 	var steps []resource.TestStep
 	for _, c := range []struct{ arguments, text string }{
 		{`members = {}`, "members is empty; a cluster is formed by at least one member."},

@@ -12,8 +12,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/duration"
 )
 
 // defaultWindow is long enough for machines that are created in one apply.
@@ -63,7 +63,7 @@ func (r *clusterResource) Schema(_ context.Context, _ resource.SchemaRequest, re
 				Default:  stringdefault.StaticString(defaultWindow),
 				MarkdownDescription: "How long after the creation of its `etcd_member_config` the first initial member by name may form the cluster. Default: `" + defaultWindow + "`. " +
 					"The window is fixed in `environment` when that configuration is created; a change here has effect on configurations that are created afterwards only.",
-				Validators: []validator.String{duration.Validator()},
+				Validators: []validator.String{attribute.Duration()},
 			},
 			"initial_cluster": schema.StringAttribute{
 				Computed:            true,

@@ -13,6 +13,7 @@ import (
 	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
@@ -24,13 +25,12 @@ func (r *clusterResource) ValidateConfig(ctx context.Context, req resource.Valid
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	if token := m.ClusterToken; !token.IsNull() && !token.IsUnknown() {
+	if token := m.ClusterToken; attribute.IsGiven(token) {
 		if problem := discovery.TokenProblem(token.ValueString()); problem != "" {
 			report.ErrorOn(&resp.Diagnostics, "cluster_token", text.ClusterTokenInvalid(token.ValueString(), string(problem)))
 		}
 	}
-	founders, known, diags := m.founders(ctx)
-	resp.Diagnostics.Append(diags...)
+	founders, known := m.founders(ctx, &resp.Diagnostics)
 	if !known || resp.Diagnostics.HasError() {
 		return
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
@@ -51,7 +51,7 @@ func (*Defragment) Schema(_ context.Context, _ action.SchemaRequest, resp *actio
 			"only while all others are well and have caught up, and none after the first that failed. No membership change is made at the same time.",
 		Attributes: map[string]schema.Attribute{
 			"members": schema.SetAttribute{
-				ElementType: types.StringType, Optional: true, Validators: []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.ValueStringsAre(memberurl.NameValidator())},
+				ElementType: types.StringType, Optional: true, Validators: []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.ValueStringsAre(attribute.Name())},
 				MarkdownDescription: "Names or IDs of the members to defragment. Default: all voting members. etcd lets no learner be defragmented while it runs.",
 			},
 			"allow_interruption": schema.BoolAttribute{

@@ -42,6 +42,7 @@ func fill(t *testing.T, b *etcdtest.Cluster) {
 
 // A snapshot of each version is whole, and another cluster can be made of it.
 func TestSnapshot(t *testing.T) {
+	t.Parallel()
 	for _, v := range etcdtest.Versions() {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()
@@ -133,6 +134,7 @@ func TestSnapshotWithoutQuorum(t *testing.T) {
 // One after the other, the leader last; the databases are smaller afterwards,
 // and somebody who writes meanwhile hardly notices.
 func TestDefragment(t *testing.T) {
+	t.Parallel()
 	for _, v := range etcdtest.Versions() {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()
@@ -167,6 +169,7 @@ func TestDefragment(t *testing.T) {
 // Nobody is defragmented while somebody else is down, nor where the cluster
 // would stand still; and nobody after one that failed.
 func TestDefragmentRefused(t *testing.T) {
+	t.Parallel()
 	t.Run("one of three is down", func(t *testing.T) {
 		t.Parallel()
 		b := etcdtest.Start(t, 3, etcdtest.Options{})
@@ -238,6 +241,7 @@ func TestMoveLeader(t *testing.T) {
 
 // An alarm is disarmed once there is space again, and not before.
 func TestDisarmAlarm(t *testing.T) {
+	t.Parallel()
 	for _, v := range etcdtest.Versions() {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()

@@ -18,9 +18,8 @@ import (
 
 	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/duration"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
@@ -35,15 +34,15 @@ func (c *configured) Configure(_ context.Context, req action.ConfigureRequest, r
 
 func endpointsAttribute() schema.Attribute {
 	return schema.ListAttribute{
-		ElementType: types.StringType, Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), memberurl.Endpoints()},
+		ElementType: types.StringType, Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), attribute.Endpoints()},
 		MarkdownDescription: "Client URLs to begin with. Default: the provider's `endpoints`.",
 	}
 }
 
 func timeoutAttribute(what string, by time.Duration) schema.Attribute {
 	return schema.StringAttribute{
-		Optional: true, Validators: []validator.String{duration.Validator()},
-		MarkdownDescription: what + ", such as `90s`. Default: `" + duration.Text(by) + "`.",
+		Optional: true, Validators: []validator.String{attribute.Duration()},
+		MarkdownDescription: what + ", such as `90s`. Default: `" + attribute.DurationText(by) + "`.",
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 
 	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
@@ -47,7 +47,7 @@ func (*MoveLeader) Schema(_ context.Context, _ action.SchemaRequest, resp *actio
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Hands leadership to another voter, which is alive and has caught up, and waits until a quorum names it.",
 		Attributes: map[string]schema.Attribute{
-			"to":        schema.StringAttribute{Optional: true, Validators: []validator.String{memberurl.NameValidator()}, MarkdownDescription: "Name or ID of the member that is to lead. Default: the most advanced voter that does not lead. Then leadership moves each time."},
+			"to":        schema.StringAttribute{Optional: true, Validators: []validator.String{attribute.Name()}, MarkdownDescription: "Name or ID of the member that is to lead. Default: the most advanced voter that does not lead. Then leadership moves each time."},
 			"endpoints": endpointsAttribute(),
 			"timeout":   timeoutAttribute("How long it may take", moveLimit),
 		},

@@ -17,6 +17,7 @@ import (
 // Every action needs the role root, and says so to a user who may read and write
 // all keys. Both lists need no role at all.
 func TestPermissionsOfActions(t *testing.T) {
+	t.Parallel()
 	versions := []etcdtest.Version{etcdtest.V35, etcdtest.V36} // up to 3.5 the maintenance calls deny in other words
 	if os.Getenv("ETCD_TEST_FULL") != "" {
 		versions = append(versions, etcdtest.V37)

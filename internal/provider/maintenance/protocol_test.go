@@ -210,6 +210,7 @@ func called(name string) string { return regexp.QuoteMeta(name) + " " + hex }
 
 // Every action and list is described, with every argument of it.
 func TestSchemas(t *testing.T) {
+	t.Parallel()
 	f := newTerraform(t, []string{"http://127.0.0.1:1"}, nil)
 	schemas := map[string]*tfprotov6.Schema{}
 	for name, s := range f.schemas.ActionSchemas {
@@ -239,6 +240,7 @@ func TestSchemas(t *testing.T) {
 // What is wrong with a configuration is said before anything is asked, and who
 // does not answer when it is.
 func TestBadInput(t *testing.T) {
+	t.Parallel()
 	f := newTerraform(t, []string{"http://127.0.0.1:1"}, nil)
 	f.run("etcd_disarm_alarm", map[string]tftypes.Value{"alarm": text("FIRE")}).mustPlan(
 		`error: Unknown alarm: alarm = "FIRE" is neither "NOSPACE" nor "CORRUPT"\.`, `warning: The alarm FIRE will be disarmed: .*`)

@@ -14,7 +14,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
@@ -57,7 +57,7 @@ func (*Snapshot) Schema(_ context.Context, _ action.SchemaRequest, resp *action.
 			"path":      schema.StringAttribute{Required: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)}, MarkdownDescription: "The file. Its directory must exist, at plan already."},
 			"overwrite": schema.BoolAttribute{Optional: true, MarkdownDescription: "Whether a file that is there already may be replaced. If `false`, it is an error, at plan already. Default: `false`."},
 			"from": schema.StringAttribute{
-				Optional: true, Validators: []validator.String{memberurl.NameValidator()},
+				Optional: true, Validators: []validator.String{attribute.Name()},
 				MarkdownDescription: "Name or ID of the member whose data it is to be. Default: the most advanced follower, and only while the cluster has a quorum. " +
 					"A member that is named is saved also when it is the last that answers.",
 			},

@@ -14,8 +14,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberconfig"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
@@ -43,7 +43,7 @@ func (a arguments) check(diags *fwdiag.Diagnostics) {
 	if a.config.IsNull() {
 		switch {
 		case a.name.IsNull():
-			refuse("config", diag.NeitherConfigNorName())
+			refuse("config", diag.NeitherConfigNorName)
 		case a.peerURLs.IsNull():
 			refuse("peer_urls", diag.NoPeerURLs(a.name.ValueString()))
 		}
@@ -97,7 +97,7 @@ func (planConfig) PlanModifyObject(_ context.Context, req planmodifier.ObjectReq
 		return
 	}
 	was, now := memberconfig.MemberOf(req.StateValue), memberconfig.MemberOf(req.PlanValue)
-	if memberurl.Same(was.PeerURLs, now.PeerURLs) {
+	if attribute.AreSameURLs(was.PeerURLs, now.PeerURLs) {
 		resp.PlanValue = req.StateValue
 	}
 }

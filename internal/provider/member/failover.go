@@ -45,10 +45,6 @@ func lostVotersOf(ctx context.Context, from privateReader) (l lostVoters) {
 	return l
 }
 
-// electionTime is how long a refresh waits for the others to elect a leader
-// who can say who is gone.
-const electionTime = 5 * time.Second
-
 // lookForLost notes which voters are lost.
 func (m learnerModel) lookForLost(ctx context.Context, b *backend.Backend, resp *resource.ReadResponse) {
 	var seen lostVoters
@@ -73,19 +69,24 @@ func (m learnerModel) lost(ctx context.Context, b *backend.Backend) lostVoters {
 	if diags.HasError() {
 		return lostVoters{}
 	}
-	for begin := c.Clock.Now(); ; {
+	var seen lostVoters
+	c.WatchLoss(ctx, m.Name.ValueString(), func() (membership.Loss, time.Duration) {
 		snap, err := c.View(ctx, id)
 		if err != nil {
-			return lostVoters{} // said by the refresh
+			return membership.Unreachable, 0 // said by the refresh
 		}
 		f := membership.JudgeFailover(snap, cluster.SeenByLeader(ctx, c.Port, snap, snap.Down()))
 		switch {
 		case len(f.Lost) > 0:
-			return lostVoters{f.Lost, diag.FailoverEvidence(snap, f)}
-		case !f.Unsettled, c.Clock.Now().Sub(begin) > electionTime, c.Clock.Sleep(ctx, 500*time.Millisecond) != nil:
-			return lostVoters{}
+			seen = lostVoters{f.Lost, diag.FailoverEvidence(snap, f)}
+			return membership.Vanished, 0
+		case f.Unsettled:
+			return membership.Unsettled, 0
+		default:
+			return membership.Present, 0
 		}
-	}
+	})
+	return seen
 }
 
 // planFailover shows that a standby is to get a vote.

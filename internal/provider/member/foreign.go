@@ -11,8 +11,8 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
@@ -29,7 +29,7 @@ func guardForeign(ctx context.Context, b *backend.Backend, req resource.ModifyPl
 	resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("endpoints"), &m.Endpoints)...)
 	endpoints, diags := list(ctx, m.Endpoints)
 	resp.Diagnostics.Append(diags...)
-	if resp.Diagnostics.HasError() || memberurl.SomeUnknown(m.Endpoints) {
+	if resp.Diagnostics.HasError() || attribute.SomeUnknown(m.Endpoints) {
 		return
 	}
 	c, err := b.Cluster(endpoints)
@@ -62,7 +62,7 @@ func guardLearnerID(ctx context.Context, b *backend.Backend, req resource.Modify
 	endpoints, diags := list(ctx, m.Endpoints)
 	resp.Diagnostics.Append(diags...)
 	id, err := membership.ParseMemberID(m.LearnerID.ValueString())
-	if resp.Diagnostics.HasError() || err != nil || memberurl.SomeUnknown(m.Endpoints) {
+	if resp.Diagnostics.HasError() || err != nil || attribute.SomeUnknown(m.Endpoints) {
 		return // not given, or not known yet
 	}
 	c, err := b.Cluster(endpoints)

@@ -12,8 +12,8 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
@@ -166,7 +166,7 @@ func (g *guard) checkAddress(ctx context.Context) {
 	}
 	var peers types.Set
 	g.resp.Diagnostics.Append(g.req.Plan.GetAttribute(ctx, path.Root("peer_urls"), &peers)...)
-	if g.resp.Diagnostics.HasError() || memberurl.SomeUnknown(peers) {
+	if g.resp.Diagnostics.HasError() || attribute.SomeUnknown(peers) {
 		return
 	}
 	urls, diags := list(ctx, peers)
@@ -218,7 +218,7 @@ func (g *guard) checkIdentity(ctx context.Context, c *backend.Cluster, snap memb
 	var m model
 	var peers types.Set
 	g.resp.Diagnostics.Append(g.req.Plan.GetAttribute(ctx, path.Root("peer_urls"), &peers)...)
-	if memberurl.SomeUnknown(peers) || g.resp.Diagnostics.HasError() {
+	if attribute.SomeUnknown(peers) || g.resp.Diagnostics.HasError() {
 		return
 	}
 	g.resp.Diagnostics.Append(g.req.Plan.GetAttribute(ctx, path.Root("config"), &m.Config)...)
@@ -255,7 +255,7 @@ func (g *guard) guardOf(ctx context.Context) *backend.Guard {
 			return nil
 		}
 		at := g.now.Endpoints
-		if memberurl.SomeUnknown(at) {
+		if attribute.SomeUnknown(at) {
 			at = g.state.Endpoints
 		}
 		c := g.reach(ctx, at)
@@ -267,7 +267,7 @@ func (g *guard) guardOf(ctx context.Context) *backend.Guard {
 		c.Expect(cluster, urls)
 		return g.b.Guard(cluster, c)
 	}
-	if memberurl.SomeUnknown(g.now.Endpoints) {
+	if attribute.SomeUnknown(g.now.Endpoints) {
 		return g.b.GuardOf(g.now.Name.ValueString())
 	}
 	c := g.reach(ctx, g.now.Endpoints)

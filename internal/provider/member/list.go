@@ -86,7 +86,7 @@ func (l *List) List(ctx context.Context, req fwlist.ListRequest, stream *fwlist.
 			}
 			result := l.result(ctx, req, snap, m)
 			if i == 0 && !snap.Linearizable {
-				report.Warn(&result.Diagnostics, diag.ListUnconfirmed())
+				report.Warn(&result.Diagnostics, diag.ListUnconfirmed)
 			}
 			if !push(result) {
 				return

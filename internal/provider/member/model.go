@@ -13,9 +13,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/environment"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberconfig"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
@@ -86,7 +86,7 @@ func list(ctx context.Context, set interface {
 // peers are the member's peer URLs, normalised and sorted.
 func (m model) peers(ctx context.Context) ([]string, diag.Diagnostics) {
 	urls, diags := list(ctx, m.PeerURLs)
-	return memberurl.ForEtcd(urls), diags
+	return attribute.NormalURLs(urls), diags
 }
 
 // goal is the stage that wait_until names.

@@ -15,9 +15,9 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberconfig"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
 )
 
 type fwDiagnostics = fwdiag.Diagnostics
@@ -124,7 +124,7 @@ func (p planned) key() string {
 		return ""
 	case p.Config.ValueString() != "":
 		return p.Config.ValueString()
-	case memberurl.SomeUnknown(p.Endpoints):
+	case attribute.SomeUnknown(p.Endpoints):
 		return ""
 	default:
 		return "name:" + p.Name.ValueString() + p.Endpoints.String()

@@ -22,9 +22,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/duration"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberconfig"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
 )
 
 // Schema implements resource.Resource.
@@ -37,7 +36,7 @@ func (r *Member) Schema(ctx context.Context, _ resource.SchemaRequest, resp *res
 			"From then on destroying the `etcd_learner` leaves the cluster alone, and this argument may go as well. A plan fails if the cluster has no member with this ID.",
 		PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplaceIf(anotherLearner,
 			"another learner replaces the member; to leave it out does not", "another learner replaces the member; to leave it out does not")},
-		Validators: []validator.String{memberurl.IDValidator()},
+		Validators: []validator.String{attribute.MemberID()},
 	}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "A member of the cluster with a vote. Creating it lets the member in: it is announced as a learner, waits until it has started and caught up, and is promoted. " +
@@ -84,13 +83,13 @@ func common(ctx context.Context, wait, waitDescription string, waits ...string) 
 		"cluster_id": schema.StringAttribute{Computed: true, MarkdownDescription: "The cluster's ID in hexadecimal.", PlanModifiers: known},
 		"config":     config,
 		"name": schema.StringAttribute{
-			Optional: true, Computed: true, PlanModifiers: []planmodifier.String{planName{}, memberurl.NewName()}, Validators: []validator.String{memberurl.NameValidator()},
+			Optional: true, Computed: true, PlanModifiers: []planmodifier.String{planName{}, attribute.NewName()}, Validators: []validator.String{attribute.Name()},
 			MarkdownDescription: "The member's name, unique in the cluster: that of `config`, or an argument where there is no `config`. " +
 				"For a new member: letters, digits and `. _ : @ % + ~ -`. A member that exists is imported with any name.",
 		},
 		"peer_urls": schema.SetAttribute{
-			ElementType: types.StringType, Optional: true, Computed: true, PlanModifiers: []planmodifier.Set{planPeerURLs{}, memberurl.SamePlan()},
-			Validators: []validator.Set{setvalidator.SizeAtLeast(1), memberurl.Advertised()},
+			ElementType: types.StringType, Optional: true, Computed: true, PlanModifiers: []planmodifier.Set{planPeerURLs{}, attribute.SameURLs()},
+			Validators: []validator.Set{setvalidator.SizeAtLeast(1), attribute.Advertised()},
 			MarkdownDescription: "The URLs at which the other members reach it: scheme, host and port. Those of `config`, or an argument where there is no `config` or it has none, because the machine fills them in. " +
 				"A change updates them in place, one member at a time; restart the member's process with the new ones right after. " +
 				"A change of `peer_urls` in an `etcd_member_config` replaces configuration, machine and member instead.",
@@ -101,7 +100,7 @@ func common(ctx context.Context, wait, waitDescription string, waits ...string) 
 				"a machine that would be replaced alone is refused at plan, because the new one would start with the old identity's settings.",
 		},
 		"endpoints": schema.ListAttribute{
-			ElementType: types.StringType, Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), memberurl.Endpoints()},
+			ElementType: types.StringType, Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), attribute.Endpoints()},
 			MarkdownDescription: "Client URLs of the cluster, for addresses that are known only once the machines are. Default: the provider's `endpoints`. " +
 				"A change takes effect in place and changes nothing in the cluster.",
 		},
@@ -114,7 +113,7 @@ func common(ctx context.Context, wait, waitDescription string, waits ...string) 
 			MarkdownDescription: "How many raft entries behind the leader a learner may be and still count as caught up. Default: 1000 or 1 % of the leader's index, whichever is more.",
 		},
 		"stall_timeout": schema.StringAttribute{
-			Optional: true, Validators: []validator.String{duration.Validator()},
+			Optional: true, Validators: []validator.String{attribute.Duration()},
 			MarkdownDescription: "How long a started learner may show no progress before the wait ends with an error. Default: `5m`.",
 		},
 		"force_destroy": schema.BoolAttribute{
@@ -122,7 +121,7 @@ func common(ctx context.Context, wait, waitDescription string, waits ...string) 
 			MarkdownDescription: "Whether to forget the member when it is destroyed for good and no cluster can remove it: the cluster has lost its quorum, does not answer, or another cluster answers in its place. " +
 				"Nothing is changed in a cluster then. A removal that a cluster refuses stays refused, and half of a replacement is never forgotten. Default: `false`, or `force_destroy` of the provider.",
 		},
-		"timeouts": duration.Timeouts(ctx, timeouts.Opts{
+		"timeouts": attribute.Timeouts(ctx, timeouts.Opts{
 			Create: true, Update: true, Delete: true,
 			CreateDescription: "Timeout for adding the member, more than zero. Default: `10m`.",
 			UpdateDescription: "Timeout for promoting the member or updating its peer URLs, more than zero. Default: `10m`.",

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
@@ -19,7 +18,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 )
 
 // The values of scheme.
@@ -62,7 +61,7 @@ func (w where) peers() types.Set {
 	if err != nil {
 		return types.SetNull(types.StringType) // the validator refuses it
 	}
-	return types.SetValueMust(types.StringType, []attr.Value{types.StringValue(url)})
+	return attribute.SetOf([]string{url})
 }
 
 // clients returns the client URLs: those given, or the peer URLs with the
@@ -72,36 +71,27 @@ func (w where) clients() types.Set {
 		return w.clientURLs
 	}
 	peers := w.peers()
-	if peers.IsNull() || peers.IsUnknown() {
+	if peers.IsNull() {
 		return peers
 	}
-	var urls []attr.Value
-	for _, e := range peers.Elements() {
-		peer, ok := e.(types.String)
-		if !ok || peer.IsUnknown() {
-			return types.SetUnknown(types.StringType)
-		}
-		url, err := membership.WithPort(peer.ValueString(), membership.ClientPort)
-		if value := types.StringValue(url); err == nil && !slices.Contains(urls, attr.Value(value)) {
-			urls = append(urls, value)
+	if attribute.SomeUnknown(peers) {
+		return types.SetUnknown(types.StringType)
+	}
+	var urls []string
+	for _, peer := range attribute.Texts(peers) {
+		url, err := membership.WithPort(peer, membership.ClientPort)
+		if err == nil && !slices.Contains(urls, url) {
+			urls = append(urls, url)
 		}
 	}
-	if len(urls) == 0 {
-		return types.SetNull(types.StringType) // the validator refuses such peer URLs
-	}
-	return types.SetValueMust(types.StringType, urls)
+	return attribute.SetOf(urls) // null for peer URLs that the validator refuses
 }
 
 // derived plans the URLs that the configuration does not give.
-type derived struct{ urls func(where) types.Set }
-
-// Description implements planmodifier.Set.
-func (derived) Description(context.Context) string {
-	return "follows from the address or the peer URLs if it is not given"
+type derived struct {
+	attribute.Described
+	urls func(where) types.Set
 }
-
-// MarkdownDescription implements planmodifier.Set.
-func (d derived) MarkdownDescription(ctx context.Context) string { return d.Description(ctx) }
 
 // PlanModifySet implements planmodifier.Set.
 func (d derived) PlanModifySet(ctx context.Context, req planmodifier.SetRequest, resp *planmodifier.SetResponse) {
@@ -119,7 +109,7 @@ func addressAttribute() schema.StringAttribute {
 		MarkdownDescription: "The IP address or host name at which the other members and the clients reach it, without scheme and port, such as `10.0.1.10` or `fd00::a`. " +
 			"A short form for `peer_urls` with port 2380, in place of which it stands, and for `client_urls` with port 2379 if that is not given. " +
 			"A change replaces the configuration if it changes the URLs.",
-		Validators: []validator.String{address{}, stringvalidator.ConflictsWith(path.MatchRoot("peer_urls"))},
+		Validators: []validator.String{addressValidator(), stringvalidator.ConflictsWith(path.MatchRoot("peer_urls"))},
 	}
 }
 
@@ -131,25 +121,13 @@ func schemeAttribute() schema.StringAttribute {
 	}
 }
 
-// address checks an address that others reach.
-type address struct{}
-
-// Description implements validator.Describer.
-func (address) Description(context.Context) string {
-	return "must be an IP address or a host name, without scheme and port"
-}
-
-// MarkdownDescription implements validator.Describer.
-func (a address) MarkdownDescription(ctx context.Context) string { return a.Description(ctx) }
-
-// ValidateString implements validator.String.
-func (address) ValidateString(_ context.Context, req validator.StringRequest, resp *validator.StringResponse) {
-	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
-		return
-	}
-	_, err := membership.URLAt(schemeHTTPS, req.ConfigValue.ValueString(), membership.PeerPort)
-	var bad *membership.URLError
-	if errors.As(err, &bad) {
-		report.ErrorAt(&resp.Diagnostics, req.Path, diag.InvalidAddress(bad))
-	}
+// addressValidator checks an address that others reach.
+func addressValidator() validator.String {
+	return attribute.Checked("must be an IP address or a host name, without scheme and port", func(_, value string) *diag.Text {
+		_, err := membership.URLAt(schemeHTTPS, value, membership.PeerPort)
+		if bad, ok := errors.AsType[*membership.URLError](err); ok {
+			return new(diag.InvalidAddress(bad))
+		}
+		return nil
+	})
 }

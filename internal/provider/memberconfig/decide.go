@@ -19,9 +19,11 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 	variables "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/environment"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
@@ -29,37 +31,12 @@ import (
 // provider has no endpoints, because no address is known before the machines.
 type looker struct{ *backend.Cluster }
 
-// look returns what can be seen within the time, at once or after looking again:
-// if the member list is not confirmed, and if nobody answers and patient. The error
-// is that of the last look that the end of the time did not cut short.
+// look is [reconfigure.Engine.Glance].
 func (l looker) look(ctx context.Context, within time.Duration, patient bool) (membership.Snapshot, error) {
 	if l.Cluster == nil {
 		return membership.Snapshot{}, cluster.ErrNoEndpoints
 	}
-	ctx, cancel := context.WithTimeout(ctx, within)
-	defer cancel()
-	var seen membership.Snapshot // the last look that saw a cluster, whose list was not confirmed
-	var whole error
-	for {
-		snap, err := l.Port.Observe(ctx, 0)
-		again := patient && !cluster.Hopeless(err)
-		if err == nil {
-			seen = snap
-			again = membership.Settled(snap).Verdict != membership.Go
-		} else if ctx.Err() == nil {
-			whole = err
-		}
-		if again && ctx.Err() == nil && l.Clock.Sleep(ctx, time.Second) == nil {
-			continue
-		}
-		if seen.ClusterID != 0 {
-			return seen, nil
-		}
-		if err != nil {
-			err = cmp.Or(whole, err)
-		}
-		return snap, err
-	}
+	return l.Glance(ctx, within, patient)
 }
 
 // plan is how a member comes into the cluster.
@@ -89,37 +66,27 @@ func (p plan) unformed(snap membership.Snapshot) bool {
 
 // planOf decides from the state of the bootstrap alone: a name among the
 // founders while it is incomplete, or any name where only the size is known.
-func (m model) planOf(ctx context.Context) (plan, fwdiag.Diagnostics) {
-	p := plan{role: roleJoiner}
-	boot, diags := bootstrap.From(ctx, m.Bootstrap)
-	if boot == nil || diags.HasError() {
-		return p, diags
+func (m model) planOf(ctx context.Context, diags *fwdiag.Diagnostics) plan {
+	p := plan{role: roleJoiner, boot: bootstrap.From(ctx, m.Bootstrap, diags)}
+	if p.boot == nil || p.boot.Complete.ValueBool() {
+		return p
 	}
-	p.boot = boot
-	if boot.Complete.ValueBool() {
-		return p, diags
-	}
-	p.role = roleFounder
-	if boot.Founders.IsUnknown() {
-		return p, diags // only while planning, when a founder is the safer guess
-	}
-	if !boot.Founders.IsNull() {
-		diags.Append(boot.Founders.ElementsAs(ctx, &p.founders, false)...)
+	p.role = roleFounder // also while the names are unknown: the safer guess
+	if attribute.IsGiven(p.boot.Founders) {
+		p.founders = append([]string{}, attribute.Texts(p.boot.Founders)...)
 		if !slices.Contains(p.founders, m.Name.ValueString()) {
 			p.role = roleAwaiting
 		}
 	}
-	return p, diags
+	return p
 }
 
-// decide fills in everything that is computed at creation.
-func (m *model) decide(ctx context.Context, l looker) (*diag.Text, fwdiag.Diagnostics) {
+// fromCluster fills in everything that is computed at creation.
+func (m *model) fromCluster(ctx context.Context, l looker, diags *fwdiag.Diagnostics) {
 	name := m.Name.ValueString()
-	u, diags := m.urls(ctx)
-	p, d := m.planOf(ctx)
-	diags.Append(d...)
+	p := m.planOf(ctx, diags)
 	if diags.HasError() {
-		return nil, diags
+		return
 	}
 	within := patience
 	if p.role != roleJoiner {
@@ -127,26 +94,45 @@ func (m *model) decide(ctx context.Context, l looker) (*diag.Text, fwdiag.Diagno
 	}
 	snap, err := l.look(ctx, within, p.role == roleJoiner)
 	formed := err == nil && !p.unformed(snap)
-	if text := m.contradiction(&p, snap, err); text != nil {
-		return text, diags
+	if t := m.contradiction(&p, snap, err); t != nil {
+		report.Error(diags, *t)
+		return
 	}
-
-	if d := membership.Settled(snap); formed && d.Verdict != membership.Go {
-		t := diag.Explain(reconfigure.ActionConfigure, name, &reconfigure.Refusal{Action: reconfigure.ActionConfigure, Name: name, Decision: d, Snapshot: snap})
-		return &t, diags
+	if d := snap.Gate(0); formed && d.Verdict != membership.Go {
+		refusal := &reconfigure.Refusal{Action: reconfigure.ActionConfigure, Name: name, Decision: d, Snapshot: snap}
+		report.Error(diags, diag.Explain(reconfigure.ActionConfigure, name, refusal))
+		return
 	}
-
-	var initial string
-	peers, d := texts(ctx, m.JoinPeerURLs)
-	diags.Append(d...)
+	var members []membership.Member
 	if formed {
+		members = snap.Members
+	}
+	id, err := newID()
+	if err != nil {
+		diags.AddError("No randomness", err.Error())
+	}
+	m.ID = types.StringValue(id)
+	m.Founder, m.Founders = types.BoolValue(p.role == roleFounder), types.Int64Null()
+	if p.role != roleJoiner {
+		m.Founders = types.Int64Value(int64(p.size()))
+	}
+	m.JoinScriptBase64Gzip = types.StringValue(joinscript.Base64Gzip)
+	m.Status = types.StringValue(statusPending)
+	m.fromMembers(ctx, p, members, diags)
+}
+
+// fromMembers fills in the environment. members are those of the cluster, none
+// while it is not formed.
+func (m *model) fromMembers(ctx context.Context, p plan, members []membership.Member, diags *fwdiag.Diagnostics) {
+	name, u := m.Name.ValueString(), m.urls()
+	peers := attribute.Texts(m.JoinPeerURLs)
+	for _, member := range members {
+		peers = append(peers, member.PeerURLs...)
+	}
+	var initial string
+	if len(members) > 0 && p.role != roleFounder && len(u.peer) > 0 {
 		self := membership.Member{Name: name, PeerURLs: u.peer}
-		for _, member := range snap.Members {
-			peers = append(peers, member.PeerURLs...)
-		}
-		if p.role != roleFounder && len(u.peer) > 0 {
-			initial = membership.FormatInitialCluster(append(slices.Clone(snap.Members), self))
-		}
+		initial = membership.FormatInitialCluster(append(slices.Clone(members), self))
 	}
 	var boot map[string]string
 	if p.role != roleJoiner {
@@ -162,28 +148,13 @@ func (m *model) decide(ctx context.Context, l looker) (*diag.Text, fwdiag.Diagno
 		boot, founders = toAsk(boot)
 		peers = append(peers, founders...)
 	}
-	id, err := newID()
-	if err != nil {
-		diags.AddError("No randomness", err.Error())
-	}
-	m.ID = types.StringValue(id)
-	m.Founder, m.Founders = types.BoolValue(p.role == roleFounder), types.Int64Null()
-	if p.role != roleJoiner {
-		m.Founders = types.Int64Value(int64(p.size()))
-	}
 	env, d := variables.Map(ctx, environment(name, u, p.role == roleFounder, boot, initial, peers))
 	diags.Append(d...)
 	m.Environment = env
 	m.InitialCluster = types.StringNull()
-	if initial == "" {
-		initial = boot["ETCD_INITIAL_CLUSTER"]
-	}
-	if initial != "" {
+	if initial = cmp.Or(initial, boot["ETCD_INITIAL_CLUSTER"]); initial != "" {
 		m.InitialCluster = types.StringValue(initial)
 	}
-	m.JoinScriptBase64Gzip = types.StringValue(joinscript.Base64Gzip)
-	m.Status = types.StringValue(statusPending)
-	return nil, diags
 }
 
 // contradiction compares the plan with what the cluster says, and mends it
@@ -194,19 +165,16 @@ func (m model) contradiction(p *plan, snap membership.Snapshot, err error) *diag
 		if p.role != roleJoiner || len(m.JoinPeerURLs.Elements()) > 0 {
 			return nil
 		}
-		t := diag.NobodyToAsk(name)
-		return &t
+		return new(diag.NobodyToAsk(name))
 	}
 	if err != nil {
 		var gone *cluster.Unreachable
 		unformed := errors.As(err, &gone) || errors.Is(err, context.DeadlineExceeded)
 		if p.boot != nil && p.boot.Complete.ValueBool() {
-			t := diag.ClusterGone(name, err)
-			return &t
+			return new(diag.ClusterGone(name, err))
 		}
 		if p.role == roleJoiner || !unformed || cluster.Hopeless(err) {
-			t := diag.Explain(reconfigure.ActionConfigure, name, &reconfigure.NoCluster{Name: name, Cause: err})
-			return &t
+			return new(diag.Explain(reconfigure.ActionConfigure, name, &reconfigure.NoCluster{Name: name, Cause: err}))
 		}
 		return nil
 	}
@@ -215,14 +183,12 @@ func (m model) contradiction(p *plan, snap membership.Snapshot, err error) *diag
 	}
 	listed := slices.IndexFunc(snap.Members, func(x membership.Member) bool { return x.Name == name })
 	if listed >= 0 {
-		t := diag.NameInCluster(name, snap.Members[listed])
-		return &t
+		return new(diag.NameInCluster(name, snap.Members[listed]))
 	}
 	if p.role == roleFounder {
 		// The cluster exists: the state that said otherwise is behind.
 		if p.founders != nil {
-			t := diag.FounderMissing(name, snap)
-			return &t
+			return new(diag.FounderMissing(name, snap))
 		}
 		p.role = roleJoiner
 	}

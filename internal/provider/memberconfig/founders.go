@@ -16,8 +16,8 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
@@ -28,8 +28,7 @@ import (
 func (r *Resource) checkBootstrap(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	var m model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
-	boot, diags := bootstrap.From(ctx, m.Bootstrap)
-	resp.Diagnostics.Append(diags...)
+	boot := bootstrap.From(ctx, m.Bootstrap, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() || boot == nil || boot.Complete.ValueBool() || m.Name.IsUnknown() {
 		return
 	}
@@ -37,28 +36,28 @@ func (r *Resource) checkBootstrap(ctx context.Context, req resource.ModifyPlanRe
 	if !m.Address.IsNull() {
 		argument = path.Root("address")
 	}
-	u := m.knownURLs(ctx)
+	u := m.knownURLs()
 	if t := misfit(m.Name.ValueString(), u.peer, founders(boot)); t != nil {
 		report.ErrorAt(&resp.Diagnostics, argument, *t)
 	}
-	own := slices.Clone(u.client)
+	own := u.client
 	if r.backend != nil {
 		own = append(own, r.backend.Settings.Endpoints...)
 	}
-	if at := shared(own, registry(ctx, boot)); at != "" {
+	if at := shared(own, attribute.Texts(boot.RegistryEndpoints)); at != "" {
 		report.ErrorAt(&resp.Diagnostics, path.Root("bootstrap"), diag.RegistryIsCluster(m.Name.ValueString(), at))
 	}
 }
 
 // knownURLs are the URLs of which every element is known.
-func (m model) knownURLs(ctx context.Context) urls {
-	if memberurl.SomeUnknown(m.PeerURLs) {
-		m.PeerURLs = types.SetNull(types.StringType)
+func (m model) knownURLs() urls {
+	u := m.urls()
+	if attribute.SomeUnknown(m.PeerURLs) {
+		u.peer = nil
 	}
-	if memberurl.SomeUnknown(m.ClientURLs) {
-		m.ClientURLs = types.SetNull(types.StringType)
+	if attribute.SomeUnknown(m.ClientURLs) {
+		u.client = nil
 	}
-	u, _ := model{PeerURLs: m.PeerURLs, ClientURLs: m.ClientURLs}.urls(ctx) // known texts always convert
 	return u
 }
 
@@ -87,31 +86,14 @@ func misfit(name string, peers []string, founders map[string][]string) *diag.Tex
 		if membership.SameURLs(given, peers) {
 			return nil
 		}
-		t := diag.FounderURLs(name, peers, given)
-		return &t
+		return new(diag.FounderURLs(name, peers, given))
 	}
 	for _, founder := range slices.Sorted(maps.Keys(founders)) {
 		if at := shared(peers, founders[founder]); at != "" {
-			t := diag.FounderName(name, founder, at)
-			return &t
+			return new(diag.FounderName(name, founder, at))
 		}
 	}
 	return nil
-}
-
-// registry are the client URLs of the registry of a discovery, as far as they are
-// known.
-func registry(ctx context.Context, boot *bootstrap.Bootstrap) (urls []string) {
-	var known []types.String
-	if boot.RegistryEndpoints.ElementsAs(ctx, &known, false).HasError() {
-		return nil // null or unknown
-	}
-	for _, u := range known {
-		if u.ValueString() != "" {
-			urls = append(urls, u.ValueString())
-		}
-	}
-	return urls
 }
 
 // shared returns the first of the URLs that leads to the same host and port as one

@@ -4,13 +4,13 @@
 package memberconfig
 
 import (
-	"context"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 )
 
@@ -81,7 +81,7 @@ func TestRegistry(t *testing.T) {
 		"null":                         {types.ListNull(types.StringType), []string{"https://10.0.0.1:2379"}, ""},
 		"addresses that are not known": {text(at), nil, ""},
 	} {
-		if got := shared(c.own, registry(context.Background(), &bootstrap.Bootstrap{RegistryEndpoints: c.endpoints})); got != c.want {
+		if got := shared(c.own, attribute.Texts(c.endpoints)); got != c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
 	}

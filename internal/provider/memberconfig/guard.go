@@ -5,7 +5,6 @@ package memberconfig
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -17,9 +16,10 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
@@ -42,25 +42,18 @@ type prior struct {
 	Cluster  string   `json:"cluster"`
 }
 
-func priorOf(ctx context.Context, m model, private privateReader) (prior, fwdiag.Diagnostics) {
-	u, diags := m.urls(ctx)
-	p := prior{ID: m.ID.ValueString(), Name: m.Name.ValueString(), PeerURLs: u.peer, Cluster: clusterOf(ctx, private)}
-	boot, d := bootstrap.From(ctx, m.Bootstrap)
-	diags.Append(d...)
-	if boot != nil {
+func priorOf(ctx context.Context, m model, kept private.Reader, diags *fwdiag.Diagnostics) prior {
+	p := prior{
+		ID: m.ID.ValueString(), Name: m.Name.ValueString(), PeerURLs: m.urls().peer,
+		Cluster: private.Kept[string](ctx, kept, clusterKey, diags),
+	}
+	if boot := bootstrap.From(ctx, m.Bootstrap, diags); boot != nil {
 		p.Token = boot.Token.ValueString()
 		if p.Cluster == "" && boot.Complete.ValueBool() {
 			p.Cluster = boot.ClusterID.ValueString()
 		}
 	}
-	return p, diags
-}
-
-// clusterOf is the cluster in which the member was found, "" if it was not.
-func clusterOf(ctx context.Context, private privateReader) (id string) {
-	raw, _ := private.GetKey(ctx, clusterKey)
-	_ = json.Unmarshal(raw, &id) // what is not there is not known
-	return id
+	return p
 }
 
 // guard is the part of one configuration in the guard of the plan. A member
@@ -70,7 +63,6 @@ type guard struct {
 	b        *backend.Backend
 	was      prior
 	replaced bool  // the second half of a replacement
-	state    model // of a configuration that is in state
 	plan     model // the zero value if it is removed
 	err      error // why the cluster cannot be observed, where that is known
 	resp     *resource.ModifyPlanResponse
@@ -81,26 +73,18 @@ type guard struct {
 func (r *Resource) guardPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	g := &guard{b: r.backend, resp: resp}
 	exists, stays := !req.State.Raw.IsNull(), !req.Plan.Raw.IsNull()
-	switch raw, diags := req.Private.GetKey(ctx, priorKey); {
-	case exists:
-		resp.Diagnostics.Append(req.State.Get(ctx, &g.state)...)
-		was, diags := priorOf(ctx, g.state, req.Private)
-		resp.Diagnostics.Append(diags...)
-		g.was = was
-	case len(raw) > 0:
-		resp.Diagnostics.Append(diags...)
-		g.replaced = json.Unmarshal(raw, &g.was) == nil
+	if exists {
+		var state model
+		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+		g.was = priorOf(ctx, state, req.Private, &resp.Diagnostics)
+	} else if was := private.Kept[*prior](ctx, req.Private, priorKey, &resp.Diagnostics); was != nil {
+		g.replaced, g.was = true, *was
 	}
 	if stays {
 		resp.Diagnostics.Append(req.Plan.Get(ctx, &g.plan)...)
 	}
 	if exists && stays {
-		raw, err := json.Marshal(g.was)
-		if err != nil {
-			resp.Diagnostics.AddError("Cannot keep what the state holds", err.Error())
-			return
-		}
-		resp.Diagnostics.Append(resp.Private.SetKey(ctx, priorKey, raw)...)
+		private.Keep(ctx, resp.Private, priorKey, g.was, &resp.Diagnostics)
 	}
 	if g.b == nil || resp.Diagnostics.HasError() || g.b.Chains().IsApplying() {
 		return
@@ -112,20 +96,18 @@ func (r *Resource) guardPlan(ctx context.Context, req resource.ModifyPlanRequest
 		g.create(ctx)
 	}
 	if stays && !resp.Diagnostics.HasError() {
-		g.checkAddress(ctx)
+		g.checkAddress()
 	}
 }
 
 func (g *guard) refuse(t diag.Text) { report.Error(&g.resp.Diagnostics, t) }
 
 // checkAddress refuses a peer URL that another member has after the apply.
-func (g *guard) checkAddress(ctx context.Context) {
-	if c, err := g.b.Cluster(nil); c == nil || err != nil || g.plan.Name.IsUnknown() || memberurl.SomeUnknown(g.plan.PeerURLs) {
+func (g *guard) checkAddress() {
+	if c, err := g.b.Cluster(nil); c == nil || err != nil || g.plan.Name.IsUnknown() || attribute.SomeUnknown(g.plan.PeerURLs) {
 		return
 	}
-	urls, diags := texts(ctx, g.plan.PeerURLs)
-	g.resp.Diagnostics.Append(diags...)
-	if url, other := g.b.Plan().Address(g.plan.Name.ValueString(), urls); url != "" {
+	if url, other := g.b.Plan().Address(g.plan.Name.ValueString(), attribute.Texts(g.plan.PeerURLs)); url != "" {
 		report.ErrorAt(&g.resp.Diagnostics, path.Root("peer_urls"), diag.SameAddress(g.plan.Name.ValueString(), other, url))
 	}
 }
@@ -229,7 +211,8 @@ func (g *guard) isHeld(ctx context.Context, name string) bool {
 
 // tokenOf returns the token of a bootstrap, "" for none.
 func tokenOf(ctx context.Context, object types.Object) (token string, known bool) {
-	boot, diags := bootstrap.From(ctx, object)
+	var diags fwdiag.Diagnostics
+	boot := bootstrap.From(ctx, object, &diags)
 	switch {
 	case diags.HasError() || object.IsUnknown():
 		return "", false
@@ -242,8 +225,8 @@ func tokenOf(ctx context.Context, object types.Object) (token string, known bool
 
 // hasFormed reports whether the member is one of those that formed the cluster.
 func (g *guard) hasFormed(ctx context.Context) bool {
-	boot, diags := bootstrap.From(ctx, g.plan.Bootstrap)
-	return !diags.HasError() && boot != nil && boot.Complete.ValueBool() && slices.Contains(boot.Founders.Elements(), attr.Value(g.plan.Name))
+	boot := bootstrap.From(ctx, g.plan.Bootstrap, &g.resp.Diagnostics)
+	return boot != nil && boot.Complete.ValueBool() && slices.Contains(boot.Founders.Elements(), attr.Value(g.plan.Name))
 }
 
 func (g *guard) count(name string, h backend.Half) {
@@ -255,12 +238,12 @@ func (g *guard) count(name string, h backend.Half) {
 // checkInTheWay refuses a configuration for a member that lives: one that answers,
 // or of which it is not certain that it does not.
 func (g *guard) checkInTheWay(ctx context.Context, c *backend.Cluster, snap membership.Snapshot, instead membership.MemberID) {
-	if p, diags := g.plan.planOf(ctx); diags.HasError() || p.unformed(snap) {
+	if g.plan.planOf(ctx, &g.resp.Diagnostics).unformed(snap) || g.resp.Diagnostics.HasError() {
 		return // what answers is not the cluster that is being formed
 	}
 	var urls []string
-	if !memberurl.SomeUnknown(g.plan.PeerURLs) {
-		urls, _ = texts(ctx, g.plan.PeerURLs)
+	if !attribute.SomeUnknown(g.plan.PeerURLs) {
+		urls = attribute.Texts(g.plan.PeerURLs)
 	}
 	found := snap.InTheWay(g.plan.Name.ValueString(), urls, instead)
 	var ids []membership.MemberID

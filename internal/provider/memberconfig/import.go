@@ -14,6 +14,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 	variables "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/environment"
@@ -96,17 +97,13 @@ func importedModel(ctx context.Context, snap membership.Snapshot, it membership.
 			peers = append(peers, m.PeerURLs...)
 		}
 	}
-	set := func(values []string) types.Set {
-		s, _ := types.SetValueFrom(ctx, types.StringType, values) // strings always convert
-		return s
-	}
 	env, d := variables.Map(ctx, environment(it.Name, u, false, nil, initial, peers))
 	if d.HasError() {
 		return model{}, diag.Text{Summary: d[0].Summary(), Detail: d[0].Detail()}
 	}
 	return model{
 		ID: types.StringValue(id), Name: types.StringValue(it.Name),
-		PeerURLs: set(it.PeerURLs), ClientURLs: set(it.ClientURLs),
+		PeerURLs: attribute.SetOf(it.PeerURLs), ClientURLs: attribute.SetOf(it.ClientURLs),
 		ListenPeerURLs: types.SetNull(types.StringType), ListenClientURLs: types.SetNull(types.StringType),
 		Bootstrap: types.ObjectNull(bootstrap.AttrTypes()), TriggersReplace: types.DynamicNull(), JoinPeerURLs: types.SetNull(types.StringType), ReplaceUnreachableAfter: types.StringNull(),
 		Founder: types.BoolValue(false), Founders: types.Int64Null(), Environment: env, InitialCluster: types.StringValue(initial),

@@ -5,10 +5,8 @@ package memberconfig
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -16,7 +14,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
@@ -24,10 +24,6 @@ import (
 // silenceKey is where Read leaves what it saw of a silent member, for the next
 // Read and for the plan.
 const silenceKey = "silence"
-
-// electionTime is how long an election may take before the others count as
-// unable to say anything: much longer than one does, and no nuisance.
-const electionTime = 5 * time.Second
 
 // silence is what was seen of a member that does not answer.
 type silence struct {
@@ -37,73 +33,37 @@ type silence struct {
 	Evidence string `json:"evidence"`
 }
 
-type privateReader interface {
-	GetKey(context.Context, string) ([]byte, fwdiag.Diagnostics)
-}
-
-type privateWriter interface {
-	SetKey(context.Context, string, []byte) fwdiag.Diagnostics
-}
-
-// silenceOf reads what a former Read left; the zero value if it left nothing.
-func silenceOf(ctx context.Context, from privateReader) (s silence) {
-	raw, _ := from.GetKey(ctx, silenceKey)
-	if json.Unmarshal(raw, &s) != nil {
-		return silence{}
-	}
-	return s
-}
-
-func (s silence) keep(ctx context.Context, to privateWriter) fwdiag.Diagnostics {
-	raw, err := json.Marshal(s)
-	if err != nil {
-		return fwdiag.Diagnostics{fwdiag.NewErrorDiagnostic("Cannot keep what was seen", err.Error())}
-	}
-	return to.SetKey(ctx, silenceKey, raw)
-}
-
 // watch follows a member that may be lost and returns its status. With
 // replace_unreachable_after set it looks until the member comes back or has been
 // silent for that long, counted from when an earlier refresh found it so.
 func (m model) watch(ctx context.Context, c *backend.Cluster, was silence) (string, silence) {
 	after, err := time.ParseDuration(m.ReplaceUnreachableAfter.ValueString())
 	patient := err == nil
-	pause := 200 * time.Millisecond
-	begin := c.Clock.Now()
-	for {
+	left := func() time.Duration { return after - c.Clock.Now().Sub(was.Since) }
+	loss := c.WatchLoss(ctx, m.Name.ValueString(), func() (membership.Loss, time.Duration) {
 		loss, seen := m.judge(ctx, c)
-		if loss == membership.Present {
-			return statusMember, silence{}
-		}
-		if loss == membership.Unsettled && patient && c.Clock.Now().Sub(begin) < electionTime {
-			if c.Clock.Sleep(ctx, pause) != nil {
-				return statusUnreachable, silence{Since: was.Since}
-			}
-			continue
-		}
-		if loss != membership.Vanished {
-			// Nothing is proposed on one view; the count goes on, because it is
-			// only broken by the member itself.
-			return statusUnreachable, silence{Since: was.Since}
-		}
-		now := c.Clock.Now()
-		if was.Since.IsZero() {
-			was.Since = now.UTC().Truncate(time.Second)
+		switch {
+		case loss == membership.Unsettled && !patient:
+			return membership.Unreachable, 0
+		case loss != membership.Vanished:
+			return loss, 0
+		case was.Since.IsZero():
+			was.Since = c.Clock.Now().UTC().Truncate(time.Second)
 		}
 		was.Evidence = seen
-		switch {
-		case !patient:
-			return statusUnreachable, was
-		case now.Sub(was.Since) >= after:
-			if m.confirmedLost(ctx, c) {
-				return statusFailed, was
-			}
-			return statusUnreachable, was
-		}
-		pause = min(pause*2, 5*time.Second, after-now.Sub(was.Since)+50*time.Millisecond)
-		if c.Clock.Sleep(ctx, pause) != nil {
-			return statusUnreachable, was
-		}
+		return loss, left()
+	})
+	switch {
+	case loss == membership.Present:
+		return statusMember, silence{}
+	case loss != membership.Vanished:
+		// Nothing is proposed on one view; the count goes on, because it is
+		// only broken by the member itself.
+		return statusUnreachable, silence{Since: was.Since}
+	case patient && left() <= 0 && m.confirmedLost(ctx, c):
+		return statusFailed, was
+	default:
+		return statusUnreachable, was
 	}
 }
 
@@ -129,7 +89,7 @@ func (m model) judge(ctx context.Context, c *backend.Cluster) (membership.Loss, 
 
 // judgeBy is [model.judge] by a look that was taken.
 func (m model) judgeBy(ctx context.Context, c *backend.Cluster, snap membership.Snapshot) (membership.Loss, string) {
-	it, ok := m.find(ctx, snap.Members)
+	it, ok := m.find(snap.Members)
 	if !ok {
 		return membership.Present, ""
 	}
@@ -138,8 +98,8 @@ func (m model) judgeBy(ctx context.Context, c *backend.Cluster, snap membership.
 }
 
 // find returns the configuration's member.
-func (m model) find(ctx context.Context, members []membership.Member) (membership.Member, bool) {
-	peers, _ := texts(ctx, m.PeerURLs)
+func (m model) find(members []membership.Member) (membership.Member, bool) {
+	peers := attribute.Texts(m.PeerURLs)
 	for _, it := range members {
 		if len(peers) > 0 && membership.SameURLs(it.PeerURLs, peers) || len(peers) == 0 && it.Name == m.Name.ValueString() {
 			return it, true
@@ -176,7 +136,7 @@ func (r *Resource) planLost(ctx context.Context, req resource.ModifyPlanRequest,
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	was := silenceOf(ctx, req.Private)
+	was := private.Kept[silence](ctx, req.Private, silenceKey, &resp.Diagnostics)
 	name := state.Name.ValueString()
 	r.noteWindow(ctx, state, &resp.Diagnostics)
 	say := func(t diag.Text) { report.Warn(&resp.Diagnostics, t) }

@@ -13,7 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 )
 
 // Member is what etcd_member and etcd_learner take of a configuration in their
@@ -89,12 +89,12 @@ func MemberAttribute() schema.SingleNestedAttribute {
 			},
 			"name": schema.StringAttribute{
 				Required: true, MarkdownDescription: "`name` of the configuration.",
-				Validators: []validator.String{memberurl.NameValidator()},
+				Validators: []validator.String{attribute.Name()},
 			},
 			"peer_urls": schema.SetAttribute{
 				ElementType: types.StringType, Optional: true,
 				MarkdownDescription: "`peer_urls` of the configuration, null where the machine fills them in.",
-				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), memberurl.Advertised()},
+				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), attribute.Advertised()},
 			},
 			"founder": schema.BoolAttribute{Optional: true, MarkdownDescription: "`founder` of the configuration. Default: `false`."},
 			"founders": schema.Int64Attribute{

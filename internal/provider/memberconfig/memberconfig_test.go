@@ -12,9 +12,11 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
+	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 )
 
@@ -207,13 +209,10 @@ func TestRoleIsDecidedFromTheBootstrap(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			m := model{Name: types.StringValue(c.member), Bootstrap: types.ObjectNull(bootstrap.AttrTypes())}
 			if c.boot != nil {
-				object, diags := c.boot.Object(ctx)
-				if diags.HasError() {
-					t.Fatal(diags)
-				}
-				m.Bootstrap = object
+				m.Bootstrap = c.boot.Object(ctx)
 			}
-			p, diags := m.planOf(ctx)
+			var diags fwdiag.Diagnostics
+			p := m.planOf(ctx, &diags)
 			if diags.HasError() || p.role != c.wantRole {
 				t.Errorf("role %q, want %q (%v)", p.role, c.wantRole, diags)
 			}
@@ -222,11 +221,12 @@ func TestRoleIsDecidedFromTheBootstrap(t *testing.T) {
 }
 
 func TestStatus(t *testing.T) {
-	own := []string{"http://10.0.0.4:2380"}
+	at := []string{"http://10.0.0.4:2380"}
+	own := attribute.SetOf(at)
 	other := membership.Member{ID: 1, Name: "a", PeerURLs: []string{"http://10.0.0.1:2380"}, ClientURLs: []string{"http://10.0.0.1:2379"}}
 	newer := membership.Member{ID: 2, Name: "b", PeerURLs: []string{"http://10.0.0.2:2380"}, ClientURLs: []string{"http://10.0.0.2:2379"}}
-	announced := membership.Member{ID: 4, PeerURLs: own, Learner: true}
-	started := membership.Member{ID: 4, Name: "d", PeerURLs: own, ClientURLs: []string{"http://10.0.0.4:2379"}}
+	announced := membership.Member{ID: 4, PeerURLs: at, Learner: true}
+	started := membership.Member{ID: 4, Name: "d", PeerURLs: at, ClientURLs: []string{"http://10.0.0.4:2379"}}
 	const frozen = "a=http://10.0.0.1:2380,d=http://10.0.0.4:2380"
 	for _, c := range []struct {
 		name, before, initial, want string
@@ -243,14 +243,14 @@ func TestStatus(t *testing.T) {
 		{"a founder by discovery", statusPending, "", statusPending, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m := model{Name: types.StringValue("d"), Status: types.StringValue(c.before), InitialCluster: types.StringValue(c.initial)}
-			if got := statusOf(m, own, membership.Snapshot{Members: c.members}); got != c.want {
+			m := model{Name: types.StringValue("d"), PeerURLs: own, Status: types.StringValue(c.before), InitialCluster: types.StringValue(c.initial)}
+			if got := m.statusIn(membership.Snapshot{Members: c.members}); got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
 		})
 	}
 	t.Run("a founder", func(t *testing.T) {
-		m := model{Name: types.StringValue("d"), Status: types.StringValue(statusPending), Founder: types.BoolValue(true)}
+		m := model{Name: types.StringValue("d"), PeerURLs: own, Status: types.StringValue(statusPending), Founder: types.BoolValue(true)}
 		elsewhere := started
 		elsewhere.PeerURLs = []string{"http://10.0.0.9:2380"}
 		for _, c := range []struct {
@@ -263,14 +263,14 @@ func TestStatus(t *testing.T) {
 			{"at another address", statusPending, true, []membership.Member{other, elsewhere}},
 			{"in the list", statusMember, true, []membership.Member{other, started}},
 		} {
-			if got := statusOf(m, own, membership.Snapshot{Members: c.members, Linearizable: c.confirmed}); got != c.want {
+			if got := m.statusIn(membership.Snapshot{Members: c.members, Linearizable: c.confirmed}); got != c.want {
 				t.Errorf("%s: got %s, want %s", c.name, got, c.want)
 			}
 		}
 	})
 	t.Run("by name, where the addresses are only known on the machine", func(t *testing.T) {
 		m := model{Name: types.StringValue("d"), Status: types.StringValue(statusPending)}
-		if got := statusOf(m, nil, membership.Snapshot{Members: []membership.Member{other, started}}); got != statusMember {
+		if got := m.statusIn(membership.Snapshot{Members: []membership.Member{other, started}}); got != statusMember {
 			t.Errorf("got %s", got)
 		}
 	})

@@ -4,15 +4,13 @@
 package memberconfig
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"regexp"
 
-	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 )
 
 type model struct {
@@ -72,28 +70,7 @@ func newID() (string, error) {
 	return "config-" + hex.EncodeToString(b), nil
 }
 
-func texts(ctx context.Context, set types.Set) ([]string, diag.Diagnostics) {
-	var out []string
-	if set.IsNull() || set.IsUnknown() {
-		return nil, nil
-	}
-	diags := set.ElementsAs(ctx, &out, false)
-	return out, diags
-}
-
-func (m model) urls(ctx context.Context) (urls, diag.Diagnostics) {
-	var u urls
-	var diags diag.Diagnostics
-	for _, f := range []struct {
-		to   *[]string
-		from types.Set
-	}{
-		{&u.peer, m.PeerURLs}, {&u.client, m.ClientURLs},
-		{&u.listenPeer, m.ListenPeerURLs}, {&u.listenClient, m.ListenClientURLs},
-	} {
-		values, d := texts(ctx, f.from)
-		diags.Append(d...)
-		*f.to = memberurl.ForEtcd(values)
-	}
-	return u, diags
+func (m model) urls() urls {
+	of := func(set types.Set) []string { return attribute.NormalURLs(attribute.Texts(set)) }
+	return urls{of(m.PeerURLs), of(m.ClientURLs), of(m.ListenPeerURLs), of(m.ListenClientURLs)}
 }

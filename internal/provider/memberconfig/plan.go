@@ -14,7 +14,9 @@ import (
 
 	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
@@ -23,13 +25,7 @@ import (
 // nothing. A founder that was never seen in a cluster follows a bootstrap that
 // starts again only if that is known to have formed no cluster
 // ([bootstrap.Bootstrap.IsRetry]): a cluster that cannot be observed may live.
-type keepBootstrap struct{}
-
-func (keepBootstrap) Description(context.Context) string {
-	return "stays as it was at creation, unless a founder that never formed a cluster gets another bootstrap"
-}
-
-func (k keepBootstrap) MarkdownDescription(ctx context.Context) string { return k.Description(ctx) }
+type keepBootstrap struct{ attribute.Described }
 
 func (keepBootstrap) PlanModifyObject(ctx context.Context, req planmodifier.ObjectRequest, resp *planmodifier.ObjectResponse) {
 	if req.State.Raw.IsNull() || req.Plan.Raw.IsNull() || req.ConfigValue.IsNull() || req.StateValue.IsNull() {
@@ -43,10 +39,8 @@ func (keepBootstrap) PlanModifyObject(ctx context.Context, req planmodifier.Obje
 		return
 	}
 	if founder.ValueBool() && neverFormed(status.ValueString()) {
-		was, diags := bootstrap.From(ctx, req.StateValue)
-		resp.Diagnostics.Append(diags...)
-		now, diags := bootstrap.From(ctx, req.ConfigValue)
-		resp.Diagnostics.Append(diags...)
+		was := bootstrap.From(ctx, req.StateValue, &resp.Diagnostics)
+		now := bootstrap.From(ctx, req.ConfigValue, &resp.Diagnostics)
 		if resp.Diagnostics.HasError() {
 			return
 		}
@@ -65,18 +59,14 @@ func (keepBootstrap) PlanModifyObject(ctx context.Context, req planmodifier.Obje
 
 // noteRetry notes for the guards of the plan that the bootstrap of this
 // configuration is replaced because it formed no cluster.
-func (r *Resource) noteRetry(ctx context.Context, req resource.ModifyPlanRequest) diag.Diagnostics {
+func (r *Resource) noteRetry(ctx context.Context, req resource.ModifyPlanRequest, diags *diag.Diagnostics) {
 	var config, state types.Object
-	diags := req.Config.GetAttribute(ctx, path.Root("bootstrap"), &config)
+	diags.Append(req.Config.GetAttribute(ctx, path.Root("bootstrap"), &config)...)
 	diags.Append(req.State.GetAttribute(ctx, path.Root("bootstrap"), &state)...)
-	now, d := bootstrap.From(ctx, config)
-	diags.Append(d...)
-	was, d := bootstrap.From(ctx, state)
-	diags.Append(d...)
+	now, was := bootstrap.From(ctx, config, diags), bootstrap.From(ctx, state, diags)
 	if now != nil && was != nil && now.IsRetry() {
 		r.backend.NoteBootstrapReplaced(was.Token.ValueString())
 	}
-	return diags
 }
 
 // planScript plans the join script of a configuration that takes another one's
@@ -84,30 +74,29 @@ func (r *Resource) noteRetry(ctx context.Context, req resource.ModifyPlanRequest
 // it. That of a configuration that is new is not planned, for the same reason. When
 // the plan is applied there is no telling one from the other any more; then it is
 // planned, because what is planned once must stay.
-func (r *Resource) planScript(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) diag.Diagnostics {
-	prior, diags := req.Private.GetKey(ctx, priorKey)
-	if len(prior) > 0 || r.backend != nil && r.backend.Chains().IsApplying() {
-		diags.Append(resp.Plan.SetAttribute(ctx, path.Root("join_script_base64gzip"), joinscript.Base64Gzip)...)
+func (r *Resource) planScript(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	was := private.Kept[*prior](ctx, req.Private, priorKey, &resp.Diagnostics)
+	if was != nil || r.backend != nil && r.backend.Chains().IsApplying() {
+		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("join_script_base64gzip"), joinscript.Base64Gzip)...)
 	}
-	return diags
 }
 
 // planRole plans whether a new configuration's member is a founder, where it
 // cannot turn out otherwise: a founder by name, and everyone who is none. If only
 // the number of founders is known, the cluster may exist by the time of the apply.
-func planRole(ctx context.Context, resp *resource.ModifyPlanResponse) (diags diag.Diagnostics) {
+func planRole(ctx context.Context, resp *resource.ModifyPlanResponse) {
 	var m model
-	if diags.Append(resp.Plan.Get(ctx, &m)...); diags.HasError() || m.Bootstrap.IsUnknown() || m.Name.IsUnknown() {
-		return diags
+	resp.Diagnostics.Append(resp.Plan.Get(ctx, &m)...)
+	if resp.Diagnostics.HasError() || m.Bootstrap.IsUnknown() || m.Name.IsUnknown() {
+		return
 	}
-	p, d := m.planOf(ctx)
-	if diags.Append(d...); p.boot != nil && (p.boot.Complete.IsUnknown() || p.boot.Founders.IsUnknown()) {
-		return diags
+	p := m.planOf(ctx, &resp.Diagnostics)
+	if p.boot != nil && (p.boot.Complete.IsUnknown() || p.boot.Founders.IsUnknown()) {
+		return
 	}
 	if p.role != roleFounder || p.founders != nil {
-		diags.Append(resp.Plan.SetAttribute(ctx, path.Root("founder"), p.role == roleFounder)...)
+		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("founder"), p.role == roleFounder)...)
 	}
-	return diags
 }
 
 // leftOut reports whether a founder was left out: the bootstrap is complete, and
@@ -129,11 +118,7 @@ func neverFormed(status string) bool {
 }
 
 // keepSet lets a set stay what it was at creation.
-type keepSet struct{}
-
-func (keepSet) Description(context.Context) string { return "stays as it was at creation" }
-
-func (k keepSet) MarkdownDescription(ctx context.Context) string { return k.Description(ctx) }
+type keepSet struct{ attribute.Described }
 
 func (keepSet) PlanModifySet(_ context.Context, req planmodifier.SetRequest, resp *planmodifier.SetResponse) {
 	if !req.State.Raw.IsNull() && !req.StateValue.IsNull() && !req.ConfigValue.IsNull() {

@@ -8,7 +8,6 @@ package memberconfig
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -20,7 +19,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
@@ -74,7 +75,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		ctx = backend.Naming(ctx, req.Plan, named...)
 	}
 	// Terraform does not tell Delete whether another configuration follows.
-	resp.Diagnostics.Append(resp.Private.SetKey(ctx, goesKey, fmt.Append(nil, req.Plan.Raw.IsNull()))...)
+	private.Keep(ctx, resp.Private, goesKey, req.Plan.Raw.IsNull(), &resp.Diagnostics)
 	r.guardPlan(ctx, req, resp)
 	if req.Plan.Raw.IsNull() {
 		return
@@ -85,15 +86,15 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		r.backend.Chains().Config(name.ValueString())
 	}
 	if req.State.Raw.IsNull() {
-		resp.Diagnostics.Append(r.planScript(ctx, req, resp)...)
-		resp.Diagnostics.Append(planRole(ctx, resp)...)
+		r.planScript(ctx, req, resp)
+		planRole(ctx, resp)
 		r.checkBootstrap(ctx, req, resp)
 	}
 	if r.backend == nil || r.backend.Unknown || resp.Diagnostics.HasError() {
 		return
 	}
 	if !req.State.Raw.IsNull() {
-		resp.Diagnostics.Append(r.noteRetry(ctx, req)...)
+		r.noteRetry(ctx, req, &resp.Diagnostics)
 		r.planLost(ctx, req, resp)
 		return
 	}
@@ -102,8 +103,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	if resp.Diagnostics.HasError() || m.Bootstrap.IsUnknown() || m.JoinPeerURLs.IsUnknown() || len(m.JoinPeerURLs.Elements()) > 0 {
 		return
 	}
-	p, diags := m.planOf(ctx)
-	resp.Diagnostics.Append(diags...)
+	p := m.planOf(ctx, &resp.Diagnostics)
 	if _, err := r.backend.Cluster(nil); errors.Is(err, cluster.ErrNoEndpoints) && p.role == roleJoiner {
 		report.Error(&resp.Diagnostics, diag.NobodyToAsk(m.Name.ValueString()))
 	}
@@ -123,17 +123,11 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 		report.Error(&resp.Diagnostics, diag.Explain(reconfigure.ActionConfigure, m.Name.ValueString(), err))
 		return
 	}
-	t, diags := m.decide(ctx, looker{c})
-	resp.Diagnostics.Append(diags...)
-	if t != nil {
-		report.Error(&resp.Diagnostics, *t)
-	}
+	m.fromCluster(ctx, looker{c}, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	p, diags := m.planOf(ctx)
-	resp.Diagnostics.Append(diags...)
-	r.noteFounding(m, p)
+	r.noteFounding(m, m.planOf(ctx, &resp.Diagnostics))
 	if c != nil {
 		c.Board.NoteInitialCluster(m.ID.ValueString(), m.InitialCluster.ValueString())
 	}
@@ -164,21 +158,17 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 		return
 	}
 	c.WarnUntrusted(snap, &resp.Diagnostics)
-	peers, diags := texts(ctx, m.PeerURLs)
-	resp.Diagnostics.Append(diags...)
-	was := clusterOf(ctx, req.Private)
-	if want, err := membership.ParseClusterID(was); err == nil && !isClusterOf(snap, want, m.Name.ValueString(), peers) {
+	was := private.Kept[string](ctx, req.Private, clusterKey, &resp.Diagnostics)
+	if want, err := membership.ParseClusterID(was); err == nil && !isClusterOf(snap, want, m.Name.ValueString(), attribute.Texts(m.PeerURLs)) {
 		if c.Board.FirstTime("other cluster") {
 			report.Warn(&resp.Diagnostics, diag.AnotherCluster(was, snap))
 		}
 		return
 	}
-	p, diags := m.planOf(ctx)
-	resp.Diagnostics.Append(diags...)
-	if m.Founder.ValueBool() && p.unformed(snap) {
+	if m.Founder.ValueBool() && m.planOf(ctx, &resp.Diagnostics).unformed(snap) {
 		return // nothing there is the member that was configured
 	}
-	status := m.statusIn(ctx, c, peers, snap)
+	status := m.status(ctx, c, snap)
 	if follows(status) && status != m.Status.ValueString() {
 		// One member's list is enough to show. What leads to a replacement
 		// rests on a list that a majority confirms.
@@ -186,18 +176,18 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 			report.Warn(&resp.Diagnostics, diag.GoneUnconfirmed(m.Name.ValueString(), err))
 			return
 		}
-		status = m.statusIn(ctx, c, peers, snap)
+		status = m.status(ctx, c, snap)
 	}
 	if status == statusMember {
 		var seen silence
-		status, seen = m.watch(ctx, c, silenceOf(ctx, req.Private))
-		resp.Diagnostics.Append(seen.keep(ctx, resp.Private)...)
+		status, seen = m.watch(ctx, c, private.Kept[silence](ctx, req.Private, silenceKey, &resp.Diagnostics))
+		private.Keep(ctx, resp.Private, silenceKey, seen, &resp.Diagnostics)
 	}
 	if status == statusUnreachable && len(snap.Answers) > 0 {
 		warnQuorum(c, snap, &resp.Diagnostics)
 	}
 	if !neverFormed(status) && len(snap.Others) == 0 {
-		resp.Diagnostics.Append(resp.Private.SetKey(ctx, clusterKey, fmt.Appendf(nil, "%q", snap.ClusterID))...)
+		private.Keep(ctx, resp.Private, clusterKey, snap.ClusterID.String(), &resp.Diagnostics)
 	}
 	m.Status = types.StringValue(status)
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
@@ -205,7 +195,7 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 
 // warnQuorum explains once that the cluster has lost its quorum.
 func warnQuorum(c *backend.Cluster, snap membership.Snapshot, diags *fwdiag.Diagnostics) {
-	d := membership.DecideAdd(snap, membership.AddRequest{PeerURLs: []string{"http://quorum.invalid:1"}})
+	d := snap.Gate(0)
 	if d.Code == membership.QuorumLost && c.Board.FirstTime("quorum lost") {
 		report.Warn(diags, diag.QuorumIsLost(d, snap))
 	}
@@ -217,23 +207,20 @@ func follows(status string) bool {
 	return status == statusRemoved || status == statusRetired || status == statusStale
 }
 
-// statusIn is what the member list and the ownership record say of the
+// status is what the member list and the ownership record say of the
 // configuration's member.
-func (m model) statusIn(ctx context.Context, c *backend.Cluster, peers []string, snap membership.Snapshot) string {
-	status := statusOf(m, peers, snap)
+func (m model) status(ctx context.Context, c *backend.Cluster, snap membership.Snapshot) string {
+	status := m.statusIn(snap)
 	if status != statusMember && status != statusAnnounced {
 		return m.recorded(ctx, c, snap, status)
 	}
 	return status
 }
 
-// statusOf is what the member list says of the configuration's member.
-func statusOf(m model, peers []string, snap membership.Snapshot) string {
+// statusIn is what the member list says of the configuration's member.
+func (m model) statusIn(snap membership.Snapshot) string {
 	before := m.Status.ValueString()
-	for _, member := range snap.Members {
-		if !membership.SameURLs(member.PeerURLs, peers) && (len(peers) > 0 || member.Name != m.Name.ValueString()) {
-			continue
-		}
+	if member, listed := m.find(snap.Members); listed {
 		// A founder is in the list because the cluster has formed with it.
 		if !neverFormed(before) || m.Founder.ValueBool() || len(member.ClientURLs) > 0 {
 			return statusMember
@@ -245,7 +232,7 @@ func statusOf(m model, peers []string, snap membership.Snapshot) string {
 		return statusRemoved
 	case m.Founder.ValueBool() && snap.Linearizable && !slices.ContainsFunc(snap.Members, func(x membership.Member) bool { return x.Name == m.Name.ValueString() }):
 		return statusStale // the cluster was formed without it
-	case m.InitialCluster.ValueString() != "" && !sameOthers(m.InitialCluster.ValueString(), peers, snap.Members):
+	case m.InitialCluster.ValueString() != "" && !sameOthers(m.InitialCluster.ValueString(), attribute.Texts(m.PeerURLs), snap.Members):
 		return statusStale
 	default:
 		return statusPending
@@ -293,8 +280,7 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 	r.backend.Chains().Applying()
 	var m model
 	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
-	peers, diags := texts(ctx, m.PeerURLs)
-	resp.Diagnostics.Append(diags...)
+	goes := private.Kept[bool](ctx, req.Private, goesKey, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -302,9 +288,8 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 	if err != nil {
 		return
 	}
-	word, _ := req.Private.GetKey(ctx, goesKey)
-	goes, name := string(word) == "true", m.Name.ValueString()
-	out, err := c.Withdraw(ctx, reconfigure.WithdrawRequest{Owner: m.ID.ValueString(), Name: name, PeerURLs: peers, Replacement: !goes})
+	name := m.Name.ValueString()
+	out, err := c.Withdraw(ctx, reconfigure.WithdrawRequest{Owner: m.ID.ValueString(), Name: name, PeerURLs: attribute.Texts(m.PeerURLs), Replacement: !goes})
 	if goes && err == nil {
 		if err := c.GiveUpTurn(ctx, m.ID.ValueString(), name); err != nil {
 			report.Warn(&resp.Diagnostics, diag.TurnLeft(name, r.backend.Settings.MetadataPrefix, err))

@@ -19,22 +19,21 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/duration"
 	variables "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/environment"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberurl"
 )
 
 // Schema implements resource.Resource.
 func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	fixed := []planmodifier.String{stringplanmodifier.UseStateForUnknown()}
-	replaceSet := []planmodifier.Set{memberurl.SamePlan(), setplanmodifier.RequiresReplace()}
+	replaceSet := []planmodifier.Set{attribute.SameURLs(), setplanmodifier.RequiresReplace()}
 	const others = "a change replaces it, unless the machine fills in all URLs from now on"
 	replaceURLs := func(urls func(where) types.Set) []planmodifier.Set {
-		return []planmodifier.Set{derived{urls}, memberurl.SamePlan(), setplanmodifier.RequiresReplaceIf(toOthers, others, others)}
+		return []planmodifier.Set{derived{"follows from the address or the peer URLs if it is not given", urls}, attribute.SameURLs(), setplanmodifier.RequiresReplaceIf(toOthers, others, others)}
 	}
 	boot := bootstrap.InputAttribute()
-	boot.PlanModifiers = append(boot.PlanModifiers, keepBootstrap{})
+	boot.PlanModifiers = append(boot.PlanModifiers, keepBootstrap{"stays as it was at creation, unless a founder that never formed a cluster gets another bootstrap"})
 	boot.Validators = append(boot.Validators, variables.InBootstrap())
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "How a member's process starts: the environment and the join script that go into the machine's user data. " +
@@ -53,8 +52,8 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 			"name": schema.StringAttribute{
 				Required:            true,
 				MarkdownDescription: "The member's name, unique in the cluster (`ETCD_NAME`): letters, digits and `. _ : @ % + ~ -`. A change replaces the configuration, and with it the machine and the member.",
-				PlanModifiers:       []planmodifier.String{stringplanmodifier.RequiresReplace(), memberurl.NewName()},
-				Validators:          []validator.String{memberurl.NameValidator()},
+				PlanModifiers:       []planmodifier.String{stringplanmodifier.RequiresReplace(), attribute.NewName()},
+				Validators:          []validator.String{attribute.Name()},
 			},
 			"address": addressAttribute(),
 			"scheme":  schemeAttribute(),
@@ -65,7 +64,7 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 				MarkdownDescription: "The URLs at which the other members reach it (`ETCD_INITIAL_ADVERTISE_PEER_URLS`): scheme, host and port. Default: the URL that follows from `address`, if that is given. " +
 					"Leave out both if the address is known only on the machine, which then sets the variables itself.",
 				PlanModifiers: replaceURLs(where.peers),
-				Validators:    []validator.Set{setvalidator.SizeAtLeast(1), memberurl.Advertised()},
+				Validators:    []validator.Set{setvalidator.SizeAtLeast(1), attribute.Advertised()},
 			},
 			"client_urls": schema.SetAttribute{
 				ElementType:         types.StringType,
@@ -73,7 +72,7 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 				Computed:            true,
 				MarkdownDescription: "The URLs at which clients reach it (`ETCD_ADVERTISE_CLIENT_URLS`). Default: the schemes and hosts of `peer_urls` with port 2379, if there are `peer_urls`.",
 				PlanModifiers:       replaceURLs(where.clients),
-				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), memberurl.Advertised()},
+				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), attribute.Advertised()},
 			},
 			"listen_peer_urls": schema.SetAttribute{
 				ElementType: types.StringType,
@@ -81,14 +80,14 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 				MarkdownDescription: "What the process binds to for its peers (`ETCD_LISTEN_PEER_URLS`). Default: `peer_urls`, with the wildcard address in place of a host name. " +
 					"Host names other than `localhost` are refused, because etcd listens on addresses only.",
 				PlanModifiers: replaceSet,
-				Validators:    []validator.Set{setvalidator.SizeAtLeast(1), memberurl.Listened()},
+				Validators:    []validator.Set{setvalidator.SizeAtLeast(1), attribute.Listened()},
 			},
 			"listen_client_urls": schema.SetAttribute{
 				ElementType:         types.StringType,
 				Optional:            true,
 				MarkdownDescription: "What the process binds to for clients (`ETCD_LISTEN_CLIENT_URLS`). Default: `client_urls`, with the wildcard address in place of a host name.",
 				PlanModifiers:       replaceSet,
-				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), memberurl.Listened()},
+				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), attribute.Listened()},
 			},
 			"bootstrap": boot,
 			"join_peer_urls": schema.SetAttribute{
@@ -97,8 +96,8 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 				MarkdownDescription: "Peer URLs of members that the join script asks, in addition to those that the cluster lists when the configuration is made. Default: none. " +
 					"For members whose addresses are not known beforehand, where the provider has no endpoints: such as the `peer_urls` of the `members` of an " +
 					"`etcd_discovery_token`. A member that is made together with its cluster needs none: it asks the founders' registry. Frozen at creation: a later change plans nothing.",
-				PlanModifiers: []planmodifier.Set{keepSet{}},
-				Validators:    []validator.Set{memberurl.Advertised()},
+				PlanModifiers: []planmodifier.Set{keepSet{"stays as it was at creation"}},
+				Validators:    []validator.Set{attribute.Advertised()},
 			},
 			"triggers_replace": schema.DynamicAttribute{
 				Optional: true,
@@ -113,7 +112,7 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 					"Two views must agree, this run's own and the leader's, and the rest must have a quorum; of several lost members one is replaced per apply. " +
 					"How long it has been silent is remembered where a refresh is saved (an apply, or `-refresh-only`); what is missing is waited for during the refresh. " +
 					"Default: none. Then nothing is proposed, and a warning names the command to type.",
-				Validators: []validator.String{duration.Validator()},
+				Validators: []validator.String{attribute.Duration()},
 			},
 			"founder": schema.BoolAttribute{
 				Computed:            true,

@@ -49,8 +49,7 @@ func (r *Resource) noteWindow(ctx context.Context, state model, diags *fwdiag.Di
 	if !ok || !state.Founder.ValueBool() || !neverFormed(state.Status.ValueString()) || time.Now().Before(end) {
 		return
 	}
-	p, d := state.planOf(ctx)
-	diags.Append(d...)
+	p := state.planOf(ctx, diags)
 	if c, err := r.backend.Cluster(nil); err == nil {
 		if snap, err := c.View(ctx, 0); err == nil && !p.unformed(snap) {
 			return

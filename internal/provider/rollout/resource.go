@@ -119,7 +119,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		return
 	}
 	if isReplaced(ctx, req, resp) {
-		report.Error(&resp.Diagnostics, diag.RolloutReplaced())
+		report.Error(&resp.Diagnostics, diag.RolloutReplaced)
 		return
 	}
 	var plan, state model
@@ -138,7 +138,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	}
 	if !known {
 		if exists || len(r.taken(ctx, names(plan.Desired))) > 0 {
-			report.Error(&resp.Diagnostics, diag.RolloutUnknown())
+			report.Error(&resp.Diagnostics, diag.RolloutUnknown)
 		}
 		return
 	}

@@ -1,15 +1,17 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-package memberurl
+package attribute
 
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -23,7 +25,7 @@ import (
 // by every later read, change and destroy. Elements that are not known yet pass;
 // Terraform asks again when they are.
 type URLs struct {
-	description string
+	Described
 	// normal returns the form in which two spellings of one URL are equal.
 	normal func(string) (string, error)
 	// again is whether the same URL may occur twice.
@@ -37,28 +39,20 @@ var (
 
 // Advertised checks URLs at which others reach the member.
 func Advertised() URLs {
-	return URLs{description: "must be URLs with scheme http or https, a host and a port, such as https://10.0.1.10:2380", normal: membership.NormalizeURL}
+	return URLs{"must be URLs with scheme http or https, a host and a port, such as https://10.0.1.10:2380", membership.NormalizeURL, false}
 }
 
 // Listened checks URLs that the member's process binds to.
 func Listened() URLs {
-	return URLs{description: "must be URLs with scheme http or https, an IP address and a port, such as https://0.0.0.0:2380", normal: membership.NormalizeListenURL}
+	return URLs{"must be URLs with scheme http or https, an IP address and a port, such as https://0.0.0.0:2380", membership.NormalizeListenURL, false}
 }
 
 // Endpoints checks client URLs at which the cluster is asked. Scheme and port
 // may be left out.
 func Endpoints() URLs {
-	return URLs{
-		description: "must be client URLs, such as https://10.0.1.10:2379", again: true,
-		normal: func(s string) (string, error) { return connection.ParseEndpoint(s, false) },
-	}
+	parse := func(s string) (string, error) { return connection.ParseEndpoint(s, false) }
+	return URLs{"must be client URLs, such as https://10.0.1.10:2379", parse, true}
 }
-
-// Description implements validator.Describer.
-func (u URLs) Description(context.Context) string { return u.description }
-
-// MarkdownDescription implements validator.Describer.
-func (u URLs) MarkdownDescription(context.Context) string { return u.description }
 
 // ValidateList implements validator.List.
 func (u URLs) ValidateList(_ context.Context, req validator.ListRequest, resp *validator.ListResponse) {
@@ -100,15 +94,46 @@ func (u URLs) check(argument, at path.Path, element attr.Value, seen map[string]
 	seen[normal] = true
 }
 
-// SomeUnknown reports whether a list, or anything in it, is unknown.
-func SomeUnknown(l interface {
-	Elements() []attr.Value
-	IsUnknown() bool
-}) bool {
-	for _, e := range l.Elements() {
-		if e.IsUnknown() {
-			return true
+// SameURLs keeps the URLs of the state where the configuration only writes the
+// same ones differently (case, a trailing slash, order). The framework asks a
+// type for semantic equality after Create, Read and Update only, not for a plan.
+func SameURLs() planmodifier.Set { return sameURLs{"the same URLs written differently are no change"} }
+
+type sameURLs struct{ Described }
+
+// PlanModifySet implements planmodifier.Set.
+func (sameURLs) PlanModifySet(_ context.Context, req planmodifier.SetRequest, resp *planmodifier.SetResponse) {
+	if AreSameURLs(req.StateValue, req.PlanValue) {
+		resp.PlanValue = req.StateValue
+	}
+}
+
+// AreSameURLs reports whether two sets hold the same URLs, in any spelling. Sets
+// that are null are the same; what is unknown is the same as nothing.
+func AreSameURLs(a, b types.Set) bool {
+	switch {
+	case a.IsNull() || b.IsNull():
+		return a.IsNull() && b.IsNull()
+	case SomeUnknown(a) || SomeUnknown(b):
+		return false
+	}
+	return membership.SameURLs(Texts(a), Texts(b))
+}
+
+// NormalURLs returns the URLs as etcd is told them, in order: those at which
+// others reach the member, and those that its process listens on. What cannot be
+// normalised was refused by [Advertised] and [Listened] before, and is passed on
+// as it is.
+func NormalURLs(urls []string) []string {
+	out := make([]string, len(urls))
+	for i, u := range urls {
+		out[i] = u
+		if n, err := membership.NormalizeURL(u); err == nil {
+			out[i] = n
+		} else if n, err := membership.NormalizeListenURL(u); err == nil {
+			out[i] = n
 		}
 	}
-	return l.IsUnknown()
+	slices.Sort(out)
+	return out
 }

@@ -1,7 +1,7 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-package duration
+package attribute
 
 import (
 	"testing"

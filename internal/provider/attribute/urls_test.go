@@ -1,7 +1,7 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-package memberurl
+package attribute
 
 import (
 	"slices"
@@ -80,8 +80,8 @@ func TestNewName(t *testing.T) {
 }
 
 // What etcd is told has no white space around it, wildcards included.
-func TestForEtcd(t *testing.T) {
-	got := ForEtcd([]string{"http://0.0.0.0:2380\n", " HTTPS://Infra1:2380/ ", "https://[::]:2379\u0085"})
+func TestNormalURLs(t *testing.T) {
+	got := NormalURLs([]string{"http://0.0.0.0:2380\n", " HTTPS://Infra1:2380/ ", "https://[::]:2379\u0085"})
 	if want := []string{"http://0.0.0.0:2380", "https://[::]:2379", "https://infra1:2380"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -1,0 +1,90 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package attribute
+
+import (
+	"context"
+	"errors"
+
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+)
+
+// Checked validates texts that are known: problem returns what is wrong with the
+// value of an argument, nil if nothing is.
+func Checked(description Described, problem func(argument, value string) *diag.Text) validator.String {
+	return checked{description, problem}
+}
+
+type checked struct {
+	Described
+	problem func(argument, value string) *diag.Text
+}
+
+// ValidateString implements validator.String.
+func (c checked) ValidateString(_ context.Context, req validator.StringRequest, resp *validator.StringResponse) {
+	if !IsGiven(req.ConfigValue) {
+		return
+	}
+	if t := c.problem(req.Path.String(), req.ConfigValue.ValueString()); t != nil {
+		report.ErrorAt(&resp.Diagnostics, req.Path, *t)
+	}
+}
+
+// Name checks the name of a member, which may exist already. What a new one can
+// be called is the business of [NewName].
+func Name() validator.String {
+	return Checked("must be a member name: not empty, without '=' and ','", func(_, value string) *diag.Text {
+		return nameProblem(membership.ValidateListedName(value))
+	})
+}
+
+// MemberID checks a member ID.
+func MemberID() validator.String {
+	return Checked("must be a member ID: 1 to 16 hexadecimal digits, as etcdctl prints it", func(_, value string) *diag.Text {
+		if _, err := membership.ParseMemberID(value); err != nil {
+			return new(diag.MemberID(err))
+		}
+		return nil
+	})
+}
+
+// ClusterID checks a cluster ID.
+func ClusterID() validator.String {
+	return Checked("must be a cluster ID: 1 to 16 hexadecimal digits, as etcdctl prints it", func(_, value string) *diag.Text {
+		if _, err := membership.ParseClusterID(value); err != nil {
+			return new(diag.ClusterID(err))
+		}
+		return nil
+	})
+}
+
+// NewName refuses at plan to give a new member a name that its machine cannot
+// start with. A name that the state has already stays as it is.
+func NewName() planmodifier.String {
+	return newName{"the name of a new member is made of letters, digits and . _ : @ % + ~ -"}
+}
+
+type newName struct{ Described }
+
+// PlanModifyString implements planmodifier.String.
+func (newName) PlanModifyString(_ context.Context, req planmodifier.StringRequest, resp *planmodifier.StringResponse) {
+	if !IsGiven(req.PlanValue) || req.PlanValue.Equal(req.StateValue) {
+		return
+	}
+	if t := nameProblem(membership.ValidateName(req.PlanValue.ValueString())); t != nil {
+		report.ErrorAt(&resp.Diagnostics, req.Path, *t)
+	}
+}
+
+func nameProblem(err error) *diag.Text {
+	if n, ok := errors.AsType[*membership.NameError](err); ok {
+		return new(diag.MemberName(n))
+	}
+	return nil
+}

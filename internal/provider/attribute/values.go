@@ -1,0 +1,69 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+// Package attribute is what the attributes of several resources have in common:
+// durations, URLs, names and IDs of members, and collections of texts. The rules
+// are those of package membership.
+package attribute
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+)
+
+// Described describes a validator or a plan modifier that embeds it.
+type Described string
+
+// Description implements validator.Describer and planmodifier.Describer.
+func (d Described) Description(context.Context) string { return string(d) }
+
+// MarkdownDescription is [Described.Description].
+func (d Described) MarkdownDescription(context.Context) string { return string(d) }
+
+// IsGiven reports whether a value is neither null nor unknown.
+func IsGiven(v interface {
+	IsNull() bool
+	IsUnknown() bool
+}) bool {
+	return !v.IsNull() && !v.IsUnknown()
+}
+
+// collection is a list or set.
+type collection interface {
+	Elements() []attr.Value
+	IsUnknown() bool
+}
+
+// SomeUnknown reports whether a list or set, or anything in it, is unknown.
+func SomeUnknown(c collection) bool {
+	for _, e := range c.Elements() {
+		if e.IsUnknown() {
+			return true
+		}
+	}
+	return c.IsUnknown()
+}
+
+// Texts returns the texts in a list or set that are neither null nor unknown.
+func Texts(c collection) (out []string) {
+	for _, e := range c.Elements() {
+		if s, ok := e.(types.String); ok && IsGiven(s) {
+			out = append(out, s.ValueString())
+		}
+	}
+	return out
+}
+
+// SetOf returns the texts as a set, null for nil.
+func SetOf(texts []string) types.Set {
+	if texts == nil {
+		return types.SetNull(types.StringType)
+	}
+	values := make([]attr.Value, len(texts))
+	for i, s := range texts {
+		values[i] = types.StringValue(s)
+	}
+	return types.SetValueMust(types.StringType, values)
+}

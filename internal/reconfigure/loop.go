@@ -1,0 +1,196 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package reconfigure
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+const (
+	// firstPoll and slowPoll bound the pause between two looks: a join that is
+	// ready at once costs no pause worth noticing, one that takes minutes no
+	// load worth noticing. In between a pause is about an eighth of what has been
+	// waited for so far, so that no wait lasts much longer than it has to.
+	firstPoll = 10 * time.Millisecond
+	slowPoll  = 500 * time.Millisecond
+	// healthInterval is how long a refusal must hold before it is believed:
+	// members that restart, and a change of leader, pass within it. It is etcd's
+	// own HealthInterval, during which it refuses changes after any start
+	// (etcd-io/etcd#6305).
+	healthInterval = 5 * time.Second
+	// logEvery is the time between two log lines about the same reason to wait.
+	logEvery = 10 * time.Second
+)
+
+// next is what follows a step of an operation that returned an error.
+type next uint8
+
+const (
+	// stop: the operation fails with the error.
+	stop next = iota
+	// again: another step follows, as long as there is time.
+	again
+	// unsure: another step follows, until the error has held for
+	// [healthInterval].
+	unsure
+	// soon: something was changed, and another step follows without delay.
+	soon
+)
+
+// outcome is the error of a step that says what follows.
+type outcome struct {
+	next  next
+	cause error
+	// keep is true if the lock must be held meanwhile.
+	keep bool
+}
+
+// Error implements error.
+func (o outcome) Error() string { return o.cause.Error() }
+
+// Unwrap returns why the step did not end the operation.
+func (o outcome) Unwrap() error { return o.cause }
+
+// note is a reason to look again that is no answer of the cluster's.
+type note string
+
+// Error implements error.
+func (n note) Error() string { return string(n) }
+
+// stopping ends the operation, whatever kind of error it is.
+func stopping(cause error) error { return outcome{next: stop, cause: cause} }
+
+// retrying asks for another step, whatever kind of error it is.
+func retrying(cause error) error { return outcome{next: again, cause: cause} }
+
+// doubting asks for another step, until the error has held for
+// [healthInterval], unless time cannot cure it.
+func doubting(cause error) error {
+	refusal, ok := errors.AsType[*Refusal](cause)
+	if unrecoverable(cause) || ok && refusal.Decision.Code.Permanent() {
+		return stopping(cause)
+	}
+	return outcome{next: unsure, cause: cause}
+}
+
+// sent is the outcome of a change that was sent. Whatever the answer was, the
+// change may have been made, unless we may not make it or the servers cannot: the
+// next look tells.
+func sent(err error, done note) error {
+	switch {
+	case err == nil:
+		return outcome{next: soon, cause: done, keep: true}
+	case errors.Is(err, cluster.ErrPermission), errors.Is(err, cluster.ErrBadURL):
+		return err
+	default:
+		return outcome{next: again, cause: err, keep: true}
+	}
+}
+
+// classify says what follows an error: what the step says itself, or else what
+// kind of error it is. A decision to wait is waited for, a refusal is doubted
+// unless time cannot cure it; a change or a read whose outcome is unknown, and
+// endpoints that do not answer this time, are tried again.
+func classify(err error) outcome {
+	if o, ok := errors.AsType[outcome](err); ok {
+		return o
+	}
+	o := outcome{cause: err}
+	_, gone := errors.AsType[*cluster.Unreachable](err)
+	refusal, refused := errors.AsType[*Refusal](err)
+	switch {
+	case unrecoverable(err):
+	case refused && refusal.Decision.Verdict == membership.Wait:
+		o.next = again
+	case refused && !refusal.Decision.Code.Permanent():
+		o.next = unsure
+	case !refused && (gone || errors.Is(err, cluster.ErrAmbiguous)):
+		o.next = again
+	}
+	return o
+}
+
+// unrecoverable reports whether an error will not go away by waiting: the
+// credentials or certificates are wrong, the cluster is another one, or what it
+// has on record cannot be read.
+func unrecoverable(err error) bool {
+	return errors.As(err, new(*OtherCluster)) || errors.As(err, new(*cluster.Malformed)) || cluster.Hopeless(err)
+}
+
+// repeat takes steps until one returns nil, or an error after which none
+// follows, or ctx ends. Where ctx ends the error is that of the last step that
+// it did not cut short; an interruption is returned as such.
+func (e *Engine) repeat(ctx context.Context, action Action, name string, step func() error) error {
+	since := e.Clock.Now()
+	var last, answer error // answer is the last one that is no note
+	var told time.Time
+	var pause backoff
+	for {
+		err := step()
+		if err == nil {
+			return nil
+		}
+		_, explicit := errors.AsType[outcome](err)
+		o := classify(err)
+		now := e.Clock.Now()
+		if ctx.Err() != nil && !(explicit && o.next == stop) {
+			return timedOut(ctx, o.cause, answer)
+		}
+		switch {
+		case o.next == stop, o.next == unsure && now.Sub(since) > healthInterval:
+			log.Debug(ctx, log.Membership, "gave up", "action", action, "member", name, "reason", o.cause)
+			return o.cause
+		case o.next == again:
+			since = now
+		case o.next == soon:
+			since, pause = now, backoff{}
+		}
+		if last == nil || last.Error() != o.cause.Error() || now.Sub(told) >= logEvery {
+			log.Debug(ctx, log.Membership, "looking again", "action", action, "member", name, "reason", o.cause)
+			told = now
+		}
+		if last = o.cause; pause.sleep(ctx, e.Clock) != nil {
+			return timedOut(ctx, last, answer)
+		}
+		if !errors.As(last, new(note)) {
+			answer = last
+		}
+	}
+}
+
+// timedOut is the error of an operation whose time ran out in a step, or after it.
+// The error of a step that was cut short says nothing, unless it is a decision,
+// and the answer before it is the reason.
+func timedOut(ctx context.Context, err, answer error) error {
+	refusal, refused := errors.AsType[*Refusal](err)
+	if !refused && answer != nil {
+		err = answer
+		refusal, refused = errors.AsType[*Refusal](err)
+	}
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled), errors.As(err, new(note)):
+		return ctx.Err()
+	case refused:
+		refusal.Timeout = true
+	}
+	return err
+}
+
+// backoff is the pause between looks: short at first, longer as time passes.
+type backoff struct{ next time.Duration }
+
+func (b *backoff) sleep(ctx context.Context, c Clock) error {
+	if b.next == 0 {
+		b.next = firstPoll
+	}
+	err := c.Sleep(ctx, b.next)
+	b.next = min(b.next*9/8, slowPoll)
+	return err
+}
