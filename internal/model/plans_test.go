@@ -189,7 +189,7 @@ func (w *typed) create(at uint8, part part) bool {
 		switch found.Step {
 		case membership.StepAdopt:
 		case membership.StepAnnounce:
-			d := membership.DecideAdd(snap, membership.AddRequest{Name: nameOf(at), PeerURLs: []string{urlOf(at)}, MaxLearners: 1})
+			d := membership.DecideAdd(snap, membership.AddRequest{Name: nameOf(at), PeerURLs: []string{urlOf(at)}})
 			if d.Verdict != membership.Go || p.machine != p.config || !w.formed {
 				return false
 			}
