@@ -149,7 +149,7 @@ func MemberInTheWay(name string, m membership.Member, s membership.Snapshot) Tex
 	return newText("Cannot configure member "+name+": it runs",
 		"The plan creates a configuration, and the cluster has the member %s with the same name or peer URL (%s). %s "+
 			"Its machine would be replaced under a voter that lives. Nothing has been changed. %s"+DestroyInstead,
-		Member(s, m.ID), strings.Join(m.PeerURLs, ", "), MemberAnswer(s, m.ID), text(fourWaysOut(m.Name)))
+		Member(s, m.ID), strings.Join(m.PeerURLs, ", "), MemberAnswer(s, m.ID), text(fourWaysOut(name)))
 }
 
 // MemberMayRun is [MemberInTheWay] for a cluster that cannot be observed, because

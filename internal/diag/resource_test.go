@@ -111,6 +111,7 @@ func TestResourceTexts(t *testing.T) {
 		{"member may run, no endpoints", MemberMayRun("d", true, nil)},
 		{"member may run, gone", MemberMayRun("d", true, gone)},
 		{"member in the way", MemberInTheWay("d", d, snap(a, d))},
+		{"another member in the way", MemberInTheWay("e", d, snap(a, d))},
 		{"same address", SameAddress("d", "e", peer)},
 		{"no machine ID", NoMachineID("d")},
 		{"member back", MemberBack("d")},

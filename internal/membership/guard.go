@@ -178,13 +178,17 @@ func (s Snapshot) MemberOf(name string, peerURLs []string) (Member, bool) {
 }
 
 // InTheWay returns the members that keep a new configuration of that name and
-// those peer URLs from being made, sorted by ID: those that bear the name, or
+// those peer URLs from being made: those that bear the name, which come first, or
 // any of the URLs, and have run. It leaves out the member that the configuration
 // takes the place of. Whether they live is another question.
 func (s Snapshot) InTheWay(name string, peerURLs []string, instead MemberID) []Member {
-	return s.filter(func(m Member) bool {
-		return m.ID != instead && len(m.ClientURLs) > 0 && (name != "" && m.Name == name || shareURL(m.PeerURLs, peerURLs))
-	})
+	named := func(m Member) bool { return name != "" && m.Name == name }
+	found := func(is bool) []Member {
+		return s.filter(func(m Member) bool {
+			return m.ID != instead && len(m.ClientURLs) > 0 && named(m) == is && (is || shareURL(m.PeerURLs, peerURLs))
+		})
+	}
+	return append(found(true), found(false)...)
 }
 
 func shareURL(a, b []string) bool {

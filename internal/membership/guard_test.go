@@ -204,4 +204,9 @@ func TestMembersOfConfigurations(t *testing.T) {
 			t.Errorf("%s at %v instead of %s: got %v", c.name, c.urls, c.instead, got)
 		}
 	}
+	for _, c := range []struct{ name, url, other string }{{"a", v, "b"}, {"b", u, "a"}} {
+		if got := s.InTheWay(c.name, []string{c.url}, 0); len(got) != 2 || got[0].Name != c.name || got[1].Name != c.other {
+			t.Errorf("%s at the URL of %s: got %v, want the one of the name first", c.name, c.other, got)
+		}
+	}
 }
