@@ -4,18 +4,11 @@
 package acctest
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
-	"maps"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
-
-	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
 // finish looks at what a sequence has come to: a plain apply, or what the
@@ -70,20 +63,31 @@ func (a *actor) round() string {
 	}
 	if o.ExitCode != 0 {
 		a.follow(o)
+		a.replaceFailed()
 		return fmt.Sprintf("apply: exit code %d\n%s", o.ExitCode, o.diagnostics())
 	}
 	p := a.cli("plan", "-json", "-input=false", "-detailed-exitcode")
 	if p.ExitCode != 0 {
 		return fmt.Sprintf("plan: exit code %d\n%s\n%v", p.ExitCode, p.diagnostics(), p.changes())
 	}
-	failed := a.failed()
-	if failed == "" {
+	if failed := a.replaceFailed(); failed != "" {
+		return failed + " does not run"
+	}
+	return ""
+}
+
+// replaceFailed replaces a member that does not run, as warnings and errors say,
+// and returns its name.
+func (a *actor) replaceFailed() string {
+	if a.ended {
 		return ""
 	}
+	failed := a.failed()
 	if to := a.wanted()[failed]["etcd_member_config"]; to != "" {
+		a.tr.Logf("REPLACES %s, which does not run", failed)
 		a.cli("apply", "-replace="+to)
 	}
-	return failed + " does not run"
+	return failed
 }
 
 // changes are the lines that say what a plan does.
@@ -103,8 +107,14 @@ func (a *actor) failed() string {
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(200 * time.Millisecond) {
 		down := ""
 		for _, m := range a.list() {
-			if m.Name != "" && !a.runsEtcd(m.Name) {
-				down = m.Name
+			name := m.Name
+			for of, n := range a.byName() {
+				if slices.Contains(m.PeerURLs, n.Peer) {
+					name = of // also while it has not started
+				}
+			}
+			if name != "" && !a.runsEtcd(name) {
+				down = name
 			}
 		}
 		if down == "" || time.Now().After(end) {
@@ -147,12 +157,6 @@ func (a *actor) lead(e Diagnostic) {
 	case strings.Contains(e.Detail, "moved {") && blocks != "":
 		a.tr.Logf("THE WAY OUT: moved blocks\n%s", blocks)
 		a.now.moved = blocks
-	case strings.HasSuffix(e.Summary, " did not join in time"):
-		// Its log says why, and the text what to do then.
-		name := strings.Fields(e.Summary)[1]
-		if _, err := os.Stat(filepath.Join(a.Machines, name, "never")); err == nil {
-			a.cli("apply", "-replace="+a.wanted()[name]["etcd_member_config"])
-		}
 	case imports != "" && !held:
 		a.shellLine(e, imports)
 	case strings.Contains(e.Detail, "undo that change"), strings.Contains(e.Detail, "undo the other change"):
@@ -220,131 +224,4 @@ func (a *actor) destroyAll() {
 		a.tr.find("cannot be destroyed", "%s", o)
 	}
 	a.MustBeGone()
-}
-
-// checkMembers finds members that are not configured, and nodes without one.
-func (a *actor) checkMembers() {
-	var want []string
-	for _, key := range a.now.keys() {
-		name := a.now.memberName(key)
-		if n := a.now.nodes[key]; n.Joins == "learner" && !n.Promote {
-			name += " (learner)"
-		}
-		want = append(want, name)
-	}
-	slices.Sort(want)
-	if got := summary(a.list()); !slices.Equal(got, want) {
-		a.tr.find("other members", "the plan is empty, the members are %v, and the configuration has %v", got, want)
-	}
-	for _, m := range a.list() {
-		if m.IsLearner {
-			continue
-		}
-		url := m.ClientURLs[0]
-		a.soon("a member does not serve", func() error {
-			return a.askOne(url, func(ctx context.Context, c *clientv3.Client) error {
-				_, err := c.Get(ctx, "acctest")
-				return err
-			})
-		})
-	}
-}
-
-// soon finds that something does not come about within the time that a lock
-// may outlive its holder, and some more.
-func (a *actor) soon(class string, f func() error) {
-	end := time.Now().Add(40 * time.Second)
-	for {
-		err := f()
-		if err == nil {
-			return
-		}
-		if time.Now().After(end) {
-			a.tr.find(class, "%v", err)
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-}
-
-// checkKeys finds records of somebody who is gone, turns that are open, and a
-// lock that is held.
-func (a *actor) checkKeys() {
-	a.soon("orphan key", func() error {
-		var problem error
-		a.ask(func(ctx context.Context, c *clientv3.Client) error {
-			list, err := c.MemberList(ctx)
-			if err != nil {
-				return err
-			}
-			prefix := fmt.Sprintf("/_terraform/etcd/%x/", list.Header.ClusterId)
-			all, err := c.Get(ctx, prefix, clientv3.WithPrefix())
-			if err != nil {
-				return err
-			}
-			keys := map[string]string{}
-			for _, kv := range all.Kvs {
-				keys[strings.TrimPrefix(string(kv.Key), prefix)] = string(kv.Value)
-			}
-			problem = a.orphans(keys)
-			return nil
-		})
-		return problem
-	})
-}
-
-// orphans says what is wrong with the keys below the cluster's prefix.
-func (a *actor) orphans(keys map[string]string) error {
-	records := map[string]int{}
-	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		if !strings.HasPrefix(key, "members/") {
-			return fmt.Errorf("nobody is at work, and there is %s = %s", key, keys[key])
-		}
-		var r record
-		if err := json.Unmarshal([]byte(keys[key]), &r); err != nil {
-			return fmt.Errorf("%s: %w", key, err)
-		}
-		if !a.now.has(r.Name) {
-			return fmt.Errorf("a record of somebody who is gone: %s = %s", key, keys[key])
-		}
-		if records[r.Name]++; records[r.Name] > 1 {
-			return fmt.Errorf("two records of %s: %v", r.Name, keys)
-		}
-	}
-	return nil
-}
-
-// checkBootstrap finds that the bootstrap in the state is not that of the
-// cluster: once it has formed one, it is not replaced.
-func (a *actor) checkBootstrap() {
-	e, held := a.entries()[bootstrapPart+".this"]
-	if !held {
-		return
-	}
-	var id string
-	a.ask(func(ctx context.Context, c *clientv3.Client) error {
-		list, err := c.MemberList(ctx)
-		if err == nil {
-			id = fmt.Sprintf("%x", list.Header.ClusterId)
-		}
-		return err
-	})
-	if got := fmt.Sprint(e.values["cluster_id"]); got != id {
-		a.tr.find("bootstrap replaced", "the bootstrap is of cluster %s, and the cluster is %s", got, id)
-	}
-}
-
-// checkWrites finds acknowledged writes that are not there.
-func (a *actor) checkWrites() {
-	a.writer.Stop()
-	var lost int
-	a.ask(func(_ context.Context, c *clientv3.Client) error {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		writes, err := a.writer.Lost(ctx, c)
-		lost = len(writes)
-		return err
-	})
-	if all := len(a.writer.Acknowledged()); lost > 0 || all == 0 {
-		a.tr.find("lost writes", "%d of %d acknowledged writes are lost", lost, all)
-	}
 }
