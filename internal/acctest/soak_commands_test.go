@@ -83,7 +83,7 @@ func TestAccCommandSoak(t *testing.T) {
 	if os.Getenv("SOAK_SEED") == "" {
 		c.seed = commandSeed
 	}
-	t.Logf("SOAK=%v SOAK_SEED=%d", limit, c.seed)
+	t.Logf("SOAK=%s SOAK_SEED=%d", os.Getenv("SOAK"), c.seed)
 	c.run(atOnce)
 	t.Logf("command soak of %v, seed %d: %d sequences, %d commands, %d kinds of steps: %s",
 		time.Since(begin).Round(time.Second), c.seed, c.sequences, c.commands, len(c.kinds), tally(c.kinds))
