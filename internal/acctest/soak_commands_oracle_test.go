@@ -4,11 +4,16 @@
 package acctest
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
 // finish looks at what a sequence has come to: a plain apply, or what the
@@ -101,7 +106,18 @@ func (o *Outcome) changes() []string {
 	return out
 }
 
-// failed is the name of a member without a process, "" if there is none. One
+// serves reports whether a voter answers a linearizable read.
+func (a *actor) serves(m *etcdserverpb.Member) error {
+	if len(m.ClientURLs) == 0 {
+		return errors.New("it has never started")
+	}
+	return a.askOne(m.ClientURLs[0], func(ctx context.Context, c *clientv3.Client) error {
+		_, err := c.Get(ctx, "acctest")
+		return err
+	})
+}
+
+// failed is the name of a member that does not run, "" if there is none. One
 // that has just been started gets its time.
 func (a *actor) failed() string {
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(200 * time.Millisecond) {
@@ -113,7 +129,8 @@ func (a *actor) failed() string {
 					name = of // also while it has not started
 				}
 			}
-			if name != "" && !a.runsEtcd(name) {
+			// One with somebody else's data starts, and ends again at once.
+			if name != "" && (!a.runsEtcd(name) || !m.IsLearner && a.serves(m) != nil) {
 				down = name
 			}
 		}
