@@ -35,7 +35,7 @@ func commandKinds() []kind {
 		{name: "refresh only", weight: 2, run: typed("-refresh-only")},
 		{name: "target", weight: 12, parts: parts, pair: true, run: on("-target")},
 		{name: "replace", weight: 8, parts: parts, pair: true, run: on("-replace")},
-		{name: "target and replace", weight: 8, parts: []string{"etcd_member_config", "etcd_member_config", "etcd_member", bootstrapPart}, pair: true, run: on("-target", "-replace")},
+		{name: "target and replace", weight: 8, parts: []string{"etcd_member_config", "etcd_member_config", "etcd_member", bootstrapPart}, run: on("-target", "-replace")},
 		{name: savesPlan, weight: 3, parts: append([]string{""}, nodeParts...), run: (*actor).savePlan},
 		{name: appliesPlan, weight: 1, run: (*actor).applySaved},
 		{name: "taint", weight: 4, parts: parts, pair: true, run: (*actor).taint},

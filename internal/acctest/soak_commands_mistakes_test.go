@@ -53,6 +53,7 @@ var mistakes = []mistake{
 		in: []replacement{
 			{"internal/provider/initialcluster/plan.go", `\t\tr\.refuseReplacement\(ctx, [^\n]*\n\t\treturn\n`, ""},
 			{"internal/provider/initialcluster/plan.go", `\tr\.refuseExisting\(ctx, plan, [^\n]*\n`, ""},
+			{"internal/provider/initialcluster/resource.go", `\tr\.refuseReplacement\(ctx, [^\n]*\n`, ""},
 		},
 		comes: []string{"bootstrap replaced"},
 		shortest: sequence{world{flat, 3, "3.6"}, []deed{
