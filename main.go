@@ -8,6 +8,7 @@ import (
 	"flag"
 	"log"
 	"os"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -22,12 +23,16 @@ import (
 var version = "dev"
 
 func main() {
-	debug := flag.Bool("debug", false, "run so that a debugger can attach, and print how to use it")
+	debugged := flag.Bool("debug", false, "run so that a debugger can attach, and print how to use it")
 	flag.Parse()
 	pool := &connection.Pool{}
 	served := make(chan struct{})
+	// With the usual 100 a refresh of 100 resources costs the processors a fifth more.
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
 	var opts []tf6server.ServeOpt
-	if *debug {
+	if *debugged {
 		opts = append(opts, tf6server.WithManagedDebug())
 	} else {
 		for _, variable := range quiet(os.Environ()) {

@@ -138,15 +138,6 @@ func alive(pid int) bool {
 	return err != nil || !strings.Contains(string(stat), ") Z ")
 }
 
-func eventually(t *testing.T, what string, f func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !f(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("after 20 s: %s: not so", what)
-		}
-	}
-}
-
 // standIn writes a program that takes etcd's place: it appends its environment
 // to env.txt in its directory and stays.
 func standIn(t *testing.T) string {
@@ -184,7 +175,7 @@ func TestMachineRunsRealEtcd(t *testing.T) {
 			_, err := c.Put(ctx, "k", "v")
 			return err == nil
 		}
-		eventually(t, "etcd serves", served)
+		etcdtest.Until(t, "etcd serves", served)
 		if out := m.must(t, 0, "status"); !strings.HasPrefix(out, "node one: etcd runs (pid ") {
 			t.Errorf("status says %q", out)
 		}
@@ -203,8 +194,8 @@ func TestMachineRunsRealEtcd(t *testing.T) {
 		if err := syscall.Kill(etcd, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "etcd is started again", func() bool { p := m.pid("etcd.pid"); return p != 0 && p != etcd })
-		eventually(t, "etcd serves again", served)
+		etcdtest.Until(t, "etcd is started again", func() bool { p := m.pid("etcd.pid"); return p != 0 && p != etcd })
+		etcdtest.Until(t, "etcd serves again", served)
 		second := m.pid("etcd.pid")
 
 		m.must(t, 0, "down")
@@ -231,13 +222,13 @@ func TestMachineRunsRealEtcd(t *testing.T) {
 func TestMachineIsNewWithOtherContents(t *testing.T) {
 	eachShell(t, standIn(t), func(t *testing.T, m machine) {
 		m.must(t, 0, "up", "MACHINE_ENV=ETCD_NAME=a")
-		eventually(t, "it runs", func() bool { return m.pid("etcd.pid") != 0 })
+		etcdtest.Until(t, "it runs", func() bool { return m.pid("etcd.pid") != 0 })
 		first := m.pid("etcd.pid")
 		if err := os.MkdirAll(filepath.Join(m.dir, "data", "member"), 0o700); err != nil {
 			t.Fatal(err)
 		}
 		m.must(t, 0, "up", "MACHINE_ENV=ETCD_NAME=b")
-		eventually(t, "it runs again", func() bool { return m.pid("etcd.pid") != 0 })
+		etcdtest.Until(t, "it runs again", func() bool { return m.pid("etcd.pid") != 0 })
 		if alive(first) {
 			t.Error("the machine that was replaced runs on")
 		}
@@ -262,8 +253,8 @@ echo ETCD_DISCOVERY=
 	eachShell(t, standIn(t), func(t *testing.T, m machine) {
 		m.must(t, 0, "up", env, join)
 		seen := filepath.Join(m.dir, "env.txt")
-		eventually(t, "etcd runs", func() bool { _, err := os.Stat(seen); return err == nil })
-		eventually(t, "it has written", func() bool { b, _ := os.ReadFile(seen); return strings.Contains(string(b), "--") })
+		etcdtest.Until(t, "etcd runs", func() bool { _, err := os.Stat(seen); return err == nil })
+		etcdtest.Until(t, "it has written", func() bool { b, _ := os.ReadFile(seen); return strings.Contains(string(b), "--") })
 		text, _ := os.ReadFile(seen)
 		want := "ETCD_BARE=$(touch PWNED) `touch PWNED` \\ \" '\nETCD_DATA_DIR=" + m.dir + "/data\nETCD_DISCOVERY=\nETCD_EQ=a=b,c=d\n" +
 			"ETCD_INITIAL_CLUSTER=right\nETCD_NAME=a\nETCD_QUOTED=two words\nETCD_SINGLE=$(touch PWNED)\n" + m.dir + "\n--\n"
@@ -294,7 +285,7 @@ echo ETCD_DISCOVERY=
 func TestMachineStaysDownAfter78(t *testing.T) {
 	eachShell(t, standIn(t), func(t *testing.T, m machine) {
 		m.must(t, 0, "up", "MACHINE_ENV=ETCD_NAME=a", "MACHINE_JOIN="+joinscript.Encode("echo run >>runs.txt; exit 78"))
-		eventually(t, "it is stopped for good", func() bool { code, _ := m.run(t, "status"); return code == 2 })
+		etcdtest.Until(t, "it is stopped for good", func() bool { code, _ := m.run(t, "status"); return code == 2 })
 		time.Sleep(time.Second) // more than two retries
 		if runs, _ := os.ReadFile(filepath.Join(m.dir, "runs.txt")); string(runs) != "run\n" {
 			t.Errorf("the join script ran %q, want once", runs)
@@ -315,7 +306,7 @@ func TestMachineDownKillsWhatHangs(t *testing.T) {
 		m.must(t, 0, "up", "MACHINE_ENV=ETCD_NAME=a")
 		// Not before it has become what it is to be: a shell that is stopped on
 		// its way there is another story.
-		eventually(t, "it runs", func() bool {
+		etcdtest.Until(t, "it runs", func() bool {
 			command, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", m.pid("etcd.pid")))
 			return err == nil && strings.HasPrefix(string(command), "sleep")
 		})
@@ -330,7 +321,7 @@ func TestMachineDownKillsWhatHangs(t *testing.T) {
 		if took := time.Since(begun); took > 10*time.Second {
 			t.Errorf("down took %s", took)
 		}
-		eventually(t, "it has ended", func() bool { return !alive(etcd) })
+		etcdtest.Until(t, "it has ended", func() bool { return !alive(etcd) })
 	})
 }
 
@@ -339,7 +330,7 @@ func TestMachineDownKillsWhatHangs(t *testing.T) {
 func TestMachineDownEndsItsOwnOnly(t *testing.T) {
 	eachShell(t, standIn(t), func(t *testing.T, m machine) {
 		m.must(t, 0, "up", "MACHINE_ENV=ETCD_NAME=a")
-		eventually(t, "it runs", func() bool { return m.pid("etcd.pid") != 0 })
+		etcdtest.Until(t, "it runs", func() bool { return m.pid("etcd.pid") != 0 })
 		etcd := m.pid("etcd.pid")
 		if err := syscall.Kill(m.pid("supervisor.pid"), syscall.SIGKILL); err != nil {
 			t.Fatal(err)
@@ -354,7 +345,7 @@ func TestMachineDownEndsItsOwnOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		m.must(t, 0, "down")
-		eventually(t, "etcd has ended", func() bool { return !alive(etcd) })
+		etcdtest.Until(t, "etcd has ended", func() bool { return !alive(etcd) })
 		if !alive(stranger.Process.Pid) {
 			t.Error("down ended a process that is not the machine's")
 		}

@@ -11,7 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
 // What the plan rules must let through.
@@ -57,7 +58,7 @@ func TestAccAroundPasses(t *testing.T) {
 		{name: "killed while a member is out", run: func(l *lab) {
 			l.trigger("b")
 			run := l.Start("apply")
-			eventually(l.t, 60*time.Second, "b is out", func() error {
+			etcdtest.Eventually(l.t, "b is out", func() error {
 				members, err := l.list()
 				if err == nil && len(members) == l.size {
 					err = errors.New("all are there")
@@ -113,7 +114,7 @@ func (l *lab) awaitCreating(run *Running, names ...string) {
 		if err != nil {
 			l.t.Fatal(err)
 		}
-		eventually(l.t, 90*time.Second, name+" is created", func() error {
+		etcdtest.Eventually(l.t, name+" is created", func() error {
 			if !run.Printed(strings.Trim(string(text), `"`)) {
 				return errors.New("not yet")
 			}
@@ -127,7 +128,7 @@ func (l *lab) awaitCreating(run *Running, names ...string) {
 func (l *lab) kill(run *Running) {
 	l.t.Helper()
 	providers := run.Providers()
-	eventually(l.t, 10*time.Second, "the state is whole", func() error {
+	etcdtest.Eventually(l.t, "the state is whole", func() error {
 		_ = run.cmd.Process.Signal(syscall.SIGSTOP) // it may have ended already
 		if json.Valid([]byte(l.Read("terraform.tfstate"))) {
 			return nil

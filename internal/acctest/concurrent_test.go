@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
 // sibling returns the same fleet in a directory of its own, with a copy of the
@@ -101,7 +102,7 @@ func TestAccTwoAppliesAtOnce(t *testing.T) {
 	g.Add("e")
 	first := f.Start("apply")
 	var holder claim.Holder
-	eventually(t, 60*time.Second, "the first run has the lock and d is announced", func() error {
+	etcdtest.Eventually(t, "the first run has the lock and d is announced", func() error {
 		lock := f.lock()
 		if lock == nil {
 			return errors.New("nobody holds the lock")
@@ -113,7 +114,7 @@ func TestAccTwoAppliesAtOnce(t *testing.T) {
 		return nil
 	})
 	second := g.Start("apply")
-	eventually(t, 60*time.Second, "the machine of e waits", func() error {
+	etcdtest.Eventually(t, "the machine of e waits", func() error {
 		_, err := os.Stat(filepath.Join(g.Machines, "e", "supervisor.pid"))
 		return err
 	})

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
 // Whatever ends a run between the announcement and the state, the next one
@@ -65,7 +67,7 @@ func TestAccCrashWithoutState(t *testing.T) {
 
 	f.Plan().MustDo(changes("d", "create"))
 	second := f.Start("apply")
-	eventually(t, 60*time.Second, "the announcement is taken over", func() error {
+	etcdtest.Eventually(t, "the announcement is taken over", func() error {
 		if fmt.Sprint(f.records()) == fmt.Sprint(lost) {
 			return fmt.Errorf("on record are %v", lost)
 		}
@@ -87,7 +89,7 @@ func TestAccCrashWithoutState(t *testing.T) {
 func (f *Fleet) awaitAnnouncement() {
 	f.tb.Helper()
 	f.WaitList("a", "a", "? (learner)")
-	eventually(f.tb, 10*time.Second, "the announcement is on record", func() error {
+	etcdtest.Eventually(f.tb, "the announcement is on record", func() error {
 		for _, r := range f.records() {
 			if r.Name == "d" && r.State == "announced" {
 				return nil

@@ -30,7 +30,7 @@ func TestAccMemberDisappears(t *testing.T) {
 		id := f.memberID(name)
 		// For the first five seconds members do not count as connected.
 		client := f.Client("a", "c")
-		eventually(t, 15*time.Second, name+" can be removed", func() error {
+		etcdtest.Eventually(t, name+" can be removed", func() error {
 			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 			defer cancel()
 			_, err := client.MemberRemove(ctx, id)
@@ -92,7 +92,7 @@ func TestAccLearnerPromotedByOthers(t *testing.T) {
 	f.Apply().MustSucceed()
 	for _, m := range f.Members("a") {
 		if m.IsLearner {
-			eventually(t, 15*time.Second, "the promotion", func() error {
+			etcdtest.Eventually(t, "the promotion", func() error {
 				ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 				defer cancel()
 				_, err := f.Client("a").MemberPromote(ctx, m.ID)

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
@@ -126,7 +125,7 @@ func TestAccExampleAutoscalingGroup(t *testing.T) {
 	e.Crash("d")
 	e.sh("down", "d")
 	e.sh("up", "d", "ETCD_BIN="+e.Nodes["d"].Etcd, "MACHINE_ENV="+env, machineJoin(script))
-	eventually(t, 30*time.Second, "d stays down for good", func() error {
+	etcdtest.Eventually(t, "d stays down for good", func() error {
 		for _, event := range e.Events("d") {
 			if event.What == "never 78" {
 				return nil

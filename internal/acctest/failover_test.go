@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"maps"
 	"testing"
-	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
 // A standby gets a vote when a voter is lost: by the next apply, once the lost
@@ -27,7 +28,7 @@ func TestAccFailover(t *testing.T) {
 	c := f.named("c")
 	f.Crash("c")
 	promotion := map[string]string{address("etcd_learner", "d"): "update"}
-	eventually(t, 20*time.Second, "the promotion is planned", func() error {
+	etcdtest.Eventually(t, "the promotion is planned", func() error {
 		if p := f.Plan(); !maps.Equal(p.actions(), promotion) {
 			return fmt.Errorf("planned: %v", p.actions())
 		}
@@ -42,7 +43,7 @@ func TestAccFailover(t *testing.T) {
 	w.mustContain(t, w.Summary, "If d failed as a voter, 2 of 4 voters would be alive; quorum would be 3. Take c out first")
 	f.MustList("a", "b", "c", "d (learner)")
 	f.Repair("c")
-	eventually(t, 20*time.Second, "c is back", func() error {
+	etcdtest.Eventually(t, "c is back", func() error {
 		if p := f.Plan(); p.ExitCode != 0 {
 			return fmt.Errorf("planned: %v", p.actions())
 		}

@@ -124,7 +124,7 @@ func TestAccSilentIsNotLost(t *testing.T) {
 	}
 	p.mustNotSay("lost and")
 	f.Repair("b", "c")
-	eventually(t, 20*time.Second, "the plan is empty and quiet", func() error {
+	etcdtest.Eventually(t, "the plan is empty and quiet", func() error {
 		if p := f.Plan(); p.ExitCode != 0 || len(p.Diagnostics) > 0 {
 			return fmt.Errorf("exit code %d: %s", p.ExitCode, p.diagnostics())
 		}
@@ -190,7 +190,7 @@ func TestAccLostMemberByHand(t *testing.T) {
 	f := NewFleet(t, FleetOptions{})
 	f.Form()
 	f.Lose("b")
-	eventually(t, 20*time.Second, "the leader misses b as well", func() error {
+	etcdtest.Eventually(t, "the leader misses b as well", func() error {
 		p := f.Plan()
 		p.mustNotSay("replaced by this plan")
 		for _, w := range p.Warnings() {

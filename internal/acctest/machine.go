@@ -109,7 +109,7 @@ func (f *Fleet) Crash(names ...string) {
 			}
 		}
 	}
-	eventually(f.tb, 10*time.Second, fmt.Sprintf("%v are gone", names), func() error {
+	etcdtest.Eventually(f.tb, fmt.Sprintf("%v are gone", names), func() error {
 		for _, p := range processes() {
 			if killed[p.pid] {
 				return fmt.Errorf("%d still runs", p.pid)

@@ -391,7 +391,7 @@ func (m *matrix) run(stages []stage) {
 func (f *Fleet) makeLead(name string, from ...string) {
 	f.tb.Helper()
 	id := f.memberID(name)
-	eventually(f.tb, 20*time.Second, name+" leads", func() error {
+	etcdtest.Eventually(f.tb, name+" leads", func() error {
 		leader := f.Leader(from...)
 		if leader == name {
 			return nil

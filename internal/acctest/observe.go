@@ -33,7 +33,7 @@ func (f *Fleet) Client(names ...string) *clientv3.Client {
 	}
 	var client *clientv3.Client
 	// A login fails while leadership changes.
-	eventually(f.tb, 20*time.Second, fmt.Sprintf("client of %v", cfg.Endpoints), func() (err error) {
+	etcdtest.Eventually(f.tb, fmt.Sprintf("client of %v", cfg.Endpoints), func() (err error) {
 		client, err = clientv3.New(cfg)
 		return err
 	})
@@ -142,7 +142,7 @@ func summary(members []*etcdserverpb.Member) []string {
 func (f *Fleet) Leader(names ...string) string {
 	f.tb.Helper()
 	leader := ""
-	eventually(f.tb, 15*time.Second, "a leader", func() error {
+	etcdtest.Eventually(f.tb, "a leader", func() error {
 		for _, name := range names {
 			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 			s, err := f.Client(name).Status(ctx, f.Nodes[name].dial())
@@ -162,7 +162,7 @@ func (f *Fleet) WaitList(from string, want ...string) {
 	f.tb.Helper()
 	c := f.Client(from)
 	sort.Strings(want)
-	eventually(f.tb, 30*time.Second, fmt.Sprintf("members %v", want), func() error {
+	etcdtest.Eventually(f.tb, fmt.Sprintf("members %v", want), func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 		defer cancel()
 		resp, err := c.MemberList(ctx)
@@ -174,22 +174,6 @@ func (f *Fleet) WaitList(from string, want ...string) {
 		}
 		return nil
 	})
-}
-
-// eventually fails the test unless f succeeds within d.
-func eventually(tb testing.TB, d time.Duration, what string, f func() error) {
-	tb.Helper()
-	end := time.Now().Add(d)
-	for {
-		err := f()
-		if err == nil {
-			return
-		}
-		if time.Now().After(end) {
-			tb.Fatalf("not within %v: %s: %v", d, what, err)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
 }
 
 // Writer writes to the cluster steadily from now on; it begins at these nodes

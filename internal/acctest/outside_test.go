@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
 // memberID returns the ID of the member in the list.
@@ -26,21 +28,26 @@ func (f *Fleet) memberID(name string) uint64 {
 	return 0
 }
 
-// Wipe makes a machine lose its data; its etcd ends and starts anew.
+// Wipe makes a machine lose its data, and boots it again.
 func (f *Fleet) Wipe(name string) {
 	f.tb.Helper()
-	// Renamed before the process is killed, so that what starts next cannot
-	// start with it.
-	data := filepath.Join(f.Machines, name, "data")
-	if err := os.Rename(data, data+".old"); err != nil {
+	// Everything on the machine ends first: a join script that runs now has seen
+	// the data, and what it lets start would start without.
+	dir := filepath.Join(f.Machines, name)
+	etcdtest.Eventually(f.tb, name+" stands still", func() error {
+		left := processesIn(dir)
+		for _, p := range left {
+			_ = syscall.Kill(p.pid, syscall.SIGKILL)
+		}
+		if len(left) > 0 {
+			return fmt.Errorf("%d processes run", len(left))
+		}
+		return nil
+	})
+	if err := os.RemoveAll(filepath.Join(dir, "data")); err != nil {
 		f.tb.Fatal(err)
 	}
-	_ = f.signal(name, "etcd.pid", syscall.SIGKILL) // it may have ended already
-	// What was still running may have written to the old place or made a new
-	// one: it must not count.
-	if err := os.RemoveAll(data + ".old"); err != nil {
-		f.tb.Fatal(err)
-	}
+	f.Repair(name)
 }
 
 // Rewrite changes a machine's etcd.env, line by line, and restarts its etcd. It
@@ -61,7 +68,7 @@ func (f *Fleet) Rewrite(name string, line func(string) string) {
 	}
 	was := f.pid(name, "etcd.pid")
 	f.Signal(name, syscall.SIGTERM)
-	eventually(f.tb, 30*time.Second, name+" starts again", func() error {
+	etcdtest.Eventually(f.tb, name+" starts again", func() error {
 		if now := f.pid(name, "etcd.pid"); now == 0 || now == was {
 			return fmt.Errorf("process %d", now)
 		}
@@ -73,7 +80,7 @@ func (f *Fleet) Rewrite(name string, line func(string) string) {
 func (f *Fleet) serves(name string) {
 	f.tb.Helper()
 	client := f.Client(name)
-	eventually(f.tb, 30*time.Second, name+" serves", func() error {
+	etcdtest.Eventually(f.tb, name+" serves", func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 		defer cancel()
 		_, err := client.Get(ctx, "acctest")

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -45,10 +46,12 @@ func processes() []process {
 // ProcessesIn describes the processes that work in dir or below (Linux only).
 func ProcessesIn(dir string) []string {
 	var out []string
-	for _, p := range processes() {
-		if p.cwd == dir || strings.HasPrefix(p.cwd, dir+"/") {
-			out = append(out, fmt.Sprintf("%d %s in %s", p.pid, filepath.Base(p.exe), p.cwd))
-		}
+	for _, p := range processesIn(dir) {
+		out = append(out, fmt.Sprintf("%d %s in %s", p.pid, filepath.Base(p.exe), p.cwd))
 	}
 	return out
+}
+
+func processesIn(dir string) []process {
+	return slices.DeleteFunc(processes(), func(p process) bool { return p.cwd != dir && !strings.HasPrefix(p.cwd, dir+"/") })
 }

@@ -111,7 +111,7 @@ func TestAccRolloutOfAnImage(t *testing.T) {
 	p.MustDo(map[string]string{})
 	p.says("Rollout: nobody is replaced by this plan").mustContain(t, "Rollout: nobody is replaced by this plan", "because not every member is well: x (", "does not answer")
 	f.Repair("x")
-	eventually(t, 30*time.Second, "x is back", func() error {
+	etcdtest.Eventually(t, "x is back", func() error {
 		if got := f.Plan().actions(); !maps.Equal(got, rolled("a")) {
 			return fmt.Errorf("planned: %v", got)
 		}
@@ -256,7 +256,7 @@ func TestAccMachineBehindTerraformsBack(t *testing.T) {
 	writer := f.Writer("a", "b")
 	starts := len(f.Events("c"))
 	f.Recreate("c")
-	eventually(t, 20*time.Second, "the join script forbids it", func() error {
+	etcdtest.Eventually(t, "the join script forbids it", func() error {
 		events := f.Events("c")
 		if last := events[len(events)-1]; last.What == "never 78" {
 			return nil
@@ -357,7 +357,7 @@ func TestAccRolloutOfVersions(t *testing.T) {
 	defer cancel()
 	// The leader looks every few seconds whether all members are of the newer
 	// version, and makes it the cluster's; before, there is nothing to go back from.
-	eventually(t, 20*time.Second, "the cluster can be downgraded", func() error {
+	etcdtest.Eventually(t, "the cluster can be downgraded", func() error {
 		_, err := f.Client().Downgrade(ctx, clientv3.DowngradeEnable, "3.6")
 		return err
 	})

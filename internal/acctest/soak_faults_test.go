@@ -5,92 +5,73 @@ package acctest
 
 import (
 	"context"
-	"fmt"
+	"math/rand/v2"
 	"net/url"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/Shopify/toxiproxy/v2"
-	"github.com/rs/zerolog"
-
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// wires are the network of a fleet: every node advertises a proxy in front of
+// wires are the network of a fleet: every node advertises a link in front of
 // each of its ports, so that it can be cut off, slowed down and reset.
 type wires struct {
-	tb     testing.TB
-	server *toxiproxy.ApiServer
+	tb testing.TB
 
 	mu   sync.Mutex
-	node map[string][]*toxiproxy.Proxy
+	node map[string][]*etcdtest.Link
 }
 
-func newWires(tb testing.TB) *wires {
-	return &wires{
-		tb: tb, server: toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop()),
-		node: map[string][]*toxiproxy.Proxy{},
-	}
-}
+func newWires(tb testing.TB) *wires { return &wires{tb: tb, node: map[string][]*etcdtest.Link{}} }
 
-// wire puts proxies in front of a node that has not started.
+// wire puts links in front of a node that has not started.
 func (w *wires) wire(f *Fleet, name string) {
 	w.tb.Helper()
 	n := f.Nodes[name]
 	n.Listen, n.ListenPeer = []string{n.Client}, []string{n.Peer}
-	n.Client, n.Peer = w.proxy(name, n.Client), w.proxy(name, n.Peer)
+	n.Client, n.Peer = w.link(name, n.Client), w.link(name, n.Peer)
 }
 
-func (w *wires) proxy(name, to string) string {
+func (w *wires) link(name, to string) string {
 	w.tb.Helper()
 	u, err := url.Parse(to)
 	if err != nil {
 		w.tb.Fatal(err)
 	}
-	p := toxiproxy.NewProxy(w.server, name, "127.0.0.1:0", u.Host)
-	if err := p.Start(); err != nil {
-		w.tb.Fatal(err)
-	}
-	w.tb.Cleanup(p.Stop)
+	l := etcdtest.Proxy(w.tb, u.Host)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.node[name] = append(w.node[name], p)
-	return "http://" + p.Listen
+	w.node[name] = append(w.node[name], l)
+	return "http://" + l.Addr()
 }
 
-// toxics are what a fault does to the two directions of a node's connections:
-// upstream is what others send to it.
-var toxics = map[string][]string{
-	"cut":     {`{"type":"timeout","stream":"upstream"}`, `{"type":"timeout","stream":"downstream"}`},
-	"cut in":  {`{"type":"timeout","stream":"upstream"}`},
-	"cut out": {`{"type":"timeout","stream":"downstream"}`},
-	"slow":    {`{"type":"latency","stream":"downstream","attributes":{"latency":700,"jitter":300}}`},
-	"delay":   {`{"type":"latency","stream":"downstream","attributes":{"latency":80,"jitter":60}}`},
-	"reset":   {`{"type":"reset_peer","stream":"downstream","attributes":{"timeout":150}}`},
+// about is a delay that varies.
+func about(d, jitter time.Duration) func() time.Duration {
+	return func() time.Duration { return d - jitter + rand.N(2*jitter) }
 }
 
-// poison makes a fault of the network, heal ends all of them.
-func (w *wires) poison(name, kind string) error {
+// faults are what can befall a node's connections.
+var faults = map[string]func(l *etcdtest.Link){
+	"cut":     (*etcdtest.Link).Cut,
+	"cut in":  func(l *etcdtest.Link) { l.CutWay(etcdtest.In) },
+	"cut out": func(l *etcdtest.Link) { l.CutWay(etcdtest.Out) },
+	"slow":    func(l *etcdtest.Link) { l.Delay(etcdtest.Out, about(700*time.Millisecond, 300*time.Millisecond)) },
+	"delay":   func(l *etcdtest.Link) { l.Delay(etcdtest.Out, about(80*time.Millisecond, 60*time.Millisecond)) },
+	"reset":   (*etcdtest.Link).Reset,
+}
+
+// disturb makes a fault of the network, heal ends all of them.
+func (w *wires) disturb(name, kind string) { w.each(name, faults[kind]) }
+
+func (w *wires) heal(name string) { w.each(name, (*etcdtest.Link).Heal) }
+
+func (w *wires) each(name string, do func(l *etcdtest.Link)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, p := range w.node[name] {
-		for _, toxic := range toxics[kind] {
-			if _, err := p.Toxics.AddToxicJson(strings.NewReader(toxic)); err != nil {
-				return fmt.Errorf("%s of %s: %w", kind, name, err)
-			}
-		}
-	}
-	return nil
-}
-
-func (w *wires) heal(name string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, p := range w.node[name] {
-		p.Toxics.ResetToxics(context.Background())
+	for _, l := range w.node[name] {
+		do(l)
 	}
 }
 
@@ -136,11 +117,10 @@ func (s *soak) inflict(ctx context.Context, fault soakFault, run *Running) bool 
 		wait()
 		return signalAll(pids, syscall.SIGCONT)
 	default:
-		if err := s.wires.poison(fault.who, fault.kind); err != nil {
-			s.tb.Error(err)
-			return false
+		// Again and again, for what connects meanwhile.
+		for end := time.Now().Add(fault.lasts); time.Now().Before(end); time.Sleep(150 * time.Millisecond) {
+			s.wires.disturb(fault.who, fault.kind)
 		}
-		wait()
 		s.wires.heal(fault.who)
 		return true
 	}
@@ -160,7 +140,7 @@ func TestSoakWires(t *testing.T) {
 	t.Parallel()
 	c := etcdtest.Start(t, 1, etcdtest.Options{})
 	w := newWires(t)
-	through := w.proxy("a", c.Endpoints()[0])
+	through := w.link("a", c.Endpoints()[0])
 	get := func() error {
 		cfg := c.ClientConfig()
 		cfg.Endpoints = []string{through}
@@ -170,9 +150,7 @@ func TestSoakWires(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, kind := range []string{"cut", "cut in", "cut out"} {
-		if err := w.poison("a", kind); err != nil {
-			t.Fatal(err)
-		}
+		w.disturb("a", kind)
 		if get() == nil {
 			t.Errorf("%s: it answers", kind)
 		}
@@ -182,9 +160,7 @@ func TestSoakWires(t *testing.T) {
 		}
 	}
 	for _, kind := range []string{"delay", "reset"} {
-		if err := w.poison("a", kind); err != nil {
-			t.Fatal(err)
-		}
+		w.disturb("a", kind)
 		w.heal("a")
 		if err := get(); err != nil {
 			t.Errorf("after %s: %v", kind, err)

@@ -270,7 +270,7 @@ func (s *soak) settled() {
 
 func (s *soak) wait(what string, f func() error) {
 	s.tb.Helper()
-	eventually(s.tb, time.Minute, what, f)
+	etcdtest.Eventually(s.tb, what, f)
 }
 
 func tally(counts map[string]int) string {

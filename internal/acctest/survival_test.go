@@ -23,14 +23,12 @@ func TestAccSlowRegistry(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
 	w := newWires(t)
-	f.RegistryURL = w.proxy("registry", f.Registry.Endpoints()[0])
+	f.RegistryURL = w.link("registry", f.Registry.Endpoints()[0])
 
 	t.Log("it falls silent once it holds the token")
 	f.Apply("-target=etcd_discovery_token.this").MustSucceed()
 	token := f.State("etcd_discovery_token.this")["token"]
-	if err := w.poison("registry", "cut"); err != nil {
-		t.Fatal(err)
-	}
+	w.disturb("registry", "cut")
 	p := f.Plan()
 	if p.ExitCode == 1 {
 		t.Fatalf("a silent registry ends the plan:\n%s", p.diagnostics())
@@ -41,9 +39,7 @@ func TestAccSlowRegistry(t *testing.T) {
 
 	t.Log("it answers, slowly")
 	w.heal("registry")
-	if err := w.poison("registry", "slow"); err != nil {
-		t.Fatal(err)
-	}
+	w.disturb("registry", "slow")
 	f.Form()
 	f.MustVote("a", "b", "c")
 	if now := f.State("etcd_discovery_token.this")["token"]; now != token {
@@ -72,7 +68,7 @@ func TestAccCertificateExpires(t *testing.T) {
 	// Connections live on; new ones are needed once the members restart.
 	for _, name := range []string{"a", "b", "c"} {
 		f.Signal(name, syscall.SIGKILL)
-		eventually(t, 20*time.Second, name+" is back", func() error { return answers(t, f.clientConfig(name)) })
+		etcdtest.Eventually(t, name+" is back", func() error { return answers(t, f.clientConfig(name)) })
 	}
 	open()
 	e := run.Wait().MustSay("Cannot add member d")
@@ -194,7 +190,7 @@ func TestAccQuotaDuringJoin(t *testing.T) {
 	for _, name := range []string{"a", "b", "c"} {
 		c := f.Client(name)
 		// Each member compacts in its own time.
-		eventually(t, 30*time.Second, name+" has room", func() error {
+		etcdtest.Eventually(t, name+" has room", func() error {
 			if _, err := c.Defragment(ctx, f.Nodes[name].dial()); err != nil {
 				return err
 			}

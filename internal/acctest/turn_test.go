@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
 // rolledInTurn is what a plan does that lets these through, each with a rollout
@@ -185,7 +187,7 @@ func TestAccRolloutInOneApplyKilled(t *testing.T) {
 	f.want("two")
 	run := f.Start("apply")
 	f.WaitList("b", "b", "c")
-	eventually(t, 60*time.Second, "the machine of a is made anew", func() error {
+	etcdtest.Eventually(t, "the machine of a is made anew", func() error {
 		if f.pid("a", "supervisor.pid") == 0 {
 			return errors.New("no supervisor")
 		}

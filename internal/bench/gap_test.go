@@ -88,7 +88,7 @@ func engineRemoves(t *testing.T, c *etcdtest.Cluster, p *etcdtest.Process) {
 	t.Helper()
 	ctx := within(t, limit)
 	e := engineFor(t, c.Endpoints())
-	_, id, err := e.Port.Members(ctx)
+	_, id, err := e.Cluster.Members(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/bench"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
@@ -39,9 +40,9 @@ func engineFor(t *testing.T, endpoints []string) *reconfigure.Engine {
 	t.Cleanup(func() { _ = pool.Close() })
 	port := cluster.New(s, pool)
 	return &reconfigure.Engine{
-		Port: port, Board: reconfigure.NewBoard(), Clock: reconfigure.SystemClock{},
+		Cluster: port, Process: &reconfigure.ProcessState{}, Clock: clock.System{},
 		Locker: &claim.Lock{
-			Store: claim.NewV3(port, s, pool), Prefix: s.MetadataPrefix, TTL: claim.LockTTL, Clock: reconfigure.SystemClock{},
+			Store: claim.NewV3(port, s, pool), Prefix: s.MetadataPrefix, TTL: claim.LockTTL, Clock: clock.System{},
 			Self: claim.Holder{Who: "bench", Run: t.Name()}, AtExit: pool.BeforeClose,
 		},
 	}

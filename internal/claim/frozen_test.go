@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
 // childVariable makes the test binary a process that holds a claim: the API, and
@@ -92,7 +93,7 @@ func TestFrozenHolder(t *testing.T) {
 				quiet = true
 			}
 		}
-		eventually(t, "the claim of the frozen process expires", func() bool { return value(t, s) == "" })
+		etcdtest.Until(t, "the claim of the frozen process expires", func() bool { return value(t, s) == "" })
 		take(t, s, claim.Options{Value: "successor", TTL: 30 * time.Second})
 		if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
 			t.Fatal(err)

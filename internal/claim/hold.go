@@ -24,6 +24,9 @@ type Options struct {
 	TTL, Interval time.Duration
 	// TakeOver deletes the claim of whoever holds the key.
 	TakeOver bool
+	// AtExit registers what is to be done before the process ends, until forget
+	// is called; nil registers nothing.
+	AtExit func(func(context.Context)) (forget func())
 }
 
 func (o Options) interval() time.Duration {
@@ -58,6 +61,7 @@ type Claim struct {
 	err     error
 	// stopping is true once the claim is being given up.
 	stopping bool
+	forget   func() // of AtExit
 }
 
 // Start takes the claim and renews it until [Claim.Stop]. The renewing outlives
@@ -87,6 +91,11 @@ func Start(ctx context.Context, store Store, clock clock.Clock, o Options) (*Cla
 		beating: make(chan struct{}, 1), lost: make(chan struct{}), ended: make(chan struct{}),
 	}
 	go c.renew(life)
+	if o.AtExit != nil {
+		c.mu.Lock()
+		c.forget = o.AtExit(func(ctx context.Context) { _ = c.Stop(ctx) })
+		c.mu.Unlock()
+	}
 	return c, nil
 }
 
@@ -138,6 +147,9 @@ func (c *Claim) Stop(ctx context.Context) error {
 	c.release.Do(func() {
 		c.mu.Lock()
 		c.stopping = true
+		if c.forget != nil {
+			defer c.forget()
+		}
 		c.mu.Unlock()
 		c.cancel()
 		<-c.ended
@@ -146,10 +158,6 @@ func (c *Claim) Stop(ctx context.Context) error {
 	})
 	return c.stopErr
 }
-
-// StopQuietly is [Claim.Stop] for the end of a process, when nobody listens any
-// more.
-func (c *Claim) StopQuietly(ctx context.Context) { _ = c.Stop(ctx) }
 
 func (c *Claim) stop(ctx context.Context) error {
 	c.mu.Lock()

@@ -48,8 +48,7 @@ type Lock struct {
 	// beats fit into it.
 	TTL   time.Duration
 	Clock clock.Clock
-	// AtExit registers what is to be done before the process ends, until forget
-	// is called; nil registers nothing.
+	// AtExit is that of the claim; see [Options].
 	AtExit func(func(context.Context)) (forget func())
 }
 
@@ -183,26 +182,11 @@ func (l *Lock) try(ctx context.Context, key, doing string) (Hold, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := Start(ctx, l.Store, l.Clock, Options{Key: key, Value: string(value), TTL: l.TTL})
+	c, err := Start(ctx, l.Store, l.Clock, Options{Key: key, Value: string(value), TTL: l.TTL, AtExit: l.AtExit})
 	if err != nil {
 		return nil, err
 	}
-	if l.AtExit == nil {
-		return c, nil
-	}
-	return &exiting{c, l.AtExit(c.StopQuietly)}, nil
-}
-
-// exiting is a claim that is given up when the process ends.
-type exiting struct {
-	*Claim
-	forget func()
-}
-
-// Stop implements [Hold].
-func (e *exiting) Stop(ctx context.Context) error {
-	defer e.forget()
-	return e.Claim.Stop(ctx)
+	return c, nil
 }
 
 // HolderOf returns who holds a lock, the zero value if the claim was not made by

@@ -108,17 +108,6 @@ func take(t *testing.T, s claim.Store, o claim.Options) *claim.Claim {
 	return c
 }
 
-// eventually waits until is, and fails the test after 15 s.
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(15 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if is() {
-			return
-		}
-	}
-	t.Fatalf("not within 15 s: %s", what)
-}
-
 // value returns what is at key, "" for nothing.
 func value(t *testing.T, s claim.Store) string {
 	t.Helper()

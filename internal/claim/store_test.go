@@ -128,7 +128,7 @@ func TestLateBeat(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the claim expires", func() bool { return value(t, s) == "" })
+		etcdtest.Until(t, "the claim expires", func() bool { return value(t, s) == "" })
 		_, err = s.Beat(within(t, 5*time.Second), e, time.Second)
 		var lost *claim.LostError
 		if !errors.As(err, &lost) || lost.Now != nil || err.Error() != "/running/web1 was lost, it is gone" {

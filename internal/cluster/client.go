@@ -39,7 +39,7 @@ func New(settings connection.Settings, pool *connection.Pool) *Client {
 }
 
 // Know implements [Cluster].
-func (c *Client) Know(clientURLs []string) {
+func (c *Client) AddFallbackEndpoints(clientURLs []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, u := range askable(clientURLs) {
@@ -130,7 +130,7 @@ func (c *Client) each(ctx context.Context, f func(context.Context, *clientv3.Cli
 		}
 		return err
 	})
-	if gone, ok := errors.AsType[*Unreachable](err); ok {
+	if gone, ok := errors.AsType[*connection.Unreachable](err); ok {
 		last := len(gone.Answers) - 1
 		if last > 0 && ctx.Err() == nil || last < 0 {
 			return gone
@@ -143,7 +143,7 @@ func (c *Client) each(ctx context.Context, f func(context.Context, *clientv3.Cli
 // Anywhere makes a request to one endpoint after the other, the one that
 // answered last first, until one gives an answer that another would not change.
 // Each attempt is limited by the request timeout. The error is an
-// [*Unreachable], or the answer with its sentinel.
+// [*connection.Unreachable], or the answer with its sentinel.
 func (c *Client) Anywhere(ctx context.Context, f func(context.Context, *clientv3.Client) error) error {
 	return c.each(ctx, f)
 }
@@ -212,7 +212,7 @@ func final(err error) bool {
 func (c *Client) change(ctx context.Context, via membership.MemberID, f func(context.Context, *clientv3.Client) error) error {
 	endpoints := c.allowed(ctx, c.route(via))
 	if len(endpoints) == 0 {
-		return &Unreachable{}
+		return &connection.Unreachable{}
 	}
 	return unsure(c.call(ctx, endpoints[0], f))
 }

@@ -12,7 +12,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -26,7 +25,7 @@ type Cluster interface {
 	// at most two request timeouts where members list each other, and four in any
 	// case. want is the cluster that is expected, 0 if
 	// none is: endpoints of any other are reported in Snapshot.Others.
-	// The error is an [*Unreachable] when no endpoint gave a member list.
+	// The error is an [*connection.Unreachable] when no endpoint gave a member list.
 	Observe(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error)
 
 	// Look is an Observe for those who only read: each member is asked the same,
@@ -42,7 +41,7 @@ type Cluster interface {
 	// Observe of an expected cluster asks there when no other endpoint gave a
 	// member list: so that a configuration in which every node has another
 	// address than before still finds the cluster it has.
-	Know(clientURLs []string)
+	AddFallbackEndpoints(clientURLs []string)
 
 	// Members lists the members through a quorum (linearizable). It is the word of
 	// one member: enough to learn the cluster's ID, and to wait by.
@@ -90,12 +89,12 @@ type Cluster interface {
 	// cluster, under its ID as above.
 	Turns(id membership.ClusterID) Turns
 
-	Maintenance
+	maintenance
 }
 
-// Maintenance is what is done to one member of a cluster, or for it, without
+// maintenance is what is done to one member of a cluster, or for it, without
 // changing who is a member.
-type Maintenance interface {
+type maintenance interface {
 	// Snapshot writes the data of a member to w: its database, and the SHA-256
 	// of that in the last 32 bytes. limit bounds the whole.
 	Snapshot(ctx context.Context, of membership.MemberID, limit time.Duration, w io.Writer) (SnapshotHeader, error)
@@ -124,18 +123,18 @@ var (
 	// ErrUnhealthy: some voter was not connected for the last five seconds
 	// (etcd's HealthInterval). Settle, look again, retry.
 	ErrUnhealthy = errors.New("the cluster is not healthy enough for a change")
-	// ErrNotEnoughStarted: a member that was announced and never started
+	// errNotEnoughStarted: a member that was announced and never started
 	// blocks the change. Also etcd's answer to removing the last voter.
-	ErrNotEnoughStarted = errors.New("not enough started members")
+	errNotEnoughStarted = errors.New("not enough started members")
 	// ErrLearnerSlotTaken: the cluster takes no more learners now.
 	ErrLearnerSlotTaken = errors.New("the learner slot is taken")
-	// ErrNotInSync: the learner has not caught up, or was promoted already:
+	// errNotInSync: the learner has not caught up, or was promoted already:
 	// list before trying again.
-	ErrNotInSync = errors.New("the learner is not in sync with the leader")
-	// ErrNotLearner: the member has a vote already.
-	ErrNotLearner = errors.New("the member is not a learner")
-	// ErrExists: the peer URLs or the computed ID are in the list already.
-	ErrExists = errors.New("a member with these peer URLs exists")
+	errNotInSync = errors.New("the learner is not in sync with the leader")
+	// errNotLearner: the member has a vote already.
+	errNotLearner = errors.New("the member is not a learner")
+	// errExists: the peer URLs or the computed ID are in the list already.
+	errExists = errors.New("a member with these peer URLs exists")
 	// ErrNotFound: the member is not in the list. An add can answer it too,
 	// when the same URL was removed within the same second.
 	ErrNotFound = errors.New("the member is not in the list")
@@ -153,6 +152,3 @@ var (
 // ErrNoEndpoints means that neither the provider nor the resource says where
 // the cluster is.
 var ErrNoEndpoints = errors.New("no endpoints are configured")
-
-// Unreachable means that no endpoint gave a member list.
-type Unreachable = connection.Unreachable

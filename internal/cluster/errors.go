@@ -38,11 +38,11 @@ func sentinel(err error) error {
 		is  []error
 	}{
 		{ErrUnhealthy, []error{rpctypes.ErrUnhealthy}},
-		{ErrNotEnoughStarted, []error{rpctypes.ErrMemberNotEnoughStarted}},
+		{errNotEnoughStarted, []error{rpctypes.ErrMemberNotEnoughStarted}},
 		{ErrLearnerSlotTaken, []error{rpctypes.ErrTooManyLearners}},
-		{ErrNotInSync, []error{rpctypes.ErrMemberLearnerNotReady}},
-		{ErrNotLearner, []error{rpctypes.ErrMemberNotLearner}},
-		{ErrExists, []error{rpctypes.ErrMemberExist, rpctypes.ErrPeerURLExist}},
+		{errNotInSync, []error{rpctypes.ErrMemberLearnerNotReady}},
+		{errNotLearner, []error{rpctypes.ErrMemberNotLearner}},
+		{errExists, []error{rpctypes.ErrMemberExist, rpctypes.ErrPeerURLExist}},
 		{ErrNotFound, []error{rpctypes.ErrMemberNotFound}},
 		{ErrBadURL, []error{rpctypes.ErrMemberBadURLs}},
 		{ErrAlarm, []error{rpctypes.ErrNoSpace, rpctypes.ErrCorrupt}},
@@ -65,7 +65,7 @@ func sentinel(err error) error {
 	text := err.Error()
 	switch {
 	case strings.Contains(text, "not enough started members"):
-		return ErrNotEnoughStarted
+		return errNotEnoughStarted
 	case strings.Contains(text, "unhealthy cluster"):
 		return ErrUnhealthy
 	case strings.Contains(text, "raft proposal dropped"):
@@ -99,7 +99,7 @@ func unsure(err error) error {
 // everyone refused the credentials or the certificate, or offered one that
 // cannot be trusted; or no endpoint may be asked.
 func Hopeless(err error) bool {
-	var gone *Unreachable
+	var gone *connection.Unreachable
 	if !errors.As(err, &gone) {
 		return refusesUs(err) || connection.KindOf(err) == connection.NotAsked
 	}
@@ -124,7 +124,7 @@ func Answered(err error) bool {
 	kinds := []connection.Kind{
 		connection.WrongPassword, connection.AuthRequired, connection.PermissionDenied, connection.StaleToken, connection.NoLogin, connection.Learner,
 	}
-	var gone *Unreachable
+	var gone *connection.Unreachable
 	return errors.As(err, &gone) && slices.ContainsFunc(gone.Answers, func(e connection.Answer) bool {
 		return slices.Contains(kinds, connection.KindOf(e.Err))
 	})
@@ -133,7 +133,7 @@ func Answered(err error) bool {
 // TurnedAway reports whether endpoints answered, and what they said is about us
 // or about which endpoints these are, rather than about there being a cluster.
 func TurnedAway(err error) bool {
-	var gone *Unreachable
+	var gone *connection.Unreachable
 	return Hopeless(err) || errors.As(err, &gone) && slices.ContainsFunc(gone.Answers, func(e connection.Answer) bool {
 		return connection.KindOf(e.Err) == connection.Learner
 	})

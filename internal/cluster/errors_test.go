@@ -50,17 +50,17 @@ func TestUnsure(t *testing.T) {
 // What servers answer, as clients see it, by what is to be done about it.
 func TestTranslate(t *testing.T) {
 	sentinels := []error{
-		ErrUnhealthy, ErrNotEnoughStarted, ErrLearnerSlotTaken, ErrNotInSync, ErrNotLearner, ErrExists, ErrNotFound, ErrBadURL, ErrAlarm, ErrPermission, ErrAmbiguous,
+		ErrUnhealthy, errNotEnoughStarted, ErrLearnerSlotTaken, errNotInSync, errNotLearner, errExists, ErrNotFound, ErrBadURL, ErrAlarm, ErrPermission, ErrAmbiguous,
 	}
 	for _, tt := range []struct{ err, want error }{
 		{rpctypes.ErrUnhealthy, ErrUnhealthy},
-		{rpctypes.ErrMemberNotEnoughStarted, ErrNotEnoughStarted},
-		{status.Error(codes.Unknown, "etcdserver: re-configuration failed due to not enough started members"), ErrNotEnoughStarted},
+		{rpctypes.ErrMemberNotEnoughStarted, errNotEnoughStarted},
+		{status.Error(codes.Unknown, "etcdserver: re-configuration failed due to not enough started members"), errNotEnoughStarted},
 		{rpctypes.ErrTooManyLearners, ErrLearnerSlotTaken},
-		{rpctypes.ErrMemberLearnerNotReady, ErrNotInSync},
-		{rpctypes.ErrMemberNotLearner, ErrNotLearner},
-		{rpctypes.ErrPeerURLExist, ErrExists},
-		{rpctypes.ErrMemberExist, ErrExists},
+		{rpctypes.ErrMemberLearnerNotReady, errNotInSync},
+		{rpctypes.ErrMemberNotLearner, errNotLearner},
+		{rpctypes.ErrPeerURLExist, errExists},
+		{rpctypes.ErrMemberExist, errExists},
 		{rpctypes.ErrMemberNotFound, ErrNotFound},
 		{rpctypes.ErrMemberBadURLs, ErrBadURL},
 		{rpctypes.ErrPermissionDenied, ErrPermission},

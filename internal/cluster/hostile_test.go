@@ -83,7 +83,7 @@ func TestListsThatNobodyGives(t *testing.T) {
 			t.Parallel()
 			liar := etcdtest.NewLiar(t, "127.0.0.1", lying(0xa1, members...))
 			for _, err := range both(t, clientFor(t, settings(liar.URL))) {
-				var gone *Unreachable
+				var gone *connection.Unreachable
 				if !errors.As(err, &gone) || len(gone.Answers) != 1 || gone.Answers[0].Endpoint != liar.URL {
 					t.Fatalf("got %v, want the answer of %s", err, liar.URL)
 				}

@@ -13,6 +13,7 @@ import (
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
@@ -143,7 +144,7 @@ func TestLookBesideOthers(t *testing.T) {
 func TestLookAtNobody(t *testing.T) {
 	t.Parallel()
 	p := etcdtest.NewProcess(t, etcdtest.Options{})
-	var gone *Unreachable
+	var gone *connection.Unreachable
 	if _, err := clientFor(t, settings(p.ClientURL())).Look(t.Context(), 0); !errors.As(err, &gone) || len(gone.Answers) != 1 {
 		t.Errorf("got %v", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
@@ -60,7 +61,7 @@ func TestMalformedRecords(t *testing.T) {
 		if !errors.As(err, &bad) || ok || bad.Key != key || bad.Newer != test.newer || bad.Kind != kindRecord {
 			t.Fatalf("%s: %v, %v", test.name, ok, err)
 		}
-		if errors.As(err, new(*Unreachable)) || errors.Is(err, ErrAmbiguous) {
+		if errors.As(err, new(*connection.Unreachable)) || errors.Is(err, ErrAmbiguous) {
 			t.Errorf("%s: taken for a cluster that does not answer: %v", test.name, err)
 		}
 		if text := bad.Error(); len(text) > 800 || strings.ContainsAny(text, "\x1b\n") {

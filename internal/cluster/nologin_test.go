@@ -37,7 +37,7 @@ func TestNoLoginWithoutAQuorum(t *testing.T) {
 			if took := time.Since(begin); took > 2*s.RequestTimeout {
 				t.Errorf("it took %v", took)
 			}
-			var gone *Unreachable
+			var gone *connection.Unreachable
 			if !errors.As(err, &gone) || len(gone.Answers) != len(want) {
 				t.Fatalf("got %v, want the answers of five", err)
 			}

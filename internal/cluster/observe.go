@@ -231,7 +231,7 @@ func (c *Client) Ask(ctx context.Context, m membership.Member, cluster membershi
 }
 
 func unreachable(probes []probe) error {
-	u := &Unreachable{}
+	u := &connection.Unreachable{}
 	for _, p := range probes {
 		err := p.listErr
 		if err == nil {

@@ -146,7 +146,7 @@ func TestUnreachableNamesEveryEndpoint(t *testing.T) {
 	one, two := etcdtest.NewProcess(t, etcdtest.Options{}), etcdtest.NewProcess(t, etcdtest.Options{})
 	c := clientFor(t, settings(one.ClientURL(), two.ClientURL()))
 	_, err := c.Observe(context.Background(), 0)
-	var gone *Unreachable
+	var gone *connection.Unreachable
 	if !errors.As(err, &gone) || len(gone.Answers) != 2 {
 		t.Fatalf("got %v", err)
 	}
@@ -227,10 +227,10 @@ func TestObserveWhereItWasKnown(t *testing.T) {
 	nobody := etcdtest.NewProcess(t, etcdtest.Options{}).ClientURL()
 	id := observe(t, clientFor(t, settings(b.Endpoints()...))).ClusterID
 	c := clientFor(t, settings(nobody))
-	c.Know(b.Endpoints())
+	c.AddFallbackEndpoints(b.Endpoints())
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	var gone *Unreachable
+	var gone *connection.Unreachable
 	if _, err := c.Observe(ctx, 0); !errors.As(err, &gone) || len(gone.Answers) != 1 {
 		t.Errorf("without an expectation: %v, want one endpoint that does not answer", err)
 	}

@@ -94,7 +94,7 @@ func (t transport) wire(u *url.URL) wire {
 // whose scheme is not weaker; others are an [ErrRedirect].
 func (s Settings) WebClient(base string) *http.Client {
 	if f := s.facts(context.Background(), withPort(base)); !f.verified && !f.endpoint {
-		s = s.WithoutCertificate()
+		s = s.withoutCertificate()
 	}
 	s.Username, s.Password = "", ""
 	return &http.Client{
@@ -120,7 +120,7 @@ type unauthenticatedAfterRedirect struct{ transport }
 // RoundTrip implements http.RoundTripper.
 func (t unauthenticatedAfterRedirect) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Response != nil {
-		t.settings = t.settings.WithoutCertificate()
+		t.settings = t.settings.withoutCertificate()
 	}
 	return t.transport.RoundTrip(req)
 }

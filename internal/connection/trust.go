@@ -135,11 +135,11 @@ func (s Settings) Public(base string) Settings {
 		return s
 	}
 	s.Username, s.Password = "", ""
-	return s.WithoutCertificate()
+	return s.withoutCertificate()
 }
 
-// WithoutCertificate returns the settings without the client certificate.
-func (s Settings) WithoutCertificate() Settings {
+// withoutCertificate returns the settings without the client certificate.
+func (s Settings) withoutCertificate() Settings {
 	if s.TLS != nil {
 		s.TLS = s.TLS.Clone()
 		s.TLS.Certificates, s.TLS.GetClientCertificate = nil, nil

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
@@ -63,7 +62,7 @@ func TestAdvice(t *testing.T) {
 }
 
 func TestLookTexts(t *testing.T) {
-	gone := &cluster.Unreachable{Answers: []connection.Answer{{Endpoint: "http://a:2379", Err: errors.New("connection refused")}, {Endpoint: "http://b:2379", Err: errors.New("no route")}}}
+	gone := &connection.Unreachable{Answers: []connection.Answer{{Endpoint: "http://a:2379", Err: errors.New("connection refused")}, {Endpoint: "http://b:2379", Err: errors.New("no route")}}}
 	for _, tt := range []struct{ got, want string }{
 		{ClusterUnreachable(gone), "No endpoint gave a member list. http://a:2379: connection refused; http://b:2379: no route."},
 		{ClusterUnreachable(errors.New("out of luck")), "The cluster could not be looked at: out of luck."},

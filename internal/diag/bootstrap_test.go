@@ -23,7 +23,7 @@ func TestBootstrapTexts(t *testing.T) {
 	const at = "https://10.0.0.1:2379"
 	answers := &connection.Unreachable{Answers: []connection.Answer{{Endpoint: at, Err: errors.New("connection refused")}}}
 	kind := func(k connection.Kind) error {
-		return &cluster.Unreachable{Answers: []connection.Answer{{Endpoint: at, Err: &connection.Error{Endpoint: at, Kind: k, Err: errors.New("the original error")}}}}
+		return &connection.Unreachable{Answers: []connection.Answer{{Endpoint: at, Err: &connection.Error{Endpoint: at, Kind: k, Err: errors.New("the original error")}}}}
 	}
 	two := membership.Snapshot{ClusterID: 0x2b, Members: []membership.Member{{ID: 1, Name: "x"}, {ID: 2, Name: "y"}}}
 	members := map[string][]string{"b": {"http://10.0.0.2:2380", "http://10.1.0.2:2380"}, "a": {"http://10.0.0.1:2380"}}
@@ -53,7 +53,6 @@ func TestBootstrapTexts(t *testing.T) {
 		{false, ImportClusterID("x")},
 		{false, ImportOtherCluster("2a", two)},
 		{false, ImportClusterSilent("2a", kind(connection.Refused))},
-		{false, ImportClusterUnknownProvider("2a")},
 		{false, BootstrapKept("a")},
 		{false, BootstrapWindowOver("a", time.Unix(1_800_003_600, 0))},
 		{false, ClusterGone("d", kind(connection.Refused))},

@@ -27,8 +27,8 @@ func DiscoveryURLInvalid(url, problem string) Text {
 		"url = %q %s. It is what members take as --discovery, such as \"http://10.0.0.1:2379/v2/keys/_etcd/registry/TOKEN\".", membership.Masked(url), problem)
 }
 
-// DiscoveryEndpointsUnknown says that the data source is read too early.
-var DiscoveryEndpointsUnknown = newText("The registry's endpoints are not known yet",
+// EndpointsUnknown says that a data source is read too early.
+var EndpointsUnknown = newText("The provider's endpoints are not known yet",
 	"The provider of this data source is configured with values that are known after apply only. Add a depends_on with the resource that they come from, "+
 		"so that it is read during apply.")
 

@@ -5,13 +5,6 @@ package diag
 
 import (
 	"errors"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
-	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -50,47 +43,5 @@ func TestRefusalAgreesWithTheAction(t *testing.T) {
 				t.Errorf("%s, refused as %s: %q, want %q", action, r, got, want)
 			}
 		}
-	}
-}
-
-// An action that is written as a text is one of those that exist.
-func TestNoOtherActions(t *testing.T) {
-	calls := 0
-	err := filepath.WalkDir("..", func(name string, _ fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(name, ".go") {
-			return err
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-		if err != nil {
-			return err
-		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			call, ok := n.(*ast.CallExpr)
-			if !ok || len(call.Args) < 2 {
-				return true
-			}
-			var called string
-			switch f := call.Fun.(type) {
-			case *ast.Ident:
-				called = f.Name
-			case *ast.SelectorExpr:
-				called = f.Sel.Name
-			}
-			if !slices.Contains([]string{"Explain", "WarningText", "Refused"}, called) {
-				return true
-			}
-			calls++
-			if text, ok := call.Args[0].(*ast.BasicLit); ok {
-				action, err := strconv.Unquote(text.Value)
-				if err != nil || !slices.Contains(reconfigure.Actions(), reconfigure.Action(action)) {
-					t.Errorf("%s: %s(%s, …): there is no such action", name, called, text.Value)
-				}
-			}
-			return true
-		})
-		return nil
-	})
-	if err != nil || calls < 20 {
-		t.Errorf("looked at %d calls, %v", calls, err)
 	}
 }

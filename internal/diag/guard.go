@@ -8,7 +8,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
@@ -124,7 +124,7 @@ func MemberTainted(name string) Text {
 // NotAdopted is [Explain] for a member that cannot be added, as the plan can tell
 // already.
 func NotAdopted(u *reconfigure.Unidentified) Text {
-	t := Explain("add", u.Name, u)
+	t := Explain(reconfigure.ActionAdd, u.Name, u)
 	if u.Identity.Code == membership.AlreadyMember || u.Identity.Code == membership.NameTaken {
 		t.Detail += sprintf("\n\nTo import the member, run this command. %s:\n\n  terraform import 'ADDRESS' %s", Shown, u.Identity.Facts.Subject)
 	}
@@ -160,7 +160,7 @@ func MemberMayRun(name string, complete bool, err error) Text {
 	if complete {
 		why = "Its bootstrap is complete: the cluster has formed before, and it cannot be observed from here."
 	}
-	if silent := errors.As(err, new(*cluster.Unreachable)); silent && noLogin(err) != "" {
+	if silent := errors.As(err, new(*connection.Unreachable)); silent && noLogin(err) != "" {
 		why += noLogin(err)
 	} else if complete && silent {
 		why = "Its bootstrap is complete: the cluster has formed before, and it does not answer now, so there is nothing for " + Clean(name) + " to join."

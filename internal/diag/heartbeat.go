@@ -99,8 +99,3 @@ func HeartbeatFailed(doing, permission, prefix string, err error) Text {
 	}
 	return newText(summary, "etcd answered: %s.", sentence(err))
 }
-
-// HeartbeatEndpointsUnknown says that the data source is read too early.
-var HeartbeatEndpointsUnknown = newText("The cluster's endpoints are not known yet",
-	"The provider of this data source is configured with values that are known after apply only. Add a depends_on with the resource that they come from, "+
-		"so that it is read during apply.")

@@ -48,7 +48,7 @@ func TestHeartbeatTexts(t *testing.T) {
 			"No endpoint can be used. Nothing was changed. Check that its machines run and can be reached from here.\n\nThe endpoints answered:\n  - http://10.0.0.1:2379: connection refused"}},
 		{"any other error", HeartbeatFailed("see who beats under /running", "read", "/running", errors.New("etcdserver: something new")), Text{"Cannot see who beats under /running",
 			"etcd answered: etcdserver: something new."}},
-		{"too early", HeartbeatEndpointsUnknown, Text{"The cluster's endpoints are not known yet",
+		{"too early", EndpointsUnknown, Text{"The provider's endpoints are not known yet",
 			"The provider of this data source is configured with values that are known after apply only. Add a depends_on with the resource that they come from, so that it is read during apply."}},
 	} {
 		if test.got != test.want {

@@ -120,11 +120,11 @@ func errorShapes() []reflect.Type {
 	return []reflect.Type{
 		nil, // a plain one
 		reflect.TypeFor[*connection.Error](), reflect.TypeFor[*connection.EndpointError](), reflect.TypeFor[*connection.TLSError](),
-		reflect.TypeFor[*cluster.Unreachable](), reflect.TypeFor[*cluster.Malformed](), reflect.TypeFor[*cluster.NotDeleted](),
+		reflect.TypeFor[*connection.Unreachable](), reflect.TypeFor[*cluster.Malformed](), reflect.TypeFor[*cluster.NotDeleted](),
 		reflect.TypeFor[*claim.BusyError](), reflect.TypeFor[*claim.LostError](), reflect.TypeFor[*claim.HeldError](), reflect.TypeFor[*claim.AlarmError](),
 		reflect.TypeFor[*reconfigure.Refusal](), reflect.TypeFor[*reconfigure.Unidentified](), reflect.TypeFor[*reconfigure.OtherCluster](), reflect.TypeFor[*reconfigure.NoCluster](),
 		reflect.TypeFor[*reconfigure.Incomplete](), reflect.TypeFor[*reconfigure.LockLost](), reflect.TypeFor[*reconfigure.Queued](), reflect.TypeFor[*reconfigure.HeldUp](),
-		reflect.TypeFor[*reconfigure.Unfinished](), reflect.TypeFor[*reconfigure.Entangled](), reflect.TypeFor[*reconfigure.BadSnapshot](), reflect.TypeFor[*reconfigure.NoDirectory](),
+		reflect.TypeFor[*reconfigure.Unfinished](), reflect.TypeFor[*reconfigure.BadSnapshot](), reflect.TypeFor[*reconfigure.NoDirectory](),
 		reflect.TypeFor[*discovery.ServiceError](), reflect.TypeFor[*discovery.DeniedError](),
 	}
 }

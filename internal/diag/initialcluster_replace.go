@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
 // InitialClusterFormed refuses to replace a bootstrap whose cluster has formed.
@@ -85,7 +86,7 @@ func ClusterRefusesUs(err error) Text {
 		"This plan creates a bootstrap, and something answers at the provider's endpoints that refuses this provider. It may be the cluster, whose members must not become "+
 			"initial members of a second one. Nothing was changed.%s\n\n"+untaint+
 			DestroyInstead+"%s",
-		text(remedy("configure", err)), text(answers(err)))
+		text(remedy(reconfigure.ActionConfigure, err)), text(answers(err)))
 }
 
 // ImportClusterID refuses an import ID.
@@ -105,12 +106,5 @@ func ImportOtherCluster(want string, s membership.Snapshot) Text {
 // ImportClusterSilent says that there is no cluster to import.
 func ImportClusterSilent(want string, err error) Text {
 	return newText("Cannot import cluster "+want,
-		"An import asks the cluster at the provider's endpoints, and no endpoint gave a member list. Nothing was imported.%s%s", text(remedy("import", err)), text(answers(err)))
-}
-
-// ImportClusterUnknownProvider is for an import while the provider's
-// configuration is not known yet.
-func ImportClusterUnknownProvider(want string) Text {
-	t := ImportUnknownProvider("")
-	return Text{"Cannot import cluster " + want, t.Detail}
+		"An import asks the cluster at the provider's endpoints, and no endpoint gave a member list. Nothing was imported.%s%s", text(remedy(reconfigure.ActionImport, err)), text(answers(err)))
 }

@@ -22,7 +22,7 @@ func Maintenance(action string, err error) Text {
 	var unfinished *reconfigure.Unfinished
 	var refusal *reconfigure.Refusal
 	var lost *reconfigure.LockLost
-	var gone *cluster.Unreachable
+	var gone *connection.Unreachable
 	held := lockHeld(err)
 	switch {
 	case errors.As(err, &unfinished) && len(unfinished.Done) == 0 && connection.KindOf(err) == connection.PermissionDenied:
@@ -65,7 +65,7 @@ func maintenanceStopped(u *reconfigure.Unfinished) string {
 	who := capital(Member(u.Snapshot, u.Member))
 	var bad *reconfigure.BadSnapshot
 	switch {
-	case u.Action != "save":
+	case u.Action != reconfigure.ActionSave:
 		done := "Nobody was defragmented before it"
 		if len(u.Done) > 0 {
 			done = shorts(u.Snapshot, u.Done) + " " + plural(len(u.Done), "was", "were") + " before it"
@@ -190,9 +190,9 @@ func MaintenanceMember(attribute, text string, found []membership.Member, s memb
 	return t
 }
 
-// ActionUnknownProvider is for an action or a list while the provider's
+// UnknownProvider is for an action, an import or a list while the provider's
 // configuration is not known.
-func ActionUnknownProvider(what string) Text {
+func UnknownProvider(what string) Text {
 	return newText("Cannot "+what, "The provider's configuration holds values that are not known yet, so there is no cluster to ask. Apply what they come from first.")
 }
 

@@ -141,7 +141,7 @@ func TestMaintenance(t *testing.T) {
 		{snapshotFile("Cannot save", &fs.PathError{Path: "/b/etcd.db", Err: fs.ErrExist}), Text{
 			"Cannot save", "/b/etcd.db is there already, and was left alone. Choose another path, such as one with the time in it; or set overwrite = true.",
 		}},
-		{ActionUnknownProvider("list members"), Text{
+		{UnknownProvider("list members"), Text{
 			"Cannot list members", "The provider's configuration holds values that are not known yet, so there is no cluster to ask. Apply what they come from first.",
 		}},
 		{ListUnconfirmed, Text{

@@ -72,7 +72,7 @@ func NotRefreshed(err error) Text {
 		"What is in state is kept as it was, so that plan and destroy remain possible.%s%s", text(noLogin(err)), text(answers(err)))
 	if cluster.TurnedAway(err) {
 		t.Summary = "The cluster refuses the provider, the state was not refreshed"
-		t.Detail = "What is in state is kept as it was, so that plan and destroy remain possible." + remedy("read", err) + answers(err)
+		t.Detail = "What is in state is kept as it was, so that plan and destroy remain possible." + remedy(reconfigure.ActionRead, err) + answers(err)
 	}
 	return t
 }
@@ -118,7 +118,7 @@ func Explain(action reconfigure.Action, name string, err error) Text {
 	var other *reconfigure.OtherCluster
 	var incomplete *reconfigure.Incomplete
 	var none *reconfigure.NoCluster
-	var gone *cluster.Unreachable
+	var gone *connection.Unreachable
 	var bad *cluster.Malformed
 	var endpoint *connection.EndpointError
 	summary := summary(action, name)
@@ -147,16 +147,8 @@ func Explain(action reconfigure.Action, name string, err error) Text {
 		return Text{summary, otherCluster(other)}
 	case errors.As(err, &endpoint):
 		return newText(summary, "%s%s", text(unusable(endpoint)), text(wayOutOfRemoval(action)))
-	case errors.As(err, &none) && (cluster.TurnedAway(none.Cause) || noLogin(none.Cause) != ""):
-		return newText(summary, "No endpoint gave a member list. Nothing was changed.%s%s", text(remedy(action, none.Cause)), text(answers(none.Cause)))
-	case errors.As(err, &none) && none.Forming:
-		return newText(summary, "The cluster did not form in time: no endpoint gave a member list. All founders must run, and find each other, before one of them answers. "+
-			"Look at the logs of their processes, mend what they name, and apply again to go on waiting.%s%s",
-			text(missing(none.Missing)), text(answers(none.Cause)))
 	case errors.As(err, &none):
-		return newText(summary, "There is no cluster to join: no endpoint gave a member list. The first cluster needs a bootstrap "+
-			"(etcd_discovery_token, given to bootstrap of etcd_member_config); a later member needs a cluster that answers.%s",
-			text(answers(none.Cause)))
+		return Text{summary, noCluster(action, none)}
 	case errors.Is(err, cluster.ErrNoEndpoints):
 		t := NoEndpoints
 		t.Detail += wayOutOfRemoval(action)
@@ -169,6 +161,20 @@ func Explain(action reconfigure.Action, name string, err error) Text {
 		return newText(summary, "Another run is working on the same member: its ownership record changed meanwhile. Wait for that run to end, then apply again.")
 	default:
 		return newText(summary, "etcd answered: %s.", sentence(err))
+	}
+}
+
+// noCluster words that no endpoint led a new member to a cluster.
+func noCluster(action reconfigure.Action, none *reconfigure.NoCluster) string {
+	switch {
+	case cluster.TurnedAway(none.Cause) || noLogin(none.Cause) != "":
+		return "No endpoint gave a member list. Nothing was changed." + remedy(action, none.Cause) + answers(none.Cause)
+	case none.Forming:
+		return "The cluster did not form in time: no endpoint gave a member list. All founders must run, and find each other, before one of them answers. " +
+			"Look at the logs of their processes, mend what they name, and apply again to go on waiting." + missing(none.Missing) + answers(none.Cause)
+	default:
+		return "There is no cluster to join: no endpoint gave a member list. The first cluster needs a bootstrap " +
+			"(etcd_discovery_token, given to bootstrap of etcd_member_config); a later member needs a cluster that answers." + answers(none.Cause)
 	}
 }
 
@@ -207,13 +213,6 @@ func notOurs(summary string, u *reconfigure.Unidentified) Text {
 		t.Detail = string(u.Identity.Code) + ". Nothing was changed."
 	}
 	return t
-}
-
-// ImportUnknownProvider is for an import while the provider's configuration is
-// not known yet.
-func ImportUnknownProvider(wanted string) Text {
-	return newText("Cannot import member "+wanted,
-		"The provider's configuration is not known yet, because it depends on resources that are still to be made. Import in an apply of its own, with endpoints that are known.")
 }
 
 // ImportNotFound is for an import ID that means no member, or several.

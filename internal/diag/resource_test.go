@@ -39,10 +39,10 @@ func TestResourceTexts(t *testing.T) {
 	refused := &connection.Error{Endpoint: "https://10.0.0.1:2379", Kind: connection.Refused, Err: syscall.ECONNREFUSED}
 	silent := &connection.Error{Endpoint: "https://10.0.0.2:2379", Kind: connection.Timeout, Err: context.DeadlineExceeded}
 	wrong := &connection.Error{Endpoint: "https://10.0.0.1:2379", Kind: connection.WrongPassword, Err: errors.New("authentication failed")}
-	gone := &cluster.Unreachable{Answers: []connection.Answer{
+	gone := &connection.Unreachable{Answers: []connection.Answer{
 		{Endpoint: "https://10.0.0.1:2379", Err: refused}, {Endpoint: "https://10.0.0.2:2379", Err: silent},
 	}}
-	noLogin := &cluster.Unreachable{Answers: []connection.Answer{
+	noLogin := &connection.Unreachable{Answers: []connection.Answer{
 		{Endpoint: "https://10.0.0.1:2379", Err: refused},
 		{Endpoint: "https://10.0.0.2:2379", Err: &connection.Error{Endpoint: "https://10.0.0.2:2379", Kind: connection.NoLogin, Err: context.DeadlineExceeded}},
 	}}
@@ -131,7 +131,7 @@ func TestResourceTexts(t *testing.T) {
 		{"gone, unconfirmed", GoneUnconfirmed("d", &reconfigure.Refusal{Action: "read", Name: "d", Snapshot: dead, Decision: membership.Decision{Code: membership.NotProbed,
 			Facts: membership.Facts{Others: []membership.MemberID{0xd4}, Voters: 2, Quorum: 2, Alive: 1}}})},
 		{"not refreshed", NotRefreshed(gone)},
-		{"not refreshed, wrong password", NotRefreshed(&cluster.Unreachable{Answers: []connection.Answer{{Endpoint: "https://10.0.0.1:2379", Err: wrong}}})},
+		{"not refreshed, wrong password", NotRefreshed(&connection.Unreachable{Answers: []connection.Answer{{Endpoint: "https://10.0.0.1:2379", Err: wrong}}})},
 		{"not refreshed, no login", NotRefreshed(noLogin)},
 		{"cluster gone, no login", ClusterGone("d", noLogin)},
 		{"member may run, no login", MemberMayRun("d", true, noLogin)},
@@ -157,14 +157,14 @@ func TestResourceTexts(t *testing.T) {
 		{"other cluster", Explain("read", "d", &reconfigure.OtherCluster{Want: 0xc1, Got: 0xc2, Endpoints: []string{"https://10.0.0.1:2379"}})},
 		{"no cluster to join", Explain("configure", "d", &reconfigure.NoCluster{Name: "d", Cause: gone})},
 		{"no cluster yet", Explain("add", "d", &reconfigure.NoCluster{Name: "d", Forming: true, Cause: gone})},
-		{"no list: wrong password", Explain("configure", "d", &reconfigure.NoCluster{Name: "d", Cause: &cluster.Unreachable{Answers: []connection.Answer{{Endpoint: wrong.Endpoint, Err: wrong}, {Endpoint: silent.Endpoint, Err: silent}}}})},
-		{"no list: a learner", Explain("add", "d", &reconfigure.NoCluster{Name: "d", Forming: true, Cause: &cluster.Unreachable{Answers: []connection.Answer{{
+		{"no list: wrong password", Explain("configure", "d", &reconfigure.NoCluster{Name: "d", Cause: &connection.Unreachable{Answers: []connection.Answer{{Endpoint: wrong.Endpoint, Err: wrong}, {Endpoint: silent.Endpoint, Err: silent}}}})},
+		{"no list: a learner", Explain("add", "d", &reconfigure.NoCluster{Name: "d", Forming: true, Cause: &connection.Unreachable{Answers: []connection.Answer{{
 			Endpoint: "https://10.0.0.3:2379", Err: &connection.Error{Endpoint: "https://10.0.0.3:2379", Kind: connection.Learner, Err: errors.New("rpc not supported for learner")}}}}})},
 		{"no endpoints", Explain("reach", "d", cluster.ErrNoEndpoints)},
 		{"quorum lost", Explain("remove", "a", &reconfigure.Refusal{Action: "remove", Name: "a", Snapshot: dead, Decision: membership.Decision{Code: membership.QuorumLost,
 			Facts: membership.Facts{Subject: 0xa1, Others: []membership.MemberID{0xd4}, Voters: 2, Quorum: 2, Alive: 1}}})},
 		{"unreachable", Explain("remove", "d", gone)},
-		{"unreachable, wrong password", Explain("remove", "d", &cluster.Unreachable{Answers: []connection.Answer{{Endpoint: wrong.Endpoint, Err: wrong}}})},
+		{"unreachable, wrong password", Explain("remove", "d", &connection.Unreachable{Answers: []connection.Answer{{Endpoint: wrong.Endpoint, Err: wrong}}})},
 		{"permission denied", Explain("add", "d", errors.Join(cluster.ErrPermission))},
 		{"record changed", Explain("add", "d", cluster.ErrRecordChanged)},
 		{"interrupted", Explain("add", "d", context.Canceled)},
@@ -185,7 +185,7 @@ func TestResourceTexts(t *testing.T) {
 			Ran: true, Decision: membership.Decision{Verdict: membership.Wait, Code: membership.NotAlive, Facts: membership.Facts{Subject: 0xd4, Detail: "connection refused"}}})},
 		{"voter that does not answer", Explain("add", "d", &reconfigure.Incomplete{Request: request, Reached: reconfigure.Started, Member: d, Snapshot: snap(a, d), Cause: context.DeadlineExceeded,
 			Decision: membership.Decision{Verdict: membership.Wait, Code: membership.NotAlive, Facts: membership.Facts{Subject: 0xd4, Detail: "connection refused"}}})},
-		{"import, provider unknown", ImportUnknownProvider("d")},
+		{"import, provider unknown", UnknownProvider("import member d")},
 		{"import, no such member", ImportNotFound("x", nil, snap(a, d))},
 		{"import, several", ImportNotFound("a", []membership.Member{a, d}, snap(a, d))},
 		{"import of a learner as a member", ImportOtherRole(0xd4, snap(a, learner))},
@@ -194,7 +194,7 @@ func TestResourceTexts(t *testing.T) {
 		{"rollout: the last one", rollout(m{"a": "2", "c": "1"}, m{"a": "2", "c": "2"}, "")},
 		{"rollout: in turn", inTurn},
 		{"rollout: in turn, over many names", RolloutNotAlone(3)},
-		{"rollout: in turn, and entangled", RolloutEntangled(&reconfigure.Entangled{Name: "a", Waiting: []string{"b", "c"}})},
+		{"rollout: nodes depend on each other", NodesDependOnEachOther("etcd_member_config", "a", []string{"b", "c"})},
 		{"rollout: made again", RolloutTakes([]string{"a", "b"}, nil, m{"a": "it's 3.6", "b": "{\"url\":\"https://x/y?a=1\"}", "x": "new"})},
 		{"rollout: made again, with what is not shown", RolloutTakes([]string{"a"}, nil, m{"a": "https://joe:secret@x/"})},
 		{"rollout: a member comes to it", RolloutTakes([]string{"b"}, m{"a": "1"}, m{"a": "2", "b": "2"})},

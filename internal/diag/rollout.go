@@ -10,7 +10,6 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
 // RolloutNotLooked is the reason of a rollout that has not been refreshed.
@@ -106,14 +105,15 @@ func RolloutNotAlone(n int) Text {
 		n)
 }
 
-// RolloutEntangled is for nodes that cannot take turns in one apply.
-func RolloutEntangled(e *reconfigure.Entangled) Text {
+// NodesDependOnEachOther is for nodes that cannot take turns in one apply: the
+// resource of the node of that name was not planned while others waited.
+func NodesDependOnEachOther(resource, name string, waiting []string) Text {
 	return newText("The nodes cannot be replaced in one apply",
-		"single_apply is true, but while the %s of %s waited, %s was not planned through to its etcd_member. So an apply would wait for ever as well: for the successor of the "+
+		"single_apply is true, but while the %s of %s waited, the %s of %s was not planned. So an apply would wait for ever as well: for the successor of the "+
 			"member that left, while every other one waits for its turn. Either the nodes share a for_each or count, where Terraform destroys all members before it creates one; "+
 			"or -parallelism is lower than the number of nodes. Nothing has been changed. Give each node a module block of its own with an etcd_rollout in it, and apply with "+
 			"-parallelism of at least their number; or leave single_apply out: then one member is replaced with each apply.",
-		plural(len(e.Waiting), "rollout", "rollouts"), strings.Join(e.Waiting, ", "), e.Name)
+		plural(len(waiting), "rollout", "rollouts"), strings.Join(waiting, ", "), resource, name)
 }
 
 func wait(names []string) string {

@@ -61,7 +61,7 @@ func TestInputTexts(t *testing.T) {
 		DiscoveryDataProtocol("v4"),
 		DiscoveryBesideURL("prefix"),
 		DiscoveryURLInvalid("registry", "has no scheme"),
-		DiscoveryEndpointsUnknown,
+		EndpointsUnknown,
 		DiscoveryDataMissing(tk, prefix),
 		DiscoveryDataSizeBad(tk, "three"),
 		DiscoveryTokenInvalid("a/b", "holds a slash"),

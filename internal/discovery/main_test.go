@@ -63,7 +63,7 @@ func dump(t *testing.T, c *clientv3.Client) map[string]string {
 
 func mustCreate(t *testing.T, r Registry, token string, size int) Place {
 	t.Helper()
-	place, err := r.Create(within(t, 20*time.Second), token, size)
+	place, err := r.Create(etcdtest.WaitContext(t), token, size)
 	if err != nil {
 		t.Fatalf("create %s for %d: %v", token, size, err)
 	}
@@ -72,7 +72,7 @@ func mustCreate(t *testing.T, r Registry, token string, size int) Place {
 
 func mustStatus(t *testing.T, r Registry, token string) Status {
 	t.Helper()
-	s, err := r.Status(within(t, 10*time.Second), token)
+	s, err := r.Status(etcdtest.WaitContext(t), token)
 	if err != nil {
 		t.Fatalf("status of %s: %v", token, err)
 	}
@@ -99,17 +99,6 @@ func wantError(t *testing.T, got, want error) {
 	if !errors.Is(got, want) {
 		t.Fatalf("got error %v, want %v", got, want)
 	}
-}
-
-// eventually waits until is, and fails the test after formTimeout.
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(formTimeout); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if is() {
-			return
-		}
-	}
-	t.Fatalf("not within %v: %s", formTimeout, what)
 }
 
 // allReady waits until every process serves.

@@ -93,7 +93,7 @@ func TestDeleteLeavesNothingOfItsOwn(t *testing.T) {
 	one.Start()
 	other.Start()
 	for name, r := range map[string]Registry{"v3": v3, "v2": v2} {
-		eventually(t, "a member registers with "+name, func() bool { return len(mustStatus(t, r, token3).Members) == 1 })
+		etcdtest.Until(t, "a member registers with "+name, func() bool { return len(mustStatus(t, r, token3).Members) == 1 })
 		if err := r.Delete(within(t, 20*time.Second), token3); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

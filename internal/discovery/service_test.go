@@ -36,7 +36,7 @@ func TestServiceFormsACluster(t *testing.T) {
 				p.Start()
 				processes = append(processes, p)
 				if name == "a" {
-					eventually(t, "a registers", func() bool { return len(mustStatus(t, r, place.Token).Members) == 1 })
+					etcdtest.Until(t, "a registers", func() bool { return len(mustStatus(t, r, place.Token).Members) == 1 })
 				}
 			}
 			allReady(t, processes)

@@ -124,7 +124,7 @@ func TestV3FormsACluster(t *testing.T) {
 				return p
 			}
 			processes := []*etcdtest.Process{founder("a")}
-			eventually(t, "a registers", func() bool { return len(mustStatus(t, r, token3).Members) == 1 })
+			etcdtest.Until(t, "a registers", func() bool { return len(mustStatus(t, r, token3).Members) == 1 })
 			if mustStatus(t, r, token3).Complete() {
 				t.Error("complete with one of three")
 			}
@@ -313,6 +313,7 @@ func TestV3Denied(t *testing.T) {
 	}
 
 	s := settings(c.Endpoints()...)
+	s.RequestTimeout = etcdtest.WaitLimit // a login takes its time on a busy machine
 	_, err := newV3(t, s, DefaultPrefix).Create(ctx, "mine", 3)
 	wantType[*DeniedError](t, err)
 	s.Username, s.Password = "registrar", "wrong"

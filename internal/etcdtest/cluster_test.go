@@ -18,7 +18,7 @@ func TestClusterOfOneOnEachVersion(t *testing.T) {
 			c := Start(t, 1, Options{Version: v, V2: v.servesV2()})
 			p := c.Member("infra1")
 			client := c.Client(t)
-			_, err := client.Put(within(t, 5*time.Second), "key", "value")
+			_, err := client.Put(WaitContext(t), "key", "value")
 			noError(t, err)
 
 			t.Run("freeze", func(t *testing.T) {
@@ -30,7 +30,7 @@ func TestClusterOfOneOnEachVersion(t *testing.T) {
 					t.Error("a frozen process is ready")
 				}
 				p.Thaw()
-				noError(t, p.WaitReady(within(t, 10*time.Second)))
+				noError(t, p.WaitReady(WaitContext(t)))
 			})
 
 			t.Run("stop", func(t *testing.T) {
@@ -38,12 +38,12 @@ func TestClusterOfOneOnEachVersion(t *testing.T) {
 				if p.Running() || p.PID() != 0 || p.Exits() != 1 {
 					t.Errorf("after Stop: running %v, pid %d, exits %d", p.Running(), p.PID(), p.Exits())
 				}
-				if err := p.WaitReady(within(t, 5*time.Second)); err == nil || !strings.Contains(err.Error(), "it has ended with exit code") {
+				if err := p.WaitReady(WaitContext(t)); err == nil || !strings.Contains(err.Error(), "it has ended with exit code") {
 					t.Errorf("a stopped process: %v", err)
 				}
 				p.Stop() // again: nothing to do
 				p.Start()
-				noError(t, p.WaitReady(within(t, 20*time.Second)))
+				noError(t, p.WaitReady(WaitContext(t)))
 			})
 
 			t.Run("kill", func(t *testing.T) {
@@ -56,8 +56,8 @@ func TestClusterOfOneOnEachVersion(t *testing.T) {
 				if p.PID() == pid || p.Starts() != 3 {
 					t.Errorf("after another start: pid %d as before, %d starts", p.PID(), p.Starts())
 				}
-				noError(t, p.WaitReady(within(t, 20*time.Second)))
-				got, err := client.Get(within(t, 5*time.Second), "key")
+				noError(t, p.WaitReady(WaitContext(t)))
+				got, err := client.Get(WaitContext(t), "key")
 				noError(t, err)
 				if got.Count != 1 {
 					t.Error("the key is gone though the data directory is not")
@@ -71,8 +71,8 @@ func TestClusterOfOneOnEachVersion(t *testing.T) {
 					t.Errorf("data directory after Wipe: %v", err)
 				}
 				p.Start()
-				noError(t, p.WaitReady(within(t, 20*time.Second)))
-				got, err := client.Get(within(t, 5*time.Second), "key")
+				noError(t, p.WaitReady(WaitContext(t)))
+				got, err := client.Get(WaitContext(t), "key")
 				noError(t, err)
 				if got.Count != 0 {
 					t.Error("the key is still there though the data directory was removed")
@@ -92,12 +92,12 @@ func TestTLSAndPassword(t *testing.T) {
 	t.Parallel()
 	pki := NewPKI(t)
 	c := Start(t, 3, Options{Version: V36, TLS: pki, Password: "correct horse"})
-	noError(t, c.WaitHealthy(within(t, 10*time.Second)))
+	noError(t, c.WaitHealthy(WaitContext(t)))
 	leader := c.Leader(t)
-	if _, err := c.Client(t).Put(within(t, 5*time.Second), "a", "b"); err != nil {
+	if _, err := c.Client(t).Put(WaitContext(t), "a", "b"); err != nil {
 		t.Errorf("with password: %v", err)
 	}
-	if _, err := c.ClientFor(t, leader).Get(within(t, 5*time.Second), "a"); err != nil {
+	if _, err := c.ClientFor(t, leader).Get(WaitContext(t), "a"); err != nil {
 		t.Errorf("from the leader: %v", err)
 	}
 	if out, err := c.Etcdctl("member", "list"); err != nil || strings.Count(out, "started") != 3 {
@@ -115,7 +115,7 @@ func TestMixedVersions(t *testing.T) {
 	c := Start(t, 2, Options{Versions: []Version{V36, V37}, Names: []string{"old", "new"}})
 	p := c.Member("old")
 	version := func() string {
-		status, err := p.Client(t).Status(within(t, 5*time.Second), p.ClientURL())
+		status, err := p.Client(t).Status(WaitContext(t), p.ClientURL())
 		noError(t, err)
 		return status.Version
 	}
@@ -125,7 +125,7 @@ func TestMixedVersions(t *testing.T) {
 	p.Stop()
 	p.Version = V37
 	p.Start()
-	noError(t, c.WaitHealthy(within(t, 30*time.Second)))
+	noError(t, c.WaitHealthy(WaitContext(t)))
 	if got := version(); !strings.HasPrefix(got, "3.7.") {
 		t.Errorf("version %s after the upgrade", got)
 	}
@@ -148,7 +148,7 @@ func TestLearnerJoinsAndIsPromoted(t *testing.T) {
 				t.Error("a learner is tracked by itself")
 			}
 			c.Promote(t, p)
-			noError(t, c.WaitHealthy(within(t, 20*time.Second)))
+			noError(t, c.WaitHealthy(WaitContext(t)))
 			if got := c.Member("infra2"); got != p {
 				t.Errorf("Member = %v", got)
 			}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"time"
 )
 
 // Link is a TCP connection point that passes everything on to its target, and
@@ -24,7 +25,9 @@ type Link struct {
 	count   int
 	cut     bool
 	cutFrom map[*Process]bool // whose connections are cut, though the link is not
-	changed chan struct{}     // closed and replaced when cut or cutFrom change
+	cutWay  [2]bool           // by direction
+	delay   [2]func() time.Duration
+	changed chan struct{} // closed and replaced when one of these changes
 	conns   map[*linkConn]struct{}
 	source  func(net.Conn) *Process // who dialled; nil where that is not asked
 }
@@ -85,8 +88,26 @@ func (l *Link) Accepted() int {
 // Nothing that was sent is lost: it arrives after [Link.Heal].
 func (l *Link) Cut() { l.change(func() { l.cut = true }) }
 
-// Heal undoes [Link.Cut].
-func (l *Link) Heal() { l.change(func() { l.cut = false }) }
+// Way is a direction through a link.
+type Way uint8
+
+// In is what goes to the target, Out what comes from it.
+const (
+	In Way = iota
+	Out
+)
+
+// CutWay is [Link.Cut] for one direction: the other one goes on.
+func (l *Link) CutWay(w Way) { l.change(func() { l.cutWay[w] = true }) }
+
+// Delay holds up what goes in a direction: each piece by what by returns, which
+// is called for each.
+func (l *Link) Delay(w Way, by func() time.Duration) { l.change(func() { l.delay[w] = by }) }
+
+// Heal undoes [Link.Cut], [Link.CutWay] and [Link.Delay].
+func (l *Link) Heal() {
+	l.change(func() { l.cut, l.cutWay, l.delay = false, [2]bool{}, [2]func() time.Duration{} })
+}
 
 // Reset resets all connections there are; new ones are welcome unless the
 // link is cut.
@@ -119,11 +140,29 @@ func (l *Link) change(how func()) {
 	l.changed = make(chan struct{})
 }
 
-// wait returns once nothing stalls connections of from, or ctx is done.
-func (l *Link) wait(ctx context.Context, from *Process) error {
+// linger waits for as long as a piece in that direction is held up.
+func (l *Link) linger(ctx context.Context, way Way) error {
+	l.mu.Lock()
+	by := l.delay[way]
+	l.mu.Unlock()
+	if by == nil {
+		return nil
+	}
+	timer := time.NewTimer(by())
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// wait returns once nothing stalls a connection, or ctx is done.
+func (l *Link) wait(ctx context.Context, stalls func() bool) error {
 	for {
 		l.mu.Lock()
-		stalled, changed := l.cut || l.cutFrom[from], l.changed
+		stalled, changed := stalls(), l.changed
 		l.mu.Unlock()
 		if !stalled {
 			return ctx.Err()
@@ -137,7 +176,7 @@ func (l *Link) wait(ctx context.Context, from *Process) error {
 }
 
 func (l *Link) accept() {
-	for l.wait(l.ctx, nil) == nil {
+	for l.wait(l.ctx, func() bool { return l.cut }) == nil {
 		conn, err := l.listener.Accept()
 		if errors.Is(err, net.ErrClosed) {
 			return
@@ -168,7 +207,7 @@ func (l *Link) serve(in net.Conn) {
 	if source != nil {
 		c.from = source(in)
 	}
-	if l.wait(ctx, c.from) != nil {
+	if l.wait(ctx, func() bool { return l.cut || l.cutFrom[c.from] }) != nil {
 		return
 	}
 	var dialer net.Dialer
@@ -180,8 +219,8 @@ func (l *Link) serve(in net.Conn) {
 	stop := context.AfterFunc(ctx, func() { abort(out) })
 	defer stop()
 	var pumps sync.WaitGroup
-	pumps.Go(func() { l.pump(c, out, in) })
-	pumps.Go(func() { l.pump(c, in, out) })
+	pumps.Go(func() { l.pump(c, In, out, in) })
+	pumps.Go(func() { l.pump(c, Out, in, out) })
 	pumps.Wait()
 	if ctx.Err() == nil { // both have said all; a reset would discard some
 		_, _ = in.Close(), out.Close()
@@ -190,11 +229,11 @@ func (l *Link) serve(in net.Conn) {
 
 // pump passes on what src sends, until it has sent all or the connection is
 // broken.
-func (l *Link) pump(c *linkConn, dst, src net.Conn) {
+func (l *Link) pump(c *linkConn, way Way, dst, src net.Conn) {
 	buf := make([]byte, 32<<10)
 	for {
 		n, readErr := src.Read(buf)
-		if l.wait(c.ctx, c.from) != nil {
+		if l.wait(c.ctx, func() bool { return l.cut || l.cutFrom[c.from] || l.cutWay[way] }) != nil || l.linger(c.ctx, way) != nil {
 			return
 		}
 		if _, err := dst.Write(buf[:n]); err != nil {

@@ -69,7 +69,7 @@ func TestLinkCutAndHeal(t *testing.T) {
 	link := Proxy(t, echo(t))
 	before := dial(t, link.Addr())
 	send(t, before, "hello")
-	noError(t, expect(before, "hello", 5*time.Second))
+	noError(t, expect(before, "hello", WaitLimit))
 
 	link.Cut()
 	send(t, before, "into the dark")
@@ -82,8 +82,8 @@ func TestLinkCutAndHeal(t *testing.T) {
 	}
 
 	link.Heal()
-	noError(t, expect(before, "into the dark", 5*time.Second))
-	noError(t, expect(during, "anyone?", 5*time.Second))
+	noError(t, expect(before, "into the dark", WaitLimit))
+	noError(t, expect(during, "anyone?", WaitLimit))
 }
 
 func TestLinkBalances(t *testing.T) {
@@ -107,7 +107,7 @@ func call(addr string) (err error) {
 	if _, err := io.WriteString(conn, "hello"); err != nil {
 		return err
 	}
-	return expect(conn, "hello", 5*time.Second)
+	return expect(conn, "hello", WaitLimit)
 }
 
 func TestLinkReset(t *testing.T) {
@@ -115,16 +115,16 @@ func TestLinkReset(t *testing.T) {
 	link := Proxy(t, echo(t))
 	conn := dial(t, link.Addr())
 	send(t, conn, "hello")
-	noError(t, expect(conn, "hello", 5*time.Second))
+	noError(t, expect(conn, "hello", WaitLimit))
 	link.Cut()
 	link.Reset() // also what stalls
-	if err := expect(conn, "x", 5*time.Second); !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, io.EOF) {
+	if err := expect(conn, "x", WaitLimit); !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, io.EOF) {
 		t.Errorf("after Reset: %v", err)
 	}
 	link.Heal()
 	again := dial(t, link.Addr())
 	send(t, again, "again")
-	noError(t, expect(again, "again", 5*time.Second))
+	noError(t, expect(again, "again", WaitLimit))
 }
 
 func TestLinkPassesEndOfStreamOn(t *testing.T) {
@@ -151,9 +151,34 @@ func TestLinkToNobody(t *testing.T) {
 	link := Proxy(t, "127.0.0.1:1")
 	conn, err := net.DialTimeout("tcp", link.Addr(), 5*time.Second)
 	if err == nil {
-		err = errors.Join(expect(conn, "x", 5*time.Second), conn.Close())
+		err = errors.Join(expect(conn, "x", WaitLimit), conn.Close())
 	}
 	if !errors.Is(err, syscall.ECONNRESET) {
 		t.Errorf("nobody listens at the target: %v", err)
+	}
+}
+
+func TestLinkOneWay(t *testing.T) {
+	t.Parallel()
+	link := Proxy(t, echo(t))
+	for _, way := range []Way{In, Out} {
+		conn := dial(t, link.Addr())
+		link.CutWay(way)
+		send(t, conn, "anyone?")
+		if err := expect(conn, "x", 100*time.Millisecond); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("cut in direction %d: %v", way, err)
+		}
+		link.Heal()
+		noError(t, expect(conn, "anyone?", WaitLimit))
+
+		const held = 100 * time.Millisecond
+		link.Delay(way, func() time.Duration { return held })
+		begun := time.Now()
+		send(t, conn, "late")
+		noError(t, expect(conn, "late", WaitLimit))
+		if took := time.Since(begun); took < held {
+			t.Errorf("held up for %v in direction %d, an answer came after %v", held, way, took)
+		}
+		link.Heal()
 	}
 }

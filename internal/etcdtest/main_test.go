@@ -28,17 +28,6 @@ func within(t *testing.T, d time.Duration) context.Context {
 	return ctx
 }
 
-// eventually fails the test unless what is true within d.
-func eventually(t *testing.T, d time.Duration, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if is() {
-			return
-		}
-	}
-	t.Fatalf("not within %v: %s", d, what)
-}
-
 func noError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {

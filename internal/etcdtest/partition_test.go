@@ -24,23 +24,23 @@ func TestIsolatedLeader(t *testing.T) {
 	c := Start(t, 3, Options{Version: V36, Links: true, TLS: NewPKI(t)})
 	old := c.Leader(t)
 	c.Isolate(old)
-	eventually(t, 20*time.Second, "another leader", func() bool { return c.Leader(t) != old })
+	Until(t, "another leader", func() bool { return c.Leader(t) != old })
 	for _, p := range c.Members() {
 		if p == old {
 			continue
 		}
-		noError(t, put(within(t, 10*time.Second), p.Client(t)))
+		noError(t, put(WaitContext(t), p.Client(t)))
 	}
 	client := old.Client(t)
 	if err := put(within(t, time.Second), client); err == nil {
 		t.Error("a write through the isolated member was acknowledged")
 	}
-	if _, err := client.Get(within(t, 5*time.Second), "key", clientv3.WithSerializable()); err != nil {
+	if _, err := client.Get(WaitContext(t), "key", clientv3.WithSerializable()); err != nil {
 		t.Errorf("the isolated member does not answer clients: %v", err)
 	}
 	c.Heal()
-	noError(t, c.WaitHealthy(within(t, 20*time.Second)))
-	noError(t, put(within(t, 10*time.Second), client))
+	noError(t, c.WaitHealthy(WaitContext(t)))
+	noError(t, put(WaitContext(t), client))
 }
 
 // Two of four on each side: neither has three.
@@ -56,9 +56,9 @@ func TestSplit(t *testing.T) {
 	}
 	// Three against one: the three write again.
 	c.Split(m[0])
-	noError(t, put(within(t, 20*time.Second), m[1].Client(t)))
+	noError(t, put(WaitContext(t), m[1].Client(t)))
 	c.Heal()
-	noError(t, c.WaitHealthy(within(t, 20*time.Second)))
+	noError(t, c.WaitHealthy(WaitContext(t)))
 }
 
 func TestProxyBeforeTheClientPort(t *testing.T) {
@@ -68,11 +68,11 @@ func TestProxyBeforeTheClientPort(t *testing.T) {
 	cfg := c.ClientConfig()
 	cfg.Endpoints = []string{link.Addr()}
 	client := newClient(t, cfg)
-	noError(t, put(within(t, 10*time.Second), client))
+	noError(t, put(WaitContext(t), client))
 	link.Cut()
 	if err := put(within(t, 300*time.Millisecond), client); err == nil {
 		t.Error("a write came through a cut link")
 	}
 	link.Heal()
-	noError(t, put(within(t, 10*time.Second), client))
+	noError(t, put(WaitContext(t), client))
 }

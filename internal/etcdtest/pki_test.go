@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 )
 
 // health asks a member for its health over TLS.
@@ -18,7 +17,7 @@ func health(t *testing.T, p *Process, cfg *tls.Config) error {
 	t.Helper()
 	transport := &http.Transport{TLSClientConfig: cfg, DisableKeepAlives: true}
 	defer transport.CloseIdleConnections()
-	req, err := http.NewRequestWithContext(within(t, 5*time.Second), http.MethodGet, p.ClientURL()+"/health", nil)
+	req, err := http.NewRequestWithContext(WaitContext(t), http.MethodGet, p.ClientURL()+"/health", nil)
 	noError(t, err)
 	resp, err := (&http.Client{Transport: transport}).Do(req)
 	if err != nil {
@@ -67,7 +66,7 @@ func TestCertificates(t *testing.T) {
 	p.Env["ETCD_CERT_FILE"], p.Env["ETCD_KEY_FILE"] = expired.CertFile, expired.KeyFile
 	p.Start()
 	var invalid x509.CertificateInvalidError
-	eventually(t, 20*time.Second, "the expired server certificate shows", func() bool {
+	Until(t, "the expired server certificate shows", func() bool {
 		return errors.As(health(t, p, pki.ClientConfig(pki.Client("anybody"))), &invalid) && invalid.Reason == x509.Expired
 	})
 }

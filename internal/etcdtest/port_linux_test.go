@@ -10,7 +10,6 @@ import (
 	"net"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // ipLocalPortRange is Linux's IP_LOCAL_PORT_RANGE (6.3), which package syscall
@@ -59,7 +58,7 @@ func TestKernelGivesReservedPortToNobodyElse(t *testing.T) {
 		}
 		return errors.Join(expectPort(conn.LocalAddr(), port), conn.Close())
 	}
-	ctx := within(t, 5*time.Second)
+	ctx := WaitContext(t)
 	var free int
 	noError(t, Run("inner", t.Logf, func(tb TB) { free = ReservePort(tb) }))
 	if err := listen(ctx, free); errors.Is(err, syscall.ENOPROTOOPT) {

@@ -8,7 +8,6 @@ import (
 	"net"
 	"strconv"
 	"testing"
-	"time"
 )
 
 func TestReservedPortsAreDistinctAndCanBeServed(t *testing.T) {
@@ -58,7 +57,7 @@ func TestTwoPortsInARow(t *testing.T) {
 func TestReleasedPortIsFree(t *testing.T) {
 	var port int
 	noError(t, Run("inner", t.Logf, func(tb TB) { port = ReservePort(tb) }))
-	l, err := (&net.ListenConfig{Control: exclusive}).Listen(within(t, time.Second), "tcp4", fmt.Sprintf("127.0.0.1:%d", port))
+	l, err := (&net.ListenConfig{Control: exclusive}).Listen(WaitContext(t), "tcp4", fmt.Sprintf("127.0.0.1:%d", port))
 	noError(t, err)
 	noError(t, l.Close())
 }

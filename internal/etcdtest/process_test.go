@@ -21,10 +21,10 @@ func TestSuperviseRestarts(t *testing.T) {
 	p := NewProcess(t, Options{})
 	p.Env["ETCD_INITIAL_CLUSTER"] = p.Name + "=" + p.PeerURL()
 	p.Supervise(10 * time.Millisecond)
-	noError(t, p.WaitReady(within(t, 20*time.Second)))
+	noError(t, p.WaitReady(WaitContext(t)))
 	first := p.PID()
 	p.Kill()
-	eventually(t, 10*time.Second, "started again", func() bool { return p.Running() && p.PID() != first })
+	Until(t, "started again", func() bool { return p.Running() && p.PID() != first })
 	if p.Starts() != 2 || p.Exits() != 1 || p.ExitCode() != -1 {
 		t.Errorf("starts %d, exits %d, exit code %d", p.Starts(), p.Exits(), p.ExitCode())
 	}
@@ -32,7 +32,7 @@ func TestSuperviseRestarts(t *testing.T) {
 	if p.Running() {
 		t.Error("it runs after Stop")
 	}
-	if _, err := p.WaitExit(within(t, time.Second)); err != nil || p.Starts() != 2 {
+	if _, err := p.WaitExit(WaitContext(t)); err != nil || p.Starts() != 2 {
 		t.Errorf("after Stop: %v, %d starts", err, p.Starts())
 	}
 }
@@ -43,13 +43,13 @@ func TestSupervisedJoinerGetsInOnceAnnounced(t *testing.T) {
 	c := Start(t, 1, Options{})
 	p := c.NewJoiner(t, "infra2")
 	p.Supervise(50 * time.Millisecond)
-	eventually(t, 20*time.Second, "two vain starts", func() bool { return p.Exits() >= 2 })
+	Until(t, "two vain starts", func() bool { return p.Exits() >= 2 })
 	if p.ExitCode() != 1 {
 		t.Errorf("exit code %d", p.ExitCode())
 	}
-	_, err := c.Client(t).MemberAddAsLearner(within(t, 10*time.Second), []string{p.PeerURL()})
+	_, err := c.Client(t).MemberAddAsLearner(WaitContext(t), []string{p.PeerURL()})
 	noError(t, err)
-	noError(t, p.WaitReady(within(t, 20*time.Second)))
+	noError(t, p.WaitReady(WaitContext(t)))
 	if got := c.MemberID(t, p); got == 0 {
 		t.Error("no member ID")
 	}
@@ -73,7 +73,7 @@ if [ $(wc -l < "$COUNT") -lt 3 ]; then echo "not yet, $ETCD_NAME" >&2; exit 75; 
 echo "ETCD_INITIAL_CLUSTER='$ETCD_NAME=$ETCD_INITIAL_ADVERTISE_PEER_URLS'"
 `)
 	p.Supervise(10 * time.Millisecond)
-	noError(t, p.WaitReady(within(t, 20*time.Second)))
+	noError(t, p.WaitReady(WaitContext(t)))
 	if p.Attempts() != 3 || p.Starts() != 1 || p.Exits() != 2 || p.ExitCode() != ExitLater {
 		t.Errorf("attempts %d, starts %d, exits %d, exit code %d", p.Attempts(), p.Starts(), p.Exits(), p.ExitCode())
 	}
@@ -87,14 +87,14 @@ func TestPreStartNever(t *testing.T) {
 	p := NewProcess(t, Options{})
 	p.PreStart = script(t, "exit 78\n")
 	p.Supervise(time.Millisecond)
-	code, err := p.WaitExit(within(t, 10*time.Second))
+	code, err := p.WaitExit(WaitContext(t))
 	if err != nil || code != ExitNever {
 		t.Errorf("exit code %d, %v", code, err)
 	}
 	if p.Attempts() != 1 || p.Starts() != 0 {
 		t.Errorf("%d attempts, %d starts", p.Attempts(), p.Starts())
 	}
-	if err := p.WaitReady(within(t, time.Second)); err == nil || !strings.Contains(err.Error(), "exit code 78") {
+	if err := p.WaitReady(WaitContext(t)); err == nil || !strings.Contains(err.Error(), "exit code 78") {
 		t.Errorf("WaitReady: %v", err)
 	}
 }
@@ -107,7 +107,7 @@ func TestPreStartOnce(t *testing.T) {
 		p := NewProcess(t, Options{})
 		p.PreStart = script(t, text)
 		p.Start()
-		code, err := p.WaitExit(within(t, 10*time.Second))
+		code, err := p.WaitExit(WaitContext(t))
 		if err != nil || code != want || p.Starts() != 0 {
 			t.Errorf("%q: exit code %d, %v, %d starts", text, code, err, p.Starts())
 		}
@@ -119,13 +119,13 @@ func TestStopEndsPreStartAndItsChildren(t *testing.T) {
 	p := NewProcess(t, Options{})
 	p.PreStart = script(t, "echo waiting >&2\nsleep 3600\n")
 	p.Supervise(time.Millisecond)
-	noError(t, p.WaitLog(within(t, 10*time.Second), "waiting"))
+	noError(t, p.WaitLog(WaitContext(t), "waiting"))
 	if p.Running() || p.PID() != 0 {
 		t.Error("a pre-start command counts as etcd running")
 	}
 	begin := time.Now()
 	p.Stop()
-	if took := time.Since(begin); took > 5*time.Second {
+	if took := time.Since(begin); took > WaitLimit {
 		t.Errorf("Stop took %v", took)
 	}
 	if p.Starts() != 0 {
@@ -153,7 +153,7 @@ func TestStartFailures(t *testing.T) {
 		"wiped while supervised": {func(tb TB) {
 			p := NewProcess(tb, Options{PreStart: []string{"false"}})
 			p.Supervise(time.Hour)
-			eventually(t, 10*time.Second, "between two starts", func() bool { return p.Exits() == 1 })
+			Until(t, "between two starts", func() bool { return p.Exits() == 1 })
 			p.Wipe()
 		}, "cannot wipe infra1: it runs"},
 		"no such member":    {func(tb TB) { newCluster(tb, Options{}).Member("x") }, "no member x"},
@@ -173,7 +173,7 @@ func TestLogsAreShownOnFailureOnly(t *testing.T) {
 			p := NewProcess(tb, Options{Version: V36})
 			p.Env["ETCD_INITIAL_CLUSTER"] = "another=" + p.PeerURL()
 			p.Start()
-			if _, err := p.WaitExit(within(t, 10*time.Second)); err != nil || p.ExitCode() == 0 {
+			if _, err := p.WaitExit(WaitContext(t)); err != nil || p.ExitCode() == 0 {
 				t.Errorf("exit code %d, %v", p.ExitCode(), err)
 			}
 			if fail {
@@ -230,10 +230,10 @@ func TestProcessesDoNotOutliveTheTestBinary(t *testing.T) {
 		t.Fatalf("%q: %v", line, err)
 	}
 	// The kernel shows no environment while the shell becomes sleep.
-	eventually(t, 10*time.Second, "alive to begin with", func() bool { return alive(pid, dir) })
+	Until(t, "alive to begin with", func() bool { return alive(pid, dir) })
 	noError(t, cmd.Process.Signal(syscall.SIGKILL))
 	_ = cmd.Wait()
-	eventually(t, 10*time.Second, "gone with its parent", func() bool { return !alive(pid, dir) })
+	Until(t, "gone with its parent", func() bool { return !alive(pid, dir) })
 }
 
 // alive reports whether pid is a process with that data directory, so that

@@ -48,7 +48,7 @@ func TestWriterSeesALeaderDieAndNothingLost(t *testing.T) {
 	begin := time.Now()
 	leader := c.Leader(t)
 	leader.Kill()
-	eventually(t, 20*time.Second, "writes go on", func() bool {
+	Until(t, "writes go on", func() bool {
 		acks := w.Acknowledged()
 		return acks[len(acks)-1].Sent.After(begin.Add(500 * time.Millisecond))
 	})
@@ -62,7 +62,7 @@ func TestWriterSeesALeaderDieAndNothingLost(t *testing.T) {
 		t.Errorf("longest gap before: %v, after: %v", calm, gap)
 	}
 	leader.Start()
-	noError(t, c.WaitHealthy(within(t, 20*time.Second)))
+	noError(t, c.WaitHealthy(WaitContext(t)))
 	w.Stop()
 	if failures, err := w.Failures(); failures == 0 || err == nil {
 		t.Errorf("no write failed, though one member was dead")
@@ -72,18 +72,18 @@ func TestWriterSeesALeaderDieAndNothingLost(t *testing.T) {
 	if len(acks) < 30 || len(w.Acknowledged()) != len(acks) {
 		t.Errorf("%d writes acknowledged, then %d after Stop", len(acks), len(w.Acknowledged()))
 	}
-	lost, err := w.Lost(within(t, 10*time.Second), client)
+	lost, err := w.Lost(WaitContext(t), client)
 	if err != nil || len(lost) != 0 {
 		t.Errorf("lost: %v, %v", lost, err)
 	}
 
 	// That something is lost is seen: one key deleted, one overwritten.
 	gone, changed := acks[3], acks[len(acks)-1]
-	_, err = client.Delete(within(t, 5*time.Second), gone.Key)
+	_, err = client.Delete(WaitContext(t), gone.Key)
 	noError(t, err)
-	_, err = client.Put(within(t, 5*time.Second), changed.Key, "something else")
+	_, err = client.Put(WaitContext(t), changed.Key, "something else")
 	noError(t, err)
-	lost, err = w.Lost(within(t, 10*time.Second), client)
+	lost, err = w.Lost(WaitContext(t), client)
 	if err != nil || len(lost) != 2 || lost[0] != gone || lost[1] != changed {
 		t.Errorf("lost: %v, %v; want %v and %v", lost, err, gone, changed)
 	}
@@ -98,26 +98,26 @@ func TestWriterFollowsTheMembers(t *testing.T) {
 	w := c.NewWriter(t, WriterOptions{})
 	p := c.AddLearner(t, "infra2")
 	c.Promote(t, p)
-	noError(t, c.WaitHealthy(within(t, 20*time.Second)))
+	noError(t, c.WaitHealthy(WaitContext(t)))
 	if c.Leader(t) == old {
-		_, err := old.Client(t).MoveLeader(within(t, 5*time.Second), c.MemberID(t, p))
+		_, err := old.Client(t).MoveLeader(WaitContext(t), c.MemberID(t, p))
 		noError(t, err)
 	}
 	client := p.Client(t)
 	id := c.MemberID(t, old)
-	noError(t, poll(within(t, 20*time.Second), 200*time.Millisecond, func(ctx context.Context) error {
+	noError(t, poll(WaitContext(t), 200*time.Millisecond, func(ctx context.Context) error {
 		_, err := client.MemberRemove(ctx, id)
 		return err
 	}))
 	c.Untrack(old)
 	old.PowerOff()
 	begin := time.Now()
-	eventually(t, 20*time.Second, "a write through the new member", func() bool {
+	Until(t, "a write through the new member", func() bool {
 		acks := w.Acknowledged()
 		return acks[len(acks)-1].Sent.After(begin)
 	})
 	w.Stop()
-	lost, err := w.Lost(within(t, 10*time.Second), client)
+	lost, err := w.Lost(WaitContext(t), client)
 	if err != nil || len(lost) != 0 {
 		t.Errorf("lost: %v, %v", lost, err)
 	}

@@ -36,7 +36,7 @@ func TestDataDirectory(t *testing.T) {
 		const wal = "member/wal/0000000000000000-0000000000000000.wal"
 		never := func(t *testing.T, env ...string) {
 			t.Helper()
-			ask(t, sh, false, []string{a.url}, env...).want(t, ExitNever, "", "has run before")
+			ask(t, sh, false, []string{a.url}, env...).want(t, exitNever, "", "has run before")
 		}
 		t.Run("not there", func(t *testing.T) { never(t, "ETCD_DATA_DIR="+dataDir(t)) })
 		t.Run("left by a start that failed", func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestDataDirectory(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = os.Chmod(filepath.Join(dir, "member"), 0o700) })
-			ask(t, sh, false, []string{a.url}, "ETCD_DATA_DIR="+dir).want(t, ExitRetry, "", "run this as the user of etcd")
+			ask(t, sh, false, []string{a.url}, "ETCD_DATA_DIR="+dir).want(t, exitRetry, "", "run this as the user of etcd")
 		})
 	})
 }
@@ -79,9 +79,9 @@ func TestIncompleteEnvironment(t *testing.T) {
 		env := []string{"ETCD_NAME=them", "ETCD_INITIAL_ADVERTISE_PEER_URLS=HTTPS://127.0.0.1:4 , http://127.0.0.1:3"}
 		ask(t, sh, false, nil, append(env, "ETCD_JOIN_PEERS=ftp://x:1 "+a.url+"/,,")...).want(t, 0,
 			joined("them", "HTTPS://127.0.0.1:4,http://127.0.0.1:3", "member-11="+a.url+",them=HTTPS://127.0.0.1:4,them=http://127.0.0.1:3"), "announced")
-		sh.run(t, "ETCD_NAME=x", "ETCD_JOIN_PEERS="+a.url).want(t, ExitRetry, "", "ETCD_INITIAL_ADVERTISE_PEER_URLS is not set")
-		sh.run(t, "ETCD_INITIAL_ADVERTISE_PEER_URLS="+own, "ETCD_JOIN_PEERS="+a.url).want(t, ExitRetry, "", "ETCD_NAME is not set")
-		sh.run(t).want(t, ExitRetry, "", "ETCD_NAME is not set")
+		sh.run(t, "ETCD_NAME=x", "ETCD_JOIN_PEERS="+a.url).want(t, exitRetry, "", "ETCD_INITIAL_ADVERTISE_PEER_URLS is not set")
+		sh.run(t, "ETCD_INITIAL_ADVERTISE_PEER_URLS="+own, "ETCD_JOIN_PEERS="+a.url).want(t, exitRetry, "", "ETCD_NAME is not set")
+		sh.run(t).want(t, exitRetry, "", "ETCD_NAME is not set")
 	})
 }
 
@@ -98,7 +98,7 @@ func TestWithoutCurl(t *testing.T) {
 		}
 	}
 	for _, sh := range shells(t) {
-		ask(t, sh, false, []string{dead}, "PATH="+dir).want(t, ExitRetry, "", "curl is not on PATH")
+		ask(t, sh, false, []string{dead}, "PATH="+dir).want(t, exitRetry, "", "curl is not on PATH")
 		data := filepath.Join(t.TempDir(), "data")
 		if err := os.MkdirAll(filepath.Join(data, "member/wal"), 0o700); err != nil {
 			t.Fatal(err)
@@ -152,8 +152,8 @@ func TestOldListsKeepNobodyFromStarting(t *testing.T) {
 			code    int
 			reason  string
 		}{
-			{"removed", log, []entry{ea, eb}, http.StatusGone, ExitNever, "was removed from the cluster"},
-			{"removed, and another was added", log, []entry{ea, eb, ran(13, "c", dead)}, http.StatusGone, ExitNever, "was removed from the cluster"},
+			{"removed", log, []entry{ea, eb}, http.StatusGone, exitNever, "was removed from the cluster"},
+			{"removed, and another was added", log, []entry{ea, eb, ran(13, "c", dead)}, http.StatusGone, exitNever, "was removed from the cluster"},
 			{"not known yet", log, []entry{ea, eb}, http.StatusNotFound, 0, ""},
 			{"known there, and not listed yet", log, []entry{ea, eb}, http.StatusPreconditionFailed, 0, ""},
 			{"one has its name", log, []entry{ea, eb, ran(13, "us", dead)}, http.StatusGone, 0, ""},

@@ -38,7 +38,7 @@ func (g *realRegistry) token(t *testing.T, token string) map[string]string {
 		return map[string]string{"ETCD_DISCOVERY_TOKEN": token, "ETCD_DISCOVERY_ENDPOINTS": g.process.ClientURL()}
 	}
 	at := g.process.ClientURL() + "/v2/keys/_etcd/registry/" + token
-	request, err := http.NewRequestWithContext(within(t, 10*time.Second), http.MethodPut, at+"/_config/size", strings.NewReader(url.Values{"value": {"3"}}.Encode()))
+	request, err := http.NewRequestWithContext(etcdtest.WaitContext(t), http.MethodPut, at+"/_config/size", strings.NewReader(url.Values{"value": {"3"}}.Encode()))
 	if err != nil {
 		t.Fatal(err)
 	}

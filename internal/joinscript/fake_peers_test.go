@@ -130,27 +130,27 @@ func TestJoiner(t *testing.T) {
 				for _, p := range []*peer{a, b, c} {
 					p.list(ea, eb, ec)
 				}
-			}, all, ExitRetry, "", "not announced yet: no member of the cluster has the peer URLs " + own},
+			}, all, exitRetry, "", "not announced yet: no member of the cluster has the peer URLs " + own},
 			{"announced in a minority's view", func() {
 				a.list(ea, eb, ec, us)
 				b.list(ea, eb, ec)
 				c.answer(503, "")
-			}, all, ExitRetry, "", "only 1 of its 3 other voters give the same list"},
+			}, all, exitRetry, "", "only 1 of its 3 other voters give the same list"},
 			{"has run", func() {
 				for _, p := range []*peer{a, b, c} {
 					p.list(ea, eb, ec, usRan)
 				}
-			}, all, ExitNever, "", "us (http://127.0.0.1:1) has run before and its data is gone"},
+			}, all, exitNever, "", "us (http://127.0.0.1:1) has run before and its data is gone"},
 			{"has run, and not all have seen it", func() {
 				a.list(ea, eb, ec, usVoter)
 				b.list(ea, eb, ec, usVoter)
 				c.list(ea, eb, ec, usRan)
-			}, all, ExitNever, "", "has run before"},
+			}, all, exitNever, "", "has run before"},
 			{"has run in a minority's view", func() {
 				a.list(ea, eb, ec, usRan)
 				b.answer(503, "")
 				c.answer(503, "")
-			}, all, ExitRetry, "", "only 1 of its 3 other voters"},
+			}, all, exitRetry, "", "only 1 of its 3 other voters"},
 			{"one that was removed still says that the old identity has run", func() {
 				old := usRan
 				old.ID = 19
@@ -160,21 +160,21 @@ func TestJoiner(t *testing.T) {
 			}, []string{stale.url, a.url, b.url}, 0, joined("us", own, cluster("member-11="+a.url, "member-12="+b.url, "us="+own)), "announced"},
 			{"one that was removed is the only one to answer", func() {
 				stale.list(ran(31, "x", dead), gone, us)
-			}, []string{stale.url}, ExitRetry, "", "only 1 of its 2 other voters"},
+			}, []string{stale.url}, exitRetry, "", "only 1 of its 2 other voters"},
 			{"two peers each have a cluster of their own by force", func() {
 				a.list(ea, us)
 				b.list(eb, us)
-			}, []string{a.url, b.url}, ExitRetry, "", "the peers disagree on the members"},
+			}, []string{a.url, b.url}, exitRetry, "", "the peers disagree on the members"},
 			{"the peers belong to different clusters", func() {
 				a.listIn("aaaa", ea, eb, us)
 				b.listIn("bbbb", ea, eb, us)
-			}, []string{a.url, b.url}, ExitRetry, "", "the peers belong to different clusters: "},
+			}, []string{a.url, b.url}, exitRetry, "", "the peers belong to different clusters: "},
 			{"other peer URLs than ours", func() {
 				a.list(ea, entry{ID: 20, PeerURLs: []string{own, "http://127.0.0.1:3"}, IsLearner: true})
-			}, []string{a.url}, ExitRetry, "", "a member is announced with the peer URLs http://127.0.0.1:1,http://127.0.0.1:3, this one has " + own},
+			}, []string{a.url}, exitRetry, "", "a member is announced with the peer URLs http://127.0.0.1:1,http://127.0.0.1:3, this one has " + own},
 			{"the cluster has not formed", func() {
 				a.list(entry{ID: 11, Name: "a", PeerURLs: []string{a.url}}, us)
-			}, []string{a.url}, ExitRetry, "", "have not formed their cluster yet"},
+			}, []string{a.url}, exitRetry, "", "have not formed their cluster yet"},
 			{"one voter", func() { a.list(ea, us) }, []string{a.url}, 0, joined("us", own, "member-11="+a.url+",us="+own), "announced"},
 			{"names that cannot be used", func() {
 				odd := []string{"$(id)", "x=y,z", "us", "two words", "same", "same", "quote\"s\\", "\nETCD_FORCE_NEW_CLUSTER=true", ""}
@@ -195,9 +195,9 @@ func TestJoiner(t *testing.T) {
 				b.list(ran(18446744073709551615, "a", a.url, "https://[fd00::1]:2380"), ran(9, "b", "https://Node-b.Example.com:2380", b.url), us)
 			}, []string{a.url}, 0, joined("us", own, cluster(
 				"member-18446744073709551615="+a.url, "member-18446744073709551615=https://[fd00::1]:2380", "us="+own, "member-9=https://Node-b.Example.com:2380", "member-9="+b.url)), "announced"},
-			{"nobody answers", func() {}, []string{dead}, ExitRetry, "", "no peer answers: " + dead + ": "},
-			{"nobody is known", func() {}, nil, ExitRetry, "", "ETCD_JOIN_PEERS is not set"},
-			{"only itself is known", func() {}, []string{own}, ExitRetry, "", "ETCD_JOIN_PEERS is not set"},
+			{"nobody answers", func() {}, []string{dead}, exitRetry, "", "no peer answers: " + dead + ": "},
+			{"nobody is known", func() {}, nil, exitRetry, "", "ETCD_JOIN_PEERS is not set"},
+			{"only itself is known", func() {}, []string{own}, exitRetry, "", "ETCD_JOIN_PEERS is not set"},
 		}
 		for _, test := range cases {
 			t.Run(test.name, func(t *testing.T) {
@@ -267,7 +267,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				a.handle(h)
 				r := ask(t, sh, false, []string{a.url})
-				r.want(t, ExitRetry, "", a.url+": ")
+				r.want(t, exitRetry, "", a.url+": ")
 				if strings.ContainsAny(r.stderr, "\x01\x1b") {
 					t.Errorf("standard error passes control characters on: %q", r.stderr)
 				}

@@ -113,10 +113,10 @@ func TestFounderWithARegistry(t *testing.T) {
 		}{
 			{"first", "3", nil, down, 0, 0, "", ""},
 			{"last", "3", []string{ra, rb}, down, 0, 0, "", ""},
-			{"registered before, still open", "3", []string{ra, rus}, down, 0, ExitRetry, "", ""},
-			{"the token is full without it", "2", []string{ra, rb, rus}, func() { a.list(na, nb); b.list(na, nb) }, ExitRetry, ExitRetry, "", "do not list this member|the token is full and this member is not among its first 2"},
-			{"the token is full without it, nobody answers", "2", []string{ra, rb}, down, ExitRetry, ExitRetry, "", "cannot be asked"},
-			{"wiped, and the others say so", "3", []string{ra, rus, rb}, func() { a.list(ea, eb, ran(20, "us", own)); b.list(ea, eb, nus) }, ExitNever, ExitNever, "", "has run before"},
+			{"registered before, still open", "3", []string{ra, rus}, down, 0, exitRetry, "", ""},
+			{"the token is full without it", "2", []string{ra, rb, rus}, func() { a.list(na, nb); b.list(na, nb) }, exitRetry, exitRetry, "", "do not list this member|the token is full and this member is not among its first 2"},
+			{"the token is full without it, nobody answers", "2", []string{ra, rb}, down, exitRetry, exitRetry, "", "cannot be asked"},
+			{"wiped, and the others say so", "3", []string{ra, rus, rb}, func() { a.list(ea, eb, ran(20, "us", own)); b.list(ea, eb, nus) }, exitNever, exitNever, "", "has run before"},
 			{"registered, never run, and the others have formed it", "3", []string{ra, rus, rb}, func() { a.list(ea, eb, nus); b.list(ea, eb, nus) }, 0, 0, formed, "announced"},
 			{"registered, never run, and another is forming it", "3", []string{ra, rus, rb}, func() { a.list(na, nb, nus); b.answer(503, "") }, 0, 0, "RESTART", "starting with the founders that the registry names"},
 			{"removed, and announced anew", "3", []string{ra, rus, rb}, func() {
@@ -124,11 +124,11 @@ func TestFounderWithARegistry(t *testing.T) {
 				a.list(ea, eb, us)
 				b.list(ea, eb, us)
 			}, 0, 0, formed, "announced"},
-			{"a token of one, registered before", "1", []string{rus}, down, ExitNever, ExitNever, "", "registered for a cluster of one and its data is gone"},
-			{"no size", "", nil, down, ExitRetry, ExitRetry, "", "the registry knows no such cluster: "},
-			{"size is no number", "three", nil, down, ExitRetry, ExitRetry, "", "the registry knows no such cluster: "},
-			{"size 0", "0", nil, down, ExitRetry, ExitRetry, "", "the registry knows no such cluster: "},
-			{"a registration that is none", "3", []string{"x=$(id)"}, down, ExitRetry, ExitRetry, "", "holds a registration that cannot be read"},
+			{"a token of one, registered before", "1", []string{rus}, down, exitNever, exitNever, "", "registered for a cluster of one and its data is gone"},
+			{"no size", "", nil, down, exitRetry, exitRetry, "", "the registry knows no such cluster: "},
+			{"size is no number", "three", nil, down, exitRetry, exitRetry, "", "the registry knows no such cluster: "},
+			{"size 0", "0", nil, down, exitRetry, exitRetry, "", "the registry knows no such cluster: "},
+			{"a registration that is none", "3", []string{"x=$(id)"}, down, exitRetry, exitRetry, "", "holds a registration that cannot be read"},
 		}
 		for _, protocol := range []string{"v3", "v2"} {
 			env := []string{"ETCD_DISCOVERY_TOKEN=T", "ETCD_DISCOVERY_ENDPOINTS=" + dead + "," + strings.TrimPrefix(g.url, "http://")}
@@ -169,13 +169,13 @@ func TestFounderWithARegistry(t *testing.T) {
 				if protocol == "v2" {
 					away = []string{"ETCD_DISCOVERY=" + dead + "/T"}
 				}
-				ask(t, sh, true, nil, away...).want(t, ExitRetry, "", "the registry does not answer: "+dead)
+				ask(t, sh, true, nil, away...).want(t, exitRetry, "", "the registry does not answer: "+dead)
 			})
 			for _, code := range []int{401, 403, 500, 503} {
 				t.Run(fmt.Sprint(protocol, " the registry answers ", code), func(t *testing.T) {
 					g.code, g.body = code, "<html>$(id)</html>"
 					defer func() { g.code = 0 }()
-					ask(t, sh, true, nil, env...).want(t, ExitRetry, "", fmt.Sprint("HTTP status ", code))
+					ask(t, sh, true, nil, env...).want(t, exitRetry, "", fmt.Sprint("HTTP status ", code))
 				})
 			}
 		}
@@ -187,7 +187,7 @@ func TestFounderWithARegistry(t *testing.T) {
 			ask(t, sh, true, nil, append(env, `ETCD_DISCOVERY_USER=ro"ot`, `ETCD_DISCOVERY_PASSWORD=p'a\ss":word`)...).want(t, 0, "", "")
 			ask(t, sh, true, nil, append(env, `ETCD_DISCOVERY_USER=ro"ot:p'a\ss":word`)...).want(t, 0, "", "")
 			r := ask(t, sh, true, nil, append(env, `ETCD_DISCOVERY_USER=ro"ot`, "ETCD_DISCOVERY_PASSWORD=wrong-secret")...)
-			r.want(t, ExitRetry, "", "the registry does not answer: ")
+			r.want(t, exitRetry, "", "the registry does not answer: ")
 			if strings.Contains(r.stderr, "wrong-secret") {
 				t.Error("standard error shows the password")
 			}
@@ -220,21 +220,21 @@ func TestJoinerWithARegistry(t *testing.T) {
 				stdout  string
 				reason  string
 			}{
-				{"not all founders are there", []string{ra}, func() { a.list(ea, us) }, env, ExitRetry, "", "not all founders are in the registry yet"},
-				{"all are, and none answers", []string{ra, rb}, func() { a.answer(503, ""); b.answer(503, "") }, env, ExitRetry, "", "a peer is there but cannot be asked"},
+				{"not all founders are there", []string{ra}, func() { a.list(ea, us) }, env, exitRetry, "", "not all founders are in the registry yet"},
+				{"all are, and none answers", []string{ra, rb}, func() { a.answer(503, ""); b.answer(503, "") }, env, exitRetry, "", "a peer is there but cannot be asked"},
 				{"the cluster has not formed", []string{ra, rb}, func() {
 					na, nb := entry{ID: 11, Name: "a", PeerURLs: []string{a.url}}, entry{ID: 12, Name: "b", PeerURLs: []string{b.url}}
 					a.list(na, nb)
 					b.list(na, nb)
-				}, env, ExitRetry, "", "the peers have not formed their cluster yet"},
-				{"not announced", []string{ra, rb}, func() { a.list(ea, eb); b.list(ea, eb) }, env, ExitRetry, "", "not announced yet"},
+				}, env, exitRetry, "", "the peers have not formed their cluster yet"},
+				{"not announced", []string{ra, rb}, func() { a.list(ea, eb); b.list(ea, eb) }, env, exitRetry, "", "not announced yet"},
 				{"announced", []string{ra, rb}, func() { a.list(ea, eb, us); b.list(ea, eb, us) }, env, 0, joined("us", own, "member-11="+a.url+",member-12="+b.url+",us="+own), "announced: starting"},
 				{"announced, and a peer is known otherwise", []string{"$(id)"}, nil, append(env, "ETCD_JOIN_PEERS="+b.url), 0, joined("us", own, "member-11="+a.url+",member-12="+b.url+",us="+own), "announced: starting"},
-				{"wiped", []string{ra, rb}, func() { a.list(ea, eb, ran(20, "us", own)); b.list(ea, eb, ran(20, "us", own)) }, env, ExitNever, "", "has run before"},
-				{"the registry is away", nil, nil, away, ExitRetry, "", "the registry does not answer: " + dead},
+				{"wiped", []string{ra, rb}, func() { a.list(ea, eb, ran(20, "us", own)); b.list(ea, eb, ran(20, "us", own)) }, env, exitNever, "", "has run before"},
+				{"the registry is away", nil, nil, away, exitRetry, "", "the registry does not answer: " + dead},
 				{"the registry is away, and a peer is known otherwise", nil, func() { a.list(ea, eb, us); b.list(ea, eb, us) }, append(away, "ETCD_JOIN_PEERS="+a.url), 0, joined("us", own, "member-11="+a.url+",member-12="+b.url+",us="+own), "announced: starting"},
-				{"it is the only one that registered", []string{"us=" + own, "x=" + own}, nil, env, ExitRetry, "", "the registry names no other founder"},
-				{"a registration that is none", []string{"x=$(id)", rb}, nil, env, ExitRetry, "", "holds a registration that cannot be read"},
+				{"it is the only one that registered", []string{"us=" + own, "x=" + own}, nil, env, exitRetry, "", "the registry names no other founder"},
+				{"a registration that is none", []string{"x=$(id)", rb}, nil, env, exitRetry, "", "holds a registration that cannot be read"},
 			} {
 				t.Run(protocol+" "+c.name, func(t *testing.T) {
 					g.members = c.members
@@ -247,7 +247,7 @@ func TestJoinerWithARegistry(t *testing.T) {
 			t.Run(protocol+" the registry does not know the token", func(t *testing.T) {
 				g.size = ""
 				defer func() { g.size = "2" }()
-				ask(t, sh, true, nil, env...).want(t, ExitRetry, "", "the registry knows no such cluster: ")
+				ask(t, sh, true, nil, env...).want(t, exitRetry, "", "the registry knows no such cluster: ")
 			})
 		}
 	})

@@ -50,22 +50,22 @@ func TestFounderOfAStaticCluster(t *testing.T) {
 			{"one is forming it", func() { b.answer(503, "") }, []string{here}, 0, "", "not formed"},
 			{"they have formed it, this one comes late", func() { a.list(ea, eb, nus); b.list(ea, nb, nus) }, []string{here}, 0, formed, "announced"},
 			{"they have formed it, this one comes days late", nil, []string{here, window, at(created + 200000)}, 0, formed, "announced"},
-			{"it has run and is wiped", func() { a.list(ea, eb, ran(20, "us", own)); b.list(ea, eb, nus) }, append(open, here), ExitNever, "", "has run before"},
-			{"it was removed", func() { a.list(ea, eb); b.list(ea, eb) }, append(open, here), ExitRetry, "", "not announced yet"},
+			{"it has run and is wiped", func() { a.list(ea, eb, ran(20, "us", own)); b.list(ea, eb, nus) }, append(open, here), exitNever, "", "has run before"},
+			{"it was removed", func() { a.list(ea, eb); b.list(ea, eb) }, append(open, here), exitRetry, "", "not announced yet"},
 			{"it was announced anew", func() {
 				us := entry{ID: 21, PeerURLs: []string{own}, IsLearner: true}
 				a.list(ea, eb, us)
 				b.list(ea, eb, us)
 			}, append(open, here), 0, formed, "announced"},
-			{"one says that it has formed, the other is silent", func() { a.list(ea, eb, nus); b.answer(503, "") }, append(open, here), ExitRetry, "", "only 1 of its 2 other voters"},
-			{"they form another cluster", func() { a.list(na, nb); b.list(na, nb) }, append(open, here), ExitRetry, "", "do not list this member"},
+			{"one says that it has formed, the other is silent", func() { a.list(ea, eb, nus); b.answer(503, "") }, append(open, here), exitRetry, "", "only 1 of its 2 other voters"},
+			{"they form another cluster", func() { a.list(na, nb); b.list(na, nb) }, append(open, here), exitRetry, "", "do not list this member"},
 			// Who accepts a connection lives, unless it is closed at once.
-			{"there is something else", func() { a.answer(404, ""); b.answer(404, "") }, append(open, here), ExitRetry, "", "a peer is there but cannot be asked: "},
+			{"there is something else", func() { a.answer(404, ""); b.answer(404, "") }, append(open, here), exitRetry, "", "a peer is there but cannot be asked: "},
 			{"one breaks off, the other is away", func() { a.handle(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }) },
 				append(open, "ETCD_INITIAL_CLUSTER=us="+own+",a="+a.url+",x="+dead), 0, "", "no peer answers: "},
 			{"one breaks off, and the window is over", nil, []string{"ETCD_INITIAL_CLUSTER=us=" + own + ",a=" + a.url + ",x=" + dead, window, at(created + 4000)},
-				ExitRetry, "", "the bootstrap window of this member is over"},
-			{"they hang", func() { a.handle(hang); b.handle(hang) }, append(open, here), ExitRetry, "", "a peer is there but cannot be asked: "},
+				exitRetry, "", "the bootstrap window of this member is over"},
+			{"they hang", func() { a.handle(hang); b.handle(hang) }, append(open, here), exitRetry, "", "a peer is there but cannot be asked: "},
 			// Nobody is there: the first one may start, in its window.
 			{"nobody listens", nil, append(open, away), 0, "", "no peer answers: " + dead},
 			{"nobody has such a name", nil, append(open, "ETCD_INITIAL_CLUSTER=us="+own+",x=http://nobody.invalid:1"), 0, "", "no peer answers: "},
@@ -75,19 +75,19 @@ func TestFounderOfAStaticCluster(t *testing.T) {
 			{"loaded what an earlier run printed", nil, append(open, away, "ETCD_DISCOVERY_TOKEN="), 0,
 				"ETCD_NAME=us\nETCD_INITIAL_ADVERTISE_PEER_URLS=" + own + "\n" + away + "\nETCD_INITIAL_CLUSTER_STATE=new\n" + noDiscovery +
 					"ETCD_INITIAL_CLUSTER_TOKEN=etcd-cluster\n", "no peer answers"},
-			{"another than the first", nil, []string{away, at(created)}, ExitRetry, "", "waiting for us, the first initial member: no peer answers: "},
-			{"after its window", nil, []string{away, window, at(created + 3601)}, ExitRetry, "", "the bootstrap window of this member is over"},
-			{"two days late", nil, []string{away, window, at(created + 2*86400)}, ExitRetry, "", "the bootstrap window of this member is over"},
-			{"alone, two days late", nil, []string{"ETCD_INITIAL_CLUSTER=us=" + own, window, at(created + 2*86400)}, ExitNever, "", "the bootstrap window of this member is over"},
-			{"before its window", nil, []string{away, window, at(created - 100000)}, ExitRetry, "", "is before the creation of its configuration"},
-			{"in 1970", nil, []string{away, window, at(0)}, ExitRetry, "", "is before the creation of its configuration"},
-			{"alone in 1970", nil, []string{"ETCD_INITIAL_CLUSTER=us=" + own, window, at(0)}, ExitRetry, "", "is before the creation of its configuration"},
-			{"no clock", nil, []string{away, window, "TEST_NOW=date: invalid"}, ExitRetry, "", "is before the creation of its configuration"},
-			{"a window that is none", nil, []string{away, WindowVariable + "=1800000000", at(created + 1)}, ExitRetry, "", "the bootstrap window of this member is over"},
-			{"without any bootstrap", nil, open, ExitRetry, "", "a founder needs ETCD_INITIAL_CLUSTER, ETCD_DISCOVERY or"},
+			{"another than the first", nil, []string{away, at(created)}, exitRetry, "", "waiting for us, the first initial member: no peer answers: "},
+			{"after its window", nil, []string{away, window, at(created + 3601)}, exitRetry, "", "the bootstrap window of this member is over"},
+			{"two days late", nil, []string{away, window, at(created + 2*86400)}, exitRetry, "", "the bootstrap window of this member is over"},
+			{"alone, two days late", nil, []string{"ETCD_INITIAL_CLUSTER=us=" + own, window, at(created + 2*86400)}, exitNever, "", "the bootstrap window of this member is over"},
+			{"before its window", nil, []string{away, window, at(created - 100000)}, exitRetry, "", "is before the creation of its configuration"},
+			{"in 1970", nil, []string{away, window, at(0)}, exitRetry, "", "is before the creation of its configuration"},
+			{"alone in 1970", nil, []string{"ETCD_INITIAL_CLUSTER=us=" + own, window, at(0)}, exitRetry, "", "is before the creation of its configuration"},
+			{"no clock", nil, []string{away, window, "TEST_NOW=date: invalid"}, exitRetry, "", "is before the creation of its configuration"},
+			{"a window that is none", nil, []string{away, WindowVariable + "=1800000000", at(created + 1)}, exitRetry, "", "the bootstrap window of this member is over"},
+			{"without any bootstrap", nil, open, exitRetry, "", "a founder needs ETCD_INITIAL_CLUSTER, ETCD_DISCOVERY or"},
 			// systemd may still load what the last run printed.
 			{"loaded what an earlier run printed, as a joiner", func() { a.list(ea, eb); b.list(ea, eb) },
-				append(open, here, "ETCD_INITIAL_CLUSTER_STATE=existing", "ETCD_DISCOVERY=", "ETCD_DISCOVERY_TOKEN="), ExitRetry, "", "not announced yet"},
+				append(open, here, "ETCD_INITIAL_CLUSTER_STATE=existing", "ETCD_DISCOVERY=", "ETCD_DISCOVERY_TOKEN="), exitRetry, "", "not announced yet"},
 		}
 		for _, test := range cases {
 			t.Run(test.name, func(t *testing.T) {
@@ -112,7 +112,7 @@ func TestAFormingClusterIsSeenTwice(t *testing.T) {
 			a.list(ran(11, "a", a.url), ran(20, "us", own))
 			reply(w, "cdf8", entry{ID: 11, Name: "a", PeerURLs: []string{a.url}}, nus)
 		})
-		ask(t, sh, true, nil, "ETCD_INITIAL_CLUSTER=a="+a.url+",us="+own).want(t, ExitNever, "", "has run before")
+		ask(t, sh, true, nil, "ETCD_INITIAL_CLUSTER=a="+a.url+",us="+own).want(t, exitNever, "", "has run before")
 	})
 }
 
@@ -136,8 +136,8 @@ func TestMark(t *testing.T) {
 			if err := os.RemoveAll(dir); err != nil {
 				t.Fatal(err)
 			}
-			run(dir+"/").want(t, ExitRetry, "", "etcd was started here before, and its data is gone from "+dir)
-			run(dir, "ETCD_INITIAL_CLUSTER=us="+own).want(t, ExitNever, "", "etcd was started here before")
+			run(dir+"/").want(t, exitRetry, "", "etcd was started here before, and its data is gone from "+dir)
+			run(dir, "ETCD_INITIAL_CLUSTER=us="+own).want(t, exitNever, "", "etcd was started here before")
 			// Peers that tell decide, as without a mark.
 			a.list(entry{ID: 11, Name: "a", PeerURLs: []string{a.url}}, entry{ID: 20, Name: "us", PeerURLs: []string{own}})
 			run(dir, "ETCD_JOIN_PEERS="+a.url).want(t, 0, "", "not formed")
@@ -161,7 +161,7 @@ func TestMark(t *testing.T) {
 			if err := os.RemoveAll(dir); err != nil {
 				t.Fatal(err)
 			}
-			run(dir).want(t, ExitRetry, "", "etcd was started here before")
+			run(dir).want(t, exitRetry, "", "etcd was started here before")
 		})
 	})
 }

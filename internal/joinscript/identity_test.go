@@ -83,7 +83,7 @@ func TestWipedInitialMemberNeverStarts(t *testing.T) {
 					for clock, is := range clocks {
 						t.Run(p.Name+" "+clock, func(t *testing.T) {
 							r := asks(t, sh, p, "ETCD_DATA_DIR="+filepath.Join(t.TempDir(), "empty"), fmt.Sprintf("TEST_NOW=%d", is.Unix()))
-							if (r.code != ExitRetry && r.code != ExitNever) || r.stdout != "" {
+							if (r.code != exitRetry && r.code != exitNever) || r.stdout != "" {
 								t.Errorf("the wiped %s may start: exit code %d, standard output %q\n%s", p.Name, r.code, r.stdout, r.stderr)
 							}
 						})
@@ -93,7 +93,7 @@ func TestWipedInitialMemberNeverStarts(t *testing.T) {
 				// window is for, and how the test could fail.
 				if state.name == "are stopped" {
 					for i, p := range members {
-						code := ExitRetry
+						code := exitRetry
 						if i == 0 {
 							code = 0
 						}
@@ -121,7 +121,7 @@ func TestMarkKeepsTheWipedInitialMemberFromStarting(t *testing.T) {
 			p.PowerOff()
 		}
 		members[0].Wipe()
-		asks(t, sh, members[0]).want(t, ExitRetry, "", "etcd was started here before, and its data is gone")
+		asks(t, sh, members[0]).want(t, exitRetry, "", "etcd was started here before, and its data is gone")
 		// Its peers come back, and tell.
 		members[1].Supervise(supervised)
 		members[2].Supervise(supervised)
@@ -148,7 +148,7 @@ func TestMachinesThatBootLate(t *testing.T) {
 				p.PreStart = append([]string{"env", "PATH=" + clock + ":" + os.Getenv("PATH")}, p.PreStart...)
 				p.Supervise(supervised)
 				if k < 2 {
-					if err := p.WaitLog(within(t, 20*time.Second), "etcd"); err != nil {
+					if err := p.WaitLog(etcdtest.WaitContext(t), "etcd"); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -231,13 +231,13 @@ func TestRemovedMemberEnds(t *testing.T) {
 		a, b, c := members[0], members[1], members[2]
 		starts := c.Starts()
 		remove(t, a.Client(t), c)
-		if code, err := c.WaitExit(within(t, 60*time.Second)); err != nil || code != ExitNever {
-			t.Fatalf("the removed %s ends with %d, %v; want %d", c.Name, code, err, ExitNever)
+		if code, err := c.WaitExit(etcdtest.WaitContext(t)); err != nil || code != exitNever {
+			t.Fatalf("the removed %s ends with %d, %v; want %d", c.Name, code, err, exitNever)
 		}
 		if again := c.Starts() - starts; again > 1 {
 			t.Errorf("the removed %s was started %d times", c.Name, again)
 		}
-		asks(t, sh, c).want(t, ExitNever, "", "was removed from the cluster")
+		asks(t, sh, c).want(t, exitNever, "", "was removed from the cluster")
 		// One voter of two is no majority.
 		b.PowerOff()
 		asks(t, sh, c).want(t, 0, "", "")

@@ -20,18 +20,6 @@ import (
 	"strings"
 )
 
-// The exit codes of the script besides 0 ("start etcd").
-const (
-	// ExitRetry says that etcd must not start yet and that the script should
-	// be run again (sysexits: EX_TEMPFAIL).
-	ExitRetry = 75
-	// ExitNever says that this member must never start: it was removed, or this
-	// identity has run before and its data is gone. A member that comes back with
-	// an empty log can vote acknowledged writes away. (sysexits: EX_CONFIG; for
-	// systemd's RestartPreventExitStatus.)
-	ExitNever = 78
-)
-
 // WindowVariable is the environment variable that gives the first initial member
 // of a static cluster the time in which it may form the cluster: "FROM-UNTIL", in
 // seconds since 1970. No other member has it.

@@ -54,17 +54,10 @@ func (sh shell) before(t *testing.T, p *etcdtest.Process) {
 	}
 }
 
-func within(t *testing.T, d time.Duration) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), d)
-	t.Cleanup(cancel)
-	return ctx
-}
-
 func ready(t *testing.T, processes ...*etcdtest.Process) {
 	t.Helper()
 	for _, p := range processes {
-		if err := p.WaitReady(within(t, 40*time.Second)); err != nil {
+		if err := p.WaitReady(etcdtest.WaitContext(t)); err != nil {
 			t.Fatalf("%s does not serve: %v", p.Name, err)
 		}
 	}
@@ -72,7 +65,7 @@ func ready(t *testing.T, processes ...*etcdtest.Process) {
 
 func logged(t *testing.T, p *etcdtest.Process, text string) {
 	t.Helper()
-	if err := p.WaitLog(within(t, 40*time.Second), text); err != nil {
+	if err := p.WaitLog(etcdtest.WaitContext(t), text); err != nil {
 		t.Fatalf("%s: %v", p.Name, err)
 	}
 }
@@ -80,7 +73,7 @@ func logged(t *testing.T, p *etcdtest.Process, text string) {
 // settled repeats a change of membership while the cluster asks for patience.
 func settled(t *testing.T, change func(ctx context.Context) error) {
 	t.Helper()
-	ctx := within(t, 40*time.Second)
+	ctx := etcdtest.WaitContext(t)
 	for {
 		one, cancel := context.WithTimeout(ctx, 5*time.Second)
 		err := change(one)
@@ -99,7 +92,7 @@ func settled(t *testing.T, change func(ctx context.Context) error) {
 // listed returns the member with p's peer URL, nil if there is none.
 func listed(t *testing.T, c *clientv3.Client, p *etcdtest.Process) (id uint64, learner bool) {
 	t.Helper()
-	list, err := c.MemberList(within(t, 10*time.Second))
+	list, err := c.MemberList(etcdtest.WaitContext(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,8 +132,8 @@ func admit(t *testing.T, c *clientv3.Client, p *etcdtest.Process) time.Duration 
 		return err
 	})
 	for p.Starts() == starts {
-		if time.Since(announced) > 20*time.Second {
-			t.Fatalf("20 s after it was announced, %s has not been started", p.Name)
+		if time.Since(announced) > etcdtest.WaitLimit {
+			t.Fatalf("%v after it was announced, %s has not been started", etcdtest.WaitLimit, p.Name)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -165,9 +158,9 @@ func never(t *testing.T, p *etcdtest.Process) {
 	p.PowerOff()
 	p.Wipe()
 	p.Supervise(supervised)
-	code, err := p.WaitExit(within(t, 20*time.Second))
-	if err != nil || code != ExitNever {
-		t.Fatalf("the wiped %s ends with %d, %v; want %d", p.Name, code, err, ExitNever)
+	code, err := p.WaitExit(etcdtest.WaitContext(t))
+	if err != nil || code != exitNever {
+		t.Fatalf("the wiped %s ends with %d, %v; want %d", p.Name, code, err, exitNever)
 	}
 	if p.Starts() != starts {
 		t.Fatalf("the wiped %s was started", p.Name)
@@ -177,7 +170,7 @@ func never(t *testing.T, p *etcdtest.Process) {
 // oneCluster expects n voters in one cluster.
 func oneCluster(t *testing.T, n int, c *clientv3.Client, processes ...*etcdtest.Process) {
 	t.Helper()
-	list, err := c.MemberList(within(t, 10*time.Second))
+	list, err := c.MemberList(etcdtest.WaitContext(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +183,7 @@ func oneCluster(t *testing.T, n int, c *clientv3.Client, processes ...*etcdtest.
 		}
 	}
 	for _, p := range processes {
-		status, err := p.Client(t).Status(within(t, 10*time.Second), p.ClientURL())
+		status, err := p.Client(t).Status(etcdtest.WaitContext(t), p.ClientURL())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -206,7 +199,7 @@ func oneCluster(t *testing.T, n int, c *clientv3.Client, processes ...*etcdtest.
 // cut off for its version then does so without a timeout, and never decides.
 func versionDecided(t *testing.T, c *etcdtest.Cluster) {
 	t.Helper()
-	ctx := within(t, 20*time.Second)
+	ctx := etcdtest.WaitContext(t)
 	for _, p := range c.Members() {
 		for {
 			request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.ClientURL()+"/version", nil)

@@ -13,6 +13,18 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
+// The exit codes of the script besides 0 ("start etcd").
+const (
+	// exitRetry says that etcd must not start yet and that the script should
+	// be run again (sysexits: EX_TEMPFAIL).
+	exitRetry = 75
+	// exitNever says that this member must never start: it was removed, or this
+	// identity has run before and its data is gone. A member that comes back with
+	// an empty log can vote acknowledged writes away. (sysexits: EX_CONFIG; for
+	// systemd's RestartPreventExitStatus.)
+	exitNever = 78
+)
+
 // The script travels in user data: plain ASCII, small when it is compressed, and
 // nothing that a YAML block or a template would stumble over.
 func TestScriptIsPlainTextAndSmall(t *testing.T) {
@@ -91,7 +103,7 @@ func TestScriptIsSafeWithHostileValues(t *testing.T) {
 				{"ETCD_INITIAL_CLUSTER_STATE=new", "ETCD_DISCOVERY=" + h},
 			} {
 				r := ask(t, sh, false, nil, variables...)
-				if (r.code != ExitRetry && r.code != ExitNever) || r.stdout != "" {
+				if (r.code != exitRetry && r.code != exitNever) || r.stdout != "" {
 					t.Errorf("case %d, %q: exit code %d, standard output %q\n%s", i, variables, r.code, r.stdout, r.stderr)
 				}
 			}

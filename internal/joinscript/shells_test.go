@@ -134,7 +134,7 @@ func (sh shell) run(t *testing.T, env ...string) result {
 		path = sh.path + ":" + path
 	}
 	path = tools(t, hurried) + ":" + path
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), etcdtest.WaitLimit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, sh.argv[0], append(sh.argv[1:], file)...)
 	cmd.WaitDelay = time.Second // what it has started may hold the pipes

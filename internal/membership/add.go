@@ -58,7 +58,7 @@ func DecideAdd(s Snapshot, r AddRequest) Decision {
 	}
 
 	if learners := s.Learners(); len(learners) > 0 && !r.AskServer {
-		return wait(LearnerSlotTaken, Facts{Others: idsOf(learners)})
+		return wait(LearnerSlotTaken, Facts{Others: IDs(learners)})
 	}
 	return Decision{Verdict: Go, Warnings: s.joinWarnings(0, t, f)}
 }

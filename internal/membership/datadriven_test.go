@@ -170,7 +170,7 @@ func describe(s Snapshot) string {
 		leader = fmt.Sprintf("%s term=%d", letter(l), term)
 	}
 	return fmt.Sprintf("voters=%s learners=%s alive=%s quorum=%d leader=%s",
-		letters(idsOf(s.Voters())), letters(idsOf(s.Learners())), letters(alive), s.Quorum(), leader)
+		letters(IDs(s.Voters())), letters(IDs(s.Learners())), letters(alive), s.Quorum(), leader)
 }
 
 func show(d Decision) string {

@@ -13,7 +13,7 @@ import (
 // ETCD_INITIAL_CLUSTER wants them, sorted. URLs keep their spelling but for
 // white space and a slash at the end, which etcd does not take: it computes the
 // members' IDs from them. The error is an [*EntryError]; for a member without a
-// URL it is [ErrNoURL].
+// URL it is [errNoURL].
 func InitialClusterOf(founders map[string][]string) (string, error) {
 	if len(founders) == 0 {
 		return "", &EntryError{Err: ErrNoEntries}
@@ -24,7 +24,7 @@ func InitialClusterOf(founders map[string][]string) (string, error) {
 			return "", &EntryError{Entry: name, Err: err}
 		}
 		if len(founders[name]) == 0 {
-			return "", &EntryError{Entry: name, Err: ErrNoURL}
+			return "", &EntryError{Entry: name, Err: errNoURL}
 		}
 		urls := slices.Clone(founders[name])
 		slices.Sort(urls)

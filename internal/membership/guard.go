@@ -47,7 +47,7 @@ const (
 // It knows a plan only as far as it has been made, so it is asked again with
 // every change that is added; what it refuses once it refuses with more.
 func GuardPlan(s Snapshot, p PlannedChanges) Decision {
-	voters := idsOf(s.Voters())
+	voters := IDs(s.Voters())
 	replaced := in(voters, p.Replaced)
 	f := Facts{Voters: len(voters), Quorum: Quorum(len(voters))}
 	inTurn := func(id MemberID) bool {

@@ -26,8 +26,8 @@ func in(ids, set []MemberID) []MemberID {
 	return out
 }
 
-// idsOf returns the members' IDs.
-func idsOf(members []Member) []MemberID {
+// IDs returns the IDs of members.
+func IDs(members []Member) []MemberID {
 	var out []MemberID
 	for _, m := range members {
 		out = append(out, m.ID)

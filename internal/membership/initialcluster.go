@@ -22,14 +22,14 @@ const (
 	NameEmpty     NameProblem = "empty"
 	NameSeparator NameProblem = "separator" // '=' or ',' would end it in an initial cluster
 	NameCharacter NameProblem = "character" // white space, a control character, or not UTF-8
-	NameAlphabet  NameProblem = "alphabet"  // a character outside of [NameCharacters]
+	NameAlphabet  NameProblem = "alphabet"  // a character outside of [nameCharacters]
 	NameLong      NameProblem = "too long"  // more than 253 bytes
 )
 
-// NameCharacters are the characters of a new member's name: those that stand
+// nameCharacters are the characters of a new member's name: those that stand
 // unquoted in an initial cluster, an environment file, a shell and the name of
 // a data directory (NAME.etcd). The join script takes the same.
-const NameCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:@%+~-"
+const nameCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:@%+~-"
 
 // NameError is a name that no member can bear.
 type NameError struct {
@@ -49,7 +49,7 @@ func ValidateName(name string) error {
 	if err := ValidateListedName(name); err != nil {
 		return err
 	}
-	if strings.Trim(name, NameCharacters) != "" {
+	if strings.Trim(name, nameCharacters) != "" {
 		return &NameError{name, NameAlphabet}
 	}
 	return nil
@@ -108,8 +108,8 @@ func FormatInitialCluster(members []Member) string {
 // Reasons for which an entry of an initial cluster is refused, besides a
 // [*NameError] and a [*URLError].
 var (
-	// ErrNoURL: the entry has no '='.
-	ErrNoURL = errors.New("want name=url")
+	// errNoURL: the entry has no '='.
+	errNoURL = errors.New("want name=url")
 	// ErrDuplicateURL: the peer URL stands in the list twice.
 	ErrDuplicateURL = errors.New("the peer URL is in the list twice")
 	// ErrNoEntries: the list is empty.
@@ -148,7 +148,7 @@ func ParseInitialCluster(s string) (map[string][]string, error) {
 		}
 		name, raw, ok := strings.Cut(entry, "=")
 		if !ok {
-			return bad(ErrNoURL)
+			return bad(errNoURL)
 		}
 		name, raw = strings.TrimSpace(name), strings.TrimSpace(raw)
 		if err := ValidateListedName(name); err != nil {

@@ -216,15 +216,15 @@ func TestDecideDisarm(t *testing.T) {
 func TestFind(t *testing.T) {
 	s := Snapshot{Members: []Member{{ID: 0xa, Name: "b"}, {ID: 0xb, Name: "a"}, {ID: 0xc, Name: "c"}, {ID: 0xd, Name: "c"}, {ID: 0xe}}}
 	for text, want := range map[string][]MemberID{"a": {0xa}, "A": {0xa}, "b": {0xb}, "c": {0xc}, "e": {0xe}, "": nil, "x": nil} {
-		if got := idsOf(s.Find(text)); !slices.Equal(got, want) {
+		if got := IDs(s.Find(text)); !slices.Equal(got, want) {
 			t.Errorf("%q: %v, want %v", text, got, want)
 		}
 	}
 	s.Members[2].ID = 0xf
-	if got := idsOf(s.Find("c")); !slices.Equal(got, []MemberID{0xd, 0xf}) {
+	if got := IDs(s.Find("c")); !slices.Equal(got, []MemberID{0xd, 0xf}) {
 		t.Errorf("two of one name: %v", got)
 	}
-	if got := idsOf(s.ByName()); !slices.Equal(got, []MemberID{0xb, 0xa, 0xd, 0xf, 0xe}) {
+	if got := IDs(s.ByName()); !slices.Equal(got, []MemberID{0xb, 0xa, 0xd, 0xf, 0xe}) {
 		t.Errorf("by name: %v", got)
 	}
 }

@@ -151,7 +151,7 @@ func (s Snapshot) othersActive(m Member, leaving []MemberID) (Decision, bool) {
 // except as part of a replacement. The others are the learners that stay, or
 // those that are waited for.
 func (s Snapshot) lastVoter(r RemoveRequest) Decision {
-	f := Facts{Subject: r.ID, Others: idsOf(s.Learners())}
+	f := Facts{Subject: r.ID, Others: IDs(s.Learners())}
 	if departing := in(f.Others, r.Leaving); len(departing) > 0 && !r.Replacement {
 		f.Others = departing
 		return wait(LastVoter, f)

@@ -20,7 +20,7 @@ import (
 // that step, and what has come of it is the answer. Between two calls anything
 // may happen that the model lets happen.
 type walk struct {
-	cluster.Cluster // Know is never called
+	cluster.Cluster // AddFallbackEndpoints is never called
 	t               *testing.T
 	m               *machinery
 	s               state
@@ -302,7 +302,7 @@ func stroll(t *testing.T, sc *scenario, random *rand.Rand) (*walk, error) {
 	w := &walk{t: t, random: random, cancel: cancel, now: time.Unix(0, 0)}
 	w.m = &machinery{sc: sc, mind: &mind{rules: theRules, known: map[question]answer{}}}
 	w.s = begin[random.IntN(len(begin))]
-	e := &reconfigure.Engine{Port: w, Board: reconfigure.NewBoard(), Clock: w, Locker: w}
+	e := &reconfigure.Engine{Cluster: w, Process: &reconfigure.ProcessState{}, Clock: w, Locker: w}
 	task := sc.tasks[0]
 	var err error
 	switch task.kind {

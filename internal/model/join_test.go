@@ -130,7 +130,7 @@ func (s *state) write(sc *scenario, owner uint8, rec record) {
 	}
 }
 
-// tryAnnounce stands for join.tryAnnounce and join.add: Identify, DecideAdd.
+// tryAnnounce stands for join.act and join.add: Identify, DecideAdd.
 func (m *machinery) tryAnnounce(s *state, i uint8) {
 	t, r := m.sc.tasks[i], &s.tasks[i]
 	q := s.ask('i', t.node, 0)

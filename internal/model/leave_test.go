@@ -7,7 +7,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// leavingNow stands for Board.leavingNow: who is on his way out of this process.
+// leavingNow stands for ProcessState.leaving: who is on his way out of this process.
 func (m *machinery) leavingNow(s *state, p uint8) (out uint8) {
 	for i, t := range m.sc.tasks {
 		if t.kind != join && t.proc == p && s.active(uint8(i)) && s.tasks[i].pc < wRecord {
@@ -161,7 +161,7 @@ func (m *machinery) forget(s *state, i uint8) {
 	}
 }
 
-// attempt stands for leave.attempt: one look, DecideRemove, and what follows
+// attempt stands for leave.look: one look, DecideRemove, and what follows
 // from it. The lock is kept from the first change until it has settled.
 func (m *machinery) attempt(s *state, i uint8) {
 	t, r := m.sc.tasks[i], &s.tasks[i]
@@ -173,7 +173,7 @@ func (m *machinery) attempt(s *state, i uint8) {
 	next := *s
 	next.tasks[i].fault, next.tasks[i].leader, next.tasks[i].to = false, s.leader, none
 	switch d.verdict {
-	case membership.Done: // leave.settled; with Done there is a leader
+	case membership.Done: // leave.survivorsAgree; with Done there is a leader
 		next.tasks[i].pc = lForget
 		m.emit(m.by(i, "finds its member gone"), next, "")
 	case membership.Go:

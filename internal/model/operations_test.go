@@ -15,10 +15,10 @@ const (
 	done
 	failed // with an error; an apply may take it up again
 
-	jLock      // join.announce: Engine.lock, the lock of this process
+	jLock      // guarded.acquire: Engine.lock, the lock of this process
 	jRecord    // join.look: Records.Get
-	jLook      // join.look: Observe; join.tryAnnounce decides
-	jSureUndo  // tryAnnounce, StepWithdraw: hold.ensure
+	jLook      // join.look: Observe; join.act decides
+	jSureUndo  // join.takeBack: hold.ensure
 	jUndo      //   Remove of a wrong announcement of ours
 	jSureAdd   // join.add: hold.ensure
 	jIntend    //   join.write(Intended): Records.Put
@@ -30,9 +30,9 @@ const (
 	jSureVote  // join.promote: hold.ensure
 	jPromote   //   Promote
 
-	lLock   // leave.turn: Engine.lock
-	lLook   // leave.attempt: Observe; DecideRemove
-	lSure   // leave.change: hold.ensure
+	lLock   // guarded.acquire: Engine.lock
+	lLook   // leave.look: Observe; DecideRemove
+	lSure   // leave.act: hold.ensure
 	lMove   //   MoveLeader
 	lBegin  //   leave.begin: Turns.Put
 	lRemove //   Remove

@@ -30,7 +30,7 @@ const (
 	actionDefragment Action = "defragment"
 	actionMove       Action = "move leadership to"
 	actionDisarm     Action = "disarm"
-	actionSave       Action = "save"
+	ActionSave       Action = "save"
 )
 
 // liftsAlarm reports whether an action may be the way out of an alarm, under

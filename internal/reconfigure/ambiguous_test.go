@@ -90,7 +90,7 @@ func lostAnswer(t *testing.T, f fault) {
 	}
 	mustBe("infra1", "d")
 	id := joined.Member.ID
-	if r, ok, err := b.engine.Port.Records(b.id(t)).Get(ctx, "name:d"); err != nil || !ok || r.State != cluster.Announced || r.ID() != id {
+	if r, ok, err := b.engine.Cluster.Records(b.id(t)).Get(ctx, "name:d"); err != nil || !ok || r.State != cluster.Announced || r.ID() != id {
 		t.Errorf("the record after the join: %+v, %v, %v", r, ok, err)
 	}
 
@@ -100,7 +100,7 @@ func lostAnswer(t *testing.T, f fault) {
 	}); err != nil {
 		t.Fatalf("update: %v", err)
 	}
-	if r, ok, err := b.engine.Port.Records(b.id(t)).Get(ctx, "name:d"); err != nil || !ok || fmt.Sprint(r.PeerURLs) != fmt.Sprint(moved) {
+	if r, ok, err := b.engine.Cluster.Records(b.id(t)).Get(ctx, "name:d"); err != nil || !ok || fmt.Sprint(r.PeerURLs) != fmt.Sprint(moved) {
 		t.Errorf("the record after the update: %+v, %v, %v", r, ok, err)
 	}
 
@@ -110,7 +110,7 @@ func lostAnswer(t *testing.T, f fault) {
 	}); err != nil {
 		t.Fatalf("own: %v", err)
 	}
-	if _, ok, err := b.engine.Port.Records(b.id(t)).Get(ctx, "name:d"); ok || err != nil {
+	if _, ok, err := b.engine.Cluster.Records(b.id(t)).Get(ctx, "name:d"); ok || err != nil {
 		t.Errorf("the former owner's record is still there: %v", err)
 	}
 
@@ -121,23 +121,23 @@ func lostAnswer(t *testing.T, f fault) {
 		t.Fatalf("leave: %v", err)
 	}
 	mustBe("infra1")
-	if r, ok, err := b.engine.Port.Records(b.id(t)).Get(ctx, owner); ok || err != nil {
+	if r, ok, err := b.engine.Cluster.Records(b.id(t)).Get(ctx, owner); ok || err != nil {
 		t.Errorf("the record after the member left: %+v, %v", r, err)
 	}
-	eventually(t, "the lock is free", func() bool { return lockValue(t, b) == "" })
+	etcdtest.Until(t, "the lock is free", func() bool { return lockValue(t, b) == "" })
 	l.mustHaveStruck(t)
 }
 
 // lead makes a member the leader.
 func (b *bench) lead(t *testing.T, id membership.MemberID) {
 	t.Helper()
-	eventually(t, id.String()+" leads", func() bool {
-		snap, err := b.engine.Port.Observe(within(t, 10*time.Second), 0)
+	etcdtest.Until(t, id.String()+" leads", func() bool {
+		snap, err := b.engine.Cluster.Observe(within(t, 10*time.Second), 0)
 		leader, _, ok := snap.MajorityLeader()
 		if err != nil || !ok || leader == id {
 			return ok && leader == id
 		}
-		_ = b.engine.Port.MoveLeader(within(t, 5*time.Second), leader, id) // the next look tells
+		_ = b.engine.Cluster.MoveLeader(within(t, 5*time.Second), leader, id) // the next look tells
 		return false
 	})
 }

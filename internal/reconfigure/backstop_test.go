@@ -47,7 +47,7 @@ func (b *bench) mustHave(t *testing.T, id membership.MemberID, member bool, owne
 	if found != member {
 		t.Errorf("the member is listed: %t, want %t", found, member)
 	}
-	if _, ok, err := b.engine.Port.Records(b.id(t)).Get(within(t, 10*time.Second), owner); err != nil || ok != kept {
+	if _, ok, err := b.engine.Cluster.Records(b.id(t)).Get(within(t, 10*time.Second), owner); err != nil || ok != kept {
 		t.Errorf("the record is there: %t (%v), want %t", ok, err, kept)
 	}
 }

@@ -81,7 +81,7 @@ func (c *trial) somebodyAdds(b *bench, learner bool) membership.MemberID {
 // advice is what a look at the cluster advises, the most urgent first.
 func (c *trial) advice(b *bench) string {
 	c.Helper()
-	snap, err := b.engine.Port.Observe(within(c.T, 20*time.Second), 0)
+	snap, err := b.engine.Cluster.Observe(within(c.T, 20*time.Second), 0)
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func slotTaken(c *trial) {
 		c.Fatal(err)
 	}
 	b.Track(first)
-	eventually(c.T, "d is announced", func() bool { return len(b.members(c.T)) == 5 })
+	etcdtest.Until(c.T, "d is announced", func() bool { return len(b.members(c.T)) == 5 })
 	d.PowerOff() // its initial cluster lacks nobody, but it began before first had joined
 	b.startAnnounced(c.T, d)
 	if err := <-joined; err != nil {

@@ -4,6 +4,7 @@
 package reconfigure_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -77,7 +78,7 @@ func fill(t *testing.T, b *bench, n, size int) {
 // majority returns who leads, and in which term, as the engine sees it.
 func majority(t *testing.T, b *bench) (string, uint64) {
 	t.Helper()
-	snap, err := b.engine.Port.Observe(within(t, 20*time.Second), 0)
+	snap, err := b.engine.Cluster.Observe(within(t, 20*time.Second), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +110,7 @@ func followerAway(c *trial) {
 		}
 	}
 	c.mustList(b, "infra1", "infra2", "infra3")
-	if _, ok, err := b.engine.Port.Records(b.id(c.T)).Get(within(c.T, 20*time.Second), "name:d"); ok || err != nil {
+	if _, ok, err := b.engine.Cluster.Records(b.id(c.T)).Get(within(c.T, 20*time.Second), "name:d"); ok || err != nil {
 		c.Errorf("a refusal left a record: %v, %v", ok, err)
 	}
 
@@ -141,8 +142,8 @@ func leaderAway(c *trial) {
 	for _, p := range rest {
 		c.mustWrite(p)
 	}
-	eventually(c.T, "the engine believes the majority", func() bool {
-		snap, err := b.engine.Port.Observe(within(c.T, 20*time.Second), r.Cluster)
+	etcdtest.Until(c.T, "the engine believes the majority", func() bool {
+		snap, err := b.engine.Cluster.Observe(within(c.T, 20*time.Second), r.Cluster)
 		id, _, ok := snap.MajorityLeader()
 		m, _ := snap.Member(id)
 		return err == nil && ok && m.Name != old.Name && m.Name != ""
@@ -250,8 +251,8 @@ func splitFirst(c *trial) {
 func oneToTwo(c *trial) {
 	b := c.voters(1)
 	w := b.NewWriter(c.T, etcdtest.WriterOptions{})
-	witness := &witness{Cluster: b.engine.Port}
-	b.engine.Port = witness
+	witness := &witness{Cluster: b.engine.Cluster}
+	b.engine.Cluster = witness
 	d := b.NewJoiner(c.T, "d")
 	d.Supervise(100 * time.Millisecond)
 	got, err := b.engine.Join(within(c.T, time.Minute), request(d, reconfigure.Voting))
@@ -263,14 +264,45 @@ func oneToTwo(c *trial) {
 	c.mustList(b, "infra1", "d")
 }
 
+// limited is a context whose time is over when the test says so.
+type limited struct {
+	context.Context
+	over chan struct{}
+}
+
+// Done implements context.Context.
+func (l limited) Done() <-chan struct{} { return l.over }
+
+// Err implements context.Context.
+func (l limited) Err() error {
+	select {
+	case <-l.over:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
 func wrongURL(c *trial, n int) {
 	b := c.voters(n)
 	d := b.NewJoiner(c.T, "d")
 	w := b.NewWriter(c.T, etcdtest.WriterOptions{})
 	wrong := request(d, reconfigure.Voting)
 	wrong.PeerURLs = []string{"http://127.0.0.1:1"}
-	_, err := b.engine.Join(within(c.T, 8*time.Second), wrong)
-	text := c.mustWait(err, "")
+	ctx := limited{c.Context(), make(chan struct{})}
+	joined := make(chan error, 1)
+	go func() {
+		_, err := b.engine.Join(ctx, wrong)
+		joined <- err
+	}()
+	etcdtest.Until(c.T, "d is announced", func() bool { return len(b.members(c.T)) == n+1 })
+	select {
+	case err := <-joined:
+		c.Fatalf("it did not wait: %v", err)
+	case <-time.After(3 * time.Second):
+		close(ctx.over)
+	}
+	text := c.mustWait(<-joined, "")
 	if !strings.Contains(text.Detail, "was announced with peer URLs http://127.0.0.1:1 as a learner and has not started. It has no vote") {
 		c.Errorf("got %s", text.Detail)
 	}

@@ -16,21 +16,24 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// Clock is the time as the engine sees it.
-type Clock = clock.Clock
-
-// SystemClock is the real time.
-type SystemClock = clock.System
-
 // Engine makes changes to one cluster.
 type Engine struct {
-	Port  cluster.Cluster
-	Board *Board
-	Clock Clock
+	Cluster cluster.Cluster
+	Process *ProcessState
+	Clock   clock.Clock
 	// Locker is the lock that spans processes; nil where there is only one.
 	Locker Locker
 	// Self names this run to those who read what it put on record, user@host.
 	Self string
+	// Changed is called after each change, made or only tried, and after each
+	// wait for one; nil where nobody wants to know.
+	Changed func()
+}
+
+func (e *Engine) reportChange() {
+	if e.Changed != nil {
+		e.Changed()
+	}
 }
 
 // nudge is how often a wait writes its record anew. A learner that lost the
@@ -104,7 +107,7 @@ func (n *NoCluster) Unwrap() error { return n.Cause }
 
 // observe looks at the cluster and makes sure that it is the one expected.
 func (e *Engine) observe(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error) {
-	snap, err := e.Port.Observe(ctx, want)
+	snap, err := e.Cluster.Observe(ctx, want)
 	if err != nil {
 		return snap, err
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
@@ -52,9 +53,9 @@ func engineFor(t *testing.T, opts etcdtest.Options, endpoints []string) *reconfi
 func newEngine(s connection.Settings, pool *connection.Pool, who string, ttl time.Duration) *reconfigure.Engine {
 	port := cluster.New(s, pool)
 	return &reconfigure.Engine{
-		Port: port, Board: reconfigure.NewBoard(), Clock: reconfigure.SystemClock{},
+		Cluster: port, Process: &reconfigure.ProcessState{}, Clock: clock.System{},
 		Locker: &claim.Lock{
-			Store: claim.NewV3(port, s, pool), Prefix: s.MetadataPrefix, TTL: ttl, Clock: reconfigure.SystemClock{},
+			Store: claim.NewV3(port, s, pool), Prefix: s.MetadataPrefix, TTL: ttl, Clock: clock.System{},
 			Self: claim.Holder{Who: who, PID: 4711, Run: "run of " + who}, AtExit: pool.BeforeClose,
 		},
 	}
@@ -75,7 +76,7 @@ func request(p *etcdtest.Process, goal reconfigure.Stage) reconfigure.JoinReques
 
 func (b *bench) members(t *testing.T) []membership.Member {
 	t.Helper()
-	members, _, err := b.engine.Port.Members(within(t, 20*time.Second))
+	members, _, err := b.engine.Cluster.Members(within(t, 20*time.Second))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +97,7 @@ func (b *bench) leaveRequest(t *testing.T, name string) reconfigure.LeaveRequest
 	if !ok {
 		t.Fatalf("no member %s", name)
 	}
-	snap, err := b.engine.Port.Observe(within(t, 20*time.Second), 0)
+	snap, err := b.engine.Cluster.Observe(within(t, 20*time.Second), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +181,7 @@ func TestAdoption(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Another process, with nothing in memory.
-	b.engine.Board = reconfigure.NewBoard()
+	b.engine.Process = &reconfigure.ProcessState{}
 	d.Supervise(100 * time.Millisecond)
 	second, err := b.engine.Join(within(t, time.Minute), request(d, reconfigure.Voting))
 	if err != nil {
@@ -205,12 +206,12 @@ func TestAdoptionFromTheIntentAlone(t *testing.T) {
 	b := start(t, 1, etcdtest.Options{})
 	d := b.NewJoiner(t, "d")
 	ctx := within(t, time.Minute)
-	if _, err := b.engine.Port.Records(b.id(t)).Put(ctx, cluster.Record{
+	if _, err := b.engine.Cluster.Records(b.id(t)).Put(ctx, cluster.Record{
 		Owner: "name:d", Name: "d", PeerURLs: []string{d.PeerURL()}, State: cluster.Intended,
 	}); err != nil {
 		t.Fatal(err)
 	}
-	id, err := b.engine.Port.AddLearner(ctx, 0, []string{d.PeerURL()})
+	id, err := b.engine.Cluster.AddLearner(ctx, 0, []string{d.PeerURL()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,7 +294,7 @@ func TestNoClusterToJoin(t *testing.T) {
 	e := engineFor(t, etcdtest.Options{}, []string{p.ClientURL()})
 	_, err := e.Join(within(t, time.Minute), reconfigure.JoinRequest{Owner: "name:d", Name: "d", PeerURLs: []string{p.PeerURL()}})
 	var none *reconfigure.NoCluster
-	var gone *cluster.Unreachable
+	var gone *connection.Unreachable
 	if !errors.As(err, &none) || !errors.As(err, &gone) || len(gone.Answers) != 1 {
 		t.Fatalf("joining no cluster: %v", err)
 	}
@@ -357,7 +358,7 @@ func TestWithdraw(t *testing.T) {
 	if m := b.members(t); len(m) != 1 {
 		t.Errorf("%d members after the withdrawal, want 1", len(m))
 	}
-	if _, ok, err := b.engine.Port.Records(b.id(t)).Get(within(t, 10*time.Second), "name:d"); ok || err != nil {
+	if _, ok, err := b.engine.Cluster.Records(b.id(t)).Get(within(t, 10*time.Second), "name:d"); ok || err != nil {
 		t.Errorf("the record is still there: %v, %v", ok, err)
 	}
 }

@@ -10,9 +10,9 @@ import (
 )
 
 // Lock takes the lock of this process, so that whoever wants it waits.
-func (b *Board) Lock(ctx context.Context, id membership.ClusterID) (unlock func(), err error) {
+func (b *ProcessState) Lock(ctx context.Context, id membership.ClusterID) (unlock func(), err error) {
 	return b.lock(ctx, id, "be tested")
 }
 
 // Leaving returns the members that are on their way out.
-func (b *Board) Leaving() []membership.MemberID { return b.leavingNow() }
+func (b *ProcessState) Leaving() []membership.MemberID { return b.leavingNow() }

@@ -45,14 +45,14 @@ func (e *Engine) Failover(ctx context.Context, r JoinRequest, lost []membership.
 		case err != nil:
 			return retrying(err)
 		}
-		f := membership.JudgeFailover(snap, cluster.SeenByLeader(ctx, e.Port, snap, snap.Down()))
+		f := membership.JudgeFailover(snap, cluster.SeenByLeader(ctx, e.Cluster, snap, snap.Down()))
 		if len(lost) > 0 && !slices.ContainsFunc(lost, func(id membership.MemberID) bool { return !snap.Alive(id) }) {
 			return &HeldUp{Lost: lost, Back: true, Snapshot: snap}
 		}
 		if m, _ := snap.Member(r.ID); !m.Learner || !f.First && !f.Unsettled {
 			return nil
 		}
-		leaving := e.Board.leavingNow()
+		leaving := e.Process.leavingNow()
 		switch {
 		case slices.ContainsFunc(f.Lost, func(id membership.MemberID) bool { return slices.Contains(leaving, id) }):
 			since = e.Clock.Now()

@@ -95,7 +95,7 @@ func TestDefragmentationDoesNotWaitForEver(t *testing.T) {
 	if err := held.Stop(within(t, 10*time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	unlock, err := b.engine.Board.Lock(within(t, 10*time.Second), b.id(t))
+	unlock, err := b.engine.Process.Lock(within(t, 10*time.Second), b.id(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 
 // takenOver reports whether another record claims the member.
 func (l *leave) takenOver(ctx context.Context) (bool, error) {
-	owners, err := l.Port.Records(l.snap.ClusterID).Owners(ctx, l.req.ID)
+	owners, err := l.Cluster.Records(l.snap.ClusterID).Owners(ctx, l.req.ID)
 	if err != nil {
 		return false, l.later(err)
 	}
@@ -40,7 +40,7 @@ func (l *leave) forget(ctx context.Context) {
 func (l *leave) tryForget(ctx context.Context) error {
 	if !l.req.Replacement && l.req.Name != "" {
 		// Nobody is to succeed it.
-		if err := l.Port.Turns(l.snap.ClusterID).Delete(ctx, l.req.Name); err != nil {
+		if err := l.Cluster.Turns(l.snap.ClusterID).Delete(ctx, l.req.Name); err != nil {
 			return err
 		}
 	}
@@ -50,7 +50,7 @@ func (l *leave) tryForget(ctx context.Context) error {
 // letGo ends the claim of the owner to the member. Where its configuration lives
 // on, what stays on record is whether that identity has run.
 func (l *leave) letGo(ctx context.Context) error {
-	records := l.Port.Records(l.snap.ClusterID)
+	records := l.Cluster.Records(l.snap.ClusterID)
 	if !l.req.KeepRecord {
 		return records.Delete(ctx, l.req.Owner)
 	}

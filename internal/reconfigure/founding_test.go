@@ -58,7 +58,7 @@ func TestFoundedAlone(t *testing.T) {
 			if m := one.members(t); len(m) != 1 {
 				t.Errorf("%d members after refusals", len(m))
 			}
-			if got, ok, err := one.engine.Port.Records(one.id(t)).Get(within(t, 10*time.Second), "name:c"); ok || err != nil {
+			if got, ok, err := one.engine.Cluster.Records(one.id(t)).Get(within(t, 10*time.Second), "name:c"); ok || err != nil {
 				t.Errorf("there is a record: %+v, %v", got, err)
 			}
 		}

@@ -22,6 +22,7 @@ type stubborn struct {
 	cluster.Cluster
 	failures int
 	err      error
+	failed   func() // nil, or called with each failure
 }
 
 type stubbornTurns struct {
@@ -35,6 +36,9 @@ func (s *stubborn) Turns(id membership.ClusterID) cluster.Turns {
 
 func (s stubbornTurns) Delete(ctx context.Context, name string) error {
 	if s.of.failures--; s.of.failures >= 0 {
+		if s.of.failed != nil {
+			s.of.failed()
+		}
 		return s.of.err
 	}
 	return s.Turns.Delete(ctx, name)
@@ -47,13 +51,13 @@ func TestGiveUpTurn(t *testing.T) {
 	b := start(t, 1, etcdtest.Options{})
 	turn := func() {
 		t.Helper()
-		if err := b.engine.Port.Turns(b.id(t)).Put(within(t, 10*time.Second), membership.Turn{Name: "d", Voters: 3, Since: time.Now(), By: "x"}); err != nil {
+		if err := b.engine.Cluster.Turns(b.id(t)).Put(within(t, 10*time.Second), membership.Turn{Name: "d", Voters: 3, Since: time.Now(), By: "x"}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	engine := *b.engine
-	port := &stubborn{Cluster: engine.Port, failures: 3, err: cluster.ErrAmbiguous}
-	engine.Port = port
+	port := &stubborn{Cluster: engine.Cluster, failures: 3, err: cluster.ErrAmbiguous}
+	engine.Cluster = port
 	turn()
 	if err := engine.GiveUpTurn(within(t, 20*time.Second), "o", "d"); err != nil {
 		t.Error(err)
@@ -67,8 +71,9 @@ func TestGiveUpTurn(t *testing.T) {
 	if err := engine.GiveUpTurn(within(t, 20*time.Second), "o", "d"); !errors.Is(err, cluster.ErrPermission) {
 		t.Errorf("denied: %v", err)
 	}
-	port.failures, port.err = 1_000_000, cluster.ErrAmbiguous
-	if err := engine.GiveUpTurn(within(t, time.Second), "o", "d"); !errors.Is(err, cluster.ErrAmbiguous) {
+	over, end := context.WithCancel(t.Context())
+	port.failures, port.err, port.failed = 1_000_000, cluster.ErrAmbiguous, end
+	if err := engine.GiveUpTurn(over, "o", "d"); !errors.Is(err, cluster.ErrAmbiguous) {
 		t.Errorf("out of time: %v", err)
 	}
 
@@ -78,7 +83,7 @@ func TestGiveUpTurn(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	id := membership.ClusterID(0x1f)
-	err := b.engine.Port.Turns(id).Delete(ctx, "d")
+	err := b.engine.Cluster.Turns(id).Delete(ctx, "d")
 	var left *cluster.NotDeleted
 	if !errors.As(err, &left) || left.Key != "/_terraform/etcd/1f/turns/d" {
 		t.Errorf("frozen: %v", err)
@@ -92,8 +97,8 @@ func TestGiveUpTurnOfAMemberThatLeft(t *testing.T) {
 	b := start(t, 3, etcdtest.Options{Names: []string{"a", "b", "c"}})
 	r := b.leaveRequest(t, "c")
 	engine := *b.engine
-	engine.Port = &stubborn{Cluster: engine.Port, failures: 1_000_000, err: cluster.ErrPermission}
-	if err := engine.Port.Turns(r.Cluster).Put(within(t, 10*time.Second), membership.Turn{Name: "c", Voters: 4, Since: time.Now(), By: "x"}); err != nil {
+	engine.Cluster = &stubborn{Cluster: engine.Cluster, failures: 1_000_000, err: cluster.ErrPermission}
+	if err := engine.Cluster.Turns(r.Cluster).Put(within(t, 10*time.Second), membership.Turn{Name: "c", Voters: 4, Since: time.Now(), By: "x"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := engine.Leave(within(t, time.Minute), r); err != nil {
@@ -120,7 +125,7 @@ func TestOwnIsOneTransaction(t *testing.T) {
 	t.Parallel()
 	b := start(t, 1, etcdtest.Options{})
 	id := b.id(t)
-	written, err := b.engine.Port.Records(id).Put(within(t, 10*time.Second), cluster.Record{
+	written, err := b.engine.Cluster.Records(id).Put(within(t, 10*time.Second), cluster.Record{
 		Owner: "name:d", Name: "d", PeerURLs: []string{"http://x:1"}, State: cluster.Announced, MemberID: "2a", Started: true,
 	})
 	if err != nil {
@@ -158,7 +163,7 @@ func TestOwnIsOneTransaction(t *testing.T) {
 		if err := r(); err != nil {
 			t.Error(err)
 		}
-		if got, ok, err := b.engine.Port.Records(id).Get(within(t, 10*time.Second), "config-of-d"); err != nil || !ok || got.ID() != written.ID() || !got.Started {
+		if got, ok, err := b.engine.Cluster.Records(id).Get(within(t, 10*time.Second), "config-of-d"); err != nil || !ok || got.ID() != written.ID() || !got.Started {
 			t.Errorf("on record is %+v, %v, %v", got, ok, err)
 		}
 	}

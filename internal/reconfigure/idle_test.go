@@ -62,12 +62,12 @@ func TestJoinOnAnIdleCluster(t *testing.T) {
 			before.lose.Store(true)
 			beforeD.lose.Store(true)
 			d.Start()
-			eventually(t, "d has applied a snapshot", func() bool { return strings.Contains(d.Log(), `"applied snapshot"`) })
+			etcdtest.Until(t, "d has applied a snapshot", func() bool { return strings.Contains(d.Log(), `"applied snapshot"`) })
 			before.lose.Store(false)
 			beforeD.lose.Store(false)
 			// It tries again 7 s after the first time.
-			eventually(t, "d is caught", func() bool { return strings.Contains(d.Log(), "etcdserver: too many requests") })
-			members, _, err := engine.Port.Members(within(t, 20*time.Second))
+			etcdtest.Until(t, "d is caught", func() bool { return strings.Contains(d.Log(), "etcdserver: too many requests") })
+			members, _, err := engine.Cluster.Members(within(t, 20*time.Second))
 			if _, ok := named(members, "d"); ok || err != nil {
 				t.Fatalf("d has a name: %+v, %v", members, err)
 			}

@@ -22,8 +22,7 @@ type Incomplete struct {
 	Decision membership.Decision
 	Snapshot membership.Snapshot
 	// FrozenCluster is the initial cluster in the configuration's own
-	// environment, where this process has seen it; Now is what it would have
-	// to be.
+	// environment, for whoever knows it to set; Now is what it would have to be.
 	FrozenCluster, Now string
 	// Stalled is true when the learner made no progress for StallTimeout.
 	Stalled bool
@@ -50,7 +49,7 @@ func (j *join) incomplete(ctx context.Context, cause error) *Incomplete {
 	}
 	i := &Incomplete{
 		Request: j.req, Reached: j.reached, Member: j.member, Decision: j.last, Snapshot: j.snap,
-		FrozenCluster: j.Board.initialCluster(j.req.Owner), Cause: cause,
+		Cause:       cause,
 		Interrupted: errors.Is(ctx.Err(), context.Canceled),
 		Unsure:      j.member.ID == 0 && j.recorded && j.record.State == cluster.Intended && !j.refused,
 	}

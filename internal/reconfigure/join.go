@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
@@ -77,7 +78,8 @@ type Joined struct {
 // it announces what is absent, carries on with what it finds to be its own, and
 // refuses what is not. It may be called again after any error.
 func (e *Engine) Join(ctx context.Context, r JoinRequest) (out Joined, err error) {
-	done := e.Board.join(r.Name)
+	defer e.reportChange()
+	done := e.Process.join(r.Name)
 	defer func() { done(err) }()
 	snap, err := e.waitForCluster(ctx, r)
 	if err != nil {
@@ -94,7 +96,7 @@ func (e *Engine) Join(ctx context.Context, r JoinRequest) (out Joined, err error
 	if err := j.wait(ctx); err != nil {
 		return Joined{}, err
 	}
-	e.Board.unsettle(r.Owner)
+	e.Process.unsettle(r.Owner)
 	if r.Goal == Voting {
 		e.endTurns(ctx, j.snap)
 	}
@@ -108,12 +110,12 @@ func (e *Engine) waitForCluster(ctx context.Context, r JoinRequest) (snap member
 	err = e.repeat(ctx, ActionAdd, r.Name, func() error {
 		var err error
 		snap, err = e.observe(ctx, r.Cluster)
-		if _, gone := errors.AsType[*cluster.Unreachable](err); gone && !forming {
+		if _, gone := errors.AsType[*connection.Unreachable](err); gone && !forming {
 			return doubting(err)
 		}
 		return err
 	})
-	_, gone := errors.AsType[*cluster.Unreachable](err)
+	_, gone := errors.AsType[*connection.Unreachable](err)
 	switch {
 	case err == nil, unrecoverable(err):
 		return snap, err
@@ -176,7 +178,7 @@ func (j *join) look(ctx context.Context) (err error) {
 	var unread error
 	// Without quorum every endpoint would be waited for, one after the other.
 	short, cancel := context.WithTimeout(ctx, healthInterval)
-	j.record, j.recorded, unread = j.Port.Records(j.cluster).Get(short, j.req.Owner)
+	j.record, j.recorded, unread = j.Cluster.Records(j.cluster).Get(short, j.req.Owner)
 	j.abandoned = nil
 	if unread == nil && !j.recorded && j.req.ID == 0 && j.req.Bootstrap != membership.Founder {
 		j.abandoned, unread = j.whatIsAbandoned(short)
@@ -220,7 +222,7 @@ func (j *join) refusal(d membership.Decision) *Refusal {
 // Identify finds out which member of the snapshot a join would carry on with, as
 // far as the ownership record of its owner tells; see [membership.Identify].
 func (e *Engine) Identify(ctx context.Context, r JoinRequest, snap membership.Snapshot) (membership.Identity, error) {
-	record, recorded, err := e.Port.Records(snap.ClusterID).Get(ctx, r.Owner)
+	record, recorded, err := e.Cluster.Records(snap.ClusterID).Get(ctx, r.Owner)
 	if err != nil {
 		return membership.Identity{}, err
 	}
@@ -287,7 +289,7 @@ func (j *join) takeBack(ctx context.Context, id membership.MemberID) error {
 	}
 	log.Debug(ctx, log.Membership, "removing an announcement with other peer URLs", "member", j.name, "id", id)
 	via, _, _ := j.snap.MajorityLeader()
-	if err := j.Port.Remove(ctx, via, id); err != nil && !errors.Is(err, cluster.ErrNotFound) {
+	if err := j.Cluster.Remove(ctx, via, id); err != nil && !errors.Is(err, cluster.ErrNotFound) {
 		return retrying(err)
 	}
 	return retrying(note("the wrong announcement was taken back"))
@@ -295,14 +297,14 @@ func (j *join) takeBack(ctx context.Context, id membership.MemberID) error {
 
 // add decides about the announcement and makes it.
 func (j *join) add(ctx context.Context) error {
-	learners := idsOf(j.snap.Learners())
+	learners := membership.IDs(j.snap.Learners())
 	d := membership.DecideAdd(j.snap, membership.AddRequest{
 		Name: j.name, PeerURLs: j.req.PeerURLs, AskServer: !slices.Equal(learners, j.full), // once for each set of learners
 	})
 	if j.last = d; d.Verdict != membership.Go {
 		return j.refusal(d)
 	}
-	if gone, ok := j.Board.sinceLeft(j.req.PeerURLs, j.Clock.Now()); ok && gone < sameURL {
+	if gone, ok := j.Process.sinceLeft(j.req.PeerURLs, j.Clock.Now()); ok && gone < sameURL {
 		if err := j.Clock.Sleep(ctx, sameURL-gone); err != nil {
 			return err
 		}
@@ -314,7 +316,7 @@ func (j *join) add(ctx context.Context) error {
 		return err
 	}
 	via, _, _ := j.snap.MajorityLeader()
-	id, err := j.Port.AddLearner(ctx, via, j.req.PeerURLs)
+	id, err := j.Cluster.AddLearner(ctx, via, j.req.PeerURLs)
 	log.Debug(ctx, log.Membership, "announced the member", "member", j.name, "id", id, "answer", err)
 	j.refused = err != nil && !errors.Is(err, cluster.ErrAmbiguous) && ctx.Err() == nil
 	if err != nil {
@@ -331,12 +333,4 @@ func (j *join) add(ctx context.Context) error {
 	j.warnings = append(j.warnings, d.Warnings...)
 	j.member = membership.Member{ID: id, PeerURLs: j.req.PeerURLs, Learner: true}
 	return j.write(ctx, cluster.Announced, id)
-}
-
-func idsOf(members []membership.Member) []membership.MemberID {
-	var out []membership.MemberID
-	for _, m := range members {
-		out = append(out, m.ID)
-	}
-	return out
 }

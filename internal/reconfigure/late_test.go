@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
@@ -22,7 +22,7 @@ func TestLeaveOfADeadClusterEndsSoon(t *testing.T) {
 	b.Member("infra1").PowerOff()
 	begin := time.Now()
 	_, err := b.engine.Leave(within(t, time.Minute), r)
-	var gone *cluster.Unreachable
+	var gone *connection.Unreachable
 	if !errors.As(err, &gone) {
 		t.Fatalf("got %v, want that nobody answers", err)
 	}

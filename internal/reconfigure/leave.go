@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
@@ -46,8 +47,8 @@ type LeaveRequest struct {
 	still func(context.Context, membership.Snapshot) error
 }
 
-// Left is the outcome of a removal.
-type Left struct {
+// Removal is the outcome of a removal.
+type Removal struct {
 	// LastVoter is true when the member was the only voter: nothing was
 	// changed, there is nobody left to hand over to.
 	LastVoter bool
@@ -63,13 +64,14 @@ type Left struct {
 // Leave takes a member out: it moves leadership away from it, removes it
 // through a survivor, and returns when the survivors agree on the list and on
 // a leader. A member that is gone already is success.
-func (e *Engine) Leave(ctx context.Context, r LeaveRequest) (Left, error) {
+func (e *Engine) Leave(ctx context.Context, r LeaveRequest) (Removal, error) {
+	defer e.reportChange()
 	out, err := e.leaveInTurn(ctx, r)
 	if err != nil && r.Force && Undecidable(err) {
-		out, err = Left{Forgotten: err, Snapshot: out.Snapshot}, nil
+		out, err = Removal{Forgotten: err, Snapshot: out.Snapshot}, nil
 	}
 	if err == nil {
-		e.Board.settle(r.Owner, r.Cluster, out.LastVoter || out.Forgotten != nil)
+		e.Process.settle(r.Owner, r.Cluster, out.LastVoter || out.Forgotten != nil)
 	}
 	return out, err
 }
@@ -78,23 +80,21 @@ func (e *Engine) Leave(ctx context.Context, r LeaveRequest) (Left, error) {
 // more: it does not answer, has no quorum, or another one is there in its place.
 // Never that it refused.
 func Undecidable(err error) bool {
-	var gone *cluster.Unreachable
-	var other *OtherCluster
-	var refusal *Refusal
-	return errors.As(err, &gone) || errors.As(err, &other) || errors.As(err, &refusal) && refusal.Decision.Code == membership.QuorumLost
+	refusal, refused := errors.AsType[*Refusal](err)
+	return errors.As(err, new(*connection.Unreachable)) || errors.As(err, new(*OtherCluster)) || refused && refusal.Decision.Code == membership.QuorumLost
 }
 
 // leaveInTurn waits for the member's turn, where it is to wait, and takes it
 // out. It stays in the queue until it has left: between its turn and the lock
 // whoever is behind it would overtake it.
-func (e *Engine) leaveInTurn(ctx context.Context, r LeaveRequest) (Left, error) {
+func (e *Engine) leaveInTurn(ctx context.Context, r LeaveRequest) (Removal, error) {
 	if r.TurnTimeout == 0 {
 		return e.leaveNow(ctx, r)
 	}
-	defer e.Board.queue(r.ID, r.Name)()
+	defer e.Process.queue(r.ID, r.Name)()
 	for {
 		if err := e.awaitTurn(ctx, r); err != nil {
-			return Left{}, err
+			return Removal{}, err
 		}
 		out, err := e.leaveNow(ctx, r)
 		if refusal, ok := errors.AsType[*Refusal](err); !ok || refusal.Decision.Code != membership.TurnOfAnother {
@@ -104,20 +104,20 @@ func (e *Engine) leaveInTurn(ctx context.Context, r LeaveRequest) (Left, error) 
 }
 
 // leaveNow takes the member out within the time that it has for that.
-func (e *Engine) leaveNow(ctx context.Context, r LeaveRequest) (Left, error) {
+func (e *Engine) leaveNow(ctx context.Context, r LeaveRequest) (Removal, error) {
 	if r.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, r.Timeout)
 		defer cancel()
 	}
-	defer e.Board.leave(r.ID)()
+	defer e.Process.leave(r.ID)()
 	l := &leave{
 		guarded: guarded{Engine: e, action: ActionRemove, name: cmp.Or(r.Name, r.ID.String()), member: membership.Member{ID: r.ID}},
 		req:     r,
 	}
 	defer l.release()
 	err := e.repeat(ctx, l.action, l.name, func() error {
-		if e.Board.busy(r.Cluster) && l.hold == nil && !l.tried {
+		if e.Process.busy(r.Cluster) && l.hold == nil && !l.tried {
 			if err := l.undecidable(ctx); err != nil {
 				return err
 			}
@@ -143,7 +143,7 @@ type leave struct {
 	tried bool  // the removal was sent, and the servers did not say no
 	ran   bool  // the member was seen in the list with what only its process publishes
 	begun *hold // what is on record of turns is up to date since this lock was taken
-	out   Left
+	out   Removal
 }
 
 // later asks for another look because of the error. Once the removal was sent
@@ -208,10 +208,10 @@ func (l *leave) look(ctx context.Context) error {
 	var turns []membership.Turn
 	var unread error
 	if l.req.Replacement {
-		turns, unread = l.Port.Turns(snap.ClusterID).List(ctx)
+		turns, unread = l.Cluster.Turns(snap.ClusterID).List(ctx)
 	}
 	r := l.req.removal(turns)
-	r.Leaving, r.Next = l.Board.leavingNow(), l.Board.queued()
+	r.Leaving, r.Next = l.Process.leavingNow(), l.Process.queued()
 	d := membership.DecideRemove(snap, r)
 	refusal := l.refusal(d, snap)
 	switch {
@@ -254,7 +254,7 @@ func (l *leave) act(ctx context.Context, d membership.Decision) error {
 		return sent(err, "")
 	}
 	leader, _, _ := l.snap.MajorityLeader()
-	err := l.Port.Remove(ctx, leader, l.req.ID)
+	err := l.Cluster.Remove(ctx, leader, l.req.ID)
 	log.Debug(ctx, log.Membership, "asked for the removal", "member", l.name, "id", l.req.ID, "answer", err)
 	if errors.Is(err, cluster.ErrNotFound) {
 		err = nil
@@ -272,7 +272,7 @@ func (l *leave) survivorsAgree(ctx context.Context) error {
 		return kept(retrying(note("the survivors have no leader yet")))
 	}
 	if l.tried {
-		l.Board.left(l.req.PeerURLs, l.Clock.Now())
+		l.Process.left(l.req.PeerURLs, l.Clock.Now())
 	}
 	l.forget(ctx)
 	return nil

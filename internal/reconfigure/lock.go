@@ -87,7 +87,7 @@ func (e *Engine) lock(ctx context.Context, id membership.ClusterID, action Actio
 
 // lockBy is [Engine.lock] that waits until another context ends.
 func (e *Engine) lockBy(wait, ctx context.Context, id membership.ClusterID, action Action, name string) (*hold, error) {
-	unlock, err := e.Board.lock(wait, id, doing(action, name))
+	unlock, err := e.Process.lock(wait, id, doing(action, name))
 	if err != nil {
 		log.Debug(ctx, log.Lock, "another operation of this run kept the lock", "action", action, "member", name, "reason", err)
 		return nil, err
@@ -103,6 +103,7 @@ func doing(action Action, name string) string { return string(action) + " member
 // release gives everything up.
 func (h *hold) release() {
 	h.cancel()
+	defer h.engine.reportChange()
 	if h.claim != nil {
 		log.Debug(h.ctx, log.Lock, "giving up the lock", "action", h.action, "member", h.name)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), releaseTimeout)

@@ -136,7 +136,7 @@ func TestTwoProcessesAddDifferentMembers(t *testing.T) {
 // are then: as its machine does.
 func (b *bench) startAnnounced(t *testing.T, p *etcdtest.Process) {
 	for ctx := within(t, time.Minute); ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
-		members, _, err := b.engine.Port.Members(ctx)
+		members, _, err := b.engine.Cluster.Members(ctx)
 		if err != nil {
 			continue
 		}
@@ -216,7 +216,7 @@ func TestTheOneBehindAnotherOfItsProcess(t *testing.T) {
 		// Never started, it keeps the lock.
 		_, _ = b.engine.Join(ctx, request(d, reconfigure.Voting))
 	})
-	eventually(t, "d is announced", func() bool { return len(b.members(t)) == 4 })
+	etcdtest.Until(t, "d is announced", func() bool { return len(b.members(t)) == 4 })
 	_, err := b.engine.Leave(within(t, time.Second), r)
 	cancel()
 	wg.Wait()
@@ -225,16 +225,6 @@ func TestTheOneBehindAnotherOfItsProcess(t *testing.T) {
 	if got := diag.Explain("remove", "infra2", err); got != want {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
-}
-
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if is() {
-			return
-		}
-	}
-	t.Fatalf("not within 20 s: %s", what)
 }
 
 // The lock of a process that was killed expires, and the others go on.
@@ -272,7 +262,7 @@ func TestALostLockStopsTheOperation(t *testing.T) {
 		result <- err
 	}()
 	var learner membership.Member
-	eventually(t, "d is announced", func() bool {
+	etcdtest.Until(t, "d is announced", func() bool {
 		m := b.members(t)
 		if len(m) == 4 {
 			learner = m[3]
@@ -384,11 +374,11 @@ func TestFrozenRun(t *testing.T) {
 			ended := make(chan struct{})
 			go func() { _ = cmd.Wait(); close(ended) }() // however it ends
 			t.Cleanup(func() { _ = cmd.Process.Kill() })
-			eventually(t, "d is announced", func() bool { return len(b.members(t)) == 2 })
+			etcdtest.Until(t, "d is announced", func() bool { return len(b.members(t)) == 2 })
 			if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "the lock expires", func() bool { return lockValue(t, b) == "" })
+			etcdtest.Until(t, "the lock expires", func() bool { return lockValue(t, b) == "" })
 			// Now everything is ready for the promotion.
 			d.Supervise(100 * time.Millisecond)
 			if err := d.WaitReady(within(t, 30*time.Second)); err != nil {

@@ -8,7 +8,9 @@ import (
 	"errors"
 	"time"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
@@ -103,7 +105,7 @@ func classify(err error) outcome {
 		return o
 	}
 	o := outcome{cause: err}
-	_, gone := errors.AsType[*cluster.Unreachable](err)
+	_, gone := errors.AsType[*connection.Unreachable](err)
 	refusal, refused := errors.AsType[*Refusal](err)
 	switch {
 	case unrecoverable(err):
@@ -186,7 +188,7 @@ func timedOut(ctx context.Context, err, answer error) error {
 // backoff is the pause between looks: short at first, longer as time passes.
 type backoff struct{ next time.Duration }
 
-func (b *backoff) sleep(ctx context.Context, c Clock) error {
+func (b *backoff) sleep(ctx context.Context, c clock.Clock) error {
 	if b.next == 0 {
 		b.next = firstPoll
 	}

@@ -5,6 +5,7 @@ package reconfigure
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
@@ -88,12 +89,6 @@ func (e *Engine) untilStable(ctx context.Context, action Action, name string, id
 	})
 }
 
-// which finds out which cluster answers.
-func (e *Engine) which(ctx context.Context) (membership.ClusterID, membership.Snapshot, error) {
-	snap, err := e.observe(ctx, 0)
-	return snap.ClusterID, snap, err
-}
-
 // DefragmentRequest asks for members to be defragmented.
 type DefragmentRequest struct {
 	// Members are the members; nil means all that have a vote.
@@ -109,18 +104,16 @@ type DefragmentRequest struct {
 // while all others are well. It stops at the first failure. Errors: [*Refusal],
 // [*Unfinished], [*LockLost], those of the lock, or what the endpoints answered.
 func (e *Engine) Defragment(ctx context.Context, r DefragmentRequest, report func(Step)) error {
-	id, snap, err := e.which(ctx)
+	snap, err := e.observe(ctx, 0)
 	if err != nil {
 		return err
 	}
 	left := r.Members
 	if left == nil {
-		for _, m := range snap.Voters() {
-			left = append(left, m.ID)
-		}
+		left = membership.IDs(snap.Voters())
 	}
 	wait, cancel := context.WithTimeout(ctx, r.Limit)
-	h, err := e.lockBy(wait, ctx, id, actionDefragment, "by member")
+	h, err := e.lockBy(wait, ctx, snap.ClusterID, actionDefragment, "by member")
 	cancel()
 	if err != nil {
 		return err
@@ -131,7 +124,7 @@ func (e *Engine) Defragment(ctx context.Context, r DefragmentRequest, report fun
 			report(Step{Kind: StepLeaveOut, Member: m.ID, Snapshot: snap})
 		}
 	}
-	d := &defragmentation{Engine: e, hold: h, req: r, cluster: id, left: left, report: report}
+	d := &defragmentation{Engine: e, hold: h, req: r, cluster: snap.ClusterID, left: left, report: report}
 	for err == nil && len(d.left) > 0 {
 		err = d.next()
 	}
@@ -179,16 +172,16 @@ func (d *defragmentation) next() error {
 }
 
 func (d *defragmentation) defragment(subject membership.MemberID, s membership.Snapshot) error {
-	rest := without(d.left, subject)
+	rest := slices.DeleteFunc(slices.Clone(d.left), func(id membership.MemberID) bool { return id == subject })
 	begin := d.Clock.Now()
 	d.report(Step{Kind: StepDefragment, Member: subject, Left: len(rest), Snapshot: s})
-	err := d.Port.Defragment(d.hold.ctx, subject, d.req.Limit)
+	err := d.Cluster.Defragment(d.hold.ctx, subject, d.req.Limit)
 	log.Debug(d.hold.ctx, log.Membership, "defragmented a member", "id", subject, "answer", err)
 	if err != nil {
 		return &Unfinished{Action: actionDefragment, Member: subject, Done: d.done, Left: rest, Snapshot: s, Err: err}
 	}
 	m, _ := s.Member(subject)
-	after := d.Port.Ask(d.hold.ctx, m, d.cluster)
+	after := d.Cluster.Ask(d.hold.ctx, m, d.cluster)
 	d.report(Step{
 		Kind: StepDefragmented, Member: subject, Left: len(rest), Snapshot: s, Took: d.Clock.Now().Sub(begin),
 		Bytes: after.DBSize, Total: s.Answer(subject).DBSize,
@@ -197,22 +190,12 @@ func (d *defragmentation) defragment(subject membership.MemberID, s membership.S
 	return nil
 }
 
-func without(ids []membership.MemberID, id membership.MemberID) []membership.MemberID {
-	var out []membership.MemberID
-	for _, x := range ids {
-		if x != id {
-			out = append(out, x)
-		}
-	}
-	return out
-}
-
 // MoveLeader hands leadership to a voter that is fit to lead, or if to is 0 to
 // the most advanced of those, and returns the member that leads then, when a
 // quorum names it. Errors are those of [Engine.Defragment], without
 // [*Unfinished].
 func (e *Engine) MoveLeader(ctx context.Context, to membership.MemberID, report func(Step)) (membership.MemberID, error) {
-	id, snap, err := e.which(ctx)
+	snap, err := e.observe(ctx, 0)
 	if err != nil {
 		return 0, err
 	}
@@ -220,12 +203,12 @@ func (e *Engine) MoveLeader(ctx context.Context, to membership.MemberID, report 
 	if m, ok := snap.Member(to); ok {
 		name = m.Name
 	}
-	h, err := e.lock(ctx, id, actionMove, name)
+	h, err := e.lock(ctx, snap.ClusterID, actionMove, name)
 	if err != nil {
 		return 0, err
 	}
 	defer h.release()
-	err = e.untilStable(h.ctx, actionMove, "", id, func(s membership.Snapshot) membership.Decision {
+	err = e.untilStable(h.ctx, actionMove, "", snap.ClusterID, func(s membership.Snapshot) membership.Decision {
 		return membership.DecideMove(s, to)
 	}, func(s membership.Snapshot, d membership.Decision) error {
 		if d.Verdict == membership.Done {
@@ -249,7 +232,7 @@ func (e *Engine) MoveLeader(ctx context.Context, to membership.MemberID, report 
 // moveLeader asks who leads to hand leadership over.
 func (e *Engine) moveLeader(ctx context.Context, s membership.Snapshot, to membership.MemberID) error {
 	leader, _, _ := s.MajorityLeader()
-	err := e.Port.MoveLeader(ctx, leader, to)
+	err := e.Cluster.MoveLeader(ctx, leader, to)
 	log.Debug(ctx, log.Membership, "asked for another leader", "from", leader, "to", to, "answer", err)
 	return sent(err, "leadership was moved")
 }
@@ -258,12 +241,12 @@ func (e *Engine) moveLeader(ctx context.Context, s membership.Snapshot, to membe
 // one. No lock can be had under a NOSPACE alarm, and none is needed. Errors:
 // [*Refusal], or what the endpoints answered.
 func (e *Engine) Disarm(ctx context.Context, kind string, confirmed bool, report func(Step)) error {
-	id, _, err := e.which(ctx)
+	snap, err := e.observe(ctx, 0)
 	if err != nil {
 		return err
 	}
 	told := map[membership.MemberID]bool{}
-	return e.untilStable(ctx, actionDisarm, kind, id, func(s membership.Snapshot) membership.Decision {
+	return e.untilStable(ctx, actionDisarm, kind, snap.ClusterID, func(s membership.Snapshot) membership.Decision {
 		return membership.DecideDisarm(s, kind, confirmed)
 	}, func(s membership.Snapshot, d membership.Decision) error {
 		if d.Verdict == membership.Done {
@@ -276,7 +259,7 @@ func (e *Engine) Disarm(ctx context.Context, kind string, confirmed bool, report
 				report(Step{Kind: StepDisarm, Member: m, Alarm: kind, Snapshot: s})
 				told[m] = true
 			}
-			err := e.Port.DisarmAlarm(ctx, leader, membership.Alarm{Member: m, Kind: kind})
+			err := e.Cluster.DisarmAlarm(ctx, leader, membership.Alarm{Member: m, Kind: kind})
 			log.Debug(ctx, log.Membership, "disarmed an alarm", "alarm", kind, "id", m, "answer", err)
 			if err != nil {
 				return sent(err, "")

@@ -16,9 +16,9 @@ import (
 func (e *Engine) claimed(ctx context.Context, owner string) (r cluster.Record, ok bool, err error) {
 	var snap membership.Snapshot
 	err = e.repeat(ctx, ActionRemove, owner, func() error {
-		_, id, err := e.Port.Members(ctx)
+		_, id, err := e.Cluster.Members(ctx)
 		if err == nil {
-			r, ok, err = e.Port.Records(id).Get(ctx, owner)
+			r, ok, err = e.Cluster.Records(id).Get(ctx, owner)
 		}
 		if err == nil || classify(err).next == stop {
 			return err
@@ -52,6 +52,7 @@ type OwnRequest struct {
 // is no longer spoken of. The record of the former owner goes in the same
 // transaction, so that there is one owner at any time.
 func (e *Engine) Own(ctx context.Context, r OwnRequest) error {
+	defer e.reportChange()
 	return e.repeat(ctx, ActionRecord, r.Name, func() error {
 		err := e.own(ctx, r)
 		if err == nil || classify(err).next == stop {
@@ -62,7 +63,7 @@ func (e *Engine) Own(ctx context.Context, r OwnRequest) error {
 }
 
 func (e *Engine) own(ctx context.Context, want OwnRequest) error {
-	records := e.Port.Records(want.Cluster)
+	records := e.Cluster.Records(want.Cluster)
 	r, _, err := records.Get(ctx, want.Owner)
 	if err != nil {
 		return err

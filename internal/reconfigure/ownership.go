@@ -33,11 +33,11 @@ func (j *join) write(ctx context.Context, state cluster.RecordState, id membersh
 }
 
 func (j *join) put(ctx context.Context, r cluster.Record) error {
-	written, err := j.Port.Records(j.cluster).Put(ctx, r, j.abandoned...)
+	written, err := j.Cluster.Records(j.cluster).Put(ctx, r, j.abandoned...)
 	log.Debug(ctx, log.Membership, "wrote the ownership record", "member", j.name, "id", r.ID(), "answer", err)
 	if errors.Is(err, cluster.ErrAmbiguous) {
 		// Read back: it may have been written.
-		if now, ok, getErr := j.Port.Records(j.cluster).Get(ctx, r.Owner); getErr == nil {
+		if now, ok, getErr := j.Cluster.Records(j.cluster).Get(ctx, r.Owner); getErr == nil {
 			j.record, j.recorded = now, ok
 		}
 		return retrying(err)
@@ -58,7 +58,7 @@ func (j *join) put(ctx context.Context, r cluster.Record) error {
 // whatIsAbandoned returns the records that a run left for the same member. The
 // error is a [*cluster.Malformed] if one that cannot be read may be about it.
 func (j *join) whatIsAbandoned(ctx context.Context) ([]cluster.Record, error) {
-	all, unread, err := j.Port.Records(j.cluster).List(ctx)
+	all, unread, err := j.Cluster.Records(j.cluster).List(ctx)
 	left := abandonedFor(j.req, all)
 	for _, bad := range unread {
 		if bad.SpeaksOf(j.req.Name, j.req.PeerURLs) || slices.ContainsFunc(left, func(r cluster.Record) bool { return bad.MayClaim(r.ID()) }) {

@@ -25,7 +25,7 @@ func owned(p *etcdtest.Process, owner string, goal reconfigure.Stage) reconfigur
 // mustOwn fails the test unless these are the owners on record, of whatever.
 func (b *bench) mustOwn(t *testing.T, want ...string) {
 	t.Helper()
-	all, _, err := b.engine.Port.Records(b.id(t)).List(within(t, 10*time.Second))
+	all, _, err := b.engine.Cluster.Records(b.id(t)).List(within(t, 10*time.Second))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,16 +53,16 @@ func TestAnAbandonedAnnouncementIsTakenOver(t *testing.T) {
 		},
 		"about to": func(t *testing.T, b *bench, p *etcdtest.Process) {
 			ctx := within(t, 10*time.Second)
-			_, err1 := b.engine.Port.Records(b.id(t)).Put(ctx, cluster.Record{
+			_, err1 := b.engine.Cluster.Records(b.id(t)).Put(ctx, cluster.Record{
 				Owner: "first", Name: p.Name, PeerURLs: []string{p.PeerURL()}, State: cluster.Intended, Awaited: true,
 			})
-			_, err2 := b.engine.Port.AddLearner(ctx, 0, []string{p.PeerURL()})
+			_, err2 := b.engine.Cluster.AddLearner(ctx, 0, []string{p.PeerURL()})
 			if err := errors.Join(err1, err2); err != nil {
 				t.Fatal(err)
 			}
 		},
 		"about to, in vain": func(t *testing.T, b *bench, p *etcdtest.Process) {
-			if _, err := b.engine.Port.Records(b.id(t)).Put(within(t, 10*time.Second), cluster.Record{
+			if _, err := b.engine.Cluster.Records(b.id(t)).Put(within(t, 10*time.Second), cluster.Record{
 				Owner: "first", Name: p.Name, PeerURLs: []string{p.PeerURL()}, State: cluster.Intended, Awaited: true,
 			}); err != nil {
 				t.Fatal(err)
@@ -122,7 +122,7 @@ func TestWhatIsNotAbandonedIsLeftAlone(t *testing.T) {
 			_, err := b.process(t, "first@ops1", claim.LockTTL).Join(within(t, 30*time.Second), owned(d, "first", reconfigure.Voting))
 			first <- err
 		}()
-		eventually(t, "d is announced", func() bool { return b.learner(t) != 0 })
+		etcdtest.Until(t, "d is announced", func() bool { return b.learner(t) != 0 })
 		_, err := b.engine.Join(within(t, 3*time.Second), owned(d, "second", reconfigure.Voting))
 		var busy *claim.BusyError
 		if !errors.As(err, &busy) || busy.Holder.Who != "first@ops1" {
@@ -157,7 +157,7 @@ func TestWhatIsNotAbandonedIsLeftAlone(t *testing.T) {
 		d := b.NewJoiner(t, "d")
 		_, _ = b.engine.Join(within(t, 3*time.Second), owned(d, "first", reconfigure.Voting))
 		d.Supervise(100 * time.Millisecond)
-		eventually(t, "d has started", func() bool { m, ok := named(b.members(t), "d"); return ok && m.Started() })
+		etcdtest.Until(t, "d has started", func() bool { m, ok := named(b.members(t), "d"); return ok && m.Started() })
 		_, err := b.engine.Join(within(t, 30*time.Second), owned(d, "second", reconfigure.Voting))
 		refused(t, err, membership.AlreadyMember)
 		b.mustOwn(t, "first")

@@ -26,8 +26,8 @@ func TestABackupOfAnotherCluster(t *testing.T) {
 	d := b.NewJoiner(t, "d")
 	client := b.Client(t)
 	_, err1 := client.Put(ctx, connection.DefaultMetadataPrefix+before.String()+"/lock", `{"who":"bob@ops2"}`)
-	err2 := b.engine.Port.Turns(before).Put(ctx, membership.Turn{Name: "gone", Voters: 4, Since: time.Now(), By: "bob@ops2"})
-	_, err3 := b.engine.Port.Records(before).Put(ctx, cluster.Record{
+	err2 := b.engine.Cluster.Turns(before).Put(ctx, membership.Turn{Name: "gone", Voters: 4, Since: time.Now(), By: "bob@ops2"})
+	_, err3 := b.engine.Cluster.Records(before).Put(ctx, cluster.Record{
 		Owner: "name:d", Name: "d", PeerURLs: []string{d.PeerURL()}, State: cluster.Announced, MemberID: "2a", Started: true,
 	})
 	if err := errors.Join(err1, err2, err3); err != nil {

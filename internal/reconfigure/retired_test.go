@@ -59,7 +59,7 @@ func TestAnIdentityThatHasRunNeverJoinsAgain(t *testing.T) {
 	if _, err := next.Withdraw(within(t, time.Minute), reconfigure.WithdrawRequest{Owner: r.Owner, Name: "d", Replacement: true}); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok, err := b.engine.Port.Records(b.id(t)).Get(within(t, 10*time.Second), r.Owner); ok || err != nil {
+	if _, ok, err := b.engine.Cluster.Records(b.id(t)).Get(within(t, 10*time.Second), r.Owner); ok || err != nil {
 		t.Errorf("the record is still there: %v, %v", ok, err)
 	}
 }
@@ -73,7 +73,7 @@ func TestThatAMemberHasRunIsSeen(t *testing.T) {
 		record func(*testing.T, *bench, cluster.Record)
 	}{
 		{"no record", func(t *testing.T, b *bench, r cluster.Record) {
-			if err := b.engine.Port.Records(b.id(t)).Delete(within(t, 10*time.Second), r.Owner); err != nil {
+			if err := b.engine.Cluster.Records(b.id(t)).Delete(within(t, 10*time.Second), r.Owner); err != nil {
 				t.Fatal(err)
 			}
 		}},
@@ -82,7 +82,7 @@ func TestThatAMemberHasRunIsSeen(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			b, r, l := spendable(t)
-			record, ok, err := b.engine.Port.Records(b.id(t)).Get(within(t, 10*time.Second), r.Owner)
+			record, ok, err := b.engine.Cluster.Records(b.id(t)).Get(within(t, 10*time.Second), r.Owner)
 			if err != nil || !ok {
 				t.Fatal(ok, err)
 			}

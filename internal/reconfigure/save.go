@@ -77,17 +77,17 @@ func (e *Engine) Save(ctx context.Context, r SaveRequest, report func(Step)) (Sa
 	if err := Free(r); err != nil {
 		return out, err
 	}
-	id, _, err := e.which(ctx)
+	snap, err := e.observe(ctx, 0)
 	if err != nil {
 		return out, err
 	}
-	err = e.untilStable(ctx, actionSave, "", id, func(s membership.Snapshot) membership.Decision {
+	err = e.untilStable(ctx, ActionSave, "", snap.ClusterID, func(s membership.Snapshot) membership.Decision {
 		return membership.DecideSnapshot(s, r.From)
 	}, func(s membership.Snapshot, d membership.Decision) error {
 		out.Member, out.Warnings, out.Snapshot = d.Facts.Subject, d.Warnings, s
 		if err := e.saveTo(ctx, r, &out, report); err != nil {
 			// What went wrong on the way is not cured by another look.
-			return stopping(&Unfinished{Action: actionSave, Member: out.Member, Snapshot: s, Err: err})
+			return stopping(&Unfinished{Action: ActionSave, Member: out.Member, Snapshot: s, Err: err})
 		}
 		return nil
 	})
@@ -143,7 +143,7 @@ func (e *Engine) saveTo(ctx context.Context, r SaveRequest, out *Saved, report f
 			tell(StepSave, n)
 		}
 	}}
-	header, err := e.Port.Snapshot(ctx, out.Member, r.Limit, count)
+	header, err := e.Cluster.Snapshot(ctx, out.Member, r.Limit, count)
 	if err != nil {
 		return err
 	}
@@ -220,13 +220,13 @@ func syncDir(dir string) error {
 // of its database, which grows while it is sent.
 const slack = 64 << 20
 
-// Oversized means that a snapshot is much larger than the database is of which the
+// oversized means that a snapshot is much larger than the database is of which the
 // member spoke. The rest was not received.
-type Oversized struct{ Most int64 }
+type oversized struct{ most int64 }
 
 // Error implements error.
-func (o *Oversized) Error() string {
-	return fmt.Sprintf("the snapshot is longer than %d bytes, twice what the member told of its database and more", o.Most)
+func (o *oversized) Error() string {
+	return fmt.Sprintf("the snapshot is longer than %d bytes, twice what the member told of its database and more", o.most)
 }
 
 // counting counts what is written, up to a limit.
@@ -239,7 +239,7 @@ type counting struct {
 // Write implements io.Writer.
 func (c *counting) Write(p []byte) (int, error) {
 	if c.n+int64(len(p)) > c.most {
-		return 0, &Oversized{c.most}
+		return 0, &oversized{c.most}
 	}
 	n, err := c.to.Write(p)
 	c.n += int64(n)

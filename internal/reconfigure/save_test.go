@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
@@ -86,7 +87,7 @@ func TestSaveWholeOrNotAtAll(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			e := &Engine{Clock: SystemClock{}, Board: NewBoard(), Port: sender{send: func(w io.Writer) error { return tt.send(path, w) }}}
+			e := &Engine{Clock: clock.System{}, Process: &ProcessState{}, Cluster: sender{send: func(w io.Writer) error { return tt.send(path, w) }}}
 			saved, err := e.Save(t.Context(), SaveRequest{Path: path, Overwrite: tt.overwrite, Limit: time.Minute}, func(Step) {})
 			var bad *BadSnapshot
 			switch {
@@ -120,7 +121,7 @@ func TestSaveWholeOrNotAtAll(t *testing.T) {
 func TestSaveEndsWhatHasNoEnd(t *testing.T) {
 	t.Parallel()
 	sent := 0
-	e := &Engine{Clock: SystemClock{}, Board: NewBoard(), Port: sender{send: func(w io.Writer) error {
+	e := &Engine{Clock: clock.System{}, Process: &ProcessState{}, Cluster: sender{send: func(w io.Writer) error {
 		for piece := make([]byte, 1<<20); sent < 300; sent++ {
 			if _, err := w.Write(piece); err != nil {
 				return err
@@ -131,13 +132,13 @@ func TestSaveEndsWhatHasNoEnd(t *testing.T) {
 	dir := t.TempDir()
 	_, err := e.Save(t.Context(), SaveRequest{Path: filepath.Join(dir, "etcd.db"), Limit: time.Minute}, func(Step) {})
 	files, _ := os.ReadDir(dir)
-	if !errors.As(err, new(*Oversized)) || sent != slack>>20 || len(files) != 0 {
+	if !errors.As(err, new(*oversized)) || sent != slack>>20 || len(files) != 0 {
 		t.Errorf("after %d MB of a database of no size: %v, and there are %v", sent, err, files)
 	}
 }
 
 func TestSaveNowhere(t *testing.T) {
-	e := &Engine{Clock: SystemClock{}, Board: NewBoard(), Port: sender{send: func(io.Writer) error { return nil }}}
+	e := &Engine{Clock: clock.System{}, Process: &ProcessState{}, Cluster: sender{send: func(io.Writer) error { return nil }}}
 	dir := t.TempDir()
 	for _, nowhere := range []string{filepath.Join(dir, "no", "such"), filepath.Join(dir, "file")} {
 		if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {

@@ -44,10 +44,10 @@ func TestStallClockStandsStillDuringASnapshot(t *testing.T) {
 			d.Supervise(100 * time.Millisecond)
 			leader := membership.MemberID(b.MemberID(t, b.Members()[0]))
 			sending := func() bool {
-				is, err := b.engine.Port.Sending(within(t, 5*time.Second), leader, joined.Member.ID)
+				is, err := b.engine.Cluster.Sending(within(t, 5*time.Second), leader, joined.Member.ID)
 				return err == nil && is
 			}
-			eventually(t, "the leader sends a snapshot", sending)
+			etcdtest.Until(t, "the leader sends a snapshot", sending)
 			r.Goal, r.StallTimeout = reconfigure.Voting, 5*time.Second
 			result := make(chan error, 1)
 			go func() {

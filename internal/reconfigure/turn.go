@@ -38,14 +38,14 @@ func (e *Engine) awaitTurn(ctx context.Context, r LeaveRequest) error {
 			return stopping(err)
 		case err != nil:
 			return retrying(err)
-		case held == nil && (late || e.Board.isFirst(r.ID)):
+		case held == nil && (late || e.Process.isFirst(r.ID)):
 			return nil
 		case held == nil:
 			return retrying(note("another member comes first"))
 		case e.inVain(held.Decision.Facts.Turns):
 			return stopping(held)
 		}
-		if turns := fmt.Sprint(held.Decision.Facts.Turns); turns != before || e.Board.isJoining() {
+		if turns := fmt.Sprint(held.Decision.Facts.Turns); turns != before || e.Process.isJoining() {
 			before, sign = turns, now
 		} else if late {
 			held.Timeout = true
@@ -62,7 +62,7 @@ func (e *Engine) turnOfAnother(ctx context.Context, r LeaveRequest) (*Refusal, e
 	if err != nil {
 		return nil, err
 	}
-	turns, err := e.Port.Turns(snap.ClusterID).List(ctx)
+	turns, err := e.Cluster.Turns(snap.ClusterID).List(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (e *Engine) turnOfAnother(ctx context.Context, r LeaveRequest) (*Refusal, e
 // inVain reports whether a turn will not be over in this run: this run was at
 // the join that would end it, and failed.
 func (e *Engine) inVain(turns []membership.Turn) bool {
-	return slices.ContainsFunc(turns, func(t membership.Turn) bool { return e.Board.hasFailed(t.Name) })
+	return slices.ContainsFunc(turns, func(t membership.Turn) bool { return e.Process.hasFailed(t.Name) })
 }
 
 // begin puts on record, right before a member goes in order to be replaced, that
@@ -90,7 +90,7 @@ func (l *leave) begin(ctx context.Context) error {
 	l.endTurns(ctx, l.snap)
 	if l.req.Replacement {
 		t := membership.Turn{Name: cmp.Or(m.Name, l.req.Name), Voters: len(l.snap.Voters()), Since: l.Clock.Now(), By: l.Self}
-		if err := l.Port.Turns(l.snap.ClusterID).Put(ctx, t); err != nil {
+		if err := l.Cluster.Turns(l.snap.ClusterID).Put(ctx, t); err != nil {
 			return err
 		}
 	}
@@ -101,7 +101,7 @@ func (l *leave) begin(ctx context.Context) error {
 // endTurns clears the record of turns that are over, lest they seem open again
 // when the cluster shrinks. What cannot be cleared now is cleared another time.
 func (e *Engine) endTurns(ctx context.Context, snap membership.Snapshot) {
-	all, err := e.Port.Turns(snap.ClusterID).List(ctx)
+	all, err := e.Cluster.Turns(snap.ClusterID).List(ctx)
 	if err != nil && !errors.As(err, new(*cluster.Malformed)) || len(all) == 0 {
 		return
 	}
@@ -111,7 +111,7 @@ func (e *Engine) endTurns(ctx context.Context, snap membership.Snapshot) {
 	}
 	for _, t := range all {
 		if !open[t.Name] {
-			_ = e.Port.Turns(snap.ClusterID).Delete(ctx, t.Name)
+			_ = e.Cluster.Turns(snap.ClusterID).Delete(ctx, t.Name)
 		}
 	}
 }
@@ -119,7 +119,7 @@ func (e *Engine) endTurns(ctx context.Context, snap membership.Snapshot) {
 // OpenTurns returns the replacements that are on record and not over; see
 // [membership.Snapshot.OpenTurns].
 func (e *Engine) OpenTurns(ctx context.Context, snap membership.Snapshot) ([]membership.Turn, error) {
-	turns, err := e.Port.Turns(snap.ClusterID).List(ctx)
+	turns, err := e.Cluster.Turns(snap.ClusterID).List(ctx)
 	return snap.OpenTurns(turns), err
 }
 
@@ -129,7 +129,8 @@ func (e *Engine) OpenTurns(ctx context.Context, snap membership.Snapshot) ([]mem
 // record is deleted; the error is then a [*cluster.NotDeleted], or that of a
 // cluster that gave no member list.
 func (e *Engine) GiveUpTurn(ctx context.Context, owner, name string) error {
-	id, _, over := e.Board.isSettled(owner)
+	defer e.reportChange()
+	id, _, over := e.Process.isSettled(owner)
 	if over {
 		return nil // nobody is left to wait for it
 	}
@@ -142,9 +143,9 @@ func (e *Engine) GiveUpTurn(ctx context.Context, owner, name string) error {
 // the one that answers.
 func (e *Engine) deleteTurn(ctx context.Context, id membership.ClusterID, name string) (err error) {
 	if id == 0 {
-		if _, id, err = e.Port.Members(ctx); err != nil {
+		if _, id, err = e.Cluster.Members(ctx); err != nil {
 			return err
 		}
 	}
-	return e.Port.Turns(id).Delete(ctx, name)
+	return e.Cluster.Turns(id).Delete(ctx, name)
 }

@@ -22,7 +22,7 @@ import (
 // turns returns the names of the replacements that are on record.
 func (b *bench) turns(t *testing.T) []string {
 	t.Helper()
-	all, err := b.engine.Port.Turns(b.id(t)).List(within(t, 20*time.Second))
+	all, err := b.engine.Cluster.Turns(b.id(t)).List(within(t, 20*time.Second))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +221,7 @@ func TestNobodyOvertakesInTurn(t *testing.T) {
 	var one, two sync.WaitGroup
 	defer two.Wait()
 	defer one.Wait()
-	unlock, err := b.engine.Board.Lock(within(t, time.Minute), first.Cluster)
+	unlock, err := b.engine.Process.Lock(within(t, time.Minute), first.Cluster)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,14 +231,14 @@ func TestNobodyOvertakesInTurn(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	behind := *b.engine
-	port := &lookout{Cluster: b.engine.Port}
-	behind.Port = port
+	port := &lookout{Cluster: b.engine.Cluster}
+	behind.Cluster = port
 	var ofFirst, ofSecond error
 	one.Go(func() { _, ofFirst = b.engine.Leave(ctx, first) })
-	eventually(t, "it is the turn of a", func() bool { return slices.Contains(b.engine.Board.Leaving(), first.ID) })
+	etcdtest.Until(t, "it is the turn of a", func() bool { return slices.Contains(b.engine.Process.Leaving(), first.ID) })
 	two.Go(func() { _, ofSecond = behind.Leave(ctx, second) })
-	eventually(t, "b looks, and looks again", func() bool { return port.looks.Load() > 3 })
-	if leaving := b.engine.Board.Leaving(); slices.Contains(leaving, second.ID) {
+	etcdtest.Until(t, "b looks, and looks again", func() bool { return port.looks.Load() > 3 })
+	if leaving := b.engine.Process.Leaving(); slices.Contains(leaving, second.ID) {
 		t.Errorf("b is on its way out: %v", leaving)
 	}
 	unlock()

@@ -71,18 +71,18 @@ func (u *update) look(ctx context.Context) error {
 		return u.moveLeader(ctx, snap, d.MoveLeaderTo)
 	}
 	via, _, _ := snap.MajorityLeader()
-	err = u.Port.UpdatePeerURLs(ctx, via, u.req.ID, u.req.PeerURLs)
+	err = u.Cluster.UpdatePeerURLs(ctx, via, u.req.ID, u.req.PeerURLs)
 	log.Debug(ctx, log.Membership, "asked for other peer URLs", "member", u.name, "id", u.req.ID, "answer", err)
 	return sent(err, "the new peer URLs were sent")
 }
 
 // readdress brings the ownership record in line with the new URLs.
 func (e *Engine) readdress(ctx context.Context, r UpdateRequest) error {
-	record, ok, err := e.Port.Records(r.Cluster).Get(ctx, r.Owner)
+	record, ok, err := e.Cluster.Records(r.Cluster).Get(ctx, r.Owner)
 	if err != nil || !ok || record.ID() != r.ID || record.State != cluster.Announced {
 		return err
 	}
 	record.PeerURLs = r.PeerURLs
-	_, err = e.Port.Records(r.Cluster).Put(ctx, record)
+	_, err = e.Cluster.Records(r.Cluster).Put(ctx, record)
 	return err
 }

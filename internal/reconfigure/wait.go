@@ -61,7 +61,7 @@ func (j *join) stalled(ctx context.Context) bool {
 		return false
 	}
 	if leader, _, ok := j.snap.MajorityLeader(); ok {
-		if sending, err := j.Port.Sending(ctx, leader, j.member.ID); err == nil && sending {
+		if sending, err := j.Cluster.Sending(ctx, leader, j.member.ID); err == nil && sending {
 			j.moved = j.Clock.Now()
 			return false
 		}
@@ -105,7 +105,7 @@ func (j *join) advance(ctx context.Context) error {
 
 // start returns nil once the process of the member has published its name.
 func (j *join) start(ctx context.Context) error {
-	members, id, err := j.Port.Members(ctx)
+	members, id, err := j.Cluster.Members(ctx)
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (j *join) promote(ctx context.Context) error {
 		return err
 	}
 	leader, _, _ := j.snap.MajorityLeader()
-	err := j.Port.Promote(ctx, leader, j.member.ID)
+	err := j.Cluster.Promote(ctx, leader, j.member.ID)
 	log.Debug(ctx, log.Membership, "asked for the vote", "member", j.name, "id", j.member.ID, "answer", err)
 	switch {
 	case err == nil:
@@ -224,7 +224,7 @@ func (j *join) result(ctx context.Context) (Joined, error) {
 		Warnings: j.warnings, Waited: j.waited, Snapshot: j.snap, Answer: j.snap.Answer(j.member.ID),
 	}
 	if out.Answer.State != membership.Answered && j.member.Started() {
-		out.Answer = j.Port.Ask(ctx, j.member, j.cluster)
+		out.Answer = j.Cluster.Ask(ctx, j.member, j.cluster)
 	}
 	return out, nil
 }

@@ -19,7 +19,7 @@ func (e *Engine) Glance(ctx context.Context, within time.Duration, patient bool)
 	defer cancel()
 	var seen membership.Snapshot // the last look that saw a cluster
 	err := e.repeat(ctx, ActionConfigure, "", func() error {
-		snap, err := e.Port.Observe(ctx, 0)
+		snap, err := e.Cluster.Observe(ctx, 0)
 		switch {
 		case err != nil && patient && !unrecoverable(err):
 			return retrying(err)

@@ -34,9 +34,9 @@ type Withdrawn struct {
 }
 
 const (
-	// ReplaceTimeout is how long the backstop waits, as half of a replacement,
+	// replaceTimeout is how long the backstop waits, as half of a replacement,
 	// for the old voter to end: its machine was destroyed before.
-	ReplaceTimeout = 2 * time.Minute
+	replaceTimeout = 2 * time.Minute
 	// withdrawTimeout limits the backstop of a configuration that goes for good:
 	// the cluster may be gone with its machines.
 	withdrawTimeout = 30 * time.Second
@@ -45,7 +45,7 @@ const (
 // Withdraw is the backstop: it removes what the ownership record says was added
 // for the owner, and nothing else, and deletes the record. What it may remove is
 // [membership.DecideWithdraw]: never a voter that lives. As half of a
-// replacement it waits for such a voter to end, at most for [ReplaceTimeout],
+// replacement it waits for such a voter to end, at most for [replaceTimeout],
 // and then fails and keeps the record. It returns the error of a cluster that
 // does not answer as it is, for the caller to weigh: after a whole destroy there
 // is no cluster left to ask.
@@ -56,7 +56,7 @@ const (
 // again: taking it is a write, and what stood in the log before that write is
 // in the list afterwards.
 func (e *Engine) Withdraw(ctx context.Context, r WithdrawRequest) (Withdrawn, error) {
-	if id, settled, over := e.Board.isSettled(r.Owner); settled {
+	if id, settled, over := e.Process.isSettled(r.Owner); settled {
 		// This process has seen the member leave. A record that cannot be
 		// deleted claims nothing; but it would lie about for ever. So where it
 		// is an operator who puts an end to it, the next run goes on.
@@ -67,7 +67,7 @@ func (e *Engine) Withdraw(ctx context.Context, r WithdrawRequest) (Withdrawn, er
 	}
 	limit := withdrawTimeout
 	if r.Replacement {
-		limit = ReplaceTimeout
+		limit = replaceTimeout
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -75,7 +75,7 @@ func (e *Engine) Withdraw(ctx context.Context, r WithdrawRequest) (Withdrawn, er
 	defer w.release()
 	err := e.repeat(ctx, w.action, w.name, func() error {
 		err := w.look(ctx)
-		if err != nil && !errors.As(err, new(outcome)) {
+		if err != nil && ctx.Err() == nil && !errors.As(err, new(outcome)) {
 			err = stopping(err) // the cluster may be gone with its machines
 		}
 		return w.after(ctx, err)
@@ -156,7 +156,7 @@ const cleanupTimeout = 20 * time.Second
 func (e *Engine) discard(ctx context.Context, id membership.ClusterID, owner string) bool {
 	ctx, cancel := context.WithTimeout(ctx, cleanupTimeout)
 	defer cancel()
-	return e.repeat(ctx, ActionRecord, owner, func() error { return e.Port.Records(id).Delete(ctx, owner) }) == nil
+	return e.repeat(ctx, ActionRecord, owner, func() error { return e.Cluster.Records(id).Delete(ctx, owner) }) == nil
 }
 
 // trace is what is left of an announcement: the record, the cluster, and what
@@ -199,7 +199,7 @@ func (w *withdrawal) judge(ctx context.Context, r cluster.Record, snap membershi
 	}
 	leader, _, led := snap.MajorityLeader()
 	if m, ok := snap.Claimed(q.Claim); ok && led && !m.Learner && !snap.Alive(m.ID) && m.ID != leader {
-		q.Seen, _ = w.Port.Peers(ctx, leader, []membership.MemberID{m.ID})
+		q.Seen, _ = w.Cluster.Peers(ctx, leader, []membership.MemberID{m.ID})
 	}
 	return membership.DecideWithdraw(snap, q)
 }
@@ -223,7 +223,7 @@ func (w *withdrawal) drop(ctx context.Context, t trace) error {
 // erase deletes the record. Under an alarm that cannot be, and a record that
 // claims nothing is left behind.
 func (w *withdrawal) erase(ctx context.Context, t trace) error {
-	err := w.Port.Records(t.snap.ClusterID).Delete(ctx, w.req.Owner)
+	err := w.Cluster.Records(t.snap.ClusterID).Delete(ctx, w.req.Owner)
 	if errors.Is(err, cluster.ErrAlarm) && len(t.decision.Warnings) == 0 && t.record.State != cluster.Intended {
 		return nil
 	}

@@ -163,7 +163,7 @@ func TestWithdrawLate(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := &slow{members: c.members, late: c.late, record: &c.record, unsure: c.unsure}
-			e := &reconfigure.Engine{Port: s, Board: reconfigure.NewBoard(), Clock: &instantly{}, Locker: s}
+			e := &reconfigure.Engine{Cluster: s, Process: &reconfigure.ProcessState{}, Clock: &instantly{}, Locker: s}
 			_, err := e.Withdraw(within(t, time.Minute), reconfigure.WithdrawRequest{Owner: "o", Name: "d", PeerURLs: d.PeerURLs})
 			var refusal *reconfigure.Refusal
 			if (err != nil) != c.fails || c.fails && !errors.As(err, &refusal) {
@@ -187,7 +187,7 @@ func TestSettle(t *testing.T) {
 	a := membership.Member{ID: 1, Name: "a", PeerURLs: []string{"http://10.0.0.1:2380"}, ClientURLs: []string{"http://10.0.0.1:2379"}}
 	d := membership.Member{ID: 2, PeerURLs: []string{"http://10.0.0.2:2380"}, Learner: true}
 	s := &slow{members: []membership.Member{a, d}, leaderless: 7}
-	e := &reconfigure.Engine{Port: s, Board: reconfigure.NewBoard(), Clock: &s.clock, Locker: s}
+	e := &reconfigure.Engine{Cluster: s, Process: &reconfigure.ProcessState{}, Clock: &s.clock, Locker: s}
 	if _, err := e.Leave(within(t, time.Minute), reconfigure.LeaveRequest{Owner: "o", ID: d.ID, Cluster: 1, PeerURLs: d.PeerURLs}); err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -32,6 +33,18 @@ func (p *countingPort) Observe(context.Context, membership.ClusterID) (membershi
 	return membership.Snapshot{}, errNobody
 }
 
+func (p *countingPort) Members(context.Context) ([]membership.Member, membership.ClusterID, error) {
+	return nil, 0, errNobody
+}
+
+func (p *countingPort) Records(membership.ClusterID) cluster.Records { return noRecords{} }
+
+type noRecords struct{ cluster.Records }
+
+func (noRecords) Get(context.Context, string) (cluster.Record, bool, error) {
+	return cluster.Record{}, false, errNobody
+}
+
 // Looks are shared within a moment, but not across an attempt at a change.
 func TestViewIsForgottenByChanges(t *testing.T) {
 	b := &Backend{Settings: connection.Settings{Endpoints: []string{"http://h:1"}}}
@@ -40,7 +53,7 @@ func TestViewIsForgottenByChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	port := &countingPort{}
-	c.Port = port
+	c.Cluster = port
 	looksOf := func() int {
 		before := port.looks
 		if _, err := c.View(t.Context(), 0); !errors.Is(err, errNobody) {
@@ -56,13 +69,15 @@ func TestViewIsForgottenByChanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other.Port = &countingPort{}
+	other.Cluster = &countingPort{}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, change := range map[string]func(){
 		"join":                  func() { _, _ = c.Join(ctx, reconfigure.JoinRequest{}) },
-		"failover":              func() { _, _ = c.Failover(ctx, reconfigure.JoinRequest{}, nil) },
 		"leave":                 func() { _, _ = c.Leave(ctx, reconfigure.LeaveRequest{}) },
+		"update":                func() { _, _ = c.UpdatePeerURLs(t.Context(), reconfigure.UpdateRequest{}) },
+		"another owner":         func() { _ = c.Own(ctx, reconfigure.OwnRequest{}) },
+		"no successor":          func() { _ = c.GiveUpTurn(ctx, "o", "a") },
 		"another one's join":    func() { _, _ = other.Join(ctx, reconfigure.JoinRequest{}) },
 		"another one's removal": func() { _, _ = other.Leave(ctx, reconfigure.LeaveRequest{}) },
 	} {
@@ -89,7 +104,7 @@ func (p *wellPort) Look(context.Context, membership.ClusterID) (membership.Snaps
 
 // handClock is a clock that a test moves.
 type handClock struct {
-	reconfigure.SystemClock
+	clock.System
 	now time.Time
 }
 
@@ -104,7 +119,7 @@ func TestViewIsShared(t *testing.T) {
 		t.Fatal(err)
 	}
 	port, clock := &wellPort{}, &handClock{now: time.Unix(1000, 0)}
-	c.Port, c.Clock = port, clock
+	c.Cluster, c.Clock = port, clock
 	for i, step := range []struct {
 		later time.Duration
 		want  membership.ClusterID

@@ -5,51 +5,30 @@ package backend
 
 import (
 	"fmt"
-	"sync"
 	"sync/atomic"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/syncmap"
 )
 
 // Cluster is one cluster as the resources of a provider share it.
 type Cluster struct {
 	*reconfigure.Engine
-	// changes counts what this process has changed, in any cluster: several
-	// [Cluster] may be the same one by other endpoints.
-	changes *atomic.Uint64
+	// Added are the names of the members that the plan which is being made adds
+	// through these endpoints. The order in which resources are planned is not
+	// known, so whoever comes second, the new member or one that is in state,
+	// finds the other.
+	Added syncmap.Map[string, bool]
+
+	backend *Backend
 	// settings are those that the cluster is reached with.
 	settings connection.Settings
-
 	views
-
-	mu    sync.Mutex
-	want  membership.ClusterID
-	added []string // see [Cluster.Add]
-}
-
-// clusters are the clusters of one provider, by their endpoints.
-type clusters struct {
-	changes atomic.Uint64
-
-	mu     sync.Mutex
-	board  *reconfigure.Board
-	all    map[string]*Cluster
-	guards map[membership.ClusterID]*Guard
-	plan   *Plan
-	chains *reconfigure.Chains
-}
-
-// Chains is what the plan that is being made finds out about its nodes.
-func (b *Backend) Chains() *reconfigure.Chains {
-	b.clusters.mu.Lock()
-	defer b.clusters.mu.Unlock()
-	if b.clusters.chains == nil {
-		b.clusters.chains = &reconfigure.Chains{Clock: reconfigure.SystemClock{}}
-	}
-	return b.clusters.chains
+	inState atomic.Uint64 // see [Cluster.ExpectCluster]
 }
 
 // Cluster returns the cluster at the given endpoints, or at the provider's own
@@ -75,36 +54,23 @@ func (b *Backend) Cluster(endpoints []string) (*Cluster, error) {
 func (b *Backend) Where(learned []string) *Cluster { return b.cluster(b.Settings.Where(learned)) }
 
 func (b *Backend) cluster(settings connection.Settings) *Cluster {
-	b.clusters.mu.Lock()
-	defer b.clusters.mu.Unlock()
-	if b.clusters.all == nil {
-		b.clusters.all = map[string]*Cluster{}
-		b.clusters.board = reconfigure.NewBoard()
-	}
-	key := fmt.Sprint(settings.Learned, settings.Endpoints)
-	c, ok := b.clusters.all[key]
-	if !ok {
+	return b.clusters.GetOrMake(fmt.Sprint(settings.Learned, settings.Endpoints), func() *Cluster {
 		port := cluster.New(settings, b.Pool)
-		c = &Cluster{changes: &b.clusters.changes, settings: settings, Engine: &reconfigure.Engine{
-			Port: port, Board: b.clusters.board, Clock: reconfigure.SystemClock{}, Locker: lockOf(port, settings, b.Pool), Self: self().Who,
+		return &Cluster{backend: b, settings: settings, views: views{latest: map[viewKey]*look{}, flights: map[string]*look{}}, Engine: &reconfigure.Engine{
+			Cluster: port, Process: &b.state, Clock: clock.System{}, Locker: lockOf(port, settings, b.Pool), Self: self().Who,
+			Changed: func() { b.changes.Add(1) },
 		}}
-		b.clusters.all[key] = c
-	}
-	return c
+	})
 }
 
-// Expect notes which cluster the state knows a member of, and where that was
-// reached, for [Cluster.Expected].
-func (c *Cluster) Expect(want membership.ClusterID, clientURLs []string) {
-	c.Port.Know(clientURLs)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.want = want
+// ExpectCluster notes which cluster the state knows a member of, and where that was
+// reached, for [Cluster.ExpectedCluster].
+func (c *Cluster) ExpectCluster(want membership.ClusterID, clientURLs []string) {
+	c.Cluster.AddFallbackEndpoints(clientURLs)
+	c.inState.Store(uint64(want))
 }
 
-// Expected returns the cluster that [Cluster.Expect] was told of, 0 before.
-func (c *Cluster) Expected() membership.ClusterID {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.want
+// ExpectedCluster returns the cluster that [Cluster.ExpectCluster] was told of, 0 before.
+func (c *Cluster) ExpectedCluster() membership.ClusterID {
+	return membership.ClusterID(c.inState.Load())
 }

@@ -11,28 +11,30 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
 // self is this process as those see it who wait for its locks.
 var self = sync.OnceValue(func() claim.Holder {
-	return claim.Holder{Who: username() + "@" + hostname(), PID: os.Getpid(), Run: uuid.NewString()}
+	who, host := "unknown", "unknown"
+	if u, err := user.Current(); err == nil {
+		who = u.Username
+	}
+	if h, err := os.Hostname(); err == nil {
+		host = h
+	}
+	return claim.Holder{Who: who + "@" + host, PID: os.Getpid(), Run: uuid.NewString()}
 })
 
-func username() string {
-	if u, err := user.Current(); err == nil {
-		return u.Username
+// Claims are where a provider's heartbeats are kept: on the v2 API, or on v3.
+// It dials nothing.
+func (b *Backend) Claims(v2 bool) claim.Store {
+	if v2 {
+		return claim.NewV2(b.Settings)
 	}
-	return "unknown"
-}
-
-func hostname() string {
-	if h, err := os.Hostname(); err == nil {
-		return h
-	}
-	return "unknown"
+	return claim.NewV3(cluster.New(b.Settings, b.Pool), b.Settings, b.Pool)
 }
 
 // lockOf returns the lock on membership changes that is kept in the cluster
@@ -40,6 +42,6 @@ func hostname() string {
 func lockOf(route *cluster.Client, s connection.Settings, pool *connection.Pool) *claim.Lock {
 	return &claim.Lock{
 		Store: claim.NewV3(route, s, pool), Prefix: s.MetadataPrefix, Self: self(),
-		TTL: claim.LockTTL, Clock: reconfigure.SystemClock{}, AtExit: pool.BeforeClose,
+		TTL: claim.LockTTL, Clock: clock.System{}, AtExit: pool.BeforeClose,
 	}
 }

@@ -84,14 +84,11 @@ func (c *Cluster) WarnUntrusted(snap membership.Snapshot, diags *fwdiag.Diagnost
 		urls = append(urls, m.ClientURLs...)
 	}
 	hosts, plain := c.settings.Untrusted(urls)
-	if len(hosts)+len(plain) == 0 || !c.Board.FirstTime("not asked in "+snap.ClusterID.String()) {
+	if len(hosts)+len(plain) == 0 || !c.FirstTime("not asked in "+snap.ClusterID.String()) {
 		return
 	}
 	report.Warn(diags, diag.HostsNotTrusted(c.settings.TrustedHosts, hosts, plain))
 }
 
-// FirstTime reports true once for each key, for a warning that is no cluster's.
-func (b *Backend) FirstTime(key string) bool {
-	_, said := b.said.LoadOrStore(key, true)
-	return !said
-}
+// FirstTime is [Backend.FirstTime].
+func (c *Cluster) FirstTime(key string) bool { return c.backend.FirstTime(key) }

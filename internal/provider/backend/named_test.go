@@ -41,7 +41,7 @@ func trusting(t *testing.T) *Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Port = &trustPort{settings: c.settings, members: []membership.Member{
+	c.Cluster = &trustPort{settings: c.settings, members: []membership.Member{
 		{ID: 1, ClientURLs: []string{"https://a:2379"}}, {ID: 2, ClientURLs: []string{"https://b:2379"}}, {ID: 3, ClientURLs: []string{"https://c:2379"}},
 	}}
 	return c

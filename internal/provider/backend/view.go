@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -15,32 +16,37 @@ import (
 // resources. It is far below the time in which a person can act between.
 const freshness = 2 * time.Second
 
-// view is a look, when it was over, and how many changes there were when it
-// began.
-type view struct {
-	at      time.Time
+// look is a look at the cluster, under way or over. While it is under way it goes
+// on as long as anyone waits for it.
+type look struct {
+	// changes is how many changes there were when it began.
 	changes uint64
-	snap    membership.Snapshot
-	err     error
+	waiting int
+	cancel  context.CancelFunc
+	// over is closed at the end, when what follows is known.
+	over chan struct{}
+	at   time.Time
+	snap membership.Snapshot
+	err  error
 }
 
 // serves reports whether the look is as good as one for the wanted cluster.
-func (v *view) serves(want membership.ClusterID) bool {
+func (l *look) serves(want membership.ClusterID) bool {
 	switch {
-	case v.err != nil:
+	case l.err != nil:
 		return false
 	case want == 0: // with one cluster alone it makes no difference which was expected
-		return len(v.snap.Others) == 0
+		return len(l.snap.Others) == 0
 	default:
-		return v.snap.ClusterID == want
+		return l.snap.ClusterID == want
 	}
 }
 
 // views are the latest looks at a cluster, and those that are under way.
 type views struct {
 	viewing sync.Mutex
-	latest  map[viewKey]*view
-	flights map[string]*flight // by trust
+	latest  map[viewKey]*look
+	flights map[string]*look // by trust
 }
 
 // viewKey tells looks apart: by the cluster that was expected, and by the hosts
@@ -49,14 +55,6 @@ type views struct {
 type viewKey struct {
 	want  membership.ClusterID
 	trust string
-}
-
-// flight is a look that is under way. It goes on while anyone waits for it.
-type flight struct {
-	waiting int
-	cancel  context.CancelFunc
-	// over is closed at the end.
-	over chan struct{}
 }
 
 // View returns a look at the cluster that may be up to two seconds old, so
@@ -68,12 +66,13 @@ type flight struct {
 // ([cluster.Cluster.Observe]).
 func (c *Cluster) View(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error) {
 	// A change that ends from now on does not make the look of this call old.
-	changes := c.changes.Load()
+	changes := c.backend.changes.Load()
 	key := viewKey{want, c.settings.Trust(ctx)}
 	for {
 		c.viewing.Lock()
 		if v := c.viewed(key, changes); v != nil {
 			c.viewing.Unlock()
+			log.Debug(ctx, log.Membership, "look at the cluster used", "age", c.Clock.Now().Sub(v.at))
 			return v.snap, v.err
 		}
 		f := c.flights[key.trust]
@@ -101,15 +100,15 @@ func (c *Cluster) View(ctx context.Context, want membership.ClusterID) (membersh
 }
 
 // viewed returns a look that serves, nil if there is none.
-func (c *Cluster) viewed(key viewKey, changes uint64) *view {
+func (c *Cluster) viewed(key viewKey, changes uint64) *look {
 	now := c.Clock.Now()
-	valid := func(v *view) bool { return v != nil && v.changes >= changes && now.Sub(v.at) <= freshness }
-	if v := c.latest[key]; valid(v) {
-		return v
+	valid := func(l *look) bool { return l != nil && l.changes >= changes && now.Sub(l.at) <= freshness }
+	if l := c.latest[key]; valid(l) {
+		return l
 	}
-	for other, v := range c.latest {
-		if other.trust == key.trust && valid(v) && v.serves(key.want) {
-			return v
+	for other, l := range c.latest {
+		if other.trust == key.trust && valid(l) && l.serves(key.want) {
+			return l
 		}
 	}
 	return nil
@@ -117,28 +116,22 @@ func (c *Cluster) viewed(key viewKey, changes uint64) *view {
 
 // look begins a look. It does not end with ctx, whose values it keeps, but when
 // the last caller that waits for it has given up.
-func (c *Cluster) look(ctx context.Context, key viewKey) *flight {
+func (c *Cluster) look(ctx context.Context, key viewKey) *look {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	f := &flight{cancel: cancel, over: make(chan struct{})}
-	if c.flights == nil {
-		c.flights = map[string]*flight{}
-	}
-	c.flights[key.trust] = f
-	v := &view{changes: c.changes.Load()}
+	l := &look{changes: c.backend.changes.Load(), cancel: cancel, over: make(chan struct{})}
+	c.flights[key.trust] = l
 	go func() {
-		defer close(f.over)
-		v.snap, v.err = c.Port.Look(ctx, key.want)
+		defer close(l.over)
+		log.Debug(ctx, log.Membership, "looking at the cluster", "endpoints", c.settings.Endpoints)
+		l.snap, l.err = c.Cluster.Look(ctx, key.want)
+		log.Debug(ctx, log.Membership, "looked at the cluster", "cluster", l.snap.ClusterID, "members", len(l.snap.Members), "error", l.err)
 		c.viewing.Lock()
 		defer c.viewing.Unlock()
 		delete(c.flights, key.trust)
-		if ctx.Err() != nil {
-			return // it was cut short, and says nothing
+		if ctx.Err() == nil { // otherwise it was cut short, and says nothing
+			l.at = c.Clock.Now()
+			c.latest[key] = l
 		}
-		v.at = c.Clock.Now()
-		if c.latest == nil {
-			c.latest = map[viewKey]*view{}
-		}
-		c.latest[key] = v
 	}()
-	return f
+	return l
 }

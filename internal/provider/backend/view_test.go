@@ -44,7 +44,7 @@ func stuck(t *testing.T) (*Cluster, *stuckPort) {
 		t.Fatal(err)
 	}
 	port := &stuckPort{begun: make(chan struct{}, 9), let: make(chan struct{}), ended: make(chan error, 9)}
-	c.Port = port
+	c.Cluster = port
 	return c, port
 }
 
@@ -144,7 +144,7 @@ func TestViewDuringAChange(t *testing.T) {
 	c, port := stuck(t)
 	one := viewing(t.Context(), c, 0)
 	soon(t, "the look begins", port.begun)
-	c.forgetViews()
+	c.Changed()
 	two := viewing(t.Context(), c, 0)
 	waiters(t, c, 2)
 	port.let <- struct{}{}

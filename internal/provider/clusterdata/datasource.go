@@ -19,6 +19,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
@@ -42,7 +43,7 @@ func (d *clusterData) Metadata(_ context.Context, req datasource.MetadataRequest
 
 // Configure implements [datasource.DataSourceWithConfigure].
 func (d *clusterData) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
-	d.backend = backend.ForDataSource(req, resp)
+	d.backend = backend.From(req.ProviderData, &resp.Diagnostics)
 }
 
 // Read implements [datasource.DataSource]. It reports whatever it finds; only a
@@ -50,7 +51,7 @@ func (d *clusterData) Configure(_ context.Context, req datasource.ConfigureReque
 func (d *clusterData) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
 	var m model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
-	c, diags := m.clusterOf(ctx, d.backend)
+	c, diags := m.clusterOf(d.backend)
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return
@@ -62,10 +63,10 @@ func (d *clusterData) Read(ctx context.Context, req datasource.ReadRequest, resp
 	case cluster.Hopeless(err):
 		report.Error(&resp.Diagnostics, text.LookRefused(err))
 	case err != nil:
-		resp.Diagnostics.Append(m.unreachable(ctx, err)...)
+		resp.Diagnostics.Append(m.fromError(ctx, err)...)
 	default:
 		c.WarnUntrusted(l.now, &resp.Diagnostics)
-		resp.Diagnostics.Append(m.take(ctx, l)...)
+		resp.Diagnostics.Append(m.fromLook(ctx, l)...)
 	}
 	if !resp.Diagnostics.HasError() {
 		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
@@ -74,20 +75,13 @@ func (d *clusterData) Read(ctx context.Context, req datasource.ReadRequest, resp
 
 // clusterOf returns the cluster at the endpoints of the data source, or at the
 // provider's.
-func (m model) clusterOf(ctx context.Context, b *backend.Backend) (*backend.Cluster, diag.Diagnostics) {
+func (m model) clusterOf(b *backend.Backend) (*backend.Cluster, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	if b.Unknown {
 		report.Error(&diags, text.LookUnknown)
 		return nil, diags
 	}
-	var endpoints []string
-	if !m.Endpoints.IsNull() {
-		diags.Append(m.Endpoints.ElementsAs(ctx, &endpoints, false)...)
-	}
-	if diags.HasError() {
-		return nil, diags
-	}
-	c, err := b.Cluster(endpoints)
+	c, err := b.Cluster(attribute.Texts(m.Endpoints))
 	var invalid *connection.EndpointError
 	switch {
 	case errors.As(err, &invalid):
@@ -115,18 +109,18 @@ type look struct {
 func observe(ctx context.Context, c *backend.Cluster) (look, error) {
 	var l look
 	var err error
-	if l.now, err = c.View(ctx, c.Expected()); err != nil {
+	if l.now, err = c.View(ctx, c.ExpectedCluster()); err != nil {
 		return l, err
 	}
 	if len(l.now.Lagging()) > 0 && c.Clock.Sleep(ctx, pause) == nil {
-		again, err := c.Port.Look(ctx, l.now.ClusterID)
+		again, err := c.Cluster.Look(ctx, l.now.ClusterID)
 		if err == nil {
 			l.before, l.now = l.now, again
 		}
 	}
 	if witness, down := l.now.Witness(), l.now.Down(); witness != 0 && len(down) > 0 {
 		// Without an answer the advice is that of a member that is down.
-		l.seen, _ = c.Port.Peers(ctx, witness, down)
+		l.seen, _ = c.Cluster.Peers(ctx, witness, down)
 	}
 	return l, ctx.Err()
 }

@@ -48,8 +48,8 @@ func lookAt(t *testing.T, c *backend.Cluster) seen {
 	l, err := observe(ctx, c)
 	var m model
 	if err != nil {
-		m.unreachable(ctx, err)
-	} else if diags := m.take(ctx, l); diags.HasError() {
+		m.fromError(ctx, err)
+	} else if diags := m.fromLook(ctx, l); diags.HasError() {
 		t.Fatal(diags)
 	}
 	return seenIn(t, m)
@@ -159,8 +159,8 @@ func reachWith(t *testing.T, s connection.Settings) (*backend.Cluster, *counting
 	if err != nil {
 		t.Fatal(err)
 	}
-	count := &counting{Cluster: c.Port}
-	c.Port = count
+	count := &counting{Cluster: c.Cluster}
+	c.Cluster = count
 	return c, count
 }
 
@@ -207,7 +207,7 @@ func etcdctl(t *testing.T, b *etcdtest.Cluster, into any, args ...string) {
 // moved in between, and returns both.
 func agreed(t *testing.T, b *etcdtest.Cluster, c *backend.Cluster) (seen, []ctlStatus) {
 	t.Helper()
-	for range 20 {
+	for end := time.Now().Add(40 * time.Second); time.Now().Before(end); c.Changed() {
 		var before, after []ctlStatus
 		etcdctl(t, b, &before, "endpoint", "status")
 		s := lookAt(t, c)
@@ -215,14 +215,10 @@ func agreed(t *testing.T, b *etcdtest.Cluster, c *backend.Cluster) (seen, []ctlS
 		if reflect.DeepEqual(before, after) {
 			return s, before
 		}
-		time.Sleep(backendFreshness) // the look would be the same
 	}
 	t.Fatal("the cluster does not come to rest")
 	return seen{}, nil
 }
-
-// backendFreshness is how long the backend shows the same look.
-const backendFreshness = 2100 * time.Millisecond
 
 // mustMatch compares every field with what etcdctl prints: of those that answer
 // it, and of the member list, which a quorum gives, or where there is none any

@@ -71,17 +71,17 @@ func alarmType() types.ObjectType {
 	return types.ObjectType{AttrTypes: map[string]attr.Type{"member_id": types.StringType, "alarm": types.StringType}}
 }
 
-// unreachable fills in what is known where nobody gave a member list: nothing
+// fromError fills in what is known where nobody gave a member list: nothing
 // but what the endpoints answered.
-func (m *model) unreachable(ctx context.Context, err error) diag.Diagnostics {
+func (m *model) fromError(ctx context.Context, err error) diag.Diagnostics {
 	m.ClusterID, m.Leader, m.Term = types.StringNull(), types.StringNull(), types.Int64Null()
 	m.Voters, m.Quorum, m.FailureTolerance = types.Int64Null(), types.Int64Null(), types.Int64Null()
 	m.Reachable, m.Healthy = types.BoolValue(false), types.BoolValue(false)
 	return m.lists(ctx, nil, nil, nil, []string{text.ClusterUnreachable(err)})
 }
 
-// take fills in what was seen.
-func (m *model) take(ctx context.Context, l look) diag.Diagnostics {
+// fromLook fills in what was seen.
+func (m *model) fromLook(ctx context.Context, l look) diag.Diagnostics {
 	s := l.now
 	leader, term, led := s.MajorityLeader()
 	m.ClusterID, m.Reachable, m.Healthy = hex(s.ClusterID), types.BoolValue(true), types.BoolValue(s.Healthy())

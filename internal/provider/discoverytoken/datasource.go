@@ -98,7 +98,7 @@ func (d *tokenData) Schema(_ context.Context, _ datasource.SchemaRequest, resp *
 
 // Configure implements [datasource.DataSourceWithConfigure].
 func (d *tokenData) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
-	d.backend = backend.ForDataSource(req, resp)
+	d.backend = backend.From(req.ProviderData, &resp.Diagnostics)
 }
 
 // ValidateConfig implements [datasource.DataSourceWithValidateConfig].
@@ -200,7 +200,7 @@ func (d *tokenData) registry(m *dataModel, diags *diag.Diagnostics) discovery.Re
 	}
 	switch {
 	case d.backend.Unknown:
-		report.Error(diags, text.DiscoveryEndpointsUnknown)
+		report.Error(diags, text.EndpointsUnknown)
 	case len(settings.Endpoints) == 0:
 		report.Error(diags, text.DiscoveryNoEndpoints)
 	}

@@ -84,7 +84,7 @@ func TestDataBadInput(t *testing.T) {
 		shown := strings.Replace(input, "u:p@", "***@", 1)
 		want(t, d.read(attributes{"url": input}), "error: Invalid discovery URL: url = \""+shown+"\" "+problem+example)
 	}
-	want(t, newDataSession(t, unknown{}).read(attributes{"token": "mine"}), "error: The registry's endpoints are not known yet: "+
+	want(t, newDataSession(t, unknown{}).read(attributes{"token": "mine"}), "error: The provider's endpoints are not known yet: "+
 		"The provider of this data source is configured with values that are known after apply only. Add a depends_on with the resource that they come from, so that it is read during apply.")
 	want(t, newDataSession(t, nil).read(attributes{"token": "mine"}), "error: No registry to speak to: The provider of this resource has no endpoints. "+
 		"Set endpoints in the provider block that the resource uses, or the environment variable ETCDCTL_ENDPOINTS, to the client URLs of the etcd that holds the token.")

@@ -77,7 +77,7 @@ func (r *tokenResource) Metadata(_ context.Context, req resource.MetadataRequest
 
 // Configure implements [resource.ResourceWithConfigure].
 func (r *tokenResource) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
-	r.backend = backend.ForResource(req, resp)
+	r.backend = backend.From(req.ProviderData, &resp.Diagnostics)
 }
 
 // Create implements [resource.Resource]. A token of which it is not known

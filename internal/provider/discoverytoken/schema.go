@@ -5,6 +5,7 @@ package discoverytoken
 
 import (
 	"context"
+	"maps"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
@@ -60,113 +61,130 @@ warning names them.`
 
 // Schema implements [resource.Resource].
 func (r *tokenResource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
-	resp.Schema = schema.Schema{
-		MarkdownDescription: description,
-		Attributes: map[string]schema.Attribute{
-			"founders": schema.SetAttribute{
-				ElementType: types.StringType,
-				Optional:    true,
-				// Computed so that they can stay when they are taken out of the
-				// configuration of a complete token.
-				Computed:   true,
-				Validators: []validator.Set{setvalidator.NoNullValues()},
-				MarkdownDescription: "Names of the members that form the cluster together, each the `name` of an `etcd_member_config`. Everyone else joins later. " +
-					"Give this or `size`. A change makes a new token while this one is incomplete, and does nothing afterwards.",
+	resp.Schema = schema.Schema{MarkdownDescription: description, Attributes: whichToken()}
+	maps.Copy(resp.Schema.Attributes, howItIsReached(ctx))
+	maps.Copy(resp.Schema.Attributes, whatTheRegistryHas())
+}
+
+// whichToken are the arguments that say which token it is; a change of them asks
+// for a new one.
+func whichToken() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"founders": schema.SetAttribute{
+			ElementType: types.StringType,
+			Optional:    true,
+			// Computed so that they can stay when they are taken out of the
+			// configuration of a complete token.
+			Computed:   true,
+			Validators: []validator.Set{setvalidator.NoNullValues()},
+			MarkdownDescription: "Names of the members that form the cluster together, each the `name` of an `etcd_member_config`. Everyone else joins later. " +
+				"Give this or `size`. A change makes a new token while this one is incomplete, and does nothing afterwards.",
+		},
+		"size": schema.NumberAttribute{
+			Optional: true,
+			Computed: true,
+			MarkdownDescription: "Number of members that form the cluster together, from 1 to 99. Default: the number of `founders`. Prefer 3 or 5. " +
+				"A change makes a new token while this one is incomplete, and does nothing afterwards.",
+		},
+		"protocol": schema.StringAttribute{
+			Optional:            true,
+			Computed:            true,
+			Default:             stringdefault.StaticString(bootstrap.ProtocolV3),
+			MarkdownDescription: "How members speak to the registry: `v3`, `v2` or `service`, see the table above. Default: `v3`.",
+		},
+		"service_url": schema.StringAttribute{
+			Optional: true,
+			Computed: true,
+			MarkdownDescription: "URL of the discovery service, to which `/new` is added. Only with `protocol = \"service\"`. Default: `https://discovery.etcd.io`, the public service, " +
+				"which is no longer maintained. The service is asked for a token once; it cannot delete one, so `destroy` only forgets it.",
+		},
+		"prefix": schema.StringAttribute{
+			Optional: true,
+			Computed: true,
+			Default:  stringdefault.StaticString(discovery.DefaultPrefix),
+			MarkdownDescription: "Key under which the registry holds its tokens; null with `service`. Default: `/_etcd/registry`. Members with `v3` look under that only, " +
+				"unless they reach the registry through a gRPC proxy that adds a namespace.",
+		},
+		"token": schema.StringAttribute{
+			Optional:  true,
+			Computed:  true,
+			Sensitive: true,
+			MarkdownDescription: "The token. Default: 32 random hexadecimal digits. One that exists already is never taken over; import it instead. " +
+				"Letters, digits, `-`, `_` and `.` only. A service names its tokens itself. Whoever knows the token and reaches the registry can register as a founder.",
+		},
+	}
+}
+
+// howItIsReached are the arguments that change in place.
+func howItIsReached(ctx context.Context) map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"advertised_endpoints": schema.ListAttribute{
+			ElementType: types.StringType,
+			Optional:    true,
+			MarkdownDescription: "Client URLs of the registry as the machines reach it, if that differs. Default: the provider's `endpoints`. " +
+				"They go into `environment` and `bootstrap`; with `v2` only the first does, since a member takes one URL.",
+		},
+		"machine_access": schema.SingleNestedAttribute{
+			Optional: true,
+			MarkdownDescription: "What a machine needs to get into a `v3` registry with TLS or authentication. Only names go into `environment`: " +
+				"the files are the machine's own, and a password is added on the machine as `ETCD_DISCOVERY_PASSWORD`.",
+			Attributes: map[string]schema.Attribute{
+				"ca_cert":  schema.StringAttribute{Optional: true, MarkdownDescription: "Path on the machine of the CA that signed the registry's certificate (`ETCD_DISCOVERY_CACERT`)."},
+				"cert":     schema.StringAttribute{Optional: true, MarkdownDescription: "Path on the machine of a client certificate for the registry (`ETCD_DISCOVERY_CERT`)."},
+				"key":      schema.StringAttribute{Optional: true, MarkdownDescription: "Path on the machine of that certificate's key (`ETCD_DISCOVERY_KEY`)."},
+				"username": schema.StringAttribute{Optional: true, MarkdownDescription: "User of the registry (`ETCD_DISCOVERY_USER`); its role needs `readwrite` on the prefix `/_etcd/registry/<token>/`."},
 			},
-			"size": schema.NumberAttribute{
-				Optional: true,
-				Computed: true,
-				MarkdownDescription: "Number of members that form the cluster together, from 1 to 99. Default: the number of `founders`. Prefer 3 or 5. " +
-					"A change makes a new token while this one is incomplete, and does nothing afterwards.",
-			},
-			"protocol": schema.StringAttribute{
-				Optional:            true,
-				Computed:            true,
-				Default:             stringdefault.StaticString(bootstrap.ProtocolV3),
-				MarkdownDescription: "How members speak to the registry: `v3`, `v2` or `service`, see the table above. Default: `v3`.",
-			},
-			"service_url": schema.StringAttribute{
-				Optional: true,
-				Computed: true,
-				MarkdownDescription: "URL of the discovery service, to which `/new` is added. Only with `protocol = \"service\"`. Default: `https://discovery.etcd.io`, the public service, " +
-					"which is no longer maintained. The service is asked for a token once; it cannot delete one, so `destroy` only forgets it.",
-			},
-			"prefix": schema.StringAttribute{
-				Optional: true,
-				Computed: true,
-				Default:  stringdefault.StaticString(discovery.DefaultPrefix),
-				MarkdownDescription: "Key under which the registry holds its tokens; null with `service`. Default: `/_etcd/registry`. Members with `v3` look under that only, " +
-					"unless they reach the registry through a gRPC proxy that adds a namespace.",
-			},
-			"token": schema.StringAttribute{
-				Optional:  true,
-				Computed:  true,
-				Sensitive: true,
-				MarkdownDescription: "The token. Default: 32 random hexadecimal digits. One that exists already is never taken over; import it instead. " +
-					"Letters, digits, `-`, `_` and `.` only. A service names its tokens itself. Whoever knows the token and reaches the registry can register as a founder.",
-			},
-			"advertised_endpoints": schema.ListAttribute{
-				ElementType: types.StringType,
-				Optional:    true,
-				MarkdownDescription: "Client URLs of the registry as the machines reach it, if that differs. Default: the provider's `endpoints`. " +
-					"They go into `environment` and `bootstrap`; with `v2` only the first does, since a member takes one URL.",
-			},
-			"machine_access": schema.SingleNestedAttribute{
-				Optional: true,
-				MarkdownDescription: "What a machine needs to get into a `v3` registry with TLS or authentication. Only names go into `environment`: " +
-					"the files are the machine's own, and a password is added on the machine as `ETCD_DISCOVERY_PASSWORD`.",
+		},
+		"timeouts": attribute.Timeouts(ctx, timeouts.Opts{
+			Create: true, Read: true, Update: true, Delete: true,
+			CreateDescription: "Timeout for creating the token in the registry, more than zero. Default: `" + attribute.DurationText(defaultCreate) + "`.",
+			ReadDescription:   "Timeout for reading the registrations during a refresh, more than zero. Default: `" + attribute.DurationText(defaultRead) + "`.",
+			UpdateDescription: "Timeout for making sure that the registry has the token, more than zero. Default: `" + attribute.DurationText(defaultCreate) + "`.",
+			DeleteDescription: "Timeout for deleting the token from the registry, more than zero. Default: `" + attribute.DurationText(defaultDelete) + "`.",
+		}),
+	}
+}
+
+// whatTheRegistryHas are the attributes that follow from the token and its registry.
+func whatTheRegistryHas() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"id": schema.StringAttribute{
+			Computed:            true,
+			Sensitive:           true,
+			MarkdownDescription: "The same as `token`.",
+		},
+		"url": schema.StringAttribute{
+			Computed:            true,
+			Sensitive:           true,
+			MarkdownDescription: "Discovery URL for `--discovery`, with `v2` and `service`. Null with `v3`, where members are given a token and endpoints.",
+		},
+		"environment": schema.MapAttribute{
+			ElementType: types.StringType,
+			Computed:    true,
+			MarkdownDescription: "Variables that a founder needs to find the others: `ETCD_DISCOVERY_TOKEN`, `ETCD_DISCOVERY_ENDPOINTS` and those of `machine_access` with `v3`, " +
+				"`ETCD_DISCOVERY` and `ETCD_DISCOVERY_FALLBACK` with `v2` and `service`.",
+		},
+		"members": schema.ListNestedAttribute{
+			Computed:            true,
+			MarkdownDescription: "The founders that have registered, in order of registration; never more than `size`.",
+			NestedObject: schema.NestedAttributeObject{
 				Attributes: map[string]schema.Attribute{
-					"ca_cert":  schema.StringAttribute{Optional: true, MarkdownDescription: "Path on the machine of the CA that signed the registry's certificate (`ETCD_DISCOVERY_CACERT`)."},
-					"cert":     schema.StringAttribute{Optional: true, MarkdownDescription: "Path on the machine of a client certificate for the registry (`ETCD_DISCOVERY_CERT`)."},
-					"key":      schema.StringAttribute{Optional: true, MarkdownDescription: "Path on the machine of that certificate's key (`ETCD_DISCOVERY_KEY`)."},
-					"username": schema.StringAttribute{Optional: true, MarkdownDescription: "User of the registry (`ETCD_DISCOVERY_USER`); its role needs `readwrite` on the prefix `/_etcd/registry/<token>/`."},
-				},
-			},
-			"id": schema.StringAttribute{
-				Computed:            true,
-				Sensitive:           true,
-				MarkdownDescription: "The same as `token`.",
-			},
-			"url": schema.StringAttribute{
-				Computed:            true,
-				Sensitive:           true,
-				MarkdownDescription: "Discovery URL for `--discovery`, with `v2` and `service`. Null with `v3`, where members are given a token and endpoints.",
-			},
-			"environment": schema.MapAttribute{
-				ElementType: types.StringType,
-				Computed:    true,
-				MarkdownDescription: "Variables that a founder needs to find the others: `ETCD_DISCOVERY_TOKEN`, `ETCD_DISCOVERY_ENDPOINTS` and those of `machine_access` with `v3`, " +
-					"`ETCD_DISCOVERY` and `ETCD_DISCOVERY_FALLBACK` with `v2` and `service`.",
-			},
-			"members": schema.ListNestedAttribute{
-				Computed:            true,
-				MarkdownDescription: "The founders that have registered, in order of registration; never more than `size`.",
-				NestedObject: schema.NestedAttributeObject{
-					Attributes: map[string]schema.Attribute{
-						"id":   schema.StringAttribute{Computed: true, MarkdownDescription: "ID of the member in the cluster that it founds, in hexadecimal."},
-						"name": schema.StringAttribute{Computed: true, MarkdownDescription: "Name of the member."},
-						"peer_urls": schema.ListAttribute{
-							ElementType:         types.StringType,
-							Computed:            true,
-							MarkdownDescription: "Peer URLs that the member advertises.",
-						},
+					"id":   schema.StringAttribute{Computed: true, MarkdownDescription: "ID of the member in the cluster that it founds, in hexadecimal."},
+					"name": schema.StringAttribute{Computed: true, MarkdownDescription: "Name of the member."},
+					"peer_urls": schema.ListAttribute{
+						ElementType:         types.StringType,
+						Computed:            true,
+						MarkdownDescription: "Peer URLs that the member advertises.",
 					},
 				},
 			},
-			"complete": schema.BoolAttribute{
-				Computed: true,
-				MarkdownDescription: "Whether all founders have registered, as of the last refresh. Once true it stays true, and the registry is not asked again: " +
-					"the token is retired, and whether the registry still has it makes no difference.",
-			},
-			"bootstrap": bootstrap.ComputedAttribute(),
-			"timeouts": attribute.Timeouts(ctx, timeouts.Opts{
-				Create: true, Read: true, Update: true, Delete: true,
-				CreateDescription: "Timeout for creating the token in the registry, more than zero. Default: `" + attribute.DurationText(defaultCreate) + "`.",
-				ReadDescription:   "Timeout for reading the registrations during a refresh, more than zero. Default: `" + attribute.DurationText(defaultRead) + "`.",
-				UpdateDescription: "Timeout for making sure that the registry has the token, more than zero. Default: `" + attribute.DurationText(defaultCreate) + "`.",
-				DeleteDescription: "Timeout for deleting the token from the registry, more than zero. Default: `" + attribute.DurationText(defaultDelete) + "`.",
-			}),
 		},
+		"complete": schema.BoolAttribute{
+			Computed: true,
+			MarkdownDescription: "Whether all founders have registered, as of the last refresh. Once true it stays true, and the registry is not asked again: " +
+				"the token is retired, and whether the registry still has it makes no difference.",
+		},
+		"bootstrap": bootstrap.ComputedAttribute(),
 	}
 }
 

@@ -19,10 +19,10 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
 func TestMain(m *testing.M) { acctest.Main(m) }
@@ -95,17 +95,6 @@ func (b *bench) forget() {
 	b.events = nil
 }
 
-func eventually(t *testing.T, what string, is func() error) {
-	t.Helper()
-	var err error
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if err = is(); err == nil {
-			return
-		}
-	}
-	t.Fatalf("%s: %v", what, err)
-}
-
 // job is a configuration that beats as "deploy" while a command waits for the
 // file "go", and fails if that says so.
 const job = `
@@ -130,7 +119,7 @@ resource "terraform_data" "deploy" {
 // file waits for a file that the configuration makes.
 func (b *bench) file(t *testing.T, name string) {
 	t.Helper()
-	eventually(t, name, func() error { _, err := os.Stat(filepath.Join(b.Dir, name)); return err })
+	etcdtest.Eventually(t, name, func() error { _, err := os.Stat(filepath.Join(b.Dir, name)); return err })
 }
 
 func (b *bench) entry(t *testing.T) claim.Entry {
@@ -205,7 +194,7 @@ func TestAccHeartbeatAfterTheEnd(t *testing.T) {
 			t.Cleanup(func() { b.Write("go", "0\n") }) // for a command that outlives the CLI
 			run := b.Start("apply")
 			b.file(t, "started")
-			eventually(t, "it beats", func() error {
+			etcdtest.Eventually(t, "it beats", func() error {
 				if got := b.seen(); got[len(got)-1] != "deploy beat" {
 					return fmt.Errorf("%q", got)
 				}
@@ -216,7 +205,7 @@ func TestAccHeartbeatAfterTheEnd(t *testing.T) {
 			if name == "provider killed" {
 				b.Write("go", "0\n")
 			}
-			eventually(t, test.want, func() error {
+			etcdtest.Eventually(t, test.want, func() error {
 				if got := b.seen(); len(got) == 0 || got[len(got)-1] != test.want {
 					return fmt.Errorf("%q", got)
 				}
@@ -233,7 +222,7 @@ func TestAccHeartbeatOfSomeoneElse(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, etcdtest.V36, "v3", fmt.Sprintf(job, "v3", "30s", false, "1"))
 	b.Write("go", "0\n")
-	other, err := claim.Start(context.Background(), b.store, reconfigure.SystemClock{}, claim.Options{
+	other, err := claim.Start(context.Background(), b.store, clock.System{}, claim.Options{
 		Key: "/running/deploy", Value: "someone else", TTL: 30 * time.Second, Interval: 200 * time.Millisecond,
 	})
 	if err != nil {
@@ -286,7 +275,7 @@ func TestAccHeartbeatOfAFrozenRun(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				eventually(t, "it misses its beat", func() error {
+				etcdtest.Eventually(t, "it misses its beat", func() error {
 					if e := b.entry(t); e.Value != "" {
 						return fmt.Errorf("%+v", e)
 					}
@@ -328,7 +317,7 @@ func TestAccHeartbeatWithEndpointsOfTheSameApply(t *testing.T) {
 		t.Errorf("the plan did this: %q", got)
 	}
 	b.Apply().MustSucceed().MustBeQuiet()
-	eventually(t, "the apply beats", func() error {
+	etcdtest.Eventually(t, "the apply beats", func() error {
 		if got := b.seen(); len(got) < 2 || got[0] != "deploy started" || got[len(got)-1] != "deploy stopped" {
 			return fmt.Errorf("%q", got)
 		}

@@ -16,8 +16,8 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
 // output returns an output of the state.
@@ -33,13 +33,13 @@ func (b *bench) output(t *testing.T, name string) any {
 // beat lives as name, with a short interval, until it is stopped.
 func (b *bench) beat(t *testing.T, name string) *claim.Claim {
 	t.Helper()
-	c, err := claim.Start(context.Background(), b.store, reconfigure.SystemClock{}, claim.Options{
+	c, err := claim.Start(context.Background(), b.store, clock.System{}, claim.Options{
 		Key: "/running/" + name, Value: "value of " + name, TTL: 20 * time.Second, Interval: 200 * time.Millisecond,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { c.StopQuietly(context.Background()) })
+	t.Cleanup(func() { _ = c.Stop(context.Background()) })
 	return c
 }
 
@@ -74,7 +74,7 @@ func TestAccHeartbeats(t *testing.T) {
 			run := b.Start("apply")
 			// Somebody starts and dies, again and again: whenever the run watches,
 			// it sees both.
-			eventually(t, "the run ends", func() error {
+			etcdtest.Eventually(t, "the run ends", func() error {
 				if !run.Ended() {
 					_, _ = b.store.Create(context.Background(), "/running/web2", "short", time.Second)
 					return errors.New("it has not ended")
@@ -153,7 +153,7 @@ check "web_servers_beat" {
 	if _, err := b.store.Create(context.Background(), "/running/web2", "last beat", time.Second); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "web2 misses its beat", func() error {
+	etcdtest.Eventually(t, "web2 misses its beat", func() error {
 		if got := b.seen(); !slices.Contains(got, "web2 missed") {
 			return fmt.Errorf("%q", got)
 		}

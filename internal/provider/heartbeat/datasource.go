@@ -23,15 +23,15 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
-// Heartbeats implements data "etcd_heartbeats".
-type Heartbeats struct{ backend *backend.Backend }
+// heartbeats implements data "etcd_heartbeats".
+type heartbeats struct{ backend *backend.Backend }
 
 // NewDataSource returns the data source etcd_heartbeats.
-func NewDataSource() datasource.DataSource { return &Heartbeats{} }
+func NewDataSource() datasource.DataSource { return &heartbeats{} }
 
 var (
-	_ datasource.DataSourceWithConfigure      = (*Heartbeats)(nil)
-	_ datasource.DataSourceWithValidateConfig = (*Heartbeats)(nil)
+	_ datasource.DataSourceWithConfigure      = (*heartbeats)(nil)
+	_ datasource.DataSourceWithValidateConfig = (*heartbeats)(nil)
 )
 
 // dataModel is the data source as Terraform holds it.
@@ -52,12 +52,12 @@ var (
 )
 
 // Metadata implements [datasource.DataSource].
-func (d *Heartbeats) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
+func (d *heartbeats) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
 	resp.TypeName = req.ProviderTypeName + "_heartbeats"
 }
 
 // Schema implements [datasource.DataSource].
-func (d *Heartbeats) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
+func (d *heartbeats) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Who is alive under a prefix: who beats there (`/running/NAME`, a key with a time to live), who of those that are expected does not, and, with `watch`, what happened meanwhile. " +
 			"It reads, and changes nothing.\n\n" +
@@ -104,12 +104,12 @@ func (d *Heartbeats) Schema(_ context.Context, _ datasource.SchemaRequest, resp 
 }
 
 // Configure implements [datasource.DataSourceWithConfigure].
-func (d *Heartbeats) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
-	d.backend = backend.ForDataSource(req, resp)
+func (d *heartbeats) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
+	d.backend = backend.From(req.ProviderData, &resp.Diagnostics)
 }
 
 // ValidateConfig implements [datasource.DataSourceWithValidateConfig].
-func (d *Heartbeats) ValidateConfig(ctx context.Context, req datasource.ValidateConfigRequest, resp *datasource.ValidateConfigResponse) {
+func (d *heartbeats) ValidateConfig(ctx context.Context, req datasource.ValidateConfigRequest, resp *datasource.ValidateConfigResponse) {
 	var m dataModel
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
 	if !resp.Diagnostics.HasError() {
@@ -118,7 +118,7 @@ func (d *Heartbeats) ValidateConfig(ctx context.Context, req datasource.Validate
 }
 
 // Read implements [datasource.DataSource].
-func (d *Heartbeats) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
+func (d *heartbeats) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
 	var m dataModel
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
 	var expected []string
@@ -131,7 +131,7 @@ func (d *Heartbeats) Read(ctx context.Context, req datasource.ReadRequest, resp 
 	var t diag.Text
 	switch {
 	case d.backend.Unknown:
-		t = diag.HeartbeatEndpointsUnknown
+		t = diag.EndpointsUnknown
 	case len(d.backend.Settings.Endpoints) == 0:
 		t = diag.NoEndpoints
 	}

@@ -17,11 +17,11 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
 // Heartbeat implements ephemeral "etcd_heartbeat".
@@ -101,7 +101,7 @@ func (h *Heartbeat) Schema(_ context.Context, _ ephemeral.SchemaRequest, resp *e
 
 // Configure implements [ephemeral.EphemeralResourceWithConfigure].
 func (h *Heartbeat) Configure(_ context.Context, req ephemeral.ConfigureRequest, resp *ephemeral.ConfigureResponse) {
-	h.backend = backend.ForEphemeral(req, resp)
+	h.backend = backend.From(req.ProviderData, &resp.Diagnostics)
 }
 
 // ValidateConfig implements [ephemeral.EphemeralResourceWithValidateConfig].
@@ -197,7 +197,8 @@ func (h *Heartbeat) start(ctx context.Context, m model, o claim.Options, id stri
 		t := diag.NoEndpoints
 		return &t
 	}
-	c, err := claim.Start(ctx, h.backend.Claims(m.API.ValueString() == apiV2), reconfigure.SystemClock{}, o)
+	o.AtExit = h.backend.Pool.BeforeClose
+	c, err := claim.Start(ctx, h.backend.Claims(m.API.ValueString() == apiV2), clock.System{}, o)
 	var held *claim.HeldError
 	switch {
 	case err == nil:

@@ -26,7 +26,7 @@ func (r *clusterResource) ImportState(ctx context.Context, req resource.ImportSt
 		report.Error(&resp.Diagnostics, text.ImportClusterID(req.ID))
 		return
 	case r.backend.Unknown:
-		report.Error(&resp.Diagnostics, text.ImportClusterUnknownProvider(id.String()))
+		report.Error(&resp.Diagnostics, text.UnknownProvider("import cluster "+id.String()))
 		return
 	}
 	snap, err := r.look(ctx, r.backend, id, true)

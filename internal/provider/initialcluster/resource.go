@@ -46,7 +46,7 @@ func look(ctx context.Context, b *backend.Backend, want membership.ClusterID, fr
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	snap, err := c.Port.Observe(ctx, want)
+	snap, err := c.Cluster.Observe(ctx, want)
 	if snap.ClusterID != 0 {
 		return snap, nil // the time ran out for a member that does not answer, while others did
 	}
@@ -67,7 +67,7 @@ func (r *clusterResource) Metadata(_ context.Context, req resource.MetadataReque
 
 // Configure implements [resource.ResourceWithConfigure].
 func (r *clusterResource) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
-	r.backend = backend.ForResource(req, resp)
+	r.backend = backend.From(req.ProviderData, &resp.Diagnostics)
 }
 
 // Create implements [resource.Resource]. With a token of the user's own the

@@ -26,7 +26,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
 	"go.uber.org/goleak"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -230,7 +229,7 @@ func TestAccClusterExists(t *testing.T) {
 			{Config: config(three + "\n cluster_token = \"tok-1\""), ExpectError: exists},
 			{
 				PreConfig: w.set(func(w *world) {
-					w.fails = &cluster.Unreachable{Answers: []connection.Answer{{Endpoint: "http://h:1", Err: &connection.Error{Endpoint: "http://h:1", Kind: connection.WrongPassword, Err: errors.New("no")}}}}
+					w.fails = &connection.Unreachable{Answers: []connection.Answer{{Endpoint: "http://h:1", Err: &connection.Error{Endpoint: "http://h:1", Kind: connection.WrongPassword, Err: errors.New("no")}}}}
 				}),
 				Config: config(three), ExpectError: message("something answers at the provider's endpoints that refuses this provider"),
 			},

@@ -71,16 +71,12 @@ func (d *Defragment) Invoke(ctx context.Context, req action.InvokeRequest, resp 
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	c, diags := d.at(ctx, defragmenting, m.Endpoints)
+	c, diags := d.at(defragmenting, m.Endpoints)
 	resp.Diagnostics.Append(diags...)
-	var names []string
-	if !m.Members.IsNull() {
-		resp.Diagnostics.Append(m.Members.ElementsAs(ctx, &names, false)...)
-	}
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	ids, diags := named(ctx, c, defragmenting, "members", names)
+	ids, diags := named(ctx, c, defragmenting, "members", attribute.Texts(m.Members))
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return

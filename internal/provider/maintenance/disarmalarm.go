@@ -17,17 +17,17 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
-// DisarmAlarm is the action etcd_disarm_alarm.
-type DisarmAlarm struct{ configured }
+// disarmAlarm is the action etcd_disarm_alarm.
+type disarmAlarm struct{ configured }
 
 var (
-	_ action.ActionWithConfigure      = (*DisarmAlarm)(nil)
-	_ action.ActionWithValidateConfig = (*DisarmAlarm)(nil)
-	_ action.ActionWithModifyPlan     = (*DisarmAlarm)(nil)
+	_ action.ActionWithConfigure      = (*disarmAlarm)(nil)
+	_ action.ActionWithValidateConfig = (*disarmAlarm)(nil)
+	_ action.ActionWithModifyPlan     = (*disarmAlarm)(nil)
 )
 
 // NewDisarmAlarm returns the action etcd_disarm_alarm.
-func NewDisarmAlarm() action.Action { return &DisarmAlarm{} }
+func NewDisarmAlarm() action.Action { return &disarmAlarm{} }
 
 const disarmLimit = time.Minute
 
@@ -39,12 +39,12 @@ type disarmModel struct {
 }
 
 // Metadata implements [action.Action].
-func (*DisarmAlarm) Metadata(_ context.Context, req action.MetadataRequest, resp *action.MetadataResponse) {
+func (*disarmAlarm) Metadata(_ context.Context, req action.MetadataRequest, resp *action.MetadataResponse) {
 	resp.TypeName = req.ProviderTypeName + "_disarm_alarm"
 }
 
 // Schema implements [action.Action].
-func (*DisarmAlarm) Schema(_ context.Context, _ action.SchemaRequest, resp *action.SchemaResponse) {
+func (*disarmAlarm) Schema(_ context.Context, _ action.SchemaRequest, resp *action.SchemaResponse) {
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Takes an alarm back, once its cause is gone; what that takes is said at plan. A NOSPACE alarm stays while a database is still as large as its quota allows: " +
 			"the next write would raise it again. No alarm is no error.",
@@ -62,7 +62,7 @@ func (*DisarmAlarm) Schema(_ context.Context, _ action.SchemaRequest, resp *acti
 }
 
 // ValidateConfig implements [action.ActionWithValidateConfig].
-func (*DisarmAlarm) ValidateConfig(ctx context.Context, req action.ValidateConfigRequest, resp *action.ValidateConfigResponse) {
+func (*disarmAlarm) ValidateConfig(ctx context.Context, req action.ValidateConfigRequest, resp *action.ValidateConfigResponse) {
 	var m disarmModel
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
 	switch kind := m.Alarm.ValueString(); {
@@ -73,7 +73,7 @@ func (*DisarmAlarm) ValidateConfig(ctx context.Context, req action.ValidateConfi
 }
 
 // ModifyPlan implements [action.ActionWithModifyPlan]: it says what to do first.
-func (*DisarmAlarm) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest, resp *action.ModifyPlanResponse) {
+func (*disarmAlarm) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest, resp *action.ModifyPlanResponse) {
 	var m disarmModel
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
 	if !resp.Diagnostics.HasError() && !m.Alarm.IsUnknown() {
@@ -82,7 +82,7 @@ func (*DisarmAlarm) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest
 }
 
 // Invoke implements [action.Action].
-func (a *DisarmAlarm) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
+func (a *disarmAlarm) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
 	var m disarmModel
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
 	if resp.Diagnostics.HasError() {
@@ -90,7 +90,7 @@ func (a *DisarmAlarm) Invoke(ctx context.Context, req action.InvokeRequest, resp
 	}
 	kind := m.Alarm.ValueString()
 	doing := "disarm the alarm " + kind
-	c, diags := a.at(ctx, doing, m.Endpoints)
+	c, diags := a.at(doing, m.Endpoints)
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return

@@ -29,7 +29,7 @@ type configured struct{ backend *backend.Backend }
 
 // Configure implements [action.ActionWithConfigure].
 func (c *configured) Configure(_ context.Context, req action.ConfigureRequest, resp *action.ConfigureResponse) {
-	c.backend = backend.ForAction(req, resp)
+	c.backend = backend.From(req.ProviderData, &resp.Diagnostics)
 }
 
 func endpointsAttribute() schema.Attribute {
@@ -56,20 +56,13 @@ func within(given types.String, by time.Duration) time.Duration {
 
 // at returns the cluster at the endpoints of the action, or at the provider's.
 // doing completes "Cannot ...".
-func (c *configured) at(ctx context.Context, doing string, given types.List) (*backend.Cluster, diag.Diagnostics) {
+func (c *configured) at(doing string, given types.List) (*backend.Cluster, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	if c.backend == nil || c.backend.Unknown {
-		report.Error(&diags, text.ActionUnknownProvider(doing))
+		report.Error(&diags, text.UnknownProvider(doing))
 		return nil, diags
 	}
-	var endpoints []string
-	if !given.IsNull() {
-		diags.Append(given.ElementsAs(ctx, &endpoints, false)...)
-	}
-	if diags.HasError() {
-		return nil, diags
-	}
-	cluster, err := c.backend.Cluster(endpoints)
+	cluster, err := c.backend.Cluster(attribute.Texts(given))
 	if err != nil {
 		report.Error(&diags, text.Maintenance(doing, err))
 	}

@@ -61,7 +61,7 @@ func (a *MoveLeader) Invoke(ctx context.Context, req action.InvokeRequest, resp 
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	c, diags := a.at(ctx, moving, m.Endpoints)
+	c, diags := a.at(moving, m.Endpoints)
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return

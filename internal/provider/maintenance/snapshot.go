@@ -87,7 +87,7 @@ func (s *Snapshot) Invoke(ctx context.Context, req action.InvokeRequest, resp *a
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	c, diags := s.at(ctx, saving, m.Endpoints)
+	c, diags := s.at(saving, m.Endpoints)
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return

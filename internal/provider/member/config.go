@@ -53,7 +53,7 @@ func (a arguments) check(diags *fwdiag.Diagnostics) {
 		return
 	}
 	c := memberconfig.MemberOf(a.config)
-	if !a.name.IsNull() && !a.name.IsUnknown() {
+	if attribute.IsGiven(a.name) {
 		refuse("name", diag.NameBesideConfig(a.name.ValueString()))
 	}
 	switch {
@@ -67,7 +67,7 @@ func (a arguments) check(diags *fwdiag.Diagnostics) {
 
 // planEnvironment plans no environment for a new member whose configuration has it.
 func (a arguments) planEnvironment(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	if a.config.IsNull() || a.config.IsUnknown() || !req.State.Raw.IsNull() {
+	if !attribute.IsGiven(a.config) || !req.State.Raw.IsNull() {
 		return
 	}
 	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("environment"), types.MapNull(types.StringType))...)
@@ -82,11 +82,7 @@ func sameConfig(was, now types.Object) bool {
 
 // planConfig replaces a member that gets another configuration. The one that it
 // has stays as the state holds it if it only says the same in another way.
-type planConfig struct{}
-
-func (planConfig) Description(context.Context) string { return "another configuration replaces it" }
-
-func (p planConfig) MarkdownDescription(ctx context.Context) string { return p.Description(ctx) }
+type planConfig struct{ attribute.Described }
 
 func (planConfig) PlanModifyObject(_ context.Context, req planmodifier.ObjectRequest, resp *planmodifier.ObjectResponse) {
 	if req.StateValue.IsNull() || req.PlanValue.IsNull() {
@@ -104,13 +100,7 @@ func (planConfig) PlanModifyObject(_ context.Context, req planmodifier.ObjectReq
 
 // planName plans the name that the configuration gives. Another name is another
 // member.
-type planName struct{}
-
-func (planName) Description(context.Context) string {
-	return "the name that config has; another name replaces it"
-}
-
-func (p planName) MarkdownDescription(ctx context.Context) string { return p.Description(ctx) }
+type planName struct{ attribute.Described }
 
 func (planName) PlanModifyString(ctx context.Context, req planmodifier.StringRequest, resp *planmodifier.StringResponse) {
 	a := argumentsOf(ctx, req.Config, &resp.Diagnostics)
@@ -133,13 +123,7 @@ func (planName) PlanModifyString(ctx context.Context, req planmodifier.StringReq
 
 // planPeerURLs plans the peer URLs that the configuration gives, or the member's
 // own where it leaves them open.
-type planPeerURLs struct{}
-
-func (planPeerURLs) Description(context.Context) string {
-	return "the peer URLs that config has, if any"
-}
-
-func (p planPeerURLs) MarkdownDescription(ctx context.Context) string { return p.Description(ctx) }
+type planPeerURLs struct{ attribute.Described }
 
 func (planPeerURLs) PlanModifySet(ctx context.Context, req planmodifier.SetRequest, resp *planmodifier.SetResponse) {
 	a := argumentsOf(ctx, req.Config, &resp.Diagnostics)

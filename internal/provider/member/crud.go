@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
@@ -14,8 +15,8 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberconfig"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
@@ -29,211 +30,205 @@ const (
 
 // ensure joins the member and fills the model in. action is what the user asked
 // for: to add or to promote it.
-func (m *model) ensure(ctx context.Context, b *backend.Backend, action reconfigure.Action, req reconfigure.JoinRequest) fwdiag.Diagnostics {
-	b.Chains().Applying()
-	c, diags := m.clusterOf(ctx, b)
+func (m *model) ensure(ctx context.Context, b *backend.Backend, action reconfigure.Action, req reconfigure.JoinRequest, diags *fwdiag.Diagnostics) {
+	b.Order.StartApply()
+	c := m.clusterOf(b, diags)
 	if diags.HasError() {
-		return diags
+		return
 	}
 	joined, err := c.Join(ctx, req)
 	if err != nil {
-		var none *reconfigure.NoCluster
-		if errors.As(err, &none) {
+		if none, ok := errors.AsType[*reconfigure.NoCluster](err); ok {
 			none.Missing = b.MissingFounders(m.configID())
 		}
-		report.Error(&diags, diag.Explain(action, req.Name, err))
-		return diags
+		if late, ok := errors.AsType[*reconfigure.Incomplete](err); ok {
+			made, _ := b.Configured.Get(m.configID())
+			late.FrozenCluster = made.InitialCluster
+		}
+		report.Error(diags, diag.Explain(action, req.Name, err))
+		return
 	}
-	c.WarnUntrusted(joined.Snapshot, &diags)
-	for _, w := range joined.Warnings {
-		report.Warn(&diags, diag.WarningText(action, req.Name, w, joined.Snapshot))
-	}
-	waited(&diags, req.Name, joined.Waited)
-	diags.Append(m.take(ctx, joined)...)
-	return diags
+	c.WarnUntrusted(joined.Snapshot, diags)
+	report.Done(diags, action, req.Name, joined.Warnings, joined.Snapshot, joined.Waited)
+	m.fromJoined(ctx, joined, diags)
 }
 
-// waited says for whom a change had to wait.
-func waited(diags *fwdiag.Diagnostics, name string, w *reconfigure.Waited) {
-	if w != nil {
-		report.Warn(diags, diag.LockWaited(name, *w))
+// promote gives the member its vote.
+func (m *model) promote(ctx context.Context, b *backend.Backend, diags *fwdiag.Diagnostics) {
+	timeout, d := m.Timeouts.Update(ctx, defaultJoin)
+	diags.Append(d...)
+	join := m.toRequest(diags)
+	join.ID, join.Cluster = m.ids(diags)
+	join.Goal = reconfigure.Voting
+	if diags.HasError() {
+		return
 	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	m.ensure(ctx, b, reconfigure.ActionPromote, join, diags)
 }
 
 // refresh brings the model up to date. present is false when the member is no
 // longer in the cluster.
-func (m *model) refresh(ctx context.Context, b *backend.Backend, h backend.Holder) (present bool, diags fwdiag.Diagnostics) {
+func (m *model) refresh(ctx context.Context, b *backend.Backend, diags *fwdiag.Diagnostics) (present bool) {
 	// Terraform refreshes a tainted resource, and then plans it as if it were new.
-	b.Plan().Hold(planned{Config: memberconfig.MemberOf(m.Config).ID, Name: m.Name, Endpoints: m.Endpoints}.key(), h)
+	b.Plan.Hold(m.key(), m.holder())
 	if b.Unknown {
-		return true, nil
+		return true
 	}
-	id, cluster, d := m.ids()
-	if d.HasError() {
-		return true, asWarnings(d)
+	var badIDs fwdiag.Diagnostics
+	id, cluster := m.ids(&badIDs)
+	if badIDs.HasError() {
+		diags.Append(asWarnings(badIDs)...)
+		return true
 	}
-	c, bad, err := m.reach(ctx, b)
+	c, bad, err := m.reach(b)
 	if bad != nil {
-		report.Warn(&diags, diag.EndpointNotUsed(m.Name.ValueString(), bad))
+		report.Warn(diags, diag.EndpointNotUsed(m.Name.ValueString(), bad))
 	}
 	var snap membership.Snapshot
 	if err == nil {
-		diags.Append(m.expect(ctx, c)...)
+		c.ExpectCluster(cluster, attribute.Texts(m.ClientURLs))
 		snap, err = c.View(ctx, cluster)
 	}
 	switch {
 	case err != nil:
-		if c == nil && bad == nil || c != nil && c.Board.FirstTime("unreachable") {
-			report.Warn(&diags, diag.NotRefreshed(err))
+		if c == nil && bad == nil || c != nil && c.FirstTime("unreachable") {
+			report.Warn(diags, diag.NotRefreshed(err))
 		}
-		return true, diags
+		return true
 	case snap.ClusterID != cluster:
-		if c.Board.FirstTime("other cluster than " + cluster.String()) {
-			report.Warn(&diags, diag.OtherClusterSeen(&reconfigure.OtherCluster{Want: cluster, Got: snap.ClusterID, Endpoints: endpointsOf(snap)}))
+		if c.FirstTime("other cluster than " + cluster.String()) {
+			report.Warn(diags, diag.OtherClusterSeen(&reconfigure.OtherCluster{Want: cluster, Got: snap.ClusterID, Endpoints: endpointsOf(snap)}))
 		}
-		return true, diags
+		return true
 	}
-	c.WarnUntrusted(snap, &diags)
+	c.WarnUntrusted(snap, diags)
 	listed, ok := snap.Member(id)
 	if !ok && !snap.Linearizable {
-		return true, diags // a list that no quorum stands behind may be out of date
+		return true // a list that no quorum stands behind may be out of date
 	}
 	if !ok {
 		// One member's list is enough to show. Only a list that a majority
 		// confirms lets go of a member.
 		if snap, err = c.Confirmed(ctx, cluster, reconfigure.ActionRead, m.Name.ValueString()); err != nil {
-			report.Warn(&diags, diag.GoneUnconfirmed(m.Name.ValueString(), err))
-			return true, diags
+			report.Warn(diags, diag.GoneUnconfirmed(m.Name.ValueString(), err))
+			return true
 		}
 		if listed, ok = snap.Member(id); !ok {
-			return false, diags
+			return false
 		}
 	}
 	switch {
 	case m.Name.IsNull() && listed.Name != "":
 		m.Name = types.StringValue(listed.Name) // imported before it had one
 	case listed.Name != "" && listed.Name != m.Name.ValueString():
-		report.Warn(&diags, diag.Renamed(m.Name.ValueString(), listed))
+		report.Warn(diags, diag.Renamed(m.Name.ValueString(), listed))
 	}
-	diags.Append(m.observe(ctx, listed, snap.Answer(id))...)
-	return true, diags
+	m.fromMember(listed, snap.Answer(id))
+	return true
 }
 
 // leave takes the member out. was is the owner on record, if that is another
 // than the model's own.
-func (m model) leave(ctx context.Context, b *backend.Backend, k kind, leg leg, was string) fwdiag.Diagnostics {
-	b.Chains().Applying()
-	timeout, diags := m.Timeouts.Delete(ctx, defaultLeave)
-	peers, d := m.peers(ctx)
+func (m model) leave(ctx context.Context, b *backend.Backend, reason deleteReason, was string, diags *fwdiag.Diagnostics) {
+	b.Order.StartApply()
+	timeout, d := m.Timeouts.Delete(ctx, defaultLeave)
 	diags.Append(d...)
 	if diags.HasError() {
-		return diags
+		return
 	}
 	name := m.Name.ValueString()
 	// To forget half of a replacement would end its machine while the rest of
 	// the cluster may still need it.
-	force := leg == legRemoval && (m.ForceDestroy.ValueBool() || b.ForceDestroy)
-	id, cluster, bad := m.ids()
-	c, _, err := m.reach(ctx, b)
+	force := reason == deleteRemoval && (m.ForceDestroy.ValueBool() || b.ForceDestroy)
+	var bad fwdiag.Diagnostics
+	id, cluster := m.ids(&bad)
+	c, _, err := m.reach(b)
 	switch {
 	case force && bad.HasError():
 		diags.Append(asWarnings(bad)...)
-		return diags
+		return
 	case bad.HasError():
-		return bad
+		diags.Append(bad...)
+		return
 	case err != nil && force:
-		report.Warn(&diags, diag.ForgottenByForce(name, id, err))
-		return diags
+		report.Warn(diags, diag.ForgottenByForce(name, id, err))
+		return
 	case err != nil:
-		report.Error(&diags, diag.Explain(reconfigure.ActionRemove, name, err))
-		return diags
+		report.Error(diags, diag.Explain(reconfigure.ActionRemove, name, err))
+		return
 	}
-	diags.Append(m.expect(ctx, c)...)
-	if t := m.refuseDelete(ctx, c, leg, id, cluster); t != nil {
-		report.Error(&diags, *t)
-		return diags
+	c.ExpectCluster(cluster, attribute.Texts(m.ClientURLs))
+	if t := m.refuseDelete(ctx, c, reason, id, cluster); t != nil {
+		report.Error(diags, *t)
+		return
 	}
 	request := reconfigure.LeaveRequest{
-		Owner: cmp.Or(was, m.owner(k)), KeepRecord: was == "" && m.configID() != "" && k != kindTaker,
-		ID: id, Cluster: cluster, Name: name, PeerURLs: peers,
-		Replacement: leg != legRemoval, Force: force, Shared: k == kindLearner, Timeout: timeout,
+		Owner: cmp.Or(was, m.owner()), KeepRecord: was == "" && m.owner() == m.configID(),
+		ID: id, Cluster: cluster, Name: name, PeerURLs: m.peers(),
+		Replacement: reason != deleteRemoval, Force: force, Shared: m.role == roleLearner, Timeout: timeout,
 	}
-	if leg == legInTurn {
+	if reason == deleteInTurn {
 		request.TurnTimeout = timeout
 	}
 	left, err := c.Leave(ctx, request)
 	if err != nil {
-		report.Error(&diags, diag.Explain(reconfigure.ActionRemove, name, err))
-		return diags
+		report.Error(diags, diag.Explain(reconfigure.ActionRemove, name, err))
+		return
 	}
-	for _, w := range left.Warnings {
-		report.Warn(&diags, diag.WarningText(reconfigure.ActionRemove, name, w, left.Snapshot))
-	}
-	waited(&diags, name, left.Waited)
+	report.Done(diags, reconfigure.ActionRemove, name, left.Warnings, left.Snapshot, left.Waited)
 	switch {
 	case left.LastVoter:
-		report.Warn(&diags, diag.LastVoterForgotten(name, id))
+		report.Warn(diags, diag.LastVoterForgotten(name, id))
 	case left.Forgotten != nil:
-		report.Warn(&diags, diag.ForgottenByForce(name, id, left.Forgotten))
+		report.Warn(diags, diag.ForgottenByForce(name, id, left.Forgotten))
 	}
-	return diags
 }
 
 // readdress updates the member's peer URLs, if they have changed.
-func (m *model) readdress(ctx context.Context, b *backend.Backend, k kind, state model) fwdiag.Diagnostics {
-	b.Chains().Applying()
-	want, diags := m.peers(ctx)
-	have, d := state.peers(ctx)
-	diags.Append(d...)
-	if diags.HasError() || membership.SameURLs(want, have) {
-		return diags
+func (m *model) readdress(ctx context.Context, b *backend.Backend, state model, diags *fwdiag.Diagnostics) {
+	b.Order.StartApply()
+	want := m.peers()
+	if slices.Equal(want, state.peers()) {
+		return
 	}
 	timeout, d := m.Timeouts.Update(ctx, defaultJoin)
 	diags.Append(d...)
-	c, d := m.clusterOf(ctx, b)
-	diags.Append(d...)
-	id, cluster, d := state.ids()
-	diags.Append(d...)
+	c := m.clusterOf(b, diags)
+	id, cluster := state.ids(diags)
 	if diags.HasError() {
-		return diags
+		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	name := m.Name.ValueString()
-	updated, err := c.UpdatePeerURLs(ctx, reconfigure.UpdateRequest{Owner: m.owner(k), ID: id, Cluster: cluster, Name: name, PeerURLs: want})
+	updated, err := c.UpdatePeerURLs(ctx, reconfigure.UpdateRequest{Owner: m.owner(), ID: id, Cluster: cluster, Name: name, PeerURLs: want})
 	if err != nil {
-		report.Error(&diags, diag.Explain(reconfigure.ActionUpdate, name, err))
-		return diags
+		report.Error(diags, diag.Explain(reconfigure.ActionUpdate, name, err))
+		return
 	}
-	waited(&diags, name, updated.Waited)
-	for _, w := range updated.Warnings {
-		report.Warn(&diags, diag.WarningText(reconfigure.ActionUpdate, name, w, updated.Snapshot))
-	}
-	report.Warn(&diags, diag.RestartNow(name, want))
-	return diags
+	report.Done(diags, reconfigure.ActionUpdate, name, updated.Warnings, updated.Snapshot, updated.Waited)
+	report.Warn(diags, diag.RestartNow(name, want))
 }
 
 // own puts the member on record for the owner that it has now: an imported one
 // that was given its configuration, one whose learner_id was left out, or one
 // that was moved. was is the owner before, state what the cluster knows.
-func (m model) own(ctx context.Context, b *backend.Backend, k kind, was string, state model) fwdiag.Diagnostics {
-	if m.owner(k) == was {
-		return nil
+func (m model) own(ctx context.Context, b *backend.Backend, was string, state model, diags *fwdiag.Diagnostics) {
+	if m.owner() == was {
+		return
 	}
-	c, diags := m.clusterOf(ctx, b)
-	id, at, d := state.ids()
-	diags.Append(d...)
-	peers, d := state.peers(ctx)
-	diags.Append(d...)
+	c := m.clusterOf(b, diags)
+	id, at := state.ids(diags)
 	if diags.HasError() {
-		return diags
+		return
 	}
 	if err := c.Own(ctx, reconfigure.OwnRequest{
-		Was: was, Owner: m.owner(k), Cluster: at, ID: id, Name: m.Name.ValueString(), PeerURLs: peers, Started: state.Version.ValueString() != "",
+		Was: was, Owner: m.owner(), Cluster: at, ID: id, Name: m.Name.ValueString(), PeerURLs: state.peers(), Started: state.Version.ValueString() != "",
 	}); err != nil {
-		report.Error(&diags, diag.Explain(reconfigure.ActionRecord, m.Name.ValueString(), err))
+		report.Error(diags, diag.Explain(reconfigure.ActionRecord, m.Name.ValueString(), err))
 	}
-	return diags
 }
 
 func parseDuration(s string) (time.Duration, error) {

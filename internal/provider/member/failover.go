@@ -5,19 +5,17 @@ package member
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
 	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
@@ -32,41 +30,21 @@ type lostVoters struct {
 	Evidence string                `json:"evidence"`
 }
 
-type privateReader interface {
-	GetKey(context.Context, string) ([]byte, fwdiag.Diagnostics)
-}
-
-// lostVotersOf reads what the last Read left.
-func lostVotersOf(ctx context.Context, from privateReader) (l lostVoters) {
-	raw, _ := from.GetKey(ctx, failoverKey)
-	if json.Unmarshal(raw, &l) != nil {
-		return lostVoters{}
-	}
-	return l
-}
-
 // lookForLost notes which voters are lost.
-func (m learnerModel) lookForLost(ctx context.Context, b *backend.Backend, resp *resource.ReadResponse) {
+func (m model) lookForLost(ctx context.Context, b *backend.Backend, resp *resource.ReadResponse) {
 	var seen lostVoters
-	if m.Failover.ValueBool() && m.Role.ValueString() == roleLearner && !b.Unknown {
+	if m.Failover.ValueBool() && m.Role.ValueString() == string(roleLearner) && !b.Unknown {
 		seen = m.lost(ctx, b)
 	}
-	raw, err := json.Marshal(seen)
-	if err != nil {
-		resp.Diagnostics.AddError("Cannot keep what was seen", err.Error())
-		return
-	}
-	resp.Diagnostics.Append(resp.Private.SetKey(ctx, failoverKey, raw)...)
+	private.Keep(ctx, resp.Private, failoverKey, seen, &resp.Diagnostics)
 }
 
 // lost looks from both sides, for as long as an election may take.
-func (m learnerModel) lost(ctx context.Context, b *backend.Backend) lostVoters {
-	c, _, err := m.reach(ctx, b)
-	if err != nil {
-		return lostVoters{}
-	}
-	_, id, diags := m.ids()
-	if diags.HasError() {
+func (m model) lost(ctx context.Context, b *backend.Backend) lostVoters {
+	var bad fwdiag.Diagnostics
+	_, id := m.ids(&bad)
+	c, _, err := m.reach(b)
+	if err != nil || bad.HasError() {
 		return lostVoters{}
 	}
 	var seen lostVoters
@@ -75,7 +53,7 @@ func (m learnerModel) lost(ctx context.Context, b *backend.Backend) lostVoters {
 		if err != nil {
 			return membership.Unreachable, 0 // said by the refresh
 		}
-		f := membership.JudgeFailover(snap, cluster.SeenByLeader(ctx, c.Port, snap, snap.Down()))
+		f := membership.JudgeFailover(snap, cluster.SeenByLeader(ctx, c.Cluster, snap, snap.Down()))
 		switch {
 		case len(f.Lost) > 0:
 			seen = lostVoters{f.Lost, diag.FailoverEvidence(snap, f)}
@@ -90,40 +68,28 @@ func (m learnerModel) lost(ctx context.Context, b *backend.Backend) lostVoters {
 }
 
 // planFailover shows that a standby is to get a vote.
-func planFailover(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	if req.Plan.Raw.IsNull() || req.State.Raw.IsNull() || resp.Diagnostics.HasError() {
+func (g *guard) planFailover(ctx context.Context) {
+	evidence := private.Kept[lostVoters](ctx, g.req.Private, failoverKey, &g.resp.Diagnostics).Evidence
+	if g.step != updated || g.resp.Diagnostics.HasError() || evidence == "" ||
+		!g.now.Failover.ValueBool() || g.now.Promote.ValueBool() || g.state.Role.ValueString() != string(roleLearner) {
 		return
 	}
-	var failover, promote types.Bool
-	var role, name types.String
-	resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("failover"), &failover)...)
-	resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("promote"), &promote)...)
-	resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("role"), &role)...)
-	resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("name"), &name)...)
-	evidence := lostVotersOf(ctx, req.Private).Evidence
-	if resp.Diagnostics.HasError() || evidence == "" ||
-		!failover.ValueBool() || promote.ValueBool() || role.ValueString() != roleLearner {
-		return
-	}
-	planPromotion(ctx, resp)
-	report.Warn(&resp.Diagnostics, diag.FailoverPlanned(name.ValueString(), evidence))
+	g.planPromotion(ctx)
+	report.Warn(&g.resp.Diagnostics, diag.FailoverPlanned(g.state.Name.ValueString(), evidence))
 }
 
 // takeOver gives the standby its vote. Where a lost voter would have to leave
 // first, and nobody takes it out, it stays a learner, with a warning: everything
 // else in the apply goes on.
-func (m *learnerModel) takeOver(ctx context.Context, b *backend.Backend, lost []membership.MemberID) (diags fwdiag.Diagnostics) {
-	timeout, diags := m.Timeouts.Update(ctx, defaultJoin)
-	join, d := m.join(ctx, kindLearner)
+func (m *model) takeOver(ctx context.Context, b *backend.Backend, lost []membership.MemberID, diags *fwdiag.Diagnostics) {
+	timeout, d := m.Timeouts.Update(ctx, defaultJoin)
 	diags.Append(d...)
-	id, cluster, d := m.ids()
-	diags.Append(d...)
-	c, d := m.clusterOf(ctx, b)
-	diags.Append(d...)
+	join := m.toRequest(diags)
+	join.ID, join.Cluster = m.ids(diags)
+	c := m.clusterOf(b, diags)
 	if diags.HasError() {
-		return diags
+		return
 	}
-	join.ID, join.Cluster = id, cluster
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	name := m.Name.ValueString()
@@ -131,15 +97,11 @@ func (m *learnerModel) takeOver(ctx context.Context, b *backend.Backend, lost []
 	var held *reconfigure.HeldUp
 	switch {
 	case errors.As(err, &held):
-		report.Warn(&diags, diag.FailoverHeldUp(name, held))
-		return diags
+		report.Warn(diags, diag.FailoverHeldUp(name, held))
 	case err != nil:
-		report.Error(&diags, diag.Explain(reconfigure.ActionPromote, name, err))
-		return diags
+		report.Error(diags, diag.Explain(reconfigure.ActionPromote, name, err))
+	default:
+		report.Done(diags, reconfigure.ActionPromote, name, joined.Warnings, joined.Snapshot, nil)
+		m.fromJoined(ctx, joined, diags)
 	}
-	for _, w := range joined.Warnings {
-		report.Warn(&diags, diag.WarningText(reconfigure.ActionPromote, name, w, joined.Snapshot))
-	}
-	diags.Append(m.take(ctx, joined)...)
-	return diags
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/resource"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -17,63 +16,54 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// guardForeign refuses a plan that adds a member through endpoints which lead to
+// checkForeign refuses a plan that adds a member through endpoints which lead to
 // another cluster than that of the members in state: their refresh only warns of
 // it.
-func guardForeign(ctx context.Context, b *backend.Backend, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	if b == nil || b.Unknown || req.Plan.Raw.IsNull() || resp.Diagnostics.HasError() {
+func (g *guard) checkForeign(ctx context.Context) {
+	c := g.asked()
+	if c == nil {
 		return
 	}
-	var m model
-	resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("name"), &m.Name)...)
-	resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("endpoints"), &m.Endpoints)...)
-	endpoints, diags := list(ctx, m.Endpoints)
-	resp.Diagnostics.Append(diags...)
-	if resp.Diagnostics.HasError() || attribute.SomeUnknown(m.Endpoints) {
-		return
+	if g.req.State.Raw.IsNull() {
+		c.Added.Set(g.now.Name.ValueString(), true)
 	}
-	c, err := b.Cluster(endpoints)
-	if err != nil {
-		return // said where it matters
-	}
-	if req.State.Raw.IsNull() {
-		c.Add(m.Name.ValueString())
-	}
-	added, want := c.Added(), c.Expected()
-	if added == "" || want == 0 {
+	added, want := c.Added.Keys(), c.ExpectedCluster()
+	if len(added) == 0 || want == 0 {
 		return
 	}
 	snap, err := c.View(ctx, want)
-	if err != nil || snap.ClusterID == want || !c.Board.FirstTime("added elsewhere") {
+	if err != nil || snap.ClusterID == want || !c.FirstTime("added elsewhere") {
 		return
 	}
-	report.Error(&resp.Diagnostics, diag.OtherClusterPlanned(added, &reconfigure.OtherCluster{Want: want, Got: snap.ClusterID, Endpoints: endpointsOf(snap)}))
+	g.refuse(diag.OtherClusterPlanned(added[0], &reconfigure.OtherCluster{Want: want, Got: snap.ClusterID, Endpoints: endpointsOf(snap)}))
 }
 
-// guardLearnerID refuses a new member whose learner_id the cluster does not
+// checkLearnerID refuses a new member whose learner_id the cluster does not
 // know, before its machine has booted.
-func guardLearnerID(ctx context.Context, b *backend.Backend, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	if b == nil || b.Unknown || req.Plan.Raw.IsNull() || !req.State.Raw.IsNull() || resp.Diagnostics.HasError() {
-		return
-	}
-	var m memberModel
-	resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("learner_id"), &m.LearnerID)...)
-	resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("endpoints"), &m.Endpoints)...)
-	endpoints, diags := list(ctx, m.Endpoints)
-	resp.Diagnostics.Append(diags...)
-	id, err := membership.ParseMemberID(m.LearnerID.ValueString())
-	if resp.Diagnostics.HasError() || err != nil || attribute.SomeUnknown(m.Endpoints) {
+func (g *guard) checkLearnerID(ctx context.Context) {
+	id, err := membership.ParseMemberID(g.now.learnerID.ValueString())
+	c := g.asked()
+	if err != nil || c == nil || !g.req.State.Raw.IsNull() {
 		return // not given, or not known yet
-	}
-	c, err := b.Cluster(endpoints)
-	if err != nil {
-		return // said where it matters
 	}
 	snap, err := c.View(ctx, 0)
 	if err != nil || !snap.Linearizable {
 		return
 	}
 	if _, ok := snap.Member(id); !ok {
-		report.ErrorAt(&resp.Diagnostics, path.Root("learner_id"), diag.NoSuchLearner(id, snap))
+		report.ErrorAt(&g.resp.Diagnostics, path.Root("learner_id"), diag.NoSuchLearner(id, snap))
 	}
+}
+
+// asked is the cluster at the endpoints of a plan that is in order so far, nil
+// while they are not known. What is wrong with them is said where it matters.
+func (g *guard) asked() *backend.Cluster {
+	if g.b == nil || g.b.Unknown || g.step == removed || g.resp.Diagnostics.HasError() || attribute.SomeUnknown(g.now.Endpoints) {
+		return nil
+	}
+	c, err := g.b.Cluster(attribute.Texts(g.now.Endpoints))
+	if err != nil {
+		return nil
+	}
+	return c
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
@@ -21,10 +22,10 @@ import (
 // guard is the part of one member in the guard of the plan.
 type guard struct {
 	b          *backend.Backend
-	want       string // roleVoter for etcd_member, roleLearner for etcd_learner
+	role       role
 	step       step
 	was        prior
-	now, state planned
+	now, state model
 	req        resource.ModifyPlanRequest
 	resp       *resource.ModifyPlanResponse
 }
@@ -39,28 +40,26 @@ const (
 	created               // anew, or tainted
 )
 
-func newGuard(ctx context.Context, b *backend.Backend, want string, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) *guard {
-	g := &guard{b: b, want: want, req: req, resp: resp}
-	was, replaced, diags := priorOf(ctx, req.Private)
-	resp.Diagnostics.Append(diags...)
+func newGuard(ctx context.Context, r *Resource, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) *guard {
+	g := &guard{b: r.backend, role: r.role, req: req, resp: resp}
+	was := private.Kept[*prior](ctx, req.Private, priorKey, &resp.Diagnostics)
 	switch {
 	case req.Plan.Raw.IsNull():
 		g.step = removed
 	case !req.State.Raw.IsNull():
 		g.step = updated
-	case replaced:
-		g.step, g.was = successor, was
+	case was != nil:
+		g.step, g.was = successor, *was
 	default:
 		g.step = created
 	}
 	if !req.State.Raw.IsNull() {
-		resp.Diagnostics.Append(g.state.read(ctx, want, req.State)...)
+		g.state = r.role.model(ctx, req.State, &resp.Diagnostics)
 		g.was = g.state.prior()
 	}
+	g.now = g.state
 	if !req.Plan.Raw.IsNull() {
-		resp.Diagnostics.Append(g.now.read(ctx, want, req.Plan)...)
-	} else {
-		g.now = g.state
+		g.now = r.role.model(ctx, req.Plan, &resp.Diagnostics)
 	}
 	return g
 }
@@ -71,13 +70,13 @@ func (g *guard) refuse(t diag.Text) { report.Error(&g.resp.Diagnostics, t) }
 // lose its quorum. It runs while a plan is made: when the plan is applied, the
 // same calls come with less in view.
 func (g *guard) check(ctx context.Context) {
-	if g.b == nil || g.resp.Diagnostics.HasError() || g.b.Chains().IsApplying() {
+	if g.b == nil || g.resp.Diagnostics.HasError() || g.b.Order.IsApplying() {
 		return
 	}
 	g.checkHolder()
 	g.checkWindow()
 	g.checkNode()
-	g.checkAddress(ctx)
+	g.checkAddress()
 	if g.b.Unknown || g.resp.Diagnostics.HasError() {
 		return
 	}
@@ -93,12 +92,12 @@ func (g *guard) checkHolder() {
 	twice := false
 	switch g.step {
 	case removed:
-		twice = g.b.Plan().Hold(g.state.key(), backend.RemovedHolder)
+		twice = g.b.Plan.Hold(g.state.key(), backend.RemovedHolder)
 	case updated:
-		twice = g.b.Plan().Hold(g.state.key(), holder(g.want, g.state))
+		twice = g.b.Plan.Hold(g.state.key(), g.state.holder())
 	case created:
 		if key := g.now.key(); key != "" {
-			twice = g.b.Plan().Make(key, holder(g.want, g.now))
+			twice = g.b.Plan.Make(key, g.now.holder())
 		}
 	}
 	if twice {
@@ -109,7 +108,7 @@ func (g *guard) checkHolder() {
 // checkWindow warns of a member that waits for a cluster which nobody may form any
 // more.
 func (g *guard) checkWindow() {
-	end, over := g.b.Plan().WindowClosed(g.now.Config.ValueString())
+	end, over := g.b.Plan.WindowClosed.Get(g.now.configID())
 	if over && g.step == created {
 		report.Warn(&g.resp.Diagnostics, diag.BootstrapWindowOver(g.now.Name.ValueString(), end))
 	}
@@ -117,17 +116,20 @@ func (g *guard) checkWindow() {
 
 // checkNode refuses to replace some parts of a node and leave others behind.
 func (g *guard) checkNode() {
-	if !g.now.Config.IsNull() && g.now.Machine.IsNull() && g.step != removed {
+	if !g.now.config().ID.IsNull() && g.now.MachineID.IsNull() && g.step != removed {
 		report.WarnAt(&g.resp.Diagnostics, path.Root("machine_id"), diag.NoMachineID(g.now.Name.ValueString()))
 	}
-	n := membership.NodePlan{HasRun: g.was.HasRun, Config: fate(g.was.Config, g.now.Config), Machine: fate(g.was.Machine, g.now.Machine)}
+	n := membership.NodePlan{HasRun: g.was.HasRun, Config: fate(g.was.Config, g.now.config().ID), Machine: fate(g.was.Machine, g.now.MachineID)}
 	switch g.step {
 	case updated:
 		n.Member = membership.Stays
 		if g.was.Config != "" && n.Config == membership.Changes {
 			return // it is replaced: that is the next call
 		}
-		if g.was.Config != "" && g.b.Plan().Stay(g.was.Config, g.was.Name) {
+		if g.was.Config != "" {
+			g.b.Plan.Stays.Set(g.was.Config, g.was.Name)
+		}
+		if g.b.Plan.Replaced.Has(g.was.Config) {
 			n.Config = membership.Changes
 		}
 	case successor:
@@ -136,7 +138,7 @@ func (g *guard) checkNode() {
 		return
 	}
 	if d := membership.GuardNode(n); d.Verdict == membership.Refuse {
-		t := diag.NodeRefused(d.Code, g.was.Name, g.was.Machine, g.now.Machine.ValueString())
+		t := diag.NodeRefused(d.Code, g.was.Name, g.was.Machine, g.now.MachineID.ValueString())
 		at := path.Root("machine_id")
 		if d.Code == membership.MemberAlone || d.Code == membership.ConfigAlone {
 			at = path.Root("config")
@@ -160,19 +162,12 @@ func fate(was string, now types.String) membership.Fate {
 
 // checkAddress refuses a peer URL that another member has after the apply. For a
 // member with a configuration that is the configuration's business.
-func (g *guard) checkAddress(ctx context.Context) {
-	if g.step == removed || !g.now.Config.IsNull() || !g.now.LearnerID.IsNull() || !g.now.Endpoints.IsNull() {
+func (g *guard) checkAddress() {
+	if g.step == removed || !g.now.config().ID.IsNull() || !g.now.learnerID.IsNull() || !g.now.Endpoints.IsNull() || attribute.SomeUnknown(g.now.PeerURLs) {
 		return
 	}
-	var peers types.Set
-	g.resp.Diagnostics.Append(g.req.Plan.GetAttribute(ctx, path.Root("peer_urls"), &peers)...)
-	if g.resp.Diagnostics.HasError() || attribute.SomeUnknown(peers) {
-		return
-	}
-	urls, diags := list(ctx, peers)
-	g.resp.Diagnostics.Append(diags...)
 	name := g.now.Name.ValueString()
-	if url, other := g.b.Plan().Address(name, urls); url != "" {
+	if url, other := g.b.Plan.Address(name, attribute.Texts(g.now.PeerURLs)); url != "" {
 		g.refuse(diag.SameAddress(name, other, url))
 	}
 }
@@ -185,23 +180,23 @@ func (g *guard) note(ctx context.Context, at *backend.Guard) {
 	member, _ := membership.ParseMemberID(g.was.ID) // zero, which is no member, if there is none
 	switch {
 	case g.step == removed:
-		at.Remove(member)
+		at.Removed.Set(member, true)
 	case g.step == updated:
-		at.Keep(name)
-		g.readdress(ctx, at)
+		at.Kept.Set(name, true)
+		g.readdress(at)
 		return
 	case g.step == successor:
-		at.Replace(member)
-	case g.want == roleLearner:
-		g.addOnly(ctx, at)
+		at.Replaced.Set(member, true)
+	case g.role == roleLearner:
+		g.addOnly(at)
 	default:
-		at.Create(name)
+		at.Created.Set(name, true)
 	}
-	snap, err := at.At.View(ctx, at.Cluster)
-	if err != nil || at.Cluster != 0 && snap.ClusterID != at.Cluster {
+	snap, err := at.Cluster.View(ctx, at.ID)
+	if err != nil || at.ID != 0 && snap.ClusterID != at.ID {
 		return
 	}
-	g.checkIdentity(ctx, at.At, snap)
+	g.checkIdentity(ctx, at.Cluster, snap)
 	if !g.resp.Diagnostics.HasError() {
 		at.Report(ctx, snap, diag.ConfigOf(name), &g.resp.Diagnostics)
 	}
@@ -212,25 +207,13 @@ func (g *guard) note(ctx context.Context, at *backend.Guard) {
 // process has no identity to return under; and one that runs while the plan
 // creates a machine for it.
 func (g *guard) checkIdentity(ctx context.Context, c *backend.Cluster, snap membership.Snapshot) {
-	if g.step != created || g.now.key() == "" || !g.now.LearnerID.IsNull() || !snap.Linearizable || len(snap.Others) > 0 {
+	if g.step != created || g.now.key() == "" || !g.now.learnerID.IsNull() || attribute.SomeUnknown(g.now.PeerURLs) ||
+		!snap.Linearizable || len(snap.Others) > 0 {
 		return
 	}
-	var m model
-	var peers types.Set
-	g.resp.Diagnostics.Append(g.req.Plan.GetAttribute(ctx, path.Root("peer_urls"), &peers)...)
-	if attribute.SomeUnknown(peers) || g.resp.Diagnostics.HasError() {
-		return
-	}
-	g.resp.Diagnostics.Append(g.req.Plan.GetAttribute(ctx, path.Root("config"), &m.Config)...)
-	m.Name, m.PeerURLs = g.now.Name, peers
-	kind := kindMember
-	if g.want == roleLearner {
-		kind = kindLearner
-	}
-	join, diags := m.join(ctx, kind)
-	g.resp.Diagnostics.Append(diags...)
+	join := g.now.toRequest(&g.resp.Diagnostics)
 	found, err := c.Identify(ctx, join, snap)
-	if err != nil || diags.HasError() {
+	if err != nil || g.resp.Diagnostics.HasError() {
 		return // said when it is joined
 	}
 	u := &reconfigure.Unidentified{Name: join.Name, PeerURLs: join.PeerURLs, Identity: found, Snapshot: snap}
@@ -239,7 +222,7 @@ func (g *guard) checkIdentity(ctx context.Context, c *backend.Cluster, snap memb
 		report.Error(&g.resp.Diagnostics, diag.NotAdopted(u))
 	}
 	it, _ := snap.Member(found.ID)
-	if found.Step == membership.StepAdopt && len(it.ClientURLs) > 0 && join.Configured && g.now.Machine.IsUnknown() {
+	if found.Step == membership.StepAdopt && len(it.ClientURLs) > 0 && join.Configured && g.now.MachineID.IsUnknown() {
 		report.ErrorAt(&g.resp.Diagnostics, path.Root("machine_id"), diag.NodeRefused(membership.MachineAlone, join.Name, "", ""))
 	}
 }
@@ -258,23 +241,21 @@ func (g *guard) guardOf(ctx context.Context) *backend.Guard {
 		if attribute.SomeUnknown(at) {
 			at = g.state.Endpoints
 		}
-		c := g.reach(ctx, at)
+		c := g.reach(at)
 		if c == nil {
 			return nil // said where it matters
 		}
-		urls, diags := list(ctx, g.state.ClientURLs)
-		g.resp.Diagnostics.Append(diags...)
-		c.Expect(cluster, urls)
+		c.ExpectCluster(cluster, attribute.Texts(g.state.ClientURLs))
 		return g.b.Guard(cluster, c)
 	}
 	if attribute.SomeUnknown(g.now.Endpoints) {
 		return g.b.GuardOf(g.now.Name.ValueString())
 	}
-	c := g.reach(ctx, g.now.Endpoints)
+	c := g.reach(g.now.Endpoints)
 	if c == nil {
 		return nil
 	}
-	id := c.Expected()
+	id := c.ExpectedCluster()
 	if snap, err := c.View(ctx, id); err == nil {
 		id = snap.ClusterID
 	}
@@ -283,10 +264,8 @@ func (g *guard) guardOf(ctx context.Context) *backend.Guard {
 
 // reach returns the cluster at the endpoints, nil after an error. A new member
 // without any endpoints is an error; what is in state can be read without.
-func (g *guard) reach(ctx context.Context, at types.List) *backend.Cluster {
-	endpoints, diags := list(ctx, at)
-	g.resp.Diagnostics.Append(diags...)
-	c, err := g.b.Cluster(endpoints)
+func (g *guard) reach(at types.List) *backend.Cluster {
+	c, err := g.b.Cluster(attribute.Texts(at))
 	if err == nil {
 		return c
 	}
@@ -298,28 +277,23 @@ func (g *guard) reach(ctx context.Context, at types.List) *backend.Cluster {
 
 // readdress refuses a second member whose peer URLs change in place: the process
 // of the first has to be restarted before.
-func (g *guard) readdress(ctx context.Context, at *backend.Guard) {
-	var was, now types.Set
-	g.resp.Diagnostics.Append(g.req.State.GetAttribute(ctx, path.Root("peer_urls"), &was)...)
-	g.resp.Diagnostics.Append(g.req.Plan.GetAttribute(ctx, path.Root("peer_urls"), &now)...)
-	replaced := g.was.Config != "" && fate(g.was.Config, g.now.Config) == membership.Changes
-	if g.resp.Diagnostics.HasError() || replaced || now.IsUnknown() || now.Equal(was) {
+func (g *guard) readdress(at *backend.Guard) {
+	replaced := g.was.Config != "" && fate(g.was.Config, g.now.config().ID) == membership.Changes
+	if replaced || g.now.PeerURLs.IsUnknown() || g.now.PeerURLs.Equal(g.state.PeerURLs) {
 		return
 	}
-	if names := at.Readdress(g.now.Name.ValueString()); len(names) == 2 {
+	if _, names := at.Readdressed.Set(g.now.Name.ValueString(), true); len(names) == 2 {
 		report.ErrorAt(&g.resp.Diagnostics, path.Root("peer_urls"), diag.SecondReaddress(names))
 	}
 }
 
 // addOnly refuses a second learner that is added ahead of its machine: it would
 // wait for the slot of the first, whose machine waits for it.
-func (g *guard) addOnly(ctx context.Context, at *backend.Guard) {
-	var until types.String
-	g.resp.Diagnostics.Append(g.req.Plan.GetAttribute(ctx, path.Root("wait_until"), &until)...)
-	if until.ValueString() != waitAnnounced {
+func (g *guard) addOnly(at *backend.Guard) {
+	if g.now.WaitUntil.ValueString() != waitAnnounced {
 		return
 	}
-	if names := at.AddOnly(g.now.Name.ValueString()); len(names) == 2 {
+	if _, names := at.AddOnly.Set(g.now.Name.ValueString(), true); len(names) == 2 {
 		g.refuse(diag.SecondAnnouncement(names))
 	}
 }

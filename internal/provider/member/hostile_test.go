@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
@@ -24,14 +25,15 @@ func refreshed(t *testing.T, name string, id, cluster uint64, s connection.Setti
 	pool := &connection.Pool{}
 	t.Cleanup(func() { _ = pool.Close() })
 	s.MetadataPrefix, s.DialTimeout, s.RequestTimeout = "/t/", time.Second, 3*time.Second
-	m := model{
+	m := model{role: roleVoter, common: common{
 		ID: types.StringValue(membership.MemberID(id).String()), ClusterID: types.StringValue(membership.ClusterID(cluster).String()),
 		Name: types.StringValue(name), PeerURLs: types.SetNull(types.StringType), ClientURLs: types.SetNull(types.StringType),
 		Endpoints: types.ListNull(types.StringType), Environment: types.MapNull(types.StringType),
-	}
+	}}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	present, diags := m.refresh(ctx, &backend.Backend{Pool: pool, Settings: s}, backend.MemberHolder)
+	var diags fwdiag.Diagnostics
+	present = m.refresh(ctx, &backend.Backend{Pool: pool, Settings: s}, &diags)
 	if diags.HasError() {
 		t.Fatal(diags)
 	}

@@ -6,6 +6,7 @@ package member
 import (
 	"context"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/identityschema"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
@@ -19,8 +20,9 @@ type identity struct {
 	MemberID  types.String `tfsdk:"member_id"`
 }
 
-func identitySchema() identityschema.Schema {
-	return identityschema.Schema{Attributes: map[string]identityschema.Attribute{
+// IdentitySchema implements resource.ResourceWithIdentity.
+func (r *Resource) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest, resp *resource.IdentitySchemaResponse) {
+	resp.IdentitySchema = identityschema.Schema{Attributes: map[string]identityschema.Attribute{
 		"cluster_id": identityschema.StringAttribute{
 			RequiredForImport: true,
 			Description:       "The cluster's ID in hexadecimal.",
@@ -32,19 +34,9 @@ func identitySchema() identityschema.Schema {
 	}}
 }
 
-// IdentitySchema implements resource.ResourceWithIdentity.
-func (r *Member) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest, resp *resource.IdentitySchemaResponse) {
-	resp.IdentitySchema = identitySchema()
-}
-
-// IdentitySchema implements resource.ResourceWithIdentity.
-func (r *Learner) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest, resp *resource.IdentitySchemaResponse) {
-	resp.IdentitySchema = identitySchema()
-}
-
-// identify sets the identity, which older CLIs want in every answer, also in
+// setIdentity sets the identity, which older CLIs want in every answer, also in
 // the one that lets go of the resource.
-func (m model) identify(ctx context.Context, to *tfsdk.ResourceIdentity) fwDiagnostics {
+func (m model) setIdentity(ctx context.Context, to *tfsdk.ResourceIdentity) diag.Diagnostics {
 	if to == nil {
 		return nil
 	}

@@ -216,10 +216,17 @@ func TestIdentity(t *testing.T) {
 		}
 		time.Sleep(200 * time.Millisecond)
 	}
-	time.Sleep(2100 * time.Millisecond) // longer than one look serves
-	gone := read()
-	if v, err := gone.NewState.Unmarshal(p.typ); err != nil || !v.IsNull() {
-		t.Errorf("b is in the state: %s, %v", v, err)
+	var gone *tfprotov6.ReadResourceResponse
+	for { // one look serves for a while
+		gone = read()
+		v, err := gone.NewState.Unmarshal(p.typ)
+		if err == nil && v.IsNull() {
+			break
+		}
+		if err != nil || time.Now().After(end) {
+			t.Fatalf("b is in the state: %s, %v", v, err)
+		}
+		time.Sleep(100 * time.Millisecond)
 	}
 	p.mustBe("the refresh that finds it gone", gone.NewIdentity, id, b)
 }

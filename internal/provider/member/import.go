@@ -5,16 +5,17 @@ package member
 
 import (
 	"context"
-	"strings"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
+	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberconfig"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
@@ -22,27 +23,8 @@ import (
 
 // ImportState implements resource.ResourceWithImportState: by hexadecimal ID,
 // name, peer URL, or identity.
-func (r *Member) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
-	m, ok := imported(ctx, r.backend, roleVoter, req, resp)
-	if ok {
-		resp.Diagnostics.Append(resp.State.Set(ctx, &memberModel{model: m, LearnerID: types.StringNull()})...)
-	}
-}
-
-// ImportState implements resource.ResourceWithImportState, as for members.
-func (r *Learner) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
-	m, ok := imported(ctx, r.backend, roleLearner, req, resp)
-	if ok {
-		resp.Diagnostics.Append(resp.State.Set(ctx, &learnerModel{model: m, Promote: types.BoolValue(false), Failover: types.BoolValue(false)})...)
-	}
-}
-
-// imported finds the member and fills the model in. ok is false after an error.
-func imported(ctx context.Context, b *backend.Backend, role string, req resource.ImportStateRequest, resp *resource.ImportStateResponse) (m model, ok bool) {
-	fail := func(t diag.Text) (model, bool) {
-		report.Error(&resp.Diagnostics, t)
-		return model{}, false
-	}
+func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
+	fail := func(t diag.Text) { report.Error(&resp.Diagnostics, t) }
 	wanted, cluster := req.ID, ""
 	if wanted == "" {
 		var id identity
@@ -50,85 +32,68 @@ func imported(ctx context.Context, b *backend.Backend, role string, req resource
 		wanted, cluster = id.MemberID.ValueString(), id.ClusterID.ValueString()
 	}
 	if resp.Diagnostics.HasError() {
-		return model{}, false
+		return
 	}
-	if b == nil || b.Unknown {
-		return fail(diag.ImportUnknownProvider(wanted))
+	if r.backend == nil || r.backend.Unknown {
+		fail(diag.UnknownProvider("import member " + wanted))
+		return
 	}
-	c, err := b.Cluster(nil)
+	var snap membership.Snapshot
+	c, err := r.backend.Cluster(nil)
+	if err == nil {
+		snap, err = c.View(ctx, 0)
+	}
+	if want, bad := membership.ParseClusterID(cluster); err == nil && cluster != "" && (bad != nil || want != snap.ClusterID) {
+		err = &reconfigure.OtherCluster{Want: want, Got: snap.ClusterID, Endpoints: endpointsOf(snap)}
+	}
 	if err != nil {
-		return fail(diag.Explain(reconfigure.ActionImport, wanted, err))
+		fail(diag.Explain(reconfigure.ActionImport, wanted, err))
+		return
 	}
-	snap, err := c.View(ctx, 0)
-	if err != nil {
-		return fail(diag.Explain(reconfigure.ActionImport, wanted, err))
-	}
-	if want, err := membership.ParseClusterID(cluster); cluster != "" && (err != nil || want != snap.ClusterID) {
-		return fail(diag.Explain(reconfigure.ActionImport, wanted, &reconfigure.OtherCluster{Want: want, Got: snap.ClusterID, Endpoints: endpointsOf(snap)}))
-	}
-	found := match(snap.Members, wanted)
+	found := match(snap, wanted)
 	switch {
 	case len(found) != 1:
-		return fail(diag.ImportNotFound(wanted, found, snap))
-	case found[0].Learner != (role == roleLearner):
-		return fail(diag.ImportOtherRole(found[0].ID, snap))
+		fail(diag.ImportNotFound(wanted, found, snap))
+		return
+	case found[0].Learner != (r.role == roleLearner):
+		fail(diag.ImportOtherRole(found[0].ID, snap))
+		return
 	}
-	m, diags := ofMember(ctx, snap, found[0])
-	resp.Diagnostics.Append(diags...)
-	resp.Diagnostics.Append(m.identify(ctx, resp.Identity)...)
-	return m, !resp.Diagnostics.HasError()
+	m := ofMember(ctx, r.role, snap, found[0], &resp.Diagnostics)
+	resp.Diagnostics.Append(m.setIdentity(ctx, resp.Identity)...)
+	resp.Diagnostics.Append(resp.State.Set(ctx, m.stored())...)
 }
 
 // ofMember is what can be known of a member that nobody here has made.
-func ofMember(ctx context.Context, snap membership.Snapshot, it membership.Member) (model, fwDiagnostics) {
-	m := model{
-		ID: types.StringValue(it.ID.String()), ClusterID: types.StringValue(snap.ClusterID.String()),
+func ofMember(ctx context.Context, r role, snap membership.Snapshot, it membership.Member, diags *fwdiag.Diagnostics) model {
+	m := model{role: r, Promote: types.BoolValue(false), Failover: types.BoolValue(false), common: common{
 		Name: types.StringNull(), Config: types.ObjectNull(memberconfig.MemberTypes()), MachineID: types.StringNull(),
-		Endpoints: types.ListNull(types.StringType), MaxLag: types.Int64Null(),
+		PeerURLs: attribute.SetOf(it.PeerURLs), Endpoints: types.ListNull(types.StringType), MaxLag: types.Int64Null(),
 		WaitUntil: types.StringValue(waitVoting), StallTimeout: types.StringNull(), ForceDestroy: types.BoolNull(),
 		Version: types.StringNull(), InitialCluster: types.StringUnknown(),
 		Timeouts: noTimeouts(),
-	}
+	}}
 	if it.Learner {
 		m.WaitUntil = types.StringValue(waitCaughtUp)
 	}
 	if it.Name != "" {
 		m.Name = types.StringValue(it.Name)
 	}
-	peers, diags := types.SetValueFrom(ctx, types.StringType, it.PeerURLs)
-	m.PeerURLs = peers
-	diags.Append(m.take(ctx, reconfigure.Joined{
+	m.fromJoined(ctx, reconfigure.Joined{
 		Member: it, Answer: snap.Answer(it.ID), Cluster: snap.ClusterID, Members: snap.Members,
-	})...)
-	return m, diags
+	}, diags)
+	return m
 }
 
 // match finds the members that a text may mean: an ID before a name before a
-// peer URL, so that a member named "a" and one with the ID a are told apart.
-func match(members []membership.Member, text string) []membership.Member {
-	for _, is := range []func(membership.Member) bool{
-		func(m membership.Member) bool { return m.ID.String() == strings.ToLower(text) },
-		func(m membership.Member) bool { return m.Name == text && text != "" },
-		func(m membership.Member) bool {
-			for _, u := range m.PeerURLs {
-				if membership.SameURLs([]string{u}, []string{text}) {
-					return true
-				}
-			}
-			return false
-		},
-	} {
-		var found []membership.Member
-		for _, m := range members {
-			if is(m) {
-				found = append(found, m)
-			}
-		}
-		if len(found) > 0 {
-			return found
-		}
+// peer URL.
+func match(snap membership.Snapshot, text string) []membership.Member {
+	if found := snap.Find(text); len(found) > 0 {
+		return found
 	}
-	return nil
+	return slices.DeleteFunc(slices.Clone(snap.Members), func(m membership.Member) bool {
+		return !slices.ContainsFunc(m.PeerURLs, func(u string) bool { return membership.SameURLs([]string{u}, []string{text}) })
+	})
 }
 
 func noTimeouts() timeouts.Value {

@@ -28,7 +28,7 @@ func TestMatch(t *testing.T) {
 		"c":                            nil,
 		"":                             nil,
 	} {
-		got := match(members, text)
+		got := match(membership.Snapshot{Members: members}, text)
 		ok := len(got) == len(want)
 		for i := range want {
 			ok = ok && got[i].ID == want[i]

@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
+	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
 	fwlist "github.com/hashicorp/terraform-plugin-framework/list"
 	"github.com/hashicorp/terraform-plugin-framework/list/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
@@ -22,7 +24,7 @@ import (
 // List is list "etcd_member" and list "etcd_learner": the members there are, to
 // be imported.
 type List struct {
-	role    string
+	role    role
 	backend *backend.Backend
 }
 
@@ -41,15 +43,12 @@ type listModel struct {
 
 // Metadata implements [fwlist.ListResource].
 func (l *List) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_member"
-	if l.role == roleLearner {
-		resp.TypeName = req.ProviderTypeName + "_learner"
-	}
+	resp.TypeName = l.role.typeName(req.ProviderTypeName)
 }
 
 // Configure implements [fwlist.ListResourceWithConfigure].
 func (l *List) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
-	l.backend = backend.ForResource(req, resp)
+	l.backend = backend.From(req.ProviderData, &resp.Diagnostics)
 }
 
 // ListResourceConfigSchema implements [fwlist.ListResource].
@@ -95,25 +94,20 @@ func (l *List) List(ctx context.Context, req fwlist.ListRequest, stream *fwlist.
 	}
 }
 
-func (l *List) members(ctx context.Context, req fwlist.ListRequest) (out []membership.Member, snap membership.Snapshot, diags fwDiagnostics) {
+func (l *List) members(ctx context.Context, req fwlist.ListRequest) (out []membership.Member, snap membership.Snapshot, diags fwdiag.Diagnostics) {
 	var m listModel
 	diags = req.Config.Get(ctx, &m)
 	if diags.HasError() {
 		return nil, snap, diags
 	}
-	fail := func(t diag.Text) ([]membership.Member, membership.Snapshot, fwDiagnostics) {
+	fail := func(t diag.Text) ([]membership.Member, membership.Snapshot, fwdiag.Diagnostics) {
 		report.Error(&diags, t)
 		return nil, snap, diags
 	}
 	if l.backend == nil || l.backend.Unknown {
-		return fail(diag.ActionUnknownProvider("list members"))
+		return fail(diag.UnknownProvider("list members"))
 	}
-	endpoints, d := list(ctx, m.Endpoints)
-	diags.Append(d...)
-	if diags.HasError() {
-		return nil, snap, diags
-	}
-	c, err := l.backend.Cluster(endpoints)
+	c, err := l.backend.Cluster(attribute.Texts(m.Endpoints))
 	if err != nil {
 		return fail(diag.Maintenance("list members", err))
 	}
@@ -131,16 +125,10 @@ func (l *List) members(ctx context.Context, req fwlist.ListRequest) (out []membe
 func (l *List) result(ctx context.Context, req fwlist.ListRequest, snap membership.Snapshot, it membership.Member) fwlist.ListResult {
 	out := req.NewListResult(ctx)
 	out.DisplayName = diag.Member(snap, it.ID)
-	m, diags := ofMember(ctx, snap, it)
-	out.Diagnostics.Append(diags...)
-	out.Diagnostics.Append(m.identify(ctx, out.Identity)...)
-	if !req.IncludeResource || out.Diagnostics.HasError() {
-		return out
-	}
-	if l.role == roleLearner {
-		out.Diagnostics.Append(out.Resource.Set(ctx, &learnerModel{model: m, Promote: types.BoolValue(false), Failover: types.BoolValue(false)})...)
-	} else {
-		out.Diagnostics.Append(out.Resource.Set(ctx, &memberModel{model: m, LearnerID: types.StringNull()})...)
+	m := ofMember(ctx, l.role, snap, it, &out.Diagnostics)
+	out.Diagnostics.Append(m.setIdentity(ctx, out.Identity)...)
+	if req.IncludeResource && !out.Diagnostics.HasError() {
+		out.Diagnostics.Append(out.Resource.Set(ctx, m.stored())...)
 	}
 	return out
 }

@@ -12,169 +12,148 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// Member is etcd_member.
-type Member struct{ backend *backend.Backend }
+// role tells etcd_member, whose members have a vote, from etcd_learner.
+type role string
+
+// typeName is the name of the resource and of the list for the role.
+func (r role) typeName(provider string) string {
+	if r == roleLearner {
+		return provider + "_learner"
+	}
+	return provider + "_member"
+}
+
+// Resource is etcd_member or etcd_learner.
+type Resource struct {
+	role    role
+	backend *backend.Backend
+}
 
 var (
-	_ resource.ResourceWithConfigure   = (*Member)(nil)
-	_ resource.ResourceWithModifyPlan  = (*Member)(nil)
-	_ resource.ResourceWithIdentity    = (*Member)(nil)
-	_ resource.ResourceWithImportState = (*Member)(nil)
-	_ resource.ResourceWithMoveState   = (*Member)(nil)
-
-	_ resource.ResourceWithValidateConfig = (*Member)(nil)
+	_ resource.ResourceWithConfigure      = (*Resource)(nil)
+	_ resource.ResourceWithModifyPlan     = (*Resource)(nil)
+	_ resource.ResourceWithIdentity       = (*Resource)(nil)
+	_ resource.ResourceWithImportState    = (*Resource)(nil)
+	_ resource.ResourceWithMoveState      = (*Resource)(nil)
+	_ resource.ResourceWithValidateConfig = (*Resource)(nil)
 )
 
 // NewResource returns etcd_member.
-func NewResource() resource.Resource { return &Member{} }
+func NewResource() resource.Resource { return &Resource{role: roleVoter} }
+
+// NewLearnerResource returns etcd_learner.
+func NewLearnerResource() resource.Resource { return &Resource{role: roleLearner} }
 
 // Metadata implements resource.Resource.
-func (r *Member) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_member"
+func (r *Resource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
+	resp.TypeName = r.role.typeName(req.ProviderTypeName)
 }
 
 // Configure implements resource.ResourceWithConfigure.
-func (r *Member) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
-	r.backend = backend.ForResource(req, resp)
+func (r *Resource) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
+	r.backend = backend.From(req.ProviderData, &resp.Diagnostics)
 }
 
 // ValidateConfig implements resource.ResourceWithValidateConfig.
-func (r *Member) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
+func (r *Resource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
 	argumentsOf(ctx, req.Config, &resp.Diagnostics).check(&resp.Diagnostics)
-}
-
-// ModifyPlan implements resource.ResourceWithModifyPlan.
-func (r *Member) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	ctx = naming(ctx, req)
-	modifyPlan(ctx, r.backend, roleVoter, req, resp)
-	guardForeign(ctx, r.backend, req, resp)
-	guardLearnerID(ctx, r.backend, req, resp)
-	planMoved(ctx, req, resp)
 }
 
 // Create implements resource.Resource. An error leaves no state: what was
 // announced is recorded in the cluster, and the next create carries on.
-func (r *Member) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	ctx = backend.Naming(ctx, req.Plan, named)
-	var m memberModel
-	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
+	m := r.role.model(ctx, req.Plan, &resp.Diagnostics)
 	timeout, diags := m.Timeouts.Create(ctx, defaultJoin)
 	resp.Diagnostics.Append(diags...)
-	join, diags := m.join(ctx, m.kind())
-	resp.Diagnostics.Append(diags...)
+	join := m.toRequest(&resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	if !m.LearnerID.IsNull() {
-		// Validated already; zero would be refused as not a member.
-		join.ID, _ = membership.ParseMemberID(m.LearnerID.ValueString())
+	if !m.learnerID.IsNull() {
+		join.ID, _ = membership.ParseMemberID(m.learnerID.ValueString()) // validated already
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	resp.Diagnostics.Append(m.ensure(ctx, r.backend, reconfigure.ActionAdd, join)...)
+	m.ensure(ctx, r.backend, reconfigure.ActionAdd, join, &resp.Diagnostics)
 	if !resp.Diagnostics.HasError() {
-		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
-		resp.Diagnostics.Append(m.identify(ctx, resp.Identity)...)
+		resp.Diagnostics.Append(resp.State.Set(ctx, m.stored())...)
+		resp.Diagnostics.Append(m.setIdentity(ctx, resp.Identity)...)
 		resp.Diagnostics.Append(resp.Private.SetKey(ctx, movedKey, nil)...) // that was the one before
 		resp.Diagnostics.Append(backend.KeepNamed(ctx, resp.Private, req.Plan, named)...)
 	}
 }
 
 // Read implements resource.Resource.
-func (r *Member) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
 	ctx = backend.Named(ctx, req.Private)
-	var m memberModel
-	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
+	m := r.role.model(ctx, req.State, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	present, diags := m.refresh(ctx, r.backend, holder(roleVoter, planned{LearnerID: m.LearnerID}))
-	resp.Diagnostics.Append(diags...)
-	resp.Diagnostics.Append(m.identify(ctx, resp.Identity)...)
+	present := m.refresh(ctx, r.backend, &resp.Diagnostics)
+	resp.Diagnostics.Append(m.setIdentity(ctx, resp.Identity)...)
 	switch {
 	case !present:
 		resp.State.RemoveResource(ctx)
+		// Terraform plans what comes in its place with the private data that it had,
+		// which would say that this is the second half of a replacement.
+		resp.Diagnostics.Append(resp.Private.SetKey(ctx, priorKey, nil)...)
 	case !resp.Diagnostics.HasError():
-		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+		if r.role == roleLearner {
+			m.lookForLost(ctx, r.backend, resp)
+		}
+		resp.Diagnostics.Append(resp.State.Set(ctx, m.stored())...)
 	}
 }
 
 // Update implements resource.Resource: it gives the member the vote it has not
-// got yet. Everything else that changes in place only concerns this resource.
-func (r *Member) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+// got yet, an etcd_learner only with promote = true or where it takes over.
+// Everything else that changes in place only concerns this resource.
+func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
 	ctx = backend.Naming(ctx, req.Plan, named)
-	var m, state memberModel
-	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
-	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-	if resp.Diagnostics.HasError() {
+	diags := &resp.Diagnostics
+	m, state := r.role.model(ctx, req.Plan, diags), r.role.model(ctx, req.State, diags)
+	was := cmp.Or(private.Kept[string](ctx, req.Private, movedKey, diags), state.owner())
+	if diags.HasError() {
 		return
 	}
-	was := cmp.Or(movedOwner(ctx, req.Private), state.owner(state.kind()))
-	resp.Diagnostics.Append(m.own(ctx, r.backend, m.kind(), was, state.model)...)
-	if resp.Diagnostics.HasError() {
+	m.own(ctx, r.backend, was, state, diags)
+	if diags.HasError() {
 		return
 	}
-	resp.Diagnostics.Append(resp.Private.SetKey(ctx, movedKey, nil)...)
-	resp.Diagnostics.Append(m.readdress(ctx, r.backend, m.kind(), state.model)...)
-	if resp.Diagnostics.HasError() {
+	diags.Append(resp.Private.SetKey(ctx, movedKey, nil)...)
+	m.readdress(ctx, r.backend, state, diags)
+	if diags.HasError() {
 		return
 	}
-	if state.Role.ValueString() != roleVoter {
-		resp.Diagnostics.Append(m.promote(ctx, r.backend, m.kind())...)
+	switch learner := state.Role.ValueString() == string(roleLearner); {
+	case learner && (r.role == roleVoter || m.Promote.ValueBool()):
+		m.promote(ctx, r.backend, diags)
+	case learner && m.Failover.ValueBool() && m.Role.IsUnknown():
+		m.takeOver(ctx, r.backend, private.Kept[lostVoters](ctx, req.Private, failoverKey, diags).Lost, diags)
 	}
-	m.settleUnknown(state.model)
-	if !resp.Diagnostics.HasError() {
-		resp.Diagnostics.Append(backend.KeepNamed(ctx, resp.Private, req.Plan, named)...)
-		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
-		resp.Diagnostics.Append(m.identify(ctx, resp.Identity)...)
+	m.keepUnknown(state)
+	if !diags.HasError() {
+		diags.Append(backend.KeepNamed(ctx, resp.Private, req.Plan, named)...)
+		diags.Append(resp.State.Set(ctx, m.stored())...)
+		diags.Append(m.setIdentity(ctx, resp.Identity)...)
 	}
 }
 
-// Delete implements resource.Resource.
-func (r *Member) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+// Delete implements resource.Resource. A learner that an etcd_member has taken
+// over is that member's from then on.
+func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	ctx = backend.Named(ctx, req.Private)
-	var m memberModel
-	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
-	leg, diags := legOf(ctx, req.Private)
-	resp.Diagnostics.Append(diags...)
-	if !resp.Diagnostics.HasError() {
-		resp.Diagnostics.Append(m.leave(ctx, r.backend, m.kind(), leg, movedOwner(ctx, req.Private))...)
-	}
-}
-
-// promote gives the member its vote.
-func (m *model) promote(ctx context.Context, b *backend.Backend, k kind) (diags fwDiagnostics) {
-	timeout, diags := m.Timeouts.Update(ctx, defaultJoin)
-	join, d := m.join(ctx, k)
-	diags.Append(d...)
-	if diags.HasError() {
-		return diags
-	}
-	id, cluster, d := m.ids()
-	diags.Append(d...)
-	if diags.HasError() {
-		return diags
-	}
-	join.ID, join.Cluster, join.Goal = id, cluster, reconfigure.Voting
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	diags.Append(m.ensure(ctx, b, reconfigure.ActionPromote, join)...)
-	return diags
-}
-
-// settleUnknown gives what the plan left open, and no promotion filled in, its
-// former value.
-func (m *model) settleUnknown(state model) {
-	if m.Role.IsUnknown() {
-		m.Role = state.Role
-	}
-	if m.ClientURLs.IsUnknown() {
-		m.ClientURLs = state.ClientURLs
-	}
-	if m.Version.IsUnknown() {
-		m.Version = state.Version
+	diags := &resp.Diagnostics
+	m := r.role.model(ctx, req.State, diags)
+	reason := private.Kept[deleteReason](ctx, req.Private, reasonKey, diags)
+	was := private.Kept[string](ctx, req.Private, movedKey, diags)
+	if !diags.HasError() {
+		m.leave(ctx, r.backend, reason, was, diags)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/environment"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberconfig"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
@@ -26,12 +27,12 @@ const (
 	waitCaughtUp  = "caught_up"
 	waitVoting    = "voting"
 
-	roleVoter   = "voter"
-	roleLearner = "learner"
+	roleVoter   role = "voter"
+	roleLearner role = "learner"
 )
 
-// model is what members and learners have in common.
-type model struct {
+// common is what members and learners have in common.
+type common struct {
 	ID           types.String `tfsdk:"id"`
 	ClusterID    types.String `tfsdk:"cluster_id"`
 	Name         types.String `tfsdk:"name"`
@@ -53,41 +54,51 @@ type model struct {
 	InitialCluster types.String `tfsdk:"initial_cluster"`
 }
 
+// memberModel is etcd_member as Terraform holds it.
 type memberModel struct {
-	model
+	common
 	LearnerID types.String `tfsdk:"learner_id"`
 }
 
+// learnerModel is etcd_learner as Terraform holds it.
 type learnerModel struct {
-	model
+	common
 	Promote  types.Bool `tfsdk:"promote"`
 	Failover types.Bool `tfsdk:"failover"`
 }
 
-func list(ctx context.Context, set interface {
-	ElementsAs(context.Context, any, bool) diag.Diagnostics
-	IsNull() bool
-	IsUnknown() bool
-}) ([]string, diag.Diagnostics) {
-	if set.IsNull() || set.IsUnknown() {
-		return nil, nil
+// model is either of them. What the other has is null.
+type model struct {
+	common
+	role              role
+	learnerID         types.String
+	Promote, Failover types.Bool
+}
+
+// model reads a configuration, plan or state.
+func (r role) model(ctx context.Context, from interface {
+	Get(context.Context, any) diag.Diagnostics
+}, diags *diag.Diagnostics) model {
+	if r == roleLearner {
+		var l learnerModel
+		diags.Append(from.Get(ctx, &l)...)
+		return model{common: l.common, role: r, Promote: l.Promote, Failover: l.Failover}
 	}
-	var elements []types.String
-	diags := set.ElementsAs(ctx, &elements, false)
-	var out []string
-	for _, e := range elements {
-		if !e.IsNull() && !e.IsUnknown() {
-			out = append(out, e.ValueString())
-		}
+	var m memberModel
+	diags.Append(from.Get(ctx, &m)...)
+	return model{common: m.common, role: r, learnerID: m.LearnerID}
+}
+
+// stored is the model as the role's schema has it.
+func (m model) stored() any {
+	if m.role == roleLearner {
+		return &learnerModel{common: m.common, Promote: m.Promote, Failover: m.Failover}
 	}
-	return out, diags
+	return &memberModel{common: m.common, LearnerID: m.learnerID}
 }
 
 // peers are the member's peer URLs, normalised and sorted.
-func (m model) peers(ctx context.Context) ([]string, diag.Diagnostics) {
-	urls, diags := list(ctx, m.PeerURLs)
-	return attribute.NormalURLs(urls), diags
-}
+func (m model) peers() []string { return attribute.NormalURLs(attribute.Texts(m.PeerURLs)) }
 
 // goal is the stage that wait_until names.
 func (m model) goal() reconfigure.Stage {
@@ -97,6 +108,9 @@ func (m model) goal() reconfigure.Stage {
 	case waitStarted:
 		return reconfigure.Started
 	case waitCaughtUp:
+		if m.Promote.ValueBool() {
+			return reconfigure.Voting
+		}
 		return reconfigure.CaughtUp
 	default:
 		return reconfigure.Voting
@@ -106,103 +120,119 @@ func (m model) goal() reconfigure.Stage {
 // owner is the key of the ownership record: the configuration's ID, so that
 // its destroy finds what was announced for it. A member that takes a learner
 // over has a record of its own, so that destroying the learner leaves it alone.
-func (m model) owner(k kind) string {
-	if id := m.configID(); id != "" && k != kindTaker {
+func (m model) owner() string {
+	switch id := m.configID(); {
+	case id != "" && m.holder() != backend.AdopterHolder:
 		return id
-	}
-	if k == kindLearner {
+	case m.role == roleLearner:
 		return "learner:" + m.Name.ValueString()
+	default:
+		return "name:" + m.Name.ValueString()
 	}
-	return "name:" + m.Name.ValueString()
 }
+
+// config is the member's configuration.
+func (m model) config() memberconfig.Member { return memberconfig.MemberOf(m.Config) }
 
 // configID is the ID of the member's configuration, "" if it has none.
-func (m model) configID() string { return memberconfig.MemberOf(m.Config).ID.ValueString() }
+func (m model) configID() string { return m.config().ID.ValueString() }
 
-// kind tells the owners of one member apart.
-type kind uint8
-
-const (
-	kindMember kind = iota
-	kindTaker       // a member that takes a learner over
-	kindLearner
-)
-
-func (m memberModel) kind() kind {
-	if m.LearnerID.IsNull() {
-		return kindMember
+// holder tells the owners of one member apart.
+func (m model) holder() backend.Holder {
+	switch {
+	case m.role == roleLearner:
+		return backend.LearnerHolder
+	case !m.learnerID.IsNull():
+		return backend.AdopterHolder
+	default:
+		return backend.MemberHolder
 	}
-	return kindTaker
 }
 
-// join is the request that makes the model so.
-func (m model) join(ctx context.Context, k kind) (reconfigure.JoinRequest, diag.Diagnostics) {
-	peers, diags := m.peers(ctx)
-	config := memberconfig.MemberOf(m.Config)
+// key is what the member is known by, whatever resource stands for it: its
+// configuration, or its name and where its cluster is if it has none; "" while
+// that is not known.
+func (m model) key() string {
+	switch id := m.config().ID; {
+	case id.IsUnknown() || m.Name.IsUnknown():
+		return ""
+	case id.ValueString() != "":
+		return id.ValueString()
+	case attribute.SomeUnknown(m.Endpoints):
+		return ""
+	default:
+		return "name:" + m.Name.ValueString() + m.Endpoints.String()
+	}
+}
+
+// toRequest is the request that makes the model so.
+func (m model) toRequest(diags *diag.Diagnostics) reconfigure.JoinRequest {
+	config := m.config()
 	stall, err := parseDuration(cmp.Or(m.StallTimeout.ValueString(), defaultStall))
 	if err != nil {
 		diags.AddError("Invalid stall_timeout", err.Error())
 	}
 	return reconfigure.JoinRequest{
-		Owner: m.owner(k), Name: m.Name.ValueString(), PeerURLs: peers,
-		Configured: m.owner(k) == m.configID(),
+		Owner: m.owner(), Name: m.Name.ValueString(), PeerURLs: m.peers(),
+		Configured: m.owner() == m.configID(),
 		Bootstrap:  config.Bootstrap(), AwaitCluster: config.AwaitsCluster(), Founders: int(config.Founders.ValueInt64()),
 		Goal: m.goal(), MaxLag: uint64(max(m.MaxLag.ValueInt64(), 0)), StallTimeout: stall,
-	}, diags
+	}
 }
 
-// take keeps what came of a join.
-func (m *model) take(ctx context.Context, j reconfigure.Joined) diag.Diagnostics {
+// fromJoined keeps what came of a join.
+func (m *model) fromJoined(ctx context.Context, j reconfigure.Joined, diags *diag.Diagnostics) {
 	m.ID = types.StringValue(j.Member.ID.String())
 	m.ClusterID = types.StringValue(j.Cluster.String())
-	diags := m.observe(ctx, j.Member, j.Answer)
+	m.fromMember(j.Member, j.Answer)
 	switch {
 	case !m.Config.IsNull(): // it has the environment
 		if m.Environment.IsUnknown() {
 			m.Environment, m.InitialCluster = types.MapNull(types.StringType), types.StringNull()
 		}
 	case m.InitialCluster.IsUnknown():
-		peers, d := m.peers(ctx)
-		diags.Append(d...)
 		initial := j.InitialCluster(m.Name.ValueString())
 		m.InitialCluster = types.StringValue(initial)
 		env, d := environment.Map(ctx, map[string]string{
 			"ETCD_NAME":                        m.Name.ValueString(),
 			"ETCD_INITIAL_CLUSTER":             initial,
-			"ETCD_INITIAL_ADVERTISE_PEER_URLS": strings.Join(peers, ","),
+			"ETCD_INITIAL_ADVERTISE_PEER_URLS": strings.Join(m.peers(), ","),
 			"ETCD_INITIAL_CLUSTER_STATE":       "existing",
 		})
 		diags.Append(d...)
 		m.Environment = env
 	}
-	return diags
 }
 
-// observe keeps what the list and the member itself say. What the member did
+// fromMember keeps what the list and the member itself say. What the member did
 // not say keeps its former value.
-func (m *model) observe(ctx context.Context, listed membership.Member, a membership.Answer) diag.Diagnostics {
-	m.Role = types.StringValue(roleVoter)
+func (m *model) fromMember(listed membership.Member, a membership.Answer) {
+	m.Role = types.StringValue(string(roleVoter))
 	if listed.Learner {
-		m.Role = types.StringValue(roleLearner)
+		m.Role = types.StringValue(string(roleLearner))
 	}
-	known, diags := m.peers(ctx)
-	if !membership.SameURLs(known, listed.PeerURLs) {
-		set, d := types.SetValueFrom(ctx, types.StringType, listed.PeerURLs)
-		diags.Append(d...)
-		m.PeerURLs = set
+	if !membership.SameURLs(m.peers(), listed.PeerURLs) {
+		m.PeerURLs = attribute.SetOf(listed.PeerURLs)
 	}
-	urls := listed.ClientURLs
-	if urls == nil {
-		urls = []string{}
-	}
-	set, d := types.SetValueFrom(ctx, types.StringType, urls)
-	diags.Append(d...)
-	m.ClientURLs = set
+	m.ClientURLs = attribute.SetOf(append([]string{}, listed.ClientURLs...))
 	switch {
 	case a.State == membership.Answered && a.MemberID == listed.ID:
 		m.Version = types.StringValue(a.Version)
 	case m.Version.IsUnknown():
 		m.Version = types.StringNull()
 	}
-	return diags
+}
+
+// keepUnknown gives what the plan left open, and no promotion filled in, its
+// former value.
+func (m *model) keepUnknown(state model) {
+	if m.Role.IsUnknown() {
+		m.Role = state.Role
+	}
+	if m.ClientURLs.IsUnknown() {
+		m.ClientURLs = state.ClientURLs
+	}
+	if m.Version.IsUnknown() {
+		m.Version = state.Version
+	}
 }

@@ -4,13 +4,14 @@
 package member
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 )
 
 // movedKey is where a move leaves the owner that the member has on record, until
@@ -20,46 +21,32 @@ const movedKey = "moved"
 // ownAddress is this provider's address without the registry's host.
 const ownAddress = "terraform-provider-etcd/etcd"
 
-// MoveState implements resource.ResourceWithMoveState: an etcd_learner becomes
-// an etcd_member, and the next update promotes it.
-func (r *Member) MoveState(ctx context.Context) []resource.StateMover {
+// MoveState implements resource.ResourceWithMoveState. An etcd_learner becomes
+// an etcd_member, and the next update promotes it. An etcd_member becomes an
+// etcd_learner: a vote cannot be taken back, so that of a voter stands as promoted.
+func (r *Resource) MoveState(ctx context.Context) []resource.StateMover {
+	before, waitBefore, wait := roleLearner, waitCaughtUp, waitVoting
+	if r.role == roleLearner {
+		before, waitBefore, wait = roleVoter, waitVoting, waitCaughtUp
+	}
 	var source resource.SchemaResponse
-	(&Learner{}).Schema(ctx, resource.SchemaRequest{}, &source)
+	(&Resource{role: before}).Schema(ctx, resource.SchemaRequest{}, &source)
 	return []resource.StateMover{{SourceSchema: &source.Schema, StateMover: func(ctx context.Context, req resource.MoveStateRequest, resp *resource.MoveStateResponse) {
-		var from learnerModel
-		if !movesFrom("etcd_learner", req) || failed(resp, req.SourceState.Get(ctx, &from)) {
+		if !movesFrom(before.typeName("etcd"), req) {
 			return
 		}
-		m := memberModel{model: from.model, LearnerID: types.StringNull()}
-		if m.WaitUntil.ValueString() == waitCaughtUp {
-			m.WaitUntil = types.StringValue(waitVoting)
+		from := before.model(ctx, req.SourceState, &resp.Diagnostics)
+		m := model{
+			common: from.common, role: r.role,
+			Promote: types.BoolValue(from.Role.ValueString() == string(roleVoter)), Failover: types.BoolValue(false),
 		}
-		if failed(resp, resp.TargetState.Set(ctx, &m)) {
-			return
+		if m.WaitUntil.ValueString() == waitBefore {
+			m.WaitUntil = types.StringValue(wait)
 		}
-		m.moved(ctx, from.owner(kindLearner), m.owner(kindMember), req, resp)
-	}}}
-}
-
-// MoveState implements resource.ResourceWithMoveState: an etcd_member becomes
-// an etcd_learner. A vote cannot be taken back, so that of a voter stands as
-// promoted.
-func (r *Learner) MoveState(ctx context.Context) []resource.StateMover {
-	var source resource.SchemaResponse
-	(&Member{}).Schema(ctx, resource.SchemaRequest{}, &source)
-	return []resource.StateMover{{SourceSchema: &source.Schema, StateMover: func(ctx context.Context, req resource.MoveStateRequest, resp *resource.MoveStateResponse) {
-		var from memberModel
-		if !movesFrom("etcd_member", req) || failed(resp, req.SourceState.Get(ctx, &from)) {
-			return
+		if !resp.Diagnostics.HasError() {
+			resp.Diagnostics.Append(resp.TargetState.Set(ctx, m.stored())...)
+			m.moved(ctx, from.owner(), req, resp)
 		}
-		m := learnerModel{model: from.model, Promote: types.BoolValue(from.Role.ValueString() == roleVoter), Failover: types.BoolValue(false)}
-		if m.WaitUntil.ValueString() == waitVoting {
-			m.WaitUntil = types.StringValue(waitCaughtUp)
-		}
-		if failed(resp, resp.TargetState.Set(ctx, &m)) {
-			return
-		}
-		m.moved(ctx, from.owner(from.kind()), m.owner(kindLearner), req, resp)
 	}}}
 }
 
@@ -72,42 +59,21 @@ func movesFrom(resourceType string, req resource.MoveStateRequest) bool {
 		(from == "etcd" || from == ownAddress || strings.HasSuffix(from, "/"+ownAddress))
 }
 
-func failed(resp *resource.MoveStateResponse, diags fwDiagnostics) bool {
-	resp.Diagnostics.Append(diags...)
-	return resp.Diagnostics.HasError()
-}
-
 // moved sets the identity and, if the owner changes, notes which one it was.
-func (m model) moved(ctx context.Context, was, now string, req resource.MoveStateRequest, resp *resource.MoveStateResponse) {
-	resp.Diagnostics.Append(m.identify(ctx, resp.TargetIdentity)...)
-	if before := movedOwner(ctx, req.SourcePrivate); before != "" {
-		was = before // moved before, and not updated since
+func (m model) moved(ctx context.Context, was string, req resource.MoveStateRequest, resp *resource.MoveStateResponse) {
+	resp.Diagnostics.Append(m.setIdentity(ctx, resp.TargetIdentity)...)
+	// One that was moved before, and not updated since, has the owner of then.
+	was = cmp.Or(private.Kept[string](ctx, req.SourcePrivate, movedKey, &resp.Diagnostics), was)
+	if was != m.owner() {
+		private.Keep(ctx, resp.TargetPrivate, movedKey, was, &resp.Diagnostics)
 	}
-	if was == now {
-		return
-	}
-	note, err := json.Marshal(was)
-	if err != nil {
-		resp.Diagnostics.AddError("Cannot keep the owner of the record", err.Error())
-		return
-	}
-	resp.Diagnostics.Append(resp.TargetPrivate.SetKey(ctx, movedKey, note)...)
-}
-
-// movedOwner reads what [model.moved] left, "" for nothing.
-func movedOwner(ctx context.Context, from privateReader) (owner string) {
-	note, _ := from.GetKey(ctx, movedKey)
-	if json.Unmarshal(note, &owner) != nil {
-		return ""
-	}
-	return owner
 }
 
 // planMoved plans an update for a member that was moved, if its record has to
 // be written for the new owner: the move by itself is none.
-func planMoved(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	if req.Plan.Raw.IsNull() || req.State.Raw.IsNull() || resp.Diagnostics.HasError() || movedOwner(ctx, req.Private) == "" {
-		return
+func (g *guard) planMoved(ctx context.Context) {
+	owner := private.Kept[string](ctx, g.req.Private, movedKey, &g.resp.Diagnostics)
+	if g.step == updated && owner != "" && !g.resp.Diagnostics.HasError() {
+		g.plan(ctx, "version", types.StringUnknown())
 	}
-	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("version"), types.StringUnknown())...)
 }

@@ -5,67 +5,45 @@ package member
 
 import (
 	"context"
-	"encoding/json"
 
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberconfig"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 )
 
-type fwDiagnostics = fwdiag.Diagnostics
-
-// legKey is where the plan leaves word for Delete: Terraform does not tell it
+// reasonKey is where the plan leaves word for Delete: Terraform does not tell it
 // whether the member goes for good or makes room for its successor. priorKey is
 // where the first call of a plan leaves what the state holds, for the second one:
 // for a replacement Terraform plans again, without the state.
 const (
-	legKey   = "leg"
-	priorKey = "prior"
+	reasonKey = "delete_reason"
+	priorKey  = "prior"
 )
 
-// leg is what a Delete is part of. They are JSON, as private state must be.
-type leg string
+// deleteReason is what a Delete is part of. A pure removal is always planned, so
+// anything else is half a replacement, which is the stricter of the two.
+type deleteReason string
 
 const (
-	legRemoval leg = `"removal"` // planned with nothing to follow
-	legOther   leg = `"other"`
-	legInTurn  leg = `"in turn"` // if a replacement, then one of several that take turns
-	legFailed  leg = `"failed"`  // if a replacement, then of a member that has failed
-	// legAlone is planned for a new member whose configuration stays. Delete gets
+	deleteRemoval deleteReason = "removal" // planned with nothing to follow
+	deleteOther   deleteReason = "other"
+	deleteInTurn  deleteReason = "in turn" // if a replacement, then one of several that take turns
+	deleteFailed  deleteReason = "failed"  // if a replacement, then of a member that has failed
+	// deleteAlone is planned for a new member whose configuration stays. Delete gets
 	// it for a tainted one only, which Terraform plans as if it were new.
-	legAlone leg = `"alone"`
+	deleteAlone deleteReason = "alone"
 )
 
 // named is the argument that names where the member is; see [backend.Naming].
 const named = "peer_urls"
-
-// naming is [backend.Naming] for a plan. One that ends the resource has no
-// configuration.
-func naming(ctx context.Context, req resource.ModifyPlanRequest) context.Context {
-	if req.Plan.Raw.IsNull() {
-		return backend.Named(ctx, req.Private)
-	}
-	return backend.Naming(ctx, req.Plan, named)
-}
-
-type privateState interface {
-	GetKey(context.Context, string) ([]byte, fwdiag.Diagnostics)
-}
-
-// legOf reads what the plan left. A pure removal is always planned, so anything
-// else is half a replacement, which is the stricter of the two.
-func legOf(ctx context.Context, private privateState) (leg, fwdiag.Diagnostics) {
-	left, diags := private.GetKey(ctx, legKey)
-	return leg(left), diags
-}
 
 // prior is what the state holds of a member that is replaced.
 type prior struct {
@@ -76,153 +54,86 @@ type prior struct {
 	HasRun  bool   `json:"has_run"`
 }
 
-// priorOf reads what the first call of the plan left. ok is false if there was
-// none: then nothing is replaced.
-func priorOf(ctx context.Context, private privateState) (p prior, ok bool, diags fwdiag.Diagnostics) {
-	raw, diags := private.GetKey(ctx, priorKey)
-	return p, len(raw) > 0 && json.Unmarshal(raw, &p) == nil, diags
-}
-
-// planned is what the guard looks at, of the state or of the plan.
-type planned struct {
-	ID, ClusterID, Name, Config, Machine, LearnerID, Version types.String
-	Endpoints                                                types.List
-	ClientURLs                                               types.Set
-}
-
-func (p *planned) read(ctx context.Context, want string, from interface {
-	GetAttribute(context.Context, path.Path, any) fwdiag.Diagnostics
-}) (diags fwdiag.Diagnostics) {
-	var config types.Object
-	attributes := map[string]any{
-		"id": &p.ID, "cluster_id": &p.ClusterID, "name": &p.Name, "config": &config, "machine_id": &p.Machine, "version": &p.Version,
-		"endpoints": &p.Endpoints, "client_urls": &p.ClientURLs,
-	}
-	if want == roleVoter {
-		attributes["learner_id"] = &p.LearnerID
-	}
-	for attribute, to := range attributes {
-		diags.Append(from.GetAttribute(ctx, path.Root(attribute), to)...)
-	}
-	p.Config = memberconfig.MemberOf(config).ID
-	return diags
-}
-
-func (p planned) prior() prior {
+func (m model) prior() prior {
 	return prior{
-		ID: p.ID.ValueString(), Name: p.Name.ValueString(), Config: p.Config.ValueString(), Machine: p.Machine.ValueString(),
-		HasRun: p.Version.ValueString() != "" || len(p.ClientURLs.Elements()) > 0,
+		ID: m.ID.ValueString(), Name: m.Name.ValueString(), Config: m.configID(), Machine: m.MachineID.ValueString(),
+		HasRun: m.Version.ValueString() != "" || len(m.ClientURLs.Elements()) > 0,
 	}
 }
 
-// key is what the member is known by, whatever resource stands for it: its
-// configuration, or its name and where its cluster is if it has none; "" while
-// that is not known.
-func (p planned) key() string {
-	switch {
-	case p.Config.IsUnknown() || p.Name.IsUnknown():
-		return ""
-	case p.Config.ValueString() != "":
-		return p.Config.ValueString()
-	case attribute.SomeUnknown(p.Endpoints):
-		return ""
-	default:
-		return "name:" + p.Name.ValueString() + p.Endpoints.String()
+// ModifyPlan implements resource.ResourceWithModifyPlan: it leaves word for
+// Delete, refuses what the guard of the plan refuses, and plans the promotion of a
+// member that has no vote yet.
+func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	if req.Plan.Raw.IsNull() { // and there is no configuration
+		ctx = backend.Named(ctx, req.Private)
+	} else {
+		ctx = backend.Naming(ctx, req.Plan, named)
 	}
-}
-
-func holder(want string, p planned) backend.Holder {
-	switch {
-	case want == roleLearner:
-		return backend.LearnerHolder
-	case !p.LearnerID.IsNull():
-		return backend.AdopterHolder
-	default:
-		return backend.MemberHolder
-	}
-}
-
-// modifyPlan leaves word for Delete, refuses what the guard of the plan refuses,
-// and plans the promotion of a member that has no vote yet.
-func modifyPlan(ctx context.Context, b *backend.Backend, want string, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	if b != nil && !req.Plan.Raw.IsNull() {
-		var name types.String
-		resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("name"), &name)...)
+	g := newGuard(ctx, r, req, resp)
+	if g.b != nil && g.step != removed {
 		given := argumentsOf(ctx, req.Config, &resp.Diagnostics)
 		given.check(&resp.Diagnostics)
 		given.planEnvironment(ctx, req, resp)
-		defer b.Chains().Member(name.ValueString())
+		defer g.b.Order.Member(g.now.Name.ValueString())
 	}
-	g := newGuard(ctx, b, want, req, resp)
 	g.check(ctx)
-	resp.Diagnostics.Append(resp.Private.SetKey(ctx, legKey, []byte(g.leg(ctx)))...)
-	if req.Plan.Raw.IsNull() || req.State.Raw.IsNull() || resp.Diagnostics.HasError() {
-		return
+	reason := g.reason(ctx)
+	log.Debug(ctx, log.Membership, "planned a member", "name", g.now.Name.ValueString(), "delete_reason", string(reason))
+	private.Keep(ctx, resp.Private, reasonKey, reason, &resp.Diagnostics)
+	if g.step == updated && !resp.Diagnostics.HasError() {
+		private.Keep(ctx, resp.Private, priorKey, g.was, &resp.Diagnostics)
+		g.planVote(ctx)
 	}
-	was, err := json.Marshal(g.was)
-	if err != nil {
-		resp.Diagnostics.AddError("Cannot keep what the state holds", err.Error())
-		return
-	}
-	resp.Diagnostics.Append(resp.Private.SetKey(ctx, priorKey, was)...)
-	planVote(ctx, want, req, resp)
+	g.checkForeign(ctx)
+	g.checkLearnerID(ctx)
+	g.planFailover(ctx)
+	g.planMoved(ctx)
 }
 
-// leg is the word for Delete.
-func (g *guard) leg(ctx context.Context) leg {
+// reason is the word for Delete.
+func (g *guard) reason(ctx context.Context) deleteReason {
 	switch g.step {
 	case removed:
-		return legRemoval
+		return deleteRemoval
 	case created:
 		if g.now.key() != "" {
-			return legAlone
+			return deleteAlone
 		}
 	case successor:
 		if g.b == nil || g.b.Unknown {
 			break
 		}
-		if g.b.Plan().HasFailed(g.was.Config) {
-			return legFailed
+		if g.b.Plan.Failed.Has(g.was.Config) {
+			return deleteFailed
 		}
-		if at := g.guardOf(ctx); at != nil && at.TakesTurns(g.was.Name) {
-			return legInTurn
+		if at := g.guardOf(ctx); at != nil && at.InTurn.Has(g.was.Name) {
+			return deleteInTurn
 		}
 	}
-	return legOther
+	return deleteOther
 }
 
 // planVote shows in the plan that a learner is to be promoted.
-func planVote(ctx context.Context, want string, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	var role types.String
-	resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("role"), &role)...)
-	if want == roleLearner {
-		var promote types.Bool
-		resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("promote"), &promote)...)
-		if !promote.ValueBool() {
-			return
-		}
+func (g *guard) planVote(ctx context.Context) {
+	if g.state.Role.ValueString() == string(roleLearner) && (g.role == roleVoter || g.now.Promote.ValueBool()) {
+		g.planPromotion(ctx)
 	}
-	if resp.Diagnostics.HasError() || role.ValueString() != roleLearner {
-		return
-	}
-	planPromotion(ctx, resp)
 }
 
 // planPromotion leaves open what a vote changes.
-func planPromotion(ctx context.Context, resp *resource.ModifyPlanResponse) {
-	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("role"), types.StringUnknown())...)
-	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("client_urls"), types.SetUnknown(types.StringType))...)
-	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("version"), types.StringUnknown())...)
+func (g *guard) planPromotion(ctx context.Context) {
+	g.plan(ctx, "role", types.StringUnknown())
+	g.plan(ctx, "client_urls", types.SetUnknown(types.StringType))
+	g.plan(ctx, "version", types.StringUnknown())
+}
+
+func (g *guard) plan(ctx context.Context, attribute string, value any) {
+	g.resp.Diagnostics.Append(g.resp.Plan.SetAttribute(ctx, path.Root(attribute), value)...)
 }
 
 // demotion replaces a learner that was promoted: a vote cannot be taken back.
-type demotion struct{}
-
-func (demotion) Description(context.Context) string {
-	return "true to false replaces a promoted learner"
-}
-
-func (d demotion) MarkdownDescription(ctx context.Context) string { return d.Description(ctx) }
+type demotion struct{ attribute.Described }
 
 func (demotion) PlanModifyBool(ctx context.Context, req planmodifier.BoolRequest, resp *planmodifier.BoolResponse) {
 	if req.State.Raw.IsNull() || req.PlanValue.IsUnknown() || req.PlanValue.ValueBool() || !req.StateValue.ValueBool() {
@@ -230,24 +141,22 @@ func (demotion) PlanModifyBool(ctx context.Context, req planmodifier.BoolRequest
 	}
 	var role types.String
 	resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("role"), &role)...)
-	resp.RequiresReplace = role.ValueString() == roleVoter
+	resp.RequiresReplace = role.ValueString() == string(roleVoter)
 }
 
 // refuseDelete refuses what a plan could not see: that a member whose
 // configuration stays is tainted, or that one which had failed responds again.
-func (m model) refuseDelete(ctx context.Context, c *backend.Cluster, leg leg, id membership.MemberID, cluster membership.ClusterID) *diag.Text {
-	if leg != legAlone && leg != legFailed {
+func (m model) refuseDelete(ctx context.Context, c *backend.Cluster, reason deleteReason, id membership.MemberID, cluster membership.ClusterID) *diag.Text {
+	if reason != deleteAlone && reason != deleteFailed {
 		return nil
 	}
 	snap, err := c.View(ctx, cluster)
 	it, listed := snap.Member(id)
 	switch {
-	case leg == legFailed && err == nil && snap.Alive(id):
-		t := diag.MemberBack(m.Name.ValueString())
-		return &t
-	case leg == legAlone && (err != nil || listed && len(it.ClientURLs) > 0):
-		t := diag.MemberTainted(m.Name.ValueString())
-		return &t
+	case reason == deleteFailed && err == nil && snap.Alive(id):
+		return new(diag.MemberBack(m.Name.ValueString()))
+	case reason == deleteAlone && (err != nil || listed && len(it.ClientURLs) > 0):
+		return new(diag.MemberTainted(m.Name.ValueString()))
 	}
 	return nil
 }

@@ -4,7 +4,6 @@
 package member
 
 import (
-	"context"
 	"errors"
 
 	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
@@ -13,6 +12,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
@@ -20,16 +20,12 @@ import (
 
 // clusterOf returns the cluster at the model's endpoints or the provider's: for
 // a model that is planned, whose endpoints were validated.
-func (m model) clusterOf(ctx context.Context, b *backend.Backend) (*backend.Cluster, fwdiag.Diagnostics) {
-	endpoints, diags := list(ctx, m.Endpoints)
-	if diags.HasError() {
-		return nil, diags
-	}
-	c, err := b.Cluster(endpoints)
+func (m model) clusterOf(b *backend.Backend, diags *fwdiag.Diagnostics) *backend.Cluster {
+	c, err := b.Cluster(attribute.Texts(m.Endpoints))
 	if err != nil {
-		report.Error(&diags, diag.Explain(reconfigure.ActionReach, m.Name.ValueString(), err))
+		report.Error(diags, diag.Explain(reconfigure.ActionReach, m.Name.ValueString(), err))
 	}
-	return c, diags
+	return c
 }
 
 // reach returns the cluster of a member that is in state. What was accepted into
@@ -37,10 +33,9 @@ func (m model) clusterOf(ctx context.Context, b *backend.Backend) (*backend.Clus
 // is left out and returned as bad. If none is left, the provider's endpoints are
 // asked, then the client URLs at which the member was reached, which names no
 // host.
-func (m model) reach(ctx context.Context, b *backend.Backend) (c *backend.Cluster, bad *connection.EndpointError, err error) {
-	given, _ := list(ctx, m.Endpoints)
+func (m model) reach(b *backend.Backend) (c *backend.Cluster, bad *connection.EndpointError, err error) {
 	var endpoints []string
-	for _, e := range given {
+	for _, e := range attribute.Texts(m.Endpoints) {
 		if _, err := connection.ParseEndpoint(e, false); err == nil {
 			endpoints = append(endpoints, e)
 		} else if bad == nil {
@@ -51,9 +46,8 @@ func (m model) reach(ctx context.Context, b *backend.Backend) (c *backend.Cluste
 	if !errors.Is(err, cluster.ErrNoEndpoints) {
 		return c, bad, err
 	}
-	urls, _ := list(ctx, m.ClientURLs)
 	var known []string
-	for _, u := range urls {
+	for _, u := range attribute.Texts(m.ClientURLs) {
 		if n, err := connection.ParseEndpoint(u, false); err == nil {
 			known = append(known, n)
 		}
@@ -77,26 +71,13 @@ func endpointsOf(s membership.Snapshot) []string {
 	return out
 }
 
-// expect notes which cluster the member is in and where it was reached, for a
-// configuration in which all endpoints are other ones than before.
-func (m model) expect(ctx context.Context, c *backend.Cluster) fwdiag.Diagnostics {
-	_, id, diags := m.ids()
-	urls, d := list(ctx, m.ClientURLs)
-	diags.Append(d...)
-	if !diags.HasError() {
-		c.Expect(id, urls)
-	}
-	return diags
-}
-
-func (m model) ids() (membership.MemberID, membership.ClusterID, fwdiag.Diagnostics) {
-	var diags fwdiag.Diagnostics
+func (m model) ids(diags *fwdiag.Diagnostics) (membership.MemberID, membership.ClusterID) {
 	id, err := membership.ParseMemberID(m.ID.ValueString())
 	cluster, err2 := membership.ParseClusterID(m.ClusterID.ValueString())
 	if err := errors.Join(err, err2); err != nil {
-		report.Error(&diags, diag.BadID(m.Name.ValueString(), err))
+		report.Error(diags, diag.BadID(m.Name.ValueString(), err))
 	}
-	return id, cluster, diags
+	return id, cluster
 }
 
 // asWarnings lets a refresh say what is wrong without keeping Terraform from

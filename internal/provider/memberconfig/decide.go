@@ -16,8 +16,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
@@ -94,6 +96,7 @@ func (m *model) fromCluster(ctx context.Context, l looker, diags *fwdiag.Diagnos
 	}
 	snap, err := l.look(ctx, within, p.role == roleJoiner)
 	formed := err == nil && !p.unformed(snap)
+	log.Debug(ctx, log.Membership, "deciding how a member starts", "name", name, "founder", p.role == roleFounder, "cluster_seen", formed, "error", err)
 	if t := m.contradiction(&p, snap, err); t != nil {
 		report.Error(diags, *t)
 		return
@@ -168,7 +171,7 @@ func (m model) contradiction(p *plan, snap membership.Snapshot, err error) *diag
 		return new(diag.NobodyToAsk(name))
 	}
 	if err != nil {
-		var gone *cluster.Unreachable
+		var gone *connection.Unreachable
 		unformed := errors.As(err, &gone) || errors.Is(err, context.DeadlineExceeded)
 		if p.boot != nil && p.boot.Complete.ValueBool() {
 			return new(diag.ClusterGone(name, err))

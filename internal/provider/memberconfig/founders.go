@@ -17,6 +17,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
@@ -120,10 +121,12 @@ func hostPort(raw string) string {
 	return strings.ToLower(u.Host)
 }
 
-// noteFounding notes a configuration that was made for a cluster that is still to
-// be formed by founders whose names are known.
-func (r *Resource) noteFounding(m model, p plan) {
+// noteConfigured notes a configuration that was made, and whether that is for a
+// cluster that is still to be formed by founders whose names are known.
+func (r *Resource) noteConfigured(m model, p plan) {
+	c := backend.Configured{Name: m.Name.ValueString(), InitialCluster: m.InitialCluster.ValueString()}
 	if p.role != roleJoiner && p.boot != nil && p.founders != nil {
-		r.backend.NoteFounding(m.ID.ValueString(), m.Name.ValueString(), p.boot.Token.ValueString(), p.founders)
+		c.Token, c.Founders = p.boot.Token.ValueString(), p.founders
 	}
+	r.backend.Configured.Set(m.ID.ValueString(), c)
 }

@@ -86,7 +86,7 @@ func (r *Resource) guardPlan(ctx context.Context, req resource.ModifyPlanRequest
 	if exists && stays {
 		private.Keep(ctx, resp.Private, priorKey, g.was, &resp.Diagnostics)
 	}
-	if g.b == nil || resp.Diagnostics.HasError() || g.b.Chains().IsApplying() {
+	if g.b == nil || resp.Diagnostics.HasError() || g.b.Order.IsApplying() {
 		return
 	}
 	switch {
@@ -107,7 +107,7 @@ func (g *guard) checkAddress() {
 	if c, err := g.b.Cluster(nil); c == nil || err != nil || g.plan.Name.IsUnknown() || attribute.SomeUnknown(g.plan.PeerURLs) {
 		return
 	}
-	if url, other := g.b.Plan().Address(g.plan.Name.ValueString(), attribute.Texts(g.plan.PeerURLs)); url != "" {
+	if url, other := g.b.Plan.Address(g.plan.Name.ValueString(), attribute.Texts(g.plan.PeerURLs)); url != "" {
 		report.ErrorAt(&g.resp.Diagnostics, path.Root("peer_urls"), diag.SameAddress(g.plan.Name.ValueString(), other, url))
 	}
 }
@@ -151,7 +151,7 @@ func (g *guard) remove(ctx context.Context) {
 		return
 	}
 	if m, listed := snap.MemberOf(g.was.Name, g.was.PeerURLs); listed {
-		at.Remove(m.ID)
+		at.Removed.Set(m.ID, true)
 		at.Report(ctx, snap, diag.Shown, &g.resp.Diagnostics)
 	}
 }
@@ -160,11 +160,12 @@ func (g *guard) remove(ctx context.Context) {
 // It may not be for a member that lives: Terraform would replace its machine.
 func (g *guard) create(ctx context.Context) {
 	if g.replaced {
-		if name := g.b.Plan().ReplaceConfig(g.was.ID); name != "" {
+		g.b.Plan.Replaced.Set(g.was.ID, true)
+		if name, _ := g.b.Plan.Stays.Get(g.was.ID); name != "" {
 			g.refuse(diag.NodeRefused(membership.ConfigAlone, name, "", ""))
 			return
 		}
-		if g.was.Token != "" && g.b.BootstrapReplaced(g.was.Token) {
+		if g.was.Token != "" && g.b.Plan.ReplacedBootstraps.Has(g.was.Token) {
 			return // its cluster is known never to have formed: what answers is another
 		}
 	}
@@ -176,11 +177,11 @@ func (g *guard) create(ctx context.Context) {
 	var instead membership.MemberID
 	if m, listed := snap.MemberOf(g.was.Name, g.was.PeerURLs); g.replaced && listed {
 		instead = m.ID
-		at.Replace(m.ID)
+		at.Replaced.Set(m.ID, true)
 	} else {
-		at.Create(g.plan.Name.ValueString())
+		at.Created.Set(g.plan.Name.ValueString(), true)
 	}
-	g.checkInTheWay(ctx, at.At, snap, instead)
+	g.checkInTheWay(ctx, at.Cluster, snap, instead)
 	if !g.resp.Diagnostics.HasError() {
 		at.Report(ctx, snap, diag.Shown, &g.resp.Diagnostics)
 	}
@@ -206,7 +207,7 @@ func (g *guard) createUnobserved(ctx context.Context) {
 // bootstrap.
 func (g *guard) isHeld(ctx context.Context, name string) bool {
 	token, known := tokenOf(ctx, g.plan.Bootstrap)
-	return known && g.b.Plan().HoldsConfig(token, name)
+	return known && g.b.Plan.HoldsConfig(token, name)
 }
 
 // tokenOf returns the token of a bootstrap, "" for none.
@@ -230,7 +231,7 @@ func (g *guard) hasFormed(ctx context.Context) bool {
 }
 
 func (g *guard) count(name string, h backend.Half) {
-	if d := g.b.Plan().Count(g.was.Token, name, h); d.Verdict == membership.Refuse {
+	if d := g.b.Plan.Count(g.was.Token, name, h); d.Verdict == membership.Refuse {
 		g.refuse(diag.PlanRefused(d, membership.Snapshot{}, diag.Shown))
 	}
 }
@@ -250,7 +251,7 @@ func (g *guard) checkInTheWay(ctx context.Context, c *backend.Cluster, snap memb
 	for _, m := range found {
 		ids = append(ids, m.ID)
 	}
-	seen := cluster.SeenByLeader(ctx, c.Port, snap, ids)
+	seen := cluster.SeenByLeader(ctx, c.Cluster, snap, ids)
 	for _, m := range found {
 		if membership.JudgeLoss(snap, m.ID, seen) != membership.Vanished {
 			g.refuse(diag.MemberInTheWay(g.plan.Name.ValueString(), m, snap))

@@ -28,7 +28,7 @@ import (
 func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
 	fail := func(t diag.Text) { report.Error(&resp.Diagnostics, t) }
 	if r.backend == nil || r.backend.Unknown {
-		fail(diag.ImportUnknownProvider(req.ID))
+		fail(diag.UnknownProvider("import member " + req.ID))
 		return
 	}
 	c, err := r.backend.Cluster(nil)
@@ -68,7 +68,7 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 // member names, so that one whose state was lost is the same as before, and its
 // machine and its etcd_member stay as they are; "" if no record tells.
 func recordedID(ctx context.Context, c *backend.Cluster, snap membership.Snapshot, it membership.Member) (string, error) {
-	owners, err := c.Port.Records(snap.ClusterID).Owners(ctx, it.ID)
+	owners, err := c.Cluster.Records(snap.ClusterID).Owners(ctx, it.ID)
 	if err != nil {
 		return "", err
 	}

@@ -93,7 +93,7 @@ func (m model) judgeBy(ctx context.Context, c *backend.Cluster, snap membership.
 	if !ok {
 		return membership.Present, ""
 	}
-	seen := cluster.SeenByLeader(ctx, c.Port, snap, []membership.MemberID{it.ID})
+	seen := cluster.SeenByLeader(ctx, c.Cluster, snap, []membership.MemberID{it.ID})
 	return membership.JudgeLoss(snap, it.ID, seen), diag.FailureEvidence(snap, it.ID)
 }
 
@@ -115,7 +115,7 @@ func (m model) recorded(ctx context.Context, c *backend.Cluster, snap membership
 	if !snap.Linearizable {
 		return otherwise // a list that may be behind is no ground for anything
 	}
-	r, ok, err := c.Port.Records(snap.ClusterID).Get(ctx, m.ID.ValueString())
+	r, ok, err := c.Cluster.Records(snap.ClusterID).Get(ctx, m.ID.ValueString())
 	if err != nil || !ok || r.State != cluster.Announced || !r.Started {
 		return otherwise
 	}
@@ -147,8 +147,9 @@ func (r *Resource) planLost(ctx context.Context, req resource.ModifyPlanRequest,
 		say(diag.MemberRemovedOutside(name))
 	case state.Status.ValueString() == statusFailed && after.IsNull():
 		say(diag.MemberSilent(name, was.Since, was.Evidence))
-	case state.Status.ValueString() == statusFailed && r.backend.Plan().TakeFailed(name):
-		r.backend.Plan().FailConfig(state.ID.ValueString())
+	case state.Status.ValueString() == statusFailed && r.backend.Plan.TakeFailed(name):
+		r.backend.Plan.Failed.Set(state.ID.ValueString(), true)
+		r.backend.Plan.Replaced.Set(state.ID.ValueString(), true)
 		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("status"), types.StringUnknown())...)
 		resp.RequiresReplace.Append(path.Root("status"))
 		say(diag.MemberFailed(name, was.Since, was.Evidence))

@@ -65,7 +65,7 @@ func (r *Resource) noteRetry(ctx context.Context, req resource.ModifyPlanRequest
 	diags.Append(req.State.GetAttribute(ctx, path.Root("bootstrap"), &state)...)
 	now, was := bootstrap.From(ctx, config, diags), bootstrap.From(ctx, state, diags)
 	if now != nil && was != nil && now.IsRetry() {
-		r.backend.NoteBootstrapReplaced(was.Token.ValueString())
+		r.backend.Plan.ReplacedBootstraps.Set(was.Token.ValueString(), true)
 	}
 }
 
@@ -76,7 +76,7 @@ func (r *Resource) noteRetry(ctx context.Context, req resource.ModifyPlanRequest
 // planned, because what is planned once must stay.
 func (r *Resource) planScript(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	was := private.Kept[*prior](ctx, req.Private, priorKey, &resp.Diagnostics)
-	if was != nil || r.backend != nil && r.backend.Chains().IsApplying() {
+	if was != nil || r.backend != nil && r.backend.Order.IsApplying() {
 		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("join_script_base64gzip"), joinscript.Base64Gzip)...)
 	}
 }

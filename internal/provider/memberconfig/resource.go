@@ -18,6 +18,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
@@ -63,7 +64,7 @@ func (r *Resource) Metadata(_ context.Context, req resource.MetadataRequest, res
 
 // Configure implements resource.ResourceWithConfigure.
 func (r *Resource) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
-	r.backend = backend.ForResource(req, resp)
+	r.backend = backend.From(req.ProviderData, &resp.Diagnostics)
 }
 
 // ModifyPlan implements resource.ResourceWithModifyPlan: a member that is
@@ -83,7 +84,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	if r.backend != nil {
 		var name types.String
 		resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("name"), &name)...)
-		r.backend.Chains().Config(name.ValueString())
+		r.backend.Order.Config(name.ValueString())
 	}
 	if req.State.Raw.IsNull() {
 		r.planScript(ctx, req, resp)
@@ -112,7 +113,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 // Create implements resource.Resource.
 func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	ctx = backend.Naming(ctx, req.Plan, named...)
-	r.backend.Chains().Applying()
+	r.backend.Order.StartApply()
 	var m model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
 	if resp.Diagnostics.HasError() {
@@ -127,10 +128,7 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	r.noteFounding(m, m.planOf(ctx, &resp.Diagnostics))
-	if c != nil {
-		c.Board.NoteInitialCluster(m.ID.ValueString(), m.InitialCluster.ValueString())
-	}
+	r.noteConfigured(m, m.planOf(ctx, &resp.Diagnostics))
 	resp.Diagnostics.Append(backend.KeepNamed(ctx, resp.Private, req.Plan, named...)...)
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
@@ -142,7 +140,7 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
 	// Terraform refreshes a tainted resource, and then plans it as if it were new.
 	token, _ := tokenOf(ctx, m.Bootstrap)
-	r.backend.Plan().HoldConfig(token, m.Name.ValueString())
+	r.backend.Plan.HoldConfig(token, m.Name.ValueString())
 	if resp.Diagnostics.HasError() || r.backend.Unknown {
 		return
 	}
@@ -152,7 +150,7 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	}
 	snap, err := c.View(ctx, 0)
 	if err != nil {
-		if c.Board.FirstTime("unreachable") {
+		if c.FirstTime("unreachable") {
 			report.Warn(&resp.Diagnostics, diag.NotRefreshed(err))
 		}
 		return
@@ -160,7 +158,7 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	c.WarnUntrusted(snap, &resp.Diagnostics)
 	was := private.Kept[string](ctx, req.Private, clusterKey, &resp.Diagnostics)
 	if want, err := membership.ParseClusterID(was); err == nil && !isClusterOf(snap, want, m.Name.ValueString(), attribute.Texts(m.PeerURLs)) {
-		if c.Board.FirstTime("other cluster") {
+		if c.FirstTime("other cluster") {
 			report.Warn(&resp.Diagnostics, diag.AnotherCluster(was, snap))
 		}
 		return
@@ -189,6 +187,7 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	if !neverFormed(status) && len(snap.Others) == 0 {
 		private.Keep(ctx, resp.Private, clusterKey, snap.ClusterID.String(), &resp.Diagnostics)
 	}
+	log.Debug(ctx, log.Membership, "status of a configuration", "name", m.Name.ValueString(), "status", status)
 	m.Status = types.StringValue(status)
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
@@ -196,7 +195,7 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 // warnQuorum explains once that the cluster has lost its quorum.
 func warnQuorum(c *backend.Cluster, snap membership.Snapshot, diags *fwdiag.Diagnostics) {
 	d := snap.Gate(0)
-	if d.Code == membership.QuorumLost && c.Board.FirstTime("quorum lost") {
+	if d.Code == membership.QuorumLost && c.FirstTime("quorum lost") {
 		report.Warn(diags, diag.QuorumIsLost(d, snap))
 	}
 }
@@ -277,7 +276,7 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 // its etcd_member and its machine went first.
 func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	ctx = backend.Named(ctx, req.Private)
-	r.backend.Chains().Applying()
+	r.backend.Order.StartApply()
 	var m model
 	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
 	goes := private.Kept[bool](ctx, req.Private, goesKey, &resp.Diagnostics)
@@ -295,12 +294,7 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 			report.Warn(&resp.Diagnostics, diag.TurnLeft(name, r.backend.Settings.MetadataPrefix, err))
 		}
 	}
-	for _, w := range out.Warnings {
-		report.Warn(&resp.Diagnostics, diag.WarningText("remove", name, w, out.Snapshot))
-	}
-	if out.Waited != nil {
-		report.Warn(&resp.Diagnostics, diag.LockWaited(name, *out.Waited))
-	}
+	report.Done(&resp.Diagnostics, reconfigure.ActionRemove, name, out.Warnings, out.Snapshot, out.Waited)
 	switch undecidable := err != nil && reconfigure.Undecidable(err) && !cluster.Hopeless(err); {
 	case err == nil:
 	case undecidable && m.Founder.ValueBool() && neverFormed(m.Status.ValueString()):

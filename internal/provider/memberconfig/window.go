@@ -55,5 +55,5 @@ func (r *Resource) noteWindow(ctx context.Context, state model, diags *fwdiag.Di
 			return
 		}
 	}
-	r.backend.Plan().CloseWindow(state.ID.ValueString(), end)
+	r.backend.Plan.WindowClosed.Set(state.ID.ValueString(), end)
 }

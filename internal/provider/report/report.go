@@ -9,6 +9,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
 // Error adds an error.
@@ -25,6 +27,16 @@ func ErrorAt(to *fwdiag.Diagnostics, at path.Path, t diag.Text) {
 // WarnAt adds a warning about an attribute.
 func WarnAt(to *fwdiag.Diagnostics, at path.Path, t diag.Text) {
 	to.AddAttributeWarning(at, t.Summary, t.Detail)
+}
+
+// Done adds the warnings of a change that was made, and for whom it had to wait.
+func Done(to *fwdiag.Diagnostics, action reconfigure.Action, name string, warnings []membership.Warning, snap membership.Snapshot, waited *reconfigure.Waited) {
+	for _, w := range warnings {
+		Warn(to, diag.WarningText(action, name, w, snap))
+	}
+	if waited != nil {
+		Warn(to, diag.LockWaited(name, *waited))
+	}
 }
 
 // ErrorOn is [ErrorAt] for an argument of the resource itself.

@@ -53,14 +53,10 @@ func (l nameList) without(have map[string]string) nameList {
 // still to be formed; then the guard of the plan lets one member be replaced at most.
 func (r *Resource) taken(ctx context.Context, entering nameList) []string {
 	none := entering != nil && len(entering) == 0
-	if none || r.backend == nil || r.backend.Unknown || r.backend.Chains().IsApplying() {
+	if none || r.isApplying() {
 		return nil // once something has been changed it is too late
 	}
-	c, err := r.backend.Cluster(nil)
-	if err != nil {
-		return nil
-	}
-	snap, err := c.View(ctx, 0)
+	_, snap, err := r.view(ctx)
 	if err != nil {
 		return nil
 	}
@@ -79,7 +75,7 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 	var m model
 	resp.Diagnostics.Append(m.take(ctx, membership.PlanRollout(present, present, false, ""))...)
 	m.Desired, m.SingleApply = m.Effective, types.BoolNull()
-	m.Healthy, m.Reason, m.UnhealthyMember = types.BoolValue(false), types.StringValue(diag.RolloutNotLooked), types.StringNull()
+	m.setHealth(diag.RolloutNotLooked, "")
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
 

@@ -20,10 +20,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
 // Resource is etcd_rollout.
@@ -60,7 +60,7 @@ func (r *Resource) Metadata(_ context.Context, req resource.MetadataRequest, res
 
 // Configure implements resource.ResourceWithConfigure.
 func (r *Resource) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
-	r.backend = backend.ForResource(req, resp)
+	r.backend = backend.From(req.ProviderData, &resp.Diagnostics)
 }
 
 // Schema implements resource.Resource.
@@ -150,9 +150,9 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	resp.Diagnostics.Append(plan.take(ctx, out)...)
 	plan.Healthy, plan.Reason, plan.UnhealthyMember = state.Healthy, state.Reason, state.UnhealthyMember
 	if !exists {
-		plan.UnhealthyMember = types.StringNull()
-		plan.Healthy, plan.Reason = types.BoolValue(false), types.StringValue(diag.RolloutNotLooked)
+		plan.setHealth(diag.RolloutNotLooked, "")
 	}
+	log.Debug(ctx, log.Membership, "rollout decided", "next", out.Advanced, "pending", out.Pending, "healthy", state.Healthy.ValueBool(), "reason", state.Reason.ValueString())
 	singleApply := plan.SingleApply.ValueBool()
 	if exists && singleApply && out.Advanced != "" && !r.takeTurns(ctx, out.Advanced, &resp.Diagnostics) {
 		return
@@ -161,7 +161,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		report.Warn(&resp.Diagnostics, t)
 	}
 	// When the plan is applied the member has left: to refuse then is too late.
-	if exists && out.Reason != membership.RolloutDone && r.backend != nil && !r.backend.Chains().IsApplying() {
+	if exists && out.Reason != membership.RolloutDone && !r.isApplying() {
 		resp.Diagnostics.Append(r.checkUpgrade(ctx, effective, desired)...)
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
@@ -170,28 +170,36 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 // takeTurns lets the name's member be replaced in one plan with others, and
 // reports whether the plan may go on.
 func (r *Resource) takeTurns(ctx context.Context, name string, diags *fwdiag.Diagnostics) bool {
-	if r.backend == nil || r.backend.Unknown {
-		return true
-	}
-	c, err := r.backend.Cluster(nil)
-	if err != nil {
-		return true
-	}
-	snap, err := c.View(ctx, 0)
+	c, snap, err := r.view(ctx)
 	if err != nil {
 		return true // then the guard lets one alone be replaced
 	}
-	r.backend.Guard(snap.ClusterID, c).TakeTurns(name)
-	err = r.backend.Chains().Enter(ctx, name)
-	var entangled *reconfigure.Entangled
-	switch {
-	case errors.As(err, &entangled):
-		report.ErrorAt(diags, path.Root("single_apply"), diag.RolloutEntangled(entangled))
-	case err != nil:
+	r.backend.Guard(snap.ClusterID, c).InTurn.Set(name, true)
+	err = r.backend.Order.Enter(ctx, name)
+	if e, ok := errors.AsType[*backend.NodesDependOnEachOther](err); ok {
+		report.ErrorAt(diags, path.Root("single_apply"), diag.NodesDependOnEachOther(e.Resource, e.Name, e.Waiting))
+	} else if err != nil {
 		diags.AddError("Interrupted", err.Error())
 	}
 	return err == nil
 }
+
+var errUnknown = errors.New("the provider's configuration is not known yet")
+
+// view looks at the cluster at the provider's endpoints, if that can be looked at.
+func (r *Resource) view(ctx context.Context) (*backend.Cluster, membership.Snapshot, error) {
+	if r.backend == nil || r.backend.Unknown {
+		return nil, membership.Snapshot{}, errUnknown
+	}
+	c, err := r.backend.Cluster(nil)
+	if err != nil {
+		return nil, membership.Snapshot{}, err
+	}
+	snap, err := c.View(ctx, 0)
+	return c, snap, err
+}
+
+func (r *Resource) isApplying() bool { return r.backend != nil && r.backend.Order.IsApplying() }
 
 // ValidateConfig implements resource.ResourceWithValidateConfig.
 func (r *Resource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
@@ -206,14 +214,7 @@ func (r *Resource) ValidateConfig(ctx context.Context, req resource.ValidateConf
 // another that the cluster would not let in. It stays silent where the cluster
 // cannot be asked: then nobody is let through either.
 func (r *Resource) checkUpgrade(ctx context.Context, effective, desired map[string]string) (diags fwdiag.Diagnostics) {
-	if r.backend == nil || r.backend.Unknown {
-		return nil
-	}
-	c, err := r.backend.Cluster(nil)
-	if err != nil {
-		return nil
-	}
-	snap, err := c.View(ctx, 0)
+	_, snap, err := r.view(ctx)
 	if err != nil {
 		return nil
 	}
@@ -258,14 +259,24 @@ func (m *model) take(ctx context.Context, out membership.Rollout) (diags fwdiag.
 	return diags
 }
 
+func (m *model) setHealth(reason, unhealthy string) {
+	m.Healthy, m.Reason, m.UnhealthyMember = types.BoolValue(reason == ""), types.StringNull(), types.StringNull()
+	if reason != "" {
+		m.Reason = types.StringValue(reason)
+	}
+	if unhealthy != "" {
+		m.UnhealthyMember = types.StringValue(unhealthy)
+	}
+}
+
 // Create implements resource.Resource: everybody starts with what is desired.
 func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	var m model
-	r.backend.Chains().Applying()
+	r.backend.Order.StartApply()
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
 	desired, _ := values(m.Desired)
 	resp.Diagnostics.Append(m.take(ctx, membership.PlanRollout(nil, desired, false, ""))...)
-	m.Healthy, m.Reason, m.UnhealthyMember = types.BoolValue(false), types.StringValue(diag.RolloutNotLooked), types.StringNull()
+	m.setHealth(diag.RolloutNotLooked, "")
 	if !resp.Diagnostics.HasError() {
 		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 	}
@@ -279,25 +290,14 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	if resp.Diagnostics.HasError() || r.backend.Unknown {
 		return
 	}
-	reason, unhealthy := r.look(ctx, m)
-	m.Healthy, m.Reason, m.UnhealthyMember = types.BoolValue(reason == ""), types.StringNull(), types.StringNull()
-	if reason != "" {
-		m.Reason = types.StringValue(reason)
-	}
-	if unhealthy != "" {
-		m.UnhealthyMember = types.StringValue(unhealthy)
-	}
+	m.setHealth(r.look(ctx, m))
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
 
 // look returns what is not well, "" if everything is, and the name if it is
 // that of one alone.
 func (r *Resource) look(ctx context.Context, m model) (reason, unhealthy string) {
-	c, err := r.backend.Cluster(nil)
-	if err != nil {
-		return diag.RolloutCannotLook(r.backend.Settings.MetadataPrefix, err), ""
-	}
-	snap, err := c.View(ctx, 0)
+	c, snap, err := r.view(ctx)
 	if err != nil {
 		return diag.RolloutCannotLook(r.backend.Settings.MetadataPrefix, err), ""
 	}
@@ -316,7 +316,7 @@ func (r *Resource) look(ctx context.Context, m model) (reason, unhealthy string)
 // Update implements resource.Resource. It never fails: by graph order the
 // member that makes room has left already when it is called.
 func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
-	r.backend.Chains().Applying()
+	r.backend.Order.StartApply()
 	var m model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
 	if !resp.Diagnostics.HasError() {
