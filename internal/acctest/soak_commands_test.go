@@ -177,12 +177,6 @@ var regressions = []sequence{
 		{kind: "state rm", who: 2, also: 1, part: "etcd_member_config"},
 		{kind: "swap addresses"},
 	}},
-	// What had been imported, updated and removed was taken for the second half of
-	// a replacement by every later plan.
-	{world{flat, 3, "3.6"}, []deed{
-		{kind: "recount with moved", who: 3},
-		{kind: "import", who: 2, part: "etcd_member"},
-	}},
 }
 
 // What was found once is not found again. (All of it with ETCD_TEST_FULL=1,

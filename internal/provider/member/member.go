@@ -100,9 +100,6 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	switch {
 	case !present:
 		resp.State.RemoveResource(ctx)
-		// Terraform plans what comes in its place with the private data that it had,
-		// which would say that this is the second half of a replacement.
-		resp.Diagnostics.Append(resp.Private.SetKey(ctx, priorKey, nil)...)
 	case !resp.Diagnostics.HasError():
 		if r.role == roleLearner {
 			m.lookForLost(ctx, r.backend, resp)
