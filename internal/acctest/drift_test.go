@@ -13,8 +13,8 @@ import (
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // A member that somebody else removed is planned anew, with nothing of the
@@ -55,7 +55,7 @@ func TestAccMemberDisappears(t *testing.T) {
 			e := f.Apply("-refresh=false").MustSay("Cannot add member d")
 			e.MustDetail(t, fmt.Sprintf("d (%x) was removed from the cluster after it had run. An identity that was removed never joins again: with its data etcd does not start, "+
 				"and without its data acknowledged writes could be lost. Nothing was changed. Replace its configuration, which gives its machine a new identity. "+
-				"ADDRESS is the etcd_member_config of d:\n\n  terraform apply -replace='ADDRESS'"+diag.DestroyInstead, id))
+				"ADDRESS is the etcd_member_config of d:\n\n  terraform apply -replace='ADDRESS'"+text.DestroyInstead, id))
 			f.MustVote("a", "b", "c")
 		}
 		f.Apply().MustSucceed()

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // example is a directory of examples/, copied and with ports of the test's own;
@@ -54,11 +54,11 @@ func newExample(t *testing.T, name string, vars map[string]any) *example {
 // set writes the variables.
 func (e *example) set() {
 	e.tb.Helper()
-	text, err := json.MarshalIndent(e.vars, "", "  ")
+	words, err := json.MarshalIndent(e.vars, "", "  ")
 	if err != nil {
 		e.tb.Fatal(err)
 	}
-	e.Write("terraform.tfvars.json", string(text))
+	e.Write("terraform.tfvars.json", string(words))
 }
 
 // Plan is that of the workspace, with the variables up to date.
@@ -196,12 +196,12 @@ func TestAccExampleSurge(t *testing.T) {
 // machineFiles returns what a machine was made with.
 func (f *Fleet) machineFiles(name string) (env, script string) {
 	f.tb.Helper()
-	text, err := os.ReadFile(filepath.Join(f.Machines, name, "etcd.env"))
+	words, err := os.ReadFile(filepath.Join(f.Machines, name, "etcd.env"))
 	if err != nil {
 		f.tb.Fatal(err)
 	}
 	join, _ := os.ReadFile(filepath.Join(f.Machines, name, "join.sh")) // not every machine has one
-	return string(text), string(join)
+	return string(words), string(join)
 }
 
 // The literal two-phase add; and then the block of the first phase goes.
@@ -225,18 +225,18 @@ func TestAccExampleTwoPhase(t *testing.T) {
 	}
 
 	t.Log("the learner's block goes, and its ID stays as a text")
-	text := e.Read("main.tf")
-	begin, end := strings.Index(text, "# Phase 1"), strings.Index(text, "# Phase 2")
-	text = strings.NewReplacer("etcd_learner.d.id", fmt.Sprintf("%q", id), "etcd_learner.d.environment", "{}",
-		"etcd_learner.d.peer_urls", "[local.peer_url]").Replace(text[:begin] + text[end:])
-	e.Write("main.tf", text)
+	words := e.Read("main.tf")
+	begin, end := strings.Index(words, "# Phase 1"), strings.Index(words, "# Phase 2")
+	words = strings.NewReplacer("etcd_learner.d.id", fmt.Sprintf("%q", id), "etcd_learner.d.environment", "{}",
+		"etcd_learner.d.peer_urls", "[local.peer_url]").Replace(words[:begin] + words[end:])
+	e.Write("main.tf", words)
 	e.Plan().MustDo(map[string]string{"etcd_learner.d": "delete"})
 	e.Apply().MustSucceed().MustBeQuiet()
 	e.MustVote("a", "b", "c", "d")
 	e.Plan().MustBeEmpty()
 
 	t.Log("and the ID goes as well")
-	e.Write("main.tf", strings.Replace(text, fmt.Sprintf("learner_id = %q", id), "", 1))
+	e.Write("main.tf", strings.Replace(words, fmt.Sprintf("learner_id = %q", id), "", 1))
 	e.Plan().MustDo(map[string]string{"etcd_member.d": "update"})
 	e.Apply().MustSucceed().MustBeQuiet()
 	e.Plan().MustBeEmpty()
@@ -260,7 +260,7 @@ func TestAccTwoPhaseOfTwo(t *testing.T) {
 	e.Plan().MustSay("Only one learner can be announced ahead of its machine").MustDetail(t,
 		"d, e are all to be announced (wait_until = \"announced\") before any of their machines is made, and a cluster takes one learner at a time: "+
 			"the second would wait for the first for ever. Nothing has been changed. Add them in one apply each; or use etcd_member_config with its join script, "+
-			"with which any number of machines may boot first and are added one after the other."+diag.DestroyInstead)
+			"with which any number of machines may boot first and are added one after the other."+text.DestroyInstead)
 	e.join(cluster)
 	e.MustVote("a")
 }

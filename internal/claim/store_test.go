@@ -176,11 +176,13 @@ func TestStopAfterLosingOwnership(t *testing.T) {
 func TestTakeOver(t *testing.T) {
 	everyAPI(t, func(t *testing.T, b bench) {
 		s := b.store(t)
-		first := take(t, s, claim.Options{Value: "first", TTL: 20 * time.Second, Interval: 200 * time.Millisecond})
+		first := take(t, s, claim.Options{Value: "first", TTL: 20 * time.Second, Interval: 3 * time.Second})
+		// Until the second one has created the key there is none for a moment, and
+		// a beat just then would rightly say that it is gone.
 		take(t, b.store(t), claim.Options{Value: "second", TTL: 20 * time.Second, TakeOver: true})
 		select {
 		case <-first.Lost():
-		case <-time.After(10 * time.Second):
+		case <-time.After(20 * time.Second):
 			t.Fatal("the first owner goes on")
 		}
 		var lost *claim.LostError

@@ -38,7 +38,7 @@ func New(settings connection.Settings, pool *connection.Pool) *Client {
 	return &Client{settings: settings, pool: pool, at: map[membership.MemberID]string{}}
 }
 
-// Know implements [Cluster].
+// AddFallbackEndpoints implements [Cluster].
 func (c *Client) AddFallbackEndpoints(clientURLs []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -72,7 +72,7 @@ func limited(method string, opts []grpc.CallOption) []grpc.CallOption {
 func headed(reply any) error {
 	switch r := reply.(type) {
 	case *pb.RangeResponse, *pb.PutResponse, *pb.DeleteRangeResponse, *pb.TxnResponse, *pb.WatchResponse, *pb.StatusResponse, *pb.MemberListResponse:
-		if r.(interface{ GetHeader() *pb.ResponseHeader }).GetHeader() == nil {
+		if h, ok := r.(interface{ GetHeader() *pb.ResponseHeader }); !ok || h.GetHeader() == nil {
 			return errNoHeader
 		}
 	case *pb.MemberAddResponse:

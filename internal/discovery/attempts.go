@@ -50,7 +50,7 @@ func (a attempts) create(ctx context.Context, place Place, size int, do func(ctx
 		case found || !unsure:
 			return Place{}, err
 		}
-		log.Debug(ctx, log.Discovery, "creating the token again, the outcome is not known", "error", err)
+		log.Debug(ctx, log.Discovery, "creating the token again", "error", err)
 		if a.sleep(ctx, retryAfter) != nil {
 			return Place{}, &UnsureError{Place: place, Err: err}
 		}

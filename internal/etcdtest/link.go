@@ -10,6 +10,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 )
 
 // Link is a TCP connection point that passes everything on to its target, and
@@ -148,14 +150,7 @@ func (l *Link) linger(ctx context.Context, way Way) error {
 	if by == nil {
 		return nil
 	}
-	timer := time.NewTimer(by())
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return clock.System{}.Sleep(ctx, by())
 }
 
 // wait returns once nothing stalls a connection, or ctx is done.

@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -167,7 +166,15 @@ func discoveryRescue(t *testing.T, g *realRegistry, sh shell, v etcdtest.Version
 		p.PowerOff()
 	}
 	a.Supervise(supervised)
-	time.Sleep(time.Second)
+	// From then on a is registered, and its peer port tells who forms the cluster.
+	etcdtest.Until(t, "a forms the cluster", func() bool {
+		resp, err := http.Get(a.PeerURL() + "/members")
+		if err != nil {
+			return false
+		}
+		defer resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	})
 	b.Supervise(supervised)
 	ready(t, a, b)
 	c.Supervise(supervised)

@@ -36,21 +36,25 @@ const (
 // Debug writes a line at the level debug: event is a constant text, facts are
 // pairs of a name and a value. A value is a text, a number, a boolean, a
 // duration, an error, a fmt.Stringer or a slice of texts; of anything else only
-// the type is written, so that no line holds a whole model. A password in a URL
+// the type is written, so that no line holds a whole model. A nil is left out. A password in a URL
 // is masked.
 func Debug(ctx context.Context, s Subsystem, event string, facts ...any) {
 	fields := make(map[string]any, len(facts)/2)
 	for i := 0; i+1 < len(facts); i += 2 {
-		name, _ := facts[i].(string)
-		fields[name] = printable(facts[i+1])
+		if name, ok := facts[i].(string); ok && facts[i+1] != nil {
+			fields[name] = printable(facts[i+1])
+		}
 	}
 	name := string(s)
-	tflog.SubsystemDebug(tflog.NewSubsystem(ctx, name), name, event, fields)
+	tflog.SubsystemDebug(tflog.NewSubsystem(ctx, name, oneUp), name, event, fields)
 }
+
+// oneUp makes a line name the caller of [Debug].
+var oneUp = tflog.WithAdditionalLocationOffset(2)
 
 func printable(value any) any {
 	switch v := value.(type) {
-	case nil, bool, int, int64, uint64, float64:
+	case bool, int, int64, uint64, float64:
 		return v
 	case string:
 		return membership.Masked(v)

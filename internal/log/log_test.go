@@ -21,7 +21,7 @@ func TestDebug(t *testing.T) {
 	log.Debug(tflogtest.RootLogger(t.Context(), &out), log.Lock, "waiting for the lock",
 		"holder", "ci-7", "waited", 3*time.Second, "members", []string{"http://u:p@a:2380"},
 		"endpoint", "https://root:secret@a:2379", "error", errors.New("dial https://root:secret@a:2379"),
-		"model", struct{ Password string }{"secret"}, "attempt", 2, "without a value")
+		"model", struct{ Password string }{"secret"}, "attempt", 2, "answer", nil, "without a value")
 	lines, err := tflogtest.MultilineJSONDecode(&out)
 	if err != nil || len(lines) != 1 {
 		t.Fatalf("%v, %v", lines, err)

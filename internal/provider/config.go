@@ -11,12 +11,12 @@ import (
 	"strings"
 	"time"
 
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // reader turns the provider block and the environment into settings. What the
@@ -29,9 +29,9 @@ type reader struct {
 	// come to be before the plan.
 	files bool
 
-	diags fwdiag.Diagnostics
+	diags diag.Diagnostics
 	// warnings are of what is configured and insecure, for [Provider.Configure].
-	warnings []diag.Text
+	warnings []text.Message
 	// bare are the endpoints without a scheme, as they are written.
 	bare []string
 	// unknown becomes true where a value is not known yet.
@@ -57,7 +57,7 @@ func (r *reader) settings(m model) connection.Settings {
 			if !ok {
 				source = problem.Argument
 			}
-			r.fail(argumentPath(source), diag.TLSMaterial(source, problem))
+			r.fail(argumentPath(source), text.TLSMaterial(source, problem))
 		}
 	}
 	s.Endpoints = r.endpoints(m.Endpoints, secure)
@@ -85,12 +85,12 @@ func (r *reader) loadTLS(s *connection.Settings, material connection.TLSMaterial
 	return err
 }
 
-func (r *reader) fail(at path.Path, text diag.Text) {
+func (r *reader) fail(at path.Path, words text.Message) {
 	if at.Equal(path.Empty()) {
-		r.diags.AddError(text.Summary, text.Detail)
+		r.diags.AddError(words.Summary, words.Detail)
 		return
 	}
-	r.diags.AddAttributeError(at, text.Summary, text.Detail)
+	r.diags.AddAttributeError(at, words.Summary, words.Detail)
 }
 
 // argumentPath is the path of an argument; empty for an environment variable.
@@ -125,7 +125,7 @@ func (r *reader) duration(v types.String, argument, variable string, standard ti
 	}
 	d, err := time.ParseDuration(value)
 	if err != nil || d <= 0 {
-		r.fail(argumentPath(source), diag.InvalidDuration(source, value))
+		r.fail(argumentPath(source), text.InvalidDuration(source, value))
 		return standard
 	}
 	return d
@@ -138,7 +138,7 @@ func (r *reader) metadataPrefix(v types.String) string {
 	}
 	trimmed := strings.Trim(value, "/")
 	if !strings.HasPrefix(value, "/") || trimmed == "" || strings.Contains(trimmed, "//") {
-		r.fail(path.Root("metadata_prefix"), diag.InvalidMetadataPrefix(value))
+		r.fail(path.Root("metadata_prefix"), text.InvalidMetadataPrefix(value))
 		return connection.DefaultMetadataPrefix
 	}
 	return "/" + trimmed + "/"
@@ -157,7 +157,7 @@ func (r *reader) endpoints(v types.List, secure bool) []string {
 		endpoint, err := connection.ParseEndpoint(raw, secure)
 		var problem *connection.EndpointError
 		if errors.As(err, &problem) {
-			r.fail(at, diag.InvalidEndpoint(source, problem))
+			r.fail(at, text.InvalidEndpoint(source, problem))
 		} else if !slices.Contains(out, endpoint) {
 			out = append(out, endpoint)
 		}
@@ -202,7 +202,7 @@ func (r *reader) addressMap(v types.Map, secure bool) map[string]string {
 	parsed, err := connection.ParseAddressMap(known, secure)
 	var problem *connection.EndpointError
 	if errors.As(err, &problem) {
-		r.fail(path.Root("address_map"), diag.InvalidAddressMap("address_map", problem))
+		r.fail(path.Root("address_map"), text.InvalidAddressMap("address_map", problem))
 	}
 	return parsed
 }

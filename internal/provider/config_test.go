@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
@@ -363,7 +363,7 @@ func TestBadSettings(t *testing.T) {
 				t.Errorf("got\n%s\n%s\nwant\n%s\n%s", d.Summary(), d.Detail(), c.summary, c.text)
 			}
 			at := ""
-			if located, ok := d.(fwdiag.DiagnosticWithPath); ok {
+			if located, ok := d.(diag.DiagnosticWithPath); ok {
 				at = located.Path().String()
 			}
 			if at != c.at {

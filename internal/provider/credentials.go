@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // credentials returns user name and password, both or neither. As with
@@ -20,7 +20,7 @@ func (r *reader) credentials(m model) (string, connection.Secret) {
 	user, password, both := strings.Cut(r.getenv(envUser), ":")
 	if separate := r.getenv(envPassword); separate != "" {
 		if both && m.Username.IsNull() && m.Password.IsNull() {
-			r.fail(path.Empty(), diag.TwoPasswords)
+			r.fail(path.Empty(), text.TwoPasswords)
 			return "", ""
 		}
 		password = separate
@@ -46,13 +46,13 @@ func (r *reader) credentials(m model) (string, connection.Secret) {
 	case m.Username.IsUnknown() || m.Password.IsUnknown():
 		return "", ""
 	case user != "" && password == "":
-		r.fail(argumentPath(userSource), diag.PasswordMissing(userSource, user))
+		r.fail(argumentPath(userSource), text.PasswordMissing(userSource, user))
 		return "", ""
 	case user == "" && password != "" && userSource == "username" && passwordSource == envPassword:
 		// username = "" switches the environment's credentials off.
 		return "", ""
 	case user == "" && password != "":
-		r.fail(argumentPath(passwordSource), diag.UsernameMissing(passwordSource))
+		r.fail(argumentPath(passwordSource), text.UsernameMissing(passwordSource))
 		return "", ""
 	}
 	return user, connection.Secret(password)
@@ -99,7 +99,7 @@ func (r *reader) boolean(variable, argument string) bool {
 	}
 	b, err := strconv.ParseBool(value)
 	if err != nil {
-		r.fail(path.Empty(), diag.InvalidBool(variable, value, argument))
+		r.fail(path.Empty(), text.InvalidBool(variable, value, argument))
 	}
 	return b
 }

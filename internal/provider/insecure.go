@@ -11,8 +11,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // skipVerify is the argument that switches off the verification of servers.
@@ -37,7 +37,7 @@ func (r *reader) trustedHosts(v types.List) []connection.HostPattern {
 		pattern, err := connection.ParseHostPattern(e.ValueString())
 		var problem *connection.HostError
 		if errors.As(err, &problem) {
-			r.fail(at, diag.InvalidTrustedHost(at.String(), problem))
+			r.fail(at, text.InvalidTrustedHost(at.String(), problem))
 			continue
 		}
 		out = append(out, pattern)
@@ -50,7 +50,7 @@ func (r *reader) trustedHosts(v types.List) []connection.HostPattern {
 // reported there. Endpoints are judged by what is dialled for them.
 func (r *reader) warn(s connection.Settings, material connection.TLSMaterial, sources map[string]string, secure bool) {
 	if material.InsecureSkipVerify {
-		r.warnings = append(r.warnings, diag.NotVerified(sources[skipVerify]))
+		r.warnings = append(r.warnings, text.NotVerified(sources[skipVerify]))
 	}
 	var plain []string
 	for _, e := range s.Endpoints {
@@ -63,13 +63,13 @@ func (r *reader) warn(s connection.Settings, material connection.TLSMaterial, so
 		}
 	}
 	if s.Username != "" && len(plain) > 0 {
-		r.warnings = append(r.warnings, diag.PasswordInTheClear(plain))
+		r.warnings = append(r.warnings, text.PasswordInTheClear(plain))
 	}
 	if (s.Username != "" || secure) && len(r.bare) > 0 {
 		scheme := "http"
 		if secure {
 			scheme = "https"
 		}
-		r.warnings = append(r.warnings, diag.NoScheme(r.bare, scheme))
+		r.warnings = append(r.warnings, text.NoScheme(r.bare, scheme))
 	}
 }

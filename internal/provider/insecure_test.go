@@ -11,8 +11,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 func TestInsecureIsReported(t *testing.T) {
@@ -35,24 +35,24 @@ func TestInsecureIsReported(t *testing.T) {
 	for name, c := range map[string]struct {
 		block       block
 		environment map[string]string
-		want        []diag.Text
+		want        []text.Message
 	}{
 		"nothing":                        {block: block{"endpoints": far}},
 		"https":                          {block: with(password, block{"endpoints": []string{"https://10.0.1.10:2379"}})},
-		"not verified":                   {block: block{insecure: true}, want: []diag.Text{diag.NotVerified(insecure)}},
-		"not verified by environment":    {environment: map[string]string{variable: "true"}, want: []diag.Text{diag.NotVerified(variable)}},
+		"not verified":                   {block: block{insecure: true}, want: []text.Message{text.NotVerified(insecure)}},
+		"not verified by environment":    {environment: map[string]string{variable: "true"}, want: []text.Message{text.NotVerified(variable)}},
 		"verified in spite of it":        {block: block{insecure: false}, environment: map[string]string{variable: "true"}},
-		"password over http":             {block: with(password, block{"endpoints": append(far, near...)}), want: []diag.Text{diag.PasswordInTheClear(far)}},
+		"password over http":             {block: with(password, block{"endpoints": append(far, near...)}), want: []text.Message{text.PasswordInTheClear(far)}},
 		"password over loopback":         {block: with(password, block{"endpoints": near})},
 		"password through a tunnel":      {block: with(password, block{"endpoints": far, "address_map": map[string]string{far[0]: "127.0.0.1:12379"}})},
-		"password away from this host":   {block: with(password, block{"endpoints": near[:1], "address_map": map[string]string{near[0]: "10.0.0.1:1"}}), want: []diag.Text{diag.PasswordInTheClear(near[:1])}},
+		"password away from this host":   {block: with(password, block{"endpoints": near[:1], "address_map": map[string]string{near[0]: "10.0.0.1:1"}}), want: []text.Message{text.PasswordInTheClear(near[:1])}},
 		"no scheme":                      {block: block{"endpoints": []string{"10.0.1.10"}}},
-		"no scheme, TLS":                 {block: block{"endpoints": []string{"10.0.1.10", "https://b:1"}, "ca_cert": pki.CAFile}, want: []diag.Text{diag.NoScheme([]string{`"10.0.1.10"`}, "https")}},
-		"no scheme, password":            {block: with(password, block{"endpoints": []string{"localhost:2379"}}), want: []diag.Text{diag.NoScheme([]string{`"localhost:2379"`}, "http")}},
-		"no scheme from the environment": {block: password, environment: map[string]string{"ETCDCTL_ENDPOINTS": "127.0.0.1:1"}, want: []diag.Text{diag.NoScheme([]string{`"127.0.0.1:1"`}, "http")}},
+		"no scheme, TLS":                 {block: block{"endpoints": []string{"10.0.1.10", "https://b:1"}, "ca_cert": pki.CAFile}, want: []text.Message{text.NoScheme([]string{`"10.0.1.10"`}, "https")}},
+		"no scheme, password":            {block: with(password, block{"endpoints": []string{"localhost:2379"}}), want: []text.Message{text.NoScheme([]string{`"localhost:2379"`}, "http")}},
+		"no scheme from the environment": {block: password, environment: map[string]string{"ETCDCTL_ENDPOINTS": "127.0.0.1:1"}, want: []text.Message{text.NoScheme([]string{`"127.0.0.1:1"`}, "http")}},
 		"a far one without scheme, password": {
 			block: with(password, block{"endpoints": []string{"10.0.1.10:2379"}}),
-			want:  []diag.Text{diag.PasswordInTheClear(far), diag.NoScheme([]string{`"10.0.1.10:2379"`}, "http")},
+			want:  []text.Message{text.PasswordInTheClear(far), text.NoScheme([]string{`"10.0.1.10:2379"`}, "http")},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestTrustedHosts(t *testing.T) {
 		}
 	}
 	_, r = read(t, block{"trusted_hosts": []string{"ok", "https://b"}}, nil)
-	if len(r.diags) != 1 || r.diags[0].Detail() != diag.InvalidTrustedHost("trusted_hosts[1]", &connection.HostError{Text: "https://b", Reason: "is a URL; give its host alone"}).Detail {
+	if len(r.diags) != 1 || r.diags[0].Detail() != text.InvalidTrustedHost("trusted_hosts[1]", &connection.HostError{Text: "https://b", Reason: "is a URL; give its host alone"}).Detail {
 		t.Errorf("got %v", r.diags)
 	}
 	_, r = read(t, block{"trusted_hosts": tftypes.NewValue(tftypes.List{ElementType: tftypes.String}, tftypes.UnknownValue)}, nil)

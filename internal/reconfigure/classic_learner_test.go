@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // witness notes the looks around a promotion.
@@ -87,7 +87,7 @@ func (c *trial) advice(b *bench) string {
 	}
 	var said []string
 	for _, w := range snap.Advise(membership.Snapshot{}, nil) {
-		said = append(said, diag.Advice(w, snap))
+		said = append(said, text.Advice(w, snap))
 	}
 	return strings.Join(said, "\n")
 }
@@ -146,16 +146,16 @@ func wrongVoter(c *trial) {
 	if took := time.Since(begin); took > time.Minute {
 		c.Errorf("it took %v to say so twice", took)
 	}
-	for _, text := range []string{added.Detail, removed.Detail, c.advice(b)} {
+	for _, words := range []string{added.Detail, removed.Detail, c.advice(b)} {
 		for _, want := range want {
-			if !strings.Contains(text, want) {
-				c.Errorf("got  %s\nwant %s", text, want)
+			if !strings.Contains(words, want) {
+				c.Errorf("got  %s\nwant %s", words, want)
 			}
 		}
 	}
-	for _, text := range []string{added.Detail, removed.Detail} {
-		if !strings.Contains(text, "Nothing was changed.") {
-			c.Errorf("%s does not say that nothing was changed", text)
+	for _, words := range []string{added.Detail, removed.Detail} {
+		if !strings.Contains(words, "Nothing was changed.") {
+			c.Errorf("%s does not say that nothing was changed", words)
 		}
 	}
 }
@@ -168,9 +168,9 @@ func notCaughtUp(c *trial) {
 	b.Isolate(d)
 	fill(c.T, b, 1500, 10)
 	_, err := b.engine.Join(within(c.T, 10*time.Second), r)
-	text := c.mustWait(err, membership.Lagging)
-	if !strings.Contains(text.Detail, "entries behind the leader; 1000 are allowed (max_lag). It stays a learner.") {
-		c.Errorf("got %s", text.Detail)
+	words := c.mustWait(err, membership.Lagging)
+	if !strings.Contains(words.Detail, "entries behind the leader; 1000 are allowed (max_lag). It stays a learner.") {
+		c.Errorf("got %s", words.Detail)
 	}
 	c.mustList(b, "infra1", "d (learner)")
 	b.Heal()
@@ -205,9 +205,9 @@ func notAlive(c *trial, limit time.Duration, die, live func(*etcdtest.Process)) 
 	die(d)
 	w := b.NewWriter(c.T, etcdtest.WriterOptions{})
 	_, err := b.engine.Join(within(c.T, limit), r)
-	text := c.mustWait(err, membership.NotAlive)
-	if !strings.Contains(text.Detail, "d ("+r.ID.String()+") has started and was not promoted; it stays a learner") {
-		c.Errorf("got %s", text.Detail)
+	words := c.mustWait(err, membership.NotAlive)
+	if !strings.Contains(words.Detail, "d ("+r.ID.String()+") has started and was not promoted; it stays a learner") {
+		c.Errorf("got %s", words.Detail)
 	}
 	c.mustList(b, "infra1", "d (learner)")
 	live(d)
@@ -225,9 +225,9 @@ func slotTaken(c *trial) {
 	d.Supervise(100 * time.Millisecond)
 	r := request(d, reconfigure.Voting)
 	_, err := b.engine.Join(within(c.T, 8*time.Second), r)
-	text := c.mustWait(err, membership.LearnerSlotTaken)
-	if want := "the slot is taken by first (" + taken.ID.String() + ")"; !strings.Contains(text.Detail, want) {
-		c.Errorf("got  %s\nwant %s", text.Detail, want)
+	words := c.mustWait(err, membership.LearnerSlotTaken)
+	if want := "the slot is taken by first (" + taken.ID.String() + ")"; !strings.Contains(words.Detail, want) {
+		c.Errorf("got  %s\nwant %s", words.Detail, want)
 	}
 	joined := c.inBackground(b, r)
 	c.mustStay(b, joined, 3*time.Second, "infra1", "infra2", "infra3", "first (learner)")

@@ -16,10 +16,10 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // classic is the table of the failures that have cost clusters their quorum
@@ -271,24 +271,24 @@ func (c *trial) mustKeepWriting(b *bench, w *etcdtest.Writer) {
 }
 
 // mustRefuse expects a refusal with that code, and returns its text.
-func (c *trial) mustRefuse(err error, code membership.Code) diag.Text {
+func (c *trial) mustRefuse(err error, code membership.Code) text.Message {
 	c.Helper()
 	var refused *reconfigure.Refusal
 	if !errors.As(err, &refused) || refused.Decision.Code != code {
 		c.Fatalf("got %v, want a refusal: %s", err, code)
 	}
-	return diag.Explain(refused.Action, refused.Name, err)
+	return text.Explain(refused.Action, refused.Name, err)
 }
 
 // mustWait expects that time ran out while waiting for that reason, and returns
 // the text.
-func (c *trial) mustWait(err error, code membership.Code) diag.Text {
+func (c *trial) mustWait(err error, code membership.Code) text.Message {
 	c.Helper()
 	var late *reconfigure.Incomplete
 	if !errors.As(err, &late) || late.Decision.Code != code {
 		c.Fatalf("got %v (%+v), want to have waited: %s", err, late, code)
 	}
-	return diag.Explain("add", late.Request.Name, err)
+	return text.Explain("add", late.Request.Name, err)
 }
 
 // inBackground joins, and delivers the error.

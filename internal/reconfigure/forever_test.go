@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 func quiet(reconfigure.Step) {}
@@ -52,7 +52,7 @@ func TestALockThatDoesNotExpire(t *testing.T) {
 		}
 		want := `The lock on membership changes is held by whoever wrote "hands off" to ` + key + ", and it does not expire: it has no time to live, " +
 			"so this provider did not make it. Nothing was changed. If nobody is at work, delete it, then apply again:\n\n  etcdctl del " + key
-		if got := diag.Explain("add", "d", err).Detail; got != want {
+		if got := text.Explain("add", "d", err).Detail; got != want {
 			t.Errorf("%s:\ngot  %s\nwant %s", name, got, want)
 		}
 	}

@@ -71,10 +71,14 @@ func TestGiveUpTurn(t *testing.T) {
 	if err := engine.GiveUpTurn(within(t, 20*time.Second), "o", "d"); !errors.Is(err, cluster.ErrPermission) {
 		t.Errorf("denied: %v", err)
 	}
-	over, end := context.WithCancel(t.Context())
-	port.failures, port.err, port.failed = 1_000_000, cluster.ErrAmbiguous, end
-	if err := engine.GiveUpTurn(over, "o", "d"); !errors.Is(err, cluster.ErrAmbiguous) {
+	port.failures, port.err = 1_000_000, cluster.ErrAmbiguous
+	if err := engine.GiveUpTurn(within(t, 5*time.Second), "o", "d"); !errors.Is(err, cluster.ErrAmbiguous) {
 		t.Errorf("out of time: %v", err)
+	}
+	over, end := context.WithCancel(t.Context())
+	port.failed = end
+	if err := engine.GiveUpTurn(over, "o", "d"); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: %v", err)
 	}
 
 	// The key is told.

@@ -256,7 +256,7 @@ func (j *join) act(ctx context.Context) error {
 	case membership.StepRefuse:
 		return j.unidentified(found)
 	}
-	log.Debug(ctx, log.Membership, "found the member in the list", "member", j.name, "id", found.ID)
+	log.Debug(ctx, log.Membership, "member found in the list", "member", j.name, "id", found.ID)
 	j.member, _ = j.snap.Member(found.ID)
 	return j.write(ctx, cluster.Announced, found.ID)
 }
@@ -287,7 +287,7 @@ func (j *join) takeBack(ctx context.Context, id membership.MemberID) error {
 	if err := j.hold.ensure(j.snap); err != nil {
 		return err
 	}
-	log.Debug(ctx, log.Membership, "removing an announcement with other peer URLs", "member", j.name, "id", id)
+	log.Debug(ctx, log.Membership, "removing an unstarted member with other peer URLs", "member", j.name, "id", id)
 	via, _, _ := j.snap.MajorityLeader()
 	if err := j.Cluster.Remove(ctx, via, id); err != nil && !errors.Is(err, cluster.ErrNotFound) {
 		return retrying(err)
@@ -317,7 +317,7 @@ func (j *join) add(ctx context.Context) error {
 	}
 	via, _, _ := j.snap.MajorityLeader()
 	id, err := j.Cluster.AddLearner(ctx, via, j.req.PeerURLs)
-	log.Debug(ctx, log.Membership, "announced the member", "member", j.name, "id", id, "answer", err)
+	log.Debug(ctx, log.Membership, "member add", "member", j.name, "id", id, "answer", err)
 	j.refused = err != nil && !errors.Is(err, cluster.ErrAmbiguous) && ctx.Err() == nil
 	if err != nil {
 		if errors.Is(err, cluster.ErrPermission) || errors.Is(err, cluster.ErrBadURL) {

@@ -255,7 +255,7 @@ func (l *leave) act(ctx context.Context, d membership.Decision) error {
 	}
 	leader, _, _ := l.snap.MajorityLeader()
 	err := l.Cluster.Remove(ctx, leader, l.req.ID)
-	log.Debug(ctx, log.Membership, "asked for the removal", "member", l.name, "id", l.req.ID, "answer", err)
+	log.Debug(ctx, log.Membership, "member remove", "member", l.name, "id", l.req.ID, "answer", err)
 	if errors.Is(err, cluster.ErrNotFound) {
 		err = nil
 	}

@@ -89,7 +89,7 @@ func (e *Engine) lock(ctx context.Context, id membership.ClusterID, action Actio
 func (e *Engine) lockBy(wait, ctx context.Context, id membership.ClusterID, action Action, name string) (*hold, error) {
 	unlock, err := e.Process.lock(wait, id, doing(action, name))
 	if err != nil {
-		log.Debug(ctx, log.Lock, "another operation of this run kept the lock", "action", action, "member", name, "reason", err)
+		log.Debug(ctx, log.Lock, "lock held by another operation of this process", "action", action, "member", name, "reason", err)
 		return nil, err
 	}
 	h := &hold{engine: e, action: action, name: name, unlock: unlock}
@@ -105,7 +105,7 @@ func (h *hold) release() {
 	h.cancel()
 	defer h.engine.reportChange()
 	if h.claim != nil {
-		log.Debug(h.ctx, log.Lock, "giving up the lock", "action", h.action, "member", h.name)
+		log.Debug(h.ctx, log.Lock, "releasing the lock", "action", h.action, "member", h.name)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), releaseTimeout)
 		defer cancel()
 		// If it cannot be given up, it expires.
@@ -140,7 +140,7 @@ func (h *hold) ensureBy(ctx context.Context, snap membership.Snapshot) error {
 		return h.underAlarm(snap, err)
 	}
 	if err != nil {
-		log.Debug(ctx, log.Lock, "could not take the lock", "action", h.action, "member", h.name, "reason", err)
+		log.Debug(ctx, log.Lock, "cannot take the lock", "action", h.action, "member", h.name, "reason", err)
 		return err
 	}
 	log.Debug(ctx, log.Lock, "took the lock", "action", h.action, "member", h.name)
@@ -164,7 +164,7 @@ func (h *hold) underAlarm(snap membership.Snapshot, cause error) error {
 	if _, raised := snap.Alarm(); !raised || !h.action.liftsAlarm() {
 		return alarmed(h.action, h.name, snap, cause)
 	}
-	log.Debug(h.ctx, log.Lock, "going on without the lock, which an alarm keeps from being taken", "action", h.action, "member", h.name)
+	log.Debug(h.ctx, log.Lock, "continuing without the lock because of an alarm", "action", h.action, "member", h.name)
 	h.unguarded = true
 	return nil
 }

@@ -19,10 +19,10 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 func TestMain(m *testing.M) {
@@ -69,10 +69,10 @@ type noted struct {
 	doing string
 }
 
-func (d diary) note(text string) {
+func (d diary) note(words string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	*d.entries = append(*d.entries, text)
+	*d.entries = append(*d.entries, words)
 }
 
 func (d diary) Acquire(ctx context.Context, id membership.ClusterID, doing string, waiting func(claim.Holder)) (claim.Hold, error) {
@@ -178,18 +178,18 @@ func TestTheOneThatWaitsSaysForWhom(t *testing.T) {
 
 	d := b.NewJoiner(t, "d")
 	_, err = b.engine.Join(within(t, 2*time.Second), request(d, reconfigure.Announced))
-	if got, want := diag.Explain("add", "d", err), (diag.Text{Summary: "Cannot add member d", Detail: whole}); got != want {
+	if got, want := text.Explain("add", "d", err), (text.Message{Summary: "Cannot add member d", Detail: whole}); got != want {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
 	r := b.leaveRequest(t, "infra2")
 	_, err = b.engine.Leave(within(t, 2*time.Second), r)
-	if got, want := diag.Explain("remove", "infra2", err), (diag.Text{Summary: "Cannot remove member infra2", Detail: whole}); got != want {
+	if got, want := text.Explain("remove", "infra2", err), (text.Message{Summary: "Cannot remove member infra2", Detail: whole}); got != want {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
 	_, err = b.engine.UpdatePeerURLs(within(t, 2*time.Second), reconfigure.UpdateRequest{
 		ID: r.ID, Cluster: r.Cluster, Name: "infra2", PeerURLs: []string{"http://127.0.0.1:1"},
 	})
-	if got, want := diag.Explain("update", "infra2", err), (diag.Text{Summary: "Cannot update member infra2", Detail: whole}); got != want {
+	if got, want := text.Explain("update", "infra2", err), (text.Message{Summary: "Cannot update member infra2", Detail: whole}); got != want {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
 	if m := b.members(t); len(m) != 3 {
@@ -220,9 +220,9 @@ func TestTheOneBehindAnotherOfItsProcess(t *testing.T) {
 	_, err := b.engine.Leave(within(t, time.Second), r)
 	cancel()
 	wg.Wait()
-	want := diag.Text{Summary: "Cannot remove member infra2", Detail: "The time allowed for it ran out while this run was busy with another change of the cluster (add member d); " +
+	want := text.Message{Summary: "Cannot remove member infra2", Detail: "The time allowed for it ran out while this run was busy with another change of the cluster (add member d); " +
 		"members change one at a time. Nothing was changed for this one. Apply again; or allow more time (timeouts)."}
-	if got := diag.Explain("remove", "infra2", err); got != want {
+	if got := text.Explain("remove", "infra2", err); got != want {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
 }
@@ -279,10 +279,10 @@ func TestALostLockStopsTheOperation(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := <-result
-	want := diag.Text{Summary: "Cannot add member d", Detail: "This run lost the lock on membership changes: " +
+	want := text.Message{Summary: "Cannot add member d", Detail: "This run lost the lock on membership changes: " +
 		"bob@ops2 (process 12, since 2026-11-21T01:02:03Z, to add member e) holds it now. That happens when its process or its machine stands still. " +
 		"It stopped before its next step. According to the member list d (" + learner.ID.String() + ") is a learner now. Apply again: it carries on from there."}
-	if got := diag.Explain("add", "d", err); got != want {
+	if got := text.Explain("add", "d", err); got != want {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
 	if got := lockValue(t, b); got != other {
@@ -345,8 +345,8 @@ func child() int {
 		fmt.Println("joined")
 		return 0
 	}
-	text := diag.Explain("add", "d", err)
-	fmt.Println(text.Summary + ": " + text.Detail)
+	words := text.Explain("add", "d", err)
+	fmt.Println(words.Summary + ": " + words.Detail)
 	return 1
 }
 

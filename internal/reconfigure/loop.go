@@ -142,12 +142,12 @@ func (e *Engine) repeat(ctx context.Context, action Action, name string, step fu
 		_, explicit := errors.AsType[outcome](err)
 		o := classify(err)
 		now := e.Clock.Now()
-		if ctx.Err() != nil && !(explicit && o.next == stop) {
+		if ctx.Err() != nil && (!explicit || o.next != stop) {
 			return timedOut(ctx, o.cause, answer)
 		}
 		switch {
 		case o.next == stop, o.next == unsure && now.Sub(since) > healthInterval:
-			log.Debug(ctx, log.Membership, "gave up", "action", action, "member", name, "reason", o.cause)
+			log.Debug(ctx, log.Membership, "operation failed", "action", action, "member", name, "reason", o.cause)
 			return o.cause
 		case o.next == again:
 			since = now
@@ -155,7 +155,7 @@ func (e *Engine) repeat(ctx context.Context, action Action, name string, step fu
 			since, pause = now, backoff{}
 		}
 		if last == nil || last.Error() != o.cause.Error() || now.Sub(told) >= logEvery {
-			log.Debug(ctx, log.Membership, "looking again", "action", action, "member", name, "reason", o.cause)
+			log.Debug(ctx, log.Membership, "observing again", "action", action, "member", name, "reason", o.cause)
 			told = now
 		}
 		if last = o.cause; pause.sleep(ctx, e.Clock) != nil {

@@ -176,7 +176,7 @@ func (d *defragmentation) defragment(subject membership.MemberID, s membership.S
 	begin := d.Clock.Now()
 	d.report(Step{Kind: StepDefragment, Member: subject, Left: len(rest), Snapshot: s})
 	err := d.Cluster.Defragment(d.hold.ctx, subject, d.req.Limit)
-	log.Debug(d.hold.ctx, log.Membership, "defragmented a member", "id", subject, "answer", err)
+	log.Debug(d.hold.ctx, log.Membership, "defragment", "id", subject, "answer", err)
 	if err != nil {
 		return &Unfinished{Action: actionDefragment, Member: subject, Done: d.done, Left: rest, Snapshot: s, Err: err}
 	}
@@ -233,7 +233,7 @@ func (e *Engine) MoveLeader(ctx context.Context, to membership.MemberID, report 
 func (e *Engine) moveLeader(ctx context.Context, s membership.Snapshot, to membership.MemberID) error {
 	leader, _, _ := s.MajorityLeader()
 	err := e.Cluster.MoveLeader(ctx, leader, to)
-	log.Debug(ctx, log.Membership, "asked for another leader", "from", leader, "to", to, "answer", err)
+	log.Debug(ctx, log.Membership, "move leader", "from", leader, "to", to, "answer", err)
 	return sent(err, "leadership was moved")
 }
 
@@ -260,7 +260,7 @@ func (e *Engine) Disarm(ctx context.Context, kind string, confirmed bool, report
 				told[m] = true
 			}
 			err := e.Cluster.DisarmAlarm(ctx, leader, membership.Alarm{Member: m, Kind: kind})
-			log.Debug(ctx, log.Membership, "disarmed an alarm", "alarm", kind, "id", m, "answer", err)
+			log.Debug(ctx, log.Membership, "alarm disarm", "alarm", kind, "id", m, "answer", err)
 			if err != nil {
 				return sent(err, "")
 			}

@@ -75,9 +75,25 @@ func TestAnAbandonedAnnouncementIsTakenOver(t *testing.T) {
 			d := b.NewJoiner(t, "d")
 			leave(t, b, d)
 			was := b.learner(t)
+			var got reconfigure.Joined
+			var err error
+			over := make(chan struct{})
+			go func() {
+				defer close(over)
+				got, err = b.engine.Join(within(t, time.Minute), owned(d, "second", reconfigure.Voting))
+			}()
+			// One that has started is not taken over.
+			etcdtest.Until(t, "on record for the second run, or over", func() bool {
+				select {
+				case <-over:
+					return true
+				default:
+					_, recorded, err := b.engine.Cluster.Records(b.id(t)).Get(etcdtest.WaitContext(t), "second")
+					return recorded && err == nil
+				}
+			})
 			d.Supervise(100 * time.Millisecond)
-			got, err := b.engine.Join(within(t, time.Minute), owned(d, "second", reconfigure.Voting))
-			if err != nil {
+			if <-over; err != nil {
 				t.Fatal(err)
 			}
 			if was != 0 && got.Member.ID != was {

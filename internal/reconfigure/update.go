@@ -72,7 +72,7 @@ func (u *update) look(ctx context.Context) error {
 	}
 	via, _, _ := snap.MajorityLeader()
 	err = u.Cluster.UpdatePeerURLs(ctx, via, u.req.ID, u.req.PeerURLs)
-	log.Debug(ctx, log.Membership, "asked for other peer URLs", "member", u.name, "id", u.req.ID, "answer", err)
+	log.Debug(ctx, log.Membership, "member update", "member", u.name, "id", u.req.ID, "answer", err)
 	return sent(err, "the new peer URLs were sent")
 }
 

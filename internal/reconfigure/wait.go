@@ -176,7 +176,7 @@ func (j *join) promote(ctx context.Context) error {
 	}
 	leader, _, _ := j.snap.MajorityLeader()
 	err := j.Cluster.Promote(ctx, leader, j.member.ID)
-	log.Debug(ctx, log.Membership, "asked for the vote", "member", j.name, "id", j.member.ID, "answer", err)
+	log.Debug(ctx, log.Membership, "member promote", "member", j.name, "id", j.member.ID, "answer", err)
 	switch {
 	case err == nil:
 		j.warnings = append(j.warnings, d.Warnings...)

@@ -12,16 +12,16 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // Duration checks that a text is a duration of more than zero, such as "90s".
 func Duration() validator.String {
-	return Checked("must be a duration of more than zero, such as 90s or 5m", func(argument, value string) *diag.Text {
+	return Checked("must be a duration of more than zero, such as 90s or 5m", func(argument, value string) *text.Message {
 		if d, err := time.ParseDuration(value); err == nil && d > 0 {
 			return nil
 		}
-		return new(diag.InvalidDuration(argument, value))
+		return new(text.InvalidDuration(argument, value))
 	})
 }
 

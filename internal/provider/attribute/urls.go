@@ -9,16 +9,16 @@ import (
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // URLs checks every element of a list or set of URLs: what passes can be used
@@ -70,14 +70,14 @@ func (u URLs) ValidateSet(_ context.Context, req validator.SetRequest, resp *val
 	}
 }
 
-func (u URLs) check(argument, at path.Path, element attr.Value, seen map[string]bool, diags *fwdiag.Diagnostics) {
+func (u URLs) check(argument, at path.Path, element attr.Value, seen map[string]bool, diags *diag.Diagnostics) {
 	value, ok := element.(types.String)
 	if !ok || value.IsUnknown() {
 		return
 	}
-	fail := func(t diag.Text) { report.ErrorAt(diags, at, t) }
+	fail := func(t text.Message) { report.ErrorAt(diags, at, t) }
 	if value.IsNull() {
-		fail(diag.NullIn(argument.String()))
+		fail(text.NullIn(argument.String()))
 		return
 	}
 	normal, err := u.normal(value.ValueString())
@@ -85,11 +85,11 @@ func (u URLs) check(argument, at path.Path, element attr.Value, seen map[string]
 	var endpoint *connection.EndpointError
 	switch {
 	case errors.As(err, &bad):
-		fail(diag.URLIn(argument.String(), bad))
+		fail(text.URLIn(argument.String(), bad))
 	case errors.As(err, &endpoint):
-		fail(diag.InvalidEndpoint(argument.String(), endpoint))
+		fail(text.InvalidEndpoint(argument.String(), endpoint))
 	case seen[normal] && !u.again:
-		fail(diag.TwiceIn(argument.String(), normal))
+		fail(text.TwiceIn(argument.String(), normal))
 	}
 	seen[normal] = true
 }

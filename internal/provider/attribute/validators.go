@@ -10,20 +10,20 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // Checked validates texts that are known: problem returns what is wrong with the
 // value of an argument, nil if nothing is.
-func Checked(description Described, problem func(argument, value string) *diag.Text) validator.String {
+func Checked(description Described, problem func(argument, value string) *text.Message) validator.String {
 	return checked{description, problem}
 }
 
 type checked struct {
 	Described
-	problem func(argument, value string) *diag.Text
+	problem func(argument, value string) *text.Message
 }
 
 // ValidateString implements validator.String.
@@ -39,16 +39,16 @@ func (c checked) ValidateString(_ context.Context, req validator.StringRequest, 
 // Name checks the name of a member, which may exist already. What a new one can
 // be called is the business of [NewName].
 func Name() validator.String {
-	return Checked("must be a member name: not empty, without '=' and ','", func(_, value string) *diag.Text {
+	return Checked("must be a member name: not empty, without '=' and ','", func(_, value string) *text.Message {
 		return nameProblem(membership.ValidateListedName(value))
 	})
 }
 
 // MemberID checks a member ID.
 func MemberID() validator.String {
-	return Checked("must be a member ID: 1 to 16 hexadecimal digits, as etcdctl prints it", func(_, value string) *diag.Text {
+	return Checked("must be a member ID: 1 to 16 hexadecimal digits, as etcdctl prints it", func(_, value string) *text.Message {
 		if _, err := membership.ParseMemberID(value); err != nil {
-			return new(diag.MemberID(err))
+			return new(text.MemberID(err))
 		}
 		return nil
 	})
@@ -56,9 +56,9 @@ func MemberID() validator.String {
 
 // ClusterID checks a cluster ID.
 func ClusterID() validator.String {
-	return Checked("must be a cluster ID: 1 to 16 hexadecimal digits, as etcdctl prints it", func(_, value string) *diag.Text {
+	return Checked("must be a cluster ID: 1 to 16 hexadecimal digits, as etcdctl prints it", func(_, value string) *text.Message {
 		if _, err := membership.ParseClusterID(value); err != nil {
-			return new(diag.ClusterID(err))
+			return new(text.ClusterID(err))
 		}
 		return nil
 	})
@@ -82,9 +82,9 @@ func (newName) PlanModifyString(_ context.Context, req planmodifier.StringReques
 	}
 }
 
-func nameProblem(err error) *diag.Text {
+func nameProblem(err error) *text.Message {
 	if n, ok := errors.AsType[*membership.NameError](err); ok {
-		return new(diag.MemberName(n))
+		return new(text.MemberName(n))
 	}
 	return nil
 }

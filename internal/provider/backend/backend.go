@@ -10,7 +10,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
@@ -27,7 +27,7 @@ type Backend struct {
 	// checks are skipped.
 	Unknown bool
 	// Settings are the provider's own. Endpoints may be empty: then each
-	// resource must bring its own, or fail with diag.NoEndpoints.
+	// resource must bring its own, or fail with text.NoEndpoints.
 	Settings connection.Settings
 	// ForceDestroy makes every member that is destroyed for good do what its own
 	// force_destroy does.
@@ -59,7 +59,7 @@ type Backend struct {
 // From returns the Backend in the ProviderData of a configure request, nil while
 // the provider is not configured yet (validation). The framework makes one such
 // request for each resource that it begins to read, to plan or to apply.
-func From(data any, diags *fwdiag.Diagnostics) *Backend {
+func From(data any, diags *diag.Diagnostics) *Backend {
 	b, ok := data.(*Backend)
 	if !ok && data != nil {
 		diags.AddError("Unexpected provider data", fmt.Sprintf("got %T, want *backend.Backend; this is a bug in the provider", data))

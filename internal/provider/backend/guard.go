@@ -6,13 +6,13 @@ package backend
 import (
 	"context"
 
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/syncmap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // Guard collects what the plan that is being made would do to the members of one
@@ -61,14 +61,14 @@ func (b *Backend) GuardOf(name string) (found *Guard) {
 }
 
 // Report adds to a resource's diagnostics what is decided about the plan as far as
-// it has been noted. address is as in [diag.PlanRefused].
-func (g *Guard) Report(ctx context.Context, snap membership.Snapshot, address string, diags *fwdiag.Diagnostics) {
+// it has been noted. address is as in [text.PlanRefused].
+func (g *Guard) Report(ctx context.Context, snap membership.Snapshot, address string, diags *diag.Diagnostics) {
 	d := g.judge(ctx, snap)
 	if d.Verdict == membership.Refuse {
-		report.Error(diags, diag.PlanRefused(d, snap, address))
+		report.Error(diags, text.PlanRefused(d, snap, address))
 	}
 	for _, w := range d.Warnings {
-		report.Warn(diags, diag.EveryVoterRemoved(w, snap))
+		report.Warn(diags, text.EveryVoterRemoved(w, snap))
 	}
 }
 

@@ -8,14 +8,14 @@ import (
 	"encoding/json"
 	"slices"
 
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // namedKey is where a resource keeps the URLs that its configuration gives for
@@ -25,7 +25,7 @@ const namedKey = "named"
 
 // attributes is a configuration, a plan or a state.
 type attributes interface {
-	GetAttribute(context.Context, path.Path, any) fwdiag.Diagnostics
+	GetAttribute(context.Context, path.Path, any) diag.Diagnostics
 }
 
 // Naming returns ctx for the member that a configuration or plan gives the URLs
@@ -52,11 +52,11 @@ func urlsOf(ctx context.Context, from attributes, arguments []string) (urls []st
 
 // KeepNamed keeps the URLs for [Named], of a plan that has been carried out.
 func KeepNamed(ctx context.Context, to interface {
-	SetKey(context.Context, string, []byte) fwdiag.Diagnostics
-}, from attributes, arguments ...string) fwdiag.Diagnostics {
+	SetKey(context.Context, string, []byte) diag.Diagnostics
+}, from attributes, arguments ...string) diag.Diagnostics {
 	raw, err := json.Marshal(urlsOf(ctx, from, arguments))
 	if err != nil {
-		return fwdiag.Diagnostics{fwdiag.NewErrorDiagnostic("Cannot keep the URLs of the member", err.Error())}
+		return diag.Diagnostics{diag.NewErrorDiagnostic("Cannot keep the URLs of the member", err.Error())}
 	}
 	return to.SetKey(ctx, namedKey, raw)
 }
@@ -64,7 +64,7 @@ func KeepNamed(ctx context.Context, to interface {
 // Named is [Naming] with what [KeepNamed] kept: nothing for a resource that was
 // imported and has not been changed since.
 func Named(ctx context.Context, from interface {
-	GetKey(context.Context, string) ([]byte, fwdiag.Diagnostics)
+	GetKey(context.Context, string) ([]byte, diag.Diagnostics)
 }) context.Context {
 	var urls []string
 	raw, _ := from.GetKey(ctx, namedKey)
@@ -78,7 +78,7 @@ func Named(ctx context.Context, from interface {
 // must not go to the URLs that they advertise, and what makes them askable. It
 // goes by the provider's arguments alone, so that the list is the same whichever
 // resource comes first.
-func (c *Cluster) WarnUntrusted(snap membership.Snapshot, diags *fwdiag.Diagnostics) {
+func (c *Cluster) WarnUntrusted(snap membership.Snapshot, diags *diag.Diagnostics) {
 	var urls []string
 	for _, m := range snap.Members {
 		urls = append(urls, m.ClientURLs...)
@@ -87,7 +87,7 @@ func (c *Cluster) WarnUntrusted(snap membership.Snapshot, diags *fwdiag.Diagnost
 	if len(hosts)+len(plain) == 0 || !c.FirstTime("not asked in "+snap.ClusterID.String()) {
 		return
 	}
-	report.Warn(diags, diag.HostsNotTrusted(c.settings.TrustedHosts, hosts, plain))
+	report.Warn(diags, text.HostsNotTrusted(c.settings.TrustedHosts, hosts, plain))
 }
 
 // FirstTime is [Backend.FirstTime].

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -77,11 +77,11 @@ func TestViewsDoNotShareTrust(t *testing.T) {
 // private is private state.
 type private map[string][]byte
 
-func (p private) GetKey(_ context.Context, key string) ([]byte, fwdiag.Diagnostics) {
+func (p private) GetKey(_ context.Context, key string) ([]byte, diag.Diagnostics) {
 	return p[key], nil
 }
 
-func (p private) SetKey(_ context.Context, key string, value []byte) fwdiag.Diagnostics {
+func (p private) SetKey(_ context.Context, key string, value []byte) diag.Diagnostics {
 	p[key] = value
 	return nil
 }
@@ -89,7 +89,7 @@ func (p private) SetKey(_ context.Context, key string, value []byte) fwdiag.Diag
 // written is a plan.
 type written map[string][]string
 
-func (w written) GetAttribute(ctx context.Context, at path.Path, target any) fwdiag.Diagnostics {
+func (w written) GetAttribute(ctx context.Context, at path.Path, target any) diag.Diagnostics {
 	set, diags := types.SetValueFrom(ctx, types.StringType, w[at.String()])
 	*target.(*types.Set) = set
 	return diags
@@ -118,7 +118,7 @@ func TestNamedIsWhatWasConfigured(t *testing.T) {
 // One warning has the complete line, whichever resource is the first to give it.
 func TestUntrustedHostsAreReportedOnce(t *testing.T) {
 	c := trusting(t)
-	var diags fwdiag.Diagnostics
+	var diags diag.Diagnostics
 	for range 3 {
 		snap, err := c.View(connection.Naming(t.Context(), "https://b:2380"), 0)
 		if err != nil {

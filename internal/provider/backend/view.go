@@ -72,7 +72,7 @@ func (c *Cluster) View(ctx context.Context, want membership.ClusterID) (membersh
 		c.viewing.Lock()
 		if v := c.viewed(key, changes); v != nil {
 			c.viewing.Unlock()
-			log.Debug(ctx, log.Membership, "look at the cluster used", "age", c.Clock.Now().Sub(v.at))
+			log.Debug(ctx, log.Membership, "observation used", "age", c.Clock.Now().Sub(v.at))
 			return v.snap, v.err
 		}
 		f := c.flights[key.trust]
@@ -122,9 +122,9 @@ func (c *Cluster) look(ctx context.Context, key viewKey) *look {
 	c.flights[key.trust] = l
 	go func() {
 		defer close(l.over)
-		log.Debug(ctx, log.Membership, "looking at the cluster", "endpoints", c.settings.Endpoints)
+		log.Debug(ctx, log.Membership, "observing the cluster", "endpoints", c.settings.Endpoints)
 		l.snap, l.err = c.Cluster.Look(ctx, key.want)
-		log.Debug(ctx, log.Membership, "looked at the cluster", "cluster", l.snap.ClusterID, "members", len(l.snap.Members), "error", l.err)
+		log.Debug(ctx, log.Membership, "observed the cluster", "cluster", l.snap.ClusterID, "members", len(l.snap.Members), "error", l.err)
 		c.viewing.Lock()
 		defer c.viewing.Unlock()
 		delete(c.flights, key.trust)

@@ -19,9 +19,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 
-	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // Values of [Bootstrap.Protocol].
@@ -149,11 +149,11 @@ func joined(names types.Set) types.String {
 	}
 	var out []string
 	for _, name := range names.Elements() {
-		text, ok := name.(types.String)
-		if !ok || text.IsUnknown() {
+		words, ok := name.(types.String)
+		if !ok || words.IsUnknown() {
 			return types.StringUnknown()
 		}
-		out = append(out, text.ValueString())
+		out = append(out, words.ValueString())
 	}
 	if names.IsUnknown() {
 		return types.StringUnknown()

@@ -10,12 +10,12 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // A token may be replaced, or changed in what its machines are given, only
@@ -77,7 +77,7 @@ func (r *tokenResource) mayChange(ctx context.Context, doing string, was record,
 	call, cancel := context.WithTimeout(ctx, defaultRead)
 	defer cancel()
 	status, err := r.open(r.backend, m).Status(call, was.Token)
-	log.Debug(ctx, log.Discovery, "asked whether the token may change", "doing", doing, "registered", len(status.Members), "size", status.Size, "error", err)
+	log.Debug(ctx, log.Discovery, "checked whether the token may be replaced", "doing", doing, "registered", len(status.Members), "size", status.Size, "error", err)
 	switch discovery.Judge(status, err, was.Least) {
 	case discovery.Unformed:
 		return true

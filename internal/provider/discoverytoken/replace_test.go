@@ -9,8 +9,8 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
-	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // replaceAnyway plans as -replace does: a plan with the prior state, and one
@@ -37,7 +37,7 @@ func TestReplacement(t *testing.T) {
 	for name, c := range map[string]struct {
 		set    func(fake *fakeRegistry)
 		read   bool // the state is refreshed after that
-		refuse *text.Text
+		refuse *text.Message
 	}{
 		"none registered": {},
 		"two registered":  {set: func(f *fakeRegistry) { f.register(firstToken, "a", "b") }},
@@ -98,7 +98,7 @@ func TestReplacement(t *testing.T) {
 	}
 }
 
-func pointer(t text.Text) *text.Text { return &t }
+func pointer(t text.Message) *text.Message { return &t }
 
 // A creation, and a taint that looks like one, say nothing to the members.
 func TestCreationIsNoRetry(t *testing.T) {
@@ -123,7 +123,7 @@ func TestTaint(t *testing.T) {
 	for name, c := range map[string]struct {
 		set  func(fake *fakeRegistry)
 		read bool
-		want *text.Text
+		want *text.Message
 	}{
 		"incomplete": {},
 		"complete": {

@@ -17,12 +17,12 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
-	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // How long an operation lasts where timeouts says nothing.
@@ -290,7 +290,7 @@ func (r *tokenResource) hasEndpoints(m model, diags *diag.Diagnostics) bool {
 }
 
 // failure words an error after which nothing has changed.
-func failure(doing string, m model, err error) text.Text {
+func failure(doing string, m model, err error) text.Message {
 	var denied *discovery.DeniedError
 	var service *discovery.ServiceError
 	switch {

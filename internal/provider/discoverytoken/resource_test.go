@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 var (
@@ -44,7 +44,7 @@ func wantAction(t *testing.T, p planned, want string) {
 }
 
 // wantRefusal fails the test unless a plan is refused with that text alone.
-func wantRefusal(t *testing.T, p planned, refused text.Text) {
+func wantRefusal(t *testing.T, p planned, refused text.Message) {
 	t.Helper()
 	want(t, p.texts, "error: "+refused.Summary+": "+refused.Detail)
 }

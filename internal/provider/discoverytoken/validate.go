@@ -19,12 +19,12 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
-	text "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // ValidateConfig implements [resource.ResourceWithValidateConfig]. Inputs that
@@ -35,7 +35,7 @@ func (r *tokenResource) ValidateConfig(ctx context.Context, req resource.Validat
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	validateFounders(ctx, config, &resp.Diagnostics)
+	validateFounders(config, &resp.Diagnostics)
 	validateProtocol(config, &resp.Diagnostics)
 	if attribute.IsGiven(config.Token) {
 		if problem := discovery.TokenProblem(config.Token.ValueString()); problem != "" {
@@ -63,7 +63,7 @@ func validateAccess(ctx context.Context, config model, diags *diag.Diagnostics) 
 	}
 	var access accessModel
 	diags.Append(config.MachineAccess.As(ctx, &access, basetypes.ObjectAsOptions{})...)
-	refuse := func(name string, t text.Text) {
+	refuse := func(name string, t text.Message) {
 		report.ErrorAt(diags, path.Root("machine_access").AtName(name), t)
 	}
 	for _, file := range []struct {
@@ -90,7 +90,7 @@ func isPrintable(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
-func validateFounders(ctx context.Context, config model, diags *diag.Diagnostics) {
+func validateFounders(config model, diags *diag.Diagnostics) {
 	size := config.size()
 	if attribute.IsGiven(config.Size) && (size < 1 || size > discovery.MaxSize) {
 		report.ErrorOn(diags, "size", text.DiscoverySizeInvalid(config.Size.ValueBigFloat().Text('f', -1), discovery.MaxSize))

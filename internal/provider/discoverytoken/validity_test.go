@@ -121,7 +121,7 @@ func (s *session) configured(all []attributes) []configured {
 	for _, values := range all {
 		m := s.model(s.object(s.typ, values))
 		var diags diag.Diagnostics
-		validateFounders(s.t.Context(), m, &diags)
+		validateFounders(m, &diags)
 		validateProtocol(m, &diags)
 		if !diags.HasError() {
 			out = append(out, configured{values, m})

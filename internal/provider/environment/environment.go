@@ -13,13 +13,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // Unfit returns the first character of a value that must not stand in user
@@ -46,14 +46,14 @@ func IsName(name string) bool {
 }
 
 // Problem returns what is wrong with the variables, nil if nothing is.
-func Problem(variables map[string]string) *diag.Text {
+func Problem(variables map[string]string) *text.Message {
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
 		if !IsName(name) {
-			t := diag.EnvironmentName(name)
+			t := text.EnvironmentName(name)
 			return &t
 		}
 		if r, unfit := Unfit(variables[name]); unfit {
-			t := diag.EnvironmentValue(name, r)
+			t := text.EnvironmentValue(name, r)
 			return &t
 		}
 	}
@@ -62,9 +62,9 @@ func Problem(variables map[string]string) *diag.Text {
 
 // Map returns the variables as the value of the attribute environment. Every
 // attribute with variables for a machine is made by it.
-func Map(ctx context.Context, variables map[string]string) (types.Map, fwdiag.Diagnostics) {
+func Map(ctx context.Context, variables map[string]string) (types.Map, diag.Diagnostics) {
 	if t := Problem(variables); t != nil {
-		var diags fwdiag.Diagnostics
+		var diags diag.Diagnostics
 		report.ErrorAt(&diags, path.Root("environment"), *t)
 		return types.MapNull(types.StringType), diags
 	}
@@ -72,7 +72,7 @@ func Map(ctx context.Context, variables map[string]string) (types.Map, fwdiag.Di
 }
 
 // Planned is [Map] for a plan in which some variables are not known yet.
-func Planned(ctx context.Context, variables map[string]string, unknown ...string) (types.Map, fwdiag.Diagnostics) {
+func Planned(ctx context.Context, variables map[string]string, unknown ...string) (types.Map, diag.Diagnostics) {
 	known, diags := Map(ctx, variables)
 	elements := known.Elements()
 	for _, name := range unknown {

@@ -12,8 +12,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/function"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // All returns the functions, for the provider to serve.
@@ -37,12 +37,12 @@ func known(ctx context.Context, v attr.Value) (bool, *function.FuncError) {
 func refused(err error) *function.FuncError {
 	var entry *membership.EntryError
 	var u *membership.URLError
-	text := err.Error()
+	words := err.Error()
 	switch {
 	case errors.As(err, &entry):
-		text = diag.InitialCluster(entry).Detail
+		words = text.InitialCluster(entry).Detail
 	case errors.As(err, &u):
-		text = diag.PeerURL(u).Detail
+		words = text.PeerURL(u).Detail
 	}
-	return function.NewArgumentFuncError(0, text)
+	return function.NewArgumentFuncError(0, words)
 }

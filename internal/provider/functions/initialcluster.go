@@ -9,8 +9,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // urlsByName is the type of members: peer URLs by name, always a set, so that
@@ -74,18 +74,18 @@ func (initialCluster) Run(ctx context.Context, req function.RunRequest, resp *fu
 		founders[name] = nil
 		for _, u := range urls {
 			if u.IsNull() {
-				resp.Error = function.NewArgumentFuncError(0, diag.NullPeerURL(name).Detail)
+				resp.Error = function.NewArgumentFuncError(0, text.NullPeerURL(name).Detail)
 				return
 			}
 			founders[name] = append(founders[name], u.ValueString())
 		}
 	}
-	text, err := membership.InitialClusterOf(founders)
+	words, err := membership.InitialClusterOf(founders)
 	if err != nil {
 		resp.Error = refused(err)
 		return
 	}
-	resp.Error = resp.Result.Set(ctx, text)
+	resp.Error = resp.Result.Set(ctx, words)
 }
 
 type parseInitialCluster struct{}
@@ -116,15 +116,15 @@ func (parseInitialCluster) Definition(_ context.Context, _ function.DefinitionRe
 
 // Run implements [function.Function].
 func (parseInitialCluster) Run(ctx context.Context, req function.RunRequest, resp *function.RunResponse) {
-	var text types.String
-	if resp.Error = req.Arguments.Get(ctx, &text); resp.Error != nil {
+	var words types.String
+	if resp.Error = req.Arguments.Get(ctx, &words); resp.Error != nil {
 		return
 	}
-	if text.IsUnknown() {
+	if words.IsUnknown() {
 		resp.Error = resp.Result.Set(ctx, types.MapUnknown(urlsByName().ElemType))
 		return
 	}
-	members, err := membership.ParseInitialCluster(text.ValueString())
+	members, err := membership.ParseInitialCluster(words.ValueString())
 	if err != nil {
 		resp.Error = refused(err)
 		return

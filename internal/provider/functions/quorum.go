@@ -9,8 +9,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 type quorum struct{}
@@ -45,7 +45,7 @@ func (quorum) Run(ctx context.Context, req function.RunRequest, resp *function.R
 	case voters.IsUnknown():
 		resp.Error = resp.Result.Set(ctx, types.Int64Unknown())
 	case n < 1:
-		resp.Error = function.NewArgumentFuncError(0, diag.NoVoters(n).Detail)
+		resp.Error = function.NewArgumentFuncError(0, text.NoVoters(n).Detail)
 	default:
 		resp.Error = resp.Result.Set(ctx, membership.Quorum(n))
 	}

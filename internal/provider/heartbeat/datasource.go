@@ -17,10 +17,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // heartbeats implements data "etcd_heartbeats".
@@ -128,12 +128,12 @@ func (d *heartbeats) Read(ctx context.Context, req datasource.ReadRequest, resp 
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	var t diag.Text
+	var t text.Message
 	switch {
 	case d.backend.Unknown:
-		t = diag.EndpointsUnknown
+		t = text.EndpointsUnknown
 	case len(d.backend.Settings.Endpoints) == 0:
-		t = diag.NoEndpoints
+		t = text.NoEndpoints
 	}
 	if t.Summary != "" {
 		report.Error(&resp.Diagnostics, t)
@@ -144,7 +144,7 @@ func (d *heartbeats) Read(ctx context.Context, req datasource.ReadRequest, resp 
 	watch, _ := time.ParseDuration(m.Watch.ValueString())
 	alive, events, err := look(ctx, d.backend.Claims(m.API.ValueString() == apiV2), m.Prefix.ValueString(), watch)
 	if err != nil {
-		report.Error(&resp.Diagnostics, diag.HeartbeatFailed("see who beats under "+m.Prefix.ValueString(), "read", m.Prefix.ValueString(), err))
+		report.Error(&resp.Diagnostics, text.HeartbeatFailed("see who beats under "+m.Prefix.ValueString(), "read", m.Prefix.ValueString(), err))
 		return
 	}
 	m.fill(alive, events, expected)

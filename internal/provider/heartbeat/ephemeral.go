@@ -18,10 +18,10 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // Heartbeat implements ephemeral "etcd_heartbeat".
@@ -115,15 +115,15 @@ func (h *Heartbeat) ValidateConfig(ctx context.Context, req ephemeral.ValidateCo
 	if name := m.Name.ValueString(); given(m.Name) {
 		switch {
 		case name == "":
-			report.ErrorOn(&resp.Diagnostics, "name", diag.HeartbeatName(name, "is empty"))
+			report.ErrorOn(&resp.Diagnostics, "name", text.HeartbeatName(name, "is empty"))
 		case strings.Contains(name, "/"):
-			report.ErrorOn(&resp.Diagnostics, "name", diag.HeartbeatName(name, "contains a slash"))
+			report.ErrorOn(&resp.Diagnostics, "name", text.HeartbeatName(name, "contains a slash"))
 		case strings.HasPrefix(name, "_"):
-			report.ErrorOn(&resp.Diagnostics, "name", diag.HeartbeatName(name, "begins with an underscore, which hides a key on the v2 API"))
+			report.ErrorOn(&resp.Diagnostics, "name", text.HeartbeatName(name, "begins with an underscore, which hides a key on the v2 API"))
 		}
 	}
 	if given(m.Value) && m.Value.ValueString() == "" {
-		report.ErrorOn(&resp.Diagnostics, "value", diag.HeartbeatValueEmpty)
+		report.ErrorOn(&resp.Diagnostics, "value", text.HeartbeatValueEmpty)
 	}
 	if m.TTL.IsUnknown() {
 		return
@@ -134,11 +134,11 @@ func (h *Heartbeat) ValidateConfig(ctx context.Context, req ephemeral.ValidateCo
 	case err != nil || ttl <= 0: // the validator says so
 		return
 	case ttl < leastTTL:
-		report.ErrorOn(&resp.Diagnostics, "ttl", diag.HeartbeatTTL(raw, leastTTL))
+		report.ErrorOn(&resp.Diagnostics, "ttl", text.HeartbeatTTL(raw, leastTTL))
 		return
 	}
 	if interval, err := time.ParseDuration(m.Interval.ValueString()); err == nil && interval > ttl/2 {
-		report.ErrorOn(&resp.Diagnostics, "interval", diag.HeartbeatInterval(m.Interval.ValueString(), raw))
+		report.ErrorOn(&resp.Diagnostics, "interval", text.HeartbeatInterval(m.Interval.ValueString(), raw))
 	}
 }
 
@@ -192,9 +192,9 @@ func (h *Heartbeat) Open(ctx context.Context, req ephemeral.OpenRequest, resp *e
 }
 
 // start takes the claim and keeps it under the ID.
-func (h *Heartbeat) start(ctx context.Context, m model, o claim.Options, id string) *diag.Text {
+func (h *Heartbeat) start(ctx context.Context, m model, o claim.Options, id string) *text.Message {
 	if len(h.backend.Settings.Endpoints) == 0 {
-		t := diag.NoEndpoints
+		t := text.NoEndpoints
 		return &t
 	}
 	o.AtExit = h.backend.Pool.BeforeClose
@@ -205,10 +205,10 @@ func (h *Heartbeat) start(ctx context.Context, m model, o claim.Options, id stri
 		h.backend.Hold(id, c)
 		return nil
 	case errors.As(err, &held):
-		t := diag.HeartbeatHeld(m.Name.ValueString(), held.Entry)
+		t := text.HeartbeatHeld(m.Name.ValueString(), held.Entry)
 		return &t
 	default:
-		t := diag.HeartbeatFailed("start the heartbeat of "+m.Name.ValueString(), "readwrite", m.Prefix.ValueString(), err)
+		t := text.HeartbeatFailed("start the heartbeat of "+m.Name.ValueString(), "readwrite", m.Prefix.ValueString(), err)
 		return &t
 	}
 }
@@ -239,8 +239,8 @@ func (h *Heartbeat) Close(ctx context.Context, req ephemeral.CloseRequest, resp 
 	switch {
 	case err == nil:
 	case errors.As(err, &lost):
-		report.Error(&resp.Diagnostics, diag.HeartbeatLost(kept.Name, kept.Key, lost))
+		report.Error(&resp.Diagnostics, text.HeartbeatLost(kept.Name, kept.Key, lost))
 	default:
-		report.Warn(&resp.Diagnostics, diag.HeartbeatLeft(kept.Name, kept.Key, err))
+		report.Warn(&resp.Diagnostics, text.HeartbeatLeft(kept.Name, kept.Key, err))
 	}
 }

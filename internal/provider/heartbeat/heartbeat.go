@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 const (
@@ -32,19 +32,19 @@ const leastTTL = 2 * time.Second
 func given(v attr.Value) bool { return !v.IsNull() && !v.IsUnknown() }
 
 // checkPlace validates what both have in common.
-func checkPlace(prefix, api types.String, diags *fwdiag.Diagnostics) {
+func checkPlace(prefix, api types.String, diags *diag.Diagnostics) {
 	if p := prefix.ValueString(); given(prefix) {
 		switch {
 		case !strings.HasPrefix(p, "/"):
-			report.ErrorOn(diags, "prefix", diag.HeartbeatPrefix(p, "does not begin with a slash"))
+			report.ErrorOn(diags, "prefix", text.HeartbeatPrefix(p, "does not begin with a slash"))
 		case p == "/":
-			report.ErrorOn(diags, "prefix", diag.HeartbeatPrefix(p, "is the root of the key space"))
+			report.ErrorOn(diags, "prefix", text.HeartbeatPrefix(p, "is the root of the key space"))
 		case strings.HasSuffix(p, "/"), strings.Contains(p, "//"):
-			report.ErrorOn(diags, "prefix", diag.HeartbeatPrefix(p, "has a part that is empty"))
+			report.ErrorOn(diags, "prefix", text.HeartbeatPrefix(p, "has a part that is empty"))
 		}
 	}
 	if given(api) && api.ValueString() != apiV2 && api.ValueString() != apiV3 {
-		report.ErrorOn(diags, "api", diag.HeartbeatAPI(api.ValueString()))
+		report.ErrorOn(diags, "api", text.HeartbeatAPI(api.ValueString()))
 	}
 }
 

@@ -6,17 +6,17 @@ package member
 import (
 	"context"
 
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberconfig"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // arguments are those that say which member it is: a configuration, which may
@@ -27,7 +27,7 @@ type arguments struct {
 	peerURLs types.Set
 }
 
-func argumentsOf(ctx context.Context, config tfsdk.Config, diags *fwdiag.Diagnostics) (a arguments) {
+func argumentsOf(ctx context.Context, config tfsdk.Config, diags *diag.Diagnostics) (a arguments) {
 	diags.Append(config.GetAttribute(ctx, path.Root("config"), &a.config)...)
 	diags.Append(config.GetAttribute(ctx, path.Root("name"), &a.name)...)
 	diags.Append(config.GetAttribute(ctx, path.Root("peer_urls"), &a.peerURLs)...)
@@ -36,16 +36,16 @@ func argumentsOf(ctx context.Context, config tfsdk.Config, diags *fwdiag.Diagnos
 
 // check refuses arguments that leave the name or the peer URLs open, or give
 // them twice. What is not known yet passes.
-func (a arguments) check(diags *fwdiag.Diagnostics) {
-	refuse := func(attribute string, t diag.Text) {
+func (a arguments) check(diags *diag.Diagnostics) {
+	refuse := func(attribute string, t text.Message) {
 		report.ErrorAt(diags, path.Root(attribute), t)
 	}
 	if a.config.IsNull() {
 		switch {
 		case a.name.IsNull():
-			refuse("config", diag.NeitherConfigNorName)
+			refuse("config", text.NeitherConfigNorName)
 		case a.peerURLs.IsNull():
-			refuse("peer_urls", diag.NoPeerURLs(a.name.ValueString()))
+			refuse("peer_urls", text.NoPeerURLs(a.name.ValueString()))
 		}
 		return
 	}
@@ -54,14 +54,14 @@ func (a arguments) check(diags *fwdiag.Diagnostics) {
 	}
 	c := memberconfig.MemberOf(a.config)
 	if attribute.IsGiven(a.name) {
-		refuse("name", diag.NameBesideConfig(a.name.ValueString()))
+		refuse("name", text.NameBesideConfig(a.name.ValueString()))
 	}
 	switch {
 	case c.PeerURLs.IsUnknown() || a.peerURLs.IsUnknown():
 	case c.PeerURLs.IsNull() && a.peerURLs.IsNull():
-		refuse("peer_urls", diag.NoPeerURLsInConfig(c.Name.ValueString()))
+		refuse("peer_urls", text.NoPeerURLsInConfig(c.Name.ValueString()))
 	case !c.PeerURLs.IsNull() && !a.peerURLs.IsNull():
-		refuse("peer_urls", diag.PeerURLsBesideConfig(c.Name.ValueString()))
+		refuse("peer_urls", text.PeerURLsBesideConfig(c.Name.ValueString()))
 	}
 }
 

@@ -10,15 +10,15 @@ import (
 	"slices"
 	"time"
 
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // The defaults of timeouts and stall_timeout.
@@ -30,7 +30,7 @@ const (
 
 // ensure joins the member and fills the model in. action is what the user asked
 // for: to add or to promote it.
-func (m *model) ensure(ctx context.Context, b *backend.Backend, action reconfigure.Action, req reconfigure.JoinRequest, diags *fwdiag.Diagnostics) {
+func (m *model) ensure(ctx context.Context, b *backend.Backend, action reconfigure.Action, req reconfigure.JoinRequest, diags *diag.Diagnostics) {
 	b.Order.StartApply()
 	c := m.clusterOf(b, diags)
 	if diags.HasError() {
@@ -45,7 +45,7 @@ func (m *model) ensure(ctx context.Context, b *backend.Backend, action reconfigu
 			made, _ := b.Configured.Get(m.configID())
 			late.FrozenCluster = made.InitialCluster
 		}
-		report.Error(diags, diag.Explain(action, req.Name, err))
+		report.Error(diags, text.Explain(action, req.Name, err))
 		return
 	}
 	c.WarnUntrusted(joined.Snapshot, diags)
@@ -54,7 +54,7 @@ func (m *model) ensure(ctx context.Context, b *backend.Backend, action reconfigu
 }
 
 // promote gives the member its vote.
-func (m *model) promote(ctx context.Context, b *backend.Backend, diags *fwdiag.Diagnostics) {
+func (m *model) promote(ctx context.Context, b *backend.Backend, diags *diag.Diagnostics) {
 	timeout, d := m.Timeouts.Update(ctx, defaultJoin)
 	diags.Append(d...)
 	join := m.toRequest(diags)
@@ -70,13 +70,13 @@ func (m *model) promote(ctx context.Context, b *backend.Backend, diags *fwdiag.D
 
 // refresh brings the model up to date. present is false when the member is no
 // longer in the cluster.
-func (m *model) refresh(ctx context.Context, b *backend.Backend, diags *fwdiag.Diagnostics) (present bool) {
+func (m *model) refresh(ctx context.Context, b *backend.Backend, diags *diag.Diagnostics) (present bool) {
 	// Terraform refreshes a tainted resource, and then plans it as if it were new.
 	b.Plan.Hold(m.key(), m.holder())
 	if b.Unknown {
 		return true
 	}
-	var badIDs fwdiag.Diagnostics
+	var badIDs diag.Diagnostics
 	id, cluster := m.ids(&badIDs)
 	if badIDs.HasError() {
 		diags.Append(asWarnings(badIDs)...)
@@ -84,7 +84,7 @@ func (m *model) refresh(ctx context.Context, b *backend.Backend, diags *fwdiag.D
 	}
 	c, bad, err := m.reach(b)
 	if bad != nil {
-		report.Warn(diags, diag.EndpointNotUsed(m.Name.ValueString(), bad))
+		report.Warn(diags, text.EndpointNotUsed(m.Name.ValueString(), bad))
 	}
 	var snap membership.Snapshot
 	if err == nil {
@@ -94,12 +94,12 @@ func (m *model) refresh(ctx context.Context, b *backend.Backend, diags *fwdiag.D
 	switch {
 	case err != nil:
 		if c == nil && bad == nil || c != nil && c.FirstTime("unreachable") {
-			report.Warn(diags, diag.NotRefreshed(err))
+			report.Warn(diags, text.NotRefreshed(err))
 		}
 		return true
 	case snap.ClusterID != cluster:
 		if c.FirstTime("other cluster than " + cluster.String()) {
-			report.Warn(diags, diag.OtherClusterSeen(&reconfigure.OtherCluster{Want: cluster, Got: snap.ClusterID, Endpoints: endpointsOf(snap)}))
+			report.Warn(diags, text.OtherClusterSeen(&reconfigure.OtherCluster{Want: cluster, Got: snap.ClusterID, Endpoints: endpointsOf(snap)}))
 		}
 		return true
 	}
@@ -112,7 +112,7 @@ func (m *model) refresh(ctx context.Context, b *backend.Backend, diags *fwdiag.D
 		// One member's list is enough to show. Only a list that a majority
 		// confirms lets go of a member.
 		if snap, err = c.Confirmed(ctx, cluster, reconfigure.ActionRead, m.Name.ValueString()); err != nil {
-			report.Warn(diags, diag.GoneUnconfirmed(m.Name.ValueString(), err))
+			report.Warn(diags, text.GoneUnconfirmed(m.Name.ValueString(), err))
 			return true
 		}
 		if listed, ok = snap.Member(id); !ok {
@@ -123,7 +123,7 @@ func (m *model) refresh(ctx context.Context, b *backend.Backend, diags *fwdiag.D
 	case m.Name.IsNull() && listed.Name != "":
 		m.Name = types.StringValue(listed.Name) // imported before it had one
 	case listed.Name != "" && listed.Name != m.Name.ValueString():
-		report.Warn(diags, diag.Renamed(m.Name.ValueString(), listed))
+		report.Warn(diags, text.Renamed(m.Name.ValueString(), listed))
 	}
 	m.fromMember(listed, snap.Answer(id))
 	return true
@@ -131,7 +131,7 @@ func (m *model) refresh(ctx context.Context, b *backend.Backend, diags *fwdiag.D
 
 // leave takes the member out. was is the owner on record, if that is another
 // than the model's own.
-func (m model) leave(ctx context.Context, b *backend.Backend, reason deleteReason, was string, diags *fwdiag.Diagnostics) {
+func (m model) leave(ctx context.Context, b *backend.Backend, reason deleteReason, was string, diags *diag.Diagnostics) {
 	b.Order.StartApply()
 	timeout, d := m.Timeouts.Delete(ctx, defaultLeave)
 	diags.Append(d...)
@@ -142,7 +142,7 @@ func (m model) leave(ctx context.Context, b *backend.Backend, reason deleteReaso
 	// To forget half of a replacement would end its machine while the rest of
 	// the cluster may still need it.
 	force := reason == deleteRemoval && (m.ForceDestroy.ValueBool() || b.ForceDestroy)
-	var bad fwdiag.Diagnostics
+	var bad diag.Diagnostics
 	id, cluster := m.ids(&bad)
 	c, _, err := m.reach(b)
 	switch {
@@ -153,10 +153,10 @@ func (m model) leave(ctx context.Context, b *backend.Backend, reason deleteReaso
 		diags.Append(bad...)
 		return
 	case err != nil && force:
-		report.Warn(diags, diag.ForgottenByForce(name, id, err))
+		report.Warn(diags, text.ForgottenByForce(name, id, err))
 		return
 	case err != nil:
-		report.Error(diags, diag.Explain(reconfigure.ActionRemove, name, err))
+		report.Error(diags, text.Explain(reconfigure.ActionRemove, name, err))
 		return
 	}
 	c.ExpectCluster(cluster, attribute.Texts(m.ClientURLs))
@@ -174,20 +174,20 @@ func (m model) leave(ctx context.Context, b *backend.Backend, reason deleteReaso
 	}
 	left, err := c.Leave(ctx, request)
 	if err != nil {
-		report.Error(diags, diag.Explain(reconfigure.ActionRemove, name, err))
+		report.Error(diags, text.Explain(reconfigure.ActionRemove, name, err))
 		return
 	}
 	report.Done(diags, reconfigure.ActionRemove, name, left.Warnings, left.Snapshot, left.Waited)
 	switch {
 	case left.LastVoter:
-		report.Warn(diags, diag.LastVoterForgotten(name, id))
+		report.Warn(diags, text.LastVoterForgotten(name, id))
 	case left.Forgotten != nil:
-		report.Warn(diags, diag.ForgottenByForce(name, id, left.Forgotten))
+		report.Warn(diags, text.ForgottenByForce(name, id, left.Forgotten))
 	}
 }
 
 // readdress updates the member's peer URLs, if they have changed.
-func (m *model) readdress(ctx context.Context, b *backend.Backend, state model, diags *fwdiag.Diagnostics) {
+func (m *model) readdress(ctx context.Context, b *backend.Backend, state model, diags *diag.Diagnostics) {
 	b.Order.StartApply()
 	want := m.peers()
 	if slices.Equal(want, state.peers()) {
@@ -205,17 +205,17 @@ func (m *model) readdress(ctx context.Context, b *backend.Backend, state model, 
 	name := m.Name.ValueString()
 	updated, err := c.UpdatePeerURLs(ctx, reconfigure.UpdateRequest{Owner: m.owner(), ID: id, Cluster: cluster, Name: name, PeerURLs: want})
 	if err != nil {
-		report.Error(diags, diag.Explain(reconfigure.ActionUpdate, name, err))
+		report.Error(diags, text.Explain(reconfigure.ActionUpdate, name, err))
 		return
 	}
 	report.Done(diags, reconfigure.ActionUpdate, name, updated.Warnings, updated.Snapshot, updated.Waited)
-	report.Warn(diags, diag.RestartNow(name, want))
+	report.Warn(diags, text.RestartNow(name, want))
 }
 
 // own puts the member on record for the owner that it has now: an imported one
 // that was given its configuration, one whose learner_id was left out, or one
 // that was moved. was is the owner before, state what the cluster knows.
-func (m model) own(ctx context.Context, b *backend.Backend, was string, state model, diags *fwdiag.Diagnostics) {
+func (m model) own(ctx context.Context, b *backend.Backend, was string, state model, diags *diag.Diagnostics) {
 	if m.owner() == was {
 		return
 	}
@@ -227,7 +227,7 @@ func (m model) own(ctx context.Context, b *backend.Backend, was string, state mo
 	if err := c.Own(ctx, reconfigure.OwnRequest{
 		Was: was, Owner: m.owner(), Cluster: at, ID: id, Name: m.Name.ValueString(), PeerURLs: state.peers(), Started: state.Version.ValueString() != "",
 	}); err != nil {
-		report.Error(diags, diag.Explain(reconfigure.ActionRecord, m.Name.ValueString(), err))
+		report.Error(diags, text.Explain(reconfigure.ActionRecord, m.Name.ValueString(), err))
 	}
 }
 

@@ -8,16 +8,16 @@ import (
 	"errors"
 	"time"
 
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // failoverKey is where Read leaves what it saw of lost voters, for the plan to
@@ -41,7 +41,7 @@ func (m model) lookForLost(ctx context.Context, b *backend.Backend, resp *resour
 
 // lost looks from both sides, for as long as an election may take.
 func (m model) lost(ctx context.Context, b *backend.Backend) lostVoters {
-	var bad fwdiag.Diagnostics
+	var bad diag.Diagnostics
 	_, id := m.ids(&bad)
 	c, _, err := m.reach(b)
 	if err != nil || bad.HasError() {
@@ -56,7 +56,7 @@ func (m model) lost(ctx context.Context, b *backend.Backend) lostVoters {
 		f := membership.JudgeFailover(snap, cluster.SeenByLeader(ctx, c.Cluster, snap, snap.Down()))
 		switch {
 		case len(f.Lost) > 0:
-			seen = lostVoters{f.Lost, diag.FailoverEvidence(snap, f)}
+			seen = lostVoters{f.Lost, text.FailoverEvidence(snap, f)}
 			return membership.Vanished, 0
 		case f.Unsettled:
 			return membership.Unsettled, 0
@@ -75,13 +75,13 @@ func (g *guard) planFailover(ctx context.Context) {
 		return
 	}
 	g.planPromotion(ctx)
-	report.Warn(&g.resp.Diagnostics, diag.FailoverPlanned(g.state.Name.ValueString(), evidence))
+	report.Warn(&g.resp.Diagnostics, text.FailoverPlanned(g.state.Name.ValueString(), evidence))
 }
 
 // takeOver gives the standby its vote. Where a lost voter would have to leave
 // first, and nobody takes it out, it stays a learner, with a warning: everything
 // else in the apply goes on.
-func (m *model) takeOver(ctx context.Context, b *backend.Backend, lost []membership.MemberID, diags *fwdiag.Diagnostics) {
+func (m *model) takeOver(ctx context.Context, b *backend.Backend, lost []membership.MemberID, diags *diag.Diagnostics) {
 	timeout, d := m.Timeouts.Update(ctx, defaultJoin)
 	diags.Append(d...)
 	join := m.toRequest(diags)
@@ -97,9 +97,9 @@ func (m *model) takeOver(ctx context.Context, b *backend.Backend, lost []members
 	var held *reconfigure.HeldUp
 	switch {
 	case errors.As(err, &held):
-		report.Warn(diags, diag.FailoverHeldUp(name, held))
+		report.Warn(diags, text.FailoverHeldUp(name, held))
 	case err != nil:
-		report.Error(diags, diag.Explain(reconfigure.ActionPromote, name, err))
+		report.Error(diags, text.Explain(reconfigure.ActionPromote, name, err))
 	default:
 		report.Done(diags, reconfigure.ActionPromote, name, joined.Warnings, joined.Snapshot, nil)
 		m.fromJoined(ctx, joined, diags)

@@ -8,12 +8,12 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // checkForeign refuses a plan that adds a member through endpoints which lead to
@@ -35,7 +35,7 @@ func (g *guard) checkForeign(ctx context.Context) {
 	if err != nil || snap.ClusterID == want || !c.FirstTime("added elsewhere") {
 		return
 	}
-	g.refuse(diag.OtherClusterPlanned(added[0], &reconfigure.OtherCluster{Want: want, Got: snap.ClusterID, Endpoints: endpointsOf(snap)}))
+	g.refuse(text.OtherClusterPlanned(added[0], &reconfigure.OtherCluster{Want: want, Got: snap.ClusterID, Endpoints: endpointsOf(snap)}))
 }
 
 // checkLearnerID refuses a new member whose learner_id the cluster does not
@@ -51,7 +51,7 @@ func (g *guard) checkLearnerID(ctx context.Context) {
 		return
 	}
 	if _, ok := snap.Member(id); !ok {
-		report.ErrorAt(&g.resp.Diagnostics, path.Root("learner_id"), diag.NoSuchLearner(id, snap))
+		report.ErrorAt(&g.resp.Diagnostics, path.Root("learner_id"), text.NoSuchLearner(id, snap))
 	}
 }
 

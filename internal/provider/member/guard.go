@@ -10,13 +10,13 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // guard is the part of one member in the guard of the plan.
@@ -64,7 +64,7 @@ func newGuard(ctx context.Context, r *Resource, req resource.ModifyPlanRequest, 
 	return g
 }
 
-func (g *guard) refuse(t diag.Text) { report.Error(&g.resp.Diagnostics, t) }
+func (g *guard) refuse(t text.Message) { report.Error(&g.resp.Diagnostics, t) }
 
 // check refuses what would leave a part of the node behind, or make the cluster
 // lose its quorum. It runs while a plan is made: when the plan is applied, the
@@ -101,7 +101,7 @@ func (g *guard) checkHolder() {
 		}
 	}
 	if twice {
-		g.refuse(diag.SecondHolder(g.now.Name.ValueString()))
+		g.refuse(text.SecondHolder(g.now.Name.ValueString()))
 	}
 }
 
@@ -110,14 +110,14 @@ func (g *guard) checkHolder() {
 func (g *guard) checkWindow() {
 	end, over := g.b.Plan.WindowClosed.Get(g.now.configID())
 	if over && g.step == created {
-		report.Warn(&g.resp.Diagnostics, diag.BootstrapWindowOver(g.now.Name.ValueString(), end))
+		report.Warn(&g.resp.Diagnostics, text.BootstrapWindowOver(g.now.Name.ValueString(), end))
 	}
 }
 
 // checkNode refuses to replace some parts of a node and leave others behind.
 func (g *guard) checkNode() {
 	if !g.now.config().ID.IsNull() && g.now.MachineID.IsNull() && g.step != removed {
-		report.WarnAt(&g.resp.Diagnostics, path.Root("machine_id"), diag.NoMachineID(g.now.Name.ValueString()))
+		report.WarnAt(&g.resp.Diagnostics, path.Root("machine_id"), text.NoMachineID(g.now.Name.ValueString()))
 	}
 	n := membership.NodePlan{HasRun: g.was.HasRun, Config: fate(g.was.Config, g.now.config().ID), Machine: fate(g.was.Machine, g.now.MachineID)}
 	switch g.step {
@@ -138,7 +138,7 @@ func (g *guard) checkNode() {
 		return
 	}
 	if d := membership.GuardNode(n); d.Verdict == membership.Refuse {
-		t := diag.NodeRefused(d.Code, g.was.Name, g.was.Machine, g.now.MachineID.ValueString())
+		t := text.NodeRefused(d.Code, g.was.Name, g.was.Machine, g.now.MachineID.ValueString())
 		at := path.Root("machine_id")
 		if d.Code == membership.MemberAlone || d.Code == membership.ConfigAlone {
 			at = path.Root("config")
@@ -168,7 +168,7 @@ func (g *guard) checkAddress() {
 	}
 	name := g.now.Name.ValueString()
 	if url, other := g.b.Plan.Address(name, attribute.Texts(g.now.PeerURLs)); url != "" {
-		g.refuse(diag.SameAddress(name, other, url))
+		g.refuse(text.SameAddress(name, other, url))
 	}
 }
 
@@ -198,7 +198,7 @@ func (g *guard) note(ctx context.Context, at *backend.Guard) {
 	}
 	g.checkIdentity(ctx, at.Cluster, snap)
 	if !g.resp.Diagnostics.HasError() {
-		at.Report(ctx, snap, diag.ConfigOf(name), &g.resp.Diagnostics)
+		at.Report(ctx, snap, text.ConfigOf(name), &g.resp.Diagnostics)
 	}
 }
 
@@ -219,11 +219,11 @@ func (g *guard) checkIdentity(ctx context.Context, c *backend.Cluster, snap memb
 	u := &reconfigure.Unidentified{Name: join.Name, PeerURLs: join.PeerURLs, Identity: found, Snapshot: snap}
 	switch found.Code {
 	case membership.AlreadyMember, membership.NameTaken, membership.FounderRenamed, membership.MovedMember, membership.IdentityRetired:
-		report.Error(&g.resp.Diagnostics, diag.NotAdopted(u))
+		report.Error(&g.resp.Diagnostics, text.NotAdopted(u))
 	}
 	it, _ := snap.Member(found.ID)
 	if found.Step == membership.StepAdopt && len(it.ClientURLs) > 0 && join.Configured && g.now.MachineID.IsUnknown() {
-		report.ErrorAt(&g.resp.Diagnostics, path.Root("machine_id"), diag.NodeRefused(membership.MachineAlone, join.Name, "", ""))
+		report.ErrorAt(&g.resp.Diagnostics, path.Root("machine_id"), text.NodeRefused(membership.MachineAlone, join.Name, "", ""))
 	}
 }
 
@@ -270,7 +270,7 @@ func (g *guard) reach(at types.List) *backend.Cluster {
 		return c
 	}
 	if g.req.State.Raw.IsNull() {
-		g.refuse(diag.Explain(reconfigure.ActionReach, g.now.Name.ValueString(), err))
+		g.refuse(text.Explain(reconfigure.ActionReach, g.now.Name.ValueString(), err))
 	}
 	return nil
 }
@@ -283,7 +283,7 @@ func (g *guard) readdress(at *backend.Guard) {
 		return
 	}
 	if _, names := at.Readdressed.Set(g.now.Name.ValueString(), true); len(names) == 2 {
-		report.ErrorAt(&g.resp.Diagnostics, path.Root("peer_urls"), diag.SecondReaddress(names))
+		report.ErrorAt(&g.resp.Diagnostics, path.Root("peer_urls"), text.SecondReaddress(names))
 	}
 }
 
@@ -294,6 +294,6 @@ func (g *guard) addOnly(at *backend.Guard) {
 		return
 	}
 	if _, names := at.AddOnly.Set(g.now.Name.ValueString(), true); len(names) == 2 {
-		g.refuse(diag.SecondAnnouncement(names))
+		g.refuse(text.SecondAnnouncement(names))
 	}
 }

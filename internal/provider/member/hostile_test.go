@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
@@ -32,7 +32,7 @@ func refreshed(t *testing.T, name string, id, cluster uint64, s connection.Setti
 	}}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	var diags fwdiag.Diagnostics
+	var diags diag.Diagnostics
 	present = m.refresh(ctx, &backend.Backend{Pool: pool, Settings: s}, &diags)
 	if diags.HasError() {
 		t.Fatal(diags)

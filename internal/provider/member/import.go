@@ -9,22 +9,22 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberconfig"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // ImportState implements resource.ResourceWithImportState: by hexadecimal ID,
 // name, peer URL, or identity.
 func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
-	fail := func(t diag.Text) { report.Error(&resp.Diagnostics, t) }
+	fail := func(t text.Message) { report.Error(&resp.Diagnostics, t) }
 	wanted, cluster := req.ID, ""
 	if wanted == "" {
 		var id identity
@@ -35,7 +35,7 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 		return
 	}
 	if r.backend == nil || r.backend.Unknown {
-		fail(diag.UnknownProvider("import member " + wanted))
+		fail(text.UnknownProvider("import member " + wanted))
 		return
 	}
 	var snap membership.Snapshot
@@ -47,16 +47,16 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 		err = &reconfigure.OtherCluster{Want: want, Got: snap.ClusterID, Endpoints: endpointsOf(snap)}
 	}
 	if err != nil {
-		fail(diag.Explain(reconfigure.ActionImport, wanted, err))
+		fail(text.Explain(reconfigure.ActionImport, wanted, err))
 		return
 	}
 	found := match(snap, wanted)
 	switch {
 	case len(found) != 1:
-		fail(diag.ImportNotFound(wanted, found, snap))
+		fail(text.ImportNotFound(wanted, found, snap))
 		return
 	case found[0].Learner != (r.role == roleLearner):
-		fail(diag.ImportOtherRole(found[0].ID, snap))
+		fail(text.ImportOtherRole(found[0].ID, snap))
 		return
 	}
 	m := ofMember(ctx, r.role, snap, found[0], &resp.Diagnostics)
@@ -65,7 +65,7 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 }
 
 // ofMember is what can be known of a member that nobody here has made.
-func ofMember(ctx context.Context, r role, snap membership.Snapshot, it membership.Member, diags *fwdiag.Diagnostics) model {
+func ofMember(ctx context.Context, r role, snap membership.Snapshot, it membership.Member, diags *diag.Diagnostics) model {
 	m := model{role: r, Promote: types.BoolValue(false), Failover: types.BoolValue(false), common: common{
 		Name: types.StringNull(), Config: types.ObjectNull(memberconfig.MemberTypes()), MachineID: types.StringNull(),
 		PeerURLs: attribute.SetOf(it.PeerURLs), Endpoints: types.ListNull(types.StringType), MaxLag: types.Int64Null(),
@@ -87,12 +87,12 @@ func ofMember(ctx context.Context, r role, snap membership.Snapshot, it membersh
 
 // match finds the members that a text may mean: an ID before a name before a
 // peer URL.
-func match(snap membership.Snapshot, text string) []membership.Member {
-	if found := snap.Find(text); len(found) > 0 {
+func match(snap membership.Snapshot, words string) []membership.Member {
+	if found := snap.Find(words); len(found) > 0 {
 		return found
 	}
 	return slices.DeleteFunc(slices.Clone(snap.Members), func(m membership.Member) bool {
-		return !slices.ContainsFunc(m.PeerURLs, func(u string) bool { return membership.SameURLs([]string{u}, []string{text}) })
+		return !slices.ContainsFunc(m.PeerURLs, func(u string) bool { return membership.SameURLs([]string{u}, []string{words}) })
 	})
 }
 

@@ -7,18 +7,18 @@ import (
 	"context"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	fwlist "github.com/hashicorp/terraform-plugin-framework/list"
 	"github.com/hashicorp/terraform-plugin-framework/list/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // List is list "etcd_member" and list "etcd_learner": the members there are, to
@@ -85,7 +85,7 @@ func (l *List) List(ctx context.Context, req fwlist.ListRequest, stream *fwlist.
 			}
 			result := l.result(ctx, req, snap, m)
 			if i == 0 && !snap.Linearizable {
-				report.Warn(&result.Diagnostics, diag.ListUnconfirmed)
+				report.Warn(&result.Diagnostics, text.ListUnconfirmed)
 			}
 			if !push(result) {
 				return
@@ -94,25 +94,25 @@ func (l *List) List(ctx context.Context, req fwlist.ListRequest, stream *fwlist.
 	}
 }
 
-func (l *List) members(ctx context.Context, req fwlist.ListRequest) (out []membership.Member, snap membership.Snapshot, diags fwdiag.Diagnostics) {
+func (l *List) members(ctx context.Context, req fwlist.ListRequest) (out []membership.Member, snap membership.Snapshot, diags diag.Diagnostics) {
 	var m listModel
 	diags = req.Config.Get(ctx, &m)
 	if diags.HasError() {
 		return nil, snap, diags
 	}
-	fail := func(t diag.Text) ([]membership.Member, membership.Snapshot, fwdiag.Diagnostics) {
+	fail := func(t text.Message) ([]membership.Member, membership.Snapshot, diag.Diagnostics) {
 		report.Error(&diags, t)
 		return nil, snap, diags
 	}
 	if l.backend == nil || l.backend.Unknown {
-		return fail(diag.UnknownProvider("list members"))
+		return fail(text.UnknownProvider("list members"))
 	}
 	c, err := l.backend.Cluster(attribute.Texts(m.Endpoints))
 	if err != nil {
-		return fail(diag.Maintenance("list members", err))
+		return fail(text.Maintenance("list members", err))
 	}
 	if snap, err = c.View(ctx, 0); err != nil {
-		return fail(diag.Maintenance("list members", err))
+		return fail(text.Maintenance("list members", err))
 	}
 	for _, m := range snap.ByName() {
 		if m.Learner == (l.role == roleLearner) {
@@ -124,7 +124,7 @@ func (l *List) members(ctx context.Context, req fwlist.ListRequest) (out []membe
 
 func (l *List) result(ctx context.Context, req fwlist.ListRequest, snap membership.Snapshot, it membership.Member) fwlist.ListResult {
 	out := req.NewListResult(ctx)
-	out.DisplayName = diag.Member(snap, it.ID)
+	out.DisplayName = text.Member(snap, it.ID)
 	m := ofMember(ctx, l.role, snap, it, &out.Diagnostics)
 	out.Diagnostics.Append(m.setIdentity(ctx, out.Identity)...)
 	if req.IncludeResource && !out.Diagnostics.HasError() {

@@ -11,12 +11,12 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // reasonKey is where the plan leaves word for Delete: Terraform does not tell it
@@ -146,7 +146,7 @@ func (demotion) PlanModifyBool(ctx context.Context, req planmodifier.BoolRequest
 
 // refuseDelete refuses what a plan could not see: that a member whose
 // configuration stays is tainted, or that one which had failed responds again.
-func (m model) refuseDelete(ctx context.Context, c *backend.Cluster, reason deleteReason, id membership.MemberID, cluster membership.ClusterID) *diag.Text {
+func (m model) refuseDelete(ctx context.Context, c *backend.Cluster, reason deleteReason, id membership.MemberID, cluster membership.ClusterID) *text.Message {
 	if reason != deleteAlone && reason != deleteFailed {
 		return nil
 	}
@@ -154,9 +154,9 @@ func (m model) refuseDelete(ctx context.Context, c *backend.Cluster, reason dele
 	it, listed := snap.Member(id)
 	switch {
 	case reason == deleteFailed && err == nil && snap.Alive(id):
-		return new(diag.MemberBack(m.Name.ValueString()))
+		return new(text.MemberBack(m.Name.ValueString()))
 	case reason == deleteAlone && (err != nil || listed && len(it.ClientURLs) > 0):
-		return new(diag.MemberTainted(m.Name.ValueString()))
+		return new(text.MemberTainted(m.Name.ValueString()))
 	}
 	return nil
 }

@@ -6,24 +6,24 @@ package member
 import (
 	"errors"
 
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // clusterOf returns the cluster at the model's endpoints or the provider's: for
 // a model that is planned, whose endpoints were validated.
-func (m model) clusterOf(b *backend.Backend, diags *fwdiag.Diagnostics) *backend.Cluster {
+func (m model) clusterOf(b *backend.Backend, diags *diag.Diagnostics) *backend.Cluster {
 	c, err := b.Cluster(attribute.Texts(m.Endpoints))
 	if err != nil {
-		report.Error(diags, diag.Explain(reconfigure.ActionReach, m.Name.ValueString(), err))
+		report.Error(diags, text.Explain(reconfigure.ActionReach, m.Name.ValueString(), err))
 	}
 	return c
 }
@@ -71,18 +71,18 @@ func endpointsOf(s membership.Snapshot) []string {
 	return out
 }
 
-func (m model) ids(diags *fwdiag.Diagnostics) (membership.MemberID, membership.ClusterID) {
+func (m model) ids(diags *diag.Diagnostics) (membership.MemberID, membership.ClusterID) {
 	id, err := membership.ParseMemberID(m.ID.ValueString())
 	cluster, err2 := membership.ParseClusterID(m.ClusterID.ValueString())
 	if err := errors.Join(err, err2); err != nil {
-		report.Error(diags, diag.BadID(m.Name.ValueString(), err))
+		report.Error(diags, text.BadID(m.Name.ValueString(), err))
 	}
 	return id, cluster
 }
 
 // asWarnings lets a refresh say what is wrong without keeping Terraform from
 // planning a correction or a destroy.
-func asWarnings(diags fwdiag.Diagnostics) (out fwdiag.Diagnostics) {
+func asWarnings(diags diag.Diagnostics) (out diag.Diagnostics) {
 	for _, d := range diags {
 		out.AddWarning(d.Summary(), d.Detail())
 	}

@@ -9,16 +9,16 @@ import (
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // The values of scheme.
@@ -34,8 +34,8 @@ type where struct {
 }
 
 func whereOf(ctx context.Context, config interface {
-	GetAttribute(context.Context, path.Path, any) fwdiag.Diagnostics
-}) (w where, diags fwdiag.Diagnostics) {
+	GetAttribute(context.Context, path.Path, any) diag.Diagnostics
+}) (w where, diags diag.Diagnostics) {
 	for name, to := range map[string]any{"address": &w.address, "scheme": &w.scheme, "peer_urls": &w.peerURLs, "client_urls": &w.clientURLs} {
 		diags.Append(config.GetAttribute(ctx, path.Root(name), to)...)
 	}
@@ -123,10 +123,10 @@ func schemeAttribute() schema.StringAttribute {
 
 // addressValidator checks an address that others reach.
 func addressValidator() validator.String {
-	return attribute.Checked("must be an IP address or a host name, without scheme and port", func(_, value string) *diag.Text {
+	return attribute.Checked("must be an IP address or a host name, without scheme and port", func(_, value string) *text.Message {
 		_, err := membership.URLAt(schemeHTTPS, value, membership.PeerPort)
 		if bad, ok := errors.AsType[*membership.URLError](err); ok {
-			return new(diag.InvalidAddress(bad))
+			return new(text.InvalidAddress(bad))
 		}
 		return nil
 	})

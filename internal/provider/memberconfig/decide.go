@@ -12,12 +12,11 @@ import (
 	"slices"
 	"time"
 
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -27,6 +26,7 @@ import (
 	variables "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/environment"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // looker looks at the cluster, for a limited time. Its Cluster is nil where the
@@ -68,7 +68,7 @@ func (p plan) unformed(snap membership.Snapshot) bool {
 
 // planOf decides from the state of the bootstrap alone: a name among the
 // founders while it is incomplete, or any name where only the size is known.
-func (m model) planOf(ctx context.Context, diags *fwdiag.Diagnostics) plan {
+func (m model) planOf(ctx context.Context, diags *diag.Diagnostics) plan {
 	p := plan{role: roleJoiner, boot: bootstrap.From(ctx, m.Bootstrap, diags)}
 	if p.boot == nil || p.boot.Complete.ValueBool() {
 		return p
@@ -84,7 +84,7 @@ func (m model) planOf(ctx context.Context, diags *fwdiag.Diagnostics) plan {
 }
 
 // fromCluster fills in everything that is computed at creation.
-func (m *model) fromCluster(ctx context.Context, l looker, diags *fwdiag.Diagnostics) {
+func (m *model) fromCluster(ctx context.Context, l looker, diags *diag.Diagnostics) {
 	name := m.Name.ValueString()
 	p := m.planOf(ctx, diags)
 	if diags.HasError() {
@@ -103,7 +103,7 @@ func (m *model) fromCluster(ctx context.Context, l looker, diags *fwdiag.Diagnos
 	}
 	if d := snap.Gate(0); formed && d.Verdict != membership.Go {
 		refusal := &reconfigure.Refusal{Action: reconfigure.ActionConfigure, Name: name, Decision: d, Snapshot: snap}
-		report.Error(diags, diag.Explain(reconfigure.ActionConfigure, name, refusal))
+		report.Error(diags, text.Explain(reconfigure.ActionConfigure, name, refusal))
 		return
 	}
 	var members []membership.Member
@@ -126,7 +126,7 @@ func (m *model) fromCluster(ctx context.Context, l looker, diags *fwdiag.Diagnos
 
 // fromMembers fills in the environment. members are those of the cluster, none
 // while it is not formed.
-func (m *model) fromMembers(ctx context.Context, p plan, members []membership.Member, diags *fwdiag.Diagnostics) {
+func (m *model) fromMembers(ctx context.Context, p plan, members []membership.Member, diags *diag.Diagnostics) {
 	name, u := m.Name.ValueString(), m.urls()
 	peers := attribute.Texts(m.JoinPeerURLs)
 	for _, member := range members {
@@ -162,22 +162,22 @@ func (m *model) fromMembers(ctx context.Context, p plan, members []membership.Me
 
 // contradiction compares the plan with what the cluster says, and mends it
 // where that is safe.
-func (m model) contradiction(p *plan, snap membership.Snapshot, err error) *diag.Text {
+func (m model) contradiction(p *plan, snap membership.Snapshot, err error) *text.Message {
 	name := m.Name.ValueString()
 	if errors.Is(err, cluster.ErrNoEndpoints) {
 		if p.role != roleJoiner || len(m.JoinPeerURLs.Elements()) > 0 {
 			return nil
 		}
-		return new(diag.NobodyToAsk(name))
+		return new(text.NobodyToAsk(name))
 	}
 	if err != nil {
 		var gone *connection.Unreachable
 		unformed := errors.As(err, &gone) || errors.Is(err, context.DeadlineExceeded)
 		if p.boot != nil && p.boot.Complete.ValueBool() {
-			return new(diag.ClusterGone(name, err))
+			return new(text.ClusterGone(name, err))
 		}
 		if p.role == roleJoiner || !unformed || cluster.Hopeless(err) {
-			return new(diag.Explain(reconfigure.ActionConfigure, name, &reconfigure.NoCluster{Name: name, Cause: err}))
+			return new(text.Explain(reconfigure.ActionConfigure, name, &reconfigure.NoCluster{Name: name, Cause: err}))
 		}
 		return nil
 	}
@@ -186,12 +186,12 @@ func (m model) contradiction(p *plan, snap membership.Snapshot, err error) *diag
 	}
 	listed := slices.IndexFunc(snap.Members, func(x membership.Member) bool { return x.Name == name })
 	if listed >= 0 {
-		return new(diag.NameInCluster(name, snap.Members[listed]))
+		return new(text.NameInCluster(name, snap.Members[listed]))
 	}
 	if p.role == roleFounder {
 		// The cluster exists: the state that said otherwise is behind.
 		if p.founders != nil {
-			return new(diag.FounderMissing(name, snap))
+			return new(text.FounderMissing(name, snap))
 		}
 		p.role = roleJoiner
 	}

@@ -14,12 +14,12 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // checkBootstrap refuses a new configuration that cannot serve the bootstrap which
@@ -46,7 +46,7 @@ func (r *Resource) checkBootstrap(ctx context.Context, req resource.ModifyPlanRe
 		own = append(own, r.backend.Settings.Endpoints...)
 	}
 	if at := shared(own, attribute.Texts(boot.RegistryEndpoints)); at != "" {
-		report.ErrorAt(&resp.Diagnostics, path.Root("bootstrap"), diag.RegistryIsCluster(m.Name.ValueString(), at))
+		report.ErrorAt(&resp.Diagnostics, path.Root("bootstrap"), text.RegistryIsCluster(m.Name.ValueString(), at))
 	}
 }
 
@@ -79,7 +79,7 @@ func founders(boot *bootstrap.Bootstrap) map[string][]string {
 // misfit says how a configuration contradicts the founders of its bootstrap: it
 // has the name of one and other peer URLs, or a peer URL of one and another name.
 // Nobody forms the cluster as that founder then, or etcd refuses to start.
-func misfit(name string, peers []string, founders map[string][]string) *diag.Text {
+func misfit(name string, peers []string, founders map[string][]string) *text.Message {
 	if len(peers) == 0 || len(founders) == 0 {
 		return nil
 	}
@@ -87,11 +87,11 @@ func misfit(name string, peers []string, founders map[string][]string) *diag.Tex
 		if membership.SameURLs(given, peers) {
 			return nil
 		}
-		return new(diag.FounderURLs(name, peers, given))
+		return new(text.FounderURLs(name, peers, given))
 	}
 	for _, founder := range slices.Sorted(maps.Keys(founders)) {
 		if at := shared(peers, founders[founder]); at != "" {
-			return new(diag.FounderName(name, founder, at))
+			return new(text.FounderName(name, founder, at))
 		}
 	}
 	return nil

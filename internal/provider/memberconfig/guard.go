@@ -8,19 +8,19 @@ import (
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 const (
@@ -42,7 +42,7 @@ type prior struct {
 	Cluster  string   `json:"cluster"`
 }
 
-func priorOf(ctx context.Context, m model, kept private.Reader, diags *fwdiag.Diagnostics) prior {
+func priorOf(ctx context.Context, m model, kept private.Reader, diags *diag.Diagnostics) prior {
 	p := prior{
 		ID: m.ID.ValueString(), Name: m.Name.ValueString(), PeerURLs: m.urls().peer,
 		Cluster: private.Kept[string](ctx, kept, clusterKey, diags),
@@ -100,7 +100,7 @@ func (r *Resource) guardPlan(ctx context.Context, req resource.ModifyPlanRequest
 	}
 }
 
-func (g *guard) refuse(t diag.Text) { report.Error(&g.resp.Diagnostics, t) }
+func (g *guard) refuse(t text.Message) { report.Error(&g.resp.Diagnostics, t) }
 
 // checkAddress refuses a peer URL that another member has after the apply.
 func (g *guard) checkAddress() {
@@ -108,7 +108,7 @@ func (g *guard) checkAddress() {
 		return
 	}
 	if url, other := g.b.Plan.Address(g.plan.Name.ValueString(), attribute.Texts(g.plan.PeerURLs)); url != "" {
-		report.ErrorAt(&g.resp.Diagnostics, path.Root("peer_urls"), diag.SameAddress(g.plan.Name.ValueString(), other, url))
+		report.ErrorAt(&g.resp.Diagnostics, path.Root("peer_urls"), text.SameAddress(g.plan.Name.ValueString(), other, url))
 	}
 }
 
@@ -152,7 +152,7 @@ func (g *guard) remove(ctx context.Context) {
 	}
 	if m, listed := snap.MemberOf(g.was.Name, g.was.PeerURLs); listed {
 		at.Removed.Set(m.ID, true)
-		at.Report(ctx, snap, diag.Shown, &g.resp.Diagnostics)
+		at.Report(ctx, snap, text.Shown, &g.resp.Diagnostics)
 	}
 }
 
@@ -162,7 +162,7 @@ func (g *guard) create(ctx context.Context) {
 	if g.replaced {
 		g.b.Plan.Replaced.Set(g.was.ID, true)
 		if name, _ := g.b.Plan.Stays.Get(g.was.ID); name != "" {
-			g.refuse(diag.NodeRefused(membership.ConfigAlone, name, "", ""))
+			g.refuse(text.NodeRefused(membership.ConfigAlone, name, "", ""))
 			return
 		}
 		if g.was.Token != "" && g.b.Plan.ReplacedBootstraps.Has(g.was.Token) {
@@ -183,7 +183,7 @@ func (g *guard) create(ctx context.Context) {
 	}
 	g.checkInTheWay(ctx, at.Cluster, snap, instead)
 	if !g.resp.Diagnostics.HasError() {
-		at.Report(ctx, snap, diag.Shown, &g.resp.Diagnostics)
+		at.Report(ctx, snap, text.Shown, &g.resp.Diagnostics)
 	}
 }
 
@@ -197,7 +197,7 @@ func (g *guard) createUnobserved(ctx context.Context) {
 	case g.replaced:
 		g.count(g.was.Name, backend.Removed|backend.Created)
 	case g.hasFormed(ctx), g.isHeld(ctx, name):
-		g.refuse(diag.MemberMayRun(name, g.hasFormed(ctx), g.err))
+		g.refuse(text.MemberMayRun(name, g.hasFormed(ctx), g.err))
 	default:
 		g.count(name, backend.Created)
 	}
@@ -212,7 +212,7 @@ func (g *guard) isHeld(ctx context.Context, name string) bool {
 
 // tokenOf returns the token of a bootstrap, "" for none.
 func tokenOf(ctx context.Context, object types.Object) (token string, known bool) {
-	var diags fwdiag.Diagnostics
+	var diags diag.Diagnostics
 	boot := bootstrap.From(ctx, object, &diags)
 	switch {
 	case diags.HasError() || object.IsUnknown():
@@ -232,7 +232,7 @@ func (g *guard) hasFormed(ctx context.Context) bool {
 
 func (g *guard) count(name string, h backend.Half) {
 	if d := g.b.Plan.Count(g.was.Token, name, h); d.Verdict == membership.Refuse {
-		g.refuse(diag.PlanRefused(d, membership.Snapshot{}, diag.Shown))
+		g.refuse(text.PlanRefused(d, membership.Snapshot{}, text.Shown))
 	}
 }
 
@@ -254,7 +254,7 @@ func (g *guard) checkInTheWay(ctx context.Context, c *backend.Cluster, snap memb
 	seen := cluster.SeenByLeader(ctx, c.Cluster, snap, ids)
 	for _, m := range found {
 		if membership.JudgeLoss(snap, m.ID, seen) != membership.Vanished {
-			g.refuse(diag.MemberInTheWay(g.plan.Name.ValueString(), m, snap))
+			g.refuse(text.MemberInTheWay(g.plan.Name.ValueString(), m, snap))
 			return
 		}
 	}

@@ -9,18 +9,18 @@ import (
 	"testing"
 	"time"
 
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // decided makes the configuration of a new member d, through those endpoints.
-func decided(t *testing.T, s connection.Settings) (model, *diag.Text) {
+func decided(t *testing.T, s connection.Settings) (model, *text.Message) {
 	t.Helper()
 	pool := &connection.Pool{}
 	t.Cleanup(func() { _ = pool.Close() })
@@ -40,10 +40,10 @@ func decided(t *testing.T, s connection.Settings) (model, *diag.Text) {
 		ListenPeerURLs: types.SetNull(types.StringType), ListenClientURLs: types.SetNull(types.StringType), JoinPeerURLs: types.SetNull(types.StringType),
 		Bootstrap: types.ObjectNull(bootstrap.AttrTypes()),
 	}
-	var diags fwdiag.Diagnostics
+	var diags diag.Diagnostics
 	m.fromCluster(ctx, looker{c}, &diags)
 	for _, d := range diags {
-		return m, &diag.Text{Summary: d.Summary(), Detail: d.Detail()}
+		return m, &text.Message{Summary: d.Summary(), Detail: d.Detail()}
 	}
 	return m, nil
 }
@@ -62,9 +62,9 @@ func TestNothingIsRenderedOnOneWord(t *testing.T) {
 		}
 	}
 	liar.Tell(lies)
-	m, text := decided(t, connection.Settings{Endpoints: b.Endpoints()[:2]})
-	if text != nil {
-		t.Fatalf("it is refused: %v", text)
+	m, words := decided(t, connection.Settings{Endpoints: b.Endpoints()[:2]})
+	if words != nil {
+		t.Fatalf("it is refused: %v", words)
 	}
 	env := m.Environment.String()
 	if strings.Contains(env, "127.0.0.66") || !strings.Contains(m.InitialCluster.ValueString(), "c="+b.Member("c").PeerURL()) {
@@ -73,15 +73,15 @@ func TestNothingIsRenderedOnOneWord(t *testing.T) {
 
 	lies.Members.Members[0].PeerURLs = []string{"http://a:2380\nbootcmd: [reboot]"}
 	liar.Tell(lies)
-	if m, text = decided(t, connection.Settings{Endpoints: b.Endpoints()[:2]}); text != nil || strings.Contains(m.Environment.String(), "bootcmd") {
-		t.Errorf("%v: %s", text, m.Environment)
+	if m, words = decided(t, connection.Settings{Endpoints: b.Endpoints()[:2]}); words != nil || strings.Contains(m.Environment.String(), "bootcmd") {
+		t.Errorf("%v: %s", words, m.Environment)
 	}
 
 	alone := connection.Settings{Endpoints: b.Endpoints()[:1], AddressMap: map[string]string{}}
 	for _, e := range append(b.Endpoints()[1:], liar.URL) {
 		alone.AddressMap[e] = b.Endpoints()[0]
 	}
-	if m, text = decided(t, alone); text == nil || text.Summary != "Cannot configure member d" || !strings.Contains(text.Detail, "address_map") {
-		t.Errorf("through one address: %v, %s", text, m.Environment)
+	if m, words = decided(t, alone); words == nil || words.Summary != "Cannot configure member d" || !strings.Contains(words.Detail, "address_map") {
+		t.Errorf("through one address: %v, %s", words, m.Environment)
 	}
 }

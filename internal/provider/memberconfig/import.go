@@ -11,7 +11,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
@@ -20,45 +19,46 @@ import (
 	variables "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/environment"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // ImportState implements resource.ResourceWithImportState: by the name of a
 // member that is in the cluster. It becomes a joiner, which is what it will be
 // when its machine is replaced; nothing about the present machine changes.
 func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
-	fail := func(t diag.Text) { report.Error(&resp.Diagnostics, t) }
+	fail := func(t text.Message) { report.Error(&resp.Diagnostics, t) }
 	if r.backend == nil || r.backend.Unknown {
-		fail(diag.UnknownProvider("import member " + req.ID))
+		fail(text.UnknownProvider("import member " + req.ID))
 		return
 	}
 	c, err := r.backend.Cluster(nil)
 	if err != nil {
-		fail(diag.Explain(reconfigure.ActionImport, req.ID, err))
+		fail(text.Explain(reconfigure.ActionImport, req.ID, err))
 		return
 	}
 	snap, err := c.Confirmed(ctx, 0, reconfigure.ActionImport, req.ID)
 	if err != nil {
-		fail(diag.Explain(reconfigure.ActionImport, req.ID, err))
+		fail(text.Explain(reconfigure.ActionImport, req.ID, err))
 		return
 	}
 	i := slices.IndexFunc(snap.Members, func(m membership.Member) bool { return m.Name == req.ID && req.ID != "" })
 	if i < 0 {
-		fail(diag.ImportNotFound(req.ID, nil, snap))
+		fail(text.ImportNotFound(req.ID, nil, snap))
 		return
 	}
 	id, err := recordedID(ctx, c, snap, snap.Members[i])
 	if err != nil {
-		fail(diag.Explain(reconfigure.ActionImport, req.ID, err))
+		fail(text.Explain(reconfigure.ActionImport, req.ID, err))
 		return
 	}
 	m, err := importedModel(ctx, snap, snap.Members[i], id)
-	var unfit diag.Text
+	var unfit text.Message
 	if errors.As(err, &unfit) {
 		fail(unfit)
 		return
 	}
 	if err != nil {
-		fail(diag.Explain(reconfigure.ActionImport, req.ID, err))
+		fail(text.Explain(reconfigure.ActionImport, req.ID, err))
 		return
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
@@ -99,7 +99,7 @@ func importedModel(ctx context.Context, snap membership.Snapshot, it membership.
 	}
 	env, d := variables.Map(ctx, environment(it.Name, u, false, nil, initial, peers))
 	if d.HasError() {
-		return model{}, diag.Text{Summary: d[0].Summary(), Detail: d[0].Detail()}
+		return model{}, text.Message{Summary: d[0].Summary(), Detail: d[0].Detail()}
 	}
 	return model{
 		ID: types.StringValue(id), Name: types.StringValue(it.Name),

@@ -12,13 +12,13 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // silenceKey is where Read leaves what it saw of a silent member, for the next
@@ -94,7 +94,7 @@ func (m model) judgeBy(ctx context.Context, c *backend.Cluster, snap membership.
 		return membership.Present, ""
 	}
 	seen := cluster.SeenByLeader(ctx, c.Cluster, snap, []membership.MemberID{it.ID})
-	return membership.JudgeLoss(snap, it.ID, seen), diag.FailureEvidence(snap, it.ID)
+	return membership.JudgeLoss(snap, it.ID, seen), text.FailureEvidence(snap, it.ID)
 }
 
 // find returns the configuration's member.
@@ -139,23 +139,23 @@ func (r *Resource) planLost(ctx context.Context, req resource.ModifyPlanRequest,
 	was := private.Kept[silence](ctx, req.Private, silenceKey, &resp.Diagnostics)
 	name := state.Name.ValueString()
 	r.noteWindow(ctx, state, &resp.Diagnostics)
-	say := func(t diag.Text) { report.Warn(&resp.Diagnostics, t) }
+	say := func(t text.Message) { report.Warn(&resp.Diagnostics, t) }
 	switch {
 	case state.Status.ValueString() == statusRetired:
 		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("status"), types.StringUnknown())...)
 		resp.RequiresReplace.Append(path.Root("status"))
-		say(diag.MemberRemovedOutside(name))
+		say(text.MemberRemovedOutside(name))
 	case state.Status.ValueString() == statusFailed && after.IsNull():
-		say(diag.MemberSilent(name, was.Since, was.Evidence))
+		say(text.MemberSilent(name, was.Since, was.Evidence))
 	case state.Status.ValueString() == statusFailed && r.backend.Plan.TakeFailed(name):
 		r.backend.Plan.Failed.Set(state.ID.ValueString(), true)
 		r.backend.Plan.Replaced.Set(state.ID.ValueString(), true)
 		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("status"), types.StringUnknown())...)
 		resp.RequiresReplace.Append(path.Root("status"))
-		say(diag.MemberFailed(name, was.Since, was.Evidence))
+		say(text.MemberFailed(name, was.Since, was.Evidence))
 	case state.Status.ValueString() == statusFailed:
-		say(diag.MemberFailedToo(name, was.Since, was.Evidence))
+		say(text.MemberFailedToo(name, was.Since, was.Evidence))
 	case state.Status.ValueString() == statusUnreachable && was.Evidence != "":
-		say(diag.MemberSilent(name, was.Since, was.Evidence))
+		say(text.MemberSilent(name, was.Since, was.Evidence))
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -211,7 +211,7 @@ func TestRoleIsDecidedFromTheBootstrap(t *testing.T) {
 			if c.boot != nil {
 				m.Bootstrap = c.boot.Object(ctx)
 			}
-			var diags fwdiag.Diagnostics
+			var diags diag.Diagnostics
 			p := m.planOf(ctx, &diags)
 			if diags.HasError() || p.role != c.wantRole {
 				t.Errorf("role %q, want %q (%v)", p.role, c.wantRole, diags)

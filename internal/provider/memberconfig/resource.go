@@ -11,13 +11,12 @@ import (
 	"slices"
 	"time"
 
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
@@ -25,6 +24,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 const (
@@ -106,7 +106,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	}
 	p := m.planOf(ctx, &resp.Diagnostics)
 	if _, err := r.backend.Cluster(nil); errors.Is(err, cluster.ErrNoEndpoints) && p.role == roleJoiner {
-		report.Error(&resp.Diagnostics, diag.NobodyToAsk(m.Name.ValueString()))
+		report.Error(&resp.Diagnostics, text.NobodyToAsk(m.Name.ValueString()))
 	}
 }
 
@@ -121,7 +121,7 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	}
 	c, err := r.backend.Cluster(nil)
 	if err != nil && !errors.Is(err, cluster.ErrNoEndpoints) {
-		report.Error(&resp.Diagnostics, diag.Explain(reconfigure.ActionConfigure, m.Name.ValueString(), err))
+		report.Error(&resp.Diagnostics, text.Explain(reconfigure.ActionConfigure, m.Name.ValueString(), err))
 		return
 	}
 	m.fromCluster(ctx, looker{c}, &resp.Diagnostics)
@@ -151,7 +151,7 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	snap, err := c.View(ctx, 0)
 	if err != nil {
 		if c.FirstTime("unreachable") {
-			report.Warn(&resp.Diagnostics, diag.NotRefreshed(err))
+			report.Warn(&resp.Diagnostics, text.NotRefreshed(err))
 		}
 		return
 	}
@@ -159,7 +159,7 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	was := private.Kept[string](ctx, req.Private, clusterKey, &resp.Diagnostics)
 	if want, err := membership.ParseClusterID(was); err == nil && !isClusterOf(snap, want, m.Name.ValueString(), attribute.Texts(m.PeerURLs)) {
 		if c.FirstTime("other cluster") {
-			report.Warn(&resp.Diagnostics, diag.AnotherCluster(was, snap))
+			report.Warn(&resp.Diagnostics, text.AnotherCluster(was, snap))
 		}
 		return
 	}
@@ -171,7 +171,7 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 		// One member's list is enough to show. What leads to a replacement
 		// rests on a list that a majority confirms.
 		if snap, err = c.Confirmed(ctx, snap.ClusterID, reconfigure.ActionRead, m.Name.ValueString()); err != nil {
-			report.Warn(&resp.Diagnostics, diag.GoneUnconfirmed(m.Name.ValueString(), err))
+			report.Warn(&resp.Diagnostics, text.GoneUnconfirmed(m.Name.ValueString(), err))
 			return
 		}
 		status = m.status(ctx, c, snap)
@@ -193,10 +193,10 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 }
 
 // warnQuorum explains once that the cluster has lost its quorum.
-func warnQuorum(c *backend.Cluster, snap membership.Snapshot, diags *fwdiag.Diagnostics) {
+func warnQuorum(c *backend.Cluster, snap membership.Snapshot, diags *diag.Diagnostics) {
 	d := snap.Gate(0)
 	if d.Code == membership.QuorumLost && c.FirstTime("quorum lost") {
-		report.Warn(diags, diag.QuorumIsLost(d, snap))
+		report.Warn(diags, text.QuorumIsLost(d, snap))
 	}
 }
 
@@ -291,7 +291,7 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 	out, err := c.Withdraw(ctx, reconfigure.WithdrawRequest{Owner: m.ID.ValueString(), Name: name, PeerURLs: attribute.Texts(m.PeerURLs), Replacement: !goes})
 	if goes && err == nil {
 		if err := c.GiveUpTurn(ctx, m.ID.ValueString(), name); err != nil {
-			report.Warn(&resp.Diagnostics, diag.TurnLeft(name, r.backend.Settings.MetadataPrefix, err))
+			report.Warn(&resp.Diagnostics, text.TurnLeft(name, r.backend.Settings.MetadataPrefix, err))
 		}
 	}
 	report.Done(&resp.Diagnostics, reconfigure.ActionRemove, name, out.Warnings, out.Snapshot, out.Waited)
@@ -300,10 +300,10 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 	case undecidable && m.Founder.ValueBool() && neverFormed(m.Status.ValueString()):
 		// The cluster was never formed with it, and a founder is not added.
 	case goes && (undecidable || r.backend.ForceDestroy):
-		report.Warn(&resp.Diagnostics, diag.BackstopSkipped(name, err))
+		report.Warn(&resp.Diagnostics, text.BackstopSkipped(name, err))
 	case undecidable:
-		report.Error(&resp.Diagnostics, diag.BackstopBlocked(name, err))
+		report.Error(&resp.Diagnostics, text.BackstopBlocked(name, err))
 	default:
-		report.Error(&resp.Diagnostics, diag.Explain(reconfigure.ActionRemove, name, err))
+		report.Error(&resp.Diagnostics, text.Explain(reconfigure.ActionRemove, name, err))
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
@@ -42,7 +42,7 @@ func windowEnd(environment map[string]string) (end time.Time, ok bool) {
 // noteWindow notes that the cluster of a configuration cannot form any more, as
 // far as this resource can tell: if the plan creates the etcd_member of it, the
 // cluster has not formed.
-func (r *Resource) noteWindow(ctx context.Context, state model, diags *fwdiag.Diagnostics) {
+func (r *Resource) noteWindow(ctx context.Context, state model, diags *diag.Diagnostics) {
 	var environment map[string]string
 	diags.Append(state.Environment.ElementsAs(ctx, &environment, false)...)
 	end, ok := windowEnd(environment)

@@ -5,41 +5,41 @@
 package report
 
 import (
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // Error adds an error.
-func Error(to *fwdiag.Diagnostics, t diag.Text) { to.AddError(t.Summary, t.Detail) }
+func Error(to *diag.Diagnostics, t text.Message) { to.AddError(t.Summary, t.Detail) }
 
 // Warn adds a warning.
-func Warn(to *fwdiag.Diagnostics, t diag.Text) { to.AddWarning(t.Summary, t.Detail) }
+func Warn(to *diag.Diagnostics, t text.Message) { to.AddWarning(t.Summary, t.Detail) }
 
 // ErrorAt adds an error about an attribute.
-func ErrorAt(to *fwdiag.Diagnostics, at path.Path, t diag.Text) {
+func ErrorAt(to *diag.Diagnostics, at path.Path, t text.Message) {
 	to.AddAttributeError(at, t.Summary, t.Detail)
 }
 
 // WarnAt adds a warning about an attribute.
-func WarnAt(to *fwdiag.Diagnostics, at path.Path, t diag.Text) {
+func WarnAt(to *diag.Diagnostics, at path.Path, t text.Message) {
 	to.AddAttributeWarning(at, t.Summary, t.Detail)
 }
 
 // Done adds the warnings of a change that was made, and for whom it had to wait.
-func Done(to *fwdiag.Diagnostics, action reconfigure.Action, name string, warnings []membership.Warning, snap membership.Snapshot, waited *reconfigure.Waited) {
+func Done(to *diag.Diagnostics, action reconfigure.Action, name string, warnings []membership.Warning, snap membership.Snapshot, waited *reconfigure.Waited) {
 	for _, w := range warnings {
-		Warn(to, diag.WarningText(action, name, w, snap))
+		Warn(to, text.WarningText(action, name, w, snap))
 	}
 	if waited != nil {
-		Warn(to, diag.LockWaited(name, *waited))
+		Warn(to, text.LockWaited(name, *waited))
 	}
 }
 
 // ErrorOn is [ErrorAt] for an argument of the resource itself.
-func ErrorOn(to *fwdiag.Diagnostics, argument string, t diag.Text) {
+func ErrorOn(to *diag.Diagnostics, argument string, t text.Message) {
 	ErrorAt(to, path.Root(argument), t)
 }

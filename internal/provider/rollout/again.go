@@ -13,9 +13,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // heldKey is where the first call of a plan leaves word that the state has the
@@ -69,13 +69,13 @@ func (r *Resource) taken(ctx context.Context, entering nameList) []string {
 func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
 	present, err := parseImportID(req.ID)
 	if err != nil {
-		report.Error(&resp.Diagnostics, diag.RolloutImportID(err))
+		report.Error(&resp.Diagnostics, text.RolloutImportID(err))
 		return
 	}
 	var m model
 	resp.Diagnostics.Append(m.take(ctx, membership.PlanRollout(present, present, false, ""))...)
 	m.Desired, m.SingleApply = m.Effective, types.BoolNull()
-	m.setHealth(diag.RolloutNotLooked, "")
+	m.setHealth(text.RolloutNotLooked, "")
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
 

@@ -12,18 +12,18 @@ import (
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
-	fwdiag "github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/diag"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // Resource is etcd_rollout.
@@ -119,7 +119,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		return
 	}
 	if isReplaced(ctx, req, resp) {
-		report.Error(&resp.Diagnostics, diag.RolloutReplaced)
+		report.Error(&resp.Diagnostics, text.RolloutReplaced)
 		return
 	}
 	var plan, state model
@@ -138,26 +138,26 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	}
 	if !known {
 		if exists || len(r.taken(ctx, names(plan.Desired))) > 0 {
-			report.Error(&resp.Diagnostics, diag.RolloutUnknown)
+			report.Error(&resp.Diagnostics, text.RolloutUnknown)
 		}
 		return
 	}
 	if taken := r.taken(ctx, names(plan.Desired).without(effective)); len(taken) > 0 {
-		report.Error(&resp.Diagnostics, diag.RolloutTakes(taken, effective, desired))
+		report.Error(&resp.Diagnostics, text.RolloutTakes(taken, effective, desired))
 		return
 	}
 	out := membership.PlanRollout(effective, desired, state.Healthy.ValueBool(), state.UnhealthyMember.ValueString())
 	resp.Diagnostics.Append(plan.take(ctx, out)...)
 	plan.Healthy, plan.Reason, plan.UnhealthyMember = state.Healthy, state.Reason, state.UnhealthyMember
 	if !exists {
-		plan.setHealth(diag.RolloutNotLooked, "")
+		plan.setHealth(text.RolloutNotLooked, "")
 	}
 	log.Debug(ctx, log.Membership, "rollout decided", "next", out.Advanced, "pending", out.Pending, "healthy", state.Healthy.ValueBool(), "reason", state.Reason.ValueString())
 	singleApply := plan.SingleApply.ValueBool()
 	if exists && singleApply && out.Advanced != "" && !r.takeTurns(ctx, out.Advanced, &resp.Diagnostics) {
 		return
 	}
-	if t, say := diag.Rollout(out, desired, state.Reason.ValueString(), singleApply); say && exists {
+	if t, say := text.Rollout(out, desired, state.Reason.ValueString(), singleApply); say && exists {
 		report.Warn(&resp.Diagnostics, t)
 	}
 	// When the plan is applied the member has left: to refuse then is too late.
@@ -169,7 +169,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 
 // takeTurns lets the name's member be replaced in one plan with others, and
 // reports whether the plan may go on.
-func (r *Resource) takeTurns(ctx context.Context, name string, diags *fwdiag.Diagnostics) bool {
+func (r *Resource) takeTurns(ctx context.Context, name string, diags *diag.Diagnostics) bool {
 	c, snap, err := r.view(ctx)
 	if err != nil {
 		return true // then the guard lets one alone be replaced
@@ -177,7 +177,7 @@ func (r *Resource) takeTurns(ctx context.Context, name string, diags *fwdiag.Dia
 	r.backend.Guard(snap.ClusterID, c).InTurn.Set(name, true)
 	err = r.backend.Order.Enter(ctx, name)
 	if e, ok := errors.AsType[*backend.NodesDependOnEachOther](err); ok {
-		report.ErrorAt(diags, path.Root("single_apply"), diag.NodesDependOnEachOther(e.Resource, e.Name, e.Waiting))
+		report.ErrorAt(diags, path.Root("single_apply"), text.NodesDependOnEachOther(e.Resource, e.Name, e.Waiting))
 	} else if err != nil {
 		diags.AddError("Interrupted", err.Error())
 	}
@@ -206,14 +206,14 @@ func (r *Resource) ValidateConfig(ctx context.Context, req resource.ValidateConf
 	var m model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
 	if n := len(m.Desired.Elements()); m.SingleApply.ValueBool() && !m.Desired.IsUnknown() && n != 1 && !resp.Diagnostics.HasError() {
-		report.ErrorAt(&resp.Diagnostics, path.Root("single_apply"), diag.RolloutNotAlone(n))
+		report.ErrorAt(&resp.Diagnostics, path.Root("single_apply"), text.RolloutNotAlone(n))
 	}
 }
 
 // checkUpgrade refuses, or warns about, steps from one version of etcd to
 // another that the cluster would not let in. It stays silent where the cluster
 // cannot be asked: then nobody is let through either.
-func (r *Resource) checkUpgrade(ctx context.Context, effective, desired map[string]string) (diags fwdiag.Diagnostics) {
+func (r *Resource) checkUpgrade(ctx context.Context, effective, desired map[string]string) (diags diag.Diagnostics) {
 	_, snap, err := r.view(ctx)
 	if err != nil {
 		return nil
@@ -222,7 +222,7 @@ func (r *Resource) checkUpgrade(ctx context.Context, effective, desired map[stri
 	if code == membership.UpgradeFine {
 		return nil
 	}
-	t := diag.Upgrade(step, code, snap)
+	t := text.Upgrade(step, code, snap)
 	if code.Refused() {
 		report.ErrorAt(&diags, path.Root("desired"), t)
 	} else {
@@ -238,16 +238,16 @@ func values(m types.Map) (out map[string]string, known bool) {
 	}
 	out = map[string]string{}
 	for name, v := range m.Elements() {
-		text, ok := v.(types.String)
-		if !ok || text.IsUnknown() {
+		words, ok := v.(types.String)
+		if !ok || words.IsUnknown() {
 			return nil, false
 		}
-		out[name] = text.ValueString()
+		out[name] = words.ValueString()
 	}
 	return out, true
 }
 
-func (m *model) take(ctx context.Context, out membership.Rollout) (diags fwdiag.Diagnostics) {
+func (m *model) take(ctx context.Context, out membership.Rollout) (diags diag.Diagnostics) {
 	effective, d := types.MapValueFrom(ctx, types.StringType, out.Effective)
 	diags.Append(d...)
 	if out.Pending == nil {
@@ -276,7 +276,7 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
 	desired, _ := values(m.Desired)
 	resp.Diagnostics.Append(m.take(ctx, membership.PlanRollout(nil, desired, false, ""))...)
-	m.setHealth(diag.RolloutNotLooked, "")
+	m.setHealth(text.RolloutNotLooked, "")
 	if !resp.Diagnostics.HasError() {
 		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 	}
@@ -299,18 +299,18 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 func (r *Resource) look(ctx context.Context, m model) (reason, unhealthy string) {
 	c, snap, err := r.view(ctx)
 	if err != nil {
-		return diag.RolloutCannotLook(r.backend.Settings.MetadataPrefix, err), ""
+		return text.RolloutCannotLook(r.backend.Settings.MetadataPrefix, err), ""
 	}
 	effective, _ := values(m.Effective)
 	names := slices.Sorted(maps.Keys(effective))
 	var open []membership.Turn
 	if snap.Linearizable { // without a quorum nothing could be read
 		if open, err = c.OpenTurns(ctx, snap); err != nil {
-			return diag.RolloutCannotLook(r.backend.Settings.MetadataPrefix, err), ""
+			return text.RolloutCannotLook(r.backend.Settings.MetadataPrefix, err), ""
 		}
 	}
 	found := membership.UnhealthyMembers(snap, names, open)
-	return diag.RolloutReason(found, snap), membership.OnlyUnhealthy(snap, found)
+	return text.RolloutReason(found, snap), membership.OnlyUnhealthy(snap, found)
 }
 
 // Update implements resource.Resource. It never fails: by graph order the

@@ -1,0 +1,82 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package text
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// Advice words what an operator should know about a cluster that is only
+// looked at; s is the look.
+func Advice(w membership.Warning, s membership.Snapshot) string {
+	f := w.Facts
+	n := len(f.Others)
+	switch w.Code {
+	case membership.MemberDown:
+		return sprintf("%s Bring %s back, or replace %s.", memberAnswers(s, f.Others), shorts(s, f.Others), plural(n, "it", "them"))
+	case membership.SilentHere:
+		return sprintf("%s The cluster is connected to %s: the advertised client URL cannot be reached from here. Say in the provider's address_map where %s.",
+			memberAnswers(s, f.Others), shorts(s, f.Others), plural(n, "it is", "they are"))
+	case membership.MemberUnstarted:
+		first := ""
+		if slices.ContainsFunc(s.Voters(), func(m membership.Member) bool { return m.Started() && !s.Alive(m.ID) }) {
+			first = " first"
+		}
+		return sprintf("%s Start %s, or remove %s%s.", memberAnswers(s, f.Others), shorts(s, f.Others), plural(n, "it", "them"), first)
+	case membership.LearnerStands:
+		return sprintf("Learner %s is %d entries behind the leader and does not move. Look at its log and at the network between it and the leader.", Member(s, f.Subject), f.Lag)
+	case membership.ToleranceZero:
+		return sprintf("No further voter may fail: %d of %d voters %s alive; quorum is %d.", f.Alive, f.Voters, plural(f.Alive, "is", "are"), f.Quorum)
+	case membership.EvenVoters:
+		return sprintf("%d voters survive the loss of %d, as %d do, and there is one more that can fail. Prefer an odd number.", f.Voters, f.Voters-f.Quorum, f.Voters-1)
+	case membership.MixedVersions:
+		return "The members run different versions: " + versions(s) + ". Finish the upgrade."
+	default:
+		return Lines(finding{d: membership.Decision{Code: w.Code}, f: f, s: s}.detail())
+	}
+}
+
+// ClusterUnreachable is the advice where nobody gave a member list.
+func ClusterUnreachable(err error) string {
+	if len(endpointsOf(err)) == 0 {
+		return "The cluster could not be looked at: " + answer(err) + "."
+	}
+	return "No endpoint gave a member list. " + answered(err) + "."
+}
+
+// LookRefused is the error for a cluster that refuses the provider's
+// credentials or certificate, or offers one that cannot be trusted.
+func LookRefused(err error) Message {
+	return newMessage("Cannot look at the cluster", "Nobody who answers lets this provider in.%s", own(answers(err)))
+}
+
+// LookUnknown is the error for a look that is asked for before the provider's
+// configuration is known.
+var LookUnknown = newMessage("Cannot look at the cluster yet",
+	"The provider's configuration is known after apply only, and a data source is read while the plan is made. "+
+		"Give it depends_on with what the endpoints come from, or its own endpoints: then it is read during the apply.")
+
+// NobodyToLookAt is the error for a look without endpoints.
+var NobodyToLookAt = newMessage("No endpoints", "Neither the provider nor the data source has endpoints. Set them in one of the two, such as [\"https://10.0.1.10:2379\"].")
+
+// versions shows who runs what, as in "3.5.35 (a), 3.6.16 (b and c)".
+func versions(s membership.Snapshot) string {
+	run := map[string][]membership.MemberID{}
+	for _, m := range s.Members {
+		if v := s.Answer(m.ID).Version; v != "" {
+			run[v] = append(run[v], m.ID)
+		}
+	}
+	var said []string
+	for _, v := range slices.Sorted(maps.Keys(run)) {
+		slices.SortFunc(run[v], func(a, b membership.MemberID) int { return cmp.Compare(short(s, a), short(s, b)) })
+		said = append(said, sprintf("%s (%s)", v, shorts(s, run[v])))
+	}
+	return strings.Join(said, ", ")
+}

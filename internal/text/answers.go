@@ -1,0 +1,133 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package text
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+// unreachable says that no endpoint could be used, what each of them answered
+// and what to do about it. action completes "Cannot ...". Nothing may have
+// been changed.
+func unreachable(action string, err error) Message {
+	return Message{"Cannot " + action, "No endpoint can be used. Nothing was changed. " + wayOut(err) + answers(err)}
+}
+
+// endpointsOf returns what each endpoint answered, none where err is no answer
+// of an endpoint.
+func endpointsOf(err error) []connection.Answer {
+	if gone, ok := errors.AsType[*connection.Unreachable](err); ok {
+		return gone.Answers
+	}
+	if one, ok := errors.AsType[*connection.Error](err); ok && one.Kind != connection.Server {
+		return []connection.Answer{{Endpoint: one.Endpoint, Err: one}}
+	}
+	return nil
+}
+
+// answerLines are the endpoints, each with what it answered.
+func answerLines(err error) []string {
+	var out []string
+	for _, a := range endpointsOf(err) {
+		out = append(out, Clean(a.Endpoint)+": "+answer(a.Err))
+	}
+	return out
+}
+
+// answered is what the endpoints answered, within a sentence, or what err is.
+func answered(err error) string {
+	return cmp.Or(strings.Join(answerLines(err), "; "), answer(err))
+}
+
+// answers lists what the endpoints answered on lines of their own, or says what
+// err is, in a paragraph of its own.
+func answers(err error) string {
+	lines := answerLines(err)
+	if len(lines) == 0 && !errors.As(err, new(*connection.Unreachable)) {
+		return "\n\n" + sentence(err) + "."
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	return "\n\nThe endpoints answered:\n  - " + strings.Join(lines, "\n  - ")
+}
+
+func answer(err error) string {
+	var dial *connection.Error
+	switch {
+	case errors.As(err, &dial):
+		return cut(Clean(dial.Answer()), longestError)
+	case errors.Is(err, context.DeadlineExceeded):
+		return "no answer in time"
+	default:
+		return sentence(err)
+	}
+}
+
+// wayOut says what to do about the answers: one sentence for each kind of
+// answer there is, in the order of the endpoints.
+func wayOut(err error) string {
+	var sentences []string
+	for _, a := range endpointsOf(err) {
+		if s := kindRemedy(connection.KindOf(a.Err)); !slices.Contains(sentences, s) {
+			sentences = append(sentences, s)
+		}
+	}
+	return cmp.Or(strings.Join(sentences, " "), kindRemedy(connection.KindOf(err)))
+}
+
+// remedy is what to do about what the endpoints answered.
+func remedy(action reconfigure.Action, err error) string {
+	switch {
+	case cluster.TurnedAway(err):
+		return " " + wayOut(err)
+	case action == reconfigure.ActionRemove:
+		return noLogin(err) + " " + checkMachines + goneForGood
+	default:
+		return noLogin(err) + " " + checkMachines
+	}
+}
+
+// noLogin says what it means that members answered and completed no login.
+func noLogin(err error) string {
+	if !slices.ContainsFunc(endpointsOf(err), func(a connection.Answer) bool { return connection.KindOf(a.Err) == connection.NoLogin }) {
+		return ""
+	}
+	return " " + kindRemedy(connection.NoLogin)
+}
+
+// remedies are the ways out where endpoints answered that.
+var remedies = map[connection.Kind]string{
+	connection.WrongPassword:    "Check username and password.",
+	connection.AuthRequired:     "The cluster wants credentials: set username and password, or a client certificate whose common name is a user's.",
+	connection.PermissionDenied: "Membership needs the root role: give it to the user (etcdctl user grant-role NAME root).",
+	connection.NoLogin: "Members run and can log nobody in, because a login needs a quorum. Bring back the members that do not answer, then apply again. " +
+		"If they are gone for good, the guide \"When quorum is lost\" has the steps.",
+	connection.StaleToken:   "Apply again: the login is renewed.",
+	connection.UnknownCA:    "Set ca_cert (or ca_cert_pem) to the CA that signed the servers' certificates.",
+	connection.Expired:      "Renew the servers' certificate, or correct the clock, here or there.",
+	connection.HostMismatch: "Use an endpoint that the servers' certificate names; where that cannot be dialled from here, address_map leads it elsewhere.",
+	connection.ClientCert:   "Set cert and key to a client certificate that the servers accept: signed by the CA they trust (--trusted-ca-file), and not expired.",
+	connection.PlainServer:  "The servers speak plain HTTP: write http:// in endpoints.",
+	connection.TLSOther:     "Check the servers' TLS settings (--cert-file, --trusted-ca-file, --tls-min-version).",
+	connection.NotEtcd:      "Check scheme and port: etcd's client port is 2379 unless it was changed, and a server with TLS wants https:// in endpoints.",
+	connection.NotAsked:     "Add the host to trusted_hosts in the provider block if it may get the credentials.",
+	connection.Redirected:   "Write the URL of the etcd server itself: redirects are not followed, because the credentials would go with them.",
+	connection.Learner:      "Give the endpoints of voters: a learner lets nobody log in and takes no changes.",
+	connection.DNS:          "Check the host names, and that they can be resolved from here.",
+}
+
+// checkMachines is the way out where an endpoint gave any other answer, or none.
+const checkMachines = "Check that its machines run and can be reached from here."
+
+// kindRemedy is the way out where endpoints answered that.
+func kindRemedy(k connection.Kind) string { return cmp.Or(remedies[k], checkMachines) }

@@ -1,0 +1,166 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package text
+
+import (
+	"fmt"
+	"io"
+	"reflect"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Names, URLs, errors of servers, holders of locks, the values of records and
+// what the user wrote are data. They enter a text through [sprintf] and [Clean]
+// only, so they cannot move the cursor, begin a line, or be a command to the
+// program that reads the log. The server of the provider passes every
+// diagnostic through [Lines] besides, whoever worded it.
+
+// Bounds of what is shown of a text from outside, in characters.
+const (
+	longestWord  = 200
+	longestError = 1000
+)
+
+// tokens are what a registry or this provider makes as discovery tokens. Until
+// its bootstrap is complete a token is a capability, so its beginning is shown only.
+var tokens = regexp.MustCompile(`\b([0-9a-f]{8})[0-9a-f]{24}\b`)
+
+// userinfo is the user and the password of a URL.
+var userinfo = regexp.MustCompile(`://[^\s,;]*@`)
+
+// word is a part of a text that no line can be broken in.
+var word = regexp.MustCompile(`[^\s,;]+`)
+
+// Clean returns a text from outside as it is shown: one line in which every
+// character can be printed. Others are written as \xNN, \uNNNN or \UNNNNNNNN,
+// line breaks and tabs as a space. A word is cut after 200 characters, a
+// discovery token after 8, and the user and the password of a URL are masked.
+func Clean(s string) string { return strings.TrimSpace(clean(s)) }
+
+func clean(s string) string {
+	var b strings.Builder
+	for i, r := range s {
+		switch {
+		case isCommand(s, i):
+			fmt.Fprintf(&b, `\x%02x`, r)
+		case r == '\n' || r == '\r' || r == '\t':
+			b.WriteByte(' ')
+		case r == utf8.RuneError && !strings.HasPrefix(s[i:], "\ufffd"): // not UTF-8
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case unicode.IsPrint(r):
+			b.WriteRune(r)
+		case r < 0x100:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		case r < 0x10000:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		}
+	}
+	return brief(b.String())
+}
+
+// brief cuts what is too long, and hides what is not for everybody.
+func brief(s string) string {
+	return word.ReplaceAllStringFunc(s, func(w string) string {
+		w = userinfo.ReplaceAllString(w, "://***@")
+		return cut(tokens.ReplaceAllString(w, "$1…"), longestWord)
+	})
+}
+
+// isCommand reports whether the character at i is the first of what a program
+// that runs Terraform in a pipeline takes for a command: "::name" where a line
+// begins, "##[name]" and "##vso[name]" anywhere. Long lines are wrapped, so every
+// word may begin one.
+func isCommand(s string, i int) bool {
+	if strings.HasPrefix(s[i:], "##") {
+		return true
+	}
+	name := strings.TrimPrefix(s[i:], "::")
+	return len(name) < len(s[i:]) && (i == 0 || strings.ContainsAny(s[i-1:i], " \t\r\n")) && name != "" && unicode.IsLetter(rune(name[0]))
+}
+
+// begun shows the beginning of a discovery token that may be any text.
+func begun(token string) string { return cut(token, 8) }
+
+func cut(s string, most int) string {
+	if utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	return string([]rune(s)[:most]) + "…"
+}
+
+// Lines returns a finished text as it is shown: it keeps the line breaks, which
+// are our own, and the spaces that lines begin with; otherwise see [Clean].
+func Lines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		lines[i] = clean(line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// errorText returns the text of an error as it is shown.
+func errorText(err error) string { return cut(Clean(err.Error()), longestError) }
+
+// own is what this package has worded; [sprintf] keeps its line breaks.
+type own string
+
+// sprintf is fmt.Sprintf with every text and error among its arguments cleaned.
+func sprintf(format string, args ...any) string {
+	for i, arg := range args {
+		args[i] = argument(arg)
+	}
+	return fmt.Sprintf(format, args...)
+}
+
+func argument(arg any) any {
+	switch a := arg.(type) {
+	case own:
+		return string(a)
+	case error:
+		return outside(errorText(a))
+	case string:
+		return outside(a)
+	case []string:
+		out := make([]outside, len(a))
+		for i, s := range a {
+			out[i] = outside(s)
+		}
+		return out
+	case fmt.Stringer:
+		if v := reflect.ValueOf(arg); v.Kind() == reflect.String || v.Kind() == reflect.Struct {
+			return outside(a.String())
+		}
+	}
+	if v := reflect.ValueOf(arg); v.Kind() == reflect.String {
+		return outside(v.String())
+	}
+	return arg
+}
+
+// outside is a text from outside. Every way of formatting it cleans it.
+type outside string
+
+// Format implements [fmt.Formatter].
+func (o outside) Format(f fmt.State, verb rune) {
+	format := fmt.FormatString(f, verb)
+	if verb == 'q' { // which has its own way to write what cannot be printed
+		_, _ = io.WriteString(f, clean(fmt.Sprintf(format, brief(string(o)))))
+		return
+	}
+	_, _ = fmt.Fprintf(f, format, clean(string(o)))
+}
+
+// each cleans the elements of a list.
+func each(texts []string) []string {
+	out := make([]string, len(texts))
+	for i, t := range texts {
+		out[i] = clean(t)
+	}
+	return out
+}

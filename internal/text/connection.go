@@ -1,0 +1,16 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package text
+
+// NoEndpoints says that nobody told where the cluster is. There is no default:
+// a plaintext localhost:2379 would be somebody else's cluster one day.
+var NoEndpoints = newMessage("No etcd endpoints",
+	"Neither the provider nor this resource says where the cluster is. Set endpoints in the provider block, such as [\"https://10.0.1.10:2379\"], "+
+		"or the environment variable ETCDCTL_ENDPOINTS.")
+
+// InvalidDuration is for a text that is no duration of more than zero.
+func InvalidDuration(attribute, value string) Message {
+	return newMessage("Invalid duration",
+		"%s is %q, which is not a duration of more than zero. Want a number with a unit, such as 500ms, 90s, 5m or 1h30m.", attribute, value)
+}

@@ -1,0 +1,156 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package text
+
+import (
+	"errors"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// DiscoveryTokenExists refuses to take a token that someone else made. size is
+// 0 where it is not a number.
+func DiscoveryTokenExists(token, prefix string, size int, importID string) Message {
+	what := sprintf("for size %d", size)
+	if size == 0 {
+		what = "with a size that is not a number"
+	}
+	return newMessage("The discovery token exists already",
+		"Token %s is in the registry under %s, %s. A token serves one cluster for ever, so it is not taken over; nothing was changed. "+
+			"If it is yours, import it with the ID %q, with the token in place of TOKEN. Otherwise choose another token, or leave token out.",
+		begun(token), prefix, what, importID)
+}
+
+// DiscoveryOccupied refuses to make a token among keys of something else. others
+// says what is there.
+func DiscoveryOccupied(token, prefix, others string) Message {
+	return newMessage("The discovery token's place is not empty",
+		"Below %s/%s/ %s. A token is created only where no other key exists. Nothing was changed.\n\n"+
+			"Choose another token or prefix. Without token, the provider makes a name that is not in use.",
+		prefix, token, others)
+}
+
+// DiscoveryLeft warns of keys that outlive a token. others says what is there.
+func DiscoveryLeft(token, prefix, others string) Message {
+	return newMessage("Keys were left below the discovery token",
+		"Token %s and its registrations are gone from the registry. Below %s/%s/ %s. They were not created with the token and were not deleted.", token, prefix, token, others)
+}
+
+// DiscoveryNoEndpoints says that the provider has no registry to speak to.
+var DiscoveryNoEndpoints = newMessage("No registry to speak to",
+	"The provider of this resource has no endpoints. Set endpoints in the provider block that the resource uses, or the environment variable ETCDCTL_ENDPOINTS, "+
+		"to the client URLs of the etcd that holds the token.")
+
+// DiscoveryUnreachable says that no endpoint gave a usable answer; doing is
+// what was attempted, such as "create the token". Nothing was written.
+func DiscoveryUnreachable(doing string, err error) Message {
+	return newMessage("The discovery registry does not answer",
+		"Cannot %s; nothing was changed. %s Check that the registry runs and can be reached from here, then apply again.", doing, registryAnswers(err))
+}
+
+// DiscoveryDenied says that the registry refused the credentials. permission is
+// what it takes on the prefix, "read" or "readwrite".
+func DiscoveryDenied(doing, answer, permission, prefix string) Message {
+	return newMessage("The discovery registry denies access",
+		"Cannot %s; nothing was changed. %s.\n\nCheck username and password of the provider. %s",
+		doing, answer, own(grantPrefix(permission, prefix+"/")))
+}
+
+// DiscoveryFailed passes on any other error.
+func DiscoveryFailed(doing string, err error) Message {
+	return newMessage("Discovery failed", "Cannot %s: %v. Mend what the registry names, then apply again.", doing, err)
+}
+
+// DiscoveryUnsure warns that a token may or may not have been written.
+func DiscoveryUnsure(token string, err error) Message {
+	return newMessage("Not known whether the token was written",
+		"The registry took the request for token %s and did not answer. The token is kept in the state, so that no second one is made: the next plan looks for it, "+
+			"and the next apply writes it if it is missing. Until then machines that start with it may exit with \"size key not found\" and start again. %s",
+		begun(token), registryAnswers(err))
+}
+
+// DiscoveryUnwritten warns that an unsure token turned out to be missing, and
+// that this apply writes it.
+func DiscoveryUnwritten(token string) Message {
+	return newMessage("The token was not written last time",
+		"The registry answers now and has no token %s. This plan writes it, under the same name.", begun(token))
+}
+
+// DiscoveryVanished warns of a token that went before it was known to be
+// complete.
+func DiscoveryVanished(token, prefix string, size int) Message {
+	return newMessage("The discovery token was removed from the registry",
+		"Token %s is no longer under %s. At the last refresh its %d initial %s had not all registered. It is kept in the state, because the cluster may have formed since then. "+
+			"If it has formed, nothing is to be done. If it has not, members that wait on the token cannot form it.\n\n"+
+			"If the cluster never formed, or is gone for good"+startOver,
+		begun(token), prefix, size, plural(size, "member", "members"))
+}
+
+// DiscoverySizeOverwritten warns of a size that someone changed.
+func DiscoverySizeOverwritten(token string, found, made int) Message {
+	return newMessage("The size of the discovery token was changed",
+		"Token %s was made for size %d and says %d now. Members go by what it says. As long as fewer than both have registered, the plan replaces the token; "+
+			"find out which program writes to the registry.",
+		begun(token), made, found)
+}
+
+// DiscoverySizeBad warns of a size that is not a number.
+func DiscoverySizeBad(token, value string) Message {
+	return newMessage("The size of the discovery token is not a number",
+		"Token %s says %q where its size should be. Members that start with it exit with \"discovery: size key is bad\". The plan replaces the token, unless all may have registered before.",
+		begun(token), value)
+}
+
+// DiscoveryReadSkipped warns that a refresh could not ask the registry.
+func DiscoveryReadSkipped(token string, err error) Message {
+	return newMessage("Discovery token not checked",
+		"What the state says of token %s is kept as it is. %s", begun(token), registryAnswers(err))
+}
+
+// DiscoveryCompleted stops a replacement of a token that was completed since
+// the plan was made.
+func DiscoveryCompleted(token string, names []string) Message {
+	return newMessage("The discovery token is complete",
+		"Token %s was incomplete when this plan was made; since then %d %s registered: %s. Their cluster has formed, so the token is not replaced, and nothing was changed. "+
+			"Plan again:\n\n  terraform plan",
+		begun(token), len(names), plural(len(names), "has", "have"), sorted(names))
+}
+
+// DiscoveryDestroyIncomplete warns of members that had registered with a token
+// that is removed.
+func DiscoveryDestroyIncomplete(token string, size int, names []string) Message {
+	return newMessage("Removed an incomplete discovery token",
+		"Token %s waited for %d %s, of which %d %s registered: %s. A process of theirs that still runs never forms this cluster: stop it, and empty its data directory.",
+		begun(token), size, plural(size, "founder", "founders"), len(names), plural(len(names), "has", "have"), sorted(names))
+}
+
+// DiscoveryForgotten warns of a token that could not be removed.
+func DiscoveryForgotten(token, prefix string, err error) Message {
+	return newMessage("Discovery token forgotten, not removed",
+		"The registry does not answer, so token %s is only taken out of the state. What is left of it is under %s/%s/ and does no harm; it can be removed by hand. %s",
+		begun(token), prefix, begun(token), registryAnswers(err))
+}
+
+// DiscoveryImportID refuses an import ID.
+func DiscoveryImportID(id, problem string) Message {
+	return newMessage("Invalid import ID",
+		"%q %s. Import by token (\"3e86b59982e49066c5d813af1c2e2579\"), with its prefix before it where that is not /_etcd/registry (\"/my/registry:TOKEN\"), "+
+			"and \"v2:\" before that with protocol v2; from a service by \"service:\" and the URL it gave.",
+		membership.Masked(id), problem)
+}
+
+// DiscoveryImportMissing says that there is no such token to import.
+func DiscoveryImportMissing(token, prefix string) Message {
+	return newMessage("No such discovery token",
+		"The registry answers and has no token %s under %s. Nothing was imported.", begun(token), prefix)
+}
+
+// registryAnswers lists the endpoints, each with what it answered.
+func registryAnswers(err error) own {
+	if gone, ok := errors.AsType[*connection.Unreachable](err); ok && len(gone.Answers) == 0 {
+		return "The provider has no endpoints."
+	}
+	return own("What each endpoint answered: " + answered(err) + ".")
+}

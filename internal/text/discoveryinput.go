@@ -1,0 +1,163 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package text
+
+import "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+
+// DiscoveryTokenInvalid refuses a token of the user's own. The problem ends
+// the sentence.
+func DiscoveryTokenInvalid(token, problem string) Message {
+	return newMessage("Invalid discovery token",
+		"token = %q %s. Every member puts the token into a key of the registry, so it may hold letters, digits, \"-\", \"_\" and \".\" only. "+
+			"Leave token out to have one made.",
+		begun(token), problem)
+}
+
+// DiscoveryPrefixInvalid refuses a prefix.
+func DiscoveryPrefixInvalid(prefix, problem string) Message {
+	return newMessage("Invalid registry prefix",
+		"prefix = %q %s. It is an absolute key, such as \"/_etcd/registry\".", prefix, problem)
+}
+
+// DiscoveryPrefixUnusual warns of a v3 prefix that members do not look under.
+func DiscoveryPrefixUnusual(prefix string) Message {
+	return newMessage("Members look for the token elsewhere",
+		"With protocol \"v3\" etcd looks for tokens under /_etcd/registry only. prefix = %q works where the machines reach the registry through an "+
+			"etcd gRPC proxy that adds a namespace; without one, leave prefix out.",
+		prefix)
+}
+
+// DiscoverySizeInvalid refuses a size outside of 1 to most.
+func DiscoverySizeInvalid(size string, most int) Message {
+	return newMessage("Invalid size",
+		"size = %s; it is the number of members that form the cluster together, from 1 to %d.", size, most)
+}
+
+// DiscoverySizeMissing asks for founders or size.
+var DiscoverySizeMissing = newMessage("Neither founders nor size",
+	"Set founders to the names of the members that form the cluster together, or size to their number.")
+
+// DiscoverySizeDisagrees refuses a size that is not the number of founders.
+func DiscoverySizeDisagrees(size int, founders []string) Message {
+	return newMessage("size and founders disagree",
+		"size = %d, but founders names %d %s: %s. A token that waits for more members than there are is never complete, and one for fewer turns the rest away. "+
+			"Leave size out.",
+		size, len(founders), plural(len(founders), "member", "members"), sorted(founders))
+}
+
+// DiscoveryFoundersEmpty refuses an empty set of founders.
+var DiscoveryFoundersEmpty = newMessage("No founders",
+	"founders is empty; a cluster is formed by at least one member.")
+
+// DiscoverySizeEven warns of an even number of founders.
+func DiscoverySizeEven(size int) Message {
+	return newMessage("Even number of founders",
+		"A cluster of %d survives the loss of %d %s, as one of %d does, and has one member more that can fail. Prefer %d or %d.",
+		size, (size-1)/2, plural((size-1)/2, "member", "members"), size-1, size-1, size+1)
+}
+
+// DiscoverySizeLarge warns of more founders than etcd's authors advise.
+func DiscoverySizeLarge(size int) Message {
+	return newMessage("Many founders",
+		"%d founders: every write waits for a majority of them, and more than 7 members make a cluster slower rather than safer. 3 survive the loss of one member, 5 of two, 7 of three.",
+		size)
+}
+
+// DiscoveryProtocolUnknown refuses a protocol that does not exist.
+func DiscoveryProtocolUnknown(protocol string) Message {
+	return newMessage("Unknown protocol",
+		"protocol = %q is none of \"v3\" (members of 3.6 or later), \"v2\" (members up to 3.6, a registry up to 3.5) and \"service\" (members up to 3.6).", protocol)
+}
+
+// DiscoveryArgumentUnused refuses an argument that means nothing to the protocol.
+func DiscoveryArgumentUnused(name, protocol string) Message {
+	why := map[string]string{
+		"service_url":          "the registry of \"v2\" and \"v3\" is given by the provider's endpoints",
+		"token":                "a service names its tokens itself",
+		"prefix":               "a service keeps its tokens where it likes",
+		"advertised_endpoints": "machines use the URL that the service gives",
+		"machine_access":       "members reach a v2 registry and a service without certificates and users of their own",
+	}[name]
+	return newMessage("Argument without effect",
+		"%s cannot be set with protocol = %q: %s.", name, protocol, why)
+}
+
+// DiscoveryServiceURLInvalid refuses the URL of a service.
+func DiscoveryServiceURLInvalid(url, problem string) Message {
+	return newMessage("Invalid URL of a discovery service",
+		"service_url = %q %s. It is what /new is added to, such as \"https://discovery.example.com\".", membership.Masked(url), problem)
+}
+
+// DiscoveryAdvertisedEmpty refuses an empty list of advertised endpoints.
+var DiscoveryAdvertisedEmpty = newMessage("No advertised endpoints",
+	"advertised_endpoints is empty, so the machines would have no registry to dial. Leave it out to give them the provider's endpoints.")
+
+// DiscoveryAdvertisedInvalid refuses an advertised endpoint.
+func DiscoveryAdvertisedInvalid(endpoint, problem string) Message {
+	return newMessage("Invalid advertised endpoint",
+		"advertised_endpoints holds %q, which %s.", endpoint, problem)
+}
+
+// MachinePathInvalid refuses a path of machine_access.
+func MachinePathInvalid(name, value string) Message {
+	return newMessage("Invalid path in machine_access",
+		"machine_access.%s = %q is not an absolute path of printable ASCII characters. Set it to the path of the file on the machines, such as \"/etc/etcd/pki/ca.pem\".",
+		name, value)
+}
+
+// MachineUserPassword refuses a user with a password. The value is not shown.
+var MachineUserPassword = newMessage("Password in machine_access",
+	"machine_access.username contains \":\", which separates a password from the user in ETCD_DISCOVERY_USER. The password would be in the state and in user data. "+
+		"Set username to the user alone, and set ETCD_DISCOVERY_PASSWORD on the machines.")
+
+// MachineUserInvalid refuses a user of machine_access.
+func MachineUserInvalid(value string) Message {
+	return newMessage("Invalid username in machine_access",
+		"machine_access.username = %q is not a user of printable ASCII characters. Set it to the user that the machines have in the registry.", value)
+}
+
+// DiscoveryPublicService warns of the public service.
+func DiscoveryPublicService(url string) Message {
+	return newMessage("The public discovery service is no longer maintained",
+		"%s is no longer maintained and may not answer (etcd-io/etcd#21915); it deletes tokens after some days, and everyone who knows a token can register. "+
+			"Its members must be etcd 3.6 or older: 3.7 ignores ETCD_DISCOVERY and forms a cluster of its own. Prefer protocol = \"v3\" with an etcd of yours as the registry.",
+		url)
+}
+
+// DiscoveryOldProtocol warns of the versions that a protocol is not for.
+func DiscoveryOldProtocol(protocol string) Message {
+	return newMessage("For members up to etcd 3.6",
+		"With protocol = %q the members must be etcd 3.6 or older: 3.7 ignores ETCD_DISCOVERY, and each member forms a cluster of its own. "+
+			"For 3.6 and later use \"v3\".",
+		protocol)
+}
+
+// DiscoveryServiceFailed passes on what a service answered; answer is a whole
+// sentence without its full stop. minting is true where it was asked for a
+// token, limited where it answered 429.
+func DiscoveryServiceFailed(doing, answer string, minting, limited bool) Message {
+	advice := "Nothing was changed."
+	switch {
+	case minting && !limited:
+		advice = "It is not asked again in this run, because every request makes another token. Apply again to ask once more."
+	case limited:
+		advice = "It limits how often it may be asked: wait as long as Retry-After says (in seconds, unless it is a date), then apply again."
+	}
+	return newMessage("The discovery service gave no usable answer",
+		"Cannot %s: %s. %s", doing, answer, advice)
+}
+
+// DiscoveryServiceNoToken warns that a service cannot find an incomplete token.
+func DiscoveryServiceNoToken(token, url string) Message {
+	return newMessage("The discovery service cannot find the token",
+		"%s answers \"unable to GET token\" for token %s. It says so of a token that it has deleted, and also while its own storage fails, so the state is kept. "+
+			"If the cluster has formed, nothing is to be done.\n\nIf it never formed and the service keeps saying so, or if the cluster is gone for good"+startOver,
+		url, begun(token))
+}
+
+// DiscoveryKept says that a token outlives its resource.
+func DiscoveryKept(token, url string) Message {
+	return newMessage("Discovery token forgotten, not removed",
+		"A discovery service does not delete tokens on request. Token %s stays at %s until the service collects it.", begun(token), url)
+}

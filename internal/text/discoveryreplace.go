@@ -1,0 +1,49 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package text
+
+// DiscoveryBootstrapped refuses to replace (or change) a token whose cluster
+// has formed. doing is "replace" or "change".
+func DiscoveryBootstrapped(doing string, names []string) Message {
+	return newMessage("Cannot "+doing+" the discovery token",
+		"The bootstrap is complete: %s. A token serves one cluster. With another token, initial members would form a second cluster. "+
+			"Nothing was changed.\n\n"+untaint+"\n\n"+
+			"Otherwise plan without -replace for this resource, and with a refresh. A change of its arguments has no effect then:\n\n  terraform plan\n\n"+
+			"If the cluster is gone for good"+startOver,
+		own(registeredNames(names)))
+}
+
+func registeredNames(names []string) string {
+	if len(names) == 0 {
+		return "all initial members have registered"
+	}
+	return sprintf("its %s registered (%s)", plural(len(names), "initial member has", "initial members have"), sorted(names))
+}
+
+// DiscoveryMayHaveFormed refuses to replace (or change) a token of which it is
+// not known whether its cluster has formed. why is a whole sentence.
+func DiscoveryMayHaveFormed(doing, why string) Message {
+	return newMessage("Cannot "+doing+" the discovery token",
+		"It is not known whether the cluster of this token has formed. %s If it has formed, its members would be replaced by a second cluster. "+
+			"Nothing was changed.\n\n"+untaint+"\n\n"+
+			"If only the registry is unreachable, make it reachable from here and plan again; or undo the change of this resource:\n\n  terraform plan\n\n"+
+			"If the cluster never formed, or is gone for good"+startOver,
+		why)
+}
+
+// DiscoveryEndpointsLater is why a registry cannot be asked during a plan.
+var DiscoveryEndpointsLater = "The configuration of the provider depends on values that are known after apply only, so the registry cannot be asked."
+
+// DiscoveryTokenGone is why a registry that answers knows nothing of a token.
+var DiscoveryTokenGone = "The registry answers and does not have the token, which may have been complete before it was removed there."
+
+// DiscoverySizeDoubtful is why the registrations are no evidence.
+func DiscoverySizeDoubtful(least int, names []string) string {
+	return sprintf("The size of the token was changed in the registry. It was %d before, and %d %s registered: %s.", least, len(names), plural(len(names), "has", "have"), sorted(names))
+}
+
+// DiscoverySilent is why there is no answer.
+func DiscoverySilent(err error) string {
+	return "The registry gave no usable answer. " + string(registryAnswers(err))
+}

@@ -1,0 +1,97 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package text
+
+import (
+	"strings"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+// summary names what failed. Only the actions that do not read as
+// "Cannot ... member" need words of their own.
+func summary(action reconfigure.Action, name string) string {
+	switch action {
+	case reconfigure.ActionReach:
+		return "Cannot reach the cluster of member " + name
+	case reconfigure.ActionRecord:
+		return "Cannot write the record of member " + name
+	default:
+		return "Cannot " + string(action) + " member " + name
+	}
+}
+
+// forgetAll is the one command that empties a state whose cluster is gone.
+const forgetAll = "\n\n  ETCD_FORCE_DESTROY=true terraform destroy -refresh=false"
+
+// goneForGood is the way out if no cluster can decide about a removal any more.
+const goneForGood = "\n\nIf the cluster is gone for good, destroy everything that is in the state. Members that no cluster can remove are then forgotten:" + forgetAll
+
+func wayOutOfRemoval(action reconfigure.Action) string {
+	if action == reconfigure.ActionRemove {
+		return goneForGood
+	}
+	return ""
+}
+
+// agreed is the action that a refusal is about: to join a member that is in the
+// list already is to promote it.
+func agreed(action, refused reconfigure.Action) reconfigure.Action {
+	if action == reconfigure.ActionPromote && refused == reconfigure.ActionAdd {
+		return action
+	}
+	return refused
+}
+
+// otherCluster words endpoints that lead to another cluster than the state.
+func otherCluster(o *reconfigure.OtherCluster) string {
+	return sprintf("The member in state belongs to cluster %s, and the endpoints answer for cluster %s (%s). Nothing was changed. "+
+		"Point endpoints at cluster %s, then apply again.%s", o.Want, o.Got, strings.Join(o.Endpoints, ", "), o.Want, own(goneForGood))
+}
+
+// unusable words an endpoint that cannot be used.
+func unusable(e *connection.EndpointError) string {
+	return sprintf("The endpoint %q %s. Nothing was changed. Correct endpoints, then apply again.", e.Endpoint, e.Reason)
+}
+
+// EndpointNotUsed is the warning for a member whose endpoints in state cannot
+// be used.
+func EndpointNotUsed(name string, e *connection.EndpointError) Message {
+	return newMessage("Endpoints of member "+name+" cannot be used",
+		"The state has the endpoint %q, which %s. It was left out. Correct endpoints of this resource, then apply: that changes the state only.", e.Endpoint, e.Reason)
+}
+
+// OtherClusterSeen is the warning of a refresh whose endpoints lead to another
+// cluster than the state.
+func OtherClusterSeen(o *reconfigure.OtherCluster) Message {
+	return newMessage("The endpoints answer for another cluster",
+		"The state was not refreshed. %s", own(otherCluster(o)))
+}
+
+// OtherClusterPlanned refuses a plan that would add a member to another cluster
+// than the one that the state knows by the same endpoints.
+func OtherClusterPlanned(name string, o *reconfigure.OtherCluster) Message {
+	return newMessage("Cannot add member "+name,
+		"Members in state belong to cluster %s, and the same endpoints answer for cluster %s now (%s): %s would be added there. Nothing was changed. "+
+			"Point endpoints at cluster %s, then apply again."+DestroyInstead,
+		o.Want, o.Got, strings.Join(o.Endpoints, ", "), name, o.Want)
+}
+
+// BadID is for a member in state whose IDs cannot be read.
+func BadID(name string, err error) Message {
+	return newMessage("Cannot read the ID of member "+name,
+		"%s. No version of this provider writes that, so the state was changed by something else. Nothing was changed in the cluster. "+
+			"Take the member out of the state and import it again; ADDRESS is the address after \"with\":\n\n  terraform state rm 'ADDRESS'\n  terraform import 'ADDRESS' '%s'",
+		sentence(err), name)
+}
+
+// NoSuchLearner is for a learner_id that no member has.
+func NoSuchLearner(id membership.MemberID, s membership.Snapshot) Message {
+	return newMessage("No member has the learner_id",
+		"learner_id is %s, and cluster %s has no member with that ID. Its members: %s. Nothing was changed. "+
+			"Give the id of the etcd_learner to promote, or leave learner_id out."+DestroyInstead,
+		id, s.ClusterID, members(s, ids(s.Members)))
+}

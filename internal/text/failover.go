@@ -1,0 +1,55 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package text
+
+import (
+	"strings"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+// FailoverEvidence says which voters are lost, and what stands between the
+// standby and its vote.
+func FailoverEvidence(s membership.Snapshot, f membership.Failover) string {
+	var said []string
+	for _, id := range f.Lost {
+		said = append(said, FailureEvidence(s, id))
+	}
+	text := strings.Join(said, " ")
+	if f.First {
+		text += sprintf(" The vote waits until %s been taken out of the cluster: by the same apply, if that replaces or removes it.",
+			shorts(s, f.Lost)+plural(len(f.Lost), " has", " have"))
+	}
+	return text
+}
+
+// FailoverPlanned is the warning that goes with the promotion of a standby.
+func FailoverPlanned(name, evidence string) Message {
+	return newMessage("Standby "+name+" gets a vote by this plan",
+		"%s A vote cannot be taken back. If the voter is only rebooting, wait and plan again.", evidence)
+}
+
+// FailoverHeldUp is the warning of a standby that stayed one.
+func FailoverHeldUp(name string, h *reconfigure.HeldUp) Message {
+	if h.Back {
+		return newMessage("Standby "+name+" got no vote",
+			"%s %s back. %s stays a learner.", capital(members(h.Snapshot, h.Lost)), plural(len(h.Lost), "is", "are"), name)
+	}
+	voters := len(h.Snapshot.Voters())
+	alive := 0
+	for _, m := range h.Snapshot.Voters() {
+		if h.Snapshot.Alive(m.ID) {
+			alive++
+		}
+	}
+	who := shorts(h.Snapshot, h.Lost)
+	if who == "" {
+		who = "the voter that does not answer"
+	}
+	return newMessage("Standby "+name+" got no vote",
+		"If %s failed as a voter, %d of %d voters would be alive; quorum would be %d. Take %s out first: replace it in the same apply "+
+			"(replace_unreachable_after, or -replace= of its etcd_member_config) or remove it, then apply again. %s stays a learner.",
+		name, alive, voters+1, membership.Quorum(voters+1), who, name)
+}

@@ -1,0 +1,218 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package text
+
+import (
+	"cmp"
+	"errors"
+	"strings"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+// The texts of what a plan is refused for. Terraform does not tell a provider the
+// addresses of resources: a command says ADDRESS, and the text which one that is.
+
+// DestroyInstead ends every refusal of a plan. Terraform makes a normal plan
+// before it plans a destroy, so that the refusal stands in the way of both.
+const DestroyInstead = "\n\nTo destroy everything instead, run:\n\n  terraform destroy -refresh=false"
+
+const replaceCommand = "\n\n  terraform apply -replace='ADDRESS'"
+
+// Shown says that ADDRESS is the resource on which the diagnostic is raised.
+const Shown = `ADDRESS is the address after "with"`
+
+// ConfigOf says that ADDRESS is the configuration of a member.
+func ConfigOf(name string) string { return "ADDRESS is the etcd_member_config of " + Clean(name) }
+
+// endangered is the summary of what [membership.GuardPlan] refuses.
+const endangered = "This plan would endanger the cluster"
+
+// PlanRefused words what [membership.GuardPlan] and [membership.GuardUnobserved]
+// refuse. address says which resource ADDRESS is in a command that replaces a
+// configuration, [Shown] or [ConfigOf].
+func PlanRefused(d membership.Decision, s membership.Snapshot, address string) Message {
+	return newMessage(endangered, "%s"+DestroyInstead, own(planRefused(d, s, address)))
+}
+
+func planRefused(d membership.Decision, s membership.Snapshot, address string) string {
+	who := members(s, d.Facts.Others)
+	oneByOne := "Only one member may be replaced per apply, so that the others keep the quorum. Nothing has been changed.\n\n" +
+		"If an argument such as triggers_replace has changed for several members, pass its value through etcd_rollout, which replaces one member per apply. " +
+		"To replace one member by hand, undo that change and run this command. " + Clean(address) + ":" + replaceCommand
+	switch d.Code {
+	case membership.SecondReplacement:
+		return sprintf("It replaces %s. A member counts as replaced if its etcd_member_config is, because its machine depends on it. %s", who, own(oneByOne))
+	case membership.SecondUnobserved:
+		return sprintf("It replaces the configurations of %s, and the cluster cannot be observed from here, so the provider cannot tell which of them are voters. %s",
+			listed(d.Facts.Names), own(oneByOne))
+	case membership.OthersNotActive, membership.NotProbed:
+		return sprintf("It replaces %s while another member is not active. %s Nothing has been changed. Bring %s back, then plan again. "+
+			"To replace a failed member first, run this command. %s:%s",
+			Member(s, d.Facts.Subject), memberAnswers(s, d.Facts.Others), shorts(s, d.Facts.Others), ConfigOf(short(s, d.Facts.Others[0])), own(replaceCommand))
+	case membership.TurnOfAnother:
+		return sprintf("It replaces %s, and another replacement is not over. %s Nothing has been changed. %s\n\n"+
+			"To finish that replacement, undo the other change and run:\n\n  terraform apply",
+			Member(s, d.Facts.Subject), turns(d.Facts.Turns), own(turnsWayOut(d.Facts.Turns)))
+	case membership.OnlyVoterReplaced:
+		return sprintf("It replaces %s, the only voter: the data would be gone before a successor has it. Nothing has been changed. "+
+			"Add a second member first and apply. Then replace this one with this command. %s:%s", who, address, own(replaceCommand))
+	default:
+		return sprintf("It removes %s and adds members at the same time: %d of today's %d voters would stay, and quorum is %d. Nothing has been changed.\n\n"+
+			"If the nodes only have new keys in the configuration, keep the name of each member and add a moved block for each of its resources:\n\n"+
+			"  moved {\n    from = OLD_ADDRESS\n    to   = NEW_ADDRESS\n  }\n\n"+
+			"If they are new machines, keep the old nodes in the configuration, run the next command, and remove the old nodes in a second apply:\n\n  terraform apply",
+			who, d.Facts.Alive, d.Facts.Voters, d.Facts.Quorum)
+	}
+}
+
+// EveryVoterRemoved is the warning for a plan that ends the cluster.
+func EveryVoterRemoved(w membership.Warning, s membership.Snapshot) Message {
+	return newMessage("This plan removes every voter",
+		"It removes %s. The cluster and its data end with the last of them. Terraform destroys whatever depends on a resource as well: "+
+			"if you named one machine or one configuration with -target, every etcd_member that depends on it, and with for_each that is all of them, is removed.",
+		members(s, w.Facts.Others))
+}
+
+// NodeRefused words what [membership.GuardNode] refuses. was and now are the IDs
+// of the machine, now is empty while it is not known.
+func NodeRefused(code membership.Code, name, was, now string) Message {
+	const together = "Configuration, machine and member are replaced together or not at all. Nothing has been changed."
+	replace := sprintf("run this command. %s:%s", ConfigOf(name), own(replaceCommand))
+	t := Message{Summary: "Member " + name + " would be replaced alone"}
+	switch code {
+	case membership.MemberAlone:
+		t.Detail = "The plan removes the member and adds it again, while its configuration or its machine stays. A member that has been removed cannot start again: " +
+			"etcd refuses its data directory, and without the data it must not return under the same identity. " + together + "\n\n" +
+			"If promote was changed to false, set it to true again: a vote cannot be taken back.\n\nTo replace all three, " + replace
+	case membership.MachineStays:
+		t.Summary = "Member " + name + " would be replaced without its machine"
+		t.Detail = sprintf("Configuration and member are replaced, and machine_id stays %s: the machine is only updated in place, so that its process keeps the identity that is removed. %s\n\n"+
+			"Make the machine depend on the configuration, for example with this block in the machine's resource:\n\n"+
+			"  lifecycle {\n    replace_triggered_by = [ADDRESS.id]\n  }\n\n"+
+			"machine_id must be an attribute that changes when the machine is replaced. After that, %s", was, together, own(replace))
+	case membership.MachineAlone:
+		changes := sprintf("machine_id changes from %s to %s", was, cmp.Or(now, "a new machine"))
+		if was == "" {
+			changes = "The member has run on a machine that the state does not tell of, the plan creates a new machine for it"
+		}
+		t.Summary = "Machine of member " + name + " would be replaced alone"
+		t.Detail = sprintf("%s, and the configuration stays: the new machine would start with the settings of the old member, without its data. %s\n\n"+
+			"To replace all three, %s\n\n"+
+			"If a changed argument (an image, a size) replaces the machine, put its value into triggers_replace of the etcd_member_config.", changes, together, own(replace))
+	default:
+		t.Summary = "Configuration of member " + name + " would be replaced alone"
+		t.Detail = "The configuration is replaced, and the etcd_member keeps the old one: its config is a fixed value, or ignore_changes holds it. " + together + "\n\n" +
+			"Let config of the etcd_member be its etcd_member_config, and take config and machine_id out of ignore_changes. Then " + replace
+	}
+	t.Detail += DestroyInstead
+	return t
+}
+
+// MemberTainted is for the removal of a tainted member, of which the plan could
+// not tell that it is tainted.
+func MemberTainted(name string) Message {
+	return newMessage("Member "+name+" would be replaced alone",
+		"The resource is tainted, and its configuration stays: the member would be removed and added again, and a member that has been removed cannot start again. "+
+			"Nothing was changed. Run this command. "+Shown+":\n\n  terraform untaint 'ADDRESS'\n\n"+
+			"To replace the member, replace its etcd_member_config.")
+}
+
+// NotAdopted is [Explain] for a member that cannot be added, as the plan can tell
+// already.
+func NotAdopted(u *reconfigure.Unidentified) Message {
+	t := Explain(reconfigure.ActionAdd, u.Name, u)
+	if u.Identity.Code == membership.AlreadyMember || u.Identity.Code == membership.NameTaken {
+		t.Detail += sprintf("\n\nTo import the member, run this command. %s:\n\n  terraform import 'ADDRESS' %s", Shown, u.Identity.Facts.Subject)
+	}
+	t.Detail += DestroyInstead
+	return t
+}
+
+// SecondHolder is for a new resource for a member that another one stands for.
+func SecondHolder(name string) Message {
+	return newMessage("Another resource stands for member "+name,
+		"The plan creates a resource for this member, and the state or the plan has another one for it. The member would be removed and added again, or two resources would manage it. "+
+			"A member that has been removed cannot start again. Nothing has been changed.\n\n"+
+			"If the resource is tainted, run this command. "+Shown+":\n\n  terraform untaint 'ADDRESS'\n\n"+
+			"If it has got another key or another type, add this block, where OLD_ADDRESS is the address that it had before:\n\n"+
+			"  moved {\n    from = OLD_ADDRESS\n    to   = ADDRESS\n  }\n\n"+
+			"If two blocks are for the same member, remove one of them."+DestroyInstead)
+}
+
+// MemberInTheWay is for a new configuration of the name or a peer URL of a member
+// that lives, or may.
+func MemberInTheWay(name string, m membership.Member, s membership.Snapshot) Message {
+	return newMessage("Cannot configure member "+name+": it runs",
+		"The plan creates a configuration, and the cluster has the member %s with the same name or peer URL (%s). %s "+
+			"Its machine would be replaced under a voter that lives. Nothing has been changed. %s"+DestroyInstead,
+		Member(s, m.ID), strings.Join(m.PeerURLs, ", "), MemberAnswer(s, m.ID), own(fourWaysOut(name)))
+}
+
+// MemberMayRun is [MemberInTheWay] for a cluster that cannot be observed, because
+// of err. complete is whether the bootstrap of the member tells that it has run;
+// otherwise the state has a configuration of its name.
+func MemberMayRun(name string, complete bool, err error) Message {
+	why := "The plan creates a configuration, the state has one for the same member, and the cluster cannot be observed from here."
+	if complete {
+		why = "Its bootstrap is complete: the cluster has formed before, and it cannot be observed from here."
+	}
+	if silent := errors.As(err, new(*connection.Unreachable)); silent && noLogin(err) != "" {
+		why += noLogin(err)
+	} else if complete && silent {
+		why = "Its bootstrap is complete: the cluster has formed before, and it does not answer now, so there is nothing for " + Clean(name) + " to join."
+	}
+	t := Message{
+		summary(reconfigure.ActionConfigure, name),
+		why + " If the member lives, its machine would be replaced under it. Nothing has been changed. " +
+			"Start the members of the cluster again, make sure that endpoints (or the environment variable ETCDCTL_ENDPOINTS) lead to them, and plan again.\n\n" +
+			fourWaysOut(name) + "\n\nIf the cluster is gone for good" + startOver,
+	}
+	if err != nil {
+		t.Detail += answers(err)
+	}
+	return t
+}
+
+func fourWaysOut(name string) string {
+	return sprintf("There are four ways out. "+Shown+".\n\n"+
+		"If the state was lost, import the configuration, then its machine and its etcd_member:\n\n  terraform import 'ADDRESS' %s\n\n"+
+		"If the resource has got another key, add this block, where OLD_ADDRESS is the address that it had before, and one each for the machine and the etcd_member:\n\n"+
+		"  moved {\n    from = OLD_ADDRESS\n    to   = ADDRESS\n  }\n\n"+
+		"If the resource is tainted, run:\n\n  terraform untaint 'ADDRESS'\n\n"+
+		"If another node gives up the name or the URL, remove that node in a first apply and create this one in a second.", name)
+}
+
+// SameAddress is for two members of one plan with the same peer URL.
+func SameAddress(name, other, url string) Message {
+	return newMessage("Members "+name+" and "+other+" have one peer URL",
+		"Both %s and %s have the peer URL %s. Peer URLs are unique in a cluster. Nothing has been changed. Give one of them another peer URL, then run:\n\n  terraform apply"+
+			DestroyInstead,
+		name, other, url)
+}
+
+// NoMachineID is the warning for a configured member without a machine_id.
+func NoMachineID(name string) Message {
+	return newMessage("Member "+name+" has no machine_id",
+		"Without machine_id Terraform does not know that the member depends on its machine: it may destroy the machine before the member is removed, "+
+			"and a machine that is replaced alone is not noticed. Set machine_id to the ID of the machine that runs the member.")
+}
+
+// MemberBack is for a member that was to be replaced because it had failed, and
+// that responds again.
+func MemberBack(name string) Message {
+	return newMessage("Member "+name+" responds again",
+		"The plan replaces the member because it had failed. It responds now, so it was not removed. Nothing was changed. Make a new plan:\n\n  terraform apply")
+}
+
+// AnotherCluster is the warning for endpoints that answer for another cluster
+// than the one in which the members were found.
+func AnotherCluster(was string, s membership.Snapshot) Message {
+	return newMessage("The endpoints lead to another cluster",
+		"The state knows members of cluster %s, and the endpoints answer for cluster %s. The state is kept as it was. "+
+			"Point endpoints at the right cluster.",
+		was, s.ClusterID)
+}

@@ -1,0 +1,101 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package text
+
+import (
+	"errors"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+)
+
+// HeartbeatName refuses the name of a heartbeat; problem completes "name ...".
+func HeartbeatName(name, problem string) Message {
+	return newMessage("Invalid name of a heartbeat",
+		"name = %q %s. It becomes the last part of a key, such as /running/web1.", name, problem)
+}
+
+// HeartbeatPrefix refuses a prefix; problem completes "prefix ...".
+func HeartbeatPrefix(prefix, problem string) Message {
+	return newMessage("Invalid prefix of heartbeats",
+		"prefix = %q %s. It is an absolute key without a slash at its end, such as /running.", prefix, problem)
+}
+
+// HeartbeatAPI refuses an API.
+func HeartbeatAPI(api string) Message {
+	return newMessage("Unknown API",
+		"api = %q is neither \"v3\" (leases, etcd 3.0 and later) nor \"v2\" (TTL keys, etcd up to 3.5 with --enable-v2).", api)
+}
+
+// HeartbeatValueEmpty refuses an empty value.
+var HeartbeatValueEmpty = newMessage("Empty value of a heartbeat",
+	"value is what tells this owner from any other, so it must not be empty. Leave it out to have a unique one made.")
+
+// HeartbeatTTL refuses a time to live.
+func HeartbeatTTL(ttl string, least time.Duration) Message {
+	return newMessage("Time to live too short",
+		"ttl = %q is less than %s, the least that etcd keeps a claim for. Several beats must fit into it.", ttl, least)
+}
+
+// HeartbeatInterval refuses an interval.
+func HeartbeatInterval(interval, ttl string) Message {
+	return newMessage("Interval too long",
+		"interval = %q is more than half of ttl (%s): one beat that comes late would be one too many. "+
+			"Leave interval out to have a third of ttl.",
+		interval, ttl)
+}
+
+// HeartbeatHeld says that someone else beats under the name.
+func HeartbeatHeld(name string, e claim.Entry) Message {
+	t := Message{Summary: "Someone else beats as " + name}
+	if e.Forever {
+		t.Detail = sprintf("%s holds %q, without a time to live: whoever wrote it does not let it expire. Nothing was changed. Choose another name; "+
+			"or, if that value is stale, delete the key (etcdctl del %s), or set takeover = true.", e.Key, e.Value, e.Key)
+		return t
+	}
+	t.Detail = sprintf("%s holds %q for another %s, unless it is renewed. Nothing was changed. If its owner is gone, as after a run that was killed, "+
+		"try again when that time is over; to take the name away from an owner that lives, set takeover = true, with which a plan takes it away as well; otherwise choose another name.", e.Key, e.Value, e.Left)
+	return t
+}
+
+// HeartbeatLost says that the claim was lost while it was to be held.
+func HeartbeatLost(name, key string, lost *claim.LostError) Message {
+	t := Message{Summary: "The heartbeat of " + name + " was lost"}
+	switch {
+	case lost.Err != nil:
+		t.Detail = sprintf("%s could not be renewed for %s, longer than its time to live (%s). ", key, seconds(lost.Late), sentence(lost.Err))
+	case lost.Now != nil:
+		t.Detail = sprintf("%s holds %q now: someone else has taken the name over. ", key, lost.Now.Value)
+	default:
+		t.Detail = sprintf("%s is gone: it expired, because this process or its machine stood still for longer than the time to live, or it was deleted. ", key)
+	}
+	t.Detail += "From then on this run was not known to live, and whatever it did under this name may have been done by someone else as well. Nothing of anyone else's was touched."
+	return t
+}
+
+// HeartbeatLeft warns of a key that could not be deleted at the end.
+func HeartbeatLeft(name, key string, err error) Message {
+	return newMessage("The heartbeat of "+name+" was left to expire",
+		"%s could not be deleted; it goes when its time to live is over, and those who watch it see a missed beat rather than a stop.%s", key, own(answers(err)))
+}
+
+// HeartbeatFailed words any other error. doing completes "Cannot ..."; permission
+// is what it takes on the prefix, "read" or "readwrite".
+func HeartbeatFailed(doing, permission, prefix string, err error) Message {
+	summary := "Cannot " + doing
+	var alarm *claim.AlarmError
+	switch {
+	case errors.As(err, &alarm):
+		return newMessage(summary, "The alarm %s is raised, and the cluster takes no new keys. Nothing was changed. %s", alarm.Kind, own(alarmWayOut(alarm.Kind, "try again")))
+	case errors.Is(err, connection.ErrNoV2):
+		return newMessage(summary, "Nothing was changed. Set api = \"v3\", or give the endpoints of servers with the v2 API.%s", own(answers(err)))
+	case connection.KindOf(err) == connection.PermissionDenied:
+		return newMessage(summary, "The user may not do this. Nothing was changed.\n\n%s", own(grantPrefix(permission, prefix+"/")))
+	}
+	if len(endpointsOf(err)) > 0 {
+		return unreachable(doing, err)
+	}
+	return newMessage(summary, "etcd answered: %s.", sentence(err))
+}

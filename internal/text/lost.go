@@ -1,0 +1,56 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package text
+
+import (
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+// FailureEvidence is what both views say of a silent member.
+func FailureEvidence(s membership.Snapshot, id membership.MemberID) string {
+	leader, _, ok := s.MajorityLeader()
+	if !ok {
+		return MemberAnswer(s, id)
+	}
+	return sprintf("%s The leader, %s, has no connection to it.", MemberAnswer(s, id), Member(s, leader))
+}
+
+// MemberFailed is the warning that goes with the replacement of a failed member.
+func MemberFailed(name string, since time.Time, evidence string) Message {
+	return newMessage("Member "+name+" has failed and is replaced by this plan",
+		"It has been silent since %s. %s The dead member is taken out of the cluster first, then a new machine joins in its place. "+
+			"If it is only rebooting, wait and plan again.",
+		since.Format(time.RFC3339), evidence)
+}
+
+// MemberFailedToo is for a failed member that has to wait for another one.
+func MemberFailedToo(name string, since time.Time, evidence string) Message {
+	return newMessage("Member "+name+" has failed too",
+		"It has been silent since %s. %s One member is replaced per apply; this one follows with the next.", since.Format(time.RFC3339), evidence)
+}
+
+// MemberSilent is for a silent member whose replacement is not proposed.
+func MemberSilent(name string, since time.Time, evidence string) Message {
+	return newMessage("Member "+name+" does not answer",
+		"It has been silent since %s. %s If it is gone for good, replace it with its machine. "+Shown+":"+
+			replaceCommand+"\n\nWith replace_unreachable_after set, a plan proposes that by itself.",
+		since.Format(time.RFC3339), evidence)
+}
+
+// MemberRemovedOutside is the warning that goes with the replacement of a
+// member that somebody else removed.
+func MemberRemovedOutside(name string) Message {
+	return newMessage("Member "+name+" was removed by somebody else and is replaced by this plan",
+		"It has run, is not in the cluster any more, and no apply took it out. With its data its process does not start again, and without it must not come back "+
+			"under the same identity; so its configuration is replaced, with the machine that uses it. To leave %s out for good, take it out of the configuration instead.",
+		name)
+}
+
+// QuorumIsLost is the warning at refresh for a cluster without a quorum.
+func QuorumIsLost(d membership.Decision, s membership.Snapshot) Message {
+	return Message{"The cluster has lost its quorum", refused(reconfigure.ActionReplace, "", d, s).Detail}
+}

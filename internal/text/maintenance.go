@@ -1,0 +1,243 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package text
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+// Maintenance words the error of an action. action completes "Cannot ...".
+func Maintenance(action string, err error) Message {
+	t := Message{Summary: "Cannot " + action}
+	var unfinished *reconfigure.Unfinished
+	var refusal *reconfigure.Refusal
+	var lost *reconfigure.LockLost
+	var gone *connection.Unreachable
+	held := lockHeld(err)
+	switch {
+	case errors.As(err, &unfinished) && len(unfinished.Done) == 0 && connection.KindOf(err) == connection.PermissionDenied:
+		t.Detail = deniedRoot(unfinished.Err)
+	case errors.As(err, &unfinished):
+		t.Detail = maintenanceStopped(unfinished)
+	case errors.As(err, &lost):
+		t.Detail = sprintf("This run lost the lock on membership changes, which it holds meanwhile: %s. It stopped before its next step. Invoke it again.", sentence(lost.Lost))
+	case held != "":
+		return Message{t.Summary, held}
+	case errors.As(err, &refusal):
+		t.Detail = maintenanceRefused(refusal.Decision, refusal.Snapshot)
+		if refusal.Timeout {
+			t.Detail += " The time allowed for it ran out while waiting."
+		}
+	case errors.Is(err, fs.ErrExist), errors.As(err, new(*reconfigure.NoDirectory)):
+		return snapshotFile(t.Summary, err)
+	case errors.Is(err, cluster.ErrNoEndpoints):
+		return NoEndpoints
+	case errors.As(err, &gone):
+		t.Detail = "The cluster does not answer. Nothing was changed. " + wayOut(err) + answers(err)
+	case errors.Is(err, context.Canceled):
+		t.Detail = "It was interrupted."
+	case errors.Is(err, cluster.ErrPermission):
+		t.Detail = deniedRoot(err)
+	default:
+		t.Detail = capitalize(sentence(err)) + "."
+	}
+	return t
+}
+
+func capitalize(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+func maintenanceStopped(u *reconfigure.Unfinished) string {
+	who := capital(Member(u.Snapshot, u.Member))
+	var bad *reconfigure.BadSnapshot
+	switch {
+	case u.Action != reconfigure.ActionSave:
+		done := "Nobody was defragmented before it"
+		if len(u.Done) > 0 {
+			done = shorts(u.Snapshot, u.Done) + " " + plural(len(u.Done), "was", "were") + " before it"
+		}
+		rest := "it was the last"
+		if len(u.Left) > 0 {
+			rest = shorts(u.Snapshot, u.Left) + " " + plural(len(u.Left), "was", "were") + " not touched"
+		}
+		return sprintf("%s failed: %s. %s, %s. It may be at it still: look at its log, and see that it serves again, before you try once more.", who, answer(u.Err), done, rest)
+	case errors.As(u.Err, &bad):
+		return sprintf("What %s sent is no whole snapshot: %s. No file was made. Try again, or from another member.", Member(u.Snapshot, u.Member), sentence(bad))
+	case errors.Is(u.Err, fs.ErrExist):
+		return snapshotFile("", u.Err).Detail
+	default:
+		return sprintf("The data of %s could not be saved: %s. No file was made.", Member(u.Snapshot, u.Member), answer(u.Err))
+	}
+}
+
+func maintenanceRefused(d membership.Decision, s membership.Snapshot) string {
+	f := d.Facts
+	who := capital(Member(s, f.Subject))
+	switch d.Code {
+	case membership.NotMember:
+		return sprintf("The cluster has no member %s.", f.Subject)
+	case membership.NotVoter:
+		return who + " is a learner, and a learner cannot lead. Give it its vote first, or choose a voter."
+	case membership.LearnerUnserved:
+		return who + " is a learner, and etcd lets none be defragmented while it runs. Nobody was touched. Leave it out of members; or stop it, and defragment its data directory (etcdutl defrag)."
+	case membership.NotStarted:
+		return who + " has never started, so it cannot lead."
+	case membership.NotAlive:
+		return MemberAnswer(s, f.Subject) + " Bring it back, or choose another member."
+	case membership.Lagging:
+		return sprintf("%s is %d entries behind the leader; %d are allowed. Try again when it has caught up.", who, f.Lag, f.MaxLag)
+	case membership.OtherLeader:
+		return sprintf("%s does not name %s as the leader in the same term as the others. Try again in a moment.", who, members(s, f.Others))
+	case membership.NoSuccessor:
+		if len(f.Others) == 0 {
+			return who + " is the only voter: there is nobody to lead in its place."
+		}
+		return sprintf("Besides %s, which leads, no voter is alive and has caught up. %s", Member(s, f.Subject), memberAnswers(s, f.Others))
+	case membership.OthersNotActive:
+		return sprintf("A member that is defragmented answers nobody meanwhile, so every other one has to be well. %s Bring back what is down, or take it out of the cluster, first.", memberAnswers(s, f.Others))
+	case membership.Interrupts:
+		return sprintf("While %s is defragmented it answers nobody: %d of %d voters would be left; quorum is %d, so the cluster would stand still. "+
+			"Add members first; or, if that is acceptable now, set allow_interruption = true.", Member(s, f.Subject), f.Alive, f.Voters, f.Quorum)
+	case membership.AlarmBehind:
+		return sprintf("The %s of %s %s as large as the quota allows (%s): the alarm would be back with the next write. Nothing was changed. %s",
+			plural(len(f.Others), "database", "databases"), members(s, f.Others), plural(len(f.Others), "is still", "are still"), sizes(s, f.Others), alarmFirst(f.Detail))
+	case membership.AlarmUnproven:
+		return sprintf("%s %s not tell whether what the alarm %s is about has been mended. Nothing was changed. %s Then set confirmed = true.",
+			capital(members(s, f.Others)), plural(len(f.Others), "does", "do"), f.Detail, alarmFirst(f.Detail))
+	default:
+		return finding{d: d, f: f, s: s, held: " Nothing was changed.", again: ", then invoke the action again"}.detail()
+	}
+}
+
+// sizes shows how large databases are, of what they may be.
+func sizes(s membership.Snapshot, ids []membership.MemberID) string {
+	var out []string
+	for _, id := range ids {
+		a := s.Answer(id)
+		out = append(out, sprintf("%s: %s of %s, %s in use", short(s, id), bytes(a.DBSize), bytes(a.DBQuota), bytes(a.DBInUse)))
+	}
+	return strings.Join(out, "; ")
+}
+
+// bytes shows a size for people.
+func bytes(n int64) string {
+	const step = 1 << 10
+	if n < step {
+		return sprintf("%d B", n)
+	}
+	size := float64(n)
+	for _, unit := range []string{"KiB", "MiB", "GiB"} {
+		if size /= step; size < step {
+			return sprintf("%.1f %s", size, unit)
+		}
+	}
+	return sprintf("%.1f TiB", size/step)
+}
+
+// DisarmPlanned is the warning with which an alarm is disarmed: what has to be
+// done first.
+func DisarmPlanned(kind string) Message {
+	return newMessage("The alarm "+kind+" will be disarmed", "That only helps where its cause is gone. %s", own(alarmFirst(kind)))
+}
+
+// AlarmKind is for a text that is no kind of alarm.
+func AlarmKind(kind string) Message {
+	return newMessage("Unknown alarm", "alarm = %q is neither %q nor %q.", kind, membership.AlarmNoSpace, membership.AlarmCorrupt)
+}
+
+// snapshotFile is for a file that is there already, or has no directory. err
+// names it.
+func snapshotFile(summary string, err error) Message {
+	var dir *reconfigure.NoDirectory
+	if errors.As(err, &dir) {
+		return newMessage(summary, "There is no directory %s on the machine that runs Terraform. Make it first, or choose another path.", dir.Path)
+	}
+	name := "The file"
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		name = path.Path
+	}
+	return Message{summary, name + " is there already, and was left alone. Choose another path, such as one with the time in it; or set overwrite = true."}
+}
+
+// MaintenanceMember is for a text that names no member, or several.
+func MaintenanceMember(attribute, text string, found []membership.Member, s membership.Snapshot) Message {
+	var all []membership.MemberID
+	if len(found) == 0 {
+		found = s.ByName()
+	}
+	for _, m := range found {
+		all = append(all, m.ID)
+	}
+	t := newMessage("No such member", "%s = %q is neither the name nor the ID of a member. The cluster has %s.", attribute, text, members(s, all))
+	if len(found) > 1 && len(s.Find(text)) > 1 {
+		t = newMessage("Several members of one name", "%s = %q is the name of %s. Give the ID of the one that is meant.", attribute, text, members(s, all))
+	}
+	return t
+}
+
+// UnknownProvider is for an action, an import or a list while the provider's
+// configuration is not known.
+func UnknownProvider(what string) Message {
+	return newMessage("Cannot "+what, "The provider's configuration holds values that are not known yet, so there is no cluster to ask. Apply what they come from first.")
+}
+
+// ListUnconfirmed is the warning for a member list that no quorum stands behind.
+var ListUnconfirmed = newMessage("The list may be behind",
+	"It is what those who answer have, and no quorum has confirmed it: members may have come or gone since. Look at the cluster (data \"etcd_cluster\") before anything is imported.")
+
+// SnapshotStale is the warning for a snapshot that no quorum stands behind.
+func SnapshotStale(w membership.Warning, of membership.MemberID, s membership.Snapshot) Message {
+	return newMessage("The snapshot may be behind", "It is of %s alone, with no quorum behind it. %s", Member(s, of), Advice(w, s))
+}
+
+// Progress words a step for who watches an action.
+func Progress(p reconfigure.Step) string {
+	who := Member(p.Snapshot, p.Member)
+	switch p.Kind {
+	case reconfigure.StepDefragment:
+		return sprintf("Defragmenting %s, %d left after it.", who, p.Left)
+	case reconfigure.StepDefragmented:
+		if p.Bytes == 0 {
+			return sprintf("Defragmented %s in %s.", who, p.Took.Round(time.Millisecond))
+		}
+		return sprintf("Defragmented %s in %s: its database went from %s to %s.", who, p.Took.Round(time.Millisecond), bytes(p.Total), bytes(p.Bytes))
+	case reconfigure.StepLeaveOut:
+		return "Leaving out " + who + ": it is a learner, and etcd lets none be defragmented while it runs."
+	case reconfigure.StepMove:
+		return sprintf("Moving leadership from %s to %s.", who, Member(p.Snapshot, p.To))
+	case reconfigure.StepLeads:
+		return who + " leads."
+	case reconfigure.StepDisarm:
+		return sprintf("Disarming the alarm %s of %s.", p.Alarm, who)
+	case reconfigure.StepQuiet:
+		return "No member reports the alarm " + Clean(p.Alarm) + "."
+	case reconfigure.StepVerify:
+		return sprintf("Received %s from %s; comparing its hash.", bytes(p.Bytes), who)
+	default:
+		return sprintf("Saving the data of %s: %s of about %s.", who, bytes(p.Bytes), bytes(p.Total))
+	}
+}
+
+// SnapshotSaved says what was saved where.
+func SnapshotSaved(path string, saved reconfigure.Saved) string {
+	at := ""
+	if saved.Revision > 0 {
+		at = sprintf(" at revision %d", saved.Revision)
+	}
+	return sprintf("Saved %s of %s%s to %s; the database has the SHA-256 %s.", bytes(saved.Size), Member(saved.Snapshot, saved.Member), at, path, saved.SHA256)
+}

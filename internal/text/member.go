@@ -1,0 +1,141 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package text
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// Member shows a member as people know it and as etcdctl does: its name and
+// its ID, or, while it has no name, its ID and its peer URLs.
+func Member(s membership.Snapshot, id membership.MemberID) string {
+	m, ok := s.Member(id)
+	switch {
+	case !ok:
+		return sprintf("member %s", id)
+	case m.Name == "":
+		return sprintf("unnamed member (%s) at %s", id, strings.Join(m.PeerURLs, ", "))
+	default:
+		return sprintf("%s (%s)", m.Name, id)
+	}
+}
+
+// members shows several members, as in "a (1), b (2) and c (3)".
+func members(s membership.Snapshot, ids []membership.MemberID) string {
+	shown := make([]string, 0, len(ids))
+	for _, id := range ids {
+		shown = append(shown, Member(s, id))
+	}
+	return listed(shown)
+}
+
+// short is how a member is called once it has been introduced.
+func short(s membership.Snapshot, id membership.MemberID) string {
+	if m, ok := s.Member(id); ok && m.Name != "" {
+		return Clean(m.Name)
+	}
+	return "member " + id.String()
+}
+
+// orOwn is the name that was given, or else what the list knows of the member.
+func orOwn(name string, s membership.Snapshot, id membership.MemberID) string {
+	if name != "" {
+		return Clean(name)
+	}
+	if m, ok := s.Member(id); ok && m.Name != "" {
+		return Clean(m.Name)
+	}
+	return id.String()
+}
+
+func shorts(s membership.Snapshot, ids []membership.MemberID) string {
+	shown := make([]string, 0, len(ids))
+	for _, id := range ids {
+		shown = append(shown, short(s, id))
+	}
+	return listed(shown)
+}
+
+func listed(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " and " + words[last]
+}
+
+// sorted lists names in the order of the alphabet.
+func sorted(names []string) string { return listed(slices.Sorted(slices.Values(names))) }
+
+// MemberAnswer says in a sentence what a member answered when it was asked, or
+// why it could not be.
+func MemberAnswer(s membership.Snapshot, id membership.MemberID) string {
+	m, _ := s.Member(id)
+	a := s.Answer(id)
+	who := capital(Member(s, id))
+	switch {
+	case s.Alive(id):
+		return who + " is alive."
+	case a.State == membership.WrongCluster, a.State == membership.Answered && a.MemberID == id && a.ClusterID != s.ClusterID:
+		return sprintf("At the address of %s%s a process answers for another cluster (%s).", Member(s, id), in(a.Endpoint), a.ClusterID)
+	case a.State == membership.Answered && a.MemberID == id:
+		return who + " answers, but serves no linearizable read" + because(a) + "."
+	case !m.Started():
+		return who + " was announced and has never started."
+	case a.State == membership.Silent:
+		return who + " does not answer" + because(a) + "."
+	case a.State == membership.Answered:
+		return sprintf("%s could not be asked: at its address%s %s answers.", who, in(a.Endpoint), Member(s, a.MemberID))
+	default:
+		return who + " could not be asked" + because(a) + "."
+	}
+}
+
+// memberAnswers has one sentence for each member.
+func memberAnswers(s membership.Snapshot, ids []membership.MemberID) string {
+	said := make([]string, 0, len(ids))
+	for _, id := range ids {
+		said = append(said, MemberAnswer(s, id))
+	}
+	return strings.Join(said, " ")
+}
+
+// because shows the endpoint and what came back from it.
+func because(a membership.Answer) string {
+	switch {
+	case a.Endpoint == "" && a.Detail == "":
+		return ""
+	case a.Endpoint == "":
+		return " (" + Clean(a.Detail) + ")"
+	case a.Detail == "":
+		return " (" + Clean(a.Endpoint) + ")"
+	default:
+		return " (" + Clean(a.Endpoint) + ": " + Clean(a.Detail) + ")"
+	}
+}
+
+func in(endpoint string) string {
+	if endpoint == "" {
+		return ""
+	}
+	return " (" + Clean(endpoint) + ")"
+}
+
+func capital(s string) string {
+	if strings.HasPrefix(s, "member ") || strings.HasPrefix(s, "unnamed member ") {
+		return strings.ToUpper(s[:1]) + s[1:]
+	}
+	return s // a name is written as it is
+}
+
+// plural picks the form for a count.
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}

@@ -1,0 +1,158 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package text
+
+import (
+	"cmp"
+	"errors"
+	"strings"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// PeerURL words an unusable peer URL.
+func PeerURL(err *membership.URLError) Message {
+	return Message{"Invalid peer URL", peerURLDetail(err)}
+}
+
+// URLIn words an unusable URL in an argument. at is the argument, or the
+// element of it.
+func URLIn(at string, err *membership.URLError) Message {
+	argument, _, _ := strings.Cut(at, "[")
+	return newMessage("Invalid URL in "+argument, "%s: %s", argument, own(peerURLDetail(err)))
+}
+
+// InvalidAddress is for the address of a member that is none. The URL of the
+// error is the address.
+func InvalidAddress(err *membership.URLError) Message {
+	const expected = " Expected an IP address or a host name without scheme, port and brackets, such as 10.0.1.10 or fd00::a. Use peer_urls for another port."
+	t := Message{Summary: "Invalid address"}
+	switch err.Problem {
+	case membership.URLEmpty:
+		t.Detail = "The address is empty." + expected
+	case membership.URLWildcard:
+		t.Detail = Clean(err.URL) + " is an address to listen on. No other machine can dial it. Give the address at which others reach this member."
+	default:
+		t.Detail = sprintf("%q is neither an IP address nor a host name.", err.URL) + expected
+	}
+	return t
+}
+
+// NullIn is for a list or set of URLs with an element that is null.
+func NullIn(argument string) Message {
+	return newMessage("Invalid URL in "+argument,
+		"%s has an element that is null. Leave the element out, or give the URL that it stands for.", argument)
+}
+
+// TwiceIn is for a URL that an argument holds twice, perhaps written in
+// different ways.
+func TwiceIn(argument, url string) Message {
+	return newMessage("Duplicate URL in "+argument,
+		"%s contains %s twice. Leave one of them out.", argument, url)
+}
+
+// urlProblems say what is wrong with a URL, which is the one word of each format.
+var urlProblems = map[membership.URLProblem]string{
+	membership.URLNoScheme:   "%s has no scheme." + wantURL,
+	membership.URLScheme:     "%s is neither http nor https." + wantURL,
+	membership.URLUserinfo:   "%s holds a user name or password. Leave it out.",
+	membership.URLNoHost:     "%s has no host." + wantURL,
+	membership.URLHost:       "%s names neither an IP address nor a host name (letters, digits, dots, hyphens; no address zone)." + wantURL,
+	membership.URLWildcard:   "%s is an address to listen on; no other machine can dial it. Give the URL at which others reach this member.",
+	membership.URLBind:       "%s names a host, and etcd listens on addresses only. Give an IP address, such as https://0.0.0.0:2380, or localhost.",
+	membership.URLNoPort:     "%s has no port, and etcd assumes none." + wantURL,
+	membership.URLPort:       "%s has a port outside of 1 to 65535." + wantURL,
+	membership.URLPath:       "%s has a path; etcd accepts none here." + wantURL,
+	membership.URLQuery:      "%s has a query or a fragment; etcd accepts none here." + wantURL,
+	membership.URLUnreadable: "%q cannot be read as a URL." + wantURL,
+}
+
+const wantURL = " Want a scheme, a host and a port, such as https://10.0.0.1:2380."
+
+func peerURLDetail(err *membership.URLError) string {
+	if err.Problem == membership.URLEmpty {
+		return "The URL is empty." + wantURL
+	}
+	return sprintf(cmp.Or(urlProblems[err.Problem], urlProblems[membership.URLUnreadable]), err.URL)
+}
+
+// MemberName words an unusable member name.
+func MemberName(err *membership.NameError) Message {
+	return Message{"Invalid member name", memberNameDetail(err)}
+}
+
+func memberNameDetail(err *membership.NameError) string {
+	switch err.Problem {
+	case membership.NameEmpty:
+		return "The member name is empty. A member needs a name that no other member of its cluster bears."
+	case membership.NameSeparator:
+		return sprintf("The member name %q contains '=' or ',', which separate the entries of an initial cluster. Choose another name.", err.Name)
+	case membership.NameLong:
+		return sprintf("The member name %.20q… has %d bytes; at most 253 are taken. Choose a shorter name.", err.Name, len(err.Name))
+	case membership.NameAlphabet:
+		return sprintf("The member name %q contains a character other than letters (a to z, A to Z), digits and . _ : @ %% + ~ -. "+
+			"The join script and the data directory take no other. Choose another name.", err.Name)
+	default: // NameCharacter
+		return sprintf("The member name %q contains white space or a character that cannot be printed. Choose another name.", err.Name)
+	}
+}
+
+// InitialCluster words an error of [membership.ParseInitialCluster].
+func InitialCluster(err *membership.EntryError) Message {
+	t := Message{Summary: "Invalid initial cluster"}
+	var urlErr *membership.URLError
+	var nameErr *membership.NameError
+	switch {
+	case errors.Is(err, membership.ErrNoEntries):
+		t.Detail = "The initial cluster is empty. Want name=url entries with commas between them."
+		return t
+	case errors.Is(err, membership.ErrDuplicateURL):
+		t.Detail = "Its peer URL is in the list twice; each belongs to one member."
+	case errors.As(err, &urlErr):
+		t.Detail = peerURLDetail(urlErr)
+	case errors.As(err, &nameErr):
+		t.Detail = memberNameDetail(nameErr)
+	default:
+		t.Detail = "Want name=url, such as infra1=https://10.0.0.1:2380."
+	}
+	t.Detail = sprintf("Entry %q: %s", err.Entry, t.Detail)
+	return t
+}
+
+const toConfig = "Set config to its etcd_member_config, the whole resource, such as config = etcd_member_config.node[each.key]."
+
+// NeitherConfigNorName is for a member that is named by nothing.
+var NeitherConfigNorName = newMessage("Neither config nor name",
+	toConfig+"\nFor a process that something else starts, set name and peer_urls instead.")
+
+// NameBesideConfig is for a name where the configuration has one.
+func NameBesideConfig(name string) Message {
+	return newMessage("Both config and name",
+		"name = %q is set beside config, and the configuration has a name. Leave name out.", name)
+}
+
+// NoPeerURLs is for a member without a configuration and without peer URLs.
+func NoPeerURLs(name string) Message {
+	return newMessage("Missing peer_urls",
+		"name = %q is set without peer_urls. Give the URLs at which the other members reach it, such as [\"https://10.0.0.1:2380\"].\n"+
+			"If it has an etcd_member_config, leave name out. "+toConfig,
+		name)
+}
+
+// PeerURLsBesideConfig is for peer URLs where the configuration has some.
+func PeerURLsBesideConfig(name string) Message {
+	return newMessage("Peer URLs in two places",
+		"peer_urls is set, and the etcd_member_config of %s has peer URLs as well. Leave peer_urls out here.\n"+
+			"Where only the machine knows its address, leave it out in the etcd_member_config instead.",
+		name)
+}
+
+// NoPeerURLsInConfig is for a member whose configuration leaves the peer URLs
+// open.
+func NoPeerURLsInConfig(name string) Message {
+	return newMessage("Missing peer_urls",
+		"The etcd_member_config of %s has no peer URLs. Give peer_urls here, from an attribute of the machine, such as [\"https://${example_vm.node[each.key].ip}:2380\"].\n"+
+			"If the address is known before the machine, give it to the etcd_member_config instead.",
+		name)
+}

@@ -1,0 +1,75 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package text
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+)
+
+// malformed says what stands where the provider keeps something, and how to get
+// past it.
+func malformed(m *cluster.Malformed) string {
+	key := shellWord(m.Key)
+	if m.Newer {
+		return sprintf("A newer version of the provider wrote the %s %s (format %d). This version cannot read it, so it stopped before its next change. "+
+			"Upgrade the provider, then apply again:\n\n  terraform init -upgrade\n\n%s", m.Kind, shown(m.Key), m.Format, own(deleteKey(key)))
+	}
+	return sprintf("The %s %s is not what this version of the provider writes (%s). It holds %s. This version cannot read it, so it stopped before its next change. "+
+		"Find out who wrote it:\n\n  etcdctl get %s\n\n%s", m.Kind, shown(m.Key), sentence(m.Err), m.Value, key, own(deleteKey(key)))
+}
+
+// deleteKey is the way out where nothing needs a key any more.
+func deleteKey(key string) string {
+	return "If nothing needs it, delete it and apply again. Without an ownership record the provider does not remove a member that it added and that is not in the state, " +
+		"so compare the member list with the state first:\n\n  etcdctl member list\n  etcdctl del " + key
+}
+
+// TurnLeft is the warning for a configuration that is destroyed while the record
+// of its member's replacement cannot be deleted. prefix is the metadata prefix.
+func TurnLeft(name, prefix string, err error) Message {
+	t := Message{Summary: "Replacement of member " + name + " is still on record"}
+	t.Detail = "The configuration was destroyed. The record of a replacement of " + Clean(name) + " that has not ended, if there is one, could not be deleted (" + sentence(err) + "). " +
+		"While it is there, no other living member is replaced. Delete it once the cluster answers:\n\n  "
+	var left *cluster.NotDeleted
+	if errors.As(err, &left) && left.Key != "" {
+		t.Detail += "etcdctl del " + shellWord(left.Key)
+		return t
+	}
+	t.Detail += "etcdctl get --prefix --keys-only " + shellWord(prefix) + "\n  etcdctl del KEY\n\nKEY is the one that ends in /turns/" + Clean(name) + "."
+	return t
+}
+
+// shown is a key as a sentence may show it.
+func shown(key string) string {
+	if connection.Plain(key) != nil {
+		return connection.Quote(key)
+	}
+	return key
+}
+
+// shellWord returns a key from the cluster as one word of a shell's command
+// line. It never runs anything, whatever the key is.
+func shellWord(key string) string {
+	const harmless = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/_-.:@%+="
+	switch {
+	case key != "" && strings.Trim(key, harmless) == "":
+		return key
+	case connection.Plain(key) == nil:
+		return "'" + strings.ReplaceAll(key, "'", `'\''`) + "'"
+	}
+	var b strings.Builder
+	b.WriteString("$'")
+	for _, c := range []byte(key) {
+		if strings.IndexByte(harmless, c) >= 0 {
+			b.WriteByte(c)
+		} else {
+			b.WriteString(sprintf(`\x%02x`, c))
+		}
+	}
+	return b.String() + "'"
+}

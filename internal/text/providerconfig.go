@@ -1,0 +1,94 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package text
+
+import (
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+)
+
+// The source of a value in the texts below is an argument of the provider
+// block, such as endpoints[0], or an environment variable.
+
+// InvalidEndpoint words an unusable client URL.
+func InvalidEndpoint(source string, err *connection.EndpointError) Message {
+	return newMessage("Invalid endpoint",
+		"%s: %q %s. Want a scheme, a host and a port, such as https://10.0.1.10:2379.", source, err.Endpoint, err.Reason)
+}
+
+// InvalidAddressMap words an unusable pair of address_map.
+func InvalidAddressMap(source string, err *connection.EndpointError) Message {
+	return newMessage("Invalid address map",
+		"%s: %q %s. Each pair leads an advertised client URL to the URL that can be dialled from here, such as "+
+			"\"https://10.0.1.10:2379\" = \"https://bastion.example.com:12379\".",
+		source, err.Endpoint, err.Reason)
+}
+
+// InvalidMetadataPrefix refuses a prefix for the provider's own keys.
+func InvalidMetadataPrefix(value string) Message {
+	return newMessage("Invalid metadata prefix",
+		"metadata_prefix is %q. It is where the provider keeps its ownership records and locks in the cluster: "+
+			"it begins with a slash and names a place of their own, such as %s (the default).",
+		value, connection.DefaultMetadataPrefix)
+}
+
+// InvalidBool refuses an environment variable that should be true or false.
+func InvalidBool(source, value, argument string) Message {
+	return newMessage("Invalid environment variable",
+		"%s is %q. Expected true or false. To override it, set %s in the provider block.", source, value, argument)
+}
+
+// PasswordMissing refuses a user name without a password: etcd's client would
+// silently leave out both.
+func PasswordMissing(source, username string) Message {
+	return newMessage("User name without password",
+		"%s names the user %q, and there is no password. Set password in the provider block, or the environment variable "+
+			"ETCDCTL_PASSWORD; to authenticate with a client certificate alone, leave the user name out.",
+		source, username)
+}
+
+// UsernameMissing refuses a password without a user name.
+func UsernameMissing(source string) Message {
+	return newMessage("Password without user name",
+		"%s is set, and there is no user name. Set username in the provider block, or the environment variable ETCDCTL_USER; "+
+			"membership needs a user with the root role.",
+		source)
+}
+
+// TwoPasswords refuses an environment that gives two of them.
+var TwoPasswords = newMessage("Two passwords in the environment",
+	"ETCDCTL_USER holds a password after its colon, and ETCDCTL_PASSWORD is set as well. Leave one of them out; "+
+		"or set username and password in the provider block, which win.")
+
+// TLSMaterial words what is wrong with the CA, the client's certificate or its
+// key. source is what err.Argument was taken from.
+func TLSMaterial(source string, err *connection.TLSError) Message {
+	if err.Path != "" {
+		source = sprintf("%s (%s)", source, err.Path)
+	}
+	switch err.Problem {
+	case connection.BothGiven:
+		return newMessage("Conflicting TLS arguments", "%s and %s_pem are both set. Give the path of a file or the PEM text itself, not both.", err.Argument, err.Argument)
+	case connection.CertWithoutKey:
+		return Message{"Client certificate without its key", source + " is set, and its private key is not. Set key or key_pem as well, next to the certificate."}
+	case connection.KeyWithoutCert:
+		return Message{"Private key without its certificate", source + " is set, and the client certificate is not. Set cert or cert_pem as well, next to the key."}
+	case connection.Unreadable:
+		return newMessage("Cannot read TLS file", "%s: %v. The file must be there when the provider is configured, also for a plan; "+
+			"what is made in the same apply goes into %s_pem.",
+			source, err.Err, err.Argument)
+	case connection.EncryptedKey:
+		return Message{"Encrypted private key", source + " is protected by a pass phrase, which the provider cannot ask for. Decrypt it (openssl pkey -in FILE -out FILE)."}
+	case connection.KeyMismatch:
+		return Message{"Private key of another certificate", source + " is not the key of the client certificate. Give the certificate and the key that were made together."}
+	case connection.CertExpired:
+		return newMessage("Client certificate expired", "%s expired on %s; no server accepts it. Issue a new one.", source, err.When.UTC().Format(time.RFC1123))
+	case connection.CertNotYetValid:
+		return newMessage("Client certificate not valid yet", "%s becomes valid on %s. Check the clock of this machine and the certificate's dates.",
+			source, err.When.UTC().Format(time.RFC1123))
+	default: // NoPEM
+		return Message{"Invalid TLS material", source + " holds no usable PEM block. Want text that begins with -----BEGIN and, for key, is a private key, otherwise a certificate."}
+	}
+}

@@ -1,0 +1,331 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package text
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+type sight = func(*membership.Member, *membership.Answer)
+
+// seen is a snapshot of voters infra1, infra2, … that are healthy but for what
+// the changes say; infra1 leads in term 7.
+func seen(changes ...sight) membership.Snapshot {
+	s := membership.Snapshot{ClusterID: 0xc1, Linearizable: true, Answers: map[membership.MemberID]membership.Answer{}}
+	for i, change := range changes {
+		id := membership.MemberID(0x8e9e05c52164694c + uint64(i))
+		host := fmt.Sprintf("https://10.0.1.%d", 11+i)
+		m := membership.Member{ID: id, Name: fmt.Sprintf("infra%d", i+1), PeerURLs: []string{host + ":2380"}, ClientURLs: []string{host + ":2379"}}
+		a := membership.Answer{
+			State: membership.Answered, Endpoint: host + ":2379", MemberID: id, ClusterID: s.ClusterID,
+			Leader: 0x8e9e05c52164694c, Term: 7, Index: 500, Applied: 500, ReadOK: true, Version: "3.6.16",
+		}
+		change(&m, &a)
+		s.Members = append(s.Members, m)
+		s.Answers[id] = a
+	}
+	return s
+}
+
+func ok(*membership.Member, *membership.Answer) {}
+
+func silent(_ *membership.Member, a *membership.Answer) {
+	*a = membership.Answer{State: membership.Silent, Endpoint: a.Endpoint, Detail: "connection refused"}
+}
+
+func unprobed(_ *membership.Member, a *membership.Answer) { *a = membership.Answer{} }
+
+func unstarted(m *membership.Member, a *membership.Answer) {
+	m.Name, m.ClientURLs, *a = "", nil, membership.Answer{}
+}
+
+func wrongCluster(_ *membership.Member, a *membership.Answer) {
+	*a = membership.Answer{State: membership.WrongCluster, Endpoint: a.Endpoint, ClusterID: 0xc2}
+}
+
+func learner(m *membership.Member, a *membership.Answer) {
+	m.Learner, a.Learner, a.ReadOK = true, true, false
+}
+
+func candidate(_ *membership.Member, a *membership.Answer) { a.ReadOK, a.Leader = false, 0 }
+
+func version(v string) sight {
+	return func(_ *membership.Member, a *membership.Answer) { a.Version = v }
+}
+
+func full(_ *membership.Member, a *membership.Answer) {
+	a.Alarms = append(a.Alarms, membership.Alarm{Member: a.MemberID, Kind: membership.AlarmNoSpace})
+}
+
+// corrupt: infra2 raised the alarm, whether it is in the list or not.
+func corrupt(_ *membership.Member, a *membership.Answer) {
+	a.Alarms = append(a.Alarms, membership.Alarm{Member: 0x8e9e05c52164694d, Kind: membership.AlarmCorrupt})
+}
+
+func both(f, g sight) sight {
+	return func(m *membership.Member, a *membership.Answer) { f(m, a); g(m, a) }
+}
+
+func unconfirmed(s membership.Snapshot) membership.Snapshot {
+	s.Linearizable = false
+	return s
+}
+
+// divided is a snapshot of whose list those voters gave another one.
+func divided(s membership.Snapshot, voters ...int) membership.Snapshot {
+	s.Linearizable = false
+	for _, n := range voters {
+		s.Dissent = append(s.Dissent, nth(s, n))
+	}
+	return s
+}
+
+func nth(s membership.Snapshot, n int) membership.MemberID { return s.Members[n-1].ID }
+
+type textCase struct {
+	action  reconfigure.Action
+	name    string
+	s       membership.Snapshot
+	d       membership.Decision
+	warning membership.Code // instead of the refusal
+}
+
+func (c textCase) code() membership.Code {
+	if c.warning != "" {
+		return c.warning
+	}
+	return c.d.Code
+}
+
+func (c textCase) text(t *testing.T) Message {
+	if c.warning == "" {
+		return refused(c.action, c.name, c.d, c.s)
+	}
+	for _, w := range c.d.Warnings {
+		if w.Code == c.warning {
+			return WarningText(c.action, c.name, w, c.s)
+		}
+	}
+	t.Fatalf("the decision %v has no warning %q", c.d, c.warning)
+	return Message{}
+}
+
+func adding(s membership.Snapshot, r membership.AddRequest) textCase {
+	if r.PeerURLs == nil {
+		r.PeerURLs = []string{"https://10.0.1.99:2380"}
+	}
+	return textCase{action: "add", name: "infra9", s: s, d: membership.DecideAdd(s, r)}
+}
+
+func promoting(s membership.Snapshot, n int) textCase {
+	id := nth(s, n)
+	before := s.Answer(id)
+	before.Applied-- // it has moved since
+	return textCase{action: "promote", name: fmt.Sprintf("infra%d", n), s: s,
+		d: membership.DecidePromote(s, membership.PromoteRequest{ID: id, Before: before})}
+}
+
+func removing(s membership.Snapshot, n int, leaving ...int) textCase {
+	r := membership.RemoveRequest{ID: nth(s, n)}
+	for _, l := range leaving {
+		r.Leaving = append(r.Leaving, nth(s, l))
+	}
+	return textCase{action: "remove", name: fmt.Sprintf("infra%d", n), s: s, d: membership.DecideRemove(s, r)}
+}
+
+func replacing(s membership.Snapshot, n int, leaving ...int) textCase {
+	c := removing(s, n, leaving...)
+	r := membership.RemoveRequest{ID: nth(s, n), Replacement: true}
+	for _, l := range leaving {
+		r.Leaving = append(r.Leaving, nth(s, l))
+	}
+	c.action, c.d = "replace", membership.DecideRemove(s, r)
+	return c
+}
+
+// withdrawing is the backstop for infran; what is its record's name.
+func withdrawing(s membership.Snapshot, n int, replacement bool, recorded string) textCase {
+	m := s.Members[n-1]
+	r := membership.WithdrawRequest{
+		Owner: "joiner-1", Name: fmt.Sprintf("infra%d", n), RecordOwner: "joiner-1", RecordName: recorded,
+		Claim: membership.Claim{Recorded: true, ID: m.ID, PeerURLs: m.PeerURLs}, Replacement: replacement,
+	}
+	return textCase{action: "remove", name: r.Name, s: s, d: membership.DecideWithdraw(s, r)}
+}
+
+func warning(code membership.Code, c textCase) textCase {
+	c.warning = code
+	return c
+}
+
+func textCases() map[string]textCase {
+	mixed := seen(ok)
+	mixed.Others = map[membership.ClusterID][]string{0xc3: {"https://10.0.1.13:2379"}, 0xc2: {"https://10.0.1.12:2379"}}
+	away := seen(ok, ok, ok)
+	gone := promoting(away, 3)
+	gone.d = membership.DecidePromote(away, membership.PromoteRequest{ID: 0xabc})
+	notOurs := removing(away, 3)
+	notOurs.d = membership.DecideRemove(away, membership.RemoveRequest{ID: nth(away, 3), Name: "node-c"})
+	alone := promoting(seen(version("3.4.3"), learner), 2)
+	alone.action = "add" // the promotion is the end of an addition
+	once := promoting(seen(ok, learner), 2)
+	once.d = membership.DecidePromote(once.s, membership.PromoteRequest{ID: nth(once.s, 2)})
+	unnamed := promoting(seen(ok, both(learner, unstarted)), 2)
+	unnamed.name = ""
+	turn := replacing(seen(ok, ok), 1)
+	turn.d = membership.DecideRemove(turn.s, membership.RemoveRequest{ID: nth(turn.s, 1), Replacement: true, Turns: []membership.Turn{
+		{Name: "infra3", Voters: 4, Since: time.Date(2026, 11, 21, 1, 30, 57, 0, time.UTC), By: "alice@ops1"},
+	}})
+	turns := turn
+	turns.d = membership.DecideRemove(turn.s, membership.RemoveRequest{ID: nth(turn.s, 1), Replacement: true, Turns: append(turn.d.Facts.Turns,
+		membership.Turn{Name: "infra4", Voters: 4, Since: time.Date(2026, 11, 21, 1, 31, 9, 0, time.UTC), By: "bob@ops2"})})
+	return map[string]textCase{
+		"quorum lost, one of two must come back": adding(unconfirmed(seen(candidate, silent, wrongCluster)), membership.AddRequest{}),
+		"quorum lost, both must come back":       replacing(unconfirmed(seen(silent, silent)), 1),
+		"quorum lost, an unnamed one":            adding(unconfirmed(seen(candidate, silent, unstarted)), membership.AddRequest{}),
+		"no leader, election":                    removing(unconfirmed(seen(candidate, candidate, silent)), 2),
+		"no leader, two of them":                 removing(seen(ok, func(_ *membership.Member, a *membership.Answer) { a.Term = 8 }), 2),
+		"no leader that can be heard":            promoting(seen(silent, ok, ok, ok, ok, learner), 6),
+		"mixed clusters":                         adding(mixed, membership.AddRequest{}),
+		"mixed clusters, the learner's address":  promoting(seen(ok, both(learner, wrongCluster)), 2),
+		"member list moved":                      adding(unconfirmed(seen(ok)), membership.AddRequest{}),
+		"member lists differ":                    adding(divided(seen(ok, ok, ok), 2, 3), membership.AddRequest{}),
+		"member lists differ, one of two":        adding(divided(seen(ok, ok), 2), membership.AddRequest{}),
+		"not probed, a voter":                    adding(seen(ok, unprobed, ok), membership.AddRequest{}),
+		"not probed, no list at all":             adding(membership.Snapshot{}, membership.AddRequest{}),
+		"not probed, quorum elsewhere":           adding(seen(ok, silent, silent), membership.AddRequest{}),
+		"not probed, a load balancer": promoting(seen(ok, both(learner, func(_ *membership.Member, a *membership.Answer) {
+			a.MemberID = 0x8e9e05c52164694c
+		})), 2),
+		"member down, add":                    adding(seen(ok, silent, ok), membership.AddRequest{}),
+		"member down, add on an older one":    adding(seen(ok, version("3.5.29"), ok, ok, silent), membership.AddRequest{}),
+		"member down, promote":                promoting(seen(ok, ok, silent, learner), 4),
+		"member not started, add":             adding(seen(ok, ok, unstarted), membership.AddRequest{}),
+		"learner slot taken":                  adding(seen(ok, both(learner, unstarted)), membership.AddRequest{}),
+		"learner slots taken":                 adding(seen(ok, learner, learner), membership.AddRequest{}),
+		"below quorum":                        removing(seen(ok, ok, silent), 2),
+		"below quorum, waiting":               removing(seen(ok, ok, silent), 2, 3),
+		"below quorum, unnamed":               removing(seen(ok, ok, unstarted), 2),
+		"name taken":                          adding(away, membership.AddRequest{Name: "infra2"}),
+		"peer URL taken":                      adding(away, membership.AddRequest{PeerURLs: []string{"https://10.0.1.12:2380/"}}),
+		"loopback peer URL":                   adding(seen(ok), membership.AddRequest{PeerURLs: []string{"http://localhost:2380"}}),
+		"loopback peer URL, wildcard":         adding(seen(ok), membership.AddRequest{PeerURLs: []string{"http://0.0.0.0:2380"}}),
+		"bad peer URL":                        adding(seen(ok), membership.AddRequest{PeerURLs: []string{"https://root:secret@10.0.1.1:2380"}}),
+		"bad peer URL, none":                  adding(seen(ok), membership.AddRequest{PeerURLs: []string{}}),
+		"not a member":                        gone,
+		"not started":                         promoting(seen(ok, both(learner, unstarted)), 2),
+		"not alive, learner":                  promoting(seen(ok, both(learner, silent)), 2),
+		"not alive, voter":                    promoting(seen(ok, ok, silent), 3),
+		"not alive, calls itself a voter":     promoting(seen(ok, both(learner, func(_ *membership.Member, a *membership.Answer) { a.Learner = false })), 2),
+		"other leader":                        promoting(seen(ok, both(learner, func(_ *membership.Member, a *membership.Answer) { a.Term = 6 })), 2),
+		"other leader, none":                  promoting(seen(ok, both(learner, func(_ *membership.Member, a *membership.Answer) { a.Leader = 0 })), 2),
+		"lagging":                             promoting(seen(func(_ *membership.Member, a *membership.Answer) { a.Index = 90000 }, learner), 2),
+		"unconfirmed":                         once,
+		"unconfirmed, voter":                  promoting(seen(ok, func(_ *membership.Member, a *membership.Answer) { a.Learner = true }), 2),
+		"last voter":                          removing(seen(ok), 1),
+		"last voter, replacement":             replacing(seen(ok), 1),
+		"last voter, learner stays":           removing(seen(ok, learner), 1),
+		"last voter, learner leaves":          removing(seen(ok, learner), 1, 2),
+		"not ours":                            notOurs,
+		"others not active":                   replacing(seen(ok, ok, silent), 2),
+		"others not active, waiting":          replacing(seen(ok, ok, silent, ok), 2, 3),
+		"turn of another":                     turn,
+		"turn of two others":                  turns,
+		"version too old, add":                adding(seen(version("3.3.27")), membership.AddRequest{}),
+		"version too old, end of an addition": alone,
+		"version too old, promote":            promoting(seen(version("3.4.3"), learner), 2),
+		"alarm NOSPACE":                       adding(seen(full, full, ok), membership.AddRequest{}),
+		"alarm NOSPACE, replacement":          replacing(seen(full, ok, ok), 2),
+		"alarm CORRUPT":                       adding(seen(corrupt, ok, full), membership.AddRequest{}),
+		"alarm CORRUPT, the member is gone":   adding(seen(corrupt), membership.AddRequest{}),
+		"not started, no name given":          unnamed,
+		"voter lives":                         withdrawing(away, 2, true, "infra2"),
+		"voter lives, silent here":            withdrawing(seen(ok, silent, ok), 2, true, "infra2"),
+
+		"warning: member down":                  warning(membership.MemberDown, adding(seen(ok, ok, ok, ok, silent), membership.AddRequest{})),
+		"warning: members not started":          warning(membership.MemberUnstarted, adding(seen(ok, ok, ok, ok, ok, unstarted, unstarted), membership.AddRequest{})),
+		"warning: not probed":                   warning(membership.NotProbed, adding(seen(ok, ok, ok, ok, unprobed), membership.AddRequest{})),
+		"warning: tolerance zero, add":          warning(membership.ToleranceZero, adding(seen(ok, ok, ok, silent), membership.AddRequest{})),
+		"warning: tolerance zero, remove":       warning(membership.ToleranceZero, removing(seen(ok, ok, ok), 2)),
+		"warning: tolerance zero, with one out": warning(membership.ToleranceZero, removing(seen(ok, ok, ok, ok, silent), 2)),
+		"warning: known bad release":            warning(membership.KnownBadRelease, promoting(seen(version("3.5.19"), both(version("3.5.19"), learner)), 2)),
+		"warning: alarm NOSPACE":                warning(membership.AlarmRaised, removing(seen(ok, full, ok), 3)),
+		"warning: no longer managed":            warning(membership.Unmanaged, withdrawing(away, 3, false, "infra3")),
+		"warning: record disagrees":             warning(membership.RecordDisagrees, withdrawing(seen(ok, both(learner, unstarted)), 2, false, "infra7")),
+		"warning: alarm CORRUPT":                warning(membership.AlarmRaised, removing(seen(ok, corrupt, ok), 2)),
+	}
+}
+
+// TestMembershipTexts compares every text with testdata/membership_texts.txt.
+func TestMembershipTexts(t *testing.T) {
+	cases := textCases()
+	shown := map[string]bool{}
+	datadriven.RunTest(t, "testdata/membership_texts.txt", func(t *testing.T, td *datadriven.TestData) string {
+		name := strings.TrimSpace(td.Input)
+		c, found := cases[name]
+		if !found {
+			t.Fatalf("%s: no case %q", td.Pos, name)
+		}
+		shown[name] = true
+		text := c.text(t)
+		mustFollowPattern(t, text)
+		if strings.Contains(text.Detail, "secret") {
+			t.Errorf("%s: %s", td.Pos, text.Detail)
+		}
+		return text.Summary + "\n" + text.Detail
+	})
+	for name := range cases {
+		if !shown[name] {
+			t.Errorf("testdata/membership_texts.txt lacks the case %q", name)
+		}
+	}
+}
+
+// TestEveryCodeHasAText reads the codes from the source, so that a new one
+// without a text fails here.
+func TestEveryCodeHasAText(t *testing.T) {
+	covered := map[membership.Code]bool{}
+	for _, c := range textCases() {
+		covered[c.code()] = true
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), "../membership/decision.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	codes := 0
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+		if typ, ok := spec.Type.(*ast.Ident); !ok || typ.Name != "Code" {
+			return true
+		}
+		for i, v := range spec.Values {
+			code, err := strconv.Unquote(v.(*ast.BasicLit).Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if codes++; !covered[membership.Code(code)] {
+				t.Errorf("%s has no text", spec.Names[i].Name)
+			}
+		}
+		return true
+	})
+	if codes < 25 {
+		t.Errorf("found %d codes in decision.go: the search is broken", codes)
+	}
+}

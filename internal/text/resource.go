@@ -1,0 +1,264 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package text
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+// MemberID words a text that is no member ID.
+func MemberID(err error) Message { return newMessage("Invalid member ID", "%s.", sentence(err)) }
+
+// ClusterID words a text that is no cluster ID.
+func ClusterID(err error) Message { return newMessage("Invalid cluster ID", "%s.", sentence(err)) }
+
+func sentence(err error) string { return strings.TrimSuffix(errorText(err), ".") }
+
+// SecondAnnouncement is for two learners of one plan that are only announced.
+func SecondAnnouncement(names []string) Message {
+	return newMessage("Only one learner can be announced ahead of its machine",
+		"%s are all to be announced (wait_until = \"announced\") before any of their machines is made, and a cluster takes one learner at a time: "+
+			"the second would wait for the first for ever. Nothing has been changed. Add them in one apply each; or use etcd_member_config with its join script, "+
+			"with which any number of machines may boot first and are added one after the other."+DestroyInstead,
+		strings.Join(names, ", "))
+}
+
+// SecondReaddress is for two members of one plan that get other peer URLs.
+func SecondReaddress(names []string) Message {
+	return newMessage("Only one member can get other peer URLs in one apply",
+		"The peer URLs of %s are all to change. Until the process of a member listens at its new URLs the others cannot reach it, so each one has to be restarted "+
+			"before the next is updated. Nothing has been changed. Change one, apply, restart its process, then the next."+DestroyInstead,
+		strings.Join(names, ", "))
+}
+
+// LastVoterForgotten is the warning for the last voter of a cluster that is
+// being taken down.
+func LastVoterForgotten(name string, id membership.MemberID) Message {
+	return newMessage("Member "+name+" was the last voter",
+		"%s (%s) is the only voter left, so there is nobody to hand over to and etcd cannot remove it. "+
+			"It was taken out of the state only; the cluster ends with its machine.",
+		name, id)
+}
+
+// ForgottenByForce is the warning of force_destroy.
+func ForgottenByForce(name string, id membership.MemberID, err error) Message {
+	return newMessage("Member "+name+" was forgotten, not removed",
+		"%s (%s) was removed from the state only, because force_destroy or ETCD_FORCE_DESTROY is set. The cluster could not decide, and nothing was changed in it. "+
+			"If the cluster comes back, the member is still in its list.%s",
+		name, id, own(cause(err)))
+}
+
+// GoneUnconfirmed is the warning of a refresh that did not find a member in the
+// list of the one member that was asked, while no majority confirms that list.
+func GoneUnconfirmed(name string, err error) Message {
+	return Message{
+		"Cannot confirm that member " + name + " is gone",
+		"The member list of one member does not have it, and nothing was dropped from the state on the word of one. " + Explain(reconfigure.ActionRead, name, err).Detail,
+	}
+}
+
+// NotRefreshed is the warning for a cluster that cannot be read at refresh: its
+// endpoints do not answer, or refuse the provider.
+func NotRefreshed(err error) Message {
+	t := newMessage("The cluster does not answer, the state was not refreshed",
+		"What is in state is kept as it was, so that plan and destroy remain possible.%s%s", own(noLogin(err)), own(answers(err)))
+	if cluster.TurnedAway(err) {
+		t.Summary = "The cluster refuses the provider, the state was not refreshed"
+		t.Detail = "What is in state is kept as it was, so that plan and destroy remain possible." + remedy(reconfigure.ActionRead, err) + answers(err)
+	}
+	return t
+}
+
+// NameInCluster is for a configuration whose name a member bears already.
+func NameInCluster(name string, m membership.Member) Message {
+	return newMessage("Member name "+name+" is taken",
+		"The cluster has a member %s (%s) already, at %s. Names are unique in a cluster. Choose another name; or, if it is this very member that you want to "+
+			"manage, import it; or, if it is gone for good, remove it from the cluster first.",
+		name, m.ID, strings.Join(m.PeerURLs, ", "))
+}
+
+// FounderMissing is for a founder without which the cluster was formed.
+func FounderMissing(name string, s membership.Snapshot) Message {
+	return newMessage("Founder "+name+" is not in the cluster",
+		"The bootstrap counts %s among the founders, but cluster %s was formed without it (its members: %s). "+
+			"Nothing was announced. Apply again, with a refresh: once the bootstrap is known to be complete, %s is configured anew and joins as any later member does. "+
+			"If it is never complete, leave %s out of founders.",
+		name, s.ClusterID, members(s, ids(s.Members)), name, name)
+}
+
+func ids(members []membership.Member) []membership.MemberID {
+	var out []membership.MemberID
+	for _, m := range members {
+		out = append(out, m.ID)
+	}
+	return out
+}
+
+// cause is why a removal could not be decided.
+func cause(err error) string {
+	var refusal *reconfigure.Refusal
+	if errors.As(err, &refusal) {
+		return "\n\n" + refused(refusal.Action, refusal.Name, refusal.Decision, refusal.Snapshot).Detail
+	}
+	return answers(err)
+}
+
+// Explain words the error of an operation on a member.
+func Explain(action reconfigure.Action, name string, err error) Message {
+	var refusal *reconfigure.Refusal
+	var unidentified *reconfigure.Unidentified
+	var other *reconfigure.OtherCluster
+	var incomplete *reconfigure.Incomplete
+	var none *reconfigure.NoCluster
+	var gone *connection.Unreachable
+	var bad *cluster.Malformed
+	var endpoint *connection.EndpointError
+	summary := summary(action, name)
+	held := lockHeld(err)
+	switch {
+	case errors.Is(err, context.Canceled), errors.As(err, &incomplete) && incomplete.Interrupted:
+		return newMessage(summary, "The operation was interrupted. What was announced is recorded in the cluster; the next apply carries on.")
+	case held != "":
+		return Message{summary, held}
+	case errors.As(err, &bad):
+		return Message{summary, malformed(bad)}
+	case incomplete != nil:
+		return joinIncomplete(incomplete)
+	case errors.As(err, &unidentified):
+		return notOurs(summary, unidentified)
+	case errors.As(err, &refusal):
+		t := refused(agreed(action, refusal.Action), refusal.Name, refusal.Decision, refusal.Snapshot)
+		if refusal.Timeout {
+			t.Detail += " The time allowed for it ran out while waiting."
+		}
+		if refusal.Action == reconfigure.ActionRemove && refusal.Decision.Code == membership.QuorumLost {
+			t.Detail += goneForGood
+		}
+		return t
+	case errors.As(err, &other):
+		return Message{summary, otherCluster(other)}
+	case errors.As(err, &endpoint):
+		return newMessage(summary, "%s%s", own(unusable(endpoint)), own(wayOutOfRemoval(action)))
+	case errors.As(err, &none):
+		return Message{summary, noCluster(action, none)}
+	case errors.Is(err, cluster.ErrNoEndpoints):
+		t := NoEndpoints
+		t.Detail += wayOutOfRemoval(action)
+		return t
+	case errors.As(err, &gone):
+		return newMessage(summary, "The cluster does not answer. Nothing was changed.%s%s", own(remedy(action, err)), own(answers(err)))
+	case errors.Is(err, cluster.ErrPermission):
+		return Message{summary, deniedRoot(err)}
+	case errors.Is(err, cluster.ErrRecordChanged):
+		return newMessage(summary, "Another run is working on the same member: its ownership record changed meanwhile. Wait for that run to end, then apply again.")
+	default:
+		return newMessage(summary, "etcd answered: %s.", sentence(err))
+	}
+}
+
+// noCluster words that no endpoint led a new member to a cluster.
+func noCluster(action reconfigure.Action, none *reconfigure.NoCluster) string {
+	switch {
+	case cluster.TurnedAway(none.Cause) || noLogin(none.Cause) != "":
+		return "No endpoint gave a member list. Nothing was changed." + remedy(action, none.Cause) + answers(none.Cause)
+	case none.Forming:
+		return "The cluster did not form in time: no endpoint gave a member list. All founders must run, and find each other, before one of them answers. " +
+			"Look at the logs of their processes, mend what they name, and apply again to go on waiting." + missing(none.Missing) + answers(none.Cause)
+	default:
+		return "There is no cluster to join: no endpoint gave a member list. The first cluster needs a bootstrap " +
+			"(etcd_discovery_token, given to bootstrap of etcd_member_config); a later member needs a cluster that answers." + answers(none.Cause)
+	}
+}
+
+// notOurs words what [membership.Identify] refuses.
+func notOurs(summary string, u *reconfigure.Unidentified) Message {
+	f := u.Identity.Facts
+	m, _ := u.Snapshot.Member(f.Subject)
+	it := capital(Member(u.Snapshot, f.Subject))
+	urls := strings.Join(u.PeerURLs, ", ")
+	t := Message{Summary: summary}
+	switch u.Identity.Code {
+	case membership.AlreadyMember:
+		t.Detail = sprintf("%s is in the cluster already with these peer URLs (%s), and was not announced by this configuration. Nothing was changed. "+
+			"To manage it from here, import it by its ID %s; otherwise give the new member other peer URLs.", it, urls, m.ID)
+	case membership.AnnouncedElsewhere:
+		t.Detail = sprintf("A member with these peer URLs (%s) was announced by someone else as %s and has not started. Nothing was changed. "+
+			"If nobody is about to start it, remove it (etcdctl member remove %s) and apply again; or import it by that ID.", urls, m.ID, m.ID)
+	case membership.NameTaken:
+		t.Detail = NameInCluster(u.Name, m).Detail + " Nothing was changed."
+	case membership.FounderMissing:
+		t.Detail = FounderMissing(u.Name, u.Snapshot).Detail
+	case membership.FoundedAlone:
+		t.Detail = foundedAlone(u)
+	case membership.FounderRenamed:
+		t.Detail = sprintf("The founder's peer URLs (%s) belong to %s, a member of another name. Nothing was changed. Set name to the one that its process bears (ETCD_NAME).", urls, Member(u.Snapshot, f.Subject))
+	case membership.IdentityRetired:
+		t.Detail = sprintf("%s (%s) was removed from the cluster after it had run. An identity that was removed never joins again: with its data etcd does not start, and "+
+			"without its data acknowledged writes could be lost. Nothing was changed. Replace its configuration, which gives its machine a new identity. "+
+			"ADDRESS is the etcd_member_config of %s:\n\n  terraform apply -replace='ADDRESS'", u.Name, f.Subject, u.Name)
+	case membership.OtherName:
+		t.Detail = otherName(u, m)
+	case membership.MovedMember:
+		t.Detail = sprintf("%s runs with the peer URLs %s, and the configuration says %s. Nothing was changed. Set peer_urls to what it runs with.",
+			it, strings.Join(m.PeerURLs, ", "), urls)
+	default:
+		t.Detail = string(u.Identity.Code) + ". Nothing was changed."
+	}
+	return t
+}
+
+// ImportNotFound is for an import ID that means no member, or several.
+func ImportNotFound(wanted string, found []membership.Member, s membership.Snapshot) Message {
+	t := Message{Summary: "Cannot import member " + wanted}
+	if len(found) > 1 {
+		t.Detail = sprintf("%q means %s. Import by the ID of the one you mean.", wanted, members(s, ids(found)))
+		return t
+	}
+	t.Detail = sprintf("Cluster %s has no member with this ID, name or peer URL. Its members: %s.", s.ClusterID, members(s, ids(s.Members)))
+	return t
+}
+
+// ImportOtherRole is for a learner that is imported as a member, or the other
+// way round.
+func ImportOtherRole(id membership.MemberID, s membership.Snapshot) Message {
+	m, _ := s.Member(id)
+	if m.Learner {
+		return newMessage("Cannot import member "+m.Name, "%s is a learner. Import it as an etcd_learner; an etcd_member would be promoted by the next apply.", capital(Member(s, id)))
+	}
+	return newMessage("Cannot import learner "+m.Name, "%s has a vote. Import it as an etcd_member.", capital(Member(s, id)))
+}
+
+// RestartNow is the warning that follows an update of peer URLs.
+func RestartNow(name string, urls []string) Message {
+	return newMessage("Restart member "+name+" with its new peer URLs",
+		"The cluster now reaches %s at %s. Until its process listens there (ETCD_LISTEN_PEER_URLS, ETCD_INITIAL_ADVERTISE_PEER_URLS), "+
+			"the others cannot reach it. Restart it now, before anything else changes.",
+		name, strings.Join(urls, ", "))
+}
+
+// NobodyToAsk is for a joiner's configuration without any address of the
+// cluster.
+func NobodyToAsk(name string) Message {
+	return newMessage("Nobody to ask about the cluster that "+name+" is to join",
+		"%s joins a cluster that exists, and neither the provider's endpoints nor peers of its etcd_member_config say where. "+
+			"Set endpoints in the provider block (or ETCDCTL_ENDPOINTS); or, where no address is known before the machines, set peers to the peer URLs of some members. "+
+			"The first cluster there is needs a bootstrap instead.",
+		name)
+}
+
+// Renamed is the warning for a member that bears another name than the state
+// says.
+func Renamed(state string, m membership.Member) Message {
+	return newMessage("Member "+state+" bears another name",
+		"The process of member %s now calls itself %s (ETCD_NAME); the state says %s. The member is the same, because its ID is. "+
+			"Start the process with its former name again; or, to keep the new one, take the member out of the state (terraform state rm) and import it by its ID.",
+		m.ID, m.Name, state)
+}

@@ -1,0 +1,196 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package text
+
+import (
+	"encoding/json"
+	"maps"
+	"strings"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// RolloutNotLooked is the reason of a rollout that has not been refreshed.
+const RolloutNotLooked = "the members have not been looked at since it was made"
+
+// RolloutUnknown is for a rollout whose desired values are not known at plan.
+var RolloutUnknown = newMessage("desired is not known at plan",
+	"A rollout over members that exist decides at plan who is let through, so what is desired must be known then: an image's name or hash that is a variable, a local or "+
+		"the result of a data source, not the ID of something that this very plan creates. Create that in an apply of its own first, then plan again."+DestroyInstead)
+
+// RolloutTakes is for names that enter a rollout and are those of members
+// already. have is what the other names of the rollout have, nil for a new one.
+func RolloutTakes(taken []string, have, desired map[string]string) Message {
+	values, held := map[string]string{}, have != nil
+	maps.Copy(values, have)
+	for _, name := range taken {
+		values[name] = desired[name]
+	}
+	how, command := "run", "terraform import 'ADDRESS' "+importWord(values)
+	if Clean(command) != command {
+		how, command = "add an import block with to = ADDRESS and this id, where DESIRED is the value of desired", "id = jsonencode(DESIRED)"
+	}
+	what, which, ways := "The plan creates an etcd_rollout", "A new rollout", ". There are three ways out. "+Shown+".\n\nIf the state was lost, or if the members are older than the rollout,"
+	others := "\n\nIf the resource has got another key, add this block, where OLD_ADDRESS is the address that it had before:\n\n" +
+		"  moved {\n    from = OLD_ADDRESS\n    to   = ADDRESS\n  }\n\nIf the resource is tainted, run:\n\n  terraform untaint 'ADDRESS'"
+	if held {
+		what, which, ways, others = "The plan adds names to an etcd_rollout", "A rollout", ". "+Shown+".\n\nTake the rollout out of the state:\n\n  terraform state rm 'ADDRESS'\n\nThen", ""
+	}
+	return newMessage("Rollout does not know what members have",
+		"%s, and the cluster has the %s %s already. %s passes what is desired on to all new names at once, and the machines of these members would be replaced together. "+
+			"Nothing has been changed%s import it with the values that the members have. If these are the values of desired, %s:\n\n  %s\n\n"+
+			"If a member has another value, write that in its place: it is triggers_replace of its etcd_member_config in the state. The next plans then change one member at a time.%s"+
+			DestroyInstead,
+		what, plural(len(taken), "member", "members"), strings.Join(taken, ", "), which, own(ways), own(how), own(command), own(others))
+}
+
+// importWord is the ID with which a rollout is imported, as a word for a shell.
+func importWord(values map[string]string) string {
+	id, err := json.Marshal(values)
+	if err != nil {
+		return "" // a map of texts is always JSON
+	}
+	return "'" + strings.ReplaceAll(string(id), "'", `\u0027`) + "'"
+}
+
+// RolloutImportID is for an import ID that is not what each member has.
+func RolloutImportID(err error) Message {
+	return newMessage("Invalid import ID of a rollout",
+		"The ID is not a JSON object of names and texts, of at least one: %s. It says what each member has at present. For example:\n\n  "+
+			"terraform import etcd_rollout.this '{\"a\":\"3.6.16\",\"b\":\"3.6.16\"}'\n\nIn an import block, write id = jsonencode(…) around the value of desired.",
+		err)
+}
+
+// RolloutReplaced is for a plan that replaces a rollout.
+var RolloutReplaced = newMessage("A rollout cannot be replaced",
+	"The plan replaces an etcd_rollout. The new one would not know what members have, and would pass what is desired on to all of them at once. "+
+		"There is nothing outside the state that could be made again. Nothing has been changed. Leave out -replace, and replace_triggered_by in its lifecycle block. Then run:\n\n  "+
+		"terraform apply"+DestroyInstead)
+
+// Rollout says who is let through and who waits for what. say is false where
+// there is nothing to say.
+func Rollout(r membership.Rollout, desired map[string]string, reason string, singleApply bool) (t Message, say bool) {
+	switch r.Reason {
+	case membership.RolloutNext:
+		t.Summary = "Rollout: " + r.Advanced + " is next"
+		t.Detail = sprintf("%s is replaced with %s by this plan.", r.Advanced, desired[r.Advanced])
+		switch {
+		case singleApply:
+			t.Summary = "Rollout: " + r.Advanced + " is replaced in turn"
+			t.Detail += " If others are as well, they take turns: a member leaves only after the successor of the one before has its vote."
+		case len(r.Pending) > 0:
+			t.Detail += sprintf(" After it, one with each further apply: %s.", strings.Join(r.Pending, ", "))
+		default:
+			t.Detail += " It is the last one."
+		}
+	case membership.RolloutNamesChange:
+		t.Summary = "Rollout: nobody is replaced by this plan"
+		t.Detail = sprintf("Members come or go in this plan, and no other is replaced meanwhile. %s: with the next apply.", capital(wait(r.Pending)))
+	case membership.RolloutUnwell:
+		t.Summary = "Rollout: nobody is replaced by this plan"
+		t.Detail = sprintf("%s, because not every member is well: %s. Mend that, then plan again.", capital(wait(r.Pending)), reason)
+	default:
+		return Message{}, false
+	}
+	return t, true
+}
+
+// RolloutNotAlone is for a single_apply rollout over n names.
+func RolloutNotAlone(n int) Message {
+	return newMessage("single_apply needs a rollout for each node",
+		"desired has %d names. A rollout changes only after every member that depends on it has left, so members that share one cannot take turns. "+
+			"Give each node a module block of its own with an etcd_rollout in it, desired = { (its name) = … }; or leave single_apply out: then one member is replaced with each apply.",
+		n)
+}
+
+// NodesDependOnEachOther is for nodes that cannot take turns in one apply: the
+// resource of the node of that name was not planned while others waited.
+func NodesDependOnEachOther(resource, name string, waiting []string) Message {
+	return newMessage("The nodes cannot be replaced in one apply",
+		"single_apply is true, but while the %s of %s waited, the %s of %s was not planned. So an apply would wait for ever as well: for the successor of the "+
+			"member that left, while every other one waits for its turn. Either the nodes share a for_each or count, where Terraform destroys all members before it creates one; "+
+			"or -parallelism is lower than the number of nodes. Nothing has been changed. Give each node a module block of its own with an etcd_rollout in it, and apply with "+
+			"-parallelism of at least their number; or leave single_apply out: then one member is replaced with each apply.",
+		plural(len(waiting), "rollout", "rollouts"), strings.Join(waiting, ", "), resource, name)
+}
+
+func wait(names []string) string {
+	return strings.Join(names, ", ") + " " + plural(len(names), "waits", "wait")
+}
+
+// RolloutReason names what is not well, "" if everything is.
+func RolloutReason(unhealthy []membership.UnhealthyMember, s membership.Snapshot) string {
+	var out []string
+	for _, o := range unhealthy {
+		switch {
+		case o.Member == 0:
+			out = append(out, o.Name+" is not in the cluster")
+		case s.Alive(o.Member): // it is in another's place, and not there yet
+			out = append(out, sprintf("%s (%s) has no vote yet", o.Name, o.Member))
+		default:
+			out = append(out, strings.TrimSuffix(MemberAnswer(s, o.Member), "."))
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+// RolloutCannotLook is the reason of a rollout whose cluster does not answer,
+// or whose user may not read below the metadata prefix.
+func RolloutCannotLook(metadataPrefix string, err error) string {
+	if connection.KindOf(err) == connection.PermissionDenied {
+		return "the user may not read the keys below " + metadataPrefix + " (etcdctl role grant-permission ROLE --prefix=true read " + metadataPrefix + ")"
+	}
+	return "the members cannot be asked (" + answered(err) + ")"
+}
+
+// Upgrade words what is wrong with a step from one version of etcd to another,
+// or what to know about it.
+func Upgrade(step membership.VersionStep, code membership.UpgradeCode, s membership.Snapshot) Message {
+	from := " to " + Clean(step.To)
+	if step.From != "" {
+		from = sprintf(" from %s to %s", step.From, step.To)
+	}
+	switch code {
+	case membership.UpgradeSkips:
+		return newMessage("Rollout: "+step.Name+" cannot go"+from,
+			"%s %s. A member may be one minor version ahead of the others at most; one that is further ahead does not start in their cluster. "+
+				"Nothing has been changed. Roll out %s to every member first, then go on.",
+			runs(s, step.Members), answeredVersion(s, step.Members), step.Between)
+	case membership.UpgradeSkipsBack:
+		return newMessage("Rollout: "+step.Name+" cannot go"+from,
+			"Every other member is more than one minor version ahead of that, and etcd goes back by one at a time (as of 3.6). Nothing has been changed. "+
+				"To return to an older release, restore a snapshot that it made into a new cluster.")
+	case membership.UpgradeBack:
+		return newMessage("Rollout: "+step.Name+" cannot go"+from,
+			"Every other member is one minor version ahead of that, and a new member that is older does not start in their cluster. Nothing has been changed. "+
+				"etcd goes back in place only (3.6 and later): etcdctl downgrade enable %s, then restart one member after the other with the older etcd and the data that it has.",
+			minorOf(step.To))
+	case membership.UpgradeDuringDowngrade:
+		return newMessage("Rollout: "+step.Name+" cannot be replaced now",
+			"The cluster is being downgraded to %s, as %s %s, and until every member has been no new one starts in it. Nothing has been changed. "+
+				"Restart the members that are left with the older etcd; or give it up (etcdctl downgrade cancel). Then apply again.",
+			minorOf(step.Between), members(s, step.Members), plural(len(step.Members), "says", "say"))
+	default:
+		return newMessage("Rollout: a release with a known bug is upgraded",
+			"%s a release that may have lost a promotion, and then %s refuses to start: \"too many learner members\" "+
+				"(etcd-io/etcd#19557, etcd-io/etcd#20793). Roll out 3.5.26 or later within 3.5 first.",
+			runs(s, step.Members), step.To)
+	}
+}
+
+func runs(s membership.Snapshot, ids []membership.MemberID) string {
+	return capital(members(s, ids)) + " " + plural(len(ids), "runs", "run")
+}
+
+// answeredVersion is the version of the first of the members.
+func answeredVersion(s membership.Snapshot, ids []membership.MemberID) string {
+	return "etcd " + s.Answer(ids[0]).Version
+}
+
+// minorOf leaves the patch version away, as etcdctl wants it.
+func minorOf(version string) string {
+	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
+	return strings.Join(parts[:min(2, len(parts))], ".")
+}

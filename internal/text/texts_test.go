@@ -1,0 +1,246 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package text
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// TestInputTexts compares every text about discovery, heartbeats and the
+// provider's configuration with the one in testdata/input.txt. UPDATE=1 writes
+// the file anew.
+func TestInputTexts(t *testing.T) {
+	const tk, prefix, ep = "5a3c7d0e4b1f4c52a9e86b1d0f7c2e93", "/_etcd/registry", "https://registry.example.com:2379"
+	answers := &connection.Unreachable{Answers: []connection.Answer{{Endpoint: ep, Err: errors.New("connection refused")}, {Endpoint: "https://10.0.0.9:2379", Err: context.DeadlineExceeded}}}
+	badEndpoint := &connection.EndpointError{Endpoint: "ftp://infra1", Reason: `has the scheme "ftp"; etcd clients speak http or https`}
+	cidr, err := connection.ParseHostPattern("10.0.1.0/24")
+	if err != nil {
+		t.Fatal(err)
+	}
+	badHost := &connection.HostError{Text: "https://infra1", Reason: "is a URL; give its host alone"}
+	texts := []Message{
+		DiscoveryTokenExists(tk, prefix, 3, "TOKEN"),
+		DiscoveryTokenExists(tk, prefix, 0, "v2:TOKEN"),
+		DiscoveryOccupied("pods", "/registry", "there are keys that are not the token's: \"/registry/pods/a\" and 12 more"),
+		DiscoveryLeft(tk, prefix, "there are keys that are not the token's: \"/_etcd/registry/"+tk+"/more\""),
+		DiscoveryNoEndpoints,
+		DiscoveryUnreachable("create discovery token", answers),
+		DiscoveryUnreachable("create discovery token", &connection.Unreachable{}),
+		DiscoveryDenied("create discovery token", ep+": permission denied", "readwrite", prefix),
+		DiscoveryFailed("create discovery token", errors.New("etcdserver: mvcc: database space exceeded")),
+		DiscoveryUnsure(tk, answers),
+		DiscoveryUnwritten(tk),
+		DiscoveryVanished(tk, prefix, 3),
+		DiscoverySizeOverwritten(tk, 5, 3),
+		DiscoverySizeBad(tk, "three"),
+		DiscoveryReadSkipped(tk, answers),
+		DiscoveryCompleted(tk, []string{"c", "a", "b"}),
+		DiscoveryDestroyIncomplete(tk, 3, []string{"a"}),
+		DiscoveryDestroyIncomplete(tk, 3, []string{"b", "a"}),
+		DiscoveryForgotten(tk, prefix, answers),
+		DiscoveryImportID("a/b", "holds a slash"),
+		DiscoveryImportID("service:https://joe:hunt@er2@d.example/"+tk, "has a URL that holds more than scheme, host and path"),
+		DiscoveryImportMissing(tk, prefix),
+		DiscoveryTokenOrURL,
+		DiscoveryDataProtocol("v4"),
+		DiscoveryBesideURL("prefix"),
+		DiscoveryURLInvalid("registry", "has no scheme"),
+		EndpointsUnknown,
+		DiscoveryDataMissing(tk, prefix),
+		DiscoveryDataSizeBad(tk, "three"),
+		DiscoveryTokenInvalid("a/b", "holds a slash"),
+		DiscoveryPrefixInvalid("registry", "does not begin with a slash"),
+		DiscoveryPrefixUnusual("/my/registry"),
+		DiscoverySizeInvalid("0", 99),
+		DiscoverySizeMissing,
+		DiscoverySizeDisagrees(5, []string{"c", "a", "b"}),
+		DiscoveryFoundersEmpty,
+		DiscoverySizeEven(4),
+		DiscoverySizeLarge(11),
+		DiscoveryProtocolUnknown("v4"),
+		DiscoveryArgumentUnused("prefix", "service"),
+		DiscoveryArgumentUnused("machine_access", "v2"),
+		DiscoveryArgumentUnused("service_url", "v3"),
+		DiscoveryServiceURLInvalid("registry", "has no scheme"),
+		DiscoveryServiceURLInvalid("https://joe:hunter2@d.example/", "holds more than scheme, host and path"),
+		DiscoveryServiceURLInvalid("joe:hunter2@d.example", "has no scheme"),
+		DiscoveryAdvertisedEmpty,
+		DiscoveryAdvertisedInvalid("ftp://infra1", "has the scheme ftp"),
+		MachinePathInvalid("ca_cert", "/x\nruncmd: [reboot]"),
+		MachineUserPassword,
+		MachineUserInvalid("a\u0085b"),
+		DiscoveryPublicService("https://discovery.etcd.io"),
+		DiscoveryOldProtocol("v2"),
+		DiscoveryOldProtocol("service"),
+		DiscoveryServiceFailed("create discovery token", "400 Bad Request", true, false),
+		DiscoveryServiceFailed("create discovery token", "429 Too Many Requests", true, true),
+		DiscoveryServiceFailed("read discovery token", "no answer in time", false, false),
+		DiscoveryServiceNoToken(tk, "https://discovery.example.com/"+tk),
+		DiscoveryKept(tk, "https://discovery.example.com/"+tk),
+
+		HeartbeatName("a/b", "has a slash"),
+		HeartbeatPrefix("running", "does not begin with a slash"),
+		HeartbeatAPI("v4"),
+		HeartbeatValueEmpty,
+		HeartbeatTTL("100ms", time.Second),
+		HeartbeatInterval("10s", "15s"),
+		HeartbeatHeld("a", claim.Entry{Key: "/running/a", Value: "x", Forever: true}),
+		HeartbeatHeld("a", claim.Entry{Key: "/running/a", Value: "x", Left: 12 * time.Second}),
+		HeartbeatLost("a", "/running/a", &claim.LostError{Err: errors.New("no answer in time"), Late: 20 * time.Second}),
+		HeartbeatLost("a", "/running/a", &claim.LostError{Now: &claim.Entry{Key: "/running/a", Value: "y"}}),
+		HeartbeatLost("a", "/running/a", &claim.LostError{}),
+
+		InvalidEndpoint("endpoints[0]", badEndpoint),
+		InvalidAddressMap("address_map", badEndpoint),
+		InvalidMetadataPrefix("mine"),
+		InvalidBool("ETCDCTL_INSECURE_SKIP_TLS_VERIFY", "perhaps", "insecure_skip_tls_verify"),
+		PasswordMissing("username", "root"),
+		UsernameMissing("password"),
+		TwoPasswords,
+		InvalidBool("ETCD_FORCE_DESTROY", "perhaps", "force_destroy"),
+
+		HostsNotTrusted([]connection.HostPattern{cidr}, []string{"10.0.2.11", "etcd4.example.com"}, nil),
+		HostsNotTrusted(nil, []string{"10.0.2.11"}, []string{"http://10.0.1.10:2379"}),
+		HostsNotTrusted(nil, nil, []string{"http://10.0.1.10:2379", "http://10.0.1.11:2379"}),
+		InvalidTrustedHost("trusted_hosts[0]", badHost),
+		NotVerified("insecure_skip_tls_verify"),
+		NotVerified("ETCDCTL_INSECURE_SKIP_TLS_VERIFY"),
+		PasswordInTheClear([]string{"http://10.0.1.10:2379", "http://10.0.1.11:2379"}),
+		NoScheme([]string{`"10.0.1.10:2379"`}, "http"),
+		NoScheme([]string{`"10.0.1.10"`, `"10.0.1.11"`}, "https"),
+		PlainService("http://discovery.example.com"),
+
+		URLIn("client_urls", &membership.URLError{Problem: membership.URLEmpty}),
+		URLIn("peer_urls", &membership.URLError{URL: "http://10.0.0.1", Problem: membership.URLNoPort}),
+		URLIn("listen_peer_urls", &membership.URLError{URL: "http://infra1:2380", Problem: membership.URLBind}),
+		NullIn("endpoints"),
+		TwiceIn("peer_urls", "http://10.0.0.1:2380"),
+		NeitherConfigNorName,
+		NameBesideConfig("infra1"),
+		NoPeerURLs("infra1"),
+		PeerURLsBesideConfig("infra1"),
+		NoPeerURLsInConfig("infra1"),
+	}
+	expiry := time.Date(2026, time.November, 21, 5, 0, 0, 0, time.UTC)
+	for _, problem := range []connection.TLSProblem{
+		connection.BothGiven, connection.CertWithoutKey, connection.KeyWithoutCert, connection.Unreadable, connection.NoPEM,
+		connection.EncryptedKey, connection.KeyMismatch, connection.CertExpired, connection.CertNotYetValid,
+	} {
+		err := &connection.TLSError{Argument: "cert", Problem: problem, Path: "pki/root.pem", When: expiry, Err: errors.New("no such file or directory")}
+		texts = append(texts, TLSMaterial("cert", err))
+	}
+	var b strings.Builder
+	for _, text := range texts {
+		mustFollowPattern(t, text)
+		fmt.Fprintf(&b, "%s\n\n%s\n\n----\n\n", text.Summary, text.Detail)
+	}
+	mustBeGolden(t, "input.txt", b.String())
+}
+
+// arguments begin with a small letter wherever they stand.
+var arguments = regexp.MustCompile(`^(size|desired|single_apply)\b`)
+
+// mustFollowPattern fails the test unless a text is made as all of them are:
+// one line that is no sentence, and whole sentences below it, with nothing left
+// unfilled.
+func mustFollowPattern(t *testing.T, text Message) {
+	t.Helper()
+	if s := text.Summary; s == "" || strings.HasSuffix(s, ".") || strings.ContainsAny(s, "\n") || s[:1] != strings.ToUpper(s[:1]) && !arguments.MatchString(s) {
+		t.Errorf("a summary is one line, without a full stop, and begins with a capital or an argument: %q", s)
+	}
+	paragraphs := strings.Split(text.Detail, "\n\n")
+	if first := paragraphs[0]; !strings.HasSuffix(first, ".") && !strings.HasSuffix(first, ":") {
+		t.Errorf("%q: the detail is not whole sentences: %q", text.Summary, first)
+	}
+	for _, odd := range []string{"%!", "  ", "..", " .", "()", "<nil>"} {
+		if strings.Contains(text.Summary+paragraphs[0], odd) {
+			t.Errorf("%q has %q in it: %q", text.Summary, odd, paragraphs[0])
+		}
+	}
+}
+
+// TestEveryTextIsRendered finds texts that no test of this package renders, so
+// that none is added without one.
+func TestEveryTextIsRendered(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, called := map[string]token.Position{}, map[string]bool{}
+	set := token.NewFileSet()
+	for _, file := range files {
+		parsed, err := parser.ParseFile(set, file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inTest := strings.HasSuffix(file, "_test.go")
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				if !inTest && n.Recv == nil && n.Name.IsExported() && n.Type.Results != nil {
+					for _, result := range n.Type.Results.List {
+						if name, ok := result.Type.(*ast.Ident); ok && name.Name == "Message" {
+							made[n.Name.Name] = set.Position(n.Pos())
+						}
+					}
+				}
+			case *ast.ValueSpec:
+				for i, value := range n.Values {
+					if call, ok := value.(*ast.CallExpr); ok && !inTest && n.Names[i].IsExported() {
+						if f, ok := call.Fun.(*ast.Ident); ok && f.Name == "newMessage" {
+							made[n.Names[i].Name] = set.Position(n.Pos())
+						}
+					}
+				}
+			case *ast.Ident:
+				if inTest && file != "hostile_list_test.go" { // which renders no text for a reader
+					called[n.Name] = true
+				}
+			}
+			return true
+		})
+	}
+	if len(made) < 50 {
+		t.Fatalf("only %d texts were found", len(made))
+	}
+	for name, position := range made {
+		if !called[name] {
+			t.Errorf("%s: no test renders %s", position, name)
+		}
+	}
+}
+
+// mustBeGolden compares texts with a file under testdata. UPDATE=1 writes the file
+// anew.
+func mustBeGolden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if os.Getenv("UPDATE") != "" {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(want) != got {
+		t.Errorf("the texts differ from %s. If they should, run with UPDATE=1 and read the difference.\n%s", file, got)
+	}
+}

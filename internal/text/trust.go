@@ -1,0 +1,81 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package text
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+)
+
+// HostsNotTrusted says which members are not asked, because the credentials must
+// not go to hosts or URLs that only the members name. trusted is what the
+// provider block trusts already.
+func HostsNotTrusted(trusted []connection.HostPattern, hosts, plain []string) Message {
+	var b strings.Builder
+	b.WriteString("The provider does not ask members at the addresses below. If a member has no other address, a change that needs its answer is refused.")
+	if len(hosts) > 0 {
+		var list []string
+		for _, p := range trusted {
+			list = append(list, strconv.Quote(p.String()))
+		}
+		for _, h := range hosts {
+			list = append(list, strconv.Quote(h))
+		}
+		b.WriteString(sprintf("\n\nOnly the members themselves name these hosts: %s. The provider sends credentials to hosts that its configuration names. "+
+			"If the hosts belong to the cluster, add this to the provider block (a CIDR such as \"10.0.1.0/24\" can stand for addresses):\n\n  trusted_hosts = [%s]",
+			strings.Join(hosts, ", "), strings.Join(list, ", ")))
+	}
+	if len(plain) > 0 {
+		b.WriteString(sprintf("\n\nThese URLs are http, and the endpoints are https: %s. Start the members with https URLs (ETCD_ADVERTISE_CLIENT_URLS).",
+			strings.Join(plain, ", ")))
+	}
+	return Message{"Some addresses of members are not asked", b.String()}
+}
+
+// InvalidTrustedHost refuses an element of trusted_hosts.
+func InvalidTrustedHost(source string, err *connection.HostError) Message {
+	return newMessage("Invalid trusted host",
+		"%s: %s %s. Expected a host name, an IP address or a CIDR, such as \"etcd1.example.com\", \"10.0.1.10\" or \"10.0.1.0/24\".",
+		source, connection.Quote(err.Text), err.Reason)
+}
+
+// NotVerified warns that no server certificate is verified. source is the
+// argument or the environment variable that says so.
+func NotVerified(source string) Message {
+	fix := "Remove it, and set ca_cert to the CA that signed the servers' certificates."
+	if strings.HasPrefix(source, "ETCDCTL_") {
+		fix = "Unset the variable, or set insecure_skip_tls_verify = false in the provider block, and set ca_cert to the CA that signed the servers' certificates."
+	}
+	return newMessage("Server certificates are not verified",
+		"%s is true. Any host between this machine and the cluster can read the password and take over the cluster.\n\n%s", source, fix)
+}
+
+// PasswordInTheClear warns of endpoints that get the password without TLS.
+func PasswordInTheClear(endpoints []string) Message {
+	return newMessage("The password is sent in clear text",
+		"A password is configured, and these endpoints are http: %s. Any host between this machine and the cluster can read the password.\n\n"+
+			"Serve clients with TLS, and use https endpoints. A tunnel to this machine (address_map to 127.0.0.1) is not reported.",
+		strings.Join(endpoints, ", "))
+}
+
+// NoScheme says which scheme endpoints without one have got.
+func NoScheme(endpoints []string, scheme string) Message {
+	why := "TLS arguments are set"
+	if scheme == "http" {
+		why = "no TLS argument is set"
+	}
+	return newMessage("Endpoints without a scheme",
+		"These endpoints have no scheme: %s. They are %s, because %s. Write the scheme, so that a change of other arguments does not change it.",
+		strings.Join(endpoints, ", "), scheme, why)
+}
+
+// PlainService warns of a discovery service over http.
+func PlainService(url string) Message {
+	return newMessage("The discovery service is asked over http",
+		"service_url is %s. Any host between this machine and the service can replace the discovery URL that the service returns, "+
+			"and so name the members of the new cluster. Use an https URL.",
+		connection.Quote(url))
+}

@@ -1,0 +1,26 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package text
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// A member at a host that is not trusted needs no other address.
+func TestWayToAMemberThatIsNotAsked(t *testing.T) {
+	s := membership.Snapshot{ClusterID: 1, Members: []membership.Member{{ID: 2, Name: "b", ClientURLs: []string{"https://b:2379"}}}}
+	for detail, want := range map[string]string{
+		"not asked: its host is not in endpoints, address_map or trusted_hosts": "trusted_hosts in the provider block, then apply again.",
+		"answered by member 3": "say in the provider's address_map where each member is, then apply again.",
+	} {
+		s.Answers = map[membership.MemberID]membership.Answer{2: {State: membership.Unprobed, Endpoint: "https://b:2379", Detail: detail}}
+		c := finding{s: s, f: membership.Facts{Others: []membership.MemberID{2}}, again: ", then apply again"}
+		if got := c.notProbed(); !strings.HasSuffix(got, want) {
+			t.Errorf("%s: got %q", detail, got)
+		}
+	}
+}

@@ -1,0 +1,23 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package text
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// Anybody who may write there can put a replacement on record that is never
+// over. Its key is named, as one word of a command.
+func TestTurnsWayOutNamesTheKey(t *testing.T) {
+	t.Parallel()
+	got := turnsWayOut([]membership.Turn{{Name: "b", Key: "/_terraform/etcd/1f/turns/b"}, {Name: "x; reboot", Key: "/_terraform/etcd/1f/turns/x; reboot"}})
+	const want = "\n\nIf no run of this provider has written that record, find out who did, and delete it:\n" +
+		"\n  etcdctl del /_terraform/etcd/1f/turns/b\n  etcdctl del '/_terraform/etcd/1f/turns/x; reboot'"
+	if !strings.HasSuffix(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
