@@ -178,6 +178,8 @@ func (a *actor) lead(e Diagnostic) {
 		a.shellLine(e, imports)
 	case strings.Contains(e.Detail, "undo that change"), strings.Contains(e.Detail, "undo the other change"):
 		a.undo(deed{})
+	case strings.Contains(e.Detail, oneTooMany):
+		a.dropOne(e)
 	case replaces != "":
 		a.shellLine(e, replaces)
 	case strings.Contains(e.Detail, "another node gives up"):
@@ -185,6 +187,41 @@ func (a *actor) lead(e Diagnostic) {
 	case command("terraform apply") == "" && command("etcdctl ") != "":
 		a.shellLine(e, command("etcdctl "))
 	}
+}
+
+// oneTooMany is how a text names the one of two resources that has to leave the
+// state.
+const oneTooMany = "ADDRESS is the address of the one that the configuration does not have"
+
+// dropOne does what is said of two resources of one member: it asks Terraform for
+// their addresses, and takes the one out of the state that the configuration does
+// not have, or either of them if it has both.
+func (a *actor) dropOne(e Diagnostic) {
+	a.t.Helper()
+	commands := e.commands()
+	which := slices.IndexFunc(commands, func(c string) bool { return strings.HasPrefix(c, "terraform state list -id=") })
+	drop := slices.IndexFunc(commands, func(c string) bool { return strings.HasPrefix(c, "terraform state rm ") })
+	if which < 0 || drop < 0 {
+		a.tr.find("no ADDRESS", "the text does not say how to find it, or what to do with it:\n%s", e)
+	}
+	listed := strings.Fields(string(a.shell(commands[which]).Stdout))
+	has := map[string]bool{}
+	for _, resources := range a.wanted() {
+		for _, address := range resources {
+			has[address] = true
+		}
+	}
+	if len(listed) != 2 {
+		a.tr.find("no ADDRESS", "%s lists %q, want two:\n%s", commands[which], listed, e)
+	}
+	address := listed[0]
+	if has[address] {
+		address = listed[1]
+	}
+	line := fillIn(commands[drop], address)
+	a.tr.Logf("THE WAY OUT: %s", line)
+	before := a.look()
+	a.judge(before, a.shell(line))
 }
 
 // shownAddress is how a text says that ADDRESS is the resource on which the

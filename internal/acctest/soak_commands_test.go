@@ -177,6 +177,18 @@ var regressions = []sequence{
 		{kind: "state rm", who: 2, also: 1, part: "etcd_member_config"},
 		{kind: "swap addresses"},
 	}},
+	// A plan removed the member of c with one resource, and kept another one for it
+	// in the state. After that nothing that was printed led on: the next create was
+	// taken for the second half of a replacement.
+	{world{flat, 3, "3.6"}, []deed{
+		{kind: "recount with moved", who: 3},
+		{kind: "import", who: 2, part: "etcd_member"},
+	}},
+	// The machine of one of two voters was replaced without its member.
+	{world{flat, 2, "3.6"}, []deed{
+		{kind: "trigger", who: 1},
+		{kind: "target", who: 1, part: "terraform_data.machine"},
+	}},
 }
 
 // What was found once is not found again. (All of it with ETCD_TEST_FULL=1,

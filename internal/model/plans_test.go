@@ -227,7 +227,7 @@ func (r planRules) types(w typed, c command) (next typed, wrong string) {
 	}
 	w.refresh()
 	nodes, boot := w.plan(c)
-	if r.refuses(w, nodes, boot) || w.unseen(nodes) {
+	if r.refuses(w, nodes, boot) || slices.ContainsFunc(nodes[:], machineAlone) {
 		return w, ""
 	}
 	next, wrong = r.carry(w, nodes, boot)
@@ -257,18 +257,10 @@ func (w *typed) refresh() {
 	}
 }
 
-// unseen is what a provider cannot see while a plan is made, and is left out: a
-// machine that is replaced while neither its configuration nor its member are;
-// and one of two voters whose machine and configuration are, but not its member,
-// which is planned after them and would have left before the machine went.
-func (w typed) unseen(nodes [places]planned) bool {
-	voters, _ := w.living()
-	for i, n := range nodes {
-		if n.gone[machinePart] && !n.inPlan[memberPart] && (!n.made[configPart] || voters == 2 && w.places[i].listed) {
-			return true
-		}
-	}
-	return false
+// machineAlone is what a provider cannot see while a plan is made, and is left out:
+// a machine that is replaced while neither its configuration nor its member are.
+func machineAlone(n planned) bool {
+	return n.gone[machinePart] && !n.inPlan[memberPart] && !n.made[configPart]
 }
 
 // wayOut does what the refusals say until nothing is left to do: untaint, import

@@ -57,9 +57,15 @@ func planRefused(d membership.Decision, s membership.Snapshot, address string) s
 		return sprintf("It replaces %s, and another replacement is not over. %s Nothing has been changed. %s\n\n"+
 			"To finish that replacement, undo the other change and run:\n\n  terraform apply",
 			Member(s, d.Facts.Subject), turns(d.Facts.Turns), own(turnsWayOut(d.Facts.Turns)))
-	case membership.OnlyVoterReplaced:
-		return sprintf("It replaces %s, the only voter: the data would be gone before a successor has it. Nothing has been changed. "+
-			"Add a second member first and apply. Then replace this one with this command. %s:%s", who, address, own(replaceCommand))
+	case membership.EveryVoterNeeded:
+		why := "the only voter: the data would be gone before a successor has it"
+		if d.Facts.Voters > 1 {
+			why = "and the cluster has two voters, which are both needed for the quorum: if the machine is destroyed before the member is removed, no change is possible any more"
+		}
+		return sprintf("It replaces %s, %s. Nothing has been changed.\n\n"+
+			"Add members until there are three voters, and apply. Then replace this one with this command. %s:%s\n\n"+
+			"Or add the new machine as a node with a new name and new addresses, apply, and remove this node in a second apply.",
+			who, own(why), address, own(replaceCommand))
 	default:
 		return sprintf("It removes %s and adds members at the same time: %d of today's %d voters would stay, and quorum is %d. Nothing has been changed.\n\n"+
 			"If the nodes only have new keys in the configuration, keep the name of each member and add a moved block for each of its resources:\n\n"+
@@ -141,6 +147,18 @@ func SecondHolder(name string) Message {
 			"If it has got another key or another type, add this block, where OLD_ADDRESS is the address that it had before:\n\n"+
 			"  moved {\n    from = OLD_ADDRESS\n    to   = ADDRESS\n  }\n\n"+
 			"If two blocks are for the same member, remove one of them."+DestroyInstead)
+}
+
+// StillHeld is for the removal of a member for which another resource stays in the
+// state.
+func StillHeld(name, id string) Message {
+	return newMessage("Two resources stand for member "+name,
+		"The plan removes or replaces the member with one of them, and the other one stays. A member that has been removed cannot start again. Nothing has been changed.\n\n"+
+			"To see the addresses of both, run:\n\n  terraform state list -id=%s\n\n"+
+			"Then take the one that is too many out of the state, which leaves the member as it is. ADDRESS is the address of the one that the configuration does not have:\n\n"+
+			"  terraform state rm 'ADDRESS'\n\n"+
+			"If the configuration has both, remove one of the blocks as well."+DestroyInstead,
+		id)
 }
 
 // MemberInTheWay is for a new configuration of the name or a peer URL of a member

@@ -37,6 +37,7 @@ func joinIncomplete(i *reconfigure.Incomplete) Message {
 			b.WriteString(sprintf(" (%s)", d))
 		}
 		b.WriteString(". Look at its log, and at what its client URLs answer from here; then apply again.")
+		b.WriteString(newIdentity(r, "its machine is gone, or lost its data"))
 		t.Detail = b.String()
 		return t
 	case i.Reached == reconfigure.Announced:
@@ -56,19 +57,29 @@ func joinIncomplete(i *reconfigure.Incomplete) Message {
 			refused(reconfigure.ActionPromote, r.Name, i.Decision, i.Snapshot).Detail))
 	}
 	if i.Ran && i.Decision.Code == membership.NotAlive {
-		b.WriteString(sprintf("\n\nIt has run before. If it still has its data, bring it back, then apply again. If its machine lost its data, it cannot start again under the same identity: "+
-			"replace its configuration, which gives its machine a new identity. ADDRESS is the etcd_member_config of %s:\n\n  terraform apply -replace='ADDRESS'", r.Name))
+		b.WriteString("\n\nIt has run before. If it still has its data, bring it back, then apply again." + newIdentity(r, "its machine lost its data"))
 	} else {
 		b.WriteString("\n\nIt is recorded as announced by this configuration: apply again to carry on, or destroy the configuration to take it back.")
+		b.WriteString(newIdentity(r, "its machine is gone, or has the data of another member"))
 	}
 	t.Detail = b.String()
 	return t
 }
 
+// newIdentity is the way out for a member that cannot start as the one that it was,
+// under that condition.
+func newIdentity(r reconfigure.JoinRequest, condition string) string {
+	out := "\n\nIf " + condition + ", it cannot start under this identity."
+	if r.Configured {
+		out += " To give it a machine with a new one, run this command. " + ConfigOf(r.Name) + ":" + replaceCommand
+	}
+	return out
+}
+
 // logCauses are the lines in etcd's log (3.4 to 3.7) that tell why a new member
 // does not start.
 const logCauses = " The log tells the cause:" +
-	"\n  - \"the data-dir used by this member must be removed\": its disk has the data of a member that was removed. Replace its configuration, with the machine." +
+	"\n  - \"the data-dir used by this member must be removed\": its disk has the data of a member that was removed." +
 	"\n  - \"member count is unequal\": its environment names other members than the cluster has." +
 	"\n  - \"incompatible with current running cluster\": its etcd is of another minor version than the cluster takes." +
 	"\n  - no line at all: its machine does not run, or was made before its configuration (create_before_destroy, or no reference from the machine to the configuration)."

@@ -71,8 +71,6 @@ func (m *model) promote(ctx context.Context, b *backend.Backend, diags *diag.Dia
 // refresh brings the model up to date. present is false when the member is no
 // longer in the cluster.
 func (m *model) refresh(ctx context.Context, b *backend.Backend, diags *diag.Diagnostics) (present bool) {
-	// Terraform refreshes a tainted resource, and then plans it as if it were new.
-	b.Plan.Hold(m.key(), m.holder())
 	if b.Unknown {
 		return true
 	}

@@ -96,10 +96,18 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 		return
 	}
 	present := m.refresh(ctx, r.backend, &resp.Diagnostics)
+	if present {
+		// Terraform refreshes a tainted resource, and then plans it as if it were new.
+		r.backend.Plan.Hold(m.key(), m.holder())
+	}
 	resp.Diagnostics.Append(m.setIdentity(ctx, resp.Identity)...)
 	switch {
 	case !present:
 		resp.State.RemoveResource(ctx)
+		// Terraform plans what comes in its place with its private data.
+		for _, key := range []string{priorKey, movedKey} {
+			resp.Diagnostics.Append(resp.Private.SetKey(ctx, key, nil)...)
+		}
 	case !resp.Diagnostics.HasError():
 		if r.role == roleLearner {
 			m.lookForLost(ctx, r.backend, resp)
