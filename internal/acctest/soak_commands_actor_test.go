@@ -59,20 +59,28 @@ type actor struct {
 // has become of it. provider is the binary, "" for the one that is built as it
 // is.
 func (a *actor) act(tr *trial, s sequence, provider string) {
+	begin := time.Now()
+	took := func() time.Duration {
+		was := begin
+		begin = time.Now()
+		return begin.Sub(was).Round(100 * time.Millisecond)
+	}
 	a.form(tr, s, provider)
+	tr.Logf("FORMED in %v", took())
 	for _, step := range s.steps {
 		a.write()
 		if !kindOf(step.kind).run(a, step) {
 			tr.Logf("NOTHING TO DO: %v", step)
 			continue
 		}
-		tr.Logf("DONE: %v", step)
+		tr.Logf("DONE in %v: %v", took(), step)
 		a.done[step.kind]++
 		if a.ended {
 			break
 		}
 	}
 	a.finish()
+	tr.Logf("FINISHED in %v, %d commands in all", took(), a.runs)
 }
 
 // form forms a cluster.

@@ -168,7 +168,7 @@ func TestAccCommandMistakes(t *testing.T) {
 			begin := time.Now()
 			hit := func(f failure) bool { return m.hit(f.found) }
 			c.more = func(int) bool { return time.Since(begin) < limit && !slices.ContainsFunc(c.failures, hit) }
-			c.run(atOnce)
+			c.run(parallelSequences())
 			at := slices.IndexFunc(c.failures, hit)
 			if at < 0 {
 				t.Fatalf("seed %d: not found within %v, in %d sequences and %d commands", seed, limit, c.sequences, c.commands)

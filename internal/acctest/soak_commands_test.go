@@ -23,9 +23,16 @@ const (
 	shortSequences = 4
 )
 
-// atOnce is how many sequences run at the same time: their commands mostly
-// wait.
+// atOnce is how many sequences run at the same time where SOAK_PARALLEL says
+// nothing: their commands mostly wait.
 const atOnce = 2
+
+func parallelSequences() int {
+	if n, err := strconv.Atoi(os.Getenv("SOAK_PARALLEL")); err == nil && n > 0 {
+		return n
+	}
+	return atOnce
+}
 
 // replays is how often a sequence that has failed is run again to make it
 // shorter, where SOAK_REPLAYS says nothing.
@@ -63,7 +70,7 @@ type failure struct {
 //
 // SOAK is how long; without it a few sequences are run. SOAK_SEED says which
 // sequences ("random" for a new seed), SOAK_ONLY that only this one of them is
-// run, and SOAK_REPLAYS how often one that has failed is run again, at most, to
+// run, SOAK_PARALLEL how many run at a time, and SOAK_REPLAYS how often one that has failed is run again, at most, to
 // make it shorter.
 func TestAccCommandSoak(t *testing.T) {
 	t.Parallel()
@@ -84,7 +91,7 @@ func TestAccCommandSoak(t *testing.T) {
 		c.seed = commandSeed
 	}
 	t.Logf("SOAK=%s SOAK_SEED=%d", os.Getenv("SOAK"), c.seed)
-	c.run(atOnce)
+	c.run(parallelSequences())
 	t.Logf("command soak of %v, seed %d: %d sequences, %d commands, %d kinds of steps: %s",
 		time.Since(begin).Round(time.Second), c.seed, c.sequences, c.commands, len(c.kinds), tally(c.kinds))
 	c.report()
