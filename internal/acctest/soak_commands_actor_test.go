@@ -302,7 +302,7 @@ func (a *actor) list() (members []*etcdserverpb.Member) {
 
 // patience is how long the cluster may take to answer: far longer than an
 // election on a busy machine.
-const patience = 45 * time.Second
+const patience = 2 * time.Minute
 
 // ask asks one member after the other until one gives an answer.
 func (a *actor) ask(f func(ctx context.Context, c *clientv3.Client) error) {

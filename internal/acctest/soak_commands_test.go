@@ -191,6 +191,12 @@ var regressions = []sequence{
 		{kind: "recount with moved", who: 3},
 		{kind: "import", who: 2, part: "etcd_member"},
 	}},
+	// A configuration was lost with the member that it was for: nothing led on, because
+	// the error of the apply had no command.
+	{world{flat, 3, "3.5"}, []deed{
+		{kind: "machine wiped"},
+		{kind: "state rm of config and member"},
+	}},
 	// The machine of one of two voters was replaced without its member.
 	{world{flat, 2, "3.6"}, []deed{
 		{kind: "trigger", who: 1},

@@ -131,9 +131,6 @@ func MemberTainted(name string) Message {
 // already.
 func NotAdopted(u *reconfigure.Unidentified) Message {
 	t := Explain(reconfigure.ActionAdd, u.Name, u)
-	if u.Identity.Code == membership.AlreadyMember || u.Identity.Code == membership.NameTaken {
-		t.Detail += sprintf("\n\nTo import the member, run this command. %s:\n\n  terraform import 'ADDRESS' %s", Shown, u.Identity.Facts.Subject)
-	}
 	t.Detail += DestroyInstead
 	return t
 }
