@@ -66,7 +66,7 @@ func (m *model) fromArguments(ctx context.Context, diags *diag.Diagnostics) {
 	if known {
 		m.fromFounders(ctx, founders, &boot, diags)
 	}
-	m.Bootstrap = boot.Object(ctx)
+	m.Bootstrap = boot.Object()
 }
 
 // fromFounders fills in what follows from members that are all known.
