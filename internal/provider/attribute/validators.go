@@ -7,8 +7,10 @@ import (
 	"context"
 	"errors"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
@@ -33,6 +35,15 @@ func (c checked) ValidateString(_ context.Context, req validator.StringRequest, 
 	}
 	if t := c.problem(req.Path.String(), req.ConfigValue.ValueString()); t != nil {
 		report.ErrorAt(&resp.Diagnostics, req.Path, *t)
+	}
+}
+
+// Refuse adds an error about an argument that is given and has a problem, which
+// ends a sentence.
+func Refuse(argument string, v types.String, problem func(value string) string, words func(value, problem string) text.Message, diags *diag.Diagnostics) {
+	value := v.ValueString()
+	if p := problem(value); IsGiven(v) && p != "" {
+		report.ErrorOn(diags, argument, words(value, p))
 	}
 }
 
