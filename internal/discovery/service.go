@@ -67,13 +67,8 @@ func (e *ServiceError) Unwrap() error { return e.Err }
 // [NewService].
 type Service struct {
 	base    string
-	client  webClient
+	client  *http.Client
 	timeout time.Duration
-}
-
-// webClient is what is used of an HTTP client.
-type webClient interface {
-	Do(req *http.Request) (*http.Response, error)
 }
 
 // NewService returns the service at base, a URL without a slash at its end. TLS

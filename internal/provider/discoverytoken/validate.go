@@ -91,8 +91,7 @@ func validateFounders(config model, diags *diag.Diagnostics) {
 		return
 	}
 	for _, name := range names {
-		var invalid *membership.NameError
-		if errors.As(membership.ValidateName(name), &invalid) {
+		if invalid, ok := errors.AsType[*membership.NameError](membership.ValidateName(name)); ok {
 			report.ErrorOn(diags, "founders", text.MemberName(invalid))
 		}
 	}
