@@ -56,20 +56,17 @@ func Name() validator.String {
 }
 
 // MemberID checks a member ID.
-func MemberID() validator.String {
-	return Checked("must be a member ID: 1 to 16 hexadecimal digits, as etcdctl prints it", func(_, value string) *text.Message {
-		if _, err := membership.ParseMemberID(value); err != nil {
-			return new(text.MemberID(err))
-		}
-		return nil
-	})
-}
+func MemberID() validator.String { return id("member", membership.ParseMemberID, text.MemberID) }
 
 // ClusterID checks a cluster ID.
 func ClusterID() validator.String {
-	return Checked("must be a cluster ID: 1 to 16 hexadecimal digits, as etcdctl prints it", func(_, value string) *text.Message {
-		if _, err := membership.ParseClusterID(value); err != nil {
-			return new(text.ClusterID(err))
+	return id("cluster", membership.ParseClusterID, text.ClusterID)
+}
+
+func id[ID any](of Described, parse func(string) (ID, error), words func(error) text.Message) validator.String {
+	return Checked("must be a "+of+" ID: 1 to 16 hexadecimal digits, as etcdctl prints it", func(_, value string) *text.Message {
+		if _, err := parse(value); err != nil {
+			return new(words(err))
 		}
 		return nil
 	})

@@ -139,22 +139,13 @@ func From(ctx context.Context, object types.Object, diags *diag.Diagnostics) *Bo
 
 // joined returns the names in order, separated by commas: no name has one.
 func joined(names types.Set) types.String {
-	if names.IsNull() {
+	switch {
+	case names.IsNull():
 		return types.StringNull()
-	}
-	var out []string
-	for _, name := range names.Elements() {
-		words, ok := name.(types.String)
-		if !ok || words.IsUnknown() {
-			return types.StringUnknown()
-		}
-		out = append(out, words.ValueString())
-	}
-	if names.IsUnknown() {
+	case attribute.SomeUnknown(names):
 		return types.StringUnknown()
 	}
-	slices.Sort(out)
-	return types.StringValue(strings.Join(out, ","))
+	return types.StringValue(strings.Join(slices.Sorted(slices.Values(attribute.Texts(names))), ","))
 }
 
 // split is the other way of [joined].
@@ -165,11 +156,7 @@ func split(names types.String) types.Set {
 	case names.IsUnknown():
 		return types.SetUnknown(types.StringType)
 	}
-	elements := []attr.Value{}
-	for _, name := range strings.FieldsFunc(names.ValueString(), func(r rune) bool { return r == ',' }) {
-		elements = append(elements, types.StringValue(name))
-	}
-	return types.SetValueMust(types.StringType, elements)
+	return attribute.SetOf(strings.FieldsFunc(names.ValueString(), func(r rune) bool { return r == ',' }))
 }
 
 // largeSize is the greatest number of founders that is planned without a
