@@ -103,7 +103,7 @@ func (c *Client) call(ctx context.Context, endpoint string, f func(context.Conte
 // status asks for the status of whoever listens at the endpoint. Learners serve
 // it, but hand out no tokens: the pool lends this client one of a voter's.
 func (c *Client) status(ctx context.Context, endpoint string) (*clientv3.StatusResponse, error) {
-	conn, err := c.pool.Client(ctx, c.settings, endpoint, connection.WithoutCredentials())
+	conn, err := c.pool.Client(ctx, c.settings.WithoutCredentials(), endpoint)
 	if err != nil {
 		return nil, err
 	}
