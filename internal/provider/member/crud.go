@@ -99,7 +99,7 @@ func (m *model) refresh(ctx context.Context, b *backend.Backend, diags *diag.Dia
 		return true
 	case snap.ClusterID != cluster:
 		if c.FirstTime("other cluster than " + cluster.String()) {
-			report.Warn(diags, text.OtherClusterSeen(&reconfigure.OtherCluster{Want: cluster, Got: snap.ClusterID, Endpoints: endpointsOf(snap)}))
+			report.Warn(diags, text.OtherClusterSeen(reconfigure.NewOtherCluster(cluster, snap)))
 		}
 		return true
 	}
