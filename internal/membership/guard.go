@@ -50,15 +50,15 @@ func GuardPlan(s Snapshot, p PlannedChanges) Decision {
 	voters := IDs(s.Voters())
 	replaced := in(voters, p.Replaced)
 	f := Facts{Voters: len(voters), Quorum: Quorum(len(voters))}
-	inTurn := func(id MemberID) bool {
+	outOfTurn := func(id MemberID) bool {
 		m, _ := s.Member(id)
-		return slices.Contains(p.InTurn, m.Name)
+		return !slices.Contains(p.InTurn, m.Name)
 	}
 	switch {
 	case len(voters) == 1 && len(replaced) == 1:
 		f.Others = replaced
 		return refuse(OnlyVoterReplaced, f)
-	case len(replaced) > 1 && !all(replaced, inTurn):
+	case len(replaced) > 1 && slices.ContainsFunc(replaced, outOfTurn):
 		f.Others = replaced
 		return refuse(SecondReplacement, f)
 	}
@@ -68,7 +68,7 @@ func GuardPlan(s Snapshot, p PlannedChanges) Decision {
 			return d
 		}
 		// Members that take turns wait for each other when they are removed.
-		if d, ok := s.othersActive(m, nil); !ok && !inTurn(id) {
+		if d, ok := s.othersActive(m, nil); !ok && outOfTurn(id) {
 			return d
 		}
 	}
@@ -99,10 +99,6 @@ func GuardUnobserved(replaced []string) Decision {
 		return refuse(SecondUnobserved, Facts{Names: replaced})
 	}
 	return Decision{Verdict: Go}
-}
-
-func all[T any](list []T, is func(T) bool) bool {
-	return !slices.ContainsFunc(list, func(x T) bool { return !is(x) })
 }
 
 // Fate is what a plan does to one of the three parts of a node: the
@@ -166,15 +162,10 @@ func (s Snapshot) MemberOf(name string, peerURLs []string) (Member, bool) {
 	if m, ok := byURLs(s, peerURLs); ok {
 		return m, true
 	}
-	for _, is := range []func(Member) bool{
-		func(m Member) bool { return shareURL(m.PeerURLs, peerURLs) },
-		func(m Member) bool { return name != "" && m.Name == name },
-	} {
-		if i := slices.IndexFunc(s.Members, is); i >= 0 {
-			return s.Members[i], true
-		}
+	if m, ok := s.first(func(m Member) bool { return shareURL(m.PeerURLs, peerURLs) }); ok {
+		return m, true
 	}
-	return Member{}, false
+	return s.first(func(m Member) bool { return name != "" && m.Name == name })
 }
 
 // InTheWay returns the members that keep a new configuration of that name and

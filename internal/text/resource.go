@@ -146,7 +146,7 @@ func Explain(action reconfigure.Action, name string, err error) Message {
 	case errors.As(err, &other):
 		return Message{summary, otherCluster(other)}
 	case errors.As(err, &endpoint):
-		return newMessage(summary, "%s%s", own(unusable(endpoint)), own(wayOutOfRemoval(action)))
+		return newMessage(summary, "The endpoint %q %s. Nothing was changed. Correct endpoints, then apply again.%s", endpoint.Endpoint, endpoint.Reason, own(wayOutOfRemoval(action)))
 	case errors.As(err, &none):
 		return Message{summary, noCluster(action, none)}
 	case errors.Is(err, cluster.ErrNoEndpoints):
