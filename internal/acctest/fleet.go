@@ -131,8 +131,9 @@ func NewFleet(tb testing.TB, o FleetOptions) *Fleet {
 		Workspace: NewWorkspace(tb, WorkspaceOptions{Mirror: o.Mirror}),
 		Nodes:     map[string]*Node{}, Founders: o.Founders, opts: o,
 		machine: filepath.Join(root, "examples", "local-cluster", "machine.sh"),
-		env:     map[string]string{"ETCD_UNSAFE_NO_FSYNC": "true", "GOMAXPROCS": "1"}, // see etcdtest
+		env:     map[string]string{"ETCD_UNSAFE_NO_FSYNC": "true"},
 	}
+	maps.Copy(f.env, etcdtest.Frugal())
 	if len(f.Founders) == 0 {
 		f.Founders = []string{"a", "b", "c"}
 	}
