@@ -31,6 +31,9 @@ func main() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
 	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(56 << 20) // from here on memory counts more than time; it is no ceiling
+	}
 	var opts []tf6server.ServeOpt
 	if *debugged {
 		opts = append(opts, tf6server.WithManagedDebug())

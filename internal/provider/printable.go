@@ -27,8 +27,8 @@ type served interface {
 // The framework keeps a cancel function, and with it the context, of every call
 // until the provider is stopped: registerContext in
 // terraform-plugin-framework/internal/proto6server/serve.go:24 of v1.19.0, for
-// which there is no issue upstream. That is some 60 kB for each resource, 6 MB
-// for a hundred.
+// which there is no issue upstream. That is some 60 kB for each resource, so
+// each call gets a [callContext].
 func Server(p provider.Provider) tfprotov6.ProviderServer {
 	whole := providerserver.NewProtocol6(p)()
 	if all, ok := whole.(served); ok {
@@ -43,9 +43,11 @@ func Server(p provider.Provider) tfprotov6.ProviderServer {
 // into it, it holds no character that cannot be printed, see [text.Lines].
 type printable struct{ served }
 
-// shown makes a call and cleans what it shows.
+// shown makes a call with a context of its own, and cleans what it shows.
 func shown[Q, R any](ctx context.Context, req Q, call func(context.Context, Q) (R, error)) (R, error) {
-	resp, err := call(ctx, req)
+	own := newCallContext(ctx)
+	defer own.over()
+	resp, err := call(own, req)
 	clean(reflect.ValueOf(resp))
 	return resp, err
 }
