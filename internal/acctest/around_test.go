@@ -23,7 +23,7 @@ import (
 // lab is a healthy cluster on which commands are tried that would harm it.
 type lab struct {
 	*Fleet
-	t    *testing.T
+	t    testing.TB
 	in   layout
 	size int
 	// members are those that vote, under their names, which are their keys

@@ -28,6 +28,14 @@ func TestAccMemberDisappears(t *testing.T) {
 	f.Apply().MustSucceed()
 	for _, name := range []string{"b", "d"} {
 		id := f.memberID(name)
+		if name == "d" {
+			// The update of an imported member leaves word of an object without a
+			// configuration, which says nothing of what is created after it.
+			member := address("etcd_member", name)
+			f.Run("state", "rm", member).MustSucceed()
+			f.Run("import", "-input=false", member, name).MustSucceed()
+			f.Apply().MustSucceed()
+		}
 		// For the first five seconds members do not count as connected.
 		client := f.Client("a", "c")
 		etcdtest.Eventually(t, name+" can be removed", func() error {

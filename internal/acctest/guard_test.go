@@ -95,7 +95,7 @@ func TestAccPlanGuardOfOne(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Founders: []string{"a"}})
 	f.Form()
-	f.Plan("-replace="+address("etcd_member_config", "a")).mustEndanger("It replaces "+f.named("a")+", the only voter:", "Nothing has been changed. Add a second member first")
+	f.Plan("-replace="+address("etcd_member_config", "a")).mustEndanger("It replaces "+f.named("a")+", the only voter:", "Nothing has been changed.", "Add members until there are three voters")
 	machine := fmt.Sprint(f.State(address("terraform_data.machine", "a"))["id"])
 	alone := f.Plan("-replace=" + address("terraform_data.machine", "a"))
 	e := alone.MustSay("Machine of member a would be replaced alone")

@@ -275,24 +275,29 @@ func TestAccMachineBehindTerraformsBack(t *testing.T) {
 	f.Plan().MustBeEmpty()
 }
 
-// The only voter cannot be replaced. With a second node first, it can.
-func TestAccOnlyVoterIsReplacedWithASecond(t *testing.T) {
+// The only voter cannot be replaced, nor one of two. With two nodes more, it can.
+func TestAccOnlyVoterIsReplacedAmongThree(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Founders: []string{"a"}})
 	f.rollout("one")
 	f.Form()
 	f.want("two")
-	f.Plan().mustEndanger("It replaces "+f.named("a")+", the only voter:", "Nothing has been changed. Add a second member first")
-	f.Add("b")
-	grown := changes("b", "create")
-	grown["etcd_rollout.this"] = "update"
-	f.Plan().MustDo(grown)
-	f.Apply().MustSucceed()
-	writer := f.Writer("b")
+	f.Plan().mustEndanger("It replaces "+f.named("a")+", the only voter:", "Nothing has been changed.", "Add members until there are three voters")
+	for _, name := range []string{"b", "c"} {
+		f.Add(name)
+		grown := changes(name, "create")
+		grown["etcd_rollout.this"] = "update"
+		f.Plan().MustDo(grown)
+		f.Apply().MustSucceed()
+		if name == "b" {
+			f.Plan().mustEndanger("It replaces "+f.named("a")+", and the cluster has two voters", "Add members until there are three voters")
+		}
+	}
+	writer := f.Writer("b", "c")
 	f.Plan().MustDo(rolled("a"))
 	f.Apply().MustSucceed()
-	f.mustNotPause(writer, pause, "a", "b")
-	f.MustVote("a", "b")
+	f.mustNotPause(writer, pause, "a", "b", "c")
+	f.MustVote("a", "b", "c")
 	f.Plan().MustBeEmpty()
 }
 

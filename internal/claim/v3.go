@@ -218,8 +218,7 @@ func (s *V3) Beat(ctx context.Context, e Entry, ttl time.Duration) (Entry, error
 		e.Left = ttl
 		return e, nil
 	case now != nil:
-		other := s.entry(ctx, now)
-		lost.Now = &other
+		lost.Now = new(s.entry(ctx, now))
 	}
 	return e, lost
 }
@@ -249,8 +248,7 @@ func (s *V3) Delete(ctx context.Context, e Entry) error {
 	}
 	lost := &LostError{Key: e.Key}
 	if now != nil {
-		other := s.entry(ctx, now)
-		lost.Now = &other
+		lost.Now = new(s.entry(ctx, now))
 	}
 	return lost
 }

@@ -124,13 +124,11 @@ func downgradeOf(s *clientv3.StatusResponse) string {
 
 // brief is the innermost reason, for people: "connection refused".
 func brief(err error) string {
-	var dial *connection.Error
-	switch {
-	case err == nil:
+	if err == nil {
 		return ""
-	case errors.As(err, &dial):
-		return dial.Answer()
-	default:
-		return err.Error()
 	}
+	if answer, ok := errors.AsType[*connection.Error](err); ok {
+		return answer.Answer()
+	}
+	return err.Error()
 }

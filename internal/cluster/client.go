@@ -6,9 +6,11 @@ package cluster
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
@@ -71,8 +73,17 @@ func (c *Client) metadata(id membership.ClusterID, kind string) metadata {
 
 func (m metadata) key(name string) string { return m.prefix + name }
 
-// remove deletes what is kept under a name. The error is a [*NotDeleted].
-func (m metadata) remove(ctx context.Context, name string) error {
+// list returns all that is kept, by name.
+func (m metadata) list(ctx context.Context) (kvs []*mvccpb.KeyValue, err error) {
+	err = m.each(ctx, func(ctx context.Context, kv *clientv3.Client) (err error) {
+		kvs, err = under(ctx, kv, m.prefix)
+		return err
+	})
+	return kvs, err
+}
+
+// Delete implements [Records] and [Turns].
+func (m metadata) Delete(ctx context.Context, name string) error {
 	err := m.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
 		_, err := kv.Delete(ctx, m.key(name))
 		return err
@@ -83,12 +94,12 @@ func (m metadata) remove(ctx context.Context, name string) error {
 	return nil
 }
 
-// each is [Client.each], if the cluster is known.
+// each is [Client.Anywhere], if the cluster is known.
 func (m metadata) each(ctx context.Context, f func(context.Context, *clientv3.Client) error) error {
 	if m.err != nil {
 		return m.err
 	}
-	return m.c.each(ctx, f)
+	return m.c.Anywhere(ctx, f)
 }
 
 // call makes one request to one endpoint, within the request timeout.
@@ -103,7 +114,7 @@ func (c *Client) call(ctx context.Context, endpoint string, f func(context.Conte
 // status asks for the status of whoever listens at the endpoint. Learners serve
 // it, but hand out no tokens: the pool lends this client one of a voter's.
 func (c *Client) status(ctx context.Context, endpoint string) (*clientv3.StatusResponse, error) {
-	conn, err := c.pool.Client(ctx, c.settings, endpoint, connection.WithoutCredentials())
+	conn, err := c.pool.Client(ctx, c.settings.WithoutCredentials(), endpoint)
 	if err != nil {
 		return nil, err
 	}
@@ -120,9 +131,11 @@ func (c *Client) status(ctx context.Context, endpoint string) (*clientv3.StatusR
 	return resp, nil
 }
 
-// each makes a request to one endpoint after the other until one gives an
-// answer that another would not change. It returns the sentinel with the error.
-func (c *Client) each(ctx context.Context, f func(context.Context, *clientv3.Client) error) error {
+// Anywhere makes a request to one endpoint after the other, the one that
+// answered last first, until one gives an answer that another would not change.
+// Each attempt is limited by the request timeout. The error is an
+// [*connection.Unreachable], or the answer with its sentinel.
+func (c *Client) Anywhere(ctx context.Context, f func(context.Context, *clientv3.Client) error) error {
 	err := connection.Try(ctx, c.allowed(ctx, c.route(0)), final, func(endpoint string) error {
 		err := c.call(ctx, endpoint, f)
 		if err == nil {
@@ -140,12 +153,15 @@ func (c *Client) each(ctx context.Context, f func(context.Context, *clientv3.Cli
 	return translate(err)
 }
 
-// Anywhere makes a request to one endpoint after the other, the one that
-// answered last first, until one gives an answer that another would not change.
-// Each attempt is limited by the request timeout. The error is an
-// [*connection.Unreachable], or the answer with its sentinel.
-func (c *Client) Anywhere(ctx context.Context, f func(context.Context, *clientv3.Client) error) error {
-	return c.each(ctx, f)
+// addressOf returns where a member was last seen to answer itself.
+func (c *Client) addressOf(id membership.MemberID) (endpoint string, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	endpoint, known := c.at[id]
+	if !known {
+		return "", fmt.Errorf("no address is known at which member %s answers", id)
+	}
+	return endpoint, nil
 }
 
 // prefer notes that an endpoint has just answered.

@@ -99,8 +99,8 @@ func unsure(err error) error {
 // everyone refused the credentials or the certificate, or offered one that
 // cannot be trusted; or no endpoint may be asked.
 func Hopeless(err error) bool {
-	var gone *connection.Unreachable
-	if !errors.As(err, &gone) {
+	gone, ok := errors.AsType[*connection.Unreachable](err)
+	if !ok {
 		return refusesUs(err) || connection.KindOf(err) == connection.NotAsked
 	}
 	refused, notAsked := 0, 0

@@ -18,11 +18,9 @@ import (
 
 // long makes a request to one member that may take up to limit.
 func (c *Client) long(ctx context.Context, id membership.MemberID, limit time.Duration, f func(context.Context, *connection.Client) error) error {
-	c.mu.Lock()
-	endpoint, known := c.at[id]
-	c.mu.Unlock()
-	if !known {
-		return fmt.Errorf("no address is known at which member %s answers", id)
+	endpoint, err := c.addressOf(id)
+	if err != nil {
+		return err
 	}
 	conn, err := c.pool.Client(ctx, c.settings, endpoint)
 	if err != nil {

@@ -233,11 +233,7 @@ func (c *Client) Ask(ctx context.Context, m membership.Member, cluster membershi
 func unreachable(probes []probe) error {
 	u := &connection.Unreachable{}
 	for _, p := range probes {
-		err := p.listErr
-		if err == nil {
-			err = p.err
-		}
-		u.Answers = append(u.Answers, connection.Answer{Endpoint: p.endpoint, Err: err})
+		u.Answers = append(u.Answers, connection.Answer{Endpoint: p.endpoint, Err: cmp.Or(p.listErr, p.err)})
 	}
 	return u
 }

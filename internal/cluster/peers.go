@@ -5,7 +5,6 @@ package cluster
 
 import (
 	"context"
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -159,11 +158,9 @@ func (c *Client) Sending(ctx context.Context, from, to membership.MemberID) (boo
 // metrics fetches the metrics of a member. Behind a load balancer they may be
 // another's.
 func (c *Client) metrics(ctx context.Context, of membership.MemberID) ([]byte, error) {
-	c.mu.Lock()
-	endpoint, known := c.at[of]
-	c.mu.Unlock()
-	if !known {
-		return nil, fmt.Errorf("no address is known at which member %s answers", of)
+	endpoint, err := c.addressOf(of)
+	if err != nil {
+		return nil, err
 	}
 	return c.pool.Get(ctx, c.settings, endpoint, "/metrics")
 }

@@ -195,17 +195,12 @@ func (s records) Put(ctx context.Context, r Record, instead ...Record) (Record, 
 }
 
 func (s records) List(ctx context.Context) ([]Record, []*Malformed, error) {
-	var kvs []*mvccpb.KeyValue
-	err := s.each(ctx, func(ctx context.Context, kv *clientv3.Client) (err error) {
-		kvs, err = under(ctx, kv, s.prefix)
-		return err
-	})
+	kvs, err := s.list(ctx)
 	var out []Record
 	var unread []*Malformed
 	for _, kv := range kvs {
 		r, err := s.parse(kv)
-		var bad *Malformed
-		if errors.As(err, &bad) {
+		if bad, ok := errors.AsType[*Malformed](err); ok {
 			unread = append(unread, bad)
 			continue
 		}
@@ -228,8 +223,4 @@ func (s records) Owners(ctx context.Context, id membership.MemberID) ([]string, 
 		}
 	}
 	return out, err
-}
-
-func (s records) Delete(ctx context.Context, owner string) error {
-	return s.remove(ctx, owner)
 }

@@ -43,11 +43,7 @@ type turn struct {
 }
 
 func (s turns) List(ctx context.Context) ([]membership.Turn, error) {
-	var kvs []*mvccpb.KeyValue
-	err := s.each(ctx, func(ctx context.Context, kv *clientv3.Client) (err error) {
-		kvs, err = under(ctx, kv, s.prefix)
-		return err
-	})
+	kvs, err := s.list(ctx)
 	var out []membership.Turn
 	for _, kv := range kvs {
 		t, bad := s.parse(kv)
@@ -92,8 +88,4 @@ func (s turns) Put(ctx context.Context, t membership.Turn) error {
 		_, err := kv.Put(ctx, s.key(t.Name), string(value))
 		return err
 	})
-}
-
-func (s turns) Delete(ctx context.Context, name string) error {
-	return s.remove(ctx, name)
 }

@@ -22,7 +22,7 @@ func TestBorrowedTokenThatIsNotThereYet(t *testing.T) {
 		var wg sync.WaitGroup
 		for _, endpoint := range s.Endpoints {
 			wg.Go(func() {
-				c, err := pool.Client(t.Context(), s, endpoint, WithoutCredentials())
+				c, err := pool.Client(t.Context(), s.WithoutCredentials(), endpoint)
 				if err == nil {
 					err = c.Do(t.Context(), func(ctx context.Context) error {
 						_, err := c.Status(ctx, endpoint)

@@ -57,19 +57,14 @@ type Client struct {
 	token *sharedToken
 }
 
-// Option changes how [Settings.Client] makes a client.
-type Option func(*options)
-
-type options struct {
-	anonymous bool
-	token     *sharedToken
+// WithoutCredentials returns the settings for clients without user name and
+// password. A learner needs them: it authenticates nobody. A client of a [Pool]
+// that is asked for credentials all the same borrows those of another endpoint,
+// and calls the function given to [Client.Do] again then; it is meant for reads.
+func (s Settings) WithoutCredentials() Settings {
+	s.anonymous = true
+	return s
 }
-
-// WithoutCredentials leaves out user name and password. A learner needs it: it
-// authenticates nobody. A client of a [Pool] that is asked for credentials all
-// the same borrows those of another endpoint, and calls the function given to
-// [Client.Do] again then; it is meant for reads.
-func WithoutCredentials() Option { return func(o *options) { o.anonymous = true } }
 
 // Client makes a client for one endpoint. It dials nothing, except that with a
 // user name and a password it authenticates, within the request timeout; where
@@ -78,11 +73,7 @@ func WithoutCredentials() Option { return func(o *options) { o.anonymous = true 
 // [Settings.Refusal].
 //
 // Errors are of type [*EndpointError] or [*Error].
-func (s Settings) Client(ctx context.Context, endpoint string, opts ...Option) (*Client, error) {
-	var o options
-	for _, opt := range opts {
-		opt(&o)
-	}
+func (s Settings) Client(ctx context.Context, endpoint string) (*Client, error) {
 	endpoint, err := ParseEndpoint(endpoint, s.TLS != nil)
 	if err != nil {
 		return nil, err
@@ -99,8 +90,8 @@ func (s Settings) Client(ctx context.Context, endpoint string, opts ...Option) (
 		to.scheme = "https"
 	}
 
-	c := &Client{endpoint: endpoint, requestTimeout: s.requestTimeout(), attempts: &attempts{}, token: o.token}
-	if err := c.connect(ctx, s.config(endpoint, to, c.attempts, o)); err != nil {
+	c := &Client{endpoint: endpoint, requestTimeout: s.RequestLimit(), attempts: &attempts{}, token: s.token}
+	if err := c.connect(ctx, s.config(endpoint, to, c.attempts)); err != nil {
 		return nil, err
 	}
 	// Each status would open a connection of its own otherwise.
@@ -111,11 +102,11 @@ func (s Settings) Client(ctx context.Context, endpoint string, opts ...Option) (
 
 // config is that of etcd's own client, with all that is dialled going through
 // tries.
-func (s Settings) config(endpoint string, to wire, tries *attempts, o options) clientv3.Config {
+func (s Settings) config(endpoint string, to wire, tries *attempts) clientv3.Config {
 	config := clientv3.Config{
 		Endpoints: []string{endpoint},
 		// clientv3 limits its authentication by this, not its dialling.
-		DialTimeout: s.requestTimeout(),
+		DialTimeout: s.RequestLimit(),
 		Logger:      zap.NewNop(),
 		DialOptions: []grpc.DialOption{
 			grpc.WithContextDialer(tries.dialer(to)),
@@ -131,11 +122,11 @@ func (s Settings) config(endpoint string, to wire, tries *attempts, o options) c
 	}
 	config.DialOptions = append(config.DialOptions, bounded()...)
 	switch {
-	case o.anonymous && o.token != nil:
-		config.DialOptions = append(config.DialOptions, grpc.WithPerRPCCredentials(lent{o.token, to}))
+	case s.anonymous && s.token != nil:
+		config.DialOptions = append(config.DialOptions, grpc.WithPerRPCCredentials(lent{s.token, to}))
 		// clientv3 would repeat a call with a stale token a hundred times.
 		config.MaxUnaryRetries = 1
-	case !o.anonymous:
+	case !s.anonymous:
 		config.Username, config.Password = s.Username, s.Password.Reveal()
 	}
 	return config
@@ -159,7 +150,7 @@ func (c *Client) connect(ctx context.Context, config clientv3.Config) (err error
 		_ = c.Client.Close()
 	}
 	if err != nil {
-		err = loginError(c.explain(ctx, life, err), c.attempts.everAnswered())
+		err = loginError(c.explain(ctx, life, err), c.attempts.answered.Load())
 		cancel(nil)
 	}
 	if config.Username != "" {
@@ -253,7 +244,7 @@ func (c *Client) do(ctx context.Context, limit time.Duration, f func(ctx context
 			cancel(&attemptError{err})
 		}
 	})()
-	if c.attempts.lastFailed() {
+	if c.attempts.failing.Load() {
 		connection := c.ActiveConnection()
 		connection.ResetConnectBackoff()
 		// Again shortly after: the failure may be known here before gRPC has

@@ -13,6 +13,7 @@
 package connection
 
 import (
+	"cmp"
 	"crypto/tls"
 	"time"
 )
@@ -48,6 +49,11 @@ type Settings struct {
 	// MetadataPrefix is where ownership records and locks are kept; it begins
 	// and ends with a slash.
 	MetadataPrefix string
+
+	// anonymous is set by [Settings.WithoutCredentials], token by a [Pool]: it is
+	// the one that such a client borrows.
+	anonymous bool
+	token     *sharedToken
 }
 
 // Defaults of [Settings].
@@ -58,15 +64,10 @@ const (
 )
 
 func (s Settings) dialTimeout() time.Duration {
-	if s.DialTimeout <= 0 {
-		return DefaultDialTimeout
-	}
-	return s.DialTimeout
+	return cmp.Or(max(s.DialTimeout, 0), DefaultDialTimeout)
 }
 
-func (s Settings) requestTimeout() time.Duration {
-	if s.RequestTimeout <= 0 {
-		return DefaultRequestTimeout
-	}
-	return s.RequestTimeout
+// RequestLimit is how long one request to one endpoint may take.
+func (s Settings) RequestLimit() time.Duration {
+	return cmp.Or(max(s.RequestTimeout, 0), DefaultRequestTimeout)
 }

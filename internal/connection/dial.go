@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/credentials"
@@ -20,12 +21,7 @@ import (
 var errNotHTTP2 = errors.New("its first bytes are not HTTP/2")
 
 // errClosed is what a server that expects TLS does to a client without it.
-var errClosed error = closedByServer{}
-
-type closedByServer struct{}
-
-func (closedByServer) Error() string        { return "it closed the connection" }
-func (closedByServer) Is(target error) bool { return target == errNotHTTP2 }
+var errClosed = errors.New("it closed the connection")
 
 // errClosedTLS comes after the client's side of a TLS handshake.
 var errClosedTLS = errors.New("the server closed the connection after the handshake")
@@ -42,9 +38,9 @@ var errSilent = fmt.Errorf("the server accepted the connection and said nothing:
 type attempts struct {
 	mu      sync.Mutex
 	waiting map[*func(error)]struct{}
-	failing bool
-	// answered is whether the server has ever sent its HTTP/2 settings.
-	answered bool
+	// failing is whether the most recent attempt failed, answered whether the
+	// server has ever sent its HTTP/2 settings.
+	failing, answered atomic.Bool
 }
 
 // subscribe calls f with the error of each attempt that fails from now on,
@@ -70,7 +66,7 @@ func (a *attempts) failed(err error) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.failing = true
+	a.failing.Store(true)
 	for f := range a.waiting {
 		(*f)(err)
 	}
@@ -82,28 +78,11 @@ func (a *attempts) failed(err error) {
 func (a *attempts) wanted() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.failing = a.failing || len(a.waiting) == 0 // the next call tries at once
-	return len(a.waiting) > 0
-}
-
-func (a *attempts) succeeded() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.failing, a.answered = false, true
-}
-
-// lastFailed reports whether the most recent attempt failed.
-func (a *attempts) lastFailed() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.failing
-}
-
-// everAnswered reports whether the server has ever sent its HTTP/2 settings.
-func (a *attempts) everAnswered() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.answered
+	if len(a.waiting) > 0 {
+		return true
+	}
+	a.failing.Store(true) // the next call tries at once
+	return false
 }
 
 // dialer returns a gRPC dialer that connects to one address whatever it is asked
@@ -198,7 +177,8 @@ func (c *firstFrame) Read(p []byte) (int, error) {
 	case len(c.head) == settingsHead && c.head[settingsType-1] == settingsType:
 		c.done = true
 		close(c.first)
-		c.attempts.succeeded()
+		c.attempts.failing.Store(false)
+		c.attempts.answered.Store(true)
 	case len(c.head) == settingsHead:
 		c.end(fmt.Errorf("%w but %q", errNotHTTP2, c.head))
 	case err != nil:

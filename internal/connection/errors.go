@@ -102,8 +102,7 @@ func (e *Error) Answer() string {
 	case NotAsked:
 		return string(e.Kind) + ": " + e.Err.Error()
 	case DNS:
-		var dns *net.DNSError
-		if errors.As(e.Err, &dns) {
+		if dns, ok := errors.AsType[*net.DNSError](e.Err); ok {
 			return string(e.Kind) + " (" + dns.Name + ")"
 		}
 	}
@@ -121,8 +120,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // KindOf returns the kind of the first [*Error] in err's tree, "" without one.
 func KindOf(err error) Kind {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind
 	}
 	return ""
@@ -140,8 +138,7 @@ var errLearner = rpctypes.Error(rpctypes.ErrGRPCNotSupportedForLearner)
 
 // reason shortens an error to what the kind does not say already.
 func reason(err error) string {
-	var verification *tls.CertificateVerificationError
-	if errors.As(err, &verification) {
+	if verification, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return verification.Err.Error()
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -156,29 +153,24 @@ func reason(err error) string {
 // kindOfAttempt classifies what ended an attempt to connect.
 func kindOfAttempt(err error) Kind {
 	var (
-		dns     *net.DNSError
-		ca      x509.UnknownAuthorityError
 		invalid x509.CertificateInvalidError
-		host    x509.HostnameError
-		verify  *tls.CertificateVerificationError
-		record  tls.RecordHeaderError
 		op      *net.OpError
 		timeout interface{ Timeout() bool }
 	)
 	switch {
 	case errors.Is(err, ErrRedirect):
 		return Redirected
-	case errors.As(err, &dns):
+	case errors.As(err, new(*net.DNSError)):
 		return DNS
-	case errors.As(err, &ca):
+	case errors.As(err, new(x509.UnknownAuthorityError)):
 		return UnknownCA
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		return Expired
-	case errors.As(err, &host):
+	case errors.As(err, new(x509.HostnameError)):
 		return HostMismatch
-	case errors.As(err, &verify):
+	case errors.As(err, new(*tls.CertificateVerificationError)):
 		return TLSOther
-	case errors.As(err, &record):
+	case errors.As(err, new(tls.RecordHeaderError)):
 		return PlainServer
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return Refused
@@ -196,7 +188,7 @@ func kindOfAttempt(err error) Kind {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded),
 		errors.As(err, &timeout) && timeout.Timeout():
 		return Timeout
-	case errors.Is(err, errNotHTTP2):
+	case errors.Is(err, errNotHTTP2), errors.Is(err, errClosed):
 		return NotEtcd
 	case errors.Is(err, errClosedTLS):
 		return TLSOther
@@ -256,8 +248,8 @@ func notGRPC(s *status.Status) bool {
 // loginError is err, the outcome of a login, as what it says of the cluster.
 // heard is whether the server spoke at all.
 func loginError(err error, heard bool) error {
-	var e *Error
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
 		return err
 	}
 	led := !slices.ContainsFunc([]error{rpctypes.ErrNoLeader, rpctypes.ErrTimeout, rpctypes.ErrTimeoutDueToLeaderFail, rpctypes.ErrTimeoutDueToConnectionLost},

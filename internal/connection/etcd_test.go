@@ -48,9 +48,9 @@ func eventually(t *testing.T, f func() error) error {
 }
 
 // client makes a client that is closed when the test ends.
-func client(t *testing.T, s Settings, endpoint string, opts ...Option) *Client {
+func client(t *testing.T, s Settings, endpoint string) *Client {
 	t.Helper()
-	c, err := s.Client(t.Context(), endpoint, opts...)
+	c, err := s.Client(t.Context(), endpoint)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +289,7 @@ func TestLearner(t *testing.T) {
 			}
 			pool := &Pool{}
 			t.Cleanup(func() { _ = pool.Close() })
-			c, err := pool.Client(t.Context(), s, joiner.ClientURL(), WithoutCredentials())
+			c, err := pool.Client(t.Context(), s.WithoutCredentials(), joiner.ClientURL())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -318,7 +318,7 @@ func TestLearner(t *testing.T) {
 			}
 
 			s.Password = "sword"
-			wrong, err := pool.Client(t.Context(), s, joiner.ClientURL(), WithoutCredentials())
+			wrong, err := pool.Client(t.Context(), s.WithoutCredentials(), joiner.ClientURL())
 			if err != nil {
 				t.Fatal(err)
 			}

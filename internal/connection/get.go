@@ -20,7 +20,7 @@ const maxBody = 16 << 20
 // one. It follows no redirect. Errors are of type [*Error] or [*EndpointError],
 // or ctx's own.
 func (p *Pool) Get(ctx context.Context, s Settings, endpoint, path string) ([]byte, error) {
-	key, err := newPoolKey(s, endpoint, nil)
+	key, err := newPoolKey(s, endpoint)
 	if err != nil {
 		return nil, err
 	}
@@ -28,7 +28,7 @@ func (p *Pool) Get(ctx context.Context, s Settings, endpoint, path string) ([]by
 	if err := s.allow(ctx, endpoint); err != nil {
 		return nil, err
 	}
-	call, cancel := context.WithTimeout(ctx, s.requestTimeout())
+	call, cancel := context.WithTimeout(ctx, s.RequestLimit())
 	defer cancel()
 	fail := func(err error) ([]byte, error) {
 		if errors.Is(ctx.Err(), context.Canceled) {

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 )
 
 // ErrRedirect is in the error of a request that a server would have sent
@@ -124,9 +123,6 @@ func (t unauthenticatedAfterRedirect) RoundTrip(req *http.Request) (*http.Respon
 	}
 	return t.transport.RoundTrip(req)
 }
-
-// RequestLimit is how long one request to one endpoint may take.
-func (s Settings) RequestLimit() time.Duration { return s.requestTimeout() }
 
 // hostOf returns host and port of a normalised URL.
 func hostOf(endpoint string) string {

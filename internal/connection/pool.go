@@ -54,8 +54,8 @@ type poolEntry struct {
 // [Settings.Client] does. Those who ask while it is being made get the same
 // client or the same error; a failure is not remembered beyond that. The
 // client belongs to the pool: its Close does nothing.
-func (p *Pool) Client(ctx context.Context, s Settings, endpoint string, opts ...Option) (*Client, error) {
-	key, err := newPoolKey(s, endpoint, opts)
+func (p *Pool) Client(ctx context.Context, s Settings, endpoint string) (*Client, error) {
+	key, err := newPoolKey(s, endpoint)
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +65,7 @@ func (p *Pool) Client(ctx context.Context, s Settings, endpoint string, opts ...
 		return nil, err
 	}
 	if key.anonymous && s.Username != "" {
-		token := p.token(s, key)
-		opts = append(slices.Clip(opts), func(o *options) { o.token = token })
+		s.token = p.token(s, key)
 	}
 	for {
 		entry, mine, err := p.entry(key)
@@ -74,7 +73,7 @@ func (p *Pool) Client(ctx context.Context, s Settings, endpoint string, opts ...
 			return nil, err
 		}
 		if mine {
-			return p.open(ctx, s, key, entry, opts)
+			return p.open(ctx, s, key, entry)
 		}
 		select {
 		case <-ctx.Done():
@@ -107,8 +106,8 @@ func (p *Pool) entry(key poolKey) (entry *poolEntry, mine bool, err error) {
 	return entry, true, nil
 }
 
-func (p *Pool) open(ctx context.Context, s Settings, key poolKey, entry *poolEntry, opts []Option) (*Client, error) {
-	client, err := s.Client(ctx, key.endpoint, opts...)
+func (p *Pool) open(ctx context.Context, s Settings, key poolKey, entry *poolEntry) (*Client, error) {
+	client, err := s.Client(ctx, key.endpoint)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	defer close(entry.done)
@@ -138,9 +137,9 @@ func (p *Pool) token(s Settings, key poolKey) *sharedToken {
 	if p.tokens == nil {
 		p.tokens = map[poolKey]*sharedToken{}
 	}
-	t := newSharedToken(func(ctx context.Context) (string, error) {
+	t := &sharedToken{authenticate: func(ctx context.Context) (string, error) {
 		return p.authenticateAnywhere(ctx, s, p.authenticators(ctx, s, key))
-	})
+	}}
 	p.tokens[key] = t
 	return t
 }
@@ -218,21 +217,17 @@ func (p *Pool) Close() error {
 	return errors.Join(errs...)
 }
 
-func newPoolKey(s Settings, endpoint string, opts []Option) (poolKey, error) {
+func newPoolKey(s Settings, endpoint string) (poolKey, error) {
 	endpoint, err := ParseEndpoint(endpoint, s.TLS != nil)
 	if err != nil {
 		return poolKey{}, err
 	}
-	var o options
-	for _, opt := range opts {
-		opt(&o)
-	}
 	key := poolKey{
 		endpoint: endpoint, target: s.AddressMap[endpoint],
 		username: s.Username, password: s.Password,
-		anonymous: o.anonymous || s.Username == "",
+		anonymous: s.anonymous || s.Username == "",
 		tls:       s.TLS,
-		dial:      s.dialTimeout(), request: s.requestTimeout(),
+		dial:      s.dialTimeout(), request: s.RequestLimit(),
 	}
 	if key.anonymous && s.Username != "" {
 		key.lenders = strings.Join(s.Endpoints, ",")

@@ -60,7 +60,7 @@ func TestPool(t *testing.T) {
 	if c, err := pool.Client(t.Context(), longer, endpoint); err != nil || c == clients[0] {
 		t.Errorf("another timeout: %p, %v", c, err)
 	}
-	if c, err := pool.Client(t.Context(), s, endpoint, WithoutCredentials()); err != nil || c == clients[0] {
+	if c, err := pool.Client(t.Context(), s.WithoutCredentials(), endpoint); err != nil || c == clients[0] {
 		t.Errorf("without credentials: %p, %v", c, err)
 	}
 

@@ -184,8 +184,7 @@ func read(name, path, inline string) (part, error) {
 	p := part{argument: name, path: path}
 	content, err := os.ReadFile(path)
 	if err != nil {
-		var pathErr *os.PathError
-		if errors.As(err, &pathErr) {
+		if pathErr, ok := errors.AsType[*os.PathError](err); ok {
 			err = pathErr.Err
 		}
 		return part{}, p.problem(Unreadable, err)

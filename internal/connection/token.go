@@ -15,8 +15,6 @@ import (
 // A learner authenticates nobody, and yet the current releases ask for a token
 // even for a status once authentication is on. Tokens are known to all
 // members: a simple token is made through raft, a JWT verifies anywhere.
-//
-// It implements gRPC's PerRPCCredentials.
 type sharedToken struct {
 	// authenticate asks the cluster for a new token; "" means that it has no
 	// authentication.
@@ -31,10 +29,6 @@ type renewal struct {
 	done chan struct{}
 	err  error
 	cut  bool // err is due to the end of its maker's context
-}
-
-func newSharedToken(authenticate func(ctx context.Context) (string, error)) *sharedToken {
-	return &sharedToken{authenticate: authenticate}
 }
 
 // current returns the token, "" before the first renewal.
@@ -81,32 +75,25 @@ func (t *sharedToken) renew(ctx context.Context, used string) error {
 	}
 }
 
-// GetRequestMetadata implements credentials.PerRPCCredentials.
-func (t *sharedToken) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
-	if token := t.current(); token != "" {
-		return map[string]string{rpctypes.TokenFieldNameGRPC: token}, nil
-	}
-	return nil, nil
-}
-
-// lent is the token as it is sent to one server.
+// lent is the token as it is sent to one server, as gRPC's PerRPCCredentials.
 type lent struct {
 	*sharedToken
 	to wire
 }
 
 // GetRequestMetadata implements credentials.PerRPCCredentials.
-func (l lent) GetRequestMetadata(ctx context.Context, uri ...string) (map[string]string, error) {
-	metadata, err := l.sharedToken.GetRequestMetadata(ctx, uri...)
-	if len(metadata) > 0 {
-		l.to.record(sentToken)
+func (l lent) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	token := l.current()
+	if token == "" {
+		return nil, nil
 	}
-	return metadata, err
+	l.to.record(sentToken)
+	return map[string]string{rpctypes.TokenFieldNameGRPC: token}, nil
 }
 
 // RequireTransportSecurity implements credentials.PerRPCCredentials. Whether
 // there is TLS is the operator's choice, as it is for etcd's own clients.
-func (t *sharedToken) RequireTransportSecurity() bool { return false }
+func (lent) RequireTransportSecurity() bool { return false }
 
 // authenticateAnywhere asks all endpoints at once for a token and takes the
 // first that comes: one that is frozen must not hold up the others.
@@ -142,7 +129,7 @@ func (p *Pool) authenticateAnywhere(ctx context.Context, s Settings, endpoints [
 }
 
 func (p *Pool) authenticate(ctx context.Context, s Settings, endpoint string) (token string, err error) {
-	c, err := p.Client(ctx, s, endpoint, WithoutCredentials())
+	c, err := p.Client(ctx, s.WithoutCredentials(), endpoint)
 	if err != nil {
 		return "", err
 	}
@@ -156,5 +143,5 @@ func (p *Pool) authenticate(ctx context.Context, s Settings, endpoint string) (t
 		}
 		return err
 	})
-	return token, loginError(err, c.attempts.everAnswered())
+	return token, loginError(err, c.attempts.answered.Load())
 }

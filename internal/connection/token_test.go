@@ -23,13 +23,13 @@ func TestTokenThatIsStillOnItsWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = l.Close() }()
-	c, err := Settings{}.Client(t.Context(), "http://"+l.Addr().String(), WithoutCredentials())
+	c, err := Settings{}.WithoutCredentials().Client(t.Context(), "http://"+l.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
 	renewals := 0
-	c.token = newSharedToken(func(context.Context) (string, error) { renewals++; return "new", nil })
+	c.token = &sharedToken{authenticate: func(context.Context) (string, error) { renewals++; return "new", nil }}
 	after := func(denials int) error {
 		return c.Do(t.Context(), func(context.Context) error {
 			if denials--; denials >= 0 {

@@ -53,7 +53,7 @@ func (s Settings) V2(ctx context.Context, endpoint string, f func(context.Contex
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.requestTimeout())
+	ctx, cancel := context.WithTimeout(ctx, s.RequestLimit())
 	defer cancel()
 	return f(ctx, keys)
 }

@@ -8,7 +8,9 @@
 package discovery
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -63,15 +65,32 @@ type Status struct {
 // registry turns everyone else away ("discovery: cluster is full").
 func (s Status) Complete() bool { return s.Size > 0 && len(s.Members) >= s.Size }
 
-// of completes a status whose members are all that registered with the value
-// of the size key.
-func (s Status) of(value string) (Status, error) {
-	size, err := parseSize(value)
+// registration is what a registry holds of one member. created is greater for
+// those that came later.
+type registration struct {
+	id, value string
+	created   uint64
+}
+
+// statusOf reads a token from all that is registered with it, in the order in
+// which it was, and from the value of its size key, nil if there is none.
+func statusOf(all []registration, size *string) (Status, error) {
+	var s Status
+	slices.SortFunc(all, func(a, b registration) int { return cmp.Compare(a.created, b.created) })
+	for _, r := range all {
+		if m, ok := parseMember(r.id, r.value); ok {
+			s.Members = append(s.Members, m)
+		}
+	}
+	if size == nil {
+		return s, ErrNotFound
+	}
+	n, err := parseSize(*size)
 	if err != nil {
 		return s, err
 	}
-	s.Size = size
-	s.Members = s.Members[:min(len(s.Members), size)]
+	s.Size = n
+	s.Members = s.Members[:min(len(s.Members), n)]
 	return s, nil
 }
 

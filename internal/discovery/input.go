@@ -19,9 +19,8 @@ import (
 // no limit, but a token for more would never be completed.
 const MaxSize = 99
 
-// Problem is what is wrong with an input; "" is nothing. It reads as the end
-// of a sentence whose subject is the input.
-type Problem string
+// What is wrong with an input is told as the end of a sentence whose subject is
+// the input; "" is nothing.
 
 // NewToken makes a token from 16 bytes of random: 32 hexadecimal digits, as
 // the public service gives them.
@@ -36,7 +35,7 @@ func NewToken(random io.Reader) (string, error) {
 // TokenProblem says why token cannot name a bootstrap. Members put it into a
 // key (and into a URL with v2) by path.Join, so a "/" or ".." in it would lead
 // to another key.
-func TokenProblem(token string) Problem {
+func TokenProblem(token string) string {
 	switch {
 	case token == "":
 		return "is empty"
@@ -52,7 +51,7 @@ func TokenProblem(token string) Problem {
 
 // PrefixProblem says why prefix cannot hold tokens: it must be an absolute and
 // clean path.
-func PrefixProblem(prefix string) Problem {
+func PrefixProblem(prefix string) string {
 	switch {
 	case prefix == "":
 		return "is empty"
@@ -68,7 +67,7 @@ func PrefixProblem(prefix string) Problem {
 	return unwantedCharacter(prefix, "/")
 }
 
-func unwantedCharacter(s, also string) Problem {
+func unwantedCharacter(s, also string) string {
 	for _, r := range s {
 		switch {
 		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
@@ -78,7 +77,7 @@ func unwantedCharacter(s, also string) Problem {
 		case r == '\n':
 			return "contains a line break"
 		default:
-			return Problem(fmt.Sprintf("contains %q", r))
+			return fmt.Sprintf("contains %q", r)
 		}
 	}
 	return ""

@@ -22,9 +22,9 @@ func TestNewToken(t *testing.T) {
 
 func TestProblems(t *testing.T) {
 	for _, test := range []struct {
-		of    func(string) Problem
+		of    func(string) string
 		input string
-		want  Problem
+		want  string
 	}{
 		{TokenProblem, token3, ""},
 		{TokenProblem, "my-cluster_1.prod", ""},
@@ -59,7 +59,7 @@ func TestOrderOfDistantRevisions(t *testing.T) {
 		return &mvccpb.KeyValue{Key: []byte("/r/t/members/" + id), Value: []byte(name + "=http://h:1"), CreateRevision: revision}
 	}
 	size := []*mvccpb.KeyValue{{Value: []byte("3")}}
-	s, err := statusOf(size, []*mvccpb.KeyValue{member("1", "c", 5+1<<33), member("2", "b", 5+1<<32), member("3", "a", 5), member("4", "late", 6+1<<33)})
+	s, err := statusOfV3(size, []*mvccpb.KeyValue{member("1", "c", 5+1<<33), member("2", "b", 5+1<<32), member("3", "a", 5), member("4", "late", 6+1<<33)})
 	if err != nil || len(s.Members) != 3 || s.Members[0].Name != "a" || s.Members[1].Name != "b" || s.Members[2].Name != "c" {
 		t.Errorf("got %+v, %v", s, err)
 	}

@@ -4,7 +4,6 @@
 package discovery
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,7 +14,6 @@ import (
 	"net/url"
 	"path"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -69,13 +67,8 @@ func (e *ServiceError) Unwrap() error { return e.Err }
 // [NewService].
 type Service struct {
 	base    string
-	client  webClient
+	client  *http.Client
 	timeout time.Duration
-}
-
-// webClient is what is used of an HTTP client.
-type webClient interface {
-	Do(req *http.Request) (*http.Response, error)
 }
 
 // NewService returns the service at base, a URL without a slash at its end. TLS
@@ -117,7 +110,7 @@ func (s *Service) Create(ctx context.Context, _ string, size int) (Place, error)
 var serviceToken = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
 // ServiceURLProblem says why base cannot be the URL of a service.
-func ServiceURLProblem(base string) Problem {
+func ServiceURLProblem(base string) string {
 	u, err := url.Parse(base)
 	switch {
 	case err != nil:
@@ -155,15 +148,11 @@ func (s *Service) Status(ctx context.Context, token string) (Status, error) {
 // statusOfService reads a token from what the service answers for it, and for its
 // size.
 func statusOfService(members, size serviceAnswer) (Status, error) {
-	nodes := members.Node.Nodes
-	slices.SortFunc(nodes, func(a, b serviceNode) int { return cmp.Compare(a.CreatedIndex, b.CreatedIndex) })
-	var status Status
-	for _, node := range nodes {
-		if m, ok := parseMember(path.Base(node.Key), node.Value); ok {
-			status.Members = append(status.Members, m)
-		}
+	var all []registration
+	for _, node := range members.Node.Nodes {
+		all = append(all, registration{path.Base(node.Key), node.Value, node.CreatedIndex})
 	}
-	return status.of(size.Node.Value)
+	return statusOf(all, &size.Node.Value)
 }
 
 // serviceAnswer and serviceNode are what a service passes on of the v2 API.

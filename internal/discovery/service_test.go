@@ -175,7 +175,7 @@ func TestServiceAnswerIsData(t *testing.T) {
 }
 
 func TestServiceURLProblems(t *testing.T) {
-	for base, want := range map[string]Problem{
+	for base, want := range map[string]string{
 		"https://discovery.example":         "",
 		"http://10.0.0.1:8087/discovery":    "",
 		"discovery.example":                 `does not begin with "http://" or "https://"`,

@@ -42,10 +42,10 @@ func ParseURL(raw string) (Location, error) {
 	}
 	prefix, token := path.Dir("/"+key), path.Base(key)
 	if problem := PrefixProblem(prefix); problem != "" {
-		return Location{}, errors.New("has a prefix that " + string(problem))
+		return Location{}, errors.New("has a prefix that " + problem)
 	}
 	if problem := TokenProblem(token); problem != "" {
-		return Location{}, errors.New("has a token that " + string(problem))
+		return Location{}, errors.New("has a token that " + problem)
 	}
 	return Location{Base: u.Scheme + "://" + u.Host, Prefix: prefix, Token: token}, nil
 }

@@ -4,11 +4,9 @@
 package discovery
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"path"
-	"slices"
 	"strconv"
 
 	clientv2 "go.etcd.io/etcd/client/v2"
@@ -80,40 +78,32 @@ func (r *V2) Status(ctx context.Context, token string) (Status, error) {
 			// Members first: a size that changes in between makes a token look
 			// less complete than it is, never more.
 			members, err := keys.Get(ctx, r.key(token), &clientv2.GetOptions{Recursive: true, Quorum: true})
-			if err != nil {
-				return absentIfNotFound(err)
-			}
-			size, err := keys.Get(ctx, r.sizeKey(token), &clientv2.GetOptions{Quorum: true})
-			if err != nil && connection.CodeV2(err) != clientv2.ErrorCodeKeyNotFound {
+			switch {
+			case connection.CodeV2(err) == clientv2.ErrorCodeKeyNotFound:
+				return ErrNotFound
+			case err != nil:
 				return err
 			}
-			var value *string
-			if err == nil {
-				value = &size.Node.Value
+			var all []registration
+			for _, node := range members.Node.Nodes {
+				if !node.Dir {
+					all = append(all, registration{path.Base(node.Key), node.Value, node.CreatedIndex})
+				}
 			}
-			s, err = statusOfV2(members.Node.Nodes, value)
+			var value *string
+			size, err := keys.Get(ctx, r.sizeKey(token), &clientv2.GetOptions{Quorum: true})
+			switch {
+			case err == nil:
+				value = &size.Node.Value
+			case connection.CodeV2(err) != clientv2.ErrorCodeKeyNotFound:
+				return err
+			}
+			s, err = statusOf(all, value)
 			return err
 		})
 	})
 	s.log(ctx, err)
 	return s, err
-}
-
-// statusOfV2 reads a token from its node's children; size is nil without one.
-// The order of joining is that of the created indexes.
-func statusOfV2(nodes clientv2.Nodes, size *string) (Status, error) {
-	var s Status
-	nodes = slices.Clone(nodes)
-	slices.SortFunc(nodes, func(a, b *clientv2.Node) int { return cmp.Compare(a.CreatedIndex, b.CreatedIndex) })
-	for _, node := range nodes {
-		if m, ok := parseMember(path.Base(node.Key), node.Value); ok && !node.Dir {
-			s.Members = append(s.Members, m)
-		}
-	}
-	if size == nil {
-		return s, ErrNotFound
-	}
-	return s.of(*size)
 }
 
 // occupied is the error about what is where a token is to be, nil for nothing.
@@ -222,13 +212,6 @@ func (r *V2) at(ctx context.Context, endpoint string, do func(context.Context, c
 	// Missing or wrong credentials, and those that allow too little.
 	if connection.CodeV2(err) == clientv2.ErrorCodeUnauthorized {
 		return &DeniedError{Endpoint: endpoint, Err: err}
-	}
-	return err
-}
-
-func absentIfNotFound(err error) error {
-	if connection.CodeV2(err) == clientv2.ErrorCodeKeyNotFound {
-		return ErrNotFound
 	}
 	return err
 }

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -134,28 +133,24 @@ func (r *V3) Status(ctx context.Context, token string) (Status, error) {
 		if len(members) > connection.MaxKeys {
 			return fmt.Errorf("more than %d members are registered", connection.MaxKeys)
 		}
-		s, err = statusOf(rangeAt(got, 0).GetKvs(), members)
+		s, err = statusOfV3(rangeAt(got, 0).GetKvs(), members)
 		return err
 	})
 	s.log(ctx, err)
 	return s, err
 }
 
-// statusOf reads a token from its keys. The order of joining is that of the
+// statusOfV3 reads a token from its keys. The order of joining is that of the
 // create revisions, not that of the keys.
-func statusOf(size, members []*mvccpb.KeyValue) (Status, error) {
-	var s Status
-	members = slices.Clone(members)
-	slices.SortFunc(members, func(a, b *mvccpb.KeyValue) int { return cmp.Compare(a.CreateRevision, b.CreateRevision) })
+func statusOfV3(size, members []*mvccpb.KeyValue) (Status, error) {
+	var all []registration
 	for _, kv := range members {
-		if m, ok := parseMember(path.Base(string(kv.Key)), string(kv.Value)); ok {
-			s.Members = append(s.Members, m)
-		}
+		all = append(all, registration{path.Base(string(kv.Key)), string(kv.Value), uint64(kv.CreateRevision)}) //nolint:gosec // never negative
 	}
 	if len(size) == 0 {
-		return s, ErrNotFound
+		return statusOf(all, nil)
 	}
-	return s.of(string(size[0].Value))
+	return statusOf(all, new(string(size[0].Value)))
 }
 
 // perDelete is how many keys one transaction deletes, and one read looks for. A

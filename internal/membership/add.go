@@ -4,6 +4,7 @@
 package membership
 
 import (
+	"errors"
 	"slices"
 	"strings"
 )
@@ -95,12 +96,12 @@ func usableURLs(urls []string) (Decision, bool) {
 	}
 	for _, raw := range urls {
 		_, err := NormalizeURL(raw)
-		switch problem, url := urlProblem(err); {
-		case err == nil:
-		case problem == URLWildcard:
-			return refuse(LoopbackURL, Facts{Detail: url}), false
-		default:
-			return refuse(BadURL, Facts{Detail: url, Problem: problem}), false
+		bad, refused := errors.AsType[*URLError](err)
+		switch {
+		case refused && bad.Problem == URLWildcard:
+			return refuse(LoopbackURL, Facts{Detail: bad.URL}), false
+		case refused:
+			return refuse(BadURL, Facts{Detail: bad.URL, Problem: bad.Problem}), false
 		}
 	}
 	return Decision{}, true

@@ -95,7 +95,14 @@ func (s Snapshot) Advise(before Snapshot, seen map[MemberID]bool) []Warning {
 			return slices.Contains(d.Facts.Others, id) || !ok && s.answers(id)
 		})
 	}
-	here, down := partition(all.down, func(id MemberID) bool { return seen[id] })
+	var here, down []MemberID
+	for _, id := range all.down {
+		if seen[id] {
+			here = append(here, id)
+		} else {
+			down = append(down, id)
+		}
+	}
 	if len(down) > 0 {
 		// What was announced and never came holds up the replacement of the
 		// lost one.
@@ -114,16 +121,11 @@ func (s Snapshot) Advise(before Snapshot, seen map[MemberID]bool) []Warning {
 			say(LearnerStands, Facts{Subject: id, Lag: lag})
 		}
 	}
-	raised := map[string][]MemberID{}
-	var kinds []string
-	for _, a := range s.Alarms() {
-		if raised[a.Kind] == nil {
-			kinds = append(kinds, a.Kind)
+	raised := s.Alarms()
+	for i, a := range raised {
+		if i == 0 || raised[i-1].Kind != a.Kind {
+			say(AlarmRaised, Facts{Others: s.raisedBy(a.Kind), Detail: a.Kind})
 		}
-		raised[a.Kind] = append(raised[a.Kind], a.Member)
-	}
-	for _, kind := range kinds {
-		say(AlarmRaised, Facts{Others: union(raised[kind]), Detail: kind})
 	}
 	return append(out, s.standingAdvice(ok)...)
 }
@@ -151,16 +153,4 @@ func (s Snapshot) standingAdvice(led bool) []Warning {
 		out = append(out, Warning{MixedVersions, Facts{Others: answering}})
 	}
 	return append(out, s.badReleases(0)...)
-}
-
-// partition divides ids by whether f holds.
-func partition(ids []MemberID, f func(MemberID) bool) (with, without []MemberID) {
-	for _, id := range ids {
-		if f(id) {
-			with = append(with, id)
-		} else {
-			without = append(without, id)
-		}
-	}
-	return with, without
 }

@@ -61,21 +61,21 @@ func FounderID(peerURLs []string, clusterToken string) (MemberID, error) {
 	return ComputeMemberID(urls, clusterToken, nil), nil
 }
 
-// FoundedClusterID is the ID of the cluster that these founders, peer URLs by
-// name, form with this cluster token. The error is an [*EntryError].
-func FoundedClusterID(founders map[string][]string, clusterToken string) (ClusterID, error) {
+// FoundedIDs are the IDs of these founders, peer URLs by name, and of the cluster
+// that they form with this cluster token. The error is an [*EntryError].
+func FoundedIDs(founders map[string][]string, clusterToken string) (map[string]MemberID, ClusterID, error) {
 	if _, err := InitialClusterOf(founders); err != nil {
-		return 0, err
+		return nil, 0, err
 	}
-	ids := make([]MemberID, 0, len(founders))
+	ids := make(map[string]MemberID, len(founders))
 	for name, urls := range founders {
 		id, err := FounderID(urls, clusterToken)
 		if err != nil {
-			return 0, &EntryError{Entry: name, Err: err}
+			return nil, 0, &EntryError{Entry: name, Err: err}
 		}
-		ids = append(ids, id)
+		ids[name] = id
 	}
-	return ComputeClusterID(ids), nil
+	return ids, ComputeClusterID(slices.Collect(maps.Values(ids))), nil
 }
 
 // spelled is a peer URL as etcd writes it back: it parses what it is told and

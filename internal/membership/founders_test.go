@@ -20,8 +20,8 @@ func TestFounders(t *testing.T) {
 	if err != nil || text != want {
 		t.Errorf("InitialClusterOf = %s, %v\nwant %s", text, err, want)
 	}
-	if id, err := FoundedClusterID(founders, "tok-1"); err != nil || id.String() != "2718c185704f1b71" {
-		t.Errorf("FoundedClusterID = %s, %v", id, err)
+	if _, id, err := FoundedIDs(founders, "tok-1"); err != nil || id.String() != "2718c185704f1b71" {
+		t.Errorf("FoundedIDs = %s, %v", id, err)
 	}
 	if id, err := FounderID(founders["c"], "tok-1"); err != nil || id.String() != "af92976edcf7c038" {
 		t.Errorf("FounderID = %s, %v", id, err)
@@ -51,7 +51,7 @@ func TestFounderErrors(t *testing.T) {
 		if !errors.As(err, &e) || e.Entry != tt.entry || e.Err.Error() != tt.want {
 			t.Errorf("InitialClusterOf(%q) = %v, want %q for entry %q", tt.founders, err, tt.want, tt.entry)
 		}
-		if _, err := FoundedClusterID(tt.founders, ""); err == nil {
+		if _, _, err := FoundedIDs(tt.founders, ""); err == nil {
 			t.Errorf("%q form a cluster", tt.founders)
 		}
 	}

@@ -4,6 +4,7 @@
 package membership
 
 import (
+	"errors"
 	"regexp"
 	"strings"
 	"testing"
@@ -19,7 +20,7 @@ func FuzzNormalizeURL(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw string) {
 		n, err := NormalizeURL(raw)
 		if err != nil {
-			if problem, shown := urlProblem(err); problem == "" || n != "" || !masks.MatchString(shown) {
+			if bad, ok := errors.AsType[*URLError](err); !ok || n != "" || !masks.MatchString(bad.URL) {
 				t.Fatalf("NormalizeURL(%q) = %q, %v", raw, n, err)
 			}
 			return

@@ -25,8 +25,10 @@ const (
 	// SecondReplacement: the plan would replace more than one member. The
 	// others are those it would replace.
 	SecondReplacement Code = "second replacement"
-	// OnlyVoterReplaced: the plan would replace the only voter.
-	OnlyVoterReplaced Code = "only voter replaced"
+	// EveryVoterNeeded: the plan would replace one of so few voters that there is
+	// no quorum without it. Its machine can be replaced before it is removed: if
+	// the etcd_member is not in the plan. The others are those that it replaces.
+	EveryVoterNeeded Code = "every voter needed"
 	// TooFewStay: the plan creates members and leaves fewer than a quorum of
 	// today's voters in place. The others are the voters it removes; Alive is
 	// how many would stay.
@@ -36,11 +38,12 @@ const (
 )
 
 // GuardPlan refuses a plan, before anything is touched, that no order of its
-// steps can carry out safely: one that replaces a second member although not all
-// of them take turns; that replaces a member that may be alive while another
-// member is not active, or while the replacement of another one is not over;
-// that replaces the only voter; or that creates members while fewer than a quorum
-// of today's voters stay (all nodes renamed). A plain shrink and a destroy of
+// steps can carry out safely: one that replaces a member while the replacement of
+// another one is not over; that replaces one of two voters, or the only one, of
+// which each is needed for the quorum; that replaces a second member although not
+// all of them take turns; that replaces a member that may be alive while another
+// member is not active; or that creates members while fewer than a quorum of
+// today's voters stay (all nodes renamed). A plain shrink and a destroy of
 // everything pass: they end where the operator wants them to. A plan that removes
 // every voter is warned about.
 //
@@ -50,25 +53,27 @@ func GuardPlan(s Snapshot, p PlannedChanges) Decision {
 	voters := IDs(s.Voters())
 	replaced := in(voters, p.Replaced)
 	f := Facts{Voters: len(voters), Quorum: Quorum(len(voters))}
-	inTurn := func(id MemberID) bool {
+	outOfTurn := func(id MemberID) bool {
 		m, _ := s.Member(id)
-		return slices.Contains(p.InTurn, m.Name)
-	}
-	switch {
-	case len(voters) == 1 && len(replaced) == 1:
-		f.Others = replaced
-		return refuse(OnlyVoterReplaced, f)
-	case len(replaced) > 1 && !all(replaced, inTurn):
-		f.Others = replaced
-		return refuse(SecondReplacement, f)
+		return !slices.Contains(p.InTurn, m.Name)
 	}
 	for _, id := range replaced {
 		m, _ := s.Member(id)
 		if d, ok := s.turnOf(m, p.Turns); !ok {
 			return d
 		}
+	}
+	f.Others = replaced
+	switch {
+	case len(replaced) > 0 && f.Quorum == f.Voters:
+		return refuse(EveryVoterNeeded, f)
+	case len(replaced) > 1 && slices.ContainsFunc(replaced, outOfTurn):
+		return refuse(SecondReplacement, f)
+	}
+	for _, id := range replaced {
+		m, _ := s.Member(id)
 		// Members that take turns wait for each other when they are removed.
-		if d, ok := s.othersActive(m, nil); !ok && !inTurn(id) {
+		if d, ok := s.othersActive(m, nil); !ok && outOfTurn(id) {
 			return d
 		}
 	}
@@ -101,8 +106,22 @@ func GuardUnobserved(replaced []string) Decision {
 	return Decision{Verdict: Go}
 }
 
-func all[T any](list []T, is func(T) bool) bool {
-	return !slices.ContainsFunc(list, func(x T) bool { return !is(x) })
+// Holders counts the resources that the state has for one member, as far as a plan
+// has come by them: those that the plan keeps, and those with which it removes or
+// replaces the member. A learner that an etcd_member has adopted does not count as
+// the latter: its destroy leaves the member alone.
+type Holders struct{ Kept, Gone int }
+
+// StillHeld is the code of [GuardHolders].
+const StillHeld Code = "still held"
+
+// GuardHolders refuses to remove or replace a member for which another resource
+// stays in the state. Two resources of one member may stay, or go, together.
+func GuardHolders(h Holders) Decision {
+	if h.Gone > 0 && h.Kept > 0 {
+		return refuse(StillHeld, Facts{})
+	}
+	return Decision{Verdict: Go}
 }
 
 // Fate is what a plan does to one of the three parts of a node: the
@@ -166,25 +185,24 @@ func (s Snapshot) MemberOf(name string, peerURLs []string) (Member, bool) {
 	if m, ok := byURLs(s, peerURLs); ok {
 		return m, true
 	}
-	for _, is := range []func(Member) bool{
-		func(m Member) bool { return shareURL(m.PeerURLs, peerURLs) },
-		func(m Member) bool { return name != "" && m.Name == name },
-	} {
-		if i := slices.IndexFunc(s.Members, is); i >= 0 {
-			return s.Members[i], true
-		}
+	if m, ok := s.first(func(m Member) bool { return shareURL(m.PeerURLs, peerURLs) }); ok {
+		return m, true
 	}
-	return Member{}, false
+	return s.first(func(m Member) bool { return name != "" && m.Name == name })
 }
 
 // InTheWay returns the members that keep a new configuration of that name and
-// those peer URLs from being made, sorted by ID: those that bear the name, or
+// those peer URLs from being made: those that bear the name, which come first, or
 // any of the URLs, and have run. It leaves out the member that the configuration
 // takes the place of. Whether they live is another question.
 func (s Snapshot) InTheWay(name string, peerURLs []string, instead MemberID) []Member {
-	return s.filter(func(m Member) bool {
-		return m.ID != instead && len(m.ClientURLs) > 0 && (name != "" && m.Name == name || shareURL(m.PeerURLs, peerURLs))
-	})
+	named := func(m Member) bool { return name != "" && m.Name == name }
+	found := func(is bool) []Member {
+		return s.filter(func(m Member) bool {
+			return m.ID != instead && len(m.ClientURLs) > 0 && named(m) == is && (is || shareURL(m.PeerURLs, peerURLs))
+		})
+	}
+	return append(found(true), found(false)...)
 }
 
 func shareURL(a, b []string) bool {

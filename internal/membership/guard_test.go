@@ -29,12 +29,15 @@ func TestGuardPlan(t *testing.T) {
 		{"two out of five, two in", 5, PlannedChanges{Removed: ids(1, 2), Created: 2}, ""},
 		{"one replaced", 3, PlannedChanges{Replaced: ids(1)}, ""},
 		{"one replaced, one in", 3, PlannedChanges{Replaced: ids(1), Created: 1}, ""},
-		{"one replaced of two", 2, PlannedChanges{Replaced: ids(1)}, ""},
-		{"one replaced of two, one in", 2, PlannedChanges{Replaced: ids(1), Created: 1}, TooFewStay},
+		{"one replaced of two", 2, PlannedChanges{Replaced: ids(1)}, EveryVoterNeeded},
+		{"both of two replaced", 2, PlannedChanges{Replaced: ids(1, 2)}, EveryVoterNeeded},
+		{"one removed of two", 2, PlannedChanges{Removed: ids(1)}, ""},
+		{"a learner replaced beside two voters", 2, PlannedChanges{Replaced: ids(91)}, ""},
+		{"one replaced of two, one in", 2, PlannedChanges{Replaced: ids(1), Created: 1}, EveryVoterNeeded},
 		{"two replaced", 3, PlannedChanges{Replaced: ids(1, 2)}, SecondReplacement},
 		{"two replaced of nine", 9, PlannedChanges{Replaced: ids(1, 2)}, SecondReplacement},
-		{"the only voter replaced", 1, PlannedChanges{Replaced: ids(1)}, OnlyVoterReplaced},
-		{"the only voter replaced, another in", 1, PlannedChanges{Replaced: ids(1), Created: 1}, OnlyVoterReplaced},
+		{"the only voter replaced", 1, PlannedChanges{Replaced: ids(1)}, EveryVoterNeeded},
+		{"the only voter replaced, another in", 1, PlannedChanges{Replaced: ids(1), Created: 1}, EveryVoterNeeded},
 		{"all renamed", 3, PlannedChanges{Removed: ids(1, 2, 3), Created: 3}, TooFewStay},
 		{"two of three renamed", 3, PlannedChanges{Removed: ids(1, 2), Created: 2}, TooFewStay},
 		{"three of five renamed", 5, PlannedChanges{Removed: ids(1, 2, 3), Created: 3}, TooFewStay},
@@ -45,9 +48,10 @@ func TestGuardPlan(t *testing.T) {
 		{"two replaced in turn", 3, PlannedChanges{Replaced: ids(1, 2), InTurn: names(1, 2)}, ""},
 		{"all replaced in turn", 3, PlannedChanges{Replaced: ids(1, 2, 3), InTurn: names(1, 2, 3)}, ""},
 		{"all replaced in turn, one in", 3, PlannedChanges{Replaced: ids(1, 2, 3), InTurn: names(1, 2, 3), Created: 1}, ""},
-		{"both of two replaced in turn, one in", 2, PlannedChanges{Replaced: ids(1, 2), InTurn: names(1, 2), Created: 1}, TooFewStay},
+		{"both of two replaced in turn, one in", 2, PlannedChanges{Replaced: ids(1, 2), InTurn: names(1, 2), Created: 1}, EveryVoterNeeded},
+		{"two replaced, another one's turn", 2, PlannedChanges{Replaced: ids(1, 2), Turns: []Turn{{Name: "gone", Voters: 3}}}, TurnOfAnother},
 		{"three replaced, two of them in turn", 3, PlannedChanges{Replaced: ids(1, 2, 3), InTurn: names(1, 2)}, SecondReplacement},
-		{"the only voter replaced in turn", 1, PlannedChanges{Replaced: ids(1), InTurn: names(1)}, OnlyVoterReplaced},
+		{"the only voter replaced in turn", 1, PlannedChanges{Replaced: ids(1), InTurn: names(1)}, EveryVoterNeeded},
 		{"two replaced in turn, two removed of five, one in", 5, PlannedChanges{Replaced: ids(1, 2), InTurn: names(1, 2), Removed: ids(3, 4), Created: 1}, TooFewStay},
 		{"one replaced, another one's turn", 2, PlannedChanges{Replaced: ids(1), Turns: []Turn{{Name: "gone", Voters: 3}}}, TurnOfAnother},
 		{"one replaced, another one's turn is made up for", 3, PlannedChanges{Replaced: ids(1), Turns: []Turn{{Name: "gone", Voters: 3}}}, ""},
@@ -120,7 +124,7 @@ func TestGuardPlanExhaustively(t *testing.T) {
 				if replaced == 1 && s.Alive(p.Replaced[0]) {
 					others--
 				}
-				refused := voters == 1 && replaced == 1 ||
+				refused := replaced > 0 && voters-1 < voters/2+1 || // without one of them
 					replaced > 1 && inTurn < replaced ||
 					replaced == 1 && inTurn == 0 && replacedAlive && others < voters-1 ||
 					created > 0 && removed+replaced > 0 && voters-removed-min(replaced, 1) < voters/2+1
@@ -128,6 +132,40 @@ func TestGuardPlanExhaustively(t *testing.T) {
 				if (d.Verdict == Refuse) != refused || (len(d.Warnings) > 0) != (!refused && removed == voters) {
 					t.Fatalf("%d voters, %v: %+v; refused by the naive rule: %v", voters, p, d, refused)
 				}
+			}
+		}
+	}
+}
+
+// Each resource of a member either stays in the state or goes with the member: all
+// sequences of up to five of them, in which any may first seem to stay.
+func TestGuardHolders(t *testing.T) {
+	for length := range 6 {
+		total := 1
+		for range length {
+			total *= 3
+		}
+		for code := range total {
+			var h Holders
+			stays, goes, rest := false, false, code
+			for range length {
+				switch rest % 3 {
+				case 0:
+					h.Kept++
+					stays = true
+				case 1: // removed
+					h.Gone++
+					goes = true
+				case 2: // replaced
+					h.Kept++
+					h.Kept--
+					h.Gone++
+					goes = true
+				}
+				rest /= 3
+			}
+			if d := GuardHolders(h); (d.Verdict == Refuse) != (stays && goes) || d.Verdict != Refuse && d.Verdict != Go {
+				t.Errorf("%+v: %+v; one stays: %v, one goes: %v", h, d, stays, goes)
 			}
 		}
 	}
@@ -202,6 +240,11 @@ func TestMembersOfConfigurations(t *testing.T) {
 	} {
 		if got := s.InTheWay(c.name, c.urls, c.instead); len(got) != c.want {
 			t.Errorf("%s at %v instead of %s: got %v", c.name, c.urls, c.instead, got)
+		}
+	}
+	for _, c := range []struct{ name, url, other string }{{"a", v, "b"}, {"b", u, "a"}} {
+		if got := s.InTheWay(c.name, []string{c.url}, 0); len(got) != 2 || got[0].Name != c.name || got[1].Name != c.other {
+			t.Errorf("%s at the URL of %s: got %v, want the one of the name first", c.name, c.other, got)
 		}
 	}
 }

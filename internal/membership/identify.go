@@ -147,10 +147,8 @@ func Identify(s Snapshot, r IdentifyRequest) Identity {
 			return Identity{Code: AnnouncedElsewhere, Facts: facts}
 		}
 	}
-	for _, m := range s.Members {
-		if m.Name == r.Name {
-			return Identity{Code: NameTaken, Facts: Facts{Subject: m.ID, Others: []MemberID{m.ID}, Detail: r.Name}}
-		}
+	if m, ok := s.first(func(m Member) bool { return m.Name == r.Name }); ok {
+		return Identity{Code: NameTaken, Facts: Facts{Subject: m.ID, Others: []MemberID{m.ID}, Detail: r.Name}}
 	}
 	if r.Claim.Recorded && r.Claim.Retired {
 		return Identity{Code: IdentityRetired, Facts: Facts{Subject: r.Claim.ID, Others: []MemberID{r.Claim.ID}}}
@@ -201,15 +199,7 @@ func abandoned(m Member, claims []Claim) bool {
 }
 
 func byURLs(s Snapshot, urls []string) (Member, bool) {
-	if len(urls) == 0 {
-		return Member{}, false
-	}
-	for _, m := range s.Members {
-		if SameURLs(m.PeerURLs, urls) {
-			return m, true
-		}
-	}
-	return Member{}, false
+	return s.first(func(m Member) bool { return len(urls) > 0 && SameURLs(m.PeerURLs, urls) })
 }
 
 // SoleFounder returns the member that formed the cluster by itself, if one did

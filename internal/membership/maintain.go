@@ -168,16 +168,11 @@ func DecideDefragment(s Snapshot, r DefragmentRequest) Decision {
 		}
 		left = append(left, m)
 	}
-	slices.SortFunc(left, func(a, b Member) int {
-		if (a.ID == leader) != (b.ID == leader) {
-			if a.ID == leader {
-				return 1
-			}
-			return -1
-		}
-		return byName(a, b)
-	})
+	slices.SortFunc(left, byName)
 	m := left[0]
+	if m.ID == leader && len(left) > 1 {
+		m = left[1]
+	}
 	all := s.tallyOf(s.Members, 0)
 	if missing := all.missing(); len(missing) > 0 {
 		f := Facts{Subject: m.ID, Others: missing}
@@ -224,16 +219,11 @@ func DecideDisarm(s Snapshot, kind string, confirmed bool) Decision {
 			return d
 		}
 	}
-	f := Facts{Detail: kind}
-	for _, a := range s.Alarms() {
-		if a.Kind == kind {
-			f.Others = append(f.Others, a.Member)
-		}
-	}
-	if len(f.Others) == 0 {
+	raised := s.raisedBy(kind)
+	f := Facts{Detail: kind, Others: raised}
+	if len(raised) == 0 {
 		return Decision{Verdict: Done, Facts: f}
 	}
-	raised := f.Others
 	unproven := raised
 	if kind == AlarmNoSpace {
 		var full []MemberID

@@ -20,15 +20,7 @@ func Quorum[N int | int64](n N) N {
 
 // Quorum returns how many of the voters in the list must be alive. Learners
 // have no vote and do not count.
-func (s Snapshot) Quorum() int {
-	voters := 0
-	for _, m := range s.Members {
-		if !m.Learner {
-			voters++
-		}
-	}
-	return Quorum(voters)
-}
+func (s Snapshot) Quorum() int { return Quorum(len(s.Voters())) }
 
 // Alive reports whether the member is in the list and answered itself, with
 // its own ID and this cluster's ID, and, if it is a voter, served a

@@ -4,7 +4,7 @@
 package membership
 
 import (
-	"maps"
+	"cmp"
 	"slices"
 )
 
@@ -118,31 +118,25 @@ type UnhealthyMember struct {
 // vote yet, and any other member of the cluster that is not alive. Every one of
 // them must be well, because the next step takes one more away.
 func UnhealthyMembers(s Snapshot, names []string, open []Turn) []UnhealthyMember {
-	found := map[string]UnhealthyMember{}
-	add := func(m Member) { found[m.Name+"/"+m.ID.String()] = UnhealthyMember{m.Name, m.ID} }
-	named := map[string]bool{}
-	for _, m := range s.Members {
-		named[m.Name] = true
-		if !m.Started() || !s.Alive(m.ID) || slices.ContainsFunc(open, func(t Turn) bool { return t.Name == m.Name }) {
-			add(m)
-		}
-	}
-	absent := func(name string) {
-		if !named[name] {
-			found[name] = UnhealthyMember{Name: name}
-		}
-	}
-	for _, name := range names {
-		absent(name)
-	}
-	for _, t := range open {
-		absent(t.Name)
-	}
 	var out []UnhealthyMember
-	for _, key := range slices.Sorted(maps.Keys(found)) {
-		out = append(out, found[key])
+	wanted := slices.Clone(names)
+	for _, t := range open {
+		wanted = append(wanted, t.Name)
 	}
-	return out
+	for _, m := range s.Members {
+		if !m.Started() || !s.Alive(m.ID) || slices.ContainsFunc(open, func(t Turn) bool { return t.Name == m.Name }) {
+			out = append(out, UnhealthyMember{m.Name, m.ID})
+		}
+	}
+	for _, name := range wanted {
+		if _, listed := s.first(func(m Member) bool { return m.Name == name }); !listed {
+			out = append(out, UnhealthyMember{Name: name})
+		}
+	}
+	slices.SortFunc(out, func(a, b UnhealthyMember) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Member, b.Member))
+	})
+	return slices.Compact(out)
 }
 
 // OnlyUnhealthy returns the name that all unhealthy come down to, "" if there is

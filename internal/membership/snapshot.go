@@ -117,8 +117,13 @@ type Snapshot struct {
 
 // Member returns the member with the given ID.
 func (s Snapshot) Member(id MemberID) (Member, bool) {
+	return s.first(func(m Member) bool { return m.ID == id })
+}
+
+// first returns the first member in the list of which it is so.
+func (s Snapshot) first(is func(Member) bool) (Member, bool) {
 	for _, m := range s.Members {
-		if m.ID == id {
+		if is(m) {
 			return m, true
 		}
 	}
@@ -169,13 +174,22 @@ func (s Snapshot) Alarms() []Alarm {
 // half is an addition, do not. The exception is the member that raised CORRUPT
 // itself: its replacement is etcd's own remedy.
 func (s Snapshot) Alarm() (f Facts, ok bool) {
+	raised := s.Alarms()
+	if len(raised) == 0 {
+		return Facts{}, false
+	}
+	return Facts{Detail: raised[0].Kind, Others: s.raisedBy(raised[0].Kind)}, true
+}
+
+// raisedBy returns the members that raised an alarm of that kind, sorted by ID.
+func (s Snapshot) raisedBy(kind string) []MemberID {
+	var out []MemberID
 	for _, a := range s.Alarms() {
-		if !ok || a.Kind == f.Detail {
-			f.Detail, ok = a.Kind, true
-			f.Others = union(f.Others, []MemberID{a.Member})
+		if a.Kind == kind {
+			out = append(out, a.Member)
 		}
 	}
-	return f, ok
+	return out
 }
 
 // corrupt reports whether the member raised a CORRUPT alarm.

@@ -4,7 +4,6 @@
 package membership
 
 import (
-	"errors"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -48,22 +47,19 @@ func (e *URLError) Error() string {
 	return "peer URL " + strconv.Quote(e.URL) + ": " + string(e.Problem)
 }
 
-// urlProblem takes an error of [NormalizeURL] apart.
-func urlProblem(err error) (URLProblem, string) {
-	var e *URLError
-	if errors.As(err, &e) {
-		return e.Problem, e.URL
-	}
-	return "", ""
-}
-
 // NormalizeURL returns an advertised peer URL in the one form in which it can
 // be compared: scheme and host in lower case, IPv6 addresses in brackets and
 // in their canonical form, no trailing slash. It refuses, with a [*URLError],
 // what etcd refuses (a missing port, a path), and what could not be dialled by
 // others (a wildcard address) or does not belong there (a user, a query, a
 // Unix socket).
-func NormalizeURL(raw string) (string, error) {
+func NormalizeURL(raw string) (string, error) { return normalize(raw, false) }
+
+// ListedURL is [NormalizeURL] for a URL in a member list, where etcd takes the
+// wildcard address too. Nobody can dial that.
+func ListedURL(raw string) (string, error) { return normalize(raw, true) }
+
+func normalize(raw string, wildcard bool) (string, error) {
 	trimmed := strings.TrimSpace(raw)
 	bad := func(p URLProblem) (string, error) { return "", &URLError{URL: Masked(trimmed), Problem: p} }
 	if trimmed == "" {
@@ -94,62 +90,42 @@ func NormalizeURL(raw string) (string, error) {
 	if err != nil || port == 0 {
 		return bad(URLPort)
 	}
-	host, problem := normalizeHost(u.Hostname())
+	host, problem := normalizeHost(u.Hostname(), wildcard)
 	if problem != "" {
 		return bad(problem)
 	}
 	return u.Scheme + "://" + host + ":" + strconv.FormatUint(port, 10), nil
 }
 
-// ListedURL is [NormalizeURL] for a URL in a member list, where etcd takes the
-// wildcard address too. Nobody can dial that.
-func ListedURL(raw string) (string, error) {
-	normal, err := NormalizeURL(raw)
-	if problem, _ := urlProblem(err); problem == URLWildcard {
-		return NormalizeListenURL(raw)
-	}
-	return normal, err
-}
-
 // NormalizeListenURL is [NormalizeURL] for a URL that a process binds to: an IP
 // address, the wildcard address or localhost. etcd refuses any other host name
 // at its start ("expected IP in URL for binding").
 func NormalizeListenURL(raw string) (string, error) {
-	normal, err := NormalizeURL(raw)
-	problem, wildcard := urlProblem(err)
-	switch {
-	case problem == URLWildcard:
-		normal = wildcard
-	case err != nil:
+	normal, err := normalize(raw, true)
+	if err != nil {
 		return "", err
 	}
 	u, err := url.Parse(normal)
 	if err != nil {
 		return "", &URLError{URL: Masked(raw), Problem: URLUnreadable}
 	}
-	ip, err := netip.ParseAddr(u.Hostname())
-	switch {
-	case err == nil && ip.Is6():
-		return u.Scheme + "://[" + ip.String() + "]:" + u.Port(), nil
-	case err == nil:
-		return u.Scheme + "://" + ip.String() + ":" + u.Port(), nil
-	case u.Hostname() == "localhost":
-		return normal, nil
-	default:
+	if _, err := netip.ParseAddr(u.Hostname()); err != nil && u.Hostname() != "localhost" {
 		return "", &URLError{URL: normal, Problem: URLBind}
 	}
+	return normal, nil
 }
 
 // hostCharacters are those of host names, in lower case.
 const hostCharacters = "abcdefghijklmnopqrstuvwxyz0123456789.-_"
 
-// normalizeHost returns the host as it stands in a URL.
-func normalizeHost(host string) (string, URLProblem) {
+// normalizeHost returns the host as it stands in a URL, which may be the wildcard
+// address or not.
+func normalizeHost(host string, wildcard bool) (string, URLProblem) {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		switch {
 		case ip.Zone() != "": // means nothing on another machine
 			return "", URLHost
-		case ip.Unmap().IsUnspecified():
+		case ip.Unmap().IsUnspecified() && !wildcard:
 			return "", URLWildcard
 		case ip.Is6():
 			return "[" + ip.String() + "]", ""

@@ -120,7 +120,10 @@ func TestNormalizeListenURL(t *testing.T) {
 		"":                           "empty",
 	} {
 		got, err := NormalizeListenURL(raw)
-		if problem, _ := urlProblem(err); got+string(problem) != want {
+		if bad, refused := errors.AsType[*URLError](err); refused {
+			got += string(bad.Problem)
+		}
+		if got != want {
 			t.Errorf("%q: %q, %v, want %q", raw, got, err, want)
 		}
 	}

@@ -23,7 +23,7 @@ func URLAt(scheme, address string, port int) (string, error) {
 	if trimmed == "" {
 		return "", &URLError{URL: trimmed, Problem: URLEmpty}
 	}
-	host, problem := normalizeHost(trimmed)
+	host, problem := normalizeHost(trimmed, false)
 	if problem != "" {
 		return "", &URLError{URL: Masked(trimmed), Problem: problem}
 	}

@@ -4,6 +4,7 @@
 package membership
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -32,13 +33,7 @@ func parseRelease(s string) (r release, ok bool) {
 
 // before reports whether r is older than 3.minor.patch.
 func (r release) before(minor, patch int) bool {
-	o := release{3, minor, patch}
-	for i := range r {
-		if r[i] != o[i] {
-			return r[i] < o[i]
-		}
-	}
-	return false
+	return slices.Compare(r[:], []int{3, minor, patch}) < 0
 }
 
 // wantsEveryVoter reports whether a server of that version accepts a new

@@ -4,9 +4,7 @@
 package provider
 
 import (
-	"context"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -16,13 +14,13 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // reader turns the provider block and the environment into settings. What the
 // block says wins, also where it says "".
 type reader struct {
-	ctx    context.Context
 	getenv func(string) string
 	now    time.Time
 	// files says whether files are read: not to validate, because they may
@@ -51,8 +49,7 @@ func (r *reader) settings(m model) connection.Settings {
 	// Assumed where it cannot be told yet: that refuses nothing too early.
 	secure := partly || material != connection.TLSMaterial{}
 	if err := r.loadTLS(&s, material, partly); err != nil {
-		var problem *connection.TLSError
-		if errors.As(err, &problem) {
+		if problem, ok := errors.AsType[*connection.TLSError](err); ok {
 			source, ok := sources[problem.Argument]
 			if !ok {
 				source = problem.Argument
@@ -71,8 +68,7 @@ func (r *reader) settings(m model) connection.Settings {
 // of the material is not known yet.
 func (r *reader) loadTLS(s *connection.Settings, material connection.TLSMaterial, partly bool) error {
 	if err := material.Check(); err != nil {
-		var problem *connection.TLSError
-		if partly && errors.As(err, &problem) && problem.Problem != connection.BothGiven {
+		if problem, ok := errors.AsType[*connection.TLSError](err); partly && ok && problem.Problem != connection.BothGiven {
 			return nil
 		}
 		return err
@@ -145,63 +141,49 @@ func (r *reader) metadataPrefix(v types.String) string {
 }
 
 func (r *reader) endpoints(v types.List, secure bool) []string {
-	if v.IsUnknown() {
-		r.unknown = true
-		return nil
-	}
 	var out []string
 	add := func(at path.Path, source, raw string) {
 		if !strings.Contains(raw, "://") {
 			r.bare = append(r.bare, connection.Quote(raw))
 		}
 		endpoint, err := connection.ParseEndpoint(raw, secure)
-		var problem *connection.EndpointError
-		if errors.As(err, &problem) {
+		if problem, ok := errors.AsType[*connection.EndpointError](err); ok {
 			r.fail(at, text.InvalidEndpoint(source, problem))
 		} else if !slices.Contains(out, endpoint) {
 			out = append(out, endpoint)
 		}
 	}
-	if v.IsNull() {
-		if list := r.getenv(envEndpoints); list != "" {
-			for _, raw := range strings.Split(list, ",") {
-				add(path.Empty(), envEndpoints, raw)
-			}
+	if list := r.getenv(envEndpoints); v.IsNull() && list != "" {
+		for _, raw := range strings.Split(list, ",") {
+			add(path.Empty(), envEndpoints, raw)
 		}
-		return out
 	}
-	var elements []types.String
-	r.diags.Append(v.ElementsAs(r.ctx, &elements, false)...)
-	for i, e := range elements {
-		if e.IsUnknown() {
-			r.unknown = true
-			continue
-		}
-		at := path.Root("endpoints").AtListIndex(i)
-		add(at, at.String(), e.ValueString())
-	}
+	r.each(v, "endpoints", func(at path.Path, raw string) { add(at, at.String(), raw) })
 	return out
 }
 
-func (r *reader) addressMap(v types.Map, secure bool) map[string]string {
-	if v.IsUnknown() {
-		r.unknown = true
-	}
-	elements := map[string]types.String{}
-	if !v.IsNull() && !v.IsUnknown() {
-		r.diags.Append(v.ElementsAs(r.ctx, &elements, false)...)
-	}
-	known := map[string]string{}
-	for _, from := range slices.Sorted(maps.Keys(elements)) {
-		if elements[from].IsUnknown() {
-			r.unknown = true
-			continue
+// each calls take with the elements of a list that are known.
+func (r *reader) each(v types.List, argument string, take func(at path.Path, value string)) {
+	r.unknown = r.unknown || attribute.SomeUnknown(v)
+	for i, e := range v.Elements() {
+		if s, ok := e.(types.String); ok && !s.IsUnknown() {
+			take(path.Root(argument).AtListIndex(i), s.ValueString())
 		}
-		known[from] = elements[from].ValueString()
+	}
+}
+
+func (r *reader) addressMap(v types.Map, secure bool) map[string]string {
+	r.unknown = r.unknown || v.IsUnknown()
+	known := map[string]string{}
+	for from, e := range v.Elements() {
+		if e.IsUnknown() {
+			r.unknown = true
+		} else if to, ok := e.(types.String); ok {
+			known[from] = to.ValueString()
+		}
 	}
 	parsed, err := connection.ParseAddressMap(known, secure)
-	var problem *connection.EndpointError
-	if errors.As(err, &problem) {
+	if problem, ok := errors.AsType[*connection.EndpointError](err); ok {
 		r.fail(path.Root("address_map"), text.InvalidAddressMap("address_map", problem))
 	}
 	return parsed

@@ -71,7 +71,7 @@ func read(t *testing.T, b block, environment map[string]string) (connection.Sett
 	if diags := config(t, b).Get(t.Context(), &m); diags.HasError() {
 		t.Fatal(diags)
 	}
-	r := &reader{ctx: t.Context(), getenv: func(k string) string { return environment[k] }, now: now, files: true}
+	r := &reader{getenv: func(k string) string { return environment[k] }, now: now, files: true}
 	return r.settings(m), r
 }
 
@@ -463,7 +463,7 @@ func TestForceDestroy(t *testing.T) {
 			if diags := config(t, b).Get(t.Context(), &m); diags.HasError() {
 				t.Fatal(diags)
 			}
-			r := &reader{ctx: t.Context(), getenv: func(k string) string { return map[string]string{"ETCD_FORCE_DESTROY": c.env}[k] }}
+			r := &reader{getenv: func(k string) string { return map[string]string{"ETCD_FORCE_DESTROY": c.env}[k] }}
 			if got := r.forceDestroy(m); got != c.want || r.diags.HasError() != c.fails || r.unknown {
 				t.Errorf("got %v, %v, unknown %v", got, r.diags, r.unknown)
 			}

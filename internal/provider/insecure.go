@@ -21,27 +21,15 @@ const skipVerify = "insecure_skip_tls_verify"
 // trustedHosts reads the hosts that may get the credentials besides those of the
 // endpoints and of the address map.
 func (r *reader) trustedHosts(v types.List) []connection.HostPattern {
-	if v.IsUnknown() {
-		r.unknown = true
-		return nil
-	}
-	var elements []types.String
-	r.diags.Append(v.ElementsAs(r.ctx, &elements, false)...)
 	var out []connection.HostPattern
-	for i, e := range elements {
-		if e.IsUnknown() {
-			r.unknown = true
-			continue
-		}
-		at := path.Root("trusted_hosts").AtListIndex(i)
-		pattern, err := connection.ParseHostPattern(e.ValueString())
-		var problem *connection.HostError
-		if errors.As(err, &problem) {
+	r.each(v, "trusted_hosts", func(at path.Path, host string) {
+		pattern, err := connection.ParseHostPattern(host)
+		if problem, ok := errors.AsType[*connection.HostError](err); ok {
 			r.fail(at, text.InvalidTrustedHost(at.String(), problem))
-			continue
+			return
 		}
 		out = append(out, pattern)
-	}
+	})
 	return out
 }
 

@@ -81,7 +81,7 @@ func (p *Provider) ValidateConfig(ctx context.Context, req provider.ValidateConf
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	r := &reader{ctx: ctx, getenv: os.Getenv, now: time.Now()}
+	r := &reader{getenv: os.Getenv, now: time.Now()}
 	r.settings(m)
 	r.forceDestroy(m)
 	resp.Diagnostics.Append(r.diags...)
@@ -95,7 +95,7 @@ func (p *Provider) Configure(ctx context.Context, req provider.ConfigureRequest,
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	r := &reader{ctx: ctx, getenv: os.Getenv, now: time.Now(), files: true}
+	r := &reader{getenv: os.Getenv, now: time.Now(), files: true}
 	settings, force := r.settings(m), r.forceDestroy(m)
 	resp.Diagnostics.Append(r.diags...)
 	if resp.Diagnostics.HasError() {

@@ -5,6 +5,7 @@ package reconfigure
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -19,9 +20,13 @@ type ProcessState struct {
 	// locks are the locks of the clusters, doing what they were last taken for.
 	locks syncmap.Map[membership.ClusterID, chan struct{}]
 	doing syncmap.Map[membership.ClusterID, string]
-	// leaving are the members that are on their way out.
+	// leaving are the members that are on their way out, waiting the names of those
+	// that are to be replaced in turn and have not left.
 	leaving syncmap.Map[membership.MemberID, bool]
-	turnQueue
+	waiting syncmap.Map[membership.MemberID, string]
+	// joining are the names of the joins that are under way, failed of those that
+	// were in vain.
+	joining, failed syncmap.Map[string, bool]
 	// settled is the cluster that the member of an owner has left, dissolved which
 	// of these have been given up since.
 	settled   syncmap.Map[string, membership.ClusterID]
@@ -67,15 +72,28 @@ func (b *ProcessState) busy(id membership.ClusterID) bool {
 	return len(held) > 0
 }
 
-// leave notes that a member is on its way out, until the function returned is
-// called.
-func (b *ProcessState) leave(id membership.MemberID) (stay func()) {
-	b.leaving.Set(id, true)
-	return func() { b.leaving.Delete(id) }
+// isFirst reports whether no other member that has its turn to come, or is at
+// it, comes before this one, in order of name.
+func (b *ProcessState) isFirst(id membership.MemberID) bool {
+	mine, _ := b.waiting.Get(id)
+	return !slices.ContainsFunc(b.waiting.Keys(), func(other membership.MemberID) bool {
+		name, ok := b.waiting.Get(other)
+		return ok && name < mine
+	})
 }
 
-// leavingNow returns the members that are on their way out.
-func (b *ProcessState) leavingNow() []membership.MemberID { return b.leaving.Keys() }
+// join notes that a join is under way, until the function returned is called
+// with its error.
+func (b *ProcessState) join(name string) (done func(error)) {
+	b.failed.Delete(name)
+	b.joining.Set(name, true)
+	return func(err error) {
+		if err != nil {
+			b.failed.Set(name, true)
+		}
+		b.joining.Delete(name)
+	}
+}
 
 // settle notes that nothing announced for the owner remains in the cluster, so
 // that the backstop need not ask a cluster that may be gone by then. dissolved is
@@ -87,8 +105,6 @@ func (b *ProcessState) settle(owner string, id membership.ClusterID, dissolved b
 	}
 	b.settled.Set(owner, id)
 }
-
-func (b *ProcessState) unsettle(owner string) { b.settled.Delete(owner) }
 
 // isSettled reports whether this process saw the owner's member leave, from
 // which cluster, and whether that has been given up since.

@@ -84,6 +84,18 @@ type OtherCluster struct {
 	Endpoints []string
 }
 
+// NewOtherCluster is about what was observed in place of the cluster that is
+// known.
+func NewOtherCluster(want membership.ClusterID, snap membership.Snapshot) *OtherCluster {
+	o := &OtherCluster{Want: want, Got: snap.ClusterID}
+	for _, m := range snap.Members {
+		if e := snap.Answer(m.ID).Endpoint; e != "" {
+			o.Endpoints = append(o.Endpoints, e)
+		}
+	}
+	return o
+}
+
 // Error implements error.
 func (o *OtherCluster) Error() string {
 	return fmt.Sprintf("the endpoints answer for cluster %s, not %s", o.Got, o.Want)
@@ -112,11 +124,7 @@ func (e *Engine) observe(ctx context.Context, want membership.ClusterID) (member
 		return snap, err
 	}
 	if want != 0 && snap.ClusterID != want {
-		o := &OtherCluster{Want: want, Got: snap.ClusterID}
-		for _, a := range snap.Answers {
-			o.Endpoints = append(o.Endpoints, a.Endpoint)
-		}
-		return snap, o
+		return snap, NewOtherCluster(want, snap)
 	}
 	return snap, nil
 }

@@ -15,4 +15,4 @@ func (b *ProcessState) Lock(ctx context.Context, id membership.ClusterID) (unloc
 }
 
 // Leaving returns the members that are on their way out.
-func (b *ProcessState) Leaving() []membership.MemberID { return b.leavingNow() }
+func (b *ProcessState) Leaving() []membership.MemberID { return b.leaving.Keys() }

@@ -52,7 +52,7 @@ func (e *Engine) Failover(ctx context.Context, r JoinRequest, lost []membership.
 		if m, _ := snap.Member(r.ID); !m.Learner || !f.First && !f.Unsettled {
 			return nil
 		}
-		leaving := e.Process.leavingNow()
+		leaving := e.Process.leaving.Keys()
 		switch {
 		case slices.ContainsFunc(f.Lost, func(id membership.MemberID) bool { return slices.Contains(leaving, id) }):
 			since = e.Clock.Now()

@@ -96,7 +96,7 @@ func (e *Engine) Join(ctx context.Context, r JoinRequest) (out Joined, err error
 	if err := j.wait(ctx); err != nil {
 		return Joined{}, err
 	}
-	e.Process.unsettle(r.Owner)
+	e.Process.settled.Delete(r.Owner)
 	if r.Goal == Voting {
 		e.endTurns(ctx, j.snap)
 	}

@@ -91,7 +91,7 @@ func (e *Engine) leaveInTurn(ctx context.Context, r LeaveRequest) (Removal, erro
 	if r.TurnTimeout == 0 {
 		return e.leaveNow(ctx, r)
 	}
-	defer e.Process.queue(r.ID, r.Name)()
+	defer e.Process.waiting.Keep(r.ID, r.Name)()
 	for {
 		if err := e.awaitTurn(ctx, r); err != nil {
 			return Removal{}, err
@@ -110,7 +110,7 @@ func (e *Engine) leaveNow(ctx context.Context, r LeaveRequest) (Removal, error) 
 		ctx, cancel = context.WithTimeout(ctx, r.Timeout)
 		defer cancel()
 	}
-	defer e.Process.leave(r.ID)()
+	defer e.Process.leaving.Keep(r.ID, true)()
 	l := &leave{
 		guarded: guarded{Engine: e, action: ActionRemove, name: cmp.Or(r.Name, r.ID.String()), member: membership.Member{ID: r.ID}},
 		req:     r,
@@ -211,7 +211,7 @@ func (l *leave) look(ctx context.Context) error {
 		turns, unread = l.Cluster.Turns(snap.ClusterID).List(ctx)
 	}
 	r := l.req.removal(turns)
-	r.Leaving, r.Next = l.Process.leavingNow(), l.Process.queued()
+	r.Leaving, r.Next = l.Process.leaving.Keys(), l.Process.waiting.Keys()
 	d := membership.DecideRemove(snap, r)
 	refusal := l.refusal(d, snap)
 	switch {

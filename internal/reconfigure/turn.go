@@ -42,10 +42,10 @@ func (e *Engine) awaitTurn(ctx context.Context, r LeaveRequest) error {
 			return nil
 		case held == nil:
 			return retrying(note("another member comes first"))
-		case e.inVain(held.Decision.Facts.Turns):
-			return stopping(held)
+		case slices.ContainsFunc(held.Decision.Facts.Turns, func(t membership.Turn) bool { return e.Process.failed.Has(t.Name) }):
+			return stopping(held) // this run was at the join that would end it
 		}
-		if turns := fmt.Sprint(held.Decision.Facts.Turns); turns != before || e.Process.isJoining() {
+		if turns := fmt.Sprint(held.Decision.Facts.Turns); turns != before || len(e.Process.joining.Keys()) > 0 {
 			before, sign = turns, now
 		} else if late {
 			held.Timeout = true
@@ -71,12 +71,6 @@ func (e *Engine) turnOfAnother(ctx context.Context, r LeaveRequest) (*Refusal, e
 		return nil, nil
 	}
 	return &Refusal{Action: ActionRemove, Name: r.Name, Decision: d, Snapshot: snap}, nil
-}
-
-// inVain reports whether a turn will not be over in this run: this run was at
-// the join that would end it, and failed.
-func (e *Engine) inVain(turns []membership.Turn) bool {
-	return slices.ContainsFunc(turns, func(t membership.Turn) bool { return e.Process.hasFailed(t.Name) })
 }
 
 // begin puts on record, right before a member goes in order to be replaced, that
@@ -136,16 +130,12 @@ func (e *Engine) GiveUpTurn(ctx context.Context, owner, name string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*healthInterval)
 	defer cancel()
-	return e.repeat(ctx, ActionRecord, name, func() error { return e.deleteTurn(ctx, id, name) })
-}
-
-// deleteTurn deletes the record of a turn in that cluster, or if the ID is 0 in
-// the one that answers.
-func (e *Engine) deleteTurn(ctx context.Context, id membership.ClusterID, name string) (err error) {
-	if id == 0 {
-		if _, id, err = e.Cluster.Members(ctx); err != nil {
-			return err
+	return e.repeat(ctx, ActionRecord, name, func() (err error) {
+		if id == 0 { // not known: that of the cluster that answers
+			if _, id, err = e.Cluster.Members(ctx); err != nil {
+				return err
+			}
 		}
-	}
-	return e.Cluster.Turns(id).Delete(ctx, name)
+		return e.Cluster.Turns(id).Delete(ctx, name)
+	})
 }

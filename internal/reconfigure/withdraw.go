@@ -90,6 +90,11 @@ type withdrawal struct {
 	// since is when it began, or last waited for a voter to end.
 	since time.Time
 	out   Withdrawn
+	// What is left of an announcement: the record, the cluster, and what becomes
+	// of it.
+	record   cluster.Record
+	snap     membership.Snapshot
+	decision membership.Decision
 }
 
 // errChanged asks for another decision: what the removal was decided on is no
@@ -99,28 +104,34 @@ const errChanged note = "the member is not what it was"
 // look takes one look and carries one decision out, until nothing of the owner's
 // is left, or nothing may be done about it.
 func (w *withdrawal) look(ctx context.Context) error {
-	t, err := w.trace(ctx)
-	if err != nil || !t.recorded {
+	var recorded bool
+	var err error
+	if w.record, recorded, err = w.claimed(ctx, w.req.Owner); err != nil || !recorded {
 		return err
 	}
-	d := t.decision
+	if w.snap, err = w.observe(ctx, 0); err != nil {
+		return err
+	}
+	w.decision = w.judge(ctx, w.snap)
+	d := w.decision
 	if d.Verdict == membership.Done {
 		// A voter that lives may be about to end: its machine has just gone.
 		unmanaged := len(d.Warnings) > 0 && d.Warnings[0].Code == membership.Unmanaged
 		if unmanaged && w.Clock.Now().Sub(w.since) <= healthInterval {
-			return retrying(t.refusal(w.name))
+			return retrying(w.refusal())
 		}
-		w.out = Withdrawn{Warnings: d.Warnings, Snapshot: t.snap}
-		return w.drop(ctx, t)
+		w.out = Withdrawn{Warnings: d.Warnings, Snapshot: w.snap}
+		return w.drop(ctx)
 	}
 	if w.hold != nil { // taken for what is no longer so
 		return retrying(errChanged)
 	}
 	switch {
 	case d.Verdict == membership.Go:
+		m, _ := w.snap.Member(d.Facts.Subject)
 		left, err := w.Leave(ctx, LeaveRequest{
-			Owner: w.req.Owner, ID: d.Facts.Subject, Cluster: t.snap.ClusterID, Name: w.name, PeerURLs: t.record.PeerURLs,
-			Replacement: w.req.Replacement && !t.learner(d.Facts.Subject), still: w.still(t),
+			Owner: w.req.Owner, ID: m.ID, Cluster: w.snap.ClusterID, Name: w.name, PeerURLs: w.record.PeerURLs,
+			Replacement: w.req.Replacement && !m.Learner, still: w.still,
 		})
 		if errors.Is(err, errChanged) {
 			return retrying(err)
@@ -129,22 +140,20 @@ func (w *withdrawal) look(ctx context.Context) error {
 		return err
 	case d.Code == membership.VoterLives:
 		w.since = w.Clock.Now()
-		return retrying(t.refusal(w.name))
+		return retrying(w.refusal())
 	default:
-		return doubting(t.refusal(w.name))
+		return doubting(w.refusal())
 	}
 }
 
-// still returns what is asked under the lock, right before the removal: whether
-// the decision would be the same.
-func (w *withdrawal) still(t trace) func(context.Context, membership.Snapshot) error {
-	return func(ctx context.Context, snap membership.Snapshot) error {
-		now := w.judge(ctx, t.record, snap)
-		if now.Verdict != membership.Go || now.Facts.Subject != t.decision.Facts.Subject {
-			return stopping(errChanged)
-		}
-		return nil
+// still is asked under the lock, right before the removal: whether the decision
+// would be the same.
+func (w *withdrawal) still(ctx context.Context, snap membership.Snapshot) error {
+	now := w.judge(ctx, snap)
+	if now.Verdict != membership.Go || now.Facts.Subject != w.decision.Facts.Subject {
+		return stopping(errChanged)
 	}
+	return nil
 }
 
 // cleanupTimeout is how long the deletion of a record is tried that claims nothing
@@ -159,39 +168,14 @@ func (e *Engine) discard(ctx context.Context, id membership.ClusterID, owner str
 	return e.repeat(ctx, ActionRecord, owner, func() error { return e.Cluster.Records(id).Delete(ctx, owner) }) == nil
 }
 
-// trace is what is left of an announcement: the record, the cluster, and what
-// becomes of it.
-type trace struct {
-	record   cluster.Record
-	recorded bool
-	snap     membership.Snapshot
-	decision membership.Decision
-}
-
-func (t trace) learner(id membership.MemberID) bool {
-	m, _ := t.snap.Member(id)
-	return m.Learner
-}
-
-func (t trace) refusal(name string) *Refusal {
-	return &Refusal{Action: ActionRemove, Name: name, Decision: t.decision, Snapshot: t.snap}
-}
-
-// trace reads the owner's record, and where there is one, the cluster.
-func (w *withdrawal) trace(ctx context.Context) (t trace, err error) {
-	if t.record, t.recorded, err = w.claimed(ctx, w.req.Owner); err != nil || !t.recorded {
-		return t, err
-	}
-	if t.snap, err = w.observe(ctx, 0); err != nil {
-		return t, err
-	}
-	t.decision = w.judge(ctx, t.record, t.snap)
-	return t, nil
+func (w *withdrawal) refusal() *Refusal {
+	return &Refusal{Action: w.action, Name: w.name, Decision: w.decision, Snapshot: w.snap}
 }
 
 // judge decides on a snapshot. The leader is asked for its connections where it
 // matters: of a voter that does not answer here.
-func (w *withdrawal) judge(ctx context.Context, r cluster.Record, snap membership.Snapshot) membership.Decision {
+func (w *withdrawal) judge(ctx context.Context, snap membership.Snapshot) membership.Decision {
+	r := w.record
 	q := membership.WithdrawRequest{
 		Owner: w.req.Owner, Name: w.name, PeerURLs: w.req.PeerURLs, Replacement: w.req.Replacement,
 		RecordOwner: r.Owner, RecordName: r.Name,
@@ -206,29 +190,29 @@ func (w *withdrawal) judge(ctx context.Context, r cluster.Record, snap membershi
 
 // drop deletes the record of an owner that has no member in the list, or none
 // that is to be removed. Of an intent the announcement may still be on its way.
-func (w *withdrawal) drop(ctx context.Context, t trace) error {
-	if t.record.State != cluster.Intended {
-		return w.erase(ctx, t)
+func (w *withdrawal) drop(ctx context.Context) error {
+	if w.record.State != cluster.Intended {
+		return w.erase(ctx)
 	}
-	w.member, w.peerURLs = membership.Member{ID: t.record.ID()}, t.record.PeerURLs
-	if err := w.acquire(ctx, t.snap.ClusterID); err != nil {
+	w.member, w.peerURLs = membership.Member{ID: w.record.ID()}, w.record.PeerURLs
+	if err := w.acquire(ctx, w.snap.ClusterID); err != nil {
 		return err
 	}
-	if err := w.hold.ensure(t.snap); err != nil {
+	if err := w.hold.ensure(w.snap); err != nil {
 		return err
 	}
-	return w.erase(w.hold.ctx, t)
+	return w.erase(w.hold.ctx)
 }
 
 // erase deletes the record. Under an alarm that cannot be, and a record that
 // claims nothing is left behind.
-func (w *withdrawal) erase(ctx context.Context, t trace) error {
-	err := w.Cluster.Records(t.snap.ClusterID).Delete(ctx, w.req.Owner)
-	if errors.Is(err, cluster.ErrAlarm) && len(t.decision.Warnings) == 0 && t.record.State != cluster.Intended {
+func (w *withdrawal) erase(ctx context.Context) error {
+	err := w.Cluster.Records(w.snap.ClusterID).Delete(ctx, w.req.Owner)
+	if errors.Is(err, cluster.ErrAlarm) && len(w.decision.Warnings) == 0 && w.record.State != cluster.Intended {
 		return nil
 	}
 	if errors.Is(err, cluster.ErrAlarm) {
-		return alarmed(w.action, w.name, t.snap, err)
+		return alarmed(w.action, w.name, w.snap, err)
 	}
 	return err
 }

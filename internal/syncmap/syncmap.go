@@ -30,6 +30,12 @@ func (m *Map[K, V]) Set(key K, value V) (before V, keys []K) {
 	return before, slices.Sorted(maps.Keys(m.all))
 }
 
+// Keep stores a value until the function returned is called.
+func (m *Map[K, V]) Keep(key K, value V) (end func()) {
+	m.Set(key, value)
+	return func() { m.Delete(key) }
+}
+
 // Get returns the value of a key.
 func (m *Map[K, V]) Get(key K) (V, bool) {
 	m.mu.Lock()

@@ -156,8 +156,8 @@ func (o outside) Format(f fmt.State, verb rune) {
 	_, _ = fmt.Fprintf(f, format, clean(string(o)))
 }
 
-// each cleans the elements of a list.
-func each(texts []string) []string {
+// cleaned is [clean] for a list.
+func cleaned(texts []string) []string {
 	out := make([]string, len(texts))
 	for i, t := range texts {
 		out[i] = clean(t)

@@ -52,11 +52,6 @@ func otherCluster(o *reconfigure.OtherCluster) string {
 		"Point endpoints at cluster %s, then apply again.%s", o.Want, o.Got, strings.Join(o.Endpoints, ", "), o.Want, own(goneForGood))
 }
 
-// unusable words an endpoint that cannot be used.
-func unusable(e *connection.EndpointError) string {
-	return sprintf("The endpoint %q %s. Nothing was changed. Correct endpoints, then apply again.", e.Endpoint, e.Reason)
-}
-
 // EndpointNotUsed is the warning for a member whose endpoints in state cannot
 // be used.
 func EndpointNotUsed(name string, e *connection.EndpointError) Message {

@@ -13,11 +13,7 @@ import (
 // FailoverEvidence says which voters are lost, and what stands between the
 // standby and its vote.
 func FailoverEvidence(s membership.Snapshot, f membership.Failover) string {
-	var said []string
-	for _, id := range f.Lost {
-		said = append(said, FailureEvidence(s, id))
-	}
-	text := strings.Join(said, " ")
+	text := strings.Join(each(s, f.Lost, FailureEvidence), " ")
 	if f.First {
 		text += sprintf(" The vote waits until %s been taken out of the cluster: by the same apply, if that replaces or removes it.",
 			shorts(s, f.Lost)+plural(len(f.Lost), " has", " have"))

@@ -51,7 +51,7 @@ func missing(founders []string) string {
 		return ""
 	}
 	return sprintf("\n\nThis apply created no etcd_member_config named %s. "+
-		"If there is none, make the names in founders (etcd_discovery_token) or members (etcd_initial_cluster) those of the configurations.", listed(each(founders)))
+		"If there is none, make the names in founders (etcd_discovery_token) or members (etcd_initial_cluster) those of the configurations.", listed(cleaned(founders)))
 }
 
 // FounderURLs is for a configuration that has the name of an initial member and

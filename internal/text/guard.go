@@ -57,9 +57,15 @@ func planRefused(d membership.Decision, s membership.Snapshot, address string) s
 		return sprintf("It replaces %s, and another replacement is not over. %s Nothing has been changed. %s\n\n"+
 			"To finish that replacement, undo the other change and run:\n\n  terraform apply",
 			Member(s, d.Facts.Subject), turns(d.Facts.Turns), own(turnsWayOut(d.Facts.Turns)))
-	case membership.OnlyVoterReplaced:
-		return sprintf("It replaces %s, the only voter: the data would be gone before a successor has it. Nothing has been changed. "+
-			"Add a second member first and apply. Then replace this one with this command. %s:%s", who, address, own(replaceCommand))
+	case membership.EveryVoterNeeded:
+		why := "the only voter: the data would be gone before a successor has it"
+		if d.Facts.Voters > 1 {
+			why = "and the cluster has two voters, which are both needed for the quorum: if the machine is destroyed before the member is removed, no change is possible any more"
+		}
+		return sprintf("It replaces %s, %s. Nothing has been changed.\n\n"+
+			"Add members until there are three voters, and apply. Then replace this one with this command. %s:%s\n\n"+
+			"Or add the new machine as a node with a new name and new addresses, apply, and remove this node in a second apply.",
+			who, own(why), address, own(replaceCommand))
 	default:
 		return sprintf("It removes %s and adds members at the same time: %d of today's %d voters would stay, and quorum is %d. Nothing has been changed.\n\n"+
 			"If the nodes only have new keys in the configuration, keep the name of each member and add a moved block for each of its resources:\n\n"+
@@ -125,9 +131,6 @@ func MemberTainted(name string) Message {
 // already.
 func NotAdopted(u *reconfigure.Unidentified) Message {
 	t := Explain(reconfigure.ActionAdd, u.Name, u)
-	if u.Identity.Code == membership.AlreadyMember || u.Identity.Code == membership.NameTaken {
-		t.Detail += sprintf("\n\nTo import the member, run this command. %s:\n\n  terraform import 'ADDRESS' %s", Shown, u.Identity.Facts.Subject)
-	}
 	t.Detail += DestroyInstead
 	return t
 }
@@ -143,13 +146,25 @@ func SecondHolder(name string) Message {
 			"If two blocks are for the same member, remove one of them."+DestroyInstead)
 }
 
+// StillHeld is for the removal of a member for which another resource stays in the
+// state.
+func StillHeld(name, id string) Message {
+	return newMessage("Two resources stand for member "+name,
+		"The plan removes or replaces the member with one of them, and the other one stays. A member that has been removed cannot start again. Nothing has been changed.\n\n"+
+			"To see the addresses of both, run:\n\n  terraform state list -id=%s\n\n"+
+			"Then take the one that is too many out of the state, which leaves the member as it is. ADDRESS is the address of the one that the configuration does not have:\n\n"+
+			"  terraform state rm 'ADDRESS'\n\n"+
+			"If the configuration has both, remove one of the blocks as well."+DestroyInstead,
+		id)
+}
+
 // MemberInTheWay is for a new configuration of the name or a peer URL of a member
 // that lives, or may.
 func MemberInTheWay(name string, m membership.Member, s membership.Snapshot) Message {
 	return newMessage("Cannot configure member "+name+": it runs",
 		"The plan creates a configuration, and the cluster has the member %s with the same name or peer URL (%s). %s "+
 			"Its machine would be replaced under a voter that lives. Nothing has been changed. %s"+DestroyInstead,
-		Member(s, m.ID), strings.Join(m.PeerURLs, ", "), MemberAnswer(s, m.ID), own(fourWaysOut(m.Name)))
+		Member(s, m.ID), strings.Join(m.PeerURLs, ", "), MemberAnswer(s, m.ID), own(fourWaysOut(name)))
 }
 
 // MemberMayRun is [MemberInTheWay] for a cluster that cannot be observed, because

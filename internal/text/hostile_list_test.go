@@ -166,6 +166,7 @@ var everyText = map[string]any{
 	"SnapshotFile":                snapshotFile,
 	"SnapshotSaved":               SnapshotSaved,
 	"SnapshotStale":               SnapshotStale,
+	"StillHeld":                   StillHeld,
 	"TLSMaterial":                 TLSMaterial,
 	"TurnLeft":                    TurnLeft,
 	"TwiceIn":                     TwiceIn,

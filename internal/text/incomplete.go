@@ -14,7 +14,6 @@ import (
 func joinIncomplete(i *reconfigure.Incomplete) Message {
 	r := i.Request
 	who := sprintf("%s (%s)", r.Name, i.Member.ID)
-	var b strings.Builder
 	t := Message{Summary: "Member " + r.Name + " did not join in time"}
 	switch {
 	case i.Unsure:
@@ -23,52 +22,60 @@ func joinIncomplete(i *reconfigure.Incomplete) Message {
 		return t
 	case i.Member.ID == 0:
 		t.Summary = "Member " + r.Name + " could not be announced in time"
-		b.WriteString("Nothing was changed in the cluster. ")
+		t.Detail = "Nothing was changed in the cluster. "
 		if i.Decision.Code != "" {
-			b.WriteString(refused(reconfigure.ActionAdd, r.Name, i.Decision, i.Snapshot).Detail)
+			t.Detail += refused(reconfigure.ActionAdd, r.Name, i.Decision, i.Snapshot).Detail
 		} else {
-			b.WriteString("The last answer was: " + sentence(i.Cause) + ".")
+			t.Detail += "The last answer was: " + sentence(i.Cause) + "."
 		}
-		t.Detail = b.String()
 		return t
-	case !i.Member.Learner && i.Reached == reconfigure.Announced || !i.Member.Learner:
-		b.WriteString(sprintf("%s is a voter according to the member list, and did not answer as one", who))
+	case !i.Member.Learner:
+		t.Detail = sprintf("%s is a voter according to the member list, and did not answer as one", who)
 		if d := i.Decision.Facts.Detail; d != "" {
-			b.WriteString(sprintf(" (%s)", d))
+			t.Detail += sprintf(" (%s)", d)
 		}
-		b.WriteString(". Look at its log, and at what its client URLs answer from here; then apply again.")
-		t.Detail = b.String()
+		t.Detail += ". Look at its log, and at what its client URLs answer from here; then apply again."
+		t.Detail += newIdentity(r, "its machine is gone, or lost its data")
 		return t
 	case i.Reached == reconfigure.Announced:
-		b.WriteString(sprintf("%s was announced with peer URLs %s as a learner and has not started. It has no vote, so the cluster's quorum is as it was. "+
-			"Look at the log of its process: it must run with this name, these peer URLs and the cluster's present members."+logCauses, who, strings.Join(r.PeerURLs, ", ")))
+		t.Detail = sprintf("%s was announced with peer URLs %s as a learner and has not started. It has no vote, so the cluster's quorum is as it was. "+
+			"Look at the log of its process: it must run with this name, these peer URLs and the cluster's present members."+logCauses, who, strings.Join(r.PeerURLs, ", "))
 		if stale(i) {
-			b.WriteString(sprintf("\n\nThe environment of its etcd_member_config was made for other members and can no longer start it: it says\n  %s\nand would have to say\n  %s\n"+
-				"Run the join script (join_script_base64gzip) before each start, or let one member join per apply.", i.FrozenCluster, i.Now))
+			t.Detail += sprintf("\n\nThe environment of its etcd_member_config was made for other members and can no longer start it: it says\n  %s\nand would have to say\n  %s\n"+
+				"Run the join script (join_script_base64gzip) before each start, or let one member join per apply.", i.FrozenCluster, i.Now)
 		}
 	case i.Stalled:
-		b.WriteString(sprintf("%s has started and shows no progress for %s: it is %d entries behind the leader. It stays a learner, without a vote. "+
-			"Look at its log, its disk and its network.", who, r.StallTimeout, i.Decision.Facts.Lag))
+		t.Detail = sprintf("%s has started and shows no progress for %s: it is %d entries behind the leader. It stays a learner, without a vote. "+
+			"Look at its log, its disk and its network.", who, r.StallTimeout, i.Decision.Facts.Lag)
 	case i.Decision.Code == "":
-		b.WriteString(sprintf("%s has started and was not promoted; it stays a learner, without a vote. The time allowed for it ran out before the members had answered: %s.", who, sentence(i.Cause)))
+		t.Detail = sprintf("%s has started and was not promoted; it stays a learner, without a vote. The time allowed for it ran out before the members had answered: %s.", who, sentence(i.Cause))
 	default:
-		b.WriteString(sprintf("%s has started and was not promoted; it stays a learner, without a vote. The last reason: %s", who,
-			refused(reconfigure.ActionPromote, r.Name, i.Decision, i.Snapshot).Detail))
+		t.Detail = sprintf("%s has started and was not promoted; it stays a learner, without a vote. The last reason: %s", who,
+			refused(reconfigure.ActionPromote, r.Name, i.Decision, i.Snapshot).Detail)
 	}
 	if i.Ran && i.Decision.Code == membership.NotAlive {
-		b.WriteString(sprintf("\n\nIt has run before. If it still has its data, bring it back, then apply again. If its machine lost its data, it cannot start again under the same identity: "+
-			"replace its configuration, which gives its machine a new identity. ADDRESS is the etcd_member_config of %s:\n\n  terraform apply -replace='ADDRESS'", r.Name))
+		t.Detail += "\n\nIt has run before. If it still has its data, bring it back, then apply again." + newIdentity(r, "its machine lost its data")
 	} else {
-		b.WriteString("\n\nIt is recorded as announced by this configuration: apply again to carry on, or destroy the configuration to take it back.")
+		t.Detail += "\n\nIt is recorded as announced by this configuration: apply again to carry on, or destroy the configuration to take it back."
+		t.Detail += newIdentity(r, "its machine is gone, or has the data of another member")
 	}
-	t.Detail = b.String()
 	return t
+}
+
+// newIdentity is the way out for a member that cannot start as the one that it was,
+// under that condition.
+func newIdentity(r reconfigure.JoinRequest, condition string) string {
+	out := "\n\nIf " + condition + ", it cannot start under this identity."
+	if r.Configured {
+		out += " To give it a machine with a new one, run this command. " + ConfigOf(r.Name) + ":" + replaceCommand
+	}
+	return out
 }
 
 // logCauses are the lines in etcd's log (3.4 to 3.7) that tell why a new member
 // does not start.
 const logCauses = " The log tells the cause:" +
-	"\n  - \"the data-dir used by this member must be removed\": its disk has the data of a member that was removed. Replace its configuration, with the machine." +
+	"\n  - \"the data-dir used by this member must be removed\": its disk has the data of a member that was removed." +
 	"\n  - \"member count is unequal\": its environment names other members than the cluster has." +
 	"\n  - \"incompatible with current running cluster\": its etcd is of another minor version than the cluster takes." +
 	"\n  - no line at all: its machine does not run, or was made before its configuration (create_before_destroy, or no reference from the machine to the configuration)."

@@ -114,7 +114,7 @@ func maintenanceRefused(d membership.Decision, s membership.Snapshot) string {
 			"Add members first; or, if that is acceptable now, set allow_interruption = true.", Member(s, f.Subject), f.Alive, f.Voters, f.Quorum)
 	case membership.AlarmBehind:
 		return sprintf("The %s of %s %s as large as the quota allows (%s): the alarm would be back with the next write. Nothing was changed. %s",
-			plural(len(f.Others), "database", "databases"), members(s, f.Others), plural(len(f.Others), "is still", "are still"), sizes(s, f.Others), alarmFirst(f.Detail))
+			plural(len(f.Others), "database", "databases"), members(s, f.Others), plural(len(f.Others), "is still", "are still"), strings.Join(each(s, f.Others, databaseSize), "; "), alarmFirst(f.Detail))
 	case membership.AlarmUnproven:
 		return sprintf("%s %s not tell whether what the alarm %s is about has been mended. Nothing was changed. %s Then set confirmed = true.",
 			capital(members(s, f.Others)), plural(len(f.Others), "does", "do"), f.Detail, alarmFirst(f.Detail))
@@ -123,14 +123,10 @@ func maintenanceRefused(d membership.Decision, s membership.Snapshot) string {
 	}
 }
 
-// sizes shows how large databases are, of what they may be.
-func sizes(s membership.Snapshot, ids []membership.MemberID) string {
-	var out []string
-	for _, id := range ids {
-		a := s.Answer(id)
-		out = append(out, sprintf("%s: %s of %s, %s in use", short(s, id), bytes(a.DBSize), bytes(a.DBQuota), bytes(a.DBInUse)))
-	}
-	return strings.Join(out, "; ")
+// databaseSize shows how large a database is, of what it may be.
+func databaseSize(s membership.Snapshot, id membership.MemberID) string {
+	a := s.Answer(id)
+	return sprintf("%s: %s of %s, %s in use", short(s, id), bytes(a.DBSize), bytes(a.DBQuota), bytes(a.DBInUse))
 }
 
 // bytes shows a size for people.
@@ -176,18 +172,10 @@ func snapshotFile(summary string, err error) Message {
 
 // MaintenanceMember is for a text that names no member, or several.
 func MaintenanceMember(attribute, text string, found []membership.Member, s membership.Snapshot) Message {
-	var all []membership.MemberID
-	if len(found) == 0 {
-		found = s.ByName()
+	if len(found) > 1 {
+		return newMessage("Several members of one name", "%s = %q is the name of %s. Give the ID of the one that is meant.", attribute, text, members(s, ids(found)))
 	}
-	for _, m := range found {
-		all = append(all, m.ID)
-	}
-	t := newMessage("No such member", "%s = %q is neither the name nor the ID of a member. The cluster has %s.", attribute, text, members(s, all))
-	if len(found) > 1 && len(s.Find(text)) > 1 {
-		t = newMessage("Several members of one name", "%s = %q is the name of %s. Give the ID of the one that is meant.", attribute, text, members(s, all))
-	}
-	return t
+	return newMessage("No such member", "%s = %q is neither the name nor the ID of a member. The cluster has %s.", attribute, text, members(s, ids(s.ByName())))
 }
 
 // UnknownProvider is for an action, an import or a list while the provider's

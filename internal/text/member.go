@@ -26,11 +26,16 @@ func Member(s membership.Snapshot, id membership.MemberID) string {
 
 // members shows several members, as in "a (1), b (2) and c (3)".
 func members(s membership.Snapshot, ids []membership.MemberID) string {
+	return listed(each(s, ids, Member))
+}
+
+// each shows several members, each by itself.
+func each(s membership.Snapshot, ids []membership.MemberID, show func(membership.Snapshot, membership.MemberID) string) []string {
 	shown := make([]string, 0, len(ids))
 	for _, id := range ids {
-		shown = append(shown, Member(s, id))
+		shown = append(shown, show(s, id))
 	}
-	return listed(shown)
+	return shown
 }
 
 // short is how a member is called once it has been introduced.
@@ -53,11 +58,7 @@ func orOwn(name string, s membership.Snapshot, id membership.MemberID) string {
 }
 
 func shorts(s membership.Snapshot, ids []membership.MemberID) string {
-	shown := make([]string, 0, len(ids))
-	for _, id := range ids {
-		shown = append(shown, short(s, id))
-	}
-	return listed(shown)
+	return listed(each(s, ids, short))
 }
 
 func listed(words []string) string {
@@ -97,11 +98,7 @@ func MemberAnswer(s membership.Snapshot, id membership.MemberID) string {
 
 // memberAnswers has one sentence for each member.
 func memberAnswers(s membership.Snapshot, ids []membership.MemberID) string {
-	said := make([]string, 0, len(ids))
-	for _, id := range ids {
-		said = append(said, MemberAnswer(s, id))
-	}
-	return strings.Join(said, " ")
+	return strings.Join(each(s, ids, MemberAnswer), " ")
 }
 
 // because shows the endpoint and what came back from it.

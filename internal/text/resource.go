@@ -80,8 +80,13 @@ func NotRefreshed(err error) Message {
 // NameInCluster is for a configuration whose name a member bears already.
 func NameInCluster(name string, m membership.Member) Message {
 	return newMessage("Member name "+name+" is taken",
-		"The cluster has a member %s (%s) already, at %s. Names are unique in a cluster. Choose another name; or, if it is this very member that you want to "+
-			"manage, import it; or, if it is gone for good, remove it from the cluster first.",
+		"%s\n\nIf it is this very member, import its configuration. "+Shown+":\n\n  terraform import 'ADDRESS' %s\n\n"+
+			"If the member is gone for good, import its configuration as well, and then replace it:"+replaceCommand,
+		own(nameTaken(name, m)), name)
+}
+
+func nameTaken(name string, m membership.Member) string {
+	return sprintf("The cluster has a member %s (%s) already, at %s. Names are unique in a cluster. Nothing was changed. If that is another member, choose another name.",
 		name, m.ID, strings.Join(m.PeerURLs, ", "))
 }
 
@@ -146,7 +151,7 @@ func Explain(action reconfigure.Action, name string, err error) Message {
 	case errors.As(err, &other):
 		return Message{summary, otherCluster(other)}
 	case errors.As(err, &endpoint):
-		return newMessage(summary, "%s%s", own(unusable(endpoint)), own(wayOutOfRemoval(action)))
+		return newMessage(summary, "The endpoint %q %s. Nothing was changed. Correct endpoints, then apply again.%s", endpoint.Endpoint, endpoint.Reason, own(wayOutOfRemoval(action)))
 	case errors.As(err, &none):
 		return Message{summary, noCluster(action, none)}
 	case errors.Is(err, cluster.ErrNoEndpoints):
@@ -185,15 +190,16 @@ func notOurs(summary string, u *reconfigure.Unidentified) Message {
 	it := capital(Member(u.Snapshot, f.Subject))
 	urls := strings.Join(u.PeerURLs, ", ")
 	t := Message{Summary: summary}
+	imports := sprintf("\n\nTo import the member, run this command. %s:\n\n  terraform import 'ADDRESS' %s", Shown, f.Subject)
 	switch u.Identity.Code {
 	case membership.AlreadyMember:
 		t.Detail = sprintf("%s is in the cluster already with these peer URLs (%s), and was not announced by this configuration. Nothing was changed. "+
-			"To manage it from here, import it by its ID %s; otherwise give the new member other peer URLs.", it, urls, m.ID)
+			"To have another member, give it other peer URLs.", it, urls) + imports
 	case membership.AnnouncedElsewhere:
 		t.Detail = sprintf("A member with these peer URLs (%s) was announced by someone else as %s and has not started. Nothing was changed. "+
 			"If nobody is about to start it, remove it (etcdctl member remove %s) and apply again; or import it by that ID.", urls, m.ID, m.ID)
 	case membership.NameTaken:
-		t.Detail = NameInCluster(u.Name, m).Detail + " Nothing was changed."
+		t.Detail = nameTaken(u.Name, m) + imports
 	case membership.FounderMissing:
 		t.Detail = FounderMissing(u.Name, u.Snapshot).Detail
 	case membership.FoundedAlone:

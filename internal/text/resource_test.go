@@ -52,7 +52,7 @@ func TestResourceTexts(t *testing.T) {
 			Identity: membership.Identity{Code: code, Facts: membership.Facts{Subject: m.ID, Others: []membership.MemberID{m.ID}}},
 		}
 	}
-	request := reconfigure.JoinRequest{Name: "d", PeerURLs: []string{peer}, StallTimeout: 5 * time.Minute}
+	request := reconfigure.JoinRequest{Name: "d", Configured: true, PeerURLs: []string{peer}, StallTimeout: 5 * time.Minute}
 	lagging := membership.Decision{Verdict: membership.Wait, Code: membership.Lagging, Facts: membership.Facts{Subject: 0xd4, Lag: 52000, MaxLag: 1000}}
 	slot := membership.Decision{Verdict: membership.Wait, Code: membership.LearnerSlotTaken, Facts: membership.Facts{Others: []membership.MemberID{0xd4}}}
 	elsewhere := unstarted
@@ -106,11 +106,13 @@ func TestResourceTexts(t *testing.T) {
 		{"member replaced alone", NodeRefused(membership.MemberAlone, "d", "", "")},
 		{"configuration replaced alone", NodeRefused(membership.ConfigAlone, "d", "", "")},
 		{"second holder", SecondHolder("d")},
+		{"still held", StillHeld("d", "00000000000000d4")},
 		{"member tainted", MemberTainted("d")},
 		{"member may run, held", MemberMayRun("d", false, cluster.ErrNoEndpoints)},
 		{"member may run, no endpoints", MemberMayRun("d", true, nil)},
 		{"member may run, gone", MemberMayRun("d", true, gone)},
 		{"member in the way", MemberInTheWay("d", d, snap(a, d))},
+		{"another member in the way", MemberInTheWay("e", d, snap(a, d))},
 		{"same address", SameAddress("d", "e", peer)},
 		{"no machine ID", NoMachineID("d")},
 		{"member back", MemberBack("d")},
@@ -119,7 +121,8 @@ func TestResourceTexts(t *testing.T) {
 		{"plan refused: second replacement, unobserved", PlanRefused(membership.Decision{Code: membership.SecondUnobserved, Facts: membership.Facts{Names: []string{"a", "d"}}}, membership.Snapshot{}, Shown)},
 		{"plan refused: others not active", PlanRefused(membership.Decision{Code: membership.OthersNotActive, Facts: membership.Facts{Subject: 0xa1, Others: []membership.MemberID{0xd4}}}, dead, Shown)},
 		{"plan refused: second replacement", PlanRefused(membership.Decision{Code: membership.SecondReplacement, Facts: membership.Facts{Others: []membership.MemberID{0xa1, 0xd4}}}, snap(a, d), Shown)},
-		{"plan refused: only voter", PlanRefused(membership.Decision{Code: membership.OnlyVoterReplaced, Facts: membership.Facts{Others: []membership.MemberID{0xa1}}}, snap(a), Shown)},
+		{"plan refused: only voter", PlanRefused(membership.Decision{Code: membership.EveryVoterNeeded, Facts: membership.Facts{Others: []membership.MemberID{0xa1}, Voters: 1, Quorum: 1}}, snap(a), Shown)},
+		{"plan refused: one of two voters", PlanRefused(membership.Decision{Code: membership.EveryVoterNeeded, Facts: membership.Facts{Others: []membership.MemberID{0xa1}, Voters: 2, Quorum: 2}}, snap(a, d), Shown)},
 		{"plan refused: too few stay", PlanRefused(membership.Decision{Code: membership.TooFewStay, Facts: membership.Facts{Others: []membership.MemberID{0xa1, 0xd4}, Voters: 3, Quorum: 2, Alive: 1}}, snap(a, d), Shown)},
 		{"plan refused: turn of another", PlanRefused(membership.Decision{Code: membership.TurnOfAnother, Facts: membership.Facts{Subject: 0xa1,
 			Turns: []membership.Turn{{Name: "b", Voters: 3, Since: since, By: "alice@ops1"}}}}, snap(a, d), Shown)},

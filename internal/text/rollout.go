@@ -157,7 +157,7 @@ func Upgrade(step membership.VersionStep, code membership.UpgradeCode, s members
 		return newMessage("Rollout: "+step.Name+" cannot go"+from,
 			"%s %s. A member may be one minor version ahead of the others at most; one that is further ahead does not start in their cluster. "+
 				"Nothing has been changed. Roll out %s to every member first, then go on.",
-			runs(s, step.Members), answeredVersion(s, step.Members), step.Between)
+			runs(s, step.Members), "etcd "+s.Answer(step.Members[0]).Version, step.Between)
 	case membership.UpgradeSkipsBack:
 		return newMessage("Rollout: "+step.Name+" cannot go"+from,
 			"Every other member is more than one minor version ahead of that, and etcd goes back by one at a time (as of 3.6). Nothing has been changed. "+
@@ -182,11 +182,6 @@ func Upgrade(step membership.VersionStep, code membership.UpgradeCode, s members
 
 func runs(s membership.Snapshot, ids []membership.MemberID) string {
 	return capital(members(s, ids)) + " " + plural(len(ids), "runs", "run")
-}
-
-// answeredVersion is the version of the first of the members.
-func answeredVersion(s membership.Snapshot, ids []membership.MemberID) string {
-	return "etcd " + s.Answer(ids[0]).Version
 }
 
 // minorOf leaves the patch version away, as etcdctl wants it.

@@ -38,7 +38,7 @@ func UserDataOption(e *userdata.OptionError) Message {
 		is = sprintf(" is %q", e.Value)
 	}
 	if len(e.Allowed) > 0 {
-		allowed = " Allowed: " + strings.Join(each(e.Allowed), ", ") + "."
+		allowed = " Allowed: " + strings.Join(cleaned(e.Allowed), ", ") + "."
 	}
 	return newMessage("Invalid user data option", "Option %s%s.%s%s", e.Path, own(is), own(expected), own(allowed))
 }

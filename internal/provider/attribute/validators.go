@@ -7,8 +7,10 @@ import (
 	"context"
 	"errors"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
@@ -36,6 +38,15 @@ func (c checked) ValidateString(_ context.Context, req validator.StringRequest, 
 	}
 }
 
+// Refuse adds an error about an argument that is given and has a problem, which
+// ends a sentence.
+func Refuse(argument string, v types.String, problem func(value string) string, words func(value, problem string) text.Message, diags *diag.Diagnostics) {
+	value := v.ValueString()
+	if p := problem(value); IsGiven(v) && p != "" {
+		report.ErrorOn(diags, argument, words(value, p))
+	}
+}
+
 // Name checks the name of a member, which may exist already. What a new one can
 // be called is the business of [NewName].
 func Name() validator.String {
@@ -45,20 +56,17 @@ func Name() validator.String {
 }
 
 // MemberID checks a member ID.
-func MemberID() validator.String {
-	return Checked("must be a member ID: 1 to 16 hexadecimal digits, as etcdctl prints it", func(_, value string) *text.Message {
-		if _, err := membership.ParseMemberID(value); err != nil {
-			return new(text.MemberID(err))
-		}
-		return nil
-	})
-}
+func MemberID() validator.String { return id("member", membership.ParseMemberID, text.MemberID) }
 
 // ClusterID checks a cluster ID.
 func ClusterID() validator.String {
-	return Checked("must be a cluster ID: 1 to 16 hexadecimal digits, as etcdctl prints it", func(_, value string) *text.Message {
-		if _, err := membership.ParseClusterID(value); err != nil {
-			return new(text.ClusterID(err))
+	return id("cluster", membership.ParseClusterID, text.ClusterID)
+}
+
+func id[ID any](of Described, parse func(string) (ID, error), words func(error) text.Message) validator.String {
+	return Checked("must be a "+of+" ID: 1 to 16 hexadecimal digits, as etcdctl prints it", func(_, value string) *text.Message {
+		if _, err := parse(value); err != nil {
+			return new(words(err))
 		}
 		return nil
 	})

@@ -5,7 +5,6 @@ package backend
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -14,6 +13,8 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
@@ -40,38 +41,22 @@ func urlsOf(ctx context.Context, from attributes, arguments []string) (urls []st
 		if from.GetAttribute(ctx, path.Root(name), &set).HasError() {
 			continue // said by who reads the whole
 		}
-		for _, e := range set.Elements() {
-			if s, ok := e.(types.String); ok && s.ValueString() != "" {
-				urls = append(urls, s.ValueString())
-			}
-		}
+		urls = append(urls, attribute.Texts(set)...)
 	}
 	slices.Sort(urls)
 	return urls
 }
 
 // KeepNamed keeps the URLs for [Named], of a plan that has been carried out.
-func KeepNamed(ctx context.Context, to interface {
-	SetKey(context.Context, string, []byte) diag.Diagnostics
-}, from attributes, arguments ...string) diag.Diagnostics {
-	raw, err := json.Marshal(urlsOf(ctx, from, arguments))
-	if err != nil {
-		return diag.Diagnostics{diag.NewErrorDiagnostic("Cannot keep the URLs of the member", err.Error())}
-	}
-	return to.SetKey(ctx, namedKey, raw)
+func KeepNamed(ctx context.Context, to private.Writer, from attributes, diags *diag.Diagnostics, arguments ...string) {
+	private.Keep(ctx, to, namedKey, urlsOf(ctx, from, arguments), diags)
 }
 
 // Named is [Naming] with what [KeepNamed] kept: nothing for a resource that was
 // imported and has not been changed since.
-func Named(ctx context.Context, from interface {
-	GetKey(context.Context, string) ([]byte, diag.Diagnostics)
-}) context.Context {
-	var urls []string
-	raw, _ := from.GetKey(ctx, namedKey)
-	if json.Unmarshal(raw, &urls) != nil {
-		return ctx
-	}
-	return connection.Naming(ctx, urls...)
+func Named(ctx context.Context, from private.Reader) context.Context {
+	var unread diag.Diagnostics // then nothing is named
+	return connection.Naming(ctx, private.Kept[[]string](ctx, from, namedKey, &unread)...)
 }
 
 // WarnUntrusted says once which members are not asked, because the credentials

@@ -74,14 +74,14 @@ func TestViewsDoNotShareTrust(t *testing.T) {
 	}
 }
 
-// private is private state.
-type private map[string][]byte
+// keptState is private state.
+type keptState map[string][]byte
 
-func (p private) GetKey(_ context.Context, key string) ([]byte, diag.Diagnostics) {
+func (p keptState) GetKey(_ context.Context, key string) ([]byte, diag.Diagnostics) {
 	return p[key], nil
 }
 
-func (p private) SetKey(_ context.Context, key string, value []byte) diag.Diagnostics {
+func (p keptState) SetKey(_ context.Context, key string, value []byte) diag.Diagnostics {
 	p[key] = value
 	return nil
 }
@@ -100,8 +100,9 @@ func (w written) GetAttribute(ctx context.Context, at path.Path, target any) dia
 func TestNamedIsWhatWasConfigured(t *testing.T) {
 	plan := written{"peer_urls": {"https://b:2380"}, "client_urls": {"https://c:2379"}}
 	s := trusting(t).settings
-	kept := private{}
-	if diags := KeepNamed(t.Context(), kept, plan, "peer_urls"); diags.HasError() {
+	kept := keptState{}
+	var diags diag.Diagnostics
+	if KeepNamed(t.Context(), kept, plan, &diags, "peer_urls"); diags.HasError() {
 		t.Fatal(diags)
 	}
 	if got := s.Trust(Named(t.Context(), kept)); got != "b" {
@@ -110,7 +111,7 @@ func TestNamedIsWhatWasConfigured(t *testing.T) {
 	if got := s.Trust(Naming(t.Context(), plan, "peer_urls", "client_urls")); got != "b c" {
 		t.Errorf("planned: got %q", got)
 	}
-	if got := s.Trust(Named(t.Context(), private{})); got != "" {
+	if got := s.Trust(Named(t.Context(), keptState{})); got != "" {
 		t.Errorf("imported: got %q", got)
 	}
 }

@@ -41,8 +41,13 @@ type Plan struct {
 	// held and made are the resources that the state holds for a member, and those
 	// that are new, by the owner of its ownership record.
 	held, made syncmap.Map[string, Holder]
-	refused    bool
+	// holders are the resources that the state has for a member, by its ID.
+	holders map[memberKey]membership.Holders
+	refused bool
 }
+
+// memberKey is a member of a cluster.
+type memberKey struct{ cluster, id string }
 
 // HoldConfig notes the name of a configuration that the state holds, with its
 // bootstrap token: another cluster may have a member of the same name.
@@ -140,6 +145,22 @@ func (p *Plan) Make(member string, h Holder) (twice bool) {
 	held, _ := p.held.Get(member)
 	made, _ := p.made.Set(member, h)
 	return h.excludes(held) || h.excludes(made)
+}
+
+// CountHolders notes one resource more, or less, that stands for a member, and
+// decides about all of them. The IDs are those of the cluster and of the member.
+func (p *Plan) CountHolders(cluster, id string, kept, gone int) membership.Decision {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.holders == nil {
+		p.holders = map[memberKey]membership.Holders{}
+	}
+	key := memberKey{cluster, id}
+	h := p.holders[key]
+	h.Kept += kept
+	h.Gone += gone
+	p.holders[key] = h
+	return membership.GuardHolders(h)
 }
 
 // Address notes the peer URLs that a member has after the apply, and returns one

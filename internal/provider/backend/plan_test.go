@@ -37,6 +37,41 @@ func TestHolders(t *testing.T) {
 	}
 }
 
+// A member is not removed while another resource stays for it: whichever of the two
+// is planned first, and if it first seems to stay.
+func TestCountHolders(t *testing.T) {
+	type call struct{ kept, gone int }
+	var (
+		stays    = []call{{kept: 1}}
+		removed  = []call{{gone: 1}}
+		replaced = []call{{kept: 1}, {kept: -1, gone: 1}}
+	)
+	for name, c := range map[string]struct {
+		first, second []call
+		refused       bool
+	}{
+		"one removed, one stays":    {removed, stays, true},
+		"one stays, one removed":    {stays, removed, true},
+		"one stays, one replaced":   {stays, replaced, true},
+		"both removed":              {removed, removed, false},
+		"both stay":                 {stays, stays, false},
+		"one removed, one replaced": {replaced, removed, false},
+		"one replaced":              {replaced, nil, false},
+	} {
+		var p Plan
+		refused := false
+		for _, do := range append(append([]call{}, c.first...), c.second...) {
+			refused = p.CountHolders("c1", "a1", do.kept, do.gone).Verdict == membership.Refuse
+		}
+		if refused != c.refused {
+			t.Errorf("%s: refused: %v", name, refused)
+		}
+		if p.CountHolders("c2", "a1", 1, 0).Verdict == membership.Refuse || p.CountHolders("c1", "a2", 0, 1).Verdict == membership.Refuse {
+			t.Errorf("%s: another member, or another cluster, is refused", name)
+		}
+	}
+}
+
 // Of the configurations of one bootstrap, or of none, one is replaced in a plan
 // whose cluster cannot be observed. One with another key counts as replaced.
 func TestCount(t *testing.T) {

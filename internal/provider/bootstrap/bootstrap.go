@@ -89,35 +89,30 @@ func With(object types.Object, attribute string, value attr.Value) types.Object 
 // known to have formed no cluster. Only then does a member follow it.
 func (b *Bootstrap) IsRetry() bool { return b.Retry.IsUnknown() }
 
-// AttrTypes returns the object's attribute types.
-func AttrTypes() map[string]attr.Type {
-	return map[string]attr.Type{
-		"protocol":           types.StringType,
-		"token":              types.StringType,
-		"founders":           types.StringType,
-		"size":               types.Int64Type,
-		"complete":           types.BoolType,
-		"environment":        types.MapType{ElemType: types.StringType},
-		"cluster_id":         types.StringType,
-		"registry_endpoints": types.ListType{ElemType: types.StringType},
-		"window":             types.StringType,
-		"retry":              types.BoolType,
+// objectType follows from the attributes of the object.
+var objectType = types.ObjectType{AttrTypes: typesOf(describe(true))}
+
+func typesOf(attributes map[string]schema.Attribute) map[string]attr.Type {
+	out := map[string]attr.Type{}
+	for name, attribute := range attributes {
+		out[name] = attribute.GetType()
 	}
+	return out
 }
 
+// AttrTypes returns the object's attribute types.
+func AttrTypes() map[string]attr.Type { return objectType.AttrTypes }
+
 // Type returns the object's type.
-func Type() types.ObjectType { return types.ObjectType{AttrTypes: AttrTypes()} }
+func Type() types.ObjectType { return objectType }
 
 // Object returns b as the value of an attribute of [Type]. Collections that
 // were never set become null.
-func (b Bootstrap) Object(ctx context.Context) types.Object {
-	if isMissing(b.Founders.ElementType(ctx)) {
-		b.Founders = types.SetNull(types.StringType)
-	}
-	if isMissing(b.Environment.ElementType(ctx)) {
+func (b Bootstrap) Object() types.Object {
+	if b.Environment.IsNull() {
 		b.Environment = types.MapNull(types.StringType)
 	}
-	if isMissing(b.RegistryEndpoints.ElementType(ctx)) {
+	if b.RegistryEndpoints.IsNull() {
 		b.RegistryEndpoints = types.ListNull(types.StringType)
 	}
 	return types.ObjectValueMust(AttrTypes(), map[string]attr.Value{
@@ -144,22 +139,13 @@ func From(ctx context.Context, object types.Object, diags *diag.Diagnostics) *Bo
 
 // joined returns the names in order, separated by commas: no name has one.
 func joined(names types.Set) types.String {
-	if names.IsNull() {
+	switch {
+	case names.IsNull():
 		return types.StringNull()
-	}
-	var out []string
-	for _, name := range names.Elements() {
-		words, ok := name.(types.String)
-		if !ok || words.IsUnknown() {
-			return types.StringUnknown()
-		}
-		out = append(out, words.ValueString())
-	}
-	if names.IsUnknown() {
+	case attribute.SomeUnknown(names):
 		return types.StringUnknown()
 	}
-	slices.Sort(out)
-	return types.StringValue(strings.Join(out, ","))
+	return types.StringValue(strings.Join(slices.Sorted(slices.Values(attribute.Texts(names))), ","))
 }
 
 // split is the other way of [joined].
@@ -170,11 +156,7 @@ func split(names types.String) types.Set {
 	case names.IsUnknown():
 		return types.SetUnknown(types.StringType)
 	}
-	elements := []attr.Value{}
-	for _, name := range strings.FieldsFunc(names.ValueString(), func(r rune) bool { return r == ',' }) {
-		elements = append(elements, types.StringValue(name))
-	}
-	return types.SetValueMust(types.StringType, elements)
+	return attribute.SetOf(strings.FieldsFunc(names.ValueString(), func(r rune) bool { return r == ',' }))
 }
 
 // largeSize is the greatest number of founders that is planned without a
@@ -193,100 +175,53 @@ func AdviseSize(n int, diags *diag.Diagnostics) {
 
 // ComputedAttribute is the attribute of the resources that give a bootstrap.
 func ComputedAttribute() schema.SingleNestedAttribute {
-	attributes := describe()
-	for name, attribute := range attributes {
-		attributes[name] = mark(attribute, func(computed, _ *bool) { *computed = true })
-	}
 	return schema.SingleNestedAttribute{
 		Computed:            true,
 		MarkdownDescription: "How the cluster is bootstrapped: give it to `bootstrap` of every [`etcd_member_config`](member_config.md) as it is.",
-		Attributes:          attributes,
+		Attributes:          describe(true),
 	}
 }
 
 // InputAttribute is the attribute of the resource that takes a bootstrap,
 // optional; add plan modifiers and validators to it there.
 func InputAttribute() schema.SingleNestedAttribute {
-	attributes := describe()
-	for name, attribute := range attributes {
-		attributes[name] = mark(attribute, func(_, optional *bool) { *optional = true })
-	}
-	validate(attributes, "window", attribute.Duration())
-	validate(attributes, "cluster_id", attribute.ClusterID())
 	return schema.SingleNestedAttribute{
 		Optional:            true,
 		MarkdownDescription: "How the cluster is bootstrapped: the `bootstrap` of an [`etcd_discovery_token`](discovery_token.md) or an [`etcd_initial_cluster`](initial_cluster.md). Default: none, for a member that joins a cluster that exists.",
-		Attributes:          attributes,
+		Attributes:          describe(false),
 	}
 }
 
-func describe() map[string]schema.Attribute {
+// describe returns the attributes of the object, computed or else optional.
+func describe(computed bool) map[string]schema.Attribute {
+	text := func(description string, validators ...validator.String) schema.Attribute {
+		return schema.StringAttribute{Computed: computed, Optional: !computed, MarkdownDescription: description, Validators: validators}
+	}
 	return map[string]schema.Attribute{
-		"protocol": schema.StringAttribute{MarkdownDescription: "`v3`, `v2`, `service` or `static`."},
-		"token":    schema.StringAttribute{MarkdownDescription: "The discovery token, or the token of the static cluster."},
-		"founders": schema.StringAttribute{
-			MarkdownDescription: "Names of the members that may bootstrap, in order and separated by commas. Null while only their number is known.",
+		"protocol": text("`v3`, `v2`, `service` or `static`."),
+		"token":    text("The discovery token, or the token of the static cluster."),
+		"founders": text("Names of the members that may bootstrap, in order and separated by commas. Null while only their number is known."),
+		"size": schema.Int64Attribute{
+			Computed: computed, Optional: !computed,
+			MarkdownDescription: "Number of members that bootstrap together.",
 		},
-		"size": schema.Int64Attribute{MarkdownDescription: "Number of members that bootstrap together."},
 		"complete": schema.BoolAttribute{
+			Computed: computed, Optional: !computed,
 			MarkdownDescription: "Whether the bootstrap has happened. Once true it stays true, and every further member is a joiner.",
 		},
 		"environment": schema.MapAttribute{
-			ElementType:         types.StringType,
+			Computed: computed, Optional: !computed, ElementType: types.StringType,
 			MarkdownDescription: "The `ETCD_*` variables that a founder needs to bootstrap, beside its name and its URLs.",
 		},
-		"cluster_id": schema.StringAttribute{
-			MarkdownDescription: "ID of the cluster in hexadecimal. Null for a discovery, where it follows from who registers.",
-		},
+		"cluster_id": text("ID of the cluster in hexadecimal. Null for a discovery, where it follows from who registers.", attribute.ClusterID()),
 		"registry_endpoints": schema.ListAttribute{
-			ElementType:         types.StringType,
+			Computed: computed, Optional: !computed, ElementType: types.StringType,
 			MarkdownDescription: "Client URLs of the registry as the machines dial them. Null for a static bootstrap.",
 		},
-		"window": schema.StringAttribute{
-			MarkdownDescription: "How long after the creation of its configuration the first initial member by name may form a static cluster. Null for a discovery.",
-		},
+		"window": text("How long after the creation of its configuration the first initial member by name may form a static cluster. Null for a discovery.", attribute.Duration()),
 		"retry": schema.BoolAttribute{
+			Computed: computed, Optional: !computed,
 			MarkdownDescription: "Null. `(known after apply)` in a plan that starts a bootstrap again which has formed no cluster, and with it its initial members.",
 		},
 	}
-}
-
-// validate adds a validator to a string of describe.
-func validate(attributes map[string]schema.Attribute, name string, v validator.String) {
-	a, ok := attributes[name].(schema.StringAttribute)
-	if !ok {
-		panic("bootstrap: " + name + " is no string")
-	}
-	a.Validators = append(a.Validators, v)
-	attributes[name] = a
-}
-
-// mark sets Computed or Optional on any of the attribute kinds of describe.
-func mark(attribute schema.Attribute, set func(computed, optional *bool)) schema.Attribute {
-	switch a := attribute.(type) {
-	case schema.StringAttribute:
-		set(&a.Computed, &a.Optional)
-		return a
-	case schema.Int64Attribute:
-		set(&a.Computed, &a.Optional)
-		return a
-	case schema.BoolAttribute:
-		set(&a.Computed, &a.Optional)
-		return a
-	case schema.MapAttribute:
-		set(&a.Computed, &a.Optional)
-		return a
-	case schema.ListAttribute:
-		set(&a.Computed, &a.Optional)
-		return a
-	default:
-		panic("bootstrap: an attribute kind that describe does not use")
-	}
-}
-
-// isMissing tells the zero value of a collection, which was never given an
-// element type, from a null one.
-func isMissing(elem attr.Type) bool {
-	_, typed := elem.(basetypes.StringType)
-	return !typed
 }

@@ -23,7 +23,7 @@ func TestObjectRoundTrip(t *testing.T) {
 		Size:     types.Int64Value(2),
 		Complete: types.BoolValue(false),
 	}
-	object := in.Object(ctx)
+	object := in.Object()
 	var diags diag.Diagnostics
 	out := bootstrap.From(ctx, object, &diags)
 	if diags.HasError() {
@@ -53,7 +53,7 @@ func TestFoundersRoundTrip(t *testing.T) {
 		{types.SetValueMust(types.StringType, []attr.Value{}), types.SetValueMust(types.StringType, []attr.Value{})},
 	} {
 		var diags diag.Diagnostics
-		out := bootstrap.From(ctx, bootstrap.Bootstrap{Founders: c.in}.Object(ctx), &diags)
+		out := bootstrap.From(ctx, bootstrap.Bootstrap{Founders: c.in}.Object(), &diags)
 		if diags.HasError() || !out.Founders.Equal(c.want) {
 			t.Errorf("%v comes back as %v, want %v; %v", c.in, out.Founders, c.want, diags)
 		}

@@ -56,28 +56,13 @@ type alarmModel struct {
 	Alarm    types.String `tfsdk:"alarm"`
 }
 
-func memberType() types.ObjectType {
-	urls := types.ListType{ElemType: types.StringType}
-	return types.ObjectType{AttrTypes: map[string]attr.Type{
-		"id": types.StringType, "name": types.StringType, "role": types.StringType, "leader": types.BoolType,
-		"alive": types.BoolType, "answer": types.StringType, "endpoint": types.StringType, "version": types.StringType,
-		"peer_urls": urls, "client_urls": urls,
-		"db_size": types.Int64Type, "raft_term": types.Int64Type, "raft_index": types.Int64Type, "raft_applied_index": types.Int64Type,
-		"lag": types.Int64Type,
-	}}
-}
-
-func alarmType() types.ObjectType {
-	return types.ObjectType{AttrTypes: map[string]attr.Type{"member_id": types.StringType, "alarm": types.StringType}}
-}
-
 // fromError fills in what is known where nobody gave a member list: nothing
 // but what the endpoints answered.
 func (m *model) fromError(ctx context.Context, err error) diag.Diagnostics {
 	m.ClusterID, m.Leader, m.Term = types.StringNull(), types.StringNull(), types.Int64Null()
 	m.Voters, m.Quorum, m.FailureTolerance = types.Int64Null(), types.Int64Null(), types.Int64Null()
 	m.Reachable, m.Healthy = types.BoolValue(false), types.BoolValue(false)
-	return m.lists(ctx, nil, nil, nil, []string{text.ClusterUnreachable(err)})
+	return m.lists(ctx, []memberModel{}, []string{}, []alarmModel{}, []string{text.ClusterUnreachable(err)})
 }
 
 // fromLook fills in what was seen.
@@ -104,13 +89,14 @@ func (m *model) fromLook(ctx context.Context, l look) diag.Diagnostics {
 	for _, a := range s.Alarms() {
 		alarms = append(alarms, alarmModel{MemberID: hex(a.Member), Alarm: types.StringValue(a.Kind)})
 	}
-	var advice []string
+	advice := []string{}
 	for _, w := range s.Advise(l.before, l.seen) {
 		advice = append(advice, text.Advice(w, s))
 	}
 	return m.lists(ctx, members, voters, alarms, advice)
 }
 
+// lists fills in the lists, none of which is nil.
 func (m *model) lists(ctx context.Context, members []memberModel, voters []string, alarms []alarmModel, advice []string) diag.Diagnostics {
 	var diags diag.Diagnostics
 	for _, l := range []struct {
@@ -118,21 +104,14 @@ func (m *model) lists(ctx context.Context, members []memberModel, voters []strin
 		elements attr.Type
 		values   any
 	}{
-		{&m.Members, memberType(), orEmpty(members)}, {&m.VoterEndpoints, types.StringType, orEmpty(voters)},
-		{&m.Alarms, alarmType(), orEmpty(alarms)}, {&m.Advice, types.StringType, orEmpty(advice)},
+		{&m.Members, memberObject.Type(), members}, {&m.VoterEndpoints, types.StringType, voters},
+		{&m.Alarms, alarmObject.Type(), alarms}, {&m.Advice, types.StringType, advice},
 	} {
 		list, d := types.ListValueFrom(ctx, l.elements, l.values)
 		diags.Append(d...)
 		*l.to = list
 	}
 	return diags
-}
-
-func orEmpty[T any](s []T) []T {
-	if s == nil {
-		return []T{}
-	}
-	return s
 }
 
 // memberOf is what was seen of one member. What only the member itself can say
@@ -142,7 +121,7 @@ func memberOf(s membership.Snapshot, member membership.Member, leader membership
 		ID: hex(member.ID), Name: types.StringValue(member.Name), Role: types.StringValue("voter"),
 		Leader: types.BoolValue(member.ID == leader), Alive: types.BoolValue(s.Alive(member.ID)),
 		Answer:   types.StringValue(text.MemberAnswer(s, member.ID)),
-		PeerURLs: orEmpty(member.PeerURLs), ClientURLs: orEmpty(member.ClientURLs),
+		PeerURLs: append([]string{}, member.PeerURLs...), ClientURLs: append([]string{}, member.ClientURLs...), // never nil
 	}
 	if member.Learner {
 		out.Role = types.StringValue("learner")

@@ -57,15 +57,12 @@ func (d *clusterData) Schema(_ context.Context, _ datasource.SchemaRequest, resp
 			"members": schema.ListNestedAttribute{
 				Computed:            true,
 				MarkdownDescription: "The members, in order of name; those that never started, and have none, at the end. What only a member itself can say is null if it did not answer.",
-				NestedObject:        schema.NestedAttributeObject{Attributes: memberAttributes()},
+				NestedObject:        memberObject,
 			},
 			"alarms": schema.ListNestedAttribute{
 				Computed:            true,
 				MarkdownDescription: "Alarms that are raised.",
-				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-					"member_id": schema.StringAttribute{Computed: true, MarkdownDescription: "ID of the member that raised it, in hexadecimal."},
-					"alarm":     schema.StringAttribute{Computed: true, MarkdownDescription: "`NOSPACE` or `CORRUPT`."},
-				}},
+				NestedObject:        alarmObject,
 			},
 			"advice": schema.ListAttribute{
 				ElementType: types.StringType, Computed: true,
@@ -76,31 +73,33 @@ func (d *clusterData) Schema(_ context.Context, _ datasource.SchemaRequest, resp
 	}
 }
 
-func memberAttributes() map[string]schema.Attribute {
-	urls := func(description string) schema.Attribute {
-		return schema.ListAttribute{ElementType: types.StringType, Computed: true, MarkdownDescription: description}
-	}
-	return map[string]schema.Attribute{
-		"id":     schema.StringAttribute{Computed: true, MarkdownDescription: "ID in hexadecimal, as etcdctl prints it."},
-		"name":   schema.StringAttribute{Computed: true, MarkdownDescription: "Name; empty until the member has started for the first time."},
-		"role":   schema.StringAttribute{Computed: true, MarkdownDescription: "`voter` or `learner`."},
-		"leader": schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether it is the `leader` of the cluster."},
-		"alive": schema.BoolAttribute{
-			Computed:            true,
-			MarkdownDescription: "Whether it answered itself just now, as this member of this cluster, and, as a voter, served a linearizable read. Without a quorum no voter does; `answer` tells who runs.",
-		},
-		"answer":             schema.StringAttribute{Computed: true, MarkdownDescription: "What its endpoint said, in a sentence."},
-		"endpoint":           schema.StringAttribute{Computed: true, MarkdownDescription: "Client URL at which it was asked. Null if it has none yet."},
-		"version":            schema.StringAttribute{Computed: true, MarkdownDescription: "Version of etcd that it runs."},
-		"peer_urls":          urls("Peer URLs."),
-		"client_urls":        urls("Client URLs that it advertises; empty until it has started for the first time."),
-		"db_size":            schema.Int64Attribute{Computed: true, MarkdownDescription: "Size of its database file in bytes."},
-		"raft_term":          schema.Int64Attribute{Computed: true, MarkdownDescription: "Raft term that it is in."},
-		"raft_index":         schema.Int64Attribute{Computed: true, MarkdownDescription: "Raft index up to which it knows entries to be committed."},
-		"raft_applied_index": schema.Int64Attribute{Computed: true, MarkdownDescription: "Raft index up to which it has applied entries."},
-		"lag": schema.Int64Attribute{
-			Computed:            true,
-			MarkdownDescription: "Entries that the leader had committed and it had not applied. A few are normal under load: the two are not asked at the very same moment.",
-		},
-	}
-}
+// alarmObject is one element of alarms.
+var alarmObject = schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+	"member_id": schema.StringAttribute{Computed: true, MarkdownDescription: "ID of the member that raised it, in hexadecimal."},
+	"alarm":     schema.StringAttribute{Computed: true, MarkdownDescription: "`NOSPACE` or `CORRUPT`."},
+}}
+
+// memberObject is one element of members.
+var memberObject = schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+	"id":     schema.StringAttribute{Computed: true, MarkdownDescription: "ID in hexadecimal, as etcdctl prints it."},
+	"name":   schema.StringAttribute{Computed: true, MarkdownDescription: "Name; empty until the member has started for the first time."},
+	"role":   schema.StringAttribute{Computed: true, MarkdownDescription: "`voter` or `learner`."},
+	"leader": schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether it is the `leader` of the cluster."},
+	"alive": schema.BoolAttribute{
+		Computed:            true,
+		MarkdownDescription: "Whether it answered itself just now, as this member of this cluster, and, as a voter, served a linearizable read. Without a quorum no voter does; `answer` tells who runs.",
+	},
+	"answer":             schema.StringAttribute{Computed: true, MarkdownDescription: "What its endpoint said, in a sentence."},
+	"endpoint":           schema.StringAttribute{Computed: true, MarkdownDescription: "Client URL at which it was asked. Null if it has none yet."},
+	"version":            schema.StringAttribute{Computed: true, MarkdownDescription: "Version of etcd that it runs."},
+	"peer_urls":          schema.ListAttribute{ElementType: types.StringType, Computed: true, MarkdownDescription: "Peer URLs."},
+	"client_urls":        schema.ListAttribute{ElementType: types.StringType, Computed: true, MarkdownDescription: "Client URLs that it advertises; empty until it has started for the first time."},
+	"db_size":            schema.Int64Attribute{Computed: true, MarkdownDescription: "Size of its database file in bytes."},
+	"raft_term":          schema.Int64Attribute{Computed: true, MarkdownDescription: "Raft term that it is in."},
+	"raft_index":         schema.Int64Attribute{Computed: true, MarkdownDescription: "Raft index up to which it knows entries to be committed."},
+	"raft_applied_index": schema.Int64Attribute{Computed: true, MarkdownDescription: "Raft index up to which it has applied entries."},
+	"lag": schema.Int64Attribute{
+		Computed:            true,
+		MarkdownDescription: "Entries that the leader had committed and it had not applied. A few are normal under load: the two are not asked at the very same moment.",
+	},
+}}

@@ -115,16 +115,8 @@ func (m dataModel) validate(diags *diag.Diagnostics) {
 	if m.Token.IsNull() == m.URL.IsNull() && !m.Token.IsUnknown() && !m.URL.IsUnknown() {
 		report.Error(diags, text.DiscoveryTokenOrURL)
 	}
-	if attribute.IsGiven(m.Token) {
-		if problem := discovery.TokenProblem(m.Token.ValueString()); problem != "" {
-			report.ErrorOn(diags, "token", text.DiscoveryTokenInvalid(m.Token.ValueString(), string(problem)))
-		}
-	}
-	if attribute.IsGiven(m.Prefix) {
-		if problem := discovery.PrefixProblem(m.Prefix.ValueString()); problem != "" {
-			report.ErrorOn(diags, "prefix", text.DiscoveryPrefixInvalid(m.Prefix.ValueString(), string(problem)))
-		}
-	}
+	attribute.Refuse("token", m.Token, discovery.TokenProblem, text.DiscoveryTokenInvalid, diags)
+	attribute.Refuse("prefix", m.Prefix, discovery.PrefixProblem, text.DiscoveryPrefixInvalid, diags)
 	if attribute.IsGiven(m.Protocol) && m.Protocol.ValueString() != bootstrap.ProtocolV3 && m.Protocol.ValueString() != bootstrap.ProtocolV2 {
 		report.ErrorOn(diags, "protocol", text.DiscoveryDataProtocol(m.Protocol.ValueString()))
 	}

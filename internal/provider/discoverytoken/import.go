@@ -73,10 +73,10 @@ func parseImportID(id string) (what imported, problem string) {
 		what.prefix, what.token = prefix, token
 	}
 	if p := discovery.PrefixProblem(what.prefix); p != "" {
-		return what, "has a prefix that " + string(p)
+		return what, "has a prefix that " + p
 	}
 	if p := discovery.TokenProblem(what.token); p != "" {
-		return what, "has a token that " + string(p)
+		return what, "has a token that " + p
 	}
 	return what, ""
 }

@@ -102,7 +102,7 @@ func membersOf(ctx context.Context, s discovery.Status, diags *diag.Diagnostics)
 			PeerURLs: member.PeerURLs,
 		})
 	}
-	list, d := types.ListValueFrom(ctx, types.ObjectType{AttrTypes: memberTypes()}, members)
+	list, d := types.ListValueFrom(ctx, memberObject.Type(), members)
 	diags.Append(d...)
 	return list
 }
@@ -173,7 +173,7 @@ func (m *model) setBootstrap(ctx context.Context) {
 		Environment:       m.Environment,
 		ClusterID:         types.StringNull(),
 		RegistryEndpoints: m.dialled(ctx),
-	}.Object(ctx)
+	}.Object()
 }
 
 // number is n as a value of the size, which is a number of any kind for

@@ -156,7 +156,7 @@ func (m *model) planCreate(ctx context.Context, config model) {
 		m.URL = types.StringNull()
 	}
 	m.Environment = types.MapUnknown(types.StringType)
-	m.Members = types.ListValueMust(types.ObjectType{AttrTypes: memberTypes()}, []attr.Value{})
+	m.Members = types.ListValueMust(memberObject.Type(), []attr.Value{})
 	m.Complete = types.BoolValue(false)
 	m.setBootstrap(ctx)
 }
@@ -192,7 +192,7 @@ func (m *model) planUpdate(ctx context.Context, config, prior model, unwritten b
 	}
 	if unwritten {
 		// The plan needs a difference to become an update.
-		m.Members = types.ListUnknown(types.ObjectType{AttrTypes: memberTypes()})
+		m.Members = types.ListUnknown(memberObject.Type())
 	}
 	return nil
 }

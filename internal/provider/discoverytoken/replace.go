@@ -78,34 +78,31 @@ func (r *tokenResource) mayChange(ctx context.Context, doing string, was record,
 	defer cancel()
 	status, err := r.open(r.backend, m).Status(call, was.Token)
 	log.Debug(ctx, log.Discovery, "checked whether the token may be replaced", "doing", doing, "registered", len(status.Members), "size", status.Size, "error", err)
-	switch discovery.Judge(status, err, was.Least) {
-	case discovery.Unformed:
-		return true
-	case discovery.Formed:
-		report.Error(diags, text.DiscoveryBootstrapped(doing, names(status.Members)))
-	default:
-		report.Error(diags, text.DiscoveryMayHaveFormed(doing, whyUnknown(status, err, was.Least)))
-	}
-	return false
+	return was.unformed(doing, status, err, text.DiscoveryBootstrapped(doing, names(status.Members)), diags)
 }
 
 // mayGo reports whether a token may be removed as a part of a replacement, by
 // what the registry answered. A plan of a complete one is refused, but a taint
 // gets here, because its plan cannot be told from a first creation.
 func (r *tokenResource) mayGo(ctx context.Context, kept private.Reader, m *model, status discovery.Status, err error, diags *diag.Diagnostics) bool {
-	least := leastSize(ctx, kept, m, diags)
-	was := recordOf(ctx, m, least, diags)
+	was := recordOf(ctx, m, leastSize(ctx, kept, m, diags), diags)
 	if was.Complete {
 		report.Error(diags, text.DiscoveryBootstrapped("replace", was.Members))
 		return false
 	}
-	switch discovery.Judge(status, err, least) {
+	return was.unformed("replace", status, err, text.DiscoveryCompleted(was.Token, names(status.Members)), diags)
+}
+
+// unformed reports whether the registry's answer shows that the cluster has not
+// formed. formed words that it has.
+func (r record) unformed(doing string, status discovery.Status, err error, formed text.Message, diags *diag.Diagnostics) bool {
+	switch discovery.Judge(status, err, r.Least) {
 	case discovery.Unformed:
 		return true
 	case discovery.Formed:
-		report.Error(diags, text.DiscoveryCompleted(was.Token, names(status.Members)))
+		report.Error(diags, formed)
 	default:
-		report.Error(diags, text.DiscoveryMayHaveFormed("replace", whyUnknown(status, err, least)))
+		report.Error(diags, text.DiscoveryMayHaveFormed(doing, whyUnknown(status, err, r.Least)))
 	}
 	return false
 }

@@ -255,8 +255,7 @@ func (r *tokenResource) Delete(ctx context.Context, req resource.DeleteRequest, 
 	if !errors.As(err, new(*connection.Unreachable)) && !errors.As(err, new(*discovery.DeniedError)) {
 		err = registry.Delete(call, token)
 	}
-	var others *discovery.OthersError
-	if errors.As(err, &others) {
+	if others, ok := errors.AsType[*discovery.OthersError](err); ok {
 		report.Warn(&resp.Diagnostics, text.DiscoveryLeft(token, state.Prefix.ValueString(), others.Error()))
 		err = nil
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
@@ -167,17 +166,7 @@ func whatTheRegistryHas() map[string]schema.Attribute {
 		"members": schema.ListNestedAttribute{
 			Computed:            true,
 			MarkdownDescription: "The founders that have registered, in order of registration; never more than `size`.",
-			NestedObject: schema.NestedAttributeObject{
-				Attributes: map[string]schema.Attribute{
-					"id":   schema.StringAttribute{Computed: true, MarkdownDescription: "ID of the member in the cluster that it founds, in hexadecimal."},
-					"name": schema.StringAttribute{Computed: true, MarkdownDescription: "Name of the member."},
-					"peer_urls": schema.ListAttribute{
-						ElementType:         types.StringType,
-						Computed:            true,
-						MarkdownDescription: "Peer URLs that the member advertises.",
-					},
-				},
-			},
+			NestedObject:        memberObject,
 		},
 		"complete": schema.BoolAttribute{
 			Computed: true,
@@ -188,11 +177,15 @@ func whatTheRegistryHas() map[string]schema.Attribute {
 	}
 }
 
-// memberTypes are the attribute types of one element of members.
-func memberTypes() map[string]attr.Type {
-	return map[string]attr.Type{
-		"id":        types.StringType,
-		"name":      types.StringType,
-		"peer_urls": types.ListType{ElemType: types.StringType},
-	}
+// memberObject is one element of members.
+var memberObject = schema.NestedAttributeObject{
+	Attributes: map[string]schema.Attribute{
+		"id":   schema.StringAttribute{Computed: true, MarkdownDescription: "ID of the member in the cluster that it founds, in hexadecimal."},
+		"name": schema.StringAttribute{Computed: true, MarkdownDescription: "Name of the member."},
+		"peer_urls": schema.ListAttribute{
+			ElementType:         types.StringType,
+			Computed:            true,
+			MarkdownDescription: "Peer URLs that the member advertises.",
+		},
+	},
 }

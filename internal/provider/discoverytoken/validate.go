@@ -37,21 +37,9 @@ func (r *tokenResource) ValidateConfig(ctx context.Context, req resource.Validat
 	}
 	validateFounders(config, &resp.Diagnostics)
 	validateProtocol(config, &resp.Diagnostics)
-	if attribute.IsGiven(config.Token) {
-		if problem := discovery.TokenProblem(config.Token.ValueString()); problem != "" {
-			report.ErrorOn(&resp.Diagnostics, "token", text.DiscoveryTokenInvalid(config.Token.ValueString(), string(problem)))
-		}
-	}
-	if attribute.IsGiven(config.Prefix) {
-		if problem := discovery.PrefixProblem(config.Prefix.ValueString()); problem != "" {
-			report.ErrorOn(&resp.Diagnostics, "prefix", text.DiscoveryPrefixInvalid(config.Prefix.ValueString(), string(problem)))
-		}
-	}
-	if attribute.IsGiven(config.ServiceURL) {
-		if problem := discovery.ServiceURLProblem(config.ServiceURL.ValueString()); problem != "" {
-			report.ErrorOn(&resp.Diagnostics, "service_url", text.DiscoveryServiceURLInvalid(config.ServiceURL.ValueString(), string(problem)))
-		}
-	}
+	attribute.Refuse("token", config.Token, discovery.TokenProblem, text.DiscoveryTokenInvalid, &resp.Diagnostics)
+	attribute.Refuse("prefix", config.Prefix, discovery.PrefixProblem, text.DiscoveryPrefixInvalid, &resp.Diagnostics)
+	attribute.Refuse("service_url", config.ServiceURL, discovery.ServiceURLProblem, text.DiscoveryServiceURLInvalid, &resp.Diagnostics)
 	validateAdvertised(ctx, config, &resp.Diagnostics)
 	validateAccess(ctx, config, &resp.Diagnostics)
 }
@@ -103,8 +91,7 @@ func validateFounders(config model, diags *diag.Diagnostics) {
 		return
 	}
 	for _, name := range names {
-		var invalid *membership.NameError
-		if errors.As(membership.ValidateName(name), &invalid) {
+		if invalid, ok := errors.AsType[*membership.NameError](membership.ValidateName(name)); ok {
 			report.ErrorOn(diags, "founders", text.MemberName(invalid))
 		}
 	}

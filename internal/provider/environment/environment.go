@@ -18,6 +18,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
@@ -49,12 +50,10 @@ func IsName(name string) bool {
 func Problem(variables map[string]string) *text.Message {
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
 		if !IsName(name) {
-			t := text.EnvironmentName(name)
-			return &t
+			return new(text.EnvironmentName(name))
 		}
 		if r, unfit := Unfit(variables[name]); unfit {
-			t := text.EnvironmentValue(name, r)
-			return &t
+			return new(text.EnvironmentValue(name, r))
 		}
 	}
 	return nil
@@ -85,17 +84,11 @@ func Planned(ctx context.Context, variables map[string]string, unknown ...string
 
 // InBootstrap checks the environment of a bootstrap that is given as an
 // argument, perhaps by hand.
-func InBootstrap() validator.Object { return inBootstrap{} }
-
-type inBootstrap struct{}
-
-// Description implements validator.Object.
-func (inBootstrap) Description(context.Context) string {
-	return "environment must hold variables without control characters"
+func InBootstrap() validator.Object {
+	return inBootstrap{"environment must hold variables without control characters"}
 }
 
-// MarkdownDescription implements validator.Object.
-func (v inBootstrap) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
+type inBootstrap struct{ attribute.Described }
 
 // ValidateObject implements validator.Object.
 func (inBootstrap) ValidateObject(_ context.Context, req validator.ObjectRequest, resp *validator.ObjectResponse) {

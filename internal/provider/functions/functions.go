@@ -23,6 +23,45 @@ func All() []func() function.Function {
 	}
 }
 
+// pure is a function whose result follows from arguments that are all known.
+type pure struct {
+	name       string
+	definition function.Definition
+	// run returns the result. Its errors are about the first argument, unless
+	// they are of the framework.
+	run func(context.Context, function.ArgumentsData) (any, error)
+}
+
+// Metadata implements [function.Function].
+func (p pure) Metadata(_ context.Context, _ function.MetadataRequest, resp *function.MetadataResponse) {
+	resp.Name = p.name
+}
+
+// Definition implements [function.Function].
+func (p pure) Definition(_ context.Context, _ function.DefinitionRequest, resp *function.DefinitionResponse) {
+	resp.Definition = p.definition
+}
+
+// Run implements [function.Function]. The result is unknown until it is set.
+func (p pure) Run(ctx context.Context, req function.RunRequest, resp *function.RunResponse) {
+	for i := range p.definition.Parameters {
+		var argument attr.Value
+		if resp.Error = req.Arguments.GetArgument(ctx, i, &argument); resp.Error != nil {
+			return
+		}
+		ok, err := known(ctx, argument)
+		if resp.Error = err; err != nil || !ok {
+			return
+		}
+	}
+	result, err := p.run(ctx, req.Arguments)
+	if err != nil {
+		resp.Error = refused(err)
+		return
+	}
+	resp.Error = resp.Result.Set(ctx, result)
+}
+
 // known reports whether nothing within the value is unknown. Terraform does not
 // call a function before all is known; another caller may.
 func known(ctx context.Context, v attr.Value) (bool, *function.FuncError) {
@@ -35,6 +74,9 @@ func known(ctx context.Context, v attr.Value) (bool, *function.FuncError) {
 
 // refused words an error about the first argument.
 func refused(err error) *function.FuncError {
+	if worded, ok := errors.AsType[*function.FuncError](err); ok {
+		return worded
+	}
 	var entry *membership.EntryError
 	var u *membership.URLError
 	words := err.Error()

@@ -128,15 +128,12 @@ func (d *heartbeats) Read(ctx context.Context, req datasource.ReadRequest, resp 
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	var t text.Message
 	switch {
 	case d.backend.Unknown:
-		t = text.EndpointsUnknown
+		report.Error(&resp.Diagnostics, text.EndpointsUnknown)
+		return
 	case len(d.backend.Settings.Endpoints) == 0:
-		t = text.NoEndpoints
-	}
-	if t.Summary != "" {
-		report.Error(&resp.Diagnostics, t)
+		report.Error(&resp.Diagnostics, text.NoEndpoints)
 		return
 	}
 	m.Prefix, m.API = orDefault(m.Prefix, defaultPrefix), orDefault(m.API, apiV3)

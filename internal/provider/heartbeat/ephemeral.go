@@ -5,7 +5,6 @@ package heartbeat
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strings"
 	"time"
@@ -20,6 +19,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
@@ -112,7 +112,7 @@ func (h *Heartbeat) ValidateConfig(ctx context.Context, req ephemeral.ValidateCo
 		return
 	}
 	checkPlace(m.Prefix, m.API, &resp.Diagnostics)
-	if name := m.Name.ValueString(); given(m.Name) {
+	if name := m.Name.ValueString(); attribute.IsGiven(m.Name) {
 		switch {
 		case name == "":
 			report.ErrorOn(&resp.Diagnostics, "name", text.HeartbeatName(name, "is empty"))
@@ -122,7 +122,7 @@ func (h *Heartbeat) ValidateConfig(ctx context.Context, req ephemeral.ValidateCo
 			report.ErrorOn(&resp.Diagnostics, "name", text.HeartbeatName(name, "begins with an underscore, which hides a key on the v2 API"))
 		}
 	}
-	if given(m.Value) && m.Value.ValueString() == "" {
+	if attribute.IsGiven(m.Value) && m.Value.ValueString() == "" {
 		report.ErrorOn(&resp.Diagnostics, "value", text.HeartbeatValueEmpty)
 	}
 	if m.TTL.IsUnknown() {
@@ -156,14 +156,14 @@ func (m *model) complete() claim.Options {
 	}
 }
 
-// private is what Close needs to know.
-type private struct {
+// kept is what Close needs to know.
+type kept struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	Key  string `json:"key"`
 }
 
-const privateKey = "claim"
+const keptKey = "claim"
 
 // Open implements [ephemeral.EphemeralResource]. While the provider's
 // configuration is not known yet, there is nobody to tell: then the values are
@@ -175,27 +175,21 @@ func (h *Heartbeat) Open(ctx context.Context, req ephemeral.OpenRequest, resp *e
 		return
 	}
 	options := m.complete()
-	kept := private{ID: uuid.NewString(), Name: m.Name.ValueString(), Key: options.Key}
+	now := kept{ID: uuid.NewString(), Name: m.Name.ValueString(), Key: options.Key}
 	if !h.backend.Unknown {
-		if t := h.start(ctx, m, options, kept.ID); t != nil {
+		if t := h.start(ctx, m, options, now.ID); t != nil {
 			report.Error(&resp.Diagnostics, *t)
 			return
 		}
 	}
 	resp.Diagnostics.Append(resp.Result.Set(ctx, &m)...)
-	data, err := json.Marshal(kept)
-	if err != nil {
-		resp.Diagnostics.AddError("Cannot keep the heartbeat", err.Error())
-		return
-	}
-	resp.Diagnostics.Append(resp.Private.SetKey(ctx, privateKey, data)...)
+	private.Keep(ctx, resp.Private, keptKey, now, &resp.Diagnostics)
 }
 
 // start takes the claim and keeps it under the ID.
 func (h *Heartbeat) start(ctx context.Context, m model, o claim.Options, id string) *text.Message {
 	if len(h.backend.Settings.Endpoints) == 0 {
-		t := text.NoEndpoints
-		return &t
+		return new(text.NoEndpoints)
 	}
 	o.AtExit = h.backend.Pool.BeforeClose
 	c, err := claim.Start(ctx, h.backend.Claims(m.API.ValueString() == apiV2), clock.System{}, o)
@@ -205,11 +199,9 @@ func (h *Heartbeat) start(ctx context.Context, m model, o claim.Options, id stri
 		h.backend.Hold(id, c)
 		return nil
 	case errors.As(err, &held):
-		t := text.HeartbeatHeld(m.Name.ValueString(), held.Entry)
-		return &t
+		return new(text.HeartbeatHeld(m.Name.ValueString(), held.Entry))
 	default:
-		t := text.HeartbeatFailed("start the heartbeat of "+m.Name.ValueString(), "readwrite", m.Prefix.ValueString(), err)
-		return &t
+		return new(text.HeartbeatFailed("start the heartbeat of "+m.Name.ValueString(), "readwrite", m.Prefix.ValueString(), err))
 	}
 }
 
@@ -218,17 +210,8 @@ const closeTimeout = 5 * time.Second
 
 // Close implements [ephemeral.EphemeralResourceWithClose].
 func (h *Heartbeat) Close(ctx context.Context, req ephemeral.CloseRequest, resp *ephemeral.CloseResponse) {
-	data, diags := req.Private.GetKey(ctx, privateKey)
-	resp.Diagnostics.Append(diags...)
-	var kept private
-	if resp.Diagnostics.HasError() || data == nil {
-		return
-	}
-	if err := json.Unmarshal(data, &kept); err != nil {
-		resp.Diagnostics.AddError("Cannot find the heartbeat", err.Error())
-		return
-	}
-	c := h.backend.Release(kept.ID)
+	was := private.Kept[kept](ctx, req.Private, keptKey, &resp.Diagnostics)
+	c := h.backend.Release(was.ID)
 	if c == nil {
 		return // nothing was claimed
 	}
@@ -239,8 +222,8 @@ func (h *Heartbeat) Close(ctx context.Context, req ephemeral.CloseRequest, resp 
 	switch {
 	case err == nil:
 	case errors.As(err, &lost):
-		report.Error(&resp.Diagnostics, text.HeartbeatLost(kept.Name, kept.Key, lost))
+		report.Error(&resp.Diagnostics, text.HeartbeatLost(was.Name, was.Key, lost))
 	default:
-		report.Warn(&resp.Diagnostics, text.HeartbeatLeft(kept.Name, kept.Key, err))
+		report.Warn(&resp.Diagnostics, text.HeartbeatLeft(was.Name, was.Key, err))
 	}
 }

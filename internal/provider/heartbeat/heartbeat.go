@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
@@ -29,11 +29,9 @@ const (
 // times its election timeout.
 const leastTTL = 2 * time.Second
 
-func given(v attr.Value) bool { return !v.IsNull() && !v.IsUnknown() }
-
 // checkPlace validates what both have in common.
 func checkPlace(prefix, api types.String, diags *diag.Diagnostics) {
-	if p := prefix.ValueString(); given(prefix) {
+	if p := prefix.ValueString(); attribute.IsGiven(prefix) {
 		switch {
 		case !strings.HasPrefix(p, "/"):
 			report.ErrorOn(diags, "prefix", text.HeartbeatPrefix(p, "does not begin with a slash"))
@@ -43,7 +41,7 @@ func checkPlace(prefix, api types.String, diags *diag.Diagnostics) {
 			report.ErrorOn(diags, "prefix", text.HeartbeatPrefix(p, "has a part that is empty"))
 		}
 	}
-	if given(api) && api.ValueString() != apiV2 && api.ValueString() != apiV3 {
+	if attribute.IsGiven(api) && api.ValueString() != apiV2 && api.ValueString() != apiV3 {
 		report.ErrorOn(diags, "api", text.HeartbeatAPI(api.ValueString()))
 	}
 }

@@ -66,6 +66,6 @@ func imported(ctx context.Context, snap membership.Snapshot) (model, diag.Diagno
 		Token:    m.ClusterToken, Complete: m.Complete, ClusterID: m.ClusterID, Window: m.Window,
 		Founders: types.SetNull(types.StringType), Environment: types.MapValueMust(types.StringType, map[string]attr.Value{}),
 		RegistryEndpoints: types.ListNull(types.StringType),
-	}.Object(ctx)
+	}.Object()
 	return m, diags
 }

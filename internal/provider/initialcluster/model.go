@@ -66,7 +66,7 @@ func (m *model) fromArguments(ctx context.Context, diags *diag.Diagnostics) {
 	if known {
 		m.fromFounders(ctx, founders, &boot, diags)
 	}
-	m.Bootstrap = boot.Object(ctx)
+	m.Bootstrap = boot.Object()
 }
 
 // fromFounders fills in what follows from members that are all known.
@@ -85,21 +85,16 @@ func (m *model) fromFounders(ctx context.Context, founders map[string][]string, 
 		return
 	}
 	token := m.ClusterToken.ValueString()
-	ids := map[string]attr.Value{}
-	for name, urls := range founders {
-		id, err := membership.FounderID(urls, token)
-		if err != nil {
-			diags.AddError("Invalid founder", err.Error())
-			return
-		}
-		ids[name] = types.StringValue(id.String())
-	}
-	m.MemberIDs = types.MapValueMust(types.StringType, ids)
-	cluster, err := membership.FoundedClusterID(founders, token)
+	members, cluster, err := membership.FoundedIDs(founders, token)
 	if err != nil {
 		diags.AddError("Invalid founder", err.Error())
 		return
 	}
+	ids := map[string]attr.Value{}
+	for name, id := range members {
+		ids[name] = types.StringValue(id.String())
+	}
+	m.MemberIDs = types.MapValueMust(types.StringType, ids)
 	m.ClusterID = types.StringValue(cluster.String())
 	boot.ClusterID = m.ClusterID
 	made, d := environment.Map(ctx, map[string]string{

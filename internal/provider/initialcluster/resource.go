@@ -93,7 +93,7 @@ func (r *clusterResource) Create(ctx context.Context, req resource.CreateRequest
 		return
 	}
 	if given {
-		formed, _, _ := r.isFormed(ctx, m, true)
+		formed, _ := r.isFormed(ctx, m, true)
 		m.Complete = types.BoolValue(formed)
 		m.fromArguments(ctx, &resp.Diagnostics)
 	}
@@ -108,7 +108,7 @@ func (r *clusterResource) Read(ctx context.Context, req resource.ReadRequest, re
 	if resp.Diagnostics.HasError() || m.Complete.ValueBool() || r.backend.Unknown {
 		return
 	}
-	formed, other, _ := r.isFormed(ctx, m, false)
+	formed, other := r.isFormed(ctx, m, false)
 	if other != nil {
 		report.Warn(&resp.Diagnostics, text.OtherClusterAnswers(m.ClusterID.ValueString(), *other))
 	}
@@ -122,19 +122,19 @@ func (r *clusterResource) Read(ctx context.Context, req resource.ReadRequest, re
 // isFormed says whether the cluster has formed: whether anybody answers for it.
 // A founder serves no client before its cluster has had a leader, and so a
 // quorum (observed on 3.4 to 3.7). other is the cluster that answers instead.
-func (r *clusterResource) isFormed(ctx context.Context, m model, fresh bool) (formed bool, other *membership.Snapshot, err error) {
+func (r *clusterResource) isFormed(ctx context.Context, m model, fresh bool) (formed bool, other *membership.Snapshot) {
 	id, err := membership.ParseClusterID(m.ClusterID.ValueString())
 	if err != nil {
-		return false, nil, err
+		return false, nil
 	}
 	snap, err := r.look(ctx, r.backend, id, fresh)
 	switch {
 	case err != nil:
-		return false, nil, err
+		return false, nil
 	case snap.ClusterID != id:
-		return false, &snap, nil
+		return false, &snap
 	}
-	return true, nil, nil
+	return true, nil
 }
 
 // Update implements [resource.Resource]. Only bootstrap_window changes in place,

@@ -25,11 +25,7 @@ func (r *clusterResource) ValidateConfig(ctx context.Context, req resource.Valid
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	if token := m.ClusterToken; attribute.IsGiven(token) {
-		if problem := discovery.TokenProblem(token.ValueString()); problem != "" {
-			report.ErrorOn(&resp.Diagnostics, "cluster_token", text.ClusterTokenInvalid(token.ValueString(), string(problem)))
-		}
-	}
+	attribute.Refuse("cluster_token", m.ClusterToken, discovery.TokenProblem, text.ClusterTokenInvalid, &resp.Diagnostics)
 	founders, known := m.founders(ctx, &resp.Diagnostics)
 	if !known || resp.Diagnostics.HasError() {
 		return

@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
@@ -25,7 +26,7 @@ type Defragment struct{ configured }
 var _ action.ActionWithConfigure = (*Defragment)(nil)
 
 // NewDefragment returns the action etcd_defragment.
-func NewDefragment() action.Action { return &Defragment{} }
+func NewDefragment() action.Action { return &Defragment{configured{name: "defragment"}} }
 
 const (
 	defragmenting   = "defragment the members"
@@ -37,11 +38,6 @@ type defragmentModel struct {
 	Interrupt types.Bool   `tfsdk:"allow_interruption"`
 	Endpoints types.List   `tfsdk:"endpoints"`
 	Timeout   types.String `tfsdk:"timeout"`
-}
-
-// Metadata implements [action.Action].
-func (*Defragment) Metadata(_ context.Context, req action.MetadataRequest, resp *action.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_defragment"
 }
 
 // Schema implements [action.Action].
@@ -68,18 +64,16 @@ func (*Defragment) Schema(_ context.Context, _ action.SchemaRequest, resp *actio
 func (d *Defragment) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
 	var m defragmentModel
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	c := d.at(defragmenting, m.Endpoints, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	c, diags := d.at(defragmenting, m.Endpoints)
-	resp.Diagnostics.Append(diags...)
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	ids, diags := named(ctx, c, defragmenting, "members", attribute.Texts(m.Members))
-	resp.Diagnostics.Append(diags...)
-	if resp.Diagnostics.HasError() {
-		return
+	var ids []membership.MemberID
+	for _, name := range attribute.Texts(m.Members) {
+		ids = append(ids, named(ctx, c, defragmenting, "members", name, &resp.Diagnostics))
+		if resp.Diagnostics.HasError() {
+			return
+		}
 	}
 	err := c.Defragment(ctx, reconfigure.DefragmentRequest{
 		Members: ids, Interrupt: m.Interrupt.ValueBool(), Limit: within(m.Timeout, defragmentLimit),

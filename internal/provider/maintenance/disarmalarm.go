@@ -27,7 +27,7 @@ var (
 )
 
 // NewDisarmAlarm returns the action etcd_disarm_alarm.
-func NewDisarmAlarm() action.Action { return &disarmAlarm{} }
+func NewDisarmAlarm() action.Action { return &disarmAlarm{configured{name: "disarm_alarm"}} }
 
 const disarmLimit = time.Minute
 
@@ -36,11 +36,6 @@ type disarmModel struct {
 	Confirmed types.Bool   `tfsdk:"confirmed"`
 	Endpoints types.List   `tfsdk:"endpoints"`
 	Timeout   types.String `tfsdk:"timeout"`
-}
-
-// Metadata implements [action.Action].
-func (*disarmAlarm) Metadata(_ context.Context, req action.MetadataRequest, resp *action.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_disarm_alarm"
 }
 
 // Schema implements [action.Action].
@@ -85,13 +80,9 @@ func (*disarmAlarm) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest
 func (a *disarmAlarm) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
 	var m disarmModel
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
-	if resp.Diagnostics.HasError() {
-		return
-	}
 	kind := m.Alarm.ValueString()
 	doing := "disarm the alarm " + kind
-	c, diags := a.at(doing, m.Endpoints)
-	resp.Diagnostics.Append(diags...)
+	c := a.at(doing, m.Endpoints, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}

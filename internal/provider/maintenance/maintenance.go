@@ -25,7 +25,15 @@ import (
 )
 
 // configured is what all actions have in common.
-type configured struct{ backend *backend.Backend }
+type configured struct {
+	name    string
+	backend *backend.Backend
+}
+
+// Metadata implements [action.Action].
+func (c *configured) Metadata(_ context.Context, req action.MetadataRequest, resp *action.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_" + c.name
+}
 
 // Configure implements [action.ActionWithConfigure].
 func (c *configured) Configure(_ context.Context, req action.ConfigureRequest, resp *action.ConfigureResponse) {
@@ -56,40 +64,34 @@ func within(given types.String, by time.Duration) time.Duration {
 
 // at returns the cluster at the endpoints of the action, or at the provider's.
 // doing completes "Cannot ...".
-func (c *configured) at(doing string, given types.List) (*backend.Cluster, diag.Diagnostics) {
-	var diags diag.Diagnostics
+func (c *configured) at(doing string, given types.List, diags *diag.Diagnostics) *backend.Cluster {
 	if c.backend == nil || c.backend.Unknown {
-		report.Error(&diags, text.UnknownProvider(doing))
-		return nil, diags
+		report.Error(diags, text.UnknownProvider(doing))
+		return nil
 	}
 	cluster, err := c.backend.Cluster(attribute.Texts(given))
 	if err != nil {
-		report.Error(&diags, text.Maintenance(doing, err))
+		report.Error(diags, text.Maintenance(doing, err))
 	}
-	return cluster, diags
+	return cluster
 }
 
-// named finds the members that are called so, by name or ID.
-func named(ctx context.Context, c *backend.Cluster, doing, attribute string, names []string) ([]membership.MemberID, diag.Diagnostics) {
-	var diags diag.Diagnostics
-	if len(names) == 0 {
-		return nil, nil
+// named finds the member that is called so, by name or ID; 0 where none is named.
+func named(ctx context.Context, c *backend.Cluster, doing, attribute, name string, diags *diag.Diagnostics) membership.MemberID {
+	if name == "" {
+		return 0
 	}
 	snap, err := c.View(ctx, 0)
 	if err != nil {
-		report.Error(&diags, text.Maintenance(doing, err))
-		return nil, diags
+		report.Error(diags, text.Maintenance(doing, err))
+		return 0
 	}
-	var out []membership.MemberID
-	for _, name := range names {
-		found := snap.Find(name)
-		if len(found) != 1 {
-			report.Error(&diags, text.MaintenanceMember(attribute, name, found, snap))
-			return nil, diags
-		}
-		out = append(out, found[0].ID)
+	found := snap.Find(name)
+	if len(found) != 1 {
+		report.Error(diags, text.MaintenanceMember(attribute, name, found, snap))
+		return 0
 	}
-	return out, diags
+	return found[0].ID
 }
 
 // telling passes progress on to who watches.

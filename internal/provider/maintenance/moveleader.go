@@ -12,7 +12,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
@@ -24,7 +23,7 @@ type MoveLeader struct{ configured }
 var _ action.ActionWithConfigure = (*MoveLeader)(nil)
 
 // NewMoveLeader returns the action etcd_move_leader.
-func NewMoveLeader() action.Action { return &MoveLeader{} }
+func NewMoveLeader() action.Action { return &MoveLeader{configured{name: "move_leader"}} }
 
 const (
 	moving    = "move leadership"
@@ -35,11 +34,6 @@ type moveModel struct {
 	To        types.String `tfsdk:"to"`
 	Endpoints types.List   `tfsdk:"endpoints"`
 	Timeout   types.String `tfsdk:"timeout"`
-}
-
-// Metadata implements [action.Action].
-func (*MoveLeader) Metadata(_ context.Context, req action.MetadataRequest, resp *action.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_move_leader"
 }
 
 // Schema implements [action.Action].
@@ -58,24 +52,15 @@ func (*MoveLeader) Schema(_ context.Context, _ action.SchemaRequest, resp *actio
 func (a *MoveLeader) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
 	var m moveModel
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	c, diags := a.at(moving, m.Endpoints)
-	resp.Diagnostics.Append(diags...)
+	c := a.at(moving, m.Endpoints, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, within(m.Timeout, moveLimit))
 	defer cancel()
-	var to membership.MemberID
-	if name := m.To.ValueString(); name != "" {
-		ids, diags := named(ctx, c, moving, "to", []string{name})
-		resp.Diagnostics.Append(diags...)
-		if resp.Diagnostics.HasError() {
-			return
-		}
-		to = ids[0]
+	to := named(ctx, c, moving, "to", m.To.ValueString(), &resp.Diagnostics)
+	if resp.Diagnostics.HasError() {
+		return
 	}
 	if _, err := c.MoveLeader(ctx, to, telling(resp)); err != nil {
 		report.Error(&resp.Diagnostics, text.Maintenance(moving, err))

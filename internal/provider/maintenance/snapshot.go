@@ -28,7 +28,7 @@ var (
 )
 
 // NewSnapshot returns the action etcd_snapshot.
-func NewSnapshot() action.Action { return &Snapshot{} }
+func NewSnapshot() action.Action { return &Snapshot{configured{name: "snapshot"}} }
 
 const (
 	saving        = "save a snapshot"
@@ -41,11 +41,6 @@ type snapshotModel struct {
 	From      types.String `tfsdk:"from"`
 	Endpoints types.List   `tfsdk:"endpoints"`
 	Timeout   types.String `tfsdk:"timeout"`
-}
-
-// Metadata implements [action.Action].
-func (*Snapshot) Metadata(_ context.Context, req action.MetadataRequest, resp *action.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_snapshot"
 }
 
 // Schema implements [action.Action].
@@ -84,26 +79,18 @@ func (*Snapshot) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest, r
 func (s *Snapshot) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
 	var m snapshotModel
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	c, diags := s.at(saving, m.Endpoints)
-	resp.Diagnostics.Append(diags...)
+	c := s.at(saving, m.Endpoints, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
 	limit := within(m.Timeout, snapshotLimit)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	r := reconfigure.SaveRequest{Path: m.Path.ValueString(), Overwrite: m.Overwrite.ValueBool(), Limit: limit}
-	if from := m.From.ValueString(); from != "" {
-		ids, diags := named(ctx, c, saving, "from", []string{from})
-		resp.Diagnostics.Append(diags...)
-		if resp.Diagnostics.HasError() {
-			return
-		}
-		r.From = ids[0]
+	from := named(ctx, c, saving, "from", m.From.ValueString(), &resp.Diagnostics)
+	if resp.Diagnostics.HasError() {
+		return
 	}
+	r := reconfigure.SaveRequest{Path: m.Path.ValueString(), Overwrite: m.Overwrite.ValueBool(), Limit: limit, From: from}
 	saved, err := c.Save(ctx, r, telling(resp))
 	if err != nil {
 		report.Error(&resp.Diagnostics, text.Maintenance(saving, err))

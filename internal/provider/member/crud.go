@@ -28,15 +28,22 @@ const (
 	defaultLeave = 5 * time.Minute
 )
 
+// join is [reconfigure.Engine.Join], or a way to it.
+type join func(*reconfigure.Engine, context.Context, reconfigure.JoinRequest) (reconfigure.Joined, error)
+
 // ensure joins the member and fills the model in. action is what the user asked
 // for: to add or to promote it.
-func (m *model) ensure(ctx context.Context, b *backend.Backend, action reconfigure.Action, req reconfigure.JoinRequest, diags *diag.Diagnostics) {
+func (m *model) ensure(ctx context.Context, b *backend.Backend, action reconfigure.Action, join join, req reconfigure.JoinRequest, diags *diag.Diagnostics) {
 	b.Order.StartApply()
 	c := m.clusterOf(b, diags)
 	if diags.HasError() {
 		return
 	}
-	joined, err := c.Join(ctx, req)
+	joined, err := join(c.Engine, ctx, req)
+	if held, ok := errors.AsType[*reconfigure.HeldUp](err); ok {
+		report.Warn(diags, text.FailoverHeldUp(req.Name, held))
+		return
+	}
 	if err != nil {
 		if none, ok := errors.AsType[*reconfigure.NoCluster](err); ok {
 			none.Missing = b.MissingFounders(m.configID())
@@ -54,25 +61,23 @@ func (m *model) ensure(ctx context.Context, b *backend.Backend, action reconfigu
 }
 
 // promote gives the member its vote.
-func (m *model) promote(ctx context.Context, b *backend.Backend, diags *diag.Diagnostics) {
+func (m *model) promote(ctx context.Context, b *backend.Backend, join join, diags *diag.Diagnostics) {
 	timeout, d := m.Timeouts.Update(ctx, defaultJoin)
 	diags.Append(d...)
-	join := m.toRequest(diags)
-	join.ID, join.Cluster = m.ids(diags)
-	join.Goal = reconfigure.Voting
+	req := m.toRequest(diags)
+	req.ID, req.Cluster = m.ids(diags)
+	req.Goal = reconfigure.Voting
 	if diags.HasError() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	m.ensure(ctx, b, reconfigure.ActionPromote, join, diags)
+	m.ensure(ctx, b, reconfigure.ActionPromote, join, req, diags)
 }
 
 // refresh brings the model up to date. present is false when the member is no
 // longer in the cluster.
 func (m *model) refresh(ctx context.Context, b *backend.Backend, diags *diag.Diagnostics) (present bool) {
-	// Terraform refreshes a tainted resource, and then plans it as if it were new.
-	b.Plan.Hold(m.key(), m.holder())
 	if b.Unknown {
 		return true
 	}
@@ -99,7 +104,7 @@ func (m *model) refresh(ctx context.Context, b *backend.Backend, diags *diag.Dia
 		return true
 	case snap.ClusterID != cluster:
 		if c.FirstTime("other cluster than " + cluster.String()) {
-			report.Warn(diags, text.OtherClusterSeen(&reconfigure.OtherCluster{Want: cluster, Got: snap.ClusterID, Endpoints: endpointsOf(snap)}))
+			report.Warn(diags, text.OtherClusterSeen(reconfigure.NewOtherCluster(cluster, snap)))
 		}
 		return true
 	}

@@ -5,7 +5,6 @@ package member
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -81,27 +80,8 @@ func (g *guard) planFailover(ctx context.Context) {
 // takeOver gives the standby its vote. Where a lost voter would have to leave
 // first, and nobody takes it out, it stays a learner, with a warning: everything
 // else in the apply goes on.
-func (m *model) takeOver(ctx context.Context, b *backend.Backend, lost []membership.MemberID, diags *diag.Diagnostics) {
-	timeout, d := m.Timeouts.Update(ctx, defaultJoin)
-	diags.Append(d...)
-	join := m.toRequest(diags)
-	join.ID, join.Cluster = m.ids(diags)
-	c := m.clusterOf(b, diags)
-	if diags.HasError() {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	name := m.Name.ValueString()
-	joined, err := c.Failover(ctx, join, lost)
-	var held *reconfigure.HeldUp
-	switch {
-	case errors.As(err, &held):
-		report.Warn(diags, text.FailoverHeldUp(name, held))
-	case err != nil:
-		report.Error(diags, text.Explain(reconfigure.ActionPromote, name, err))
-	default:
-		report.Done(diags, reconfigure.ActionPromote, name, joined.Warnings, joined.Snapshot, nil)
-		m.fromJoined(ctx, joined, diags)
+func takeOver(lost []membership.MemberID) join {
+	return func(e *reconfigure.Engine, ctx context.Context, req reconfigure.JoinRequest) (reconfigure.Joined, error) {
+		return e.Failover(ctx, req, lost)
 	}
 }

@@ -35,7 +35,7 @@ func (g *guard) checkForeign(ctx context.Context) {
 	if err != nil || snap.ClusterID == want || !c.FirstTime("added elsewhere") {
 		return
 	}
-	g.refuse(text.OtherClusterPlanned(added[0], &reconfigure.OtherCluster{Want: want, Got: snap.ClusterID, Endpoints: endpointsOf(snap)}))
+	g.refuse(text.OtherClusterPlanned(added[0], reconfigure.NewOtherCluster(want, snap)))
 }
 
 // checkLearnerID refuses a new member whose learner_id the cluster does not

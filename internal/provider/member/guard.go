@@ -4,7 +4,9 @@
 package member
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -73,7 +75,7 @@ func (g *guard) check(ctx context.Context) {
 	if g.b == nil || g.resp.Diagnostics.HasError() || g.b.Order.IsApplying() {
 		return
 	}
-	g.checkHolder()
+	g.checkHolder(ctx)
 	g.checkWindow()
 	g.checkNode()
 	g.checkAddress()
@@ -87,8 +89,9 @@ func (g *guard) check(ctx context.Context) {
 
 // checkHolder refuses a second resource for one member, and one in the place of
 // another: a tainted one, or one that has got another key or type without a
-// moved block. Both would remove the member and add it again.
-func (g *guard) checkHolder() {
+// moved block. Both would remove the member and add it again. It refuses as well
+// to remove a member for which the state has another resource.
+func (g *guard) checkHolder(ctx context.Context) {
 	twice := false
 	switch g.step {
 	case removed:
@@ -103,6 +106,41 @@ func (g *guard) checkHolder() {
 	if twice {
 		g.refuse(text.SecondHolder(g.now.Name.ValueString()))
 	}
+	switch g.step {
+	case removed:
+		g.countHolders(g.was, 0, g.takes(ctx))
+	case updated: // as long as it is not replaced: that is the next call
+		g.countHolders(g.was, 1, 0)
+	case successor:
+		g.countHolders(g.was, -1, g.takes(ctx))
+	}
+}
+
+// countHolders is [backend.Plan.CountHolders] for a member.
+func (g *guard) countHolders(m prior, kept, gone int) {
+	if d := g.b.Plan.CountHolders(m.Cluster, m.ID, kept, gone); d.Verdict == membership.Refuse {
+		g.refuse(text.StillHeld(m.Name, m.ID))
+	}
+}
+
+// takes is 1 if the member goes with its resource, and 0 for a learner that an
+// etcd_member has adopted.
+func (g *guard) takes(ctx context.Context) int {
+	var at *backend.Guard
+	if g.role == roleLearner && !g.b.Unknown {
+		at = g.guardOf(ctx)
+	}
+	cluster, bad := membership.ParseClusterID(g.was.Cluster)
+	if at == nil || bad != nil {
+		return 1
+	}
+	owner := cmp.Or(private.Kept[string](ctx, g.req.Private, movedKey, &g.resp.Diagnostics), g.was.Owner)
+	id, _ := membership.ParseMemberID(g.was.ID)
+	owners, err := at.Cluster.Cluster.Records(cluster).Owners(ctx, id)
+	if err == nil && slices.ContainsFunc(owners, func(o string) bool { return o != owner }) {
+		return 0
+	}
+	return 1
 }
 
 // checkWindow warns of a member that waits for a cluster which nobody may form any
@@ -215,6 +253,9 @@ func (g *guard) checkIdentity(ctx context.Context, c *backend.Cluster, snap memb
 	found, err := c.Identify(ctx, join, snap)
 	if err != nil || g.resp.Diagnostics.HasError() {
 		return // said when it is joined
+	}
+	if found.Step == membership.StepAdopt {
+		g.countHolders(prior{ID: found.ID.String(), Cluster: snap.ClusterID.String(), Name: join.Name}, 1, 0)
 	}
 	u := &reconfigure.Unidentified{Name: join.Name, PeerURLs: join.PeerURLs, Identity: found, Snapshot: snap}
 	switch found.Code {

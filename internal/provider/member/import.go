@@ -44,7 +44,7 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 		snap, err = c.View(ctx, 0)
 	}
 	if want, bad := membership.ParseClusterID(cluster); err == nil && cluster != "" && (bad != nil || want != snap.ClusterID) {
-		err = &reconfigure.OtherCluster{Want: want, Got: snap.ClusterID, Endpoints: endpointsOf(snap)}
+		err = reconfigure.NewOtherCluster(want, snap)
 	}
 	if err != nil {
 		fail(text.Explain(reconfigure.ActionImport, wanted, err))

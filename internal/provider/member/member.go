@@ -79,12 +79,12 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	m.ensure(ctx, r.backend, reconfigure.ActionAdd, join, &resp.Diagnostics)
+	m.ensure(ctx, r.backend, reconfigure.ActionAdd, (*reconfigure.Engine).Join, join, &resp.Diagnostics)
 	if !resp.Diagnostics.HasError() {
 		resp.Diagnostics.Append(resp.State.Set(ctx, m.stored())...)
 		resp.Diagnostics.Append(m.setIdentity(ctx, resp.Identity)...)
 		resp.Diagnostics.Append(resp.Private.SetKey(ctx, movedKey, nil)...) // that was the one before
-		resp.Diagnostics.Append(backend.KeepNamed(ctx, resp.Private, req.Plan, named)...)
+		backend.KeepNamed(ctx, resp.Private, req.Plan, &resp.Diagnostics, named)
 	}
 }
 
@@ -96,10 +96,18 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 		return
 	}
 	present := m.refresh(ctx, r.backend, &resp.Diagnostics)
+	if present {
+		// Terraform refreshes a tainted resource, and then plans it as if it were new.
+		r.backend.Plan.Hold(m.key(), m.holder())
+	}
 	resp.Diagnostics.Append(m.setIdentity(ctx, resp.Identity)...)
 	switch {
 	case !present:
 		resp.State.RemoveResource(ctx)
+		// Terraform plans what comes in its place with its private data.
+		for _, key := range []string{priorKey, movedKey} {
+			resp.Diagnostics.Append(resp.Private.SetKey(ctx, key, nil)...)
+		}
 	case !resp.Diagnostics.HasError():
 		if r.role == roleLearner {
 			m.lookForLost(ctx, r.backend, resp)
@@ -130,13 +138,13 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	}
 	switch learner := state.Role.ValueString() == string(roleLearner); {
 	case learner && (r.role == roleVoter || m.Promote.ValueBool()):
-		m.promote(ctx, r.backend, diags)
+		m.promote(ctx, r.backend, (*reconfigure.Engine).Join, diags)
 	case learner && m.Failover.ValueBool() && m.Role.IsUnknown():
-		m.takeOver(ctx, r.backend, private.Kept[lostVoters](ctx, req.Private, failoverKey, diags).Lost, diags)
+		m.promote(ctx, r.backend, takeOver(private.Kept[lostVoters](ctx, req.Private, failoverKey, diags).Lost), diags)
 	}
 	m.keepUnknown(state)
 	if !diags.HasError() {
-		diags.Append(backend.KeepNamed(ctx, resp.Private, req.Plan, named)...)
+		backend.KeepNamed(ctx, resp.Private, req.Plan, diags, named)
 		diags.Append(resp.State.Set(ctx, m.stored())...)
 		diags.Append(m.setIdentity(ctx, resp.Identity)...)
 	}

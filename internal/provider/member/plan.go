@@ -48,6 +48,8 @@ const named = "peer_urls"
 // prior is what the state holds of a member that is replaced.
 type prior struct {
 	ID      string `json:"id"`
+	Cluster string `json:"cluster"`
+	Owner   string `json:"owner"`
 	Name    string `json:"name"`
 	Config  string `json:"config"`
 	Machine string `json:"machine"`
@@ -56,7 +58,8 @@ type prior struct {
 
 func (m model) prior() prior {
 	return prior{
-		ID: m.ID.ValueString(), Name: m.Name.ValueString(), Config: m.configID(), Machine: m.MachineID.ValueString(),
+		ID: m.ID.ValueString(), Cluster: m.ClusterID.ValueString(), Owner: m.owner(),
+		Name: m.Name.ValueString(), Config: m.configID(), Machine: m.MachineID.ValueString(),
 		HasRun: m.Version.ValueString() != "" || len(m.ClientURLs.Elements()) > 0,
 	}
 }

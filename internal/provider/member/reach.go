@@ -61,16 +61,6 @@ func (m model) reach(b *backend.Backend) (c *backend.Cluster, bad *connection.En
 	return c, bad, err
 }
 
-func endpointsOf(s membership.Snapshot) []string {
-	var out []string
-	for _, m := range s.Members {
-		if e := s.Answer(m.ID).Endpoint; e != "" {
-			out = append(out, e)
-		}
-	}
-	return out
-}
-
 func (m model) ids(diags *diag.Diagnostics) (membership.MemberID, membership.ClusterID) {
 	id, err := membership.ParseMemberID(m.ID.ValueString())
 	cluster, err2 := membership.ParseClusterID(m.ClusterID.ValueString())

@@ -29,15 +29,15 @@ import (
 
 // Schema implements resource.Resource.
 func (r *Resource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
-	resp.Schema = schema.Schema{MarkdownDescription: memberDescription, Attributes: whichMember()}
+	resp.Schema = schema.Schema{MarkdownDescription: memberDescription, Attributes: identityAttributes()}
 	if r.role == roleLearner {
 		resp.Schema.MarkdownDescription = learnerDescription
 		maps.Copy(resp.Schema.Attributes, learnerAttributes())
 	} else {
 		maps.Copy(resp.Schema.Attributes, memberAttributes())
 	}
-	maps.Copy(resp.Schema.Attributes, howToChange(ctx))
-	maps.Copy(resp.Schema.Attributes, whatIsSeen())
+	maps.Copy(resp.Schema.Attributes, changeAttributes(ctx))
+	maps.Copy(resp.Schema.Attributes, computedAttributes())
 }
 
 const memberDescription = "A member of the cluster with a vote. Creating it lets the member in: it is announced as a learner, waits until it has started and caught up, and is promoted. " +
@@ -94,8 +94,8 @@ func waitUntil(otherwise, description string, stages ...string) schema.Attribute
 	}
 }
 
-// whichMember are the arguments that say which member it is, and where.
-func whichMember() map[string]schema.Attribute {
+// identityAttributes are the arguments that say which member it is, and where.
+func identityAttributes() map[string]schema.Attribute {
 	config := memberconfig.MemberAttribute()
 	config.PlanModifiers = []planmodifier.Object{planConfig{"another configuration replaces it"}}
 	return map[string]schema.Attribute{
@@ -125,8 +125,8 @@ func whichMember() map[string]schema.Attribute {
 	}
 }
 
-// howToChange are the arguments that say how it is added, promoted and removed.
-func howToChange(ctx context.Context) map[string]schema.Attribute {
+// changeAttributes are the arguments that say how it is added, promoted and removed.
+func changeAttributes(ctx context.Context) map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"max_lag": schema.Int64Attribute{
 			Optional: true, Validators: []validator.Int64{int64validator.AtLeast(1)},
@@ -150,8 +150,8 @@ func howToChange(ctx context.Context) map[string]schema.Attribute {
 	}
 }
 
-// whatIsSeen are the attributes that the cluster gives.
-func whatIsSeen() map[string]schema.Attribute {
+// computedAttributes are the attributes that the cluster gives.
+func computedAttributes() map[string]schema.Attribute {
 	known := []planmodifier.String{stringplanmodifier.UseStateForUnknown()}
 	return map[string]schema.Attribute{
 		"id":          schema.StringAttribute{Computed: true, MarkdownDescription: "The member's ID in hexadecimal, as etcdctl prints it.", PlanModifiers: known},

@@ -30,18 +30,6 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/userdata"
 )
 
-// looker looks at the cluster, for a limited time. Its Cluster is nil where the
-// provider has no endpoints, because no address is known before the machines.
-type looker struct{ *backend.Cluster }
-
-// look is [reconfigure.Engine.Glance].
-func (l looker) look(ctx context.Context, within time.Duration, patient bool) (membership.Snapshot, error) {
-	if l.Cluster == nil {
-		return membership.Snapshot{}, cluster.ErrNoEndpoints
-	}
-	return l.Glance(ctx, within, patient)
-}
-
 // plan is how a member comes into the cluster.
 type plan struct {
 	role     role
@@ -84,8 +72,9 @@ func (m model) planOf(ctx context.Context, diags *diag.Diagnostics) plan {
 	return p
 }
 
-// fromCluster fills in everything that is computed at creation.
-func (m *model) fromCluster(ctx context.Context, l looker, diags *diag.Diagnostics) {
+// fromCluster fills in everything that is computed at creation. c is nil where
+// the provider has no endpoints, because no address is known before the machines.
+func (m *model) fromCluster(ctx context.Context, c *backend.Cluster, diags *diag.Diagnostics) {
 	name := m.Name.ValueString()
 	p := m.planOf(ctx, diags)
 	if diags.HasError() {
@@ -95,7 +84,11 @@ func (m *model) fromCluster(ctx context.Context, l looker, diags *diag.Diagnosti
 	if p.role != roleJoiner {
 		within = lookTimeout
 	}
-	snap, err := l.look(ctx, within, p.role == roleJoiner)
+	var snap membership.Snapshot
+	err := cluster.ErrNoEndpoints
+	if c != nil {
+		snap, err = c.Glance(ctx, within, p.role == roleJoiner)
+	}
 	formed := err == nil && !p.unformed(snap)
 	log.Debug(ctx, log.Membership, "deciding how a member starts", "name", name, "founder", p.role == roleFounder, "cluster_seen", formed, "error", err)
 	if t := m.contradiction(&p, snap, err); t != nil {

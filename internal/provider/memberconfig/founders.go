@@ -6,7 +6,6 @@ package memberconfig
 import (
 	"context"
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -26,9 +25,7 @@ import (
 // it is given. It goes by the configuration and its bootstrap alone, which the
 // graph hands over, so that it holds with -target, in modules, and for a bootstrap
 // of another provider block, which is another process.
-func (r *Resource) checkBootstrap(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	var m model
-	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
+func (r *Resource) checkBootstrap(ctx context.Context, m model, resp *resource.ModifyPlanResponse) {
 	boot := bootstrap.From(ctx, m.Bootstrap, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() || boot == nil || boot.Complete.ValueBool() || m.Name.IsUnknown() {
 		return
@@ -110,15 +107,9 @@ func shared(urls, others []string) string {
 
 // hostPort returns host and port of a URL in one spelling, "" if it has none.
 func hostPort(raw string) string {
-	normal, err := membership.NormalizeURL(raw)
-	if err != nil {
-		return ""
-	}
-	u, err := url.Parse(normal)
-	if err != nil {
-		return ""
-	}
-	return strings.ToLower(u.Host)
+	normal, _ := membership.NormalizeURL(raw) // "" after an error
+	_, at, _ := strings.Cut(normal, "://")
+	return at
 }
 
 // noteConfigured notes a configuration that was made, and whether that is for a

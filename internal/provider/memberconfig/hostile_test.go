@@ -41,7 +41,7 @@ func decided(t *testing.T, s connection.Settings) (model, *text.Message) {
 		Bootstrap: types.ObjectNull(bootstrap.AttrTypes()),
 	}
 	var diags diag.Diagnostics
-	m.fromCluster(ctx, looker{c}, &diags)
+	m.fromCluster(ctx, c, &diags)
 	for _, d := range diags {
 		return m, &text.Message{Summary: d.Summary(), Detail: d.Detail()}
 	}

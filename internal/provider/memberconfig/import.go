@@ -72,10 +72,8 @@ func recordedID(ctx context.Context, c *backend.Cluster, snap membership.Snapsho
 	if err != nil {
 		return "", err
 	}
-	for _, owner := range owners {
-		if isID.MatchString(owner) {
-			return owner, nil
-		}
+	if i := slices.IndexFunc(owners, isID.MatchString); i >= 0 {
+		return owners[i], nil
 	}
 	return "", nil
 }

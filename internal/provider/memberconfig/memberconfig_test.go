@@ -209,7 +209,7 @@ func TestRoleIsDecidedFromTheBootstrap(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			m := model{Name: types.StringValue(c.member), Bootstrap: types.ObjectNull(bootstrap.AttrTypes())}
 			if c.boot != nil {
-				m.Bootstrap = c.boot.Object(ctx)
+				m.Bootstrap = c.boot.Object()
 			}
 			var diags diag.Diagnostics
 			p := m.planOf(ctx, &diags)

@@ -93,9 +93,7 @@ func (r *Resource) planScript(ctx context.Context, req resource.ModifyPlanReques
 // planRole plans whether a new configuration's member is a founder, where it
 // cannot turn out otherwise: a founder by name, and everyone who is none. If only
 // the number of founders is known, the cluster may exist by the time of the apply.
-func planRole(ctx context.Context, resp *resource.ModifyPlanResponse) {
-	var m model
-	resp.Diagnostics.Append(resp.Plan.Get(ctx, &m)...)
+func (m model) planRole(ctx context.Context, resp *resource.ModifyPlanResponse) {
 	if resp.Diagnostics.HasError() || m.Bootstrap.IsUnknown() || m.Name.IsUnknown() {
 		return
 	}

@@ -11,8 +11,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -81,15 +79,15 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	if req.Plan.Raw.IsNull() {
 		return
 	}
+	var m model
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
 	if r.backend != nil {
-		var name types.String
-		resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("name"), &name)...)
-		r.backend.Order.Config(name.ValueString())
+		r.backend.Order.Config(m.Name.ValueString())
 	}
 	if req.State.Raw.IsNull() {
 		r.planScript(ctx, req, resp)
-		planRole(ctx, resp)
-		r.checkBootstrap(ctx, req, resp)
+		m.planRole(ctx, resp)
+		r.checkBootstrap(ctx, m, resp)
 	}
 	if r.backend == nil || r.backend.Unknown || resp.Diagnostics.HasError() {
 		return
@@ -99,9 +97,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		r.planLost(ctx, req, resp)
 		return
 	}
-	var m model
-	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
-	if resp.Diagnostics.HasError() || m.Bootstrap.IsUnknown() || m.JoinPeerURLs.IsUnknown() || len(m.JoinPeerURLs.Elements()) > 0 {
+	if m.Bootstrap.IsUnknown() || m.JoinPeerURLs.IsUnknown() || len(m.JoinPeerURLs.Elements()) > 0 {
 		return
 	}
 	p := m.planOf(ctx, &resp.Diagnostics)
@@ -124,12 +120,12 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 		report.Error(&resp.Diagnostics, text.Explain(reconfigure.ActionConfigure, m.Name.ValueString(), err))
 		return
 	}
-	m.fromCluster(ctx, looker{c}, &resp.Diagnostics)
+	m.fromCluster(ctx, c, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
 	r.noteConfigured(m, m.planOf(ctx, &resp.Diagnostics))
-	resp.Diagnostics.Append(backend.KeepNamed(ctx, resp.Private, req.Plan, named...)...)
+	backend.KeepNamed(ctx, resp.Private, req.Plan, &resp.Diagnostics, named...)
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
 
@@ -181,8 +177,8 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 		status, seen = m.watch(ctx, c, private.Kept[silence](ctx, req.Private, silenceKey, &resp.Diagnostics))
 		private.Keep(ctx, resp.Private, silenceKey, seen, &resp.Diagnostics)
 	}
-	if status == statusUnreachable && len(snap.Answers) > 0 {
-		warnQuorum(c, snap, &resp.Diagnostics)
+	if d := snap.Gate(0); status == statusUnreachable && len(snap.Answers) > 0 && d.Code == membership.QuorumLost && c.FirstTime("quorum lost") {
+		report.Warn(&resp.Diagnostics, text.QuorumIsLost(d, snap))
 	}
 	if !neverFormed(status) && len(snap.Others) == 0 {
 		private.Keep(ctx, resp.Private, clusterKey, snap.ClusterID.String(), &resp.Diagnostics)
@@ -190,14 +186,6 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	log.Debug(ctx, log.Membership, "status of a configuration", "name", m.Name.ValueString(), "status", status)
 	m.Status = types.StringValue(status)
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
-}
-
-// warnQuorum explains once that the cluster has lost its quorum.
-func warnQuorum(c *backend.Cluster, snap membership.Snapshot, diags *diag.Diagnostics) {
-	d := snap.Gate(0)
-	if d.Code == membership.QuorumLost && c.FirstTime("quorum lost") {
-		report.Warn(diags, text.QuorumIsLost(d, snap))
-	}
 }
 
 // follows reports whether a status says that the member is not in the cluster, or
@@ -267,7 +255,7 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
 	if !resp.Diagnostics.HasError() {
 		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
-		resp.Diagnostics.Append(backend.KeepNamed(ctx, resp.Private, req.Plan, named...)...)
+		backend.KeepNamed(ctx, resp.Private, req.Plan, &resp.Diagnostics, named...)
 	}
 }
 

@@ -35,14 +35,14 @@ const description = "How a member's process starts: the environment and the join
 
 // Schema implements resource.Resource.
 func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
-	resp.Schema = schema.Schema{MarkdownDescription: description, Attributes: whichMember()}
-	for _, group := range []map[string]schema.Attribute{advertised(), listened(), howItStarts(), decidedOnce(), forTheMachine()} {
+	resp.Schema = schema.Schema{MarkdownDescription: description, Attributes: nameAttributes()}
+	for _, group := range []map[string]schema.Attribute{advertisedAttributes(), listenAttributes(), bootstrapAttributes(), computedAttributes(), machineAttributes()} {
 		maps.Copy(resp.Schema.Attributes, group)
 	}
 }
 
-// whichMember are the arguments that say which member it is.
-func whichMember() map[string]schema.Attribute {
+// nameAttributes are the arguments that say which member it is.
+func nameAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"name": schema.StringAttribute{
 			Required:            true,
@@ -55,8 +55,8 @@ func whichMember() map[string]schema.Attribute {
 	}
 }
 
-// advertised are the URLs at which others reach the member.
-func advertised() map[string]schema.Attribute {
+// advertisedAttributes are the URLs at which others reach the member.
+func advertisedAttributes() map[string]schema.Attribute {
 	const others = "a change replaces it, unless the machine fills in all URLs from now on"
 	replaceURLs := func(urls func(where) types.Set) []planmodifier.Set {
 		derived := derived{"follows from the address or the peer URLs if it is not given", urls}
@@ -83,8 +83,8 @@ func advertised() map[string]schema.Attribute {
 	}
 }
 
-// listened are the URLs that the member's process binds to.
-func listened() map[string]schema.Attribute {
+// listenAttributes are the URLs that the member's process binds to.
+func listenAttributes() map[string]schema.Attribute {
 	replaceSet := []planmodifier.Set{attribute.SameURLs(), setplanmodifier.RequiresReplace()}
 	return map[string]schema.Attribute{
 		"listen_peer_urls": schema.SetAttribute{
@@ -105,9 +105,9 @@ func listened() map[string]schema.Attribute {
 	}
 }
 
-// howItStarts are the arguments that say how the member comes into its cluster,
+// bootstrapAttributes are the arguments that say how the member comes into its cluster,
 // and when another one takes its place.
-func howItStarts() map[string]schema.Attribute {
+func bootstrapAttributes() map[string]schema.Attribute {
 	boot := bootstrap.InputAttribute()
 	boot.PlanModifiers = append(boot.PlanModifiers, keepBootstrap{"stays as it was at creation, unless a founder that never formed a cluster gets another bootstrap"})
 	boot.Validators = append(boot.Validators, variables.InBootstrap())
@@ -140,8 +140,8 @@ func howItStarts() map[string]schema.Attribute {
 	}
 }
 
-// decidedOnce are the attributes that are computed at creation, and the status.
-func decidedOnce() map[string]schema.Attribute {
+// computedAttributes are the attributes that are computed at creation, and the status.
+func computedAttributes() map[string]schema.Attribute {
 	fixed := []planmodifier.String{stringplanmodifier.UseStateForUnknown()}
 	return map[string]schema.Attribute{
 		"id": schema.StringAttribute{
@@ -170,9 +170,9 @@ func decidedOnce() map[string]schema.Attribute {
 	}
 }
 
-// forTheMachine are the attributes that user data is made of: computed at
+// machineAttributes are the attributes that user data is made of: computed at
 // creation, and never again.
-func forTheMachine() map[string]schema.Attribute {
+func machineAttributes() map[string]schema.Attribute {
 	fixed := []planmodifier.String{stringplanmodifier.UseStateForUnknown()}
 	return map[string]schema.Attribute{
 		"environment": schema.MapAttribute{

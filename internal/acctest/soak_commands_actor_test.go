@@ -1,0 +1,343 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// actor takes the steps of a sequence, and looks after each command whether a
+// rule was broken.
+type actor struct {
+	*lab
+	tr *trial
+	// now is the configuration, base the last one that was applied as a whole.
+	now, base setup
+	texts     map[layout]string
+	// known are the client URLs of all members that there ever were.
+	known  map[string]bool
+	writer *etcdtest.Writer
+	watch  *quorumWatch
+	// below is how much the watch had said before.
+	below int
+	// going are the members of which a command has begun to destroy the member
+	// or the machine.
+	going map[string]bool
+	// ended: a command removed every voter, and its plan had said so.
+	ended bool
+	// saved is the plan for later, "" for none; savedEnd: it removes every voter.
+	// cut: the command that runs was cut short.
+	cut bool
+	// excused: the command that runs may remove every voter.
+	excused  bool
+	saved    string
+	savedEnd bool
+	// frozen are the machines whose etcd is stopped.
+	frozen map[string]bool
+	runs   int
+	done   map[string]int
+	// used are the names that were ever given.
+	used map[string]bool
+}
+
+// act takes the steps of a sequence on a cluster of its own, and looks at what
+// has become of it. provider is the binary, "" for the one that is built as it
+// is.
+func (a *actor) act(tr *trial, s sequence, provider string) {
+	begin := time.Now()
+	took := func() time.Duration {
+		was := begin
+		begin = time.Now()
+		return begin.Sub(was).Round(100 * time.Millisecond)
+	}
+	a.form(tr, s, provider)
+	tr.Logf("FORMED in %v", took())
+	for _, step := range s.steps {
+		a.write()
+		if !kindOf(step.kind).run(a, step) {
+			tr.Logf("NOTHING TO DO: %v", step)
+			continue
+		}
+		tr.Logf("DONE in %v: %v", took(), step)
+		a.done[step.kind]++
+		if a.ended {
+			break
+		}
+	}
+	a.finish()
+	tr.Logf("FINISHED in %v, %d commands in all", took(), a.runs)
+}
+
+// form forms a cluster.
+func (a *actor) form(tr *trial, s sequence, provider string) {
+	names := []string{"a", "b", "c", "d", "e"}[:s.size]
+	l := &lab{in: s.layout, size: s.size, t: tr, members: names, urls: map[string]string{}}
+	*a = actor{
+		lab: l, tr: tr, texts: map[layout]string{flat: fleetText, counted: countedText(tr)}, known: map[string]bool{},
+		going: map[string]bool{}, frozen: map[string]bool{}, done: map[string]int{}, used: map[string]bool{},
+	}
+	l.Fleet = NewFleet(tr, FleetOptions{Founders: names, Version: s.version, Static: true})
+	if provider != "" {
+		a.useProvider(provider)
+	}
+	l.env["ETCD_HEARTBEAT_INTERVAL"], l.env["ETCD_ELECTION_TIMEOUT"] = "50", "500"
+	l.useLayout(s.layout)
+	if s.layout == moduleEach {
+		a.texts[moduleEach] = l.Read("node/main.tf")
+	}
+	for layout, text := range a.texts {
+		// A machine that is made has an empty disk, also where Terraform has not run
+		// what takes down the one before: it does not for a tainted one.
+		const up = `command = "sh \"$MACHINE_SH\" `
+		a.texts[layout] = substitute(tr, text, up+"up ", up+`down \"$MACHINE_DIR\" && sh \"$MACHINE_SH\" up `)
+	}
+	l.Write(l.file("main.tf"), a.texts[s.layout])
+	a.now = setup{layout: s.layout, nodes: map[string]Node{}, founders: names, without: map[string]string{}}
+	for _, name := range names {
+		n := *l.Nodes[name]
+		n.Create, n.Delete = "60s", "45s"
+		a.now.nodes[name] = n
+		a.known[n.Client] = true
+	}
+	for key, n := range a.now.nodes {
+		l.Nodes[key] = &n
+	}
+	l.Form()
+	a.runs++
+	a.base = a.now.clone()
+	a.watch = newQuorumWatch(tr, l.Fleet)
+	a.watch.follow(a.byName())
+	a.writer = etcdtest.NewWriter(tr, l.config(names...), etcdtest.WriterOptions{Interval: 50 * time.Millisecond})
+}
+
+// useProvider gives the CLI another build of the provider.
+func (a *actor) useProvider(binary string) {
+	text, err := os.ReadFile(a.Workspace.config)
+	if err != nil {
+		a.tb.Fatal(err)
+	}
+	was := filepath.Dir(ProviderBinary(a.tb))
+	if err := os.WriteFile(a.Workspace.config, []byte(substitute(a.tb, string(text), was, filepath.Dir(binary))), 0o600); err != nil {
+		a.tb.Fatal(err)
+	}
+}
+
+// cli runs a command to its end.
+func (a *actor) cli(args ...string) *Outcome {
+	a.write()
+	a.save()
+	before := a.look()
+	var o *Outcome
+	if args[0] == "apply" || args[0] == "destroy" {
+		o = a.Workspace.Start(args...).Wait()
+	} else {
+		o = a.Run(args...)
+	}
+	a.judge(before, o)
+	return o
+}
+
+// apply runs apply; if it was about everything, and went through, there is a
+// new configuration to go back to.
+func (a *actor) apply(args ...string) *Outcome {
+	o := a.cli(append([]string{"apply"}, args...)...)
+	if o.ExitCode == 0 && !slices.ContainsFunc(args, func(s string) bool { return !strings.HasPrefix(s, "-") || strings.HasPrefix(s, "-target") }) {
+		a.now.moved = ""
+		a.base = a.now.clone()
+	}
+	return o
+}
+
+// scene is what there is before a command.
+type scene struct {
+	// voters are those with a process, by ID.
+	voters map[uint64]string
+	// members are the members that the resources in the state are for.
+	members map[string]string
+	below   int
+}
+
+func (a *actor) look() scene {
+	s := scene{voters: map[uint64]string{}, members: map[string]string{}}
+	for _, m := range a.list() {
+		if !m.IsLearner && a.runsEtcd(m.Name) {
+			s.voters[m.ID] = m.Name
+		}
+	}
+	for address, e := range a.entries() {
+		s.members[address] = e.member
+	}
+	_, below := a.watch.result()
+	s.below = len(below)
+	return s
+}
+
+// runsEtcd reports whether a machine has an etcd at the moment.
+func (a *actor) runsEtcd(name string) bool {
+	pid := a.pid(name, "etcd.pid")
+	return pid != 0 && slices.ContainsFunc(processes(), func(p process) bool { return p.pid == pid })
+}
+
+// leadsOn is what a text of an error has, if it says what to do.
+var leadsOn = regexp.MustCompile(`(?i)apply|plan again|terraform |etcdctl |import`)
+
+// judge looks at what a command has come to.
+func (a *actor) judge(before scene, outcomes ...*Outcome) {
+	a.t.Helper()
+	for _, o := range outcomes {
+		a.runs++
+		command := strings.Join(o.Args, " ")
+		for _, word := range broken {
+			for _, d := range o.Diagnostics {
+				if strings.Contains(strings.ToLower(d.Summary+d.Detail), word) {
+					a.tr.find("broken: "+word, "%s: %s", command, d)
+				}
+			}
+			if strings.Contains(strings.ToLower(string(o.Stderr)), word) {
+				a.tr.find("broken: "+word, "%s: %s", command, o.Stderr)
+			}
+		}
+		begun := false
+		for _, h := range o.Hooks {
+			if h.Type != "apply_start" {
+				continue
+			}
+			begun = true
+			resource := resourceOf(h.Address)
+			if h.Action == "delete" && resource != "etcd_member_config" {
+				a.going[before.members[h.Address]] = true
+			}
+		}
+		for _, d := range o.Diagnostics {
+			if d.Severity == "error" && strings.Contains(d.Address, "etcd_") && !leadsOn.MatchString(d.Detail) {
+				a.tr.find("no way out: "+d.Summary, "%s: the text says nothing of what to do: %s", command, d)
+			}
+		}
+		if begun && (a.excused || o.warnsOfEnd()) {
+			a.ended = true
+		}
+	}
+	if a.ended {
+		return
+	}
+	a.checkQuorum(outcomes)
+	a.checkVoters(before, outcomes)
+}
+
+// checkQuorum finds that the watch has seen less than a quorum.
+func (a *actor) checkQuorum(outcomes []*Outcome) {
+	_, below := a.watch.result()
+	if len(below) > a.below {
+		a.tr.find("below quorum", "%s: %s", commandsOf(outcomes), strings.Join(below[a.below:], "\n"))
+	}
+}
+
+const (
+	voterRemoved = "a living voter was removed"
+	voterStayed  = "a machine went and its voter stayed"
+)
+
+// checkVoters finds that configuration, machine and member did not go together:
+// that a voter that lived is a member no more, although no command was to remove
+// it or its machine; or that its machine went, and it is a member still.
+func (a *actor) checkVoters(before scene, outcomes []*Outcome) {
+	now, machines := map[uint64]bool{}, map[string]bool{}
+	for _, m := range a.list() {
+		now[m.ID] = true
+	}
+	for _, o := range outcomes {
+		for _, h := range o.Hooks {
+			if h.Type == "apply_complete" && h.Action == "delete" && strings.Contains(h.Address, "terraform_data.machine") {
+				machines[before.members[h.Address]] = true
+			}
+		}
+	}
+	for id, name := range before.voters {
+		switch {
+		case now[id] && machines[name] && !a.cut:
+			a.tr.find(voterStayed, "%s: the machine of %s is destroyed, and %x is a member still", commandsOf(outcomes), name, id)
+		case !now[id] && !a.going[name]:
+			a.tr.find(voterRemoved, "%s: %s (%x) lived, and neither its member nor its machine was to go", commandsOf(outcomes), name, id)
+		case !now[id]:
+			delete(a.going, name)
+		}
+	}
+}
+
+func commandsOf(outcomes []*Outcome) string {
+	var out []string
+	for _, o := range outcomes {
+		out = append(out, strings.Join(o.Args, " "))
+	}
+	return strings.Join(out, "; ")
+}
+
+// list returns the members, through a quorum.
+func (a *actor) list() (members []*etcdserverpb.Member) {
+	a.t.Helper()
+	a.ask(func(ctx context.Context, c *clientv3.Client) error {
+		resp, err := c.MemberList(ctx)
+		if err == nil {
+			members = resp.Members
+		}
+		return err
+	})
+	return members
+}
+
+// patience is how long the cluster may take to answer: far longer than an
+// election on a busy machine.
+const patience = 2 * time.Minute
+
+// ask asks one member after the other until one gives an answer.
+func (a *actor) ask(f func(ctx context.Context, c *clientv3.Client) error) {
+	a.t.Helper()
+	end := time.Now().Add(patience)
+	for {
+		var errs []string
+		for _, url := range slices.Sorted(maps.Keys(a.known)) {
+			err := a.askOne(url, f)
+			if err == nil {
+				return
+			}
+			errs = append(errs, fmt.Sprintf("%s: %v", url, err))
+		}
+		if time.Now().After(end) {
+			a.tr.find("no answer", "nobody answers for %v:\n%s", patience, strings.Join(errs, "\n"))
+		}
+	}
+}
+
+func (a *actor) askOne(url string, f func(ctx context.Context, c *clientv3.Client) error) error {
+	// A client of etcd would wait for one that is not there.
+	conn, err := net.DialTimeout("tcp", strings.TrimPrefix(url, "http://"), time.Second)
+	if err != nil {
+		return err
+	}
+	_ = conn.Close()
+	cfg := a.clientConfig()
+	cfg.Endpoints = []string{url}
+	client, err := clientv3.New(cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = client.Close() }()
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	defer cancel()
+	return f(ctx, client)
+}

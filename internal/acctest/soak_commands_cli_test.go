@@ -1,0 +1,320 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// nodeParts are the parts that belong to one node.
+var nodeParts = parts[:3]
+
+// membershipParts are those whose loss from the state Terraform can recover
+// from: whoever drops a machine has to import it by himself.
+var membershipParts = []string{"etcd_member_config", "etcd_member"}
+
+const (
+	savesPlan   = "save a plan"
+	appliesPlan = "apply the saved plan"
+)
+
+// commandKinds are the commands that somebody types.
+func commandKinds() []kind {
+	return []kind{
+		{name: "apply", weight: 6, run: typed()},
+		{name: "apply without a refresh", weight: 2, run: typed("-refresh=false")},
+		{name: "apply one at a time", weight: 2, run: typed("-parallelism=1")},
+		{name: "refresh only", weight: 2, run: typed("-refresh-only")},
+		{name: "target", weight: 12, parts: parts, pair: true, run: on("-target")},
+		{name: "replace", weight: 8, parts: parts, pair: true, run: on("-replace")},
+		{name: "target and replace", weight: 8, parts: []string{"etcd_member_config", "etcd_member_config", "etcd_member", bootstrapPart}, run: on("-target", "-replace")},
+		{name: savesPlan, weight: 3, parts: append([]string{""}, nodeParts...), run: (*actor).savePlan},
+		{name: appliesPlan, weight: 1, run: (*actor).applySaved},
+		{name: "taint", weight: 4, parts: parts, pair: true, run: (*actor).taint},
+		{name: "untaint", weight: 1, parts: parts, run: (*actor).untaint},
+		{name: "state rm", weight: 4, parts: membershipParts, pair: true, run: (*actor).stateRm},
+		{name: "state rm of config and member", weight: 3, pair: true, run: (*actor).stateRmBoth},
+		{name: "state rm of the bootstrap", weight: 1, run: (*actor).stateRmBootstrap},
+		{name: "state mv", weight: 3, run: (*actor).stateMv},
+		{name: "import", weight: 3, parts: membershipParts, run: (*actor).importOne},
+		{name: "destroy target", weight: 3, parts: parts, run: (*actor).destroyTarget},
+		{name: "interrupt", weight: 3, parts: append([]string{""}, nodeParts...), waits: true, run: (*actor).interrupt},
+		{name: "kill", weight: 4, parts: append([]string{""}, nodeParts...), waits: true, run: (*actor).killed},
+		{name: "two runs", weight: 3, run: (*actor).twoRuns},
+	}
+}
+
+// typed is apply with these options.
+func typed(options ...string) func(*actor, deed) bool {
+	return func(a *actor, _ deed) bool {
+		o := a.cli(append([]string{"apply"}, options...)...)
+		if o.ExitCode == 0 && !slices.Contains(options, "-refresh-only") {
+			a.now.moved = ""
+			a.base = a.now.clone()
+		}
+		return true
+	}
+}
+
+// on is apply with these options, each for the addresses of the step.
+func on(options ...string) func(*actor, deed) bool {
+	return func(a *actor, s deed) bool {
+		if slices.Contains(options, "-target") && s.part == "terraform_data.machine" && (len(options) > 1 || a.machinesAlone()) {
+			return false
+		}
+		args := []string{"apply"}
+		for _, option := range options {
+			args = append(args, each(option, a.targets(s)...)...)
+		}
+		a.cli(args...)
+		return true
+	}
+}
+
+// machinesAlone reports whether a machine is about to be replaced without its
+// configuration. Targeted by itself that is nothing that the provider sees.
+func (a *actor) machinesAlone() bool {
+	for _, e := range a.entries() {
+		if e.resource == "terraform_data" && e.tainted {
+			return true
+		}
+	}
+	return slices.ContainsFunc(a.now.keys(), func(key string) bool { return a.now.nodes[key].Image != a.base.nodes[key].Image })
+}
+
+// savePlan makes a plan for later, with a replacement if the step is about a
+// part.
+func (a *actor) savePlan(s deed) bool {
+	file := filepath.Join(a.Dir, "saved.bin")
+	_ = os.Remove(file)
+	args := []string{"plan", "-json", "-input=false", "-out=" + file}
+	if s.part != "" {
+		args = append(args, each("-replace", a.targets(s)[:1]...)...)
+	}
+	o := a.cli(args...)
+	a.saved, a.savedEnd = "", o.warnsOfEnd()
+	if o.ExitCode == 0 {
+		a.saved = file
+	}
+	return true
+}
+
+func (o *Outcome) warnsOfEnd() bool {
+	return slices.ContainsFunc(o.Diagnostics, func(d Diagnostic) bool { return d.Summary == everyVoterGoes })
+}
+
+func (a *actor) applySaved(deed) bool {
+	if a.saved == "" {
+		return false
+	}
+	if a.savedEnd {
+		a.excused = true // its plan said so
+	}
+	a.cli("apply", a.saved)
+	a.saved, a.excused = "", false
+	return true
+}
+
+func (a *actor) taint(s deed) bool {
+	for _, address := range a.targets(s) {
+		a.cli("taint", "-allow-missing", address)
+	}
+	return true
+}
+
+func (a *actor) untaint(s deed) bool {
+	a.cli("untaint", "-allow-missing", a.targets(s)[0])
+	return true
+}
+
+func (a *actor) stateRm(s deed) bool { return a.forgetState(a.targets(s)) }
+
+func (a *actor) stateRmBoth(s deed) bool {
+	s.part = "etcd_member_config"
+	addresses := a.targets(s)
+	s.part = "etcd_member"
+	return a.forgetState(append(addresses, a.targets(s)...))
+}
+
+func (a *actor) stateRmBootstrap(deed) bool { return a.forgetState([]string{bootstrapPart + ".this"}) }
+
+// forgetState drops those of the resources that are in the state.
+func (a *actor) forgetState(addresses []string) bool {
+	entries := a.entries()
+	addresses = slices.DeleteFunc(addresses, func(address string) bool { _, is := entries[address]; return !is })
+	if len(addresses) == 0 {
+		return false
+	}
+	a.cli(append([]string{"state", "rm"}, addresses...)...)
+	return true
+}
+
+// stateMv gives a node another key, in the configuration and in the state.
+func (a *actor) stateMv(s deed) bool {
+	if a.now.layout == counted {
+		return false
+	}
+	name := a.now.memberName(a.key(s))
+	before := a.wanted()[name]
+	rename(false)(a, s)
+	a.write()
+	after, entries := a.wanted()[name], a.entries()
+	for _, resource := range slices.Sorted(maps.Keys(before)) {
+		if _, is := entries[before[resource]]; is {
+			a.cli("state", "mv", before[resource], after[resource])
+		}
+	}
+	return true
+}
+
+// importOne imports a resource that the state may have.
+func (a *actor) importOne(s deed) bool {
+	a.cli("import", "-input=false", a.targets(s)[0], a.now.memberName(a.key(s)))
+	return true
+}
+
+func (a *actor) destroyTarget(s deed) bool {
+	a.cli("destroy", "-target="+a.targets(s)[0])
+	return true
+}
+
+// begin starts an apply that is to be cut short.
+func (a *actor) begin(s deed) (*Running, scene) {
+	before := a.look()
+	args := []string{"apply"}
+	if s.part != "" {
+		args = append(args, "-replace="+a.targets(s)[0])
+	}
+	a.save()
+	run := a.Workspace.Start(args...)
+	end := time.Now().Add(time.Duration(s.ms) * time.Millisecond)
+	for !run.Ended() && time.Now().Before(end) {
+		time.Sleep(10 * time.Millisecond)
+	}
+	return run, before
+}
+
+func (a *actor) interrupt(s deed) bool {
+	run, before := a.begin(s)
+	run.Interrupt()
+	a.judgeCut(before, run)
+	return true
+}
+
+func (a *actor) killed(s deed) bool {
+	run, before := a.begin(s)
+	if !run.Ended() {
+		a.kill(run)
+	}
+	a.judgeCut(before, run)
+	return true
+}
+
+func (a *actor) judgeCut(before scene, run *Running) {
+	a.cut = true
+	a.judge(before, run.Wait())
+	a.cut = false
+}
+
+// twoRuns replaces two nodes at the same time, from two copies of the state.
+// What one of them has changed is written into the state of the other
+// afterwards, as one of two people would have to.
+func (a *actor) twoRuns(s deed) bool {
+	s.also = max(1, s.also)
+	one, other := a.key(s), a.second(s)
+	if other == "" || a.now.layout == moduleEach || a.now.removed {
+		return false
+	}
+	a.save()
+	before := a.look()
+	entries := a.entries()
+	g := a.sibling()
+	first := a.Workspace.Start("apply", "-replace="+a.addr("etcd_member_config", one))
+	second := g.Start("apply", "-replace="+a.addr("etcd_member_config", other))
+	a.judge(before, first.Wait(), second.Wait())
+	a.merge(g, a.now.memberName(other), entries)
+	return true
+}
+
+// stateFile is what is needed of a state to take a part of it from another one;
+// the rest is kept as it is.
+type stateFile struct {
+	Version          int             `json:"version"`
+	TerraformVersion string          `json:"terraform_version"`
+	Serial           int             `json:"serial"`
+	Lineage          string          `json:"lineage"`
+	Outputs          json.RawMessage `json:"outputs"`
+	Resources        []stateResource `json:"resources"`
+	CheckResults     json.RawMessage `json:"check_results"`
+}
+
+type stateResource struct {
+	Mode      string            `json:"mode"`
+	Type      string            `json:"type"`
+	Name      string            `json:"name"`
+	Provider  string            `json:"provider"`
+	Instances []json.RawMessage `json:"instances"`
+}
+
+// of reports whether an instance has one of these addresses.
+func (r stateResource) of(addresses map[string]bool) func(json.RawMessage) bool {
+	return func(instance json.RawMessage) bool {
+		var at struct {
+			Key any `json:"index_key"`
+		}
+		return json.Unmarshal(instance, &at) == nil && addresses[r.Type+"."+r.Name+indexOf(at.Key)]
+	}
+}
+
+// merge takes what the state of the other one says of a member.
+func (a *actor) merge(g *Fleet, member string, entries map[string]entry) {
+	a.t.Helper()
+	theirs := map[string]bool{}
+	for address, e := range entries {
+		theirs[address] = e.member == member
+	}
+	var state, other stateFile
+	err1 := json.Unmarshal([]byte(a.Read("terraform.tfstate")), &state)
+	err2 := json.Unmarshal([]byte(g.Read("terraform.tfstate")), &other)
+	for i := range state.Resources {
+		r := &state.Resources[i]
+		r.Instances = slices.DeleteFunc(r.Instances, r.of(theirs))
+		for _, o := range other.Resources {
+			if o.Type != r.Type || o.Name != r.Name {
+				continue
+			}
+			is := o.of(theirs)
+			for _, instance := range o.Instances {
+				if is(instance) {
+					r.Instances = append(r.Instances, instance)
+				}
+			}
+		}
+	}
+	state.Serial++
+	text, err3 := json.MarshalIndent(state, "", "  ")
+	if err := errors.Join(err1, err2, err3); err != nil {
+		a.tb.Fatal(err)
+	}
+	a.Write("terraform.tfstate", string(text))
+}
+
+// indexOf is how an address ends for an instance key.
+func indexOf(key any) string {
+	switch key := key.(type) {
+	case string:
+		return fmt.Sprintf("[%q]", key)
+	case float64:
+		return fmt.Sprintf("[%d]", int(key))
+	default:
+		return ""
+	}
+}

@@ -1,0 +1,211 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"fmt"
+	"slices"
+)
+
+// editKinds are the edits of a configuration. None of them runs a command.
+func editKinds() []kind {
+	return []kind{
+		{name: "add", weight: 4, run: add("member", false)},
+		{name: "add learner", weight: 2, run: add("learner", false)},
+		{name: "add promoted learner", weight: 1, run: add("learner", true)},
+		{name: "promote or demote", weight: 1, run: (*actor).promote},
+		{name: "remove", weight: 4, run: (*actor).removeNode},
+		{name: "rename", weight: 3, run: rename(false)},
+		{name: "rename with moved", weight: 3, run: rename(true)},
+		{name: "recount", weight: 2, run: recount(false)},
+		{name: "recount with moved", weight: 2, run: recount(true)},
+		{name: "image", weight: 3, pair: true, run: edit(func(n *Node) { n.Image += "+" })},
+		{name: "trigger", weight: 4, pair: true, run: edit(func(n *Node) { n.Config += "+" })},
+		{name: "trigger all", weight: 8, run: (*actor).triggerAll},
+		{name: "peer URL", weight: 3, pair: true, run: (*actor).readdress},
+		{name: "swap addresses", weight: 3, run: (*actor).swap},
+		{name: "founders", weight: 2, run: (*actor).changeFounders},
+		{name: "drop machine_id", weight: 2, run: drop("etcd_member", "machine_id")},
+		{name: "drop client_urls", weight: 2, run: drop("etcd_member_config", "client_urls")},
+		{name: "removed block", weight: 2, run: (*actor).giveUp},
+		{name: "undo", weight: 3, run: (*actor).undo},
+	}
+}
+
+// edit changes one or two nodes.
+func edit(change func(n *Node)) func(*actor, deed) bool {
+	return func(a *actor, s deed) bool {
+		for _, key := range []string{a.key(s), a.second(s)} {
+			if n, ok := a.now.nodes[key]; ok {
+				change(&n)
+				a.now.nodes[key] = n
+			}
+		}
+		return true
+	}
+}
+
+// largestSoak is how many nodes a configuration has at most.
+const largestSoak = 6
+
+// free is a key that no node has or had.
+func (a *actor) free() string {
+	for i := 0; ; i++ {
+		name := fmt.Sprintf("n%d", i)
+		if !a.used[name] {
+			a.used[name] = true
+			return name
+		}
+	}
+}
+
+func add(joins string, promote bool) func(*actor, deed) bool {
+	return func(a *actor, _ deed) bool {
+		if len(a.now.nodes) >= largestSoak || joins == "learner" && a.now.layout == counted {
+			return false
+		}
+		name := a.free()
+		a.Add(name)
+		n := *a.Nodes[name]
+		n.Create, n.Delete, n.Joins, n.Promote = "60s", "45s", "", promote
+		if joins == "learner" {
+			n.Joins = joins
+		}
+		a.now.nodes[name] = n
+		return true
+	}
+}
+
+// promote turns promote of a learner over.
+func (a *actor) promote(s deed) bool {
+	for i := range a.now.keys() {
+		s.who += min(i, 1)
+		if n := a.now.nodes[a.key(s)]; n.Joins == "learner" {
+			n.Promote = !n.Promote
+			a.now.nodes[a.key(s)] = n
+			return true
+		}
+	}
+	return false
+}
+
+func (a *actor) removeNode(s deed) bool {
+	if len(a.now.nodes) < 2 {
+		return false
+	}
+	delete(a.now.nodes, a.key(s))
+	return true
+}
+
+// rename gives a node another key; its member keeps its name.
+func rename(tell bool) func(*actor, deed) bool {
+	return func(a *actor, s deed) bool {
+		was, now := a.key(s), a.free()
+		n := a.now.nodes[was]
+		n.Name = a.now.memberName(was)
+		delete(a.now.nodes, was)
+		a.now.nodes[now] = n
+		a.tell(tell)
+		return true
+	}
+}
+
+// recount turns for_each into count, and back.
+func recount(tell bool) func(*actor, deed) bool {
+	return func(a *actor, _ deed) bool {
+		learns := slices.ContainsFunc(a.now.keys(), func(key string) bool { return a.now.nodes[key].Joins == "learner" })
+		switch {
+		case a.now.layout == counted:
+			a.now.layout = flat
+		case a.now.layout == flat && !learns:
+			a.now.layout = counted
+		default:
+			return false
+		}
+		a.tell(tell)
+		return true
+	}
+}
+
+// tell writes moved blocks for all that has another address now.
+func (a *actor) tell(really bool) {
+	a.now.moved = ""
+	if really {
+		a.write()
+		a.now.moved = a.movedBlocks()
+	}
+}
+
+func (a *actor) triggerAll(deed) bool {
+	for _, key := range a.now.keys() {
+		n := a.now.nodes[key]
+		n.Config += "+"
+		a.now.nodes[key] = n
+	}
+	return true
+}
+
+// readdress gives one or two nodes another peer URL.
+func (a *actor) readdress(s deed) bool {
+	return edit(func(n *Node) {
+		a.Add("elsewhere")
+		n.Peer = a.Nodes["elsewhere"].Peer
+		delete(a.Nodes, "elsewhere")
+	})(a, s)
+}
+
+// swap exchanges the addresses of two nodes.
+func (a *actor) swap(s deed) bool {
+	s.also = max(1, s.also)
+	one, other := a.key(s), a.second(s)
+	if other == "" {
+		return false
+	}
+	m, n := a.now.nodes[one], a.now.nodes[other]
+	m.Client, m.Peer, n.Client, n.Peer = n.Client, n.Peer, m.Client, m.Peer
+	a.now.nodes[one], a.now.nodes[other] = m, n
+	return true
+}
+
+// changeFounders takes a founder out, or in.
+func (a *actor) changeFounders(s deed) bool {
+	key := a.key(s)
+	if i := slices.Index(a.now.founders, key); i >= 0 && len(a.now.founders) > 1 {
+		a.now.founders = slices.Delete(slices.Clone(a.now.founders), i, i+1)
+	} else if i < 0 {
+		a.now.founders = append(slices.Clone(a.now.founders), key)
+	}
+	return true
+}
+
+func drop(resource, argument string) func(*actor, deed) bool {
+	return func(a *actor, _ deed) bool {
+		a.now.without[resource] = argument
+		return true
+	}
+}
+
+// giveUp takes the members out of Terraform's care, without a word to the
+// cluster.
+func (a *actor) giveUp(deed) bool {
+	if a.now.removed || a.now.layout == moduleEach {
+		return false
+	}
+	a.now.removed = true
+	return true
+}
+
+// undo goes back to what was applied last.
+func (a *actor) undo(deed) bool {
+	a.now = a.base.clone()
+	// What has another address by now keeps it.
+	a.write()
+	a.now.moved = a.movedBlocks()
+	return true
+}
+
+// has reports whether a configuration has a member of that name.
+func (s setup) has(member string) bool {
+	return slices.ContainsFunc(s.keys(), func(key string) bool { return s.memberName(key) == member })
+}

@@ -1,0 +1,281 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// finish looks at what a sequence has come to: a plain apply, or what the
+// refusals say, leads to an empty plan, and then nothing is lost, and nothing is
+// left that is nobody's.
+func (a *actor) finish() {
+	if !a.ended {
+		a.heal()
+		a.converge()
+	}
+	if a.ended {
+		a.destroyAll()
+		return
+	}
+	a.checkMembers()
+	a.checkKeys()
+	a.checkBootstrap()
+	a.checkWrites()
+}
+
+// converge applies, and follows what is said where that is refused, until the
+// plan is empty and everybody runs. What comes to the same again and again leads
+// nowhere: then the configuration goes back to the last one that was applied.
+func (a *actor) converge() {
+	var back bool
+	seen := map[string]int{}
+	for range 4*len(a.now.nodes) + 8 {
+		what := a.round()
+		if what == "" || a.ended {
+			return
+		}
+		if seen[variable.ReplaceAllString(what, "#")]++; seen[variable.ReplaceAllString(what, "#")] < 3 {
+			continue
+		}
+		if back {
+			a.tr.find("does not converge", "nothing leads to an empty plan; the last that was seen:\n%s", what)
+		}
+		a.tr.Logf("GOES BACK to the configuration that was applied last")
+		back = true
+		clear(seen)
+		a.undo(deed{})
+	}
+	a.tr.find("does not converge", "there is always something else")
+}
+
+// round applies once and does what that leads to. It returns what is still to
+// be done, "" if nothing is.
+func (a *actor) round() string {
+	o := a.apply("-lock-timeout=30s")
+	if a.ended {
+		return ""
+	}
+	if o.ExitCode != 0 {
+		a.follow(o)
+		a.replaceFailed()
+		return fmt.Sprintf("apply: exit code %d\n%s", o.ExitCode, o.diagnostics())
+	}
+	p := a.cli("plan", "-json", "-input=false", "-detailed-exitcode")
+	if p.ExitCode != 0 {
+		return fmt.Sprintf("plan: exit code %d\n%s\n%v", p.ExitCode, p.diagnostics(), p.changes())
+	}
+	if failed := a.replaceFailed(); failed != "" {
+		return failed + " does not run"
+	}
+	return ""
+}
+
+// replaceFailed replaces a member that does not run, as warnings and errors say,
+// and returns its name.
+func (a *actor) replaceFailed() string {
+	if a.ended {
+		return ""
+	}
+	failed := a.failed()
+	if to := a.wanted()[failed]["etcd_member_config"]; to != "" {
+		a.tr.Logf("REPLACES %s, which does not run", failed)
+		a.cli("apply", "-replace="+to)
+	}
+	return failed
+}
+
+// changes are the lines that say what a plan does.
+func (o *Outcome) changes() []string {
+	var out []string
+	for _, m := range o.messages {
+		if _, what, found := strings.Cut(m, " "); found && strings.Contains(what, "Plan") {
+			out = append(out, what)
+		}
+	}
+	return out
+}
+
+// serves reports whether a voter answers a linearizable read.
+func (a *actor) serves(m *etcdserverpb.Member) error {
+	if len(m.ClientURLs) == 0 {
+		return errors.New("it has never started")
+	}
+	return a.askOne(m.ClientURLs[0], func(ctx context.Context, c *clientv3.Client) error {
+		_, err := c.Get(ctx, "acctest")
+		return err
+	})
+}
+
+// failed is the name of a member that does not run, "" if there is none. One
+// that has just been started gets its time.
+func (a *actor) failed() string {
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(200 * time.Millisecond) {
+		down := ""
+		for _, m := range a.list() {
+			name := m.Name
+			for of, n := range a.byName() {
+				if slices.Contains(m.PeerURLs, n.Peer) {
+					name = of // also while it has not started
+				}
+			}
+			// One with somebody else's data starts, and ends again at once.
+			if name != "" && (!a.runsEtcd(name) || !m.IsLearner && a.serves(m) != nil) {
+				down = name
+			}
+		}
+		if down == "" || time.Now().After(end) {
+			return down
+		}
+	}
+}
+
+// follow does what the errors of an apply say.
+func (a *actor) follow(o *Outcome) {
+	for _, e := range o.Errors() {
+		if a.ended {
+			return
+		}
+		if !strings.Contains(e.Address, "etcd_") {
+			a.now.moved = "" // the CLI's own, such as a move that cannot be
+			continue
+		}
+		a.lead(e)
+	}
+}
+
+// lead does what one error says: as a reader would who knows what was done
+// before.
+func (a *actor) lead(e Diagnostic) {
+	a.write()
+	entries, commands := a.entries(), e.commands()
+	command := func(prefix string) string {
+		i := slices.IndexFunc(commands, func(c string) bool { return strings.Contains(c, prefix) && c != destroyInstead })
+		if i < 0 {
+			return ""
+		}
+		return commands[i]
+	}
+	_, held := entries[e.Address]
+	untaint, imports, replaces := command(" untaint "), command(" import "), command(" -replace=")
+	switch blocks := a.movedBlocks(); {
+	case untaint != "" && entries[a.means(e, untaint)].tainted:
+		a.shellLine(e, untaint)
+	case strings.Contains(e.Detail, "moved {") && blocks != "":
+		a.tr.Logf("THE WAY OUT: moved blocks\n%s", blocks)
+		a.now.moved = blocks
+	case imports != "" && !held:
+		a.shellLine(e, imports)
+	case strings.Contains(e.Detail, "undo that change"), strings.Contains(e.Detail, "undo the other change"):
+		a.undo(deed{})
+	case strings.Contains(e.Detail, oneTooMany):
+		a.dropOne(e)
+	case replaces != "":
+		a.shellLine(e, replaces)
+	case strings.Contains(e.Detail, "another node gives up"):
+		a.undo(deed{}) // what was typed before is no reason to go on with
+	case command("terraform apply") == "" && command("etcdctl ") != "":
+		a.shellLine(e, command("etcdctl "))
+	}
+}
+
+// oneTooMany is how a text names the one of two resources that has to leave the
+// state.
+const oneTooMany = "ADDRESS is the address of the one that the configuration does not have"
+
+// dropOne does what is said of two resources of one member: it asks Terraform for
+// their addresses, and takes the one out of the state that the configuration does
+// not have, or either of them if it has both.
+func (a *actor) dropOne(e Diagnostic) {
+	a.t.Helper()
+	commands := e.commands()
+	which := slices.IndexFunc(commands, func(c string) bool { return strings.HasPrefix(c, "terraform state list -id=") })
+	drop := slices.IndexFunc(commands, func(c string) bool { return strings.HasPrefix(c, "terraform state rm ") })
+	if which < 0 || drop < 0 {
+		a.tr.find("no ADDRESS", "the text does not say how to find it, or what to do with it:\n%s", e)
+	}
+	listed := strings.Fields(string(a.shell(commands[which]).Stdout))
+	has := map[string]bool{}
+	for _, resources := range a.wanted() {
+		for _, address := range resources {
+			has[address] = true
+		}
+	}
+	if len(listed) != 2 {
+		a.tr.find("no ADDRESS", "%s lists %q, want two:\n%s", commands[which], listed, e)
+	}
+	address := listed[0]
+	if has[address] {
+		address = listed[1]
+	}
+	line := fillIn(commands[drop], address)
+	a.tr.Logf("THE WAY OUT: %s", line)
+	before := a.look()
+	a.judge(before, a.shell(line))
+}
+
+// shownAddress is how a text says that ADDRESS is the resource on which the
+// diagnostic is raised.
+var shownAddress = regexp.MustCompile(`ADDRESS is the address (shown )?after "with"`)
+
+// means is what ADDRESS means in a command of a diagnostic, "" if nothing says
+// so.
+func (a *actor) means(e Diagnostic, command string) string {
+	if !strings.Contains(command, "ADDRESS") {
+		return ""
+	}
+	if shownAddress.MatchString(e.Detail) {
+		return e.Address
+	}
+	if m := saidAddress.FindStringSubmatch(e.Detail); m != nil {
+		for address, entry := range a.entries() {
+			if entry.resource == m[1] && entry.member == m[2] {
+				return address
+			}
+		}
+		return a.wanted()[m[2]][m[1]]
+	}
+	return ""
+}
+
+// shellLine runs a command of a diagnostic.
+func (a *actor) shellLine(e Diagnostic, command string) {
+	line := command
+	if strings.Contains(line, "ADDRESS") {
+		address := a.means(e, command)
+		if address == "" {
+			a.tr.find("no ADDRESS", "the text does not say what ADDRESS is:\n%s", e)
+		}
+		line = fillIn(line, address)
+	}
+	a.tr.Logf("THE WAY OUT: %s", line)
+	before := a.look()
+	a.judge(before, a.shell(line))
+}
+
+// destroyAll destroys what is left of a cluster whose end was announced.
+func (a *actor) destroyAll() {
+	a.writer.Stop()
+	a.heal()
+	a.write()
+	for range 2 {
+		if o := a.Destroy("-lock-timeout=30s"); o.ExitCode == 0 {
+			a.MustBeGone()
+			return
+		}
+	}
+	if o := a.shell(destroyInstead); o.ExitCode != 0 {
+		a.tr.find("cannot be destroyed", "%s", o)
+	}
+	a.MustBeGone()
+}

@@ -1,0 +1,222 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package model
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// What follows is a second model: not of what an apply does step by step, but
+// of what people type. Its steps are whole commands (an apply of everything, of
+// what is targeted, with replacements; a resource dropped from the state, or
+// tainted; all configurations changed) on three members, whose resources stand
+// in for_each. What a plan holds is Terraform's business and restated here; what
+// is refused is decided by membership.GuardPlan, GuardNode, InTheWay and
+// Identify, and what is removed by DecideRemove and DecideWithdraw.
+
+// places is how many members there are.
+const places = 3
+
+// part is a resource: the one that all nodes share, or one of a node.
+type part uint8
+
+const (
+	bootPart part = iota
+	configPart
+	machinePart
+	memberPart
+)
+
+var partNames = []string{"bootstrap", "configuration", "machine", "member"}
+
+// held is what the state has of a resource.
+type held uint8
+
+const (
+	kept held = iota
+	absent
+	tainted
+)
+
+// place is a node: what the state has of it, and what there is.
+type place struct {
+	state [memberPart + 1]held // without the bootstrap's
+	// config is which of its configurations the state has, or had last;
+	// machine is which of them its machine was made for.
+	config, machine uint8
+	// changed: its configuration is another one in the text.
+	changed bool
+	// listed: it is a member, as config; alive: that runs.
+	listed, alive bool
+	member        uint8
+	// left: the record says that Terraform has removed the member.
+	left bool
+}
+
+// typed is all that a command can find. It is comparable.
+type typed struct {
+	places [places]place
+	boot   held
+	// formed: the bootstrap in the state is that of the cluster.
+	formed bool
+}
+
+func newTyped() typed {
+	w := typed{formed: true}
+	for i := range w.places {
+		w.places[i].listed, w.places[i].alive = true, true
+	}
+	return w
+}
+
+// seen is what a look at the cluster shows.
+func (w typed) seen() membership.Snapshot {
+	s := state{leader: none}
+	for i, p := range w.places {
+		if !p.listed {
+			continue
+		}
+		s.nodes[i] = node{seat: voter, gen: p.member, machine: dead, started: true, synced: true}
+		if p.alive {
+			s.nodes[i].machine = up
+			s.leader = uint8(i)
+		}
+	}
+	return s.snapshot()
+}
+
+// living is how many voters there are, and how many of them live.
+func (w typed) living() (voters, alive int) {
+	for _, p := range w.places {
+		if p.listed {
+			voters++
+			if p.alive {
+				alive++
+			}
+		}
+	}
+	return voters, alive
+}
+
+func (w typed) quorum() bool {
+	voters, alive := w.living()
+	return 2*alive > voters
+}
+
+// claim is what the record of the node's configuration says.
+func (p place) claim(n uint8) membership.Claim {
+	switch {
+	case p.listed && p.member == p.config:
+		return membership.Claim{Recorded: true, ID: idOf(n, p.member), PeerURLs: []string{urlOf(n)}, Retired: true}
+	case p.left:
+		return membership.Claim{Recorded: true, ID: idOf(n, p.config), PeerURLs: []string{urlOf(n)}, Left: true, Retired: true}
+	default:
+		return membership.Claim{}
+	}
+}
+
+// command is what is typed.
+type command struct {
+	what string
+	// part and places are what it is about; an apply of everything has no
+	// targets.
+	targets, replaced []address
+}
+
+type address struct {
+	part  part
+	place uint8
+}
+
+func (a address) String() string {
+	if a.part == bootPart {
+		return partNames[a.part]
+	}
+	return fmt.Sprintf("%s of %s", partNames[a.part], nameOf(a.place))
+}
+
+func (c command) String() string {
+	text := c.what
+	if len(c.targets) > 0 {
+		text += fmt.Sprintf(" -target %v", c.targets)
+	}
+	if len(c.replaced) > 0 {
+		text += fmt.Sprintf(" -replace %v", c.replaced)
+	}
+	return text
+}
+
+// everywhere are the addresses of all resources.
+func everywhere() []address {
+	out := []address{{part: bootPart}}
+	for i := range uint8(places) {
+		out = append(out, address{configPart, i}, address{machinePart, i}, address{memberPart, i})
+	}
+	return out
+}
+
+// commands are all that are searched.
+func commands() []command {
+	out := []command{{what: "apply"}, {what: "change all"}, {what: "change back"}}
+	for _, a := range everywhere() {
+		out = append(out, command{what: "taint", targets: []address{a}})
+		if a.part != machinePart { // whoever drops a machine has to import it himself
+			out = append(out, command{what: "state rm", targets: []address{a}})
+		}
+		out = append(out, command{what: "apply", targets: []address{a}}, command{what: "apply", replaced: []address{a}})
+		for _, b := range everywhere() {
+			out = append(out, command{what: "apply", targets: []address{a}, replaced: []address{b}})
+			if a.part == b.part && a.place < b.place {
+				out = append(out, command{what: "apply", replaced: []address{a, b}}, command{what: "apply", targets: []address{a, b}})
+			}
+		}
+	}
+	return out
+}
+
+// planned is what a plan does to the resources of a node.
+type planned struct {
+	inPlan [memberPart + 1]bool
+	// made: a new object comes, in the place of one that the state has if gone.
+	made, gone [memberPart + 1]bool
+}
+
+// plan is what Terraform makes of a command. With for_each a target draws in
+// every instance of what it depends on.
+func (w typed) plan(c command) (nodes [places]planned, boot bool) {
+	is := func(list []address, a address) bool { return slices.Contains(list, a) }
+	whole := [memberPart + 1]bool{}
+	for _, t := range c.targets {
+		for p := bootPart; p < t.part; p++ {
+			whole[p] = true
+		}
+	}
+	all := len(c.targets) == 0
+	boot = (all || whole[bootPart] || is(c.targets, address{part: bootPart})) && (w.boot != kept || is(c.replaced, address{part: bootPart}))
+	for i, p := range w.places {
+		n := &nodes[i]
+		for part := configPart; part <= memberPart; part++ {
+			at := address{part, uint8(i)}
+			if !all && !whole[part] && !is(c.targets, at) {
+				continue
+			}
+			n.inPlan[part] = true
+			var follows bool // what it depends on is another one
+			switch part {
+			case configPart:
+				follows = p.changed
+			case machinePart:
+				follows = n.made[configPart] || p.machine != p.config
+			case memberPart:
+				follows = n.made[configPart]
+			}
+			n.made[part] = p.state[part] != kept || follows || is(c.replaced, at)
+			n.gone[part] = n.made[part] && p.state[part] != absent
+		}
+	}
+	return nodes, boot
+}
