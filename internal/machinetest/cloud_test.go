@@ -228,12 +228,14 @@ func (c *cloud) image(name string) ([]string, error) {
 // settingsOfAll are the files that every image has over Debian's own. A link
 // enables a unit, or disables it.
 var settingsOfAll = map[string]string{
-	"/etc/hostname":                             "guest\n",
-	"/etc/hosts":                                "127.0.0.1 localhost\n::1 localhost\n",
-	"/etc/resolv.conf":                          "",
-	"/etc/apt/sources.list":                     "", // there is no way to any
-	"/var/lib/dbus/machine-id":                  "->/etc/machine-id",
-	"/etc/cloud/cloud.cfg.d/90-machinetest.cfg": "datasource_list: [NoCloud]\nlocale: false\n",
+	"/etc/hostname":            "guest\n",
+	"/etc/hosts":               "127.0.0.1 localhost\n::1 localhost\n",
+	"/etc/resolv.conf":         "",
+	"/etc/apt/sources.list":    "", // there is no way to any
+	"/var/lib/dbus/machine-id": "->/etc/machine-id",
+	// There is no router to wait for.
+	"/etc/systemd/network/10-cloud-init-host0.network.d/router.conf": "[Network]\nIPv6AcceptRA=no\n",
+	"/etc/cloud/cloud.cfg.d/90-machinetest.cfg":                      "datasource_list: [NoCloud]\nlocale: false\n",
 
 	"/etc/systemd/system/multi-user.target.wants/systemd-networkd.service":                 "->/lib/systemd/system/systemd-networkd.service",
 	"/etc/systemd/system/network-online.target.wants/systemd-networkd-wait-online.service": "->/lib/systemd/system/systemd-networkd-wait-online.service",

@@ -209,6 +209,7 @@ func (c *cluster) mustHaveBooted(name string) {
 	if status := c.on(name, "cloud-init", "status", "--long"); !strings.Contains(status, "status: done") {
 		c.t.Errorf("%s: cloud-init says\n%s", name, status)
 	}
+	c.on(name, "cloud-init", "schema", "--system")
 	if failed := c.on(name, "systemctl", "list-units", "--failed", "--no-legend", "--plain"); failed != "" {
 		c.t.Errorf("%s: units that failed:\n%s", name, failed)
 	}
