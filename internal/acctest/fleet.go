@@ -133,6 +133,7 @@ func NewFleet(tb testing.TB, o FleetOptions) *Fleet {
 		machine: filepath.Join(root, "examples", "local-cluster", "machine.sh"),
 		env:     map[string]string{"ETCD_UNSAFE_NO_FSYNC": "true"},
 	}
+	maps.Copy(f.env, etcdtest.Frugal())
 	if len(f.Founders) == 0 {
 		f.Founders = []string{"a", "b", "c"}
 	}

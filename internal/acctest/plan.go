@@ -18,7 +18,8 @@ type Plan struct {
 	// Changes are the changes of resources by address, without those that
 	// change nothing.
 	Changes map[string]Change
-	// Drift are the changes that the refresh found, by address.
+	// Drift are the changes that the refresh found, by address; not read from a
+	// plan in which nothing is to change.
 	Drift map[string]Change
 }
 
@@ -135,24 +136,38 @@ func list(m map[string]string) string {
 	return b.String()
 }
 
+// stateOf returns the attributes of a resource of the root module in a state
+// file.
 func stateOf(tb testing.TB, text []byte, address string) map[string]any {
 	tb.Helper()
 	var doc struct {
-		Values struct {
-			Root struct {
-				Resources []struct {
-					Address string         `json:"address"`
-					Values  map[string]any `json:"values"`
-				} `json:"resources"`
-			} `json:"root_module"`
-		} `json:"values"`
+		Resources []struct {
+			Module    string `json:"module"`
+			Mode      string `json:"mode"`
+			Type      string `json:"type"`
+			Name      string `json:"name"`
+			Instances []struct {
+				Key        any            `json:"index_key"`
+				Deposed    string         `json:"deposed"`
+				Attributes map[string]any `json:"attributes"`
+			} `json:"instances"`
+		} `json:"resources"`
 	}
 	if err := json.Unmarshal(text, &doc); err != nil {
 		tb.Fatalf("acctest: the state: %v", err)
 	}
-	for _, r := range doc.Values.Root.Resources {
-		if r.Address == address {
-			return r.Values
+	for _, r := range doc.Resources {
+		if r.Module != "" || r.Mode != "managed" {
+			continue
+		}
+		for _, i := range r.Instances {
+			at := r.Type + "." + r.Name
+			if i.Key != nil {
+				at += fmt.Sprintf("[%#v]", i.Key)
+			}
+			if at == address && i.Deposed == "" {
+				return i.Attributes
+			}
 		}
 	}
 	return nil

@@ -6,7 +6,6 @@ package etcdtest
 import (
 	"context"
 	"testing"
-	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -17,7 +16,7 @@ import (
 // raise alarms.
 func RaiseCorrupt(tb testing.TB, client *clientv3.Client, member uint64) {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), WaitLimit)
 	defer cancel()
 	_, err := pb.NewMaintenanceClient(client.ActiveConnection()).Alarm(ctx, &pb.AlarmRequest{
 		Action: pb.AlarmRequest_ACTIVATE, MemberID: member, Alarm: pb.AlarmType_CORRUPT,

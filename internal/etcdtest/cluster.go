@@ -10,14 +10,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
-
-// readyTimeout limits how long a cluster may take to form, and what else has
-// no ctx of its caller's.
-const readyTimeout = 60 * time.Second
 
 // Cluster is a set of processes that form one cluster.
 type Cluster struct {
@@ -52,7 +47,7 @@ func Start(tb TB, n int, opts Options) *Cluster {
 		setDefault(p.Env, "ETCD_INITIAL_CLUSTER_STATE", "new")
 		p.Start()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), WaitLimit)
 	defer cancel()
 	if err := c.waitReady(ctx); err != nil {
 		tb.Fatalf("etcdtest: the cluster has not formed: %v", err)

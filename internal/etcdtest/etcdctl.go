@@ -15,7 +15,7 @@ import (
 // error holds the standard error. After a minute etcdctl is killed.
 func (c *Cluster) Etcdctl(args ...string) (string, error) {
 	c.tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), WaitLimit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, EtcdctlBinary(c.tb, c.opts.version(0)), args...)
 	cmd.Env = append(inheritedEnvironment(), "ETCDCTL_API=3", "ETCDCTL_ENDPOINTS="+strings.Join(c.Endpoints(), ","))

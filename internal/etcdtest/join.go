@@ -16,10 +16,6 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// joinTimeout limits [Cluster.AddLearner] and [Cluster.Promote]. etcd may
-// take 5 s to find its members healthy and 8 s to publish a learner's name.
-const joinTimeout = 45 * time.Second
-
 // NewJoiner prepares a process that is to join: its initial cluster is the
 // members of this moment and itself, its state existing. It is neither
 // announced nor started nor tracked.
@@ -68,7 +64,7 @@ func (c *Cluster) AddLearner(tb TB, name string) *Process {
 		return err
 	}, rpctypes.ErrUnhealthy)
 	p.Start()
-	ctx, cancel := context.WithTimeout(context.Background(), joinTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), WaitLimit)
 	defer cancel()
 	if err := p.WaitReady(ctx); err != nil {
 		tb.Fatalf("etcdtest: %v", err)
@@ -91,7 +87,7 @@ func (c *Cluster) Promote(tb TB, p *Process) {
 			}
 			return err
 		}, rpctypes.ErrMemberLearnerNotReady, rpctypes.ErrUnhealthy, rpctypes.ErrMemberNotEnoughStarted)
-	ctx, cancel := context.WithTimeout(context.Background(), joinTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), WaitLimit)
 	defer cancel()
 	if err := p.WaitReady(ctx); err != nil {
 		tb.Fatalf("etcdtest: %v", err)
@@ -136,7 +132,7 @@ func (c *Cluster) changeThrough(tb TB, cfg clientv3.Config, what string, do func
 		tb.Fatalf("etcdtest: %s: %v", what, err)
 	}
 	defer func() { _ = client.Close() }()
-	ctx, cancel := context.WithTimeout(context.Background(), joinTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), WaitLimit)
 	defer cancel()
 	err = poll(ctx, 100*time.Millisecond, func(ctx context.Context) error {
 		err := do(ctx, client)

@@ -25,11 +25,11 @@ func (c *Cluster) WaitHealthy(ctx context.Context) error {
 }
 
 // Leader returns the member that a majority of the members names as leader
-// and that takes itself for it, once there is one. None within 10 s fails the
-// test.
+// and that takes itself for it, once there is one. None within [WaitLimit]
+// fails the test.
 func (c *Cluster) Leader(tb TB) *Process {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), WaitLimit)
 	defer cancel()
 	leader, err := c.waitLeader(ctx, func(votes, members int) bool { return votes > members/2 })
 	if err != nil {

@@ -93,7 +93,7 @@ func NewWriter(tb TB, cfg clientv3.Config, opts WriterOptions) *Writer {
 	w := &Writer{cfg: cfg, opts: opts, cancel: cancel}
 	tb.Cleanup(w.Stop)
 	w.wg.Go(func() { w.follow(ctx) })
-	ready, cancelReady := context.WithTimeout(ctx, readyTimeout)
+	ready, cancelReady := context.WithTimeout(ctx, WaitLimit)
 	defer cancelReady()
 	err := poll(ready, 5*time.Millisecond, func(context.Context) error {
 		if failures, last := w.Failures(); len(w.Acknowledged()) == 0 {

@@ -144,7 +144,7 @@ func TestOldListsKeepNobodyFromStarting(t *testing.T) {
 				}
 			})
 		}
-		for _, c := range []struct {
+		for i, c := range []struct {
 			name    string
 			log     []byte
 			members []entry
@@ -165,6 +165,9 @@ func TestOldListsKeepNobodyFromStarting(t *testing.T) {
 			{"an empty log", nil, []entry{ea, eb}, http.StatusGone, 0, ""},
 			{"a log that is none", bytes.Repeat([]byte{255}, 600), []entry{ea, eb}, http.StatusGone, 0, ""},
 		} {
+			if !sh.due(i) {
+				continue
+			}
 			t.Run(c.name, func(t *testing.T) {
 				members, gone = c.members, c.answer
 				if err := os.WriteFile(filepath.Join(dir, "member/wal/0.wal"), c.log, 0o600); err != nil {

@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -91,7 +93,7 @@ func ask(t *testing.T, sh shell, founder bool, peers []string, env ...string) re
 		state = "new"
 	}
 	// The last one counts.
-	all := append([]string{"ETCD_NAME=us", "ETCD_INITIAL_ADVERTISE_PEER_URLS=" + own, "ETCD_INITIAL_CLUSTER_STATE=" + state, "ETCD_JOIN_PEERS=" + strings.Join(peers, ",")}, env...)
+	all := append([]string{patience, "ETCD_NAME=us", "ETCD_INITIAL_ADVERTISE_PEER_URLS=" + own, "ETCD_INITIAL_CLUSTER_STATE=" + state, "ETCD_JOIN_PEERS=" + strings.Join(peers, ",")}, env...)
 	return sh.run(t, all...)
 }
 
@@ -199,11 +201,14 @@ func TestJoiner(t *testing.T) {
 			{"nobody is known", func() {}, nil, exitRetry, "", "ETCD_JOIN_PEERS is not set"},
 			{"only itself is known", func() {}, []string{own}, exitRetry, "", "ETCD_JOIN_PEERS is not set"},
 		}
-		for _, test := range cases {
+		for i, test := range cases {
+			if test.set != nil {
+				test.set()
+			}
+			if !sh.due(i) {
+				continue
+			}
 			t.Run(test.name, func(t *testing.T) {
-				if test.set != nil {
-					test.set()
-				}
 				ask(t, sh, false, test.peers).want(t, test.code, test.stdout, test.reason)
 			})
 		}
@@ -263,9 +268,12 @@ func TestAnswersThatAreNone(t *testing.T) {
 		// The same text without a fault is an answer.
 		a.answer(200, `[`+good+`]`)
 		ask(t, sh, false, []string{a.url}).want(t, 0, joined("us", own, "member-1="+a.url+",us="+own), "announced")
-		for name, h := range cases {
+		for i, name := range slices.Sorted(maps.Keys(cases)) {
+			if !sh.due(i) {
+				continue
+			}
 			t.Run(name, func(t *testing.T) {
-				a.handle(h)
+				a.handle(cases[name])
 				r := ask(t, sh, false, []string{a.url})
 				r.want(t, exitRetry, "", a.url+": ")
 				if strings.ContainsAny(r.stderr, "\x01\x1b") {

@@ -94,7 +94,7 @@ func TestScriptIsSafeWithHostileValues(t *testing.T) {
 	}
 	eachShell(t, func(t *testing.T, sh shell) {
 		for i, h := range hostile {
-			for _, variables := range [][]string{
+			for k, variables := range [][]string{
 				{"ETCD_NAME=" + h, "ETCD_JOIN_PEERS=" + h},
 				{"ETCD_INITIAL_ADVERTISE_PEER_URLS=" + h, "ETCD_JOIN_PEERS=" + h},
 				{"ETCD_INITIAL_CLUSTER_STATE=new", "ETCD_INITIAL_CLUSTER=" + h, "ETCD_INITIAL_CLUSTER_TOKEN=" + h},
@@ -102,7 +102,10 @@ func TestScriptIsSafeWithHostileValues(t *testing.T) {
 				{"ETCD_INITIAL_CLUSTER_STATE=new", "ETCD_DISCOVERY_TOKEN=" + h, "ETCD_DISCOVERY_ENDPOINTS=" + dead},
 				{"ETCD_INITIAL_CLUSTER_STATE=new", "ETCD_DISCOVERY=" + h},
 			} {
-				r := ask(t, sh, false, nil, variables...)
+				if !sh.due(i + k) {
+					continue
+				}
+				r := ask(t, sh, false, nil, append(variables, hurry)...)
 				if (r.code != exitRetry && r.code != exitNever) || r.stdout != "" {
 					t.Errorf("case %d, %q: exit code %d, standard output %q\n%s", i, variables, r.code, r.stdout, r.stderr)
 				}

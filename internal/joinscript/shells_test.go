@@ -26,6 +26,8 @@ type shell struct {
 	path string
 	// need is a program that may be missing.
 	need string
+	// index is the place among the shells.
+	index int
 }
 
 // busyboxTools are the programs that the script runs, besides curl.
@@ -63,8 +65,18 @@ func shells(t *testing.T) []shell {
 			}
 		}
 	}
-	return append(all, shell{name: "busybox", argv: []string{busybox, "sh"}, path: dir, need: "busybox"})
+	all = append(all, shell{name: "busybox", argv: []string{busybox, "sh"}, path: dir, need: "busybox"})
+	for i := range all {
+		all[i].index = i
+	}
+	return all
 }
+
+// due reports whether the shell runs a case of a table: the shells take turns,
+// and with ETCD_TEST_FULL=1 each runs all of them.
+func (sh shell) due(nth int) bool { return nth%3 == sh.index || whole() }
+
+func whole() bool { return os.Getenv("ETCD_TEST_FULL") != "" }
 
 // must skips a test of a shell that is missing.
 func (sh shell) must(t *testing.T) {
@@ -95,7 +107,7 @@ type result struct {
 
 // hurried is a clock that goes 50 seconds with each look, from TEST_NOW, so that a
 // run of the script ends after two rounds; and no pauses. It starts no program:
-// there are some thousand runs.
+// there are some thousand runs. curl waits as long as TEST_PATIENCE says.
 var hurried = map[string]string{
 	"date": `#!/bin/sh
 looks=0
@@ -104,7 +116,19 @@ echo $((looks + 1)) >"${0%/*}/looks"
 case $TEST_NOW in *[!0-9]*) echo "$TEST_NOW" ;; *) echo $((TEST_NOW + 50 * looks)) ;; esac
 `,
 	"sleep": "#!/bin/sh\n",
+	"curl": `#!/bin/sh
+PATH=${PATH#*:}
+exec curl "$@" ${TEST_PATIENCE:+--connect-timeout $TEST_PATIENCE --max-time $TEST_PATIENCE}
+`,
 }
+
+// patience and hurry are how long curl waits for an answer: in most cases as long as
+// that takes, because who does not hang is slow on a machine under load; where a
+// peer hangs, no longer than the script says.
+const (
+	patience = "TEST_PATIENCE=60"
+	hurry    = "TEST_PATIENCE="
+)
 
 // tools makes a directory of programs.
 func tools(t *testing.T, programs map[string]string) string {
