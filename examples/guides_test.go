@@ -115,7 +115,6 @@ func TestGuides(t *testing.T) {
 	t.Parallel()
 	w := acctest.NewWorkspace(t, acctest.WorkspaceOptions{Mirror: true})
 	w.Write("main.tf", declare(""))
-	w.Write("cloud-init.yaml.tftpl", "")
 	w.Init()
 	pages, err := filepath.Glob("../docs/guides/*.md")
 	if err != nil {

@@ -26,17 +26,16 @@ const hostileInputs = 10_000
 
 // Hostile names, URLs, tokens, paths, users, registrations and member lists are
 // refused, or become user data with exactly the keys, files and variables that
-// harmless ones give, in each of the three templates. The provider itself
+// harmless ones give, in each template and by cloud_config. The provider itself
 // validates and makes the configurations of one in five (ETCD_TEST_FULL=1: of
 // all); of the others environment_file alone stands before the templates.
 func TestHostileUserData(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
 	templates := []*userData{
-		newUserData(t, "cloud-init/cloud-init.yaml.tftpl", "write_files", "path"),
-		newUserData(t, "provider/cloud-init.yaml.tftpl", "write_files", "path"),
 		newUserData(t, "ignition/etcd.bu.tftpl", "storage.files", "path"),
 	}
+	harmless, _ := p.mustKeepItsKeys(t, map[string]string{"ETCD_NAME": "a"})
 	random := rand.New(rand.NewPCG(17, 3))
 	inputs, full := hostileInputs/5, os.Getenv("ETCD_TEST_FULL") != ""
 	if full {
@@ -68,6 +67,15 @@ func TestHostileUserData(t *testing.T) {
 		for _, u := range templates {
 			u.mustHaveItsKeys(t, file, hostileText(random))
 		}
+		written, inFile := p.mustKeepItsKeys(t, env)
+		if !reflect.DeepEqual(written, harmless) {
+			t.Fatalf("%d: %+v:\ngot  %v\nwant %v", i, in, written, harmless)
+		}
+		for name, value := range env {
+			if inFile[name] != value {
+				t.Fatalf("%d: %+v: %s is %q, want %q", i, in, name, inFile[name], value)
+			}
+		}
 	}
 	// The inputs are hostile enough to break a template that encodes nothing,
 	// and harmless enough for some to be taken.
@@ -83,6 +91,28 @@ func TestHostileUserData(t *testing.T) {
 	if refused < inputs/10 || inputs-refused < inputs/10 || broken < inputs/100 {
 		t.Errorf("%d of %d inputs were refused, and %d of %d break a template that encodes nothing", refused, inputs, broken, inputs/10)
 	}
+}
+
+// mustKeepItsKeys returns what cloud_config gives for the variables, without the
+// contents of the file with them, and the variables in that file.
+func (p *etcd) mustKeepItsKeys(t *testing.T, env map[string]string) (parsed map[string]any, inFile map[string]string) {
+	t.Helper()
+	text, refused := p.cloudConfig(env)
+	if refused != "" {
+		t.Fatalf("%q: %s", env, refused)
+	}
+	if err := yaml.UnmarshalStrict([]byte(text), &parsed); err != nil {
+		t.Fatalf("%q: %v\n%s", env, err, text)
+	}
+	files, _ := parsed["write_files"].([]any)
+	for _, f := range files {
+		if file, _ := f.(map[any]any); file["path"] == "/etc/etcd/etcd.env" {
+			content, _ := file["content"].(string)
+			inFile = readEnvironment(t, content)
+			delete(file, "content")
+		}
+	}
+	return parsed, inFile
 }
 
 // Butane takes what the template gives, and makes the files of it.

@@ -4,6 +4,7 @@
 package examples
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider"
 )
 
@@ -91,7 +93,7 @@ func (p *etcd) create(resource string, config map[string]any) map[string]string 
 	null := p.dynamic(tftypes.NewValue(typ, nil))
 	planned, err := p.server.PlanResourceChange(p.t.Context(), &tfprotov6.PlanResourceChangeRequest{
 		TypeName: resource, PriorState: null, Config: p.dynamic(given),
-		ProposedNewState: p.dynamic(unknownWhere(given, "id", "founder", "environment", "initial_cluster", "join_script_base64gzip", "status")),
+		ProposedNewState: p.dynamic(unknownWhere(given, "id", "founder", "environment", "initial_cluster", "join_script_base64gzip", "user_data_format", "status")),
 	})
 	if err != nil {
 		p.t.Fatal(err)
@@ -133,10 +135,34 @@ func (p *etcd) create(resource string, config map[string]any) map[string]string 
 // environmentFile calls the function of that name.
 func (p *etcd) environmentFile(environment map[string]string) (file, refused string) {
 	p.t.Helper()
-	typ := tftypes.Map{ElementType: tftypes.String}
-	resp, err := p.server.CallFunction(p.t.Context(), &tfprotov6.CallFunctionRequest{
-		Name: "environment_file", Arguments: []*tfprotov6.DynamicValue{p.dynamic(value(typ, environment))},
-	})
+	return p.call("environment_file", p.dynamic(value(tftypes.Map{ElementType: tftypes.String}, environment)))
+}
+
+// cloudConfig calls the function of that name.
+func (p *etcd) cloudConfig(environment map[string]string) (userData, refused string) {
+	p.t.Helper()
+	texts := tftypes.Map{ElementType: tftypes.String}
+	options := map[string]tftypes.Value{"etcd": value(texts, map[string]string{"path": "/usr/bin"})}
+	if strings.Contains(environment["ETCD_LISTEN_PEER_URLS"], "https://") {
+		options["tls"] = value(texts, map[string]string{"ca": "/etc/etcd/ca.pem", "cert": "/etc/etcd/server.pem", "key": "/etc/etcd/server-key.pem"})
+	}
+	types := map[string]tftypes.Type{}
+	for name, option := range options {
+		types[name] = option.Type()
+	}
+	given, err := tfprotov6.NewDynamicValue(tftypes.DynamicPseudoType, tftypes.NewValue(tftypes.Object{AttributeTypes: types}, options))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	config := tftypes.Object{AttributeTypes: map[string]tftypes.Type{"environment": texts, "join_script_base64gzip": tftypes.String, "user_data_format": tftypes.Number}}
+	return p.call("cloud_config", p.dynamic(object(config, map[string]any{
+		"environment": environment, "join_script_base64gzip": joinscript.Static.Base64Gzip, "user_data_format": 1,
+	})), &given)
+}
+
+func (p *etcd) call(function string, arguments ...*tfprotov6.DynamicValue) (text, refused string) {
+	p.t.Helper()
+	resp, err := p.server.CallFunction(p.t.Context(), &tfprotov6.CallFunctionRequest{Name: function, Arguments: arguments})
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -145,12 +171,12 @@ func (p *etcd) environmentFile(environment map[string]string) (file, refused str
 	}
 	result, err := resp.Result.Unmarshal(tftypes.String)
 	if err == nil {
-		err = result.As(&file)
+		err = result.As(&text)
 	}
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	return file, ""
+	return text, ""
 }
 
 func (p *etcd) dynamic(v tftypes.Value) *tfprotov6.DynamicValue {

@@ -62,7 +62,11 @@ func boot(tb testing.TB, root, unit string, env ...string) *machine {
 			m.unit[key] = append(m.unit[key], value)
 		}
 	}
-	for _, dir := range []string{"run/" + m.one("RuntimeDirectory"), "var/lib/" + m.one("StateDirectory"), "usr/local/bin"} {
+	dirs := []string{"run/" + m.one("RuntimeDirectory"), "usr/local/bin"}
+	if m.unit["StateDirectory"] != nil {
+		dirs = append(dirs, "var/lib/"+m.one("StateDirectory"))
+	}
+	for _, dir := range dirs {
 		if err := os.MkdirAll(filepath.Join(root, dir), 0o700); err != nil {
 			tb.Fatal(err)
 		}
@@ -115,7 +119,8 @@ func (m *machine) supervise() {
 
 // run runs a command of the unit to its end.
 func (m *machine) run(command string) int {
-	args := strings.Fields(command)
+	// Nobody has to be root: the files are those of who runs the test.
+	args := strings.Fields(strings.Replace(command, "install -d -o etcd -g etcd ", "install -d ", 1))
 	for i, arg := range args {
 		if strings.HasPrefix(arg, "/") {
 			args[i] = filepath.Join(m.root, arg)
@@ -125,18 +130,28 @@ func (m *machine) run(command string) int {
 	cmd.Dir = m.root
 	cmd.Env = append(slices.Clone(m.env),
 		"PATH="+filepath.Join(m.root, "usr/local/bin")+":"+os.Getenv("PATH"), "no_proxy=*", "TMPDIR="+m.root,
-		"STATE_DIRECTORY="+filepath.Join(m.root, "var/lib", m.unit["StateDirectory"][0]),
+		"STATE_DIRECTORY="+filepath.Join(m.root, "var/lib", strings.Join(m.unit["StateDirectory"], "")),
 		"RUNTIME_DIRECTORY="+filepath.Join(m.root, "run", m.unit["RuntimeDirectory"][0]),
 	)
 	for _, file := range m.unit["EnvironmentFile"] {
+		file, optional := strings.CutPrefix(file, "-")
 		text, err := os.ReadFile(filepath.Join(m.root, file))
+		if err != nil && optional {
+			continue
+		}
 		if err != nil {
 			m.say(err)
 			return -1
 		}
 		for line := range strings.Lines(string(text)) {
 			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
-				cmd.Env = append(cmd.Env, unquoted(line))
+				assignment := unquoted(line)
+				for _, name := range []string{"ETCD_DATA_DIR=", "ETCD_JOIN_BIN="} { // directories of the machine
+					if dir, ok := strings.CutPrefix(assignment, name); ok {
+						assignment = name + filepath.Join(m.root, dir)
+					}
+				}
+				cmd.Env = append(cmd.Env, assignment)
 			}
 		}
 	}

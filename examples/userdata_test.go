@@ -40,38 +40,6 @@ func TestExamplesCloudInit(t *testing.T) {
 	})
 }
 
-// The shorter user data of the front page is sound as well.
-func TestExamplesCloudInitOfTheFrontPage(t *testing.T) {
-	t.Parallel()
-	python := cloudInit(t)
-	w := acctest.NewWorkspace(t, acctest.WorkspaceOptions{})
-	if err := os.CopyFS(w.Dir, os.DirFS("provider")); err != nil {
-		t.Fatal(err)
-	}
-	w.Write("provider.tf", `
-		terraform {
-		  required_providers {
-		    etcd = { source = "terraform-provider-etcd/etcd" }
-		  }
-		}
-
-		output "user_data" {
-		  value = templatefile("cloud-init.yaml.tftpl", { member_env = provider::etcd::environment_file({ ETCD_NAME = "a" }), join_script_base64gzip = base64gzip("#!/bin/sh\n") })
-		}
-	`)
-	w.Apply().MustSucceed()
-	root := t.TempDir()
-	writeFiles(t, python, root, string(w.Run("output", "-raw", "user_data").MustSucceed().Stdout))
-	// The image brings what it starts.
-	verifyUnit(t, root, "etcd.service")
-	if script := read(t, filepath.Join(root, "usr/local/lib/etcd/join")); script != "#!/bin/sh\n" {
-		t.Errorf("the join script is\n%s", script)
-	}
-	if env := read(t, filepath.Join(root, "etc/etcd/member.env")); env != "ETCD_NAME=a\n" {
-		t.Errorf("the environment is\n%s", env)
-	}
-}
-
 // The same with Ignition, of what Butane makes.
 func TestExamplesIgnition(t *testing.T) {
 	t.Parallel()

@@ -43,12 +43,11 @@ provider "aws" {}
 
 locals {
   # What etcd trusts and shows: files that the machines have.
-  tls = merge([for user in ["ETCD", "ETCD_PEER"] : {
-    "${user}_TRUSTED_CA_FILE"  = "/etc/etcd/pki/ca.pem"
-    "${user}_CERT_FILE"        = "/etc/etcd/pki/server.pem"
-    "${user}_KEY_FILE"         = "/etc/etcd/pki/server-key.pem"
-    "${user}_CLIENT_CERT_AUTH" = "true"
-  }]...)
+  tls = {
+    ca   = "/etc/etcd/pki/ca.pem"
+    cert = "/etc/etcd/pki/server.pem"
+    key  = "/etc/etcd/pki/server-key.pem"
+  }
 }
 
 provider "etcd" {
@@ -99,12 +98,11 @@ resource "aws_instance" "node" {
   iam_instance_profile        = var.instance_profile
   user_data_replace_on_change = true
 
-  # EC2 takes 16 KiB of it; cloud-init unpacks what is compressed.
-  user_data_base64 = base64gzip(templatefile("${path.module}/../cloud-init/cloud-init.yaml.tftpl", {
-    member_env             = provider::etcd::environment_file(merge(etcd_member_config.node[each.key].environment, local.tls))
-    join_script_base64gzip = etcd_member_config.node[each.key].join_script_base64gzip
-    archive                = var.archive
-  }))
+  # EC2 takes 16 KiB of it.
+  user_data = provider::etcd::cloud_config(etcd_member_config.node[each.key], {
+    etcd = var.archive
+    tls  = local.tls
+  })
 
   root_block_device {
     volume_type = "gp3"
@@ -118,7 +116,7 @@ resource "aws_instance" "node" {
   tags = { Name = "etcd-${each.key}" }
 
   lifecycle {
-    ignore_changes       = [user_data_base64]                     # another release of etcd goes in with the next image
+    ignore_changes       = [user_data]                            # another release of etcd goes in with the next image
     replace_triggered_by = [etcd_member_config.node[each.key].id] # a new configuration, a new machine
   }
 }

@@ -11,14 +11,6 @@ terraform {
 locals {
   client_url = { for name, node in var.nodes : name => "https://${node.address}:${node.client_port}" }
   peer_url   = { for name, node in var.nodes : name => "https://${node.address}:${node.peer_port}" }
-
-  # What etcd trusts and shows: files that the machines have.
-  tls = merge([for user in ["ETCD", "ETCD_PEER"] : {
-    "${user}_TRUSTED_CA_FILE"  = "${var.pki}/ca.pem"
-    "${user}_CERT_FILE"        = "${var.pki}/server.pem"
-    "${user}_KEY_FILE"         = "${var.pki}/server-key.pem"
-    "${user}_CLIENT_CERT_AUTH" = "true"
-  }]...)
 }
 
 provider "etcd" {
@@ -63,15 +55,19 @@ resource "etcd_member_config" "node" {
 }
 
 # Stands for your virtual machine: where this says input, yours says user_data,
-# user-data or custom_data.
+# user-data or custom_data. What changes machines goes through the rollout: here
+# the release of etcd.
 resource "terraform_data" "machine" {
   for_each         = var.nodes
   triggers_replace = etcd_member_config.node[each.key].id # new user data, new machine
 
-  input = templatefile("${path.module}/cloud-init.yaml.tftpl", {
-    member_env             = provider::etcd::environment_file(merge(etcd_member_config.node[each.key].environment, local.tls))
-    join_script_base64gzip = etcd_member_config.node[each.key].join_script_base64gzip
-    archive                = jsondecode(etcd_rollout.this.effective[each.key])
+  input = provider::etcd::cloud_config(etcd_member_config.node[each.key], {
+    etcd = jsondecode(etcd_rollout.this.effective[each.key])
+    tls = { # files that the machines have
+      ca   = "${var.pki}/ca.pem"
+      cert = "${var.pki}/server.pem"
+      key  = "${var.pki}/server-key.pem"
+    }
   })
 }
 

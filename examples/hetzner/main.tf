@@ -1,96 +1,50 @@
-# Three members on Hetzner Cloud, in a private network and a spread placement
-# group. Formatted and checked for syntax; the provider for Hetzner Cloud is not
-# run in tests. Terraform runs where it reaches the private network.
+# Three members on Hetzner Cloud, from nothing to a cluster with TLS in one apply.
+# Formatted and checked for syntax; the provider for Hetzner Cloud is not run in
+# tests.
 
 terraform {
   required_version = ">= 1.11.0"
   required_providers {
     etcd   = { source = "terraform-provider-etcd/etcd" }
-    hcloud = { source = "hetznercloud/hcloud", version = ">= 1.45" }
+    hcloud = { source = "hetznercloud/hcloud", version = "~> 1.63" }
+    tls    = { source = "hashicorp/tls", version = "~> 4.1" }
   }
-}
-
-variable "image" {
-  description = "What the machines are made from. A change goes through the members one at a time, one in each apply."
-  type        = string
-  default     = "debian-12"
-}
-
-variable "registry" {
-  description = "Client URLs of the etcd in which the founders meet."
-  type        = list(string)
-}
-
-variable "archive" {
-  description = "A release of etcd and its SHA-256."
-  type        = object({ url = string, sha256 = string })
-}
-
-locals {
-  nodes = { a = "10.0.1.10", b = "10.0.1.11", c = "10.0.1.12" }
-
-  # What etcd trusts and shows: files that the machines have.
-  tls = merge([for user in ["ETCD", "ETCD_PEER"] : {
-    "${user}_TRUSTED_CA_FILE"  = "/etc/etcd/pki/ca.pem"
-    "${user}_CERT_FILE"        = "/etc/etcd/pki/server.pem"
-    "${user}_KEY_FILE"         = "/etc/etcd/pki/server-key.pem"
-    "${user}_CLIENT_CERT_AUTH" = "true"
-  }]...)
 }
 
 provider "hcloud" {} # HCLOUD_TOKEN
 
+locals {
+  nodes = { a = "10.0.1.10", b = "10.0.1.11", c = "10.0.1.12" } # private addresses
+}
+
+# The members reach each other in the private network, and Terraform reaches them
+# at their public addresses.
 provider "etcd" {
-  endpoints = [for address in values(local.nodes) : "https://${address}:2379"]
-  ca_cert   = "pki/ca.pem"
-  cert      = "pki/root.pem"
-  key       = "pki/root-key.pem"
+  endpoints   = [for address in values(local.nodes) : "https://${address}:2379"]
+  address_map = { for name, address in local.nodes : "https://${address}:2379" => "https://${hcloud_primary_ip.node[name].ip_address}:2379" }
+  ca_cert_pem = tls_self_signed_cert.ca.cert_pem
+  cert_pem    = tls_locally_signed_cert.root.cert_pem
+  key_pem     = tls_private_key.root.private_key_pem
 }
 
-provider "etcd" {
-  alias     = "registry"
-  endpoints = var.registry
-  ca_cert   = "pki/ca.pem"
-  cert      = "pki/root.pem"
-  key       = "pki/root-key.pem"
+resource "etcd_initial_cluster" "this" {
+  members = { for name in ["a", "b", "c"] : name => ["https://${local.nodes[name]}:2380"] }
 }
 
-resource "hcloud_network" "this" {
-  name     = "etcd"
-  ip_range = "10.0.0.0/16"
-}
-
-resource "hcloud_network_subnet" "this" {
-  network_id   = hcloud_network.this.id
-  type         = "cloud"
-  network_zone = "eu-central"
-  ip_range     = "10.0.1.0/24"
-}
-
-resource "hcloud_placement_group" "this" { # no two of them on one host
-  name = "etcd"
-  type = "spread"
-}
-
-resource "etcd_discovery_token" "this" {
-  provider = etcd.registry
-  founders = ["a", "b", "c"]
-  machine_access = {
-    ca_cert = "/etc/etcd/pki/ca.pem"
-    cert    = "/etc/etcd/pki/server.pem"
-    key     = "/etc/etcd/pki/server-key.pem"
-  }
-}
-
+# What changes machines goes through the rollout: one machine in each apply.
 resource "etcd_rollout" "this" {
-  desired = { for name, _ in local.nodes : name => var.image }
+  desired = { for name, _ in local.nodes : name => jsonencode({ image = var.image, release = var.release }) }
+}
+
+locals {
+  machine = { for name, _ in local.nodes : name => jsondecode(etcd_rollout.this.effective[name]) }
 }
 
 resource "etcd_member_config" "node" {
   for_each                  = local.nodes
   name                      = each.key
   address                   = each.value
-  bootstrap                 = etcd_discovery_token.this.bootstrap
+  bootstrap                 = etcd_initial_cluster.this.bootstrap
   triggers_replace          = etcd_rollout.this.effective[each.key]
   replace_unreachable_after = "10m"
 }
@@ -98,25 +52,36 @@ resource "etcd_member_config" "node" {
 resource "hcloud_server" "node" {
   for_each           = local.nodes
   name               = "etcd-${each.key}"
-  image              = etcd_rollout.this.effective[each.key]
-  server_type        = "cpx21"
-  location           = "fsn1"
+  image              = local.machine[each.key].image
+  server_type        = "cx23"
+  location           = var.location
   placement_group_id = hcloud_placement_group.this.id
+  firewall_ids       = [hcloud_firewall.this.id]
+  ssh_keys           = [hcloud_ssh_key.this.id]
 
-  # Hetzner Cloud takes 32 KiB of it; cloud-init unpacks what is compressed.
-  user_data = base64gzip(templatefile("${path.module}/../cloud-init/cloud-init.yaml.tftpl", {
-    member_env             = provider::etcd::environment_file(merge(etcd_member_config.node[each.key].environment, local.tls))
-    join_script_base64gzip = etcd_member_config.node[each.key].join_script_base64gzip
-    archive                = var.archive
-  }))
+  user_data = provider::etcd::cloud_config(etcd_member_config.node[each.key], {
+    etcd = local.machine[each.key].release
+    tls = {
+      ca   = tls_self_signed_cert.ca.cert_pem
+      cert = tls_locally_signed_cert.node[each.key].cert_pem
+      key  = tls_private_key.node[each.key].private_key_pem
+    }
+  })
 
+  public_net {
+    ipv4         = hcloud_primary_ip.node[each.key].id
+    ipv6_enabled = false
+  }
+
+  # Without alias_ips the provider detaches the network at each apply, of all
+  # machines at the same time (hetznercloud/terraform-provider-hcloud#650).
   network {
     network_id = hcloud_network.this.id
     ip         = each.value
+    alias_ips  = []
   }
 
   lifecycle {
-    ignore_changes       = [user_data]                            # another release of etcd goes in with the next image
     replace_triggered_by = [etcd_member_config.node[each.key].id] # a new configuration, a new machine
   }
 
@@ -127,4 +92,15 @@ resource "etcd_member" "node" {
   for_each   = local.nodes
   config     = etcd_member_config.node[each.key]
   machine_id = hcloud_server.node[each.key].id
+}
+
+data "etcd_cluster" "this" {
+  depends_on = [etcd_member.node]
+}
+
+check "etcd" {
+  assert {
+    condition     = data.etcd_cluster.this.healthy
+    error_message = join("\n", data.etcd_cluster.this.advice)
+  }
 }

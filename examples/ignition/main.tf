@@ -21,6 +21,14 @@ locals {
     "${user}_KEY_FILE"         = "${var.pki}/server-key.pem"
     "${user}_CLIENT_CERT_AUTH" = "true"
   }]...)
+
+  # What "etcd-join install" brings.
+  release = { for name, _ in var.nodes : name => {
+    ETCD_DATA_DIR            = "/var/lib/etcd"
+    ETCD_JOIN_BIN            = "/usr/local/bin"
+    ETCD_JOIN_RELEASE_URL    = jsondecode(etcd_rollout.this.effective[name]).url
+    ETCD_JOIN_RELEASE_SHA256 = jsondecode(etcd_rollout.this.effective[name]).sha256
+  } }
 }
 
 provider "etcd" {
@@ -71,9 +79,8 @@ resource "terraform_data" "machine" {
   triggers_replace = etcd_member_config.node[each.key].id # new user data, new machine
 
   input = templatefile("${path.module}/etcd.bu.tftpl", {
-    member_env             = provider::etcd::environment_file(merge(etcd_member_config.node[each.key].environment, local.tls))
+    member_env             = provider::etcd::environment_file(merge(etcd_member_config.node[each.key].environment, local.tls, local.release[each.key]))
     join_script_base64gzip = etcd_member_config.node[each.key].join_script_base64gzip
-    archive                = jsondecode(etcd_rollout.this.effective[each.key])
   })
 }
 

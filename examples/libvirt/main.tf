@@ -24,12 +24,11 @@ locals {
   nodes = { a = "10.17.3.10", b = "10.17.3.11", c = "10.17.3.12" }
 
   # What etcd trusts and shows: files that the machines have.
-  tls = merge([for user in ["ETCD", "ETCD_PEER"] : {
-    "${user}_TRUSTED_CA_FILE"  = "/etc/etcd/pki/ca.pem"
-    "${user}_CERT_FILE"        = "/etc/etcd/pki/server.pem"
-    "${user}_KEY_FILE"         = "/etc/etcd/pki/server-key.pem"
-    "${user}_CLIENT_CERT_AUTH" = "true"
-  }]...)
+  tls = {
+    ca   = "/etc/etcd/pki/ca.pem"
+    cert = "/etc/etcd/pki/server.pem"
+    key  = "/etc/etcd/pki/server-key.pem"
+  }
 }
 
 provider "libvirt" {
@@ -79,10 +78,9 @@ resource "libvirt_volume" "node" {
 resource "libvirt_cloudinit_disk" "node" {
   for_each = local.nodes
   name     = "etcd-${each.key}.iso"
-  user_data = templatefile("${path.module}/../cloud-init/cloud-init.yaml.tftpl", {
-    member_env             = provider::etcd::environment_file(merge(etcd_member_config.node[each.key].environment, local.tls))
-    join_script_base64gzip = etcd_member_config.node[each.key].join_script_base64gzip
-    archive                = var.archive
+  user_data = provider::etcd::cloud_config(etcd_member_config.node[each.key], {
+    etcd = var.archive
+    tls  = local.tls
   })
 
   lifecycle {

@@ -33,13 +33,13 @@ resource "etcd_member_config" "node" {
 }
 
 # Stands for your virtual machine. Its user data installs the environment and the
-# join script of its configuration.
+# join script of its configuration, and a service that runs them.
 resource "terraform_data" "machine" {
   for_each         = local.nodes
   triggers_replace = etcd_member_config.node[each.key].id
-  input = templatefile("cloud-init.yaml.tftpl", {
-    member_env             = provider::etcd::environment_file(etcd_member_config.node[each.key].environment)
-    join_script_base64gzip = etcd_member_config.node[each.key].join_script_base64gzip
+  input = provider::etcd::cloud_config(etcd_member_config.node[each.key], {
+    etcd = { path = "/usr/bin" } # what the image has
+    tls  = { ca = "/etc/etcd/pki/ca.pem", cert = "/etc/etcd/pki/server.pem", key = "/etc/etcd/pki/server-key.pem" }
   })
 }
 

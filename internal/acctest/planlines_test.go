@@ -4,8 +4,6 @@
 package acctest
 
 import (
-	"fmt"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,10 +18,8 @@ resource "terraform_data" "machine" {
   input = {
     dir = "${var.machines}/${coalesce(each.value.name, each.key)}"
     sh  = var.machine_sh
-    user_data = base64gzip(templatefile(%q, {
-      member_env             = provider::etcd::environment_file(merge(var.environment, etcd_member_config.node[each.key].environment))
-      join_script_base64gzip = etcd_member_config.node[each.key].join_script_base64gzip
-      archive                = { url = "https://releases.example.com/etcd.tar.gz", sha256 = "0000" }
+    user_data = base64gzip(provider::etcd::cloud_config(etcd_member_config.node[each.key], {
+      etcd = { url = "https://releases.example.com/etcd.tar.gz", sha256 = "0000000000000000000000000000000000000000000000000000000000000000" }
     }))
   }
 }
@@ -76,13 +72,9 @@ func (p printed) mustShow(expressions ...string) {
 // is next, and no text of many lines per node.
 func TestAccPlansAreReadable(t *testing.T) {
 	t.Parallel()
-	root, err := moduleRoot()
-	if err != nil {
-		t.Fatal(err)
-	}
 	names := []string{"a", "b", "c", "d", "e"}
 	f := NewFleet(t, FleetOptions{Founders: names, Static: true, Mirror: true})
-	f.Write("user_data_override.tf", fmt.Sprintf(userData, filepath.Join(root, "examples", "cloud-init", "cloud-init.yaml.tftpl")))
+	f.Write("user_data_override.tf", userData)
 
 	p := f.printed("five new nodes")
 	p.mustBeShorterThan(400)

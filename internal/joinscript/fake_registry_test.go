@@ -90,7 +90,7 @@ func (g *registry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func TestFounderWithARegistry(t *testing.T) {
 	t.Parallel()
-	eachShell(t, func(t *testing.T, sh shell) {
+	eachShellWithRegistry(t, func(t *testing.T, sh shell) {
 		a, b, g := newPeer(t), newPeer(t), newRegistry(t)
 		ra, rb, rus := "a="+a.url, "b="+b.url, "us="+own
 		na, nb := entry{ID: 11, Name: "a", PeerURLs: []string{a.url}}, entry{ID: 12, Name: "b", PeerURLs: []string{b.url}}
@@ -205,7 +205,7 @@ func TestFounderWithARegistry(t *testing.T) {
 // the founders find each other who they are, and never registers there.
 func TestJoinerWithARegistry(t *testing.T) {
 	t.Parallel()
-	eachShell(t, func(t *testing.T, sh shell) {
+	eachShellWithRegistry(t, func(t *testing.T, sh shell) {
 		a, b, g := newPeer(t), newPeer(t), newRegistry(t)
 		g.size = "2"
 		ra, rb := "a="+a.url, "b="+b.url

@@ -1,15 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: MPL-2.0
 #
-# etcd-join: says how etcd may start on this machine. Run it before etcd, from
-# the command that then becomes etcd:
+# etcd-join: says how etcd may start on this machine.
 #
-#   etcd-join > /run/etcd/join.env || exit
-#   while IFS= read -r assignment; do export "$assignment"; done < /run/etcd/join.env
-#   exec etcd
+#   etcd-join          prints how etcd may start
+#   etcd-join start    asks itself, and becomes etcd
+#   etcd-join install  downloads the release of ETCD_JOIN_RELEASE_URL, whose
+#                      SHA-256 is ETCD_JOIN_RELEASE_SHA256, to ETCD_JOIN_BIN,
+#                      if no etcd runs there
 #
-# and not as an ExecStartPre of systemd, which heeds RestartPreventExitStatus=78
-# for the main process only (systemd#11868).
+# Let systemd run "etcd-join start" as its ExecStart and not as an ExecStartPre:
+# it heeds RestartPreventExitStatus=78 for the main process only (systemd#11868).
 #
 # It reads etcd's own ETCD_* variables and:
 #   ETCD_JOIN_PEERS             more peer URLs to ask
@@ -25,13 +26,44 @@
 # Exit 0: start etcd. 75: not yet, run me again. 78: never start this member: it
 # was removed, or it has run before and its data is gone.
 #
-# Terraform stores this script without its comments (see joinscript.go).
+# Terraform stores this script without its comments, and a configuration without
+# discovery has no part from "--- registry" to "--- else" or "--- end", and the
+# others none from "--- else" to "--- end" (see joinscript.go).
 #
 # shellcheck disable=SC2016 # awk programs stand in single quotes
 set -u
 LC_ALL=C
 export LC_ALL
 umask 077
+
+bin=${ETCD_JOIN_BIN:-/usr/local/bin}
+case ${1:-} in
+start)
+	"$0" >"${RUNTIME_DIRECTORY:?}/join.env" || exit
+	# shellcheck disable=SC2163 # it is an assignment
+	while IFS= read -r assignment; do export "$assignment"; done <"$RUNTIME_DIRECTORY/join.env"
+	exec "$bin/etcd"
+	;;
+install)
+	# A file may be empty after a power cut, and an empty one "runs": hence the
+	# version, and sync before the names.
+	case $("$bin/etcd" --version 2>/dev/null) in etcd*) exit 0 ;; esac
+	set -e
+	rm -rf "$bin"/.etcd-*
+	work=$(mktemp -d "$bin/.etcd-XXXXXX")
+	trap 'rm -rf "$work"' EXIT
+	curl -q --proto =https -fsSL -o "$work/archive" --url "$ETCD_JOIN_RELEASE_URL"
+	printf '%s  %s\n' "$ETCD_JOIN_RELEASE_SHA256" "$work/archive" | sha256sum -c - >/dev/null
+	tar -xzof "$work/archive" -C "$work" --strip-components=1
+	chmod 755 "$work"/etcd*
+	"$work/etcd" --version >/dev/null
+	sync
+	for program in etcdctl etcdutl etcd; do
+		[ ! -e "$work/$program" ] || mv -f "$work/$program" "$bin/"
+	done
+	exit
+	;;
+esac
 
 said=
 # A file of the log, if there is one.
@@ -112,23 +144,28 @@ peers=$(others "${ETCD_JOIN_PEERS:-}" "$initial_urls")
 # already says "existing" holds what an earlier run printed: it was announced.
 bootstrap=none
 founder=0
-[ "${ETCD_INITIAL_CLUSTER_STATE:-new}" != new ] || founder=1
-if [ -n "$kept" ]; then
-	founder=0
-elif [ "$founder" = 1 ]; then
+registry=
+[ -n "$kept" ] || [ "${ETCD_INITIAL_CLUSTER_STATE:-new}" != new ] || founder=1
+# --- registry
+if [ "$founder" = 1 ]; then
 	if [ -n "${ETCD_DISCOVERY_TOKEN:-}" ] && [ -n "${ETCD_DISCOVERY_ENDPOINTS:-}" ]; then
 		bootstrap=v3
 	elif [ -n "${ETCD_DISCOVERY:-}" ]; then
 		bootstrap=v2
-	elif [ -n "${ETCD_INITIAL_CLUSTER:-}" ]; then
-		bootstrap=static
-	else
-		later "a founder needs ETCD_INITIAL_CLUSTER, ETCD_DISCOVERY or ETCD_DISCOVERY_TOKEN and ETCD_DISCOVERY_ENDPOINTS"
 	fi
+elif [ -n "$kept" ]; then
+	:
 elif [ -n "${ETCD_JOIN_DISCOVERY_TOKEN:-}" ] && [ -n "${ETCD_JOIN_DISCOVERY_ENDPOINTS:-}" ]; then
 	bootstrap=v3 ETCD_DISCOVERY_TOKEN=$ETCD_JOIN_DISCOVERY_TOKEN ETCD_DISCOVERY_ENDPOINTS=$ETCD_JOIN_DISCOVERY_ENDPOINTS
 elif [ -n "${ETCD_JOIN_DISCOVERY:-}" ]; then
 	bootstrap=v2 ETCD_DISCOVERY=$ETCD_JOIN_DISCOVERY
+fi
+# --- else
+[ "$founder" = 0 ] || [ -z "${ETCD_DISCOVERY:-}${ETCD_DISCOVERY_TOKEN:-}" ] || later "this join script is for a static bootstrap, and the environment has ETCD_DISCOVERY variables"
+# --- end
+if [ "$founder/$bootstrap" = 1/none ]; then
+	bootstrap=static
+	[ -n "${ETCD_INITIAL_CLUSTER:-}" ] || later "a founder needs ETCD_INITIAL_CLUSTER, ETCD_DISCOVERY or ETCD_DISCOVERY_TOKEN and ETCD_DISCOVERY_ENDPOINTS"
 fi
 
 # awk: a list of URLs in the form in which lists are compared.
@@ -390,6 +427,7 @@ listen() {
 	known=$(line 4)
 }
 
+# --- registry
 # The registry of a founder. Sets registry to
 #   silent       it does not answer
 #   unknown      it does not know the token
@@ -397,7 +435,6 @@ listen() {
 #   full         they have, so the cluster may have formed; first is their
 #                initial cluster
 # and registered to 1 if this member is among the first, and why to a sentence.
-registry=
 why=
 first=
 registered=0
@@ -554,6 +591,7 @@ ask_registry() {
 	*) registry=silent why="the registry does not answer: $at: $first" ;;
 	esac
 }
+# --- end
 
 # start STATE CLUSTER: etcd may start with that cluster and nothing else.
 start() {
@@ -619,6 +657,7 @@ found() {
 			[ "$was" != "$1" ] || start_founder
 		fi
 		;;
+	# --- registry
 	v3/open/silent | v3/open/forming/1) exit 0 ;;
 	v2/open/silent | v2/open/forming/1)
 		# etcd would refuse with "duplicate id"; the cluster forms without it,
@@ -646,6 +685,7 @@ found() {
 		fi
 		;;
 	v?/unknown/* | v?/silent/*) why_not=$why ;;
+	# --- end
 	*) why_not="the others do not list this member" ;;
 	esac
 }
@@ -703,6 +743,7 @@ clock
 deadline=$((now + 45))
 while :; do
 	pause=0.25
+	# --- registry
 	# One that joins needs no registry once a peer has answered.
 	case $bootstrap/$registry/$founder$heard in v?/full/* | v?/*/0?*) ;; v?/*)
 		ask_registry
@@ -710,6 +751,7 @@ while :; do
 		targets=$peers
 		;;
 	esac
+	# --- end
 	rounds=$((rounds + 1))
 	listen
 	if [ "$more" != "$peers" ]; then
@@ -747,8 +789,10 @@ while :; do
 		why_not="no peer answers: $why_not"
 		if [ "$founder" = 1 ]; then
 			found silent
+		# --- registry
 		elif [ -z "$peers" ]; then
 			why_not=$why
+		# --- end
 		fi
 		;;
 	esac

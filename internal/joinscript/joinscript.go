@@ -6,8 +6,8 @@
 // already is, as a founder, as a member that has just been announced, not yet,
 // or never.
 //
-// The script (join.sh) is the same for every member, which it learns from its
-// environment. It needs sh, awk, sed, od, base64, date and curl, and runs under
+// The script (join.sh) learns from its environment which member it is for. It
+// needs sh, awk, sed, od, base64, date and curl, and runs under
 // dash, bash and busybox alike.
 package joinscript
 
@@ -28,14 +28,29 @@ const WindowVariable = "ETCD_JOIN_BOOTSTRAP_WINDOW"
 //go:embed join.sh
 var source string
 
-// Script is the script that the machines run: join.sh without comments, blank
-// lines and indentation, because the size of user data is limited. No string of
-// the script begins a line.
-var Script = strip(source)
+// Variant is the script with the parts that one kind of configuration needs,
+// because the size of user data is limited.
+type Variant struct {
+	// Text is what the machines run: join.sh without comments, blank lines and
+	// indentation. No string of the script begins a line.
+	Text string
+	// Base64Gzip is Text as the state and user data have it: one line, so that a
+	// plan stays readable.
+	Base64Gzip string
+}
 
-// Base64Gzip is [Script] as the state and user data have it: one line, so that
-// a plan stays readable.
-var Base64Gzip = Encode(Script)
+var (
+	// Discovery is for the members of a cluster that a discovery forms.
+	Discovery = variant(true)
+	// Static has no code for a registry: for a static bootstrap, and for the
+	// members of a cluster that exists.
+	Static = variant(false)
+)
+
+func variant(registry bool) Variant {
+	text := strip(part(source, registry))
+	return Variant{Text: text, Base64Gzip: Encode(text)}
+}
 
 // Encode returns the base64 of the gzip of a script. One build always gives the
 // same text for the same script: there is no time stamp in it.
@@ -45,6 +60,28 @@ func Encode(script string) string {
 	_, _ = io.WriteString(w, script)                        // a buffer takes everything
 	_ = w.Close()
 	return base64.StdEncoding.EncodeToString(out.Bytes())
+}
+
+// part returns the script with one of each two parts that the marks in it
+// divide.
+func part(source string, registry bool) string {
+	var out strings.Builder
+	skip := false
+	for line := range strings.Lines(source) {
+		switch strings.TrimSpace(line) {
+		case "# --- registry":
+			skip = !registry
+		case "# --- else":
+			skip = registry
+		case "# --- end":
+			skip = false
+		default:
+			if !skip {
+				out.WriteString(line)
+			}
+		}
+	}
+	return out.String()
 }
 
 func strip(source string) string {

@@ -49,10 +49,17 @@ func eachVersion(t *testing.T, all []etcdtest.Version, f func(t *testing.T, v et
 	}
 }
 
-// before lets the script decide before each start of p.
+// before lets the script decide before each start of p: the variant that a
+// machine with its environment gets.
 func (sh shell) before(t *testing.T, p *etcdtest.Process) {
 	t.Helper()
-	p.PreStart = append(append([]string(nil), sh.argv...), write(t))
+	script := Static
+	for name := range p.Env {
+		if strings.Contains(name, "DISCOVERY") {
+			script = Discovery
+		}
+	}
+	p.PreStart = append(append([]string(nil), sh.argv...), script.write(t))
 	if sh.path != "" {
 		p.PreStart = append([]string{"env", "PATH=" + sh.path + ":" + os.Getenv("PATH")}, p.PreStart...)
 	}

@@ -25,30 +25,67 @@ const (
 	exitNever = 78
 )
 
+// variants are the scripts that machines get, and what each may weigh when it is
+// compressed: 7000 bytes leave room for certificates in the 16 KiB of Amazon EC2.
+var variants = map[string]struct {
+	Variant
+	limit int
+}{
+	"discovery": {Discovery, 9000},
+	"static":    {Static, 7000},
+}
+
 // The script travels in user data: plain ASCII, small when it is compressed, and
 // nothing that a YAML block or a template would stumble over.
 func TestScriptIsPlainTextAndSmall(t *testing.T) {
 	t.Parallel()
-	for i, line := range strings.Split(Script, "\n") {
-		for _, r := range line {
-			if r > 126 || r < 32 {
-				t.Errorf("line %d holds the character %U", i+1, r)
+	for name, v := range variants {
+		t.Run(name, func(t *testing.T) {
+			for i, line := range strings.Split(v.Text, "\n") {
+				for _, r := range line {
+					if r > 126 || r < 32 {
+						t.Errorf("line %d holds the character %U", i+1, r)
+					}
+				}
+				if strings.TrimSpace(line) != line {
+					t.Errorf("line %d begins or ends with white space", i+1)
+				}
+				if i > 0 && strings.HasPrefix(line, "#") {
+					t.Errorf("line %d is a comment: %s", i+1, line)
+				}
 			}
-		}
-		if strings.TrimSpace(line) != line {
-			t.Errorf("line %d begins or ends with white space", i+1)
-		}
-		if i > 0 && strings.HasPrefix(line, "#") {
-			t.Errorf("line %d is a comment: %s", i+1, line)
+			compressed, err := base64.StdEncoding.DecodeString(v.Base64Gzip)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%d bytes, %d compressed, %d in base64", len(v.Text), len(compressed), len(v.Base64Gzip))
+			if len(compressed) > v.limit {
+				t.Errorf("compressed the script has %d bytes, want at most %d", len(compressed), v.limit)
+			}
+		})
+	}
+}
+
+// What a configuration does not need is not shipped with it.
+func TestStaticScriptHasNoRegistry(t *testing.T) {
+	t.Parallel()
+	for _, word := range []string{"ask_registry", "/v3/kv/range", "/_config/size", "unbase64", "ETCD_JOIN_DISCOVERY", "$why\n"} {
+		if strings.Contains(Static.Text, word) || !strings.Contains(Discovery.Text, word) {
+			t.Errorf("%q is in the script of a static bootstrap, or not in that of a discovery", word)
 		}
 	}
-	compressed, err := base64.StdEncoding.DecodeString(Base64Gzip)
-	if err != nil {
-		t.Fatal(err)
+	for mark, n := range map[string]int{"# --- registry": 0, "# --- else": -1, "# --- end": 0} {
+		if got := strings.Count(source, mark+"\n"); n == 0 && got < 2 || n < 0 && got != 1 {
+			t.Errorf("%q is in the script %d times", mark, got)
+		}
 	}
-	t.Logf("%d bytes, %d compressed, %d in base64", len(Script), len(compressed), len(Base64Gzip))
-	if len(compressed) > 7000 {
-		t.Errorf("compressed the script has %d bytes, want at most 7000", len(compressed))
+	// An environment that it does not understand never starts etcd.
+	for _, sh := range shells(t)[:1] {
+		sh.script = Static
+		for _, env := range []string{"ETCD_DISCOVERY=" + dead + "/T", "ETCD_DISCOVERY_TOKEN=T"} {
+			ask(t, sh, true, nil, env, "ETCD_INITIAL_CLUSTER=us="+own).want(t, exitRetry, "", "this join script is for a static bootstrap")
+		}
+		ask(t, sh, false, nil, "ETCD_JOIN_DISCOVERY="+dead+"/T").want(t, exitRetry, "", "ETCD_JOIN_PEERS is not set")
 	}
 }
 
@@ -56,17 +93,21 @@ func TestScriptIsPlainTextAndSmall(t *testing.T) {
 // the same each time: a time stamp in it would change user data with each build.
 func TestEncodedScript(t *testing.T) {
 	t.Parallel()
-	cmd := exec.CommandContext(t.Context(), "sh", "-c", "base64 -d | gunzip")
-	cmd.Stdin = strings.NewReader(Base64Gzip)
-	if out, err := cmd.Output(); err != nil || string(out) != Script {
-		t.Errorf("base64 -d | gunzip gives %d bytes, %v; want the script's %d", len(out), err, len(Script))
-	}
-	if strings.ContainsAny(Base64Gzip, "\n\r ") || Encode(Script) != Base64Gzip {
-		t.Error("the encoded script is not one line that is always the same")
-	}
-	header, err := base64.StdEncoding.DecodeString(Base64Gzip)
-	if err != nil || !bytes.Equal(header[4:8], make([]byte, 4)) {
-		t.Errorf("the gzip has a time stamp: %x, %v", header[:10], err)
+	for name, v := range variants {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), "sh", "-c", "base64 -d | gunzip")
+			cmd.Stdin = strings.NewReader(v.Base64Gzip)
+			if out, err := cmd.Output(); err != nil || string(out) != v.Text {
+				t.Errorf("base64 -d | gunzip gives %d bytes, %v; want the script's %d", len(out), err, len(v.Text))
+			}
+			if strings.ContainsAny(v.Base64Gzip, "\n\r ") || Encode(v.Text) != v.Base64Gzip {
+				t.Error("the encoded script is not one line that is always the same")
+			}
+			header, err := base64.StdEncoding.DecodeString(v.Base64Gzip)
+			if err != nil || !bytes.Equal(header[4:8], make([]byte, 4)) {
+				t.Errorf("the gzip has a time stamp: %x, %v", header[:10], err)
+			}
+		})
 	}
 }
 
@@ -92,7 +133,8 @@ func TestScriptIsSafeWithHostileValues(t *testing.T) {
 		"@PWNED",
 		"*",
 	}
-	eachShell(t, func(t *testing.T, sh shell) {
+	try := func(t *testing.T, sh shell) {
+		t.Helper()
 		for i, h := range hostile {
 			for k, variables := range [][]string{
 				{"ETCD_NAME=" + h, "ETCD_JOIN_PEERS=" + h},
@@ -111,14 +153,21 @@ func TestScriptIsSafeWithHostileValues(t *testing.T) {
 				}
 			}
 		}
-	})
+	}
+	eachShellWithRegistry(t, try)
+	static := shells(t)[0]
+	static.name, static.script = "static", Static
+	static.parallel(t, try)
 }
 
 func TestShellcheck(t *testing.T) {
 	t.Parallel()
 	path := etcdtest.Need(t, "shellcheck")
-	cmd := exec.CommandContext(t.Context(), path, "--norc", "--shell=sh", "--severity=style", "join.sh")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
+	for name, script := range map[string]string{"join.sh": source, "discovery": part(source, true), "static": part(source, false)} {
+		cmd := exec.CommandContext(t.Context(), path, "--norc", "--shell=sh", "--severity=style", "-")
+		cmd.Stdin = strings.NewReader(script)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", name, err, out)
+		}
 	}
 }

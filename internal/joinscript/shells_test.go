@@ -26,12 +26,14 @@ type shell struct {
 	path string
 	// need is a program that may be missing.
 	need string
+	// script is the variant that it runs.
+	script Variant
 	// index is the place among the shells.
 	index int
 }
 
 // busyboxTools are the programs that the script runs, besides curl.
-var busyboxTools = []string{"awk", "base64", "chown", "date", "dirname", "ls", "mkdir", "od", "sed", "sh", "sleep", "sort", "tr"}
+var busyboxTools = []string{"awk", "base64", "chmod", "chown", "date", "dirname", "ls", "mkdir", "mktemp", "mv", "od", "rm", "sed", "sh", "sha256sum", "sleep", "sort", "sync", "tar", "tr"}
 
 // shells returns those to test with: dash (the sh of Debian), bash with gawk (of
 // Fedora CoreOS), and busybox (of Alpine). dash, bash and curl must be there.
@@ -43,7 +45,7 @@ func shells(t *testing.T) []shell {
 		if err != nil {
 			t.Fatalf("%s is needed to test the join script: %v", name, err)
 		}
-		all = append(all, shell{name: name, argv: []string{path}})
+		all = append(all, shell{name: name, argv: []string{path}, script: Discovery})
 	}
 	// As sh, bash keeps to POSIX.
 	all[1].argv = append(all[1].argv, "--posix")
@@ -65,7 +67,7 @@ func shells(t *testing.T) []shell {
 			}
 		}
 	}
-	all = append(all, shell{name: "busybox", argv: []string{busybox, "sh"}, path: dir, need: "busybox"})
+	all = append(all, shell{name: "busybox", argv: []string{busybox, "sh"}, path: dir, need: "busybox", script: Discovery})
 	for i := range all {
 		all[i].index = i
 	}
@@ -86,17 +88,36 @@ func (sh shell) must(t *testing.T) {
 	}
 }
 
-// eachShell runs f once for every shell, all at the same time: most of
-// it passes in waiting.
+// eachShell runs f for what needs no registry: the static variant of the script
+// under every shell, and the other one under the first (ETCD_TEST_FULL=1: under
+// every shell), because what they share is the same text. All run at the same
+// time: most of it passes in waiting.
 func eachShell(t *testing.T, f func(t *testing.T, sh shell)) {
 	t.Helper()
-	for _, sh := range shells(t) {
-		t.Run(sh.name, func(t *testing.T) {
-			t.Parallel()
-			sh.must(t)
-			f(t, sh)
-		})
+	for i, sh := range shells(t) {
+		if i == 0 || whole() {
+			sh.parallel(t, f)
+		}
+		sh.name, sh.script = sh.name+"-static", Static
+		sh.parallel(t, f)
 	}
+}
+
+// eachShellWithRegistry runs f with the variant that asks registries.
+func eachShellWithRegistry(t *testing.T, f func(t *testing.T, sh shell)) {
+	t.Helper()
+	for _, sh := range shells(t) {
+		sh.parallel(t, f)
+	}
+}
+
+func (sh shell) parallel(t *testing.T, f func(t *testing.T, sh shell)) {
+	t.Helper()
+	t.Run(sh.name, func(t *testing.T) {
+		t.Parallel()
+		sh.must(t)
+		f(t, sh)
+	})
 }
 
 // result is what one run of the script left.
@@ -143,16 +164,16 @@ func tools(t *testing.T, programs map[string]string) string {
 }
 
 // write writes the script as it is shipped, and returns the file.
-func write(t *testing.T) string {
+func (v Variant) write(t *testing.T) string {
 	t.Helper()
-	return filepath.Join(tools(t, map[string]string{"etcd-join": Script}), "etcd-join")
+	return filepath.Join(tools(t, map[string]string{"etcd-join": v.Text}), "etcd-join")
 }
 
 // run runs the script, in a hurry, with exactly the given environment, PATH
 // besides.
 func (sh shell) run(t *testing.T, env ...string) result {
 	t.Helper()
-	file := write(t)
+	file := sh.script.write(t)
 	path := os.Getenv("PATH")
 	if sh.path != "" {
 		path = sh.path + ":" + path

@@ -174,6 +174,8 @@ var everyText = map[string]any{
 	"Unreachable":                 unreachable,
 	"Upgrade":                     Upgrade,
 	"UnknownProvider":             UnknownProvider,
+	"UserDataFormat":              UserDataFormat,
+	"UserDataOption":              UserDataOption,
 	"UsernameMissing":             UsernameMissing,
 	"WarningText":                 WarningText,
 	"WayOut":                      wayOut,

@@ -301,7 +301,7 @@ func constants(t *testing.T, dir, typ string) (out []string) {
 			return true
 		})
 	}
-	if len(out) < 20 {
+	if len(out) < 10 {
 		t.Fatalf("only %d constants of type %s", len(out), typ)
 	}
 	return out

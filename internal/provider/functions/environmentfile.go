@@ -6,14 +6,12 @@ package functions
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/environment"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/userdata"
 )
 
 func newEnvironmentFile() function.Function {
@@ -53,26 +51,9 @@ func environmentFile(ctx context.Context, arguments function.ArgumentsData) (any
 }
 
 // formatEnvironment writes the variables, a line each. The error is worded.
-//
-// Within double quotes systemd takes away a backslash before " $ ` and \ and
-// keeps it before anything else (env-file.c), as a POSIX shell does; neither
-// keeps one before a newline, and none is written there. The result of both is
-// the same text, without the expansion of $ by either.
 func formatEnvironment(variables map[string]string) (string, error) {
 	if t := environment.Problem(variables); t != nil {
 		return "", errors.New(t.Detail)
 	}
-	var b strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(variables)) {
-		b.WriteString(name + "=" + quote(variables[name]) + "\n")
-	}
-	return b.String(), nil
-}
-
-func quote(value string) string {
-	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:,=@%+-"
-	if strings.Trim(value, plain) == "" {
-		return value
-	}
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`, "`", "\\`").Replace(value) + `"`
+	return userdata.EnvironmentFile(variables), nil
 }

@@ -19,7 +19,7 @@ import (
 // All returns the functions, for the provider to serve.
 func All() []func() function.Function {
 	return []func() function.Function{
-		newInitialCluster, newParseInitialCluster, newEnvironmentFile, newQuorum, newMemberID,
+		newInitialCluster, newParseInitialCluster, newEnvironmentFile, newQuorum, newMemberID, newCloudConfig, newIgnition,
 	}
 }
 

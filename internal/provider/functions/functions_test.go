@@ -180,10 +180,12 @@ func TestFunctions(t *testing.T) {
 // where a parameter does not allow it, a fraction of a voter.
 func TestNoParameterTakesNull(t *testing.T) {
 	for _, f := range All() {
+		_, ofUserData := f().(userData)
 		var definition function.DefinitionResponse
 		f().Definition(t.Context(), function.DefinitionRequest{}, &definition)
 		for _, p := range definition.Definition.Parameters {
-			if p.GetAllowNullValue() || p.GetAllowUnknownValues() {
+			// An option that is wrong shall be refused in the first plan.
+			if p.GetAllowNullValue() || p.GetAllowUnknownValues() != ofUserData {
 				t.Errorf("%s takes null or unknown", p.GetName())
 			}
 			if p.GetMarkdownDescription() == "" {

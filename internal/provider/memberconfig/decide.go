@@ -27,6 +27,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/userdata"
 )
 
 // plan is how a member comes into the cluster.
@@ -112,9 +113,19 @@ func (m *model) fromCluster(ctx context.Context, c *backend.Cluster, diags *diag
 	if p.role != roleJoiner {
 		m.Founders = types.Int64Value(int64(p.size()))
 	}
-	m.JoinScriptBase64Gzip = types.StringValue(joinscript.Base64Gzip)
+	m.JoinScriptBase64Gzip, m.UserDataFormat = types.StringValue(scriptFor(p.boot).Base64Gzip), types.Int64Value(userdata.Format)
 	m.Status = types.StringValue(statusPending)
 	m.fromMembers(ctx, p, members, diags)
+}
+
+// scriptFor returns the join script of a configuration. It follows from what the
+// bootstrap is, not from how far it is, so that a configuration that takes the
+// place of another one has the same.
+func scriptFor(boot *bootstrap.Bootstrap) joinscript.Variant {
+	if boot == nil || boot.Protocol.ValueString() == bootstrap.ProtocolStatic {
+		return joinscript.Static
+	}
+	return joinscript.Discovery
 }
 
 // fromMembers fills in the environment. members are those of the cluster, none

@@ -11,7 +11,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
@@ -20,6 +19,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/userdata"
 )
 
 // ImportState implements resource.ResourceWithImportState: by the name of a
@@ -105,7 +105,7 @@ func importedModel(ctx context.Context, snap membership.Snapshot, it membership.
 		ListenPeerURLs: types.SetNull(types.StringType), ListenClientURLs: types.SetNull(types.StringType),
 		Bootstrap: types.ObjectNull(bootstrap.AttrTypes()), TriggersReplace: types.DynamicNull(), JoinPeerURLs: types.SetNull(types.StringType), ReplaceUnreachableAfter: types.StringNull(),
 		Founder: types.BoolValue(false), Founders: types.Int64Null(), Environment: env, InitialCluster: types.StringValue(initial),
-		JoinScriptBase64Gzip: types.StringValue(joinscript.Base64Gzip),
-		Status:               types.StringValue(statusMember),
+		JoinScriptBase64Gzip: types.StringValue(scriptFor(nil).Base64Gzip), UserDataFormat: types.Int64Value(userdata.Format),
+		Status: types.StringValue(statusMember),
 	}, nil
 }

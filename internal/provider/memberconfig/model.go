@@ -32,6 +32,7 @@ type model struct {
 	Environment          types.Map    `tfsdk:"environment"`
 	InitialCluster       types.String `tfsdk:"initial_cluster"`
 	JoinScriptBase64Gzip types.String `tfsdk:"join_script_base64gzip"`
+	UserDataFormat       types.Int64  `tfsdk:"user_data_format"`
 	Status               types.String `tfsdk:"status"`
 }
 

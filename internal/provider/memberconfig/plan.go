@@ -12,12 +12,12 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/userdata"
 )
 
 // keepBootstrap lets bootstrap stay what it was at creation. A bootstrap that
@@ -75,9 +75,18 @@ func (r *Resource) noteRetry(ctx context.Context, req resource.ModifyPlanRequest
 // the plan is applied there is no telling one from the other any more; then it is
 // planned, because what is planned once must stay.
 func (r *Resource) planScript(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	set := func(name string, value any) {
+		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root(name), value)...)
+	}
+	set("user_data_format", int64(userdata.Format))
 	was := private.Kept[*prior](ctx, req.Private, priorKey, &resp.Diagnostics)
-	if was != nil || r.backend != nil && r.backend.Order.IsApplying() {
-		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("join_script_base64gzip"), joinscript.Base64Gzip)...)
+	if was == nil && (r.backend == nil || !r.backend.Order.IsApplying()) {
+		return
+	}
+	var given types.Object
+	resp.Diagnostics.Append(resp.Plan.GetAttribute(ctx, path.Root("bootstrap"), &given)...)
+	if boot := bootstrap.From(ctx, given, &resp.Diagnostics); !given.IsUnknown() && (boot == nil || !boot.Protocol.IsUnknown()) {
+		set("join_script_base64gzip", scriptFor(boot).Base64Gzip)
 	}
 }
 

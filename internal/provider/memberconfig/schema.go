@@ -36,7 +36,7 @@ const description = "How a member's process starts: the environment and the join
 // Schema implements resource.Resource.
 func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	resp.Schema = schema.Schema{MarkdownDescription: description, Attributes: nameAttributes()}
-	for _, group := range []map[string]schema.Attribute{advertisedAttributes(), listenAttributes(), bootstrapAttributes(), computedAttributes()} {
+	for _, group := range []map[string]schema.Attribute{advertisedAttributes(), listenAttributes(), bootstrapAttributes(), computedAttributes(), machineAttributes()} {
 		maps.Copy(resp.Schema.Attributes, group)
 	}
 }
@@ -160,6 +160,21 @@ func computedAttributes() map[string]schema.Attribute {
 				"Null if the cluster existed when the configuration was created, and after an import.",
 			PlanModifiers: []planmodifier.Int64{int64planmodifier.UseStateForUnknown()},
 		},
+		"status": schema.StringAttribute{
+			Computed: true,
+			MarkdownDescription: "What the cluster says of it: `pending` (not announced yet), `announced`, `member`, `unreachable` (a member that does not answer), `failed` (one that has been silent for " +
+				"`replace_unreachable_after`; the plan replaces it), `removed`, `retired` (somebody else removed it after it had run, so that it cannot come back: the plan replaces it), or `stale` " +
+				"(not started yet, and its environment cannot start any more because the members have changed since; the join script can. A founder without which the cluster was formed is stale, too: once the bootstrap is complete the plan makes a joiner of it).",
+			PlanModifiers: fixed,
+		},
+	}
+}
+
+// machineAttributes are the attributes that user data is made of: computed at
+// creation, and never again.
+func machineAttributes() map[string]schema.Attribute {
+	fixed := []planmodifier.String{stringplanmodifier.UseStateForUnknown()}
+	return map[string]schema.Attribute{
 		"environment": schema.MapAttribute{
 			ElementType: types.StringType,
 			Computed:    true,
@@ -174,19 +189,18 @@ func computedAttributes() map[string]schema.Attribute {
 		},
 		"join_script_base64gzip": schema.StringAttribute{
 			Computed: true,
-			MarkdownDescription: "A POSIX shell script (needs `curl`) to run before every start of etcd, with the environment loaded; the same text for every member. " +
+			MarkdownDescription: "A POSIX shell script (needs `curl`) to run before every start of etcd, with the environment loaded. That of a member whose `bootstrap` is a discovery has in addition what asks the discovery cluster. " +
 				"It is compressed by gzip and encoded in base64, so that a plan stays readable: `encoding: gz+b64` in `write_files` of cloud-init, `compression: gzip` with " +
 				"`source: data:;base64,…` in Butane, or `base64 -d | gunzip` in a shell turn it back. It is computed once, at creation, and stays as it is with another version of the provider. It prints `ETCD_*` assignments that " +
 				"override the environment on standard output, and its reasons on standard error. Exit status 0: start etcd. 75: not yet, run me again. " +
 				"78: this identity has run before and its data is gone, or the member was removed: never start.",
 			PlanModifiers: fixed,
 		},
-		"status": schema.StringAttribute{
+		"user_data_format": schema.Int64Attribute{
 			Computed: true,
-			MarkdownDescription: "What the cluster says of it: `pending` (not announced yet), `announced`, `member`, `unreachable` (a member that does not answer), `failed` (one that has been silent for " +
-				"`replace_unreachable_after`; the plan replaces it), `removed`, `retired` (somebody else removed it after it had run, so that it cannot come back: the plan replaces it), or `stale` " +
-				"(not started yet, and its environment cannot start any more because the members have changed since; the join script can. A founder without which the cluster was formed is stale, too: once the bootstrap is complete the plan makes a joiner of it).",
-			PlanModifiers: fixed,
+			MarkdownDescription: "Format in which [`cloud_config`](../functions/cloud_config.md) and [`ignition`](../functions/ignition.md) write the machine's user data. " +
+				"It is the newest format when the configuration is created and does not change with another version of the provider, so that the user data of an existing machine stays the same.",
+			PlanModifiers: []planmodifier.Int64{int64planmodifier.UseStateForUnknown()},
 		},
 	}
 }

@@ -1,0 +1,172 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package joinscript
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// program runs as etcd does, as far as the script asks.
+const program = "#!/bin/sh\ncase ${1:-} in --version) echo 'etcd Version: 3.6.0' ;; *) echo \"$ETCD_NAME, $ETCD_INITIAL_CLUSTER_STATE\" ;; esac\n"
+
+// archive is a release with some programs, and its SHA-256.
+func archive(t *testing.T, programs map[string]string) (text []byte, sum string) {
+	t.Helper()
+	var b bytes.Buffer
+	zipped := gzip.NewWriter(&b)
+	tape := tar.NewWriter(zipped)
+	for name, content := range programs {
+		if err := tape.WriteHeader(&tar.Header{Name: "etcd-v3.6.0-linux-amd64/" + name, Mode: 0o644, Size: int64(len(content)), Uid: 4711, Gid: 4711}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(tape, content); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := tape.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := zipped.Close(); err != nil {
+		t.Fatal(err)
+	}
+	digest := sha256.Sum256(b.Bytes())
+	return b.Bytes(), hex.EncodeToString(digest[:])
+}
+
+// command runs the script with an argument.
+func (sh shell) command(t *testing.T, argument string, env ...string) (output string, code int) {
+	t.Helper()
+	file := sh.script.write(t)
+	path := os.Getenv("PATH")
+	if sh.path != "" {
+		path = sh.path + ":" + path
+	}
+	cmd := exec.CommandContext(etcdtest.WaitContext(t), sh.argv[0], append(slices.Clone(sh.argv[1:]), file, argument)...)
+	cmd.Env = append([]string{"PATH=" + path}, env...)
+	out, _ := cmd.CombinedOutput()
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+// A release gets its names when it is there as a whole, checked and tried. An
+// empty program, as a power cut leaves it, is none.
+func TestInstall(t *testing.T) {
+	t.Parallel()
+	pki := etcdtest.NewPKI(t)
+	good, sum := archive(t, map[string]string{"etcd": program, "etcdctl": "ctl", "etcdutl": "utl", "README.md": "read me"})
+	old, oldSum := archive(t, map[string]string{"etcd": program, "etcdctl": "ctl"})
+	broken, brokenSum := archive(t, map[string]string{"etcd": "#!/bin/sh\nexit 1\n", "etcdctl": "ctl"})
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/good":
+			_, _ = w.Write(good)
+		case "/old":
+			_, _ = w.Write(old)
+		case "/broken":
+			_, _ = w.Write(broken)
+		case "/away":
+			http.Redirect(w, r, "http://127.0.0.1:2/good", http.StatusFound)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	certificate, err := tls.LoadX509KeyPair(pki.Server.CertFile, pki.Server.KeyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+
+	for _, sh := range shells(t) {
+		sh.script = Static
+		sh.parallel(t, func(t *testing.T, sh shell) {
+			for _, c := range []struct {
+				name, path, sum string
+				before          map[string]string
+				want            []string // nil if nothing is installed
+			}{
+				{name: "all", path: "/good", sum: sum, want: []string{"etcd", "etcdctl", "etcdutl"}},
+				{name: "a release without etcdutl", path: "/old", sum: oldSum, want: []string{"etcd", "etcdctl"}},
+				{name: "an empty program is there", path: "/good", sum: sum, before: map[string]string{"etcd": ""}, want: []string{"etcd", "etcdctl", "etcdutl"}},
+				{name: "it is there", path: "/none", sum: sum, before: map[string]string{"etcd": program}, want: []string{"etcd"}},
+				{name: "another checksum", path: "/good", sum: oldSum},
+				{name: "a program that does not run", path: "/broken", sum: brokenSum},
+				{name: "not found", path: "/none", sum: sum},
+				{name: "a redirection without TLS", path: "/away", sum: sum},
+			} {
+				dir := tools(t, c.before)
+				// What a power cut has left.
+				if err := os.MkdirAll(filepath.Join(dir, ".etcd-abcdef", "etcd"), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				out, code := sh.command(t, "install", "ETCD_JOIN_BIN="+dir, "ETCD_JOIN_RELEASE_URL="+server.URL+c.path, "ETCD_JOIN_RELEASE_SHA256="+c.sum, "CURL_CA_BUNDLE="+pki.CAFile)
+				if (code == 0) != (c.want != nil) || code == 0 && out != "" {
+					t.Errorf("%s: exit code %d\n%s", c.name, code, out)
+				}
+				var got []string
+				entries, err := os.ReadDir(dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, e := range entries {
+					info, err := e.Info()
+					if err != nil {
+						t.Fatal(err)
+					}
+					if e.IsDir() && c.before != nil && c.want != nil && len(c.want) == 1 {
+						continue // nothing was done
+					}
+					got = append(got, e.Name())
+					if c.path != "/none" && info.Mode() != 0o755 {
+						t.Errorf("%s: %s has the mode %s", c.name, e.Name(), info.Mode())
+					}
+				}
+				if !slices.Equal(got, c.want) {
+					t.Errorf("%s: %q are installed, want %q", c.name, got, c.want)
+				}
+			}
+		})
+	}
+}
+
+// "start" asks the script, and becomes etcd with what it says; otherwise its exit
+// status is the script's.
+func TestStart(t *testing.T) {
+	t.Parallel()
+	for _, sh := range shells(t) {
+		sh.script = Static
+		sh.parallel(t, func(t *testing.T, sh shell) {
+			a := newPeer(t)
+			members := []entry{ran(11, "a", a.url), {ID: 20, PeerURLs: []string{own}, IsLearner: true}}
+			start := func() (string, int) {
+				a.list(members...)
+				return sh.command(t, "start", "ETCD_JOIN_BIN="+tools(t, map[string]string{"etcd": program}), "RUNTIME_DIRECTORY="+t.TempDir(), "ETCD_NAME=us",
+					"ETCD_INITIAL_ADVERTISE_PEER_URLS="+own, "ETCD_INITIAL_CLUSTER_STATE=existing", "ETCD_JOIN_PEERS="+a.url, "ETCD_DATA_DIR="+t.TempDir())
+			}
+			if out, code := start(); code != 0 || !strings.HasSuffix(out, "\nus, existing\n") {
+				t.Errorf("exit code %d\n%s", code, out)
+			}
+			members[1] = ran(20, "us", own)
+			if out, code := start(); code != exitNever || strings.Contains(out, "us, existing") {
+				t.Errorf("exit code %d, want %d\n%s", code, exitNever, out)
+			}
+		})
+	}
+}

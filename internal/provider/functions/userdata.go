@@ -1,0 +1,229 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package functions
+
+import (
+	"context"
+	"errors"
+	"math/big"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/function"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/environment"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/userdata"
+)
+
+// userData is a function that writes the user data of a machine.
+type userData struct {
+	name, summary, about, extra string
+	write                       func(userdata.Config, userdata.Options) (string, error)
+}
+
+func newCloudConfig() function.Function {
+	return userData{
+		name:    "cloud_config",
+		summary: "User data for cloud-init",
+		about:   "Returns complete user data for cloud-init on Debian and Ubuntu",
+		extra:   "a cloud-config. Lists such as `runcmd`, `write_files` and `packages` are appended to those of the result, other keys are added",
+		write:   userdata.CloudConfig,
+	}
+}
+
+func newIgnition() function.Function {
+	return userData{
+		name:    "ignition",
+		summary: "User data for Ignition",
+		about:   "Returns a complete configuration for Ignition on Fedora CoreOS and Flatcar",
+		extra:   "an Ignition configuration with its `ignition.version`, which is merged",
+		write:   userdata.Ignition,
+	}
+}
+
+// Metadata implements [function.Function].
+func (f userData) Metadata(_ context.Context, _ function.MetadataRequest, resp *function.MetadataResponse) {
+	resp.Name = f.name
+}
+
+// Definition implements [function.Function].
+func (f userData) Definition(_ context.Context, _ function.DefinitionRequest, resp *function.DefinitionResponse) {
+	resp.Definition = function.Definition{
+		Summary: f.summary,
+		MarkdownDescription: f.about + " for the machine of one member: the environment, the join script, the systemd service, " +
+			"and what `options` adds. The result depends on the arguments only, so the user data of an existing machine does not change with another version of the provider. " +
+			"See [User data](../guides/cloud-init-and-ignition.md).\n\n" +
+			"| option | value |\n|---|---|\n" +
+			"| `etcd` | Required. `{ url, sha256 }`: a release archive, which the machine downloads over HTTPS and checks. Or `{ path }`: the directory in which the image has `etcd`; the image then needs `curl` too. |\n" +
+			"| `tls` | `{ ca, cert, key }`: each the text of a PEM file or the path of a file on the machine. etcd then requires client certificates. |\n" +
+			"| `peer_tls` | The same for peers. Default: `tls`. |\n" +
+			"| `data_dir` | Data directory. Default: `/var/lib/etcd`. |\n" +
+			"| `data_disk` | `{ device, filesystem }`: a block device that is mounted at `data_dir`. It is formatted only if it has no file system. Allowed file systems: `ext4` (default), `xfs` (if the image has `mkfs.xfs`). |\n" +
+			"| `environment` | More `ETCD_*` variables, such as `ETCD_QUOTA_BACKEND_BYTES`. The variables that the configuration sets are refused. |\n" +
+			"| `extra` | More user data, as an object: " + f.extra + ". |\n\n" +
+			"!> **Warning** A private key in `options` is part of the machine's user data, of the state, and of what the metadata service of the machine returns. Prefer a path.",
+		Parameters: []function.Parameter{
+			function.ObjectParameter{
+				Name: "config",
+				AttributeTypes: map[string]attr.Type{
+					"environment": types.MapType{ElemType: types.StringType}, "join_script_base64gzip": types.StringType, "user_data_format": types.Int64Type,
+				},
+				AllowUnknownValues:  true,
+				MarkdownDescription: "The [`etcd_member_config`](../resources/member_config.md) of the member, the whole resource.",
+			},
+			function.DynamicParameter{
+				Name: "options", AllowUnknownValues: true,
+				MarkdownDescription: "An object with the options in the table.",
+			},
+		},
+		Return: function.StringReturn{},
+	}
+}
+
+// Run implements [function.Function].
+func (f userData) Run(ctx context.Context, req function.RunRequest, resp *function.RunResponse) {
+	var config types.Object
+	var given types.Dynamic
+	if resp.Error = req.Arguments.Get(ctx, &config, &given); resp.Error != nil {
+		return
+	}
+	options, optionsKnown, err := parseOptions(given)
+	if err != nil {
+		resp.Error = optionRefused(err)
+		return
+	}
+	configKnown, ferr := known(ctx, config)
+	if resp.Error = ferr; ferr != nil {
+		return
+	}
+	if !optionsKnown || !configKnown {
+		resp.Error = resp.Result.Set(ctx, types.StringUnknown())
+		return
+	}
+	c := userDataConfig(config)
+	if t := environment.Problem(c.Environment); t != nil {
+		resp.Error = function.NewArgumentFuncError(0, t.Detail)
+		return
+	}
+	written, err := f.write(c, options)
+	if err != nil {
+		resp.Error = optionRefused(err)
+		return
+	}
+	resp.Error = resp.Result.Set(ctx, written)
+}
+
+// parseOptions checks the options as far as they are known. The error is
+// worded.
+func parseOptions(given types.Dynamic) (o userdata.Options, known bool, err error) {
+	var plain map[string]any
+	switch v := plainOf(given).(type) {
+	case userdata.Unknown:
+		return o, false, nil
+	case map[string]any:
+		plain = v
+	default:
+		return o, false, &userdata.OptionError{Path: "options", Problem: userdata.NotObject}
+	}
+	if o, known, err = userdata.Parse(plain); err != nil {
+		return o, known, err
+	}
+	if t := environment.Problem(o.Environment); t != nil {
+		return o, known, *t
+	}
+	return o, known, nil
+}
+
+func userDataConfig(config types.Object) userdata.Config {
+	plain, _ := plainOf(config).(map[string]any)
+	c := userdata.Config{Environment: map[string]string{}}
+	c.JoinScriptBase64Gzip, _ = plain["join_script_base64gzip"].(string)
+	variables, _ := plain["environment"].(map[string]any)
+	for name, value := range variables {
+		if text, ok := value.(string); ok {
+			c.Environment[name] = text
+		}
+	}
+	if format, ok := plain["user_data_format"].(int64); ok {
+		c.Format = int(format)
+	}
+	return c
+}
+
+func optionRefused(err error) *function.FuncError {
+	var option *userdata.OptionError
+	var format userdata.FormatError
+	var worded text.Message
+	switch {
+	case errors.As(err, &option):
+		return function.NewArgumentFuncError(1, text.UserDataOption(option).Detail)
+	case errors.As(err, &format):
+		return function.NewArgumentFuncError(0, text.UserDataFormat(int(format)).Detail)
+	case errors.As(err, &worded):
+		return function.NewArgumentFuncError(1, worded.Detail)
+	default:
+		return function.NewFuncError(err.Error())
+	}
+}
+
+// plainOf returns a value as maps, lists, texts, numbers and booleans, nil for
+// null, and [userdata.Unknown] for what is not known.
+func plainOf(v attr.Value) any {
+	if d, ok := v.(types.Dynamic); ok && !d.IsUnknown() {
+		v = d.UnderlyingValue()
+	}
+	switch {
+	case v == nil || v.IsNull():
+		return nil
+	case v.IsUnknown():
+		return userdata.Unknown{}
+	}
+	switch v := v.(type) {
+	case types.String:
+		return v.ValueString()
+	case types.Bool:
+		return v.ValueBool()
+	case types.Int64:
+		return v.ValueInt64()
+	case types.Number:
+		return plainNumber(v.ValueBigFloat())
+	case types.Object:
+		return plainMap(v.Attributes())
+	case types.Map:
+		return plainMap(v.Elements())
+	case types.List:
+		return plainList(v.Elements())
+	case types.Tuple:
+		return plainList(v.Elements())
+	case types.Set:
+		return plainList(v.Elements())
+	default:
+		return nil
+	}
+}
+
+func plainNumber(f *big.Float) any {
+	if i, accuracy := f.Int64(); accuracy == big.Exact {
+		return i
+	}
+	n, _ := f.Float64()
+	return n
+}
+
+func plainMap(m map[string]attr.Value) map[string]any {
+	out := make(map[string]any, len(m))
+	for key, v := range m {
+		out[key] = plainOf(v)
+	}
+	return out
+}
+
+func plainList(l []attr.Value) []any {
+	out := make([]any, len(l))
+	for i, v := range l {
+		out[i] = plainOf(v)
+	}
+	return out
+}

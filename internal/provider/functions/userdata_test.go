@@ -1,0 +1,120 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package functions
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/userdata"
+)
+
+// valueOf is a value as Terraform gives it to a dynamic parameter.
+func valueOf(v any) attr.Value {
+	switch v := v.(type) {
+	case map[string]any:
+		kinds, values := map[string]attr.Type{}, map[string]attr.Value{}
+		for key, element := range v {
+			values[key] = valueOf(element)
+			kinds[key] = values[key].Type(nil) //nolint:staticcheck // no type asks its context
+		}
+		return types.ObjectValueMust(kinds, values)
+	case string:
+		return types.StringValue(v)
+	case attr.Value:
+		return v
+	default:
+		return types.DynamicNull()
+	}
+}
+
+func configOf(environment map[string]attr.Value, script attr.Value, format attr.Value) attr.Value {
+	return types.ObjectValueMust(
+		map[string]attr.Type{"environment": types.MapType{ElemType: types.StringType}, "join_script_base64gzip": types.StringType, "user_data_format": types.Int64Type},
+		map[string]attr.Value{"environment": variables(environment), "join_script_base64gzip": script, "user_data_format": format},
+	)
+}
+
+func TestUserData(t *testing.T) {
+	t.Parallel()
+	name := map[string]attr.Value{"ETCD_NAME": str("a")}
+	config := configOf(name, str("H4sI"), types.Int64Value(1))
+	unknownConfig := types.ObjectUnknown(config.(types.Object).AttributeTypes(t.Context()))
+	image := map[string]any{"path": "/usr/bin"}
+	release := map[string]any{"url": "https://example.com/etcd.tar.gz", "sha256": strings.Repeat("ab", 32)}
+	for name, tt := range map[string]struct {
+		config  attr.Value
+		options any
+		unknown bool
+		fails   string
+		of      int64 // the argument that is at fault
+	}{
+		"complete":                          {config: config, options: map[string]any{"etcd": image, "environment": map[string]any{"ETCD_LOG_LEVEL": "debug"}}},
+		"a map of options":                  {config: config, options: types.MapValueMust(types.MapType{ElemType: types.StringType}, map[string]attr.Value{"etcd": variables(map[string]attr.Value{"path": str("/usr/bin")})})},
+		"a configuration that is not made":  {config: unknownConfig, options: map[string]any{"etcd": image}, unknown: true},
+		"a script that is not made":         {config: configOf(nil, unknownString, types.Int64Value(1)), options: map[string]any{"etcd": image}, unknown: true},
+		"unknown options":                   {config: config, options: types.DynamicUnknown(), unknown: true},
+		"an unknown option":                 {config: config, options: map[string]any{"etcd": types.DynamicUnknown()}, unknown: true},
+		"an unknown checksum":               {config: config, options: map[string]any{"etcd": map[string]any{"url": release["url"], "sha256": unknownString}}, unknown: true},
+		"a wrong key, while all is unknown": {config: unknownConfig, options: map[string]any{"etcd": types.DynamicUnknown(), "datadir": unknownString}, fails: "Option datadir does not exist. Allowed: etcd, tls, peer_tls, data_dir, data_disk, environment, extra.", of: 1},
+		"no object":                         {config: config, options: "3.6.16", fails: "Option options is invalid. Expected an object.", of: 1},
+		"a wrong checksum":                  {config: unknownConfig, options: map[string]any{"etcd": map[string]any{"url": release["url"], "sha256": "latest"}}, fails: `Option etcd.sha256 is "latest". Expected a SHA-256 of 64 lowercase hexadecimal digits, as in the SHA256SUMS file of the release.`, of: 1},
+		"a line break in a variable":        {config: config, options: map[string]any{"etcd": image, "environment": map[string]any{"ETCD_A": "x\ny"}}, fails: "The value of ETCD_A holds the character U+000A. User data must not hold control characters and line breaks, because they can end a value there. Remove the character from the argument that sets ETCD_A.", of: 1},
+		"a line break in the configuration": {config: configOf(map[string]attr.Value{"ETCD_A": str("x\ny")}, str(""), types.Int64Value(1)), options: map[string]any{"etcd": image}, fails: "The value of ETCD_A holds the character U+000A. User data must not hold control characters and line breaks, because they can end a value there. Remove the character from the argument that sets ETCD_A.", of: 0},
+		"a later format":                    {config: configOf(nil, str(""), types.Int64Value(userdata.Format+1)), options: map[string]any{"etcd": image}, fails: "user_data_format of the configuration is 2, which this version of the provider does not know. A later version has created the configuration. Use that version or a later one.", of: 0},
+		"no certificate": {
+			config:  configOf(map[string]attr.Value{"ETCD_LISTEN_PEER_URLS": str("https://10.0.0.1:2380")}, str(""), types.Int64Value(1)),
+			options: map[string]any{"etcd": image}, fails: `Option peer_tls is missing. The member listens on https:// URLs, which need a certificate. Add the option, or set scheme = "http" in the etcd_member_config.`, of: 1,
+		},
+		"certificates for nothing": {
+			config:  configOf(map[string]attr.Value{"ETCD_LISTEN_CLIENT_URLS": str("http://10.0.0.1:2379")}, str(""), types.Int64Value(1)),
+			options: map[string]any{"etcd": image, "tls": map[string]any{"ca": "/a", "cert": "/b", "key": "/c"}},
+			fails:   `Option tls is invalid. The member listens on http:// URLs only, which no certificate protects. Remove the option, or set scheme = "https" in the etcd_member_config.`, of: 1,
+		},
+	} {
+		for _, f := range []userData{newCloudConfig().(userData), newIgnition().(userData)} {
+			t.Run(f.name+", "+name, func(t *testing.T) {
+				options := valueOf(tt.options)
+				if d, ok := options.(types.Dynamic); ok {
+					options = d
+				} else {
+					options = types.DynamicValue(options)
+				}
+				got, err := run(t, f, tt.config, options)
+				switch {
+				case tt.fails != "":
+					if err == nil || err.Text != tt.fails || err.FunctionArgument == nil || *err.FunctionArgument != tt.of {
+						t.Errorf("failed with %v\nwant %s", err, tt.fails)
+					}
+				case err != nil || got.IsUnknown() != tt.unknown || got.IsNull():
+					t.Errorf("gave %s, %v", got, err)
+				}
+			})
+		}
+	}
+}
+
+// The function writes what the package userdata does, of all that it is given.
+func TestUserDataIsThatOfThePackage(t *testing.T) {
+	t.Parallel()
+	given := map[string]any{
+		"etcd": map[string]any{"path": "/usr/bin"}, "data_disk": map[string]any{"device": "/dev/vdb"}, "environment": map[string]any{"ETCD_LOG_LEVEL": "debug"},
+		"extra": map[string]any{"hostname": "a", "tls": nil},
+	}
+	o, _, err := userdata.Parse(given)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := userdata.CloudConfig(userdata.Config{Environment: map[string]string{"ETCD_NAME": "a"}, JoinScriptBase64Gzip: "H4sI", Format: 1}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, ferr := run(t, newCloudConfig(), configOf(map[string]attr.Value{"ETCD_NAME": str("a")}, str("H4sI"), types.Int64Value(1)), types.DynamicValue(valueOf(given)))
+	if ferr != nil || !got.Equal(str(want)) {
+		t.Errorf("gave %s, %v\nwant %s", got, ferr, want)
+	}
+}

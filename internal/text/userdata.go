@@ -1,0 +1,52 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package text
+
+import (
+	"strings"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/userdata"
+)
+
+// UserDataOption is for an option of cloud_config or ignition that cannot be
+// used. What may be secret is not shown.
+func UserDataOption(e *userdata.OptionError) Message {
+	expected := map[userdata.Problem]string{
+		userdata.NotObject:        " Expected an object.",
+		userdata.NotText:          " Expected a string.",
+		userdata.NotHTTPS:         " Expected an https:// URL without a user name.",
+		userdata.NotSHA256:        " Expected a SHA-256 of 64 lowercase hexadecimal digits, as in the SHA256SUMS file of the release.",
+		userdata.NotPath:          " Expected an absolute path of letters, digits and the characters _ . / : + @ -.",
+		userdata.NotPEM:           " Expected the text of a PEM file with certificates, or with one unencrypted private key, or an absolute path on the machine.",
+		userdata.NotPair:          " The private key is not the key of the certificate.",
+		userdata.NeededForHTTPS:   " The member listens on https:// URLs, which need a certificate. Add the option, or set scheme = \"http\" in the etcd_member_config.",
+		userdata.UnusedForHTTP:    " The member listens on http:// URLs only, which no certificate protects. Remove the option, or set scheme = \"https\" in the etcd_member_config.",
+		userdata.NotFilesystem:    " Expected a file system that the image can make.",
+		userdata.EitherOr:         " Expected one of the two ways to get etcd, not both.",
+		userdata.NotVariable:      " Expected variable names that begin with ETCD_.",
+		userdata.ReservedVariable: " The configuration or another option sets this variable. Remove it from environment.",
+		userdata.Taken:            " The user data has this key already, and it is not a list that can be appended to.",
+	}[e.Problem]
+	is, allowed := " is invalid", ""
+	switch {
+	case e.Problem == userdata.UnknownOption:
+		is = " does not exist"
+	case e.Problem == userdata.MissingOption, e.Problem == userdata.NeededForHTTPS:
+		is = " is missing"
+	case e.Value != "":
+		is = sprintf(" is %q", e.Value)
+	}
+	if len(e.Allowed) > 0 {
+		allowed = " Allowed: " + strings.Join(cleaned(e.Allowed), ", ") + "."
+	}
+	return newMessage("Invalid user data option", "Option %s%s.%s%s", e.Path, own(is), own(expected), own(allowed))
+}
+
+// UserDataFormat is for a configuration that a later version of the provider has
+// made.
+func UserDataFormat(format int) Message {
+	return newMessage("Unknown user data format",
+		"user_data_format of the configuration is %d, which this version of the provider does not know. A later version has created the configuration. "+
+			"Use that version or a later one.", format)
+}

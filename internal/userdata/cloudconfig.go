@@ -1,0 +1,111 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package userdata
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// CloudConfig returns user data for cloud-init on Debian and Ubuntu. Every
+// value is JSON, which YAML reads as it is, so that none can end its line or
+// begin a key.
+func CloudConfig(c Config, o Options) (string, error) {
+	m, err := newMachine(c, o, "/usr/local/bin")
+	if err != nil {
+		return "", err
+	}
+	var writes []any
+	for _, f := range m.files {
+		w := map[string]any{"path": f.path, "permissions": f.mode, "content": f.content}
+		if f.base64Gzip {
+			w["encoding"] = "gz+b64"
+		}
+		if f.owned {
+			// The user is made after the files, except the deferred ones.
+			w["owner"], w["defer"] = user+":"+user, true
+		}
+		writes = append(writes, w)
+	}
+	doc := map[string]any{
+		"users": []any{"default", map[string]any{"name": user, "system": true, "shell": "/usr/sbin/nologin"}},
+		"write_files": append(writes, map[string]any{
+			"path": "/etc/systemd/system/" + unitName, "content": m.unit,
+		}),
+		"runcmd": []any{
+			[]string{"systemctl", "daemon-reload"},
+			[]string{"systemctl", "enable", "--now", "--no-block", unitName},
+		},
+	}
+	if o.release != nil {
+		doc["package_update"], doc["packages"] = true, []any{"ca-certificates", "curl"}
+	}
+	if d := o.dataDisk; d != nil {
+		doc["fs_setup"] = []any{map[string]any{"device": d.device, "filesystem": d.filesystem, "overwrite": false}}
+		doc["mounts"] = []any{[]string{d.device, o.dataDir, d.filesystem, "defaults,nofail", "0", "2"}}
+	}
+	if err := merge(doc, o.extra); err != nil {
+		return "", err
+	}
+	return "#cloud-config\n" + lines(doc), nil
+}
+
+// merge adds the keys of extra to doc: lists behind lists, and other keys only
+// if they are new.
+func merge(doc, extra map[string]any) error {
+	for _, key := range slices.Sorted(maps.Keys(extra)) {
+		ours, taken := doc[key]
+		if !taken {
+			doc[key] = extra[key]
+			continue
+		}
+		mine, ok := ours.([]any)
+		theirs, isList := extra[key].([]any)
+		if !ok || !isList {
+			return &OptionError{Path: "extra." + key, Problem: Taken}
+		}
+		doc[key] = append(mine, theirs...)
+	}
+	return nil
+}
+
+// lines writes a document, a line for each key, and one for each element of a
+// list.
+func lines(doc map[string]any) string {
+	var b strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(doc)) {
+		list, isList := doc[key].([]any)
+		if !isList {
+			b.WriteString(inline(key) + ": " + inline(doc[key]) + "\n")
+			continue
+		}
+		b.WriteString(inline(key) + ":\n")
+		for _, element := range list {
+			b.WriteString("- " + inline(element) + "\n")
+		}
+	}
+	return b.String()
+}
+
+// inline returns a value as JSON on one line. What YAML does not take in a
+// quoted text is escaped.
+func inline(v any) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(v) // maps, lists, texts, numbers and booleans always encode
+	var out strings.Builder
+	for _, r := range strings.TrimSuffix(b.String(), "\n") {
+		if r >= 0x7f && r < 0xa0 || r == 0xfeff || r == 0xfffe || r == 0xffff {
+			fmt.Fprintf(&out, `\u%04x`, r)
+		} else {
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
+}

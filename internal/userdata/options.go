@@ -1,0 +1,343 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package userdata
+
+import (
+	"crypto/tls"
+	"encoding/pem"
+	"maps"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Options are what a machine has besides its configuration.
+type Options struct {
+	// release is what the machine downloads, nil if the image has etcd.
+	release *release
+	// bin is the directory in which the image has etcd, "" with a release.
+	bin string
+	// tls is for clients, peerTLS for peers; nil without. Peers that listen on
+	// https:// use tls if peerTLS is nil.
+	tls, peerTLS *certificates
+	// dataDir is the data directory.
+	dataDir string
+	// dataDisk is mounted at dataDir, nil for the root disk.
+	dataDisk *dataDisk
+	// Environment is more ETCD_* variables.
+	Environment map[string]string
+	// extra is merged into the result: a cloud-config, or an Ignition
+	// configuration. Nil without.
+	extra map[string]any
+}
+
+// release is an archive of a release of etcd.
+type release struct{ url, sha256 string }
+
+// dataDisk is a block device for the data directory. A disk without a file
+// system gets one; one that has a file system keeps it.
+type dataDisk struct{ device, filesystem string }
+
+// certificates are an authority, a certificate and its key: each the text of a
+// PEM file, or the path of one that the machine has.
+type certificates struct {
+	ca, cert, key string
+	peer          bool
+}
+
+type tlsFile struct {
+	variable, path, content, mode string
+	inline                        bool
+}
+
+func (t certificates) files() []tlsFile {
+	side := "server"
+	if t.peer {
+		side = "peer"
+	}
+	all := []tlsFile{
+		{variable: "TRUSTED_CA_FILE", content: t.ca, path: tlsDir + side + "-ca.pem", mode: "0644"},
+		{variable: "CERT_FILE", content: t.cert, path: tlsDir + side + ".pem", mode: "0644"},
+		{variable: "KEY_FILE", content: t.key, path: tlsDir + side + "-key.pem", mode: "0600"},
+	}
+	for i, f := range all {
+		if all[i].inline = isPEM(f.content); !all[i].inline {
+			all[i].path = f.content
+		}
+	}
+	return all
+}
+
+func isPEM(text string) bool { return strings.HasPrefix(text, "-----BEGIN ") }
+
+// Unknown stands for a value that is not known yet.
+type Unknown struct{}
+
+// Problem is what is wrong with an option.
+type Problem string
+
+// The problems of options.
+const (
+	UnknownOption    Problem = "unknown_option"
+	MissingOption    Problem = "missing_option"
+	NotObject        Problem = "not_object"
+	NotText          Problem = "not_text"
+	NotHTTPS         Problem = "not_https"
+	NotSHA256        Problem = "not_sha256"
+	NotPath          Problem = "not_path"
+	NotPEM           Problem = "not_pem"
+	NotPair          Problem = "not_pair"
+	NotFilesystem    Problem = "not_filesystem"
+	EitherOr         Problem = "either_or"
+	NotVariable      Problem = "not_variable"
+	ReservedVariable Problem = "reserved_variable"
+	NeededForHTTPS   Problem = "needed_for_https"
+	UnusedForHTTP    Problem = "unused_for_http"
+	Taken            Problem = "taken"
+)
+
+// OptionError is an option that cannot be used. It never holds a value that
+// may be secret.
+type OptionError struct {
+	Path    string // such as tls.key
+	Problem Problem
+	Value   string   // what was given, if it can be shown
+	Allowed []string // the keys or values that exist, if there are few
+}
+
+// Error implements error.
+func (e *OptionError) Error() string { return "userdata: " + e.Path + ": " + string(e.Problem) }
+
+// filesystems are those that etcd's documentation recommends. Every image can
+// make the first one.
+var filesystems = []string{"ext4", "xfs"}
+
+// Parse reads options: maps of texts and maps, with [Unknown] for what is not
+// known yet. It checks the keys, and the values that are known. known is false
+// if anything is not known, and the options are then incomplete.
+func Parse(given map[string]any) (o Options, known bool, err error) {
+	r := &reader{known: true}
+	root := r.object("", given, "etcd", "tls", "peer_tls", "data_dir", "data_disk", "environment", "extra")
+	o.dataDir = defaultDataDir
+	if dir, ok := root["data_dir"]; ok {
+		o.dataDir = r.path("data_dir", dir)
+	}
+	r.etcd(&o, root["etcd"])
+	o.tls = r.tls("tls", root["tls"], false)
+	o.peerTLS = r.tls("peer_tls", root["peer_tls"], true)
+	if disk, ok := root["data_disk"]; ok {
+		d := r.object("data_disk", disk, "device", "filesystem")
+		o.dataDisk = &dataDisk{device: r.path("data_disk.device", r.required("data_disk", d, "device")), filesystem: filesystems[0]}
+		if fs, ok := d["filesystem"]; ok {
+			o.dataDisk.filesystem = r.text("data_disk.filesystem", fs)
+			if r.err == nil && r.is(fs) && !slices.Contains(filesystems, o.dataDisk.filesystem) {
+				r.fail("data_disk.filesystem", NotFilesystem, o.dataDisk.filesystem, filesystems...)
+			}
+		}
+	}
+	o.Environment = r.environment(root["environment"])
+	if extra, ok := root["extra"]; ok {
+		o.extra = r.anyObject("extra", extra)
+		r.known = r.known && !hasUnknown(o.extra)
+	}
+	return o, r.known, r.err
+}
+
+// reader reads options, and keeps the first error.
+type reader struct {
+	known bool
+	err   error
+}
+
+func (r *reader) fail(path string, p Problem, value string, allowed ...string) {
+	if r.err == nil {
+		r.err = &OptionError{Path: path, Problem: p, Value: value, Allowed: allowed}
+	}
+}
+
+// is reports whether a value is known.
+func (r *reader) is(v any) bool {
+	_, unknown := v.(Unknown)
+	r.known = r.known && !unknown
+	return !unknown
+}
+
+func hasUnknown(v any) bool {
+	switch v := v.(type) {
+	case Unknown:
+		return true
+	case []any:
+		return slices.ContainsFunc(v, hasUnknown)
+	case map[string]any:
+		for _, element := range v {
+			if hasUnknown(element) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func at(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+// anyObject returns an object without its nulls.
+func (r *reader) anyObject(path string, v any) map[string]any {
+	if v == nil || !r.is(v) {
+		return nil
+	}
+	m, ok := v.(map[string]any)
+	if !ok {
+		r.fail(path, NotObject, "")
+		return nil
+	}
+	m = maps.Clone(m)
+	maps.DeleteFunc(m, func(_ string, v any) bool { return v == nil })
+	return m
+}
+
+// object is [reader.anyObject] for one that has no other keys than these.
+func (r *reader) object(path string, v any, keys ...string) map[string]any {
+	m := r.anyObject(path, v)
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		if !slices.Contains(keys, key) {
+			r.fail(at(path, key), UnknownOption, "", keys...)
+		}
+	}
+	return m
+}
+
+func (r *reader) required(path string, m map[string]any, key string) any {
+	v, ok := m[key]
+	if !ok && m != nil {
+		r.fail(at(path, key), MissingOption, "")
+	}
+	return v
+}
+
+// text returns a text, "" where it is not known or none.
+func (r *reader) text(path string, v any) string {
+	if v == nil || !r.is(v) {
+		return ""
+	}
+	s, ok := v.(string)
+	if !ok {
+		r.fail(path, NotText, "")
+	}
+	return s
+}
+
+// path returns an absolute path that needs no quotes in a unit.
+func (r *reader) path(name string, v any) string {
+	s := r.text(name, v)
+	if s == "" && (v == nil || !r.is(v) || r.err != nil) {
+		return s
+	}
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:+@-"
+	if !path.IsAbs(s) || path.Clean(s) != s || s == "/" || strings.Trim(s, plain) != "" {
+		r.fail(name, NotPath, s)
+	}
+	return s
+}
+
+func (r *reader) etcd(o *Options, v any) {
+	if v == nil {
+		r.fail("etcd", MissingOption, "")
+		return
+	}
+	m := r.object("etcd", v, "url", "sha256", "path")
+	if m == nil {
+		return
+	}
+	if dir, ok := m["path"]; ok {
+		o.bin = r.path("etcd.path", dir)
+		if len(m) > 1 {
+			r.fail("etcd", EitherOr, "", "path", "url and sha256")
+		}
+		return
+	}
+	o.release = &release{
+		url:    r.text("etcd.url", r.required("etcd", m, "url")),
+		sha256: r.text("etcd.sha256", r.required("etcd", m, "sha256")),
+	}
+	if r.err != nil {
+		return
+	}
+	if u, err := url.Parse(o.release.url); r.is(m["url"]) && (err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil) {
+		r.fail("etcd.url", NotHTTPS, "")
+	}
+	if r.is(m["sha256"]) && (len(o.release.sha256) != 64 || strings.Trim(o.release.sha256, "0123456789abcdef") != "") {
+		r.fail("etcd.sha256", NotSHA256, o.release.sha256)
+	}
+}
+
+func (r *reader) tls(name string, v any, peer bool) *certificates {
+	if v == nil {
+		return nil
+	}
+	m := r.object(name, v, "ca", "cert", "key")
+	if m == nil {
+		return nil
+	}
+	t := &certificates{
+		ca: r.file(name, m, "ca", "CERTIFICATE"), cert: r.file(name, m, "cert", "CERTIFICATE"),
+		key:  r.file(name, m, "key", "PRIVATE KEY", "EC PRIVATE KEY", "RSA PRIVATE KEY", "EC PARAMETERS"),
+		peer: peer,
+	}
+	if r.err == nil && isPEM(t.cert) && isPEM(t.key) {
+		if _, err := tls.X509KeyPair([]byte(t.cert), []byte(t.key)); err != nil {
+			r.fail(name, NotPair, "")
+		}
+	}
+	return t
+}
+
+// file returns the text of a PEM file with blocks of some types, or a path.
+func (r *reader) file(name string, m map[string]any, key string, types ...string) string {
+	v := r.required(name, m, key)
+	s := r.text(at(name, key), v)
+	if r.err != nil || v == nil || !r.is(v) {
+		return s
+	}
+	if !isPEM(s) {
+		if strings.Contains(s, "\n") { // it may be a key: nothing of it is shown
+			r.fail(at(name, key), NotPEM, "")
+			return s
+		}
+		return r.path(at(name, key), v)
+	}
+	for rest := []byte(s); ; {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil || !slices.Contains(types, block.Type) {
+			r.fail(at(name, key), NotPEM, "")
+			return s
+		}
+		if strings.TrimSpace(string(rest)) == "" {
+			return s
+		}
+	}
+}
+
+func (r *reader) environment(v any) map[string]string {
+	m := r.anyObject("environment", v)
+	if m == nil {
+		return nil
+	}
+	out := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		if !strings.HasPrefix(name, "ETCD_") || strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" {
+			r.fail("environment", NotVariable, name)
+		}
+		out[name] = r.text("environment."+name, m[name])
+		if reserved(name) {
+			r.fail("environment."+name, ReservedVariable, "")
+		}
+	}
+	return out
+}

@@ -1,0 +1,126 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package userdata
+
+import (
+	"errors"
+	"maps"
+	"strings"
+	"testing"
+)
+
+func aRelease() map[string]any {
+	return map[string]any{"url": "https://example.com/etcd.tar.gz", "sha256": strings.Repeat("ab", 32)}
+}
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		given   map[string]any
+		path    string
+		problem Problem
+		unknown bool
+	}{
+		"least":                      {given: map[string]any{"etcd": aRelease()}},
+		"of the image":               {given: map[string]any{"etcd": map[string]any{"path": "/usr/bin"}}},
+		"nulls":                      {given: map[string]any{"etcd": aRelease(), "tls": nil, "peer_tls": nil, "data_dir": nil, "data_disk": nil, "environment": nil, "extra": nil}},
+		"nothing":                    {given: map[string]any{}, path: "etcd", problem: MissingOption},
+		"misspelt":                   {given: map[string]any{"etcd": aRelease(), "datadir": "/data"}, path: "datadir", problem: UnknownOption},
+		"misspelt, not known":        {given: map[string]any{"etcd": Unknown{}, "datadir": Unknown{}}, path: "datadir", problem: UnknownOption, unknown: true},
+		"misspelt inside":            {given: map[string]any{"etcd": map[string]any{"url": "https://a/b", "sha": "x"}}, path: "etcd.sha", problem: UnknownOption},
+		"both ways":                  {given: map[string]any{"etcd": map[string]any{"url": "https://a/b", "path": "/usr/bin"}}, path: "etcd", problem: EitherOr},
+		"no checksum":                {given: map[string]any{"etcd": map[string]any{"url": "https://a/b"}}, path: "etcd.sha256", problem: MissingOption},
+		"checksum not known":         {given: map[string]any{"etcd": map[string]any{"url": "https://a/b", "sha256": Unknown{}}}, unknown: true},
+		"plain http":                 {given: map[string]any{"etcd": map[string]any{"url": "http://a/b", "sha256": strings.Repeat("ab", 32)}}, path: "etcd.url", problem: NotHTTPS},
+		"password in the URL":        {given: map[string]any{"etcd": map[string]any{"url": "https://u:p@a/b", "sha256": strings.Repeat("ab", 32)}}, path: "etcd.url", problem: NotHTTPS},
+		"checksum in capitals":       {given: map[string]any{"etcd": map[string]any{"url": "https://a/b", "sha256": strings.Repeat("AB", 32)}}, path: "etcd.sha256", problem: NotSHA256},
+		"a text in place of etcd":    {given: map[string]any{"etcd": "3.6.16"}, path: "etcd", problem: NotObject},
+		"relative path":              {given: map[string]any{"etcd": aRelease(), "data_dir": "data"}, path: "data_dir", problem: NotPath},
+		"path with a blank":          {given: map[string]any{"etcd": aRelease(), "data_dir": "/my data"}, path: "data_dir", problem: NotPath},
+		"path with a specifier":      {given: map[string]any{"etcd": aRelease(), "data_dir": "/%h"}, path: "data_dir", problem: NotPath},
+		"path with dots":             {given: map[string]any{"etcd": aRelease(), "data_dir": "/var/lib/../etcd"}, path: "data_dir", problem: NotPath},
+		"empty path":                 {given: map[string]any{"etcd": aRelease(), "data_dir": ""}, path: "data_dir", problem: NotPath},
+		"the root":                   {given: map[string]any{"etcd": aRelease(), "data_dir": "/"}, path: "data_dir", problem: NotPath},
+		"a number as a path":         {given: map[string]any{"etcd": aRelease(), "data_dir": int64(1)}, path: "data_dir", problem: NotText},
+		"path not known":             {given: map[string]any{"etcd": aRelease(), "data_dir": Unknown{}}, unknown: true},
+		"disk":                       {given: map[string]any{"etcd": aRelease(), "data_disk": map[string]any{"device": "/dev/disk/by-id/scsi-0HC_Volume_1", "filesystem": "xfs"}}},
+		"disk without a device":      {given: map[string]any{"etcd": aRelease(), "data_disk": map[string]any{}}, path: "data_disk.device", problem: MissingOption},
+		"disk with another system":   {given: map[string]any{"etcd": aRelease(), "data_disk": map[string]any{"device": "/dev/vdb", "filesystem": "ntfs"}}, path: "data_disk.filesystem", problem: NotFilesystem},
+		"paths of certificates":      {given: map[string]any{"etcd": aRelease(), "tls": map[string]any{"ca": "/a", "cert": "/b", "key": "/c"}}},
+		"key missing":                {given: map[string]any{"etcd": aRelease(), "tls": map[string]any{"ca": "/a", "cert": "/b"}}, path: "tls.key", problem: MissingOption},
+		"key that is no key":         {given: map[string]any{"etcd": aRelease(), "tls": map[string]any{"ca": "/a", "cert": "/b", "key": certificate}}, path: "tls.key", problem: NotPEM},
+		"key whose begin is lost":    {given: map[string]any{"etcd": aRelease(), "tls": map[string]any{"ca": "/a", "cert": "/b", "key": "secret\nsecret"}}, path: "tls.key", problem: NotPEM},
+		"key and more":               {given: map[string]any{"etcd": aRelease(), "tls": map[string]any{"ca": "/a", "cert": certificate + "more"}}, path: "tls.cert", problem: NotPEM},
+		"key not known":              {given: map[string]any{"etcd": aRelease(), "tls": map[string]any{"ca": "/a", "cert": "/b", "key": Unknown{}}}, unknown: true},
+		"variable":                   {given: map[string]any{"etcd": aRelease(), "environment": map[string]any{"ETCD_LOG_LEVEL": "debug"}}},
+		"variable not of etcd":       {given: map[string]any{"etcd": aRelease(), "environment": map[string]any{"GOGC": "1"}}, path: "environment", problem: NotVariable},
+		"variable of the start":      {given: map[string]any{"etcd": aRelease(), "environment": map[string]any{"ETCD_INITIAL_CLUSTER_STATE": "new"}}, path: "environment.ETCD_INITIAL_CLUSTER_STATE", problem: ReservedVariable},
+		"force new cluster":          {given: map[string]any{"etcd": aRelease(), "environment": map[string]any{"ETCD_FORCE_NEW_CLUSTER": "true"}}, path: "environment.ETCD_FORCE_NEW_CLUSTER", problem: ReservedVariable},
+		"something unknown in extra": {given: map[string]any{"etcd": aRelease(), "extra": map[string]any{"runcmd": []any{map[string]any{"a": Unknown{}}}}}, unknown: true},
+		"extra that is a list":       {given: map[string]any{"etcd": aRelease(), "extra": []any{}}, path: "extra", problem: NotObject},
+	} {
+		_, known, err := Parse(c.given)
+		var e *OptionError
+		switch {
+		case c.problem == "" && (err != nil || known == c.unknown):
+			t.Errorf("%s: known %v, %v", name, known, err)
+		case c.problem != "" && (!errors.As(err, &e) || e.Path != c.path || e.Problem != c.problem):
+			t.Errorf("%s: %v, want %s: %s", name, err, c.path, c.problem)
+		case e != nil && strings.Contains(e.Value, "secret"):
+			t.Errorf("%s: shows %q", name, e.Value)
+		}
+	}
+}
+
+// No value can end its line or begin a key, and none changes another one.
+func FuzzCloudConfig(f *testing.F) {
+	f.Add("ETCD_A", "a\"b\\c$d`e: - #", "/var/lib/etcd")
+	f.Fuzz(func(t *testing.T, name, value, dir string) {
+		given := map[string]any{"etcd": aRelease(), "environment": map[string]any{name: value}, "data_dir": dir}
+		o, _, err := Parse(given)
+		if err != nil {
+			return
+		}
+		text, err := CloudConfig(Config{Environment: map[string]string{"ETCD_NAME": "a"}, Format: Format}, o)
+		if err != nil {
+			return
+		}
+		plain, _, err := Parse(map[string]any{"etcd": aRelease(), "environment": map[string]any{name: "b"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := CloudConfig(Config{Environment: map[string]string{"ETCD_NAME": "a"}, Format: Format}, plain)
+		if err != nil || strings.Count(text, "\n") != strings.Count(want, "\n") {
+			t.Errorf("%q has other lines than\n%s", text, want)
+		}
+	})
+}
+
+const certificate = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n"
+
+func TestExtra(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		extra   map[string]any
+		want    string
+		problem string
+	}{
+		"list behind list": {extra: map[string]any{"runcmd": []any{"reboot"}}, want: "etcd.service\"]\n- \"reboot\"\n"},
+		"new key":          {extra: map[string]any{"hostname": "a"}, want: "\"hostname\": \"a\"\n"},
+		"taken":            {extra: map[string]any{"package_update": false}, problem: "extra.package_update"},
+		"no list":          {extra: map[string]any{"runcmd": "reboot"}, problem: "extra.runcmd"},
+	} {
+		given := map[string]any{"etcd": aRelease()}
+		maps.Copy(given, map[string]any{"extra": c.extra})
+		o, _, err := Parse(given)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := CloudConfig(Config{Format: Format}, o)
+		var e *OptionError
+		if c.problem == "" && (err != nil || !strings.Contains(text, c.want)) || c.problem != "" && (!errors.As(err, &e) || e.Path != c.problem || e.Problem != Taken) {
+			t.Errorf("%s: %v\n%s", name, err, text)
+		}
+	}
+}
