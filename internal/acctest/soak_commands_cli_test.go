@@ -67,7 +67,7 @@ func typed(options ...string) func(*actor, deed) bool {
 // on is apply with these options, each for the addresses of the step.
 func on(options ...string) func(*actor, deed) bool {
 	return func(a *actor, s deed) bool {
-		if slices.Contains(options, "-target") && s.part == "terraform_data.machine" && (len(options) > 1 || a.machinesAlone()) {
+		if s.part == "terraform_data.machine" && (a.unbound() || slices.Contains(options, "-target") && (len(options) > 1 || a.machinesAlone())) {
 			return false
 		}
 		args := []string{"apply"}
@@ -90,13 +90,20 @@ func (a *actor) machinesAlone() bool {
 	return slices.ContainsFunc(a.now.keys(), func(key string) bool { return a.now.nodes[key].Image != a.base.nodes[key].Image })
 }
 
+// unbound reports whether members do not depend on their machines: the argument
+// machine_id has been dropped, or the members have. Then a machine that is replaced
+// by itself is nothing that the provider sees.
+func (a *actor) unbound() bool {
+	return a.now.removed || a.now.without["etcd_member"] == "machine_id" || a.base.removed || a.base.without["etcd_member"] == "machine_id"
+}
+
 // savePlan makes a plan for later, with a replacement if the step is about a
 // part.
 func (a *actor) savePlan(s deed) bool {
 	file := filepath.Join(a.Dir, "saved.bin")
 	_ = os.Remove(file)
 	args := []string{"plan", "-json", "-input=false", "-out=" + file}
-	if s.part != "" {
+	if s.part != "" && (s.part != "terraform_data.machine" || !a.unbound()) {
 		args = append(args, each("-replace", a.targets(s)[:1]...)...)
 	}
 	o := a.cli(args...)
@@ -124,6 +131,9 @@ func (a *actor) applySaved(deed) bool {
 }
 
 func (a *actor) taint(s deed) bool {
+	if s.part == "terraform_data.machine" && a.unbound() {
+		return false
+	}
 	for _, address := range a.targets(s) {
 		a.cli("taint", "-allow-missing", address)
 	}
@@ -190,7 +200,7 @@ func (a *actor) destroyTarget(s deed) bool {
 func (a *actor) begin(s deed) (*Running, scene) {
 	before := a.look()
 	args := []string{"apply"}
-	if s.part != "" {
+	if s.part != "" && (s.part != "terraform_data.machine" || !a.unbound()) {
 		args = append(args, "-replace="+a.targets(s)[0])
 	}
 	a.save()

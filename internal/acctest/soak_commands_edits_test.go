@@ -20,7 +20,7 @@ func editKinds() []kind {
 		{name: "rename with moved", weight: 3, run: rename(true)},
 		{name: "recount", weight: 2, run: recount(false)},
 		{name: "recount with moved", weight: 2, run: recount(true)},
-		{name: "image", weight: 3, pair: true, run: edit(func(n *Node) { n.Image += "+" })},
+		{name: "image", weight: 3, pair: true, run: (*actor).changeImage},
 		{name: "trigger", weight: 4, pair: true, run: edit(func(n *Node) { n.Config += "+" })},
 		{name: "trigger all", weight: 8, run: (*actor).triggerAll},
 		{name: "peer URL", weight: 3, pair: true, run: (*actor).readdress},
@@ -137,6 +137,10 @@ func (a *actor) tell(really bool) {
 	}
 }
 
+func (a *actor) changeImage(s deed) bool {
+	return !a.unbound() && edit(func(n *Node) { n.Image += "+" })(a, s)
+}
+
 func (a *actor) triggerAll(deed) bool {
 	for _, key := range a.now.keys() {
 		n := a.now.nodes[key]
@@ -181,6 +185,9 @@ func (a *actor) changeFounders(s deed) bool {
 
 func drop(resource, argument string) func(*actor, deed) bool {
 	return func(a *actor, _ deed) bool {
+		if argument == "machine_id" && a.machinesAlone() {
+			return false
+		}
 		a.now.without[resource] = argument
 		return true
 	}
@@ -189,7 +196,7 @@ func drop(resource, argument string) func(*actor, deed) bool {
 // giveUp takes the members out of Terraform's care, without a word to the
 // cluster.
 func (a *actor) giveUp(deed) bool {
-	if a.now.removed || a.now.layout == moduleEach {
+	if a.now.removed || a.now.layout == moduleEach || a.machinesAlone() {
 		return false
 	}
 	a.now.removed = true

@@ -20,7 +20,7 @@ import (
 // whether a change may land does the same each time.
 const (
 	commandSeed    = 20
-	shortSequences = 4
+	shortSequences = 2
 )
 
 // atOnce is how many sequences run at the same time where SOAK_PARALLEL says
