@@ -41,11 +41,9 @@ const (
 
 func TestMain(m *testing.M) {
 	switch {
+	case os.Getenv(insideVariable) != "" && os.Getpid() == 1:
+		os.Exit(first())
 	case os.Getenv(insideVariable) != "":
-		if err := settle(); err != nil {
-			fmt.Fprintln(os.Stderr, "machinetest:", err)
-			os.Exit(1)
-		}
 		acctest.Main(m)
 	case os.Getenv(askedVariable) != "" && obstacle() == "":
 		os.Exit(enter())
@@ -151,6 +149,39 @@ func enter() int {
 		return 1
 	}
 	return 0
+}
+
+// first is the first process of the namespaces. It runs the tests, returns their
+// exit code, and reaps what others leave behind: a machine ends only when the last
+// process that entered it is reaped.
+func first() int {
+	program, err := os.Executable()
+	if err == nil {
+		err = settle()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "machinetest:", err)
+		return 1
+	}
+	tests, err := syscall.ForkExec(program, os.Args, &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "machinetest:", err)
+		return 1
+	}
+	for {
+		var status syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &status, 0, nil)
+		switch {
+		case errors.Is(err, syscall.EINTR):
+		case err != nil:
+			fmt.Fprintln(os.Stderr, "machinetest:", err)
+			return 1
+		case pid == tests && status.Exited():
+			return status.ExitStatus()
+		case pid == tests:
+			return 1
+		}
+	}
 }
 
 // namespaces start a process in namespaces of its own, in which it is the first
