@@ -157,11 +157,14 @@ func stateOf(tb testing.TB, text []byte, address string) map[string]any {
 		tb.Fatalf("acctest: the state: %v", err)
 	}
 	for _, r := range doc.Resources {
-		if r.Module != "" || r.Mode != "managed" {
+		if r.Module != "" {
 			continue
 		}
 		for _, i := range r.Instances {
 			at := r.Type + "." + r.Name
+			if r.Mode == "data" {
+				at = "data." + at
+			}
 			if i.Key != nil {
 				at += fmt.Sprintf("[%#v]", i.Key)
 			}
