@@ -61,7 +61,7 @@ func (w *witness) mustHaveSeen(t *testing.T, id membership.MemberID) {
 // somebodyAdds announces a member that never starts, as another person would.
 func (c *trial) somebodyAdds(b *bench, learner bool) membership.MemberID {
 	c.Helper()
-	client, ctx := b.Client(c.T), within(c.T, 30*time.Second)
+	client, ctx := b.Client(c.T), within(c.T, etcdtest.WaitLimit)
 	add := client.MemberAdd
 	if learner {
 		add = client.MemberAddAsLearner

@@ -189,7 +189,7 @@ func newcomerOnEitherSide(c *trial) {
 		c.mustNotWrite(c2.lone[0])
 		c.mustList(b, all...)
 		b.Heal()
-		if err := b.WaitHealthy(within(c.T, 30*time.Second)); err != nil {
+		if err := b.WaitHealthy(within(c.T, etcdtest.WaitLimit)); err != nil {
 			c.Fatal(err)
 		}
 	}
@@ -241,7 +241,7 @@ func splitFirst(c *trial) {
 			c.Errorf("got %s", text.Detail)
 		}
 		b.Heal()
-		if err := b.WaitHealthy(within(c.T, 30*time.Second)); err != nil {
+		if err := b.WaitHealthy(within(c.T, etcdtest.WaitLimit)); err != nil {
 			c.Fatal(err)
 		}
 		c.mustList(b, "infra1", "infra2", "infra3", "infra4")
