@@ -67,7 +67,7 @@ func (e *ServiceError) Unwrap() error { return e.Err }
 // [NewService].
 type Service struct {
 	base    string
-	client  *http.Client
+	do      func(*http.Request) (*http.Response, error)
 	timeout time.Duration
 }
 
@@ -75,7 +75,7 @@ type Service struct {
 // comes from settings; their credentials are not sent. See
 // [connection.Settings.WebClient] for the client certificate and redirects.
 func NewService(settings connection.Settings, base string) *Service {
-	return &Service{base: base, timeout: serviceTimeout, client: settings.WebClient(base)}
+	return &Service{base: base, timeout: serviceTimeout, do: settings.WebClient(base).Do}
 }
 
 // Create implements [Registry], except that the service chooses the token: the
@@ -202,7 +202,7 @@ func (s *Service) get(outer context.Context, from string, limit int64) (httpAnsw
 	if err != nil {
 		return httpAnswer{}, &ServiceError{URL: from, Answer: "is not a URL", Err: err}
 	}
-	resp, err := s.client.Do(req)
+	resp, err := s.do(req)
 	if err != nil {
 		return httpAnswer{}, s.failed(outer, from, err)
 	}

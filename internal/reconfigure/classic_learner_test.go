@@ -224,7 +224,7 @@ func slotTaken(c *trial) {
 	d := b.NewJoiner(c.T, "d")
 	d.Supervise(100 * time.Millisecond)
 	r := request(d, reconfigure.Voting)
-	_, err := b.engine.Join(within(c.T, 8*time.Second), r)
+	_, err := b.engine.Join(within(c.T, 20*time.Second), r) // a busy cluster may show first without its name for a while
 	words := c.mustWait(err, membership.LearnerSlotTaken)
 	if want := "the slot is taken by first (" + taken.ID.String() + ")"; !strings.Contains(words.Detail, want) {
 		c.Errorf("got  %s\nwant %s", words.Detail, want)
