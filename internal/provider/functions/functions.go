@@ -8,6 +8,7 @@ package functions
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/function"
@@ -86,5 +87,10 @@ func refused(err error) *function.FuncError {
 	case errors.As(err, &u):
 		words = text.PeerURL(u).Detail
 	}
-	return function.NewArgumentFuncError(0, words)
+	return badArgument(0, words)
+}
+
+// badArgument is an error about an argument. The CLI ends it with a full stop.
+func badArgument(position int64, words string) *function.FuncError {
+	return function.NewArgumentFuncError(position, strings.TrimSuffix(words, "."))
 }

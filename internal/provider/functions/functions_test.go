@@ -67,31 +67,31 @@ func TestFunctions(t *testing.T) {
 		"initial_cluster, unknown": {f: newInitialCluster(), arguments: []attr.Value{unknownMembers}, want: unknownString},
 		"initial_cluster, nobody": {
 			f: newInitialCluster(), arguments: []attr.Value{members(nil)},
-			fails: "The initial cluster is empty. Want name=url entries with commas between them.",
+			fails: "The initial cluster is empty. Want name=url entries with commas between them",
 		},
 		"initial_cluster, a null set": {
 			f: newInitialCluster(), arguments: []attr.Value{members(map[string]attr.Value{"a": types.SetNull(types.StringType)})},
-			fails: `Entry "a": Want name=url, such as infra1=https://10.0.0.1:2380.`,
+			fails: `Entry "a": Want name=url, such as infra1=https://10.0.0.1:2380`,
 		},
 		"initial_cluster, a null URL": {
 			f: newInitialCluster(), arguments: []attr.Value{members(map[string]attr.Value{"a": set(types.StringNull())})},
-			fails: "Member a has a peer URL that is null. Give a URL, or leave the member out.",
+			fails: "Member a has a peer URL that is null. Give a URL, or leave the member out",
 		},
 		"initial_cluster, two with one URL": {
 			f: newInitialCluster(), arguments: []attr.Value{members(map[string]attr.Value{"a": setOf("http://h:1"), "b": setOf("http://H:1")})},
-			fails: `Entry "b=http://H:1": Its peer URL is in the list twice; each belongs to one member.`,
+			fails: `Entry "b=http://H:1": Its peer URL is in the list twice; each belongs to one member`,
 		},
 		"initial_cluster, a URL that is two": {
 			f: newInitialCluster(), arguments: []attr.Value{members(map[string]attr.Value{"a": setOf("http://h:1,b=http://h:2")})},
-			fails: `Entry "a=http://h:1,b=http://h:2": "http://h:1,b=http://h:2" cannot be read as a URL. Want a scheme, a host and a port, such as https://10.0.0.1:2380.`,
+			fails: `Entry "a=http://h:1,b=http://h:2": "http://h:1,b=http://h:2" cannot be read as a URL. Want a scheme, a host and a port, such as https://10.0.0.1:2380`,
 		},
 		"initial_cluster, a name that no machine starts with": {
 			f: newInitialCluster(), arguments: []attr.Value{members(map[string]attr.Value{"$(id)": setOf("http://h:1")})},
-			fails: `Entry "$(id)": The member name "$(id)" contains a character other than letters (a to z, A to Z), digits and . _ : @ % + ~ -. The join script and the data directory take no other. Choose another name.`,
+			fails: `Entry "$(id)": The member name "$(id)" contains a character other than letters (a to z, A to Z), digits and . _ : @ % + ~ -. The join script and the data directory take no other. Choose another name`,
 		},
 		"initial_cluster, a name that is two": {
 			f: newInitialCluster(), arguments: []attr.Value{members(map[string]attr.Value{"a=b": setOf("http://h:1")})},
-			fails: `Entry "a=b": The member name "a=b" contains '=' or ',', which separate the entries of an initial cluster. Choose another name.`,
+			fails: `Entry "a=b": The member name "a=b" contains '=' or ',', which separate the entries of an initial cluster. Choose another name`,
 		},
 
 		"parse_initial_cluster": {
@@ -101,11 +101,11 @@ func TestFunctions(t *testing.T) {
 		"parse_initial_cluster, unknown": {f: newParseInitialCluster(), arguments: []attr.Value{unknownString}, want: unknownMembers},
 		"parse_initial_cluster, empty": {
 			f: newParseInitialCluster(), arguments: []attr.Value{str("")},
-			fails: "The initial cluster is empty. Want name=url entries with commas between them.",
+			fails: "The initial cluster is empty. Want name=url entries with commas between them",
 		},
 		"parse_initial_cluster, a password": {
 			f: newParseInitialCluster(), arguments: []attr.Value{str("a=http://root:swordfish@h:1")},
-			fails: `Entry "***@h:1": http://***@h:1 holds a user name or password. Leave it out.`,
+			fails: `Entry "***@h:1": http://***@h:1 holds a user name or password. Leave it out`,
 		},
 
 		"environment_file": {
@@ -124,11 +124,11 @@ func TestFunctions(t *testing.T) {
 		"environment_file, unknown": {f: newEnvironmentFile(), arguments: []attr.Value{types.MapUnknown(types.StringType)}, want: unknownString},
 		"environment_file, a bad name": {
 			f: newEnvironmentFile(), arguments: []attr.Value{variables(map[string]attr.Value{"1A": str("")})},
-			fails: `"1A" cannot be the name of a variable: want letters, digits and "_", and no digit first, such as ETCD_NAME.`,
+			fails: `"1A" cannot be the name of a variable: want letters, digits and "_", and no digit first, such as ETCD_NAME`,
 		},
 		"environment_file, a bad value": {
 			f: newEnvironmentFile(), arguments: []attr.Value{variables(map[string]attr.Value{"A": str("swordfish\r")})},
-			fails: "The value of A holds the character U+000D. User data must not hold control characters and line breaks, because they can end a value there. Remove the character from the argument that sets A.",
+			fails: "The value of A holds the character U+000D. User data must not hold control characters and line breaks, because they can end a value there. Remove the character from the argument that sets A",
 		},
 
 		"quorum of 1":        {f: newQuorum(), arguments: []attr.Value{types.Int64Value(1)}, want: types.Int64Value(1)},
@@ -136,8 +136,8 @@ func TestFunctions(t *testing.T) {
 		"quorum of 3":        {f: newQuorum(), arguments: []attr.Value{types.Int64Value(3)}, want: types.Int64Value(2)},
 		"quorum of 7":        {f: newQuorum(), arguments: []attr.Value{types.Int64Value(7)}, want: types.Int64Value(4)},
 		"quorum of unknown":  {f: newQuorum(), arguments: []attr.Value{types.Int64Unknown()}, want: types.Int64Unknown()},
-		"quorum of nobody":   {f: newQuorum(), arguments: []attr.Value{types.Int64Value(0)}, fails: "A cluster has at least one voter; 0 was given."},
-		"quorum of negative": {f: newQuorum(), arguments: []attr.Value{types.Int64Value(-3)}, fails: "A cluster has at least one voter; -3 was given."},
+		"quorum of nobody":   {f: newQuorum(), arguments: []attr.Value{types.Int64Value(0)}, fails: "A cluster has at least one voter; 0 was given"},
+		"quorum of negative": {f: newQuorum(), arguments: []attr.Value{types.Int64Value(-3)}, fails: "A cluster has at least one voter; -3 was given"},
 
 		// Of a real server; see TestComputeIDsAsServersDo.
 		"member_id": {
@@ -150,15 +150,15 @@ func TestFunctions(t *testing.T) {
 		"member_id, unknown token":  {f: newMemberID(), arguments: []attr.Value{setOf("http://h:1"), unknownString}, want: unknownString},
 		"member_id, no URL": {
 			f: newMemberID(), arguments: []attr.Value{setOf(), str("t")},
-			fails: "The URL is empty. Want a scheme, a host and a port, such as https://10.0.0.1:2380.",
+			fails: "The URL is empty. Want a scheme, a host and a port, such as https://10.0.0.1:2380",
 		},
 		"member_id, a null URL": {
 			f: newMemberID(), arguments: []attr.Value{set(types.StringNull()), str("t")},
-			fails: "The URL is empty. Want a scheme, a host and a port, such as https://10.0.0.1:2380.",
+			fails: "The URL is empty. Want a scheme, a host and a port, such as https://10.0.0.1:2380",
 		},
 		"member_id, a bad URL": {
 			f: newMemberID(), arguments: []attr.Value{setOf("http://h"), str("t")},
-			fails: "http://h has no port, and etcd assumes none. Want a scheme, a host and a port, such as https://10.0.0.1:2380.",
+			fails: "http://h has no port, and etcd assumes none. Want a scheme, a host and a port, such as https://10.0.0.1:2380",
 		},
 	}
 	for name, tt := range tests {

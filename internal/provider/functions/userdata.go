@@ -104,7 +104,7 @@ func (f userData) Run(ctx context.Context, req function.RunRequest, resp *functi
 	}
 	c := userDataConfig(config)
 	if t := environment.Problem(c.Environment); t != nil {
-		resp.Error = function.NewArgumentFuncError(0, t.Detail)
+		resp.Error = badArgument(0, t.Detail)
 		return
 	}
 	written, err := f.write(c, options)
@@ -158,11 +158,11 @@ func optionRefused(err error) *function.FuncError {
 	var worded text.Message
 	switch {
 	case errors.As(err, &option):
-		return function.NewArgumentFuncError(1, text.UserDataOption(option).Detail)
+		return badArgument(1, text.UserDataOption(option).Detail)
 	case errors.As(err, &format):
-		return function.NewArgumentFuncError(0, text.UserDataFormat(int(format)).Detail)
+		return badArgument(0, text.UserDataFormat(int(format)).Detail)
 	case errors.As(err, &worded):
-		return function.NewArgumentFuncError(1, worded.Detail)
+		return badArgument(1, worded.Detail)
 	default:
 		return function.NewFuncError(err.Error())
 	}

@@ -60,20 +60,20 @@ func TestUserData(t *testing.T) {
 		"unknown options":                   {config: config, options: types.DynamicUnknown(), unknown: true},
 		"an unknown option":                 {config: config, options: map[string]any{"etcd": types.DynamicUnknown()}, unknown: true},
 		"an unknown checksum":               {config: config, options: map[string]any{"etcd": map[string]any{"url": release["url"], "sha256": unknownString}}, unknown: true},
-		"a wrong key, while all is unknown": {config: unknownConfig, options: map[string]any{"etcd": types.DynamicUnknown(), "datadir": unknownString}, fails: "Option datadir does not exist. Allowed: etcd, tls, peer_tls, data_dir, data_disk, environment, extra.", of: 1},
-		"no object":                         {config: config, options: "3.6.16", fails: "Option options is invalid. Expected an object.", of: 1},
-		"a wrong checksum":                  {config: unknownConfig, options: map[string]any{"etcd": map[string]any{"url": release["url"], "sha256": "latest"}}, fails: `Option etcd.sha256 is "latest". Expected a SHA-256 of 64 lowercase hexadecimal digits, as in the SHA256SUMS file of the release.`, of: 1},
-		"a line break in a variable":        {config: config, options: map[string]any{"etcd": image, "environment": map[string]any{"ETCD_A": "x\ny"}}, fails: "The value of ETCD_A holds the character U+000A. User data must not hold control characters and line breaks, because they can end a value there. Remove the character from the argument that sets ETCD_A.", of: 1},
-		"a line break in the configuration": {config: configOf(map[string]attr.Value{"ETCD_A": str("x\ny")}, str(""), types.Int64Value(1)), options: map[string]any{"etcd": image}, fails: "The value of ETCD_A holds the character U+000A. User data must not hold control characters and line breaks, because they can end a value there. Remove the character from the argument that sets ETCD_A.", of: 0},
-		"a later format":                    {config: configOf(nil, str(""), types.Int64Value(userdata.Format+1)), options: map[string]any{"etcd": image}, fails: "user_data_format of the configuration is 2, which this version of the provider does not know. A later version has created the configuration. Use that version or a later one.", of: 0},
+		"a wrong key, while all is unknown": {config: unknownConfig, options: map[string]any{"etcd": types.DynamicUnknown(), "datadir": unknownString}, fails: "Option datadir does not exist. Allowed: etcd, tls, peer_tls, data_dir, data_disk, environment, extra", of: 1},
+		"no object":                         {config: config, options: "3.6.16", fails: "Option options is invalid. Expected an object", of: 1},
+		"a wrong checksum":                  {config: unknownConfig, options: map[string]any{"etcd": map[string]any{"url": release["url"], "sha256": "latest"}}, fails: `Option etcd.sha256 is "latest". Expected a SHA-256 of 64 lowercase hexadecimal digits, as in the SHA256SUMS file of the release`, of: 1},
+		"a line break in a variable":        {config: config, options: map[string]any{"etcd": image, "environment": map[string]any{"ETCD_A": "x\ny"}}, fails: "The value of ETCD_A holds the character U+000A. User data must not hold control characters and line breaks, because they can end a value there. Remove the character from the argument that sets ETCD_A", of: 1},
+		"a line break in the configuration": {config: configOf(map[string]attr.Value{"ETCD_A": str("x\ny")}, str(""), types.Int64Value(1)), options: map[string]any{"etcd": image}, fails: "The value of ETCD_A holds the character U+000A. User data must not hold control characters and line breaks, because they can end a value there. Remove the character from the argument that sets ETCD_A", of: 0},
+		"a later format":                    {config: configOf(nil, str(""), types.Int64Value(userdata.Format+1)), options: map[string]any{"etcd": image}, fails: "user_data_format of the configuration is 2, which this version of the provider does not know. A later version has created the configuration. Use that version or a later one", of: 0},
 		"no certificate": {
 			config:  configOf(map[string]attr.Value{"ETCD_LISTEN_PEER_URLS": str("https://10.0.0.1:2380")}, str(""), types.Int64Value(1)),
-			options: map[string]any{"etcd": image}, fails: `Option peer_tls is missing. The member listens on https:// URLs, which need a certificate. Add the option, or set scheme = "http" in the etcd_member_config.`, of: 1,
+			options: map[string]any{"etcd": image}, fails: `Option peer_tls is missing. The member listens on https:// URLs, which need a certificate. Add the option, or set scheme = "http" in the etcd_member_config`, of: 1,
 		},
 		"certificates for nothing": {
 			config:  configOf(map[string]attr.Value{"ETCD_LISTEN_CLIENT_URLS": str("http://10.0.0.1:2379")}, str(""), types.Int64Value(1)),
 			options: map[string]any{"etcd": image, "tls": map[string]any{"ca": "/a", "cert": "/b", "key": "/c"}},
-			fails:   `Option tls is invalid. The member listens on http:// URLs only, which no certificate protects. Remove the option, or set scheme = "https" in the etcd_member_config.`, of: 1,
+			fails:   `Option tls is invalid. The member listens on http:// URLs only, which no certificate protects. Remove the option, or set scheme = "https" in the etcd_member_config`, of: 1,
 		},
 	} {
 		for _, f := range []userData{newCloudConfig().(userData), newIgnition().(userData)} {
