@@ -156,7 +156,7 @@ func (p *etcd) cloudConfig(environment map[string]string) (userData, refused str
 	}
 	config := tftypes.Object{AttributeTypes: map[string]tftypes.Type{"environment": texts, "join_script_base64gzip": tftypes.String, "user_data_format": tftypes.Number}}
 	return p.call("cloud_config", p.dynamic(object(config, map[string]any{
-		"environment": environment, "join_script_base64gzip": joinscript.Static.Base64Gzip, "user_data_format": 1,
+		"environment": environment, "join_script_base64gzip": joinscript.Static().Base64Gzip, "user_data_format": 1,
 	})), &given)
 }
 

@@ -47,7 +47,7 @@ func (e template) render(t *testing.T, memberEnv, archive string) []byte {
 	v, diags := e.Value(&hcl.EvalContext{
 		Functions: map[string]function.Function{"base64encode": b64, "base64gzip": zip64, "jsonencode": stdlib.JSONEncodeFunc},
 		Variables: map[string]cty.Value{
-			"member_env": cty.StringVal(memberEnv), "join_script_base64gzip": cty.StringVal(joinscript.Discovery.Base64Gzip),
+			"member_env": cty.StringVal(memberEnv), "join_script_base64gzip": cty.StringVal(joinscript.Discovery().Base64Gzip),
 			"archive": cty.ObjectVal(map[string]cty.Value{"url": cty.StringVal(archive), "sha256": cty.StringVal("0000")}),
 		},
 	})

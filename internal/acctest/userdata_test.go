@@ -28,7 +28,7 @@ func TestAccUserDataOfOlderStates(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if strings.Contains(string(state), joinscript.Static.Base64Gzip) {
+			if strings.Contains(string(state), joinscript.Static().Base64Gzip) {
 				t.Error("the state has the join script of today, and so does not tell whether it stays")
 			}
 			host := cmp.Or(os.Getenv("TF_ACC_PROVIDER_HOST"), "registry.terraform.io")

@@ -95,7 +95,7 @@ func TestInstall(t *testing.T) {
 	t.Cleanup(server.Close)
 
 	for _, sh := range shells(t) {
-		sh.script = Static
+		sh.script = Static()
 		sh.parallel(t, func(t *testing.T, sh shell) {
 			for _, c := range []struct {
 				name, path, sum string
@@ -151,7 +151,7 @@ func TestInstall(t *testing.T) {
 func TestStart(t *testing.T) {
 	t.Parallel()
 	for _, sh := range shells(t) {
-		sh.script = Static
+		sh.script = Static()
 		sh.parallel(t, func(t *testing.T, sh shell) {
 			a := newPeer(t)
 			members := []entry{ran(11, "a", a.url), {ID: 20, PeerURLs: []string{own}, IsLearner: true}}

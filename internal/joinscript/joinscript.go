@@ -18,6 +18,7 @@ import (
 	"encoding/base64"
 	"io"
 	"strings"
+	"sync"
 )
 
 // WindowVariable is the environment variable that gives the first initial member
@@ -39,12 +40,14 @@ type Variant struct {
 	Base64Gzip string
 }
 
+// Most calls of the provider need none, and each costs milliseconds: so both are
+// made when they are asked for.
 var (
 	// Discovery is for the members of a cluster that a discovery forms.
-	Discovery = variant(true)
+	Discovery = sync.OnceValue(func() Variant { return variant(true) })
 	// Static has no code for a registry: for a static bootstrap, and for the
 	// members of a cluster that exists.
-	Static = variant(false)
+	Static = sync.OnceValue(func() Variant { return variant(false) })
 )
 
 func variant(registry bool) Variant {

@@ -53,10 +53,10 @@ func eachVersion(t *testing.T, all []etcdtest.Version, f func(t *testing.T, v et
 // machine with its environment gets.
 func (sh shell) before(t *testing.T, p *etcdtest.Process) {
 	t.Helper()
-	script := Static
+	script := Static()
 	for name := range p.Env {
 		if strings.Contains(name, "DISCOVERY") {
-			script = Discovery
+			script = Discovery()
 		}
 	}
 	p.PreStart = append(append([]string(nil), sh.argv...), script.write(t))

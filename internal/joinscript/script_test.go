@@ -31,8 +31,8 @@ var variants = map[string]struct {
 	Variant
 	limit int
 }{
-	"discovery": {Discovery, 9000},
-	"static":    {Static, 7000},
+	"discovery": {Discovery(), 9000},
+	"static":    {Static(), 7000},
 }
 
 // The script travels in user data: plain ASCII, small when it is compressed, and
@@ -70,7 +70,7 @@ func TestScriptIsPlainTextAndSmall(t *testing.T) {
 func TestStaticScriptHasNoRegistry(t *testing.T) {
 	t.Parallel()
 	for _, word := range []string{"ask_registry", "/v3/kv/range", "/_config/size", "unbase64", "ETCD_JOIN_DISCOVERY", "$why\n"} {
-		if strings.Contains(Static.Text, word) || !strings.Contains(Discovery.Text, word) {
+		if strings.Contains(Static().Text, word) || !strings.Contains(Discovery().Text, word) {
 			t.Errorf("%q is in the script of a static bootstrap, or not in that of a discovery", word)
 		}
 	}
@@ -81,7 +81,7 @@ func TestStaticScriptHasNoRegistry(t *testing.T) {
 	}
 	// An environment that it does not understand never starts etcd.
 	for _, sh := range shells(t)[:1] {
-		sh.script = Static
+		sh.script = Static()
 		for _, env := range []string{"ETCD_DISCOVERY=" + dead + "/T", "ETCD_DISCOVERY_TOKEN=T"} {
 			ask(t, sh, true, nil, env, "ETCD_INITIAL_CLUSTER=us="+own).want(t, exitRetry, "", "this join script is for a static bootstrap")
 		}
@@ -156,7 +156,7 @@ func TestScriptIsSafeWithHostileValues(t *testing.T) {
 	}
 	eachShellWithRegistry(t, try)
 	static := shells(t)[0]
-	static.name, static.script = "static", Static
+	static.name, static.script = "static", Static()
 	static.parallel(t, try)
 }
 

@@ -45,7 +45,7 @@ func shells(t *testing.T) []shell {
 		if err != nil {
 			t.Fatalf("%s is needed to test the join script: %v", name, err)
 		}
-		all = append(all, shell{name: name, argv: []string{path}, script: Discovery})
+		all = append(all, shell{name: name, argv: []string{path}, script: Discovery()})
 	}
 	// As sh, bash keeps to POSIX.
 	all[1].argv = append(all[1].argv, "--posix")
@@ -67,7 +67,7 @@ func shells(t *testing.T) []shell {
 			}
 		}
 	}
-	all = append(all, shell{name: "busybox", argv: []string{busybox, "sh"}, path: dir, need: "busybox", script: Discovery})
+	all = append(all, shell{name: "busybox", argv: []string{busybox, "sh"}, path: dir, need: "busybox", script: Discovery()})
 	for i := range all {
 		all[i].index = i
 	}
@@ -98,7 +98,7 @@ func eachShell(t *testing.T, f func(t *testing.T, sh shell)) {
 		if i == 0 || whole() {
 			sh.parallel(t, f)
 		}
-		sh.name, sh.script = sh.name+"-static", Static
+		sh.name, sh.script = sh.name+"-static", Static()
 		sh.parallel(t, f)
 	}
 }

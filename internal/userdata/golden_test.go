@@ -163,10 +163,10 @@ func TestSizes(t *testing.T) {
 		tls    map[string]any
 		limit  int
 	}{
-		{"static, paths of certificates", joinscript.Static, paths(), 11 << 10},
-		{"static, certificates", joinscript.Static, inline, 15 << 10},
-		{"discovery, paths of certificates", joinscript.Discovery, paths(), 14 << 10},
-		{"discovery, certificates", joinscript.Discovery, inline, 16 << 10},
+		{"static, paths of certificates", joinscript.Static(), paths(), 11 << 10},
+		{"static, certificates", joinscript.Static(), inline, 15 << 10},
+		{"discovery, paths of certificates", joinscript.Discovery(), paths(), 14 << 10},
+		{"discovery, certificates", joinscript.Discovery(), inline, 16 << 10},
 	} {
 		o, _, err := Parse(map[string]any{"etcd": aRelease(), "tls": c.tls})
 		if err != nil {

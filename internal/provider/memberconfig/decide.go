@@ -123,9 +123,9 @@ func (m *model) fromCluster(ctx context.Context, c *backend.Cluster, diags *diag
 // place of another one has the same.
 func scriptFor(boot *bootstrap.Bootstrap) joinscript.Variant {
 	if boot == nil || boot.Protocol.ValueString() == bootstrap.ProtocolStatic {
-		return joinscript.Static
+		return joinscript.Static()
 	}
-	return joinscript.Discovery
+	return joinscript.Discovery()
 }
 
 // fromMembers fills in the environment. members are those of the cluster, none
