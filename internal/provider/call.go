@@ -22,12 +22,16 @@ func newCallContext(ctx context.Context) *callContext {
 	return c
 }
 
-// over ends the context, and with it all that was derived from it.
-func (c *callContext) over() {
-	ended, cancel := context.WithCancel(context.Background())
+// ended is the context of every call that is over.
+var ended = func() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	c.call.Store(&ended)
-}
+	return ctx
+}()
+
+// over ends the context and lets go of the call. What was derived from the
+// context ends with the call's own, which gRPC ends when the call has returned.
+func (c *callContext) over() { c.call.Store(&ended) }
 
 // Deadline implements [context.Context].
 func (c *callContext) Deadline() (time.Time, bool) { return (*c.call.Load()).Deadline() }
