@@ -30,9 +30,8 @@ func (c *Client) long(ctx context.Context, id membership.MemberID, limit time.Du
 }
 
 // Snapshot implements [Maintenance].
-func (c *Client) Snapshot(ctx context.Context, of membership.MemberID, limit time.Duration, w io.Writer) (SnapshotHeader, error) {
-	var out SnapshotHeader
-	err := c.long(ctx, of, limit, func(ctx context.Context, conn *connection.Client) error {
+func (c *Client) Snapshot(ctx context.Context, of membership.MemberID, limit time.Duration, w io.Writer) error {
+	return c.long(ctx, of, limit, func(ctx context.Context, conn *connection.Client) error {
 		// The stream is the server's to send until its reader is gone.
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
@@ -41,11 +40,9 @@ func (c *Client) Snapshot(ctx context.Context, of membership.MemberID, limit tim
 			return err
 		}
 		defer func() { _ = resp.Snapshot.Close() }()
-		out = SnapshotHeader{Revision: resp.Header.GetRevision(), Version: resp.Version}
 		_, err = io.Copy(w, resp.Snapshot)
 		return err
 	})
-	return out, err
 }
 
 // Defragment implements [Maintenance].
