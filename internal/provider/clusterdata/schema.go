@@ -67,7 +67,7 @@ func (d *clusterData) Schema(_ context.Context, _ datasource.SchemaRequest, resp
 			"survivor": schema.SingleNestedAttribute{
 				Computed: true,
 				MarkdownDescription: "The member to save once the quorum is lost, with `member = data.etcd_cluster.<NAME>.survivor.name` of an `etcd_snapshot`: of the members that answer, voters and learners, " +
-					"the one with the most data, which is the highest applied index. Null while a quorum holds or may hold, and if no member answers.",
+					"the one with the most data, which is the highest applied index. Null while a quorum holds or may hold, and if no voter gives a member list.",
 				Attributes: survivorAttributes,
 			},
 			"advice": schema.ListAttribute{

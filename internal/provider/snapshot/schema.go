@@ -42,7 +42,7 @@ An interrupted apply leaves no file. What a killed one leaves is removed by the 
 Every refresh reads the whole file, one or two seconds for each gigabyte, because data that decays on a disk changes neither size nor time. A refresh and a destroy do not ask the cluster.
 
 **Without a quorum** a snapshot needs ` + "`member`" + `: then that member's own data is saved, with a warning. ` + "`survivor`" + ` of ` + "[`data \"etcd_cluster\"`](../data-sources/cluster.md)" + `
-is the member to name.`
+is the member to name. A learner that is left alone gives no member list (no version of etcd lets it): save its data with ` + "`etcdctl snapshot save`" + ` at its own URL.`
 
 // Schema implements [resource.Resource].
 func (r *snapshotResource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
