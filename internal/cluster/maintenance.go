@@ -16,17 +16,23 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// long makes a request to one member that may take up to limit.
+// long makes a request to one member that may take up to limit. A learner lets
+// nobody log in, and takes the token of a login elsewhere.
 func (c *Client) long(ctx context.Context, id membership.MemberID, limit time.Duration, f func(context.Context, *connection.Client) error) error {
 	endpoint, err := c.addressOf(id)
 	if err != nil {
 		return err
 	}
-	conn, err := c.pool.Client(ctx, c.settings, endpoint)
-	if err != nil {
-		return translate(err)
+	for _, settings := range []connection.Settings{c.settings, c.settings.WithoutCredentials()} {
+		var conn *connection.Client
+		if conn, err = c.pool.Client(ctx, settings, endpoint); err == nil {
+			err = conn.DoLong(ctx, limit, func(ctx context.Context) error { return f(ctx, conn) })
+		}
+		if connection.KindOf(err) != connection.Learner {
+			break
+		}
 	}
-	return translate(conn.DoLong(ctx, limit, func(ctx context.Context) error { return f(ctx, conn) }))
+	return translate(err)
 }
 
 // Snapshot implements [Maintenance].

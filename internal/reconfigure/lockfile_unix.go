@@ -20,5 +20,5 @@ func lockFile(file *os.File, wait bool) bool {
 	if !wait {
 		how |= syscall.LOCK_NB
 	}
-	return syscall.Flock(int(file.Fd()), how) == nil //nolint:gosec // a descriptor is small
+	return syscall.Flock(int(file.Fd()), how) == nil
 }

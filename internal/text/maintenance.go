@@ -35,7 +35,7 @@ func Maintenance(action string, err error) Message {
 		return Message{t.Summary, held}
 	case errors.As(err, &refusal):
 		t.Detail = maintenanceRefused(refusal.Decision, refusal.Snapshot)
-		if id, left := refusal.Snapshot.Survivor(); left && refusal.Action == reconfigure.ActionSave {
+		if id, left := refusal.Snapshot.Survivor(); left && refusal.Action == reconfigure.ActionSave && id != refusal.Decision.Facts.Subject {
 			t.Detail += sprintf(" To save what %s alone has, set member = %q.", Member(refusal.Snapshot, id), reference(refusal.Snapshot, id))
 		}
 		if refusal.Timeout {

@@ -129,7 +129,7 @@ func TestSnapshotWithoutQuorum(t *testing.T) {
 	f.run("etcd_snapshot", arguments).mustSay("warning: The snapshot may be behind: It is of " + called("infra1") + " alone, with no quorum behind it\\. .*")
 	mustBeWhole(t, path, "")
 	arguments["path"], arguments["member"] = text(path+"2"), text("infra2")
-	f.run("etcd_snapshot", arguments).mustSay("error: Cannot save a snapshot: " + called("infra2") + " does not answer .*Bring it back, or choose another member\\.")
+	f.run("etcd_snapshot", arguments).mustSay("error: Cannot save a snapshot: " + called("infra2") + " does not answer .*Bring it back, or choose another member\\. To save what "+called("infra1")+" alone has, set member = \"infra1\"\\.")
 	arguments["member"] = text("infra9")
 	f.run("etcd_snapshot", arguments).mustSay(`error: No such member: member = "infra9" is neither the name nor the ID of a member\. The cluster has infra1 .*`)
 	if _, err := os.Stat(path + "2"); !errors.Is(err, os.ErrNotExist) {
@@ -301,12 +301,14 @@ func TestDisarmAlarm(t *testing.T) {
 	}
 }
 
-// No word of a password, and everything works with one.
+// No word of a password, and everything works with one, the snapshot of a learner
+// too, which lets nobody log in.
 func TestWithPassword(t *testing.T) {
 	t.Parallel()
 	const password = "swordfish-1618033988"
 	b := etcdtest.Start(t, 3, etcdtest.Options{Password: password})
 	fill(t, b)
+	b.AddLearner(t, "learner1")
 	f := newTerraform(t, b.Endpoints(), map[string]tftypes.Value{"username": text("root"), "password": text(password)})
 	path := filepath.Join(t.TempDir(), "etcd.db")
 	var all []string
@@ -314,7 +316,9 @@ func TestWithPassword(t *testing.T) {
 		"etcd_snapshot": {"path": text(path)}, "etcd_defragment": nil, "etcd_move_leader": nil, "etcd_disarm_alarm": {"alarm": text("NOSPACE")},
 	} {
 		o := f.run(name, arguments).mustSay()
-		all = append(all, o.progress...)
+		if all = append(all, o.progress...); name == "etcd_snapshot" && !strings.HasPrefix(o.progress[0], "Saving the data of learner1 ") {
+			t.Errorf("told %q", o.progress)
+		}
 	}
 	mustBeWhole(t, path, "")
 	if said := strings.Join(all, "\n"); strings.Contains(said, password) || len(all) == 0 {
