@@ -129,7 +129,7 @@ func TestSnapshotWithoutQuorum(t *testing.T) {
 	f.run("etcd_snapshot", arguments).mustSay("warning: The snapshot may be behind: It is of " + called("infra1") + " alone, with no quorum behind it\\. .*")
 	mustBeWhole(t, path, "")
 	arguments["path"], arguments["member"] = text(path+"2"), text("infra2")
-	f.run("etcd_snapshot", arguments).mustSay("error: Cannot save a snapshot: " + called("infra2") + " does not answer .*Bring it back, or choose another member\\. To save what "+called("infra1")+" alone has, set member = \"infra1\"\\.")
+	f.run("etcd_snapshot", arguments).mustSay("error: Cannot save a snapshot: " + called("infra2") + " does not answer .*Bring it back, or choose another member\\. To save what " + called("infra1") + " alone has, set member = \"infra1\"\\.")
 	arguments["member"] = text("infra9")
 	f.run("etcd_snapshot", arguments).mustSay(`error: No such member: member = "infra9" is neither the name nor the ID of a member\. The cluster has infra1 .*`)
 	if _, err := os.Stat(path + "2"); !errors.Is(err, os.ErrNotExist) {
