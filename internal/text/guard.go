@@ -49,6 +49,11 @@ func planRefused(d membership.Decision, s membership.Snapshot, address string) s
 	case membership.SecondUnobserved:
 		return sprintf("It replaces the configurations of %s, and the cluster cannot be observed from here, so the provider cannot tell which of them are voters. %s",
 			listed(d.Facts.Names), own(oneByOne))
+	case membership.NeededUnobserved:
+		return sprintf("It replaces the configuration of %s, and the cluster cannot be observed from here. %d members formed it: as far as is known, all of them are needed for the quorum. "+
+			"Nothing has been changed.\n\nSet endpoints of the provider to client URLs that are known at plan and that answer, then plan again. "+
+			"If the cluster has three voters by now, the plan goes on. Else add the new machine as a node with a new name and new addresses, apply, and remove this node in a second apply.",
+			listed(d.Facts.Names), d.Facts.Voters)
 	case membership.OthersNotActive, membership.NotProbed:
 		return sprintf("It replaces %s while another member is not active. %s Nothing has been changed. Bring %s back, then plan again. "+
 			"To replace a failed member first, run this command. %s:%s",
@@ -116,6 +121,21 @@ func NodeRefused(code membership.Code, name, was, now string) Message {
 	}
 	t.Detail += DestroyInstead
 	return t
+}
+
+// SecondMachine is [NodeRefused] for a machine that would be replaced alone in a
+// plan that replaces another node as well: to replace both would be refused. was is
+// the ID of the machine.
+func SecondMachine(name, was string) Message {
+	untaint := "If the machine is tainted, run these commands. MACHINE is what the first one prints:\n\n" +
+		sprintf("  terraform state list -id=%s\n  terraform untaint 'MACHINE'", was)
+	if was == "" {
+		untaint = "If the machine is tainted, run this command. MACHINE is its address:\n\n  terraform untaint 'MACHINE'"
+	}
+	return newMessage("Machine of member "+name+" would be replaced alone",
+		"The configuration stays, and the plan replaces another node as well: only one member may be replaced per apply. Nothing has been changed.\n\n%s\n\n"+
+			"If a changed argument (an image, a size) replaces the machine, undo that change, put its value into triggers_replace of the etcd_member_config, and pass it through etcd_rollout, "+
+			"which replaces one member per apply."+DestroyInstead, own(untaint))
 }
 
 // MemberTainted is for the removal of a tainted member, of which the plan could

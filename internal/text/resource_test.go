@@ -100,6 +100,8 @@ func TestResourceTexts(t *testing.T) {
 	}{
 		{"machine replaced alone, new one unknown", NodeRefused(membership.MachineAlone, "d", "vm-1", "")},
 		{"machine replaced alone", NodeRefused(membership.MachineAlone, "d", "vm-1", "vm-2")},
+		{"machine replaced alone, another node too", SecondMachine("d", "vm-1")},
+		{"machine replaced alone, another node too, not in state", SecondMachine("d", "")},
 		{"machine replaced alone, not in state", NodeRefused(membership.MachineAlone, "d", "", "")},
 		{"not adopted", NotAdopted(unidentified(membership.AlreadyMember, d))},
 		{"machine stays", NodeRefused(membership.MachineStays, "d", "vm-1", "vm-1")},
@@ -118,6 +120,7 @@ func TestResourceTexts(t *testing.T) {
 		{"member back", MemberBack("d")},
 		{"another cluster", AnotherCluster("00000000000000c9", snap(a))},
 		{"every voter removed", EveryVoterRemoved(membership.Warning{Facts: membership.Facts{Others: []membership.MemberID{0xa1, 0xd4}}}, snap(a, d))},
+		{"plan refused: every voter needed, unobserved", PlanRefused(membership.Decision{Code: membership.NeededUnobserved, Facts: membership.Facts{Names: []string{"a"}, Voters: 2}}, membership.Snapshot{}, Shown)},
 		{"plan refused: second replacement, unobserved", PlanRefused(membership.Decision{Code: membership.SecondUnobserved, Facts: membership.Facts{Names: []string{"a", "d"}}}, membership.Snapshot{}, Shown)},
 		{"plan refused: others not active", PlanRefused(membership.Decision{Code: membership.OthersNotActive, Facts: membership.Facts{Subject: 0xa1, Others: []membership.MemberID{0xd4}}}, dead, Shown)},
 		{"plan refused: second replacement", PlanRefused(membership.Decision{Code: membership.SecondReplacement, Facts: membership.Facts{Others: []membership.MemberID{0xa1, 0xd4}}}, snap(a, d), Shown)},

@@ -81,6 +81,7 @@ func TestCount(t *testing.T) {
 		half        Half
 		refused     bool
 	}
+	const founders = 3
 	for name, steps := range map[string][]step{
 		"one":                       {{"t", "a", replaced, false}, {"t", "a", replaced, false}},
 		"two":                       {{"t", "a", replaced, false}, {"t", "b", replaced, true}},
@@ -94,7 +95,7 @@ func TestCount(t *testing.T) {
 	} {
 		var p Plan
 		for i, s := range steps {
-			if d := p.Count(s.token, s.name, s.half); (d.Verdict == membership.Refuse) != s.refused {
+			if d := p.Count(s.token, s.name, s.half, founders); (d.Verdict == membership.Refuse) != s.refused {
 				t.Errorf("%s: step %d: %+v, refused: %v", name, i, d, s.refused)
 			}
 		}
@@ -109,6 +110,13 @@ func TestPlanNotes(t *testing.T) {
 	}
 	if !p.TakeFailed("a") || p.TakeFailed("b") || !p.TakeFailed("a") {
 		t.Error("more than one failed member is taken")
+	}
+	if !p.TakeMachine("b") || p.TakeMachine("a") || !p.TakeMachine("b") {
+		t.Error("more than one machine is taken")
+	}
+	p.Replaced.Set("config-1", true)
+	if p.TakeMachine("b") {
+		t.Error("a machine is taken beside a node that is replaced")
 	}
 	for _, c := range []struct{ name, url, other string }{
 		{"a", "http://10.0.0.1:2380", ""}, {"a", "http://10.0.0.1:2380", ""}, {"b", "HTTP://10.0.0.1:2380/", "a"}, {"b", "http://10.0.0.2:2380", ""},
