@@ -96,6 +96,16 @@ func TestExamples(t *testing.T) {
 	}
 }
 
+// TestExamplesIndex finds examples that README.md does not list.
+func TestExamplesIndex(t *testing.T) {
+	index := read(t, "README.md")
+	for _, dir := range exampleDirs(t) {
+		if name, _, _ := strings.Cut(filepath.ToSlash(dir), "/"); !strings.Contains(index, "["+name+"]("+name) {
+			t.Errorf("README.md does not list %s", name)
+		}
+	}
+}
+
 // TestExamplesOfEverything finds what the provider offers and no example
 // shows.
 func TestExamplesOfEverything(t *testing.T) {

@@ -95,8 +95,9 @@ func typeOf(v any) tftypes.Type {
 		case "map":
 			return tftypes.Map{ElementType: typeOf(v[1])}
 		case "object":
+			fields, _ := v[1].(map[string]any)
 			attributes := map[string]tftypes.Type{}
-			for name, t := range v[1].(map[string]any) {
+			for name, t := range fields {
 				attributes[name] = typeOf(t)
 			}
 			return tftypes.Object{AttributeTypes: attributes}
