@@ -29,9 +29,16 @@ resource "etcd_initial_cluster" "this" {
   members = { for name in ["a", "b", "c"] : name => ["https://${local.nodes[name]}:2380"] }
 }
 
-# What changes machines goes through the rollout: one machine in each apply.
+# What changes machines goes through the rollout: one machine in each apply. That
+# includes processors and memory, which the provider would change by stopping all
+# of them.
 resource "etcd_rollout" "this" {
-  desired = { for name, _ in local.nodes : name => jsonencode({ image = var.image, memory = var.memory, release = var.release }) }
+  desired = { for name, _ in local.nodes : name => jsonencode({
+    image   = var.image
+    vcpu    = var.vcpu
+    memory  = var.memory
+    release = var.release
+  }) }
 }
 
 locals {
@@ -102,8 +109,9 @@ resource "libvirt_cloudinit_disk" "seed" {
     ethernets = {
       eth0 = {
         match       = { macaddress = local.mac[each.key] }
+        set-name    = "eth0"
         addresses   = ["${each.value}/24"]
-        gateway4    = "10.17.3.1"
+        routes      = [{ to = "0.0.0.0/0", via = "10.17.3.1" }]
         nameservers = { addresses = ["10.17.3.1"] }
       }
     }
@@ -138,7 +146,7 @@ resource "libvirt_domain" "node" {
   for_each    = local.nodes
   name        = "etcd-${each.key}"
   type        = "kvm"
-  vcpu        = 2
+  vcpu        = local.machine[each.key].vcpu
   memory      = local.machine[each.key].memory
   memory_unit = "MiB"
   running     = true

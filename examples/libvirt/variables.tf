@@ -4,6 +4,12 @@ variable "image" {
   default     = "https://cloud.debian.org/images/cloud/bookworm/latest/debian-12-genericcloud-amd64.qcow2"
 }
 
+variable "vcpu" {
+  description = "Processors of a machine. A change replaces one machine in each apply."
+  type        = number
+  default     = 2
+}
+
 variable "memory" {
   description = "Memory of a machine in MiB. A change replaces one machine in each apply."
   type        = number
