@@ -33,7 +33,7 @@ type shell struct {
 }
 
 // busyboxTools are the programs that the script runs, besides curl.
-var busyboxTools = []string{"awk", "base64", "chmod", "chown", "date", "dirname", "ls", "mkdir", "mktemp", "mv", "od", "rm", "sed", "sh", "sha256sum", "sleep", "sort", "sync", "tar", "tr"}
+var busyboxTools = []string{"awk", "base64", "chmod", "chown", "date", "dirname", "ls", "mkdir", "mktemp", "mv", "od", "rm", "sed", "sh", "sha1sum", "sha256sum", "sleep", "sort", "sync", "tar", "tr"}
 
 // shells returns those to test with: dash (the sh of Debian), bash with gawk (of
 // Fedora CoreOS), and busybox (of Alpine). dash, bash and curl must be there.
@@ -170,7 +170,7 @@ func (v Variant) write(t *testing.T) string {
 }
 
 // run runs the script, in a hurry, with exactly the given environment, PATH
-// besides.
+// besides, and with no etcd installed.
 func (sh shell) run(t *testing.T, env ...string) result {
 	t.Helper()
 	file := sh.script.write(t)
@@ -184,7 +184,7 @@ func (sh shell) run(t *testing.T, env ...string) result {
 	cmd := exec.CommandContext(ctx, sh.argv[0], append(sh.argv[1:], file)...)
 	cmd.WaitDelay = time.Second // what it has started may hold the pipes
 	cmd.Dir = t.TempDir()
-	cmd.Env = append([]string{"PATH=" + path, fmt.Sprintf("TEST_NOW=%d", time.Now().Unix())}, env...) // the last one counts
+	cmd.Env = append([]string{"PATH=" + path, "ETCD_JOIN_BIN=" + t.TempDir(), fmt.Sprintf("TEST_NOW=%d", time.Now().Unix())}, env...) // the last one counts
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
@@ -235,6 +235,13 @@ func joined(name, urls, cluster string) string {
 	return "ETCD_NAME=" + name + "\nETCD_INITIAL_ADVERTISE_PEER_URLS=" + urls + "\n" +
 		"ETCD_INITIAL_CLUSTER=" + cluster + "\nETCD_INITIAL_CLUSTER_STATE=existing\n" +
 		noDiscovery
+}
+
+// started is what the script prints for the founder "us" of a registry that has
+// these registrations.
+func started(token string, registrations ...string) string {
+	return "ETCD_NAME=us\nETCD_INITIAL_ADVERTISE_PEER_URLS=" + own + "\nETCD_INITIAL_CLUSTER=" + strings.Join(registrations, ",") +
+		"\nETCD_INITIAL_CLUSTER_STATE=new\n" + noDiscovery + "ETCD_INITIAL_CLUSTER_TOKEN=" + token + "\n"
 }
 
 const noDiscovery = "ETCD_DISCOVERY=\nETCD_DISCOVERY_SRV=\nETCD_DISCOVERY_TOKEN=\nETCD_DISCOVERY_ENDPOINTS=\n"
