@@ -605,9 +605,7 @@ register() {
 	key=$under/members/$id
 	value=$(printf '%s\n' "$OWN_RAW" | tr ',' '\n' | sed "s/^/$name=/" | sort | tr '\n' ',')
 	value=${value%,}
-	input="create(\"$(quoted "$key")\") = \"0\"
-
-put -- $key $value"
+	input=$(printf 'create("%s") = "0"\n\nput -- %s %s' "$(quoted "$key")" "$key" "$value")
 	key=$(base64_of "$key")
 	at_v3 kv/txn "{\"compare\":[{\"key\":\"$key\",\"target\":\"CREATE\"}],\"success\":[{\"requestPut\":{\"key\":\"$key\",\"value\":\"$(base64_of "$value")\"}}]}" txn
 	case $?/$answer in
