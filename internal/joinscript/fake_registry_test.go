@@ -293,12 +293,16 @@ func TestWhoRegisters(t *testing.T) {
 			{"echo etcd Version: 4.0.0", etcd},
 			{"exit 1", broken},
 			{"", broken},
+			{"none", broken},
 		} {
 			if !sh.due(i) {
 				continue
 			}
 			g.members = nil
-			bin := tools(t, map[string]string{"etcd": "#!/bin/sh\n" + c.program + "\n"})
+			bin := t.TempDir()
+			if c.program != "none" {
+				bin = tools(t, map[string]string{"etcd": "#!/bin/sh\n" + c.program + "\n"})
+			}
 			r := ask(t, sh, true, nil, "ETCD_DISCOVERY_TOKEN=T", "ETCD_DISCOVERY_ENDPOINTS="+g.url, "ETCD_DATA_DIR="+t.TempDir(), "ETCD_JOIN_BIN="+bin)
 			code := exitRetry
 			if c.reason == etcd {
@@ -309,6 +313,16 @@ func TestWhoRegisters(t *testing.T) {
 				t.Errorf("%s: registered are %q", c.program, g.members)
 			}
 		}
+		t.Run("etcd may be anywhere", func(t *testing.T) {
+			if _, err := os.Stat("/usr/local/bin/etcd"); err == nil {
+				t.Skip("there is an etcd in the directory that the script looks in by default")
+			}
+			g.members = nil
+			ask(t, sh, true, nil, "ETCD_DISCOVERY_TOKEN=T", "ETCD_DISCOVERY_ENDPOINTS="+g.url, "ETCD_DATA_DIR="+t.TempDir(), "ETCD_JOIN_BIN=").want(t, exitRetry, "", own)
+			if len(g.members) != 1 {
+				t.Errorf("registered are %q", g.members)
+			}
+		})
 	})
 }
 

@@ -40,7 +40,7 @@ umask 077
 bin=${ETCD_JOIN_BIN:-/usr/local/bin}
 case ${1:-} in
 start)
-	"$0" >"${RUNTIME_DIRECTORY:?}/join.env" || exit
+	ETCD_JOIN_BIN=$bin "$0" >"${RUNTIME_DIRECTORY:?}/join.env" || exit
 	# shellcheck disable=SC2163 # it is an assignment
 	while IFS= read -r assignment; do export "$assignment"; done <"$RUNTIME_DIRECTORY/join.env"
 	exec "$bin/etcd"
@@ -727,8 +727,9 @@ found() {
 		elif [ "$registered" = 0 ]; then
 			# Before the registration: after a power cut it may have to tell.
 			sync "$wal" 2>/dev/null
-			version=none
-			[ ! -e "$bin/etcd" ] || version=$("$bin/etcd" --version 2>/dev/null | sed -n 's/^etcd Version: //p')
+			version=$("$bin/etcd" --version 2>/dev/null | sed -n 's/^etcd Version: //p')
+			# It may be anywhere, if the script need not start it.
+			[ -e "$bin/etcd" ] || [ -n "${ETCD_JOIN_BIN:-}" ] || version=none
 			case $version in
 			# It registers itself, once it has found its settings to be right.
 			3.[6-9]* | 3.[1-9][0-9]* | [4-9]*) exit 0 ;;

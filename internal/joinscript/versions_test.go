@@ -76,7 +76,7 @@ func TestFoundersWithAndWithoutTheScript(t *testing.T) {
 			a.Supervise(supervised)
 			logged(t, a, waiting(g, a.Version))
 			b.Version = one.members
-			b.Env["ETCD_JOIN_BIN"] = t.TempDir() // with no etcd that the script could ask for its version
+			b.Env["ETCD_JOIN_BIN"] = tools(t, hurried) // with an etcd that says to be older
 			b.Supervise(supervised)
 			logged(t, b, "etcd-join: registered: waiting for the other founders")
 			g.process.Kill()
@@ -115,7 +115,6 @@ func TestRegistryWithAuthentication(t *testing.T) {
 				p := etcdtest.NewProcess(t, etcdtest.Options{Name: "us", Version: etcdtest.V35, Env: map[string]string{
 					"ETCD_DISCOVERY_TOKEN": token, "ETCD_DISCOVERY_ENDPOINTS": g.process.ClientURL(),
 					"ETCD_DISCOVERY_CACERT": pki.CAFile, "ETCD_DISCOVERY_CERT": cert.CertFile, "ETCD_DISCOVERY_KEY": cert.KeyFile,
-					"ETCD_JOIN_BIN": t.TempDir(),
 				}})
 				if _, err := client.Put(t.Context(), "/_etcd/registry/"+token+"/_config/size", "1"); err != nil {
 					t.Fatal(err)
@@ -206,5 +205,5 @@ func withEtcdctl(t *testing.T, v etcdtest.Version) (dir, args string) {
 		t.Fatal(err)
 	}
 	args = filepath.Join(t.TempDir(), "args")
-	return tools(t, map[string]string{"etcdctl": "#!/bin/sh\nprintf '%s\\n' \"$*\" >>" + args + "\nexec " + real + " \"$@\"\n"}), args
+	return tools(t, map[string]string{"etcd": hurried["etcd"], "etcdctl": "#!/bin/sh\nprintf '%s\\n' \"$*\" >>" + args + "\nexec " + real + " \"$@\"\n"}), args
 }
