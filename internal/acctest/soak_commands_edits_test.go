@@ -27,6 +27,7 @@ func editKinds() []kind {
 		{name: "swap addresses", weight: 3, run: (*actor).swap},
 		{name: "founders", weight: 2, run: (*actor).changeFounders},
 		{name: "drop machine_id", weight: 2, run: drop("etcd_member", "machine_id")},
+		{name: "give machine_id with another image", weight: 1, run: (*actor).giveMachine},
 		{name: "drop client_urls", weight: 2, run: drop("etcd_member_config", "client_urls")},
 		{name: "removed block", weight: 2, run: (*actor).giveUp},
 		{name: "undo", weight: 3, run: (*actor).undo},
@@ -191,6 +192,16 @@ func drop(resource, argument string) func(*actor, deed) bool {
 		a.now.without[resource] = argument
 		return true
 	}
+}
+
+// giveMachine writes machine_id again, where it was dropped, in the same edit as
+// another image.
+func (a *actor) giveMachine(s deed) bool {
+	if a.base.removed || a.now.removed || a.base.without["etcd_member"] != "machine_id" {
+		return false
+	}
+	delete(a.now.without, "etcd_member")
+	return edit(func(n *Node) { n.Image += "+" })(a, s)
 }
 
 // giveUp takes the members out of Terraform's care, without a word to the

@@ -197,6 +197,13 @@ var regressions = []sequence{
 		{kind: "machine wiped"},
 		{kind: "state rm of config and member"},
 	}},
+	// A machine was replaced alone by the edit that wrote machine_id again.
+	{world{flat, 3, "3.6"}, []deed{
+		{kind: "drop machine_id"},
+		{kind: "apply"},
+		{kind: "give machine_id with another image", who: 1},
+		{kind: "apply"},
+	}},
 	// The machine of one of two voters was replaced without its member.
 	{world{flat, 2, "3.6"}, []deed{
 		{kind: "trigger", who: 1},

@@ -7,7 +7,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +16,7 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 )
 
@@ -176,19 +176,16 @@ func (t *Tap) serve(in net.Conn, target string) {
 	defer stop()
 	c := &tapped{tap: t, in: in, out: out, streams: map[uint32]Call{}}
 	from := bufio.NewReaderSize(in, 64<<10)
-	head, err := from.Peek(len(http2Preface))
+	head, err := from.Peek(len(http2.ClientPreface))
 	if len(head) == 0 {
 		return
 	}
 	pass := c.passHTTP2
-	if err != nil || string(head) != http2Preface {
+	if err != nil || string(head) != http2.ClientPreface {
 		pass = c.passHTTP1
 	}
 	pass(from, bufio.NewReaderSize(out, 64<<10))
 }
-
-// http2Preface is what an HTTP/2 client sends first.
-const http2Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
 // passHTTP1 passes one request on.
 func (c *tapped) passHTTP1(from, back *bufio.Reader) {
@@ -214,106 +211,66 @@ func (c *tapped) passHTTP1(from, back *bufio.Reader) {
 
 func (c *tapped) passHTTP2(from, back *bufio.Reader) {
 	c.tap.wg.Go(func() {
-		_ = c.frames(back, c.in, c.answer())
+		_ = c.frames(back, c.in, c.answer)
 		abort(c.in)
 	})
-	preface := make([]byte, len(http2Preface))
+	preface := make([]byte, len(http2.ClientPreface))
 	if _, err := io.ReadFull(from, preface); err != nil {
 		return
 	}
 	if _, err := c.out.Write(preface); err != nil {
 		return
 	}
-	_ = c.frames(from, c.out, c.request())
+	_ = c.frames(from, c.out, c.request)
 }
-
-// What is to be known of HTTP/2 frames (RFC 9113): a head of nine bytes with
-// length, type, flags and stream; the types that carry header blocks, and the
-// flags that say what else they carry.
-const (
-	frameHead        = 9
-	headersType      = 1
-	continuationType = 9
-	endHeaders       = 0x4
-	padded           = 0x8
-	priority         = 0x20
-)
 
 // frames passes frames on, each after see has seen it, until see returns false
-// or a side ends.
-func (c *tapped) frames(from io.Reader, to io.Writer, see func(kind, flags byte, stream uint32, payload []byte) bool) error {
+// or a side ends. A header block that continues is seen, and passed on, as one.
+func (c *tapped) frames(from io.Reader, to io.Writer, see func(http2.Frame) bool) error {
+	var raw bytes.Buffer
+	framer := http2.NewFramer(nil, io.TeeReader(from, &raw))
+	// Every header block must be decoded: each depends on those before.
+	framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
+	framer.SetMaxReadFrameSize(1<<24 - 1)
 	for {
-		head := make([]byte, frameHead)
-		if _, err := io.ReadFull(from, head); err != nil {
+		raw.Reset()
+		frame, err := framer.ReadFrame()
+		if err != nil {
 			return err
 		}
-		length := int(head[0])<<16 | int(head[1])<<8 | int(head[2])
-		frame := make([]byte, frameHead+length)
-		copy(frame, head)
-		if _, err := io.ReadFull(from, frame[frameHead:]); err != nil {
-			return err
-		}
-		if !see(frame[3], frame[4], binary.BigEndian.Uint32(frame[5:])&^(1<<31), frame[frameHead:]) {
+		if !see(frame) {
 			return nil
 		}
-		if _, err := to.Write(frame); err != nil {
+		if _, err := to.Write(raw.Bytes()); err != nil {
 			return err
 		}
 	}
 }
 
-// request sees the frames of the client: every header block must be decoded, in
-// order, because each depends on those before.
-func (c *tapped) request() func(kind, flags byte, stream uint32, payload []byte) bool {
-	decoder := hpack.NewDecoder(4096, nil)
-	var block bytes.Buffer
-	return func(kind, flags byte, stream uint32, payload []byte) bool {
-		switch kind {
-		case headersType:
-			block.Reset()
-			if flags&padded != 0 {
-				payload = payload[1 : len(payload)-int(payload[0])]
-			}
-			if flags&priority != 0 {
-				payload = payload[5:]
-			}
-			block.Write(payload)
-		case continuationType:
-			block.Write(payload)
-		default:
-			return true
-		}
-		if flags&endHeaders == 0 {
-			return true
-		}
-		fields, err := decoder.DecodeFull(block.Bytes())
-		if err != nil {
-			return false
-		}
-		for _, f := range fields {
-			if f.Name == ":path" {
-				call := c.tap.note(f.Value[strings.LastIndexByte(f.Value, '/')+1:])
-				c.mu.Lock()
-				c.streams[stream] = call
-				c.mu.Unlock()
-				return c.tap.moment(call, Before)
-			}
-		}
+// request sees the frames of the client.
+func (c *tapped) request(frame http2.Frame) bool {
+	headers, ok := frame.(*http2.MetaHeadersFrame)
+	if !ok || headers.PseudoValue("path") == "" {
 		return true
 	}
+	path := headers.PseudoValue("path")
+	call := c.tap.note(path[strings.LastIndexByte(path, '/')+1:])
+	c.mu.Lock()
+	c.streams[headers.StreamID] = call
+	c.mu.Unlock()
+	return c.tap.moment(call, Before)
 }
 
 // answer sees the frames of the server: a call is answered with the first
 // header block of its stream.
-func (c *tapped) answer() func(kind, flags byte, stream uint32, payload []byte) bool {
-	return func(kind, _ byte, stream uint32, _ []byte) bool {
-		if kind != headersType {
-			return true
-		}
-		c.mu.Lock()
-		call, open := c.streams[stream]
-		delete(c.streams, stream)
-		c.mu.Unlock()
-		return !open || c.tap.moment(call, After)
+func (c *tapped) answer(frame http2.Frame) bool {
+	headers, ok := frame.(*http2.MetaHeadersFrame)
+	if !ok {
+		return true
 	}
+	c.mu.Lock()
+	call, open := c.streams[headers.StreamID]
+	delete(c.streams, headers.StreamID)
+	c.mu.Unlock()
+	return !open || c.tap.moment(call, After)
 }

@@ -91,17 +91,28 @@ func GuardPlan(s Snapshot, p PlannedChanges) Decision {
 	return d
 }
 
-// SecondUnobserved is the code of [GuardUnobserved]; Names are the
-// configurations that the plan would replace.
-const SecondUnobserved Code = "second replacement, unobserved"
+// The codes of [GuardUnobserved]; Names are the configurations that the plan would
+// replace, Voters is how many members formed the cluster.
+const (
+	// SecondUnobserved: the plan would replace more than one.
+	SecondUnobserved Code = "second replacement, unobserved"
+	// NeededUnobserved: as far as is known, the quorum needs every voter.
+	NeededUnobserved Code = "every voter needed, unobserved"
+)
 
 // GuardUnobserved is [GuardPlan] for a cluster that cannot be observed: nothing is
 // known of its voters then, so that their configurations are counted instead. At
 // most one of those that bootstrapped together, or joined what was bootstrapped,
-// is replaced in one plan.
-func GuardUnobserved(replaced []string) Decision {
-	if len(replaced) > 1 {
-		return refuse(SecondUnobserved, Facts{Names: replaced})
+// is replaced in one plan; none of a cluster that was formed by so few that each
+// of them was needed for the quorum. founders is how many formed it, 0 if it is
+// not known to have formed.
+func GuardUnobserved(replaced []string, founders int) Decision {
+	f := Facts{Names: replaced, Voters: founders}
+	switch {
+	case len(replaced) > 1:
+		return refuse(SecondUnobserved, f)
+	case len(replaced) > 0 && founders > 0 && Quorum(founders) == founders:
+		return refuse(NeededUnobserved, f)
 	}
 	return Decision{Verdict: Go}
 }

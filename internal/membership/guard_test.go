@@ -200,11 +200,16 @@ func TestGuardNode(t *testing.T) {
 }
 
 func TestGuardUnobserved(t *testing.T) {
-	if d := GuardUnobserved([]string{"a"}); d.Verdict != Go {
-		t.Error(d)
-	}
-	if d := GuardUnobserved([]string{"a", "b"}); d.Code != SecondUnobserved || len(d.Facts.Names) != 2 {
-		t.Error(d)
+	for founders := range 6 {
+		for n, want := range []Code{"", "", SecondUnobserved, SecondUnobserved} {
+			if n == 1 && (founders == 1 || founders == 2) {
+				want = NeededUnobserved
+			}
+			d := GuardUnobserved([]string{"a", "b", "c"}[:n], founders)
+			if d.Code != want || (d.Verdict == Go) != (want == "") || want != "" && (len(d.Facts.Names) != n || d.Facts.Voters != founders) {
+				t.Errorf("%d of %d: %+v, want %q", n, founders, d, want)
+			}
+		}
 	}
 }
 

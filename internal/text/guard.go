@@ -49,6 +49,11 @@ func planRefused(d membership.Decision, s membership.Snapshot, address string) s
 	case membership.SecondUnobserved:
 		return sprintf("It replaces the configurations of %s, and the cluster cannot be observed from here, so the provider cannot tell which of them are voters. %s",
 			listed(d.Facts.Names), own(oneByOne))
+	case membership.NeededUnobserved:
+		return sprintf("It replaces the configuration of %s, and the cluster cannot be observed from here. %d members formed it: as far as is known, all of them are needed for the quorum. "+
+			"Nothing has been changed.\n\nSet endpoints of the provider to client URLs that are known at plan and that answer, then plan again. "+
+			"If the cluster has three voters by now, the plan goes on. Else add the new machine as a node with a new name and new addresses, apply, and remove this node in a second apply.",
+			listed(d.Facts.Names), d.Facts.Voters)
 	case membership.OthersNotActive, membership.NotProbed:
 		return sprintf("It replaces %s while another member is not active. %s Nothing has been changed. Bring %s back, then plan again. "+
 			"To replace a failed member first, run this command. %s:%s",

@@ -118,6 +118,7 @@ func TestResourceTexts(t *testing.T) {
 		{"member back", MemberBack("d")},
 		{"another cluster", AnotherCluster("00000000000000c9", snap(a))},
 		{"every voter removed", EveryVoterRemoved(membership.Warning{Facts: membership.Facts{Others: []membership.MemberID{0xa1, 0xd4}}}, snap(a, d))},
+		{"plan refused: every voter needed, unobserved", PlanRefused(membership.Decision{Code: membership.NeededUnobserved, Facts: membership.Facts{Names: []string{"a"}, Voters: 2}}, membership.Snapshot{}, Shown)},
 		{"plan refused: second replacement, unobserved", PlanRefused(membership.Decision{Code: membership.SecondUnobserved, Facts: membership.Facts{Names: []string{"a", "d"}}}, membership.Snapshot{}, Shown)},
 		{"plan refused: others not active", PlanRefused(membership.Decision{Code: membership.OthersNotActive, Facts: membership.Facts{Subject: 0xa1, Others: []membership.MemberID{0xd4}}}, dead, Shown)},
 		{"plan refused: second replacement", PlanRefused(membership.Decision{Code: membership.SecondReplacement, Facts: membership.Facts{Others: []membership.MemberID{0xa1, 0xd4}}}, snap(a, d), Shown)},

@@ -74,8 +74,9 @@ type configKey struct{ token, name string }
 
 // Count notes what happens to the configuration of that name although its cluster
 // cannot be observed, and decides about all of which that was noted with the same
-// bootstrap token, or with none.
-func (p *Plan) Count(token, name string, h Half) membership.Decision {
+// bootstrap token, or with none. founders is how many members are known to have
+// formed that cluster.
+func (p *Plan) Count(token, name string, h Half, founders int) membership.Decision {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.counted == nil {
@@ -89,7 +90,7 @@ func (p *Plan) Count(token, name string, h Half) membership.Decision {
 		}
 	}
 	slices.Sort(replaced)
-	d := membership.GuardUnobserved(replaced)
+	d := membership.GuardUnobserved(replaced, founders)
 	if d.Verdict == membership.Refuse && p.refused {
 		return membership.Decision{Verdict: membership.Go} // the whole plan is refused once
 	}

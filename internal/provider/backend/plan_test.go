@@ -81,6 +81,7 @@ func TestCount(t *testing.T) {
 		half        Half
 		refused     bool
 	}
+	const founders = 3
 	for name, steps := range map[string][]step{
 		"one":                       {{"t", "a", replaced, false}, {"t", "a", replaced, false}},
 		"two":                       {{"t", "a", replaced, false}, {"t", "b", replaced, true}},
@@ -94,7 +95,7 @@ func TestCount(t *testing.T) {
 	} {
 		var p Plan
 		for i, s := range steps {
-			if d := p.Count(s.token, s.name, s.half); (d.Verdict == membership.Refuse) != s.refused {
+			if d := p.Count(s.token, s.name, s.half, founders); (d.Verdict == membership.Refuse) != s.refused {
 				t.Errorf("%s: step %d: %+v, refused: %v", name, i, d, s.refused)
 			}
 		}

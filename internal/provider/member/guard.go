@@ -158,6 +158,9 @@ func (g *guard) checkNode() {
 		report.WarnAt(&g.resp.Diagnostics, path.Root("machine_id"), text.NoMachineID(g.now.Name.ValueString()))
 	}
 	n := membership.NodePlan{HasRun: g.was.HasRun, Config: fate(g.was.Config, g.now.config().ID), Machine: fate(g.was.Machine, g.now.MachineID)}
+	if g.was.Machine == "" && g.was.HasRun && g.now.MachineID.IsUnknown() {
+		n.Machine = membership.Changes // a member that has run has a machine, and the plan makes another one
+	}
 	switch g.step {
 	case updated:
 		n.Member = membership.Stays

@@ -40,6 +40,9 @@ type prior struct {
 	PeerURLs []string `json:"peer_urls"`
 	Token    string   `json:"token"`
 	Cluster  string   `json:"cluster"`
+	// Founders is how many members formed the cluster, if this is one of them; 0
+	// where no member of it was ever seen.
+	Founders int `json:"founders"`
 }
 
 func priorOf(ctx context.Context, m model, kept private.Reader, diags *diag.Diagnostics) prior {
@@ -49,6 +52,9 @@ func priorOf(ctx context.Context, m model, kept private.Reader, diags *diag.Diag
 	}
 	if boot := bootstrap.From(ctx, m.Bootstrap, diags); boot != nil {
 		p.Token = boot.Token.ValueString()
+		if m.Founder.ValueBool() && !neverFormed(m.Status.ValueString()) {
+			p.Founders = int(boot.Size.ValueInt64())
+		}
 		if p.Cluster == "" && boot.Complete.ValueBool() {
 			p.Cluster = boot.ClusterID.ValueString()
 		}
@@ -231,7 +237,7 @@ func (g *guard) hasFormed(ctx context.Context) bool {
 }
 
 func (g *guard) count(name string, h backend.Half) {
-	if d := g.b.Plan.Count(g.was.Token, name, h); d.Verdict == membership.Refuse {
+	if d := g.b.Plan.Count(g.was.Token, name, h, g.was.Founders); d.Verdict == membership.Refuse {
 		g.refuse(text.PlanRefused(d, membership.Snapshot{}, text.Shown))
 	}
 }
