@@ -171,6 +171,13 @@ func (a *actor) lead(e Diagnostic) {
 	switch blocks := a.movedBlocks(); {
 	case untaint != "" && entries[a.means(e, untaint)].tainted:
 		a.shellLine(e, untaint)
+	case strings.Contains(untaint, "MACHINE"):
+		machine := a.wanted()[entries[e.Address].member]["terraform_data"]
+		if entries[machine].tainted {
+			a.shellLine(e, strings.ReplaceAll(untaint, "MACHINE", machine))
+		} else {
+			a.undo(deed{})
+		}
 	case strings.Contains(e.Detail, "moved {") && blocks != "":
 		a.tr.Logf("THE WAY OUT: moved blocks\n%s", blocks)
 		a.now.moved = blocks

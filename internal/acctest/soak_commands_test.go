@@ -204,6 +204,17 @@ var regressions = []sequence{
 		{kind: "give machine_id with another image", who: 1},
 		{kind: "apply"},
 	}},
+	// Of two machines that would be replaced alone each refusal named a command that
+	// the other one stood in the way of.
+	{world{flat, 3, "3.7"}, []deed{
+		{kind: "taint", also: 1, part: "terraform_data.machine"},
+	}},
+	// The record of a removed member outlived its configuration, which had left the
+	// state without a word, and its successor.
+	{world{counted, 3, "3.6"}, []deed{
+		{kind: "destroy target", who: 1, part: "etcd_member"},
+		{kind: "state rm of config and member", who: 1},
+	}},
 	// The machine of one of two voters was replaced without its member.
 	{world{flat, 2, "3.6"}, []deed{
 		{kind: "trigger", who: 1},

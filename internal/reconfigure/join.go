@@ -139,6 +139,8 @@ type join struct {
 	// abandoned are the records, while there is none of ours, that another run
 	// left for the same member; the first record of ours takes their place.
 	abandoned []cluster.Record
+	// succeeded are, for as long, those of removed members whose place it takes.
+	succeeded []cluster.Record
 	reached   Stage
 	last      membership.Decision
 	snap      membership.Snapshot
@@ -179,9 +181,9 @@ func (j *join) look(ctx context.Context) (err error) {
 	// Without quorum every endpoint would be waited for, one after the other.
 	short, cancel := context.WithTimeout(ctx, healthInterval)
 	j.record, j.recorded, unread = j.Cluster.Records(j.cluster).Get(short, j.req.Owner)
-	j.abandoned = nil
+	j.abandoned, j.succeeded = nil, nil
 	if unread == nil && !j.recorded && j.req.ID == 0 && j.req.Bootstrap != membership.Founder {
-		j.abandoned, unread = j.whatIsAbandoned(short)
+		unread = j.findLeft(short)
 	}
 	cancel()
 	if unread != nil && classify(unread).next == stop {

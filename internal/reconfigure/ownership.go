@@ -33,7 +33,7 @@ func (j *join) write(ctx context.Context, state cluster.RecordState, id membersh
 }
 
 func (j *join) put(ctx context.Context, r cluster.Record) error {
-	written, err := j.Cluster.Records(j.cluster).Put(ctx, r, j.abandoned...)
+	written, err := j.Cluster.Records(j.cluster).Put(ctx, r, slices.Concat(j.abandoned, j.succeeded)...)
 	log.Debug(ctx, log.Membership, "wrote the ownership record", "member", j.name, "id", r.ID(), "answer", err)
 	if errors.Is(err, cluster.ErrAmbiguous) {
 		// Read back: it may have been written.
@@ -51,21 +51,33 @@ func (j *join) put(ctx context.Context, r cluster.Record) error {
 	if err != nil {
 		return err
 	}
-	j.record, j.recorded, j.abandoned, j.written = written, true, nil, j.Clock.Now()
+	j.record, j.recorded, j.abandoned, j.succeeded, j.written = written, true, nil, nil, j.Clock.Now()
 	return nil
 }
 
-// whatIsAbandoned returns the records that a run left for the same member. The
-// error is a [*cluster.Malformed] if one that cannot be read may be about it.
-func (j *join) whatIsAbandoned(ctx context.Context) ([]cluster.Record, error) {
+// findLeft finds the records that the first one of ours takes the place of: those
+// that a run left for the same member, and those of members that were removed and
+// had its name and its peer URLs. The error is a [*cluster.Malformed] if one that
+// cannot be read may be about it.
+func (j *join) findLeft(ctx context.Context) error {
 	all, unread, err := j.Cluster.Records(j.cluster).List(ctx)
 	left := abandonedFor(j.req, all)
 	for _, bad := range unread {
 		if bad.SpeaksOf(j.req.Name, j.req.PeerURLs) || slices.ContainsFunc(left, func(r cluster.Record) bool { return bad.MayClaim(r.ID()) }) {
-			return nil, bad
+			return bad
 		}
 	}
-	return left, err
+	j.abandoned, j.succeeded = left, succeededBy(j.req, all)
+	return err
+}
+
+// succeededBy returns the records of removed members whose addresses a new member
+// gets: no process of theirs can come back there. Their configuration has left the
+// state without a word, so that nothing else would end them.
+func succeededBy(r JoinRequest, all []cluster.Record) []cluster.Record {
+	return slices.DeleteFunc(slices.Clone(all), func(x cluster.Record) bool {
+		return x.State != cluster.Removed || x.Owner == r.Owner || x.Name != r.Name || !membership.SameURLs(x.PeerURLs, r.PeerURLs)
+	})
 }
 
 // abandonedFor returns the records that a run left for the same member, name

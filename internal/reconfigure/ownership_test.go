@@ -38,6 +38,30 @@ func (b *bench) mustOwn(t *testing.T, want ...string) {
 	}
 }
 
+// A member that gets the name and the addresses of one that was removed gets its
+// record as well: nothing else would end that, if its configuration has left the
+// state without a word. Another name, or other addresses, is another member.
+func TestTheRecordOfARemovedMemberEndsWithItsSuccessor(t *testing.T) {
+	t.Parallel()
+	b := start(t, 1, etcdtest.Options{})
+	d := b.NewJoiner(t, "d")
+	removed := func(owner, name, url string) {
+		t.Helper()
+		if _, err := b.engine.Cluster.Records(b.id(t)).Put(within(t, 10*time.Second), cluster.Record{
+			Owner: owner, Name: name, PeerURLs: []string{url}, MemberID: "1d40a5c04518179a", State: cluster.Removed, Started: true,
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	removed("first", "d", d.PeerURL())
+	removed("named", "e", d.PeerURL())
+	removed("placed", "d", "http://127.0.0.1:1")
+	if _, err := b.engine.Join(within(t, 30*time.Second), owned(d, "second", reconfigure.Announced)); err != nil {
+		t.Fatal(err)
+	}
+	b.mustOwn(t, "named", "placed", "second")
+}
+
 // A run that was cut short leaves its announcement to the next one, which has
 // another configuration because the first never got into a state: the same
 // member, and one record.

@@ -123,6 +123,21 @@ func NodeRefused(code membership.Code, name, was, now string) Message {
 	return t
 }
 
+// SecondMachine is [NodeRefused] for a machine that would be replaced alone in a
+// plan that replaces another node as well: to replace both would be refused. was is
+// the ID of the machine.
+func SecondMachine(name, was string) Message {
+	untaint := "If the machine is tainted, run these commands. MACHINE is what the first one prints:\n\n" +
+		sprintf("  terraform state list -id=%s\n  terraform untaint 'MACHINE'", was)
+	if was == "" {
+		untaint = "If the machine is tainted, run this command. MACHINE is its address:\n\n  terraform untaint 'MACHINE'"
+	}
+	return newMessage("Machine of member "+name+" would be replaced alone",
+		"The configuration stays, and the plan replaces another node as well: only one member may be replaced per apply. Nothing has been changed.\n\n%s\n\n"+
+			"If a changed argument (an image, a size) replaces the machine, undo that change, put its value into triggers_replace of the etcd_member_config, and pass it through etcd_rollout, "+
+			"which replaces one member per apply."+DestroyInstead, own(untaint))
+}
+
 // MemberTainted is for the removal of a tainted member, of which the plan could
 // not tell that it is tainted.
 func MemberTainted(name string) Message {

@@ -162,6 +162,7 @@ var everyText = map[string]any{
 	"SameAddress":                 SameAddress,
 	"SecondAnnouncement":          SecondAnnouncement,
 	"SecondHolder":                SecondHolder,
+	"SecondMachine":               SecondMachine,
 	"SecondReaddress":             SecondReaddress,
 	"SnapshotFile":                snapshotFile,
 	"SnapshotSaved":               SnapshotSaved,
