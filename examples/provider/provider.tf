@@ -15,25 +15,19 @@ provider "etcd" {
   key       = "pki/root-key.pem"
 }
 
-provider "etcd" { # the registry is another etcd
-  alias     = "registry"
-  endpoints = ["https://registry.example.com:2379"]
-}
-
-resource "etcd_discovery_token" "this" {
-  provider = etcd.registry
-  founders = ["a", "b", "c"] # who may bootstrap; or only: size = 3
+resource "etcd_initial_cluster" "this" {
+  members = { for name in ["a", "b", "c"] : name => ["https://${local.nodes[name]}:2380"] }
 }
 
 resource "etcd_member_config" "node" {
   for_each  = local.nodes
   name      = each.key
   address   = each.value
-  bootstrap = etcd_discovery_token.this.bootstrap
+  bootstrap = etcd_initial_cluster.this.bootstrap
 }
 
-# Stands for your virtual machine. Its user data installs the environment and the
-# join script of its configuration, and a service that runs them.
+# Replace this with your machine resource. Its user data installs the environment,
+# the join script and the systemd unit of etcd.
 resource "terraform_data" "machine" {
   for_each         = local.nodes
   triggers_replace = etcd_member_config.node[each.key].id
@@ -46,5 +40,5 @@ resource "terraform_data" "machine" {
 resource "etcd_member" "node" {
   for_each   = local.nodes
   config     = etcd_member_config.node[each.key]
-  machine_id = terraform_data.machine[each.key].id # its replacement takes the member out first
+  machine_id = terraform_data.machine[each.key].id # the member is removed before its machine
 }

@@ -26,7 +26,8 @@ import (
 
 // Values of [Bootstrap.Protocol].
 const (
-	// ProtocolV3 is discovery through any v3 key space (members 3.6 or later).
+	// ProtocolV3 is discovery through any v3 key space (members of any version; etcd
+	// before 3.6 leaves it to the join script).
 	ProtocolV3 = "v3"
 	// ProtocolV2 is discovery through the v2 keys API (members up to 3.6).
 	ProtocolV2 = "v2"
