@@ -91,15 +91,7 @@ func With(object types.Object, attribute string, value attr.Value) types.Object 
 func (b *Bootstrap) IsRetry() bool { return b.Retry.IsUnknown() }
 
 // objectType follows from the attributes of the object.
-var objectType = types.ObjectType{AttrTypes: typesOf(describe(true))}
-
-func typesOf(attributes map[string]schema.Attribute) map[string]attr.Type {
-	out := map[string]attr.Type{}
-	for name, attribute := range attributes {
-		out[name] = attribute.GetType()
-	}
-	return out
-}
+var objectType = types.ObjectType{AttrTypes: attribute.TypesOf(describe(true))}
 
 // AttrTypes returns the object's attribute types.
 func AttrTypes() map[string]attr.Type { return objectType.AttrTypes }

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
@@ -63,17 +64,9 @@ type survivorModel struct {
 	RaftAppliedIndex types.Int64  `tfsdk:"raft_applied_index"`
 }
 
-func survivorTypes() map[string]attr.Type {
-	out := map[string]attr.Type{}
-	for name, a := range survivorAttributes {
-		out[name] = a.GetType()
-	}
-	return out
-}
-
 // setSurvivor fills in the survivor, null where there is none.
 func (m *model) setSurvivor(ctx context.Context, s membership.Snapshot) diag.Diagnostics {
-	m.Survivor = types.ObjectNull(survivorTypes())
+	m.Survivor = types.ObjectNull(attribute.TypesOf(survivorAttributes))
 	id, left := s.Survivor()
 	if !left {
 		return nil
@@ -81,7 +74,7 @@ func (m *model) setSurvivor(ctx context.Context, s membership.Snapshot) diag.Dia
 	of, _ := s.Member(id)
 	a := memberOf(s, of, 0)
 	var diags diag.Diagnostics
-	m.Survivor, diags = types.ObjectValueFrom(ctx, survivorTypes(), survivorModel{
+	m.Survivor, diags = types.ObjectValueFrom(ctx, attribute.TypesOf(survivorAttributes), survivorModel{
 		ID: a.ID, Name: a.Name, Role: a.Role, Version: a.Version, DBSize: a.DBSize, RaftTerm: a.RaftTerm, RaftIndex: a.RaftIndex, RaftAppliedIndex: a.RaftAppliedIndex,
 	})
 	return diags
@@ -99,7 +92,7 @@ func (m *model) fromError(ctx context.Context, err error) diag.Diagnostics {
 	m.ClusterID, m.Leader, m.Term = types.StringNull(), types.StringNull(), types.Int64Null()
 	m.Voters, m.Quorum, m.FailureTolerance = types.Int64Null(), types.Int64Null(), types.Int64Null()
 	m.Reachable, m.Healthy = types.BoolValue(false), types.BoolValue(false)
-	m.Survivor = types.ObjectNull(survivorTypes())
+	m.Survivor = types.ObjectNull(attribute.TypesOf(survivorAttributes))
 	return m.lists(ctx, []memberModel{}, []string{}, []alarmModel{}, []string{text.ClusterUnreachable(err)})
 }
 
