@@ -342,8 +342,10 @@ func TestAccFourFoundersOfThree(t *testing.T) {
 	}
 	slices.SortFunc(listed, func(x, y string) int { return strings.Compare(idIn(x), idIn(y)) })
 	failed.MustSay("Cannot add member "+out).MustDetail(t, fmt.Sprintf("The bootstrap counts %s among the founders, but cluster %v was formed without it (its members: %s, %s and %s). "+
-		"Nothing was announced. Apply again, with a refresh: once the bootstrap is known to be complete, %s is configured anew and joins as any later member does. "+
-		"If it is never complete, leave %s out of founders.", out, f.State(address("etcd_member", members[0]))["cluster_id"], listed[0], listed[1], listed[2], out, out))
+		"Nothing was announced. Apply again, with a refresh: once the bootstrap is known to be complete, %[1]s is configured anew and joins as any later member does. "+
+		"If it is never complete, leave %[1]s out of founders.\n\n"+
+		"If %[1]s was in the cluster and has been removed, replace its configuration, with its machine. ADDRESS is the etcd_member_config of %[1]s:\n\n"+
+		"  terraform apply -replace='ADDRESS'", out, f.State(address("etcd_member", members[0]))["cluster_id"], listed[0], listed[1], listed[2]))
 
 	want := changes(out, "delete create")
 	want[address("etcd_member", out)] = "create"
