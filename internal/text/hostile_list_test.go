@@ -162,7 +162,6 @@ var everyText = map[string]any{
 	"SameAddress":                 SameAddress,
 	"SecondAnnouncement":          SecondAnnouncement,
 	"SecondHolder":                SecondHolder,
-	"SecondMachine":               SecondMachine,
 	"SecondReaddress":             SecondReaddress,
 	"SnapshotChanged":             SnapshotChanged,
 	"SnapshotFile":                snapshotFile,
