@@ -71,7 +71,7 @@ var passages = []passage{
 	{joinScript, []string{"initial members: starts etcd, which forms the cluster"}, [][2]int{{column1, above}, {column1, 58}, {column5, 58}, {column5, above}}, column3, 32, middle},
 
 	{change, []string{"before etcd starts"}, [][2]int{{column1 + 20, below}, {column1 + 20, row2}, {column2 - half, row2}}, column1 + 30, 204, left},
-	{joinScript, []string{"starts etcd with", "the current members"}, [][2]int{{column2 + half, row2}, {column3 - 28, row2}, {column3 - 28, below}}, column3 - 38, 204, right},
+	{joinScript, []string{"starts etcd with the", "current members,", "once it is added"}, [][2]int{{column2 + half, row2}, {column3 - 28, row2}, {column3 - 28, below}}, column3 - 38, 204, right},
 	{you, []string{"remove it", "with etcdctl"}, [][2]int{{column5 - 46, below}, {column5 - 46, 188}, {column3 + 24, 188}, {column3 + 24, row3 - phaseHeight/2}}, column3 + 34, 330, left},
 	{terraform, []string{"moves leadership,", "removes it"}, [][2]int{{column5 - 30, below}, {column5 - 30, 212}, {column4, 212}, {column4, row3 - phaseHeight/2}}, column4 + 10, 270, left},
 	{chance, []string{"of machine", "or network"}, [][2]int{{column5 + 4, below}, {column5 + 4, row2 - phaseHeight/2}}, column5 - 4, 232, right},
