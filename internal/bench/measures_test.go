@@ -127,7 +127,7 @@ func renew(t *testing.T, document, name, measured string) {
 func conditions(t *testing.T) string {
 	t.Helper()
 	cli, _, _ := strings.Cut(string(acctest.NewWorkspace(t, acctest.WorkspaceOptions{}).Run("version").MustSucceed().Stdout), "\n")
-	return fmt.Sprintf("etcd %s, %s, %s, %s/%s, %d processors", etcdtest.DefaultVersion, cli, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+	return fmt.Sprintf("etcd %s unless the table names another, %s, %s, %s/%s, %d processors", etcdtest.DefaultVersion, cli, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
 }
 
 // within returns a context for one step.
