@@ -47,16 +47,16 @@ const (
 	mono = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 )
 
+// width is that of all pictures.
+const width = 1010
+
 // canvas collects the elements of one picture.
-type canvas struct {
-	b             strings.Builder
-	width, height int
-}
+type canvas struct{ b strings.Builder }
 
 // newCanvas returns a picture with its panel. The description is what a screen
 // reader says.
-func newCanvas(width, height int, description string, panel tone) *canvas {
-	c := &canvas{width: width, height: height}
+func newCanvas(height int, description string, panel tone) *canvas {
+	c := &canvas{}
 	c.add(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img" font-family="%s">`, width, height, width, height, sans)
 	c.add(`<title>%s</title>`, escape(description))
 	c.add(`<rect x="1" y="1" width="%d" height="%d" rx="10" fill="%s" stroke="%s" stroke-width="2"/>`, width-2, height-2, panel.fill, edge)

@@ -72,7 +72,7 @@ func chart(description string, all []bars) string {
 		head, group, bar   = 60, 92, 24
 	)
 	bottom := head + group*len(all)
-	c := newCanvas(1010, bottom+80, description, tone{paper, ink})
+	c := newCanvas(bottom+80, description, tone{paper, ink})
 	c.text(24, 34, lettering{size: 17, fill: ink, anchor: left, bold: true}, "Longest time without an acknowledged write")
 	at := func(ms float64) int {
 		return zero + int(math.Round((end-zero)*math.Log10(max(ms, 1))/decades))

@@ -115,12 +115,12 @@ func runs[T comparable](values []T, label func(T) string) []span {
 // above.
 func swimLanes(description string, r replacement) string {
 	const (
-		names, end    = 186, 990
-		strip, lanes  = 50, 134
-		laneY, laneUp = 44, 32
+		names, end   = 186, 990
+		strip, lanes = 50, 134
+		laneY        = 44
 	)
 	bottom := lanes + laneY*len(r.lanes)
-	c := newCanvas(1010, bottom+54, description, tone{paper, ink})
+	c := newCanvas(bottom+54, description, tone{paper, ink})
 	steps := len(r.lanes[0].steps)
 	x := func(step int) int { return names + (end-names)*step/steps }
 	label := lettering{size: 14, fill: ink, anchor: right}
@@ -151,12 +151,12 @@ func swimLanes(description string, r replacement) string {
 		for _, s := range runs([]byte(l.steps), func(b byte) string { return string(b) }) {
 			is := state(s.label[0])
 			if used[is] = true; is != nowhere {
-				c.segment(x(step)+2, y, x(step+s.steps)-x(step)-4, laneUp, appearances[is])
+				c.segment(x(step)+2, y, x(step+s.steps)-x(step)-4, appearances[is])
 			}
 			step += s.steps
 		}
 	}
-	c.legend(24, bottom+14, used)
+	c.legend(bottom+14, used)
 	return c.svg()
 }
 
@@ -173,7 +173,8 @@ func (c *canvas) cells(y int, numbers []span, x func(int) int, of func(string) t
 }
 
 // segment draws a node's state over some time.
-func (c *canvas) segment(x, y, width, height int, a appearance) {
+func (c *canvas) segment(x, y, width int, a appearance) {
+	const height = 32
 	if a.dashed {
 		c.dashed(x, y, width, height, a.tone)
 	} else {
@@ -183,7 +184,8 @@ func (c *canvas) segment(x, y, width, height int, a appearance) {
 }
 
 // legend says what the states mean.
-func (c *canvas) legend(x, y int, used map[state]bool) {
+func (c *canvas) legend(y int, used map[state]bool) {
+	x := 24
 	for _, s := range []state{votes, learns, rebuilt, boots, finished} {
 		if !used[s] {
 			continue

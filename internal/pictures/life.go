@@ -83,7 +83,7 @@ var passages = []passage{
 
 // life shows the states of a member, and who takes it from one to the next.
 func life(description string) string {
-	c := newCanvas(1010, 620, description, tone{paper, ink})
+	c := newCanvas(620, description, tone{paper, ink})
 	c.arrow(grape, [2]int{column3, row3 + phaseHeight/2}, [2]int{column3, 505})
 	for _, p := range passages {
 		c.arrow(p.who.colour, p.path...)

@@ -25,19 +25,19 @@ var stages = []stage{
 // ordering shows in which order Terraform creates and destroys.
 func ordering(description string) string {
 	const (
-		first, width, gap = 116, 205, 18
-		up, boxes, down   = 40, 122, 286
-		height            = 96
+		first, wide, gap = 116, 205, 18
+		up, boxes, down  = 40, 122, 286
+		height           = 96
 	)
-	c := newCanvas(1010, 326, description, tone{paper, ink})
+	c := newCanvas(326, description, tone{paper, ink})
 	label := lettering{size: 15, fill: muted, anchor: left}
 	c.text(24, up+5, lettering{size: 17, fill: blue, anchor: left, bold: true}, "create")
 	c.text(24, up+40, label, "then in etcd")
 	c.text(24, down-42, label, "then in etcd")
 	c.text(24, down+5, lettering{size: 17, fill: red, anchor: left, bold: true}, "destroy")
-	at := func(i int) int { return first + i*(width+gap) + width/2 }
-	c.arrow(blue, [2]int{at(0), up}, [2]int{at(len(stages)-1) + width/2, up})
-	c.arrow(red, [2]int{at(len(stages) - 1), down}, [2]int{at(0) - width/2, down})
+	at := func(i int) int { return first + i*(wide+gap) + wide/2 }
+	c.arrow(blue, [2]int{at(0), up}, [2]int{at(len(stages)-1) + wide/2, up})
+	c.arrow(red, [2]int{at(len(stages) - 1), down}, [2]int{at(0) - wide/2, down})
 	small := lettering{size: 14, fill: ink, anchor: middle}
 	for i, s := range stages {
 		x := at(i)
@@ -49,7 +49,7 @@ func ordering(description string) string {
 		for n, text := range s.destroyed {
 			c.text(x, down-42+18*n, small, text)
 		}
-		c.box(x-width/2, boxes, width, height, plain, muted)
+		c.box(x-wide/2, boxes, wide, height, plain, muted)
 		y := boxes + 44
 		if len(s.names) > 1 {
 			y = boxes + 26
@@ -59,7 +59,7 @@ func ordering(description string) string {
 		c.text(x, y, lettering{size: 15, fill: ink, anchor: middle, bold: true, mono: s.names[0] != "your machine"}, s.names[0])
 		c.text(x, boxes+82, lettering{size: 14, fill: muted, anchor: middle}, s.purpose)
 		if i > 0 {
-			c.line(x-width/2-gap, boxes+height/2, x-width/2, boxes+height/2, muted)
+			c.line(x-wide/2-gap, boxes+height/2, x-wide/2, boxes+height/2, muted)
 		}
 	}
 	return c.svg()

@@ -48,13 +48,13 @@ var hues = []struct {
 func recording(description, text string) (string, error) {
 	const top, size, height = 62, 14, 18
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-	c := newCanvas(1010, top+height*(len(lines)+1)+10, description, screen)
+	c := newCanvas(top+height*(len(lines)+1)+10, description, screen)
 	c.add(`<style>@media (prefers-reduced-motion: no-preference) {.l {animation: l .2s backwards} @keyframes l {from {opacity: 0}}}</style>`)
 	for i, fill := range []colour{"#ff5f57", "#febc2e", "#28c840"} {
 		c.add(`<circle cx="%d" cy="22" r="6" fill="%s"/>`, 24+20*i, fill)
 	}
 	c.add(`<g font-family="%s" font-size="%d" xml:space="preserve">`, mono, size)
-	c.output(24, top-8, 0, "$ make demo")
+	c.output(top-8, 0, "$ make demo")
 	for i, line := range lines {
 		second, said, found := strings.Cut(strings.TrimLeft(line, " "), "  ")
 		at, err := strconv.ParseFloat(second, 64)
@@ -62,7 +62,7 @@ func recording(description, text string) (string, error) {
 			return "", fmt.Errorf("line %d of the recording has no time: %w", i+1, err)
 		}
 		if found {
-			c.output(24, top+height*(i+1)-6, at, said)
+			c.output(top+height*(i+1)-6, at, said)
 		}
 	}
 	c.add(`</g>`)
@@ -70,7 +70,7 @@ func recording(description, text string) (string, error) {
 }
 
 // output writes a line of the terminal that appears at a second.
-func (c *canvas) output(x, y int, at float64, text string) {
+func (c *canvas) output(y int, at float64, text string) {
 	fill, weight := screen.text, ""
 	for _, h := range hues {
 		if h.line.MatchString(text) {
@@ -82,5 +82,5 @@ func (c *canvas) output(x, y int, at float64, text string) {
 	}
 	// A non-breaking space keeps columns where xml:space is ignored.
 	text = strings.ReplaceAll(escape(text), " ", "\u00a0")
-	c.add(`<text class="l" style="animation-delay:%.1fs" x="%d" y="%d" fill="%s"%s>%s</text>`, at, x, y, fill, weight, text)
+	c.add(`<text class="l" style="animation-delay:%.1fs" x="24" y="%d" fill="%s"%s>%s</text>`, at, y, fill, weight, text)
 }
