@@ -67,7 +67,7 @@ func Renew(document, name, text string) (string, error) {
 		return "", err
 	}
 	lines := Lines(document)
-	summary, err := summarize(lines)
+	summary, err := summarise(lines)
 	if err != nil {
 		return "", err
 	}
@@ -94,8 +94,8 @@ const LongestGap = "longest gap between acknowledged writes"
 // Replacement is the measure of a rollout of n members of three.
 func Replacement(n int) string { return fmt.Sprintf("replacement of %d of 3 members", n) }
 
-// summarize writes the four numbers at the head.
-func summarize(lines []Line) (string, error) {
+// summarise writes the four numbers at the head.
+func summarise(lines []Line) (string, error) {
 	var b strings.Builder
 	b.WriteString("| | provider | without it |\n|---|--:|---|\n")
 	for _, n := range []struct{ title, measure, what, rival, without string }{
