@@ -6,6 +6,7 @@ package examples
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -93,6 +94,16 @@ locals {
 	w.Init()
 	w.Apply().MustSucceed()
 	empty()
+	ctl := exec.Command(etcdtest.EtcdctlBinary(t, etcdtest.V36), "member", "list")
+	files := filepath.Join(filepath.Dir(w.Dir), "machines-of-started-pki", "root")
+	ctl.Env = append(os.Environ(), "ETCDCTL_ENDPOINTS="+outputs(t, w)["endpoints"].(string), "no_proxy=*",
+		"ETCDCTL_CACERT="+filepath.Join(files, "ca.pem"), "ETCDCTL_CERT="+filepath.Join(files, "cert.pem"), "ETCDCTL_KEY="+filepath.Join(files, "key.pem"))
+	if list, err := ctl.CombinedOutput(); err != nil || strings.Count(string(list), "started") != 3 {
+		t.Errorf("etcdctl member list (%v):\n%s", err, list)
+	}
+	if plan := w.Plan("-replace=module.machine[\"b\"].terraform_data.machine"); plan.ExitCode != 1 || !strings.Contains(plan.String(), "would be replaced alone") {
+		t.Errorf("the plan that is not safe has exit code %d:\n%s", plan.ExitCode, plan)
+	}
 
 	set("one", "a", "b", "c", "d")
 	w.Apply().MustSucceed()
