@@ -18,7 +18,7 @@ func DiscoveryDataProtocol(protocol string) Message {
 // DiscoveryBesideURL refuses an argument that a URL already answers.
 func DiscoveryBesideURL(name string) Message {
 	return newMessage("Argument without effect",
-		"%s cannot be set beside url: it follows from the URL.", name)
+		"%s cannot be combined with url: it follows from the URL.", name)
 }
 
 // DiscoveryURLInvalid refuses a discovery URL.
