@@ -28,7 +28,7 @@ func TestAccQuorumLostWithPassword(t *testing.T) {
 	}
 	p := f.Plan()
 	p.MustBeEmpty()
-	w := p.says("The cluster does not answer, the state was not refreshed")
+	w := p.says("State not refreshed: the cluster does not answer")
 	for _, text := range says {
 		w.mustContain(t, w.Summary, text)
 	}

@@ -44,7 +44,7 @@ func MemberSilent(name string, since time.Time, evidence string) Message {
 // MemberRemovedOutside is the warning that goes with the replacement of a
 // member that somebody else removed.
 func MemberRemovedOutside(name string) Message {
-	return newMessage("Member "+name+" was removed outside Terraform and is replaced",
+	return newMessage("Member "+name+" is replaced: removed outside Terraform",
 		"It has run, is no longer in the cluster, and no apply removed it. etcd does not start with the data of a removed member, and the identity must not be used again with an empty disk. "+
 			"So the plan replaces its configuration and the machine that uses it.\n\nTo remove %s permanently, remove it from the configuration instead.",
 		name)

@@ -24,7 +24,7 @@ func sentence(err error) string { return strings.TrimSuffix(errorText(err), ".")
 
 // SecondAnnouncement is for two learners of one plan that are only announced.
 func SecondAnnouncement(names []string) Message {
-	return newMessage("Only one learner can be added before its machine",
+	return newMessage("Several learners would be added before their machines",
 		"%s would all be added (wait_until = \"announced\") before any of their machines is created, and a cluster takes one learner at a time: "+
 			"the second would wait for the first without end. Nothing has been changed. Add them in one apply each; or use etcd_member_config with its join script, "+
 			"with which any number of machines may boot first and are added one after the other."+DestroyInstead,
@@ -33,7 +33,7 @@ func SecondAnnouncement(names []string) Message {
 
 // SecondReaddress is for two members of one plan that get other peer URLs.
 func SecondReaddress(names []string) Message {
-	return newMessage("Only one member can get other peer URLs in one apply",
+	return newMessage("Peer URLs of several members would change",
 		"The peer URLs of %s are all to change. Until the process of a member listens at its new URLs the others cannot reach it, so each one has to be restarted "+
 			"before the next is updated. Nothing has been changed. Change one, apply, restart its process, then the next."+DestroyInstead,
 		strings.Join(names, ", "))
@@ -68,10 +68,10 @@ func GoneUnconfirmed(name string, err error) Message {
 // NotRefreshed is the warning for a cluster that cannot be read at refresh: its
 // endpoints do not answer, or refuse the provider.
 func NotRefreshed(err error) Message {
-	t := newMessage("The cluster does not answer, the state was not refreshed",
+	t := newMessage("State not refreshed: the cluster does not answer",
 		"What is in state is kept as it was, so that plan and destroy remain possible.%s%s", own(noLogin(err)), own(answers(err)))
 	if cluster.TurnedAway(err) {
-		t.Summary = "The cluster refuses the provider, the state was not refreshed"
+		t.Summary = "State not refreshed: the cluster refuses the provider"
 		t.Detail = "What is in state is kept as it was, so that plan and destroy remain possible." + remedy(reconfigure.ActionRead, err) + answers(err)
 	}
 	return t

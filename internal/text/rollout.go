@@ -173,7 +173,7 @@ func Upgrade(step membership.VersionStep, code membership.UpgradeCode, s members
 				"Restart the members that are left with the older etcd; or give it up (etcdctl downgrade cancel). Then apply again.",
 			minorOf(step.Between), members(s, step.Members), plural(len(step.Members), "says", "say"))
 	default:
-		return newMessage("Rollout: a release with a known bug is upgraded",
+		return newMessage("Rollout: upgrade from a release with a bug",
 			"%s a release that may have lost a promotion, and then %s refuses to start: \"too many learner members\" "+
 				"(etcd-io/etcd#19557, etcd-io/etcd#20793). Roll out 3.5.26 or later within 3.5 first.",
 			runs(s, step.Members), step.To)
