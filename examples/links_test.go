@@ -73,6 +73,23 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// TestGuidesAreListed finds guides that a reader of the front pages does not find.
+func TestGuidesAreListed(t *testing.T) {
+	guides, err := filepath.Glob("../docs/guides/*.md")
+	if err != nil || len(guides) == 0 {
+		t.Fatalf("%d guides, %v", len(guides), err)
+	}
+	for page, dir := range map[string]string{"../README.md": "docs/guides/", "../docs/index.md": "guides/"} {
+		_, section, _ := strings.Cut(read(t, page), "\n## Guides\n")
+		section, _, _ = strings.Cut(section, "\n## ")
+		for _, guide := range guides {
+			if !strings.Contains(section, "]("+dir+filepath.Base(guide)+")") {
+				t.Errorf("%s does not list %s", page, filepath.Base(guide))
+			}
+		}
+	}
+}
+
 // TestPagesHaveExamples finds pages of the documentation that explain and do
 // not show.
 func TestPagesHaveExamples(t *testing.T) {
