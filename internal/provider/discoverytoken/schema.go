@@ -95,7 +95,7 @@ func howItIsReached(ctx context.Context) map[string]schema.Attribute {
 			Attributes: map[string]schema.Attribute{
 				"ca_cert": schema.StringAttribute{Optional: true, MarkdownDescription: "Path on the machine of the CA certificate that verifies the discovery cluster (`ETCD_DISCOVERY_CACERT`)."},
 				"cert": schema.StringAttribute{Optional: true, MarkdownDescription: "Path on the machine of a client certificate for the discovery cluster (`ETCD_DISCOVERY_CERT`). The HTTP gateway of a cluster with authentication refuses a " +
-					"certificate with a common name. See [The machines to the registry](../guides/certificates.md#the-machines-to-the-registry)."},
+					"certificate with a common name. See [Certificates and authentication](../guides/certificates.md#machines-and-the-discovery-cluster)."},
 				"key":      schema.StringAttribute{Optional: true, MarkdownDescription: "Path on the machine of the key of that certificate (`ETCD_DISCOVERY_KEY`)."},
 				"username": schema.StringAttribute{Optional: true, MarkdownDescription: "User of the discovery cluster (`ETCD_DISCOVERY_USER`). Its role needs `readwrite` on the prefix `/_etcd/registry/<token>/`."},
 			},
