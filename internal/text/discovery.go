@@ -98,7 +98,7 @@ func DiscoverySizeOverwritten(token string, found, made int) Message {
 
 // DiscoverySizeBad warns of a size that is not a number.
 func DiscoverySizeBad(token, value string) Message {
-	return newMessage("Size of the discovery token is not a number",
+	return newMessage("Discovery token has an invalid size",
 		"Token %s says %q where its size should be. Members that start with it exit with \"discovery: size key is bad\". The plan replaces the token, unless all may have registered before.",
 		begun(token), value)
 }

@@ -40,6 +40,6 @@ func DiscoveryDataMissing(token, prefix string) Message {
 
 // DiscoveryDataSizeBad says that a token's size is none.
 func DiscoveryDataSizeBad(token, value string) Message {
-	return newMessage("Size of the discovery token is not a number",
+	return newMessage("Discovery token has an invalid size",
 		"Token %s says %q where its size should be. Members that start with it exit with \"discovery: size key is bad\".", begun(token), value)
 }

@@ -139,7 +139,7 @@ func TestAccData(t *testing.T) {
 		_ = resp.Body.Close()
 	}
 	d := newDataSession(t, registry.Endpoints())
-	want(t, d.read(attributes{"token": "bad"}), "error: Size of the discovery token is not a number: Token bad says \"3 \" where its size should be. "+
+	want(t, d.read(attributes{"token": "bad"}), "error: Discovery token has an invalid size: Token bad says \"3 \" where its size should be. "+
 		"Members that start with it exit with \"discovery: size key is bad\".")
 	want(t, d.read(attributes{"token": "lost"}), "error: No such discovery token: The registry answers and has no token lost under /_etcd/registry.")
 

@@ -254,7 +254,7 @@ func TestSizeOverwritten(t *testing.T) {
 	}
 
 	fake.statusErr = &discovery.BadSizeError{Value: "abc"}
-	want(t, s.refresh(), "warning: Size of the discovery token is not a number: Token "+secondToken+" says \"abc\" where its size should be. "+
+	want(t, s.refresh(), "warning: Discovery token has an invalid size: Token "+secondToken+" says \"abc\" where its size should be. "+
 		"Members that start with it exit with \"discovery: size key is bad\". The plan replaces the token, unless all may have registered before.")
 	wantAction(t, s.plan(threeFounders), "replace")
 }
