@@ -40,7 +40,7 @@ func TestAccFailover(t *testing.T) {
 	w := p.says("Standby d is promoted by this plan")
 	w.mustContain(t, w.Summary, c+" does not answer", "has no connection to it", "The promotion waits until c has been removed from the cluster")
 	w = f.Apply().MustSucceed().says("Standby d was not promoted")
-	w.mustContain(t, w.Summary, "If d failed as a voter, 2 of 4 voters would be alive; quorum would be 3. Take c out first")
+	w.mustContain(t, w.Summary, "If d failed as a voter, 2 of 4 voters would be alive; quorum would be 3. Remove c first")
 	f.MustList("a", "b", "c", "d (learner)")
 	f.Repair("c")
 	etcdtest.Eventually(t, "c is back", func() error {
