@@ -24,7 +24,7 @@ func TestAccMemberArguments(t *testing.T) {
 	for name, v := range map[string]struct{ arguments, summary, says string }{
 		"nothing":                   {``, "Neither config nor name", "config = etcd_member_config.node[each.key]"},
 		"a name alone":              {`name = "x"`, "Missing peer_urls", `name = "x" is set without peer_urls`},
-		"a name beside config":      {"name = \"x\"\n  config = " + known, "Both config and name", `name = "x" is set beside config`},
+		"a name beside config":      {"name = \"x\"\n  config = " + known, "Both config and name", `name = "x" is set in addition to config`},
 		"peer URLs beside config":   {"peer_urls = [\"http://10.255.0.9:2380\"]\n  config = " + known, "Peer URLs in two places", "the etcd_member_config of x has peer URLs as well"},
 		"no peer URLs at all":       {"config = " + open, "Missing peer_urls", "The etcd_member_config of x has no peer URLs"},
 		"no ID":                     {`config = { id = "", name = "x", peer_urls = ["http://10.255.0.9:2380"] }`, "Invalid Attribute Value Length", "config.id"},

@@ -232,8 +232,8 @@ func (f *Fleet) Gate(name string, environment ...string) (open func()) {
 	}
 }
 
-// Break gives a node an etcd that fails, until mend is called.
-func (f *Fleet) Break(name string) (mend func()) {
+// Break gives a node an etcd that fails, until repair is called.
+func (f *Fleet) Break(name string) (repair func()) {
 	f.tb.Helper()
 	marker := filepath.Join(f.Machines, name+".mended")
 	f.wrap(name, fmt.Sprintf("[ -e '%s' ] || exit 1\n", marker))

@@ -151,6 +151,6 @@ func TestAccRenamedOutside(t *testing.T) {
 		t.Fatalf("the warnings are %v", w)
 	} else {
 		w[0].MustDetail(t, "The process of member "+id+" now calls itself zoe (ETCD_NAME); the state says a. The member is the same, because its ID is. "+
-			"Start the process with its former name again; or, to keep the new one, take the member out of the state (terraform state rm) and import it by its ID.")
+			"Start the process with its former name again; or, to keep the new one, remove the member from the state (terraform state rm) and import it by its ID.")
 	}
 }

@@ -90,7 +90,7 @@ func (f *Fleet) mustChangeNothing(t *testing.T) {
 		for _, says := range []string{
 			"The cluster has lost its quorum: 1 of 3 voters answers; quorum is 2. Nothing was changed.",
 			gone("b"), gone("c"), "Bring at least 1 of ", " back, then apply again.",
-			"etcdutl snapshot restore", "--force-new-cluster", "this provider never does either", `The guide "Disaster recovery" has the steps.`,
+			"etcdutl snapshot restore", "--force-new-cluster", "this provider never does either", `The guide "Disaster recovery" has the steps (https://registry.terraform.io/providers/terraform-provider-etcd/etcd/latest/docs/guides/disaster-recovery).`,
 		} {
 			e.mustContain(t, attempt.summary, says) // members stand in the order of their IDs
 		}
