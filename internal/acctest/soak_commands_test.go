@@ -241,7 +241,8 @@ var regressions = []sequence{
 	// to untaint, which the CLI did not know yet.
 	{world{flat, 3, "3.5"}, []deed{
 		{kind: "taint", who: 2, part: "etcd_member"},
-		{kind: "rename with moved", who: 2},
+		{kind: "state mv", who: 2},
+		{kind: "undo"},
 	}},
 	// The machine of one of two voters was replaced without its member.
 	{world{flat, 2, "3.6"}, []deed{
