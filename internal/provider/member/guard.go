@@ -116,9 +116,10 @@ func (g *guard) checkHolder(ctx context.Context) {
 	}
 }
 
-// countHolders is [backend.Plan.CountHolders] for a member.
+// countHolders is [backend.Plan.CountHolders] for a member. What is refused already
+// needs no second reason.
 func (g *guard) countHolders(m prior, kept, gone int) {
-	if d := g.b.Plan.CountHolders(m.Cluster, m.ID, kept, gone); d.Verdict == membership.Refuse {
+	if d := g.b.Plan.CountHolders(m.Cluster, m.ID, kept, gone); d.Verdict == membership.Refuse && !g.resp.Diagnostics.HasError() {
 		g.refuse(text.StillHeld(m.Name, m.ID))
 	}
 }
