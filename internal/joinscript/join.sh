@@ -19,6 +19,9 @@
 #   and _ENDPOINTS
 #   ETCD_JOIN_BOOTSTRAP_WINDOW  FROM-UNTIL, in seconds since 1970: when the first
 #                               initial member of a static cluster may form it
+#   ETCD_JOIN_RESTORE           URL or absolute path of the snapshot with which an
+#   and _SHA256                 initial member of a static cluster starts
+#   ETCD_JOIN_RESTORE_BUMP      by how much its revision is increased, if it is
 #
 # Standard output: ETCD_* assignments that override the environment. Standard
 # error: the reasons.
@@ -26,9 +29,10 @@
 # Exit 0: start etcd. 75: not yet, run me again. 78: never start this member: it
 # was removed, or it has run before and its data is gone.
 #
-# Terraform stores this script without its comments, and a configuration without
+# Terraform stores this script without its comments. A configuration without
 # discovery has no part from "--- registry" to "--- else" or "--- end", and the
-# others none from "--- else" to "--- end" (see joinscript.go).
+# others none from "--- else" to "--- end". The part "--- restore" is for initial
+# members that start with a snapshot alone (see joinscript.go).
 #
 # shellcheck disable=SC2016 # awk programs stand in single quotes
 set -u
@@ -104,6 +108,15 @@ elif [ -d "$data" ]; then
 	readable "$data"
 	[ ! -d "$data/member" ] || readable "$data/member"
 fi
+# --- restore
+# What a restore has left that was ended. Without a log none of it is data.
+made=$data/member/restore.tmp
+log=$wal/restore.tmp
+if [ -d "$made" ]; then
+	[ -n "$kept" ] || rm -rf "$data/member/snap"
+	rm -rf "$made" "$log"
+fi
+# --- end
 # URLs may contain [ ].
 set -f
 
@@ -621,17 +634,74 @@ window_is_open() {
 	return 1
 }
 leave_mark() {
-	owner=$data
-	[ -d "$data" ] || owner=$(dirname "$data")
-	# shellcheck disable=SC2012 # the name stands behind what is read
-	owner=$(ls -ldn "$owner" | awk '{ print $3 ":" $4 }')
-	mkdir -p "$data/member/$mark" && { mkdir "${data%/}.$mark" || mkdir "/var/tmp/$mark"; }
+	mkdir -p "$data/member/$mark" && { [ -d "${data%/}.$mark" ] || mkdir "${data%/}.$mark" || mkdir "/var/tmp/$mark"; }
 	chown -R "$owner" "$data"
 } >/dev/null 2>&1
+
+# --- restore
+# Makes the data of this member of the snapshot. All is made in directories of
+# its own, and the log comes to its place last and at once: the data is a
+# member's when, and only when, it has a log. Whatever ends this before, the next
+# run begins again. The mark tells that etcd was started, so it is left when
+# nothing but the disk can fail any more.
+restore() {
+	file=$ETCD_JOIN_RESTORE
+	first=0000000000000000-0000000000000000.wal
+	if [ -d "$data/member/$mark" ] && [ -e "$data/member/snap/db" ]; then
+		not_restored "it was restored here before, and the log is gone from $wal"
+	fi
+	mkdir -p "$made" "$log" 2>/dev/null || not_restored "cannot make $made and $log"
+	give
+	case $file in
+	http://* | https://*)
+		file=$made/snapshot
+		# The URL may be a secret, and a process list shows arguments.
+		answer=$(printf '%s' "$ETCD_JOIN_RESTORE" | tr -cd '!-~' | sed 's/[\\"]/\\&/g; s/.*/url = "&"/' |
+			curl -q -K - -g -fsSL --proto =http,https --proto-redir =https --connect-timeout 10 --speed-limit 1000 --speed-time 30 -o "$file" 2>&1) ||
+			not_restored "cannot download it: $(problem | sed 's/[^ ]*:\/\/[^ ]*/URL/g')"
+		;;
+	esac
+	sum=$({ sha256sum <"$file"; } 2>/dev/null) || not_restored "cannot read $file"
+	sum=${sum%% *}
+	[ "$sum" = "${ETCD_JOIN_RESTORE_SHA256:-}" ] || not_restored "its SHA-256 is $sum, and should be ${ETCD_JOIN_RESTORE_SHA256:-}"
+	[ -x "$bin/etcdutl" ] || not_restored "there is no $bin/etcdutl"
+	# etcd would end at each start if the data is of a later version.
+	theirs=$("$bin/etcdutl" snapshot status -w json "$file" 2>/dev/null | sed -n 's/.*"version":"\([0-9]*[.][0-9]*\).*/\1/p')
+	# etcdutl 3.5 does not tell: the key stands directly before its value.
+	[ -n "$theirs" ] || theirs=$(tr -cs 'A-Za-z0-9.' '\n' <"$file" | sed -n 's/.*storageVersion\(3[.][0-9]*\)[.].*/\1/p' | sort -t . -k 2,2n | sed -n '$p')
+	ours=$("$bin/etcd" --version 2>/dev/null | sed -n 's/^etcd Version: \([0-9]*[.][0-9]*\).*/\1/p')
+	[ "$(printf '%s\n' "$theirs" "$ours" | sort -t . -k 1,1n -k 2,2n | sed -n '$p')" = "$ours" ] || not_restored "it is of etcd $theirs, and $bin/etcd is $ours"
+	set -- --name "$name" --initial-cluster "$ETCD_INITIAL_CLUSTER" --initial-cluster-token "${ETCD_INITIAL_CLUSTER_TOKEN:-etcd-cluster}"
+	# etcdutl takes both of them or neither.
+	[ -z "${ETCD_JOIN_RESTORE_BUMP:-}" ] || set -- "$@" --bump-revision "$ETCD_JOIN_RESTORE_BUMP" --mark-compacted
+	answer=$("$bin/etcdutl" snapshot restore "$@" --initial-advertise-peer-urls "$OWN_RAW" --data-dir "$made/data" --wal-dir "$log/wal" --skip-hash-check=false "$file" 2>&1) ||
+		not_restored "etcdutl says: $(printf '%s\n' "$answer" | awk 'sub(/^Error: /, "") { said = 1; print; exit } { last = $0 } END { if (!said) print substr(last, 1, 400) }')"
+	[ "$(ls "$log/wal" 2>/dev/null)" = "$first" ] || not_restored "etcdutl made another log than $first"
+	rm -f "$made/snapshot"
+	[ -z "$window" ] || leave_mark
+	give
+	{ rm -rf "$data/member/snap" && mv "$made/data/member/snap" "$data/member/" && sync && mv "$log/wal/$first" "$wal/" && sync; } 2>/dev/null ||
+		later "cannot restore the snapshot: cannot move the data to its place"
+	rm -rf "$made" "$log"
+}
+# What root has made belongs to the user of etcd.
+give() { chown -R "$owner" "$data" "$wal" 2>/dev/null; }
+not_restored() {
+	rm -rf "$made" "$log"
+	later "cannot restore the snapshot: $1"
+}
+# --- end
 
 # A founder may start with its environment as it is. If that holds what an
 # earlier run printed (an empty token tells), it is printed again.
 start_founder() {
+	owner=$data
+	[ -d "$data" ] || owner=$(dirname "$data")
+	# shellcheck disable=SC2012 # the name stands behind what is read
+	owner=$(ls -ldn "$owner" 2>/dev/null | awk '{ print $3 ":" $4 }')
+	# --- restore
+	[ -z "${ETCD_JOIN_RESTORE:-}" ] || restore
+	# --- end
 	[ -z "$window" ] || leave_mark
 	if [ "$bootstrap" = static ] && [ -n "${ETCD_DISCOVERY_TOKEN+set}" ]; then
 		start new "$ETCD_INITIAL_CLUSTER"

@@ -31,6 +31,10 @@ whose data was lost starts empty under its old identity if no peer answers, and 
 ` + "`bootstrap_window`" + ` of the creation of its configuration, and only while nobody is there at the URLs of its peers. After that no initial member starts as a new one before a peer tells it that the cluster is being
 formed. If the cluster has not formed by then, ` + "`terraform plan`" + ` says so, and with which commands the bootstrap begins again.
 
+**A snapshot as a beginning.** With ` + "`restore`" + ` each initial member restores a snapshot once, before its first start. A restore that was interrupted begins again, and a member that has its data never
+restores. With ` + "`replaces_cluster`" + ` the restored cluster takes the place of one that has lost its quorum: every member of that cluster is replaced with its configuration and its machine in one plan, and nothing is
+changed in the old cluster. The guide [When quorum is lost](../guides/quorum-lost.md) has the steps.
+
 **It serves one bootstrap and is never replaced.** Once a cluster with this ` + "`cluster_id`" + ` has answered, the resource is ` + "`complete`" + ` permanently. Then a change
 of ` + "`members` or `cluster_token`" + ` has no effect, and every further member joins through its ` + "`etcd_member`" + `. So ` + "`members`" + ` can be written with the same
 ` + "`for`" + ` as everything else, and grow and shrink with it. Before the cluster has answered, such a change is refused, and so is ` + "`-replace`" + `: a cluster that is
@@ -83,6 +87,7 @@ func (r *clusterResource) Schema(_ context.Context, _ resource.SchemaRequest, re
 				MarkdownDescription: "Whether the cluster has answered at the provider's `endpoints`, as of the last refresh. " +
 					"Once true it stays true, and the cluster is not asked again.",
 			},
+			"restore":   restoreAttribute(),
 			"bootstrap": bootstrap.ComputedAttribute(),
 		},
 	}

@@ -165,6 +165,10 @@ func (m model) leave(ctx context.Context, b *backend.Backend, reason deleteReaso
 		return
 	}
 	c.ExpectCluster(cluster, attribute.Texts(m.ClientURLs))
+	if reason == deleteAbandoned {
+		c.Abandon(ctx, cluster, name, diags)
+		return
+	}
 	if t := m.refuseDelete(ctx, c, reason, id, cluster); t != nil {
 		report.Error(diags, *t)
 		return

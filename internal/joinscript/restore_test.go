@@ -1,0 +1,216 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package joinscript
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// keys is how many keys a backup has.
+const keys = 40
+
+// backup fills a cluster of one and returns a snapshot of it, its SHA-256 and its
+// revision. More is written after it.
+func backup(t *testing.T, v etcdtest.Version) (file, sum string, revision int64) {
+	t.Helper()
+	c := etcdtest.Start(t, 1, etcdtest.Options{Version: v, Names: []string{"old"}})
+	client, ctx := c.Client(t), etcdtest.WaitContext(t)
+	put := func(key string) int64 {
+		t.Helper()
+		resp, err := client.Put(ctx, key, "value of "+key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.Header.Revision
+	}
+	for i := range keys {
+		revision = put(fmt.Sprintf("key%d", i))
+	}
+	stream, err := client.Snapshot(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put("late")
+	digest := sha256.Sum256(text)
+	file = filepath.Join(t.TempDir(), "snapshot.db")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.Members()[0].PowerOff()
+	return file, hex.EncodeToString(digest[:]), revision
+}
+
+// programs is a directory with etcd and etcdutl of a version.
+func programs(t *testing.T, v etcdtest.Version) string {
+	t.Helper()
+	bin := t.TempDir()
+	for name, path := range map[string]string{"etcd": etcdtest.Binary(t, v), "etcdutl": etcdtest.EtcdutlBinary(t, v)} {
+		if err := os.Symlink(path, filepath.Join(bin, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return bin
+}
+
+// restoringFounders are founders of a cluster that begins with a snapshot.
+func restoringFounders(t *testing.T, sh shell, v etcdtest.Version, n int, file, sum string) []*etcdtest.Process {
+	t.Helper()
+	founders := staticFounders(t, sh, v, n)
+	bin := programs(t, v)
+	for _, p := range founders {
+		p.Env["ETCD_JOIN_BIN"], p.Env[RestoreVariable], p.Env[RestoreSHA256Variable] = bin, file, sum
+		p.Env[RestoreBumpVariable] = "1000000"
+		sh.before(t, p)
+	}
+	return founders
+}
+
+// Three members become a cluster with the data of a snapshot, which its clients
+// cannot take for the old one; each restores once.
+func TestRestoredCluster(t *testing.T) {
+	t.Parallel()
+	eachVersion(t, versions, func(t *testing.T, v etcdtest.Version, sh shell) {
+		file, sum, revision := backup(t, v)
+		founders := restoringFounders(t, sh, v, 3, file, sum)
+		a, b, c := founders[0], founders[1], founders[2]
+		b.Supervise(supervised) // waits for the first one
+		a.Supervise(supervised)
+		ready(t, a, b)
+		c.Supervise(supervised)
+		ready(t, c)
+		client := a.Client(t)
+		oneCluster(t, 3, client, a, b, c)
+		ctx := etcdtest.WaitContext(t)
+		got, err := client.Get(ctx, "", clientv3.WithPrefix(), clientv3.WithKeysOnly())
+		if err != nil || len(got.Kvs) != keys || got.Header.Revision < revision+1000000 {
+			t.Fatalf("%d keys at revision %d, %v; want %d at %d or later", len(got.Kvs), got.Header.Revision, err, keys, revision+1000000)
+		}
+		for _, p := range founders {
+			compacted(t, p.Client(t), revision)
+		}
+
+		// It has its data, whatever becomes of the snapshot.
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+		a.Kill()
+		ready(t, a)
+		never(t, a)
+	})
+}
+
+// compacted expects that who watches from a revision is told to read everything
+// again.
+func compacted(t *testing.T, client *clientv3.Client, revision int64) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(etcdtest.WaitContext(t))
+	defer cancel()
+	for resp := range client.Watch(ctx, "key", clientv3.WithPrefix(), clientv3.WithRev(revision)) {
+		if err := resp.Err(); !errors.Is(err, rpctypes.ErrCompacted) || resp.CompactRevision <= revision {
+			t.Errorf("who watches from revision %d is told %v, %d", revision, err, resp.CompactRevision)
+		}
+		return
+	}
+	t.Error("the watch ended")
+}
+
+// The first member dies right after it has restored; the others go on without it
+// no sooner than it is back, and one that comes late needs no snapshot.
+func TestRestoredClusterAfterACrash(t *testing.T) {
+	t.Parallel()
+	eachVersion(t, versions, func(t *testing.T, v etcdtest.Version, sh shell) {
+		file, sum, _ := backup(t, v)
+		founders := restoringFounders(t, sh, v, 3, file, sum)
+		a, b, c := founders[0], founders[1], founders[2]
+		a.Supervise(supervised)
+		etcdtest.Eventually(t, "the first one is started", func() error {
+			if a.Starts() == 0 {
+				return errors.New("not yet")
+			}
+			return nil
+		})
+		a.Kill()
+		b.Supervise(supervised)
+		ready(t, a, b)
+		c.Env[RestoreVariable] = "/nowhere"
+		c.Supervise(supervised)
+		ready(t, c)
+		oneCluster(t, 3, a.Client(t), a, b, c)
+		got, err := c.Client(t).Get(etcdtest.WaitContext(t), "key1")
+		if err != nil || len(got.Kvs) != 1 {
+			t.Errorf("the one that came late has %v, %v", got, err)
+		}
+	})
+}
+
+// What etcdutl itself refuses: a file that is cut or changed, one that is no
+// snapshot, and the data of a later version. Nothing is started and nothing left.
+func TestFilesThatCannotBeRestored(t *testing.T) {
+	t.Parallel()
+	eachVersion(t, versions, func(t *testing.T, v etcdtest.Version, sh shell) {
+		file, _, _ := backup(t, v)
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		later, _, _ := backup(t, etcdtest.V37)
+		newer, err := os.ReadFile(later)
+		if err != nil {
+			t.Fatal(err)
+		}
+		changed := bytes.Clone(text)
+		changed[len(changed)/2] ^= 1
+		cases := map[string]struct {
+			text []byte
+			says string
+		}{
+			"cut":         {text[:len(text)-1000], "etcdutl says: "},
+			"changed":     {changed, "etcdutl says: expected sha256"},
+			"empty":       {nil, "etcdutl says: "},
+			"no snapshot": {[]byte(strings.Repeat("not a snapshot, but long enough to be one.", 400)), "etcdutl says: "},
+		}
+		if v != etcdtest.V37 {
+			cases["newer"] = struct {
+				text []byte
+				says string
+			}{newer, "it is of etcd 3.7, and "}
+		}
+		bin := programs(t, v)
+		sh.script = Restore()
+		for name, c := range cases {
+			dir := filepath.Join(t.TempDir(), "data")
+			bad := filepath.Join(t.TempDir(), "bad.db")
+			if err := os.WriteFile(bad, c.text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			digest := sha256.Sum256(c.text)
+			r := ask(t, sh, true, nil, "ETCD_INITIAL_CLUSTER=us="+own, "ETCD_INITIAL_CLUSTER_TOKEN=T", window, at(created), "ETCD_DATA_DIR="+dir, "ETCD_JOIN_BIN="+bin,
+				RestoreVariable+"="+bad, RestoreSHA256Variable+"="+hex.EncodeToString(digest[:]))
+			if r.want(t, exitRetry, "", "cannot restore the snapshot: "+c.says); t.Failed() {
+				t.Fatalf("%s: %s", name, r.stderr)
+			}
+			t.Logf("%s: %s", name, r.stderr)
+			wantNothing(t, dir)
+		}
+	})
+}

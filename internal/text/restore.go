@@ -1,0 +1,115 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package text
+
+import (
+	"strings"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// RestoreSnapshotInvalid refuses where a snapshot is. The value may be a secret, so
+// it is not shown. The problem ends a sentence.
+func RestoreSnapshotInvalid(problem string) Message {
+	return newMessage("Invalid snapshot",
+		"restore.snapshot %s.\n\nGive an https:// or http:// URL, or the absolute path of the file on every machine of an initial member.", problem)
+}
+
+// RestoreSHA256Invalid refuses what is no SHA-256.
+func RestoreSHA256Invalid(value string) Message {
+	return newMessage("Invalid SHA-256",
+		"restore.sha256 = %q is not 64 hexadecimal digits.\n\nGive what sha256sum prints for the file, or the sha256 of an etcd_snapshot.", value)
+}
+
+// RestoreBumpInvalid refuses a revision_bump and a mark_compacted of which only one
+// is given.
+var RestoreBumpInvalid = newMessage("Invalid revision_bump",
+	"etcdutl increases the revision only if it marks the old revisions as compacted, and the other way round.\n\n"+
+		"Set revision_bump to more than 0 and mark_compacted = true, or leave out both.")
+
+// RestoreIgnored warns of a restore that has no effect on a cluster that exists.
+func RestoreIgnored(cluster string) Message {
+	return newMessage("The cluster exists, and nothing is restored",
+		"Cluster %s has been made without this restore. An argument restore has an effect when the cluster is created.\n\n"+
+			"If the cluster is lost and the snapshot is to take its place, confirm that with its ID:\n\n  restore = {\n    replaces_cluster = %q\n  }", cluster, cluster)
+}
+
+// RestoreRefused refuses to plan a restore in place of a cluster. cluster is the one
+// in the state, "" for none, and confirmed the one that is to be replaced.
+func RestoreRefused(code membership.Code, cluster, confirmed string) Message {
+	const summary = "Cannot restore the cluster"
+	switch code {
+	case membership.OtherConfirmed:
+		return newMessage(summary,
+			"restore.replaces_cluster is %s, and the cluster in the state is %s. Nothing was changed.\n\n"+
+				"If cluster %s is lost and the snapshot is to take its place, confirm that with its ID:\n\n  replaces_cluster = %q\n\n"+
+				"If it is not, leave replaces_cluster out.", confirmed, cluster, cluster, cluster)
+	case membership.SameIdentity:
+		return newMessage(summary,
+			"cluster_token is the token of cluster %s, which the restored cluster replaces. Members of the old cluster that still run could mix with the new one. Nothing was changed.\n\n"+
+				"Give another cluster_token, or leave it out to have one made.", confirmed)
+	case membership.ConfirmationUnknown:
+		return newMessage(summary,
+			"restore, or its replaces_cluster, is known after apply only. A plan must show which cluster is replaced. Nothing was changed.\n\n"+
+				"Write the ID of the cluster, or leave replaces_cluster out.")
+	case membership.SnapshotUnknown:
+		fallthrough
+	default:
+		return newMessage(summary,
+			"The sha256 or the revision of the snapshot that takes the place of cluster %s is not known before the apply. "+
+				"In one apply the machines, and with them the data, are destroyed before a new snapshot is taken. Nothing was changed.\n\n"+
+				"Take the snapshot first, by an apply of its own:\n\n  terraform apply -target='etcd_snapshot.NAME'\n\n"+
+				"Then give its sha256 and its revision to restore, and plan again.", confirmed)
+	}
+}
+
+// RestoreQuorum refuses to abandon a cluster that may have its quorum.
+func RestoreQuorum(s membership.Snapshot) Message {
+	return newMessage("The cluster has not lost its quorum",
+		"restore.replaces_cluster confirms that cluster %s is lost, and it answers, with %s. "+
+			"It may have its quorum, and a restore would give up what it has acknowledged. Nothing was changed.\n\n"+
+			"If its data is to be given up all the same, stop etcd on its machines, and plan again. Otherwise leave restore.replaces_cluster out.",
+		s.ClusterID, members(s, ids(s.Members)))
+}
+
+// RestoreUnasked refuses to abandon a cluster of which something answers that
+// refuses this provider.
+func RestoreUnasked(cluster string, err error) Message {
+	return newMessage("Cannot tell whether the cluster is lost",
+		"restore.replaces_cluster confirms that cluster %s is lost, and something answers at the provider's endpoints that refuses this provider. Nothing was changed.\n\n"+
+			"If it is the cluster, correct the credentials, or stop etcd on its machines, and plan again.%s", cluster, own(answers(err)))
+}
+
+// RestorePlanned warns of what a restore in place of a cluster gives up. names are
+// those of the initial members of the old cluster, revision is that of the snapshot.
+func RestorePlanned(cluster string, names []string, revision int64) Message {
+	return newMessage("A snapshot takes the place of a cluster",
+		"Cluster %s is abandoned. Its members%s and their machines are replaced, and none of them is removed from the old cluster. "+
+			"Writes after revision %d, which the cluster may have acknowledged, are not in the snapshot.",
+		cluster, own(named(names)), revision)
+}
+
+func named(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return sprintf(" %s", strings.Join(names, ", "))
+}
+
+// AbandonedStays refuses to keep a member, or a configuration, of a cluster that is
+// abandoned.
+func AbandonedStays(name, cluster string) Message {
+	return newMessage("Member of an abandoned cluster",
+		"%s is a member of cluster %s, in whose place a snapshot is restored, and this plan keeps it. All members of that cluster go in one plan. Nothing was changed.\n\n"+
+			"Give its etcd_member_config the bootstrap of the etcd_initial_cluster that is restored, or remove the member from the configuration, with its machine.\n\n"+
+			"If the plan was limited by -target, plan without it.", name, cluster)
+}
+
+// AbandonedHasQuorum refuses to forget a member of a cluster that was planned to be
+// abandoned.
+func AbandonedHasQuorum(name string, s membership.Snapshot) Message {
+	return newMessage("Cannot abandon member "+name,
+		"A snapshot was to take the place of cluster %s, which had lost its quorum when the plan was made. It may have its quorum again: it answers, with %s. Nothing was changed.\n\n"+
+			"Plan again.", s.ClusterID, members(s, ids(s.Members)))
+}
