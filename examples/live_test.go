@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"strings"
@@ -24,6 +25,7 @@ const overrideFile = "live_override.tf"
 // live are the examples that need a server, each with what makes it and what
 // the reader is to see there: they are planned and applied.
 var live = map[string]func(t *testing.T, w *acctest.Workspace){
+	"backup":                             liveBackup,
 	"data-sources/etcd_cluster":          liveCluster,
 	"data-sources/etcd_discovery_token":  liveDiscoveryToken,
 	"data-sources/etcd_heartbeats":       liveHeartbeats,
@@ -87,6 +89,28 @@ func mustPlan(t *testing.T, w *acctest.Workspace) *acctest.Plan {
 		t.Fatalf("the plan's exit code is %d, want 2: outputs are to change\n%s", plan.ExitCode, plan)
 	}
 	return plan
+}
+
+// The week turns: the file of the same day is replaced, and then nothing is left
+// to do.
+func liveBackup(t *testing.T, w *acctest.Workspace) {
+	b := server(t, w, 3, "", "", etcdtest.Options{})
+	week, err := filepath.Abs(w.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, day := range []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"} {
+		w.Write("etcd-"+day+".db", "of the week before")
+	}
+	w.Apply("-var=directory=" + week).MustSucceed().MustBeQuiet()
+	backup, ok := outputs(t, w)["backup"].(map[string]any)
+	if !ok {
+		t.Fatal("there is no output")
+	}
+	status := etcdtest.EtcdutlStatus(t, fmt.Sprint(backup["path"]))
+	if fmt.Sprint(backup["revision"], backup["total_keys"]) != fmt.Sprint(status.Revision, status.TotalKey) || backup["member"] == b.Leader(t).Name {
+		t.Errorf("the output is %v, and etcdutl reads %+v", backup, status)
+	}
 }
 
 func liveCluster(t *testing.T, w *acctest.Workspace) {

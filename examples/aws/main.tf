@@ -1,128 +1,134 @@
-# Three members on EC2, each with an address of its own.
-# Formatted and checked for syntax; the provider for AWS is not run in tests.
+# Three members on Amazon EC2, one in each zone, from nothing to a cluster with
+# TLS in one apply.
 
 terraform {
   required_version = ">= 1.11.0"
   required_providers {
-    aws  = { source = "hashicorp/aws", version = ">= 5.0" }
+    aws  = { source = "hashicorp/aws", version = "~> 6.47" }
     etcd = { source = "terraform-provider-etcd/etcd" }
+    tls  = { source = "hashicorp/tls", version = "~> 4.2, != 4.2.0" } # 4.2.0 replaces certificates
   }
 }
 
-variable "ami" {
-  description = "A Debian or Ubuntu image. A change goes through the members one at a time, one in each apply."
-  type        = string
+provider "aws" {
+  region = var.region
 }
 
-variable "subnets" {
-  description = "A subnet for each member, in zones of their own, with an address in it."
-  type        = map(object({ subnet_id = string, address = string }))
+# A member has a subnet of its own, which a change of the others never touches.
+locals {
+  nodes = {
+    a = { zone = "${var.region}a", subnet = "10.0.1.0/24", address = "10.0.1.10" }
+    b = { zone = "${var.region}b", subnet = "10.0.2.0/24", address = "10.0.2.10" }
+    c = { zone = "${var.region}c", subnet = "10.0.3.0/24", address = "10.0.3.10" }
+  }
+  architecture = "arm64" # of the image, the instance type and the release
 }
 
-variable "security_group_id" {
-  description = "Lets 2379 in from clients and from here, and 2380 from the group itself."
-  type        = string
+# The members reach each other at their private addresses, and Terraform reaches
+# them at their public ones.
+provider "etcd" {
+  endpoints   = [for node in values(local.nodes) : "https://${node.address}:2379"]
+  address_map = { for name, node in local.nodes : "https://${node.address}:2379" => "https://${aws_eip.node[name].public_ip}:2379" }
+  ca_cert_pem = tls_self_signed_cert.ca.cert_pem
+  cert_pem    = tls_locally_signed_cert.root.cert_pem
+  key_pem     = tls_private_key.root.private_key_pem
 }
 
-variable "instance_profile" {
-  description = "Lets the machine fetch its certificates."
-  type        = string
+resource "etcd_initial_cluster" "this" {
+  members = { for name in ["a", "b", "c"] : name => ["https://${local.nodes[name].address}:2380"] }
 }
 
-variable "registry" {
-  description = "Client URLs of the etcd in which the founders meet."
-  type        = list(string)
+# Each plan finds the newest image.
+data "aws_ami" "debian" {
+  most_recent = true
+  owners      = ["136693071363"] # Debian
+
+  filter {
+    name   = "name"
+    values = ["debian-12-${local.architecture}-*"]
+  }
 }
 
-variable "archive" {
-  description = "A release of etcd and its SHA-256."
-  type        = object({ url = string, sha256 = string })
+# What changes machines goes through the rollout: one machine in each apply. That
+# includes the instance type, which EC2 would change by stopping all of them.
+resource "etcd_rollout" "this" {
+  desired = { for name, _ in local.nodes : name => jsonencode({
+    image         = data.aws_ami.debian.id
+    instance_type = var.instance_type
+    release       = var.release
+  }) }
 }
-
-provider "aws" {}
 
 locals {
-  # What etcd trusts and shows: files that the machines have.
-  tls = {
-    ca   = "/etc/etcd/pki/ca.pem"
-    cert = "/etc/etcd/pki/server.pem"
-    key  = "/etc/etcd/pki/server-key.pem"
-  }
-}
-
-provider "etcd" {
-  endpoints = [for node in values(var.subnets) : "https://${node.address}:2379"]
-  ca_cert   = "pki/ca.pem"
-  cert      = "pki/root.pem"
-  key       = "pki/root-key.pem"
-}
-
-provider "etcd" {
-  alias     = "registry"
-  endpoints = var.registry
-  ca_cert   = "pki/ca.pem"
-  cert      = "pki/root.pem"
-  key       = "pki/root-key.pem"
-}
-
-resource "etcd_discovery_token" "this" {
-  provider = etcd.registry
-  founders = ["a", "b", "c"]
-  machine_access = {
-    ca_cert = "/etc/etcd/pki/ca.pem"
-    cert    = "/etc/etcd/pki/server.pem"
-    key     = "/etc/etcd/pki/server-key.pem"
-  }
-}
-
-resource "etcd_rollout" "this" {
-  desired = { for name, _ in var.subnets : name => var.ami }
+  machine = { for name, _ in local.nodes : name => jsondecode(etcd_rollout.this.effective[name]) }
 }
 
 resource "etcd_member_config" "node" {
-  for_each                  = var.subnets
+  for_each                  = local.nodes
   name                      = each.key
   address                   = each.value.address
-  bootstrap                 = etcd_discovery_token.this.bootstrap
+  bootstrap                 = etcd_initial_cluster.this.bootstrap
   triggers_replace          = etcd_rollout.this.effective[each.key]
   replace_unreachable_after = "10m"
 }
 
 resource "aws_instance" "node" {
-  for_each                    = var.subnets
-  ami                         = etcd_rollout.this.effective[each.key]
-  instance_type               = "m7g.large"
-  subnet_id                   = each.value.subnet_id
-  private_ip                  = each.value.address
-  vpc_security_group_ids      = [var.security_group_id]
-  iam_instance_profile        = var.instance_profile
-  user_data_replace_on_change = true
+  for_each      = local.nodes
+  ami           = local.machine[each.key].image
+  instance_type = local.machine[each.key].instance_type
+  key_name      = aws_key_pair.this.key_name
 
-  # EC2 takes 16 KiB of it.
+  # EC2 takes 16 KiB, and this has less than 12. Other user data is another
+  # machine, never a restart of this one.
+  user_data_replace_on_change = true
   user_data = provider::etcd::cloud_config(etcd_member_config.node[each.key], {
-    etcd = var.archive
-    tls  = local.tls
+    etcd = local.machine[each.key].release
+    tls = {
+      ca   = tls_self_signed_cert.ca.cert_pem
+      cert = tls_locally_signed_cert.node[each.key].cert_pem
+      key  = tls_private_key.node[each.key].private_key_pem
+    }
   })
 
+  # It outlives the machine, and both addresses with it.
+  primary_network_interface {
+    network_interface_id = aws_network_interface.node[each.key].id
+  }
+
+  # The data is on this disk: a new machine is a new member with an empty one.
   root_block_device {
     volume_type = "gp3"
+    volume_size = 20
     encrypted   = true
   }
 
   metadata_options {
-    http_tokens = "required"
+    http_tokens = "required" # IMDSv2
   }
 
   tags = { Name = "etcd-${each.key}" }
 
   lifecycle {
-    ignore_changes       = [user_data]                            # another release of etcd goes in with the next image
     replace_triggered_by = [etcd_member_config.node[each.key].id] # a new configuration, a new machine
   }
+
+  # A machine downloads etcd when it boots, and is reached while it is removed.
+  depends_on = [aws_default_route_table.this, aws_eip.node]
 }
 
 resource "etcd_member" "node" {
-  for_each   = var.subnets
+  for_each   = local.nodes
   config     = etcd_member_config.node[each.key]
   machine_id = aws_instance.node[each.key].id
+}
+
+data "etcd_cluster" "this" {
+  depends_on = [etcd_member.node]
+}
+
+check "etcd" {
+  assert {
+    condition     = data.etcd_cluster.this.healthy
+    error_message = join("\n", data.etcd_cluster.this.advice)
+  }
 }

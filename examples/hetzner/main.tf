@@ -1,13 +1,11 @@
 # Three members on Hetzner Cloud, from nothing to a cluster with TLS in one apply.
-# Formatted and checked for syntax; the provider for Hetzner Cloud is not run in
-# tests.
 
 terraform {
   required_version = ">= 1.11.0"
   required_providers {
     etcd   = { source = "terraform-provider-etcd/etcd" }
-    hcloud = { source = "hetznercloud/hcloud", version = "~> 1.63" }
-    tls    = { source = "hashicorp/tls", version = "~> 4.1" }
+    hcloud = { source = "hetznercloud/hcloud", version = "~> 1.68" }
+    tls    = { source = "hashicorp/tls", version = "~> 4.2, != 4.2.0" } # 4.2.0 replaces certificates
   }
 }
 
@@ -31,9 +29,15 @@ resource "etcd_initial_cluster" "this" {
   members = { for name in ["a", "b", "c"] : name => ["https://${local.nodes[name]}:2380"] }
 }
 
-# What changes machines goes through the rollout: one machine in each apply.
+# What changes machines goes through the rollout: one machine in each apply. That
+# includes the server type, which Hetzner Cloud would change by stopping all of
+# them.
 resource "etcd_rollout" "this" {
-  desired = { for name, _ in local.nodes : name => jsonencode({ image = var.image, release = var.release }) }
+  desired = { for name, _ in local.nodes : name => jsonencode({
+    image       = var.image
+    server_type = var.server_type
+    release     = var.release
+  }) }
 }
 
 locals {
@@ -53,7 +57,7 @@ resource "hcloud_server" "node" {
   for_each           = local.nodes
   name               = "etcd-${each.key}"
   image              = local.machine[each.key].image
-  server_type        = "cx23"
+  server_type        = local.machine[each.key].server_type
   location           = var.location
   placement_group_id = hcloud_placement_group.this.id
   firewall_ids       = [hcloud_firewall.this.id]
@@ -76,16 +80,15 @@ resource "hcloud_server" "node" {
   # Without alias_ips the provider detaches the network at each apply, of all
   # machines at the same time (hetznercloud/terraform-provider-hcloud#650).
   network {
-    network_id = hcloud_network.this.id
-    ip         = each.value
-    alias_ips  = []
+    subnet_id = hcloud_network_subnet.this.id
+    ip        = each.value
+    alias_ips = []
   }
 
   lifecycle {
     replace_triggered_by = [etcd_member_config.node[each.key].id] # a new configuration, a new machine
+    ignore_changes       = [ssh_keys]                             # another key goes in with the next machine
   }
-
-  depends_on = [hcloud_network_subnet.this]
 }
 
 resource "etcd_member" "node" {

@@ -39,12 +39,11 @@ resource "hcloud_firewall" "this" {
 }
 
 resource "hcloud_primary_ip" "node" {
-  for_each      = local.nodes
-  name          = "etcd-${each.key}"
-  type          = "ipv4"
-  assignee_type = "server"
-  location      = var.location
-  auto_delete   = false
+  for_each    = local.nodes
+  name        = "etcd-${each.key}"
+  type        = "ipv4"
+  location    = var.location
+  auto_delete = false
 }
 
 resource "hcloud_ssh_key" "this" {

@@ -4,9 +4,20 @@ variable "image" {
   default     = "debian-12"
 }
 
+variable "server_type" {
+  description = "Type of the machines, of the architecture x86 (amd64). A change replaces one machine in each apply."
+  type        = string
+  default     = "cx23"
+}
+
 variable "release" {
   description = "Archive of an etcd release for linux-amd64, and its SHA-256 in the release's SHA256SUMS. A change replaces one machine in each apply."
   type        = object({ url = string, sha256 = string })
+
+  validation {
+    condition     = strcontains(var.release.url, "linux-amd64")
+    error_message = "The machines are amd64: the URL must be that of a release for linux-amd64."
+  }
 }
 
 variable "location" {

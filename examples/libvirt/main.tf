@@ -1,33 +1,12 @@
-# Three members as virtual machines of libvirt, with fixed addresses in a network
-# of their own. Formatted and checked for syntax; the provider for libvirt is not
-# run in tests.
+# Three members as virtual machines of libvirt, from nothing to a cluster with TLS
+# in one apply. Terraform runs on the computer that libvirt runs on.
 
 terraform {
   required_version = ">= 1.11.0"
   required_providers {
     etcd    = { source = "terraform-provider-etcd/etcd" }
-    libvirt = { source = "dmacvicar/libvirt", version = "~> 0.8.0" }
-  }
-}
-
-variable "image" {
-  description = "A cloud image of Debian or Ubuntu: a path or a URL. A change goes through the members one at a time, one in each apply."
-  type        = string
-}
-
-variable "archive" {
-  description = "A release of etcd and its SHA-256."
-  type        = object({ url = string, sha256 = string })
-}
-
-locals {
-  nodes = { a = "10.17.3.10", b = "10.17.3.11", c = "10.17.3.12" }
-
-  # What etcd trusts and shows: files that the machines have.
-  tls = {
-    ca   = "/etc/etcd/pki/ca.pem"
-    cert = "/etc/etcd/pki/server.pem"
-    key  = "/etc/etcd/pki/server-key.pem"
+    libvirt = { source = "dmacvicar/libvirt", version = "~> 0.9.7" }
+    tls     = { source = "hashicorp/tls", version = "~> 4.2, != 4.2.0" } # 4.2.0 replaces certificates
   }
 }
 
@@ -35,84 +14,187 @@ provider "libvirt" {
   uri = "qemu:///system"
 }
 
+locals {
+  nodes = { a = "10.17.3.10", b = "10.17.3.11", c = "10.17.3.12" }
+}
+
 provider "etcd" {
-  endpoints = [for address in values(local.nodes) : "https://${address}:2379"]
-  ca_cert   = "pki/ca.pem"
-  cert      = "pki/root.pem"
-  key       = "pki/root-key.pem"
+  endpoints   = [for address in values(local.nodes) : "https://${address}:2379"]
+  ca_cert_pem = tls_self_signed_cert.ca.cert_pem
+  cert_pem    = tls_locally_signed_cert.root.cert_pem
+  key_pem     = tls_private_key.root.private_key_pem
 }
 
-resource "libvirt_network" "this" {
-  name      = "etcd"
-  addresses = ["10.17.3.0/24"]
-}
-
-# The first cluster there is: no registry yet, so every founder is told of the
-# others.
 resource "etcd_initial_cluster" "this" {
   members = { for name in ["a", "b", "c"] : name => ["https://${local.nodes[name]}:2380"] }
 }
 
+# What changes machines goes through the rollout: one machine in each apply. That
+# includes processors and memory, which the provider would change by stopping all
+# of them.
 resource "etcd_rollout" "this" {
-  desired = { for name, _ in local.nodes : name => var.image }
+  desired = { for name, _ in local.nodes : name => jsonencode({
+    image   = var.image
+    vcpu    = var.vcpu
+    memory  = var.memory
+    release = var.release
+  }) }
+}
+
+locals {
+  machine = { for name, _ in local.nodes : name => jsondecode(etcd_rollout.this.effective[name]) }
 }
 
 resource "etcd_member_config" "node" {
-  for_each         = local.nodes
-  name             = each.key
-  address          = each.value
-  bootstrap        = etcd_initial_cluster.this.bootstrap
-  triggers_replace = etcd_rollout.this.effective[each.key]
+  for_each                  = local.nodes
+  name                      = each.key
+  address                   = each.value
+  bootstrap                 = etcd_initial_cluster.this.bootstrap
+  triggers_replace          = etcd_rollout.this.effective[each.key]
+  replace_unreachable_after = "10m"
 }
 
-resource "libvirt_volume" "node" {
-  for_each = local.nodes
-  name     = "etcd-${each.key}.qcow2"
-  source   = etcd_rollout.this.effective[each.key]
+# No addresses by DHCP: a list of them in the network would change with each node,
+# and the provider replaces a network that changes, below all machines.
+resource "libvirt_network" "this" {
+  name      = "etcd"
+  autostart = true
+  forward   = { mode = "nat" }
+  ips       = [{ address = "10.17.3.1", netmask = "255.255.255.0" }]
+}
 
+# Each image is downloaded once, and stays for as long as a machine has it.
+resource "libvirt_volume" "image" {
+  for_each = toset([for machine in values(local.machine) : machine.image])
+  name     = "etcd-image-${substr(sha256(each.key), 0, 12)}.qcow2"
+  pool     = var.pool
+  target   = { format = { type = "qcow2" } }
+  create   = { content = { url = each.key } }
+}
+
+resource "libvirt_volume" "disk" {
+  for_each      = local.nodes
+  name          = "etcd-${each.key}.qcow2"
+  pool          = var.pool
+  capacity      = 20
+  capacity_unit = "GiB"
+  target        = { format = { type = "qcow2" } }
+  backing_store = {
+    path   = libvirt_volume.image[local.machine[each.key].image].path
+    format = { type = "qcow2" }
+  }
+
+  # A new configuration, an empty disk. Nothing else replaces a disk, because the
+  # provider would do that below a machine that runs.
   lifecycle {
-    replace_triggered_by = [etcd_member_config.node[each.key].id] # a new configuration, an empty disk
+    ignore_changes       = all
+    replace_triggered_by = [etcd_member_config.node[each.key].id]
   }
 }
 
-resource "libvirt_cloudinit_disk" "node" {
+locals {
+  mac = { for name, address in local.nodes : name => format("52:54:00:11:03:%02x", split(".", address)[3]) }
+}
+
+resource "libvirt_cloudinit_disk" "seed" {
   for_each = local.nodes
-  name     = "etcd-${each.key}.iso"
-  user_data = provider::etcd::cloud_config(etcd_member_config.node[each.key], {
-    etcd = var.archive
-    tls  = local.tls
+  name     = "etcd-${each.key}"
+
+  meta_data = yamlencode({
+    instance-id    = etcd_member_config.node[each.key].id
+    local-hostname = "etcd-${each.key}"
   })
+  network_config = yamlencode({
+    version = 2
+    ethernets = {
+      eth0 = {
+        match       = { macaddress = local.mac[each.key] }
+        set-name    = "eth0"
+        addresses   = ["${each.value}/24"]
+        routes      = [{ to = "0.0.0.0/0", via = "10.17.3.1" }]
+        nameservers = { addresses = ["10.17.3.1"] }
+      }
+    }
+  })
+  user_data = provider::etcd::cloud_config(etcd_member_config.node[each.key], {
+    etcd = local.machine[each.key].release
+    tls = {
+      ca   = tls_self_signed_cert.ca.cert_pem
+      cert = tls_locally_signed_cert.node[each.key].cert_pem
+      key  = tls_private_key.node[each.key].private_key_pem
+    }
+    extra = { ssh_authorized_keys = [var.ssh_public_key] }
+  })
+}
+
+# The provider keeps the seed as a file in a temporary directory and makes it again
+# when it is gone (dmacvicar/terraform-provider-libvirt#1368). The copy that the
+# machine has stays as it is.
+resource "libvirt_volume" "seed" {
+  for_each = local.nodes
+  name     = "etcd-${each.key}-seed.iso"
+  pool     = var.pool
+  create   = { content = { url = libvirt_cloudinit_disk.seed[each.key].path } }
 
   lifecycle {
-    ignore_changes       = [user_data] # another release of etcd goes in with the next image
+    ignore_changes       = all
     replace_triggered_by = [etcd_member_config.node[each.key].id]
   }
 }
 
 resource "libvirt_domain" "node" {
-  for_each  = local.nodes
-  name      = "etcd-${each.key}"
-  memory    = 2048
-  vcpu      = 2
-  cloudinit = libvirt_cloudinit_disk.node[each.key].id
+  for_each    = local.nodes
+  name        = "etcd-${each.key}"
+  type        = "kvm"
+  vcpu        = local.machine[each.key].vcpu
+  memory      = local.machine[each.key].memory
+  memory_unit = "MiB"
+  running     = true
+  autostart   = true
+  os          = { type = "hvm", type_machine = "q35" }
 
-  disk {
-    volume_id = libvirt_volume.node[each.key].id
-  }
-
-  network_interface {
-    network_id     = libvirt_network.this.id
-    addresses      = [each.value]
-    wait_for_lease = true
+  # The seed is no CD-ROM: the kernel of Debian's smaller cloud images sees none.
+  devices = {
+    disks = [
+      {
+        source = { volume = { pool = var.pool, volume = libvirt_volume.disk[each.key].name } }
+        target = { dev = "vda", bus = "virtio" }
+        driver = { name = "qemu", type = "qcow2" }
+      },
+      {
+        source    = { volume = { pool = var.pool, volume = libvirt_volume.seed[each.key].name } }
+        target    = { dev = "vdb", bus = "virtio" }
+        driver    = { name = "qemu", type = "raw" }
+        read_only = true
+      },
+    ]
+    interfaces = [{
+      source = { network = { network = libvirt_network.this.name } }
+      model  = { type = "virtio" }
+      mac    = { address = local.mac[each.key] }
+    }]
+    consoles = [{ target = { type = "serial" } }] # virsh console etcd-a
   }
 
   lifecycle {
-    replace_triggered_by = [etcd_member_config.node[each.key].id]
+    replace_triggered_by = [etcd_member_config.node[each.key].id] # a new configuration, a new machine
   }
 }
 
+# The number of the domain (id) is another one after each start.
 resource "etcd_member" "node" {
   for_each   = local.nodes
   config     = etcd_member_config.node[each.key]
-  machine_id = libvirt_domain.node[each.key].id
+  machine_id = libvirt_domain.node[each.key].uuid
+}
+
+data "etcd_cluster" "this" {
+  depends_on = [etcd_member.node]
+}
+
+check "etcd" {
+  assert {
+    condition     = data.etcd_cluster.this.healthy
+    error_message = join("\n", data.etcd_cluster.this.advice)
+  }
 }

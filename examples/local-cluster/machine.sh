@@ -90,7 +90,7 @@ fresh() {
 	for key in $(env | sed -n 's/^\(ETCD_[A-Za-z0-9_]*\)=.*/\1/p; s/^\(MACHINE_[A-Z]*\)=.*/\1/p'); do
 		unset "$key"
 	done
-	export ETCD_DATA_DIR="$dir/data"
+	export ETCD_DATA_DIR="$dir/data" ETCD_JOIN_BIN="$dir/bin"
 	load "$dir/etcd.env"
 }
 
@@ -184,7 +184,8 @@ up() {
 		! same || exit 0
 		down
 	fi
-	mkdir -p "$dir" || exit 1
+	mkdir -p "$dir/bin" || exit 1
+	ln -sf "$ETCD_BIN" "$dir/bin/etcd"
 	: >"$dir/.machine"
 	printf '%s\n' "$events" >"$dir/.events"
 	(

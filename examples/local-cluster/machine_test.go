@@ -257,7 +257,7 @@ echo ETCD_DISCOVERY=
 		etcdtest.Until(t, "it has written", func() bool { b, _ := os.ReadFile(seen); return strings.Contains(string(b), "--") })
 		text, _ := os.ReadFile(seen)
 		want := "ETCD_BARE=$(touch PWNED) `touch PWNED` \\ \" '\nETCD_DATA_DIR=" + m.dir + "/data\nETCD_DISCOVERY=\nETCD_EQ=a=b,c=d\n" +
-			"ETCD_INITIAL_CLUSTER=right\nETCD_NAME=a\nETCD_QUOTED=two words\nETCD_SINGLE=$(touch PWNED)\n" + m.dir + "\n--\n"
+			"ETCD_INITIAL_CLUSTER=right\nETCD_JOIN_BIN=" + m.dir + "/bin\nETCD_NAME=a\nETCD_QUOTED=two words\nETCD_SINGLE=$(touch PWNED)\n" + m.dir + "\n--\n"
 		if string(text) != want {
 			t.Errorf("etcd sees\n%s\nwant\n%s", text, want)
 		}

@@ -45,7 +45,7 @@ variable "root_password" {
 }
 
 variable "etcd" {
-  description = "The etcd that runs, 3.6 or later: a path, or a command on PATH."
+  description = "The etcd that runs: a path, or a command on PATH."
   type        = string
   default     = "../../bin/etcd-3.6"
 }

@@ -14,7 +14,7 @@ variable "image" {
 }
 
 variable "etcd" {
-  description = "The etcd on the machines, 3.6 or later: a path, or a command on PATH."
+  description = "The etcd on the machines: a path, or a command on PATH."
   type        = string
   default     = "../../bin/etcd-3.6"
 }

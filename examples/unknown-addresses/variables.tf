@@ -35,7 +35,7 @@ variable "machine_sh" {
 }
 
 variable "etcd" {
-  description = "The etcd that runs on the machines: 3.6 or later. A path, or a command on PATH."
+  description = "The etcd that runs on the machines. A path, or a command on PATH."
   type        = string
   default     = "../../bin/etcd-3.6"
 }

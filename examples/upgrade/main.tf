@@ -9,7 +9,7 @@ terraform {
 }
 
 variable "etcd_version" {
-  description = "The version of etcd on the machines: 3.6 or later, because of the discovery token."
+  description = "The version of etcd on the machines."
   type        = string
   default     = "3.6"
 }

@@ -31,6 +31,7 @@ var withoutAuth = map[string]string{
 	"TestAccQuorumLost":                                     noLogin,
 	"TestAccDestroyWithThreeOfFiveDead":                     noLogin,
 	"TestAccSilentIsNotLost":                                noLogin,
+	"TestAccSnapshotOfSurvivor":                             noLogin,
 	"TestAccDestroyHalfBootstrap":                           "its cluster never forms",
 	"TestAccRolloutInOneApplyEntangled/one_rollout_for_all": "it plans alone",
 	"TestAccMisunderstoodBootstrap":                         "its members are clusters of their own",

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -129,6 +130,8 @@ func moduleRoot() (string, error) {
 	}
 }
 
+func mirrorIn(dir string) string { return filepath.Join(dir, "mirror") }
+
 // cliConfig writes a CLI configuration of the workspace's own, so that nobody's
 // personal settings count. With a mirror the provider is installed by init, as
 // a user's is; without, the CLI starts what was built, and there is no init.
@@ -137,13 +140,20 @@ func cliConfig(tb testing.TB, dir string, o WorkspaceOptions) string {
 	binary := ProviderBinary(tb)
 	var text string
 	if o.Mirror {
-		root := filepath.Join(dir, "mirror")
-		at := filepath.Join(root, providerHost(CLI(tb)), providerSource, mirrorVersion, runtime.GOOS+"_"+runtime.GOARCH)
-		if err := os.MkdirAll(at, 0o755); err != nil {
-			tb.Fatal(err)
+		root := mirrorIn(dir)
+		mirror := func(address, binary string) {
+			at := filepath.Join(root, providerHost(CLI(tb)), filepath.FromSlash(address), runtime.GOOS+"_"+runtime.GOARCH)
+			if err := os.MkdirAll(at, 0o755); err != nil {
+				tb.Fatal(err)
+			}
+			source, version := path.Split(address)
+			if err := os.Symlink(binary, filepath.Join(at, "terraform-provider-"+path.Base(source)+"_v"+version)); err != nil {
+				tb.Fatal(err)
+			}
 		}
-		if err := os.Symlink(binary, filepath.Join(at, providerName+"_v"+mirrorVersion)); err != nil {
-			tb.Fatal(err)
+		mirror(providerSource+"/"+mirrorVersion, binary)
+		for address, other := range o.Others {
+			mirror(address, other)
 		}
 		text = fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", root)
 	} else {
@@ -157,9 +167,9 @@ func cliConfig(tb testing.TB, dir string, o WorkspaceOptions) string {
 		}
 		text += "  }\n  direct {}\n}\n"
 	}
-	path := filepath.Join(dir, "cli.tfrc")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+	file := filepath.Join(dir, "cli.tfrc")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		tb.Fatal(err)
 	}
-	return path
+	return file
 }

@@ -156,10 +156,10 @@ func TestAccMisunderstoodBootstrap(t *testing.T) {
 		correct func(f *Fleet) (plan map[string]string)
 	}
 	cases := map[string]wrong{
-		"v3 on 3.5 with another etcd": {FleetOptions{Registry: etcdtest.V36, Version: etcdtest.V35}, "3.5", func(f *Fleet) map[string]string {
+		"v3 on 3.5 with the join script": {FleetOptions{Registry: etcdtest.V36, Version: etcdtest.V35}, "3.5", func(f *Fleet) map[string]string {
 			want := map[string]string{}
 			for name, n := range f.Nodes {
-				n.Etcd, n.Image = etcdtest.Binary(t, etcdtest.V36), "2"
+				n.Script, n.Image = nil, "2"
 				want[address("terraform_data.machine", name)] = "delete create"
 				want[address("etcd_member", name)] = "create"
 			}
@@ -189,8 +189,11 @@ func TestAccMisunderstoodBootstrap(t *testing.T) {
 			t.Parallel()
 			f := NewFleet(t, c.options)
 			f.Add("d") // is to join what the others are to form
-			for _, n := range f.Nodes {
+			for name, n := range f.Nodes {
 				n.Create = "30s"
+				if c.version == "3.5" && name != "d" { // with the script they would understand
+					n.Script = new(bool)
+				}
 			}
 			failed := f.Apply().MustFail()
 			mustNameClusters(t, f, failed, c.version)
@@ -256,8 +259,8 @@ func mustNameClusters(t *testing.T, f *Fleet, failed *Outcome, version string) {
 	var details []string
 	for _, which := range named {
 		details = append(details, "3 founders are to form one cluster, but "+which+" What answers: clusters "+said+". Nothing was announced and nothing was changed. "+
-			"A member that does not understand its bootstrap ignores it: a v3 discovery token needs etcd 3.6 or later, a v2 or service URL etcd 3.6 or earlier. "+
-			"Give the machines such an etcd, or the token another protocol, and replace the machines, because what these have formed is in their data directories. Then apply again.")
+			"A member that does not understand its bootstrap ignores it: without the join script a v3 discovery token needs etcd 3.6 or later, and a v2 or service URL always needs etcd 3.6 or earlier. "+
+			"Start the machines through the join script, give them such an etcd, or give the token another protocol, and replace the machines, because what these have formed is in their data directories. Then apply again.")
 	}
 	for _, e := range errors {
 		if !strings.HasPrefix(e.Summary, "Cannot add member ") || !slices.Contains(details, e.Detail) {
@@ -339,8 +342,10 @@ func TestAccFourFoundersOfThree(t *testing.T) {
 	}
 	slices.SortFunc(listed, func(x, y string) int { return strings.Compare(idIn(x), idIn(y)) })
 	failed.MustSay("Cannot add member "+out).MustDetail(t, fmt.Sprintf("The bootstrap counts %s among the founders, but cluster %v was formed without it (its members: %s, %s and %s). "+
-		"Nothing was announced. Apply again, with a refresh: once the bootstrap is known to be complete, %s is configured anew and joins as any later member does. "+
-		"If it is never complete, leave %s out of founders.", out, f.State(address("etcd_member", members[0]))["cluster_id"], listed[0], listed[1], listed[2], out, out))
+		"Nothing was announced. Apply again, with a refresh: once the bootstrap is known to be complete, %[1]s is configured anew and joins as any later member does. "+
+		"If it is never complete, leave %[1]s out of founders.\n\n"+
+		"If %[1]s was in the cluster and has been removed, replace its configuration, with its machine. ADDRESS is the etcd_member_config of %[1]s:\n\n"+
+		"  terraform apply -replace='ADDRESS'", out, f.State(address("etcd_member", members[0]))["cluster_id"], listed[0], listed[1], listed[2]))
 
 	want := changes(out, "delete create")
 	want[address("etcd_member", out)] = "create"

@@ -51,8 +51,9 @@ type actor struct {
 	frozen map[string]bool
 	runs   int
 	done   map[string]int
-	// used are the names that were ever given.
-	used map[string]bool
+	// used are the names that were ever given, forgotten the members of which
+	// something was dropped from the state.
+	used, forgotten map[string]bool
 }
 
 // act takes the steps of a sequence on a cluster of its own, and looks at what
@@ -89,7 +90,7 @@ func (a *actor) form(tr *trial, s sequence, provider string) {
 	l := &lab{in: s.layout, size: s.size, t: tr, members: names, urls: map[string]string{}}
 	*a = actor{
 		lab: l, tr: tr, texts: map[layout]string{flat: fleetText, counted: countedText(tr)}, known: map[string]bool{},
-		going: map[string]bool{}, frozen: map[string]bool{}, done: map[string]int{}, used: map[string]bool{},
+		going: map[string]bool{}, frozen: map[string]bool{}, done: map[string]int{}, used: map[string]bool{}, forgotten: map[string]bool{},
 	}
 	l.Fleet = NewFleet(tr, FleetOptions{Founders: names, Version: s.version, Static: true})
 	if provider != "" {
@@ -175,7 +176,7 @@ type scene struct {
 func (a *actor) look() scene {
 	s := scene{voters: map[uint64]string{}, members: map[string]string{}}
 	for _, m := range a.list() {
-		if !m.IsLearner && a.runsEtcd(m.Name) {
+		if !m.IsLearner && a.runsEtcd(m.Name) && !a.frozen[m.Name] { // a frozen one has failed
 			s.voters[m.ID] = m.Name
 		}
 	}

@@ -163,6 +163,9 @@ func (a *actor) forgetState(addresses []string) bool {
 	if len(addresses) == 0 {
 		return false
 	}
+	for _, address := range addresses {
+		a.forgotten[entries[address].member] = true
+	}
 	a.cli(append([]string{"state", "rm"}, addresses...)...)
 	return true
 }

@@ -91,12 +91,36 @@ func (a *actor) promote(s deed) bool {
 	return false
 }
 
+// removeNode takes a node out. Where the state has no member for it, that destroys
+// its machine and nothing else, which no provider sees: then it is one more machine
+// that is lost, and only taken if it can be spared.
 func (a *actor) removeNode(s deed) bool {
+	key := a.key(s)
 	if len(a.now.nodes) < 2 {
 		return false
 	}
-	delete(a.now.nodes, a.key(s))
+	if name := a.now.memberName(key); !a.protects(name) {
+		lost := slices.ContainsFunc(a.base.keys(), func(k string) bool {
+			_, stays := a.now.nodes[k]
+			return !stays && !a.protects(a.base.memberName(k))
+		})
+		if lost || !a.spares(name) {
+			return false
+		}
+	}
+	delete(a.now.nodes, key)
 	return true
+}
+
+// protects reports whether a member is removed before its machine is destroyed: if
+// the state has it, and the configuration has not given it up.
+func (a *actor) protects(name string) bool {
+	for _, e := range a.entries() {
+		if e.member == name && (e.resource == "etcd_member" || e.resource == "etcd_learner") {
+			return !a.now.removed
+		}
+	}
+	return false
 }
 
 // rename gives a node another key; its member keeps its name.

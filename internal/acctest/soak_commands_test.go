@@ -215,6 +215,12 @@ var regressions = []sequence{
 		{kind: "destroy target", who: 1, part: "etcd_member"},
 		{kind: "state rm of config and member", who: 1},
 	}},
+	// A replacement was killed after its configuration was destroyed, and before the state
+	// said so: the member's next creation advised what does not lead on.
+	{world{flat, 5, "3.5"}, []deed{
+		{kind: "apply"},
+		{kind: "kill", who: 3, ms: 3461, part: "etcd_member_config"},
+	}},
 	// The machine of one of two voters was replaced without its member.
 	{world{flat, 2, "3.6"}, []deed{
 		{kind: "trigger", who: 1},

@@ -53,8 +53,8 @@ type Workspace struct {
 type WorkspaceOptions struct {
 	// Mirror installs the provider from a file system mirror with init.
 	Mirror bool
-	// Others are the binaries of other providers, by organisation/name. With a
-	// mirror they are not used.
+	// Others are the binaries of other providers, by organisation/name, or by
+	// organisation/name/version for those in the mirror.
 	Others map[string]string
 	// Limit is how long one command of the CLI may take; 0 means 4 minutes.
 	Limit time.Duration
@@ -149,10 +149,13 @@ func (w *Workspace) Read(name string) string {
 }
 
 // Init runs init; it is needed with a mirror only.
-func (w *Workspace) Init() *Outcome {
+func (w *Workspace) Init(args ...string) *Outcome {
 	w.tb.Helper()
-	return w.Run("init", "-input=false").MustSucceed()
+	return w.Run(append([]string{"init", "-input=false"}, args...)...).MustSucceed()
 }
+
+// Mirror is the directory of the mirror, if the options ask for one.
+func (w *Workspace) Mirror() string { return mirrorIn(filepath.Dir(w.Dir)) }
 
 // Apply runs apply, whatever comes of it.
 func (w *Workspace) Apply(args ...string) *Outcome {

@@ -97,7 +97,7 @@ type Cluster interface {
 type maintenance interface {
 	// Snapshot writes the data of a member to w: its database, and the SHA-256
 	// of that in the last 32 bytes. limit bounds the whole.
-	Snapshot(ctx context.Context, of membership.MemberID, limit time.Duration, w io.Writer) (SnapshotHeader, error)
+	Snapshot(ctx context.Context, of membership.MemberID, limit time.Duration, w io.Writer) error
 
 	// Defragment gives the space that a member's database does not use back to
 	// the file system. Until it returns the member answers nobody. After an
@@ -107,14 +107,6 @@ type maintenance interface {
 	// DisarmAlarm takes one alarm back, through the member via. One that is not
 	// raised is no error.
 	DisarmAlarm(ctx context.Context, via membership.MemberID, a membership.Alarm) error
-}
-
-// SnapshotHeader says what a snapshot is of, as far as the server tells.
-type SnapshotHeader struct {
-	// Revision is that of the store when the snapshot was begun; Version is the
-	// server's, empty before 3.6.
-	Revision int64
-	Version  string
 }
 
 // Sentinels for what the server answers to a change. [errors.Is] finds them

@@ -16,23 +16,28 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// long makes a request to one member that may take up to limit.
+// long makes a request to one member that may take up to limit. A learner lets
+// nobody log in, and takes the token of a login elsewhere.
 func (c *Client) long(ctx context.Context, id membership.MemberID, limit time.Duration, f func(context.Context, *connection.Client) error) error {
 	endpoint, err := c.addressOf(id)
 	if err != nil {
 		return err
 	}
-	conn, err := c.pool.Client(ctx, c.settings, endpoint)
-	if err != nil {
-		return translate(err)
+	for _, settings := range []connection.Settings{c.settings, c.settings.WithoutCredentials()} {
+		var conn *connection.Client
+		if conn, err = c.pool.Client(ctx, settings, endpoint); err == nil {
+			err = conn.DoLong(ctx, limit, func(ctx context.Context) error { return f(ctx, conn) })
+		}
+		if connection.KindOf(err) != connection.Learner {
+			break
+		}
 	}
-	return translate(conn.DoLong(ctx, limit, func(ctx context.Context) error { return f(ctx, conn) }))
+	return translate(err)
 }
 
 // Snapshot implements [Maintenance].
-func (c *Client) Snapshot(ctx context.Context, of membership.MemberID, limit time.Duration, w io.Writer) (SnapshotHeader, error) {
-	var out SnapshotHeader
-	err := c.long(ctx, of, limit, func(ctx context.Context, conn *connection.Client) error {
+func (c *Client) Snapshot(ctx context.Context, of membership.MemberID, limit time.Duration, w io.Writer) error {
+	return c.long(ctx, of, limit, func(ctx context.Context, conn *connection.Client) error {
 		// The stream is the server's to send until its reader is gone.
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
@@ -41,11 +46,9 @@ func (c *Client) Snapshot(ctx context.Context, of membership.MemberID, limit tim
 			return err
 		}
 		defer func() { _ = resp.Snapshot.Close() }()
-		out = SnapshotHeader{Revision: resp.Header.GetRevision(), Version: resp.Version}
 		_, err = io.Copy(w, resp.Snapshot)
 		return err
 	})
-	return out, err
 }
 
 // Defragment implements [Maintenance].

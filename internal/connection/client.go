@@ -188,11 +188,20 @@ func (c *Client) close() error {
 // as it is, and so does ctx's own cancellation. After [Timeout] and
 // [Interrupted] a request may have been carried out, or still be.
 func (c *Client) Do(ctx context.Context, f func(ctx context.Context) error) error {
+	return c.DoLong(ctx, c.requestTimeout, f)
+}
+
+// DoLong is [Client.Do] for a request that takes as long as it takes, such as a
+// snapshot or a watch: only limit bounds it, or ctx alone if limit is 0. A server that has gone silent is noticed
+// sooner, by the connection's own keepalive. A client without credentials of its own
+// may call f again, after the server has refused the token and before it has sent
+// anything else.
+func (c *Client) DoLong(ctx context.Context, limit time.Duration, f func(ctx context.Context) error) error {
 	if c.token == nil {
-		return c.do(ctx, c.requestTimeout, f)
+		return c.do(ctx, limit, f)
 	}
 	used := c.token.current()
-	err := c.do(ctx, c.requestTimeout, f)
+	err := c.do(ctx, limit, f)
 	if kind := KindOf(err); kind != AuthRequired && kind != StaleToken {
 		return err
 	}
@@ -209,7 +218,7 @@ func (c *Client) Do(ctx context.Context, f func(ctx context.Context) error) erro
 	// applied the entry that made it.
 	begin := time.Now()
 	for pause := tokenPause; ; pause *= 2 {
-		err = c.do(ctx, c.requestTimeout, f)
+		err = c.do(ctx, limit, f)
 		if KindOf(err) != StaleToken || time.Since(begin)+pause > tokenLimit {
 			return err
 		}
@@ -217,14 +226,6 @@ func (c *Client) Do(ctx context.Context, f func(ctx context.Context) error) erro
 			return err
 		}
 	}
-}
-
-// DoLong is [Client.Do] for a request that takes as long as it takes, such as a
-// snapshot or a watch: only limit bounds it, or ctx alone if limit is 0. A server that has gone silent is noticed
-// sooner, by the connection's own keepalive. It is not for clients without
-// credentials of their own.
-func (c *Client) DoLong(ctx context.Context, limit time.Duration, f func(ctx context.Context) error) error {
-	return c.do(ctx, limit, f)
 }
 
 func (c *Client) do(ctx context.Context, limit time.Duration, f func(ctx context.Context) error) error {

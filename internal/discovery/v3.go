@@ -21,8 +21,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
-// V3 is a registry in the key space of an etcd of any version, for members of
-// 3.6 or later. Its zero value is not usable: see [NewV3].
+// V3 is a registry in the key space of an etcd of any version. Members of 3.6 or
+// later register themselves, and the join script registers members of every
+// version. Its zero value is not usable: see [NewV3].
 //
 // Layout, as members expect it:
 //

@@ -5,14 +5,18 @@ package joinscript
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
 // realRegistry is a discovery registry on a real etcd.
@@ -53,12 +57,17 @@ func (g *realRegistry) token(t *testing.T, token string) map[string]string {
 	return map[string]string{"ETCD_DISCOVERY": at, "ETCD_DISCOVERY_FALLBACK": "exit"}
 }
 
-// founders are three machines with the environment of a token.
+// founders are three machines with the environment of a token, and with etcd where
+// the script looks for it.
 func founders(t *testing.T, sh shell, v etcdtest.Version, env map[string]string) (a, b, c *etcdtest.Process) {
 	t.Helper()
 	var all []*etcdtest.Process
 	for _, name := range []string{"a", "b", "c"} {
 		p := etcdtest.NewProcess(t, etcdtest.Options{Name: name, Version: v, Env: env})
+		p.Env["ETCD_JOIN_BIN"] = t.TempDir()
+		if err := os.Symlink(etcdtest.Binary(t, v), filepath.Join(p.Env["ETCD_JOIN_BIN"], "etcd")); err != nil {
+			t.Fatal(err)
+		}
 		sh.before(t, p)
 		all = append(all, p)
 	}
@@ -74,9 +83,9 @@ func TestDiscovery(t *testing.T) {
 	combinations := []combination{
 		{"v2", etcdtest.V35, etcdtest.V35},
 		{"v2", etcdtest.V35, etcdtest.V36},
-		{"v3", etcdtest.V36, etcdtest.V36},
+		{"v3", etcdtest.V36, etcdtest.V34},
 		{"v3", etcdtest.V35, etcdtest.V37},
-		{"v3", etcdtest.V37, etcdtest.V37},
+		{"v3", etcdtest.V37, etcdtest.V35},
 	}
 	for _, sh := range shells(t) {
 		for i, one := range combinations {
@@ -107,6 +116,10 @@ func discoveryLife(t *testing.T, g *realRegistry, sh shell, v etcdtest.Version) 
 	ready(t, a, b, c)
 	client := a.Client(t)
 	oneCluster(t, 3, client, a, b, c)
+	if g.protocol == "v3" {
+		mustBeFounded(t, g, "life", a, b, c)
+	}
+	fourth(t, sh, v, env, client)
 	a.Kill()
 	ready(t, a)
 
@@ -129,6 +142,51 @@ func discoveryLife(t *testing.T, g *realRegistry, sh shell, v etcdtest.Version) 
 	ready(t, c)
 	g.process.Thaw()
 	discoveryJoiner(t, g, sh, v, env, client, a, b, c)
+}
+
+// fourth is one founder too many, of a token that is full.
+func fourth(t *testing.T, sh shell, v etcdtest.Version, env map[string]string, client *clientv3.Client) {
+	t.Helper()
+	p := etcdtest.NewProcess(t, etcdtest.Options{Name: "z", Version: v, Env: env})
+	asks(t, sh, p).want(t, exitRetry, "", "not announced yet: no member of the cluster has the peer URLs "+p.PeerURL())
+	oneCluster(t, 3, client)
+}
+
+// mustBeFounded expects that the founders of a token have formed the cluster, with
+// the IDs, that they form whatever their versions are and however they were
+// started, and that the registry has one entry for each.
+func mustBeFounded(t *testing.T, g *realRegistry, token string, founders ...*etcdtest.Process) {
+	t.Helper()
+	client := founders[0].Client(t)
+	oneCluster(t, len(founders), client, founders...)
+	var ids []membership.MemberID
+	want := map[string]string{}
+	for _, p := range founders {
+		id := membership.ComputeMemberID([]string{p.PeerURL()}, token, nil)
+		if got, _ := listed(t, client, p); got != uint64(id) {
+			t.Errorf("%s is member %x, want %s", p.Name, got, id)
+		}
+		ids = append(ids, id)
+		want[fmt.Sprintf("/_etcd/registry/%s/members/%x", token, uint64(id))] = p.Name + "=" + p.PeerURL()
+	}
+	list, err := client.MemberList(etcdtest.WaitContext(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := membership.ComputeClusterID(ids); list.Header.ClusterId != uint64(want) {
+		t.Errorf("the cluster is %x, want %s", list.Header.ClusterId, want)
+	}
+	registered, err := g.process.Client(t).Get(etcdtest.WaitContext(t), "/_etcd/registry/"+token+"/members/", clientv3.WithPrefix())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, kv := range registered.Kvs {
+		got[string(kv.Key)] = string(kv.Value)
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("registered are %v, want %v", got, want)
+	}
 }
 
 // A fourth, made before anybody knew an address: it learns the founders from
@@ -154,6 +212,18 @@ func discoveryJoiner(t *testing.T, g *realRegistry, sh shell, v etcdtest.Version
 	oneCluster(t, 4, client, append(formed, d)...)
 }
 
+// waiting is what the log of a founder says that has registered.
+func waiting(g *realRegistry, v etcdtest.Version) string {
+	switch {
+	case g.protocol == "v2":
+		return "waiting for more"
+	case v == etcdtest.V34 || v == etcdtest.V35:
+		return "etcd-join: registered: waiting for the other founders"
+	default:
+		return "waiting for peers from discovery service"
+	}
+}
+
 // Two founders die while they wait for the third. etcd would refuse them as
 // duplicates (v2); the script lets them in all the same, before the third has
 // formed a cluster, and after.
@@ -162,9 +232,10 @@ func discoveryRescue(t *testing.T, g *realRegistry, sh shell, v etcdtest.Version
 	a, b, c := founders(t, sh, v, env)
 	for _, p := range []*etcdtest.Process{b, c} {
 		p.Start()
-		logged(t, p, map[string]string{"v2": "waiting for more", "v3": "waiting for peers from discovery service"}[g.protocol])
+		logged(t, p, waiting(g, v))
 		p.PowerOff()
 	}
+	c.Wipe()
 	a.Supervise(supervised)
 	// From then on a is registered, and its peer port tells who forms the cluster.
 	etcdtest.Until(t, "a forms the cluster", func() bool {
@@ -180,7 +251,7 @@ func discoveryRescue(t *testing.T, g *realRegistry, sh shell, v etcdtest.Version
 	c.Supervise(supervised)
 	ready(t, c)
 	oneCluster(t, 3, a.Client(t), a, b, c)
-	if !strings.Contains(b.Log(), "etcd-join: registered before: starting with the founders that the registry names") {
+	if !strings.Contains(b.Log(), "etcd-join: starting with the founders that the registry names") {
 		t.Error("b did not start with the founders that the registry names")
 	}
 	if !strings.Contains(c.Log(), "etcd-join: announced: starting") {

@@ -4,12 +4,14 @@
 package joinscript
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -23,6 +25,8 @@ type registry struct {
 	code    int      // instead of an answer
 	body    string
 	auth    string // user and password it wants on v3
+	// put is what was registered last, as KEY VALUE; refuse answers instead.
+	put, refuse string
 }
 
 func newRegistry(t *testing.T) *registry {
@@ -73,6 +77,8 @@ func (g *registry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			kvs = append(kvs, map[string]string{"key": b64(fmt.Sprintf("%smembers/%x", prefix, 99-i)), "value": b64(g.members[i]), "create_revision": fmt.Sprint(8 + i)})
 		}
 		answer["kvs"] = kvs
+	case r.URL.Path == "/v3/kv/txn":
+		g.register(w, body, answer)
 	case r.URL.Path == "/T/_config/size" && g.size != "":
 		answer["node"] = map[string]any{"key": "/T/_config/size", "value": g.size}
 	case r.URL.Path == "/T" && g.size != "":
@@ -88,6 +94,34 @@ func (g *registry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
+// register carries out a transaction that creates one key.
+func (g *registry) register(w http.ResponseWriter, body []byte, answer map[string]any) {
+	type put struct{ Key, Value []byte }
+	var txn struct {
+		Compare []struct {
+			Key    []byte
+			Target string
+		}
+		Success []struct{ RequestPut put }
+	}
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.DisallowUnknownFields()
+	switch err := decoder.Decode(&txn); {
+	case g.refuse != "":
+		w.WriteHeader(http.StatusForbidden)
+		answer["error"] = g.refuse
+	case err != nil || len(txn.Compare) != 1 || txn.Compare[0].Target != "CREATE" ||
+		len(txn.Success) != 1 || !bytes.Equal(txn.Compare[0].Key, txn.Success[0].RequestPut.Key):
+		w.WriteHeader(http.StatusBadRequest)
+		answer["error"] = "wrong transaction " + string(body)
+	default:
+		answer["succeeded"] = true
+		put := txn.Success[0].RequestPut
+		g.put = string(put.Key) + " " + string(put.Value)
+		g.members = append(g.members, string(put.Value))
+	}
+}
+
 func TestFounderWithARegistry(t *testing.T) {
 	t.Parallel()
 	eachShellWithRegistry(t, func(t *testing.T, sh shell) {
@@ -97,10 +131,6 @@ func TestFounderWithARegistry(t *testing.T) {
 		nus := entry{ID: 20, Name: "us", PeerURLs: []string{own}}
 		ea, eb := ran(11, "a", a.url), ran(12, "b", b.url)
 		down := func() { a.answer(503, ""); b.answer(503, "") }
-		restart := func(token string) string {
-			return "ETCD_NAME=us\nETCD_INITIAL_ADVERTISE_PEER_URLS=" + own + "\nETCD_INITIAL_CLUSTER=" + strings.Join([]string{ra, rus, rb}, ",") +
-				"\nETCD_INITIAL_CLUSTER_STATE=new\n" + noDiscovery + "ETCD_INITIAL_CLUSTER_TOKEN=" + token + "\n"
-		}
 		formed := joined("us", own, "member-11="+a.url+",member-12="+b.url+","+rus)
 		cases := []struct {
 			name    string
@@ -108,27 +138,29 @@ func TestFounderWithARegistry(t *testing.T) {
 			members []string
 			set     func()
 			v3, v2  int
-			stdout  string // RESTART stands for the initial cluster of the registry
+			stdout  string // START stands for a start with the founders of the registry
 			reason  string
 		}{
-			{"first", "3", nil, down, 0, 0, "", ""},
-			{"last", "3", []string{ra, rb}, down, 0, 0, "", ""},
-			{"registered before, still open", "3", []string{ra, rus}, down, 0, exitRetry, "", ""},
+			{"first", "3", nil, down, exitRetry, 0, "", "registered: waiting for the other founders"},
+			{"last", "3", []string{ra, rb}, down, 0, 0, "START", "starting with the founders that the registry names"},
+			{"the only one", "1", nil, down, 0, 0, "START", "starting with the founders that the registry names"},
+			{"registered before, still open", "3", []string{ra, rus}, down, exitRetry, exitRetry, "", "registered: waiting for the other founders|registered before: waiting for the other founders"},
+			{"two have one name", "3", []string{ra, "a=" + b.url, rus}, down, exitRetry, exitRetry, "", "the token cannot be used: two founders have the name a"},
 			{"the token is full without it", "2", []string{ra, rb, rus}, func() { a.list(na, nb); b.list(na, nb) }, exitRetry, exitRetry, "", "do not list this member|the token is full and this member is not among its first 2"},
 			{"the token is full without it, nobody answers", "2", []string{ra, rb}, down, exitRetry, exitRetry, "", "cannot be asked"},
 			{"wiped, and the others say so", "3", []string{ra, rus, rb}, func() { a.list(ea, eb, ran(20, "us", own)); b.list(ea, eb, nus) }, exitNever, exitNever, "", "has run before"},
 			{"registered, never run, and the others have formed it", "3", []string{ra, rus, rb}, func() { a.list(ea, eb, nus); b.list(ea, eb, nus) }, 0, 0, formed, "announced"},
-			{"registered, never run, and another is forming it", "3", []string{ra, rus, rb}, func() { a.list(na, nb, nus); b.answer(503, "") }, 0, 0, "RESTART", "starting with the founders that the registry names"},
+			{"registered, never run, and another is forming it", "3", []string{ra, rus, rb}, func() { a.list(na, nb, nus); b.answer(503, "") }, 0, 0, "START", "starting with the founders that the registry names"},
 			{"removed, and announced anew", "3", []string{ra, rus, rb}, func() {
 				us := entry{ID: 21, PeerURLs: []string{own}, IsLearner: true}
 				a.list(ea, eb, us)
 				b.list(ea, eb, us)
 			}, 0, 0, formed, "announced"},
 			{"a token of one, registered before", "1", []string{rus}, down, exitNever, exitNever, "", "registered for a cluster of one and its data is gone"},
-			{"no size", "", nil, down, exitRetry, exitRetry, "", "the registry knows no such cluster: "},
-			{"size is no number", "three", nil, down, exitRetry, exitRetry, "", "the registry knows no such cluster: "},
-			{"size 0", "0", nil, down, exitRetry, exitRetry, "", "the registry knows no such cluster: "},
-			{"a registration that is none", "3", []string{"x=$(id)"}, down, exitRetry, exitRetry, "", "holds a registration that cannot be read"},
+			{"no size", "", nil, down, exitRetry, exitRetry, "", "the token cannot be used: "},
+			{"size is no number", "three", nil, down, exitRetry, exitRetry, "", "the token cannot be used: "},
+			{"size 0", "0", nil, down, exitRetry, exitRetry, "", "the token cannot be used: "},
+			{"a registration that is none", "3", []string{"x=$(id)"}, down, exitRetry, exitRetry, "", "a registration cannot be read"},
 		}
 		for k, protocol := range []string{"v3", "v2"} {
 			env := []string{"ETCD_DISCOVERY_TOKEN=T", "ETCD_DISCOVERY_ENDPOINTS=" + dead + "," + strings.TrimPrefix(g.url, "http://")}
@@ -144,25 +176,21 @@ func TestFounderWithARegistry(t *testing.T) {
 				t.Run(protocol+" "+test.name, func(t *testing.T) {
 					g.size, g.members = test.size, test.members
 					test.set()
-					code, stdout := test.v3, test.stdout
+					code, stdout, reason := test.v3, test.stdout, test.reason
 					if protocol == "v2" {
 						code = test.v2
 					}
-					if stdout == "RESTART" {
-						stdout = restart(token)
-					}
-					r := ask(t, sh, true, nil, env...)
-					reason := ""
+					r := ask(t, sh, true, nil, append(env, "ETCD_DATA_DIR="+t.TempDir())...)
 					for _, one := range strings.Split(test.reason, "|") {
 						if strings.Contains(r.stderr, one) {
 							reason = one
 						}
 					}
-					if reason == "" && code != 0 {
-						reason = test.reason
-						if test.reason == "" {
-							reason = "registered before: waiting for the other founders"
-						}
+					if stdout == "START" {
+						stdout = started(token, g.members...)
+					}
+					if protocol == "v2" && code == 0 && !slices.Contains(test.members, rus) {
+						stdout, reason = "", "" // etcd asks the registry itself
 					}
 					r.want(t, code, stdout, reason)
 				})
@@ -189,9 +217,11 @@ func TestFounderWithARegistry(t *testing.T) {
 			g.size, g.members = "3", nil
 			g.auth = `ro"ot|p'a\ss":word`
 			defer func() { g.auth = "" }()
-			env := []string{"ETCD_DISCOVERY_TOKEN=T", "ETCD_DISCOVERY_ENDPOINTS=" + g.url}
-			ask(t, sh, true, nil, append(env, `ETCD_DISCOVERY_USER=ro"ot`, `ETCD_DISCOVERY_PASSWORD=p'a\ss":word`)...).want(t, 0, "", "")
-			ask(t, sh, true, nil, append(env, `ETCD_DISCOVERY_USER=ro"ot:p'a\ss":word`)...).want(t, 0, "", "")
+			env := []string{"ETCD_DISCOVERY_TOKEN=T", "ETCD_DISCOVERY_ENDPOINTS=" + g.url, "ETCD_DATA_DIR=" + t.TempDir()}
+			const waiting = "registered: waiting for the other founders"
+			ask(t, sh, true, nil, append(env, `ETCD_DISCOVERY_USER=ro"ot`, `ETCD_DISCOVERY_PASSWORD=p'a\ss":word`)...).want(t, exitRetry, "", waiting)
+			g.members = nil
+			ask(t, sh, true, nil, append(env, `ETCD_DISCOVERY_USER=ro"ot:p'a\ss":word`)...).want(t, exitRetry, "", waiting)
 			r := ask(t, sh, true, nil, append(env, `ETCD_DISCOVERY_USER=ro"ot`, "ETCD_DISCOVERY_PASSWORD=wrong-secret")...)
 			r.want(t, exitRetry, "", "the registry does not answer: ")
 			if strings.Contains(r.stderr, "wrong-secret") {
@@ -240,7 +270,7 @@ func TestJoinerWithARegistry(t *testing.T) {
 				{"the registry is away", nil, nil, away, exitRetry, "", "the registry does not answer: " + dead},
 				{"the registry is away, and a peer is known otherwise", nil, func() { a.list(ea, eb, us); b.list(ea, eb, us) }, append(away, "ETCD_JOIN_PEERS="+a.url), 0, joined("us", own, "member-11="+a.url+",member-12="+b.url+",us="+own), "announced: starting"},
 				{"it is the only one that registered", []string{"us=" + own, "x=" + own}, nil, env, exitRetry, "", "the registry names no other founder"},
-				{"a registration that is none", []string{"x=$(id)", rb}, nil, env, exitRetry, "", "holds a registration that cannot be read"},
+				{"a registration that is none", []string{"x=$(id)", rb}, nil, env, exitRetry, "", "a registration cannot be read"},
 			} {
 				if c.set != nil {
 					c.set()
@@ -256,7 +286,7 @@ func TestJoinerWithARegistry(t *testing.T) {
 			t.Run(protocol+" the registry does not know the token", func(t *testing.T) {
 				g.size = ""
 				defer func() { g.size = "2" }()
-				ask(t, sh, true, nil, env...).want(t, exitRetry, "", "the registry knows no such cluster: ")
+				ask(t, sh, true, nil, env...).want(t, exitRetry, "", "the token cannot be used: ")
 			})
 		}
 	})

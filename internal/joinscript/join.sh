@@ -12,7 +12,8 @@
 # Let systemd run "etcd-join start" as its ExecStart and not as an ExecStartPre:
 # it heeds RestartPreventExitStatus=78 for the main process only (systemd#11868).
 #
-# It reads etcd's own ETCD_* variables and:
+# It reads etcd's own ETCD_* variables, also those of a v3 discovery, which etcd
+# 3.4 and 3.5 ignore, and:
 #   ETCD_JOIN_PEERS             more peer URLs to ask
 #   ETCD_JOIN_DISCOVERY, or     the registry in which the peers of one that joins
 #   ETCD_JOIN_DISCOVERY_TOKEN   found each other
@@ -43,7 +44,7 @@ umask 077
 bin=${ETCD_JOIN_BIN:-/usr/local/bin}
 case ${1:-} in
 start)
-	"$0" >"${RUNTIME_DIRECTORY:?}/join.env" || exit
+	ETCD_JOIN_BIN=$bin "$0" >"${RUNTIME_DIRECTORY:?}/join.env" || exit
 	# shellcheck disable=SC2163 # it is an assignment
 	while IFS= read -r assignment; do export "$assignment"; done <"$RUNTIME_DIRECTORY/join.env"
 	exec "$bin/etcd"
@@ -99,6 +100,9 @@ readable() {
 }
 data=${ETCD_DATA_DIR:-${name:-default}.etcd}
 wal=${ETCD_WAL_DIR:-$data/member/wal}
+# Marks of the bootstrap: see window_is_open.
+window=${ETCD_JOIN_BOOTSTRAP_WINDOW:-}
+mark=etcd-join-${ETCD_INITIAL_CLUSTER_TOKEN:-}-$window
 if [ -d "$wal" ]; then
 	readable "$wal"
 	for file in "$wal"/*.wal; do
@@ -109,13 +113,16 @@ elif [ -d "$data" ]; then
 	[ ! -d "$data/member" ] || readable "$data/member"
 fi
 # --- restore
-# What a restore has left that was ended. Without a log none of it is data.
 made=$data/member/restore.tmp
 log=$wal/restore.tmp
-if [ -d "$made" ]; then
-	[ -n "$kept" ] || rm -rf "$data/member/snap"
-	rm -rf "$made" "$log"
-fi
+# Removes what a restore has left, the directory that tells of it last. Without
+# a log none of it is data.
+tidy() {
+	if [ -n "$kept" ]; then rm -rf "${wal:?}/$mark"; else rm -rf "$data/member/snap"; fi
+	rm -rf "$log"
+	rm -rf "$made"
+}
+[ ! -d "$made" ] || tidy
 # --- end
 # URLs may contain [ ].
 set -f
@@ -160,9 +167,17 @@ founder=0
 registry=
 [ -n "$kept" ] || [ "${ETCD_INITIAL_CLUSTER_STATE:-new}" != new ] || founder=1
 # --- registry
+id=
 if [ "$founder" = 1 ]; then
 	if [ -n "${ETCD_DISCOVERY_TOKEN:-}" ] && [ -n "${ETCD_DISCOVERY_ENDPOINTS:-}" ]; then
 		bootstrap=v3
+		# The others start with what it registers: one bad URL would stop them all.
+		awk 'BEGIN { exit "," ENVIRON["OWN_RAW"] !~ /^(,https?:\/\/([A-Za-z0-9._-]+|\[[0-9A-Za-z:.%]+\]):[0-9]+)+$/ }' ||
+			later "ETCD_INITIAL_ADVERTISE_PEER_URLS is not a list of URLs with a port: $OWN_RAW"
+		# The ID that etcd computes, and registers under.
+		id=$(printf '%s' "$(printf '%s' "$OWN" | tr -d ,)$ETCD_DISCOVERY_TOKEN" | sha1sum 2>/dev/null)
+		id=$(printf '%.16s\n' "$id" | sed 's/^0*//')
+		[ -n "$id" ] || later "sha1sum is not on PATH"
 	elif [ -n "${ETCD_DISCOVERY:-}" ]; then
 		bootstrap=v2
 	fi
@@ -481,9 +496,10 @@ END {
 	v3 = ENVIRON["MODE"] == "v3"
 	if (!parse() || code != 200) {
 		reason = V[".error"] V[".message"]
-		if (reason !~ /^[A-Za-z0-9 :._-]+$/) reason = "no answer of a registry"
+		if (text ~ /^CommonName /) reason = "its HTTP gateway refuses a client certificate with a common name. Install etcdctl, or use a certificate without one and a user"
+		if (reason !~ /^[A-Za-z0-9 ,:._-]+$/) reason = "no answer of a registry"
 		# 400 and 404: a v2 registry or service that does not know the token.
-		give_up(!v3 && (code == 400 || code == 404) ? "unknown" : "silent", "HTTP status " code ", " reason)
+		give_up(!v3 && (code == 400 || code == 404) ? "unknown" : "silent", (code ? "HTTP status " code ", " : "") reason)
 	}
 	size = ENVIRON["SIZE"]
 	for (i = 1; ; i++) {
@@ -504,7 +520,7 @@ END {
 		at[j] = order + 0
 		entry[j] = value
 	}
-	if (size !~ /^[0-9]+$/ || size + 0 < 1) give_up("unknown", "it does not know the token, or holds no size for it")
+	if (size !~ /^[0-9]+$/ || size + 0 < 1) give_up("unknown", "the registry does not have it, or no size for it")
 	for (i = 1; i <= n && i <= size + 0; i++) {
 		k = split(entry[i], a, ",")
 		mine = ""
@@ -512,8 +528,10 @@ END {
 			eq = index(a[j], "=")
 			label = substr(a[j], 1, eq - 1)
 			u = substr(a[j], eq + 1)
-			if (!plain(u)) give_up("unknown", "it holds a registration that cannot be read")
+			if (!plain(u)) give_up("unknown", "a registration cannot be read")
 			if (label !~ /^[A-Za-z0-9._:@%+~-]+$/) label = "founder-" i
+			if ((label in owner) && owner[label] != i) give_up("unknown", "two founders have the name " label)
+			owner[label] = i
 			mine = mine (j > 1 ? "," : "") u
 			list = list sep label "=" u
 			sep = ","
@@ -526,30 +544,47 @@ END {
 	print list
 }'
 
-# Standard input is a curl configuration: secrets never stand in a process list.
-fetch_v3() {
-	set -- -K - "$@"
-	[ -z "${ETCD_DISCOVERY_CACERT:-}" ] || set -- --cacert "$ETCD_DISCOVERY_CACERT" "$@"
-	[ -z "${ETCD_DISCOVERY_CERT:-}" ] || set -- --cert "$ETCD_DISCOVERY_CERT" --key "${ETCD_DISCOVERY_KEY:-}" "$@"
-	[ "${ETCD_DISCOVERY_INSECURE_SKIP_TLS_VERIFY:-}" != true ] || set -- -k "$@"
-	fetch "$@"
+# A string inside quotes, of JSON or of a curl configuration.
+quoted() { printf '%s' "$1" | sed 's/[\\"]/\\&/g'; }
+
+# post PATH JSON: asks the HTTP gateway. What may be secret reaches curl by its
+# standard input, and never stands in a process list.
+post() {
+	set -- "$2" -K - "$at/v3/$1"
+	[ -z "${ETCD_DISCOVERY_CACERT:-}" ] || set -- "$@" --cacert "$ETCD_DISCOVERY_CACERT"
+	[ -z "${ETCD_DISCOVERY_CERT:-}" ] || set -- "$@" --cert "$ETCD_DISCOVERY_CERT" --key "${ETCD_DISCOVERY_KEY:-}"
+	[ "${ETCD_DISCOVERY_INSECURE_SKIP_TLS_VERIFY:-}" != true ] || set -- "$@" -k
+	json_body=$(quoted "$1")
+	shift
+	printf 'data = "%s"\n%s\n' "$json_body" "$header" | fetch "$@"
 }
 
-# A string for JSON inside a quoted value of a curl configuration.
-quoted() {
-	printf '%s' "$1" | sed 's/[\\"]/\\&/g' | sed 's/[\\"]/\\&/g'
+# Asks over gRPC, with the arguments and $input, and answers as the gateway does.
+over_grpc() {
+	printf '%s\n\n\n' "$input" | ETCDCTL_API=3 ETCDCTL_ENDPOINTS=$at ETCDCTL_USER=$user ETCDCTL_PASSWORD=$password \
+		ETCDCTL_CACERT=${ETCD_DISCOVERY_CACERT:-} ETCDCTL_CERT=${ETCD_DISCOVERY_CERT:-} ETCDCTL_KEY=${ETCD_DISCOVERY_KEY:-} \
+		ETCDCTL_INSECURE_SKIP_TLS_VERIFY=${ETCD_DISCOVERY_INSECURE_SKIP_TLS_VERIFY:-} \
+		"$etcdctl" -w json "$@" 2>&1 | awk '
+		/^[{]"header"/ { print "HTTP/1.1 200\n\n" $0; exit }
+		sub(/^Error: /, "") { gsub(/[^A-Za-z0-9 ,:._-]/, ""); print "HTTP/1.1\n\n{\"error\":\"etcdctl: " $0 "\"}"; exit }'
 }
+
+read_v3() { MODE=v3 SIZE='' awk "$sorted$json$registrations"; }
 
 base64_of() { printf '%s' "$1" | base64 | tr -d '\n'; }
 
-ask_v3() {
+# at_v3 PATH JSON ARGUMENT...: asks one endpoint after the other: its gateway, and
+# if that refuses, etcdctl with the arguments.
+at_v3() {
+	path=$1 body=$2
+	shift 2
 	user=${ETCD_DISCOVERY_USER:-}
 	password=${ETCD_DISCOVERY_PASSWORD:-}
 	if [ -z "$password" ]; then
 		case $user in *:*) password=${user#*:} user=${user%%:*} ;; esac
 	fi
-	# The prefix and its end: "/" + 1 is "0".
-	range="{\\\"key\\\":\\\"$(base64_of "/_etcd/registry/$ETCD_DISCOVERY_TOKEN/")\\\",\\\"range_end\\\":\\\"$(base64_of "/_etcd/registry/${ETCD_DISCOVERY_TOKEN}0")\\\"}"
+	etcdctl=$bin/etcdctl
+	[ -x "$etcdctl" ] || etcdctl=$(command -v etcdctl)
 	for at in $(printf '%s\n' "$ETCD_DISCOVERY_ENDPOINTS" | tr ',' ' '); do
 		case $at in
 		http://* | https://*) ;;
@@ -559,18 +594,44 @@ ask_v3() {
 		header=
 		failed=1
 		if [ -n "$user" ]; then
-			answer=$(printf 'data = "{\\"name\\":\\"%s\\",\\"password\\":\\"%s\\"}"\n' "$(quoted "$user")" "$(quoted "$password")" |
-				fetch_v3 "$at/v3/auth/authenticate") || continue
+			answer=$(post auth/authenticate "{\"name\":\"$(quoted "$user")\",\"password\":\"$(quoted "$password")\"}") || continue
 			token=$(printf '%s\n' "$answer" | awk "$json"'END { if (parse() && code == 200 && V[".token"] ~ /^[A-Za-z0-9._=-]+$/) print V[".token"] }')
 			# A registry without authentication refuses to authenticate.
 			[ -z "$token" ] || header="header = \"Authorization: $token\""
 		fi
-		answer=$(printf 'data = "%s"\n%s\n' "$range" "$header" | fetch_v3 "$at/v3/kv/range") || continue
-		answer=$(printf '%s\n' "$answer" | MODE=v3 SIZE='' awk "$sorted$json$registrations")
+		answer=$(post "$path" "$body") || continue
+		answer=$(printf '%s\n' "$answer" | read_v3)
 		failed=0
 		case $answer in silent*) ;; *) break ;; esac
+		if [ -n "$etcdctl" ]; then
+			refused=$answer
+			answer=$(over_grpc "$@" | read_v3)
+			case $answer in silent*) answer="$refused; $(line 4)" ;; *) break ;; esac
+		fi
 	done
 	return "$failed"
+}
+
+ask_v3() {
+	input=
+	under=/_etcd/registry/$ETCD_DISCOVERY_TOKEN
+	# The prefix and its end: "/" + 1 is "0".
+	at_v3 kv/range "{\"key\":\"$(base64_of "$under/")\",\"range_end\":\"$(base64_of "${under}0")\"}" get --prefix "$under/"
+}
+
+# Registers this member as etcd 3.6 does, unless its key is there.
+register() {
+	key=$under/members/$id
+	value=$(printf '%s\n' "$OWN_RAW" | tr ',' '\n' | sed "s/^/$name=/" | sort | tr '\n' ',')
+	value=${value%,}
+	input=$(printf 'create("%s") = "0"\n\nput -- %s %s' "$(quoted "$key")" "$key" "$value")
+	key=$(base64_of "$key")
+	at_v3 kv/txn "{\"compare\":[{\"key\":\"$key\",\"target\":\"CREATE\"}],\"success\":[{\"requestPut\":{\"key\":\"$key\",\"value\":\"$(base64_of "$value")\"}}]}" txn
+	case $?/$answer in
+	0/silent*) why_not="cannot register: $at: $(line 4)" ;;
+	0/*) ;;
+	*) why_not="cannot register: $at: $(problem)" ;;
+	esac
 }
 
 ask_v2() {
@@ -600,7 +661,7 @@ ask_registry() {
 		why="the registry names no other founder"
 		peers=$(others "$peers" "$(printf '%s\n' "$first" | tr ',' '\n' | sed 's/^[^=]*=//')")
 		;;
-	unknown) why="the registry knows no such cluster: $first" ;;
+	unknown) why="the token cannot be used: $first" ;;
 	*) registry=silent why="the registry does not answer: $at: $first" ;;
 	esac
 }
@@ -615,17 +676,17 @@ start() {
 
 # Whether the first initial member of a static cluster may still form it. If
 # not, why_not says why. A mark beside the data directory, or in /var/tmp where
-# it cannot be made there, tells that etcd was started in this window. Inside
-# the data directory is another one: if that is gone, so is the data.
-window=${ETCD_JOIN_BOOTSTRAP_WINDOW:-}
-mark=etcd-join-${ETCD_INITIAL_CLUSTER_TOKEN:-}-$window
+# it cannot be made there, tells that etcd was started in this window.
+# --- registry
+[ -z "$id" ] || mark=etcd-join-$id
+# --- end
 window_is_open() {
 	if ! [ "$now" -ge "${window%-*}" ] 2>/dev/null; then
 		why_not="the clock of this machine is before the creation of its configuration"
 		return 1
 	elif ! [ "$now" -le "${window#*-}" ] 2>/dev/null; then
 		why_not="the bootstrap window of this member is over: terraform plan says what to do"
-	elif [ ! -d "$data/member/$mark" ] && { [ -d "${data%/}.$mark" ] || [ -d "/var/tmp/$mark" ]; }; then
+	elif [ ! -d "$wal/$mark" ] && { [ -d "${data%/}.$mark" ] || [ -d "/var/tmp/$mark" ]; }; then
 		why_not="etcd was started here before, and its data is gone from $data"
 	else
 		return 0
@@ -633,25 +694,32 @@ window_is_open() {
 	[ -n "$peers" ] || never "$why_not"
 	return 1
 }
+# Leaves the mark where etcd makes its log, which removes it: where it is, the
+# data is not gone, for there has never been any.
 leave_mark() {
-	mkdir -p "$data/member/$mark" && { [ -d "${data%/}.$mark" ] || mkdir "${data%/}.$mark" || mkdir "/var/tmp/$mark"; }
-	chown -R "$owner" "$data"
+	owner=$data
+	[ -d "$data" ] || owner=$(dirname "$data")
+	# shellcheck disable=SC2012 # the name stands behind what is read
+	owner=$(ls -ldn "$owner" | awk '{ print $3 ":" $4 }')
+	mkdir -p "$wal/$mark"
+	chown -R "$owner" "$data" "$wal"
+	[ -d "$wal/$mark" ]
 } >/dev/null 2>&1
+# Leaves the mark that tells that etcd was started in this window.
+mark_start() {
+	[ -z "$window" ] || { leave_mark && { [ -d "${data%/}.$mark" ] || mkdir "${data%/}.$mark" || mkdir "/var/tmp/$mark"; }; } 2>/dev/null
+}
 
 # --- restore
-# Makes the data of this member of the snapshot. All is made in directories of
-# its own, and the log comes to its place last and at once: the data is a
-# member's when, and only when, it has a log. Whatever ends this before, the next
-# run begins again. The mark tells that etcd was started, so it is left when
-# nothing but the disk can fail any more.
+# Makes the data of this member from the snapshot, in directories of its own. The
+# log is moved into place last, by one rename: only a log makes a directory the
+# data of a member. Whatever ends this earlier, the next run begins again.
 restore() {
 	file=$ETCD_JOIN_RESTORE
 	first=0000000000000000-0000000000000000.wal
-	if [ -d "$data/member/$mark" ] && [ -e "$data/member/snap/db" ]; then
-		not_restored "it was restored here before, and the log is gone from $wal"
-	fi
-	mkdir -p "$made" "$log" 2>/dev/null || not_restored "cannot make $made and $log"
-	give
+	[ ! -e "$data/member/snap" ] || later "cannot restore the snapshot: $data/member/snap exists, and $wal has no log"
+	case $file in "$data/member/"*) later "cannot restore the snapshot: move $file out of $data/member" ;; esac
+	{ leave_mark && mkdir -p "$made" "$log" && leave_mark; } || not_restored "cannot write to $data and $wal"
 	case $file in
 	http://* | https://*)
 		file=$made/snapshot
@@ -677,17 +745,15 @@ restore() {
 	answer=$("$bin/etcdutl" snapshot restore "$@" --initial-advertise-peer-urls "$OWN_RAW" --data-dir "$made/data" --wal-dir "$log/wal" --skip-hash-check=false "$file" 2>&1) ||
 		not_restored "etcdutl says: $(printf '%s\n' "$answer" | awk 'sub(/^Error: /, "") { said = 1; print; exit } { last = $0 } END { if (!said) print substr(last, 1, 400) }')"
 	[ "$(ls "$log/wal" 2>/dev/null)" = "$first" ] || not_restored "etcdutl made another log than $first"
-	rm -f "$made/snapshot"
-	[ -z "$window" ] || leave_mark
-	give
-	{ rm -rf "$data/member/snap" && mv "$made/data/member/snap" "$data/member/" && sync && mv "$log/wal/$first" "$wal/" && sync; } 2>/dev/null ||
-		later "cannot restore the snapshot: cannot move the data to its place"
-	rm -rf "$made" "$log"
+	leave_mark
+	mark_start
+	{ sync && mv "$made/data/member/snap" "$data/member/" && sync && mv "$log/wal/$first" "$wal/" && sync; } 2>/dev/null ||
+		later "cannot restore the snapshot: cannot move the data into place"
+	kept=$wal/$first
+	tidy
 }
-# What root has made belongs to the user of etcd.
-give() { chown -R "$owner" "$data" "$wal" 2>/dev/null; }
 not_restored() {
-	rm -rf "$made" "$log"
+	tidy
 	later "cannot restore the snapshot: $1"
 }
 # --- end
@@ -695,14 +761,11 @@ not_restored() {
 # A founder may start with its environment as it is. If that holds what an
 # earlier run printed (an empty token tells), it is printed again.
 start_founder() {
-	owner=$data
-	[ -d "$data" ] || owner=$(dirname "$data")
-	# shellcheck disable=SC2012 # the name stands behind what is read
-	owner=$(ls -ldn "$owner" 2>/dev/null | awk '{ print $3 ":" $4 }')
 	# --- restore
 	[ -z "${ETCD_JOIN_RESTORE:-}" ] || restore
+	[ -n "$kept" ] ||
 	# --- end
-	[ -z "$window" ] || leave_mark
+	mark_start
 	if [ "$bootstrap" = static ] && [ -n "${ETCD_DISCOVERY_TOKEN+set}" ]; then
 		start new "$ETCD_INITIAL_CLUSTER"
 		printf 'ETCD_INITIAL_CLUSTER_TOKEN=%s\n' "${ETCD_INITIAL_CLUSTER_TOKEN:-etcd-cluster}"
@@ -728,7 +791,26 @@ found() {
 		fi
 		;;
 	# --- registry
-	v3/open/silent | v3/open/forming/1) exit 0 ;;
+	v3/open/silent | v3/open/forming/1)
+		# While the registry is open no member of it has started: a mark that is
+		# made now tells later that this one has not.
+		why_not="registered: waiting for the other founders"
+		if [ ! -d "$wal/$mark" ] && ! leave_mark; then
+			why_not="cannot write to $wal: run this as the user of etcd"
+		elif [ "$registered" = 0 ]; then
+			# Before the registration: after a power cut it may have to tell.
+			sync "$wal" 2>/dev/null
+			version=$("$bin/etcd" --version 2>/dev/null | sed -n 's/^etcd Version: //p')
+			# It may be anywhere, if the script need not start it.
+			[ -e "$bin/etcd" ] || [ -n "${ETCD_JOIN_BIN:-}" ] || version=none
+			case $version in
+			# It registers itself, once it has found its settings to be right.
+			3.[6-9]* | 3.[1-9][0-9]* | [4-9]*) exit 0 ;;
+			'') why_not="$bin/etcd does not run" ;;
+			*) register ;;
+			esac
+		fi
+		;;
 	v2/open/silent | v2/open/forming/1)
 		# etcd would refuse with "duplicate id"; the cluster forms without it,
 		# and then its place on the list is free for it to take.
@@ -738,13 +820,14 @@ found() {
 	v?/full/*)
 		if [ "$registered" = 0 ]; then
 			why_not="the token is full and this member is not among its first $size"
-		elif [ "$1" = forming/1 ]; then
-			# The registry cannot be used twice by one member. What it stands for
-			# can: the same members under the same token have the same IDs, and
-			# etcd asks the others itself whether this one has run.
+		elif [ "$1" = forming/1 ] || { [ "$1" = silent ] && [ -d "$wal/$mark" ]; }; then
+			# Without the registry, which can be used once, and not by every version.
+			# What it stands for can be used again: the same members under the same
+			# token have the same IDs, and etcd asks the others itself whether this
+			# one has run.
 			token=${ETCD_DISCOVERY_TOKEN:-}
 			[ "$bootstrap" = v3 ] || token=$ETCD_DISCOVERY
-			say "registered before: starting with the founders that the registry names"
+			say "starting with the founders that the registry names"
 			start new "$first"
 			printf 'ETCD_INITIAL_CLUSTER_TOKEN=%s\n' "$token"
 			exit 0
@@ -834,6 +917,10 @@ while :; do
 	was=$found
 	found=
 	why_not=${verdict#* }
+	# --- registry
+	# One that has not run and is among the first needs no word of its peers.
+	case $registry/$verdict in "full/wait a peer "*) [ ! -d "$wal/$mark" ] || verdict="silent $why_not" ;; esac
+	# --- end
 	case $verdict in
 	ran) never "$name ($OWN) has run before and its data is gone from $data: replace the member" ;;
 	"join "*)

@@ -7,8 +7,8 @@
 // or never.
 //
 // The script (join.sh) learns from its environment which member it is for. It
-// needs sh, awk, sed, od, base64, date and curl, and runs under
-// dash, bash and busybox alike.
+// needs sh, awk, sed, od, base64, date and curl (with a v3 discovery sha1sum,
+// too), and runs under dash, bash and busybox alike.
 package joinscript
 
 import (

@@ -70,7 +70,7 @@ func TestScriptIsPlainTextAndSmall(t *testing.T) {
 // What a configuration does not need is not shipped with it.
 func TestStaticScriptHasNoRegistry(t *testing.T) {
 	t.Parallel()
-	for _, word := range []string{"ask_registry", "/v3/kv/range", "/_config/size", "unbase64", "ETCD_JOIN_DISCOVERY", "$why\n"} {
+	for _, word := range []string{"ask_registry", "kv/range", "/_config/size", "unbase64", "ETCD_JOIN_DISCOVERY", "$why\n"} {
 		if strings.Contains(Static().Text, word) || !strings.Contains(Discovery().Text, word) {
 			t.Errorf("%q is in the script of a static bootstrap, or not in that of a discovery", word)
 		}

@@ -33,7 +33,7 @@ type shell struct {
 }
 
 // busyboxTools are the programs that the script runs, besides curl.
-var busyboxTools = []string{"awk", "base64", "chmod", "chown", "date", "dirname", "ls", "mkdir", "mktemp", "mv", "od", "rm", "sed", "sh", "sha256sum", "sleep", "sort", "sync", "tar", "tr"}
+var busyboxTools = []string{"awk", "base64", "chmod", "chown", "date", "dirname", "ls", "mkdir", "mktemp", "mv", "od", "rm", "sed", "sh", "sha1sum", "sha256sum", "sleep", "sort", "sync", "tar", "tr"}
 
 // shells returns those to test with: dash (the sh of Debian), bash with gawk (of
 // Fedora CoreOS), and busybox (of Alpine). dash, bash and curl must be there.
@@ -127,8 +127,8 @@ type result struct {
 }
 
 // hurried is a clock that goes 50 seconds with each look, from TEST_NOW, so that a
-// run of the script ends after two rounds; and no pauses. It starts no program:
-// there are some thousand runs. curl waits as long as TEST_PATIENCE says.
+// run of the script ends after two rounds; no pauses; and an etcd that does not
+// register itself. It starts no program: there are some thousand runs. curl waits as long as TEST_PATIENCE says.
 var hurried = map[string]string{
 	"date": `#!/bin/sh
 looks=0
@@ -137,6 +137,7 @@ echo $((looks + 1)) >"${0%/*}/looks"
 case $TEST_NOW in *[!0-9]*) echo "$TEST_NOW" ;; *) echo $((TEST_NOW + 50 * looks)) ;; esac
 `,
 	"sleep": "#!/bin/sh\n",
+	"etcd":  "#!/bin/sh\necho etcd Version: 3.5.0\n",
 	"curl": `#!/bin/sh
 PATH=${PATH#*:}
 exec curl "$@" ${TEST_PATIENCE:+--connect-timeout $TEST_PATIENCE --max-time $TEST_PATIENCE}
@@ -169,8 +170,8 @@ func (v Variant) write(t *testing.T) string {
 	return filepath.Join(tools(t, map[string]string{"etcd-join": v.Text}), "etcd-join")
 }
 
-// run runs the script, in a hurry, with exactly the given environment, PATH
-// besides.
+// run runs the script, in a hurry, with exactly the given environment, besides
+// PATH and the directory of etcd.
 func (sh shell) run(t *testing.T, env ...string) result {
 	t.Helper()
 	file := sh.script.write(t)
@@ -178,13 +179,14 @@ func (sh shell) run(t *testing.T, env ...string) result {
 	if sh.path != "" {
 		path = sh.path + ":" + path
 	}
-	path = tools(t, hurried) + ":" + path
+	hurried := tools(t, hurried)
+	path = hurried + ":" + path
 	ctx, cancel := context.WithTimeout(t.Context(), etcdtest.WaitLimit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, sh.argv[0], append(sh.argv[1:], file)...)
 	cmd.WaitDelay = time.Second // what it has started may hold the pipes
 	cmd.Dir = t.TempDir()
-	cmd.Env = append([]string{"PATH=" + path, fmt.Sprintf("TEST_NOW=%d", time.Now().Unix())}, env...) // the last one counts
+	cmd.Env = append([]string{"PATH=" + path, "ETCD_JOIN_BIN=" + hurried, fmt.Sprintf("TEST_NOW=%d", time.Now().Unix())}, env...) // the last one counts
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
@@ -235,6 +237,13 @@ func joined(name, urls, cluster string) string {
 	return "ETCD_NAME=" + name + "\nETCD_INITIAL_ADVERTISE_PEER_URLS=" + urls + "\n" +
 		"ETCD_INITIAL_CLUSTER=" + cluster + "\nETCD_INITIAL_CLUSTER_STATE=existing\n" +
 		noDiscovery
+}
+
+// started is what the script prints for the founder "us" of a registry that has
+// these registrations.
+func started(token string, registrations ...string) string {
+	return "ETCD_NAME=us\nETCD_INITIAL_ADVERTISE_PEER_URLS=" + own + "\nETCD_INITIAL_CLUSTER=" + strings.Join(registrations, ",") +
+		"\nETCD_INITIAL_CLUSTER_STATE=new\n" + noDiscovery + "ETCD_INITIAL_CLUSTER_TOKEN=" + token + "\n"
 }
 
 const noDiscovery = "ETCD_DISCOVERY=\nETCD_DISCOVERY_SRV=\nETCD_DISCOVERY_TOKEN=\nETCD_DISCOVERY_ENDPOINTS=\n"

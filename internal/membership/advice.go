@@ -88,6 +88,9 @@ func (s Snapshot) Advise(before Snapshot, seen map[MemberID]bool) []Warning {
 	if !ok {
 		say(d.Code, d.Facts)
 	}
+	if id, left := s.Survivor(); left {
+		say(SurvivorLeft, Facts{Subject: id})
+	}
 	all := s.tallyOf(s.Members, 0)
 	// Where nobody serves reads for want of a quorum, whoever answers is well.
 	unsaid := func(ids []MemberID) []MemberID {

@@ -87,7 +87,7 @@ func TestAdvise(t *testing.T) {
 		"only one can be asked": {s: wellCluster(3).with(2, silent).with(3, silent), want: []Warning{
 			{NotProbed, Facts{Others: []MemberID{2, 3}, Voters: 3, Quorum: 2, Alive: 1}},
 		}},
-		"quorum lost":        {s: lost, want: []Warning{{QuorumLost, Facts{Others: []MemberID{1, 2}, Voters: 3, Quorum: 2}}}},
+		"quorum lost":        {s: lost, want: []Warning{{QuorumLost, Facts{Others: []MemberID{1, 2}, Voters: 3, Quorum: 2}}, {SurvivorLeft, Facts{Subject: 3}}}},
 		"no leader":          {s: noLeader, want: []Warning{{NoLeader, Facts{Voters: 3, Quorum: 2}}}},
 		"list moved":         {s: moved, tolerance: 1, want: []Warning{{ListMoved, Facts{}}}},
 		"two clusters":       {s: mixed, tolerance: 1, want: []Warning{{MixedClusters, Facts{}}}},

@@ -204,7 +204,7 @@ func byURLs(s Snapshot, urls []string) (Member, bool) {
 
 // SoleFounder returns the member that formed the cluster by itself, if one did
 // and is still there. A member that does not understand its bootstrap (a v3
-// discovery token before etcd 3.6, a v2 URL from 3.7 on) ignores it and does
+// discovery token before etcd 3.6 without the join script, a v2 URL from 3.7 on) ignores it and does
 // that, without a word. It shows in the cluster's ID, which is computed from
 // the IDs of those who formed it and stays whoever joins later.
 func SoleFounder(s Snapshot) (MemberID, bool) {

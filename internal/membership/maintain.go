@@ -249,37 +249,3 @@ func DecideDisarm(s Snapshot, kind string, confirmed bool) Decision {
 	f.Others = raised
 	return Decision{Verdict: Go, Facts: f}
 }
-
-// DecideSnapshot decides whose data is to be saved, or whether that of a
-// certain member, from, may be. Without a wish it is a follower's, so that the
-// leader is spared, and the most advanced one's, and a quorum must stand behind
-// it: a member that was cut off may be far behind. A certain member's is saved
-// also when that is all there is left, with a warning.
-//
-// When the verdict is Go, Facts.Subject is the member.
-func DecideSnapshot(s Snapshot, from MemberID) Decision {
-	d := s.Gate(from)
-	leader, _, _ := s.MajorityLeader()
-	switch {
-	case d.Verdict != Go && (from == 0 || d.Code == MixedClusters):
-		return d
-	case from == 0:
-		followers := s.tallyOf(s.Voters(), leader).alive
-		if len(followers) == 0 {
-			followers = []MemberID{leader}
-		}
-		return Decision{Verdict: Go, Facts: Facts{Subject: s.successor(followers, nil)}}
-	}
-	f := Facts{Subject: from, Detail: s.Answer(from).Detail}
-	if _, listed := s.Member(from); !listed {
-		return refuse(NotMember, f)
-	}
-	if !s.answers(from) {
-		return refuse(NotAlive, f)
-	}
-	out := Decision{Verdict: Go, Facts: Facts{Subject: from}}
-	if d.Verdict != Go {
-		out.Warnings = []Warning{{Code: d.Code, Facts: d.Facts}}
-	}
-	return out
-}

@@ -37,7 +37,7 @@ func TestMaintenanceOfEveryCluster(t *testing.T) {
 			}
 		})
 	}
-	for _, what := range []string{"move", "move to", "defragment", "defragment the leader", "interrupt", "save", "save of"} {
+	for _, what := range []string{"move", "move to", "defragment", "defragment the leader", "interrupt", "save", "save of a learner", "save of"} {
 		if goes[what] == 0 {
 			t.Errorf("nothing was ever allowed to %s: the campaign does not reach what it should", what)
 		}
@@ -127,7 +127,7 @@ func defragments(t *testing.T, w world, s Snapshot, left []MemberID, interrupt, 
 func saves(t *testing.T, w world, s Snapshot, from MemberID, open bool, goes map[string]int) {
 	t.Helper()
 	leader, _, _ := w.agreed()
-	d := DecideSnapshot(s, from)
+	d := DecideSnapshot(s, s, from)
 	if d.Verdict != Go {
 		if d.Code == "" || open && (from == 0 || int(from) <= len(w.members) && w.lives(int(from)-1)) {
 			t.Fatalf("%s: no snapshot of %s: %s", w, from, d.Code)
@@ -136,15 +136,23 @@ func saves(t *testing.T, w world, s Snapshot, from MemberID, open bool, goes map
 	}
 	i := int(d.Facts.Subject) - 1
 	followers := w.which(w.voter, w.lives, but(leader))
+	// A learner that is not behind all voters spares them.
+	fit := func(i int) bool {
+		return !w.voter(i) && w.lives(i) && w.members[i] != lLagging
+	}
+	learners := w.which(fit)
 	switch {
 	case !w.heard(i):
 		t.Fatalf("%s: a snapshot of %d, which is not heard", w, i+1)
-	case from == 0 && (!open || !w.voter(i) || i == leader && len(followers) > 0):
+	case from == 0 && (!open || i == leader && len(followers)+len(learners) > 0 || !fit(i) && (!w.voter(i) || len(learners) > 0)):
 		t.Fatalf("%s: a snapshot of %d", w, i+1)
 	case from != 0 && (d.Facts.Subject != from || open != (len(d.Warnings) == 0)):
 		t.Fatalf("%s: a snapshot of %d instead of %s, warnings %v", w, i+1, from, d.Warnings)
 	}
 	goes["save"]++
+	if !w.voter(i) && from == 0 {
+		goes["save of a learner"]++
+	}
 	if from != 0 {
 		goes["save of"]++
 	}

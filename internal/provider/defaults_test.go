@@ -155,6 +155,7 @@ var withoutDefault = map[string]string{
 	"etcd_discovery_token.machine_access": "", "etcd_discovery_token.machine_access.ca_cert": "", "etcd_discovery_token.machine_access.cert": "",
 	"etcd_discovery_token.machine_access.key": "", "etcd_discovery_token.machine_access.username": "",
 	"etcd_discovery_token.timeouts": "its attributes have them", "etcd_member.timeouts": "its attributes have them", "etcd_learner.timeouts": "its attributes have them",
+	"etcd_snapshot.timeouts": "its attributes have them",
 
 	"etcd_member.config": "", "etcd_member.config.peer_urls": "given as a whole", "etcd_member.name": "or config", "etcd_member.peer_urls": "or config",
 	"etcd_member.machine_id": "a warning tells", "etcd_member.learner_id": "",

@@ -31,6 +31,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/member"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberconfig"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/rollout"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/snapshot"
 )
 
 // Provider is the etcd provider.
@@ -115,7 +116,7 @@ func (p *Provider) Configure(ctx context.Context, req provider.ConfigureRequest,
 func (p *Provider) Resources(context.Context) []func() resource.Resource {
 	return []func() resource.Resource{
 		discoverytoken.NewResource, initialcluster.NewResource, memberconfig.NewResource, member.NewResource, member.NewLearnerResource,
-		rollout.NewResource,
+		rollout.NewResource, snapshot.NewResource,
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -17,6 +18,8 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/database"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -33,16 +36,17 @@ func (s sender) Observe(context.Context, membership.ClusterID) (membership.Snaps
 	}, nil
 }
 
-func (s sender) Snapshot(_ context.Context, _ membership.MemberID, _ time.Duration, w io.Writer) (cluster.SnapshotHeader, error) {
-	return cluster.SnapshotHeader{Revision: 5}, s.send(w)
+func (s sender) Snapshot(_ context.Context, _ membership.MemberID, _ time.Duration, w io.Writer) error {
+	return s.send(w)
 }
 
-// whole is a database with its hash behind it.
-func whole(size int) []byte {
-	data := make([]byte, size)
-	data[0] = 1
-	hash := sha256.Sum256(data)
-	return slices.Concat(data, hash[:])
+func saving(send func(w io.Writer) error) *Engine {
+	return &Engine{Clock: clock.System{}, Process: &ProcessState{}, Cluster: sender{send: send}}
+}
+
+// sending returns an engine for a cluster that sends a snapshot.
+func sending(snapshot []byte) *Engine {
+	return saving(func(w io.Writer) error { _, err := w.Write(snapshot); return err })
 }
 
 // What is not whole, and what breaks off, leaves no file behind, nor anything
@@ -53,8 +57,11 @@ func TestSaveWholeOrNotAtAll(t *testing.T) {
 	write := func(p []byte) func(string, io.Writer) error {
 		return func(_ string, w io.Writer) error { _, err := w.Write(p); return err }
 	}
-	flipped := whole(1024)
+	whole := etcdtest.Snapshot("a", "b")
+	flipped := slices.Clone(whole)
 	flipped[500] ^= 1
+	zeros := make([]byte, 4096)
+	hash := sha256.Sum256(zeros)
 	for name, tt := range map[string]struct {
 		send      func(path string, w io.Writer) error
 		before    bool
@@ -63,20 +70,21 @@ func TestSaveWholeOrNotAtAll(t *testing.T) {
 		bad       bool
 		holds     string // of the file afterwards: "new", "old" or "nothing"
 	}{
-		"whole":            {send: write(whole(1024)), holds: "new"},
+		"whole":            {send: write(whole), holds: "new"},
 		"nothing":          {send: write(nil), bad: true, holds: "nothing"},
-		"a hash alone":     {send: write(whole(1024)[1024:]), bad: true, holds: "nothing"},
-		"without its hash": {send: write(whole(1024)[:1024]), bad: true, holds: "nothing"},
-		"cut off":          {send: write(whole(1024)[512:]), bad: true, holds: "nothing"},
+		"a hash alone":     {send: write(whole[len(whole)-sha256.Size:]), bad: true, holds: "nothing"},
+		"without its hash": {send: write(whole[:len(whole)-sha256.Size]), bad: true, holds: "nothing"},
+		"cut off":          {send: write(whole[512:]), bad: true, holds: "nothing"},
 		"a bit flipped":    {send: write(flipped), bad: true, holds: "nothing"},
-		"broken off":       {send: func(_ string, w io.Writer) error { _, _ = w.Write(whole(512)[:100]); return broken }, fails: broken, holds: "nothing"},
+		"no database":      {send: write(slices.Concat(zeros, hash[:])), bad: true, holds: "nothing"},
+		"broken off":       {send: func(_ string, w io.Writer) error { _, _ = w.Write(whole[:100]); return broken }, fails: broken, holds: "nothing"},
 		"broken off at an old": {
-			send: func(_ string, w io.Writer) error { _, _ = w.Write(whole(512)[:100]); return broken }, before: true, overwrite: true, fails: broken, holds: "old",
+			send: func(_ string, w io.Writer) error { _, _ = w.Write(whole[:100]); return broken }, before: true, overwrite: true, fails: broken, holds: "old",
 		},
-		"a file is there":  {send: write(whole(1024)), before: true, fails: fs.ErrExist, holds: "old"},
-		"one may be there": {send: write(whole(1024)), before: true, overwrite: true, holds: "new"},
+		"a file is there":  {send: write(whole), before: true, fails: fs.ErrExist, holds: "old"},
+		"one may be there": {send: write(whole), before: true, overwrite: true, holds: "new"},
 		"one comes meanwhile": {send: func(path string, w io.Writer) error {
-			_, err := w.Write(whole(1024))
+			_, err := w.Write(whole)
 			return errors.Join(err, os.WriteFile(path, []byte("old"), 0o600))
 		}, fails: fs.ErrExist, holds: "old"},
 	} {
@@ -87,13 +95,13 @@ func TestSaveWholeOrNotAtAll(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			e := &Engine{Clock: clock.System{}, Process: &ProcessState{}, Cluster: sender{send: func(w io.Writer) error { return tt.send(path, w) }}}
+			e := saving(func(w io.Writer) error { return tt.send(path, w) })
 			saved, err := e.Save(t.Context(), SaveRequest{Path: path, Overwrite: tt.overwrite, Limit: time.Minute}, func(Step) {})
 			var bad *BadSnapshot
 			switch {
 			case tt.bad != errors.As(err, &bad), tt.fails != nil && !errors.Is(err, tt.fails), !tt.bad && tt.fails == nil && err != nil:
 				t.Errorf("failed with %v", err)
-			case err == nil && (saved.Size != 1024+sha256.Size || saved.Member != 7 || saved.Revision != 5):
+			case err == nil && (saved.Size != int64(len(whole)) || saved.Member != 7 || saved.Contents != database.Contents{Revision: 3, Keys: 2} || saved.SHA256 != fmt.Sprintf("%x", sha256.Sum256(whole))):
 				t.Errorf("saved %+v", saved)
 			}
 			files, err := os.ReadDir(filepath.Dir(path))
@@ -121,14 +129,14 @@ func TestSaveWholeOrNotAtAll(t *testing.T) {
 func TestSaveEndsWhatHasNoEnd(t *testing.T) {
 	t.Parallel()
 	sent := 0
-	e := &Engine{Clock: clock.System{}, Process: &ProcessState{}, Cluster: sender{send: func(w io.Writer) error {
+	e := saving(func(w io.Writer) error {
 		for piece := make([]byte, 1<<20); sent < 300; sent++ {
 			if _, err := w.Write(piece); err != nil {
 				return err
 			}
 		}
 		return nil
-	}}}
+	})
 	dir := t.TempDir()
 	_, err := e.Save(t.Context(), SaveRequest{Path: filepath.Join(dir, "etcd.db"), Limit: time.Minute}, func(Step) {})
 	files, _ := os.ReadDir(dir)
@@ -138,16 +146,148 @@ func TestSaveEndsWhatHasNoEnd(t *testing.T) {
 }
 
 func TestSaveNowhere(t *testing.T) {
-	e := &Engine{Clock: clock.System{}, Process: &ProcessState{}, Cluster: sender{send: func(io.Writer) error { return nil }}}
+	e := sending(nil)
 	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, nowhere := range []string{filepath.Join(dir, "no", "such"), filepath.Join(dir, "file")} {
-		if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
 		_, err := e.Save(t.Context(), SaveRequest{Path: filepath.Join(nowhere, "etcd.db"), Overwrite: true, Limit: time.Minute}, func(Step) {})
 		var missing *NoDirectory
 		if !errors.As(err, &missing) || missing.Path != nowhere || err.Error() != "there is no directory "+nowhere {
 			t.Errorf("got %v", err)
 		}
+	}
+	for _, r := range []SaveRequest{{Path: dir}, {Path: dir, Overwrite: true}, {Path: dir + "/", Overwrite: true}, {Path: dir + "/..", Receipt: true}} {
+		if err := Free(t.Context(), r); !errors.As(err, new(*IsDirectory)) {
+			t.Errorf("%+v: %v", r, err)
+		}
+	}
+	if err := Free(t.Context(), SaveRequest{Path: filepath.Join(dir, "new") + "/"}); !errors.As(err, new(*NoDirectory)) {
+		t.Errorf("a directory that is not there: %v", err)
+	}
+}
+
+// A link at the path is no way to another file: it is left alone, or replaced.
+func TestSaveFollowsNoLink(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	target, path := filepath.Join(dir, "target"), filepath.Join(dir, "etcd.db")
+	if err := errors.Join(os.WriteFile(target, []byte("old"), 0o600), os.Symlink(target, path)); err != nil {
+		t.Fatal(err)
+	}
+	e := sending(etcdtest.Snapshot("a"))
+	r := SaveRequest{Path: path, Limit: time.Minute}
+	if _, err := e.Save(t.Context(), r, func(Step) {}); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("it was replaced: %v", err)
+	}
+	r.Overwrite = true
+	if _, err := e.Save(t.Context(), r, func(Step) {}); err != nil {
+		t.Error(err)
+	}
+	at, err := os.Lstat(path)
+	text, readErr := os.ReadFile(target)
+	if err != nil || !at.Mode().IsRegular() || readErr != nil || string(text) != "old" {
+		t.Errorf("%v, %v; the target holds %q, %v", at, err, text, readErr)
+	}
+}
+
+// What a killed process left is removed, what another one is writing is not, and
+// neither is what merely has such a name.
+func TestSaveRemovesWhatKilledOnesLeft(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "etcd.db")
+	write := func(name string) string {
+		name = filepath.Join(dir, name)
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	dead := write(".etcd.db.123.partial")
+	others := []string{write(".etcd.db.mine.partial"), write(".etcd.db2.123.partial"), write("etcd.db.123.partial"), write(".etcd.db.123")}
+	writing, err := newPartial(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = writing.Close() }()
+	if _, err := sending(etcdtest.Snapshot("a")).Save(t.Context(), SaveRequest{Path: path, Limit: time.Minute}, func(Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range append(others, writing.Name(), path) {
+		if _, err := os.Lstat(name); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := os.Lstat(dead); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s is left: %v", dead, err)
+	}
+}
+
+// A run that is killed when the file has its name, and the state does not have the
+// file, leaves word that the file is its own.
+func TestSaveAgainAfterAKill(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "etcd.db")
+	r := SaveRequest{Path: path, Receipt: true, Limit: time.Minute}
+	save := func(key string) error {
+		_, err := sending(etcdtest.Snapshot(key)).Save(t.Context(), r, func(Step) {})
+		return err
+	}
+	if err := errors.Join(save("a"), Free(t.Context(), r), save("b")); err != nil {
+		t.Errorf("a file of our own is in the way: %v", err)
+	}
+	if err := Free(t.Context(), SaveRequest{Path: path}); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("it is free to who leaves no receipts: %v", err)
+	}
+	if err := os.WriteFile(path, []byte("another's"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := save("c"); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("another's file was replaced: %v", err)
+	}
+	if err := errors.Join(os.Remove(path), save("d")); err != nil {
+		t.Fatal(err)
+	}
+	ForgetReceipt(path)
+	if err := save("e"); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("what the state has was replaced: %v", err)
+	}
+	if files, err := os.ReadDir(filepath.Dir(path)); err != nil || len(files) != 1 {
+		t.Errorf("there are %v, %v", files, err)
+	}
+}
+
+// A file that has one bit flipped, and its size and time still, is another.
+func TestFingerprint(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "etcd.db")
+	whole := etcdtest.Snapshot("a")
+	if err := os.WriteFile(path, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sum, size, err := Fingerprint(t.Context(), path)
+	if err != nil || size != int64(len(whole)) || sum != fmt.Sprintf("%x", sha256.Sum256(whole)) {
+		t.Errorf("%s, %d, %v", sum, size, err)
+	}
+	at, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole[5000] ^= 1
+	if err := errors.Join(os.WriteFile(path, whole, 0o600), os.Chtimes(path, at.ModTime(), at.ModTime())); err != nil {
+		t.Fatal(err)
+	}
+	if now, _, err := Fingerprint(t.Context(), path); err != nil || now == sum {
+		t.Errorf("it is the same: %s, %v", now, err)
+	}
+	if _, _, err := Fingerprint(t.Context(), filepath.Dir(path)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a directory: %v", err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := Fingerprint(ended, path); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: %v", err)
 	}
 }

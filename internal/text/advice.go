@@ -31,6 +31,8 @@ func Advice(w membership.Warning, s membership.Snapshot) string {
 		return sprintf("%s Start %s, or remove %s%s.", memberAnswers(s, f.Others), shorts(s, f.Others), plural(n, "it", "them"), first)
 	case membership.LearnerStands:
 		return sprintf("Learner %s is %d entries behind the leader and does not move. Look at its log and at the network between it and the leader.", Member(s, f.Subject), f.Lag)
+	case membership.SurvivorLeft:
+		return survivor(f.Subject, s)
 	case membership.ToleranceZero:
 		return sprintf("No further voter may fail: %d of %d voters %s alive; quorum is %d.", f.Alive, f.Voters, plural(f.Alive, "is", "are"), f.Quorum)
 	case membership.EvenVoters:
@@ -40,6 +42,22 @@ func Advice(w membership.Warning, s membership.Snapshot) string {
 	default:
 		return Lines(finding{d: membership.Decision{Code: w.Code}, f: f, s: s}.detail())
 	}
+}
+
+// survivor says who has the most data once the quorum is lost, and what follows.
+func survivor(id membership.MemberID, s membership.Snapshot) string {
+	a := s.Answer(id)
+	return sprintf("%s has the most data of the members that answer: raft index %d applied, in term %d, %s. If the others cannot come back, save it before anything else "+
+		"(resource etcd_snapshot with member = %q), then restore the cluster from that file.", Member(s, id), a.Applied, a.Term, bytes(a.DBSize), reference(s, id))
+}
+
+// reference is what an argument takes for a member: its name if no other member
+// has it, or else its ID.
+func reference(s membership.Snapshot, id membership.MemberID) string {
+	if m, ok := s.Member(id); ok && len(s.Find(m.Name)) == 1 {
+		return m.Name
+	}
+	return id.String()
 }
 
 // ClusterUnreachable is the advice where nobody gave a member list.

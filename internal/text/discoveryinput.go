@@ -67,7 +67,7 @@ func DiscoverySizeLarge(size int) Message {
 // DiscoveryProtocolUnknown refuses a protocol that does not exist.
 func DiscoveryProtocolUnknown(protocol string) Message {
 	return newMessage("Unknown protocol",
-		"protocol = %q is none of \"v3\" (members of 3.6 or later), \"v2\" (members up to 3.6, a registry up to 3.5) and \"service\" (members up to 3.6).", protocol)
+		"protocol = %q is none of \"v3\" (members of any version), \"v2\" (members up to 3.6, a registry up to 3.5) and \"service\" (members up to 3.6).", protocol)
 }
 
 // DiscoveryArgumentUnused refuses an argument that means nothing to the protocol.
@@ -129,7 +129,7 @@ func DiscoveryPublicService(url string) Message {
 func DiscoveryOldProtocol(protocol string) Message {
 	return newMessage("For members up to etcd 3.6",
 		"With protocol = %q the members must be etcd 3.6 or older: 3.7 ignores ETCD_DISCOVERY, and each member forms a cluster of its own. "+
-			"For 3.6 and later use \"v3\".",
+			"\"v3\" is for members of every version.",
 		protocol)
 }
 

@@ -35,10 +35,13 @@ func Maintenance(action string, err error) Message {
 		return Message{t.Summary, held}
 	case errors.As(err, &refusal):
 		t.Detail = maintenanceRefused(refusal.Decision, refusal.Snapshot)
+		if id, left := refusal.Snapshot.Survivor(); left && refusal.Action == reconfigure.ActionSave && id != refusal.Decision.Facts.Subject {
+			t.Detail += sprintf(" To save what %s alone has, set member = %q.", Member(refusal.Snapshot, id), reference(refusal.Snapshot, id))
+		}
 		if refusal.Timeout {
 			t.Detail += " The time allowed for it ran out while waiting."
 		}
-	case errors.Is(err, fs.ErrExist), errors.As(err, new(*reconfigure.NoDirectory)):
+	case errors.Is(err, fs.ErrExist), errors.As(err, new(*reconfigure.NoDirectory)), errors.As(err, new(*reconfigure.IsDirectory)):
 		return snapshotFile(t.Summary, err)
 	case errors.Is(err, cluster.ErrNoEndpoints):
 		return NoEndpoints
@@ -119,7 +122,7 @@ func maintenanceRefused(d membership.Decision, s membership.Snapshot) string {
 		return sprintf("%s %s not tell whether what the alarm %s is about has been mended. Nothing was changed. %s Then set confirmed = true.",
 			capital(members(s, f.Others)), plural(len(f.Others), "does", "do"), f.Detail, alarmFirst(f.Detail))
 	default:
-		return finding{d: d, f: f, s: s, held: " Nothing was changed.", again: ", then invoke the action again"}.detail()
+		return finding{d: d, f: f, s: s, held: " Nothing was changed.", again: ", then try again"}.detail()
 	}
 }
 
@@ -161,6 +164,9 @@ func snapshotFile(summary string, err error) Message {
 	var dir *reconfigure.NoDirectory
 	if errors.As(err, &dir) {
 		return newMessage(summary, "There is no directory %s on the machine that runs Terraform. Make it first, or choose another path.", dir.Path)
+	}
+	if d, ok := errors.AsType[*reconfigure.IsDirectory](err); ok {
+		return newMessage(summary, "%s is a directory. Choose the path of a file in it.", d.Path)
 	}
 	name := "The file"
 	var path *fs.PathError
@@ -223,9 +229,6 @@ func Progress(p reconfigure.Step) string {
 
 // SnapshotSaved says what was saved where.
 func SnapshotSaved(path string, saved reconfigure.Saved) string {
-	at := ""
-	if saved.Revision > 0 {
-		at = sprintf(" at revision %d", saved.Revision)
-	}
-	return sprintf("Saved %s of %s%s to %s; the database has the SHA-256 %s.", bytes(saved.Size), Member(saved.Snapshot, saved.Member), at, path, saved.SHA256)
+	return sprintf("Saved %s of %s at revision %d with %d %s to %s; the file has the SHA-256 %s.", bytes(saved.Size), Member(saved.Snapshot, saved.Member),
+		saved.Contents.Revision, saved.Contents.Keys, plural(int(saved.Contents.Keys), "key", "keys"), path, saved.SHA256)
 }

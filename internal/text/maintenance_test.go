@@ -12,6 +12,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/database"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
@@ -90,7 +91,7 @@ func TestMaintenance(t *testing.T) {
 		},
 		"list moved": {
 			refused(membership.ListMoved, about(0)),
-			"The member list could not be confirmed, or changed while the members were asked: somebody else is changing this cluster. Wait until they have finished, then invoke the action again.",
+			"The member list could not be confirmed, or changed while the members were asked: somebody else is changing this cluster. Wait until they have finished, then try again.",
 		},
 		"failed first": {
 			stopped("defragment", context.DeadlineExceeded, nil, []membership.MemberID{infra1}),
@@ -181,8 +182,8 @@ func TestMaintenance(t *testing.T) {
 			t.Errorf("got  %s\nwant %s", got, tt.want)
 		}
 	}
-	saved := reconfigure.Saved{Member: infra1, Size: 20 << 20, SHA256: "ab", Revision: 7, Snapshot: s}
-	if got, want := SnapshotSaved("/b/etcd.db", saved), "Saved 20.0 MiB of "+who1+" at revision 7 to /b/etcd.db; the database has the SHA-256 ab."; got != want {
+	saved := reconfigure.Saved{Member: infra1, Size: 20 << 20, SHA256: "ab", Contents: database.Contents{Revision: 7, Keys: 1}, Snapshot: s}
+	if got, want := SnapshotSaved("/b/etcd.db", saved), "Saved 20.0 MiB of "+who1+" at revision 7 with 1 key to /b/etcd.db; the file has the SHA-256 ab."; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

@@ -201,7 +201,8 @@ func notOurs(summary string, u *reconfigure.Unidentified) Message {
 	case membership.NameTaken:
 		t.Detail = nameTaken(u.Name, m) + imports
 	case membership.FounderMissing:
-		t.Detail = FounderMissing(u.Name, u.Snapshot).Detail
+		t.Detail = FounderMissing(u.Name, u.Snapshot).Detail +
+			sprintf("\n\nIf %s was in the cluster and has been removed, replace its configuration, with its machine. %s:%s", u.Name, ConfigOf(u.Name), own(replaceCommand))
 	case membership.FoundedAlone:
 		t.Detail = foundedAlone(u)
 	case membership.FounderRenamed:

@@ -17,7 +17,7 @@ resource "etcd_discovery_token" "inside" {
   }
 }
 
-# For members of etcd 3.4 or 3.5, on a registry that serves the v2 API.
+# On a registry that serves the v2 API, for members up to etcd 3.6.
 resource "etcd_discovery_token" "old" {
   provider = etcd.registry
   size     = 3

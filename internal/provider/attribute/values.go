@@ -67,3 +67,12 @@ func SetOf(texts []string) types.Set {
 	}
 	return types.SetValueMust(types.StringType, values)
 }
+
+// TypesOf returns the types of the attributes of a schema, by name.
+func TypesOf[A interface{ GetType() attr.Type }](attributes map[string]A) map[string]attr.Type {
+	out := map[string]attr.Type{}
+	for name, a := range attributes {
+		out[name] = a.GetType()
+	}
+	return out
+}

@@ -41,6 +41,11 @@ type Backend struct {
 	Order PlanOrder
 	// Configured are the configurations that this apply has made, by ID.
 	Configured syncmap.Map[string, Configured]
+	// SnapshotFiles are the files that resources etcd_snapshot in the state have made,
+	// or have just left; SnapshotPlans says for each file of the plan which resource
+	// makes it.
+	SnapshotFiles syncmap.Map[string, bool]
+	SnapshotPlans syncmap.Map[string, string]
 	// claims are those that this process holds for its user, by ID, from one call
 	// of Terraform to the next; see [Backend.Hold].
 	claims syncmap.Map[string, *claim.Claim]

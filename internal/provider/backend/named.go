@@ -59,6 +59,25 @@ func Named(ctx context.Context, from private.Reader) context.Context {
 	return connection.Naming(ctx, private.Kept[[]string](ctx, from, namedKey, &unread)...)
 }
 
+// FindMember returns the member that an argument names, by name or ID; 0 where it
+// names none. doing completes "Cannot ...".
+func (c *Cluster) FindMember(ctx context.Context, doing, argument, name string, diags *diag.Diagnostics) membership.MemberID {
+	if name == "" {
+		return 0
+	}
+	snap, err := c.View(ctx, 0)
+	if err != nil {
+		report.Error(diags, text.Maintenance(doing, err))
+		return 0
+	}
+	found := snap.Find(name)
+	if len(found) != 1 {
+		report.Error(diags, text.MaintenanceMember(argument, name, found, snap))
+		return 0
+	}
+	return found[0].ID
+}
+
 // WarnUntrusted says once which members are not asked, because the credentials
 // must not go to the URLs that they advertise, and what makes them askable. It
 // goes by the provider's arguments alone, so that the list is the same whichever

@@ -27,7 +27,8 @@ import (
 
 // Values of [Bootstrap.Protocol].
 const (
-	// ProtocolV3 is discovery through any v3 key space (members 3.6 or later).
+	// ProtocolV3 is discovery through any v3 key space (members of any version; etcd
+	// before 3.6 leaves it to the join script).
 	ProtocolV3 = "v3"
 	// ProtocolV2 is discovery through the v2 keys API (members up to 3.6).
 	ProtocolV2 = "v2"
@@ -104,15 +105,7 @@ func (b *Bootstrap) Replaces() membership.ClusterID {
 }
 
 // objectType follows from the attributes of the object.
-var objectType = types.ObjectType{AttrTypes: typesOf(describe(true))}
-
-func typesOf(attributes map[string]schema.Attribute) map[string]attr.Type {
-	out := map[string]attr.Type{}
-	for name, attribute := range attributes {
-		out[name] = attribute.GetType()
-	}
-	return out
-}
+var objectType = types.ObjectType{AttrTypes: attribute.TypesOf(describe(true))}
 
 // AttrTypes returns the object's attribute types.
 func AttrTypes() map[string]attr.Type { return objectType.AttrTypes }

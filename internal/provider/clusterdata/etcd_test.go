@@ -177,7 +177,10 @@ func TestNoQuorum(t *testing.T) {
 	if !s.Reachable || s.Healthy || s.Leader != "" || s.Term != 0 || s.Tolerance != 0 || s.Voters != 3 || s.Quorum != 2 || len(s.VoterEndpoints) != 3 {
 		t.Errorf("saw %+v", s)
 	}
-	s.mustAdvise(t, "The cluster has lost its quorum: 1 of 3 voters answers; quorum is 2. infra")
+	s.mustAdvise(t, "The cluster has lost its quorum: 1 of 3 voters answers; quorum is 2. infra", "infra1 ("+m.ID+") has the most data of the members that answer: raft index ")
+	if want := fmt.Sprint("infra1 ", m.ID, " voter ", m.DBSize, m.RaftTerm, m.RaftIndex, m.RaftApplied); s.Survivor != want {
+		t.Errorf("the survivor is %q, want %q", s.Survivor, want)
+	}
 }
 
 func TestNobody(t *testing.T) {

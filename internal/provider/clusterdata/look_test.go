@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
@@ -31,6 +32,7 @@ type seen struct {
 	Term, Voters, Quorum, Tolerance int64
 	VoterEndpoints, Alarms, Advice  []string
 	Members                         []memberSeen
+	Survivor                        string
 }
 
 type memberSeen struct {
@@ -70,6 +72,14 @@ func seenIn(t *testing.T, m model) seen {
 	}
 	var members []memberModel
 	var alarms []alarmModel
+	if !m.Survivor.IsNull() {
+		var x survivorModel
+		if diags := m.Survivor.As(t.Context(), &x, basetypes.ObjectAsOptions{}); diags.HasError() {
+			t.Fatal(diags)
+		}
+		s.Survivor = fmt.Sprint(x.Name.ValueString(), " ", x.ID.ValueString(), " ", x.Role.ValueString(), " ",
+			x.DBSize.ValueInt64(), x.RaftTerm.ValueInt64(), x.RaftIndex.ValueInt64(), x.RaftAppliedIndex.ValueInt64())
+	}
 	if diags := append(m.Members.ElementsAs(t.Context(), &members, false), m.Alarms.ElementsAs(t.Context(), &alarms, false)...); diags.HasError() {
 		t.Fatal(diags)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
@@ -28,6 +29,7 @@ type model struct {
 	VoterEndpoints   types.List   `tfsdk:"voter_endpoints"`
 	Members          types.List   `tfsdk:"members"`
 	Alarms           types.List   `tfsdk:"alarms"`
+	Survivor         types.Object `tfsdk:"survivor"`
 	Advice           types.List   `tfsdk:"advice"`
 }
 
@@ -50,6 +52,34 @@ type memberModel struct {
 	Lag              types.Int64  `tfsdk:"lag"`
 }
 
+// survivorModel is the member to save once the quorum is lost.
+type survivorModel struct {
+	ID               types.String `tfsdk:"id"`
+	Name             types.String `tfsdk:"name"`
+	Role             types.String `tfsdk:"role"`
+	Version          types.String `tfsdk:"version"`
+	DBSize           types.Int64  `tfsdk:"db_size"`
+	RaftTerm         types.Int64  `tfsdk:"raft_term"`
+	RaftIndex        types.Int64  `tfsdk:"raft_index"`
+	RaftAppliedIndex types.Int64  `tfsdk:"raft_applied_index"`
+}
+
+// setSurvivor fills in the survivor, null where there is none.
+func (m *model) setSurvivor(ctx context.Context, s membership.Snapshot) diag.Diagnostics {
+	m.Survivor = types.ObjectNull(attribute.TypesOf(survivorAttributes))
+	id, left := s.Survivor()
+	if !left {
+		return nil
+	}
+	of, _ := s.Member(id)
+	a := memberOf(s, of, 0)
+	var diags diag.Diagnostics
+	m.Survivor, diags = types.ObjectValueFrom(ctx, attribute.TypesOf(survivorAttributes), survivorModel{
+		ID: a.ID, Name: a.Name, Role: a.Role, Version: a.Version, DBSize: a.DBSize, RaftTerm: a.RaftTerm, RaftIndex: a.RaftIndex, RaftAppliedIndex: a.RaftAppliedIndex,
+	})
+	return diags
+}
+
 // alarmModel is one element of alarms.
 type alarmModel struct {
 	MemberID types.String `tfsdk:"member_id"`
@@ -62,6 +92,7 @@ func (m *model) fromError(ctx context.Context, err error) diag.Diagnostics {
 	m.ClusterID, m.Leader, m.Term = types.StringNull(), types.StringNull(), types.Int64Null()
 	m.Voters, m.Quorum, m.FailureTolerance = types.Int64Null(), types.Int64Null(), types.Int64Null()
 	m.Reachable, m.Healthy = types.BoolValue(false), types.BoolValue(false)
+	m.Survivor = types.ObjectNull(attribute.TypesOf(survivorAttributes))
 	return m.lists(ctx, []memberModel{}, []string{}, []alarmModel{}, []string{text.ClusterUnreachable(err)})
 }
 
@@ -93,7 +124,8 @@ func (m *model) fromLook(ctx context.Context, l look) diag.Diagnostics {
 	for _, w := range s.Advise(l.before, l.seen) {
 		advice = append(advice, text.Advice(w, s))
 	}
-	return m.lists(ctx, members, voters, alarms, advice)
+	diags := m.setSurvivor(ctx, s)
+	return append(diags, m.lists(ctx, members, voters, alarms, advice)...)
 }
 
 // lists fills in the lists, none of which is nil.

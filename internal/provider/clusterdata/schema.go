@@ -64,9 +64,15 @@ func (d *clusterData) Schema(_ context.Context, _ datasource.SchemaRequest, resp
 				MarkdownDescription: "Alarms that are raised.",
 				NestedObject:        alarmObject,
 			},
+			"survivor": schema.SingleNestedAttribute{
+				Computed: true,
+				MarkdownDescription: "The member to save once the quorum is lost, with `member = data.etcd_cluster.<NAME>.survivor.name` of an `etcd_snapshot`: of the members that answer, voters and learners, " +
+					"the one with the most data, which is the highest applied index. Null while a quorum holds or may hold, and if no voter gives a member list.",
+				Attributes: survivorAttributes,
+			},
 			"advice": schema.ListAttribute{
 				ElementType: types.StringType, Computed: true,
-				MarkdownDescription: "What should be known or done, in sentences, the most urgent first: a lost quorum, members that do not answer or answer as another, a learner that stands still, " +
+				MarkdownDescription: "What should be known or done, in sentences, the most urgent first: a lost quorum and the member to save then, members that do not answer or answer as another, a learner that stands still, " +
 					"alarms, no tolerance, an even number of voters, mixed versions, a release with a known bug. Empty if there is nothing to say. The wording may change between versions of the provider.",
 			},
 		},
@@ -78,6 +84,18 @@ var alarmObject = schema.NestedAttributeObject{Attributes: map[string]schema.Att
 	"member_id": schema.StringAttribute{Computed: true, MarkdownDescription: "ID of the member that raised it, in hexadecimal."},
 	"alarm":     schema.StringAttribute{Computed: true, MarkdownDescription: "`NOSPACE` or `CORRUPT`."},
 }}
+
+// survivorAttributes are those of survivor.
+var survivorAttributes = map[string]schema.Attribute{
+	"id":                 schema.StringAttribute{Computed: true, MarkdownDescription: "ID in hexadecimal."},
+	"name":               schema.StringAttribute{Computed: true, MarkdownDescription: "Name."},
+	"role":               schema.StringAttribute{Computed: true, MarkdownDescription: "`voter` or `learner`."},
+	"version":            schema.StringAttribute{Computed: true, MarkdownDescription: "Version of etcd that it runs."},
+	"db_size":            schema.Int64Attribute{Computed: true, MarkdownDescription: "Size of its database file in bytes."},
+	"raft_term":          schema.Int64Attribute{Computed: true, MarkdownDescription: "Raft term that it is in. It does not tell how much data it has."},
+	"raft_index":         schema.Int64Attribute{Computed: true, MarkdownDescription: "Raft index up to which it knows entries to be committed."},
+	"raft_applied_index": schema.Int64Attribute{Computed: true, MarkdownDescription: "Raft index up to which it has applied entries. A snapshot contains these."},
+}
 
 // memberObject is one element of members.
 var memberObject = schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{

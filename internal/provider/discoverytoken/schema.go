@@ -34,12 +34,12 @@ may have formed, and the plan is refused. Once every founder has registered, the
 without any effect, more members join through their ` + "`etcd_member`" + `, and the plan stays empty even when the registry is gone. If the cluster never formed, or is
 gone for good, run ` + "`terraform destroy -refresh=false`" + ` and then ` + "`terraform apply`" + `.
 
-Which ` + "`protocol`" + ` it can be follows from the version of the members; **a member that does not understand its protocol ignores it and forms a
-cluster of its own**:
+` + "`protocol`" + ` is ` + "`v3`" + ` for members of every version. For etcd 3.4 and 3.5 the join script registers the member, and starts etcd with the initial cluster that results.
+**Without the script, a member that does not understand its protocol ignores it and forms a cluster of its own**:
 
 | members | ` + "`v3`" + ` | ` + "`v2`" + ` | ` + "`service`" + ` |
 |---|---|---|---|
-| 3.4, 3.5 | no | yes | yes |
+| 3.4, 3.5 | yes, with the join script only | yes | yes |
 | 3.6 | yes | yes, deprecated | yes, deprecated |
 | 3.7 | yes | no | no |
 | registry | any etcd | etcd 3.4 or 3.5 with ` + "`--enable-v2`" + ` | a service that speaks as discovery.etcd.io does |
@@ -129,7 +129,7 @@ func howItIsReached(ctx context.Context) map[string]schema.Attribute {
 				"the files are the machine's own, and a password is added on the machine as `ETCD_DISCOVERY_PASSWORD`.",
 			Attributes: map[string]schema.Attribute{
 				"ca_cert":  schema.StringAttribute{Optional: true, MarkdownDescription: "Path on the machine of the CA that signed the registry's certificate (`ETCD_DISCOVERY_CACERT`)."},
-				"cert":     schema.StringAttribute{Optional: true, MarkdownDescription: "Path on the machine of a client certificate for the registry (`ETCD_DISCOVERY_CERT`)."},
+				"cert":     schema.StringAttribute{Optional: true, MarkdownDescription: "Path on the machine of a client certificate for the registry (`ETCD_DISCOVERY_CERT`). The HTTP gateway of a registry with authentication refuses one with a common name: see [The machines to the registry](../guides/tls-and-auth.md#the-machines-to-the-registry)."},
 				"key":      schema.StringAttribute{Optional: true, MarkdownDescription: "Path on the machine of that certificate's key (`ETCD_DISCOVERY_KEY`)."},
 				"username": schema.StringAttribute{Optional: true, MarkdownDescription: "User of the registry (`ETCD_DISCOVERY_USER`); its role needs `readwrite` on the prefix `/_etcd/registry/<token>/`."},
 			},

@@ -70,7 +70,7 @@ func (d *Defragment) Invoke(ctx context.Context, req action.InvokeRequest, resp 
 	}
 	var ids []membership.MemberID
 	for _, name := range attribute.Texts(m.Members) {
-		ids = append(ids, named(ctx, c, defragmenting, "members", name, &resp.Diagnostics))
+		ids = append(ids, c.FindMember(ctx, defragmenting, "members", name, &resp.Diagnostics))
 		if resp.Diagnostics.HasError() {
 			return
 		}

@@ -16,7 +16,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
@@ -74,24 +73,6 @@ func (c *configured) at(doing string, given types.List, diags *diag.Diagnostics)
 		report.Error(diags, text.Maintenance(doing, err))
 	}
 	return cluster
-}
-
-// named finds the member that is called so, by name or ID; 0 where none is named.
-func named(ctx context.Context, c *backend.Cluster, doing, attribute, name string, diags *diag.Diagnostics) membership.MemberID {
-	if name == "" {
-		return 0
-	}
-	snap, err := c.View(ctx, 0)
-	if err != nil {
-		report.Error(diags, text.Maintenance(doing, err))
-		return 0
-	}
-	found := snap.Find(name)
-	if len(found) != 1 {
-		report.Error(diags, text.MaintenanceMember(attribute, name, found, snap))
-		return 0
-	}
-	return found[0].ID
 }
 
 // telling passes progress on to who watches.

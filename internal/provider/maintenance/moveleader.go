@@ -58,7 +58,7 @@ func (a *MoveLeader) Invoke(ctx context.Context, req action.InvokeRequest, resp 
 	}
 	ctx, cancel := context.WithTimeout(ctx, within(m.Timeout, moveLimit))
 	defer cancel()
-	to := named(ctx, c, moving, "to", m.To.ValueString(), &resp.Diagnostics)
+	to := c.FindMember(ctx, moving, "to", m.To.ValueString(), &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}

@@ -38,7 +38,7 @@ const (
 type snapshotModel struct {
 	Path      types.String `tfsdk:"path"`
 	Overwrite types.Bool   `tfsdk:"overwrite"`
-	From      types.String `tfsdk:"from"`
+	Member    types.String `tfsdk:"member"`
 	Endpoints types.List   `tfsdk:"endpoints"`
 	Timeout   types.String `tfsdk:"timeout"`
 }
@@ -51,10 +51,10 @@ func (*Snapshot) Schema(_ context.Context, _ action.SchemaRequest, resp *action.
 		Attributes: map[string]schema.Attribute{
 			"path":      schema.StringAttribute{Required: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)}, MarkdownDescription: "The file. Its directory must exist, at plan already."},
 			"overwrite": schema.BoolAttribute{Optional: true, MarkdownDescription: "Whether a file that is there already may be replaced. If `false`, it is an error, at plan already. Default: `false`."},
-			"from": schema.StringAttribute{
+			"member": schema.StringAttribute{
 				Optional: true, Validators: []validator.String{attribute.Name()},
-				MarkdownDescription: "Name or ID of the member whose data it is to be. Default: the most advanced follower, and only while the cluster has a quorum. " +
-					"A member that is named is saved also when it is the last that answers.",
+				MarkdownDescription: "Name or ID of the member whose data is saved. It is saved also without a quorum, with a warning. " +
+					"Default: a learner that has caught up, else a follower, else the leader, and a quorum is required.",
 			},
 			"endpoints": endpointsAttribute(),
 			"timeout":   timeoutAttribute("How long it may take", snapshotLimit),
@@ -69,7 +69,7 @@ func (*Snapshot) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest, r
 	if resp.Diagnostics.HasError() || m.Path.IsUnknown() {
 		return
 	}
-	err := reconfigure.Free(reconfigure.SaveRequest{Path: m.Path.ValueString(), Overwrite: m.Overwrite.IsUnknown() || m.Overwrite.ValueBool()})
+	err := reconfigure.Free(ctx, reconfigure.SaveRequest{Path: m.Path.ValueString(), Overwrite: m.Overwrite.IsUnknown() || m.Overwrite.ValueBool()})
 	if err != nil {
 		report.Error(&resp.Diagnostics, text.Maintenance(saving, err))
 	}
@@ -86,7 +86,7 @@ func (s *Snapshot) Invoke(ctx context.Context, req action.InvokeRequest, resp *a
 	limit := within(m.Timeout, snapshotLimit)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	from := named(ctx, c, saving, "from", m.From.ValueString(), &resp.Diagnostics)
+	from := c.FindMember(ctx, saving, "member", m.Member.ValueString(), &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}

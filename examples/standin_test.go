@@ -1,0 +1,340 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package examples
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6/tf6server"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+)
+
+// schemasVariable tells a process that it is a stand-in: a provider that has the
+// schema of another project's, of the types that examples use, and nothing
+// behind it. It validates, and plans what is computed as unknown. Its value is
+// the directory of the schemas.
+const schemasVariable = "EXAMPLES_SCHEMAS"
+
+// A schema is kept as the CLI prints it ("providers schema -json"), without
+// descriptions.
+type (
+	jsonSchema struct {
+		Version int64     `json:"version"`
+		Block   jsonBlock `json:"block"`
+	}
+	jsonBlock struct {
+		Attributes map[string]jsonAttribute   `json:"attributes,omitempty"`
+		BlockTypes map[string]jsonNestedBlock `json:"block_types,omitempty"`
+	}
+	jsonNestedBlock struct {
+		NestingMode string    `json:"nesting_mode"`
+		Block       jsonBlock `json:"block"`
+		MinItems    int64     `json:"min_items,omitempty"`
+		MaxItems    int64     `json:"max_items,omitempty"`
+	}
+	jsonAttribute struct {
+		Type       any             `json:"type,omitempty"`
+		NestedType *jsonNestedType `json:"nested_type,omitempty"`
+		Required   bool            `json:"required,omitempty"`
+		Optional   bool            `json:"optional,omitempty"`
+		Computed   bool            `json:"computed,omitempty"`
+		Sensitive  bool            `json:"sensitive,omitempty"`
+		WriteOnly  bool            `json:"write_only,omitempty"`
+	}
+	jsonNestedType struct {
+		Attributes  map[string]jsonAttribute `json:"attributes"`
+		NestingMode string                   `json:"nesting_mode"`
+	}
+	jsonProvider struct {
+		Provider  jsonSchema            `json:"provider"`
+		Resources map[string]jsonSchema `json:"resource_schemas,omitempty"`
+		Data      map[string]jsonSchema `json:"data_source_schemas,omitempty"`
+	}
+	jsonSchemas struct {
+		FormatVersion string                  `json:"format_version"`
+		Providers     map[string]jsonProvider `json:"provider_schemas"`
+	}
+)
+
+// providerOf returns the only provider of a file of schemas, and its address.
+func providerOf(text []byte) (address string, p jsonProvider, err error) {
+	var all jsonSchemas
+	if err := json.Unmarshal(text, &all); err != nil {
+		return "", jsonProvider{}, err
+	}
+	if len(all.Providers) != 1 {
+		return "", jsonProvider{}, fmt.Errorf("%d providers, want 1", len(all.Providers))
+	}
+	for address, p = range all.Providers {
+	}
+	return address, p, nil
+}
+
+// typeOf reads a type as cty writes it.
+func typeOf(v any) tftypes.Type {
+	switch v := v.(type) {
+	case string:
+		return map[string]tftypes.Type{"string": tftypes.String, "number": tftypes.Number, "bool": tftypes.Bool, "dynamic": tftypes.DynamicPseudoType}[v]
+	case []any:
+		switch v[0] {
+		case "list":
+			return tftypes.List{ElementType: typeOf(v[1])}
+		case "set":
+			return tftypes.Set{ElementType: typeOf(v[1])}
+		case "map":
+			return tftypes.Map{ElementType: typeOf(v[1])}
+		case "object":
+			fields, _ := v[1].(map[string]any)
+			attributes := map[string]tftypes.Type{}
+			for name, t := range fields {
+				attributes[name] = typeOf(t)
+			}
+			return tftypes.Object{AttributeTypes: attributes}
+		}
+	}
+	panic(fmt.Sprintf("no type: %v", v))
+}
+
+func (s jsonSchema) schema() *tfprotov6.Schema {
+	return &tfprotov6.Schema{Version: s.Version, Block: s.Block.schema()}
+}
+
+func (b jsonBlock) schema() *tfprotov6.SchemaBlock {
+	out := &tfprotov6.SchemaBlock{Attributes: schemaOf(b.Attributes)}
+	for _, name := range slices.Sorted(maps.Keys(b.BlockTypes)) {
+		n := b.BlockTypes[name]
+		mode := map[string]tfprotov6.SchemaNestedBlockNestingMode{
+			"single": tfprotov6.SchemaNestedBlockNestingModeSingle, "list": tfprotov6.SchemaNestedBlockNestingModeList,
+			"set": tfprotov6.SchemaNestedBlockNestingModeSet, "map": tfprotov6.SchemaNestedBlockNestingModeMap,
+		}[n.NestingMode]
+		out.BlockTypes = append(out.BlockTypes, &tfprotov6.SchemaNestedBlock{TypeName: name, Block: n.Block.schema(), Nesting: mode, MinItems: n.MinItems, MaxItems: n.MaxItems})
+	}
+	return out
+}
+
+func schemaOf(attributes map[string]jsonAttribute) []*tfprotov6.SchemaAttribute {
+	var out []*tfprotov6.SchemaAttribute
+	for _, name := range slices.Sorted(maps.Keys(attributes)) {
+		a := attributes[name]
+		s := &tfprotov6.SchemaAttribute{Name: name, Required: a.Required, Optional: a.Optional, Computed: a.Computed, Sensitive: a.Sensitive, WriteOnly: a.WriteOnly}
+		if a.NestedType == nil {
+			s.Type = typeOf(a.Type)
+		} else {
+			s.NestedType = &tfprotov6.SchemaObject{Attributes: schemaOf(a.NestedType.Attributes), Nesting: map[string]tfprotov6.SchemaObjectNestingMode{
+				"single": tfprotov6.SchemaObjectNestingModeSingle, "list": tfprotov6.SchemaObjectNestingModeList,
+				"set": tfprotov6.SchemaObjectNestingModeSet, "map": tfprotov6.SchemaObjectNestingModeMap,
+			}[a.NestedType.NestingMode]}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// fill returns a value with another one for each attribute that is computed and
+// not given.
+func (b jsonBlock) fill(v tftypes.Value, missing func(name string, t tftypes.Type) any) tftypes.Value {
+	return eachObject(v, func(fields map[string]tftypes.Value) {
+		fillAttributes(b.Attributes, fields, missing)
+		for name, n := range b.BlockTypes {
+			fields[name] = n.Block.fill(fields[name], missing)
+		}
+	})
+}
+
+func fillAttributes(attributes map[string]jsonAttribute, fields map[string]tftypes.Value, missing func(string, tftypes.Type) any) {
+	for name, a := range attributes {
+		switch v := fields[name]; {
+		case a.Computed && v.IsNull():
+			fields[name] = tftypes.NewValue(v.Type(), missing(name, v.Type()))
+		case a.NestedType != nil:
+			fields[name] = eachObject(v, func(fields map[string]tftypes.Value) { fillAttributes(a.NestedType.Attributes, fields, missing) })
+		}
+	}
+}
+
+// eachObject changes an object, or each of a collection of objects.
+func eachObject(v tftypes.Value, change func(map[string]tftypes.Value)) tftypes.Value {
+	if v.IsNull() || !v.IsKnown() {
+		return v
+	}
+	if v.Type().Is(tftypes.Object{}) {
+		var fields map[string]tftypes.Value
+		must(v.As(&fields))
+		change(fields)
+		return tftypes.NewValue(v.Type(), fields)
+	}
+	if v.Type().Is(tftypes.Map{}) {
+		var elements map[string]tftypes.Value
+		must(v.As(&elements))
+		for key, e := range elements {
+			elements[key] = eachObject(e, change)
+		}
+		return tftypes.NewValue(v.Type(), elements)
+	}
+	var elements []tftypes.Value
+	must(v.As(&elements))
+	for i, e := range elements {
+		elements[i] = eachObject(e, change)
+	}
+	return tftypes.NewValue(v.Type(), elements)
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// standIn implements what a plan from nothing asks of a provider.
+type standIn struct {
+	tfprotov6.ProviderServer
+	of jsonProvider
+}
+
+// serveStandIn serves the provider that the name of the process says.
+func serveStandIn(dir string) error {
+	name := strings.Replace(strings.TrimPrefix(filepath.Base(os.Args[0]), "terraform-provider-"), "_v", "-", 1)
+	text, err := os.ReadFile(filepath.Join(dir, name+".json"))
+	if err != nil {
+		return err
+	}
+	address, of, err := providerOf(text)
+	if err != nil {
+		return err
+	}
+	return tf6server.Serve(address, func() tfprotov6.ProviderServer { return standIn{of: of} })
+}
+
+func schemas(of map[string]jsonSchema) map[string]*tfprotov6.Schema {
+	out := map[string]*tfprotov6.Schema{}
+	for name, s := range of {
+		out[name] = s.schema()
+	}
+	return out
+}
+
+func (s standIn) GetMetadata(context.Context, *tfprotov6.GetMetadataRequest) (*tfprotov6.GetMetadataResponse, error) {
+	return &tfprotov6.GetMetadataResponse{}, nil
+}
+
+func (s standIn) GetProviderSchema(context.Context, *tfprotov6.GetProviderSchemaRequest) (*tfprotov6.GetProviderSchemaResponse, error) {
+	return &tfprotov6.GetProviderSchemaResponse{Provider: s.of.Provider.schema(), ResourceSchemas: schemas(s.of.Resources), DataSourceSchemas: schemas(s.of.Data)}, nil
+}
+
+func (s standIn) GetResourceIdentitySchemas(context.Context, *tfprotov6.GetResourceIdentitySchemasRequest) (*tfprotov6.GetResourceIdentitySchemasResponse, error) {
+	return &tfprotov6.GetResourceIdentitySchemasResponse{}, nil
+}
+
+func (s standIn) ValidateProviderConfig(_ context.Context, r *tfprotov6.ValidateProviderConfigRequest) (*tfprotov6.ValidateProviderConfigResponse, error) {
+	return &tfprotov6.ValidateProviderConfigResponse{PreparedConfig: r.Config}, nil
+}
+
+func (s standIn) ConfigureProvider(context.Context, *tfprotov6.ConfigureProviderRequest) (*tfprotov6.ConfigureProviderResponse, error) {
+	return &tfprotov6.ConfigureProviderResponse{}, nil
+}
+
+func (s standIn) ValidateResourceConfig(context.Context, *tfprotov6.ValidateResourceConfigRequest) (*tfprotov6.ValidateResourceConfigResponse, error) {
+	return &tfprotov6.ValidateResourceConfigResponse{}, nil
+}
+
+func (s standIn) ValidateDataResourceConfig(context.Context, *tfprotov6.ValidateDataResourceConfigRequest) (*tfprotov6.ValidateDataResourceConfigResponse, error) {
+	return &tfprotov6.ValidateDataResourceConfigResponse{}, nil
+}
+
+// PlanResourceChange plans a creation.
+func (s standIn) PlanResourceChange(_ context.Context, r *tfprotov6.PlanResourceChangeRequest) (*tfprotov6.PlanResourceChangeResponse, error) {
+	unknown := func(string, tftypes.Type) any { return tftypes.UnknownValue }
+	planned, err := filled(s.of.Resources[r.TypeName], r.ProposedNewState, unknown)
+	return &tfprotov6.PlanResourceChangeResponse{PlannedState: planned}, err
+}
+
+// ReadDataSource answers each text with the name of its attribute.
+func (s standIn) ReadDataSource(_ context.Context, r *tfprotov6.ReadDataSourceRequest) (*tfprotov6.ReadDataSourceResponse, error) {
+	named := func(name string, t tftypes.Type) any {
+		if t.Is(tftypes.String) {
+			return name
+		}
+		return nil
+	}
+	state, err := filled(s.of.Data[r.TypeName], r.Config, named)
+	return &tfprotov6.ReadDataSourceResponse{State: state}, err
+}
+
+func filled(s jsonSchema, in *tfprotov6.DynamicValue, missing func(string, tftypes.Type) any) (*tfprotov6.DynamicValue, error) {
+	t := s.schema().ValueType()
+	v, err := in.Unmarshal(t)
+	if err != nil {
+		return nil, err
+	}
+	out, err := tfprotov6.NewDynamicValue(t, s.Block.fill(v, missing))
+	return &out, err
+}
+
+// ApplyResourceChange fails: there is nothing to create.
+func (s standIn) ApplyResourceChange(context.Context, *tfprotov6.ApplyResourceChangeRequest) (*tfprotov6.ApplyResourceChangeResponse, error) {
+	return nil, errors.New("a stand-in creates nothing")
+}
+
+// StopProvider is called at an interruption.
+func (s standIn) StopProvider(context.Context, *tfprotov6.StopProviderRequest) (*tfprotov6.StopProviderResponse, error) {
+	return &tfprotov6.StopProviderResponse{}, nil
+}
+
+// standIns returns the stand-ins for acctest.WorkspaceOptions, and what tells
+// their processes so.
+func standIns(t *testing.T) (binaries map[string]string, env string) {
+	t.Helper()
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := filepath.Abs("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	binaries = map[string]string{}
+	for _, e := range extracts(t) {
+		binaries[e.source+"/"+e.version] = own
+	}
+	return binaries, schemasVariable + "=" + dir
+}
+
+// extract is a file of schemas in testdata, NAME-VERSION.json.
+type extract struct {
+	name, version, source string
+	of                    jsonProvider
+}
+
+func extracts(t *testing.T) []extract {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*-*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no schemas in testdata: %v", err)
+	}
+	var all []extract
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		address, of, err := providerOf(text)
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		name, version, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".json"), "-")
+		_, source, _ := strings.Cut(address, "/")
+		all = append(all, extract{name: name, version: version, source: source, of: of})
+	}
+	return all
+}

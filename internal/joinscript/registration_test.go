@@ -1,0 +1,175 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package joinscript
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// What a founder registers is what etcd 3.6 would, under the ID that etcd would
+// have: one that was started without the script takes the same place.
+func TestRegistration(t *testing.T) {
+	t.Parallel()
+	eachShellWithRegistry(t, func(t *testing.T, sh shell) {
+		g := newRegistry(t)
+		g.size = "3"
+		env := []string{"ETCD_DISCOVERY_TOKEN=T", "ETCD_DISCOVERY_ENDPOINTS=" + g.url}
+		registers := func(t *testing.T, urls, value string, of ...string) {
+			t.Helper()
+			g.members, g.put = nil, ""
+			ask(t, sh, true, nil, append(env, "ETCD_DATA_DIR="+t.TempDir(), "ETCD_INITIAL_ADVERTISE_PEER_URLS="+urls)...).want(t, exitRetry, "", "registered: waiting")
+			id := membership.ComputeMemberID(of, "T", nil)
+			if want := fmt.Sprintf("/_etcd/registry/T/members/%x %s", uint64(id), value); g.put != want {
+				t.Errorf("registered\n%s\nwant\n%s", g.put, want)
+			}
+		}
+		registers(t, own, "us="+own, own)
+		registers(t, "http://127.0.0.1:9, http://[::1]:1,http://127.0.0.1:10", "us=http://127.0.0.1:10,us=http://127.0.0.1:9,us=http://[::1]:1",
+			"http://127.0.0.1:9", "http://[::1]:1", "http://127.0.0.1:10")
+		// etcd writes no zeros before the digits of an ID.
+		short := own
+		for i := 2; membership.ComputeMemberID([]string{short}, "T", nil)>>60 != 0; i++ {
+			short = fmt.Sprint("http://127.0.0.1:", i)
+		}
+		registers(t, short, "us="+short, short)
+
+		for _, urls := range []string{own + "/", "http://127.0.0.1", own + "," + "ftp://127.0.0.1:1", own + ",," + own, "http://user@127.0.0.1:1," + own} {
+			g.members, g.put = nil, ""
+			r := ask(t, sh, true, nil, append(env, "ETCD_DATA_DIR="+t.TempDir(), "ETCD_INITIAL_ADVERTISE_PEER_URLS="+urls)...)
+			r.want(t, exitRetry, "", "ETCD_INITIAL_ADVERTISE_PEER_URLS is not a list of URLs with a port: ")
+			if g.put != "" {
+				t.Errorf("with %s it registers %s", urls, g.put)
+			}
+		}
+		g.refuse = "etcdserver: permission denied"
+		ask(t, sh, true, nil, append(env, "ETCD_DATA_DIR="+t.TempDir())...).want(t, exitRetry, "", "cannot register: "+g.url+": HTTP status 403, etcdserver: permission denied")
+	})
+}
+
+// etcd 3.6 and later registers itself, and not before it has found its settings to
+// be right: a registration cannot be taken back. An etcd that does not run yet is
+// waited for.
+func TestWhoRegisters(t *testing.T) {
+	t.Parallel()
+	eachShellWithRegistry(t, func(t *testing.T, sh shell) {
+		g := newRegistry(t)
+		g.size = "3"
+		const own, etcd, broken = "registered: waiting for the other founders", "", "/etcd does not run"
+		for i, c := range []struct{ program, reason string }{
+			{"echo etcd Version: 3.4.13", own},
+			{"echo etcd Version: 3.5.35; echo Git SHA: 3.6", own},
+			{"echo etcd Version: 3.6.0-rc.1", etcd},
+			{"echo etcd Version: 3.7.3; echo Go Version: go1.5", etcd},
+			{"echo etcd Version: 3.10.0", etcd},
+			{"echo etcd Version: 4.0.0", etcd},
+			{"exit 1", broken},
+			{"", broken},
+			{"none", broken},
+		} {
+			if !sh.due(i) {
+				continue
+			}
+			g.members = nil
+			bin := t.TempDir()
+			if c.program != "none" {
+				bin = tools(t, map[string]string{"etcd": "#!/bin/sh\n" + c.program + "\n"})
+			}
+			r := ask(t, sh, true, nil, "ETCD_DISCOVERY_TOKEN=T", "ETCD_DISCOVERY_ENDPOINTS="+g.url, "ETCD_DATA_DIR="+t.TempDir(), "ETCD_JOIN_BIN="+bin)
+			code := exitRetry
+			if c.reason == etcd {
+				code = 0
+			}
+			r.want(t, code, "", c.reason)
+			if (len(g.members) == 1) != (c.reason == own) {
+				t.Errorf("%s: registered are %q", c.program, g.members)
+			}
+		}
+		t.Run("etcd may be anywhere", func(t *testing.T) {
+			if _, err := os.Stat("/usr/local/bin/etcd"); err == nil {
+				t.Skip("there is an etcd in the directory that the script looks in by default")
+			}
+			g.members = nil
+			ask(t, sh, true, nil, "ETCD_DISCOVERY_TOKEN=T", "ETCD_DISCOVERY_ENDPOINTS="+g.url, "ETCD_DATA_DIR="+t.TempDir(), "ETCD_JOIN_BIN=").want(t, exitRetry, "", own)
+			if len(g.members) != 1 {
+				t.Errorf("registered are %q", g.members)
+			}
+		})
+	})
+}
+
+// A founder that has registered may be started as long as etcd has not made its
+// log: the mark in its place tells so, across runs of the script. It goes with the
+// log and with the data.
+func TestRegistrationOfOneThatHasNotRun(t *testing.T) {
+	t.Parallel()
+	eachShellWithRegistry(t, func(t *testing.T, sh shell) {
+		g, a := newRegistry(t), newPeer(t)
+		dir, elsewhere := filepath.Join(t.TempDir(), "deep", "data"), filepath.Join(t.TempDir(), "wal")
+		try := func(env ...string) result {
+			t.Helper()
+			g.size = "2"
+			return ask(t, sh, true, nil, append([]string{"ETCD_DISCOVERY_TOKEN=T", "ETCD_DISCOVERY_ENDPOINTS=" + g.url, "ETCD_DATA_DIR=" + dir}, env...)...)
+		}
+		remove := func(path string) {
+			t.Helper()
+			if err := os.RemoveAll(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+		const waits, mayHaveRun = "registered: waiting for the other founders", "registered before, so this member may have run"
+		rus, ra := "us="+own, "a="+a.url
+		for _, wal := range []string{filepath.Join(dir, "member", "wal"), elsewhere} {
+			env := ""
+			if wal == elsewhere {
+				env = "ETCD_WAL_DIR=" + wal
+			}
+			g.members = nil
+			a.answer(http.StatusServiceUnavailable, "")
+			try(env).want(t, exitRetry, "", waits)
+			if info, err := os.Stat(wal); err != nil || info.Mode().Perm() != 0o700 {
+				t.Errorf("the place of the log is %v, %v; want mode 0700", info, err)
+			}
+			// Wiped while no cluster can have formed: as if it were new.
+			remove(dir)
+			remove(wal)
+			try(env).want(t, exitRetry, "", waits)
+			if want := []string{rus}; !slices.Equal(g.members, want) {
+				t.Errorf("registered are %q, want %q", g.members, want)
+			}
+			// A machine that goes down between its registration and the start of
+			// etcd, or before etcd has made its log, carries on. A peer that
+			// answers nothing of use does not keep it from that.
+			for _, other := range []string{ra, ra, "a=" + dead} {
+				g.members = []string{rus, other}
+				try(env).want(t, 0, started("T", g.members...), "starting with the founders that the registry names")
+			}
+			g.members = []string{ra, "b=" + dead}
+			try(env).want(t, exitRetry, "", "the token is full and this member is not among its first 2")
+			// etcd puts its log in the place of the mark.
+			g.members = []string{rus, "a=" + dead}
+			remove(wal)
+			try(env).want(t, exitRetry, "", mayHaveRun)
+			a.list(ran(11, "a", a.url), ran(20, "us", own))
+			g.members = []string{rus, ra}
+			try(env).want(t, exitNever, "", "has run before")
+			remove(dir)
+		}
+		// Without a mark it does not register.
+		g.members = nil
+		if err := os.WriteFile(dir, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		try().want(t, exitRetry, "", "cannot write to "+filepath.Join(dir, "member", "wal")+": run this as the user of etcd")
+		if g.members != nil {
+			t.Errorf("registered are %q", g.members)
+		}
+	})
+}

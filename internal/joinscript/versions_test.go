@@ -1,0 +1,209 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package joinscript
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// Members that know nothing of a v3 token bootstrap through it, once each, and ten
+// times with ETCD_TEST_FULL=1. A founder that is wiped before there is a cluster
+// starts, and one that is wiped afterwards does not, nor does a fourth.
+func TestFoundersOlderThanTheirProtocol(t *testing.T) {
+	t.Parallel()
+	times := 1
+	if whole() {
+		times = 10
+	}
+	for _, registry := range []etcdtest.Version{etcdtest.V36, etcdtest.V37} {
+		t.Run("registry "+string(registry), func(t *testing.T) {
+			t.Parallel()
+			g := newRealRegistry(t, "v3", registry)
+			for k, v := range []etcdtest.Version{etcdtest.V34, etcdtest.V35} {
+				for i := range times {
+					t.Run(fmt.Sprint("members ", v, " ", i), func(t *testing.T) {
+						sh := shells(t)[(i+k)%3]
+						sh.must(t)
+						token := fmt.Sprintf("%s-%d", v, i)
+						env := g.token(t, token)
+						a, b, c := founders(t, sh, v, env)
+						a.Supervise(supervised)
+						b.Start()
+						logged(t, b, waiting(g, v))
+						b.PowerOff()
+						b.Wipe()
+						b.Supervise(supervised)
+						c.Supervise(supervised)
+						ready(t, a, b, c)
+						mustBeFounded(t, g, token, a, b, c)
+						fourth(t, sh, v, env, a.Client(t))
+						never(t, b)
+						for _, p := range []*etcdtest.Process{a, b, c} {
+							p.PowerOff()
+						}
+						b.Wipe()
+						asks(t, sh, b).want(t, exitRetry, "", "registered before, so this member may have run: waiting for another founder")
+					})
+				}
+			}
+		})
+	}
+}
+
+// Founders that etcd registers itself, without the script, and those that the script
+// registers, whatever their version is, form one cluster. The registry restarts while they wait.
+func TestFoundersWithAndWithoutTheScript(t *testing.T) {
+	t.Parallel()
+	for i, one := range []struct{ registry, members etcdtest.Version }{{etcdtest.V36, etcdtest.V35}, {etcdtest.V37, etcdtest.V36}} {
+		t.Run(fmt.Sprint("registry ", one.registry, " script on ", one.members), func(t *testing.T) {
+			t.Parallel()
+			sh := shells(t)[i]
+			sh.must(t)
+			g := newRealRegistry(t, "v3", one.registry)
+			a, b, c := founders(t, sh, etcdtest.V36, g.token(t, "mixed"))
+			a.PreStart = nil
+			a.Supervise(supervised)
+			logged(t, a, waiting(g, a.Version))
+			b.Version = one.members
+			b.Env["ETCD_JOIN_BIN"] = tools(t, hurried) // with an etcd that says to be older
+			b.Supervise(supervised)
+			logged(t, b, "etcd-join: registered: waiting for the other founders")
+			g.process.Kill()
+			logged(t, b, "etcd-join: the registry does not answer")
+			g.process.Start()
+			ready(t, g.process)
+			c.PreStart = nil
+			c.Supervise(supervised)
+			ready(t, a, b, c)
+			mustBeFounded(t, g, "mixed", a, b, c)
+		})
+	}
+}
+
+// A registry with TLS and authentication: its HTTP gateway takes a client
+// certificate without a common name, and a user. A common name is a user over gRPC
+// only, for which etcdctl is needed.
+func TestRegistryWithAuthentication(t *testing.T) {
+	t.Parallel()
+	for i, v := range []etcdtest.Version{etcdtest.V36, etcdtest.V37} {
+		t.Run(string(v), func(t *testing.T) {
+			t.Parallel()
+			sh := shells(t)[i]
+			sh.must(t)
+			pki := etcdtest.NewPKI(t)
+			registry := etcdtest.Start(t, 1, etcdtest.Options{Names: []string{"registry"}, Version: v, TLS: pki, Password: "the-root",
+				Env: map[string]string{"ETCD_BCRYPT_COST": "4"}})
+			g := &realRegistry{process: registry.Members()[0], protocol: "v3"}
+			const password = "pass'\"\\w:rd"
+			client := registry.Client(t)
+			allow(t, client, "/_etcd/registry/", "by-password", password)
+			allow(t, client, "/_etcd/registry/", "by-certificate", "")
+
+			try := func(token string, cert etcdtest.Cert, env ...string) (result, string) {
+				t.Helper()
+				p := etcdtest.NewProcess(t, etcdtest.Options{Name: "us", Version: etcdtest.V35, Env: map[string]string{
+					"ETCD_DISCOVERY_TOKEN": token, "ETCD_DISCOVERY_ENDPOINTS": g.process.ClientURL(),
+					"ETCD_DISCOVERY_CACERT": pki.CAFile, "ETCD_DISCOVERY_CERT": cert.CertFile, "ETCD_DISCOVERY_KEY": cert.KeyFile,
+				}})
+				if _, err := client.Put(t.Context(), "/_etcd/registry/"+token+"/_config/size", "1"); err != nil {
+					t.Fatal(err)
+				}
+				r := asks(t, sh, p, append([]string{patience}, env...)...)
+				if strings.Contains(r.stdout+r.stderr, password) {
+					t.Error("the script prints the password")
+				}
+				id := membership.ComputeMemberID([]string{p.PeerURL()}, token, nil)
+				got, err := client.Get(t.Context(), "/_etcd/registry/"+token+"/members/", clientv3.WithPrefix())
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := 0
+				if r.code == 0 {
+					want = 1
+				}
+				if len(got.Kvs) != want || want == 1 && (string(got.Kvs[0].Key) != fmt.Sprintf("/_etcd/registry/%s/members/%x", token, uint64(id)) || string(got.Kvs[0].Value) != "us="+p.PeerURL()) {
+					t.Errorf("%s: registered are %v", token, got.Kvs)
+				}
+				return r, strings.ReplaceAll(started(token, "us="+p.PeerURL()), own, p.PeerURL())
+			}
+			const starts, refuses = "starting with the founders that the registry names", "its HTTP gateway refuses a client certificate with a common name. Install etcdctl, or use a certificate without one and a user"
+			named, unnamed := pki.Client("by-certificate"), pki.Peer
+			user := []string{"ETCD_DISCOVERY_USER=by-password", "ETCD_DISCOVERY_PASSWORD=" + password}
+
+			r, want := try("no-name", unnamed, user...)
+			r.want(t, 0, want, starts)
+			r, _ = try("no-user", unnamed)
+			r.want(t, exitRetry, "", "the registry does not answer: "+g.process.ClientURL()+": HTTP status ")
+			r, _ = try("name", named)
+			r.want(t, exitRetry, "", refuses)
+			r, _ = try("name-and-user", named, user...)
+			r.want(t, exitRetry, "", refuses)
+			for k, ctl := range etcdtest.Versions() {
+				if k%2 != i && !whole() {
+					continue
+				}
+				bin, args := withEtcdctl(t, ctl)
+				token := "etcdctl-" + string(ctl)
+				r, want := try(token, named, "ETCD_JOIN_BIN="+bin)
+				r.want(t, 0, want, starts)
+				r, want = try(token+"-and-user", pki.Client("nobody"), append(user, "ETCD_JOIN_BIN="+bin)...)
+				r.want(t, 0, want, starts)
+				r, _ = try(token+"-for-nobody", pki.Client("nobody"), "ETCD_JOIN_BIN="+bin)
+				r.want(t, exitRetry, "", refuses+"; etcdctl: etcdserver: permission denied")
+				if said, err := os.ReadFile(args); err != nil || strings.Contains(string(said), password) {
+					t.Errorf("etcdctl is called with the password, or not at all: %q, %v", said, err)
+				}
+			}
+			// It may be on PATH, too.
+			bin, _ := withEtcdctl(t, v)
+			sh.path = strings.TrimPrefix(bin+":"+sh.path, ":")
+			r, want = try("on-path", named)
+			r.want(t, 0, want, starts)
+		})
+	}
+}
+
+// allow adds a user who may write below a prefix; without a password, one whose
+// certificate has that name.
+func allow(t *testing.T, client *clientv3.Client, prefix, user, password string) {
+	t.Helper()
+	for _, do := range []func() error{
+		func() error { _, err := client.RoleAdd(t.Context(), user); return err },
+		func() error {
+			_, err := client.RoleGrantPermission(t.Context(), user, prefix, clientv3.GetPrefixRangeEnd(prefix), clientv3.PermissionType(clientv3.PermReadWrite))
+			return err
+		},
+		func() error {
+			_, err := client.UserAddWithOptions(t.Context(), user, password, &clientv3.UserAddOptions{NoPassword: password == ""})
+			return err
+		},
+		func() error { _, err := client.UserGrantRole(t.Context(), user, user); return err },
+	} {
+		if err := do(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// withEtcdctl returns a directory with etcdctl, and the file in which it leaves
+// the arguments that it is called with.
+func withEtcdctl(t *testing.T, v etcdtest.Version) (dir, args string) {
+	t.Helper()
+	real, err := exec.LookPath(etcdtest.EtcdctlBinary(t, v))
+	if err != nil {
+		t.Fatal(err)
+	}
+	args = filepath.Join(t.TempDir(), "args")
+	return tools(t, map[string]string{"etcd": hurried["etcd"], "etcdctl": "#!/bin/sh\nprintf '%s\\n' \"$*\" >>" + args + "\nexec " + real + " \"$@\"\n"}), args
+}

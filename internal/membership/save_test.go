@@ -1,0 +1,104 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package membership
+
+import "testing"
+
+// lostQuorum has five voters, of which 1 and 2 answer, and a learner that does.
+func lostQuorum() Snapshot {
+	s := wellCluster(5).with(3, silent).with(4, silent).with(5, silent).withLearner(49_000)
+	s.Linearizable = false
+	for _, id := range []MemberID{1, 2, 6} {
+		s = s.with(id, func(a *Answer) { a.Leader, a.ReadOK = 0, false })
+	}
+	return s
+}
+
+func TestSurvivor(t *testing.T) {
+	undecided := lostQuorum().with(3, func(a *Answer) { *a = Answer{} }) // never asked
+	corrupt := func() Snapshot {
+		return lostQuorum().with(1, func(a *Answer) { a.Applied, a.Alarms = 60_000, []Alarm{{1, AlarmCorrupt}} })
+	}
+	for name, tt := range map[string]struct {
+		s    Snapshot
+		want MemberID
+	}{
+		"a quorum holds":                    {wellCluster(3).with(1, silent), 0},
+		"it may hold":                       {undecided, 0},
+		"no member answers":                 {func() Snapshot { s := wellCluster(1).with(1, silent); s.Linearizable = false; return s }(), 0},
+		"endpoints of two clusters":         {func() Snapshot { s := lostQuorum(); s.Others[7] = []string{"http://other"}; return s }(), 0},
+		"equals":                            {lostQuorum(), 1},
+		"the higher applied index":          {lostQuorum().with(2, func(a *Answer) { a.Applied = 50_001 }), 2},
+		"whatever the term":                 {lostQuorum().with(1, func(a *Answer) { a.Term = 99 }).with(2, func(a *Answer) { a.Applied = 50_001 }), 2},
+		"of equals, the higher commit":      {lostQuorum().with(2, func(a *Answer) { a.Index = 50_001 }), 2},
+		"a learner with more":               {lostQuorum().with(6, func(a *Answer) { a.Applied = 50_001 }), 6},
+		"a learner with as much":            {lostQuorum().with(6, func(a *Answer) { a.Applied, a.Index = 50_000, 50_000 }), 1},
+		"a learner alone":                   {lostQuorum().with(1, silent).with(2, silent), 6},
+		"a corrupt one, though it has more": {corrupt(), 2},
+		"a corrupt one alone":               {corrupt().with(2, silent).with(6, silent), 1},
+		"another's answer at its URL":       {lostQuorum().with(1, func(a *Answer) { a.Applied, a.MemberID = 60_000, 2 }), 2},
+	} {
+		id, ok := tt.s.Survivor()
+		if id != tt.want || ok != (tt.want != 0) {
+			t.Errorf("%s: %s, %v, want %s", name, id, ok, tt.want)
+		}
+	}
+}
+
+// In every cluster of up to four members: one is named where, by its members, no
+// quorum can be, and no other member that is heard has more.
+func TestSurvivorOfEveryCluster(t *testing.T) {
+	found := 0
+	for n := range 5 {
+		worlds(n, func(w world) {
+			s := w.snapshot()
+			id, ok := s.Survivor()
+			heard := w.which(w.heard)
+			living := w.which(w.voter, w.lives)
+			// Those of whom nothing is known may make up the number.
+			maybe := w.which(w.voter, func(i int) bool { return w.heard(i) || w.unknown(i) })
+			want := len(heard) > 0 && len(w.which(w.voter)) > 0 && len(living) == 0 && w.moved && !most(len(maybe), len(w.which(w.voter)))
+			if ok != want {
+				t.Fatalf("%s: %s, %v, want %v", w, id, ok, want)
+			}
+			if !ok {
+				return
+			}
+			found++
+			for _, i := range heard {
+				if s.Answer(MemberID(i+1)).Applied > s.Answer(id).Applied {
+					t.Fatalf("%s: %s has less than %d", w, id, i+1)
+				}
+			}
+		})
+	}
+	if found == 0 {
+		t.Error("there never was a survivor: the campaign does not reach what it should")
+	}
+}
+
+// Whose data is saved: what clients miss the least, and has all that they wrote.
+func TestWhoseDataIsSaved(t *testing.T) {
+	before := wellCluster(3).withLearner(10)
+	for name, tt := range map[string]struct {
+		s, before Snapshot
+		want      MemberID
+	}{
+		"a follower":                      {wellCluster(3), wellCluster(3), 2},
+		"the most advanced follower":      {wellCluster(3).with(3, func(a *Answer) { a.Index = 50_001 }), wellCluster(3), 3},
+		"a learner with as much":          {wellCluster(3).withLearner(50_000), before, 4},
+		"a learner with less":             {wellCluster(3).withLearner(49_999), before, 2},
+		"a learner with as much as one":   {wellCluster(3).withLearner(49_999).with(3, func(a *Answer) { a.Applied = 49_999 }), before, 4},
+		"that one served no read before":  {wellCluster(3).withLearner(49_999).with(3, func(a *Answer) { a.Applied = 49_999 }), wellCluster(3).with(3, silent), 2},
+		"nothing is known of before":      {wellCluster(3).withLearner(50_000), Snapshot{}, 2},
+		"the leader, which is alone":      {wellCluster(1), wellCluster(1), 1},
+		"the leader, others are down":     {wellCluster(3).with(2, silent), wellCluster(3), 3},
+		"the leader and a learner":        {wellCluster(1).withLearner(50_000), wellCluster(1), 2},
+		"the leader and a learner behind": {wellCluster(1).withLearner(40_000), wellCluster(1), 1},
+	} {
+		if d := DecideSnapshot(tt.s, tt.before, 0); d.Verdict != Go || d.Facts.Subject != tt.want {
+			t.Errorf("%s: %+v, want %s", name, d, tt.want)
+		}
+	}
+}

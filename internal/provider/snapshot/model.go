@@ -1,0 +1,59 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package snapshot
+
+import (
+	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+// model is the resource as Terraform holds it.
+type model struct {
+	Path        types.String   `tfsdk:"path"`
+	Triggers    types.Map      `tfsdk:"triggers"`
+	Member      types.String   `tfsdk:"member"`
+	Endpoints   types.List     `tfsdk:"endpoints"`
+	Overwrite   types.Bool     `tfsdk:"overwrite"`
+	RequireFile types.Bool     `tfsdk:"require_file"`
+	DeleteFile  types.Bool     `tfsdk:"delete_file"`
+	Timeouts    timeouts.Value `tfsdk:"timeouts"`
+
+	SHA256     types.String `tfsdk:"sha256"`
+	Size       types.Int64  `tfsdk:"size"`
+	Revision   types.Int64  `tfsdk:"revision"`
+	TotalKeys  types.Int64  `tfsdk:"total_keys"`
+	Version    types.String `tfsdk:"version"`
+	ClusterID  types.String `tfsdk:"cluster_id"`
+	MemberID   types.String `tfsdk:"member_id"`
+	MemberName types.String `tfsdk:"member_name"`
+}
+
+// setUnknown plans a new snapshot.
+func (m *model) setUnknown() {
+	text, number := types.StringUnknown(), types.Int64Unknown()
+	m.SHA256, m.Version, m.ClusterID, m.MemberID, m.MemberName = text, text, text, text, text
+	m.Size, m.Revision, m.TotalKeys = number, number, number
+}
+
+// keep plans the snapshot that there is.
+func (m *model) keep(state model) {
+	m.SHA256, m.Version, m.ClusterID, m.MemberID, m.MemberName = state.SHA256, state.Version, state.ClusterID, state.MemberID, state.MemberName
+	m.Size, m.Revision, m.TotalKeys = state.Size, state.Revision, state.TotalKeys
+}
+
+// setFile fills in what the file is.
+func (m *model) setFile(sum string, size int64) {
+	m.SHA256, m.Size = types.StringValue(sum), types.Int64Value(size)
+}
+
+// fromSaved fills in what was saved.
+func (m *model) fromSaved(s reconfigure.Saved) {
+	m.setFile(s.SHA256, s.Size)
+	of, _ := s.Snapshot.Member(s.Member)
+	m.Revision, m.TotalKeys = types.Int64Value(s.Contents.Revision), types.Int64Value(s.Contents.Keys)
+	m.Version, m.ClusterID = types.StringValue(s.Snapshot.Answer(s.Member).Version), types.StringValue(s.Snapshot.ClusterID.String())
+	m.MemberID, m.MemberName = types.StringValue(s.Member.String()), types.StringValue(of.Name)
+}

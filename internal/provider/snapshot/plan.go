@@ -1,0 +1,80 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package snapshot
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
+)
+
+// plannerKey is where a resource keeps what tells it from others in one plan. For a
+// replacement Terraform plans twice, with the same private data.
+const plannerKey = "planner"
+
+// ModifyPlan implements [resource.ResourceWithModifyPlan]: a new snapshot is taken
+// if the triggers or the path change, or the file is not as it was made. Else all
+// stays as it is, whatever other argument changes.
+func (r *snapshotResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	if req.Plan.Raw.IsNull() {
+		return
+	}
+	var plan, state model
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	exists := !req.State.Raw.IsNull()
+	if exists {
+		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	}
+	was := private.Kept[made](ctx, req.Private, madeKey, &resp.Diagnostics)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	file := identity(plan.Path.ValueString())
+	if exists {
+		r.backend.SnapshotFiles.Set(identity(state.Path.ValueString()), true)
+	}
+	moves := !attribute.IsGiven(plan.Path) || !exists || file != identity(state.Path.ValueString())
+	changed := exists && state.SHA256.ValueString() != was.SHA256
+	switch {
+	case moves || changed || !plan.Triggers.Equal(state.Triggers):
+		plan.setUnknown()
+	default:
+		plan.keep(state)
+	}
+	resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
+	if !attribute.IsGiven(plan.Path) || r.backend == nil {
+		return
+	}
+	if !r.alone(ctx, file, req, resp) {
+		report.ErrorAt(&resp.Diagnostics, pathRoot, text.SnapshotPathTaken(plan.Path.ValueString()))
+		return
+	}
+	// What is in the way of a file of our own is found when it is made.
+	request := reconfigure.SaveRequest{Path: plan.Path.ValueString(), Overwrite: plan.Overwrite.ValueBool() || plan.Overwrite.IsUnknown(), Receipt: true}
+	if moves && !r.backend.SnapshotFiles.Has(file) {
+		if err := reconfigure.Free(ctx, request); err != nil {
+			report.ErrorAt(&resp.Diagnostics, pathRoot, text.Maintenance(saving, err))
+		}
+	} else if changed && !moves {
+		report.Warn(&resp.Diagnostics, text.SnapshotChanged(plan.Path.ValueString(), state.SHA256.ValueString(), was.SHA256))
+	}
+}
+
+// alone reports whether no other resource of this plan makes the same file.
+func (r *snapshotResource) alone(ctx context.Context, file string, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) bool {
+	self := private.Kept[string](ctx, req.Private, plannerKey, &resp.Diagnostics)
+	if self == "" {
+		self = uuid.NewString()
+		private.Keep(ctx, resp.Private, plannerKey, self, &resp.Diagnostics)
+	}
+	before, _ := r.backend.SnapshotPlans.Set(file, self)
+	return before == "" || before == self
+}

@@ -1,0 +1,223 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+// Package snapshot is the resource etcd_snapshot: a backup of a cluster in a file.
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
+)
+
+// snapshotResource implements etcd_snapshot.
+type snapshotResource struct{ backend *backend.Backend }
+
+// NewResource returns the resource etcd_snapshot.
+func NewResource() resource.Resource { return &snapshotResource{} }
+
+var (
+	_ resource.ResourceWithConfigure   = (*snapshotResource)(nil)
+	_ resource.ResourceWithModifyPlan  = (*snapshotResource)(nil)
+	_ resource.ResourceWithImportState = (*snapshotResource)(nil)
+)
+
+// saving completes "Cannot ...".
+const saving = "save a snapshot"
+
+const defaultTimeout = 30 * time.Minute
+
+// madeKey is where the resource keeps the [made] file. The state has what the file
+// is now.
+const madeKey = "made"
+
+// made is the file as the resource made it.
+type made struct {
+	SHA256 string
+	Size   int64
+}
+
+// Metadata implements [resource.Resource].
+func (r *snapshotResource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_snapshot"
+}
+
+// Configure implements [resource.ResourceWithConfigure].
+func (r *snapshotResource) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
+	r.backend = backend.From(req.ProviderData, &resp.Diagnostics)
+}
+
+// Create implements [resource.Resource].
+func (r *snapshotResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	var plan model
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	timeout, diags := plan.Timeouts.Create(ctx, defaultTimeout)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	// A replacement has kept the file of the one before.
+	own := r.backend.SnapshotFiles.Has(identity(plan.Path.ValueString()))
+	r.save(ctx, &plan, own, timeout, resp.Private, &resp.Diagnostics)
+	if !resp.Diagnostics.HasError() {
+		resp.Diagnostics.Append(resp.State.Set(ctx, &plan)...)
+	}
+}
+
+// save takes a snapshot as planned. own is true where the resource has a file of
+// that name already.
+func (r *snapshotResource) save(ctx context.Context, plan *model, own bool, timeout time.Duration, to private.Writer, diags *diag.Diagnostics) {
+	if r.backend.Unknown {
+		report.Error(diags, text.UnknownProvider(saving))
+		return
+	}
+	c, err := r.backend.Cluster(attribute.Texts(plan.Endpoints))
+	if err != nil {
+		report.Error(diags, text.Maintenance(saving, err))
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	from := c.FindMember(ctx, saving, "member", plan.Member.ValueString(), diags)
+	if diags.HasError() {
+		return
+	}
+	saved, err := c.Save(ctx, reconfigure.SaveRequest{
+		Path: plan.Path.ValueString(), Overwrite: own || plan.Overwrite.ValueBool(), Receipt: true, From: from, Limit: timeout,
+	}, func(reconfigure.Step) {})
+	if err != nil {
+		report.Error(diags, text.Maintenance(saving, err))
+		return
+	}
+	for _, w := range saved.Warnings {
+		report.Warn(diags, text.SnapshotStale(w, saved.Member, saved.Snapshot))
+	}
+	plan.fromSaved(saved)
+	private.Keep(ctx, to, madeKey, made{saved.SHA256, saved.Size}, diags)
+}
+
+// Read implements [resource.Resource]. It reads the file, whole: what has rotted on
+// a disk has its size and its time still. No cluster is asked.
+func (r *snapshotResource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	var state model
+	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	was := private.Kept[made](ctx, req.Private, madeKey, &resp.Diagnostics)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	name := state.Path.ValueString()
+	r.backend.SnapshotFiles.Set(identity(name), true)
+	reconfigure.ForgetReceipt(name)
+	sum, size, err := reconfigure.Fingerprint(ctx, name)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		resp.Diagnostics.AddError("Interrupted", ctx.Err().Error())
+		return
+	case errors.Is(err, fs.ErrNotExist) && state.RequireFile.ValueBool():
+		resp.State.RemoveResource(ctx)
+		return
+	case errors.Is(err, fs.ErrNotExist):
+		sum, size = was.SHA256, was.Size
+	default:
+		report.Warn(&resp.Diagnostics, text.SnapshotUnread(name, err))
+		return
+	}
+	state.setFile(sum, size)
+	resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
+}
+
+// Update implements [resource.Resource].
+func (r *snapshotResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	var plan, state model
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	was := private.Kept[made](ctx, req.Private, madeKey, &resp.Diagnostics)
+	timeout, diags := plan.Timeouts.Update(ctx, defaultTimeout)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	moves := identity(plan.Path.ValueString()) != identity(state.Path.ValueString())
+	if plan.SHA256.IsUnknown() {
+		r.save(ctx, &plan, !moves, timeout, resp.Private, &resp.Diagnostics)
+	}
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	if moves && state.DeleteFile.ValueBool() {
+		if t := remove(ctx, state.Path.ValueString(), was); t != nil {
+			report.Warn(&resp.Diagnostics, *t)
+		}
+	}
+	resp.Diagnostics.Append(resp.State.Set(ctx, &plan)...)
+}
+
+// Delete implements [resource.Resource]. No cluster is asked.
+func (r *snapshotResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+	var state model
+	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	was := private.Kept[made](ctx, req.Private, madeKey, &resp.Diagnostics)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	name := state.Path.ValueString()
+	r.backend.SnapshotFiles.Set(identity(name), true)
+	reconfigure.ForgetReceipt(name)
+	if !state.DeleteFile.ValueBool() {
+		return
+	}
+	if t := remove(ctx, name, was); t != nil {
+		report.Warn(&resp.Diagnostics, *t)
+	}
+}
+
+// remove deletes a file if it is still as the resource made it, and says why it did
+// not. One that is gone already is no matter.
+func remove(ctx context.Context, name string, was made) *text.Message {
+	sum, _, err := reconfigure.Fingerprint(ctx, name)
+	if err == nil && sum != was.SHA256 {
+		return new(text.SnapshotNotOurs(name))
+	}
+	if err == nil {
+		err = os.Remove(name)
+	}
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return new(text.SnapshotKept(name, err))
+}
+
+// ImportState implements [resource.ResourceWithImportState].
+func (r *snapshotResource) ImportState(_ context.Context, _ resource.ImportStateRequest, resp *resource.ImportStateResponse) {
+	report.Error(&resp.Diagnostics, text.SnapshotImport)
+}
+
+// identity names the file that a path leads to, whether it is there or not.
+func identity(name string) string {
+	dir, err := filepath.Abs(filepath.Dir(name))
+	if err != nil {
+		return filepath.Clean(name)
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	return filepath.Join(dir, filepath.Base(name))
+}
+
+// pathRoot is the argument that most is said about.
+var pathRoot = path.Root("path")

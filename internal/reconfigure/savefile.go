@@ -1,0 +1,241 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package reconfigure
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+const (
+	// hashSize is that of the hash behind a database, and block what the size of a
+	// database is a multiple of.
+	hashSize = sha256.Size
+	block    = 512
+	// ownerOnly is the mode of a snapshot and of all that lies beside it.
+	ownerOnly = 0o600
+)
+
+// NoDirectory means that there is no directory Path for a file.
+type NoDirectory struct{ Path string }
+
+// Error implements error.
+func (n *NoDirectory) Error() string { return "there is no directory " + n.Path }
+
+// IsDirectory means that there is a directory where the file Path is to be.
+type IsDirectory struct{ Path string }
+
+// Error implements error.
+func (d *IsDirectory) Error() string { return d.Path + " is a directory" }
+
+// Free reports why the file cannot be made, as far as can be told without
+// making it: [*NoDirectory], [*IsDirectory], or an [fs.PathError] with [fs.ErrExist].
+func Free(ctx context.Context, r SaveRequest) error {
+	dir := filepath.Dir(r.Path)
+	if at, err := os.Stat(dir); err != nil || !at.IsDir() {
+		return &NoDirectory{Path: dir}
+	}
+	switch at, err := os.Lstat(r.Path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case at.IsDir():
+		return &IsDirectory{Path: r.Path}
+	case r.Overwrite || r.Receipt && hasReceipt(ctx, r.Path):
+		return nil
+	default:
+		return &fs.PathError{Op: "create", Path: r.Path, Err: fs.ErrExist}
+	}
+}
+
+// hidden is the path of what lies beside a file for a while.
+func hidden(path, suffix string) string {
+	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+suffix)
+}
+
+const partial = ".partial"
+
+// newPartial makes a file beside the one that is to be made, after it has removed
+// those that processes left which were killed. The lock on a partial file ends with
+// the process that writes it.
+func newPartial(path string) (*os.File, error) {
+	sweep(path)
+	const attempts = 10
+	for range attempts {
+		file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(hidden(path, ".*"+partial)))
+		if err != nil {
+			return nil, err
+		}
+		lockFile(file, true)
+		// Before it was locked another process may have taken it for abandoned.
+		made, err := file.Stat()
+		if there, gone := os.Lstat(file.Name()); err == nil && gone == nil && os.SameFile(made, there) {
+			return file, file.Chmod(ownerOnly) // whatever the umask is
+		}
+		_ = file.Close()
+	}
+	return nil, errors.New("the file that is being written is removed again and again")
+}
+
+// sweep removes the partial files of processes that are gone.
+func sweep(path string) {
+	all, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return // so does the next step
+	}
+	for _, entry := range all {
+		middle, ours := strings.CutPrefix(entry.Name(), "."+filepath.Base(path)+".")
+		middle, partly := strings.CutSuffix(middle, partial)
+		if !ours || !partly || strings.Trim(middle, "0123456789") != "" || !entry.Type().IsRegular() {
+			continue
+		}
+		name := filepath.Join(filepath.Dir(path), entry.Name())
+		file, err := os.OpenFile(name, os.O_RDWR, 0)
+		if err != nil {
+			continue
+		}
+		if lockFile(file, false) {
+			_ = os.Remove(name)
+		}
+		_ = file.Close()
+		if !removesOpen {
+			_ = os.Remove(name) // fails while another process has it open
+		}
+	}
+}
+
+// receipt is behind the name of a file for which there is no state yet.
+const receipt = ".receipt"
+
+// writeReceipt leaves word that the file at path, if it has this hash, was made here,
+// until it is known that the state has it: see [ForgetReceipt].
+func writeReceipt(path, sum string) error {
+	ForgetReceipt(path)
+	file, err := os.OpenFile(hidden(path, receipt), os.O_WRONLY|os.O_CREATE|os.O_EXCL, ownerOnly)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(file, sum+"\n")
+	return errors.Join(err, file.Sync(), file.Close())
+}
+
+// hasReceipt reports whether the file at path is the one that was made here by a
+// run that was killed before its state was written.
+func hasReceipt(ctx context.Context, path string) bool {
+	word, err := os.ReadFile(hidden(path, receipt))
+	if err != nil {
+		return false
+	}
+	at, err := os.Lstat(path)
+	if err != nil || !at.Mode().IsRegular() {
+		return false
+	}
+	sum, _, err := Fingerprint(ctx, path)
+	return err == nil && sum == strings.TrimSpace(string(word))
+}
+
+// ForgetReceipt removes the receipt of a file, which has served once the state has
+// the file.
+func ForgetReceipt(path string) { _ = os.Remove(hidden(path, receipt)) }
+
+// Fingerprint returns the SHA-256 of a file in hexadecimal, and its size in bytes.
+// The error is [fs.ErrNotExist] for what is no regular file.
+func Fingerprint(ctx context.Context, path string) (sum string, size int64, err error) {
+	if at, err := os.Stat(path); err != nil { //nolint:gosec // the path is the operator's
+		return "", 0, err
+	} else if !at.Mode().IsRegular() { // to open a pipe is to wait for its other end
+		return "", 0, &fs.PathError{Op: "read", Path: path, Err: fs.ErrNotExist}
+	}
+	file, err := os.Open(path) //nolint:gosec // see above
+	if err != nil {
+		return "", 0, err
+	}
+	defer func() { _ = file.Close() }()
+	hash := sha256.New()
+	size, err = io.Copy(hash, &until{ctx, file})
+	return fmt.Sprintf("%x", hash.Sum(nil)), size, err
+}
+
+// until reads until its context ends.
+type until struct {
+	ctx  context.Context
+	from io.Reader
+}
+
+// Read implements io.Reader.
+func (u *until) Read(p []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.from.Read(p)
+}
+
+// verify reads a snapshot, compares the hash of the database with the one that
+// stands behind it, and returns that of the whole file.
+func verify(ctx context.Context, file io.ReadSeeker, size int64) (string, error) {
+	if size <= hashSize || size%block != hashSize {
+		return "", &BadSnapshot{Size: size}
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return "", err
+	}
+	hash := sha256.New()
+	if _, err := io.CopyN(hash, &until{ctx, file}, size-hashSize); err != nil {
+		return "", err
+	}
+	got := hash.Sum(nil)
+	want := make([]byte, hashSize)
+	if _, err := io.ReadFull(io.TeeReader(file, hash), want); err != nil {
+		return "", err
+	}
+	if !bytes.Equal(got, want) {
+		return "", &BadSnapshot{Size: size, Got: fmt.Sprintf("%x", got), Want: fmt.Sprintf("%x", want)}
+	}
+	return fmt.Sprintf("%x", hash.Sum(nil)), nil
+}
+
+// place gives the file its name. A link, unlike a renaming, fails where a file
+// of that name has appeared meanwhile.
+func place(ctx context.Context, file *os.File, r SaveRequest) error {
+	if err := move(ctx, file, r); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(r.Path))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = dir.Close() }()
+	// Some file systems cannot, and then there is nothing more to be done.
+	_ = dir.Sync()
+	return nil
+}
+
+func move(ctx context.Context, file *os.File, r SaveRequest) error {
+	if !removesOpen {
+		if err := file.Close(); err != nil {
+			return err
+		}
+	}
+	if r.Overwrite {
+		return os.Rename(file.Name(), r.Path)
+	}
+	err := os.Link(file.Name(), r.Path)
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	// A file system without links.
+	if err := Free(ctx, r); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), r.Path)
+}
