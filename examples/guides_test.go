@@ -158,8 +158,8 @@ func TestQuotedTexts(t *testing.T) {
 	quoted := regexp.MustCompile("`([^`]+)`")
 	verb := regexp.MustCompile("^Cannot (add|remove|promote) member")
 	for page, sources := range map[string]string{
-		"diagnostics.md":  "../internal/text/*.go",
-		"tls-and-auth.md": "../internal/connection/errors.go",
+		"troubleshooting.md": "../internal/text/*.go",
+		"certificates.md":    "../internal/connection/errors.go",
 	} {
 		files, err := filepath.Glob(sources)
 		if err != nil {

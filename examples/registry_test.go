@@ -15,7 +15,7 @@ import (
 // The commands that the guide has for the user of one cluster's machines are
 // those that cluster.sh runs, which the example does against a real registry.
 func TestGuidesUserOfTheMachines(t *testing.T) {
-	text, err := os.ReadFile("../templates/guides/tls-and-auth.md")
+	text, err := os.ReadFile("../templates/guides/certificates.md")
 	if err != nil {
 		t.Fatal(err)
 	}

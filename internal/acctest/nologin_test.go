@@ -22,7 +22,7 @@ func TestAccQuorumLostWithPassword(t *testing.T) {
 	f.Crash("b", "c")
 
 	const needsQuorum = "Members run and can log nobody in, because a login needs a quorum."
-	says := []string{needsQuorum, `the guide "When quorum is lost" has the steps`, f.Nodes["a"].Client + ": the login does not complete; it needs a quorum"}
+	says := []string{needsQuorum, `the guide "Disaster recovery" has the steps`, f.Nodes["a"].Client + ": the login does not complete; it needs a quorum"}
 	for _, name := range []string{"b", "c"} {
 		says = append(says, fmt.Sprintf("%s: connection refused", f.Nodes[name].Client))
 	}

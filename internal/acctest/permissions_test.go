@@ -25,7 +25,7 @@ func documentedRoles(t *testing.T) [][]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(root, "templates", "guides", "tls-and-auth.md"))
+	text, err := os.ReadFile(filepath.Join(root, "templates", "guides", "network-and-security.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

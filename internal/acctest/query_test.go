@@ -57,7 +57,7 @@ func TestAccQuery(t *testing.T) {
 	learner := cluster.AddLearner(t, "learner1")
 	w := NewWorkspace(t, WorkspaceOptions{Mirror: true})
 	w.Write("main.tf", requiredProviders+Access{Endpoints: cluster.Endpoints()[:1]}.ProviderConfig())
-	w.Write("members.tfquery.hcl", guide(t, "query-and-actions.md")[0])
+	w.Write("members.tfquery.hcl", guide(t, "monitoring.md")[0])
 	w.Init()
 
 	want := map[string]string{}
@@ -114,7 +114,7 @@ func TestAccActions(t *testing.T) {
 	t.Parallel()
 	requireTerraform(t, 14, "actions")
 	cluster := start(t, 3, etcdtest.Options{})
-	blocks := guide(t, "query-and-actions.md")
+	blocks := guide(t, "monitoring.md")
 	w := NewWorkspace(t, WorkspaceOptions{})
 	w.Write("main.tf", requiredProviders+Access{Endpoints: cluster.Endpoints()}.ProviderConfig())
 	w.Write("snapshot.tf", blocks[1])

@@ -134,12 +134,13 @@ func (c *cluster) rolls(image string) {
 }
 
 // A machine that boots late, and one that reboots while it joins, with a registry
-// that the same apply makes.
+// that the same apply makes. The etcd of a knows nothing of v3 discovery.
 func discoveryV3(t *testing.T) {
 	c := newCluster(t, "discovery", "3.6")
 	c.more["registry"] = map[string]string{"address": c.cloud.address(10), "image": "3.6", "protocol": "v3"}
+	c.nodes["a"].Image = "3.5"
 	c.nodes["c"].Late = "20s"
-	c.fromNothing("v3 discovery, a machine boots 20 s late")
+	c.fromNothing("v3 discovery of etcd 3.5 and 3.6, a machine boots 20 s late")
 	c.underWriter("reboot in the middle of a join", func() {
 		c.add("d")
 		c.save()

@@ -88,7 +88,7 @@ func attributes() map[string]schema.Attribute {
 				"with a client certificate alone, it is asked if `ca_cert` verifies it. A resource that manages a member trusts the hosts in its own `peer_urls`, `client_urls` and " +
 				"`endpoints`, for its own requests.",
 		},
-		"metadata_prefix": text("Prefix of the keys in the cluster under which the provider keeps its ownership records and locks: `<prefix><cluster ID>/…`. Only the provider's user may write there, see [Permissions](guides/tls-and-auth.md#permissions). Default: `" + connection.DefaultMetadataPrefix + "`."),
+		"metadata_prefix": text("Prefix of the keys in the cluster under which the provider keeps its ownership records and locks: `<prefix><cluster ID>/…`. Only the provider's user may write there, see [Permissions](guides/network-and-security.md#permissions). Default: `" + connection.DefaultMetadataPrefix + "`."),
 		"force_destroy": schema.BoolAttribute{
 			Optional: true,
 			MarkdownDescription: "Whether members that no cluster can remove are forgotten when they are destroyed: the same as `force_destroy` of every `etcd_member` and `etcd_learner`. " +

@@ -111,7 +111,7 @@ var remedies = map[connection.Kind]string{
 	connection.AuthRequired:     "The cluster wants credentials: set username and password, or a client certificate whose common name is a user's.",
 	connection.PermissionDenied: "Membership needs the root role: give it to the user (etcdctl user grant-role NAME root).",
 	connection.NoLogin: "Members run and can log nobody in, because a login needs a quorum. Bring back the members that do not answer, then apply again. " +
-		"If they are gone for good, the guide \"When quorum is lost\" has the steps.",
+		"If they are gone for good, the guide \"Disaster recovery\" has the steps.",
 	connection.StaleToken:   "Apply again: the login is renewed.",
 	connection.UnknownCA:    "Set ca_cert (or ca_cert_pem) to the CA that signed the servers' certificates.",
 	connection.Expired:      "Renew the servers' certificate, or correct the clock, here or there.",

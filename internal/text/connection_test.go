@@ -102,7 +102,7 @@ func TestUnreachable(t *testing.T) {
 		"no login": {
 			[]connection.Answer{answer(a, connection.NoLogin, context.DeadlineExceeded), answer(b, connection.Refused, syscall.ECONNREFUSED)},
 			head + "Members run and can log nobody in, because a login needs a quorum. Bring back the members that do not answer, then apply again. " +
-				"If they are gone for good, the guide \"When quorum is lost\" has the steps. Check that its machines run and can be reached from here." +
+				"If they are gone for good, the guide \"Disaster recovery\" has the steps. Check that its machines run and can be reached from here." +
 				list + a + ": the login does not complete; it needs a quorum\n  - " + b + ": connection refused",
 		},
 		"stale login": {

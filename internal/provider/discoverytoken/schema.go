@@ -129,7 +129,7 @@ func howItIsReached(ctx context.Context) map[string]schema.Attribute {
 				"the files are the machine's own, and a password is added on the machine as `ETCD_DISCOVERY_PASSWORD`.",
 			Attributes: map[string]schema.Attribute{
 				"ca_cert":  schema.StringAttribute{Optional: true, MarkdownDescription: "Path on the machine of the CA that signed the registry's certificate (`ETCD_DISCOVERY_CACERT`)."},
-				"cert":     schema.StringAttribute{Optional: true, MarkdownDescription: "Path on the machine of a client certificate for the registry (`ETCD_DISCOVERY_CERT`). The HTTP gateway of a registry with authentication refuses one with a common name: see [The machines to the registry](../guides/tls-and-auth.md#the-machines-to-the-registry)."},
+				"cert":     schema.StringAttribute{Optional: true, MarkdownDescription: "Path on the machine of a client certificate for the registry (`ETCD_DISCOVERY_CERT`). The HTTP gateway of a registry with authentication refuses one with a common name: see [The machines to the registry](../guides/certificates.md#the-machines-to-the-registry)."},
 				"key":      schema.StringAttribute{Optional: true, MarkdownDescription: "Path on the machine of that certificate's key (`ETCD_DISCOVERY_KEY`)."},
 				"username": schema.StringAttribute{Optional: true, MarkdownDescription: "User of the registry (`ETCD_DISCOVERY_USER`); its role needs `readwrite` on the prefix `/_etcd/registry/<token>/`."},
 			},

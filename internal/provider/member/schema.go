@@ -46,7 +46,7 @@ const memberDescription = "A member of the cluster with a vote. Creating it lets
 	"Configuration, machine and member are replaced together or not at all. A plan that would leave one of them behind is refused, also for `-replace` and a tainted resource.\n\n" +
 	"!> **Warning** Terraform does not call the provider for a `removed` block, `lifecycle { destroy = false }` or `terraform state rm`, and leaves this resource out of a plan " +
 	"with `-target` of its machine or OpenTofu's `-exclude`. The machine is then destroyed while its member is in the cluster. `terraform destroy -target` of one machine of a " +
-	"`for_each` set removes every member. See [What the provider cannot see](../guides/graph.md#what-the-provider-cannot-see).\n\n" +
+	"`for_each` set removes every member. See [What the provider cannot see](../guides/how-it-works.md#what-the-provider-cannot-see).\n\n" +
 	"A `moved` block from an [`etcd_learner`](learner.md) promotes the learner in place (Terraform 1.8, OpenTofu 1.10 and later)."
 
 const learnerDescription = "A member of the cluster without a vote: a standby, or the first phase of a literal two-phase add. " +
