@@ -14,7 +14,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -27,6 +29,8 @@ type restored struct {
 	file, sha256, replaces string
 	revision               int64
 	keys                   int
+	// from is the etcd_snapshot to which sha256 and revision refer, "" for none.
+	from string
 }
 
 // restores writes the initial cluster with a restore, without one for nil.
@@ -34,7 +38,11 @@ func (f *Fleet) restores(t *testing.T, r *restored) {
 	t.Helper()
 	argument := ""
 	if r != nil {
-		argument = fmt.Sprintf("  restore = {\n    snapshot = %q\n    sha256 = %q\n    revision = %d\n    revision_bump = 1000000\n    mark_compacted = true\n", r.file, r.sha256, r.revision)
+		sum, revision := fmt.Sprintf("%q", r.sha256), fmt.Sprint(r.revision)
+		if r.from != "" {
+			sum, revision = r.from+".sha256", r.from+".revision"
+		}
+		argument = fmt.Sprintf("  restore = {\n    snapshot = %q\n    sha256 = %s\n    revision = %s\n    revision_bump = 1000000\n    mark_compacted = true\n", r.file, sum, revision)
 		if r.replaces != "" {
 			argument += fmt.Sprintf("    replaces_cluster = %q\n", r.replaces)
 		}
@@ -168,11 +176,12 @@ func TestAccRestore(t *testing.T) {
 	}
 }
 
-// Two disks of three are lost. The survivor gives a snapshot, and a reviewed plan
-// makes a new cluster of it; whatever is not certain is refused.
+// Two disks of three are lost, and the survivor lacks what was written last. One
+// apply saves what it has, and changes nothing else; a second one, reviewed, makes
+// a new cluster of that. Whatever is not certain is refused.
 func TestAccRecovery(t *testing.T) {
 	t.Parallel()
-	const keys = 300
+	const keys, survivor = 300, "etcd_snapshot.survivor"
 	f := NewFleet(t, FleetOptions{Static: true})
 	f.installUtl(t)
 	f.Form()
@@ -182,45 +191,156 @@ func TestAccRecovery(t *testing.T) {
 	if !ok {
 		t.Fatalf("the cluster is %v", f.State(initialCluster))
 	}
+	stale := f.leaveRecords(t, old)
+
+	// A cluster that has its quorum is not given up.
 	r := f.backup(t, keys, "a")
 	r.replaces = old
 	f.restores(t, r)
 	e := f.Apply().MustFail().MustSay("The cluster has not lost its quorum")
 	e.mustContain(t, e.Summary, old)
 	f.MustVote("a", "b", "c")
+	f.restores(t, nil)
 
-	if _, err := f.Client("a").Put(etcdtest.WaitContext(t), "late", "value"); err != nil {
-		t.Fatal(err)
-	}
-	f.Lose("b", "c")
+	lost := f.loseAhead(t, "a", "b", "c")
+
+	// Without a snapshot there is nothing to restore.
+	f.Write("survivor.tf", "data \"etcd_cluster\" \"this\" {}\n\nresource \"etcd_snapshot\" \"survivor\" {\n  path = \"${path.root}/survivor.db\"\n  member = data.etcd_cluster.this.survivor.name\n}\n")
+	r = &restored{file: filepath.Join(f.Dir, "survivor.db"), from: survivor, replaces: old, keys: keys}
+	f.restores(t, r)
+	f.Plan().MustSay("Cannot restore the cluster").mustContain(t, "an unknown snapshot", "terraform apply -target=")
+	f.restores(t, nil)
+	plan := f.Plan()
+	plan.MustDo(map[string]string{survivor: "create"})
+	plan.MustKnow(survivor, "member", "a")
+	f.Apply("-target=" + survivor).MustSucceed().mustWarn("The snapshot may be behind")
+	f.Plan().MustBeEmpty()
+
 	// Without the confirmation nothing is replaced, and another ID is refused.
 	wrong := *r
+	wrong.replaces = ""
+	f.restores(t, &wrong)
+	f.Plan().MustDo(map[string]string{initialCluster: "update"})
 	wrong.replaces = "2a"
 	f.restores(t, &wrong)
 	e = f.Apply().MustFail().MustSay("Cannot restore the cluster")
 	e.mustContain(t, e.Summary, "restore.replaces_cluster is 2a", old)
 	f.restores(t, r)
-	plan := f.Plan()
+	plan = f.Plan()
 	want := map[string]string{initialCluster: "delete create"}
 	for _, name := range []string{"a", "b", "c"} {
 		maps.Copy(want, changes(name, "delete create"))
 	}
 	plan.MustDo(want)
-	out := f.Apply().MustSucceed()
-	warned := false
-	for _, w := range out.Warnings() {
-		if w.Summary == "A snapshot takes the place of a cluster" {
-			warned = true
-			w.mustContain(t, w.Summary, old, "a, b, c", fmt.Sprintf("Writes after revision %d", r.revision))
-		}
-	}
-	if !warned {
-		t.Errorf("nothing tells what is given up:\n%s", out)
-	}
+
+	// A part of it gives up nothing that the rest needs.
+	f.mustWarnOfRestore(t, f.Apply("-target="+address("etcd_member_config", "b")).MustSucceed(), old)
+	delete(want, initialCluster)
+	delete(want, address("etcd_member_config", "b"))
+	f.Plan().MustDo(want)
+	f.Apply().MustSucceed()
+	f.Write("survivor.tf", "")
+	r.from, r.revision = "", etcdtest.EtcdutlStatus(t, r.file).Revision
+	r.sha256 = fileSum(t, r.file)
+	f.restores(t, r)
+	f.Apply().MustSucceed()
 	f.mustBeRestored(t, r, "a", "b", "c")
+	f.mustLack(t, lost)
 	if now := f.State(initialCluster)["cluster_id"]; now == old {
 		t.Error("the restored cluster has the ID of the old one")
 	}
+	f.mustBeCleared(t, stale)
 	f.restores(t, nil)
 	f.Plan().MustBeEmpty()
+}
+
+// leaveRecords writes what the provider keeps about the cluster: an ownership
+// record and a turn, as if an apply had been ended. It returns their keys.
+func (f *Fleet) leaveRecords(t *testing.T, id string) (keys []string) {
+	t.Helper()
+	client, ctx := f.Client("a"), etcdtest.WaitContext(t)
+	under := "/_terraform/etcd/" + id
+	for key, value := range map[string]string{
+		"/members/name:x": `{"format":1,"owner":"name:x","name":"x","peer_urls":["http://192.0.2.1:2380"],"member_id":"2a","state":"announced","started":true}`,
+		"/turns/x":        fmt.Sprintf(`{"format":1,"voters":3,"since":%q,"by":"joe@ops1"}`, time.Now().Format(time.RFC3339)),
+	} {
+		if _, err := client.Put(ctx, under+key, value); err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, under+key)
+	}
+	// What the application has under a similar key is its own.
+	if _, err := client.Put(ctx, "app"+under, "value"); err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
+// mustBeCleared expects that these keys are gone, and no others.
+func (f *Fleet) mustBeCleared(t *testing.T, keys []string) {
+	t.Helper()
+	client, ctx := f.Client("a"), etcdtest.WaitContext(t)
+	for _, key := range keys {
+		if got, err := client.Get(ctx, key); err != nil || got.Count != 0 {
+			t.Errorf("%s is still there (%v)", key, err)
+		}
+	}
+	if got, err := client.Get(ctx, "app", clientv3.WithPrefix()); err != nil || got.Count != 1 {
+		t.Errorf("of the application are %v, %v", got, err)
+	}
+}
+
+// loseAhead lets the others acknowledge writes that the survivor never gets, and
+// loses their machines.
+func (f *Fleet) loseAhead(t *testing.T, survivor string, others ...string) (lost []string) {
+	t.Helper()
+	f.Signal(survivor, syscall.SIGSTOP)
+	client, ctx := f.Client(others...), etcdtest.WaitContext(t)
+	for i := range 5 {
+		key := fmt.Sprintf("lost/%d", i)
+		etcdtest.Eventually(t, key+" is acknowledged", func() error {
+			one, cancel := context.WithTimeout(ctx, 5*time.Second)
+			defer cancel()
+			_, err := client.Put(one, key, "value")
+			return err
+		})
+		lost = append(lost, key)
+	}
+	f.Lose(others...)
+	f.Signal(survivor, syscall.SIGCONT)
+	etcdtest.Eventually(t, survivor+" answers", func() error {
+		one, cancel := context.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
+		_, err := f.Client(survivor).Status(one, f.Nodes[survivor].dial())
+		return err
+	})
+	return lost
+}
+
+// mustLack expects that none of the writes is there that only the lost members
+// had, and writes down which they are.
+func (f *Fleet) mustLack(t *testing.T, lost []string) {
+	t.Helper()
+	got, err := f.Client("a", "b", "c").Get(etcdtest.WaitContext(t), "lost/", clientv3.WithPrefix())
+	if err != nil || got.Count != 0 {
+		t.Errorf("of what only the lost members had are there %v, %v", got, err)
+	}
+	t.Logf("acknowledged by the members that were lost, and not restored: %v", lost)
+}
+
+// mustWarnOfRestore expects the warning that says what is given up.
+func (f *Fleet) mustWarnOfRestore(t *testing.T, o *Outcome, old string) {
+	t.Helper()
+	w := o.mustWarn("A snapshot takes the place of a cluster")
+	w.mustContain(t, w.Summary, old, "a, b, c", "Writes after revision ", "without -target")
+}
+
+func fileSum(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
 }

@@ -147,6 +147,7 @@ func TestRestore(t *testing.T) {
 		{name: "nobody there", env: []string{RestoreVariable + "=" + dead + "/x?secret"}, code: exitRetry, says: "cannot download it: "},
 		{name: "neither a URL nor a path", env: []string{RestoreVariable + "=ftp://x/secret"}, code: exitRetry, says: "cannot read ftp://x/"},
 		{name: "etcdutl fails", utl: failing("Error: snapshot missing hash but --skip-hash-check=false"), code: exitRetry, says: "etcdutl says: snapshot missing hash"},
+		{name: "etcdutl before 3.5.10", utl: failing("Error: unknown flag: --bump-revision"), env: []string{RestoreBumpVariable + "=1000"}, code: exitRetry, says: "etcdutl says: unknown flag: --bump-revision"},
 		{name: "etcdutl crashes", utl: failing("panic: no space left on device"), code: exitRetry, says: "etcdutl says: panic: no space left on device"},
 		{name: "etcdutl is silent", utl: "#!/bin/sh\n", code: exitRetry, says: "etcdutl made another log"},
 		{name: "a later version", etcd: "#!/bin/sh\necho 'etcd Version: 3.5.35'\n", code: exitRetry, says: "it is of etcd 3.6, and "},

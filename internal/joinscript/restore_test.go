@@ -11,13 +11,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
@@ -42,7 +47,16 @@ func backup(t *testing.T, v etcdtest.Version) (file, sum string, revision int64)
 	for i := range keys {
 		revision = put(fmt.Sprintf("key%d", i))
 	}
-	stream, err := client.Snapshot(ctx)
+	file, sum = save(t, client)
+	put("late")
+	c.Members()[0].PowerOff()
+	return file, sum, revision
+}
+
+// save writes a snapshot to a file, and returns the SHA-256 of that.
+func save(t *testing.T, client *clientv3.Client) (file, sum string) {
+	t.Helper()
+	stream, err := client.Snapshot(etcdtest.WaitContext(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,14 +64,12 @@ func backup(t *testing.T, v etcdtest.Version) (file, sum string, revision int64)
 	if err != nil {
 		t.Fatal(err)
 	}
-	put("late")
 	digest := sha256.Sum256(text)
 	file = filepath.Join(t.TempDir(), "snapshot.db")
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c.Members()[0].PowerOff()
-	return file, hex.EncodeToString(digest[:]), revision
+	return file, hex.EncodeToString(digest[:])
 }
 
 // programs is a directory with etcd and etcdutl of a version.
@@ -76,13 +88,18 @@ func programs(t *testing.T, v etcdtest.Version) string {
 func restoringFounders(t *testing.T, sh shell, v etcdtest.Version, n int, file, sum string) []*etcdtest.Process {
 	t.Helper()
 	founders := staticFounders(t, sh, v, n)
-	bin := programs(t, v)
 	for _, p := range founders {
-		p.Env["ETCD_JOIN_BIN"], p.Env[RestoreVariable], p.Env[RestoreSHA256Variable] = bin, file, sum
-		p.Env[RestoreBumpVariable] = "1000000"
-		sh.before(t, p)
+		restores(t, sh, p, file, sum)
 	}
 	return founders
+}
+
+// restores lets an initial member begin with a snapshot.
+func restores(t *testing.T, sh shell, p *etcdtest.Process, file, sum string) {
+	t.Helper()
+	p.Env["ETCD_JOIN_BIN"], p.Env[RestoreVariable], p.Env[RestoreSHA256Variable] = programs(t, p.Version), file, sum
+	p.Env[RestoreBumpVariable] = "1000000"
+	sh.before(t, p)
 }
 
 // Three members become a cluster with the data of a snapshot, which its clients
@@ -213,4 +230,250 @@ func TestFilesThatCannotBeRestored(t *testing.T) {
 			wantNothing(t, dir)
 		}
 	})
+}
+
+// The survivor of a lost quorum still runs. The new members wait as long as it is
+// in the place of one of them, and it can neither join their cluster nor split it
+// when it comes back later.
+func TestRestoredClusterAndTheSurvivor(t *testing.T) {
+	t.Parallel()
+	eachVersion(t, versions, func(t *testing.T, v etcdtest.Version, sh shell) {
+		members := staticFounders(t, sh, v, 3)
+		a, b, c := members[0], members[1], members[2]
+		a.Supervise(supervised)
+		b.Supervise(supervised)
+		c.Supervise(supervised)
+		ready(t, a, b, c)
+		ctx := etcdtest.WaitContext(t)
+		client := a.Client(t)
+		if _, err := client.Put(ctx, "kept", "value"); err != nil {
+			t.Fatal(err)
+		}
+		was, err := client.MemberList(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range []*etcdtest.Process{a, c} {
+			p.PowerOff()
+			p.Wipe()
+		}
+		file, sum := save(t, b.Client(t))
+		for _, p := range members {
+			p.Env["ETCD_INITIAL_CLUSTER_TOKEN"] += "-restored"
+			restores(t, sh, p, file, sum)
+		}
+		starts := a.Starts() + c.Starts()
+		a.Supervise(supervised)
+		c.Supervise(supervised)
+		for _, p := range []*etcdtest.Process{a, c} {
+			logged(t, p, "etcd-join: only 1 of its 2 other voters give the same list of members")
+		}
+		if now := a.Starts() + c.Starts(); now != starts {
+			t.Fatalf("etcd was started %d times while the survivor runs", now-starts)
+		}
+
+		// Its machine is replaced.
+		b.PowerOff()
+		old := b.Dir() + ".old"
+		if err := os.Rename(b.Dir(), old); err != nil {
+			t.Fatal(err)
+		}
+		b.Supervise(supervised)
+		ready(t, a, b, c)
+		client = a.Client(t)
+		oneCluster(t, 3, client, a, b, c)
+		now, err := client.MemberList(ctx)
+		if err != nil || now.Header.ClusterId == was.Header.ClusterId {
+			t.Fatalf("the restored cluster has the ID of the old one, %x (%v)", was.Header.ClusterId, err)
+		}
+
+		// It comes back in the place of a new member, with its old data.
+		b.PowerOff()
+		restored := b.Dir() + ".restored"
+		if err := errors.Join(os.Rename(b.Dir(), restored), os.Rename(old, b.Dir())); err != nil {
+			t.Fatal(err)
+		}
+		script := b.PreStart
+		b.PreStart = nil
+		refused := strings.Count(b.Log(), "cluster ID mismatch")
+		b.Start()
+		etcdtest.Eventually(t, "the old member is refused", func() error {
+			if !b.Running() {
+				return fmt.Errorf("it ended with %d", b.ExitCode())
+			}
+			if n := strings.Count(b.Log(), "cluster ID mismatch"); n < refused+3 {
+				return fmt.Errorf("%d times", n-refused)
+			}
+			return nil
+		})
+		if _, err := client.Put(ctx, "later", "value"); err != nil {
+			t.Error(err)
+		}
+		after, err := client.MemberList(ctx)
+		if err != nil || fmt.Sprint(after.Members) != fmt.Sprint(now.Members) {
+			t.Errorf("the members were %v and are %v (%v)", now.Members, after.Members, err)
+		}
+		status, err := b.Client(t).Status(ctx, b.ClientURL())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status.Leader != 0 || status.Header.ClusterId != was.Header.ClusterId {
+			t.Errorf("the survivor has the leader %x in cluster %x", status.Leader, status.Header.ClusterId)
+		}
+		b.PowerOff()
+		if err := errors.Join(os.Rename(b.Dir(), old), os.Rename(restored, b.Dir())); err != nil {
+			t.Fatal(err)
+		}
+		b.PreStart = script
+		b.Supervise(supervised)
+		ready(t, b)
+		if got, err := b.Client(t).Get(ctx, "later"); err != nil || len(got.Kvs) != 1 {
+			t.Errorf("b has %v, %v", got, err)
+		}
+	})
+}
+
+// Users, roles and leases come back with the data; a lease has its whole time to
+// live again, and ends after it. Where the quorum is lost nobody can log in, so the
+// snapshot is of a copy of the survivor's data, as the guide has it.
+func TestRestoredUsersAndLeases(t *testing.T) {
+	t.Parallel()
+	const password = "correct horse"
+	eachVersion(t, versions, func(t *testing.T, v etcdtest.Version, sh shell) {
+		old := etcdtest.Start(t, 2, etcdtest.Options{Version: v, Password: password})
+		client, ctx := old.Client(t), etcdtest.WaitContext(t)
+		_, err1 := client.RoleAdd(ctx, "app")
+		_, err2 := client.RoleGrantPermission(ctx, "app", "app/", clientv3.GetPrefixRangeEnd("app/"), clientv3.PermissionType(clientv3.PermReadWrite))
+		_, err3 := client.UserAdd(ctx, "joe", password)
+		_, err4 := client.UserGrantRole(ctx, "joe", "app")
+		lease, err5 := client.Grant(ctx, 8)
+		if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.Put(ctx, "app/leased", "value", clientv3.WithLease(lease.ID)); err != nil {
+			t.Fatal(err)
+		}
+		survivor, other := old.Members()[0], old.Members()[1]
+		if _, err := survivor.Client(t).Get(ctx, "app/leased"); err != nil { // it has it now
+			t.Fatal(err)
+		}
+		other.PowerOff()
+		survivor.PowerOff()
+		alone := etcdtest.NewProcess(t, etcdtest.Options{Name: "copy", Version: v, Password: password, Args: []string{"--force-new-cluster"}})
+		if err := os.CopyFS(alone.Dir(), os.DirFS(survivor.Dir())); err != nil {
+			t.Fatal(err)
+		}
+		alone.Start()
+		ready(t, alone)
+		file, sum := save(t, alone.Client(t))
+		alone.PowerOff()
+
+		a := etcdtest.NewProcess(t, etcdtest.Options{Name: "a", Version: v, Password: password})
+		now := time.Now().Unix()
+		maps.Copy(a.Env, map[string]string{
+			"ETCD_INITIAL_CLUSTER": "a=" + a.PeerURL(), "ETCD_INITIAL_CLUSTER_STATE": "new", "ETCD_INITIAL_CLUSTER_TOKEN": strings.ReplaceAll(t.Name(), "/", "-"),
+			WindowVariable: fmt.Sprintf("%d-%d", now, now+3600),
+		})
+		restores(t, sh, a, file, sum)
+		a.Supervise(supervised)
+		ready(t, a)
+		root := a.Client(t)
+		if got, err := root.Get(ctx, "app/leased"); err != nil || len(got.Kvs) != 1 || got.Kvs[0].Lease != int64(lease.ID) {
+			t.Errorf("under the lease are %v, %v", got, err)
+		}
+		if left, err := root.TimeToLive(ctx, lease.ID); err != nil || left.GrantedTTL != lease.TTL || left.TTL <= 0 {
+			t.Errorf("the lease is %+v, %v", left, err)
+		}
+		as := func(user, password string) (*clientv3.Client, error) {
+			c, err := clientv3.New(clientv3.Config{Endpoints: []string{a.ClientURL()}, Username: user, Password: password, DialTimeout: 5 * time.Second, Logger: zap.NewNop()})
+			if err == nil {
+				t.Cleanup(func() { _ = c.Close() })
+			}
+			return c, err
+		}
+		joe, err := as("joe", password)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := joe.Put(ctx, "app/x", "value"); err != nil {
+			t.Error(err)
+		}
+		if _, err := joe.Put(ctx, "other", "value"); !errors.Is(err, rpctypes.ErrPermissionDenied) {
+			t.Errorf("joe writes elsewhere: %v", err)
+		}
+		if _, err := as("joe", "wrong"); !errors.Is(err, rpctypes.ErrAuthFailed) {
+			t.Errorf("joe logs in with another password: %v", err)
+		}
+		if nobody, err := as("", ""); err != nil {
+			t.Error(err)
+		} else if _, err := nobody.Get(ctx, "app/x"); !errors.Is(err, rpctypes.ErrUserEmpty) {
+			t.Errorf("somebody without a user name reads: %v", err)
+		}
+		etcdtest.Eventually(t, "the lease ends", func() error {
+			got, err := root.Get(ctx, "app/leased")
+			if err == nil && len(got.Kvs) > 0 {
+				err = errors.New("its key is still there")
+			}
+			return err
+		})
+	})
+}
+
+// serve serves a file and returns its URL.
+func serve(t *testing.T, file string) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, file) }))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// A server that sends nothing is given up after half a minute, and the next run
+// asks again.
+func TestRestoreFromASlowServer(t *testing.T) {
+	t.Parallel()
+	if !whole() {
+		t.Skip("it takes 30 s: ETCD_TEST_FULL=1 runs it")
+	}
+	release := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "1000000")
+		w.WriteHeader(http.StatusOK)
+		_ = http.NewResponseController(w).Flush()
+		<-release
+	}))
+	t.Cleanup(server.Close)
+	t.Cleanup(func() { close(release) })
+	bin := programs(t, etcdtest.V36)
+	dir := filepath.Join(t.TempDir(), "data")
+	sh := shells(t)[0]
+	sh.script = Restore()
+	ask(t, sh, true, nil, "ETCD_INITIAL_CLUSTER=us="+own, "ETCD_INITIAL_CLUSTER_TOKEN=T", window, at(created), "ETCD_DATA_DIR="+dir, "ETCD_JOIN_BIN="+bin,
+		RestoreVariable+"="+server.URL+"/x?secret", RestoreSHA256Variable+"="+strings.Repeat("ab", 32)).
+		want(t, exitRetry, "", "cannot restore the snapshot: cannot download it: Operation too slow")
+	wantNothing(t, dir)
+}
+
+// What etcdutl 3.6 makes of a snapshot, with an increased revision, starts under
+// etcd 3.5 as well; etcdutl 3.5 makes the same.
+func TestRestoredByALaterEtcdutl(t *testing.T) {
+	t.Parallel()
+	file, sum, revision := backup(t, etcdtest.V35)
+	for _, utl := range []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37} {
+		t.Run(string(utl), func(t *testing.T) {
+			t.Parallel()
+			sh := shells(t)[0]
+			a := restoringFounders(t, sh, etcdtest.V35, 1, file, sum)[0]
+			link := filepath.Join(a.Env["ETCD_JOIN_BIN"], "etcdutl")
+			if err := errors.Join(os.Remove(link), os.Symlink(etcdtest.EtcdutlBinary(t, utl), link)); err != nil {
+				t.Fatal(err)
+			}
+			a.Supervise(supervised)
+			ready(t, a)
+			got, err := a.Client(t).Get(etcdtest.WaitContext(t), "", clientv3.WithPrefix(), clientv3.WithKeysOnly())
+			if err != nil || len(got.Kvs) != keys || got.Header.Revision < revision+1000000 {
+				t.Errorf("%v, %v", got, err)
+			}
+			compacted(t, a.Client(t), revision)
+		})
+	}
 }

@@ -86,7 +86,8 @@ func RestoreUnasked(cluster string, err error) Message {
 func RestorePlanned(cluster string, names []string, revision int64) Message {
 	return newMessage("A snapshot takes the place of a cluster",
 		"Cluster %s is abandoned. Its members%s and their machines are replaced, and none of them is removed from the old cluster. "+
-			"Writes after revision %d, which the cluster may have acknowledged, are not in the snapshot.",
+			"Writes after revision %d, which the cluster may have acknowledged, are not in the snapshot.\n\n"+
+			"Apply this plan without -target: all members of the cluster are replaced together.",
 		cluster, own(named(names)), revision)
 }
 

@@ -35,3 +35,15 @@ func (c *Cluster) Abandon(ctx context.Context, id membership.ClusterID, name str
 		report.Error(diags, text.AbandonedHasQuorum(name, snap))
 	}
 }
+
+// ClearReplaced deletes what the cluster, which the plan knows to be restored in
+// the place of others, has on record about those. Without it these records do no
+// harm.
+func (c *Cluster) ClearReplaced(ctx context.Context, in membership.ClusterID, plan *Plan) {
+	for _, id := range plan.Abandoned.Keys() {
+		if id != in {
+			err := c.ClearAbandoned(ctx, id)
+			log.Debug(ctx, log.Membership, "cleared the records of an abandoned cluster", "cluster", id, "error", err)
+		}
+	}
+}

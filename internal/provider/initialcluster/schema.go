@@ -31,9 +31,9 @@ whose data was lost starts empty under its old identity if no peer answers, and 
 ` + "`bootstrap_window`" + ` of the creation of its configuration, and only while nobody is there at the URLs of its peers. After that no initial member starts as a new one before a peer tells it that the cluster is being
 formed. If the cluster has not formed by then, ` + "`terraform plan`" + ` says so, and with which commands the bootstrap begins again.
 
-**A snapshot as a beginning.** With ` + "`restore`" + ` each initial member restores a snapshot once, before its first start. A restore that was interrupted begins again, and a member that has its data never
-restores. With ` + "`replaces_cluster`" + ` the restored cluster takes the place of one that has lost its quorum: every member of that cluster is replaced with its configuration and its machine in one plan, and nothing is
-changed in the old cluster. The guide [When quorum is lost](../guides/quorum-lost.md) has the steps.
+**Restore a backup.** With ` + "`restore`" + ` each initial member restores a snapshot before its first start. An interrupted restore starts over. A member that has data never restores again.
+[Backup and restore](../guides/backup-and-restore.md) has the steps. With ` + "`replaces_cluster`" + ` the restored cluster replaces one that has lost its quorum: one plan replaces every member of that cluster, with its
+configuration and its machine, and changes nothing in the old cluster. [Disaster recovery](../guides/disaster-recovery.md) has the steps.
 
 **It serves one bootstrap and is never replaced.** Once a cluster with this ` + "`cluster_id`" + ` has answered, the resource is ` + "`complete`" + ` permanently. Then a change
 of ` + "`members` or `cluster_token`" + ` has no effect, and every further member joins through its ` + "`etcd_member`" + `. So ` + "`members`" + ` can be written with the same

@@ -57,6 +57,7 @@ func (m *model) ensure(ctx context.Context, b *backend.Backend, action reconfigu
 	}
 	c.WarnUntrusted(joined.Snapshot, diags)
 	report.Done(diags, action, req.Name, joined.Warnings, joined.Snapshot, joined.Waited)
+	c.ClearReplaced(ctx, joined.Snapshot.ClusterID, &b.Plan)
 	m.fromJoined(ctx, joined, diags)
 }
 
