@@ -1,16 +1,17 @@
-# A cluster that begins with the data of a backup. Everything else is as without
-# it: the members restore the snapshot before their first start.
+# A backup becomes a cluster: one that is gone, or one that has lost its quorum.
+# See README.md.
 
 terraform {
+  required_version = ">= 1.11.0"
   required_providers {
     etcd = { source = "terraform-provider-etcd/etcd" }
   }
 }
 
 variable "snapshot" {
-  description = "Where the machines fetch the snapshot: a URL, or an absolute path on each of them."
+  description = "Where the machines fetch the snapshot: a URL, or an absolute path on each of them. null starts an empty cluster."
   type        = string
-  default     = "https://backups.example.com/etcd/snapshot.db"
+  default     = "https://backups.example.com/etcd/2026-11-22.db"
 }
 
 variable "sha256" {
@@ -25,12 +26,16 @@ variable "revision" {
   default     = 4711
 }
 
-# Set it to recover a cluster that has lost its quorum: the plan then replaces its
-# members and their machines.
 variable "replaces_cluster" {
-  description = "ID of the cluster whose place the restored one takes."
+  description = "ID of the cluster that has lost its quorum. The plan then replaces its members and their machines."
   type        = string
   default     = null
+}
+
+variable "save_survivor" {
+  description = "Whether to save the data of the member that has the most, after the quorum was lost."
+  type        = bool
+  default     = false
 }
 
 locals {
@@ -44,7 +49,7 @@ provider "etcd" {
 resource "etcd_initial_cluster" "this" {
   members = { for name, ip in local.nodes : name => ["http://${ip}:2380"] }
 
-  restore = {
+  restore = var.snapshot == null ? null : {
     snapshot         = var.snapshot
     sha256           = var.sha256
     revision         = var.revision
@@ -82,4 +87,14 @@ resource "etcd_member" "node" {
   for_each   = local.nodes
   config     = etcd_member_config.node[each.key]
   machine_id = terraform_data.machine[each.key].id
+}
+
+data "etcd_cluster" "lost" {
+  count = var.save_survivor ? 1 : 0
+}
+
+resource "etcd_snapshot" "survivor" {
+  count  = var.save_survivor ? 1 : 0
+  path   = "${path.root}/survivor.db"
+  member = data.etcd_cluster.lost[0].survivor.name
 }

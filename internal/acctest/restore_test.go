@@ -208,12 +208,13 @@ func TestAccRecovery(t *testing.T) {
 	f.Write("survivor.tf", "data \"etcd_cluster\" \"this\" {}\n\nresource \"etcd_snapshot\" \"survivor\" {\n  path = \"${path.root}/survivor.db\"\n  member = data.etcd_cluster.this.survivor.name\n}\n")
 	r = &restored{file: filepath.Join(f.Dir, "survivor.db"), from: survivor, replaces: old, keys: keys}
 	f.restores(t, r)
-	f.Plan().MustSay("Cannot restore the cluster").mustContain(t, "an unknown snapshot", "terraform apply -target=")
+	e = f.Plan().MustSay("Cannot restore the cluster")
+	e.mustContain(t, e.Summary, "is not known before the apply", "terraform apply -target=")
 	f.restores(t, nil)
 	plan := f.Plan()
 	plan.MustDo(map[string]string{survivor: "create"})
 	plan.MustKnow(survivor, "member", "a")
-	f.Apply("-target=" + survivor).MustSucceed().mustWarn("The snapshot may be behind")
+	f.Apply("-target=" + survivor).MustSucceed().says("The snapshot may be behind")
 	f.Plan().MustBeEmpty()
 
 	// Without the confirmation nothing is replaced, and another ID is refused.
@@ -252,6 +253,53 @@ func TestAccRecovery(t *testing.T) {
 	f.mustBeCleared(t, stale)
 	f.restores(t, nil)
 	f.Plan().MustBeEmpty()
+}
+
+// An apply that restores in the place of a cluster is ended again and again, at
+// each kind of step: CLI or provider. The next one carries on, and the last one
+// leaves the whole cluster.
+func TestAccRecoveryKilled(t *testing.T) {
+	t.Parallel()
+	if !full() {
+		t.Skip("it takes minutes: set ETCD_TEST_FULL=1")
+	}
+	const keys = 100
+	f := NewFleet(t, FleetOptions{Static: true})
+	f.installUtl(t)
+	f.Form()
+	f.Apply("-refresh-only").MustSucceed()
+	f.fill(t, keys, "a")
+	r := f.backup(t, keys, "a")
+	r.replaces = fmt.Sprint(f.State(initialCluster)["cluster_id"])
+	f.Lose("b", "c")
+	f.restores(t, r)
+	ended := 0
+	for i, step := range []string{
+		"etcd_member.node[\\\"a\\\"]: Destroying", "etcd_member.node[\\\"a\\\"]: Destruction complete", "terraform_data.machine[\\\"b\\\"]: Destruction complete",
+		"etcd_member_config.node[\\\"c\\\"]: Destruction complete", initialCluster + ": Destruction complete", initialCluster + ": Creation complete",
+		"etcd_member_config.node[\\\"a\\\"]: Creation complete", "terraform_data.machine[\\\"a\\\"]: Creating", "terraform_data.machine[\\\"c\\\"]: Creation complete",
+		"etcd_member.node[\\\"b\\\"]: Creating", "etcd_member.node[\\\"b\\\"]: Creation complete",
+	} {
+		run := f.Start("apply")
+		etcdtest.Eventually(t, step, func() error {
+			if !run.Ended() && !run.Printed(step) {
+				return errors.New("not yet")
+			}
+			return nil
+		})
+		if run.Printed(step) {
+			ended++
+		}
+		hit := []blow{cliKilled, providerKilled}[i%2]
+		hit.act(run)
+		run.Wait()
+		t.Logf("%s: %s", step, hit.name)
+	}
+	if ended < 6 {
+		t.Errorf("only %d steps were seen", ended)
+	}
+	f.Apply().MustSucceed()
+	f.mustBeRestored(t, r, "a", "b", "c")
 }
 
 // leaveRecords writes what the provider keeps about the cluster: an ownership
@@ -331,7 +379,7 @@ func (f *Fleet) mustLack(t *testing.T, lost []string) {
 // mustWarnOfRestore expects the warning that says what is given up.
 func (f *Fleet) mustWarnOfRestore(t *testing.T, o *Outcome, old string) {
 	t.Helper()
-	w := o.mustWarn("A snapshot takes the place of a cluster")
+	w := o.says("A snapshot takes the place of a cluster")
 	w.mustContain(t, w.Summary, old, "a, b, c", "Writes after revision ", "without -target")
 }
 

@@ -295,6 +295,7 @@ func TestRestoredClusterAndTheSurvivor(t *testing.T) {
 		}
 		script := b.PreStart
 		b.PreStart = nil
+		b.Env["ETCD_LOG_LEVEL"] = "info"
 		refused := strings.Count(b.Log(), "cluster ID mismatch")
 		b.Start()
 		etcdtest.Eventually(t, "the old member is refused", func() error {
@@ -302,7 +303,8 @@ func TestRestoredClusterAndTheSurvivor(t *testing.T) {
 				return fmt.Errorf("it ended with %d", b.ExitCode())
 			}
 			if n := strings.Count(b.Log(), "cluster ID mismatch"); n < refused+3 {
-				return fmt.Errorf("%d times", n-refused)
+				log := b.Log()
+				return fmt.Errorf("%d times; at last it said %s", n-refused, log[max(0, len(log)-2000):])
 			}
 			return nil
 		})

@@ -25,14 +25,14 @@ func RestoreSHA256Invalid(value string) Message {
 // RestoreBumpInvalid refuses a revision_bump and a mark_compacted of which only one
 // is given.
 var RestoreBumpInvalid = newMessage("Invalid revision_bump",
-	"etcdutl increases the revision only if it marks the old revisions as compacted, and the other way round.\n\n"+
+	"etcdutl takes revision_bump and mark_compacted together, or neither of them.\n\n"+
 		"Set revision_bump to more than 0 and mark_compacted = true, or leave out both.")
 
 // RestoreIgnored warns of a restore that has no effect on a cluster that exists.
 func RestoreIgnored(cluster string) Message {
 	return newMessage("The cluster exists, and nothing is restored",
-		"Cluster %s has been made without this restore. An argument restore has an effect when the cluster is created.\n\n"+
-			"If the cluster is lost and the snapshot is to take its place, confirm that with its ID:\n\n  restore = {\n    replaces_cluster = %q\n  }", cluster, cluster)
+		"Cluster %s was created without this restore, which has an effect only when a cluster is created.\n\n"+
+			"If the cluster is lost and the snapshot replaces it, confirm that with its ID:\n\n  restore = {\n    replaces_cluster = %q\n  }", cluster, cluster)
 }
 
 // RestoreRefused refuses to plan a restore in place of a cluster. cluster is the one
@@ -43,33 +43,33 @@ func RestoreRefused(code membership.Code, cluster, confirmed string) Message {
 	case membership.OtherConfirmed:
 		return newMessage(summary,
 			"restore.replaces_cluster is %s, and the cluster in the state is %s. Nothing was changed.\n\n"+
-				"If cluster %s is lost and the snapshot is to take its place, confirm that with its ID:\n\n  replaces_cluster = %q\n\n"+
-				"If it is not, leave replaces_cluster out.", confirmed, cluster, cluster, cluster)
+				"If cluster %s is lost and the snapshot replaces it, confirm that with its ID:\n\n  replaces_cluster = %q\n\n"+
+				"If it is not, remove replaces_cluster.", confirmed, cluster, cluster, cluster)
 	case membership.SameIdentity:
 		return newMessage(summary,
 			"cluster_token is the token of cluster %s, which the restored cluster replaces. Members of the old cluster that still run could mix with the new one. Nothing was changed.\n\n"+
-				"Give another cluster_token, or leave it out to have one made.", confirmed)
+				"Set another cluster_token, or remove it: then the provider makes one.", confirmed)
 	case membership.ConfirmationUnknown:
 		return newMessage(summary,
-			"restore, or its replaces_cluster, is known after apply only. A plan must show which cluster is replaced. Nothing was changed.\n\n"+
-				"Write the ID of the cluster, or leave replaces_cluster out.")
+			"restore, or its replaces_cluster, is known after apply only. The plan must show which cluster is replaced. Nothing was changed.\n\n"+
+				"Write the ID of the cluster, or remove replaces_cluster.")
 	case membership.SnapshotUnknown:
 		fallthrough
 	default:
 		return newMessage(summary,
-			"The sha256 or the revision of the snapshot that takes the place of cluster %s is not known before the apply. "+
+			"The sha256 or the revision of the snapshot that replaces cluster %s is not known before the apply. "+
 				"In one apply the machines, and with them the data, are destroyed before a new snapshot is taken. Nothing was changed.\n\n"+
 				"Take the snapshot first, by an apply of its own:\n\n  terraform apply -target='etcd_snapshot.NAME'\n\n"+
-				"Then give its sha256 and its revision to restore, and plan again.", confirmed)
+				"Then set sha256 and revision of restore to those of the snapshot, and plan again.", confirmed)
 	}
 }
 
 // RestoreQuorum refuses to abandon a cluster that may have its quorum.
 func RestoreQuorum(s membership.Snapshot) Message {
 	return newMessage("The cluster has not lost its quorum",
-		"restore.replaces_cluster confirms that cluster %s is lost, and it answers, with %s. "+
-			"It may have its quorum, and a restore would give up what it has acknowledged. Nothing was changed.\n\n"+
-			"If its data is to be given up all the same, stop etcd on its machines, and plan again. Otherwise leave restore.replaces_cluster out.",
+		"restore.replaces_cluster confirms that cluster %s is lost, but the cluster answers, with %s. "+
+			"It may have its quorum, and a restore would lose writes that it acknowledged. Nothing was changed.\n\n"+
+			"If you want to give up its data all the same, stop etcd on its machines, then plan again. Otherwise remove restore.replaces_cluster.",
 		s.ClusterID, members(s, ids(s.Members)))
 }
 
@@ -77,8 +77,8 @@ func RestoreQuorum(s membership.Snapshot) Message {
 // refuses this provider.
 func RestoreUnasked(cluster string, err error) Message {
 	return newMessage("Cannot tell whether the cluster is lost",
-		"restore.replaces_cluster confirms that cluster %s is lost, and something answers at the provider's endpoints that refuses this provider. Nothing was changed.\n\n"+
-			"If it is the cluster, correct the credentials, or stop etcd on its machines, and plan again.%s", cluster, own(answers(err)))
+		"restore.replaces_cluster confirms that cluster %s is lost, but a server at the provider's endpoints answers and refuses this provider. Nothing was changed.\n\n"+
+			"If the server is a member of that cluster, correct the credentials, or stop etcd on its machines, then plan again.%s", cluster, own(answers(err)))
 }
 
 // RestorePlanned warns of what a restore in place of a cluster gives up. names are
@@ -102,7 +102,7 @@ func named(names []string) string {
 // abandoned.
 func AbandonedStays(name, cluster string) Message {
 	return newMessage("Member of an abandoned cluster",
-		"%s is a member of cluster %s, in whose place a snapshot is restored, and this plan keeps it. All members of that cluster go in one plan. Nothing was changed.\n\n"+
+		"%s is a member of cluster %s, which a restored snapshot replaces, and this plan keeps it. All members of that cluster must be replaced or removed in one plan. Nothing was changed.\n\n"+
 			"Give its etcd_member_config the bootstrap of the etcd_initial_cluster that is restored, or remove the member from the configuration, with its machine.\n\n"+
 			"If the plan was limited by -target, plan without it.", name, cluster)
 }
@@ -111,6 +111,6 @@ func AbandonedStays(name, cluster string) Message {
 // abandoned.
 func AbandonedHasQuorum(name string, s membership.Snapshot) Message {
 	return newMessage("Cannot abandon member "+name,
-		"A snapshot was to take the place of cluster %s, which had lost its quorum when the plan was made. It may have its quorum again: it answers, with %s. Nothing was changed.\n\n"+
+		"The plan restores a snapshot in the place of cluster %s, which had lost its quorum when the plan was made. The cluster may have its quorum again: it answers, with %s. Nothing was changed.\n\n"+
 			"Plan again.", s.ClusterID, members(s, ids(s.Members)))
 }
