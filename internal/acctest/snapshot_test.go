@@ -325,9 +325,10 @@ func TestAccSnapshotCreatedBeforeDestroyed(t *testing.T) {
 	s.configure(before)
 	s.Apply().MustSucceed().MustBeQuiet()
 	s.Apply("-replace=" + theSnapshot).MustFail().MustSay("Cannot save a snapshot")
-	s.mustHold("etcd.db")
+	s.mustHaveFiles("etcd.db")
 	s.configure("overwrite = true" + before)
 	s.Apply().MustSucceed().MustBeQuiet()
+	s.mustHold("etcd.db")
 	for range 2 {
 		s.Apply("-replace=" + theSnapshot).MustSucceed().MustBeQuiet()
 		s.mustHold("etcd.db")
