@@ -255,6 +255,32 @@ func TestAccRecovery(t *testing.T) {
 	f.Plan().MustBeEmpty()
 }
 
+// A member of the old cluster that the plan would keep, because its resource has no
+// configuration that follows, is named. Without it the plan is whole.
+func TestAccRecoveryKeepsNoMember(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{Static: true})
+	f.installUtl(t)
+	f.Form()
+	f.Nodes["c"].Joins = "none"
+	f.Run("state", "rm", address("etcd_member", "c")).MustSucceed()
+	f.Write("outside.tf", fmt.Sprintf("resource \"etcd_member\" \"outside\" {\n  name = \"c\"\n  peer_urls = [%q]\n}\n", f.Nodes["c"].Peer)+importBlock("etcd_member.outside", "c"))
+	f.Apply().MustSucceed()
+	r := f.backup(t, 0, "a")
+	r.replaces = fmt.Sprint(f.State(initialCluster)["cluster_id"])
+	f.Lose("b", "c")
+	f.restores(t, r)
+	e := f.Plan().MustSay("Member of an abandoned cluster")
+	e.mustContain(t, e.Summary, "c is a member of cluster "+r.replaces, "remove the member from the configuration")
+	f.Write("outside.tf", "")
+	want := map[string]string{initialCluster: "delete create", "etcd_member.outside": "delete"}
+	for _, name := range []string{"a", "b", "c"} {
+		maps.Copy(want, changes(name, "delete create"))
+	}
+	delete(want, address("etcd_member", "c"))
+	f.Plan().MustDo(want)
+}
+
 // An apply that restores in the place of a cluster is ended again and again, at
 // each kind of step: CLI or provider. The next one carries on, and the last one
 // leaves the whole cluster.

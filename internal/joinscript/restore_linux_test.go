@@ -23,7 +23,7 @@ func TestRestoreOnAFullDisk(t *testing.T) {
 	url := serve(t, file)
 	eachVersion(t, []etcdtest.Version{etcdtest.V36, etcdtest.V36, etcdtest.V36}, func(t *testing.T, v etcdtest.Version, sh shell) {
 		disk := t.TempDir()
-		if err := syscall.Mount("none", disk, "tmpfs", 0, "size=64k"); err != nil {
+		if err := syscall.Mount("none", disk, "tmpfs", 0, "size=16k"); err != nil {
 			t.Skipf("no file system can be mounted: %v", err)
 		}
 		t.Cleanup(func() { _ = syscall.Unmount(disk, syscall.MNT_DETACH) })
@@ -46,7 +46,7 @@ func TestRestoreOnAFullDisk(t *testing.T) {
 			if left, _ := filepath.Glob(disk + "/data.*"); len(left) != 1 || os.Remove(left[0]) != nil {
 				t.Fatalf("beside the data are %q", left)
 			}
-			if err := syscall.Mount("none", disk, "tmpfs", syscall.MS_REMOUNT, "size=64k"); err != nil {
+			if err := syscall.Mount("none", disk, "tmpfs", syscall.MS_REMOUNT, "size=16k"); err != nil {
 				t.Fatal(err)
 			}
 		}

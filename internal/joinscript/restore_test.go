@@ -295,7 +295,6 @@ func TestRestoredClusterAndTheSurvivor(t *testing.T) {
 		}
 		script := b.PreStart
 		b.PreStart = nil
-		b.Env["ETCD_LOG_LEVEL"] = "info"
 		refused := strings.Count(b.Log(), "cluster ID mismatch")
 		b.Start()
 		etcdtest.Eventually(t, "the old member is refused", func() error {
@@ -303,8 +302,7 @@ func TestRestoredClusterAndTheSurvivor(t *testing.T) {
 				return fmt.Errorf("it ended with %d", b.ExitCode())
 			}
 			if n := strings.Count(b.Log(), "cluster ID mismatch"); n < refused+3 {
-				log := b.Log()
-				return fmt.Errorf("%d times; at last it said %s", n-refused, log[max(0, len(log)-2000):])
+				return fmt.Errorf("%d times", n-refused)
 			}
 			return nil
 		})
@@ -315,12 +313,11 @@ func TestRestoredClusterAndTheSurvivor(t *testing.T) {
 		if err != nil || fmt.Sprint(after.Members) != fmt.Sprint(now.Members) {
 			t.Errorf("the members were %v and are %v (%v)", now.Members, after.Members, err)
 		}
-		status, err := b.Client(t).Status(ctx, b.ClientURL())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if status.Leader != 0 || status.Header.ClusterId != was.Header.ClusterId {
-			t.Errorf("the survivor has the leader %x in cluster %x", status.Leader, status.Header.ClusterId)
+		// Without a leader it serves no client.
+		one, cancel := context.WithTimeout(ctx, 2*time.Second)
+		defer cancel()
+		if status, err := b.Client(t).Status(one, b.ClientURL()); err == nil {
+			t.Errorf("the survivor serves clients: %v", status)
 		}
 		b.PowerOff()
 		if err := errors.Join(os.Rename(b.Dir(), old), os.Rename(restored, b.Dir())); err != nil {
