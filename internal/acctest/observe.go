@@ -51,10 +51,17 @@ func (f *Fleet) clientConfig(names ...string) clientv3.Config {
 			names = append(names, name)
 		}
 	}
-	cfg := clientv3.Config{DialTimeout: 2 * time.Second, Logger: zap.NewNop()}
+	var endpoints []string
 	for _, name := range names {
-		cfg.Endpoints = append(cfg.Endpoints, f.Nodes[name].dial())
+		endpoints = append(endpoints, f.Nodes[name].dial())
 	}
+	return f.configOf(endpoints)
+}
+
+// configOf reads no nodes, which the test may be changing.
+func (f *Fleet) configOf(endpoints []string) clientv3.Config {
+	f.tb.Helper()
+	cfg := clientv3.Config{Endpoints: endpoints, DialTimeout: 2 * time.Second, Logger: zap.NewNop()}
 	if t := f.opts.TLS; t != nil {
 		cfg.TLS = t.ClientConfig(t.Client("root"))
 	}

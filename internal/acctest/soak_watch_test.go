@@ -122,8 +122,7 @@ func (w *quorumWatch) look(ctx context.Context) {
 	if len(endpoints) == 0 {
 		return
 	}
-	cfg := w.fleet.clientConfig()
-	cfg.Endpoints = endpoints
+	cfg := w.fleet.configOf(endpoints)
 	alive := map[string]bool{}
 	w.alive(alive)
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
