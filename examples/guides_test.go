@@ -13,12 +13,13 @@ import (
 	"testing"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
 var (
 	block    = regexp.MustCompile("(?ms)^```(?:terraform|hcl)\n(.*?)^```$")
 	begins   = regexp.MustCompile(`(?m)^(terraform|provider|resource|data|locals|import|check|output|module|action|list)\b`)
-	declares = regexp.MustCompile(`(?m)^(resource|data|variable) "(\w+)"(?: "(\w+)")?`)
+	declares = regexp.MustCompile(`(?m)^\s*(resource|data|variable) "(\w+)"(?: "(\w+)")?`)
 	mentions = regexp.MustCompile(`\b(data\.etcd_\w+|etcd_\w+|terraform_data)\.(\w+)(\[)?`)
 	settings = regexp.MustCompile(`\b(var|local)\.(\w+)`)
 )
@@ -29,6 +30,7 @@ var elsewhere = map[string]string{
 	`action "`:              "actions are for Terraform 1.14 and later",
 	`list "etcd_`:           "lists are for Terraform 1.14 and later",
 	"action_trigger":        "actions are for Terraform 1.14 and later",
+	"tls_":                  "another provider, with which other tests plan examples",
 	"Ferlab-Ste-Justine":    "another provider, which tests cannot have",
 	`source = "./modules/`:  "a module that the reader has",
 	`source    = "../local`: "a whole example, which TestExamples plans",
@@ -52,7 +54,7 @@ var stubs = map[string]string{
 
 // declare completes a block with what it takes for granted.
 func declare(text string) string {
-	text = strings.ReplaceAll(text, "example_vm", "terraform_data")
+	text = strings.NewReplacer("example_vm", "terraform_data", "example_disk", "terraform_data").Replace(text)
 	var b strings.Builder
 	b.WriteString(text)
 	have := map[string]bool{}
@@ -152,52 +154,92 @@ func TestGuides(t *testing.T) {
 	}
 }
 
-// TestQuotedTexts finds the summaries and answers that the guides list, and
-// that nobody says any more. Where a guide has an ellipsis, a name stands.
+// quoting are the sections of guides whose tables begin with what a program
+// prints.
+var quoting = map[string]bool{
+	"What can go wrong": true, "Lines of etcd": true, "Lines of the join script": true,
+	"Errors and warnings of a plan": true, "Errors and warnings of an apply": true,
+}
+
+// foreign are quotes that no part of the project prints, with who does.
+var foreign = map[string]string{
+	"Failed to query available provider packages": "Terraform",
+	"Invalid resource type":                       "Terraform",
+}
+
+// TestQuotedTexts finds quotes of diagnostics, of the join script and of etcd
+// that no program prints. An ellipsis in a quote stands for a value.
 func TestQuotedTexts(t *testing.T) {
 	t.Parallel()
-	quoted := regexp.MustCompile("`([^`]+)`")
-	verb := regexp.MustCompile("^Cannot (add|remove|promote) member")
-	for page, sources := range map[string]string{
-		"troubleshooting.md": "../internal/text/*.go",
-		"certificates.md":    "../internal/connection/errors.go",
-	} {
-		files, err := filepath.Glob(sources)
-		if err != nil {
-			t.Fatal(err)
+	var own strings.Builder
+	for _, pattern := range []string{"../internal/text/*.go", "../internal/connection/errors.go", "../internal/cluster/*.go", "../internal/joinscript/join.sh"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
 		}
-		var said strings.Builder
 		for _, file := range files {
-			if strings.HasSuffix(file, "_test.go") {
-				continue
+			if !strings.HasSuffix(file, "_test.go") {
+				own.WriteString(read(t, file))
 			}
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
+		}
+	}
+	var etcds []string
+	for _, v := range []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37} {
+		etcds = append(etcds, read(t, etcdtest.Binary(t, v)))
+	}
+	verb := regexp.MustCompile("^Cannot (add|remove|promote|configure|list|save) ?(member|members|a snapshot)?")
+	printed := func(part string, versions int) bool {
+		part = strings.Trim(verb.ReplaceAllString(strings.TrimSpace(part), "Cannot "), `" `) // the verb is put in
+		if strings.Contains(own.String(), part) {
+			return true
+		}
+		for _, etcd := range etcds {
+			if strings.Contains(etcd, part) {
+				versions--
 			}
-			said.Write(text)
 		}
-		text, err := os.ReadFile(filepath.Join("../docs/guides", page))
-		if err != nil {
-			t.Fatal(err)
-		}
-		seen := 0
-		for line := range strings.Lines(string(text)) {
-			if !strings.HasPrefix(line, "| `") {
+		return versions <= 0
+	}
+
+	pages, err := filepath.Glob("../docs/guides/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	quoted := regexp.MustCompile("`([^`]+)`")
+	seen := map[string]int{}
+	for _, page := range pages {
+		section := ""
+		for line := range strings.Lines(read(t, page)) {
+			if heading, is := strings.CutPrefix(line, "## "); is {
+				section = strings.TrimSpace(heading)
+			}
+			if !quoting[section] || !strings.HasPrefix(line, "| `") {
 				continue
 			}
 			for _, quote := range quoted.FindAllStringSubmatch(strings.Split(line, " | ")[0], -1) {
-				seen++
-				for part := range strings.SplitSeq(quote[1], "…") {
-					part = verb.ReplaceAllString(strings.TrimSpace(part), "Cannot ") // the verb is put in
-					if !strings.Contains(said.String(), part) {
-						t.Errorf("%s: nothing says %q", page, quote[1])
+				seen[section]++
+				if foreign[quote[1]] != "" {
+					continue
+				}
+				parts := strings.Split(quote[1], "…")
+				if line, is := strings.CutPrefix(quote[1], "etcd-join: "); is {
+					parts = strings.FieldsFunc(line, func(r rune) bool { return r == '…' || r == ':' })
+				}
+				versions := 1
+				if section == "Lines of etcd" {
+					versions = len(etcds)
+				}
+				for _, part := range parts {
+					if !printed(part, versions) {
+						t.Errorf("%s: nothing prints %q", page, quote[1])
 					}
 				}
 			}
 		}
-		if seen < 8 {
-			t.Errorf("%s: only %d texts were found", page, seen)
+	}
+	for section := range quoting {
+		if seen[section] < 15 {
+			t.Errorf("only %d texts were found under %q", seen[section], section)
 		}
 	}
 }

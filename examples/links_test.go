@@ -21,6 +21,9 @@ var (
 // in a registry, which has no examples/ beside it.
 const published = "https://github.com/terraform-provider-etcd/terraform-provider-etcd/tree/main/"
 
+// pictured is where the project's pictures are for them.
+const pictured = "https://raw.githubusercontent.com/terraform-provider-etcd/terraform-provider-etcd/main/"
+
 // TestLinks follows every link from one text of the project to another.
 func TestLinks(t *testing.T) {
 	pages, err := filepath.Glob(filepath.Join("..", "*.md"))
@@ -47,7 +50,11 @@ func TestLinks(t *testing.T) {
 		for _, found := range link.FindAllStringSubmatch(fence.ReplaceAllString(string(text), ""), -1) {
 			target, anchor, _ := strings.Cut(found[1], "#")
 			file := page
-			if own, ok := strings.CutPrefix(target, published); ok {
+			own, ok := strings.CutPrefix(target, published)
+			if !ok {
+				own, ok = strings.CutPrefix(target, pictured)
+			}
+			if ok {
 				file = filepath.Join("..", filepath.FromSlash(own))
 			} else if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
 				continue
@@ -70,6 +77,23 @@ func TestLinks(t *testing.T) {
 	}
 	if followed == 0 {
 		t.Fatal("no links found")
+	}
+}
+
+// TestGuidesAreListed finds guides that a reader of the front pages does not find.
+func TestGuidesAreListed(t *testing.T) {
+	guides, err := filepath.Glob("../docs/guides/*.md")
+	if err != nil || len(guides) == 0 {
+		t.Fatalf("%d guides, %v", len(guides), err)
+	}
+	for page, dir := range map[string]string{"../README.md": "docs/guides/", "../docs/index.md": "guides/"} {
+		_, section, _ := strings.Cut(read(t, page), "\n## Guides\n")
+		section, _, _ = strings.Cut(section, "\n## ")
+		for _, guide := range guides {
+			if !strings.Contains(section, "]("+dir+filepath.Base(guide)+")") {
+				t.Errorf("%s does not list %s", page, filepath.Base(guide))
+			}
+		}
 	}
 }
 

@@ -19,7 +19,7 @@ func TestGuidesUserOfTheMachines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(text), "\n## The machines to the registry\n")
+	_, section, _ := strings.Cut(string(text), "\n## Machines and the discovery cluster\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	var want []string
 	for line := range strings.Lines(section) {

@@ -31,7 +31,7 @@ resource "etcd_member_config" "node" {
 }
 
 # Stands for the launch template: what a machine of the group boots with,
-# whenever the group makes one.
+# whenever the group creates one.
 resource "terraform_data" "template" {
   for_each = var.nodes
   input = {
@@ -45,8 +45,8 @@ resource "terraform_data" "group" {
   for_each = var.nodes
   input    = { script = local.machine_sh, directory = "${local.directory}/${each.key}" }
 
-  # A group takes a new template in place, and a new machine only when the old
-  # one goes. A new identity must not wait for that.
+  # A group changes its template in place, and creates a new machine only when the
+  # old one is gone. A new identity must not wait for that.
   lifecycle {
     replace_triggered_by = [etcd_member_config.node[each.key].id]
   }
@@ -61,14 +61,14 @@ resource "terraform_data" "group" {
     }
   }
 
-  provisioner "local-exec" { # the group takes its machine along
+  provisioner "local-exec" { # the machine is destroyed with its group
     when    = destroy
     command = "sh \"${self.input.script}\" down \"${self.input.directory}\""
   }
 }
 
-# The group, not the machine, is what goes by Terraform's hand: so the member
-# leaves before its group does.
+# Terraform destroys the group and not the machine, so the member is removed before
+# its group.
 resource "etcd_member" "node" {
   for_each   = var.nodes
   config     = etcd_member_config.node[each.key]

@@ -20,7 +20,7 @@ provider "etcd" {
   key       = "pki/root-key.pem"
 }
 
-provider "etcd" { # the registry is another etcd
+provider "etcd" { # the discovery cluster is another etcd
   alias     = "registry"
   endpoints = var.registry
   ca_cert   = "pki/ca.pem"
@@ -32,7 +32,7 @@ resource "etcd_discovery_token" "this" {
   provider = etcd.registry
   founders = var.founders
 
-  # What the machines show to the registry: files that they have.
+  # What the machines present to the discovery cluster: files on the machines.
   machine_access = {
     ca_cert = "${var.pki}/ca.pem"
     cert    = "${var.pki}/server.pem"
@@ -40,7 +40,7 @@ resource "etcd_discovery_token" "this" {
   }
 }
 
-# Lets a new release through to one machine in each apply.
+# Rolls a new release out to one machine in each apply.
 resource "etcd_rollout" "this" {
   desired = { for name, _ in var.nodes : name => jsonencode(var.archive) }
 }
@@ -54,9 +54,9 @@ resource "etcd_member_config" "node" {
   triggers_replace = etcd_rollout.this.effective[each.key]
 }
 
-# Stands for your virtual machine: where this says input, yours says user_data,
-# user-data or custom_data. What changes machines goes through the rollout: here
-# the release of etcd.
+# Stands for your virtual machine. Its argument is called user_data, user-data or
+# custom_data in place of input. What changes machines goes through the rollout,
+# here the release of etcd.
 resource "terraform_data" "machine" {
   for_each         = var.nodes
   triggers_replace = etcd_member_config.node[each.key].id # new user data, new machine
@@ -74,5 +74,5 @@ resource "terraform_data" "machine" {
 resource "etcd_member" "node" {
   for_each   = var.nodes
   config     = etcd_member_config.node[each.key]
-  machine_id = terraform_data.machine[each.key].id # its replacement takes the member out first
+  machine_id = terraform_data.machine[each.key].id # the member is removed before its machine
 }

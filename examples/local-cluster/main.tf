@@ -24,7 +24,7 @@ provider "etcd" {
   endpoints = values(local.client_url)
 }
 
-provider "etcd" { # the registry is another etcd
+provider "etcd" { # the discovery cluster is another etcd
   alias     = "registry"
   endpoints = [local.registry_client_url]
 }
@@ -108,7 +108,7 @@ resource "terraform_data" "machine" {
 resource "etcd_member" "node" {
   for_each   = var.nodes
   config     = etcd_member_config.node[each.key]
-  machine_id = terraform_data.machine[each.key].id # its replacement takes the member out first
+  machine_id = terraform_data.machine[each.key].id # the member is removed before its machine
   timeouts   = { create = "2m", delete = "2m" }
 }
 

@@ -28,7 +28,7 @@ provider "etcd" {
   endpoints = [for port in values(local.nodes) : "http://127.0.0.1:${port}"]
 }
 
-provider "etcd" { # the registry is another etcd
+provider "etcd" { # the discovery cluster is another etcd
   alias     = "registry"
   endpoints = ["http://127.0.0.1:24100"]
 }

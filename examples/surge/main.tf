@@ -1,5 +1,5 @@
-# All machines of a cluster replaced by new ones, with never less tolerance than
-# before: new members first, under new names, then the old ones out. See README.md.
+# Replaces all machines of a cluster: new members first, under new names, then the
+# old ones are removed. The cluster always tolerates at least one failure. See README.md.
 
 terraform {
   required_version = ">= 1.11.0"
@@ -19,7 +19,7 @@ variable "nodes" {
 }
 
 variable "founders" {
-  description = "Who forms the cluster. It stays as it is when they are long gone."
+  description = "The members that form the cluster. It stays as it is when they are removed later."
   type        = set(string)
   default     = ["a", "b", "c"]
 }

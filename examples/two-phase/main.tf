@@ -1,6 +1,6 @@
-# The two-phase add of the etcd manual, to the letter: announce the member,
-# start its process with what the announcement said, give it its vote. It adds
-# one node to a cluster that runs, by default that of ../local-cluster.
+# The two-phase add of the etcd manual: add the member, start its process with the
+# environment that the add returned, promote it. It adds one node to a running
+# cluster, by default that of ../local-cluster.
 
 terraform {
   required_version = ">= 1.11.0"
@@ -18,16 +18,15 @@ provider "etcd" {
   endpoints = concat(var.endpoints, [local.client_url])
 }
 
-# Phase 1: the member is announced as a learner. It has no vote, so the quorum
-# is what it was, whatever becomes of the machine.
+# Phase 1: the member is added as a learner. It has no vote, so the quorum does not
+# change, whatever happens to the machine.
 resource "etcd_learner" "d" {
   name       = "d"
   peer_urls  = [local.peer_url]
   wait_until = "announced"
 }
 
-# Phase 2: the machine boots with the initial cluster that held right after the
-# announcement.
+# Phase 2: the machine boots with the initial cluster as of the add.
 resource "terraform_data" "machine" { # stands for your virtual machine
   triggers_replace = etcd_learner.d.id
   input            = { script = abspath(var.machine_sh), directory = "${abspath(var.directory)}/d" }
@@ -50,8 +49,8 @@ resource "terraform_data" "machine" { # stands for your virtual machine
   }
 }
 
-# Phase 3: the learner has caught up, and gets its vote. From here on the
-# membership is this resource's; etcd_learner.d may stay or go.
+# Phase 3: the learner has caught up and is promoted. From here on this resource
+# manages the membership. etcd_learner.d can stay, or be removed.
 resource "etcd_member" "d" {
   name       = "d"
   peer_urls  = etcd_learner.d.peer_urls

@@ -30,7 +30,7 @@ provider "etcd" {
   endpoints = [for port in values(var.nodes) : "http://127.0.0.1:${port}"]
 }
 
-provider "etcd" { # the registry is another etcd
+provider "etcd" { # the discovery cluster is another etcd
   alias     = "registry"
   endpoints = ["http://127.0.0.1:24000"]
 }
@@ -74,7 +74,7 @@ module "machine" { # your virtual machine
 resource "etcd_member" "node" {
   for_each   = var.nodes
   config     = etcd_member_config.node[each.key]
-  machine_id = module.machine[each.key].id # its replacement takes the member out first
+  machine_id = module.machine[each.key].id # the member is removed before its machine
 }
 
 output "still_waiting" {

@@ -99,7 +99,7 @@ func TestAccTunnels(t *testing.T) {
 	a := fmt.Sprintf("%x", f.memberID("a"))
 	c := fmt.Sprintf("c (%x)", f.memberID("c"))
 	e.mustContain(t, e.Summary, c, f.Nodes["c"].Client, a,
-		"If the advertised client URLs cannot be dialled from here, or lead to a load balancer, say in the provider's address_map where each member is, then apply again.")
+		"If the advertised client URLs cannot be dialled from here, or lead to a load balancer, map the URL of each member in the provider's address_map (https://registry.terraform.io/providers/terraform-provider-etcd/etcd/latest/docs/guides/bastions-and-load-balancers), then apply again.")
 	f.MustList("a", "c", "d")
 
 	f.through(ways)

@@ -96,7 +96,7 @@ func TestAccOtherName(t *testing.T) {
 		name("x")
 		f.Add("d")
 		e := f.Apply().MustSay("Cannot add member x")
-		e.mustContain(t, e.Summary, "has published the name d (ETCD_NAME). It stays a learner, without a vote. If d is right, set name = \"d\"")
+		e.mustContain(t, e.Summary, "has published the name d (ETCD_NAME). It stays a learner. If d is right, set name = \"d\"")
 		f.MustList("a", "d (learner)")
 		if correct {
 			name("d")

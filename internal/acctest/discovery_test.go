@@ -258,7 +258,7 @@ func mustNameClusters(t *testing.T, f *Fleet, failed *Outcome, version string) {
 	}
 	var details []string
 	for _, which := range named {
-		details = append(details, "3 founders are to form one cluster, but "+which+" What answers: clusters "+said+". Nothing was announced and nothing was changed. "+
+		details = append(details, "3 initial members form one cluster, but "+which+" What answers: clusters "+said+". Nothing was changed. "+
 			"A member that does not understand its bootstrap ignores it: without the join script a v3 discovery token needs etcd 3.6 or later, and a v2 or service URL always needs etcd 3.6 or earlier. "+
 			"Start the machines through the join script, give them such an etcd, or give the token another protocol, and replace the machines, because what these have formed is in their data directories. Then apply again.")
 	}
@@ -342,7 +342,7 @@ func TestAccFourFoundersOfThree(t *testing.T) {
 	}
 	slices.SortFunc(listed, func(x, y string) int { return strings.Compare(idIn(x), idIn(y)) })
 	failed.MustSay("Cannot add member "+out).MustDetail(t, fmt.Sprintf("The bootstrap counts %s among the founders, but cluster %v was formed without it (its members: %s, %s and %s). "+
-		"Nothing was announced. Apply again, with a refresh: once the bootstrap is known to be complete, %[1]s is configured anew and joins as any later member does. "+
+		"No member was added. Apply again, with a refresh: once the bootstrap is known to be complete, %[1]s is configured again and joins like any later member. "+
 		"If it is never complete, leave %[1]s out of founders.\n\n"+
 		"If %[1]s was in the cluster and has been removed, replace its configuration, with its machine. ADDRESS is the etcd_member_config of %[1]s:\n\n"+
 		"  terraform apply -replace='ADDRESS'", out, f.State(address("etcd_member", members[0]))["cluster_id"], listed[0], listed[1], listed[2]))
@@ -410,7 +410,7 @@ func halfWay(t *testing.T, f *Fleet) {
 		}
 		// What each endpoint answers depends on how far its founder waits.
 		if want := "The cluster did not form in time: no endpoint gave a member list. All founders must run, and find each other, before one of them answers. " +
-			"Look at the logs of their processes, mend what they name, and apply again to go on waiting.\n\nThe endpoints answered:\n"; !strings.HasPrefix(e.Detail, want) {
+			"Check the logs of their processes, fix what they report, and apply again.\n\nThe endpoints answered:\n"; !strings.HasPrefix(e.Detail, want) {
 			t.Errorf("got %s", e)
 		}
 	}

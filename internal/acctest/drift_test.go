@@ -52,7 +52,7 @@ func TestAccMemberDisappears(t *testing.T) {
 		plan := f.Plan()
 		plan.MustDo(want)
 		warnings := plan.Warnings()
-		if len(warnings) != 1 || warnings[0].Summary != "Member "+name+" was removed by somebody else and is replaced by this plan" {
+		if len(warnings) != 1 || warnings[0].Summary != "Member "+name+" is replaced: removed outside Terraform" {
 			t.Errorf("the warnings are %v", warnings)
 		}
 		if got := plan.Drift[address("etcd_member_config", name)].After["status"]; got != "retired" {

@@ -257,9 +257,9 @@ func TestAccTwoPhaseOfTwo(t *testing.T) {
 		e.vars[key] = port
 	}
 	e.Write("second.tf", "resource \"etcd_learner\" \"e\" {\n  name = \"e\"\n  peer_urls = [\"http://127.0.0.1:1\"]\n  wait_until = \"announced\"\n}\n")
-	e.Plan().MustSay("Only one learner can be announced ahead of its machine").MustDetail(t,
-		"d, e are all to be announced (wait_until = \"announced\") before any of their machines is made, and a cluster takes one learner at a time: "+
-			"the second would wait for the first for ever. Nothing has been changed. Add them in one apply each; or use etcd_member_config with its join script, "+
+	e.Plan().MustSay("Several learners would be added before their machines").MustDetail(t,
+		"d, e would all be added (wait_until = \"announced\") before any of their machines is created, and a cluster takes one learner at a time: "+
+			"the second would wait for the first without end. Nothing has been changed. Add them in one apply each; or use etcd_member_config with its join script, "+
 			"with which any number of machines may boot first and are added one after the other."+text.DestroyInstead)
 	e.join(cluster)
 	e.MustVote("a")

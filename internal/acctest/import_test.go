@@ -179,7 +179,7 @@ func TestAccImportLearner(t *testing.T) {
 	w.Write("main.tf", config("etcd_member", "d"))
 	w.Plan().MustSay("Cannot import member d").MustDetail(t, "d ("+id+") is a learner. Import it as an etcd_learner; an etcd_member would be promoted by the next apply.")
 	w.Write("main.tf", config("etcd_learner", "a"))
-	w.Plan().MustSay("Cannot import learner a").MustDetail(t, a+" has a vote. Import it as an etcd_member.")
+	w.Plan().MustSay("Cannot import learner a").MustDetail(t, a+" is a voting member. Import it as an etcd_member.")
 	w.Write("main.tf", config("etcd_learner", "nobody"))
 	e := w.Plan().MustSay("Cannot import member nobody")
 	e.mustContain(t, e.Summary, " has no member with this ID, name or peer URL. Its members: ", a)

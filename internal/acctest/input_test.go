@@ -46,8 +46,9 @@ func TestAccBadInput(t *testing.T) {
 	taken := fmt.Sprintf("The cluster has a member infra1 (%s) already, at %s. Names are unique in a cluster. Nothing was changed. "+
 		"If that is another member, choose another name.", id, infra1.PeerURL())
 	nobody := Access{Endpoints: []string{deadEndpoint(t), deadEndpoint(t)}}
-	noCluster := "There is no cluster to join: no endpoint gave a member list. The first cluster needs a bootstrap (etcd_discovery_token, given to bootstrap of etcd_member_config); " +
-		"a later member needs a cluster that answers." + refusals(nobody.Endpoints)
+	noCluster := "There is no cluster to join: no endpoint gave a member list.\n\n" +
+		"For a new cluster, set bootstrap of the etcd_member_config to the bootstrap of an etcd_initial_cluster or an etcd_discovery_token. " +
+		"For an existing cluster, check that its client URLs (port 2379) can be reached from here." + refusals(nobody.Endpoints)
 
 	for name, bad := range map[string]struct {
 		access          Access
@@ -64,7 +65,7 @@ func TestAccBadInput(t *testing.T) {
 		},
 		"peer URL of another": {
 			there, member("etcd_member", "x", infra1.PeerURL()),
-			"Cannot add member x", fmt.Sprintf("infra1 (%s) is in the cluster already with these peer URLs (%s), and was not announced by this configuration. Nothing was changed. "+
+			"Cannot add member x", fmt.Sprintf("infra1 (%s) is in the cluster already with these peer URLs (%s), and was not added by this configuration. Nothing was changed. "+
 				"To have another member, give it other peer URLs.", id, infra1.PeerURL()),
 		},
 		"endpoints at which nobody listens": {
@@ -82,11 +83,11 @@ func TestAccBadInput(t *testing.T) {
 		},
 		"a timeout that does not parse": {
 			there, strings.Replace(member("etcd_learner", "x", elsewhere), "}\n", "  timeouts = {\n    create = \"5 minutes\"\n  }\n}\n", 1),
-			"Invalid duration", "timeouts.create is \"5 minutes\", which is not a duration of more than zero. Want a number with a unit, such as 500ms, 90s, 5m or 1h30m.",
+			"Invalid duration", "timeouts.create is \"5 minutes\", which is not a duration of more than zero. Expected a number with a unit, such as 500ms, 90s, 5m or 1h30m.",
 		},
 		"a duration that does not parse": {
 			there, strings.Replace(member("etcd_learner", "x", elsewhere), "}\n", "  stall_timeout = \"soon\"\n}\n", 1),
-			"Invalid duration", "stall_timeout is \"soon\", which is not a duration of more than zero. Want a number with a unit, such as 500ms, 90s, 5m or 1h30m.",
+			"Invalid duration", "stall_timeout is \"soon\", which is not a duration of more than zero. Expected a number with a unit, such as 500ms, 90s, 5m or 1h30m.",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -125,7 +126,7 @@ func TestAccEndpointOfALearner(t *testing.T) {
 	learner := c.AddLearner(t, "learner")
 	w := configuration(t, Access{Endpoints: []string{learner.ClientURL()}}, member("etcd_member", "x", deadEndpoint(t)))
 	w.Apply().MustSay("Cannot add member x").MustDetail(t, "No endpoint gave a member list. Nothing was changed. "+
-		"Give the endpoints of voters: a learner lets nobody log in and takes no changes.\n\nThe endpoints answered:\n  - "+learner.ClientURL()+": endpoint is a learner")
+		"Give the endpoints of voters: a learner serves no logins and takes no changes.\n\nThe endpoints answered:\n  - "+learner.ClientURL()+": endpoint is a learner")
 }
 
 // Endpoints that lead to another cluster than the one in state change nothing

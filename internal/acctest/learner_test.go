@@ -52,7 +52,7 @@ func TestAccDeadLearnerIsNotPromoted(t *testing.T) {
 				failed := f.Apply()
 				e := failed.MustSay("Member d did not join in time")
 				id := fmt.Sprint(f.State(address("etcd_learner", "d"))["id"])
-				want := fmt.Sprintf("d (%s) has started and was not promoted; it stays a learner, without a vote. The last reason: d (%s) does not answer (%s: ", id, id, f.Nodes["d"].Client)
+				want := fmt.Sprintf("d (%s) has started and was not promoted; it stays a learner. The last reason: d (%s) does not answer (%s: ", id, id, f.Nodes["d"].Client)
 				if !strings.HasPrefix(e.Detail, want) {
 					t.Errorf("%s\n got %s\nwant %s…", e.Summary, e.Detail, want)
 				}

@@ -62,8 +62,8 @@ func (f *Fleet) mustProposeReplacement(t *testing.T, victim, id string) {
 	if config.Before["status"] != "failed" || !isUnknown(config.Unknown["status"]) || fmt.Sprint(config.ReplacePaths) != "[[status]]" {
 		t.Errorf("status is %v before, unknown after: %v, replaced because of %v", config.Before["status"], config.Unknown["status"], config.ReplacePaths)
 	}
-	w := p.says("Member " + victim + " has failed and is replaced by this plan")
-	w.mustContain(t, w.Summary, "It has been silent since ", fmt.Sprintf("%s (%s) does not answer (%s: connection refused).", victim, id, f.Nodes[victim].Client),
+	w := p.says("Member " + victim + " has failed and is replaced")
+	w.mustContain(t, w.Summary, "It has not answered since ", fmt.Sprintf("%s (%s) does not answer (%s: connection refused).", victim, id, f.Nodes[victim].Client),
 		"The leader, ", " has no connection to it.")
 }
 
@@ -228,7 +228,7 @@ func TestAccTwoOfFiveLost(t *testing.T) {
 		first, second = second, first
 	}
 	p.MustDo(changes(first, "delete create"))
-	p.says("Member " + first + " has failed and is replaced by this plan")
+	p.says("Member " + first + " has failed and is replaced")
 	p.says("Member " + second + " has failed too")
 	ids := f.ids()
 	f.Run("apply", "-json", "-input=false", "plan.bin").MustSucceed() // just this one

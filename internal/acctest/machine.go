@@ -102,6 +102,7 @@ func (f *Fleet) Crash(names ...string) {
 	f.tb.Helper()
 	killed := map[int]bool{}
 	for _, name := range names {
+		f.awaitEtcd(name)
 		for _, file := range []string{"supervisor.pid", "etcd.pid"} {
 			killed[f.pid(name, file)] = true
 			if err := f.signal(name, file, syscall.SIGKILL); err != nil {
@@ -122,9 +123,21 @@ func (f *Fleet) Crash(names ...string) {
 // Signal sends a signal to the machine's etcd.
 func (f *Fleet) Signal(name string, sig os.Signal) {
 	f.tb.Helper()
+	f.awaitEtcd(name)
 	if err := f.signal(name, "etcd.pid", sig); err != nil {
 		f.tb.Fatalf("signal %s: %v", name, err)
 	}
+}
+
+// awaitEtcd waits for the etcd of a machine, which may be between two starts.
+func (f *Fleet) awaitEtcd(name string) {
+	f.tb.Helper()
+	etcdtest.Eventually(f.tb, "etcd runs on "+name, func() error {
+		if f.pid(name, "etcd.pid") == 0 {
+			return fmt.Errorf("%s has no etcd.pid", name)
+		}
+		return nil
+	})
 }
 
 func (f *Fleet) signal(name, file string, sig os.Signal) error {
@@ -219,8 +232,8 @@ func (f *Fleet) Gate(name string, environment ...string) (open func()) {
 	}
 }
 
-// Break gives a node an etcd that fails, until mend is called.
-func (f *Fleet) Break(name string) (mend func()) {
+// Break gives a node an etcd that fails, until repair is called.
+func (f *Fleet) Break(name string) (repair func()) {
 	f.tb.Helper()
 	marker := filepath.Join(f.Machines, name+".mended")
 	f.wrap(name, fmt.Sprintf("[ -e '%s' ] || exit 1\n", marker))

@@ -21,14 +21,14 @@ func TestAccQuorumLostWithPassword(t *testing.T) {
 	f.Apply("-refresh-only").MustSucceed()
 	f.Crash("b", "c")
 
-	const needsQuorum = "Members run and can log nobody in, because a login needs a quorum."
+	const needsQuorum = "Members run and refuse every login, because a login needs a quorum."
 	says := []string{needsQuorum, `the guide "Disaster recovery" has the steps`, f.Nodes["a"].Client + ": the login does not complete; it needs a quorum"}
 	for _, name := range []string{"b", "c"} {
 		says = append(says, fmt.Sprintf("%s: connection refused", f.Nodes[name].Client))
 	}
 	p := f.Plan()
 	p.MustBeEmpty()
-	w := p.says("The cluster does not answer, the state was not refreshed")
+	w := p.says("State not refreshed: the cluster does not answer")
 	for _, text := range says {
 		w.mustContain(t, w.Summary, text)
 	}

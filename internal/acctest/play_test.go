@@ -161,7 +161,7 @@ func TestAccExamplesThatReplace(t *testing.T) {
 		ids := p.ids()
 		p.Lose("b")
 		writer := p.Writer("a", "c")
-		p.Plan().says("Member b has failed and is replaced by this plan")
+		p.Plan().says("Member b has failed and is replaced")
 		p.Apply().MustSucceed()
 		p.mustNotPause(writer, pause, nodes...)
 		p.MustVote(nodes...)

@@ -80,7 +80,7 @@ func (f *Fleet) mustChangeNothing(t *testing.T) {
 		for _, says := range []string{
 			"The cluster has lost its quorum: 1 of 3 voters answers; quorum is 2. Nothing was changed.",
 			gone("b"), gone("c"), "Bring at least 1 of ", " back, then apply again.",
-			"recover the cluster in two applies", "etcd_snapshot", "the argument restore of etcd_initial_cluster", `The guide "Disaster recovery" has the steps.`,
+			"recover the cluster in two applies", "etcd_snapshot", "the argument restore of etcd_initial_cluster", `The guide "Disaster recovery" has the steps (https://registry.terraform.io/providers/terraform-provider-etcd/etcd/latest/docs/guides/disaster-recovery).`,
 		} {
 			e.mustContain(t, attempt.summary, says) // members stand in the order of their IDs
 		}

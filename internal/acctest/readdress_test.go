@@ -111,7 +111,7 @@ func TestAccReaddress(t *testing.T) {
 		old[name] = n.Peer
 		n.Peer = fmt.Sprintf("http://127.0.0.1:%d", etcdtest.ReservePort(t))
 	}
-	e := f.Plan().MustSay("Only one member can get other peer URLs in one apply")
+	e := f.Plan().MustSay("Peer URLs of several members would change")
 	e.mustContain(t, e.Summary, "The peer URLs of ", " are all to change.", "Nothing has been changed. Change one, apply, restart its process, then the next.")
 	writer := f.Writer("a", "b", "c")
 	leader := f.Leader("a", "b", "c")

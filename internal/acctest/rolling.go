@@ -110,7 +110,7 @@ func (f *Fleet) Lose(names ...string) {
 }
 
 // Recreate makes a machine boot again with an empty disk, as if something else
-// than Terraform had made it anew from the same user data.
+// than Terraform had made it again from the same user data.
 func (f *Fleet) Recreate(name string) {
 	f.tb.Helper()
 	f.Crash(name)

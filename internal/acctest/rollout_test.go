@@ -101,7 +101,7 @@ func TestAccRolloutOfAnImage(t *testing.T) {
 	grown := changes("x", "create")
 	grown["etcd_rollout.this"] = "update"
 	p.MustDo(grown)
-	p.says("Rollout: nobody is replaced by this plan").mustContain(t, "Rollout: nobody is replaced by this plan", "Members come or go in this plan")
+	p.says("Rollout: no member is replaced by this plan").mustContain(t, "Rollout: no member is replaced by this plan", "The plan adds or removes members")
 	f.Apply().MustSucceed()
 	f.Plan().MustDo(rolled("a"))
 
@@ -109,7 +109,7 @@ func TestAccRolloutOfAnImage(t *testing.T) {
 	f.Crash("x")
 	p = f.Plan()
 	p.MustDo(map[string]string{})
-	p.says("Rollout: nobody is replaced by this plan").mustContain(t, "Rollout: nobody is replaced by this plan", "because not every member is well: x (", "does not answer")
+	p.says("Rollout: no member is replaced by this plan").mustContain(t, "Rollout: no member is replaced by this plan", "because not every member is healthy: x (", "does not answer")
 	f.Repair("x")
 	etcdtest.Eventually(t, "x is back", func() error {
 		if got := f.Plan().actions(); !maps.Equal(got, rolled("a")) {
@@ -148,7 +148,7 @@ func TestAccRolloutCutShort(t *testing.T) {
 	if got := p.actions(); got[address("etcd_member", "b")] != "" || got[address("etcd_member", "c")] != "" {
 		t.Errorf("planned before a has its vote: %v", got)
 	}
-	p.says("Rollout: nobody is replaced by this plan").mustContain(t, "Rollout: nobody is replaced by this plan", "a (", "has no vote yet")
+	p.says("Rollout: no member is replaced by this plan").mustContain(t, "Rollout: no member is replaced by this plan", "a (", "is not a voting member yet")
 	f.Apply().MustSucceed()
 	f.MustVote("a", "b", "c")
 	for _, name := range []string{"b", "c"} {
@@ -214,7 +214,7 @@ func TestAccRolloutBypassed(t *testing.T) {
 	f.Crash("c")
 	late := f.Run("apply", "-json", "-input=false", "plan.bin")
 	e := late.MustSay("Cannot remove member a")
-	e.mustContain(t, e.Summary, "A live member is taken out to be replaced only while every other member is active. "+c+" does not answer", "Nothing was changed.")
+	e.mustContain(t, e.Summary, "A live member is removed for its replacement only while every other member is active. "+c+" does not answer", "Nothing was changed.")
 	untouched("a", "b")
 	f.MustList("a", "b", "c")
 	f.Repair("c")
@@ -320,7 +320,7 @@ func TestAccRolloutOfAnImageThatDoesNotBoot(t *testing.T) {
 	t.Log("the others wait, and a goes on trying")
 	p := f.Plan()
 	p.MustDo(map[string]string{address("etcd_member", "a"): "create"})
-	p.says("Rollout: nobody is replaced by this plan")
+	p.says("Rollout: no member is replaced by this plan")
 
 	t.Log("corrected by another image")
 	f.Nodes["a"].Etcd, f.Nodes["a"].Create = mended, "90s"

@@ -94,7 +94,7 @@ func TestAccRolloutInOneApplyWithAMachineThatDoesNotBoot(t *testing.T) {
 	}
 	failed.says("Member b did not join in time")
 	failed.says("Cannot remove member c").mustContain(t, "Cannot remove member c",
-		"A live member is taken out to be replaced only when no other replacement is under way. b was taken out at ", " by ", ", and its successor has no vote yet. Nothing was changed. Let b join first")
+		"A live member is removed for its replacement only when no other replacement is under way. b was removed at ", " by ", ", and its replacement is not a voting member yet. Nothing was changed. Let b join first")
 	now := f.pids("a", "c")
 	if now["a"] == before["a"] || now["c"] != before["c"] {
 		t.Errorf("a and c ran as %v, and run as %v", before, now)
@@ -102,11 +102,11 @@ func TestAccRolloutInOneApplyWithAMachineThatDoesNotBoot(t *testing.T) {
 
 	t.Log("nobody else may be replaced now")
 	replace := "-replace=" + moduleEach.address("etcd_member_config", "c")
-	f.Plan(replace).MustSay(endangered).mustContain(t, endangered, "It replaces "+f.named("c")+", and another replacement is not over. b was taken out at ",
+	f.Plan(replace).MustSay(endangered).mustContain(t, endangered, "It replaces "+f.named("c")+", and another replacement is not over. b was removed at ",
 		"Nothing has been changed. Let b join first: if no other run is at it, apply without this replacement.")
 	p := f.Plan()
 	p.MustDo(map[string]string{moduleEach.address("etcd_member", "b"): "create", "module.c.etcd_rollout.this": "update"}) // it says that c waits
-	p.says("Rollout: nobody is replaced by this plan").mustContain(t, "Rollout: nobody is replaced by this plan", "b is not in the cluster")
+	p.says("Rollout: no member is replaced by this plan").mustContain(t, "Rollout: no member is replaced by this plan", "b is not in the cluster")
 
 	t.Log("corrected by another image")
 	f.Nodes["b"].Etcd, f.Nodes["b"].Create = mended, "90s"
@@ -203,7 +203,7 @@ func TestAccRolloutInOneApplyKilled(t *testing.T) {
 		t.Errorf("b and c ran as %v, and run as %v", before, now)
 	}
 	replace := "-replace=" + moduleEach.address("etcd_member_config", "c")
-	f.Plan(replace, "-lock=false").MustSay(endangered).mustContain(t, endangered, "a was taken out at ")
+	f.Plan(replace, "-lock=false").MustSay(endangered).mustContain(t, endangered, "a was removed at ")
 
 	t.Log("to the end")
 	for applies := 0; f.Plan("-lock=false").ExitCode != 0; applies++ {

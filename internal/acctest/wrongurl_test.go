@@ -65,9 +65,9 @@ func wrongURL(t *testing.T, f *Fleet, founders []string) {
 			id = fmt.Sprintf("%x", m.ID)
 		}
 	}
-	e.mustContain(t, e.Summary, fmt.Sprintf("d (%s) was announced with peer URLs %s as a learner and has not started. It has no vote, so the cluster's quorum is as it was. "+
+	e.mustContain(t, e.Summary, fmt.Sprintf("d (%s) was added with peer URLs %s as a learner and has not started. The quorum of the cluster has not changed. "+
 		"Look at the log of its process: it must run with this name, these peer URLs and the cluster's present members.", id, nowhere), "member count is unequal",
-		"It is recorded as announced by this configuration: apply again to carry on, or destroy the configuration to take it back.")
+		"It is recorded as added by this configuration: apply again to continue, or destroy the configuration to remove it.")
 	if s := f.State(address("etcd_member", "d")); s != nil {
 		t.Errorf("the member is in the state: %v", s)
 	}

@@ -61,7 +61,7 @@ func measureBoot(t *testing.T, c campaign) []bench.Row {
 			f.Add(node)
 			seen := watch(t, f.Client("a"), f.Nodes[node].Peer)
 			f.Apply().MustSucceed()
-			d := wait(t, "the start", seen.started).Sub(wait(t, "the announcement", seen.listed))
+			d := wait(t, "the start", seen.started).Sub(wait(t, "the addition", seen.listed))
 			wait(t, "the vote", seen.voting)
 			waiting[name] = append(waiting[name], seconds(d))
 			f.Drop(node)
@@ -79,28 +79,28 @@ func measureBoot(t *testing.T, c campaign) []bench.Row {
 				p.Env[key] = printedValue(t, printed, key)
 			}
 			p.Start()
-			d := wait(t, "the start", seen.started).Sub(wait(t, "the announcement", seen.listed))
+			d := wait(t, "the start", seen.started).Sub(wait(t, "the addition", seen.listed))
 			waiting["announced first"] = append(waiting["announced first"], seconds(d))
 			if _, err := etcdctlOf(t, f)("member", "remove", id); err != nil {
 				t.Error(err)
 			}
 		}},
 	}
-	const early = "its creation ends before it boots"
+	const early = "a machine whose creation ends before it boots"
 	if c.whole {
 		sides = append(sides, applied(early,
 			fmt.Sprintf(`( sleep %d; exec sh "$MACHINE_SH" up "$MACHINE_DIR" ) </dev/null >/dev/null 2>&1 3>&- 4>&- 5>&- 6>&- &`, int(boot.Seconds()))))
 	}
 	turns(t, c.rounds(3), sides...)
-	const measure = "announced but not started"
+	const measure = bench.Waiting
 	rows := []bench.Row{{
 		Measure: measure, Case: fmt.Sprintf("a machine that boots for %v", boot), Unit: "s", Here: waiting[here],
-		Rival: "announced before it boots", Against: waiting["announced first"], Goal: bench.Goal{Bound: bench.Value, Limit: 1},
+		Rival: "added before it boots", Against: waiting["announced first"], Goal: bench.Goal{Bound: bench.Value, Limit: 1},
 	}}
 	if c.whole {
 		rows = append(rows, bench.Row{
-			Measure: measure, Case: fmt.Sprintf("the same, where %s", early), Unit: "s", Here: waiting[early],
-			Rival: "announced before it boots", Against: waiting["announced first"], Goal: bench.Goal{Bound: bench.Value, Limit: 1},
+			Measure: measure, Case: early, Unit: "s", Here: waiting[early],
+			Rival: "added before it boots", Against: waiting["announced first"], Goal: bench.Goal{Bound: bench.Value, Limit: 1},
 		})
 	}
 	return rows

@@ -74,12 +74,12 @@ func measureGap(t *testing.T, c campaign) []bench.Row {
 		}})
 	}
 	turns(t, c.rounds(9), sides...)
-	const measure = "longest gap between acknowledged writes"
+	const measure = bench.LongestGap
 	goal := bench.Goal{Bound: bench.Ratio, Limit: 0.1}
 	return []bench.Row{
 		{Measure: measure, Case: "the leader is removed", Unit: "ms", Here: removed[here], Rival: "plain member remove", Against: removed["etcdctl"], Goal: goal},
 		{Measure: measure, Case: "the leader is replaced", Unit: "ms", Here: replaced[here], Rival: "member remove, member add --learner, promote", Against: replaced["etcdctl"], Goal: goal},
-		{Measure: measure, Case: "calls of the writers that failed meanwhile", Unit: "calls", Here: failed[here], Rival: "the same", Against: failed["etcdctl"]},
+		{Measure: measure, Case: "failed calls of the writers", Unit: "calls", Here: failed[here], Rival: "member remove, member add --learner, promote", Against: failed["etcdctl"]},
 	}
 }
 

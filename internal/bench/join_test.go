@@ -64,7 +64,7 @@ func measureJoinByLog(t *testing.T, c campaign) []bench.Row {
 // closest are the rivals that ask most often.
 func closest() []joiner {
 	return []joiner{
-		{"etcdctl, asking every 20 ms", bench.Goal{Bound: bench.Ratio, Limit: 1.2}, tightLoop},
+		{"etcdctl member promote every 20 ms", bench.Goal{Bound: bench.Ratio, Limit: 1.2}, tightLoop},
 		{"every 500 ms, as kubeadm does", bench.Goal{Bound: bench.Below}, pollEvery(500 * time.Millisecond)},
 	}
 }
@@ -103,7 +103,7 @@ func joinAt(t *testing.T, s store) []bench.Row {
 			begin := time.Now()
 			j.join(t, cl, p)
 			took := time.Since(begin)
-			from, to := wait(t, "the announcement", listed), wait(t, "the vote", seen.voting)
+			from, to := wait(t, "the addition", listed), wait(t, "the vote", seen.voting)
 			if err := p.WaitReady(within(t, limit)); err != nil {
 				t.Fatal(err)
 			}
@@ -117,7 +117,7 @@ func joinAt(t *testing.T, s store) []bench.Row {
 		}})
 	}
 	turns(t, s.rounds, sides...)
-	const measure = "announcement → voter"
+	const measure = bench.Joining
 	var rows []bench.Row
 	for _, r := range s.rivals {
 		rows = append(rows, bench.Row{Measure: measure, Case: s.name, Unit: "s", Here: vote[here], Rival: r.name, Against: vote[r.name], Goal: r.goal})
@@ -126,8 +126,8 @@ func joinAt(t *testing.T, s store) []bench.Row {
 	// provider does not.
 	tight := s.rivals[0]
 	return append(rows,
-		bench.Row{Measure: measure, Case: s.name + ": a voter that serves clients", Unit: "s", Here: serving[here], Rival: tight.name, Against: serving[tight.name], Goal: tight.goal},
-		bench.Row{Measure: measure, Case: s.name + ": the whole call", Unit: "s", Here: call[here], Rival: tight.name, Against: call[tight.name]})
+		bench.Row{Measure: measure, Case: s.name + ": until it serves clients", Unit: "s", Here: serving[here], Rival: tight.name, Against: serving[tight.name], Goal: tight.goal},
+		bench.Row{Measure: measure, Case: s.name + ": the whole operation", Unit: "s", Here: call[here], Rival: tight.name, Against: call[tight.name]})
 }
 
 // outlive makes more entries than the cluster keeps in its log.

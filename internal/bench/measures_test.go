@@ -5,10 +5,8 @@ package bench_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -21,10 +19,9 @@ import (
 
 func TestMain(m *testing.M) { acctest.Main(m) }
 
-// resultsVariable names the directory that keeps the results of the measures:
-// set, it asks for the whole campaign. A measure that is run alone (RUN=) is
-// shown together with what is kept of the others.
-const resultsVariable = "ETCD_BENCH"
+// documentVariable names the document that keeps the results of the measures:
+// set, it asks for the whole campaign. Each measure replaces its own table.
+const documentVariable = "ETCD_BENCH"
 
 // here is the name of the side that is the provider.
 const here = "provider"
@@ -69,48 +66,36 @@ func measures() []measure {
 // sizes, all at the same time: its figures mean nothing, only that everything
 // works.
 func TestMeasures(t *testing.T) {
-	dir := os.Getenv(resultsVariable)
-	c := campaign{whole: dir != ""}
+	document := os.Getenv(documentVariable)
+	c := campaign{whole: document != ""}
 	t.Run("of", func(t *testing.T) {
 		for _, m := range measures() {
 			t.Run(m.name, func(t *testing.T) {
 				if !c.whole {
 					t.Parallel()
 				}
-				r := result{At: time.Now().UTC(), Before: load()}
-				r.Rows = m.run(t, c)
-				r.Took, r.After = time.Since(r.At).Seconds(), load()
+				begun, before := time.Now().UTC(), load()
+				rows := m.run(t, c)
+				took, after := time.Since(begun), load()
 				if t.Failed() {
 					return
 				}
-				if len(r.Rows) == 0 {
+				if len(rows) == 0 {
 					t.Fatal("nothing was measured")
 				}
-				for _, row := range r.Rows {
+				for _, row := range rows {
 					if len(row.Here) == 0 {
 						t.Errorf("%s, %s: nothing was measured", row.Measure, row.Case)
 					}
 				}
-				t.Logf("\n%s", bench.Table(r.Rows))
+				t.Logf("\n%s", bench.Table(rows))
 				if c.whole {
-					r.keep(t, dir, m.name)
+					renew(t, document, m.name, fmt.Sprintf("%s\nMeasured on %s in %.0f s; load average %s before, %s after; %s.\n",
+						bench.Table(rows), begun.Format("2006-01-02 15:04 UTC"), took.Seconds(), before, after, conditions(t)))
 				}
 			})
 		}
 	})
-	if c.whole {
-		report(t, dir)
-	}
-}
-
-// result is what came of one measure.
-type result struct {
-	Rows []bench.Row
-	// At is when it began, Took how many seconds it took.
-	At   time.Time
-	Took float64
-	// Before and After are the load average of one minute.
-	Before, After string
 }
 
 // load is the machine's load average; "?" where there is none to be read.
@@ -122,47 +107,27 @@ func load() string {
 	return strings.Fields(string(text))[0]
 }
 
-// keep stores what was measured.
-func (r result) keep(t *testing.T, dir, name string) {
+// renew writes what was measured into the document.
+func renew(t *testing.T, document, name, measured string) {
 	t.Helper()
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err == nil {
-		err = os.MkdirAll(dir, 0o750)
+	text, err := os.ReadFile(document)
+	if err != nil {
+		t.Fatal(err)
 	}
+	renewed, err := bench.Renew(string(text), name, measured)
 	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, name+".json"), text, 0o600)
+		err = os.WriteFile(document, []byte(renewed), 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-// report writes all that is stored into one table.
-func report(t *testing.T, dir string) {
+// conditions are the programs and the machine that were measured with.
+func conditions(t *testing.T) string {
 	t.Helper()
-	var rows []bench.Row
-	var conditions strings.Builder
-	for _, m := range measures() {
-		text, err := os.ReadFile(filepath.Join(dir, m.name+".json"))
-		if os.IsNotExist(err) {
-			continue
-		}
-		var r result
-		if err == nil {
-			err = json.Unmarshal(text, &r)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		rows = append(rows, r.Rows...)
-		fmt.Fprintf(&conditions, "| `RUN=%s` | %s | %.0f s | %s → %s |\n", m.name, r.At.Format("2006-01-02 15:04 UTC"), r.Took, r.Before, r.After)
-	}
-	version, _, _ := strings.Cut(string(acctest.NewWorkspace(t, acctest.WorkspaceOptions{}).Run("version").MustSucceed().Stdout), "\n")
-	text := fmt.Sprintf("%s\netcd %s, %s, %s, %s/%s, %d processors\n\n| part | begun | took | load average |\n|---|---|--:|---|\n%s",
-		bench.Table(rows), etcdtest.DefaultVersion, version, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), conditions.String())
-	if err := os.WriteFile(filepath.Join(dir, "table.md"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	cli, _, _ := strings.Cut(string(acctest.NewWorkspace(t, acctest.WorkspaceOptions{}).Run("version").MustSucceed().Stdout), "\n")
+	return fmt.Sprintf("etcd %s unless the table names another, %s, %s, %s/%s, %d processors", etcdtest.DefaultVersion, cli, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
 }
 
 // within returns a context for one step.

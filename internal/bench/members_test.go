@@ -103,7 +103,7 @@ func measureMembers(t *testing.T, c campaign) []bench.Row {
 		{Measure: measure, Case: what, Unit: "s", Here: refreshed, Rival: "as many terraform_data", Against: took["data"], Goal: bench.Goal{Bound: bench.Ratio, Limit: 1.5}},
 		{Measure: measure, Case: what + ": list calls", Unit: "calls", Here: lists, Goal: bench.Goal{Bound: bench.Value, Limit: 1}},
 		{Measure: measure, Case: what + ": requests of all kinds", Unit: "requests", Here: calls},
-		{Measure: measure, Case: what + ": memory of the provider, at its most", Unit: "MB", Here: peak, Goal: bench.Goal{Bound: bench.Value, Limit: 80}},
+		{Measure: measure, Case: what + ": peak memory of the provider", Unit: "MB", Here: peak, Goal: bench.Goal{Bound: bench.Value, Limit: 80}},
 		{Measure: "plan of a cluster", Case: what + ", one frozen", Unit: "s", Here: took["frozen"], Rival: "the same with all alive", Against: took["alive"],
 			Goal: bench.Goal{Bound: bench.Excess, Limit: connection.DefaultRequestTimeout.Seconds()}},
 	}

@@ -105,8 +105,8 @@ func measureRefresh(t *testing.T, c campaign) []bench.Row {
 		}}}
 		for _, rival := range []struct{ name, text string }{
 			{"terraform_data", dataText},
-			{"things of a bare provider", fmt.Sprintf(bareText, bareSource, "thing")},
-			{"things of a bare provider with 15 attributes", fmt.Sprintf(bareText, bareSource, "wide")},
+			{"resources of a minimal provider", fmt.Sprintf(bareText, bareSource, "thing")},
+			{"resources of a minimal provider with 15 attributes", fmt.Sprintf(bareText, bareSource, "wide")},
 		} {
 			w := workspace(t, rival.text, n, others)
 			sides = append(sides, side{rival.name, func(t *testing.T) {
@@ -116,6 +116,9 @@ func measureRefresh(t *testing.T, c campaign) []bench.Row {
 		}
 		turns(t, c.rounds(9), sides...)
 		what := strconv.Itoa(n) + " tokens"
+		if n == 1 {
+			what = "1 token"
+		}
 		for i, rival := range sides[1:] {
 			row := bench.Row{Measure: measure, Case: what, Unit: "s", Here: took[here], Rival: "as many " + rival.name, Against: took[rival.name]}
 			if i == 0 {
@@ -126,7 +129,7 @@ func measureRefresh(t *testing.T, c campaign) []bench.Row {
 		rows = append(rows,
 			bench.Row{Measure: measure, Case: what + ": requests", Unit: "requests", Here: calls},
 			bench.Row{Measure: measure, Case: what + ": connections opened", Unit: "connections", Here: dials, Goal: bench.Goal{Bound: bench.Value, Limit: 1}})
-		memory = bench.Row{Measure: measure, Case: what + ": memory of the provider, at its most", Unit: "MB", Here: peak, Goal: bench.Goal{Bound: bench.Value, Limit: 80}}
+		memory = bench.Row{Measure: measure, Case: what + ": peak memory of the provider", Unit: "MB", Here: peak, Goal: bench.Goal{Bound: bench.Value, Limit: 80}}
 	}
 	return append(rows, memory)
 }

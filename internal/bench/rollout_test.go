@@ -83,13 +83,13 @@ func measureRollout(t *testing.T, c campaign) []bench.Row {
 		}}
 	}
 	turns(t, c.rounds(7), rolling(here, func(_ *testing.T, f *acctest.Fleet, _ string) { f.Apply().MustSucceed() }), rolling("by hand", replaceByHand))
-	measure := fmt.Sprintf("replacement of %d of 3 members", n)
+	measure := bench.Replacement(n)
 	const rival = "by hand with etcdctl: remove, machine, add --learner, promote, health"
 	return []bench.Row{
-		{Measure: measure, Case: "in all", Unit: "s", Here: took[here], Rival: rival, Against: took["by hand"], Goal: bench.Goal{Bound: bench.Ratio, Limit: 1}},
-		{Measure: measure, Case: "calls of the writers that failed", Unit: "calls", Here: failed[here], Rival: rival, Against: failed["by hand"], Goal: bench.Goal{Bound: bench.Below}},
-		{Measure: measure, Case: "longest gap between acknowledged writes", Unit: "ms", Here: gaps[here], Rival: rival, Against: gaps["by hand"], Goal: bench.Goal{Bound: bench.Below}},
-		{Measure: measure, Case: "writes acknowledged and lost", Unit: "writes", Here: lost[here], Rival: rival, Against: lost["by hand"], Goal: bench.Goal{Bound: bench.Value, Limit: 0}},
+		{Measure: measure, Case: "total time", Unit: "s", Here: took[here], Rival: rival, Against: took["by hand"], Goal: bench.Goal{Bound: bench.Ratio, Limit: 1}},
+		{Measure: measure, Case: "failed calls of the writers", Unit: "calls", Here: failed[here], Rival: rival, Against: failed["by hand"], Goal: bench.Goal{Bound: bench.Below}},
+		{Measure: measure, Case: bench.LongestGap, Unit: "ms", Here: gaps[here], Rival: rival, Against: gaps["by hand"], Goal: bench.Goal{Bound: bench.Below}},
+		{Measure: measure, Case: "acknowledged writes lost", Unit: "writes", Here: lost[here], Rival: rival, Against: lost["by hand"], Goal: bench.Goal{Bound: bench.Value, Limit: 0}},
 	}
 }
 

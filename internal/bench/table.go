@@ -96,11 +96,13 @@ func (r Row) verdict() string {
 	}
 }
 
+const tableHead = "| measure | | n | provider | against | | ratio | goal | |"
+
 // Table writes the rows as a table in Markdown: medians, and in parentheses
 // the quartiles (of less than five values the least and the greatest).
 func Table(rows []Row) string {
 	var b strings.Builder
-	b.WriteString("| measure | | n | provider | against | | ratio | goal | |\n|---|---|--:|--:|---|--:|--:|---|---|\n")
+	b.WriteString(tableHead + "\n|---|---|--:|--:|---|--:|--:|---|---|\n")
 	last := ""
 	for _, r := range rows {
 		measure := r.Measure

@@ -19,6 +19,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
@@ -38,6 +39,7 @@ type options struct {
 	etcd     string
 	etcdctl  string
 	example  string // directory of the configuration
+	record   string // file for a recording, or ""
 }
 
 func main() {
@@ -58,6 +60,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 		return exitUsage
 	}
+	var tape recorder
+	if o.record != "" {
+		tape.begun = time.Now()
+		stdout = io.MultiWriter(stdout, &tape)
+	}
 	r := newReport(stdout)
 	err = etcdtest.Run("etcd-demo", r.logf, func(tb etcdtest.TB) {
 		if err := tell(ctx, tb, o, r); err != nil {
@@ -73,6 +80,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exitFailed
 	}
 	r.finished()
+	if o.record != "" {
+		if err := os.WriteFile(o.record, tape.lines.Bytes(), 0o600); err != nil {
+			fmt.Fprintln(stderr, "demo:", err)
+			return exitFailed
+		}
+	}
 	return 0
 }
 
@@ -87,6 +100,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.StringVar(&o.etcd, "etcd", "bin/etcd-3.6", "etcd, 3.6 or later")
 	flags.StringVar(&o.etcdctl, "etcdctl", "bin/etcdctl-3.6", "etcdctl, 3.6 or later")
 	flags.StringVar(&o.example, "example", "examples/local-cluster", "directory of the configuration")
+	flags.StringVar(&o.record, "record", "", "`file` to write the output to, each line with the second at which it came")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestTable(t *testing.T) {
@@ -73,6 +74,18 @@ func TestExpect(t *testing.T) {
 func TestTail(t *testing.T) {
 	got := tail("one\ntwo\n"+strings.Repeat("x", 300)+"\n", 2)
 	if want := "two\n" + strings.Repeat("x", 220) + " …"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestRecorder(t *testing.T) {
+	r := recorder{begun: time.Now().Add(-90 * time.Second)}
+	for _, part := range []string{"one\n\n  tw", "o", "\nthree"} {
+		if n, err := r.Write([]byte(part)); n != len(part) || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	if got, want := r.lines.String(), "  90.0  one\n  90.0\n  90.0    two\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

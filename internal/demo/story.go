@@ -245,7 +245,7 @@ func (s *story) promote(ctx context.Context) error {
 	if got != value {
 		return failed("d has %q where %q was written.", got, value)
 	}
-	s.r.verified("d has what was written before it came.")
+	s.r.verified("d has the data that was written before it joined.")
 	return nil
 }
 
@@ -254,10 +254,10 @@ func (s *story) leave(ctx context.Context) error {
 	name := leaderOf(s.members)
 	_, leads := s.vars.Nodes[name]
 	if leads {
-		s.r.begin(name + ", the leader, is taken out: leadership moves, its member leaves, its machine goes")
+		s.r.begin(name + ", the leader, is removed: leadership moves, the member is removed, its machine is destroyed")
 	} else {
 		name = "c"
-		s.r.begin("c is taken out: its member leaves, then its machine goes")
+		s.r.begin("c is removed: first the member, then its machine")
 	}
 	begun := time.Now()
 	delete(s.vars.Nodes, name)
@@ -303,6 +303,6 @@ func (s *story) destroy(ctx context.Context) error {
 	if err := s.machines.nothingLeft(pids); err != nil {
 		return err
 	}
-	s.r.verified("No process is left of %d, no port is served, and the machines' directory is gone.", len(pids))
+	s.r.verified("All %d processes have ended, no port is served, and the machines' directory is deleted.", len(pids))
 	return nil
 }

@@ -72,7 +72,7 @@ func serviceLocation(u *url.URL) (Location, error) {
 	return Location{Base: u.Scheme + "://" + u.Host + strings.TrimSuffix(dir, "/"), Token: token}, nil
 }
 
-// URL is the location of a service's token, written anew: in ASCII, without a
+// URL is the location of a service's token, written again: in ASCII, without a
 // character that means anything to YAML, a shell or systemd.
 func (l Location) URL() string { return l.Base + "/" + l.Token }
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// MemberID identifies a member within its cluster, for ever: etcd refuses an
+// MemberID identifies a member within its cluster, permanently: etcd refuses an
 // ID that was removed once (etcd-io/etcd#1488). It is unsigned and uses all of
 // its 64 bits, so it is written in hexadecimal everywhere, as etcdctl does.
 type MemberID uint64

@@ -230,20 +230,20 @@ func TestBadSettings(t *testing.T) {
 	}{
 		"scheme": {
 			block{"endpoints": []string{"https://a", "ftp://b"}}, nil, "Invalid endpoint",
-			`endpoints[1]: "ftp://b" has the scheme "ftp"; etcd clients speak http or https. Want a scheme, a host and a port, such as https://10.0.1.10:2379.`,
+			`endpoints[1]: "ftp://b" has the scheme "ftp"; etcd clients speak http or https. Expected a scheme, a host and a port, such as https://10.0.1.10:2379.`,
 			"endpoints[1]",
 		},
 		"empty endpoint": {
 			block{"endpoints": []string{""}}, nil, "Invalid endpoint",
-			`endpoints[0]: "" is empty. Want a scheme, a host and a port, such as https://10.0.1.10:2379.`, "endpoints[0]",
+			`endpoints[0]: "" is empty. Expected a scheme, a host and a port, such as https://10.0.1.10:2379.`, "endpoints[0]",
 		},
 		"endpoint of the environment": {
 			nil, map[string]string{"ETCDCTL_ENDPOINTS": "https://a:1,https://b/c"}, "Invalid endpoint",
-			`ETCDCTL_ENDPOINTS: "https://b/c" has the path "/c"; it must end after the port. Want a scheme, a host and a port, such as https://10.0.1.10:2379.`, "",
+			`ETCDCTL_ENDPOINTS: "https://b/c" has the path "/c"; it must end after the port. Expected a scheme, a host and a port, such as https://10.0.1.10:2379.`, "",
 		},
 		"password in an endpoint": {
 			block{"endpoints": []string{"https://root:swordfish@a"}}, nil, "Invalid endpoint",
-			`endpoints[0]: "https://***@a" contains user information; use username and password instead. Want a scheme, a host and a port, such as https://10.0.1.10:2379.`,
+			`endpoints[0]: "https://***@a" contains user information; use username and password instead. Expected a scheme, a host and a port, such as https://10.0.1.10:2379.`,
 			"endpoints[0]",
 		},
 		"address map": {
@@ -253,19 +253,19 @@ func TestBadSettings(t *testing.T) {
 		},
 		"duration": {
 			block{"dial_timeout": "2 seconds"}, nil, "Invalid duration",
-			`dial_timeout is "2 seconds", which is not a duration of more than zero. Want a number with a unit, such as 500ms, 90s, 5m or 1h30m.`, "dial_timeout",
+			`dial_timeout is "2 seconds", which is not a duration of more than zero. Expected a number with a unit, such as 500ms, 90s, 5m or 1h30m.`, "dial_timeout",
 		},
 		"empty duration": {
 			block{"request_timeout": ""}, nil, "Invalid duration",
-			`request_timeout is "", which is not a duration of more than zero. Want a number with a unit, such as 500ms, 90s, 5m or 1h30m.`, "request_timeout",
+			`request_timeout is "", which is not a duration of more than zero. Expected a number with a unit, such as 500ms, 90s, 5m or 1h30m.`, "request_timeout",
 		},
 		"duration of the environment": {
 			nil, map[string]string{"ETCDCTL_COMMAND_TIMEOUT": "5"}, "Invalid duration",
-			`ETCDCTL_COMMAND_TIMEOUT is "5", which is not a duration of more than zero. Want a number with a unit, such as 500ms, 90s, 5m or 1h30m.`, "",
+			`ETCDCTL_COMMAND_TIMEOUT is "5", which is not a duration of more than zero. Expected a number with a unit, such as 500ms, 90s, 5m or 1h30m.`, "",
 		},
 		"no time at all": {
 			block{"request_timeout": "0s"}, nil, "Invalid duration",
-			`request_timeout is "0s", which is not a duration of more than zero. Want a number with a unit, such as 500ms, 90s, 5m or 1h30m.`, "request_timeout",
+			`request_timeout is "0s", which is not a duration of more than zero. Expected a number with a unit, such as 500ms, 90s, 5m or 1h30m.`, "request_timeout",
 		},
 		"prefix": {
 			block{"metadata_prefix": "mine"}, nil, "Invalid metadata prefix",
@@ -330,15 +330,15 @@ func TestBadSettings(t *testing.T) {
 		},
 		"no CA": {
 			block{"ca_cert_pem": inline}, nil, "Invalid TLS material",
-			"ca_cert_pem holds no usable PEM block. Want text that begins with -----BEGIN and, for key, is a private key, otherwise a certificate.", "ca_cert_pem",
+			"ca_cert_pem holds no usable PEM block. Expected text that begins with -----BEGIN and, for key, is a private key, otherwise a certificate.", "ca_cert_pem",
 		},
 		"no certificate": {
 			block{"cert": cert.KeyFile, "key": cert.KeyFile}, nil, "Invalid TLS material",
-			"cert (" + cert.KeyFile + ") holds no usable PEM block. Want text that begins with -----BEGIN and, for key, is a private key, otherwise a certificate.", "cert",
+			"cert (" + cert.KeyFile + ") holds no usable PEM block. Expected text that begins with -----BEGIN and, for key, is a private key, otherwise a certificate.", "cert",
 		},
 		"no key": {
 			block{"cert": cert.CertFile, "key": cert.CertFile}, nil, "Invalid TLS material",
-			"key (" + cert.CertFile + ") holds no usable PEM block. Want text that begins with -----BEGIN and, for key, is a private key, otherwise a certificate.", "key",
+			"key (" + cert.CertFile + ") holds no usable PEM block. Expected text that begins with -----BEGIN and, for key, is a private key, otherwise a certificate.", "key",
 		},
 		"another key": {
 			block{"cert": cert.CertFile, "key": other.KeyFile}, nil, "Private key of another certificate",

@@ -157,10 +157,8 @@ var withoutDefault = map[string]string{
 	"etcd_discovery_token.timeouts": "its attributes have them", "etcd_member.timeouts": "its attributes have them", "etcd_learner.timeouts": "its attributes have them",
 	"etcd_snapshot.timeouts": "its attributes have them",
 
-	"etcd_member.config": "", "etcd_member.config.peer_urls": "given as a whole", "etcd_member.name": "or config", "etcd_member.peer_urls": "or config",
-	"etcd_member.machine_id": "a warning tells", "etcd_member.learner_id": "",
-	"etcd_learner.config": "", "etcd_learner.config.peer_urls": "given as a whole", "etcd_learner.name": "or config", "etcd_learner.peer_urls": "or config",
-	"etcd_learner.machine_id": "a warning tells",
+	"etcd_member.config": "", "etcd_member.config.peer_urls": "given as a whole",
+	"etcd_learner.config": "", "etcd_learner.config.peer_urls": "given as a whole",
 
 	"etcd_member_config.address": "or peer_urls", "etcd_member_config.triggers_replace": "",
 	"etcd_member_config.bootstrap.cluster_id": "given as a whole", "etcd_member_config.bootstrap.complete": "given as a whole", "etcd_member_config.bootstrap.environment": "given as a whole",

@@ -69,7 +69,7 @@ func (p *Provider) Metadata(_ context.Context, _ provider.MetadataRequest, resp 
 // Schema implements provider.Provider.
 func (p *Provider) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.SchemaResponse) {
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Carries an etcd cluster through its whole life, next to the machines it runs on.",
+		MarkdownDescription: "Manages the membership of etcd clusters, together with the machines that they run on.",
 		Attributes:          attributes(),
 	}
 }

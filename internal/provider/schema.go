@@ -52,17 +52,18 @@ func attributes() map[string]schema.Attribute {
 	secret := func(description string) schema.StringAttribute {
 		return schema.StringAttribute{Optional: true, Sensitive: true, MarkdownDescription: description}
 	}
-	const readAtPlan = " The file must be there at plan; use the `_pem` argument for what is made in the same apply."
+	const readAtPlan = " The file must exist at plan. Use the `_pem` argument for certificates that are created in the same apply."
 	return map[string]schema.Attribute{
 		"endpoints": schema.ListAttribute{
 			ElementType: types.StringType, Optional: true,
-			MarkdownDescription: "Client URLs of the cluster, such as `[\"https://10.0.1.10:2379\"]`. Without a scheme they are `https` if TLS is configured, else `http`; " +
-				"without a port, 2379. Default: none, and nothing is assumed. If one of them is `https`, no password and no token goes to an `http` URL that is not itself in the list. Environment: `ETCDCTL_ENDPOINTS` (comma separated).",
+			MarkdownDescription: "Client URLs of the cluster, such as `[\"https://10.0.1.10:2379\"]`. Without a scheme they are `https` if TLS is configured, else `http`. Without a port it is 2379. " +
+				"If one of them is `https`, no password and no token is sent to an `http` URL that is not in the list. Default: none. Environment: `ETCDCTL_ENDPOINTS` (comma " +
+				"separated).",
 		},
-		"username": text("User name for etcd's own authentication; membership needs a user with the `root` role. It goes together with a client certificate if both are given. " +
-			"Environment: `ETCDCTL_USER` (`user` or `user:password`)."),
+		"username": text("User name for etcd's authentication. Membership needs a user with the `root` role. A client certificate is sent too if it is set. Environment: `ETCDCTL_USER` " +
+			"(`user` or `user:password`)."),
 		"password": secret("Password of `username`. Environment: `ETCDCTL_PASSWORD`, or `ETCDCTL_USER` (`user:password`)."),
-		"ca_cert": text("Path of the CA certificates, in PEM, that the servers' certificates are verified with. Default: those that this system trusts." + readAtPlan +
+		"ca_cert": text("Path of the CA certificates, in PEM, that verify the servers' certificates. Default: those of the system." + readAtPlan +
 			" Environment: `ETCDCTL_CACERT`."),
 		"cert":        text("Path of the client certificate, in PEM." + readAtPlan + " Environment: `ETCDCTL_CERT`."),
 		"key":         text("Path of the client certificate's private key, in PEM." + readAtPlan + " Environment: `ETCDCTL_KEY`."),
@@ -71,29 +72,30 @@ func attributes() map[string]schema.Attribute {
 		"key_pem":     secret("The private key itself, in PEM, instead of `key`."),
 		"insecure_skip_tls_verify": schema.BoolAttribute{
 			Optional: true,
-			MarkdownDescription: "Do not verify the servers' certificates: any host between this machine and the cluster can then read the password and take over the cluster. The provider warns. Default: `false`. " +
-				"Environment: `ETCDCTL_INSECURE_SKIP_TLS_VERIFY`.",
+			MarkdownDescription: "Whether to skip the verification of the servers' certificates. Any host between this machine and the cluster can then read the password and control the cluster. The " +
+				"provider warns. Default: `false`. Environment: `ETCDCTL_INSECURE_SKIP_TLS_VERIFY`.",
 		},
-		"dial_timeout":    text("How long one connection may take to be made. Default: `" + attribute.DurationText(connection.DefaultDialTimeout) + "`. Environment: `ETCDCTL_DIAL_TIMEOUT`."),
-		"request_timeout": text("How long one endpoint may take to answer one request. Default: `" + attribute.DurationText(connection.DefaultRequestTimeout) + "`. Environment: `ETCDCTL_COMMAND_TIMEOUT`."),
+		"dial_timeout":    text("Timeout for establishing one connection. Default: `" + attribute.DurationText(connection.DefaultDialTimeout) + "`. Environment: `ETCDCTL_DIAL_TIMEOUT`."),
+		"request_timeout": text("Timeout for one request to one endpoint. Default: `" + attribute.DurationText(connection.DefaultRequestTimeout) + "`. Environment: `ETCDCTL_COMMAND_TIMEOUT`."),
 		"address_map": schema.MapAttribute{
 			ElementType: types.StringType, Optional: true,
-			MarkdownDescription: "For clusters behind a bastion or a load balancer: advertised client URL → URL that can be dialled from here, one for each member. " +
+			MarkdownDescription: "Map from the client URL that a member advertises to the URL at which Terraform reaches it, one for each member, for clusters behind a bastion or a load balancer. " +
 				"TLS is still verified against the host of the advertised URL.",
 		},
 		"trusted_hosts": schema.ListAttribute{
 			ElementType: types.StringType, Optional: true,
-			MarkdownDescription: "Hosts that may get the credentials, besides those in `endpoints` and `address_map`: host names, IP addresses and CIDRs, such as " +
-				"`[\"etcd4.example.com\", \"10.0.1.0/24\"]`. Names are compared, not resolved. A member that advertises another host is not asked if a password is set; " +
-				"with a client certificate alone, it is asked if `ca_cert` verifies it. A resource that manages a member trusts the hosts in its own `peer_urls`, `client_urls` and " +
+			MarkdownDescription: "Hosts that may receive the credentials, in addition to those in `endpoints` and `address_map`: host names, IP addresses and CIDRs, such as `[\"etcd4.example.com\", " +
+				"\"10.0.1.0/24\"]`. Names are compared, not resolved. If a password is set, the provider does not connect to a member that advertises another host. With a client " +
+				"certificate alone, it connects if `ca_cert` verifies the member. A resource that manages a member trusts the hosts in its own `peer_urls`, `client_urls` and " +
 				"`endpoints`, for its own requests.",
 		},
-		"metadata_prefix": text("Prefix of the keys in the cluster under which the provider keeps its ownership records and locks: `<prefix><cluster ID>/…`. Only the provider's user may write there, see [Permissions](guides/network-and-security.md#permissions). Default: `" + connection.DefaultMetadataPrefix + "`."),
+		"metadata_prefix": text("Prefix of the keys in the cluster under which the provider stores its ownership records and locks: `<prefix><cluster ID>/…`. Give only the user of the provider " +
+			"write access to it. See [Network and security requirements](guides/network-and-security.md). Default: `" + connection.DefaultMetadataPrefix + "`."),
 		"force_destroy": schema.BoolAttribute{
 			Optional: true,
-			MarkdownDescription: "Whether members that no cluster can remove are forgotten when they are destroyed: the same as `force_destroy` of every `etcd_member` and `etcd_learner`. " +
-				"Use it to clean up after a cluster that is gone for good: `ETCD_FORCE_DESTROY=true terraform destroy -refresh=false`. A cluster that can decide is not affected. Default: `false`. " +
-				"Environment: `ETCD_FORCE_DESTROY` (`true` or `1`).",
+			MarkdownDescription: "Whether to remove members that no cluster can remove only from the Terraform state: the same as `force_destroy` of every `etcd_member` and `etcd_learner`. Use it to " +
+				"clean up after a cluster that is permanently gone: `ETCD_FORCE_DESTROY=true terraform destroy -refresh=false`. A cluster that has a quorum is not affected. Default: " +
+				"`false`. Environment: `ETCD_FORCE_DESTROY` (`true` or `1`).",
 		},
 	}
 }

@@ -303,7 +303,7 @@ func wrongURL(c *trial, n int) {
 		close(ctx.over)
 	}
 	text := c.mustWait(<-joined, "")
-	if !strings.Contains(text.Detail, "was announced with peer URLs http://127.0.0.1:1 as a learner and has not started. It has no vote") {
+	if !strings.Contains(text.Detail, "was added with peer URLs http://127.0.0.1:1 as a learner and has not started. The quorum of the cluster has not changed") {
 		c.Errorf("got %s", text.Detail)
 	}
 	d.Supervise(100 * time.Millisecond)

@@ -36,7 +36,7 @@ func (e *Engine) reportChange() {
 	}
 }
 
-// nudge is how often a wait writes its record anew. A learner that lost the
+// nudge is how often a wait writes its record again. A learner that lost the
 // publication of its name behind a snapshot waits for an entry.
 const nudge = 2 * time.Second
 

@@ -16,7 +16,7 @@ import (
 // voter out: in the same run that begins at once.
 const successionTimeout = 15 * time.Second
 
-// HeldUp means that a standby got no vote, because the lost voters are back, or
+// HeldUp means that a standby was not promoted, because the lost voters are back, or
 // because they are in the list, must leave first, and nobody takes them out.
 type HeldUp struct {
 	Lost     []membership.MemberID

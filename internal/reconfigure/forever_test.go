@@ -50,8 +50,8 @@ func TestALockThatDoesNotExpire(t *testing.T) {
 		if took := time.Since(begin); took > 4*time.Second {
 			t.Errorf("%s: only after %v", name, took)
 		}
-		want := `The lock on membership changes is held by whoever wrote "hands off" to ` + key + ", and it does not expire: it has no time to live, " +
-			"so this provider did not make it. Nothing was changed. If nobody is at work, delete it, then apply again:\n\n  etcdctl del " + key
+		want := `The lock on membership changes is held by the process that wrote "hands off" to ` + key + ", and it does not expire: it has no time to live, " +
+			"so this provider did not make it. Nothing was changed. If no other run is active, delete it, then apply again:\n\n  etcdctl del " + key
 		if got := text.Explain("add", "d", err).Detail; got != want {
 			t.Errorf("%s:\ngot  %s\nwant %s", name, got, want)
 		}

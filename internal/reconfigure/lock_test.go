@@ -173,7 +173,7 @@ func TestTheOneThatWaitsSaysForWhom(t *testing.T) {
 	}
 	since := claim.HolderOf(claim.Entry{Value: lockValue(t, b)}).Since.Format(time.RFC3339)
 	whole := "Another run is changing this cluster: bob@ops2 (process 4711, since " + since + ", to remove member infra9) holds the lock on membership changes. " +
-		"It was waited for during 2s, and nothing was changed meanwhile. Let that run end, then apply again. " +
+		"This run waited for 2s, and nothing was changed. Let that run end, then apply again. " +
 		"If it was killed, its lock expires by itself 20s after its last sign of life."
 
 	d := b.NewJoiner(t, "d")

@@ -21,8 +21,8 @@ func Advice(w membership.Warning, s membership.Snapshot) string {
 	case membership.MemberDown:
 		return sprintf("%s Bring %s back, or replace %s.", memberAnswers(s, f.Others), shorts(s, f.Others), plural(n, "it", "them"))
 	case membership.SilentHere:
-		return sprintf("%s The cluster is connected to %s: the advertised client URL cannot be reached from here. Say in the provider's address_map where %s.",
-			memberAnswers(s, f.Others), shorts(s, f.Others), plural(n, "it is", "they are"))
+		return sprintf("%s The cluster is connected to %s: the advertised client URL cannot be reached from here. Map %s in the provider's address_map.",
+			memberAnswers(s, f.Others), shorts(s, f.Others), plural(n, "it", "them"))
 	case membership.MemberUnstarted:
 		first := ""
 		if slices.ContainsFunc(s.Voters(), func(m membership.Member) bool { return m.Started() && !s.Alive(m.ID) }) {
@@ -36,7 +36,7 @@ func Advice(w membership.Warning, s membership.Snapshot) string {
 	case membership.ToleranceZero:
 		return sprintf("No further voter may fail: %d of %d voters %s alive; quorum is %d.", f.Alive, f.Voters, plural(f.Alive, "is", "are"), f.Quorum)
 	case membership.EvenVoters:
-		return sprintf("%d voters survive the loss of %d, as %d do, and there is one more that can fail. Prefer an odd number.", f.Voters, f.Voters-f.Quorum, f.Voters-1)
+		return sprintf("%d voters tolerate the failure of %d, the same as %d. Use an odd number.", f.Voters, f.Voters-f.Quorum, f.Voters-1)
 	case membership.MixedVersions:
 		return "The members run different versions: " + versions(s) + ". Finish the upgrade."
 	default:
@@ -63,7 +63,7 @@ func reference(s membership.Snapshot, id membership.MemberID) string {
 // ClusterUnreachable is the advice where nobody gave a member list.
 func ClusterUnreachable(err error) string {
 	if len(endpointsOf(err)) == 0 {
-		return "The cluster could not be looked at: " + answer(err) + "."
+		return "The cluster could not be read: " + answer(err) + "."
 	}
 	return "No endpoint gave a member list. " + answered(err) + "."
 }
@@ -71,12 +71,12 @@ func ClusterUnreachable(err error) string {
 // LookRefused is the error for a cluster that refuses the provider's
 // credentials or certificate, or offers one that cannot be trusted.
 func LookRefused(err error) Message {
-	return newMessage("Cannot look at the cluster", "Nobody who answers lets this provider in.%s", own(answers(err)))
+	return newMessage("Cannot read the cluster", "The endpoints that respond refuse the credentials of the provider, or have a certificate that it does not trust.%s", own(answers(err)))
 }
 
 // LookUnknown is the error for a look that is asked for before the provider's
 // configuration is known.
-var LookUnknown = newMessage("Cannot look at the cluster yet",
+var LookUnknown = newMessage("Cannot read the cluster yet",
 	"The provider's configuration is known after apply only, and a data source is read while the plan is made. "+
 		"Give it depends_on with what the endpoints come from, or its own endpoints: then it is read during the apply.")
 

@@ -85,6 +85,14 @@ func wayOut(err error) string {
 	return cmp.Or(strings.Join(sentences, " "), kindRemedy(connection.KindOf(err)))
 }
 
+// unusable says whether the endpoints answered at all.
+func unusable(err error) string {
+	if cluster.TurnedAway(err) {
+		return "No endpoint can be used."
+	}
+	return "The cluster does not answer."
+}
+
 // remedy is what to do about what the endpoints answered.
 func remedy(action reconfigure.Action, err error) string {
 	switch {
@@ -108,10 +116,10 @@ func noLogin(err error) string {
 // remedies are the ways out where endpoints answered that.
 var remedies = map[connection.Kind]string{
 	connection.WrongPassword:    "Check username and password.",
-	connection.AuthRequired:     "The cluster wants credentials: set username and password, or a client certificate whose common name is a user's.",
+	connection.AuthRequired:     "The cluster requires credentials: set username and password, or a client certificate whose common name is a user's.",
 	connection.PermissionDenied: "Membership needs the root role: give it to the user (etcdctl user grant-role NAME root).",
-	connection.NoLogin: "Members run and can log nobody in, because a login needs a quorum. Bring back the members that do not answer, then apply again. " +
-		"If they are gone for good, the guide \"Disaster recovery\" has the steps.",
+	connection.NoLogin: "Members run and refuse every login, because a login needs a quorum. Bring back the members that do not answer, then apply again. " +
+		"If they are gone for good, the guide \"Disaster recovery\" has the steps (" + guides + "disaster-recovery).",
 	connection.StaleToken:   "Apply again: the login is renewed.",
 	connection.UnknownCA:    "Set ca_cert (or ca_cert_pem) to the CA that signed the servers' certificates.",
 	connection.Expired:      "Renew the servers' certificate, or correct the clock, here or there.",
@@ -119,10 +127,10 @@ var remedies = map[connection.Kind]string{
 	connection.ClientCert:   "Set cert and key to a client certificate that the servers accept: signed by the CA they trust (--trusted-ca-file), and not expired.",
 	connection.PlainServer:  "The servers speak plain HTTP: write http:// in endpoints.",
 	connection.TLSOther:     "Check the servers' TLS settings (--cert-file, --trusted-ca-file, --tls-min-version).",
-	connection.NotEtcd:      "Check scheme and port: etcd's client port is 2379 unless it was changed, and a server with TLS wants https:// in endpoints.",
+	connection.NotEtcd:      "Check scheme and port: etcd's client port is 2379 unless it was changed, and a server with TLS needs https:// in endpoints.",
 	connection.NotAsked:     "Add the host to trusted_hosts in the provider block if it may get the credentials.",
 	connection.Redirected:   "Write the URL of the etcd server itself: redirects are not followed, because the credentials would go with them.",
-	connection.Learner:      "Give the endpoints of voters: a learner lets nobody log in and takes no changes.",
+	connection.Learner:      "Give the endpoints of voters: a learner serves no logins and takes no changes.",
 	connection.DNS:          "Check the host names, and that they can be resolved from here.",
 }
 

@@ -59,6 +59,7 @@ func TestBootstrapTexts(t *testing.T) {
 		{false, ClusterGone("d", kind(connection.WrongPassword))},
 	} {
 		mustFollowPattern(t, c.text)
+		mustBeShort(t, c.text)
 		fmt.Fprintf(&b, "%s\n\n%s\n\n----\n\n", c.text.Summary, c.text.Detail)
 		if c.plan && !strings.Contains(c.text.Detail, "\n\n  terraform destroy -refresh=false") {
 			t.Errorf("the refusal %q does not say how to destroy everything", c.text.Summary)

@@ -12,5 +12,5 @@ var NoEndpoints = newMessage("No etcd endpoints",
 // InvalidDuration is for a text that is no duration of more than zero.
 func InvalidDuration(attribute, value string) Message {
 	return newMessage("Invalid duration",
-		"%s is %q, which is not a duration of more than zero. Want a number with a unit, such as 500ms, 90s, 5m or 1h30m.", attribute, value)
+		"%s is %q, which is not a duration of more than zero. Expected a number with a unit, such as 500ms, 90s, 5m or 1h30m.", attribute, value)
 }

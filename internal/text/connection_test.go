@@ -30,7 +30,7 @@ func TestNoEndpoints(t *testing.T) {
 func TestInvalidDuration(t *testing.T) {
 	want := Message{
 		"Invalid duration",
-		`stall_timeout is "5 minutes", which is not a duration of more than zero. Want a number with a unit, such as 500ms, 90s, 5m or 1h30m.`,
+		`stall_timeout is "5 minutes", which is not a duration of more than zero. Expected a number with a unit, such as 500ms, 90s, 5m or 1h30m.`,
 	}
 	if got := InvalidDuration("stall_timeout", "5 minutes"); got != want {
 		t.Errorf("got %q", got)
@@ -92,7 +92,7 @@ func TestUnreachable(t *testing.T) {
 		},
 		"no credentials": {
 			[]connection.Answer{answer(a, connection.AuthRequired, rpctypes.ErrUserEmpty)},
-			head + "The cluster wants credentials: set username and password, or a client certificate whose common name is a user's." +
+			head + "The cluster requires credentials: set username and password, or a client certificate whose common name is a user's." +
 				list + a + ": credentials required",
 		},
 		"missing root role": {
@@ -101,8 +101,8 @@ func TestUnreachable(t *testing.T) {
 		},
 		"no login": {
 			[]connection.Answer{answer(a, connection.NoLogin, context.DeadlineExceeded), answer(b, connection.Refused, syscall.ECONNREFUSED)},
-			head + "Members run and can log nobody in, because a login needs a quorum. Bring back the members that do not answer, then apply again. " +
-				"If they are gone for good, the guide \"Disaster recovery\" has the steps. Check that its machines run and can be reached from here." +
+			head + "Members run and refuse every login, because a login needs a quorum. Bring back the members that do not answer, then apply again. " +
+				"If they are gone for good, the guide \"Disaster recovery\" has the steps (https://registry.terraform.io/providers/terraform-provider-etcd/etcd/latest/docs/guides/disaster-recovery). Check that its machines run and can be reached from here." +
 				list + a + ": the login does not complete; it needs a quorum\n  - " + b + ": connection refused",
 		},
 		"stale login": {
@@ -111,7 +111,7 @@ func TestUnreachable(t *testing.T) {
 		},
 		"learner": {
 			[]connection.Answer{answer(a, connection.Learner, rpctypes.Error(rpctypes.ErrGRPCNotSupportedForLearner))},
-			head + "Give the endpoints of voters: a learner lets nobody log in and takes no changes." + list + a + ": endpoint is a learner",
+			head + "Give the endpoints of voters: a learner serves no logins and takes no changes." + list + a + ": endpoint is a learner",
 		},
 		"not asked": {
 			[]connection.Answer{answer(a, connection.NotAsked, errors.New(string(connection.UnknownHost)))},
@@ -134,7 +134,7 @@ func TestUnreachable(t *testing.T) {
 		},
 		"no etcd": {
 			[]connection.Answer{answer(a, connection.NotEtcd, errors.New("it closed the connection"))},
-			head + "Check scheme and port: etcd's client port is 2379 unless it was changed, and a server with TLS wants https:// in endpoints." +
+			head + "Check scheme and port: etcd's client port is 2379 unless it was changed, and a server with TLS needs https:// in endpoints." +
 				list + a + ": not an etcd server, or one that expects https (it closed the connection)",
 		},
 		"name": {

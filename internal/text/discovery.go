@@ -18,7 +18,7 @@ func DiscoveryTokenExists(token, prefix string, size int, importID string) Messa
 		what = "with a size that is not a number"
 	}
 	return newMessage("The discovery token exists already",
-		"Token %s is in the registry under %s, %s. A token serves one cluster for ever, so it is not taken over; nothing was changed. "+
+		"Token %s is in the registry under %s, %s. A token serves one cluster only, so it is not adopted. Nothing was changed. "+
 			"If it is yours, import it with the ID %q, with the token in place of TOKEN. Otherwise choose another token, or leave token out.",
 		begun(token), prefix, what, importID)
 }
@@ -60,7 +60,7 @@ func DiscoveryDenied(doing, answer, permission, prefix string) Message {
 
 // DiscoveryFailed passes on any other error.
 func DiscoveryFailed(doing string, err error) Message {
-	return newMessage("Discovery failed", "Cannot %s: %v. Mend what the registry names, then apply again.", doing, err)
+	return newMessage("Discovery failed", "Cannot %s: %v. Fix what the registry reports, then apply again.", doing, err)
 }
 
 // DiscoveryUnsure warns that a token may or may not have been written.
@@ -83,7 +83,7 @@ func DiscoveryUnwritten(token string) Message {
 func DiscoveryVanished(token, prefix string, size int) Message {
 	return newMessage("The discovery token was removed from the registry",
 		"Token %s is no longer under %s. At the last refresh its %d initial %s had not all registered. It is kept in the state, because the cluster may have formed since then. "+
-			"If it has formed, nothing is to be done. If it has not, members that wait on the token cannot form it.\n\n"+
+			"If it has formed, no action is needed. If it has not, members that wait on the token cannot form it.\n\n"+
 			"If the cluster never formed, or is gone for good"+startOver,
 		begun(token), prefix, size, plural(size, "member", "members"))
 }
@@ -98,7 +98,7 @@ func DiscoverySizeOverwritten(token string, found, made int) Message {
 
 // DiscoverySizeBad warns of a size that is not a number.
 func DiscoverySizeBad(token, value string) Message {
-	return newMessage("The size of the discovery token is not a number",
+	return newMessage("Size of the discovery token is not a number",
 		"Token %s says %q where its size should be. Members that start with it exit with \"discovery: size key is bad\". The plan replaces the token, unless all may have registered before.",
 		begun(token), value)
 }
@@ -129,7 +129,7 @@ func DiscoveryDestroyIncomplete(token string, size int, names []string) Message 
 // DiscoveryForgotten warns of a token that could not be removed.
 func DiscoveryForgotten(token, prefix string, err error) Message {
 	return newMessage("Discovery token forgotten, not removed",
-		"The registry does not answer, so token %s is only taken out of the state. What is left of it is under %s/%s/ and does no harm; it can be removed by hand. %s",
+		"The registry does not answer, so token %s is only removed from the state. What is left of it is under %s/%s/ and does no harm; it can be removed by hand. %s",
 		begun(token), prefix, begun(token), registryAnswers(err))
 }
 

@@ -18,7 +18,7 @@ func DiscoveryDataProtocol(protocol string) Message {
 // DiscoveryBesideURL refuses an argument that a URL already answers.
 func DiscoveryBesideURL(name string) Message {
 	return newMessage("Argument without effect",
-		"%s cannot be set beside url: it follows from the URL.", name)
+		"%s cannot be combined with url: it follows from the URL.", name)
 }
 
 // DiscoveryURLInvalid refuses a discovery URL.
@@ -40,6 +40,6 @@ func DiscoveryDataMissing(token, prefix string) Message {
 
 // DiscoveryDataSizeBad says that a token's size is none.
 func DiscoveryDataSizeBad(token, value string) Message {
-	return newMessage("The size of the discovery token is not a number",
+	return newMessage("Size of the discovery token is not a number",
 		"Token %s says %q where its size should be. Members that start with it exit with \"discovery: size key is bad\".", begun(token), value)
 }

@@ -152,7 +152,7 @@ func DiscoveryServiceFailed(doing, answer string, minting, limited bool) Message
 func DiscoveryServiceNoToken(token, url string) Message {
 	return newMessage("The discovery service cannot find the token",
 		"%s answers \"unable to GET token\" for token %s. It says so of a token that it has deleted, and also while its own storage fails, so the state is kept. "+
-			"If the cluster has formed, nothing is to be done.\n\nIf it never formed and the service keeps saying so, or if the cluster is gone for good"+startOver,
+			"If the cluster has formed, no action is needed.\n\nIf it never formed and the service keeps saying so, or if the cluster is gone for good"+startOver,
 		url, begun(token))
 }
 

@@ -15,7 +15,7 @@ import (
 func FailoverEvidence(s membership.Snapshot, f membership.Failover) string {
 	text := strings.Join(each(s, f.Lost, FailureEvidence), " ")
 	if f.First {
-		text += sprintf(" The vote waits until %s been taken out of the cluster: by the same apply, if that replaces or removes it.",
+		text += sprintf(" The promotion waits until %s been removed from the cluster: by the same apply, if that replaces or removes it.",
 			shorts(s, f.Lost)+plural(len(f.Lost), " has", " have"))
 	}
 	return text
@@ -23,14 +23,14 @@ func FailoverEvidence(s membership.Snapshot, f membership.Failover) string {
 
 // FailoverPlanned is the warning that goes with the promotion of a standby.
 func FailoverPlanned(name, evidence string) Message {
-	return newMessage("Standby "+name+" gets a vote by this plan",
-		"%s A vote cannot be taken back. If the voter is only rebooting, wait and plan again.", evidence)
+	return newMessage("Standby "+name+" is promoted by this plan",
+		"%s A promotion cannot be undone. If the voter is only rebooting, wait and plan again.", evidence)
 }
 
 // FailoverHeldUp is the warning of a standby that stayed one.
 func FailoverHeldUp(name string, h *reconfigure.HeldUp) Message {
 	if h.Back {
-		return newMessage("Standby "+name+" got no vote",
+		return newMessage("Standby "+name+" was not promoted",
 			"%s %s back. %s stays a learner.", capital(members(h.Snapshot, h.Lost)), plural(len(h.Lost), "is", "are"), name)
 	}
 	voters := len(h.Snapshot.Voters())
@@ -44,8 +44,8 @@ func FailoverHeldUp(name string, h *reconfigure.HeldUp) Message {
 	if who == "" {
 		who = "the voter that does not answer"
 	}
-	return newMessage("Standby "+name+" got no vote",
-		"If %s failed as a voter, %d of %d voters would be alive; quorum would be %d. Take %s out first: replace it in the same apply "+
+	return newMessage("Standby "+name+" was not promoted",
+		"If %s failed as a voter, %d of %d voters would be alive; quorum would be %d. Remove %s first: replace it in the same apply "+
 			"(replace_unreachable_after, or -replace= of its etcd_member_config) or remove it, then apply again. %s stays a learner.",
 		name, alive, voters+1, membership.Quorum(voters+1), who, name)
 }

@@ -38,7 +38,7 @@ func foundedAlone(u *reconfigure.Unidentified) string {
 	if a.Version != "" {
 		version = ", which runs etcd " + Clean(a.Version) + ","
 	}
-	return sprintf("%d founders are to form one cluster, but %s%s formed one by itself. What answers: %s %s. Nothing was announced and nothing was changed. "+
+	return sprintf("%d initial members form one cluster, but %s%s formed one by itself. What answers: %s %s. Nothing was changed. "+
 		"A member that does not understand its bootstrap ignores it: without the join script a v3 discovery token needs etcd 3.6 or later, and a v2 or service URL always needs etcd 3.6 or earlier. "+
 		"Start the machines through the join script, give them such an etcd, or give the token another protocol, and replace the machines, because what these have formed is in their data directories. Then apply again.",
 		u.Founders, Member(s, u.Identity.Facts.Subject), version, plural(len(shown), "cluster", "clusters"), listed(shown))

@@ -11,7 +11,7 @@ func NullPeerURL(name string) Message {
 // EnvironmentName is for a name that no variable can bear.
 func EnvironmentName(name string) Message {
 	return newMessage("Invalid name of a variable",
-		"%q cannot be the name of a variable: want letters, digits and \"_\", and no digit first, such as ETCD_NAME.", name)
+		"%q cannot be the name of a variable: expected letters, digits and \"_\", and no digit first, such as ETCD_NAME.", name)
 }
 
 // EnvironmentValue is for a value that may not become part of user data. The

@@ -8,7 +8,7 @@ import "testing"
 func TestFunctionTexts(t *testing.T) {
 	for _, tt := range []struct{ got, want Message }{
 		{NullPeerURL("a"), Message{"Invalid peer URL", "Member a has a peer URL that is null. Give a URL, or leave the member out."}},
-		{EnvironmentName("a b"), Message{"Invalid name of a variable", `"a b" cannot be the name of a variable: want letters, digits and "_", and no digit first, such as ETCD_NAME.`}},
+		{EnvironmentName("a b"), Message{"Invalid name of a variable", `"a b" cannot be the name of a variable: expected letters, digits and "_", and no digit first, such as ETCD_NAME.`}},
 		{EnvironmentValue("A", '\r'), Message{"Invalid value of a variable", "The value of A holds the character U+000D. User data must not hold control characters and line breaks, because they can end a value there. Remove the character from the argument that sets A."}},
 		{NoVoters(-1), Message{"Invalid number of voters", "A cluster has at least one voter; -1 was given."}},
 	} {

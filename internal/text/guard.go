@@ -42,7 +42,7 @@ func planRefused(d membership.Decision, s membership.Snapshot, address string) s
 	who := members(s, d.Facts.Others)
 	oneByOne := "Only one member may be replaced per apply, so that the others keep the quorum. Nothing has been changed.\n\n" +
 		"If an argument such as triggers_replace has changed for several members, pass its value through etcd_rollout, which replaces one member per apply. " +
-		"To replace one member by hand, undo that change and run this command. " + Clean(address) + ":" + replaceCommand
+		"To replace one member by hand, undo that change and run this command. " + Clean(address) + ":" + replaceCommand + "\n\nSee " + guides + "roll-an-image"
 	switch d.Code {
 	case membership.SecondReplacement:
 		return sprintf("It replaces %s. A member counts as replaced if its etcd_member_config is, because its machine depends on it. %s", who, own(oneByOne))
@@ -98,7 +98,7 @@ func NodeRefused(code membership.Code, name, was, now string) Message {
 	case membership.MemberAlone:
 		t.Detail = "The plan removes the member and adds it again, while its configuration or its machine stays. A member that has been removed cannot start again: " +
 			"etcd refuses its data directory, and without the data it must not return under the same identity. " + together + "\n\n" +
-			"If promote was changed to false, set it to true again: a vote cannot be taken back.\n\nTo replace all three, " + replace
+			"If promote was changed to false, set it to true again: a promotion cannot be undone.\n\nTo replace all three, " + replace
 	case membership.MachineStays:
 		t.Summary = "Member " + name + " would be replaced without its machine"
 		t.Detail = sprintf("Configuration and member are replaced, and machine_id stays %s: the machine is only updated in place, so that its process keeps the identity that is removed. %s\n\n"+
@@ -117,7 +117,7 @@ func NodeRefused(code membership.Code, name, was, now string) Message {
 	default:
 		t.Summary = "Configuration of member " + name + " would be replaced alone"
 		t.Detail = "The configuration is replaced, and the etcd_member keeps the old one: its config is a fixed value, or ignore_changes holds it. " + together + "\n\n" +
-			"Let config of the etcd_member be its etcd_member_config, and take config and machine_id out of ignore_changes. Then " + replace
+			"Let config of the etcd_member be its etcd_member_config, and remove config and machine_id from ignore_changes. Then " + replace
 	}
 	t.Detail += DestroyInstead
 	return t
@@ -172,7 +172,7 @@ func StillHeld(name, id string) Message {
 	return newMessage("Two resources stand for member "+name,
 		"The plan removes or replaces the member with one of them, and the other one stays. A member that has been removed cannot start again. Nothing has been changed.\n\n"+
 			"To see the addresses of both, run:\n\n  terraform state list -id=%s\n\n"+
-			"Then take the one that is too many out of the state, which leaves the member as it is. ADDRESS is the address of the one that the configuration does not have:\n\n"+
+			"Then remove one of them from the state, which does not change the member. ADDRESS is the address of the one that the configuration does not have:\n\n"+
 			"  terraform state rm 'ADDRESS'\n\n"+
 			"If the configuration has both, remove one of the blocks as well."+DestroyInstead,
 		id)

@@ -49,14 +49,14 @@ func HeartbeatInterval(interval, ttl string) Message {
 
 // HeartbeatHeld says that someone else beats under the name.
 func HeartbeatHeld(name string, e claim.Entry) Message {
-	t := Message{Summary: "Someone else beats as " + name}
+	t := Message{Summary: "Another owner beats as " + name}
 	if e.Forever {
-		t.Detail = sprintf("%s holds %q, without a time to live: whoever wrote it does not let it expire. Nothing was changed. Choose another name; "+
+		t.Detail = sprintf("%s holds %q, without a time to live: its owner does not let it expire. Nothing was changed. Choose another name; "+
 			"or, if that value is stale, delete the key (etcdctl del %s), or set takeover = true.", e.Key, e.Value, e.Key)
 		return t
 	}
 	t.Detail = sprintf("%s holds %q for another %s, unless it is renewed. Nothing was changed. If its owner is gone, as after a run that was killed, "+
-		"try again when that time is over; to take the name away from an owner that lives, set takeover = true, with which a plan takes it away as well; otherwise choose another name.", e.Key, e.Value, e.Left)
+		"try again when that time is over; to take the name from an owner that is alive, set takeover = true, which takes effect in a plan too; otherwise choose another name.", e.Key, e.Value, e.Left)
 	return t
 }
 
@@ -67,11 +67,11 @@ func HeartbeatLost(name, key string, lost *claim.LostError) Message {
 	case lost.Err != nil:
 		t.Detail = sprintf("%s could not be renewed for %s, longer than its time to live (%s). ", key, seconds(lost.Late), sentence(lost.Err))
 	case lost.Now != nil:
-		t.Detail = sprintf("%s holds %q now: someone else has taken the name over. ", key, lost.Now.Value)
+		t.Detail = sprintf("%s holds %q now: another owner has taken the name. ", key, lost.Now.Value)
 	default:
 		t.Detail = sprintf("%s is gone: it expired, because this process or its machine stood still for longer than the time to live, or it was deleted. ", key)
 	}
-	t.Detail += "From then on this run was not known to live, and whatever it did under this name may have been done by someone else as well. Nothing of anyone else's was touched."
+	t.Detail += "From then on this run did not hold the name, and another owner may have done the same work. The keys of other owners were not changed."
 	return t
 }
 

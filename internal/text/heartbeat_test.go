@@ -28,12 +28,12 @@ func TestHeartbeatTexts(t *testing.T) {
 		got  Message
 		want Message
 	}{
-		{"held for ever", HeartbeatHeld("web1", claim.Entry{Key: key, Value: "x", Forever: true}), Message{"Someone else beats as web1",
-			`/running/web1 holds "x", without a time to live: whoever wrote it does not let it expire. Nothing was changed. Choose another name; ` +
+		{"held for ever", HeartbeatHeld("web1", claim.Entry{Key: key, Value: "x", Forever: true}), Message{"Another owner beats as web1",
+			`/running/web1 holds "x", without a time to live: its owner does not let it expire. Nothing was changed. Choose another name; ` +
 				"or, if that value is stale, delete the key (etcdctl del /running/web1), or set takeover = true."}},
 		{"not renewed", HeartbeatLost("web1", key, &claim.LostError{Key: key, Late: 31 * time.Second, Err: errors.New("no endpoint answered")}), Message{"The heartbeat of web1 was lost",
-			"/running/web1 could not be renewed for 31s, longer than its time to live (no endpoint answered). From then on this run was not known to live, " +
-				"and whatever it did under this name may have been done by someone else as well. Nothing of anyone else's was touched."}},
+			"/running/web1 could not be renewed for 31s, longer than its time to live (no endpoint answered). From then on this run did not hold the name, " +
+				"and another owner may have done the same work. The keys of other owners were not changed."}},
 		{"left", HeartbeatLeft("web1", key, both), Message{"The heartbeat of web1 was left to expire",
 			"/running/web1 could not be deleted; it goes when its time to live is over, and those who watch it see a missed beat rather than a stop." + answers}},
 		{"left, another error", HeartbeatLeft("web1", key, errors.New("etcdserver: something new")), Message{"The heartbeat of web1 was left to expire",

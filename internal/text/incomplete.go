@@ -17,11 +17,11 @@ func joinIncomplete(i *reconfigure.Incomplete) Message {
 	t := Message{Summary: "Member " + r.Name + " did not join in time"}
 	switch {
 	case i.Unsure:
-		t.Detail = "The announcement was sent, and the time allowed for it ran out before its outcome was known. The intent is recorded in the cluster: " +
-			"apply again to carry on, or destroy the configuration to take it back."
+		t.Detail = "The request to add the member was sent, and timed out before its outcome was known. The intent is recorded in the cluster: " +
+			"apply again to continue, or destroy the configuration to remove it."
 		return t
 	case i.Member.ID == 0:
-		t.Summary = "Member " + r.Name + " could not be announced in time"
+		t.Summary = "Member " + r.Name + " could not be added in time"
 		t.Detail = "Nothing was changed in the cluster. "
 		if i.Decision.Code != "" {
 			t.Detail += refused(reconfigure.ActionAdd, r.Name, i.Decision, i.Snapshot).Detail
@@ -38,25 +38,25 @@ func joinIncomplete(i *reconfigure.Incomplete) Message {
 		t.Detail += newIdentity(r, "its machine is gone, or lost its data")
 		return t
 	case i.Reached == reconfigure.Announced:
-		t.Detail = sprintf("%s was announced with peer URLs %s as a learner and has not started. It has no vote, so the cluster's quorum is as it was. "+
+		t.Detail = sprintf("%s was added with peer URLs %s as a learner and has not started. The quorum of the cluster has not changed. "+
 			"Look at the log of its process: it must run with this name, these peer URLs and the cluster's present members."+logCauses, who, strings.Join(r.PeerURLs, ", "))
 		if stale(i) {
 			t.Detail += sprintf("\n\nThe environment of its etcd_member_config was made for other members and can no longer start it: it says\n  %s\nand would have to say\n  %s\n"+
 				"Run the join script (join_script_base64gzip) before each start, or let one member join per apply.", i.FrozenCluster, i.Now)
 		}
 	case i.Stalled:
-		t.Detail = sprintf("%s has started and shows no progress for %s: it is %d entries behind the leader. It stays a learner, without a vote. "+
+		t.Detail = sprintf("%s has started and shows no progress for %s: it is %d entries behind the leader. It stays a learner. "+
 			"Look at its log, its disk and its network.", who, r.StallTimeout, i.Decision.Facts.Lag)
 	case i.Decision.Code == "":
-		t.Detail = sprintf("%s has started and was not promoted; it stays a learner, without a vote. The time allowed for it ran out before the members had answered: %s.", who, sentence(i.Cause))
+		t.Detail = sprintf("%s has started and was not promoted; it stays a learner. The time allowed for it ran out before the members had answered: %s.", who, sentence(i.Cause))
 	default:
-		t.Detail = sprintf("%s has started and was not promoted; it stays a learner, without a vote. The last reason: %s", who,
+		t.Detail = sprintf("%s has started and was not promoted; it stays a learner. The last reason: %s", who,
 			refused(reconfigure.ActionPromote, r.Name, i.Decision, i.Snapshot).Detail)
 	}
 	if i.Ran && i.Decision.Code == membership.NotAlive {
 		t.Detail += "\n\nIt has run before. If it still has its data, bring it back, then apply again." + newIdentity(r, "its machine lost its data")
 	} else {
-		t.Detail += "\n\nIt is recorded as announced by this configuration: apply again to carry on, or destroy the configuration to take it back."
+		t.Detail += "\n\nIt is recorded as added by this configuration: apply again to continue, or destroy the configuration to remove it."
 		t.Detail += newIdentity(r, "its machine is gone, or has the data of another member")
 	}
 	return t

@@ -23,10 +23,10 @@ func lockHeld(err error) string {
 		return lockLost(lost)
 	case errors.As(err, &busy) && busy.Entry.Forever:
 		return sprintf("The lock on membership changes is held by %s, and it does not expire: it has no time to live, so this provider did not make it. Nothing was changed. "+
-			"If nobody is at work, delete it, then apply again:\n\n  etcdctl del %s",
+			"If no other run is active, delete it, then apply again:\n\n  etcdctl del %s",
 			holderOf(busy.Entry), shellWord(busy.Entry.Key))
 	case errors.As(err, &busy):
-		return sprintf("Another run is changing this cluster: %s holds the lock on membership changes. It was waited for during %s, and nothing was changed meanwhile. %s",
+		return sprintf("Another run is changing this cluster: %s holds the lock on membership changes. This run waited for %s, and nothing was changed. %s",
 			holderOf(busy.Entry), seconds(busy.Waited), lockWayOut)
 	case errors.As(err, &queued):
 		return sprintf("The time allowed for it ran out while this run was busy with another change of the cluster (%s); members change one at a time. "+
@@ -42,7 +42,7 @@ var lockWayOut = "Let that run end, then apply again. If it was killed, its lock
 func holderOf(e claim.Entry) string {
 	h := claim.HolderOf(e)
 	if h.Who == "" {
-		return sprintf("whoever wrote %s to %s", connection.Quote(e.Value), e.Key)
+		return sprintf("the process that wrote %s to %s", connection.Quote(e.Value), e.Key)
 	}
 	return h.String()
 }
@@ -73,7 +73,7 @@ func lockLost(l *reconfigure.LockLost) string {
 // LockWaited is the warning for a change that had to wait for another run.
 func LockWaited(name string, w reconfigure.Waited) Message {
 	return newMessage("Waited for another run before changing member "+name,
-		"For %s the lock on membership changes was held by %s. Members change one at a time, whoever changes them.", seconds(w.For), w.Holder)
+		"For %s the lock on membership changes was held by %s. Members change one at a time.", seconds(w.For), w.Holder)
 }
 
 // seconds rounds a duration to what a reader cares for.

@@ -37,19 +37,19 @@ func TestLockTexts(t *testing.T) {
 			"held by another run",
 			Explain("remove", "d", &claim.BusyError{Holder: bob, Entry: ours, Waited: 5 * time.Minute, Err: context.DeadlineExceeded}),
 			Message{"Cannot remove member d", "Another run is changing this cluster: bob@ops2 (process 12, since 2026-11-21T01:02:03Z, to add member e) holds the lock on membership changes. " +
-				"It was waited for during 5m0s, and nothing was changed meanwhile. Let that run end, then apply again. If it was killed, its lock expires by itself 20s after its last sign of life."},
+				"This run waited for 5m0s, and nothing was changed. Let that run end, then apply again. If it was killed, its lock expires by itself 20s after its last sign of life."},
 		},
 		{
 			"held by something else",
 			Explain("add", "d", &reconfigure.Incomplete{Cause: &claim.BusyError{Entry: foreign, Err: claim.ErrForever}}),
-			Message{"Cannot add member d", `The lock on membership changes is held by whoever wrote "hands off" to /_terraform/etcd/cdf818194e3a8c32/lock, and it does not expire: ` +
-				"it has no time to live, so this provider did not make it. Nothing was changed. If nobody is at work, delete it, then apply again:\n\n  " +
+			Message{"Cannot add member d", `The lock on membership changes is held by the process that wrote "hands off" to /_terraform/etcd/cdf818194e3a8c32/lock, and it does not expire: ` +
+				"it has no time to live, so this provider did not make it. Nothing was changed. If no other run is active, delete it, then apply again:\n\n  " +
 				"etcdctl del /_terraform/etcd/cdf818194e3a8c32/lock"},
 		},
 		{
 			"interrupted while waiting",
 			Explain("add", "d", &claim.BusyError{Entry: ours, Err: context.Canceled}),
-			Message{"Cannot add member d", "The operation was interrupted. What was announced is recorded in the cluster; the next apply carries on."},
+			Message{"Cannot add member d", "The operation was interrupted. What was added is recorded in the cluster, and the next apply continues."},
 		},
 		{
 			"behind another change of this run",
@@ -85,7 +85,7 @@ func TestLockTexts(t *testing.T) {
 			"waited for long",
 			LockWaited("d", reconfigure.Waited{Holder: bob, For: 42 * time.Second}),
 			Message{"Waited for another run before changing member d",
-				"For 42s the lock on membership changes was held by bob@ops2 (process 12, since 2026-11-21T01:02:03Z, to add member e). Members change one at a time, whoever changes them."},
+				"For 42s the lock on membership changes was held by bob@ops2 (process 12, since 2026-11-21T01:02:03Z, to add member e). Members change one at a time."},
 		},
 		{
 			"an update under a NOSPACE alarm",

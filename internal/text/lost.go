@@ -21,8 +21,8 @@ func FailureEvidence(s membership.Snapshot, id membership.MemberID) string {
 
 // MemberFailed is the warning that goes with the replacement of a failed member.
 func MemberFailed(name string, since time.Time, evidence string) Message {
-	return newMessage("Member "+name+" has failed and is replaced by this plan",
-		"It has been silent since %s. %s The dead member is taken out of the cluster first, then a new machine joins in its place. "+
+	return newMessage("Member "+name+" has failed and is replaced",
+		"It has not answered since %s. %s\n\nThe plan removes the failed member first, then a new machine joins in its place. "+
 			"If it is only rebooting, wait and plan again.",
 		since.Format(time.RFC3339), evidence)
 }
@@ -30,23 +30,23 @@ func MemberFailed(name string, since time.Time, evidence string) Message {
 // MemberFailedToo is for a failed member that has to wait for another one.
 func MemberFailedToo(name string, since time.Time, evidence string) Message {
 	return newMessage("Member "+name+" has failed too",
-		"It has been silent since %s. %s One member is replaced per apply; this one follows with the next.", since.Format(time.RFC3339), evidence)
+		"It has not answered since %s. %s One member is replaced per apply; this one follows with the next.", since.Format(time.RFC3339), evidence)
 }
 
 // MemberSilent is for a silent member whose replacement is not proposed.
 func MemberSilent(name string, since time.Time, evidence string) Message {
 	return newMessage("Member "+name+" does not answer",
-		"It has been silent since %s. %s If it is gone for good, replace it with its machine. "+Shown+":"+
-			replaceCommand+"\n\nWith replace_unreachable_after set, a plan proposes that by itself.",
+		"It has not answered since %s. %s If it has permanently failed, replace it with its machine. "+Shown+":"+
+			replaceCommand+"\n\nWith replace_unreachable_after set, a plan does this. See "+guides+"replace-a-failed-member"+"",
 		since.Format(time.RFC3339), evidence)
 }
 
 // MemberRemovedOutside is the warning that goes with the replacement of a
 // member that somebody else removed.
 func MemberRemovedOutside(name string) Message {
-	return newMessage("Member "+name+" was removed by somebody else and is replaced by this plan",
-		"It has run, is not in the cluster any more, and no apply took it out. With its data its process does not start again, and without it must not come back "+
-			"under the same identity; so its configuration is replaced, with the machine that uses it. To leave %s out for good, take it out of the configuration instead.",
+	return newMessage("Member "+name+" is replaced: removed outside Terraform",
+		"It has run, is no longer in the cluster, and no apply removed it. etcd does not start with the data of a removed member, and the identity must not be used again with an empty disk. "+
+			"So the plan replaces its configuration and the machine that uses it.\n\nTo remove %s permanently, remove it from the configuration instead.",
 		name)
 }
 

@@ -30,7 +30,7 @@ func Maintenance(action string, err error) Message {
 	case errors.As(err, &unfinished):
 		t.Detail = maintenanceStopped(unfinished)
 	case errors.As(err, &lost):
-		t.Detail = sprintf("This run lost the lock on membership changes, which it holds meanwhile: %s. It stopped before its next step. Invoke it again.", sentence(lost.Lost))
+		t.Detail = sprintf("This run lost the lock on membership changes, which it held: %s. It stopped before its next step. Invoke it again.", sentence(lost.Lost))
 	case held != "":
 		return Message{t.Summary, held}
 	case errors.As(err, &refusal):
@@ -46,7 +46,7 @@ func Maintenance(action string, err error) Message {
 	case errors.Is(err, cluster.ErrNoEndpoints):
 		return NoEndpoints
 	case errors.As(err, &gone):
-		t.Detail = "The cluster does not answer. Nothing was changed. " + wayOut(err) + answers(err)
+		t.Detail = unusable(err) + " Nothing was changed. " + wayOut(err) + answers(err)
 	case errors.Is(err, context.Canceled):
 		t.Detail = "It was interrupted."
 	case errors.Is(err, cluster.ErrPermission):
@@ -69,7 +69,7 @@ func maintenanceStopped(u *reconfigure.Unfinished) string {
 	var bad *reconfigure.BadSnapshot
 	switch {
 	case u.Action != reconfigure.ActionSave:
-		done := "Nobody was defragmented before it"
+		done := "No member was defragmented before it"
 		if len(u.Done) > 0 {
 			done = shorts(u.Snapshot, u.Done) + " " + plural(len(u.Done), "was", "were") + " before it"
 		}
@@ -94,9 +94,9 @@ func maintenanceRefused(d membership.Decision, s membership.Snapshot) string {
 	case membership.NotMember:
 		return sprintf("The cluster has no member %s.", f.Subject)
 	case membership.NotVoter:
-		return who + " is a learner, and a learner cannot lead. Give it its vote first, or choose a voter."
+		return who + " is a learner, and a learner cannot lead. Promote it first, or choose a voter."
 	case membership.LearnerUnserved:
-		return who + " is a learner, and etcd lets none be defragmented while it runs. Nobody was touched. Leave it out of members; or stop it, and defragment its data directory (etcdutl defrag)."
+		return who + " is a learner, and etcd lets none be defragmented while it runs. Nothing was changed. Leave it out of members; or stop it, and defragment its data directory (etcdutl defrag)."
 	case membership.NotStarted:
 		return who + " has never started, so it cannot lead."
 	case membership.NotAlive:
@@ -107,19 +107,19 @@ func maintenanceRefused(d membership.Decision, s membership.Snapshot) string {
 		return sprintf("%s does not name %s as the leader in the same term as the others. Try again in a moment.", who, members(s, f.Others))
 	case membership.NoSuccessor:
 		if len(f.Others) == 0 {
-			return who + " is the only voter: there is nobody to lead in its place."
+			return who + " is the only voter: no other member can lead in its place."
 		}
 		return sprintf("Besides %s, which leads, no voter is alive and has caught up. %s", Member(s, f.Subject), memberAnswers(s, f.Others))
 	case membership.OthersNotActive:
-		return sprintf("A member that is defragmented answers nobody meanwhile, so every other one has to be well. %s Bring back what is down, or take it out of the cluster, first.", memberAnswers(s, f.Others))
+		return sprintf("A member does not answer while it is defragmented, so every other one must be healthy. %s Bring back what is down, or remove it from the cluster first.", memberAnswers(s, f.Others))
 	case membership.Interrupts:
-		return sprintf("While %s is defragmented it answers nobody: %d of %d voters would be left; quorum is %d, so the cluster would stand still. "+
+		return sprintf("While %s is defragmented it does not answer: %d of %d voters would be left; quorum is %d, so the cluster would stop for that time. "+
 			"Add members first; or, if that is acceptable now, set allow_interruption = true.", Member(s, f.Subject), f.Alive, f.Voters, f.Quorum)
 	case membership.AlarmBehind:
 		return sprintf("The %s of %s %s as large as the quota allows (%s): the alarm would be back with the next write. Nothing was changed. %s",
 			plural(len(f.Others), "database", "databases"), members(s, f.Others), plural(len(f.Others), "is still", "are still"), strings.Join(each(s, f.Others, databaseSize), "; "), alarmFirst(f.Detail))
 	case membership.AlarmUnproven:
-		return sprintf("%s %s not tell whether what the alarm %s is about has been mended. Nothing was changed. %s Then set confirmed = true.",
+		return sprintf("%s %s not tell whether the cause of the alarm %s has been fixed. Nothing was changed. %s Then set confirmed = true.",
 			capital(members(s, f.Others)), plural(len(f.Others), "does", "do"), f.Detail, alarmFirst(f.Detail))
 	default:
 		return finding{d: d, f: f, s: s, held: " Nothing was changed.", again: ", then try again"}.detail()
@@ -192,7 +192,7 @@ func UnknownProvider(what string) Message {
 
 // ListUnconfirmed is the warning for a member list that no quorum stands behind.
 var ListUnconfirmed = newMessage("The list may be behind",
-	"It is what those who answer have, and no quorum has confirmed it: members may have come or gone since. Look at the cluster (data \"etcd_cluster\") before anything is imported.")
+	"It is what those who answer have, and no quorum has confirmed it: members may have been added or removed since. Check the cluster (data \"etcd_cluster\") before anything is imported.")
 
 // SnapshotStale is the warning for a snapshot that no quorum stands behind.
 func SnapshotStale(w membership.Warning, of membership.MemberID, s membership.Snapshot) Message {

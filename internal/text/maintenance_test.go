@@ -54,10 +54,10 @@ func TestMaintenance(t *testing.T) {
 		want string
 	}{
 		"no member": {refused(membership.NotMember, about(0x9)), "The cluster has no member 9."},
-		"learner":   {refused(membership.NotVoter, about(infra2)), who2 + " is a learner, and a learner cannot lead. Give it its vote first, or choose a voter."},
+		"learner":   {refused(membership.NotVoter, about(infra2)), who2 + " is a learner, and a learner cannot lead. Promote it first, or choose a voter."},
 		"learner, served": {
 			refused(membership.LearnerUnserved, about(infra2)),
-			who2 + " is a learner, and etcd lets none be defragmented while it runs. Nobody was touched. Leave it out of members; or stop it, and defragment its data directory (etcdutl defrag).",
+			who2 + " is a learner, and etcd lets none be defragmented while it runs. Nothing was changed. Leave it out of members; or stop it, and defragment its data directory (etcdutl defrag).",
 		},
 		"no directory":  {&reconfigure.NoDirectory{Path: "backup"}, "There is no directory backup on the machine that runs Terraform. Make it first, or choose another path."},
 		"never started": {refused(membership.NotStarted, about(infra2)), who2 + " has never started, so it cannot lead."},
@@ -68,14 +68,14 @@ func TestMaintenance(t *testing.T) {
 		},
 		"other leader":   {refused(membership.OtherLeader, membership.Facts{Subject: infra2, Others: []membership.MemberID{infra1}}), who2 + " does not name " + who1 + " as the leader in the same term as the others. Try again in a moment."},
 		"no successor":   {refused(membership.NoSuccessor, others(infra3)), "Besides " + who1 + ", which leads, no voter is alive and has caught up. " + down},
-		"the only voter": {refused(membership.NoSuccessor, others()), who1 + " is the only voter: there is nobody to lead in its place."},
+		"the only voter": {refused(membership.NoSuccessor, others()), who1 + " is the only voter: no other member can lead in its place."},
 		"others down": {
 			refused(membership.OthersNotActive, others(infra3)),
-			"A member that is defragmented answers nobody meanwhile, so every other one has to be well. " + down + " Bring back what is down, or take it out of the cluster, first.",
+			"A member does not answer while it is defragmented, so every other one must be healthy. " + down + " Bring back what is down, or remove it from the cluster first.",
 		},
 		"interrupts": {
 			refused(membership.Interrupts, membership.Facts{Subject: infra1, Voters: 2, Quorum: 2, Alive: 1}),
-			"While " + who1 + " is defragmented it answers nobody: 1 of 2 voters would be left; quorum is 2, so the cluster would stand still. Add members first; or, if that is acceptable now, set allow_interruption = true.",
+			"While " + who1 + " is defragmented it does not answer: 1 of 2 voters would be left; quorum is 2, so the cluster would stop for that time. Add members first; or, if that is acceptable now, set allow_interruption = true.",
 		},
 		"still full": {
 			refused(membership.AlarmBehind, alarm("NOSPACE", infra1)),
@@ -83,19 +83,19 @@ func TestMaintenance(t *testing.T) {
 		},
 		"unproven": {
 			refused(membership.AlarmUnproven, alarm("NOSPACE", infra2, infra3)),
-			who2 + " and " + who3 + " do not tell whether what the alarm NOSPACE is about has been mended. Nothing was changed. " + space + " Then set confirmed = true.",
+			who2 + " and " + who3 + " do not tell whether the cause of the alarm NOSPACE has been fixed. Nothing was changed. " + space + " Then set confirmed = true.",
 		},
 		"corrupt": {
 			refused(membership.AlarmUnproven, alarm("CORRUPT", infra2)),
-			who2 + " does not tell whether what the alarm CORRUPT is about has been mended. Nothing was changed. First find out whose data differs from the others' (etcdctl endpoint hashkv --cluster), and replace or remove that member. Then set confirmed = true.",
+			who2 + " does not tell whether the cause of the alarm CORRUPT has been fixed. Nothing was changed. First find out whose data differs from the others' (etcdctl endpoint hashkv --cluster), and replace or remove that member. Then set confirmed = true.",
 		},
 		"list moved": {
 			refused(membership.ListMoved, about(0)),
-			"The member list could not be confirmed, or changed while the members were asked: somebody else is changing this cluster. Wait until they have finished, then try again.",
+			"The member list could not be confirmed, or changed while the members were asked: another process is changing this cluster. Wait until it has finished, then try again.",
 		},
 		"failed first": {
 			stopped("defragment", context.DeadlineExceeded, nil, []membership.MemberID{infra1}),
-			who2 + " failed: no answer in time. Nobody was defragmented before it, infra1 was not touched. It may be at it still: look at its log, and see that it serves again, before you try once more.",
+			who2 + " failed: no answer in time. No member was defragmented before it, infra1 was not touched. It may be at it still: look at its log, and see that it serves again, before you try once more.",
 		},
 		"failed last": {
 			stopped("defragment", errors.New("rpc error"), []membership.MemberID{infra1, infra3}, nil),
@@ -119,7 +119,7 @@ func TestMaintenance(t *testing.T) {
 		},
 		"lock lost": {
 			&reconfigure.LockLost{Lost: &claim.LostError{Key: "/lock"}},
-			"This run lost the lock on membership changes, which it holds meanwhile: /lock was lost, it is gone. It stopped before its next step. Invoke it again.",
+			"This run lost the lock on membership changes, which it held: /lock was lost, it is gone. It stopped before its next step. Invoke it again.",
 		},
 		"permission":  {cluster.ErrPermission, "The cluster denied it: permission denied. Nothing was changed.\n\n" + grantRoot},
 		"interrupted": {context.Canceled, "It was interrupted."},
@@ -147,7 +147,7 @@ func TestMaintenance(t *testing.T) {
 		}},
 		{ListUnconfirmed, Message{
 			"The list may be behind",
-			`It is what those who answer have, and no quorum has confirmed it: members may have come or gone since. Look at the cluster (data "etcd_cluster") before anything is imported.`,
+			`It is what those who answer have, and no quorum has confirmed it: members may have been added or removed since. Check the cluster (data "etcd_cluster") before anything is imported.`,
 		}},
 		{DisarmPlanned("NOSPACE"), Message{"The alarm NOSPACE will be disarmed", "That only helps where its cause is gone. " + space}},
 		{SnapshotStale(membership.Warning{Code: membership.NoLeader, Facts: membership.Facts{Voters: 3, Quorum: 2}}, infra1, s), Message{

@@ -86,7 +86,7 @@ func MemberAnswer(s membership.Snapshot, id membership.MemberID) string {
 	case a.State == membership.Answered && a.MemberID == id:
 		return who + " answers, but serves no linearizable read" + because(a) + "."
 	case !m.Started():
-		return who + " was announced and has never started."
+		return who + " was added and has never started."
 	case a.State == membership.Silent:
 		return who + " does not answer" + because(a) + "."
 	case a.State == membership.Answered:

@@ -68,7 +68,7 @@ var urlProblems = map[membership.URLProblem]string{
 	membership.URLUnreadable: "%q cannot be read as a URL." + wantURL,
 }
 
-const wantURL = " Want a scheme, a host and a port, such as https://10.0.0.1:2380."
+const wantURL = " Expected a scheme, a host and a port, such as https://10.0.0.1:2380."
 
 func peerURLDetail(err *membership.URLError) string {
 	if err.Problem == membership.URLEmpty {
@@ -105,7 +105,7 @@ func InitialCluster(err *membership.EntryError) Message {
 	var nameErr *membership.NameError
 	switch {
 	case errors.Is(err, membership.ErrNoEntries):
-		t.Detail = "The initial cluster is empty. Want name=url entries with commas between them."
+		t.Detail = "The initial cluster is empty. Expected name=url entries with commas between them."
 		return t
 	case errors.Is(err, membership.ErrDuplicateURL):
 		t.Detail = "Its peer URL is in the list twice; each belongs to one member."
@@ -114,7 +114,7 @@ func InitialCluster(err *membership.EntryError) Message {
 	case errors.As(err, &nameErr):
 		t.Detail = memberNameDetail(nameErr)
 	default:
-		t.Detail = "Want name=url, such as infra1=https://10.0.0.1:2380."
+		t.Detail = "Expected name=url, such as infra1=https://10.0.0.1:2380."
 	}
 	t.Detail = sprintf("Entry %q: %s", err.Entry, t.Detail)
 	return t
@@ -129,7 +129,7 @@ var NeitherConfigNorName = newMessage("Neither config nor name",
 // NameBesideConfig is for a name where the configuration has one.
 func NameBesideConfig(name string) Message {
 	return newMessage("Both config and name",
-		"name = %q is set beside config, and the configuration has a name. Leave name out.", name)
+		"name = %q is set in addition to config, and the configuration has a name. Leave name out.", name)
 }
 
 // NoPeerURLs is for a member without a configuration and without peer URLs.

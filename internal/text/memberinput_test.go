@@ -11,7 +11,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-const want = " Want a scheme, a host and a port, such as https://10.0.0.1:2380."
+const want = " Expected a scheme, a host and a port, such as https://10.0.0.1:2380."
 
 func TestPeerURL(t *testing.T) {
 	for raw, text := range map[string]string{
@@ -81,8 +81,8 @@ func TestMemberName(t *testing.T) {
 
 func TestInitialCluster(t *testing.T) {
 	for s, text := range map[string]string{
-		"":                          "The initial cluster is empty. Want name=url entries with commas between them.",
-		"a":                         "Entry \"a\": Want name=url, such as infra1=https://10.0.0.1:2380.",
+		"":                          "The initial cluster is empty. Expected name=url entries with commas between them.",
+		"a":                         "Entry \"a\": Expected name=url, such as infra1=https://10.0.0.1:2380.",
 		"a=http://h:1,b=http://h:1": "Entry \"b=http://h:1\": Its peer URL is in the list twice; each belongs to one member.",
 		"a=http://h:1,b=h:2":        "Entry \"b=h:2\": h:2 has no scheme." + want,
 		"a=http://u:secret@h:1":     "Entry \"***@h:1\": http://***@h:1 holds a user name or password. Leave it out.",

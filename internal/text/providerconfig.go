@@ -15,7 +15,7 @@ import (
 // InvalidEndpoint words an unusable client URL.
 func InvalidEndpoint(source string, err *connection.EndpointError) Message {
 	return newMessage("Invalid endpoint",
-		"%s: %q %s. Want a scheme, a host and a port, such as https://10.0.1.10:2379.", source, err.Endpoint, err.Reason)
+		"%s: %q %s. Expected a scheme, a host and a port, such as https://10.0.1.10:2379.", source, err.Endpoint, err.Reason)
 }
 
 // InvalidAddressMap words an unusable pair of address_map.
@@ -89,6 +89,6 @@ func TLSMaterial(source string, err *connection.TLSError) Message {
 		return newMessage("Client certificate not valid yet", "%s becomes valid on %s. Check the clock of this machine and the certificate's dates.",
 			source, err.When.UTC().Format(time.RFC1123))
 	default: // NoPEM
-		return Message{"Invalid TLS material", source + " holds no usable PEM block. Want text that begins with -----BEGIN and, for key, is a private key, otherwise a certificate."}
+		return Message{"Invalid TLS material", source + " holds no usable PEM block. Expected text that begins with -----BEGIN and, for key, is a private key, otherwise a certificate."}
 	}
 }

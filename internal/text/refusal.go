@@ -73,19 +73,19 @@ func (c finding) detail() string {
 }
 
 func (c finding) othersNotActive() string {
-	return sprintf("A live member is taken out to be replaced only while every other member is active. %s %s, then apply again. Nothing was changed.",
+	return sprintf("A live member is removed for its replacement only while every other member is active. %s %s, then apply again. Nothing was changed.",
 		memberAnswers(c.s, c.f.Others), c.remedy())
 }
 
 func (c finding) turnOfAnother() string {
-	return "A live member is taken out to be replaced only when no other replacement is under way. " + turns(c.f.Turns) + " Nothing was changed. " + turnsWayOut(c.f.Turns)
+	return "A live member is removed for its replacement only when no other replacement is under way. " + turns(c.f.Turns) + " Nothing was changed. " + turnsWayOut(c.f.Turns)
 }
 
 // turns says which replacements are not over.
 func turns(open []membership.Turn) string {
 	var out []string
 	for _, t := range open {
-		out = append(out, sprintf("%s was taken out at %s by %s, and its successor has no vote yet.", t.Name, t.Since.UTC().Format(time.RFC3339), t.By))
+		out = append(out, sprintf("%s was removed at %s by %s, and its replacement is not a voting member yet.", t.Name, t.Since.UTC().Format(time.RFC3339), t.By))
 	}
 	return strings.Join(out, " ")
 }
@@ -103,14 +103,14 @@ func turnsWayOut(open []membership.Turn) string {
 		forged = "\n\nIf no run of this provider has written that record, find out who did, and delete it:\n" + strings.Join(keys, "")
 	}
 	return sprintf("Let %s join first: if no other run is at it, apply without this replacement. "+
-		"If %s never to come back, take %s out of the configuration, or add another member instead.",
+		"If %s never to come back, remove %s from the configuration, or add another member instead.",
 		strings.Join(names, ", "), plural(len(names), "it is", "they are"), plural(len(names), "its etcd_member_config", "their etcd_member_config")) + forged
 }
 
 func (c finding) memberGone() string {
 	why := sprintf("If %s failed as a voter, %d of %d voters would be alive; quorum would be %d.", c.name, c.f.Alive, c.f.Voters, c.f.Quorum)
 	if c.f.Alive >= c.f.Quorum {
-		why = "Servers of this version let a member in only while every voter is connected."
+		why = "Servers of this version add a member only while every voter is connected."
 	}
 	stays := ""
 	if c.f.Subject != 0 { // a promotion, perhaps within an addition

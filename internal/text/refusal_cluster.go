@@ -20,7 +20,7 @@ func (c finding) quorumLost() string {
 		back = sprintf("at least %d of %s", need, back)
 	}
 	return sprintf("The cluster has lost its quorum: %d of %d voters %s; quorum is %d.%s %s Bring %s back%s. "+
-		"If that is not possible, recover the cluster in two applies: save the data of a survivor with etcd_snapshot, then restore it with the argument restore of etcd_initial_cluster. The guide \"Disaster recovery\" has the steps.",
+		"If that is not possible, recover the cluster in two applies: save the data of a survivor with etcd_snapshot, then restore it with the argument restore of etcd_initial_cluster. The guide \"Disaster recovery\" has the steps ("+guides+"disaster-recovery).",
 		answer, c.f.Voters, plural(answer, "answers", "answer"), c.f.Quorum, c.held, memberAnswers(c.s, c.f.Others), back, c.again)
 }
 
@@ -54,11 +54,11 @@ func (c finding) mixedClusters() string {
 		said = sprintf("The endpoints do not lead to one cluster: this one is %s, but %s.", c.s.ClusterID, strings.Join(others, ", and "))
 	}
 	return said + c.held + " See how each was started (members that did not understand their bootstrap form a cluster each), " +
-		"stop what does not belong here or take it out of the endpoints" + c.again + "."
+		"stop what does not belong here or remove it from the endpoints" + c.again + "."
 }
 
 func (c finding) listMoved() string {
-	return "The member list could not be confirmed, or changed while the members were asked: somebody else is changing this cluster. Wait until they have finished" + c.again + "."
+	return "The member list could not be confirmed, or changed while the members were asked: another process is changing this cluster. Wait until it has finished" + c.again + "."
 }
 
 func (c finding) listsDiffer() string {
@@ -86,7 +86,7 @@ func (c finding) wayTo() string {
 			return "If the hosts of the members may get the credentials, add them to trusted_hosts in the provider block" + c.again + "."
 		}
 	}
-	return "If the advertised client URLs cannot be dialled from here, or lead to a load balancer, say in the provider's address_map where each member is" + c.again + "."
+	return "If the advertised client URLs cannot be dialled from here, or lead to a load balancer, map the URL of each member in the provider's address_map (" + guides + "bastions-and-load-balancers)" + c.again + "."
 }
 
 func (c finding) knownBadRelease() string {

@@ -29,9 +29,9 @@ func (c finding) notStarted() string {
 	}
 	safe := "It is a learner, so the cluster is as safe as before"
 	if !m.Learner {
-		safe = "It has its vote already, and counts as failed until it has started"
+		safe = "It is a voting member already, and counts as failed until it has started"
 	}
-	return sprintf("%s was announced with the peer URLs %s and has not started: its process does not run, cannot reach the other members, or does not listen there. Look at its log. "+
+	return sprintf("%s was added with the peer URLs %s and has not started: its process does not run, cannot reach the other members, or does not listen there. Look at its log. "+
 		safe+"; correct what is wrong, then apply again.", who, strings.Join(m.PeerURLs, ", "))
 }
 
@@ -40,11 +40,11 @@ func (c finding) notAlive() string {
 	said := MemberAnswer(c.s, c.f.Subject)
 	switch {
 	case c.s.Alive(c.f.Subject): // it answers, but not as what it should be
-		return sprintf("%s is a learner in the member list, but %s. Apply again; if this stays so, remove the member and add it anew.", capital(Member(c.s, c.f.Subject)), c.f.Detail)
+		return sprintf("%s is a learner in the member list, but %s. Apply again; if this stays so, remove the member and add it again.", capital(Member(c.s, c.f.Subject)), c.f.Detail)
 	case m.Learner:
-		return said + " A learner that does not answer gets no vote: it stays a learner. Bring it back, then apply again."
+		return said + " A learner that does not answer is not promoted: it stays a learner. Bring it back, then apply again."
 	default:
-		return said + " It has its vote already, and counts as failed while it does not answer. Bring it back, then apply again."
+		return said + " It is a voting member already, and counts as failed while it does not answer. Bring it back, then apply again."
 	}
 }
 
@@ -63,7 +63,7 @@ func (c finding) unconfirmed() string {
 	if m, _ := c.s.Member(c.f.Subject); !m.Learner {
 		return sprintf("The member list says that %s is a voter, and the member itself does not say so yet. Apply again.", Member(c.s, c.f.Subject))
 	}
-	return sprintf("%s has caught up, but that must be seen twice in a row, under one leader, with an entry applied in between. It stays a learner. If this lasts, look at the network between it and the leader; then apply again.", capital(Member(c.s, c.f.Subject)))
+	return sprintf("%s has caught up, but its connection to the leader was not stable for two checks in a row. It stays a learner, and the quorum is not affected. Apply again. If this repeats, check the network between it and the leader.", capital(Member(c.s, c.f.Subject)))
 }
 
 func (c finding) lastVoter() string {
@@ -77,7 +77,7 @@ func (c finding) lastVoter() string {
 		return sprintf("%s is the only voter, and %s %s left: without it the cluster is gone. Remove %s first, or promote %s, then apply again.",
 			who, members(c.s, c.f.Others), plural(len(c.f.Others), "is", "are"), plural(len(c.f.Others), "that learner", "those learners"), plural(len(c.f.Others), "it", "one of them"))
 	default:
-		return who + " is the only voter: there is nobody to hand over to, and the cluster ends with its process."
+		return who + " is the only voter: no other member can lead, and the cluster ends with its process."
 	}
 }
 
@@ -91,9 +91,9 @@ func (c finding) notOurs() string {
 // otherName words a member whose process bears another name than its
 // etcd_member.
 func otherName(u *reconfigure.Unidentified, m membership.Member) string {
-	stays := "It stays a learner, without a vote."
+	stays := "It stays a learner."
 	if !m.Learner {
-		stays = "It has a vote already."
+		stays = "It is a voting member already."
 	}
 	return sprintf("%s was added as %s, and its process has published the name %s (ETCD_NAME). %s "+
 		"If %s is right, set name = %q in its etcd_member_config, which replaces its machine, or in the etcd_member or etcd_learner that has none; then apply again. "+

@@ -24,16 +24,16 @@ func sentence(err error) string { return strings.TrimSuffix(errorText(err), ".")
 
 // SecondAnnouncement is for two learners of one plan that are only announced.
 func SecondAnnouncement(names []string) Message {
-	return newMessage("Only one learner can be announced ahead of its machine",
-		"%s are all to be announced (wait_until = \"announced\") before any of their machines is made, and a cluster takes one learner at a time: "+
-			"the second would wait for the first for ever. Nothing has been changed. Add them in one apply each; or use etcd_member_config with its join script, "+
+	return newMessage("Several learners would be added before their machines",
+		"%s would all be added (wait_until = \"announced\") before any of their machines is created, and a cluster takes one learner at a time: "+
+			"the second would wait for the first without end. Nothing has been changed. Add them in one apply each; or use etcd_member_config with its join script, "+
 			"with which any number of machines may boot first and are added one after the other."+DestroyInstead,
 		strings.Join(names, ", "))
 }
 
 // SecondReaddress is for two members of one plan that get other peer URLs.
 func SecondReaddress(names []string) Message {
-	return newMessage("Only one member can get other peer URLs in one apply",
+	return newMessage("Peer URLs of several members would change",
 		"The peer URLs of %s are all to change. Until the process of a member listens at its new URLs the others cannot reach it, so each one has to be restarted "+
 			"before the next is updated. Nothing has been changed. Change one, apply, restart its process, then the next."+DestroyInstead,
 		strings.Join(names, ", "))
@@ -43,8 +43,8 @@ func SecondReaddress(names []string) Message {
 // being taken down.
 func LastVoterForgotten(name string, id membership.MemberID) Message {
 	return newMessage("Member "+name+" was the last voter",
-		"%s (%s) is the only voter left, so there is nobody to hand over to and etcd cannot remove it. "+
-			"It was taken out of the state only; the cluster ends with its machine.",
+		"%s (%s) is the only voter left, so no other member can lead, and etcd cannot remove it. "+
+			"It was removed from the state only; the cluster ends with its machine.",
 		name, id)
 }
 
@@ -68,10 +68,10 @@ func GoneUnconfirmed(name string, err error) Message {
 // NotRefreshed is the warning for a cluster that cannot be read at refresh: its
 // endpoints do not answer, or refuse the provider.
 func NotRefreshed(err error) Message {
-	t := newMessage("The cluster does not answer, the state was not refreshed",
+	t := newMessage("State not refreshed: the cluster does not answer",
 		"What is in state is kept as it was, so that plan and destroy remain possible.%s%s", own(noLogin(err)), own(answers(err)))
 	if cluster.TurnedAway(err) {
-		t.Summary = "The cluster refuses the provider, the state was not refreshed"
+		t.Summary = "State not refreshed: the cluster refuses the provider"
 		t.Detail = "What is in state is kept as it was, so that plan and destroy remain possible." + remedy(reconfigure.ActionRead, err) + answers(err)
 	}
 	return t
@@ -94,7 +94,7 @@ func nameTaken(name string, m membership.Member) string {
 func FounderMissing(name string, s membership.Snapshot) Message {
 	return newMessage("Founder "+name+" is not in the cluster",
 		"The bootstrap counts %s among the founders, but cluster %s was formed without it (its members: %s). "+
-			"Nothing was announced. Apply again, with a refresh: once the bootstrap is known to be complete, %s is configured anew and joins as any later member does. "+
+			"No member was added. Apply again, with a refresh: once the bootstrap is known to be complete, %s is configured again and joins like any later member. "+
 			"If it is never complete, leave %s out of founders.",
 		name, s.ClusterID, members(s, ids(s.Members)), name, name)
 }
@@ -130,7 +130,7 @@ func Explain(action reconfigure.Action, name string, err error) Message {
 	held := lockHeld(err)
 	switch {
 	case errors.Is(err, context.Canceled), errors.As(err, &incomplete) && incomplete.Interrupted:
-		return newMessage(summary, "The operation was interrupted. What was announced is recorded in the cluster; the next apply carries on.")
+		return newMessage(summary, "The operation was interrupted. What was added is recorded in the cluster, and the next apply continues.")
 	case held != "":
 		return Message{summary, held}
 	case errors.As(err, &bad):
@@ -159,11 +159,11 @@ func Explain(action reconfigure.Action, name string, err error) Message {
 		t.Detail += wayOutOfRemoval(action)
 		return t
 	case errors.As(err, &gone):
-		return newMessage(summary, "The cluster does not answer. Nothing was changed.%s%s", own(remedy(action, err)), own(answers(err)))
+		return newMessage(summary, "%s Nothing was changed.%s%s", own(unusable(err)), own(remedy(action, err)), own(answers(err)))
 	case errors.Is(err, cluster.ErrPermission):
 		return Message{summary, deniedRoot(err)}
 	case errors.Is(err, cluster.ErrRecordChanged):
-		return newMessage(summary, "Another run is working on the same member: its ownership record changed meanwhile. Wait for that run to end, then apply again.")
+		return newMessage(summary, "Another run is working on the same member: its ownership record has changed. Wait for that run to end, then apply again.")
 	default:
 		return newMessage(summary, "etcd answered: %s.", sentence(err))
 	}
@@ -176,10 +176,10 @@ func noCluster(action reconfigure.Action, none *reconfigure.NoCluster) string {
 		return "No endpoint gave a member list. Nothing was changed." + remedy(action, none.Cause) + answers(none.Cause)
 	case none.Forming:
 		return "The cluster did not form in time: no endpoint gave a member list. All founders must run, and find each other, before one of them answers. " +
-			"Look at the logs of their processes, mend what they name, and apply again to go on waiting." + missing(none.Missing) + answers(none.Cause)
+			"Check the logs of their processes, fix what they report, and apply again." + missing(none.Missing) + answers(none.Cause)
 	default:
-		return "There is no cluster to join: no endpoint gave a member list. The first cluster needs a bootstrap " +
-			"(etcd_discovery_token, given to bootstrap of etcd_member_config); a later member needs a cluster that answers." + answers(none.Cause)
+		return "There is no cluster to join: no endpoint gave a member list.\n\nFor a new cluster, set bootstrap of the etcd_member_config to the bootstrap of an etcd_initial_cluster or an etcd_discovery_token. " +
+			"For an existing cluster, check that its client URLs (port 2379) can be reached from here." + answers(none.Cause)
 	}
 }
 
@@ -193,11 +193,11 @@ func notOurs(summary string, u *reconfigure.Unidentified) Message {
 	imports := sprintf("\n\nTo import the member, run this command. %s:\n\n  terraform import 'ADDRESS' %s", Shown, f.Subject)
 	switch u.Identity.Code {
 	case membership.AlreadyMember:
-		t.Detail = sprintf("%s is in the cluster already with these peer URLs (%s), and was not announced by this configuration. Nothing was changed. "+
+		t.Detail = sprintf("%s is in the cluster already with these peer URLs (%s), and was not added by this configuration. Nothing was changed. "+
 			"To have another member, give it other peer URLs.", it, urls) + imports
 	case membership.AnnouncedElsewhere:
-		t.Detail = sprintf("A member with these peer URLs (%s) was announced by someone else as %s and has not started. Nothing was changed. "+
-			"If nobody is about to start it, remove it (etcdctl member remove %s) and apply again; or import it by that ID.", urls, m.ID, m.ID)
+		t.Detail = sprintf("A member with these peer URLs (%s) was added outside this configuration as %s and has not started. Nothing was changed. "+
+			"If it will not be started, remove it (etcdctl member remove %s) and apply again; or import it by that ID.", urls, m.ID, m.ID)
 	case membership.NameTaken:
 		t.Detail = nameTaken(u.Name, m) + imports
 	case membership.FounderMissing:
@@ -240,7 +240,7 @@ func ImportOtherRole(id membership.MemberID, s membership.Snapshot) Message {
 	if m.Learner {
 		return newMessage("Cannot import member "+m.Name, "%s is a learner. Import it as an etcd_learner; an etcd_member would be promoted by the next apply.", capital(Member(s, id)))
 	}
-	return newMessage("Cannot import learner "+m.Name, "%s has a vote. Import it as an etcd_member.", capital(Member(s, id)))
+	return newMessage("Cannot import learner "+m.Name, "%s is a voting member. Import it as an etcd_member.", capital(Member(s, id)))
 }
 
 // RestartNow is the warning that follows an update of peer URLs.
@@ -254,10 +254,10 @@ func RestartNow(name string, urls []string) Message {
 // NobodyToAsk is for a joiner's configuration without any address of the
 // cluster.
 func NobodyToAsk(name string) Message {
-	return newMessage("Nobody to ask about the cluster that "+name+" is to join",
-		"%s joins a cluster that exists, and neither the provider's endpoints nor peers of its etcd_member_config say where. "+
-			"Set endpoints in the provider block (or ETCDCTL_ENDPOINTS); or, where no address is known before the machines, set peers to the peer URLs of some members. "+
-			"The first cluster there is needs a bootstrap instead.",
+	return newMessage("No endpoints for the cluster of "+name,
+		"%s joins an existing cluster, and neither endpoints of the provider nor join_peer_urls of its etcd_member_config are set.\n\n"+
+			"Set endpoints in the provider block (or ETCDCTL_ENDPOINTS). If no address is known before the machines are created, set join_peer_urls to the peer URLs of some members. "+
+			"A new cluster needs bootstrap instead.",
 		name)
 }
 
@@ -266,6 +266,6 @@ func NobodyToAsk(name string) Message {
 func Renamed(state string, m membership.Member) Message {
 	return newMessage("Member "+state+" bears another name",
 		"The process of member %s now calls itself %s (ETCD_NAME); the state says %s. The member is the same, because its ID is. "+
-			"Start the process with its former name again; or, to keep the new one, take the member out of the state (terraform state rm) and import it by its ID.",
+			"Start the process with its former name again; or, to keep the new one, remove the member from the state (terraform state rm) and import it by its ID.",
 		m.ID, m.Name, state)
 }

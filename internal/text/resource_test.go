@@ -245,6 +245,7 @@ func TestResourceTexts(t *testing.T) {
 		{"duration", InvalidDuration("stall_timeout", "5 minutes")},
 	} {
 		b.WriteString("== " + c.name + "\n" + c.text.Summary + "\n\n" + c.text.Detail + "\n\n")
+		mustBeShort(t, c.text)
 		if c.text.Summary == "" || c.text.Detail == "" {
 			t.Errorf("%s: an empty text", c.name)
 		}

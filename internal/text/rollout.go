@@ -13,7 +13,7 @@ import (
 )
 
 // RolloutNotLooked is the reason of a rollout that has not been refreshed.
-const RolloutNotLooked = "the members have not been looked at since it was made"
+const RolloutNotLooked = "the members have not been read since the rollout was created"
 
 // RolloutUnknown is for a rollout whose desired values are not known at plan.
 var RolloutUnknown = newMessage("desired is not known at plan",
@@ -36,7 +36,7 @@ func RolloutTakes(taken []string, have, desired map[string]string) Message {
 	others := "\n\nIf the resource has got another key, add this block, where OLD_ADDRESS is the address that it had before:\n\n" +
 		"  moved {\n    from = OLD_ADDRESS\n    to   = ADDRESS\n  }\n\nIf the resource is tainted, run:\n\n  terraform untaint 'ADDRESS'"
 	if held {
-		what, which, ways, others = "The plan adds names to an etcd_rollout", "A rollout", ". "+Shown+".\n\nTake the rollout out of the state:\n\n  terraform state rm 'ADDRESS'\n\nThen", ""
+		what, which, ways, others = "The plan adds names to an etcd_rollout", "A rollout", ". "+Shown+".\n\nRemove the rollout from the state:\n\n  terraform state rm 'ADDRESS'\n\nThen", ""
 	}
 	return newMessage("Rollout does not know what members have",
 		"%s, and the cluster has the %s %s already. %s passes what is desired on to all new names at once, and the machines of these members would be replaced together. "+
@@ -79,18 +79,18 @@ func Rollout(r membership.Rollout, desired map[string]string, reason string, sin
 		switch {
 		case singleApply:
 			t.Summary = "Rollout: " + r.Advanced + " is replaced in turn"
-			t.Detail += " If others are as well, they take turns: a member leaves only after the successor of the one before has its vote."
+			t.Detail += " If other members are replaced too, they take turns: a member is removed only after the replacement of the previous one has been promoted."
 		case len(r.Pending) > 0:
 			t.Detail += sprintf(" After it, one with each further apply: %s.", strings.Join(r.Pending, ", "))
 		default:
 			t.Detail += " It is the last one."
 		}
 	case membership.RolloutNamesChange:
-		t.Summary = "Rollout: nobody is replaced by this plan"
-		t.Detail = sprintf("Members come or go in this plan, and no other is replaced meanwhile. %s: with the next apply.", capital(wait(r.Pending)))
+		t.Summary = "Rollout: no member is replaced by this plan"
+		t.Detail = sprintf("The plan adds or removes members, and replaces no other member. %s: with the next apply.", capital(wait(r.Pending)))
 	case membership.RolloutUnwell:
-		t.Summary = "Rollout: nobody is replaced by this plan"
-		t.Detail = sprintf("%s, because not every member is well: %s. Mend that, then plan again.", capital(wait(r.Pending)), reason)
+		t.Summary = "Rollout: no member is replaced by this plan"
+		t.Detail = sprintf("%s, because not every member is healthy: %s. Fix that, then plan again.", capital(wait(r.Pending)), reason)
 	default:
 		return Message{}, false
 	}
@@ -109,10 +109,10 @@ func RolloutNotAlone(n int) Message {
 // resource of the node of that name was not planned while others waited.
 func NodesDependOnEachOther(resource, name string, waiting []string) Message {
 	return newMessage("The nodes cannot be replaced in one apply",
-		"single_apply is true, but while the %s of %s waited, the %s of %s was not planned. So an apply would wait for ever as well: for the successor of the "+
-			"member that left, while every other one waits for its turn. Either the nodes share a for_each or count, where Terraform destroys all members before it creates one; "+
-			"or -parallelism is lower than the number of nodes. Nothing has been changed. Give each node a module block of its own with an etcd_rollout in it, and apply with "+
-			"-parallelism of at least their number; or leave single_apply out: then one member is replaced with each apply.",
+		"single_apply is true, and while the %s of %s waited, the %s of %s could not be planned. Nothing has been changed.\n\n"+
+			"The nodes share a for_each or count, for which Terraform destroys all members before it creates one, or -parallelism is lower than the number of nodes.\n\n"+
+			"Do one of these:\n  - Give each node a module block of its own with an etcd_rollout in it, and apply with -parallelism of at least their number.\n"+
+			"  - Remove single_apply. Then each apply replaces one member.\n\nSee "+guides+"roll-an-image",
 		plural(len(waiting), "rollout", "rollouts"), strings.Join(waiting, ", "), resource, name)
 }
 
@@ -128,7 +128,7 @@ func RolloutReason(unhealthy []membership.UnhealthyMember, s membership.Snapshot
 		case o.Member == 0:
 			out = append(out, o.Name+" is not in the cluster")
 		case s.Alive(o.Member): // it is in another's place, and not there yet
-			out = append(out, sprintf("%s (%s) has no vote yet", o.Name, o.Member))
+			out = append(out, sprintf("%s (%s) is not a voting member yet", o.Name, o.Member))
 		default:
 			out = append(out, strings.TrimSuffix(MemberAnswer(s, o.Member), "."))
 		}
@@ -173,7 +173,7 @@ func Upgrade(step membership.VersionStep, code membership.UpgradeCode, s members
 				"Restart the members that are left with the older etcd; or give it up (etcdctl downgrade cancel). Then apply again.",
 			minorOf(step.Between), members(s, step.Members), plural(len(step.Members), "says", "say"))
 	default:
-		return newMessage("Rollout: a release with a known bug is upgraded",
+		return newMessage("Rollout: upgrade from a release with a bug",
 			"%s a release that may have lost a promotion, and then %s refuses to start: \"too many learner members\" "+
 				"(etcd-io/etcd#19557, etcd-io/etcd#20793). Roll out 3.5.26 or later within 3.5 first.",
 			runs(s, step.Members), step.To)

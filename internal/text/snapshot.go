@@ -21,7 +21,7 @@ func SnapshotUnread(path string, err error) Message {
 
 // SnapshotNotOurs is the warning for a file that has changed and is not deleted.
 func SnapshotNotOurs(path string) Message {
-	return newMessage("The snapshot file was kept", "%s has changed since the snapshot was taken, so it may be the file of someone else. Delete it by hand if it is not needed.", path)
+	return newMessage("The snapshot file was kept", "%s has changed since the snapshot was taken, so it may be another file. Delete it by hand if it is not needed.", path)
 }
 
 // SnapshotKept is the warning for a file that could not be deleted.

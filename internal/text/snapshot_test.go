@@ -30,7 +30,7 @@ func TestSnapshotTexts(t *testing.T) {
 		{SnapshotUnread("etcd.db", denied), "Cannot check the snapshot file", "etcd.db cannot be read, so this Terraform run assumes that it has not changed: open etcd.db: permission denied."},
 		{
 			SnapshotNotOurs("etcd.db"), "The snapshot file was kept",
-			"etcd.db has changed since the snapshot was taken, so it may be the file of someone else. Delete it by hand if it is not needed.",
+			"etcd.db has changed since the snapshot was taken, so it may be another file. Delete it by hand if it is not needed.",
 		},
 		{SnapshotKept("etcd.db", denied), "The snapshot file was kept", "etcd.db could not be deleted: open etcd.db: permission denied. Delete it by hand."},
 		{

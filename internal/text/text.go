@@ -9,6 +9,9 @@
 // resources. Nothing in it decides anything.
 package text
 
+// guides is where the guides are published; the name of one follows.
+const guides = "https://registry.terraform.io/providers/terraform-provider-etcd/etcd/latest/docs/guides/"
+
 // Message is one diagnostic. Summary is one line without a full stop; Detail is
 // whole sentences.
 type Message struct {

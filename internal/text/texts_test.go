@@ -148,6 +148,7 @@ func TestInputTexts(t *testing.T) {
 	var b strings.Builder
 	for _, text := range texts {
 		mustFollowPattern(t, text)
+		mustBeShort(t, text)
 		fmt.Fprintf(&b, "%s\n\n%s\n\n----\n\n", text.Summary, text.Detail)
 	}
 	mustBeGolden(t, "input.txt", b.String())
@@ -172,6 +173,14 @@ func mustFollowPattern(t *testing.T, text Message) {
 		if strings.Contains(text.Summary+paragraphs[0], odd) {
 			t.Errorf("%q has %q in it: %q", text.Summary, odd, paragraphs[0])
 		}
+	}
+}
+
+// mustBeShort fails the test if a summary has more than eight words.
+func mustBeShort(t *testing.T, text Message) {
+	t.Helper()
+	if n := len(strings.Fields(text.Summary)); n > 8 {
+		t.Errorf("a summary has at most eight words, this one %d: %q", n, text.Summary)
 	}
 }
 

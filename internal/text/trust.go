@@ -50,7 +50,7 @@ func NotVerified(source string) Message {
 		fix = "Unset the variable, or set insecure_skip_tls_verify = false in the provider block, and set ca_cert to the CA that signed the servers' certificates."
 	}
 	return newMessage("Server certificates are not verified",
-		"%s is true. Any host between this machine and the cluster can read the password and take over the cluster.\n\n%s", source, fix)
+		"%s is true. Any host between this machine and the cluster can read the password and control the cluster.\n\n%s", source, fix)
 }
 
 // PasswordInTheClear warns of endpoints that get the password without TLS.

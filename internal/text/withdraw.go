@@ -32,7 +32,7 @@ func BackstopBlocked(name string, err error) Message {
 }
 
 func (c finding) voterLives() string {
-	return sprintf("The configuration of %s is replaced, and its member %s still has a vote: %s. "+
+	return sprintf("The configuration of %s is replaced, and its member %s is still a voting member: %s. "+
 		"A voter that lives is never removed with its configuration. Nothing was changed. "+
 		"The machine of the old configuration still runs: stop it, then apply again.",
 		c.name, Member(c.s, c.f.Subject), vote(c.s, c.f.Subject))
@@ -49,7 +49,7 @@ func vote(s membership.Snapshot, id membership.MemberID) string {
 // unmanaged is the warning for a voter that outlives its configuration.
 func unmanaged(name string, f membership.Facts, s membership.Snapshot) Message {
 	return newMessage("Member "+name+" is no longer managed",
-		"The configuration of %s was destroyed, and its member %s still has a vote: %s. A voter that lives is never removed with its configuration, "+
+		"The configuration of %s was destroyed, and its member %s is still a voting member: %s. A voter that lives is never removed with its configuration, "+
 			"so it stays in the cluster. To manage it again, import it; ADDRESS is the address of an etcd_member for it:\n\n"+
 			"  terraform import 'ADDRESS' %s\n\nTo remove it from the cluster instead, run:\n\n  etcdctl member remove %s",
 		name, Member(s, f.Subject), vote(s, f.Subject), f.Subject, f.Subject)

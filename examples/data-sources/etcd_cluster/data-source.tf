@@ -1,6 +1,6 @@
 data "etcd_cluster" "this" {}
 
-# A warning with every plan and apply, as long as something is wrong.
+# A warning at every plan and apply while there is a problem.
 check "etcd" {
   assert {
     condition     = data.etcd_cluster.this.healthy
@@ -8,7 +8,7 @@ check "etcd" {
   }
 }
 
-# For what connects to the cluster: every voter, no learner.
+# For clients: the endpoints of every voting member, without learners.
 output "endpoints" {
   value = data.etcd_cluster.this.voter_endpoints
 }

@@ -1,4 +1,4 @@
-# A server that misses its beat turns into a warning, at every plan and apply.
+# A warning at every plan and apply while the heartbeat of a server is missing.
 check "web_servers_beat" {
   data "etcd_heartbeats" "web" {
     expected = ["web1", "web2", "web3"]
@@ -10,7 +10,7 @@ check "web_servers_beat" {
   }
 }
 
-# What happens within ten seconds: who starts, beats, stops, or misses a beat.
+# The events of ten seconds: started, beat, stopped, missed.
 data "etcd_heartbeats" "now" {
   watch = "10s"
 }

@@ -1,12 +1,11 @@
-# While this run lives, /running/deploy holds a value of its own: monitoring
-# sees the run start, beat and stop, and a second run of the same name is told
-# that one is under way.
+# While Terraform runs, the key /running/deploy exists: monitoring sees the run
+# start, beat and stop, and a second run with the same name fails.
 ephemeral "etcd_heartbeat" "deploy" {
   name = "deploy"
   ttl  = "30s"
 }
 
-# What is to happen only while it beats, depends on it.
+# Runs only while the heartbeat is published.
 resource "terraform_data" "deploy" {
   triggers_replace = var.release
   depends_on       = [ephemeral.etcd_heartbeat.deploy]
@@ -16,7 +15,7 @@ resource "terraform_data" "deploy" {
   }
 }
 
-# Take over from an owner that is known to be stuck.
+# Takes the name from an owner that has stopped working.
 ephemeral "etcd_heartbeat" "standby" {
   name     = "scheduler"
   value    = "standby in rack 2"

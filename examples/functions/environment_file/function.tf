@@ -1,5 +1,5 @@
-# For EnvironmentFile=/etc/etcd/etcd.env in the unit of etcd. Add what is the
-# machine's own: where the data is, and its certificates.
+# For EnvironmentFile=/etc/etcd/etcd.env in the unit of etcd. Add the paths of
+# the data directory and of the certificates.
 output "etcd_env" {
   value = provider::etcd::environment_file({
     ETCD_NAME                        = "a"

@@ -1,4 +1,4 @@
-# As it stands in /etc/etcd/etcd.env on a machine that nobody described yet.
+# The content of ETCD_INITIAL_CLUSTER on a machine that Terraform does not manage.
 variable "initial_cluster" {
   type    = string
   default = "a=https://10.0.1.10:2380,b=https://10.0.1.11:2380,c=https://10.0.1.12:2380"

@@ -3,7 +3,7 @@ variable "nodes" {
   default = ["a", "b", "c"]
 }
 
-# Of three voters one may fail.
+# Of three voting members one can fail.
 output "failure_tolerance" {
   value = length(var.nodes) - provider::etcd::quorum(length(var.nodes))
 }

@@ -52,7 +52,7 @@ module "machine" { # your virtual machine
 
 resource "etcd_member" "this" {
   config     = etcd_member_config.this
-  machine_id = module.machine.id # its replacement takes the member out first
+  machine_id = module.machine.id # the member is removed before its machine
 }
 
 output "member" {

@@ -1,11 +1,11 @@
-# The registry is another etcd than the one that is to be formed.
+# The discovery cluster is not the cluster that is to form.
 resource "etcd_discovery_token" "this" {
   provider = etcd.registry
-  founders = ["a", "b", "c"] # who may bootstrap; or only: size = 3
+  founders = ["a", "b", "c"] # the initial members; or set only size = 3
 }
 
-# The machines reach the registry by another name than this run does, and need
-# a certificate for it. The files are on the machines.
+# The machines reach the discovery cluster at another address than Terraform
+# does, and need a certificate for it. The files are on the machines.
 resource "etcd_discovery_token" "inside" {
   provider             = etcd.registry
   size                 = 3
@@ -17,7 +17,7 @@ resource "etcd_discovery_token" "inside" {
   }
 }
 
-# On a registry that serves the v2 API, for members up to etcd 3.6.
+# For a discovery cluster with the v2 API, and members up to etcd 3.6.
 resource "etcd_discovery_token" "old" {
   provider = etcd.registry
   size     = 3

@@ -1,6 +1,6 @@
 resource "etcd_initial_cluster" "this" {
-  # Once the cluster has formed, nodes that are added here join it, and the
-  # resource stays as it is.
+  # After the cluster has formed, nodes that are added here join it. The
+  # resource does not change.
   members = { for name, ip in local.nodes : name => ["https://${ip}:2380"] }
 }
 

@@ -1,5 +1,5 @@
-# A standby: it follows the cluster and does not vote. Set promote to true to
-# give it a vote, in place, once it has caught up.
+# A standby: it receives all data and does not vote. Set promote to true to
+# promote it in place once it has caught up.
 resource "etcd_member_config" "standby" {
   name    = "standby"
   address = "10.0.1.20"

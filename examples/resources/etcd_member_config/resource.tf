@@ -3,7 +3,7 @@ resource "etcd_member_config" "node" {
   name             = each.key
   address          = each.value
   bootstrap        = etcd_discovery_token.this.bootstrap
-  triggers_replace = var.image # what makes the machine be built anew
+  triggers_replace = var.image # a change recreates the machine
 }
 
 # Stands for your virtual machine: it gets the environment and the join script.

@@ -1,4 +1,4 @@
-# What each member has at present: here the value that all of them are to have.
+# The present value of each member. Here it is the same for all.
 import {
   to = etcd_rollout.this
   id = jsonencode({ for name, ip in local.nodes : name => var.image })

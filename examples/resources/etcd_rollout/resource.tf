@@ -3,8 +3,8 @@ variable "image" {
   default = "debian-12-etcd-3.6.16"
 }
 
-# Another image for all: each apply lets one node through, the first in order
-# of name, while every member of the cluster is well.
+# After a change of the image, each apply replaces one node, in name order, while
+# all members are healthy.
 resource "etcd_rollout" "this" {
   desired = { for name, ip in local.nodes : name => var.image }
 }
@@ -29,6 +29,6 @@ resource "etcd_member" "node" {
   machine_id = terraform_data.machine[each.key].id
 }
 
-output "still_waiting" {
+output "pending" {
   value = etcd_rollout.this.pending
 }

@@ -184,7 +184,7 @@ func AdviseSize(n int, diags *diag.Diagnostics) {
 func ComputedAttribute() schema.SingleNestedAttribute {
 	return schema.SingleNestedAttribute{
 		Computed:            true,
-		MarkdownDescription: "How the cluster is bootstrapped: give it to `bootstrap` of every [`etcd_member_config`](member_config.md) as it is.",
+		MarkdownDescription: "The bootstrap as one object. Set `bootstrap` of every [`etcd_member_config`](member_config.md) to it.",
 		Attributes:          describe(true),
 	}
 }
@@ -194,7 +194,7 @@ func ComputedAttribute() schema.SingleNestedAttribute {
 func InputAttribute() schema.SingleNestedAttribute {
 	return schema.SingleNestedAttribute{
 		Optional:            true,
-		MarkdownDescription: "How the cluster is bootstrapped: the `bootstrap` of an [`etcd_discovery_token`](discovery_token.md) or an [`etcd_initial_cluster`](initial_cluster.md). Default: none, for a member that joins a cluster that exists.",
+		MarkdownDescription: "The `bootstrap` of an [`etcd_initial_cluster`](initial_cluster.md) or an [`etcd_discovery_token`](discovery_token.md). Fixed at creation: a later change has an effect only if it starts a bootstrap again that has formed no cluster. Default: none, for a member that joins an existing cluster.",
 		Attributes:          describe(false),
 	}
 }
@@ -206,30 +206,30 @@ func describe(computed bool) map[string]schema.Attribute {
 	}
 	return map[string]schema.Attribute{
 		"protocol": text("`v3`, `v2`, `service` or `static`."),
-		"token":    text("The discovery token, or the token of the static cluster."),
-		"founders": text("Names of the members that may bootstrap, in order and separated by commas. Null while only their number is known."),
+		"token":    text("Discovery token, or token of the static cluster."),
+		"founders": text("Names of the initial members, sorted and separated by commas. Null while only their number is known."),
 		"size": schema.Int64Attribute{
 			Computed: computed, Optional: !computed,
-			MarkdownDescription: "Number of members that bootstrap together.",
+			MarkdownDescription: "Number of initial members.",
 		},
 		"complete": schema.BoolAttribute{
 			Computed: computed, Optional: !computed,
-			MarkdownDescription: "Whether the bootstrap has happened. Once true it stays true, and every further member is a joiner.",
+			MarkdownDescription: "Whether the bootstrap is complete. Once `true` it stays `true`, and every further member joins the existing cluster.",
 		},
 		"environment": schema.MapAttribute{
 			Computed: computed, Optional: !computed, ElementType: types.StringType,
-			MarkdownDescription: "The `ETCD_*` variables that a founder needs to bootstrap, beside its name and its URLs.",
+			MarkdownDescription: "The `ETCD_*` variables that an initial member needs to bootstrap, in addition to its name and its URLs.",
 		},
-		"cluster_id": text("ID of the cluster in hexadecimal. Null for a discovery, where it follows from who registers.", attribute.ClusterID()),
+		"cluster_id": text("ID of the cluster in hexadecimal. Null with a discovery token: the ID follows from the members that register.", attribute.ClusterID()),
 		"registry_endpoints": schema.ListAttribute{
 			Computed: computed, Optional: !computed, ElementType: types.StringType,
-			MarkdownDescription: "Client URLs of the registry as the machines dial them. Null for a static bootstrap.",
+			MarkdownDescription: "Client URLs of the discovery cluster as the machines reach it. Null for a static bootstrap.",
 		},
-		"window":           text("How long after the creation of its configuration the first initial member by name may form a static cluster. Null for a discovery.", attribute.Duration()),
-		"replaces_cluster": text("ID of the cluster whose place this one takes with a snapshot, in hexadecimal. Null if it takes none.", attribute.ClusterID()),
+		"window":           text("Time after the creation of its configuration in which the first initial member by name can form a static cluster. Null with a discovery token.", attribute.Duration()),
+		"replaces_cluster": text("ID of the cluster that this one replaces with a restored snapshot, in hexadecimal. Null if it replaces none.", attribute.ClusterID()),
 		"retry": schema.BoolAttribute{
 			Computed: computed, Optional: !computed,
-			MarkdownDescription: "Null. `(known after apply)` in a plan that starts a bootstrap again which has formed no cluster, and with it its initial members.",
+			MarkdownDescription: "Null. `(known after apply)` in a plan that starts a bootstrap again that has formed no cluster.",
 		},
 	}
 }

@@ -243,7 +243,7 @@ func TestMixedVersions(t *testing.T) {
 	if !strings.HasPrefix(older, "3.5.") || !strings.HasPrefix(newer, "3.6.") || !s.Healthy || s.Tolerance != 1 {
 		t.Errorf("saw %+v", s)
 	}
-	s.mustAdvise(t, "4 voters survive the loss of 1, as 3 do, and there is one more that can fail.",
+	s.mustAdvise(t, "4 voters tolerate the failure of 1, the same as 3.",
 		fmt.Sprintf("The members run different versions: %s (infra1 and infra2), %s (infra3 and infra4). Finish the upgrade.", older, newer))
 }
 

@@ -15,16 +15,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 )
 
-const description = `What can be seen of a cluster from here: who its members are, who of them is alive, who leads, and what should be done about it.
-
-All members are asked at once, each directly at the client URLs that it advertises, and so are the endpoints. A member that does not answer costs one
-` + "`request_timeout`" + ` of the provider, however many there are.
-
-**It reports, and does not fail**, whatever it finds: a plan must be possible while a member, or the whole cluster, is down. Use it in ` + "`check`" + ` blocks and
-conditions. Only a configuration that leads nowhere is an error: no endpoints, or ones that are no URLs; a wrong password, a certificate that is refused or not
-trusted; endpoints that are known after apply only (then give the data source ` + "`depends_on`" + `, so that it is read during the apply).
-
-Like every data source it is read while the plan is made, unless something it depends on is about to change.`
+const description = "Reads the members of a cluster, their health, the leader, and what to do about any problem."
 
 // Schema implements [datasource.DataSource].
 func (d *clusterData) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
@@ -33,30 +24,30 @@ func (d *clusterData) Schema(_ context.Context, _ datasource.SchemaRequest, resp
 		Attributes: map[string]schema.Attribute{
 			"endpoints": schema.ListAttribute{
 				ElementType: types.StringType, Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), attribute.Endpoints()},
-				MarkdownDescription: "Client URLs to begin with. Default: the provider's `endpoints`. One that answers is enough to find all members.",
+				MarkdownDescription: "Client URLs of the cluster. One that responds is enough to find all members. Default: the provider's `endpoints`.",
 			},
-			"cluster_id": schema.StringAttribute{Computed: true, MarkdownDescription: "ID of the cluster in hexadecimal. Null if nobody answers."},
-			"reachable":  schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether anybody gave a member list. If not, `members` is empty, and `advice` says what each endpoint answered."},
+			"cluster_id": schema.StringAttribute{Computed: true, MarkdownDescription: "ID of the cluster in hexadecimal. Null if no member responds."},
+			"reachable":  schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether any endpoint returned a member list. If `false`, `members` is empty, and `advice` contains the response of each endpoint."},
 			"healthy": schema.BoolAttribute{
 				Computed: true,
-				MarkdownDescription: "Whether all was seen to be well: a leader that a quorum names, a member list that a quorum confirms, every member alive, no alarm, and no endpoint of another cluster. " +
-					"What could not be seen is not well.",
+				MarkdownDescription: "`true` if a quorum agrees on the leader and the member list, every member responds, no alarm is raised, and no endpoint belongs to another cluster. `false` if any " +
+					"of this could not be verified.",
 			},
-			"leader": schema.StringAttribute{Computed: true, MarkdownDescription: "ID of the leader that a quorum of the voters names, in hexadecimal. Null if there is none."},
-			"term":   schema.Int64Attribute{Computed: true, MarkdownDescription: "Raft term in which it leads. Null without a leader."},
-			"voters": schema.Int64Attribute{Computed: true, MarkdownDescription: "Number of members that have a vote."},
-			"quorum": schema.Int64Attribute{Computed: true, MarkdownDescription: "How many of the voters must be alive."},
+			"leader": schema.StringAttribute{Computed: true, MarkdownDescription: "ID of the leader on which a quorum of the voting members agrees, in hexadecimal. Null if there is none."},
+			"term":   schema.Int64Attribute{Computed: true, MarkdownDescription: "Raft term of the leader. Null without a leader."},
+			"voters": schema.Int64Attribute{Computed: true, MarkdownDescription: "Number of voting members."},
+			"quorum": schema.Int64Attribute{Computed: true, MarkdownDescription: "Number of voting members that must be alive."},
 			"failure_tolerance": schema.Int64Attribute{
 				Computed:            true,
-				MarkdownDescription: "How many of the voters that are seen alive now may fail before the cluster stops: 1 of three that are well, 0 once one of them is down.",
+				MarkdownDescription: "Number of further voting members that can fail before the cluster stops. For three healthy members it is 1, and 0 once one of them is unreachable.",
 			},
 			"voter_endpoints": schema.ListAttribute{
 				ElementType: types.StringType, Computed: true,
-				MarkdownDescription: "Client URLs that the voters advertise, alive or not: the endpoints for clients. Learners serve no ordinary calls and are left out.",
+				MarkdownDescription: "Client URLs that the voting members advertise, reachable or not. Use them as the endpoints of clients. Learners do not serve ordinary requests and are left out.",
 			},
 			"members": schema.ListNestedAttribute{
 				Computed:            true,
-				MarkdownDescription: "The members, in order of name; those that never started, and have none, at the end. What only a member itself can say is null if it did not answer.",
+				MarkdownDescription: "Members in order of name. Members that have never started have no name and are at the end. Attributes that only the member itself can report are null if it did not respond.",
 				NestedObject:        memberObject,
 			},
 			"alarms": schema.ListNestedAttribute{
@@ -66,14 +57,15 @@ func (d *clusterData) Schema(_ context.Context, _ datasource.SchemaRequest, resp
 			},
 			"survivor": schema.SingleNestedAttribute{
 				Computed: true,
-				MarkdownDescription: "The member to save once the quorum is lost, with `member = data.etcd_cluster.<NAME>.survivor.name` of an `etcd_snapshot`: of the members that answer, voters and learners, " +
-					"the one with the most data, which is the highest applied index. Null while a quorum holds or may hold, and if no voter gives a member list.",
+				MarkdownDescription: "Member to save after the quorum is lost, with `member = data.etcd_cluster.<NAME>.survivor.name` of an `etcd_snapshot`. It is the member with the highest applied " +
+					"index among those that respond. Null while the cluster has, or may have, a quorum, and if no voting member returns a member list.",
 				Attributes: survivorAttributes,
 			},
 			"advice": schema.ListAttribute{
 				ElementType: types.StringType, Computed: true,
-				MarkdownDescription: "What should be known or done, in sentences, the most urgent first: a lost quorum and the member to save then, members that do not answer or answer as another, a learner that stands still, " +
-					"alarms, no tolerance, an even number of voters, mixed versions, a release with a known bug. Empty if there is nothing to say. The wording may change between versions of the provider.",
+				MarkdownDescription: "Problems and what to do about them, the most urgent first: a lost quorum and the member to save, members that do not respond or respond as another one, a learner " +
+					"that makes no progress, alarms, no failure tolerance, an even number of voting members, mixed versions, a release with a known bug. Empty without problems. The " +
+					"wording can change between versions of the provider.",
 			},
 		},
 	}
@@ -90,34 +82,35 @@ var survivorAttributes = map[string]schema.Attribute{
 	"id":                 schema.StringAttribute{Computed: true, MarkdownDescription: "ID in hexadecimal."},
 	"name":               schema.StringAttribute{Computed: true, MarkdownDescription: "Name."},
 	"role":               schema.StringAttribute{Computed: true, MarkdownDescription: "`voter` or `learner`."},
-	"version":            schema.StringAttribute{Computed: true, MarkdownDescription: "Version of etcd that it runs."},
-	"db_size":            schema.Int64Attribute{Computed: true, MarkdownDescription: "Size of its database file in bytes."},
-	"raft_term":          schema.Int64Attribute{Computed: true, MarkdownDescription: "Raft term that it is in. It does not tell how much data it has."},
-	"raft_index":         schema.Int64Attribute{Computed: true, MarkdownDescription: "Raft index up to which it knows entries to be committed."},
-	"raft_applied_index": schema.Int64Attribute{Computed: true, MarkdownDescription: "Raft index up to which it has applied entries. A snapshot contains these."},
+	"version":            schema.StringAttribute{Computed: true, MarkdownDescription: "Version of etcd that the member runs."},
+	"db_size":            schema.Int64Attribute{Computed: true, MarkdownDescription: "Size of the database file in bytes."},
+	"raft_term":          schema.Int64Attribute{Computed: true, MarkdownDescription: "Raft term of the member. It does not show how much data the member has."},
+	"raft_index":         schema.Int64Attribute{Computed: true, MarkdownDescription: "Raft index up to which the member knows entries to be committed."},
+	"raft_applied_index": schema.Int64Attribute{Computed: true, MarkdownDescription: "Raft index up to which the member has applied entries. A snapshot contains these."},
 }
 
 // memberObject is one element of members.
 var memberObject = schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 	"id":     schema.StringAttribute{Computed: true, MarkdownDescription: "ID in hexadecimal, as etcdctl prints it."},
-	"name":   schema.StringAttribute{Computed: true, MarkdownDescription: "Name; empty until the member has started for the first time."},
+	"name":   schema.StringAttribute{Computed: true, MarkdownDescription: "Name. Empty until the member has started for the first time."},
 	"role":   schema.StringAttribute{Computed: true, MarkdownDescription: "`voter` or `learner`."},
-	"leader": schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether it is the `leader` of the cluster."},
+	"leader": schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether the member is the `leader` of the cluster."},
 	"alive": schema.BoolAttribute{
-		Computed:            true,
-		MarkdownDescription: "Whether it answered itself just now, as this member of this cluster, and, as a voter, served a linearizable read. Without a quorum no voter does; `answer` tells who runs.",
+		Computed: true,
+		MarkdownDescription: "Whether the member itself responded as this member of this cluster and, if it votes, served a linearizable read. Without a quorum it is `false` for every voting " +
+			"member. See `answer` for those whose process runs.",
 	},
-	"answer":             schema.StringAttribute{Computed: true, MarkdownDescription: "What its endpoint said, in a sentence."},
-	"endpoint":           schema.StringAttribute{Computed: true, MarkdownDescription: "Client URL at which it was asked. Null if it has none yet."},
-	"version":            schema.StringAttribute{Computed: true, MarkdownDescription: "Version of etcd that it runs."},
+	"answer":             schema.StringAttribute{Computed: true, MarkdownDescription: "What the endpoint of the member responded, as a sentence."},
+	"endpoint":           schema.StringAttribute{Computed: true, MarkdownDescription: "Client URL at which the member was asked. Null if it has none yet."},
+	"version":            schema.StringAttribute{Computed: true, MarkdownDescription: "Version of etcd that the member runs."},
 	"peer_urls":          schema.ListAttribute{ElementType: types.StringType, Computed: true, MarkdownDescription: "Peer URLs."},
-	"client_urls":        schema.ListAttribute{ElementType: types.StringType, Computed: true, MarkdownDescription: "Client URLs that it advertises; empty until it has started for the first time."},
-	"db_size":            schema.Int64Attribute{Computed: true, MarkdownDescription: "Size of its database file in bytes."},
-	"raft_term":          schema.Int64Attribute{Computed: true, MarkdownDescription: "Raft term that it is in."},
-	"raft_index":         schema.Int64Attribute{Computed: true, MarkdownDescription: "Raft index up to which it knows entries to be committed."},
-	"raft_applied_index": schema.Int64Attribute{Computed: true, MarkdownDescription: "Raft index up to which it has applied entries."},
+	"client_urls":        schema.ListAttribute{ElementType: types.StringType, Computed: true, MarkdownDescription: "Client URLs that the member advertises. Empty until it has started for the first time."},
+	"db_size":            schema.Int64Attribute{Computed: true, MarkdownDescription: "Size of the database file in bytes."},
+	"raft_term":          schema.Int64Attribute{Computed: true, MarkdownDescription: "Raft term of the member."},
+	"raft_index":         schema.Int64Attribute{Computed: true, MarkdownDescription: "Raft index up to which the member knows entries to be committed."},
+	"raft_applied_index": schema.Int64Attribute{Computed: true, MarkdownDescription: "Raft index up to which the member has applied entries."},
 	"lag": schema.Int64Attribute{
 		Computed:            true,
-		MarkdownDescription: "Entries that the leader had committed and it had not applied. A few are normal under load: the two are not asked at the very same moment.",
+		MarkdownDescription: "Number of entries that the leader had committed and the member had not applied. A few are normal under load, because the two are not asked at the same moment.",
 	},
 }}

@@ -58,35 +58,35 @@ func (d *tokenData) Metadata(_ context.Context, req datasource.MetadataRequest, 
 // Schema implements [datasource.DataSource].
 func (d *tokenData) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "What a registry knows of a discovery token, also of one that was made by someone else. It reads, and changes nothing.",
+		MarkdownDescription: "Reads a discovery token from a discovery cluster, including tokens that Terraform did not create.",
 		Attributes: map[string]schema.Attribute{
 			"token": schema.StringAttribute{
 				Optional: true, Computed: true, Sensitive: true,
-				MarkdownDescription: "The token, in the registry at the provider's `endpoints`. Give this or `url`.",
+				MarkdownDescription: "Token, in the discovery cluster at the provider's `endpoints`. Set this or `url`.",
 			},
 			"url": schema.StringAttribute{
 				Optional: true, Computed: true, Sensitive: true,
-				MarkdownDescription: "Discovery URL as members with `--discovery` take it: of the v2 API (`http://HOST:2379/v2/keys/_etcd/registry/TOKEN`) " +
-					"or of a discovery service (`https://HOST/TOKEN`). The host in it is asked, and verified with the provider's `ca_cert`. It gets neither user name, password nor client certificate, " +
-					"unless its scheme, host and port are those of one of the provider's `endpoints`. Give this or `token`.",
+				MarkdownDescription: "Discovery URL, as members with `--discovery` take it: of the v2 API (`http://HOST:2379/v2/keys/_etcd/registry/TOKEN`) or of a discovery service " +
+					"(`https://HOST/TOKEN`). The provider connects to the host in it, and verifies it with `ca_cert` of the provider. The host receives user name, password and client " +
+					"certificate only if its scheme, host and port are those of one of the provider's `endpoints`. Set this or `token`.",
 			},
 			"protocol": schema.StringAttribute{
 				Optional: true, Computed: true,
-				MarkdownDescription: "`v3` or `v2`, with `token`. Default: `v3`. Follows from `url` if that is given: `v2` or `service`.",
+				MarkdownDescription: "Protocol of the token: `v3` or `v2` with `token`, `v2` or `service` with `url`. With `url` it follows from the URL. Default: `v3`.",
 			},
 			"prefix": schema.StringAttribute{
 				Optional: true, Computed: true,
-				MarkdownDescription: "Key under which the registry holds its tokens, with `token`. Default: `" + discovery.DefaultPrefix + "`. Null with a discovery service.",
+				MarkdownDescription: "Key under which the discovery cluster stores its tokens. Only with `token`. Null with a discovery service. Default: `" + discovery.DefaultPrefix + "`.",
 			},
 			"id":       schema.StringAttribute{Computed: true, Sensitive: true, MarkdownDescription: "The same as `token`."},
-			"size":     schema.Int64Attribute{Computed: true, MarkdownDescription: "Number of members that form the cluster together."},
-			"complete": schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether all of them have registered. The registry turns everyone else away then."},
+			"size":     schema.Int64Attribute{Computed: true, MarkdownDescription: "Number of initial members."},
+			"complete": schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether all initial members have registered. The discovery cluster rejects every further registration then."},
 			"members": schema.ListNestedAttribute{
 				Computed:            true,
-				MarkdownDescription: "The members that have registered, in order of registration; never more than `size`.",
+				MarkdownDescription: "Members that have registered, in order of registration. Never more than `size`.",
 				NestedObject: schema.NestedAttributeObject{
 					Attributes: map[string]schema.Attribute{
-						"id":        schema.StringAttribute{Computed: true, MarkdownDescription: "ID of the member in the cluster that it founds, in hexadecimal."},
+						"id":        schema.StringAttribute{Computed: true, MarkdownDescription: "ID of the member in the cluster that it forms, in hexadecimal."},
 						"name":      schema.StringAttribute{Computed: true, MarkdownDescription: "Name of the member."},
 						"peer_urls": schema.ListAttribute{ElementType: types.StringType, Computed: true, MarkdownDescription: "Peer URLs that the member advertises."},
 					},

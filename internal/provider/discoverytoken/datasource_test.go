@@ -71,7 +71,7 @@ func TestDataBadInput(t *testing.T) {
 	want(t, d.read(attributes{"token": "mine", "prefix": "my"}), "error: Invalid registry prefix: prefix = \"my\" does not begin with \"/\". It is an absolute key, such as \"/_etcd/registry\".")
 	want(t, d.read(attributes{"token": "mine", "protocol": "service"}), "error: Unknown protocol: protocol = \"service\" is neither \"v3\" nor \"v2\". "+
 		"For a discovery service give the token's url, and leave protocol out.")
-	want(t, d.read(attributes{"url": url, "prefix": "/my"}), "error: Argument without effect: prefix cannot be set beside url: it follows from the URL.")
+	want(t, d.read(attributes{"url": url, "prefix": "/my"}), "error: Argument without effect: prefix cannot be combined with url: it follows from the URL.")
 	for input, problem := range map[string]string{
 		"10.0.0.1:2379": "is not a URL",
 		"ftp://10.0.0.1/v2/keys/_etcd/registry/mine":  "is not an http or https URL",
@@ -139,7 +139,7 @@ func TestAccData(t *testing.T) {
 		_ = resp.Body.Close()
 	}
 	d := newDataSession(t, registry.Endpoints())
-	want(t, d.read(attributes{"token": "bad"}), "error: The size of the discovery token is not a number: Token bad says \"3 \" where its size should be. "+
+	want(t, d.read(attributes{"token": "bad"}), "error: Size of the discovery token is not a number: Token bad says \"3 \" where its size should be. "+
 		"Members that start with it exit with \"discovery: size key is bad\".")
 	want(t, d.read(attributes{"token": "lost"}), "error: No such discovery token: The registry answers and has no token lost under /_etcd/registry.")
 

@@ -53,7 +53,7 @@ func TestDestroy(t *testing.T) {
 	t.Run("unreachable", func(t *testing.T) {
 		fake, s := setUp(t)
 		fake.statusErr = unreachable()
-		want(t, s.destroy(), "warning: Discovery token forgotten, not removed: The registry does not answer, so token "+firstToken+" is only taken out of the state. "+
+		want(t, s.destroy(), "warning: Discovery token forgotten, not removed: The registry does not answer, so token "+firstToken+" is only removed from the state. "+
 			"What is left of it is under /_etcd/registry/"+firstToken+"/ and does no harm; it can be removed by hand. "+
 			"What each endpoint answered: http://10.0.0.1:2379: connection refused; http://10.0.0.2:2379: no answer in time.")
 		if !s.state.IsNull() {

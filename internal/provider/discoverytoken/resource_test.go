@@ -202,7 +202,7 @@ func TestVanishedBeforeCompletion(t *testing.T) {
 	fake.forget(firstToken)
 	want(t, s.refresh(), "warning: The discovery token was removed from the registry: Token "+firstToken+" is no longer under /_etcd/registry. "+
 		"At the last refresh its 3 initial members had not all registered. It is kept in the state, because the cluster may have formed since then. "+
-		"If it has formed, nothing is to be done. If it has not, members that wait on the token cannot form it.\n\n"+
+		"If it has formed, no action is needed. If it has not, members that wait on the token cannot form it.\n\n"+
 		"If the cluster never formed, or is gone for good, destroy what is left of it and start again:\n\n  terraform destroy -refresh=false\n  terraform apply")
 	wantAction(t, s.plan(threeFounders), "no-op")
 	wantRefusal(t, s.plan(attributes{"size": 5}), text.DiscoveryMayHaveFormed("replace", text.DiscoveryTokenGone))
@@ -254,7 +254,7 @@ func TestSizeOverwritten(t *testing.T) {
 	}
 
 	fake.statusErr = &discovery.BadSizeError{Value: "abc"}
-	want(t, s.refresh(), "warning: The size of the discovery token is not a number: Token "+secondToken+" says \"abc\" where its size should be. "+
+	want(t, s.refresh(), "warning: Size of the discovery token is not a number: Token "+secondToken+" says \"abc\" where its size should be. "+
 		"Members that start with it exit with \"discovery: size key is bad\". The plan replaces the token, unless all may have registered before.")
 	wantAction(t, s.plan(threeFounders), "replace")
 }
@@ -282,17 +282,17 @@ func TestCreateFailures(t *testing.T) {
 		},
 		"exists": {
 			&discovery.ExistsError{Size: 5}, attributes{"size": 3, "token": "mine"},
-			"error: The discovery token exists already: Token mine is in the registry under /_etcd/registry, for size 5. A token serves one cluster for ever, so it is not taken over; " +
-				"nothing was changed. If it is yours, import it with the ID \"TOKEN\", with the token in place of TOKEN. Otherwise choose another token, or leave token out.",
+			"error: The discovery token exists already: Token mine is in the registry under /_etcd/registry, for size 5. A token serves one cluster only, so it is not adopted. " +
+				"Nothing was changed. If it is yours, import it with the ID \"TOKEN\", with the token in place of TOKEN. Otherwise choose another token, or leave token out.",
 		},
 		"exists with a bad size": {
 			&discovery.ExistsError{}, attributes{"size": 3, "token": "mine", "prefix": "/my"},
-			"error: The discovery token exists already: Token mine is in the registry under /my, with a size that is not a number. A token serves one cluster for ever, so it is not taken over; " +
-				"nothing was changed. If it is yours, import it with the ID \"/my:TOKEN\", with the token in place of TOKEN. Otherwise choose another token, or leave token out.",
+			"error: The discovery token exists already: Token mine is in the registry under /my, with a size that is not a number. A token serves one cluster only, so it is not adopted. " +
+				"Nothing was changed. If it is yours, import it with the ID \"/my:TOKEN\", with the token in place of TOKEN. Otherwise choose another token, or leave token out.",
 		},
 		"other": {
 			plainError("boom"), threeFounders,
-			"error: Discovery failed: Cannot create the token: boom. Mend what the registry names, then apply again.",
+			"error: Discovery failed: Cannot create the token: boom. Fix what the registry reports, then apply again.",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -95,7 +95,7 @@ func TestService(t *testing.T) {
 	server.set(func() { server.lost = true })
 	want(t, s.refresh(), "warning: The discovery service cannot find the token: "+server.URL+" answers \"unable to GET token\" for token "+firstToken+". "+
 		"It says so of a token that it has deleted, and also while its own storage fails, so the state is kept. "+
-		"If the cluster has formed, nothing is to be done.\n\nIf it never formed and the service keeps saying so, or if the cluster is gone for good, destroy what is left of it and start again:\n\n"+
+		"If the cluster has formed, no action is needed.\n\nIf it never formed and the service keeps saying so, or if the cluster is gone for good, destroy what is left of it and start again:\n\n"+
 		"  terraform destroy -refresh=false\n  terraform apply")
 	wantAction(t, s.plan(config), "no-op")
 	server.set(func() { server.lost, server.refusing = false, http.StatusServiceUnavailable })

@@ -102,11 +102,11 @@ func TestAccFunctions(t *testing.T) {
 			},
 			{
 				Config:      known + `output "x" { value = provider::etcd::initial_cluster({ a = null }) }`,
-				ExpectError: message(`Entry "a": Want name=url, such as infra1=https://10.0.0.1:2380.`),
+				ExpectError: message(`Entry "a": Expected name=url, such as infra1=https://10.0.0.1:2380.`),
 			},
 			{
 				Config:      known + `output "x" { value = provider::etcd::parse_initial_cluster("a") }`,
-				ExpectError: message(`Entry "a": Want name=url, such as infra1=https://10.0.0.1:2380.`),
+				ExpectError: message(`Entry "a": Expected name=url, such as infra1=https://10.0.0.1:2380.`),
 			},
 			{Config: known + calls, ConfigStateChecks: results()},
 		},

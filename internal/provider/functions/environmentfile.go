@@ -19,10 +19,9 @@ func newEnvironmentFile() function.Function {
 		name: "environment_file",
 		definition: function.Definition{
 			Summary: "Variables as a file for systemd and the shell",
-			MarkdownDescription: "Writes variables, one a line and sorted by name, so that systemd's `EnvironmentFile=` and a POSIX shell (`set -a; . file`) both read exactly " +
-				"the values that were given. Values that need it are put in double quotes, with backslashes where both readers take them; the others stay plain, so that " +
-				"`docker run --env-file` reads them too. A variable whose value is null is left out. Values with control characters or line breaks " +
-				"(U+0085, U+2028 and U+2029 as well) are refused. A name is made of letters, digits and `_`.",
+			MarkdownDescription: "Returns variables as the content of a file, one per line and sorted by name. systemd's `EnvironmentFile=` and a POSIX shell (`set -a; . file`) both read exactly the " +
+				"given values from it. Values are quoted only if they need it, so that `docker run --env-file` reads the others too. A variable with the value null is left out. " +
+				"Values with control characters or line breaks (U+0085, U+2028 and U+2029 included) are refused. Allowed in names: letters, digits and `_`.",
 			Parameters: []function.Parameter{
 				function.MapParameter{
 					Name:                "variables",

@@ -67,11 +67,11 @@ func TestFunctions(t *testing.T) {
 		"initial_cluster, unknown": {f: newInitialCluster(), arguments: []attr.Value{unknownMembers}, want: unknownString},
 		"initial_cluster, nobody": {
 			f: newInitialCluster(), arguments: []attr.Value{members(nil)},
-			fails: "The initial cluster is empty. Want name=url entries with commas between them",
+			fails: "The initial cluster is empty. Expected name=url entries with commas between them",
 		},
 		"initial_cluster, a null set": {
 			f: newInitialCluster(), arguments: []attr.Value{members(map[string]attr.Value{"a": types.SetNull(types.StringType)})},
-			fails: `Entry "a": Want name=url, such as infra1=https://10.0.0.1:2380`,
+			fails: `Entry "a": Expected name=url, such as infra1=https://10.0.0.1:2380`,
 		},
 		"initial_cluster, a null URL": {
 			f: newInitialCluster(), arguments: []attr.Value{members(map[string]attr.Value{"a": set(types.StringNull())})},
@@ -83,7 +83,7 @@ func TestFunctions(t *testing.T) {
 		},
 		"initial_cluster, a URL that is two": {
 			f: newInitialCluster(), arguments: []attr.Value{members(map[string]attr.Value{"a": setOf("http://h:1,b=http://h:2")})},
-			fails: `Entry "a=http://h:1,b=http://h:2": "http://h:1,b=http://h:2" cannot be read as a URL. Want a scheme, a host and a port, such as https://10.0.0.1:2380`,
+			fails: `Entry "a=http://h:1,b=http://h:2": "http://h:1,b=http://h:2" cannot be read as a URL. Expected a scheme, a host and a port, such as https://10.0.0.1:2380`,
 		},
 		"initial_cluster, a name that no machine starts with": {
 			f: newInitialCluster(), arguments: []attr.Value{members(map[string]attr.Value{"$(id)": setOf("http://h:1")})},
@@ -101,7 +101,7 @@ func TestFunctions(t *testing.T) {
 		"parse_initial_cluster, unknown": {f: newParseInitialCluster(), arguments: []attr.Value{unknownString}, want: unknownMembers},
 		"parse_initial_cluster, empty": {
 			f: newParseInitialCluster(), arguments: []attr.Value{str("")},
-			fails: "The initial cluster is empty. Want name=url entries with commas between them",
+			fails: "The initial cluster is empty. Expected name=url entries with commas between them",
 		},
 		"parse_initial_cluster, a password": {
 			f: newParseInitialCluster(), arguments: []attr.Value{str("a=http://root:swordfish@h:1")},
@@ -124,7 +124,7 @@ func TestFunctions(t *testing.T) {
 		"environment_file, unknown": {f: newEnvironmentFile(), arguments: []attr.Value{types.MapUnknown(types.StringType)}, want: unknownString},
 		"environment_file, a bad name": {
 			f: newEnvironmentFile(), arguments: []attr.Value{variables(map[string]attr.Value{"1A": str("")})},
-			fails: `"1A" cannot be the name of a variable: want letters, digits and "_", and no digit first, such as ETCD_NAME`,
+			fails: `"1A" cannot be the name of a variable: expected letters, digits and "_", and no digit first, such as ETCD_NAME`,
 		},
 		"environment_file, a bad value": {
 			f: newEnvironmentFile(), arguments: []attr.Value{variables(map[string]attr.Value{"A": str("swordfish\r")})},
@@ -150,15 +150,15 @@ func TestFunctions(t *testing.T) {
 		"member_id, unknown token":  {f: newMemberID(), arguments: []attr.Value{setOf("http://h:1"), unknownString}, want: unknownString},
 		"member_id, no URL": {
 			f: newMemberID(), arguments: []attr.Value{setOf(), str("t")},
-			fails: "The URL is empty. Want a scheme, a host and a port, such as https://10.0.0.1:2380",
+			fails: "The URL is empty. Expected a scheme, a host and a port, such as https://10.0.0.1:2380",
 		},
 		"member_id, a null URL": {
 			f: newMemberID(), arguments: []attr.Value{set(types.StringNull()), str("t")},
-			fails: "The URL is empty. Want a scheme, a host and a port, such as https://10.0.0.1:2380",
+			fails: "The URL is empty. Expected a scheme, a host and a port, such as https://10.0.0.1:2380",
 		},
 		"member_id, a bad URL": {
 			f: newMemberID(), arguments: []attr.Value{setOf("http://h"), str("t")},
-			fails: "http://h has no port, and etcd assumes none. Want a scheme, a host and a port, such as https://10.0.0.1:2380",
+			fails: "http://h has no port, and etcd assumes none. Expected a scheme, a host and a port, such as https://10.0.0.1:2380",
 		},
 	}
 	for name, tt := range tests {

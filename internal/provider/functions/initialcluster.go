@@ -24,10 +24,10 @@ func newInitialCluster() function.Function {
 	return pure{
 		name: "initial_cluster",
 		definition: function.Definition{
-			Summary: "The members of a cluster as ETCD_INITIAL_CLUSTER wants them",
-			MarkdownDescription: "Writes members as `ETCD_INITIAL_CLUSTER` and `--initial-cluster` want them: `name=url` pairs, sorted, with commas between them. " +
-				"It is an error if there is no member, if a name cannot stand in such a list, if a member has no URL, if a URL is none that a peer can dial, or if two " +
-				"members share one. URLs keep their spelling, because the IDs of founders are computed from it; a slash at the end, which etcd refuses, is left out.",
+			Summary: "Members in the format of ETCD_INITIAL_CLUSTER",
+			MarkdownDescription: "Returns members in the format of `ETCD_INITIAL_CLUSTER` and `--initial-cluster`: sorted `name=url` pairs, separated by commas. It fails without members, for a name " +
+				"that is not allowed in such a list, for a member without a URL, for a URL that a peer cannot dial, and for a URL that two members share. The spelling of the URLs is " +
+				"kept, because etcd computes the IDs of initial members from it. A trailing slash, which etcd refuses, is removed.",
 			Parameters: []function.Parameter{
 				function.MapParameter{
 					Name:        "members",
@@ -64,14 +64,13 @@ func newParseInitialCluster() function.Function {
 	return pure{
 		name: "parse_initial_cluster",
 		definition: function.Definition{
-			Summary: "The members in a text such as ETCD_INITIAL_CLUSTER",
-			MarkdownDescription: "Reads what `initial_cluster` writes, and what stands in `ETCD_INITIAL_CLUSTER` on a machine or is printed by `etcdctl member add`: " +
-				"peer URLs by name of the member, as they stand in the text. It is an error if an entry is not `name=url`, if a URL is none that a peer can dial, " +
-				"or if one stands in the list twice.",
+			Summary: "Members in a text such as ETCD_INITIAL_CLUSTER",
+			MarkdownDescription: "Returns the peer URLs in a text such as `ETCD_INITIAL_CLUSTER` by the name of the member. `initial_cluster` and `etcdctl member add` write such texts. It fails for " +
+				"an entry that is not `name=url`, for a URL that a peer cannot dial, and for a URL that occurs twice.",
 			Parameters: []function.Parameter{
 				function.StringParameter{
 					Name:                "text",
-					MarkdownDescription: "`name=url` pairs with commas between them; a member with several URLs is there once for each.",
+					MarkdownDescription: "`name=url` pairs, separated by commas. A member with several URLs has one pair for each.",
 				},
 			},
 			Return: function.MapReturn{ElementType: types.SetType{ElemType: types.StringType}},

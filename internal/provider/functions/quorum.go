@@ -18,9 +18,8 @@ func newQuorum() function.Function {
 	return pure{
 		name: "quorum",
 		definition: function.Definition{
-			Summary: "How many voters of a cluster must be alive",
-			MarkdownDescription: "Returns how many of `voters` must be alive for the cluster to go on: more than half. The rest, `voters - quorum(voters)`, may fail. " +
-				"Learners do not count.",
+			Summary:             "Number of voting members that must be alive",
+			MarkdownDescription: "Returns the number of `voters` that must be alive for the cluster to work: more than half. The others, `voters - quorum(voters)`, can fail. Learners do not count.",
 			Parameters: []function.Parameter{
 				function.Int64Parameter{Name: "voters", MarkdownDescription: "Number of voting members, 1 or more."},
 			},
@@ -45,16 +44,14 @@ func newMemberID() function.Function {
 	return pure{
 		name: "member_id",
 		definition: function.Definition{
-			Summary: "The ID that etcd gives a founding member",
-			MarkdownDescription: "Computes the ID of a member that founds a cluster, in hexadecimal as etcdctl prints it, from its peer URLs and the cluster token. " +
-				"The ID of a member that joins later also depends on the second in which it was announced, so nobody can compute it beforehand. " +
-				"The spelling of the URLs counts: give them as the member is given them.",
+			Summary: "ID that etcd gives an initial member",
+			MarkdownDescription: "Returns the ID of an initial member, in hexadecimal as etcdctl prints it, computed from its peer URLs and the cluster token. Use the same spelling of the URLs as " +
+				"the member. The ID of a member that joins later also depends on the second in which it is added, so it cannot be computed in advance.",
 			Parameters: []function.Parameter{
 				function.SetParameter{Name: "peer_urls", ElementType: types.StringType, MarkdownDescription: "Peer URLs that the member advertises."},
 				function.StringParameter{
-					Name: "token",
-					MarkdownDescription: "What the founders have as `ETCD_INITIAL_CLUSTER_TOKEN` (etcd's default is `etcd-cluster`), or the discovery token or v2 discovery URL " +
-						"with which they find each other.",
+					Name:                "token",
+					MarkdownDescription: "Value of `ETCD_INITIAL_CLUSTER_TOKEN` of the initial members (etcd's default is `etcd-cluster`), or the discovery token or v2 discovery URL.",
 				},
 			},
 			Return: function.StringReturn{},

@@ -54,9 +54,9 @@ func (f userData) Definition(_ context.Context, _ function.DefinitionRequest, re
 		Summary: f.summary,
 		MarkdownDescription: f.about + " for the machine of one member: the environment, the join script, the systemd service, " +
 			"and what `options` adds. The result depends on the arguments only, so the user data of an existing machine does not change with another version of the provider. " +
-			"See [User data](../guides/cloud-init-and-ignition.md).\n\n" +
+			"See [cloud-init and Ignition](../guides/cloud-init-and-ignition.md).\n\n" +
 			"| option | value |\n|---|---|\n" +
-			"| `etcd` | Required. `{ url, sha256 }`: a release archive, which the machine downloads over HTTPS and checks. Or `{ path }`: the directory in which the image has `etcd`; the image then needs `curl` too. |\n" +
+			"| `etcd` | Required. `{ url, sha256 }`: a release archive, which the machine downloads over HTTPS and checks. Or `{ path }`: the directory in which the image has `etcd`. The image then needs `curl` too. |\n" +
 			"| `tls` | `{ ca, cert, key }`: each the text of a PEM file or the path of a file on the machine. etcd then requires client certificates. |\n" +
 			"| `peer_tls` | The same for peers. Default: `tls`. |\n" +
 			"| `data_dir` | Data directory. Default: `/var/lib/etcd`. |\n" +
@@ -71,7 +71,7 @@ func (f userData) Definition(_ context.Context, _ function.DefinitionRequest, re
 					"environment": types.MapType{ElemType: types.StringType}, "join_script_base64gzip": types.StringType, "user_data_format": types.Int64Type,
 				},
 				AllowUnknownValues:  true,
-				MarkdownDescription: "The [`etcd_member_config`](../resources/member_config.md) of the member, the whole resource.",
+				MarkdownDescription: "The [`etcd_member_config`](../resources/member_config.md) of the member, as a whole.",
 			},
 			function.DynamicParameter{
 				Name: "options", AllowUnknownValues: true,

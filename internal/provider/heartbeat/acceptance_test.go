@@ -228,9 +228,9 @@ func TestAccHeartbeatOfSomeoneElse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := b.Apply().MustSay("Someone else beats as deploy")
+	got := b.Apply().MustSay("Another owner beats as deploy")
 	got.MustDetail(t, `/running/deploy holds "someone else" for another `+cut(got.Detail, "for another ", ",")+", unless it is renewed. Nothing was changed. "+
-		"If its owner is gone, as after a run that was killed, try again when that time is over; to take the name away from an owner that lives, set takeover = true, with which a plan takes it away as well; otherwise choose another name.")
+		"If its owner is gone, as after a run that was killed, try again when that time is over; to take the name from an owner that is alive, set takeover = true, which takes effect in a plan too; otherwise choose another name.")
 	if left, err := time.ParseDuration(cut(got.Detail, "for another ", ",")); err != nil || left < 20*time.Second || left > 30*time.Second {
 		t.Errorf("%s left, %v", left, err)
 	}
@@ -255,13 +255,13 @@ func cut(s, after, before string) string {
 // A run that was frozen for longer than its time to live wakes up, finds that
 // its claim is gone or somebody else's, and says so at its end.
 func TestAccHeartbeatOfAFrozenRun(t *testing.T) {
-	const after = "From then on this run was not known to live, and whatever it did under this name may have been done by someone else as well. Nothing of anyone else's was touched."
+	const after = "From then on this run did not hold the name, and another owner may have done the same work. The keys of other owners were not changed."
 	for name, test := range map[string]struct {
 		successor string
 		detail    string
 	}{
 		"expired":    {"", "/running/deploy is gone: it expired, because this process or its machine stood still for longer than the time to live, or it was deleted. " + after},
-		"taken over": {"the next one", `/running/deploy holds "the next one" now: someone else has taken the name over. ` + after},
+		"taken over": {"the next one", `/running/deploy holds "the next one" now: another owner has taken the name. ` + after},
 	} {
 		for _, api := range []string{"v2", "v3"} {
 			t.Run(name+" on "+api, func(t *testing.T) {

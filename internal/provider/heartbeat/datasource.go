@@ -59,44 +59,43 @@ func (d *heartbeats) Metadata(_ context.Context, req datasource.MetadataRequest,
 // Schema implements [datasource.DataSource].
 func (d *heartbeats) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Who is alive under a prefix: who beats there (`/running/NAME`, a key with a time to live), who of those that are expected does not, and, with `watch`, what happened meanwhile. " +
-			"It reads, and changes nothing.\n\n" +
-			"Made for `check` blocks, where a server that misses its beat turns into a warning at plan and apply, and for preconditions, where it stops the change.",
+		MarkdownDescription: "Lists the processes with a live heartbeat key below a prefix, and which of the expected ones are missing.",
 		Attributes: map[string]schema.Attribute{
 			"prefix": schema.StringAttribute{
 				Optional: true, Computed: true,
-				MarkdownDescription: "Key under which they beat. Default: `" + defaultPrefix + "`. What is further down than one name is none of theirs.",
+				MarkdownDescription: "Key prefix of the heartbeats. Only direct children count. Default: `" + defaultPrefix + "`.",
 			},
-			"expected": schema.SetAttribute{ElementType: types.StringType, Optional: true, Validators: []validator.Set{setvalidator.NoNullValues()}, MarkdownDescription: "Names of those who should be alive. Default: none, and nothing is `missing` or `unexpected`."},
+			"expected": schema.SetAttribute{ElementType: types.StringType, Optional: true, Validators: []validator.Set{setvalidator.NoNullValues()}, MarkdownDescription: "Names of the processes that should be alive. Default: none. `missing` and `unexpected` are empty then."},
 			"watch": schema.StringAttribute{
 				Optional: true, Validators: []validator.String{attribute.Duration()},
-				MarkdownDescription: "How long to watch before `alive` is read, such as `10s`. Longer than the interval of the beats shows every owner's; longer than their time to live shows who dies. Every refresh takes that long. Default: no watch.",
+				MarkdownDescription: "Time to watch before `alive` is read, such as `10s`. Use more than the interval of the heartbeats to see every owner, or more than their time to live to see those " +
+					"that expire. Every refresh blocks for this time. Default: no watch.",
 			},
 			"api": schema.StringAttribute{
 				Optional: true, Computed: true,
-				MarkdownDescription: "`v3`, or `v2` for TTL keys on servers up to 3.5 with `--enable-v2`. Default: `" + apiV3 + "`. The two do not see each other's keys.",
+				MarkdownDescription: "API of the keys: `v3` for leases, `v2` for TTL keys on servers up to 3.5 with `--enable-v2`. Each API sees only its own keys. Default: `" + apiV3 + "`.",
 			},
 			"alive": schema.MapNestedAttribute{
 				Computed:            true,
-				MarkdownDescription: "Who is alive, by name, at the end of the watch.",
+				MarkdownDescription: "Owners of live heartbeats by name, at the end of the watch.",
 				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-					"value":    schema.StringAttribute{Computed: true, MarkdownDescription: "What the key holds."},
-					"ttl_left": schema.Int64Attribute{Computed: true, MarkdownDescription: "Seconds that the key has to live without another beat. Null for a key without a time to live, which never misses one."},
+					"value":    schema.StringAttribute{Computed: true, MarkdownDescription: "Value of the key."},
+					"ttl_left": schema.Int64Attribute{Computed: true, MarkdownDescription: "Seconds until the key expires without another heartbeat. Null for a key without a time to live, which never expires."},
 				}},
 			},
-			"missing":    schema.SetAttribute{ElementType: types.StringType, Computed: true, MarkdownDescription: "Those of `expected` that are not alive."},
-			"unexpected": schema.SetAttribute{ElementType: types.StringType, Computed: true, MarkdownDescription: "Those alive that are not in `expected`; none where `expected` is not given."},
+			"missing":    schema.SetAttribute{ElementType: types.StringType, Computed: true, MarkdownDescription: "Names in `expected` that are not alive."},
+			"unexpected": schema.SetAttribute{ElementType: types.StringType, Computed: true, MarkdownDescription: "Names that are alive and not in `expected`. Empty without `expected`."},
 			"events": schema.ListNestedAttribute{
 				Computed:            true,
-				MarkdownDescription: "What was seen during `watch`, in order; empty without it.",
+				MarkdownDescription: "Events during `watch`, in order. Empty without `watch`.",
 				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 					"kind": schema.StringAttribute{
 						Computed: true,
-						MarkdownDescription: "`started` (the key was created), `beat` (written again), `stopped` (deleted before its time was over, as on a proper end or a takeover) " +
-							"or `missed` (its time was over). A lease that someone revokes by hand looks like a missed beat.",
+						MarkdownDescription: "`started` (the key was created), `beat` (written again), `stopped` (deleted before its time to live was over, as at a regular end or a takeover) or `missed` " +
+							"(expired). A lease that is revoked by hand looks like a missed heartbeat.",
 					},
-					"name":  schema.StringAttribute{Computed: true, MarkdownDescription: "Whose."},
-					"value": schema.StringAttribute{Computed: true, MarkdownDescription: "What the key held."},
+					"name":  schema.StringAttribute{Computed: true, MarkdownDescription: "Name of the owner of the heartbeat."},
+					"value": schema.StringAttribute{Computed: true, MarkdownDescription: "Value that the key had."},
 				}},
 			},
 		},

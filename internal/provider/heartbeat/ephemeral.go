@@ -56,43 +56,34 @@ func (h *Heartbeat) Metadata(_ context.Context, req ephemeral.MetadataRequest, r
 // Schema implements [ephemeral.EphemeralResource].
 func (h *Heartbeat) Schema(_ context.Context, _ ephemeral.SchemaRequest, resp *ephemeral.SchemaResponse) {
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Says that this run lives, for as long as it does: a key with a time to live (`/running/NAME`), made at the start, written again and again, " +
-			"and deleted at the end. Programs written to the common pattern of etcd's v2 era see the run beat, stop, or miss a beat, and `etcd_heartbeats` sees theirs.\n\n" +
-			"Nobody beats under a name that someone else has: the key is only ever created, compared and written, compared and deleted. A run that stood still for longer than `ttl` " +
-			"finds its key gone, does not bring it back, and ends with an error that says so.\n\n" +
-			"!> **Warning** Terraform opens an ephemeral resource in `plan` as well as in `apply`, and does not tell the provider which of the two it is. " +
-			"With `takeover = true` a mere `plan` therefore takes the name away from its owner. Set `takeover` for the one run that is to take over, such as `-var takeover=true`, and plan without it.\n\n" +
-			"Terraform opens and closes it in `plan` and in `apply`, each by itself. When something that uses it fails, and when the run is interrupted, Terraform does not close it; the provider " +
-			"then deletes the key as it ends. Only a provider that is killed leaves its key behind, until `ttl` is over: the next run meets it as someone else's.\n\n" +
-			"It is a sign of life, not a lock: between the check and a change somewhere else time passes. Membership changes of this provider are guarded by a claim of their own and need no heartbeat.",
+		MarkdownDescription: "Publishes a heartbeat while Terraform runs: a key with a time to live, which is deleted at the end.",
 		Attributes: map[string]schema.Attribute{
-			"name": schema.StringAttribute{Required: true, MarkdownDescription: "Who beats: the last part of the key, such as `web1`."},
+			"name": schema.StringAttribute{Required: true, MarkdownDescription: "Name of the owner: the last part of the key, such as `web1`."},
 			"prefix": schema.StringAttribute{
 				Optional: true, Computed: true,
 				MarkdownDescription: "Key above the name. Default: `" + defaultPrefix + "`.",
 			},
 			"value": schema.StringAttribute{
 				Optional: true, Computed: true,
-				MarkdownDescription: "What the key holds. It tells this owner from any other, so no other owner may use it. Default: a random UUID.",
+				MarkdownDescription: "Value of the key. It identifies this owner, so no other owner can use it. Default: a random UUID.",
 			},
 			"ttl": schema.StringAttribute{
 				Optional: true, Computed: true, Validators: []validator.String{attribute.Duration()},
-				MarkdownDescription: "How long the key lives without another beat, at least `2s`, in whole seconds. Default: `" + defaultTTL + "`.",
+				MarkdownDescription: "Time to live of the key without another heartbeat, in whole seconds and at least `2s`. Default: `" + defaultTTL + "`.",
 			},
 			"interval": schema.StringAttribute{
 				Optional: true, Computed: true, Validators: []validator.String{attribute.Duration()},
-				MarkdownDescription: "Time between two beats, at most half of `ttl`. Default: a third of `ttl`.",
+				MarkdownDescription: "Time between two heartbeats, at most half of `ttl`. Default: a third of `ttl`.",
 			},
 			"takeover": schema.BoolAttribute{
 				Optional: true,
-				MarkdownDescription: "Whether to take the name away from its owner: the owner's claim is deleted, then this one starts. A plan does that too, see the warning above. " +
-					"If `false`, a name that is held is an error, which contains the owner's value and how long it has to live. Default: `false`.",
+				MarkdownDescription: "Whether to take the name from its owner: the key of the owner is deleted, then this heartbeat starts. A plan does this too. If `false`, a name that is in use is an " +
+					"error, which contains the value of the owner and its remaining time to live. Default: `false`.",
 			},
 			"api": schema.StringAttribute{
 				Optional: true, Computed: true,
-				MarkdownDescription: "`v3`: a lease. `v2`: a TTL key, on servers up to 3.5 with `--enable-v2`. Default: `" + apiV3 + "`. The two do not see each other's keys. " +
-					"Leases do not depend on the members' clocks, TTL keys do: the member that is asked says until when by its own, and the leader ends the key by its own, " +
-					"so they must agree to much less than `ttl`.",
+				MarkdownDescription: "API of the key: `v3` for a lease, `v2` for a TTL key on servers up to 3.5 with `--enable-v2`. Each API sees only its own keys. TTL keys depend on the clocks of the " +
+					"members, which must agree to much less than `ttl`. Leases do not. Default: `" + apiV3 + "`.",
 			},
 			"key": schema.StringAttribute{Computed: true, MarkdownDescription: "The whole key."},
 		},

@@ -283,7 +283,7 @@ func TestAccBadInput(t *testing.T) {
 	var steps []resource.TestStep
 	for _, c := range []struct{ arguments, text string }{
 		{`members = {}`, "members is empty; a cluster is formed by at least one member."},
-		{`members = { a = [] }`, `Entry "a": Want name=url, such as infra1=https://10.0.0.1:2380.`},
+		{`members = { a = [] }`, `Entry "a": Expected name=url, such as infra1=https://10.0.0.1:2380.`},
 		{`members = { "a=b" = ["http://h:1"] }`, `Entry "a=b": The member name "a=b" contains '=' or ','`},
 		{`members = { a = ["http://h"] }`, `Entry "a=http://h": http://h has no port, and etcd assumes none.`},
 		{`members = { a = ["http://h:1/x"] }`, `Entry "a=http://h:1/x": http://h:1/x has a path; etcd accepts none here.`},

@@ -43,19 +43,18 @@ type defragmentModel struct {
 // Schema implements [action.Action].
 func (*Defragment) Schema(_ context.Context, _ action.SchemaRequest, resp *action.SchemaResponse) {
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Gives the space that databases do not use back to the file system, after a compaction. A member answers nobody meanwhile; so they go one at a time, the leader last, " +
-			"only while all others are well and have caught up, and none after the first that failed. No membership change is made at the same time.",
+		MarkdownDescription: "Defragments the databases of the members, one member at a time, so that the file system gets free space back.",
 		Attributes: map[string]schema.Attribute{
 			"members": schema.SetAttribute{
 				ElementType: types.StringType, Optional: true, Validators: []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.ValueStringsAre(attribute.Name())},
-				MarkdownDescription: "Names or IDs of the members to defragment. Default: all voting members. etcd lets no learner be defragmented while it runs.",
+				MarkdownDescription: "Names or IDs of the members to defragment. Learners cannot be defragmented. Default: all voting members.",
 			},
 			"allow_interruption": schema.BoolAttribute{
 				Optional:            true,
-				MarkdownDescription: "Accepts that a cluster of one or two voters, which needs every one of them, stands still meanwhile. If `false`, that is an error. Default: `false`.",
+				MarkdownDescription: "Whether to defragment a cluster of one or two voting members, which stops for that time. If `false`, the action fails for such a cluster. Default: `false`.",
 			},
 			"endpoints": endpointsAttribute(),
-			"timeout":   timeoutAttribute("How long one member may take, and how long the action waits before each member for the lock on membership changes and for all others to be healthy", defragmentLimit),
+			"timeout":   timeoutAttribute("Timeout for one member, and for the wait before each member until the lock on membership changes is free and all other members are healthy", defragmentLimit),
 		},
 	}
 }

@@ -41,17 +41,16 @@ type disarmModel struct {
 // Schema implements [action.Action].
 func (*disarmAlarm) Schema(_ context.Context, _ action.SchemaRequest, resp *action.SchemaResponse) {
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Takes an alarm back, once its cause is gone; what that takes is said at plan. A NOSPACE alarm stays while a database is still as large as its quota allows: " +
-			"the next write would raise it again. No alarm is no error.",
+		MarkdownDescription: "Disarms an alarm after its cause is fixed.",
 		Attributes: map[string]schema.Attribute{
-			"alarm": schema.StringAttribute{Required: true, MarkdownDescription: "`NOSPACE` or `CORRUPT`."},
+			"alarm": schema.StringAttribute{Required: true, MarkdownDescription: "Alarm to disarm. Allowed: `NOSPACE`, `CORRUPT`."},
 			"confirmed": schema.BoolAttribute{
 				Optional: true,
-				MarkdownDescription: "Says that the cause is gone, where the members do not tell: that there is space again (before 3.6, which does not tell its quota), " +
-					"or that the member whose data differed was replaced. Default: `false`.",
+				MarkdownDescription: "Whether you have fixed the cause, if the members do not report it: there is free space again (members before 3.6 do not report their quota), or the member whose " +
+					"data differed was replaced. Default: `false`.",
 			},
 			"endpoints": endpointsAttribute(),
-			"timeout":   timeoutAttribute("How long it may take", disarmLimit),
+			"timeout":   timeoutAttribute("Timeout of the action", disarmLimit),
 		},
 	}
 }

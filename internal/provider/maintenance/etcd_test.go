@@ -160,7 +160,7 @@ func TestDefragment(t *testing.T) {
 			}
 			f := newTerraform(t, b.Endpoints(), nil)
 			f.run("etcd_defragment", map[string]tftypes.Value{"members": set(order[0], "learner1")}).mustTell().mustSay(
-				"error: Cannot defragment the members: " + called("learner1") + " is a learner, and etcd lets none be defragmented while it runs\\. Nobody was touched\\. .*")
+				"error: Cannot defragment the members: " + called("learner1") + " is a learner, and etcd lets none be defragmented while it runs\\. Nothing was changed\\. .*")
 			f.run("etcd_defragment", nil).mustPlan().mustSay().mustTell(want...)
 			for _, p := range b.Members() {
 				status, err := b.ClientFor(t, p).Status(t.Context(), p.ClientURL())
@@ -182,7 +182,7 @@ func TestDefragmentRefused(t *testing.T) {
 		b.Member("infra2").Kill()
 		b.Leader(t)
 		newTerraform(t, b.Endpoints(), nil).run("etcd_defragment", map[string]tftypes.Value{"members": set("infra1")}).mustTell().mustSay(
-			"error: Cannot defragment the members: A member that is defragmented answers nobody meanwhile, so every other one has to be well\\. " + called("infra2") + " does not answer .*")
+			"error: Cannot defragment the members: A member does not answer while it is defragmented, so every other one must be healthy\\. " + called("infra2") + " does not answer .*")
 	})
 	t.Run("one that dies at it", func(t *testing.T) {
 		t.Parallel()
@@ -208,7 +208,7 @@ func TestDefragmentRefused(t *testing.T) {
 		b := etcdtest.Start(t, 2, etcdtest.Options{})
 		f := newTerraform(t, b.Endpoints(), nil)
 		f.run("etcd_defragment", nil).mustTell().mustSay(
-			"error: Cannot defragment the members: While infra. " + hex + " is defragmented it answers nobody: 1 of 2 voters would be left; quorum is 2, so the cluster would stand still\\. .*allow_interruption = true\\.")
+			"error: Cannot defragment the members: While infra. " + hex + " is defragmented it does not answer: 1 of 2 voters would be left; quorum is 2, so the cluster would stop for that time\\. .*allow_interruption = true\\.")
 		if o := f.run("etcd_defragment", map[string]tftypes.Value{"allow_interruption": yes()}).mustSay(); len(o.progress) != 4 {
 			t.Errorf("told %q", o.progress)
 		}
@@ -268,7 +268,7 @@ func TestDisarmAlarm(t *testing.T) {
 			const plan = "warning: The alarm NOSPACE will be disarmed: That only helps where its cause is gone\\. First make space: compact .*"
 			arguments := map[string]tftypes.Value{"alarm": text("NOSPACE")}
 			tells := v == etcdtest.V36 || v == etcdtest.V37
-			refused := "error: Cannot disarm the alarm NOSPACE: " + called("infra1") + " does not tell whether what the alarm NOSPACE is about has been mended\\. .*Then set confirmed = true\\."
+			refused := "error: Cannot disarm the alarm NOSPACE: " + called("infra1") + " does not tell whether the cause of the alarm NOSPACE has been fixed\\. .*Then set confirmed = true\\."
 			if tells {
 				// However sure the operator is.
 				arguments["confirmed"] = yes()

@@ -42,7 +42,7 @@ func (c *configured) Configure(_ context.Context, req action.ConfigureRequest, r
 func endpointsAttribute() schema.Attribute {
 	return schema.ListAttribute{
 		ElementType: types.StringType, Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), attribute.Endpoints()},
-		MarkdownDescription: "Client URLs to begin with. Default: the provider's `endpoints`.",
+		MarkdownDescription: "Client URLs of the cluster. Default: the provider's `endpoints`.",
 	}
 }
 

@@ -39,11 +39,11 @@ type moveModel struct {
 // Schema implements [action.Action].
 func (*MoveLeader) Schema(_ context.Context, _ action.SchemaRequest, resp *action.SchemaResponse) {
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Hands leadership to another voter, which is alive and has caught up, and waits until a quorum names it.",
+		MarkdownDescription: "Moves leadership to another voting member, and waits until a quorum agrees on it.",
 		Attributes: map[string]schema.Attribute{
-			"to":        schema.StringAttribute{Optional: true, Validators: []validator.String{attribute.Name()}, MarkdownDescription: "Name or ID of the member that is to lead. Default: the most advanced voter that does not lead. Then leadership moves each time."},
+			"to":        schema.StringAttribute{Optional: true, Validators: []validator.String{attribute.Name()}, MarkdownDescription: "Name or ID of the member that is to lead. Default: the most advanced voting member that does not lead. Leadership then moves each time."},
 			"endpoints": endpointsAttribute(),
-			"timeout":   timeoutAttribute("How long it may take", moveLimit),
+			"timeout":   timeoutAttribute("Timeout of the action", moveLimit),
 		},
 	}
 }

@@ -46,18 +46,17 @@ type snapshotModel struct {
 // Schema implements [action.Action].
 func (*Snapshot) Schema(_ context.Context, _ action.SchemaRequest, resp *action.SchemaResponse) {
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Saves the data of a cluster to a file on the machine that runs Terraform, for `etcdutl snapshot restore`. The file appears whole or not at all: it is written under another " +
-			"name, read again, and compared with the hash that the server sends behind the data. Only its owner can read it; it holds everything that the cluster knows, secrets included.",
+		MarkdownDescription: "Saves a snapshot of the cluster's data to a file on the machine that runs Terraform.",
 		Attributes: map[string]schema.Attribute{
-			"path":      schema.StringAttribute{Required: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)}, MarkdownDescription: "The file. Its directory must exist, at plan already."},
-			"overwrite": schema.BoolAttribute{Optional: true, MarkdownDescription: "Whether a file that is there already may be replaced. If `false`, it is an error, at plan already. Default: `false`."},
+			"path":      schema.StringAttribute{Required: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)}, MarkdownDescription: "Path of the file. Its directory must exist at plan."},
+			"overwrite": schema.BoolAttribute{Optional: true, MarkdownDescription: "Whether an existing file can be replaced. If `false`, an existing file is an error at plan. Default: `false`."},
 			"member": schema.StringAttribute{
 				Optional: true, Validators: []validator.String{attribute.Name()},
-				MarkdownDescription: "Name or ID of the member whose data is saved. It is saved also without a quorum, with a warning. " +
-					"Default: a learner that has caught up, else a follower, else the leader, and a quorum is required.",
+				MarkdownDescription: "Name or ID of the member whose data is saved, also without a quorum, with a warning. Default: a learner that has caught up, else a follower, else the leader. A " +
+					"quorum is required then.",
 			},
 			"endpoints": endpointsAttribute(),
-			"timeout":   timeoutAttribute("How long it may take", snapshotLimit),
+			"timeout":   timeoutAttribute("Timeout of the action", snapshotLimit),
 		},
 	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // identity is what makes a member this very one: member IDs are unique within
-// their cluster, for ever.
+// their cluster, permanently.
 type identity struct {
 	ClusterID types.String `tfsdk:"cluster_id"`
 	MemberID  types.String `tfsdk:"member_id"`

@@ -53,16 +53,16 @@ func (l *List) Configure(_ context.Context, req resource.ConfigureRequest, resp 
 
 // ListResourceConfigSchema implements [fwlist.ListResource].
 func (l *List) ListResourceConfigSchema(_ context.Context, _ fwlist.ListResourceSchemaRequest, resp *fwlist.ListResourceSchemaResponse) {
-	what := "The members of a cluster that have a vote, each with the identity to import it by."
+	what := "Lists the voting members of a cluster, each with the identity for its import."
 	if l.role == roleLearner {
-		what = "The members of a cluster that have no vote, each with the identity to import it by."
+		what = "Lists the learners of a cluster, each with the identity for its import."
 	}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: what,
 		Attributes: map[string]schema.Attribute{
 			"endpoints": schema.ListAttribute{
 				ElementType: types.StringType, Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1)},
-				MarkdownDescription: "Client URLs to begin with. Default: the provider's `endpoints`.",
+				MarkdownDescription: "Client URLs of the cluster. Default: the provider's `endpoints`.",
 			},
 		},
 	}

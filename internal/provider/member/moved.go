@@ -23,7 +23,7 @@ const ownAddress = "terraform-provider-etcd/etcd"
 
 // MoveState implements resource.ResourceWithMoveState. An etcd_learner becomes
 // an etcd_member, and the next update promotes it. An etcd_member becomes an
-// etcd_learner: a vote cannot be taken back, so that of a voter stands as promoted.
+// etcd_learner: a promotion cannot be undone, so that of a voter stands as promoted.
 func (r *Resource) MoveState(ctx context.Context) []resource.StateMover {
 	before, waitBefore, wait := roleLearner, waitCaughtUp, waitVoting
 	if r.role == roleLearner {

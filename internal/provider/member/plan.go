@@ -141,7 +141,7 @@ func (g *guard) plan(ctx context.Context, attribute string, value any) {
 	g.resp.Diagnostics.Append(g.resp.Plan.SetAttribute(ctx, path.Root(attribute), value)...)
 }
 
-// demotion replaces a learner that was promoted: a vote cannot be taken back.
+// demotion replaces a learner that was promoted: a promotion cannot be undone.
 type demotion struct{ attribute.Described }
 
 func (demotion) PlanModifyBool(ctx context.Context, req planmodifier.BoolRequest, resp *planmodifier.BoolResponse) {

@@ -106,9 +106,9 @@ func (d derived) PlanModifySet(ctx context.Context, req planmodifier.SetRequest,
 func addressAttribute() schema.StringAttribute {
 	return schema.StringAttribute{
 		Optional: true,
-		MarkdownDescription: "The IP address or host name at which the other members and the clients reach it, without scheme and port, such as `10.0.1.10` or `fd00::a`. " +
-			"A short form for `peer_urls` with port 2380, in place of which it stands, and for `client_urls` with port 2379 if that is not given. " +
-			"A change replaces the configuration if it changes the URLs.",
+		MarkdownDescription: "IP address or host name at which other members and clients reach the member, without scheme and port, such as `10.0.1.10` or `fd00::a`. A short form for `peer_urls` " +
+			"with port 2380, and for `client_urls` with port 2379 unless they are set. It cannot be combined with `peer_urls`. A change that changes the URLs replaces the " +
+			"configuration.",
 		Validators: []validator.String{addressValidator(), stringvalidator.ConflictsWith(path.MatchRoot("peer_urls"))},
 	}
 }
@@ -116,7 +116,7 @@ func addressAttribute() schema.StringAttribute {
 func schemeAttribute() schema.StringAttribute {
 	return schema.StringAttribute{
 		Optional:            true,
-		MarkdownDescription: "The scheme of the URLs that follow from `address`: `https` or `http`. Default: `https`. Only with `address`.",
+		MarkdownDescription: "Scheme of the URLs that follow from `address`. Only with `address`. Default: `https`. Allowed: `https`, `http`.",
 		Validators:          []validator.String{stringvalidator.OneOf(schemeHTTPS, schemeHTTP), stringvalidator.AlsoRequires(path.MatchRoot("address"))},
 	}
 }

@@ -172,7 +172,7 @@ func (m *model) fromMembers(ctx context.Context, p plan, members []membership.Me
 	}
 }
 
-// contradiction compares the plan with what the cluster says, and mends it
+// contradiction compares the plan with what the cluster says, and corrects it
 // where that is safe.
 func (m model) contradiction(p *plan, snap membership.Snapshot, err error) *text.Message {
 	name := m.Name.ValueString()

@@ -80,8 +80,8 @@ func (m Member) AwaitsCluster() bool { return m.Founder.ValueBool() || !m.Founde
 func MemberAttribute() schema.SingleNestedAttribute {
 	return schema.SingleNestedAttribute{
 		Optional: true,
-		MarkdownDescription: "The member's [`etcd_member_config`](member_config.md), the whole resource: `config = etcd_member_config.node[each.key]`. " +
-			"Another configuration replaces the member; to set it on an imported member, or to leave it out, does not. Leave it out for a process that something else starts.",
+		MarkdownDescription: "The [`etcd_member_config`](member_config.md) of the member, as a whole: `config = etcd_member_config.node[each.key]`. Another configuration replaces the member. " +
+			"Setting it on an imported member, or removing it, changes nothing. Omit it for a process that Terraform does not configure.",
 		Attributes: map[string]schema.Attribute{
 			"id": schema.StringAttribute{
 				Required: true, MarkdownDescription: "`id` of the configuration.",
@@ -93,12 +93,12 @@ func MemberAttribute() schema.SingleNestedAttribute {
 			},
 			"peer_urls": schema.SetAttribute{
 				ElementType: types.StringType, Optional: true,
-				MarkdownDescription: "`peer_urls` of the configuration, null where the machine fills them in.",
+				MarkdownDescription: "`peer_urls` of the configuration. Null if the machine sets them itself.",
 				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), attribute.Advertised()},
 			},
 			"founder": schema.BoolAttribute{Optional: true, MarkdownDescription: "`founder` of the configuration. Default: `false`."},
 			"founders": schema.Int64Attribute{
-				Optional: true, MarkdownDescription: "`founders` of the configuration. Default: null, a cluster that exists.",
+				Optional: true, MarkdownDescription: "`founders` of the configuration. Default: null, for an existing cluster.",
 				Validators: []validator.Int64{int64validator.AtLeast(0)},
 			},
 		},

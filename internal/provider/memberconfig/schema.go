@@ -25,13 +25,7 @@ import (
 	variables "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/environment"
 )
 
-const description = "How a member's process starts: the environment and the join script that go into the machine's user data. " +
-	"It is decided once and frozen, so that a later join never re-renders a machine, and it touches no membership when it is created.\n\n" +
-	"!> **Warning** Run the join script (`join_script_base64gzip`) before each start of etcd. With `environment` alone etcd itself decides how it starts: a member whose data was lost starts empty " +
-	"under its old identity if no peer answers, and acknowledged writes can be lost.\n\n" +
-	"A name among the founders of a bootstrap that is not complete is a founder; everyone else joins the cluster that exists. " +
-	"Its place in the graph is before the machine; [`etcd_member`](member.md) stands after it. " +
-	"Destroying it removes what was added for it and is still in the cluster: a learner, or a voting member that is dead. A voting member that lives stays in the cluster, with a warning; if another configuration follows, the old member must end first."
+const description = "Generates how the process of one member starts: the environment and the join script for the user data of its machine."
 
 // Schema implements resource.Resource.
 func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
@@ -46,7 +40,7 @@ func nameAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"name": schema.StringAttribute{
 			Required:            true,
-			MarkdownDescription: "The member's name, unique in the cluster (`ETCD_NAME`): letters, digits and `. _ : @ % + ~ -`. A change replaces the configuration, and with it the machine and the member.",
+			MarkdownDescription: "Name of the member, unique in the cluster (`ETCD_NAME`). A change replaces the configuration, the machine and the member. Allowed: letters, digits and `. _ : @ % + ~ -`.",
 			PlanModifiers:       []planmodifier.String{stringplanmodifier.RequiresReplace(), attribute.NewName()},
 			Validators:          []validator.String{attribute.Name()},
 		},
@@ -67,18 +61,19 @@ func advertisedAttributes() map[string]schema.Attribute {
 			ElementType: types.StringType,
 			Optional:    true,
 			Computed:    true,
-			MarkdownDescription: "The URLs at which the other members reach it (`ETCD_INITIAL_ADVERTISE_PEER_URLS`): scheme, host and port. Default: the URL that follows from `address`, if that is given. " +
-				"Leave out both if the address is known only on the machine, which then sets the variables itself.",
+			MarkdownDescription: "URLs at which the other members reach the member (`ETCD_INITIAL_ADVERTISE_PEER_URLS`): scheme, host and port. A change replaces the configuration. Default: the URL " +
+				"that follows from `address`. Omit both if only the machine knows its address. The machine then sets the variables itself.",
 			PlanModifiers: replaceURLs(where.peers),
 			Validators:    []validator.Set{setvalidator.SizeAtLeast(1), attribute.Advertised()},
 		},
 		"client_urls": schema.SetAttribute{
-			ElementType:         types.StringType,
-			Optional:            true,
-			Computed:            true,
-			MarkdownDescription: "The URLs at which clients reach it (`ETCD_ADVERTISE_CLIENT_URLS`). Default: the schemes and hosts of `peer_urls` with port 2379, if there are `peer_urls`.",
-			PlanModifiers:       replaceURLs(where.clients),
-			Validators:          []validator.Set{setvalidator.SizeAtLeast(1), attribute.Advertised()},
+			ElementType: types.StringType,
+			Optional:    true,
+			Computed:    true,
+			MarkdownDescription: "URLs at which clients reach the member (`ETCD_ADVERTISE_CLIENT_URLS`). A change replaces the configuration. Default: the schemes and hosts of `peer_urls` with port " +
+				"2379, if there are `peer_urls`.",
+			PlanModifiers: replaceURLs(where.clients),
+			Validators:    []validator.Set{setvalidator.SizeAtLeast(1), attribute.Advertised()},
 		},
 	}
 }
@@ -90,17 +85,18 @@ func listenAttributes() map[string]schema.Attribute {
 		"listen_peer_urls": schema.SetAttribute{
 			ElementType: types.StringType,
 			Optional:    true,
-			MarkdownDescription: "What the process binds to for its peers (`ETCD_LISTEN_PEER_URLS`). Default: `peer_urls`, with the wildcard address in place of a host name. " +
-				"Host names other than `localhost` are refused, because etcd listens on addresses only.",
+			MarkdownDescription: "URLs on which etcd listens for peers (`ETCD_LISTEN_PEER_URLS`). A change replaces the configuration. Default: `peer_urls`, with the wildcard address in place of a " +
+				"host name. Host names other than `localhost` are refused, because etcd listens on IP addresses only.",
 			PlanModifiers: replaceSet,
 			Validators:    []validator.Set{setvalidator.SizeAtLeast(1), attribute.Listened()},
 		},
 		"listen_client_urls": schema.SetAttribute{
-			ElementType:         types.StringType,
-			Optional:            true,
-			MarkdownDescription: "What the process binds to for clients (`ETCD_LISTEN_CLIENT_URLS`). Default: `client_urls`, with the wildcard address in place of a host name.",
-			PlanModifiers:       replaceSet,
-			Validators:          []validator.Set{setvalidator.SizeAtLeast(1), attribute.Listened()},
+			ElementType: types.StringType,
+			Optional:    true,
+			MarkdownDescription: "URLs on which etcd listens for clients (`ETCD_LISTEN_CLIENT_URLS`). A change replaces the configuration. Default: `client_urls`, with the wildcard address in place " +
+				"of a host name.",
+			PlanModifiers: replaceSet,
+			Validators:    []validator.Set{setvalidator.SizeAtLeast(1), attribute.Listened()},
 		},
 	}
 }
@@ -116,25 +112,25 @@ func bootstrapAttributes() map[string]schema.Attribute {
 		"join_peer_urls": schema.SetAttribute{
 			ElementType: types.StringType,
 			Optional:    true,
-			MarkdownDescription: "Peer URLs of members that the join script asks, in addition to those that the cluster lists when the configuration is made. Default: none. " +
-				"For members whose addresses are not known beforehand, where the provider has no endpoints: such as the `peer_urls` of the `members` of an " +
-				"`etcd_discovery_token`. A member that is made together with its cluster needs none: it asks the founders' registry. Frozen at creation: a later change plans nothing.",
+			MarkdownDescription: "Peer URLs of members that the join script asks, in addition to those that the cluster lists when the configuration is created. Use it for members with dynamic " +
+				"addresses if the provider has no endpoints, for example with the `peer_urls` of the `members` of an `etcd_discovery_token`. A member that is created together with " +
+				"its cluster needs none: it asks the discovery cluster. Fixed at creation: a later change has no effect. Default: none.",
 			PlanModifiers: []planmodifier.Set{keepSet{"stays as it was at creation"}},
 			Validators:    []validator.Set{attribute.Advertised()},
 		},
 		"triggers_replace": schema.DynamicAttribute{
 			Optional: true,
-			MarkdownDescription: "Any value; a change of it replaces the configuration, the machine that uses it, and the member. " +
-				"Put here what makes the machine be built anew: the image, a version.",
+			MarkdownDescription: "Any value. A change replaces the configuration, the machine that uses it, and the member. Set it to what recreates the machine, such as the image or a version. " +
+				"Setting it on an imported configuration changes nothing.",
 			PlanModifiers: []planmodifier.Dynamic{dynamicplanmodifier.RequiresReplaceIf(otherThanNothing,
 				"a change replaces it, unless it had none before", "a change replaces it, unless it had none before")},
 		},
 		"replace_unreachable_after": schema.StringAttribute{
 			Optional: true,
-			MarkdownDescription: "How long the member must have been silent before a plan proposes to replace it with its machine, such as `10m`; longer than a reboot takes. " +
-				"Two views must agree, this run's own and the leader's, and the rest must have a quorum; of several lost members one is replaced per apply. " +
-				"How long it has been silent is remembered where a refresh is saved (an apply, or `-refresh-only`); what is missing is waited for during the refresh. " +
-				"Default: none. Then nothing is proposed, and a warning names the command to type.",
+			MarkdownDescription: "Time after which a plan replaces an unreachable member and its machine, such as `10m`. Use more than a reboot takes. Both Terraform and the leader must see the " +
+				"member as unreachable, and the other members must have a quorum. If several members have failed, each apply replaces one. The start of the outage is stored in the " +
+				"state by an apply, also with `-refresh-only`. The plan blocks for the time that remains. Default: none. Without it, nothing is replaced, and a warning prints the " +
+				"command.",
 			Validators: []validator.String{attribute.Duration()},
 		},
 	}
@@ -146,26 +142,24 @@ func computedAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"id": schema.StringAttribute{
 			Computed:            true,
-			MarkdownDescription: "Identifies this configuration. `etcd_member` and `etcd_learner` take it with the whole resource, in their argument `config`.",
+			MarkdownDescription: "ID of this configuration. `etcd_member` and `etcd_learner` take it from `config`.",
 			PlanModifiers:       fixed,
 		},
 		"founder": schema.BoolAttribute{
 			Computed:            true,
-			MarkdownDescription: "Whether this member forms the cluster with others (true) or joins one that exists (false). Decided at creation.",
+			MarkdownDescription: "Whether this member is an initial member, which forms the cluster together with others. If `false`, it joins an existing cluster. Fixed at creation.",
 			PlanModifiers:       []planmodifier.Bool{boolplanmodifier.UseStateForUnknown()},
 		},
 		"founders": schema.Int64Attribute{
 			Computed: true,
-			MarkdownDescription: "How many members form the cluster together, of a member that is configured before the cluster exists; 0 if the bootstrap does not say. " +
-				"Null if the cluster existed when the configuration was created, and after an import.",
+			MarkdownDescription: "Number of initial members, if the configuration was created before the cluster. 0 if the bootstrap does not contain the number. Null if the cluster existed when the " +
+				"configuration was created, and after an import.",
 			PlanModifiers: []planmodifier.Int64{int64planmodifier.UseStateForUnknown()},
 		},
 		"status": schema.StringAttribute{
-			Computed: true,
-			MarkdownDescription: "What the cluster says of it: `pending` (not announced yet), `announced`, `member`, `unreachable` (a member that does not answer), `failed` (one that has been silent for " +
-				"`replace_unreachable_after`; the plan replaces it), `removed`, `retired` (somebody else removed it after it had run, so that it cannot come back: the plan replaces it), or `stale` " +
-				"(not started yet, and its environment cannot start any more because the members have changed since; the join script can. A founder without which the cluster was formed is stale, too: once the bootstrap is complete the plan makes a joiner of it).",
-			PlanModifiers: fixed,
+			Computed:            true,
+			MarkdownDescription: "State of the member in the cluster: `pending`, `announced`, `member`, `unreachable`, `failed`, `removed`, `retired` or `stale`. See [Status](#status).",
+			PlanModifiers:       fixed,
 		},
 	}
 }
@@ -178,28 +172,27 @@ func machineAttributes() map[string]schema.Attribute {
 		"environment": schema.MapAttribute{
 			ElementType: types.StringType,
 			Computed:    true,
-			MarkdownDescription: "The `ETCD_*` variables of the process: name, addresses, initial state and bootstrap. Those that begin with `ETCD_JOIN_` are for the join script only; etcd does not know them. " +
-				"The environment by itself starts a joiner only if the members do not change before it starts.",
+			MarkdownDescription: "The `ETCD_*` variables of the process: name, addresses, initial state and bootstrap. Variables that begin with `ETCD_JOIN_` are for the join script only. Without " +
+				"the join script, a new member starts with them only if the membership does not change before.",
 			PlanModifiers: []planmodifier.Map{mapplanmodifier.UseStateForUnknown()},
 		},
 		"initial_cluster": schema.StringAttribute{
 			Computed:            true,
-			MarkdownDescription: "For a joiner, the members at the time of creation and itself (`ETCD_INITIAL_CLUSTER`); null for a founder by discovery.",
+			MarkdownDescription: "For a new member, the members at the time of creation and itself (`ETCD_INITIAL_CLUSTER`). Null for an initial member with a discovery token.",
 			PlanModifiers:       fixed,
 		},
 		"join_script_base64gzip": schema.StringAttribute{
 			Computed: true,
-			MarkdownDescription: "A POSIX shell script (needs `curl`) to run before every start of etcd, with the environment loaded. That of a member whose `bootstrap` is a discovery has in addition what asks the discovery cluster. " +
-				"It is compressed by gzip and encoded in base64, so that a plan stays readable: `encoding: gz+b64` in `write_files` of cloud-init, `compression: gzip` with " +
-				"`source: data:;base64,…` in Butane, or `base64 -d | gunzip` in a shell turn it back. It is computed once, at creation, and stays as it is with another version of the provider. It prints `ETCD_*` assignments that " +
-				"override the environment on standard output, and its reasons on standard error. Exit status 0: start etcd. 75: not yet, run me again. " +
-				"78: this identity has run before and its data is gone, or the member was removed: never start.",
+			MarkdownDescription: "POSIX shell script to run before every start of etcd, with the environment loaded. It needs `curl`. It is compressed with gzip and encoded in base64. To decode it, " +
+				"use `encoding: gz+b64` in `write_files` of cloud-init, `compression: gzip` with `source: data:;base64,…` in Butane, or `base64 -d | gunzip` in a shell. It prints " +
+				"`ETCD_*` assignments that override the environment on standard output, and its reasons on standard error. See [Exit status](#exit-status-of-the-join-script). With a " +
+				"discovery token it also contains what asks the discovery cluster. Fixed at creation: another version of the provider does not change it.",
 			PlanModifiers: fixed,
 		},
 		"user_data_format": schema.Int64Attribute{
 			Computed: true,
-			MarkdownDescription: "Format in which [`cloud_config`](../functions/cloud_config.md) and [`ignition`](../functions/ignition.md) write the machine's user data. " +
-				"It is the newest format when the configuration is created and does not change with another version of the provider, so that the user data of an existing machine stays the same.",
+			MarkdownDescription: "Format in which [`cloud_config`](../functions/cloud_config.md) and [`ignition`](../functions/ignition.md) write the machine's user data: the newest one when the " +
+				"configuration is created. Another version of the provider does not change it, so the user data of an existing machine stays the same.",
 			PlanModifiers: []planmodifier.Int64{int64planmodifier.UseStateForUnknown()},
 		},
 	}

@@ -66,47 +66,40 @@ func (r *Resource) Configure(_ context.Context, req resource.ConfigureRequest, r
 // Schema implements resource.Resource.
 func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Lets a change that recreates machines (a new image, a version) through the cluster one member at a time. " +
-			"Where `desired` changes for many, each plan passes it on in `effective` to one of them, the first in order of name, and only while every member of the cluster " +
-			"is well (if only one is not, that one may go first); the next plan to the next one, until a plan is empty. Give `effective[name]` to `triggers_replace` of each " +
-			"[`etcd_member_config`](member_config.md) and to the machine.\n\n" +
-			"Names that come or go do so at once; while they do, nobody is passed on to.\n\n" +
-			"~> **Note** A plan is refused if a name that is new to the rollout is the name of a member already, because the rollout does not know what that member has. " +
-			"For members that are older than the rollout, and after the state was lost, [import](#import) it with the values that the members have. It cannot be replaced.\n\n" +
-			"Where the values are versions of etcd (`3.6`, `3.6.16`; recognised by what the members run), a step that etcd does not support is refused: " +
-			"members may be one minor version apart at most, so 3.5 goes to 3.6 on every member before 3.7.",
+		MarkdownDescription: "Rolls out a change that recreates machines, such as a new image or version, one member at a time.",
 		Attributes: map[string]schema.Attribute{
 			"desired": schema.MapAttribute{
 				ElementType: types.StringType, Required: true, Validators: []validator.Map{mapvalidator.NoNullValues()},
-				MarkdownDescription: "What each member is to have, by the member's name: any text, such as an image, a version, a hash.",
+				MarkdownDescription: "Value that each member is to have, by the name of the member: any text, such as an image, a version or a hash. Each apply passes a change on to one member.",
 			},
 			"single_apply": schema.BoolAttribute{
 				Optional: true,
-				MarkdownDescription: "`true` lets one plan replace several members, still one at a time: the next one is taken out only when the successor of the one before votes and " +
-					"every member is active. For that each node needs a module block of its own, with an `etcd_rollout` in it for this one node, and `-parallelism` at least the " +
-					"number of nodes; a plan finds out and is refused otherwise. How long a member waits for another's turn to get on is `timeouts.delete` of its `etcd_member`. " +
-					"If a machine fails, the others stay as they are, and the next plans carry on, with that one first. Default: `false`.",
+				MarkdownDescription: "Whether one apply replaces several members, one at a time. The next member is removed only after the replacement of the previous one has been promoted and every " +
+					"member is healthy. Each node needs a module block of its own with an `etcd_rollout` for this one node, and `-parallelism` of at least the number of nodes. Otherwise " +
+					"the plan is refused. A member waits up to `timeouts.delete` of its `etcd_member` for its turn. If a machine fails, the other members stay as they are, and the next " +
+					"plan begins with the failed one. Default: `false`.",
 			},
 			"effective": schema.MapAttribute{
 				ElementType: types.StringType, Computed: true,
-				MarkdownDescription: "What each member has after the apply. An import sets it.",
+				MarkdownDescription: "Value that each member has after the apply. Use `effective[name]` in `triggers_replace` of the [`etcd_member_config`](member_config.md) and in the machine. An " +
+					"import sets it.",
 			},
 			"pending": schema.ListAttribute{
 				ElementType: types.StringType, Computed: true,
-				MarkdownDescription: "Names that still have something else than is desired for them, in the order in which they follow.",
+				MarkdownDescription: "Names of the members that do not have their desired value yet, in the order in which they follow.",
 			},
 			"healthy": schema.BoolAttribute{
 				Computed:            true,
-				MarkdownDescription: "Whether every member was well at the last refresh.",
+				MarkdownDescription: "Whether every member was healthy at the last refresh.",
 			},
 			"reason": schema.StringAttribute{
 				Computed:            true,
-				MarkdownDescription: "What was not well at the last refresh; null if nothing was.",
+				MarkdownDescription: "What was not healthy at the last refresh. Null if everything was.",
 			},
 			"unhealthy_member": schema.StringAttribute{
 				Computed: true,
-				MarkdownDescription: "The only name that was not well at the last refresh; null if all were, or more than one was not. " +
-					"It may be passed on to before others, because they hold the quorum without it: so an image that does not boot can be corrected.",
+				MarkdownDescription: "Name of the only member that was not healthy at the last refresh. Null if all were healthy, or more than one was not. This member is updated first, so that you can " +
+					"roll forward from an image that does not boot.",
 			},
 		},
 	}

@@ -1,0 +1,97 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+// Pictures draws the pictures of the documentation, as SVG, from what they
+// show: states, figures, and a recording of the demo. It also renews the head of
+// BENCHMARKS.md from its tables. The tests fail if a committed file differs from
+// what is drawn here.
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/bench"
+)
+
+// picture is one file.
+type picture struct{ name, alt, svg string }
+
+// The alternative texts, in the files and on the pages.
+const (
+	orderingAlt = "Terraform creates in this order: etcd_initial_cluster or etcd_discovery_token, etcd_member_config, your machine, etcd_member or etcd_learner. " +
+		"A new member is added to etcd only in the last step. Terraform destroys in the opposite order: the member is removed first, while its machine still runs."
+	rollingAlt = "Rolling replacement of three members, one per apply. Each member is removed, its machine is replaced, and the new member joins as a learner and is promoted. " +
+		"The number of voting members is 3, 2, 3, 2, 3, 2, 3. The cluster tolerates 1, 0, 1, 0, 1, 0, 1 failures."
+	blueGreenAlt = "Blue/green replacement of three members in two applies. The first apply adds x, y and z, the second removes a, b and c. " +
+		"The number of voting members is 3, 4, 5, 6, 5, 4, 3. The cluster tolerates 1, 1, 2, 2, 2, 1, 1 failures: never fewer than one."
+	lifeAlt = "The life of a member. A new member is pending until Terraform adds it as a learner. The join script starts etcd, etcd copies the data, and Terraform promotes the member to voting. " +
+		"Initial members go from pending to voting when their join scripts start etcd, which forms the cluster. " +
+		"A pending member is stale if the members change before it starts: the join script then starts etcd with the current members, once the member is added. " +
+		"A voting member that fails is unreachable until you repair it. Terraform declares it failed after the time that you set, and removes it. A member that you remove with etcdctl is retired. " +
+		"Terraform replaces a removed or retired member by a new member with a new ID."
+	demoAlt = "Recording of make demo. Three machines form a cluster. A second plan is empty. A fourth machine joins as a learner and is promoted. The leader is removed. Everything is destroyed."
+)
+
+// pictures draws all of them. The document is BENCHMARKS.md.
+func pictures(document string) ([]picture, error) {
+	all, err := gaps(document)
+	if err != nil {
+		return nil, err
+	}
+	demo, err := recording(demoAlt, recorded)
+	if err != nil {
+		return nil, err
+	}
+	return []picture{
+		{"ordering.svg", orderingAlt, ordering(orderingAlt)},
+		{"rolling.svg", rollingAlt, swimLanes(rollingAlt, rolling)},
+		{"blue-green.svg", blueGreenAlt, swimLanes(blueGreenAlt, blueGreen)},
+		{"life.svg", lifeAlt, life(lifeAlt)},
+		{chartName, gapAlt(all), chart(gapAlt(all), all)},
+		{"demo.svg", demoAlt, demo},
+	}, nil
+}
+
+// Where the files are, from the root of the project.
+const (
+	folder     = ".github/img"
+	benchmarks = "BENCHMARKS.md"
+	// chartName is the chart, whose alternative text has figures.
+	chartName = "write-gap.svg"
+)
+
+func main() {
+	if err := write(); err != nil {
+		fmt.Fprintln(os.Stderr, "pictures:", err)
+		os.Exit(1)
+	}
+}
+
+// write renews all files.
+func write() error {
+	text, err := os.ReadFile(benchmarks)
+	if err != nil {
+		return err
+	}
+	drawn, err := pictures(string(text))
+	if err != nil {
+		return err
+	}
+	files := map[string]string{}
+	for _, p := range drawn {
+		files[filepath.Join(folder, p.name)] = p.svg
+		if p.name == chartName {
+			if files[benchmarks], err = bench.Renew(string(text), "chart", fmt.Sprintf("![%s](%s/%s)\n", p.alt, folder, p.name)); err != nil {
+				return err
+			}
+		}
+	}
+	for name, text := range files {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,214 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+// Package vocabulary holds the words that the project does not use, and the test
+// that finds them in what people read: the documentation, the diagnostics, the
+// messages of the join script, and the comments of exported identifiers. Code and
+// quoted output do not count.
+package vocabulary
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// rule is a phrase and what to write instead.
+type rule struct {
+	phrase  *regexp.Regexp
+	instead string
+	// comments is whether the phrase is looked for in comments as well.
+	comments bool
+}
+
+// rules reads vocabulary.txt: a line for each phrase, a tab, and what to write
+// instead. What follows the line [documentation] is not looked for in comments.
+func rules(t *testing.T) []rule {
+	t.Helper()
+	var out []rule
+	comments := true
+	for line := range strings.Lines(read(t, "vocabulary.txt")) {
+		line = strings.TrimSuffix(line, "\n")
+		switch phrase, instead, ok := strings.Cut(line, "\t"); {
+		case line == "" || strings.HasPrefix(line, "#"):
+		case line == "[documentation]":
+			comments = false
+		case !ok || instead == "":
+			t.Fatalf("%q has no tab, or nothing behind it", line)
+		default:
+			out = append(out, rule{regexp.MustCompile(`(?i)\b(?:` + strings.ReplaceAll(phrase, " ", `\s+`) + `)\b`), instead, comments})
+		}
+	}
+	return out
+}
+
+var (
+	// notProse is what of a Markdown text is code, a target of a link, or a quotation.
+	notProse = regexp.MustCompile("(?ms)^ *```.*?^ *```|`[^`]*`|\\]\\([^)]*\\)|<!--.*?-->|^>.*?$|^---\n.*?^---$|\\{\\{.*?\\}\\}")
+	// said are the messages of the join script.
+	said = regexp.MustCompile(`(?m)\b(?:say|later|never) "([^"]*)"`)
+	// argument is an argument with its value, within a text.
+	argument = regexp.MustCompile(`\b\w+ = "\w+"`)
+	// notYet are pages that are being rewritten.
+	notYet = regexp.MustCompile(`^(docs|templates)/guides/disaster-recovery\.md$|^(CHANGELOG|BENCHMARKS)\.md$|/join\.sh$`)
+)
+
+// blank replaces code by its line breaks, so that the numbers of lines stay.
+func blank(code string) string { return "·" + strings.Repeat("\n", strings.Count(code, "\n")) }
+
+// passages returns what people read of a file, by the number of the line where
+// each begins, and whether it is a comment in Go.
+func passages(t *testing.T, path, text string) (out map[int]string, comments bool) {
+	t.Helper()
+	switch {
+	case strings.HasSuffix(path, ".md") || strings.HasSuffix(path, ".md.tmpl"):
+		return map[int]string{1: notProse.ReplaceAllStringFunc(text, blank)}, false
+	case strings.HasSuffix(path, "/join.sh"):
+		out = map[int]string{}
+		for _, at := range said.FindAllStringSubmatchIndex(text, -1) {
+			out[1+strings.Count(text[:at[2]], "\n")] = text[at[2]:at[3]]
+		}
+		return out, false
+	case strings.HasPrefix(path, "internal/text/"):
+		return literals(t, path, text), false
+	default:
+		return exported(t, path, text), true
+	}
+}
+
+func parse(t *testing.T, path, text string) (*token.FileSet, *ast.File) {
+	t.Helper()
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, path, text, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set, file
+}
+
+// literals returns the texts in a file of Go.
+func literals(t *testing.T, path, text string) map[int]string {
+	set, file := parse(t, path, text)
+	out := map[int]string{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+			if value, err := strconv.Unquote(lit.Value); err == nil {
+				out[set.Position(lit.Pos()).Line] += " · " + argument.ReplaceAllString(value, "·")
+			}
+		}
+		return true
+	})
+	return out
+}
+
+// exported returns the comments of the package and of exported identifiers.
+func exported(t *testing.T, path, text string) map[int]string {
+	set, file := parse(t, path, text)
+	out := map[int]string{}
+	add := func(doc *ast.CommentGroup) {
+		if doc != nil {
+			out[set.Position(doc.Pos()).Line] = doc.Text()
+		}
+	}
+	add(file.Doc)
+	for _, d := range file.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Name.IsExported() {
+				add(d.Doc)
+			}
+		case *ast.GenDecl:
+			add(d.Doc)
+		}
+	}
+	return out
+}
+
+// checked are the files that people read, by their paths from the root.
+func checked(t *testing.T) []string {
+	t.Helper()
+	list := exec.Command("git", "ls-files", "-co", "--exclude-standard", "--", "*.md", "*.md.tmpl", "*.go", "*/join.sh", ":!templates/*.md.tmpl")
+	list.Dir = filepath.Join("..", "..")
+	names, err := list.Output()
+	if err != nil {
+		t.Skipf("the files of the project are not known without git: %v", err)
+	}
+	var out []string
+	for name := range strings.FieldsSeq(string(names)) {
+		if !notYet.MatchString(name) && !strings.HasSuffix(name, "_test.go") {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// What people read has no phrase that the vocabulary replaces.
+func TestVocabulary(t *testing.T) {
+	t.Parallel()
+	list, files := rules(t), checked(t)
+	if len(files) < 200 || len(list) < 20 {
+		t.Fatalf("%d files and %d rules", len(files), len(list))
+	}
+	for _, path := range files {
+		text, err := os.ReadFile(filepath.Join("..", "..", path))
+		if os.IsNotExist(err) {
+			continue // deleted, and not committed yet
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts, comment := passages(t, path, string(text))
+		for line, part := range parts {
+			for _, r := range list {
+				if comment && !r.comments {
+					continue
+				}
+				for _, at := range r.phrase.FindAllStringIndex(part, -1) {
+					t.Errorf("%s:%d: %q; write: %s", path, line+strings.Count(part[:at[0]], "\n"), part[at[0]:at[1]], r.instead)
+				}
+			}
+		}
+	}
+}
+
+// The rules find what they are for, and nothing in code or quotations.
+func TestVocabularyFinds(t *testing.T) {
+	t.Parallel()
+	list := rules(t)
+	for text, want := range map[string]int{
+		"A learner is announced for ever.":               2,
+		"Taken\nover by somebody":                        2,
+		"```\nnobody\n```\n`beforehand` [x](anew.md)":    0,
+		"> Quoted: nobody answers\n<!-- for ever -->":    0,
+		"---\ntitle: nobody\n---\nThe members meanwhile": 1,
+	} {
+		parts, _ := passages(t, "x.md", text)
+		got := 0
+		for _, r := range list {
+			got += len(r.phrase.FindAllString(parts[1], -1))
+		}
+		if got != want {
+			t.Errorf("%q: %d phrases, expected %d", text, got, want)
+		}
+	}
+	parts, _ := passages(t, "internal/joinscript/join.sh", "x() {\n\tlater \"nobody answers\"\n}\n")
+	if parts[2] != "nobody answers" {
+		t.Errorf("the message of the script is not found: %v", parts)
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
