@@ -79,6 +79,10 @@ func (g *guard) check(ctx context.Context) {
 	g.checkWindow()
 	g.checkNode()
 	g.checkAddress()
+	if g.isAbandoned() && g.step != created {
+		g.checkAbandoned()
+		return // what answers of the cluster has no say any more
+	}
 	if g.b.Unknown || g.resp.Diagnostics.HasError() {
 		return
 	}
