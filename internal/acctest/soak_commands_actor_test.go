@@ -54,6 +54,8 @@ type actor struct {
 	// used are the names that were ever given, forgotten the members of which
 	// something was dropped from the state.
 	used, forgotten map[string]bool
+	// tried are the ways out that have been followed, by what led to them.
+	tried map[string]bool
 }
 
 // act takes the steps of a sequence on a cluster of its own, and looks at what
@@ -90,7 +92,7 @@ func (a *actor) form(tr *trial, s sequence, provider string) {
 	l := &lab{in: s.layout, size: s.size, t: tr, members: names, urls: map[string]string{}}
 	*a = actor{
 		lab: l, tr: tr, texts: map[layout]string{flat: fleetText, counted: countedText(tr)}, known: map[string]bool{},
-		going: map[string]bool{}, frozen: map[string]bool{}, done: map[string]int{}, used: map[string]bool{}, forgotten: map[string]bool{},
+		going: map[string]bool{}, frozen: map[string]bool{}, done: map[string]int{}, used: map[string]bool{}, forgotten: map[string]bool{}, tried: map[string]bool{},
 	}
 	l.Fleet = NewFleet(tr, FleetOptions{Founders: names, Version: s.version, Static: true})
 	if provider != "" {
@@ -166,7 +168,7 @@ func (a *actor) apply(args ...string) *Outcome {
 
 // scene is what there is before a command.
 type scene struct {
-	// voters are those with a process, by ID.
+	// voters are those that run and answer, by ID.
 	voters map[uint64]string
 	// members are the members that the resources in the state are for.
 	members map[string]string
@@ -176,12 +178,18 @@ type scene struct {
 func (a *actor) look() scene {
 	s := scene{voters: map[uint64]string{}, members: map[string]string{}}
 	for _, m := range a.list() {
-		if !m.IsLearner && a.runsEtcd(m.Name) && !a.frozen[m.Name] { // a frozen one has failed
+		// A frozen one has failed; one that starts and ends again, as with an old disk,
+		// has a process now and then, and never answers.
+		if !m.IsLearner && !a.frozen[m.Name] && a.runsEtcd(m.Name) && a.serves(m) == nil {
 			s.voters[m.ID] = m.Name
 		}
 	}
-	for address, e := range a.entries() {
+	entries := a.entries()
+	for address, e := range entries {
 		s.members[address] = e.member
+	}
+	for to, from := range a.pending() { // a plan shows the new address already
+		s.members[to] = entries[from].member
 	}
 	_, below := a.watch.result()
 	s.below = len(below)

@@ -25,6 +25,7 @@ func (a *actor) checkMembers() {
 		}
 		want = append(want, name)
 	}
+	want = slices.DeleteFunc(want, func(name string) bool { return a.leftToOthers(name) })
 	slices.Sort(want)
 	if got := summary(a.list()); !slices.Equal(got, want) {
 		a.tr.find("other members", "the plan is empty, the members are %v, and the configuration has %v", got, want)
@@ -34,6 +35,14 @@ func (a *actor) checkMembers() {
 			a.soon("a member does not serve", func() error { return a.serves(m) })
 		}
 	}
+}
+
+// leftToOthers reports whether a configuration waits for somebody to add its
+// member: it was made, or replaced, after the members were given up, and the
+// provider knows that it has none.
+func (a *actor) leftToOthers(name string) bool {
+	status := a.entries()[a.wanted()[name]["etcd_member_config"]].values["status"]
+	return a.now.removed && !a.holds(name, "etcd_member") && (status == "pending" || status == "stale") && a.idIn(name) == 0
 }
 
 // soon finds that something does not come about within the time that a lock

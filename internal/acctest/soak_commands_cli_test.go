@@ -195,6 +195,13 @@ func (a *actor) importOne(s deed) bool {
 }
 
 func (a *actor) destroyTarget(s deed) bool {
+	for _, e := range a.entries() {
+		// A machine that no member in the state depends on goes under its voter, and no provider sees it.
+		meant := s.part == bootstrapPart || s.part != "etcd_member" && e.member == a.now.memberName(a.key(s))
+		if meant && e.resource == "terraform_data" && !a.protects(e.member) && a.idIn(e.member) != 0 {
+			return false
+		}
+	}
 	a.cli("destroy", "-target="+a.targets(s)[0])
 	return true
 }

@@ -91,33 +91,52 @@ func (a *actor) promote(s deed) bool {
 	return false
 }
 
-// removeNode takes a node out. Where the state has no member for it, that destroys
-// its machine and nothing else, which no provider sees: then it is one more machine
-// that is lost, and only taken if it can be spared.
+// removeNode takes a node out.
 func (a *actor) removeNode(s deed) bool {
 	key := a.key(s)
 	if len(a.now.nodes) < 2 {
 		return false
 	}
-	if name := a.now.memberName(key); !a.protects(name) {
-		lost := slices.ContainsFunc(a.base.keys(), func(k string) bool {
-			_, stays := a.now.nodes[k]
-			return !stays && !a.protects(a.base.memberName(k))
-		})
-		if lost || !a.spares(name) {
-			return false
+	n := a.now.nodes[key]
+	delete(a.now.nodes, key)
+	if !a.endures() {
+		a.now.nodes[key] = n
+		return false
+	}
+	return true
+}
+
+// lost are the members under which the machine goes: the configuration has no node
+// for them any more, and the state no member, or the configuration gives the members
+// up. No provider sees that.
+func (a *actor) lost() (names []string) {
+	for _, e := range a.entries() {
+		if e.resource == "terraform_data" && !a.now.has(e.member) && !a.protects(e.member) && a.idIn(e.member) != 0 {
+			names = append(names, e.member)
 		}
 	}
-	delete(a.now.nodes, key)
-	return true
+	return names
+}
+
+// endures reports whether the cluster endures that. It is one more machine that is
+// lost: one can be, if it is spared, and if its configuration tells the provider to
+// remove the member after it.
+func (a *actor) endures() bool {
+	lost := a.lost()
+	return len(lost) == 0 || len(lost) == 1 && a.holds(lost[0], "etcd_member_config") && a.spares(lost[0])
 }
 
 // protects reports whether a member is removed before its machine is destroyed: if
 // the state has it, and the configuration has not given it up.
 func (a *actor) protects(name string) bool {
+	return !a.now.removed && a.holds(name, "etcd_member", "etcd_learner")
+}
+
+// holds reports whether the state has one of these resources for a member.
+func (a *actor) holds(name string, resources ...string) bool {
 	for _, e := range a.entries() {
-		if e.member == name && (e.resource == "etcd_member" || e.resource == "etcd_learner") {
-			return !a.now.removed
+		if e.member == name && slices.Contains(resources, e.resource) {
+			return true
 		}
 	}
 	return false
@@ -235,12 +254,20 @@ func (a *actor) giveUp(deed) bool {
 		return false
 	}
 	a.now.removed = true
-	return true
+	a.now.removed = a.endures()
+	return a.now.removed
 }
 
 // undo goes back to what was applied last.
 func (a *actor) undo(deed) bool {
+	was := a.now
 	a.now = a.base.clone()
+	for _, key := range was.keys() {
+		// One that was added since, and whose machine would be lost.
+		if _, is := a.now.nodes[key]; !is && !a.now.has(was.memberName(key)) && !a.endures() {
+			a.now.nodes[key] = was.nodes[key]
+		}
+	}
 	// What has another address by now keeps it.
 	a.write()
 	a.now.moved = a.movedBlocks()

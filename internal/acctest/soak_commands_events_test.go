@@ -28,7 +28,7 @@ func eventKinds() []kind {
 func event(happen func(a *actor, name string)) func(*actor, deed) bool {
 	return func(a *actor, s deed) bool {
 		name := a.now.memberName(a.key(s))
-		if !a.spares(name) {
+		if !a.spares(name) || len(a.lost()) > 0 {
 			return false
 		}
 		happen(a, name)

@@ -4,6 +4,7 @@
 package acctest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -167,22 +168,31 @@ func (a *actor) lead(e Diagnostic) {
 		return commands[i]
 	}
 	_, held := entries[e.Address]
-	untaint, imports, replaces := command(" untaint "), command(" import "), command(" -replace=")
+	untaint, imports, replaces := command(" untaint 'ADDRESS'"), command(" import "), command(" -replace=")
+	keepMachine, machine := command(" untaint 'MACHINE'"), a.stateAddress(a.machineOf(e.Address))
+	at := e.Address
+	if strings.Contains(e.Detail, `the one after "from"`) {
+		at = a.stateAddress(at)
+	}
+	again := a.tried[e.String()] // a reader goes on to what is said next
+	a.tried[e.String()] = true
 	switch blocks := a.movedBlocks(); {
-	case untaint != "" && entries[a.means(e, untaint)].tainted:
-		a.shellLine(e, untaint)
-	case strings.Contains(untaint, "MACHINE"):
-		machine := a.wanted()[entries[e.Address].member]["terraform_data"]
-		if entries[machine].tainted {
-			a.shellLine(e, strings.ReplaceAll(untaint, "MACHINE", machine))
-		} else {
-			a.undo(deed{})
+	case untaint != "" && entries[at].tainted:
+		a.shellLine(e, fillIn(untaint, at))
+	case keepMachine != "" && entries[machine].tainted && (again || replaces == ""):
+		if which := command("terraform state list -id="); which != "" {
+			if listed := strings.TrimSpace(string(a.shell(which).Stdout)); listed != machine {
+				a.tr.find("no ADDRESS", "%s lists %q, and the machine is %s:\n%s", which, listed, machine, e)
+			}
 		}
-	case strings.Contains(e.Detail, "moved {") && blocks != "":
+		a.shellLine(e, strings.ReplaceAll(keepMachine, "MACHINE", machine))
+	case strings.Contains(e.Detail, "moved {") && blocks != "" && blocks != a.now.moved: // what is told already is no way out
 		a.tr.Logf("THE WAY OUT: moved blocks\n%s", blocks)
 		a.now.moved = blocks
 	case imports != "" && !held:
 		a.shellLine(e, imports)
+	case keepMachine != "" && replaces != "" && !again:
+		a.shellLine(e, replaces)
 	case strings.Contains(e.Detail, "undo that change"), strings.Contains(e.Detail, "undo the other change"):
 		a.undo(deed{})
 	case strings.Contains(e.Detail, oneTooMany):
@@ -194,6 +204,23 @@ func (a *actor) lead(e Diagnostic) {
 	case command("terraform apply") == "" && command("etcdctl ") != "":
 		a.shellLine(e, command("etcdctl "))
 	}
+}
+
+// stateAddress is the address of a resource that the CLI knows: the former one
+// until a move has been applied.
+func (a *actor) stateAddress(address string) string { return cmp.Or(a.pending()[address], address) }
+
+// machineOf is the address of the machine of the node that has a resource at this
+// address, "" if there is none.
+func (a *actor) machineOf(address string) string {
+	for _, resources := range a.wanted() {
+		for _, of := range resources {
+			if of == address {
+				return resources["terraform_data"]
+			}
+		}
+	}
+	return ""
 }
 
 // oneTooMany is how a text names the one of two resources that has to leave the

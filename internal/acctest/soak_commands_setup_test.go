@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -199,6 +200,21 @@ func (a *actor) wanted() map[string]map[string]string {
 			of[kind] = a.addr(resource, key)
 		}
 		out[a.now.memberName(key)] = of
+	}
+	return out
+}
+
+// movedBlock is one block of moved.
+var movedBlock = regexp.MustCompile(`from = (\S+)\n\s*to\s+= (\S+)`)
+
+// pending are the moves that the configuration tells of and the state has not seen:
+// the former address by the new one.
+func (a *actor) pending() map[string]string {
+	out, entries := map[string]string{}, a.entries()
+	for _, m := range movedBlock.FindAllStringSubmatch(a.now.moved, -1) {
+		if _, is := entries[m[1]]; is {
+			out[m[2]] = m[1]
+		}
 	}
 	return out
 }

@@ -221,6 +221,28 @@ var regressions = []sequence{
 		{kind: "apply"},
 		{kind: "kill", who: 3, ms: 3461, part: "etcd_member_config"},
 	}},
+	// Of two machines that would be replaced alone, whose members the state had lost,
+	// each refusal named the replacement that the other one stood in the way of.
+	{world{flat, 3, "3.6"}, []deed{
+		{kind: "state rm", also: 1, part: "etcd_member"},
+		{kind: "taint", also: 1, part: "terraform_data.machine"},
+	}},
+	// Nothing kept a tainted machine while another member had failed, which was not
+	// replaced because of that machine.
+	{world{flat, 3, "3.5"}, []deed{
+		{kind: "taint", who: 2, part: "terraform_data.machine"},
+		{kind: "machine wiped"},
+	}},
+	// Nothing kept a tainted machine of one of two voters, which could not be replaced.
+	{world{moduleEach, 2, "3.6"}, []deed{
+		{kind: "taint", part: "terraform_data.machine"},
+	}},
+	// A tainted member had another address by now, and the refusal named only that one
+	// to untaint, which the CLI did not know yet.
+	{world{flat, 3, "3.5"}, []deed{
+		{kind: "taint", who: 2, part: "etcd_member"},
+		{kind: "rename with moved", who: 2},
+	}},
 	// The machine of one of two voters was replaced without its member.
 	{world{flat, 2, "3.6"}, []deed{
 		{kind: "trigger", who: 1},

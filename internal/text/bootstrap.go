@@ -15,7 +15,9 @@ import (
 const startOver = ", destroy what is left of it and start again:\n\n  terraform destroy -refresh=false\n  terraform apply"
 
 // untaint is the way out for a resource that is replaced because it is tainted.
-const untaint = "If the resource is tainted, keep the object that it has. " + Shown + ":\n\n  terraform untaint 'ADDRESS'"
+// Until a moved block is applied, the CLI knows the resource by its former address,
+// and a diagnostic has the new one.
+const untaint = "If the resource is tainted, keep it. " + Shown + ", or the one after \"from\" in a moved block that has not been applied yet:\n\n  terraform untaint 'ADDRESS'"
 
 // BootstrapKept warns that a member that was never seen in a cluster does not
 // follow its bootstrap.

@@ -112,8 +112,9 @@ func NodeRefused(code membership.Code, name, was, now string) Message {
 		}
 		t.Summary = "Machine of member " + name + " would be replaced alone"
 		t.Detail = sprintf("%s, and the configuration stays: the new machine would start with the settings of the old member, without its data. %s\n\n"+
-			"To replace all three, %s\n\n"+
-			"If a changed argument (an image, a size) replaces the machine, put its value into triggers_replace of the etcd_member_config.", changes, together, own(replace))
+			"%s\n\nTo replace all three, in a plan that replaces no other node, %s\n\n"+
+			"If a changed argument (an image, a size) replaces the machine, undo that change, put its value into triggers_replace of the etcd_member_config, "+
+			"and pass it through etcd_rollout, which replaces one member per apply.", changes, together, own(untaintMachine(was)), own(replace))
 	default:
 		t.Summary = "Configuration of member " + name + " would be replaced alone"
 		t.Detail = "The configuration is replaced, and the etcd_member keeps the old one: its config is a fixed value, or ignore_changes holds it. " + together + "\n\n" +
@@ -123,19 +124,15 @@ func NodeRefused(code membership.Code, name, was, now string) Message {
 	return t
 }
 
-// SecondMachine is [NodeRefused] for a machine that would be replaced alone in a
-// plan that replaces another node as well: to replace both would be refused. was is
-// the ID of the machine.
-func SecondMachine(name, was string) Message {
-	untaint := "If the machine is tainted, run these commands. MACHINE is what the first one prints:\n\n" +
-		sprintf("  terraform state list -id=%s\n  terraform untaint 'MACHINE'", was)
+// untaintMachine keeps a machine. It is the way out that nothing else in the plan
+// stands in the way of: to replace the node is refused while another one is
+// replaced, while another member has failed, and for one of two voters.
+func untaintMachine(was string) string {
 	if was == "" {
-		untaint = "If the machine is tainted, run this command. MACHINE is its address:\n\n  terraform untaint 'MACHINE'"
+		return "If the machine is tainted, keep it. MACHINE is its address in the state:\n\n  terraform untaint 'MACHINE'"
 	}
-	return newMessage("Machine of member "+name+" would be replaced alone",
-		"The configuration stays, and the plan replaces another node as well: only one member may be replaced per apply. Nothing has been changed.\n\n%s\n\n"+
-			"If a changed argument (an image, a size) replaces the machine, undo that change, put its value into triggers_replace of the etcd_member_config, and pass it through etcd_rollout, "+
-			"which replaces one member per apply."+DestroyInstead, own(untaint))
+	return "If the machine is tainted, keep it. MACHINE is what the first command prints:\n\n" +
+		sprintf("  terraform state list -id=%s\n  terraform untaint 'MACHINE'", was)
 }
 
 // MemberTainted is for the removal of a tainted member, of which the plan could
@@ -160,7 +157,7 @@ func SecondHolder(name string) Message {
 	return newMessage("Another resource stands for member "+name,
 		"The plan creates a resource for this member, and the state or the plan has another one for it. The member would be removed and added again, or two resources would manage it. "+
 			"A member that has been removed cannot start again. Nothing has been changed.\n\n"+
-			"If the resource is tainted, run this command. "+Shown+":\n\n  terraform untaint 'ADDRESS'\n\n"+
+			untaint+"\n\n"+
 			"If it has got another key or another type, add this block, where OLD_ADDRESS is the address that it had before:\n\n"+
 			"  moved {\n    from = OLD_ADDRESS\n    to   = ADDRESS\n  }\n\n"+
 			"If two blocks are for the same member, remove one of them."+DestroyInstead)
@@ -217,7 +214,7 @@ func fourWaysOut(name string) string {
 		"If the state was lost, import the configuration, then its machine and its etcd_member:\n\n  terraform import 'ADDRESS' %s\n\n"+
 		"If the resource has got another key, add this block, where OLD_ADDRESS is the address that it had before, and one each for the machine and the etcd_member:\n\n"+
 		"  moved {\n    from = OLD_ADDRESS\n    to   = ADDRESS\n  }\n\n"+
-		"If the resource is tainted, run:\n\n  terraform untaint 'ADDRESS'\n\n"+
+		untaint+"\n\n"+
 		"If another node gives up the name or the URL, remove that node in a first apply and create this one in a second.", name)
 }
 

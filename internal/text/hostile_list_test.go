@@ -175,7 +175,6 @@ var everyText = map[string]any{
 	"SameAddress":                 SameAddress,
 	"SecondAnnouncement":          SecondAnnouncement,
 	"SecondHolder":                SecondHolder,
-	"SecondMachine":               SecondMachine,
 	"SecondReaddress":             SecondReaddress,
 	"SnapshotChanged":             SnapshotChanged,
 	"SnapshotFile":                snapshotFile,

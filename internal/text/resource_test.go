@@ -100,8 +100,6 @@ func TestResourceTexts(t *testing.T) {
 	}{
 		{"machine replaced alone, new one unknown", NodeRefused(membership.MachineAlone, "d", "vm-1", "")},
 		{"machine replaced alone", NodeRefused(membership.MachineAlone, "d", "vm-1", "vm-2")},
-		{"machine replaced alone, another node too", SecondMachine("d", "vm-1")},
-		{"machine replaced alone, another node too, not in state", SecondMachine("d", "")},
 		{"machine replaced alone, not in state", NodeRefused(membership.MachineAlone, "d", "", "")},
 		{"not adopted", NotAdopted(unidentified(membership.AlreadyMember, d))},
 		{"machine stays", NodeRefused(membership.MachineStays, "d", "vm-1", "vm-1")},

@@ -253,3 +253,33 @@ func mustBeGolden(t *testing.T, name, got string) {
 		t.Errorf("the texts differ from %s. If they should, run with UPDATE=1 and read the difference.\n%s", file, got)
 	}
 }
+
+// Every refusal that tells to untaint a resource says which address it has while a
+// move is pending; and every refusal of a machine says how it is kept, which is the
+// one way out that nothing else in a plan can stand in the way of.
+func TestEveryRefusalLeadsToUntaint(t *testing.T) {
+	resources, machines := 0, 0
+	for _, file := range []string{"bootstrap.txt", "resource.txt"} {
+		golden, err := os.ReadFile(filepath.Join("testdata", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range strings.Split(string(golden), "\n== ") {
+			if strings.Contains(text, "untaint 'ADDRESS'") && !strings.HasPrefix(text, "member tainted\n") { // said at apply: all moves are done
+				resources++
+				if !strings.Contains(text, untaint) {
+					t.Errorf("nothing is said of a moved block:\n%s", text)
+				}
+			}
+			if strings.Contains(text, "Machine of member") {
+				machines++
+				if !strings.Contains(text, "terraform untaint 'MACHINE'") {
+					t.Errorf("nothing says how the machine is kept:\n%s", text)
+				}
+			}
+		}
+	}
+	if resources < 5 || machines < 3 {
+		t.Errorf("%d texts for resources, %d for machines", resources, machines)
+	}
+}

@@ -33,8 +33,7 @@ type Plan struct {
 
 	// configs are the configurations that the state holds, by token and name.
 	configs syncmap.Map[string, bool]
-	// taken is the name of the one member for which something holds of which there
-	// may be more.
+	// taken is the name of the failed member that is replaced.
 	taken syncmap.Map[string, string]
 	// addresses are the peer URLs that members have after the apply.
 	addresses syncmap.Map[string, []string]
@@ -190,15 +189,6 @@ func (p *Plan) Address(name string, peerURLs []string) (url, other string) {
 
 // TakeFailed reports whether the failed member of that name is the one that this
 // plan replaces: of several, the first that asks.
-func (p *Plan) TakeFailed(name string) bool { return p.take("failed", name) }
-
-// TakeMachine reports whether the member of that name, of which the plan replaces
-// the machine alone, is the only node that the plan replaces, as far as it has been
-// made. Of several, it is the first that asks.
-func (p *Plan) TakeMachine(name string) bool {
-	return len(p.Replaced.Keys()) == 0 && p.take("machine", name)
-}
-
-func (p *Plan) take(what, name string) bool {
-	return p.taken.GetOrMake(what, func() string { return name }) == name
+func (p *Plan) TakeFailed(name string) bool {
+	return p.taken.GetOrMake("failed", func() string { return name }) == name
 }

@@ -111,13 +111,6 @@ func TestPlanNotes(t *testing.T) {
 	if !p.TakeFailed("a") || p.TakeFailed("b") || !p.TakeFailed("a") {
 		t.Error("more than one failed member is taken")
 	}
-	if !p.TakeMachine("b") || p.TakeMachine("a") || !p.TakeMachine("b") {
-		t.Error("more than one machine is taken")
-	}
-	p.Replaced.Set("config-1", true)
-	if p.TakeMachine("b") {
-		t.Error("a machine is taken beside a node that is replaced")
-	}
 	for _, c := range []struct{ name, url, other string }{
 		{"a", "http://10.0.0.1:2380", ""}, {"a", "http://10.0.0.1:2380", ""}, {"b", "HTTP://10.0.0.1:2380/", "a"}, {"b", "http://10.0.0.2:2380", ""},
 	} {

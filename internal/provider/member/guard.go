@@ -185,9 +185,6 @@ func (g *guard) checkNode() {
 	}
 	if d := membership.GuardNode(n); d.Verdict == membership.Refuse {
 		t := text.NodeRefused(d.Code, g.was.Name, g.was.Machine, g.now.MachineID.ValueString())
-		if d.Code == membership.MachineAlone && !g.b.Plan.TakeMachine(g.was.Name) {
-			t = text.SecondMachine(g.was.Name, g.was.Machine)
-		}
 		at := path.Root("machine_id")
 		if d.Code == membership.MemberAlone || d.Code == membership.ConfigAlone {
 			at = path.Root("config")
