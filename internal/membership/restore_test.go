@@ -23,7 +23,7 @@ func TestDecideRestore(t *testing.T) {
 									continue
 								}
 								r := RestoreRequest{inState, cluster, replaced, confirmed, unknown, snapshot, same}
-								asks := unknown || confirmed != 0 && !(inState && confirmed == replaced)
+								asks := unknown || confirmed != 0 && (!inState || confirmed != replaced)
 								may := !unknown && snapshot && !same && (!inState || confirmed == cluster)
 								d := DecideRestore(r)
 								want := Done

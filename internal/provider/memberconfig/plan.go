@@ -88,7 +88,7 @@ func (r *Resource) planScript(ctx context.Context, req resource.ModifyPlanReques
 	resp.Diagnostics.Append(resp.Plan.GetAttribute(ctx, path.Root("bootstrap"), &given)...)
 	boot := bootstrap.From(ctx, given, &resp.Diagnostics)
 	static := boot != nil && boot.Protocol.ValueString() == bootstrap.ProtocolStatic
-	if !given.IsUnknown() && (boot == nil || !boot.Protocol.IsUnknown()) && !(static && boot.Environment.IsUnknown()) {
+	if !given.IsUnknown() && (boot == nil || !boot.Protocol.IsUnknown()) && (!static || !boot.Environment.IsUnknown()) {
 		set("join_script_base64gzip", scriptFor(boot).Base64Gzip)
 	}
 }
