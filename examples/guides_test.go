@@ -49,6 +49,7 @@ var stubs = map[string]string{
 	"data.etcd_cluster":    ``,
 	"data.etcd_heartbeats": `prefix = "/running"`,
 	"etcd_heartbeat":       `name = "a"`,
+	"etcd_snapshot":        `path = "etcd.db"`,
 }
 
 // declare completes a block with what it takes for granted.

@@ -315,6 +315,29 @@ func TestAccSnapshotFile(t *testing.T) {
 	s.mustHaveFiles()
 }
 
+// The new file is there before the old resource ends, which must not delete it. A
+// file that may not be overwritten is in the way.
+func TestAccSnapshotCreatedBeforeDestroyed(t *testing.T) {
+	t.Parallel()
+	b := start(t, 1, etcdtest.Options{})
+	s := newSnapshots(t, b)
+	const before = "\n  delete_file = true\n  lifecycle {\n    create_before_destroy = true\n  }"
+	s.configure(before)
+	s.Apply().MustSucceed().MustBeQuiet()
+	s.Apply("-replace=" + theSnapshot).MustFail().MustSay("Cannot save a snapshot")
+	s.mustHaveFiles("etcd.db")
+	s.configure("overwrite = true" + before)
+	s.Apply().MustSucceed().MustBeQuiet()
+	s.mustHold("etcd.db")
+	for range 2 {
+		s.Apply("-replace=" + theSnapshot).MustSucceed().MustBeQuiet()
+		s.mustHold("etcd.db")
+		s.Plan().MustBeEmpty()
+	}
+	s.Destroy().MustSucceed().MustBeQuiet()
+	s.mustHaveFiles()
+}
+
 // What cannot be is said at plan, and the end keeps a file that is another.
 func TestAccSnapshotRefused(t *testing.T) {
 	t.Parallel()

@@ -130,6 +130,15 @@ func Answered(err error) bool {
 	})
 }
 
+// MayServe reports whether an etcd server answered that may be one of a cluster
+// with a quorum: it refuses this provider. Who completes no login has none.
+func MayServe(err error) bool {
+	var gone *connection.Unreachable
+	return errors.As(err, &gone) && Answered(err) && !slices.ContainsFunc(gone.Answers, func(e connection.Answer) bool {
+		return connection.KindOf(e.Err) == connection.NoLogin
+	})
+}
+
 // TurnedAway reports whether endpoints answered, and what they said is about us
 // or about which endpoints these are, rather than about there being a cluster.
 func TurnedAway(err error) bool {

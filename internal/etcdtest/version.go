@@ -56,8 +56,8 @@ func EtcdctlBinary(tb TB, v Version) string {
 	return findBinary(tb, "etcdctl-"+string(v))
 }
 
-// EtcdutlBinary returns the path of etcdutl of version v, as [Binary] does. It
-// is built for 3.6 alone.
+// EtcdutlBinary returns the path of etcdutl of version v, as [Binary] does.
+// 3.4 has none.
 func EtcdutlBinary(tb TB, v Version) string {
 	tb.Helper()
 	return findBinary(tb, "etcdutl-"+string(v))

@@ -20,6 +20,9 @@
 #   and _ENDPOINTS
 #   ETCD_JOIN_BOOTSTRAP_WINDOW  FROM-UNTIL, in seconds since 1970: when the first
 #                               initial member of a static cluster may form it
+#   ETCD_JOIN_RESTORE           URL or absolute path of the snapshot with which an
+#   and _SHA256                 initial member of a static cluster starts
+#   ETCD_JOIN_RESTORE_BUMP      by how much its revision is increased, if it is
 #
 # Standard output: ETCD_* assignments that override the environment. Standard
 # error: the reasons.
@@ -27,9 +30,10 @@
 # Exit 0: start etcd. 75: not yet, run me again. 78: never start this member: it
 # was removed, or it has run before and its data is gone.
 #
-# Terraform stores this script without its comments, and a configuration without
+# Terraform stores this script without its comments. A configuration without
 # discovery has no part from "--- registry" to "--- else" or "--- end", and the
-# others none from "--- else" to "--- end" (see joinscript.go).
+# others none from "--- else" to "--- end". The part "--- restore" is for initial
+# members that start with a snapshot alone (see joinscript.go).
 #
 # shellcheck disable=SC2016 # awk programs stand in single quotes
 set -u
@@ -96,6 +100,9 @@ readable() {
 }
 data=${ETCD_DATA_DIR:-${name:-default}.etcd}
 wal=${ETCD_WAL_DIR:-$data/member/wal}
+# Marks of the bootstrap: see window_is_open.
+window=${ETCD_JOIN_BOOTSTRAP_WINDOW:-}
+mark=etcd-join-${ETCD_INITIAL_CLUSTER_TOKEN:-}-$window
 if [ -d "$wal" ]; then
 	readable "$wal"
 	for file in "$wal"/*.wal; do
@@ -105,6 +112,18 @@ elif [ -d "$data" ]; then
 	readable "$data"
 	[ ! -d "$data/member" ] || readable "$data/member"
 fi
+# --- restore
+made=$data/member/restore.tmp
+log=$wal/restore.tmp
+# Removes what a restore has left, the directory that tells of it last. Without
+# a log none of it is data.
+tidy() {
+	if [ -n "$kept" ]; then rm -rf "${wal:?}/$mark"; else rm -rf "$data/member/snap"; fi
+	rm -rf "$log"
+	rm -rf "$made"
+}
+[ ! -d "$made" ] || tidy
+# --- end
 # URLs may contain [ ].
 set -f
 
@@ -658,8 +677,6 @@ start() {
 # Whether the first initial member of a static cluster may still form it. If
 # not, why_not says why. A mark beside the data directory, or in /var/tmp where
 # it cannot be made there, tells that etcd was started in this window.
-window=${ETCD_JOIN_BOOTSTRAP_WINDOW:-}
-mark=etcd-join-${ETCD_INITIAL_CLUSTER_TOKEN:-}-$window
 # --- registry
 [ -z "$id" ] || mark=etcd-join-$id
 # --- end
@@ -688,11 +705,67 @@ leave_mark() {
 	chown -R "$owner" "$data" "$wal"
 	[ -d "$wal/$mark" ]
 } >/dev/null 2>&1
+# Leaves the mark that tells that etcd was started in this window.
+mark_start() {
+	[ -z "$window" ] || { leave_mark && { [ -d "${data%/}.$mark" ] || mkdir "${data%/}.$mark" || mkdir "/var/tmp/$mark"; }; } 2>/dev/null
+}
+
+# --- restore
+# Makes the data of this member from the snapshot, in directories of its own. The
+# log is moved into place last, by one rename: only a log makes a directory the
+# data of a member. Whatever ends this earlier, the next run begins again.
+restore() {
+	file=$ETCD_JOIN_RESTORE
+	first=0000000000000000-0000000000000000.wal
+	[ ! -e "$data/member/snap" ] || later "cannot restore the snapshot: $data/member/snap exists, and $wal has no log"
+	case $file in "$data/member/"*) later "cannot restore the snapshot: move $file out of $data/member" ;; esac
+	{ leave_mark && mkdir -p "$made" "$log" && leave_mark; } || not_restored "cannot write to $data and $wal"
+	case $file in
+	http://* | https://*)
+		file=$made/snapshot
+		# The URL may be a secret, and a process list shows arguments.
+		answer=$(printf '%s' "$ETCD_JOIN_RESTORE" | tr -cd '!-~' | sed 's/[\\"]/\\&/g; s/.*/url = "&"/' |
+			curl -q -K - -g -fsSL --proto =http,https --proto-redir =https --connect-timeout 10 --speed-limit 1000 --speed-time 30 -o "$file" 2>&1) ||
+			not_restored "cannot download it: $(problem | sed 's/[^ ]*:\/\/[^ ]*/URL/g')"
+		;;
+	esac
+	sum=$({ sha256sum <"$file"; } 2>/dev/null) || not_restored "cannot read $file"
+	sum=${sum%% *}
+	[ "$sum" = "${ETCD_JOIN_RESTORE_SHA256:-}" ] || not_restored "its SHA-256 is $sum, and should be ${ETCD_JOIN_RESTORE_SHA256:-}"
+	[ -x "$bin/etcdutl" ] || not_restored "there is no $bin/etcdutl"
+	# etcd would end at each start if the data is of a later version.
+	theirs=$("$bin/etcdutl" snapshot status -w json "$file" 2>/dev/null | sed -n 's/.*"version":"\([0-9]*[.][0-9]*\).*/\1/p')
+	# etcdutl 3.5 does not tell: the key stands directly before its value.
+	[ -n "$theirs" ] || theirs=$(tr -cs 'A-Za-z0-9.' '\n' <"$file" | sed -n 's/.*storageVersion\(3[.][0-9]*\)[.].*/\1/p' | sort -t . -k 2,2n | sed -n '$p')
+	ours=$("$bin/etcd" --version 2>/dev/null | sed -n 's/^etcd Version: \([0-9]*[.][0-9]*\).*/\1/p')
+	[ "$(printf '%s\n' "$theirs" "$ours" | sort -t . -k 1,1n -k 2,2n | sed -n '$p')" = "$ours" ] || not_restored "it is of etcd $theirs, and $bin/etcd is $ours"
+	set -- --name "$name" --initial-cluster "$ETCD_INITIAL_CLUSTER" --initial-cluster-token "${ETCD_INITIAL_CLUSTER_TOKEN:-etcd-cluster}"
+	# etcdutl takes both of them or neither.
+	[ -z "${ETCD_JOIN_RESTORE_BUMP:-}" ] || set -- "$@" --bump-revision "$ETCD_JOIN_RESTORE_BUMP" --mark-compacted
+	answer=$("$bin/etcdutl" snapshot restore "$@" --initial-advertise-peer-urls "$OWN_RAW" --data-dir "$made/data" --wal-dir "$log/wal" --skip-hash-check=false "$file" 2>&1) ||
+		not_restored "etcdutl says: $(printf '%s\n' "$answer" | awk 'sub(/^Error: /, "") { said = 1; print; exit } { last = $0 } END { if (!said) print substr(last, 1, 400) }')"
+	[ "$(ls "$log/wal" 2>/dev/null)" = "$first" ] || not_restored "etcdutl made another log than $first"
+	leave_mark
+	mark_start
+	{ sync && mv "$made/data/member/snap" "$data/member/" && sync && mv "$log/wal/$first" "$wal/" && sync; } 2>/dev/null ||
+		later "cannot restore the snapshot: cannot move the data into place"
+	kept=$wal/$first
+	tidy
+}
+not_restored() {
+	tidy
+	later "cannot restore the snapshot: $1"
+}
+# --- end
 
 # A founder may start with its environment as it is. If that holds what an
 # earlier run printed (an empty token tells), it is printed again.
 start_founder() {
-	[ -z "$window" ] || { leave_mark && { mkdir "${data%/}.$mark" || mkdir "/var/tmp/$mark"; }; } 2>/dev/null
+	# --- restore
+	[ -z "${ETCD_JOIN_RESTORE:-}" ] || restore
+	[ -n "$kept" ] ||
+	# --- end
+	mark_start
 	if [ "$bootstrap" = static ] && [ -n "${ETCD_DISCOVERY_TOKEN+set}" ]; then
 		start new "$ETCD_INITIAL_CLUSTER"
 		printf 'ETCD_INITIAL_CLUSTER_TOKEN=%s\n' "${ETCD_INITIAL_CLUSTER_TOKEN:-etcd-cluster}"

@@ -17,6 +17,7 @@ import (
 	_ "embed"
 	"encoding/base64"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -25,6 +26,18 @@ import (
 // of a static cluster the time in which it may form the cluster: "FROM-UNTIL", in
 // seconds since 1970. No other member has it.
 const WindowVariable = "ETCD_JOIN_BOOTSTRAP_WINDOW"
+
+// The variables with which an initial member starts from a snapshot. No other
+// member has them.
+const (
+	// RestoreVariable is the URL of the snapshot, or its absolute path on the machine.
+	RestoreVariable = "ETCD_JOIN_RESTORE"
+	// RestoreSHA256Variable is the SHA-256 of the file, in lower case.
+	RestoreSHA256Variable = "ETCD_JOIN_RESTORE_SHA256"
+	// RestoreBumpVariable is by how much the revision is increased. All revisions of
+	// the snapshot count as compacted then.
+	RestoreBumpVariable = "ETCD_JOIN_RESTORE_BUMP"
+)
 
 //go:embed join.sh
 var source string
@@ -44,14 +57,23 @@ type Variant struct {
 // made when they are asked for.
 var (
 	// Discovery is for the members of a cluster that a discovery forms.
-	Discovery = sync.OnceValue(func() Variant { return variant(true) })
+	Discovery = sync.OnceValue(func() Variant { return variant(registryPart) })
 	// Static has no code for a registry: for a static bootstrap, and for the
 	// members of a cluster that exists.
-	Static = sync.OnceValue(func() Variant { return variant(false) })
+	Static = sync.OnceValue(func() Variant { return variant() })
+	// Restore is [Static] for a static bootstrap that restores a snapshot.
+	Restore = sync.OnceValue(func() Variant { return variant(restorePart) })
 )
 
-func variant(registry bool) Variant {
-	text := strip(part(source, registry))
+// The marks before the parts of the script that not every variant has.
+const (
+	registryPart = "# --- registry"
+	restorePart  = "# --- restore"
+)
+
+// variant returns the script with the parts behind these marks.
+func variant(parts ...string) Variant {
+	text := strip(part(source, parts...))
 	return Variant{Text: text, Base64Gzip: Encode(text)}
 }
 
@@ -65,17 +87,17 @@ func Encode(script string) string {
 	return base64.StdEncoding.EncodeToString(out.Bytes())
 }
 
-// part returns the script with one of each two parts that the marks in it
-// divide.
-func part(source string, registry bool) string {
+// part returns the script with the parts behind these marks, and with what stands
+// in place of the others.
+func part(source string, parts ...string) string {
 	var out strings.Builder
 	skip := false
 	for line := range strings.Lines(source) {
-		switch strings.TrimSpace(line) {
-		case "# --- registry":
-			skip = !registry
+		switch mark := strings.TrimSpace(line); mark {
+		case registryPart, restorePart:
+			skip = !slices.Contains(parts, mark)
 		case "# --- else":
-			skip = registry
+			skip = !skip
 		case "# --- end":
 			skip = false
 		default:

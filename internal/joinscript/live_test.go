@@ -55,8 +55,11 @@ func (sh shell) before(t *testing.T, p *etcdtest.Process) {
 	t.Helper()
 	script := Static()
 	for name := range p.Env {
-		if strings.Contains(name, "DISCOVERY") {
+		switch {
+		case strings.Contains(name, "DISCOVERY"):
 			script = Discovery()
+		case name == RestoreVariable:
+			script = Restore()
 		}
 	}
 	p.PreStart = append(append([]string(nil), sh.argv...), script.write(t))

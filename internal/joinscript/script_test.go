@@ -33,6 +33,7 @@ var variants = map[string]struct {
 }{
 	"discovery": {Discovery(), 9000},
 	"static":    {Static(), 7000},
+	"restore":   {Restore(), 7000},
 }
 
 // The script travels in user data: plain ASCII, small when it is compressed, and
@@ -163,7 +164,7 @@ func TestScriptIsSafeWithHostileValues(t *testing.T) {
 func TestShellcheck(t *testing.T) {
 	t.Parallel()
 	path := etcdtest.Need(t, "shellcheck")
-	for name, script := range map[string]string{"join.sh": source, "discovery": part(source, true), "static": part(source, false)} {
+	for name, script := range map[string]string{"join.sh": source, "discovery": part(source, registryPart), "static": part(source), "restore": part(source, restorePart)} {
 		cmd := exec.CommandContext(t.Context(), path, "--norc", "--shell=sh", "--severity=style", "-")
 		cmd.Stdin = strings.NewReader(script)
 		if out, err := cmd.CombinedOutput(); err != nil {

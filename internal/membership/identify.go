@@ -107,7 +107,8 @@ type Identity struct {
 
 // Identify finds out whether the member that is wanted is in the list, and
 // whether it is ours. It goes by the ownership record, by the whole set of
-// peer URLs, and for a founder by name and URLs together; never by reachability
+// peer URLs, and for a founder by name and URLs together, or by URLs alone while the
+// list has only initial members and the name is still to come; never by reachability
 // and never by a name alone, because adopting somebody else's member is how two
 // configurations come to fight over it.
 func Identify(s Snapshot, r IdentifyRequest) Identity {
@@ -135,7 +136,7 @@ func Identify(s Snapshot, r IdentifyRequest) Identity {
 	if m, ok := byURLs(s, r.PeerURLs); ok {
 		facts := Facts{Subject: m.ID, Others: []MemberID{m.ID}, Detail: m.Name}
 		switch {
-		case r.Bootstrap == Founder && !r.Claim.Left && !m.Learner && m.Name == r.Name:
+		case r.Bootstrap == Founder && !r.Claim.Left && !m.Learner && (m.Name == r.Name || m.Name == "" && s.isInitial()):
 			return Identity{Step: StepAdopt, ID: m.ID}
 		case r.Bootstrap == Founder && !m.Learner && m.Name != "" && m.Name != r.Name:
 			return Identity{Code: FounderRenamed, Facts: facts}
@@ -157,6 +158,18 @@ func Identify(s Snapshot, r IdentifyRequest) Identity {
 		return Identity{Code: FounderMissing, Facts: Facts{Detail: r.Name}}
 	}
 	return Identity{Step: StepAnnounce}
+}
+
+// isInitial reports whether the members are those that formed the cluster: its ID
+// follows from theirs, and a member that is added later has one that no bootstrap
+// gives. In a cluster that etcd 3.5 restored, initial members that have not started
+// have no names.
+func (s Snapshot) isInitial() bool {
+	var ids []MemberID
+	for _, m := range s.Members {
+		ids = append(ids, m.ID)
+	}
+	return s.ClusterID == ComputeClusterID(ids)
 }
 
 // identifyClaimed looks for the member that the record speaks of. ok is false

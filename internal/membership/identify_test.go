@@ -100,6 +100,8 @@ func TestIdentify(t *testing.T) {
 		own := Snapshot{ClusterID: ComputeClusterID([]MemberID{4}), Members: []Member{d}}
 		grown := Snapshot{ClusterID: ComputeClusterID([]MemberID{4}), Members: []Member{a, d}}
 		shrunk := Snapshot{ClusterID: ComputeClusterID([]MemberID{1, 4, 5}), Members: []Member{d}}
+		nameless := Snapshot{ClusterID: ComputeClusterID([]MemberID{1, 4}), Members: []Member{a, {ID: 4, PeerURLs: []string{urlD}}}}
+		again := Snapshot{ClusterID: ComputeClusterID([]MemberID{1, 3}), Members: []Member{a, {ID: 4, PeerURLs: []string{urlD}}}}
 		learner := Snapshot{ClusterID: ComputeClusterID([]MemberID{4}), Members: []Member{a, {ID: 4, Learner: true, PeerURLs: []string{urlD}}}}
 		for _, c := range []struct {
 			name      string
@@ -118,6 +120,10 @@ func TestIdentify(t *testing.T) {
 			{"long ago", alone, 0, Joiner, Claim{}, StepAnnounce, ""},
 			{"and that is known to be ours", own, 3, Founder, ours, StepAdopt, ""},
 			{"is not what shrank to one", shrunk, 3, Founder, Claim{}, StepAdopt, ""},
+			{"and one has no name yet", nameless, 2, Founder, Claim{}, StepAdopt, ""},
+			{"and one has no name yet, that joins", nameless, 2, Joiner, Claim{}, StepRefuse, AnnouncedElsewhere},
+			{"and one has no name yet, that left", nameless, 2, Founder, left, StepRefuse, AnnouncedElsewhere},
+			{"and one was removed and added again", again, 2, Founder, Claim{}, StepRefuse, AnnouncedElsewhere},
 			{"is told by voters", learner, 3, Founder, Claim{}, StepRefuse, AnnouncedElsewhere},
 		} {
 			got := Identify(c.s, IdentifyRequest{Name: "d", PeerURLs: []string{urlD}, Bootstrap: c.bootstrap, Founders: c.founders, Claim: c.claim})

@@ -5,8 +5,10 @@ package reconfigure
 
 import (
 	"context"
+	"errors"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
 // What a removal leaves on record.
@@ -64,4 +66,21 @@ func (l *leave) letGo(ctx context.Context) error {
 	r.State, r.Started = cluster.Removed, r.Started || l.ran
 	_, err = records.Put(ctx, r)
 	return err
+}
+
+// ClearAbandoned deletes the ownership records and the turns of a cluster whose
+// place a restored one has taken: they came with its data. Nothing reads them,
+// because they are kept under the ID of their cluster, so what cannot be deleted
+// does no harm. Its lock has a lease, which ends it.
+func (e *Engine) ClearAbandoned(ctx context.Context, abandoned membership.ClusterID) error {
+	records, turns := e.Cluster.Records(abandoned), e.Cluster.Turns(abandoned)
+	owned, _, err := records.List(ctx)
+	for _, r := range owned {
+		err = errors.Join(err, records.Delete(ctx, r.Owner))
+	}
+	open, listErr := turns.List(ctx)
+	for _, t := range open {
+		err = errors.Join(err, turns.Delete(ctx, t.Name))
+	}
+	return errors.Join(err, listErr)
 }

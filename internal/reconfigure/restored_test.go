@@ -5,8 +5,11 @@ package reconfigure_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
@@ -41,5 +44,40 @@ func TestABackupOfAnotherCluster(t *testing.T) {
 	}
 	if _, err := b.engine.Leave(within(t, time.Minute), b.replace(t, "infra1")); err != nil {
 		t.Fatal(err)
+	}
+
+	// They are cleared, and nothing else is.
+	mine, _, err := b.engine.Cluster.Records(b.id(t)).List(ctx)
+	if err != nil || len(mine) == 0 {
+		t.Fatalf("%v, %v", mine, err)
+	}
+	other := before + 7
+	for _, key := range []string{connection.DefaultMetadataPrefix + other.String() + "/turns/gone", connection.DefaultMetadataPrefix + before.String() + "0/turns/gone", "app/" + before.String()} {
+		if _, err := client.Put(ctx, key, "kept"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	keys := func() (all []string) {
+		got, err := client.Get(ctx, "", clientv3.WithPrefix(), clientv3.WithKeysOnly())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, kv := range got.Kvs {
+			all = append(all, string(kv.Key))
+		}
+		return all
+	}
+	had := keys()
+	if err := b.engine.ClearAbandoned(ctx, before); err != nil {
+		t.Fatal(err)
+	}
+	has := keys()
+	gone := slices.DeleteFunc(had, func(key string) bool { return slices.Contains(has, key) })
+	under := connection.DefaultMetadataPrefix + before.String()
+	if want := []string{under + "/members/name:d", under + "/turns/gone"}; !slices.Equal(gone, want) {
+		t.Errorf("%q are gone, want %q", gone, want)
+	}
+	if err := b.engine.ClearAbandoned(ctx, 0); err == nil {
+		t.Error("the records of no cluster were cleared")
 	}
 }

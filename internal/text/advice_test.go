@@ -28,7 +28,7 @@ func TestAdvice(t *testing.T) {
 	mixed := s
 	mixed.Answers = map[membership.MemberID]membership.Answer{1: s.Answers[1], 2: s.Answers[2], 3: {State: membership.Answered, MemberID: 3, ClusterID: 0x2a, Version: "3.6.16"}}
 	others := func(ids ...membership.MemberID) membership.Facts { return membership.Facts{Others: ids} }
-	const recovery = " If that cannot be, a person must recover the cluster: from a snapshot (etcdutl snapshot restore) into a new cluster, or by starting the most advanced survivor with --force-new-cluster; this provider never does either. The guide \"Disaster recovery\" has the steps (https://registry.terraform.io/providers/terraform-provider-etcd/etcd/latest/docs/guides/disaster-recovery)."
+	const recovery = " If that is not possible, recover the cluster in two applies: save the data of a survivor with etcd_snapshot, then restore it with the argument restore of etcd_initial_cluster. The guide \"Disaster recovery\" has the steps (https://registry.terraform.io/providers/terraform-provider-etcd/etcd/latest/docs/guides/disaster-recovery)."
 	for _, tt := range []struct {
 		s    membership.Snapshot
 		code membership.Code

@@ -1,4 +1,4 @@
-// What this module builds: the etcd server and etcdctl of the 3.5 line, for tests and the demo.
+// What this module builds: the etcd server, etcdctl and etcdutl of the 3.5 line, for tests and the demo.
 module github.com/terraform-provider-etcd/terraform-provider-etcd/tools/etcd-3.5
 
 go 1.26.0
@@ -7,6 +7,7 @@ toolchain go1.26.11
 
 tool (
 	go.etcd.io/etcd/etcdctl/v3
+	go.etcd.io/etcd/etcdutl/v3
 	go.etcd.io/etcd/server/v3
 )
 

@@ -1,4 +1,4 @@
-// What this module builds: the etcd server and etcdctl of the 3.7 line, for tests and the demo.
+// What this module builds: the etcd server, etcdctl and etcdutl of the 3.7 line, for tests and the demo.
 module github.com/terraform-provider-etcd/terraform-provider-etcd/tools/etcd-3.7
 
 go 1.26.0
@@ -7,6 +7,7 @@ toolchain go1.26.11
 
 tool (
 	go.etcd.io/etcd/etcdctl/v3
+	go.etcd.io/etcd/etcdutl/v3
 	go.etcd.io/etcd/server/v3
 )
 
@@ -58,6 +59,7 @@ require (
 	go.etcd.io/etcd/client/pkg/v3 v3.7.3 // indirect
 	go.etcd.io/etcd/client/v3 v3.7.3 // indirect
 	go.etcd.io/etcd/etcdctl/v3 v3.7.3 // indirect
+	go.etcd.io/etcd/etcdutl/v3 v3.7.3 // indirect
 	go.etcd.io/etcd/pkg/v3 v3.7.3 // indirect
 	go.etcd.io/etcd/server/v3 v3.7.3 // indirect
 	go.etcd.io/raft/v3 v3.7.0 // indirect

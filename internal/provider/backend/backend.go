@@ -42,8 +42,8 @@ type Backend struct {
 	// Configured are the configurations that this apply has made, by ID.
 	Configured syncmap.Map[string, Configured]
 	// SnapshotFiles are the files that resources etcd_snapshot in the state have made,
-	// or have just left; SnapshotPlans says for each file of the plan which resource
-	// makes it.
+	// or have just left; false for one that a resource has made since. SnapshotPlans
+	// says for each file of the plan which resource makes it.
 	SnapshotFiles syncmap.Map[string, bool]
 	SnapshotPlans syncmap.Map[string, string]
 	// claims are those that this process holds for its user, by ID, from one call

@@ -27,6 +27,9 @@ type Plan struct {
 	// ReplacedBootstraps are the tokens of bootstraps that are replaced because
 	// they are known to have formed no cluster.
 	ReplacedBootstraps syncmap.Map[string, bool]
+	// Abandoned are the clusters in whose place a snapshot is restored, in this
+	// plan or in an earlier one: see [membership.DecideRestore].
+	Abandoned syncmap.Map[membership.ClusterID, bool]
 
 	// configs are the configurations that the state holds, by token and name.
 	configs syncmap.Map[string, bool]

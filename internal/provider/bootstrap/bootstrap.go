@@ -19,6 +19,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
@@ -68,6 +69,9 @@ type Bootstrap struct {
 	// founder of a static bootstrap, by name, may start to form the cluster, as
 	// time.ParseDuration reads it; null for a discovery.
 	Window types.String `tfsdk:"window"`
+	// ReplacesCluster is the ID of the cluster whose place this one takes with a
+	// snapshot; null for none.
+	ReplacesCluster types.String `tfsdk:"replaces_cluster"`
 	// Retry is null, except in a plan that changes a bootstrap which is known
 	// to have formed no cluster: there it is unknown. It is the only way in
 	// which the provider of the bootstrap can tell that of the members, which
@@ -90,6 +94,16 @@ func With(object types.Object, attribute string, value attr.Value) types.Object 
 // known to have formed no cluster. Only then does a member follow it.
 func (b *Bootstrap) IsRetry() bool { return b.Retry.IsUnknown() }
 
+// Replaces returns the cluster whose place this one takes with a snapshot, 0 for
+// none, and while that is not known.
+func (b *Bootstrap) Replaces() membership.ClusterID {
+	id, err := membership.ParseClusterID(b.ReplacesCluster.ValueString())
+	if err != nil {
+		return 0
+	}
+	return id
+}
+
 // objectType follows from the attributes of the object.
 var objectType = types.ObjectType{AttrTypes: attribute.TypesOf(describe(true))}
 
@@ -111,7 +125,7 @@ func (b Bootstrap) Object() types.Object {
 	return types.ObjectValueMust(AttrTypes(), map[string]attr.Value{
 		"protocol": b.Protocol, "token": b.Token, "founders": joined(b.Founders), "size": b.Size, "complete": b.Complete,
 		"environment": b.Environment, "cluster_id": b.ClusterID, "registry_endpoints": b.RegistryEndpoints,
-		"window": b.Window, "retry": b.Retry,
+		"window": b.Window, "replaces_cluster": b.ReplacesCluster, "retry": b.Retry,
 	})
 }
 
@@ -211,7 +225,8 @@ func describe(computed bool) map[string]schema.Attribute {
 			Computed: computed, Optional: !computed, ElementType: types.StringType,
 			MarkdownDescription: "Client URLs of the discovery cluster as the machines reach it. Null for a static bootstrap.",
 		},
-		"window": text("Time after the creation of its configuration in which the first initial member by name can form a static cluster. Null with a discovery token.", attribute.Duration()),
+		"window":           text("Time after the creation of its configuration in which the first initial member by name can form a static cluster. Null with a discovery token.", attribute.Duration()),
+		"replaces_cluster": text("ID of the cluster that this one replaces with a restored snapshot, in hexadecimal. Null if it replaces none.", attribute.ClusterID()),
 		"retry": schema.BoolAttribute{
 			Computed: computed, Optional: !computed,
 			MarkdownDescription: "Null. `(known after apply)` in a plan that starts a bootstrap again that has formed no cluster.",

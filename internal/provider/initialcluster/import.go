@@ -58,6 +58,7 @@ func imported(ctx context.Context, snap membership.Snapshot) (model, diag.Diagno
 	m := model{
 		ClusterToken: types.StringValue(""), InitialCluster: types.StringNull(), ClusterID: types.StringValue(snap.ClusterID.String()),
 		MemberIDs: types.MapNull(types.StringType), Complete: types.BoolValue(true), Window: types.StringValue(defaultWindow),
+		Restore: types.ObjectNull(restoreTypes()),
 	}
 	var diags diag.Diagnostics
 	m.Members, diags = types.MapValueFrom(ctx, types.SetType{ElemType: types.StringType}, members)

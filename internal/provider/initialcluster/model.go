@@ -28,6 +28,7 @@ type model struct {
 	MemberIDs      types.Map    `tfsdk:"member_ids"`
 	Complete       types.Bool   `tfsdk:"complete"`
 	Window         types.String `tfsdk:"bootstrap_window"`
+	Restore        types.Object `tfsdk:"restore"`
 	Bootstrap      types.Object `tfsdk:"bootstrap"`
 }
 
@@ -55,33 +56,47 @@ func (m *model) fromArguments(ctx context.Context, diags *diag.Diagnostics) {
 	boot := bootstrap.Bootstrap{
 		Protocol: types.StringValue(bootstrap.ProtocolStatic),
 		Token:    m.ClusterToken, Complete: m.Complete, ClusterID: types.StringUnknown(), Window: m.Window,
-		Founders: types.SetUnknown(types.StringType), Size: types.Int64Unknown(),
+		Founders: types.SetUnknown(types.StringType), Size: types.Int64Unknown(), ReplacesCluster: types.StringNull(),
 		Environment:       types.MapUnknown(types.StringType),
 		RegistryEndpoints: types.ListNull(types.StringType),
+	}
+	restored := restoreOf(ctx, m.Restore, diags)
+	switch {
+	case m.Restore.IsUnknown():
+		boot.ReplacesCluster = types.StringUnknown()
+	case restored != nil:
+		boot.ReplacesCluster = restored.ReplacesCluster
 	}
 	founders, known := m.founders(ctx, diags)
 	if founders != nil {
 		boot.Founders, boot.Size = attribute.SetOf(names(founders)), types.Int64Value(int64(len(founders)))
 	}
-	if known {
-		m.fromFounders(ctx, founders, &boot, diags)
+	if known && !m.Restore.IsUnknown() {
+		m.fromFounders(ctx, founders, restored, &boot, diags)
 	}
 	m.Bootstrap = boot.Object()
 }
 
 // fromFounders fills in what follows from members that are all known.
-func (m *model) fromFounders(ctx context.Context, founders map[string][]string, boot *bootstrap.Bootstrap, diags *diag.Diagnostics) {
+func (m *model) fromFounders(ctx context.Context, founders map[string][]string, restored *restore, boot *bootstrap.Bootstrap, diags *diag.Diagnostics) {
 	initial, err := membership.InitialClusterOf(founders)
 	if bad, ok := errors.AsType[*membership.EntryError](err); ok {
 		report.ErrorOn(diags, "members", text.InitialCluster(bad))
 		return
 	}
 	m.InitialCluster = types.StringValue(initial)
+	variables, unknown := restored.variables()
+	variables["ETCD_INITIAL_CLUSTER"] = initial
 	if m.ClusterToken.IsUnknown() {
-		// The configurations compare themselves with it.
-		planned, d := environment.Planned(ctx, map[string]string{"ETCD_INITIAL_CLUSTER": initial}, "ETCD_INITIAL_CLUSTER_TOKEN")
-		boot.Environment = planned
-		diags.Append(d...)
+		unknown = append(unknown, "ETCD_INITIAL_CLUSTER_TOKEN")
+	} else {
+		variables["ETCD_INITIAL_CLUSTER_TOKEN"] = m.ClusterToken.ValueString()
+	}
+	// The configurations compare themselves with it.
+	planned, d := environment.Planned(ctx, variables, unknown...)
+	boot.Environment = planned
+	diags.Append(d...)
+	if m.ClusterToken.IsUnknown() {
 		return
 	}
 	token := m.ClusterToken.ValueString()
@@ -97,10 +112,4 @@ func (m *model) fromFounders(ctx context.Context, founders map[string][]string, 
 	m.MemberIDs = types.MapValueMust(types.StringType, ids)
 	m.ClusterID = types.StringValue(cluster.String())
 	boot.ClusterID = m.ClusterID
-	made, d := environment.Map(ctx, map[string]string{
-		"ETCD_INITIAL_CLUSTER":       initial,
-		"ETCD_INITIAL_CLUSTER_TOKEN": token,
-	})
-	boot.Environment = made
-	diags.Append(d...)
 }

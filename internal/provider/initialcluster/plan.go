@@ -21,9 +21,9 @@ import (
 )
 
 // ModifyPlan implements [resource.ResourceWithModifyPlan]: once it is made, a
-// bootstrap is never replaced. Nothing is planned where its cluster is known to
-// have formed; where that is not known, a change of its members or its token is
-// refused.
+// bootstrap is never replaced, but by a snapshot that takes the place of its
+// cluster. Nothing is planned where its cluster is known to have formed; where that
+// is not known, a change of its members or its token is refused.
 func (r *clusterResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	// Terraform does not tell Delete whether another object follows.
 	private.Keep(ctx, resp.Private, keyRemoval, req.Plan.Raw.IsNull(), &resp.Diagnostics)
@@ -46,6 +46,9 @@ func (r *clusterResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 		return
 	}
 	private.Keep(ctx, resp.Private, keyRecord, recordOf(ctx, prior, &resp.Diagnostics), &resp.Diagnostics)
+	if r.planReplaced(ctx, config, prior, resp) || resp.Diagnostics.HasError() {
+		return
+	}
 	changed := changes(ctx, config, prior, &resp.Diagnostics)
 	if !prior.Complete.ValueBool() {
 		resp.RequiresReplace = append(resp.RequiresReplace, changed...) // which its second half refuses
@@ -56,6 +59,12 @@ func (r *clusterResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 		if !prior.Window.Equal(window) {
 			prior.Bootstrap = bootstrap.With(prior.Bootstrap, "window", prior.Window)
 		}
+		if prior.Restore.IsNull() && !config.Restore.IsNull() {
+			// Terraform accepts no plan that leaves out what is configured, unless the
+			// state has another value.
+			prior.Restore = config.Restore
+			report.WarnAt(&resp.Diagnostics, path.Root("restore"), text.RestoreIgnored(prior.ClusterID.ValueString()))
+		}
 		resp.Diagnostics.Append(resp.Plan.Set(ctx, &prior)...)
 	}
 }
@@ -63,7 +72,12 @@ func (r *clusterResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 // planCreate plans a bootstrap without prior state: a new one, or, if a record
 // of it was left, the second half of a replacement.
 func (r *clusterResource) planCreate(ctx context.Context, config model, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	if was := private.Kept[*record](ctx, req.Private, keyRecord, &resp.Diagnostics); was != nil {
+	was := private.Kept[*record](ctx, req.Private, keyRecord, &resp.Diagnostics)
+	abandoned := r.planAbandoned(ctx, config, was, resp)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	if was != nil && abandoned == 0 {
 		r.refuseReplacement(ctx, *was, &resp.Diagnostics)
 		return
 	}
@@ -80,7 +94,7 @@ func (r *clusterResource) planCreate(ctx context.Context, config model, req reso
 		report.ErrorOn(&resp.Diagnostics, "members", text.NoFounders)
 	}
 	plan.fromArguments(ctx, &resp.Diagnostics)
-	r.refuseExisting(ctx, plan, &resp.Diagnostics)
+	r.refuseExisting(ctx, plan, abandoned, &resp.Diagnostics)
 	bootstrap.AdviseSize(len(plan.Members.Elements()), &resp.Diagnostics)
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
 }

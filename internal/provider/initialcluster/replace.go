@@ -14,8 +14,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// A static bootstrap is never replaced. That its cluster has formed shows when
-// the cluster answers; that it has not formed shows nowhere. An initial member
+// A static bootstrap is never replaced, but by a snapshot whose restore confirms
+// that the cluster is lost. That its cluster has formed shows when the cluster
+// answers; that it has not formed shows nowhere. An initial member
 // without a quorum of the others accepts connections and answers nothing, as
 // one of a cluster that has lost its quorum; one that is refused may have lost
 // its power a minute ago; and where another cluster answers, this one may have
@@ -27,6 +28,8 @@ const (
 	keyRemoval = "removal"
 	// keyRecord holds the [record] of the bootstrap that is in the state.
 	keyRecord = "record"
+	// keyAbandoned tells Delete that a snapshot takes the place of the cluster.
+	keyAbandoned = "abandoned"
 )
 
 // record is the bootstrap that the first plan of a resource finds in the state,
@@ -37,11 +40,18 @@ type record struct {
 	ClusterID string              `json:"cluster_id"`
 	Formed    bool                `json:"complete"`
 	Members   map[string][]string `json:"members"`
+	Token     string              `json:"token"`
+	// Replaced is the cluster whose place this one has taken, "" for none.
+	Replaced string `json:"replaced"`
 }
 
 func recordOf(ctx context.Context, m model, diags *diag.Diagnostics) record {
 	members, _ := m.founders(ctx, diags)
-	return record{ClusterID: m.ClusterID.ValueString(), Formed: m.Complete.ValueBool(), Members: members}
+	rec := record{ClusterID: m.ClusterID.ValueString(), Formed: m.Complete.ValueBool(), Members: members, Token: m.ClusterToken.ValueString()}
+	if restored := restoreOf(ctx, m.Restore, diags); restored != nil {
+		rec.Replaced = restored.ReplacesCluster.ValueString()
+	}
+	return rec
 }
 
 // refuseReplacement refuses to replace a bootstrap, and says what is known of
@@ -65,17 +75,19 @@ func (r *clusterResource) refuseReplacement(ctx context.Context, was record, dia
 }
 
 // refuseExisting refuses to create a bootstrap where a cluster answers, unless
-// it is the one that the arguments describe. A taint and a lost state look like
-// a first creation.
-func (r *clusterResource) refuseExisting(ctx context.Context, plan model, diags *diag.Diagnostics) {
+// it is the one that the arguments describe, or the one that is abandoned. A taint
+// and a lost state look like a first creation.
+func (r *clusterResource) refuseExisting(ctx context.Context, plan model, abandoned membership.ClusterID, diags *diag.Diagnostics) {
 	if r.backend == nil || r.backend.Unknown || diags.HasError() {
 		return
 	}
 	want, _ := membership.ParseClusterID(plan.ClusterID.ValueString()) // 0 while it is not known
 	snap, err := r.look(ctx, r.backend, want, true)
 	switch {
+	case err == nil && snap.ClusterID == abandoned: // decided already
 	case err == nil && snap.ClusterID != want:
 		report.Error(diags, text.ClusterExists(snap))
+	case err != nil && abandoned != 0: // decided already
 	case err != nil && cluster.Answered(err):
 		report.Error(diags, text.ClusterRefusesUs(err))
 	}

@@ -98,6 +98,7 @@ func (r *clusterResource) Create(ctx context.Context, req resource.CreateRequest
 		m.fromArguments(ctx, &resp.Diagnostics)
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+	resp.Diagnostics.Append(resp.Private.SetKey(ctx, keyAbandoned, nil)...) // that was the one before
 }
 
 // Read implements [resource.Resource]. A cluster that has formed is not asked
@@ -154,7 +155,8 @@ func (r *clusterResource) Delete(ctx context.Context, req resource.DeleteRequest
 	var m model
 	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
 	removal := private.Kept[*bool](ctx, req.Private, keyRemoval, &resp.Diagnostics)
-	if resp.Diagnostics.HasError() || removal == nil || *removal {
+	abandoned := private.Kept[bool](ctx, req.Private, keyAbandoned, &resp.Diagnostics)
+	if resp.Diagnostics.HasError() || removal == nil || *removal || abandoned {
 		return
 	}
 	r.refuseReplacement(ctx, recordOf(ctx, m, &resp.Diagnostics), &resp.Diagnostics)

@@ -330,3 +330,63 @@ func TestIsFormed(t *testing.T) {
 		}
 	}
 }
+
+// restoreArgument is an argument restore that is in order.
+func restoreArgument(more string) string {
+	return "restore = {\n snapshot = \"/backup.db\"\n sha256 = \"" + strings.Repeat("AB", 32) + "\"\n" + more + "\n}\n"
+}
+
+// What etcdutl or the machine would refuse is refused before there is a machine.
+func TestAccRestoreInput(t *testing.T) {
+	t.Parallel()
+	w := &world{}
+	good := strings.Repeat("ab", 32)
+	step := func(argument, says string) resource.TestStep {
+		return resource.TestStep{Config: config(three + "\n" + argument), PlanOnly: true, ExpectError: regexp.MustCompile(says)}
+	}
+	at := func(snapshot, sha256 string) string {
+		return fmt.Sprintf("restore = {\n snapshot = %q\n sha256 = %q\n}", snapshot, sha256)
+	}
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: w.factories(),
+		Steps: []resource.TestStep{
+			step(at("backup.db", good), "neither a URL nor an absolute path"),
+			step(at("ftp://h/x", good), "neither a URL nor an absolute path"),
+			step(at("https://", good), "neither a URL nor an absolute path"),
+			step(at("https://joe:secret@h/x", good), "has a user name"),
+			step(at("https://h/x y", good), "must be percent-encoded"),
+			step(at("/x\n", good), "has control characters"),
+			step(at("/x", "abc"), "Invalid SHA-256"),
+			step(restoreArgument("revision_bump = 5"), "Invalid revision_bump"),
+			step(restoreArgument("mark_compacted = true"), "Invalid revision_bump"),
+			step(restoreArgument(`replaces_cluster = "x"`), "hexadecimal"),
+			step(restoreArgument(`replaces_cluster = "2a"`), "Take the snapshot first"),
+		},
+	})
+}
+
+// The snapshot is part of how the cluster begins, for good.
+func TestAccRestoreLife(t *testing.T) {
+	t.Parallel()
+	w := &world{}
+	sum := strings.Repeat("ab", 32)
+	bumped := restoreArgument("revision_bump = 1000\nmark_compacted = true")
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: w.factories(),
+		Steps: []resource.TestStep{
+			{
+				Config:           config(three + "\n" + bumped),
+				ConfigPlanChecks: plan(plancheck.ResourceActionCreate, planned(exactly("/backup.db"), "bootstrap", "environment", "ETCD_JOIN_RESTORE")),
+				ConfigStateChecks: []statecheck.StateCheck{
+					has(exactly(sum), "bootstrap", "environment", "ETCD_JOIN_RESTORE_SHA256"),
+					has(exactly("1000"), "bootstrap", "environment", "ETCD_JOIN_RESTORE_BUMP"),
+					has(knownvalue.Null(), "bootstrap", "replaces_cluster"),
+				},
+			},
+			{PreConfig: w.set(func(w *world) { w.all = true }), RefreshState: true},
+			{Config: config(three), ConfigPlanChecks: plan(plancheck.ResourceActionNoop)},
+			{Config: config(three + "\n" + restoreArgument("")), ConfigPlanChecks: plan(plancheck.ResourceActionNoop)},
+			{Config: config(three + "\n" + restoreArgument("revision = 7\nreplaces_cluster = \"2a\"")), ExpectError: regexp.MustCompile("restore.replaces_cluster is 2a")},
+		},
+	})
+}

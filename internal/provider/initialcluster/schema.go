@@ -63,6 +63,7 @@ func (r *clusterResource) Schema(_ context.Context, _ resource.SchemaRequest, re
 				Computed:            true,
 				MarkdownDescription: "Whether the cluster has responded at the provider's `endpoints`, as of the last refresh. Once `true` it stays `true`, and the cluster is not asked again.",
 			},
+			"restore":   restoreAttribute(),
 			"bootstrap": bootstrap.ComputedAttribute(),
 		},
 	}

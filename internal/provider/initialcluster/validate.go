@@ -25,6 +25,7 @@ func (r *clusterResource) ValidateConfig(ctx context.Context, req resource.Valid
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	restoreOf(ctx, m.Restore, &resp.Diagnostics).validate(&resp.Diagnostics)
 	attribute.Refuse("cluster_token", m.ClusterToken, discovery.TokenProblem, text.ClusterTokenInvalid, &resp.Diagnostics)
 	founders, known := m.founders(ctx, &resp.Diagnostics)
 	if !known || resp.Diagnostics.HasError() {

@@ -57,6 +57,7 @@ func (m *model) ensure(ctx context.Context, b *backend.Backend, action reconfigu
 	}
 	c.WarnUntrusted(joined.Snapshot, diags)
 	report.Done(diags, action, req.Name, joined.Warnings, joined.Snapshot, joined.Waited)
+	c.ClearReplaced(ctx, joined.Snapshot.ClusterID, &b.Plan)
 	m.fromJoined(ctx, joined, diags)
 }
 
@@ -165,6 +166,10 @@ func (m model) leave(ctx context.Context, b *backend.Backend, reason deleteReaso
 		return
 	}
 	c.ExpectCluster(cluster, attribute.Texts(m.ClientURLs))
+	if reason == deleteAbandoned {
+		c.Abandon(ctx, cluster, name, diags)
+		return
+	}
 	if t := m.refuseDelete(ctx, c, reason, id, cluster); t != nil {
 		report.Error(diags, *t)
 		return

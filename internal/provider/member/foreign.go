@@ -28,7 +28,7 @@ func (g *guard) checkForeign(ctx context.Context) {
 		c.Added.Set(g.now.Name.ValueString(), true)
 	}
 	added, want := c.Added.Keys(), c.ExpectedCluster()
-	if len(added) == 0 || want == 0 {
+	if len(added) == 0 || want == 0 || g.b.Plan.Abandoned.Has(want) {
 		return
 	}
 	snap, err := c.View(ctx, want)

@@ -79,6 +79,10 @@ func (g *guard) check(ctx context.Context) {
 	g.checkWindow()
 	g.checkNode()
 	g.checkAddress()
+	if g.isAbandoned() && g.step != created {
+		g.checkAbandoned()
+		return // what answers of the cluster has no say any more
+	}
 	if g.b.Unknown || g.resp.Diagnostics.HasError() {
 		return
 	}
@@ -116,9 +120,10 @@ func (g *guard) checkHolder(ctx context.Context) {
 	}
 }
 
-// countHolders is [backend.Plan.CountHolders] for a member.
+// countHolders is [backend.Plan.CountHolders] for a member. What is refused already
+// needs no second reason.
 func (g *guard) countHolders(m prior, kept, gone int) {
-	if d := g.b.Plan.CountHolders(m.Cluster, m.ID, kept, gone); d.Verdict == membership.Refuse {
+	if d := g.b.Plan.CountHolders(m.Cluster, m.ID, kept, gone); d.Verdict == membership.Refuse && !g.resp.Diagnostics.HasError() {
 		g.refuse(text.StillHeld(m.Name, m.ID))
 	}
 }

@@ -37,6 +37,9 @@ const (
 	deleteOther   deleteReason = "other"
 	deleteInTurn  deleteReason = "in turn" // if a replacement, then one of several that take turns
 	deleteFailed  deleteReason = "failed"  // if a replacement, then of a member that has failed
+	// deleteAbandoned is planned for a member of a cluster that is abandoned: it is
+	// forgotten, not removed.
+	deleteAbandoned deleteReason = "abandoned"
 	// deleteAlone is planned for a new member whose configuration stays. Delete gets
 	// it for a tainted one only, which Terraform plans as if it were new.
 	deleteAlone deleteReason = "alone"
@@ -96,6 +99,9 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 
 // reason is the word for Delete.
 func (g *guard) reason(ctx context.Context) deleteReason {
+	if g.isAbandoned() && g.step != updated && g.step != created {
+		return deleteAbandoned
+	}
 	switch g.step {
 	case removed:
 		return deleteRemoval

@@ -47,10 +47,13 @@ func (p plan) size() int {
 }
 
 // unformed reports whether what answers is not the cluster that is being
-// formed: a founder that did not understand its bootstrap has formed one of its
-// own. What is decided now must hold for the one that is still to come, and
-// etcd_member refuses this one.
+// formed: it is the one that is abandoned for it, or a founder that did not
+// understand its bootstrap has formed one of its own. What is decided now must hold
+// for the one that is still to come, and etcd_member refuses this one.
 func (p plan) unformed(snap membership.Snapshot) bool {
+	if p.role != roleJoiner && p.boot != nil && snap.ClusterID != 0 && snap.ClusterID == p.boot.Replaces() {
+		return true
+	}
 	_, alone := membership.SoleFounder(snap)
 	return alone && p.size() > 1
 }
@@ -122,10 +125,15 @@ func (m *model) fromCluster(ctx context.Context, c *backend.Cluster, diags *diag
 // bootstrap is, not from how far it is, so that a configuration that takes the
 // place of another one has the same.
 func scriptFor(boot *bootstrap.Bootstrap) joinscript.Variant {
-	if boot == nil || boot.Protocol.ValueString() == bootstrap.ProtocolStatic {
-		return joinscript.Static()
+	if boot != nil && boot.Protocol.ValueString() != bootstrap.ProtocolStatic {
+		return joinscript.Discovery()
 	}
-	return joinscript.Discovery()
+	if boot != nil {
+		if _, restored := boot.Environment.Elements()[joinscript.RestoreVariable]; restored {
+			return joinscript.Restore()
+		}
+	}
+	return joinscript.Static()
 }
 
 // fromMembers fills in the environment. members are those of the cluster, none

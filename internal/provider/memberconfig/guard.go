@@ -28,6 +28,9 @@ const (
 	// for the second one: for a replacement Terraform plans again, without the
 	// state.
 	priorKey = "prior"
+	// abandonedKey is where the plan leaves word for Delete: the ID of the member's
+	// cluster if that is abandoned, else "".
+	abandonedKey = "abandoned"
 	// clusterKey is where Read leaves the ID of the cluster in which it found the
 	// member, so that another cluster's member list is not taken for its own.
 	clusterKey = "cluster"
@@ -40,6 +43,8 @@ type prior struct {
 	PeerURLs []string `json:"peer_urls"`
 	Token    string   `json:"token"`
 	Cluster  string   `json:"cluster"`
+	// Formed is the cluster that the bootstrap forms, "" for a discovery.
+	Formed string `json:"formed"`
 	// Founders is how many members formed the cluster, if this is one of them; 0
 	// where no member of it was ever seen.
 	Founders int `json:"founders"`
@@ -51,7 +56,7 @@ func priorOf(ctx context.Context, m model, kept private.Reader, diags *diag.Diag
 		Cluster: private.Kept[string](ctx, kept, clusterKey, diags),
 	}
 	if boot := bootstrap.From(ctx, m.Bootstrap, diags); boot != nil {
-		p.Token = boot.Token.ValueString()
+		p.Token, p.Formed = boot.Token.ValueString(), boot.ClusterID.ValueString()
 		if m.Founder.ValueBool() && !neverFormed(m.Status.ValueString()) {
 			p.Founders = int(boot.Size.ValueInt64())
 		}
@@ -68,10 +73,12 @@ func priorOf(ctx context.Context, m model, kept private.Reader, diags *diag.Diag
 type guard struct {
 	b        *backend.Backend
 	was      prior
-	replaced bool  // the second half of a replacement
-	plan     model // the zero value if it is removed
-	err      error // why the cluster cannot be observed, where that is known
-	resp     *resource.ModifyPlanResponse
+	replaced bool // the second half of a replacement
+	// abandoned is the cluster of the configuration, if that is abandoned.
+	abandoned membership.ClusterID
+	plan      model // the zero value if it is removed
+	err       error // why the cluster cannot be observed, where that is known
+	resp      *resource.ModifyPlanResponse
 }
 
 // guardPlan feeds the guard, which runs while a plan is made: when the plan is
@@ -92,6 +99,7 @@ func (r *Resource) guardPlan(ctx context.Context, req resource.ModifyPlanRequest
 	if exists && stays {
 		private.Keep(ctx, resp.Private, priorKey, g.was, &resp.Diagnostics)
 	}
+	g.findAbandoned(ctx, req, exists && stays)
 	if g.b == nil || resp.Diagnostics.HasError() || g.b.Order.IsApplying() {
 		return
 	}
@@ -151,6 +159,9 @@ func isClusterOf(snap membership.Snapshot, want membership.ClusterID, name strin
 
 // remove notes a configuration that is removed for good.
 func (g *guard) remove(ctx context.Context) {
+	if g.abandoned != 0 {
+		return
+	}
 	at, snap, ok := g.observe(ctx)
 	if !ok {
 		g.count(g.was.Name, backend.Removed) // members that are in the plan are noted by themselves
@@ -174,6 +185,9 @@ func (g *guard) create(ctx context.Context) {
 		if g.was.Token != "" && g.b.Plan.ReplacedBootstraps.Has(g.was.Token) {
 			return // its cluster is known never to have formed: what answers is another
 		}
+	}
+	if g.abandoned != 0 || g.isRestored(ctx) {
+		return // what answers is not its cluster
 	}
 	at, snap, ok := g.observe(ctx)
 	if !ok {

@@ -22,36 +22,37 @@ import (
 
 // keepBootstrap lets bootstrap stay what it was at creation. A bootstrap that
 // merely completed, or that is none of the member's business any more, plans
-// nothing. A founder that was never seen in a cluster follows a bootstrap that
+// nothing. Every member of a cluster that is abandoned follows the bootstrap that
+// takes its place ([prior.isAbandonedFor]). A founder that was never seen in a cluster follows a bootstrap that
 // starts again only if that is known to have formed no cluster
 // ([bootstrap.Bootstrap.IsRetry]): a cluster that cannot be observed may live.
 type keepBootstrap struct{ attribute.Described }
 
 func (keepBootstrap) PlanModifyObject(ctx context.Context, req planmodifier.ObjectRequest, resp *planmodifier.ObjectResponse) {
-	if req.State.Raw.IsNull() || req.Plan.Raw.IsNull() || req.ConfigValue.IsNull() || req.StateValue.IsNull() {
+	if req.State.Raw.IsNull() || req.Plan.Raw.IsNull() || req.ConfigValue.IsNull() {
 		return
 	}
-	var founder types.Bool
-	var status types.String
-	resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("founder"), &founder)...)
-	resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("status"), &status)...)
+	was := bootstrap.From(ctx, req.StateValue, &resp.Diagnostics)
+	now := bootstrap.From(ctx, req.ConfigValue, &resp.Diagnostics)
+	var state model
+	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	if founder.ValueBool() && neverFormed(status.ValueString()) {
-		was := bootstrap.From(ctx, req.StateValue, &resp.Diagnostics)
-		now := bootstrap.From(ctx, req.ConfigValue, &resp.Diagnostics)
-		if resp.Diagnostics.HasError() {
-			return
-		}
-		if was != nil && now != nil && (now.IsRetry() || leftOut(status, *was, *now)) {
+	if priorOf(ctx, state, req.Private, &resp.Diagnostics).isAbandonedFor(now) {
+		resp.RequiresReplace = true
+		return
+	}
+	if req.StateValue.IsNull() {
+		return
+	}
+	if state.Founder.ValueBool() && neverFormed(state.Status.ValueString()) {
+		if was != nil && now != nil && (now.IsRetry() || leftOut(state.Status, *was, *now)) {
 			resp.RequiresReplace = true
 			return
 		}
 		if was != nil && now != nil && !was.Token.Equal(now.Token) {
-			var name types.String
-			resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("name"), &name)...)
-			report.Warn(&resp.Diagnostics, text.BootstrapKept(name.ValueString()))
+			report.Warn(&resp.Diagnostics, text.BootstrapKept(state.Name.ValueString()))
 		}
 	}
 	resp.PlanValue = req.StateValue
@@ -85,7 +86,9 @@ func (r *Resource) planScript(ctx context.Context, req resource.ModifyPlanReques
 	}
 	var given types.Object
 	resp.Diagnostics.Append(resp.Plan.GetAttribute(ctx, path.Root("bootstrap"), &given)...)
-	if boot := bootstrap.From(ctx, given, &resp.Diagnostics); !given.IsUnknown() && (boot == nil || !boot.Protocol.IsUnknown()) {
+	boot := bootstrap.From(ctx, given, &resp.Diagnostics)
+	static := boot != nil && boot.Protocol.ValueString() == bootstrap.ProtocolStatic
+	if !given.IsUnknown() && (boot == nil || !boot.Protocol.IsUnknown()) && (!static || !boot.Environment.IsUnknown()) {
 		set("join_script_base64gzip", scriptFor(boot).Base64Gzip)
 	}
 }

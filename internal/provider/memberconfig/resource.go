@@ -125,6 +125,7 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 		return
 	}
 	r.noteConfigured(m, m.planOf(ctx, &resp.Diagnostics))
+	resp.Diagnostics.Append(resp.Private.SetKey(ctx, clusterKey, nil)...) // that was the one before
 	backend.KeepNamed(ctx, resp.Private, req.Plan, &resp.Diagnostics, named...)
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
@@ -268,6 +269,7 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 	var m model
 	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
 	goes := private.Kept[bool](ctx, req.Private, goesKey, &resp.Diagnostics)
+	abandoned := private.Kept[string](ctx, req.Private, abandonedKey, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -276,6 +278,10 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 		return
 	}
 	name := m.Name.ValueString()
+	if id, err := membership.ParseClusterID(abandoned); err == nil {
+		c.Abandon(ctx, id, name, &resp.Diagnostics)
+		return
+	}
 	out, err := c.Withdraw(ctx, reconfigure.WithdrawRequest{Owner: m.ID.ValueString(), Name: name, PeerURLs: attribute.Texts(m.PeerURLs), Replacement: !goes})
 	if goes && err == nil {
 		if err := c.GiveUpTurn(ctx, m.ID.ValueString(), name); err != nil {

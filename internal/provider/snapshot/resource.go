@@ -74,6 +74,7 @@ func (r *snapshotResource) Create(ctx context.Context, req resource.CreateReques
 	own := r.backend.SnapshotFiles.Has(identity(plan.Path.ValueString()))
 	r.save(ctx, &plan, own, timeout, resp.Private, &resp.Diagnostics)
 	if !resp.Diagnostics.HasError() {
+		r.backend.SnapshotFiles.Set(identity(plan.Path.ValueString()), false)
 		resp.Diagnostics.Append(resp.State.Set(ctx, &plan)...)
 	}
 }
@@ -176,6 +177,9 @@ func (r *snapshotResource) Delete(ctx context.Context, req resource.DeleteReques
 		return
 	}
 	name := state.Path.ValueString()
+	if left, known := r.backend.SnapshotFiles.Get(identity(name)); known && !left {
+		return // it is the file of the successor, which was created before
+	}
 	r.backend.SnapshotFiles.Set(identity(name), true)
 	reconfigure.ForgetReceipt(name)
 	if !state.DeleteFile.ValueBool() {

@@ -1,0 +1,420 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// restored is the argument restore.
+type restored struct {
+	file, sha256, replaces string
+	revision               int64
+	keys                   int
+	// from is the etcd_snapshot to which sha256 and revision refer, "" for none.
+	from string
+}
+
+// restores writes the initial cluster with a restore, without one for nil.
+func (f *Fleet) restores(t *testing.T, r *restored) {
+	t.Helper()
+	argument := ""
+	if r != nil {
+		sum, revision := fmt.Sprintf("%q", r.sha256), fmt.Sprint(r.revision)
+		if r.from != "" {
+			sum, revision = r.from+".sha256", r.from+".revision"
+		}
+		argument = fmt.Sprintf("  restore = {\n    snapshot = %q\n    sha256 = %s\n    revision = %s\n    revision_bump = 1000000\n    mark_compacted = true\n", r.file, sum, revision)
+		if r.replaces != "" {
+			argument += fmt.Sprintf("    replaces_cluster = %q\n", r.replaces)
+		}
+		argument += "  }\n"
+	}
+	f.Write("bootstrap.tf", strings.Replace(staticText, "  members = {", argument+"  members = {", 1))
+}
+
+// installUtl puts etcd and etcdutl of the fleet's version side by side on the machines.
+func (f *Fleet) installUtl(t *testing.T) {
+	t.Helper()
+	bin := t.TempDir()
+	for name, path := range map[string]string{"etcd": etcdtest.Binary(t, f.version()), "etcdutl": etcdtest.EtcdutlBinary(t, f.version())} {
+		if err := os.Symlink(path, filepath.Join(bin, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.env["ETCD_JOIN_BIN"] = bin
+}
+
+// fill writes keys to a cluster.
+func (f *Fleet) fill(t *testing.T, n int, names ...string) {
+	t.Helper()
+	client, ctx := f.Client(names...), etcdtest.WaitContext(t)
+	for begin := 0; begin < n; begin += 100 {
+		var puts []clientv3.Op
+		for i := begin; i < min(begin+100, n); i++ {
+			puts = append(puts, clientv3.OpPut(fmt.Sprintf("kept/%d", i), "value"))
+		}
+		if _, err := client.Txn(ctx).Then(puts...).Commit(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// backup takes a snapshot of what one member has.
+func (f *Fleet) backup(t *testing.T, keys int, name string) *restored {
+	t.Helper()
+	ctx := etcdtest.WaitContext(t)
+	client := f.Client(name)
+	status, err := client.Status(ctx, f.Nodes[name].dial())
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := client.Snapshot(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(text)
+	r := &restored{file: filepath.Join(t.TempDir(), "snapshot.db"), sha256: hex.EncodeToString(sum[:]), revision: status.Header.Revision, keys: keys}
+	if err := os.WriteFile(r.file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// mustBeRestored expects the data of the snapshot, and nothing that was written
+// after it.
+func (f *Fleet) mustBeRestored(t *testing.T, r *restored, names ...string) {
+	t.Helper()
+	f.MustVote(names...)
+	client, ctx := f.Client(names...), etcdtest.WaitContext(t)
+	got, err := client.Get(ctx, "kept/", clientv3.WithPrefix(), clientv3.WithCountOnly())
+	if err != nil || got.Count != int64(r.keys) || got.Header.Revision < r.revision+1000000 {
+		t.Errorf("%d keys at revision %d (%v), want %d at %d or later", got.Count, got.Header.Revision, err, r.keys, r.revision+1000000)
+	}
+	late, err := client.Get(ctx, "late")
+	if err != nil || len(late.Kvs) != 0 {
+		t.Errorf("what was written after the snapshot is there: %v, %v", late, err)
+	}
+	watch, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if resp, ok := <-client.Watch(watch, "kept/", clientv3.WithPrefix(), clientv3.WithRev(r.revision)); !ok || !errors.Is(resp.Err(), rpctypes.ErrCompacted) {
+		t.Errorf("who watches from the old revision is told %v", resp.Err())
+	}
+	f.Plan().MustBeEmpty()
+}
+
+// Everything is lost but a backup, the state too: one apply makes a cluster of it.
+// From then on the argument says how the cluster began, and nothing else.
+func TestAccRestore(t *testing.T) {
+	t.Parallel()
+	versions := []etcdtest.Version{etcdtest.V36}
+	keys := 500
+	if full() {
+		versions, keys = []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37}, 10000
+	}
+	for _, v := range versions {
+		t.Run(string(v), func(t *testing.T) {
+			t.Parallel()
+			f := NewFleet(t, FleetOptions{Static: true, Version: v})
+			f.installUtl(t)
+			f.Form()
+			f.fill(t, keys, "a")
+			r := f.backup(t, keys, "b")
+			if _, err := f.Client("a").Put(etcdtest.WaitContext(t), "late", "value"); err != nil {
+				t.Fatal(err)
+			}
+			f.Destroy().MustSucceed()
+			f.MustBeGone()
+
+			f.restores(t, r)
+			f.Apply().MustSucceed().MustBeQuiet()
+			f.mustBeRestored(t, r, "a", "b", "c")
+			id := f.State(initialCluster)["cluster_id"]
+
+			// Removed or changed, it plans nothing.
+			f.restores(t, nil)
+			f.Plan().MustBeEmpty()
+			other := *r
+			other.sha256, other.revision = strings.Repeat("ab", 32), 1
+			f.restores(t, &other)
+			f.Plan().MustBeEmpty()
+
+			// A new member knows nothing of it.
+			f.Add("d")
+			f.Apply().MustSucceed()
+			f.MustVote("a", "b", "c", "d")
+			environment, ok := f.State(address("etcd_member_config", "d"))["environment"].(map[string]any)
+			if _, has := environment["ETCD_JOIN_RESTORE"]; !ok || has {
+				t.Errorf("the environment of a new member is %v", environment)
+			}
+			if now := f.State(initialCluster)["cluster_id"]; now != id {
+				t.Errorf("cluster %v became %v", id, now)
+			}
+		})
+	}
+}
+
+// Two disks of three are lost, and the survivor lacks what was written last. One
+// apply saves what it has, and changes nothing else; a second one, reviewed, makes
+// a new cluster of that. Whatever is not certain is refused.
+func TestAccRecovery(t *testing.T) {
+	t.Parallel()
+	const keys, survivor = 300, "etcd_snapshot.survivor"
+	f := NewFleet(t, FleetOptions{Static: true})
+	f.installUtl(t)
+	f.Form()
+	f.Apply("-refresh-only").MustSucceed()
+	f.fill(t, keys, "a")
+	old, ok := f.State(initialCluster)["cluster_id"].(string)
+	if !ok {
+		t.Fatalf("the cluster is %v", f.State(initialCluster))
+	}
+	stale := f.leaveRecords(t, old)
+
+	// A cluster that has its quorum is not given up.
+	r := f.backup(t, keys, "a")
+	r.replaces = old
+	f.restores(t, r)
+	e := f.Apply().MustFail().MustSay("The cluster has not lost its quorum")
+	e.mustContain(t, e.Summary, old)
+	f.MustVote("a", "b", "c")
+	f.restores(t, nil)
+
+	lost := f.loseAhead(t, "a", "b", "c")
+
+	// Without a snapshot there is nothing to restore.
+	f.Write("survivor.tf", "data \"etcd_cluster\" \"this\" {}\n\nresource \"etcd_snapshot\" \"survivor\" {\n  path = \"${path.root}/survivor.db\"\n  member = data.etcd_cluster.this.survivor.name\n}\n")
+	r = &restored{file: filepath.Join(f.Dir, "survivor.db"), from: survivor, replaces: old, keys: keys}
+	f.restores(t, r)
+	e = f.Plan().MustSay("Cannot restore the cluster")
+	e.mustContain(t, e.Summary, "is not known before the apply", "terraform apply -target=")
+	f.restores(t, nil)
+	plan := f.Plan()
+	plan.MustDo(map[string]string{survivor: "create"})
+	plan.MustKnow(survivor, "member", "a")
+	f.Apply("-target=" + survivor).MustSucceed().says("The snapshot may be behind")
+	f.Plan().MustBeEmpty()
+
+	// Without the confirmation nothing is replaced, and another ID is refused.
+	wrong := *r
+	wrong.replaces = ""
+	f.restores(t, &wrong)
+	f.Plan().MustDo(map[string]string{initialCluster: "update"})
+	wrong.replaces = "2a"
+	f.restores(t, &wrong)
+	e = f.Apply().MustFail().MustSay("Cannot restore the cluster")
+	e.mustContain(t, e.Summary, "restore.replaces_cluster is 2a", old)
+	f.restores(t, r)
+	plan = f.Plan()
+	want := map[string]string{initialCluster: "delete create"}
+	for _, name := range []string{"a", "b", "c"} {
+		maps.Copy(want, changes(name, "delete create"))
+	}
+	plan.MustDo(want)
+
+	// A part of it gives up nothing that the rest needs.
+	f.mustWarnOfRestore(t, f.Apply("-target="+address("etcd_member_config", "b")).MustSucceed(), old)
+	delete(want, initialCluster)
+	delete(want, address("etcd_member_config", "b"))
+	f.Plan().MustDo(want)
+	f.Apply().MustSucceed()
+	f.Write("survivor.tf", "")
+	r.from, r.revision = "", etcdtest.EtcdutlStatus(t, r.file).Revision
+	r.sha256 = fileSum(t, r.file)
+	f.restores(t, r)
+	f.Apply().MustSucceed()
+	f.mustBeRestored(t, r, "a", "b", "c")
+	f.mustLack(t, lost)
+	if now := f.State(initialCluster)["cluster_id"]; now == old {
+		t.Error("the restored cluster has the ID of the old one")
+	}
+	f.mustBeCleared(t, stale)
+	f.restores(t, nil)
+	f.Plan().MustBeEmpty()
+}
+
+// A member of the old cluster that the plan would keep, because its resource has no
+// configuration that follows, is named. Without it the plan is whole.
+func TestAccRecoveryKeepsNoMember(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{Static: true})
+	f.installUtl(t)
+	f.Form()
+	f.Nodes["c"].Joins = "none"
+	f.Run("state", "rm", address("etcd_member", "c")).MustSucceed()
+	f.Write("outside.tf", fmt.Sprintf("resource \"etcd_member\" \"outside\" {\n  name = \"c\"\n  peer_urls = [%q]\n}\n", f.Nodes["c"].Peer)+importBlock("etcd_member.outside", "c"))
+	f.Apply().MustSucceed()
+	r := f.backup(t, 0, "a")
+	r.replaces = fmt.Sprint(f.State(initialCluster)["cluster_id"])
+	f.Lose("b", "c")
+	f.restores(t, r)
+	e := f.Plan().MustSay("Member of an abandoned cluster")
+	e.mustContain(t, e.Summary, "c is a member of cluster "+r.replaces, "remove the member from the configuration")
+	f.Write("outside.tf", "")
+	want := map[string]string{initialCluster: "delete create", "etcd_member.outside": "delete"}
+	for _, name := range []string{"a", "b", "c"} {
+		maps.Copy(want, changes(name, "delete create"))
+	}
+	delete(want, address("etcd_member", "c"))
+	f.Plan().MustDo(want)
+}
+
+// An apply that restores in the place of a cluster is ended again and again, at
+// each kind of step: CLI or provider. The next one carries on, and the last one
+// leaves the whole cluster.
+func TestAccRecoveryKilled(t *testing.T) {
+	t.Parallel()
+	if !full() {
+		t.Skip("it takes minutes: set ETCD_TEST_FULL=1")
+	}
+	const keys = 100
+	f := NewFleet(t, FleetOptions{Static: true})
+	f.installUtl(t)
+	f.Form()
+	f.Apply("-refresh-only").MustSucceed()
+	f.fill(t, keys, "a")
+	r := f.backup(t, keys, "a")
+	r.replaces = fmt.Sprint(f.State(initialCluster)["cluster_id"])
+	f.Lose("b", "c")
+	f.restores(t, r)
+	ended := 0
+	for i, step := range []string{
+		"etcd_member.node[\\\"a\\\"]: Destroying", "etcd_member.node[\\\"a\\\"]: Destruction complete", "terraform_data.machine[\\\"b\\\"]: Destruction complete",
+		"etcd_member_config.node[\\\"c\\\"]: Destruction complete", initialCluster + ": Destruction complete", initialCluster + ": Creation complete",
+		"etcd_member_config.node[\\\"a\\\"]: Creation complete", "terraform_data.machine[\\\"a\\\"]: Creating", "terraform_data.machine[\\\"c\\\"]: Creation complete",
+		"etcd_member.node[\\\"b\\\"]: Creating", "etcd_member.node[\\\"b\\\"]: Creation complete",
+	} {
+		run := f.Start("apply")
+		etcdtest.Eventually(t, step, func() error {
+			if !run.Ended() && !run.Printed(step) {
+				return errors.New("not yet")
+			}
+			return nil
+		})
+		if run.Printed(step) {
+			ended++
+		}
+		hit := []blow{cliKilled, providerKilled}[i%2]
+		hit.act(run)
+		run.Wait()
+		t.Logf("%s: %s", step, hit.name)
+	}
+	if ended < 6 {
+		t.Errorf("only %d steps were seen", ended)
+	}
+	f.Apply().MustSucceed()
+	f.mustBeRestored(t, r, "a", "b", "c")
+}
+
+// leaveRecords writes what the provider keeps about the cluster: an ownership
+// record and a turn, as if an apply had been ended. It returns their keys.
+func (f *Fleet) leaveRecords(t *testing.T, id string) (keys []string) {
+	t.Helper()
+	client, ctx := f.Client("a"), etcdtest.WaitContext(t)
+	under := "/_terraform/etcd/" + id
+	for key, value := range map[string]string{
+		"/members/name:x": `{"format":1,"owner":"name:x","name":"x","peer_urls":["http://192.0.2.1:2380"],"member_id":"2a","state":"announced","started":true}`,
+		"/turns/x":        fmt.Sprintf(`{"format":1,"voters":3,"since":%q,"by":"joe@ops1"}`, time.Now().Format(time.RFC3339)),
+	} {
+		if _, err := client.Put(ctx, under+key, value); err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, under+key)
+	}
+	// What the application has under a similar key is its own.
+	if _, err := client.Put(ctx, "app"+under, "value"); err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
+// mustBeCleared expects that these keys are gone, and no others.
+func (f *Fleet) mustBeCleared(t *testing.T, keys []string) {
+	t.Helper()
+	client, ctx := f.Client("a"), etcdtest.WaitContext(t)
+	for _, key := range keys {
+		if got, err := client.Get(ctx, key); err != nil || got.Count != 0 {
+			t.Errorf("%s is still there (%v)", key, err)
+		}
+	}
+	if got, err := client.Get(ctx, "app", clientv3.WithPrefix()); err != nil || got.Count != 1 {
+		t.Errorf("of the application are %v, %v", got, err)
+	}
+}
+
+// loseAhead lets the others acknowledge writes that the survivor never gets, and
+// loses their machines.
+func (f *Fleet) loseAhead(t *testing.T, survivor string, others ...string) (lost []string) {
+	t.Helper()
+	f.Signal(survivor, syscall.SIGSTOP)
+	client, ctx := f.Client(others...), etcdtest.WaitContext(t)
+	for i := range 5 {
+		key := fmt.Sprintf("lost/%d", i)
+		etcdtest.Eventually(t, key+" is acknowledged", func() error {
+			one, cancel := context.WithTimeout(ctx, 5*time.Second)
+			defer cancel()
+			_, err := client.Put(one, key, "value")
+			return err
+		})
+		lost = append(lost, key)
+	}
+	f.Lose(others...)
+	f.Signal(survivor, syscall.SIGCONT)
+	etcdtest.Eventually(t, survivor+" answers", func() error {
+		one, cancel := context.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
+		_, err := f.Client(survivor).Status(one, f.Nodes[survivor].dial())
+		return err
+	})
+	return lost
+}
+
+// mustLack expects that none of the writes is there that only the lost members
+// had, and writes down which they are.
+func (f *Fleet) mustLack(t *testing.T, lost []string) {
+	t.Helper()
+	got, err := f.Client("a", "b", "c").Get(etcdtest.WaitContext(t), "lost/", clientv3.WithPrefix())
+	if err != nil || got.Count != 0 {
+		t.Errorf("of what only the lost members had are there %v, %v", got, err)
+	}
+	t.Logf("acknowledged by the members that were lost, and not restored: %v", lost)
+}
+
+// mustWarnOfRestore expects the warning that says what is given up.
+func (f *Fleet) mustWarnOfRestore(t *testing.T, o *Outcome, old string) {
+	t.Helper()
+	w := o.says("A snapshot takes the place of a cluster")
+	w.mustContain(t, w.Summary, old, "a, b, c", "Writes after revision ", "without -target")
+}
+
+func fileSum(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}

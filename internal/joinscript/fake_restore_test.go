@@ -1,0 +1,382 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package joinscript
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// firstLog is the name of the log that etcdutl makes.
+const firstLog = "0000000000000000-0000000000000000.wal"
+
+// fakeUtl does what etcdutl does, as far as the script asks, and notes its calls.
+const fakeUtl = `#!/bin/sh
+echo "$@" >>"${0%/*}/calls"
+case $2 in
+status) echo '{"hash":1,"revision":7,"totalKey":3,"totalSize":9,"version":"3.6.0"}' ;;
+restore)
+	while [ $# -gt 0 ]; do
+		case $1 in --data-dir) data=$2 ;; --wal-dir) wal=$2 ;; esac
+		file=$1
+		shift
+	done
+	mkdir -p "$data/member/snap" "$wal"
+	cat "$file" >"$data/member/snap/db"
+	echo log >"$wal/` + firstLog + `"
+	;;
+esac
+`
+
+// failing is an etcdutl that restores nothing.
+func failing(says string) string {
+	return "#!/bin/sh\n[ \"$2\" = restore ] || exit 1\necho '{\"level\":\"info\"}' >&2\necho '" + says + "' >&2\nexit 1\n"
+}
+
+// aSnapshot is a file, and its SHA-256.
+func aSnapshot(t *testing.T) (file, sum string) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "a snapshot.db")
+	text := []byte("keys and values")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	digest := sha256.Sum256(text)
+	return file, hex.EncodeToString(digest[:])
+}
+
+// eachShellThatRestores runs f with the variant that restores a snapshot.
+func eachShellThatRestores(t *testing.T, f func(t *testing.T, sh shell)) {
+	t.Helper()
+	for _, sh := range shells(t) {
+		sh.script = Restore()
+		sh.parallel(t, f)
+	}
+}
+
+// isRestored reports whether the data directory is that of a member.
+func isRestored(t *testing.T, dir string) bool {
+	t.Helper()
+	_, err := os.Stat(filepath.Join(dir, "member/wal", firstLog))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	if err != nil {
+		return false
+	}
+	if db, err := os.ReadFile(filepath.Join(dir, "member/snap/db")); err != nil || string(db) != "keys and values" {
+		t.Errorf("a log is there, and the data is %q, %v", db, err)
+	}
+	return true
+}
+
+// wantNothing expects that a data directory has nothing that a member starts with,
+// and nothing of a restore.
+func wantNothing(t *testing.T, dir string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && (!d.IsDir() || strings.Contains(path, "restore.tmp")) {
+			t.Errorf("%s is left", path)
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+// The data of a founder is made of the snapshot once. Whatever goes wrong, nothing
+// is started and nothing is left.
+func TestRestore(t *testing.T) {
+	t.Parallel()
+	file, sum := aSnapshot(t)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/good":
+			_, _ = w.Write(text)
+		case "/cut":
+			w.Header().Set("Content-Length", fmt.Sprint(len(text)+1))
+			_, _ = w.Write(text)
+		case "/elsewhere":
+			http.Redirect(w, r, "/good", http.StatusFound)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(server.Close)
+	const etcd = "#!/bin/sh\necho 'etcd Version: 3.6.16'\n"
+	cases := []struct {
+		name string
+		utl  string // fakeUtl if it is empty
+		etcd string // 3.6 if it is empty
+		env  []string
+		code int
+		says string
+	}{
+		{name: "a path"},
+		{name: "a URL", env: []string{RestoreVariable + "=" + server.URL + "/good?a=b&c={d}[1-3]%20\"\\"}},
+		{name: "a larger revision", env: []string{RestoreBumpVariable + "=1000"}},
+		{name: "a log elsewhere", env: []string{"ETCD_WAL_DIR="}},
+		{name: "another file", env: []string{RestoreSHA256Variable + "=" + strings.Repeat("ab", 32)}, code: exitRetry, says: "its SHA-256 is " + sum + ", and should be abab"},
+		{name: "no checksum", env: []string{RestoreSHA256Variable + "="}, code: exitRetry, says: "its SHA-256 is " + sum},
+		{name: "no file", env: []string{RestoreVariable + "=/nowhere/x.db"}, code: exitRetry, says: "cannot read /nowhere/x.db"},
+		{name: "a directory", env: []string{RestoreVariable + "=/tmp"}, code: exitRetry, says: "cannot read /tmp"},
+		{name: "not found", env: []string{RestoreVariable + "=" + server.URL + "/none?secret"}, code: exitRetry, says: "cannot download it: The requested URL returned error: 404"},
+		{name: "broken off", env: []string{RestoreVariable + "=" + server.URL + "/cut?secret"}, code: exitRetry, says: "cannot download it: "},
+		{name: "redirected without TLS", env: []string{RestoreVariable + "=" + server.URL + "/elsewhere?secret"}, code: exitRetry, says: "cannot download it: "},
+		{name: "nobody there", env: []string{RestoreVariable + "=" + dead + "/x?secret"}, code: exitRetry, says: "cannot download it: "},
+		{name: "neither a URL nor a path", env: []string{RestoreVariable + "=ftp://x/secret"}, code: exitRetry, says: "cannot read ftp://x/"},
+		{name: "etcdutl fails", utl: failing("Error: snapshot missing hash but --skip-hash-check=false"), code: exitRetry, says: "etcdutl says: snapshot missing hash"},
+		{name: "etcdutl before 3.5.10", utl: failing("Error: unknown flag: --bump-revision"), env: []string{RestoreBumpVariable + "=1000"}, code: exitRetry, says: "etcdutl says: unknown flag: --bump-revision"},
+		{name: "etcdutl crashes", utl: failing("panic: no space left on device"), code: exitRetry, says: "etcdutl says: panic: no space left on device"},
+		{name: "etcdutl is silent", utl: "#!/bin/sh\n", code: exitRetry, says: "etcdutl made another log"},
+		{name: "a later version", etcd: "#!/bin/sh\necho 'etcd Version: 3.5.35'\n", code: exitRetry, says: "it is of etcd 3.6, and "},
+		{name: "a much later etcd", etcd: "#!/bin/sh\necho 'etcd Version: 3.10.0'\n"},
+		{name: "an older snapshot", utl: strings.Replace(fakeUtl, `,"version":"3.6.0"`, "", 1)},
+	}
+	eachShellThatRestores(t, func(t *testing.T, sh shell) {
+		for i, c := range cases {
+			if !sh.due(i) {
+				continue
+			}
+			t.Run(c.name, func(t *testing.T) {
+				dir := filepath.Join(t.TempDir(), "deep", "data")
+				programs := map[string]string{"etcdutl": fakeUtl, "etcd": etcd}
+				if c.utl != "" {
+					programs["etcdutl"] = c.utl
+				}
+				if c.etcd != "" {
+					programs["etcd"] = c.etcd
+				}
+				bin := tools(t, programs)
+				env := []string{
+					"ETCD_INITIAL_CLUSTER=us=" + own, "ETCD_INITIAL_CLUSTER_TOKEN=T", window, at(created), "ETCD_DATA_DIR=" + dir, "ETCD_JOIN_BIN=" + bin,
+					RestoreVariable + "=" + file, RestoreSHA256Variable + "=" + sum,
+				}
+				env = append(env, c.env...)
+				elsewhere := ""
+				if c.name == "a log elsewhere" {
+					elsewhere = filepath.Join(t.TempDir(), "wal")
+					env = append(env, "ETCD_WAL_DIR="+elsewhere)
+				}
+				first := ask(t, sh, true, nil, env...)
+				if strings.Contains(first.stderr, "secret") && !strings.Contains(c.name, "neither") {
+					t.Errorf("standard error has a part of the URL:\n%s", first.stderr)
+				}
+				if c.code != 0 {
+					first.want(t, c.code, "", "cannot restore the snapshot: "+c.says)
+					wantNothing(t, dir)
+					if outside, _ := filepath.Glob(dir + ".*"); len(outside) > 0 {
+						t.Errorf("%q tells that etcd was started", outside)
+					}
+					return
+				}
+				first.want(t, 0, "", "no peer answers")
+				if elsewhere != "" {
+					if err := os.Rename(elsewhere, filepath.Join(dir, "member/wal")); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if !isRestored(t, dir) {
+					t.Error("nothing is restored")
+				}
+				calls, err := os.ReadFile(filepath.Join(bin, "calls"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if bumped := strings.Contains(string(calls), "--bump-revision 1000 --mark-compacted"); bumped != (c.name == "a larger revision") {
+					t.Errorf("etcdutl was called with\n%s", calls)
+				}
+				// It has its data from now on.
+				ask(t, sh, true, nil, append(env, "ETCD_WAL_DIR=")...).want(t, 0, "", "")
+				if again, _ := os.ReadFile(filepath.Join(bin, "calls")); !bytes.Equal(again, calls) {
+					t.Errorf("etcdutl was called again:\n%s", again)
+				}
+				// Without it, it never starts again.
+				if err := os.RemoveAll(dir); err != nil {
+					t.Fatal(err)
+				}
+				ask(t, sh, true, nil, env...).want(t, exitNever, "", "etcd was started here before")
+			})
+		}
+	})
+}
+
+// A founder that finds the cluster formed joins it, and a member whose log is gone
+// does not begin again.
+func TestRestoreOnlyToFoundACluster(t *testing.T) {
+	t.Parallel()
+	file, sum := aSnapshot(t)
+	eachShellThatRestores(t, func(t *testing.T, sh shell) {
+		a, b := newPeer(t), newPeer(t)
+		na, nus := entry{ID: 11, Name: "a", PeerURLs: []string{a.url}}, entry{ID: 20, Name: "us", PeerURLs: []string{own}}
+		bin := tools(t, map[string]string{"etcdutl": fakeUtl, "etcd": program})
+		dir := filepath.Join(t.TempDir(), "data")
+		env := []string{
+			"ETCD_INITIAL_CLUSTER=us=" + own + ",a=" + a.url, "ETCD_INITIAL_CLUSTER_TOKEN=T", "ETCD_DATA_DIR=" + dir, "ETCD_JOIN_BIN=" + bin,
+			RestoreVariable + "=" + file, RestoreSHA256Variable + "=" + sum,
+		}
+		half := func() {
+			t.Helper()
+			for _, name := range []string{"member/snap/db", "member/restore.tmp/data/x"} {
+				if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(filepath.Join(dir, name), []byte("half"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		// What a restore left that was ended is no data of one that joins.
+		half()
+		a.list(ran(11, "a", a.url), nus)
+		ask(t, sh, true, nil, env...).want(t, 0, joined("us", own, "member-11="+a.url+",us="+own), "announced")
+		wantNothing(t, dir)
+		// Another cluster at the addresses of the others: an old survivor.
+		a.listIn("bad", ran(11, "a", a.url))
+		ask(t, sh, true, nil, env...).want(t, exitRetry, "", "not announced yet")
+		b.list(na, nus)
+		ask(t, sh, true, nil, append(env, "ETCD_JOIN_PEERS="+b.url)...).want(t, exitRetry, "", "the peers belong to different clusters")
+		wantNothing(t, dir)
+		// The first one has started it.
+		a.list(na, nus)
+		ask(t, sh, true, nil, env...).want(t, 0, "", "not formed")
+		if !isRestored(t, dir) {
+			t.Error("nothing is restored")
+		}
+		// The first one loses the disk of its log alone: what it has stays.
+		dir2 := filepath.Join(t.TempDir(), "data")
+		wal := filepath.Join(t.TempDir(), "wal")
+		alone := []string{"ETCD_INITIAL_CLUSTER=us=" + own + ",x=" + dead, "ETCD_DATA_DIR=" + dir2, "ETCD_WAL_DIR=" + wal, window, at(created)}
+		ask(t, sh, true, nil, append(env, alone...)...).want(t, 0, "", "no peer answers")
+		if err := os.RemoveAll(wal); err != nil {
+			t.Fatal(err)
+		}
+		ask(t, sh, true, nil, append(env, alone...)...).want(t, exitRetry, "", "etcd was started here before, and its data is gone")
+		// And any other one, whose peers do not tell.
+		ask(t, sh, true, nil, append(env, "ETCD_DATA_DIR="+dir2, "ETCD_WAL_DIR="+wal)...).want(t, exitRetry, "",
+			"cannot restore the snapshot: "+dir2+"/member/snap exists, and "+wal+" has no log")
+		if _, err := os.Stat(filepath.Join(dir2, "member/snap/db")); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// killer ends all processes of the script directly before or after its nth call of
+// one of these programs, which are all that change what is on the disk.
+const killer = `#!/bin/sh
+calls=0
+[ ! -e "$TEST_CALLS" ] || read -r calls <"$TEST_CALLS"
+calls=$((calls + 1))
+echo "$calls" >"$TEST_CALLS"
+case $0 in */etcdutl) program=$0.real ;; */sync) program=: ;; *) program=${0##*/} PATH=${PATH#*:} ;; esac
+[ "$calls" != "$TEST_BEFORE" ] || kill -9 0
+"$program" "$@"
+code=$?
+[ "$calls" != "$TEST_AFTER" ] || kill -9 0
+exit "$code"
+`
+
+// Whatever ends a restore, no member starts on a half of it, and the next run
+// makes it whole.
+func TestRestoreKilledAtEveryCall(t *testing.T) {
+	t.Parallel()
+	file, sum := aSnapshot(t)
+	for i, sh := range shells(t) {
+		if i > 0 && !whole() {
+			break
+		}
+		sh.script = Restore()
+		sh.parallel(t, func(t *testing.T, sh shell) {
+			script := sh.script.write(t)
+			programs := maps.Clone(hurried)
+			callers := []string{"mkdir", "rm", "mv", "sync", "cat"}
+			if whole() {
+				callers = append(callers, "chown", "ls", "sha256sum") // which change nothing
+			}
+			for _, name := range callers {
+				programs[name] = killer
+			}
+			path := tools(t, programs)
+			bin := tools(t, map[string]string{"etcdutl": killer, "etcdutl.real": fakeUtl, "etcd": program})
+			run := func(dir string, env ...string) (killed bool, code int, stderr string) {
+				cmd := exec.CommandContext(etcdtest.WaitContext(t), sh.argv[0], append(sh.argv[1:len(sh.argv):len(sh.argv)], script)...)
+				cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+				_ = os.Remove(filepath.Join(path, "looks"))
+				calls := filepath.Join(t.TempDir(), "calls")
+				search := path + ":" + os.Getenv("PATH")
+				if sh.path != "" {
+					search = path + ":" + sh.path + ":" + os.Getenv("PATH")
+				}
+				cmd.Env = append([]string{
+					"PATH=" + search, "TEST_CALLS=" + calls, at(created), patience, window, "ETCD_NAME=us", "ETCD_INITIAL_ADVERTISE_PEER_URLS=" + own,
+					"ETCD_INITIAL_CLUSTER_STATE=new", "ETCD_INITIAL_CLUSTER=us=" + own, "ETCD_INITIAL_CLUSTER_TOKEN=T", "ETCD_DATA_DIR=" + dir, "ETCD_JOIN_BIN=" + bin,
+					RestoreVariable + "=" + file, RestoreSHA256Variable + "=" + sum,
+				}, env...)
+				var said bytes.Buffer
+				cmd.Stderr = &said
+				_ = cmd.Run()
+				status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
+				return ok && status.Signaled(), cmd.ProcessState.ExitCode(), said.String()
+			}
+			moments := []string{"TEST_BEFORE"}
+			if whole() {
+				moments = append(moments, "TEST_AFTER")
+			}
+			for _, when := range moments {
+				n := 1
+				for ; ; n++ {
+					dir := filepath.Join(t.TempDir(), "data")
+					killed, code, said := run(dir, fmt.Sprintf("%s=%d", when, n))
+					before := isRestored(t, dir)
+					if !killed {
+						if code != 0 || !before {
+							t.Fatalf("%s=%d: exit code %d\n%s", when, n, code, said)
+						}
+						break
+					}
+					if _, code, said := run(dir); code != 0 || !isRestored(t, dir) {
+						t.Errorf("%s=%d: the next run ends with %d\n%s", when, n, code, said)
+					}
+					for _, pattern := range []string{"member/restore.tmp", "member/wal/[^0]*"} {
+						if left, _ := filepath.Glob(filepath.Join(dir, pattern)); len(left) > 0 {
+							t.Errorf("%s=%d: %q is left", when, n, left)
+						}
+					}
+					if n%5 != 0 && !whole() {
+						continue
+					}
+					if err := os.RemoveAll(dir); err != nil {
+						t.Fatal(err)
+					}
+					if _, code, said := run(dir); code != exitNever || isRestored(t, dir) {
+						t.Errorf("%s=%d: a wiped member ends with %d\n%s", when, n, code, said)
+					}
+				}
+				if n < 12 {
+					t.Errorf("%s: the script was killed at %d calls only", when, n-1)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,103 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package membership
+
+import "testing"
+
+// DecideRestore is compared with a naive statement of its rule, over every request
+// that names up to three clusters.
+func TestDecideRestore(t *testing.T) {
+	t.Parallel()
+	ids := []ClusterID{0, 1, 2, 3}
+	bools := []bool{false, true}
+	went, refused := 0, 0
+	for _, inState := range bools {
+		for _, unknown := range bools {
+			for _, snapshot := range bools {
+				for _, same := range bools {
+					for _, cluster := range ids {
+						for _, replaced := range ids {
+							for _, confirmed := range ids {
+								if !inState && (cluster != 0 || replaced != 0) {
+									continue
+								}
+								r := RestoreRequest{inState, cluster, replaced, confirmed, unknown, snapshot, same}
+								asks := unknown || confirmed != 0 && (!inState || confirmed != replaced)
+								may := !unknown && snapshot && !same && (!inState || confirmed == cluster)
+								d := DecideRestore(r)
+								want := Done
+								if asks && may {
+									want = Go
+									went++
+								} else if asks {
+									want = Refuse
+									refused++
+								}
+								if d.Verdict != want || (want == Refuse) != (d.Code != "") {
+									t.Fatalf("%+v: %v %q, want %v", r, d.Verdict, d.Code, want)
+								}
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	if went == 0 || refused == 0 {
+		t.Fatalf("%d go, %d are refused", went, refused)
+	}
+	for code, r := range map[Code]RestoreRequest{
+		ConfirmationUnknown: {InState: true, Cluster: 1, Unknown: true, SnapshotKnown: true},
+		OtherConfirmed:      {InState: true, Cluster: 1, Confirmed: 2, SameToken: true},
+		SnapshotUnknown:     {InState: true, Cluster: 1, Confirmed: 1, SameToken: true},
+		SameIdentity:        {InState: true, Cluster: 1, Confirmed: 1, SnapshotKnown: true, SameToken: true},
+	} {
+		if d := DecideRestore(r); d.Code != code {
+			t.Errorf("%+v: %q, want %q", r, d.Code, code)
+		}
+	}
+}
+
+// A cluster is abandoned only if too few of its voters answer, in every state of
+// every cluster of up to five; and another one is none of its business.
+func TestGuardAbandoned(t *testing.T) {
+	t.Parallel()
+	for voters := 1; voters <= 5; voters++ {
+		total := 1
+		for range voters {
+			total *= 3
+		}
+		for code := range total {
+			s := Snapshot{ClusterID: 7, Answers: map[MemberID]Answer{}}
+			possible, rest := 0, code
+			for i := range voters {
+				id := MemberID(i + 1)
+				s.Members = append(s.Members, Member{ID: id, Name: id.String(), ClientURLs: []string{"http://x:1"}})
+				switch rest % 3 {
+				case 0:
+					possible++
+					s.Answers[id] = Answer{State: Answered, MemberID: id, ClusterID: 7}
+				case 1:
+					s.Answers[id] = Answer{State: Silent}
+				default:
+					possible++ // never asked
+				}
+				rest /= 3
+			}
+			want := Go
+			if possible > voters/2 {
+				want = Refuse
+			}
+			if d := GuardAbandoned(s, 7); d.Verdict != want {
+				t.Fatalf("%+v: %v %q, want %v", s, d.Verdict, d.Code, want)
+			}
+			if d := GuardAbandoned(s, 8); d.Verdict != Go {
+				t.Fatalf("another cluster: %v %q", d.Verdict, d.Code)
+			}
+		}
+	}
+	if d := GuardAbandoned(Snapshot{}, 7); d.Verdict != Go {
+		t.Errorf("nobody answers: %v %q", d.Verdict, d.Code)
+	}
+}

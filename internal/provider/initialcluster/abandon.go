@@ -1,0 +1,125 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package initialcluster
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
+)
+
+// restoreRequest is what a configuration asks of the bootstrap in the state, was,
+// nil for none.
+func restoreRequest(ctx context.Context, config model, was *record, diags *diag.Diagnostics) membership.RestoreRequest {
+	restored := restoreOf(ctx, config.Restore, diags)
+	request := membership.RestoreRequest{InState: was != nil, Unknown: config.Restore.IsUnknown(), SnapshotKnown: restored.isKnown()}
+	if restored != nil {
+		request.Unknown = restored.ReplacesCluster.IsUnknown()
+		request.Confirmed, _ = membership.ParseClusterID(restored.ReplacesCluster.ValueString())
+	}
+	if was == nil {
+		return request
+	}
+	request.Cluster, _ = membership.ParseClusterID(was.ClusterID)
+	request.Replaced, _ = membership.ParseClusterID(was.Replaced)
+	token := config.ClusterToken
+	request.SameToken = !token.IsNull() && !token.IsUnknown() && token.ValueString() == was.Token
+	if founders, known := config.founders(ctx, diags); known && !token.IsNull() && !token.IsUnknown() {
+		_, id, err := membership.FoundedIDs(founders, token.ValueString())
+		request.SameToken = request.SameToken || err == nil && id == request.Cluster
+	}
+	return request
+}
+
+// planReplaced plans the replacement of the bootstrap in the state, if a snapshot
+// takes the place of its cluster.
+func (r *clusterResource) planReplaced(ctx context.Context, config, prior model, resp *resource.ModifyPlanResponse) bool {
+	was := recordOf(ctx, prior, &resp.Diagnostics)
+	request := restoreRequest(ctx, config, &was, &resp.Diagnostics)
+	r.abandon(request.Replaced)
+	switch d := membership.DecideRestore(request); d.Verdict {
+	case membership.Go:
+		r.abandon(request.Confirmed)
+		resp.RequiresReplace = append(resp.RequiresReplace, path.Root("restore"))
+		// Terraform shows no warnings of the second half of a replacement.
+		warnRestore(ctx, config, slices.Sorted(maps.Keys(was.Members)), &resp.Diagnostics)
+		return true
+	case membership.Refuse:
+		r.refuseRestore(d.Code, request, &resp.Diagnostics)
+	}
+	return false
+}
+
+// planAbandoned returns the cluster whose place the new bootstrap takes, 0 for
+// none. was is the bootstrap that the state had, nil for none.
+func (r *clusterResource) planAbandoned(ctx context.Context, config model, was *record, resp *resource.ModifyPlanResponse) membership.ClusterID {
+	diags := &resp.Diagnostics
+	request := restoreRequest(ctx, config, was, diags)
+	d := membership.DecideRestore(request)
+	private.Keep(ctx, resp.Private, keyAbandoned, d.Verdict == membership.Go, diags)
+	switch {
+	case d.Verdict == membership.Refuse:
+		r.refuseRestore(d.Code, request, diags)
+		return 0
+	case d.Verdict != membership.Go:
+		return 0
+	}
+	r.abandon(request.Confirmed)
+	if r.backend == nil || r.backend.Order.IsApplying() {
+		return request.Confirmed
+	}
+	if !r.backend.Unknown {
+		r.refuseQuorum(ctx, request.Confirmed, diags)
+	}
+	if was == nil {
+		warnRestore(ctx, config, nil, diags)
+	}
+	return request.Confirmed
+}
+
+// warnRestore warns of what a restore in place of a cluster gives up. names are the
+// members of that cluster, as far as they are known.
+func warnRestore(ctx context.Context, config model, names []string, diags *diag.Diagnostics) {
+	restored := restoreOf(ctx, config.Restore, diags)
+	report.WarnAt(diags, path.Root("restore"), text.RestorePlanned(restored.ReplacesCluster.ValueString(), names, restored.Revision.ValueInt64()))
+}
+
+// abandon notes a cluster for the guards of the plan.
+func (r *clusterResource) abandon(id membership.ClusterID) {
+	if r.backend != nil && id != 0 {
+		r.backend.Plan.Abandoned.Set(id, true)
+	}
+}
+
+func (r *clusterResource) refuseRestore(code membership.Code, request membership.RestoreRequest, diags *diag.Diagnostics) {
+	state, confirmed := "", ""
+	if request.Cluster != 0 {
+		state = request.Cluster.String()
+	}
+	if request.Confirmed != 0 {
+		confirmed = request.Confirmed.String()
+	}
+	report.ErrorOn(diags, "restore", text.RestoreRefused(code, state, confirmed))
+}
+
+// refuseQuorum refuses to abandon a cluster that may have its quorum.
+func (r *clusterResource) refuseQuorum(ctx context.Context, id membership.ClusterID, diags *diag.Diagnostics) {
+	snap, err := r.look(ctx, r.backend, id, true)
+	switch {
+	case err != nil && cluster.MayServe(err):
+		report.ErrorOn(diags, "restore", text.RestoreUnasked(id.String(), err))
+	case err == nil && membership.GuardAbandoned(snap, id).Verdict == membership.Refuse:
+		report.ErrorOn(diags, "restore", text.RestoreQuorum(snap))
+	}
+}

@@ -1,0 +1,81 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package memberconfig
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
+)
+
+// isAbandonedFor reports whether a bootstrap takes the place of the cluster of a
+// configuration with a snapshot: the cluster in which the member was found, or
+// the one of its bootstrap. One of which neither is known, because a discovery
+// does not tell, belongs to the cluster whose bootstrap its own is changed for.
+func (p prior) isAbandonedFor(boot *bootstrap.Bootstrap) bool {
+	if boot == nil || boot.Replaces() == 0 || p.Token != "" && boot.Token.ValueString() == p.Token {
+		return false
+	}
+	if p.Cluster == "" && p.Formed == "" {
+		return p.Token != ""
+	}
+	return slices.ContainsFunc([]string{p.Cluster, p.Formed}, func(in string) bool {
+		id, err := membership.ParseClusterID(in)
+		return err == nil && id == boot.Replaces()
+	})
+}
+
+// findAbandoned finds out whether the cluster of the configuration is abandoned,
+// leaves word for Delete, and refuses to keep a configuration of such a cluster.
+func (g *guard) findAbandoned(ctx context.Context, req resource.ModifyPlanRequest, kept bool) {
+	diags := &g.resp.Diagnostics
+	var given types.Object
+	if !req.Plan.Raw.IsNull() {
+		diags.Append(req.Config.GetAttribute(ctx, path.Root("bootstrap"), &given)...)
+	}
+	boot := bootstrap.From(ctx, given, diags)
+	if g.b == nil || diags.HasError() {
+		return
+	}
+	g.noteAbandoned(boot)
+	follows := (kept || g.replaced) && g.was.isAbandonedFor(boot)
+	id, err := membership.ParseClusterID(cmp.Or(g.was.Cluster, g.was.Formed))
+	switch {
+	case follows:
+		g.abandoned = boot.Replaces()
+	case err == nil && g.b.Plan.Abandoned.Has(id):
+		g.abandoned = id
+	}
+	left := ""
+	if g.abandoned != 0 {
+		left = g.abandoned.String()
+	}
+	private.Keep(ctx, g.resp.Private, abandonedKey, left, diags)
+	if kept && !follows && g.abandoned != 0 && !g.b.Order.IsApplying() {
+		g.refuse(text.AbandonedStays(g.was.Name, left))
+	}
+}
+
+// noteAbandoned notes the cluster whose place a bootstrap takes.
+func (g *guard) noteAbandoned(boot *bootstrap.Bootstrap) {
+	if boot != nil && boot.Replaces() != 0 {
+		g.b.Plan.Abandoned.Set(boot.Replaces(), true)
+	}
+}
+
+// isRestored reports whether the new configuration is for a cluster that is still
+// to be made of a snapshot, in the place of another one.
+func (g *guard) isRestored(ctx context.Context) bool {
+	boot := bootstrap.From(ctx, g.plan.Bootstrap, &g.resp.Diagnostics)
+	return boot != nil && boot.Replaces() != 0 && !boot.Complete.ValueBool()
+}

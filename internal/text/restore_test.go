@@ -1,0 +1,58 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package text
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// TestRestoreTexts compares every text about a restore with the one in
+// testdata/restore.txt. UPDATE=1 writes the file anew.
+func TestRestoreTexts(t *testing.T) {
+	const at = "https://10.0.0.1:2379"
+	denied := &connection.Unreachable{Answers: []connection.Answer{{Endpoint: at, Err: &connection.Error{Endpoint: at, Kind: connection.PermissionDenied, Err: errors.New("the original error")}}}}
+	two := membership.Snapshot{ClusterID: 0x2b, Members: []membership.Member{{ID: 1, Name: "x"}, {ID: 2, Name: "y"}}}
+	var b strings.Builder
+	for _, m := range []Message{
+		RestoreSnapshotInvalid("is neither a URL nor an absolute path"),
+		RestoreSHA256Invalid("abc"),
+		RestoreBumpInvalid,
+		RestoreIgnored("2b"),
+		RestoreRefused(membership.OtherConfirmed, "2b", "2a"),
+		RestoreRefused(membership.SameIdentity, "2b", "2b"),
+		RestoreRefused(membership.ConfirmationUnknown, "2b", ""),
+		RestoreRefused(membership.SnapshotUnknown, "2b", "2b"),
+		RestoreQuorum(two),
+		RestoreUnasked("2b", denied),
+		RestorePlanned("2b", []string{"a", "b"}, 4711),
+		RestorePlanned("2b", nil, 4711),
+		AbandonedStays("d", "2b"),
+		AbandonedHasQuorum("a", two),
+	} {
+		if words := strings.Fields(m.Summary); len(words) > 8 {
+			t.Errorf("%q has %d words", m.Summary, len(words))
+		}
+		b.WriteString("# " + m.Summary + "\n" + m.Detail + "\n\n")
+	}
+	file := filepath.Join("testdata", "restore.txt")
+	if os.Getenv("UPDATE") != "" {
+		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.String() != string(want) {
+		t.Errorf("the texts differ from %s. If they should, run with UPDATE=1 and read the difference.\n%s", file, b.String())
+	}
+}
