@@ -142,7 +142,7 @@ func TestAccDestroyWithThreeOfFiveDead(t *testing.T) {
 		for _, id := range dead {
 			e.mustContain(t, e.Summary, id+" does not answer")
 		}
-		for _, text := range []string{"snapshot", "--force-new-cluster", "\n  ETCD_FORCE_DESTROY=true terraform destroy -refresh=false"} {
+		for _, text := range []string{"etcd_snapshot", "the argument restore of etcd_initial_cluster", "\n  ETCD_FORCE_DESTROY=true terraform destroy -refresh=false"} {
 			e.mustContain(t, e.Summary, text)
 		}
 		if f.State(address("etcd_member", name)) == nil {

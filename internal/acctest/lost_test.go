@@ -118,7 +118,7 @@ func TestAccSilentIsNotLost(t *testing.T) {
 	p = f.Plan()
 	p.MustBeEmpty()
 	w := p.says("The cluster has lost its quorum")
-	w.mustContain(t, w.Summary, "1 of 3 voters answers; quorum is 2.", "Nothing was changed.", "snapshot", "--force-new-cluster")
+	w.mustContain(t, w.Summary, "1 of 3 voters answers; quorum is 2.", "Nothing was changed.", "etcd_snapshot", "the argument restore of etcd_initial_cluster")
 	for _, id := range ids {
 		w.mustContain(t, w.Summary, id+" does not answer")
 	}

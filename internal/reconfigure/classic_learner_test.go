@@ -136,7 +136,7 @@ func wrongVoter(c *trial) {
 	}
 	want := []string{
 		"The cluster has lost its quorum: 2 of 4 voters answer; quorum is 3.", wrong.String(), r.ID.String(), "Bring at least 1 of ", " back",
-		"etcdutl snapshot restore", "--force-new-cluster",
+		"etcd_snapshot", "the argument restore of etcd_initial_cluster",
 	}
 	begin := time.Now()
 	_, err := b.engine.Join(within(c.T, 2*time.Minute), request(d, reconfigure.Voting))
