@@ -162,7 +162,7 @@ var withoutDefault = map[string]string{
 
 	"etcd_member_config.address": "or peer_urls", "etcd_member_config.triggers_replace": "",
 	"etcd_member_config.bootstrap.cluster_id": "given as a whole", "etcd_member_config.bootstrap.complete": "given as a whole", "etcd_member_config.bootstrap.environment": "given as a whole",
-	"etcd_member_config.bootstrap.founders": "given as a whole", "etcd_member_config.bootstrap.protocol": "given as a whole",
+	"etcd_member_config.bootstrap.founders": "given as a whole", "etcd_member_config.bootstrap.protocol": "given as a whole", "etcd_member_config.bootstrap.replaces_cluster": "given as a whole",
 	"etcd_member_config.bootstrap.registry_endpoints": "given as a whole", "etcd_member_config.bootstrap.retry": "given as a whole", "etcd_member_config.bootstrap.size": "given as a whole",
 	"etcd_member_config.bootstrap.token": "given as a whole", "etcd_member_config.bootstrap.window": "given as a whole",
 }

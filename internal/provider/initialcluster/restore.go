@@ -169,19 +169,19 @@ func revisionAttributes() map[string]schema.Attribute {
 			Optional: true,
 			Computed: true,
 			MarkdownDescription: "Whether all revisions up to the increased one count as compacted, so that clients that watch or cache are told to read everything again. " +
-				"`etcdutl` demands it with `revision_bump`, and refuses it without." + kept,
+				"`etcdutl` demands it with `revision_bump`, and refuses it without. Default: `false`." + kept,
 		},
 		"revision": schema.Int64Attribute{
 			Optional:            true,
 			Computed:            true,
-			MarkdownDescription: "Revision of the snapshot, such as the `revision` of an `etcd_snapshot`. Required with `replaces_cluster`: the plan names it.",
+			MarkdownDescription: "Revision of the snapshot, such as the `revision` of an `etcd_snapshot`. Required with `replaces_cluster`: the plan names it. Default: none.",
 			Validators:          []validator.Int64{int64validator.AtLeast(1)},
 		},
 		"replaces_cluster": schema.StringAttribute{
 			Optional: true,
 			Computed: true,
 			MarkdownDescription: "ID of the cluster whose place the restored one takes, in hexadecimal. It confirms that the cluster is lost: its members are forgotten, and replaced with their machines. " +
-				"Must be the `cluster_id` in the state, if there is one. Refused while that cluster has its quorum. It stays in the configuration afterwards, where it has no effect.",
+				"Must be the `cluster_id` in the state, if there is one. Refused while that cluster has its quorum. It stays in the configuration afterwards, where it has no effect. Default: none.",
 			Validators: []validator.String{attribute.ClusterID()},
 		},
 	}
