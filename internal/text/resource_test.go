@@ -6,8 +6,6 @@ package text
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -248,17 +246,5 @@ func TestResourceTexts(t *testing.T) {
 			t.Errorf("%s: an empty text", c.name)
 		}
 	}
-	file := filepath.Join("testdata", "resource.txt")
-	if os.Getenv("UPDATE") != "" {
-		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if b.String() != string(want) {
-		t.Errorf("the texts differ from %s. If they should, run with UPDATE=1 and read the difference.\n%s", file, b.String())
-	}
+	mustBeGolden(t, "resource.txt", b.String())
 }

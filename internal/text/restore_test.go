@@ -5,8 +5,6 @@ package text
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -37,22 +35,8 @@ func TestRestoreTexts(t *testing.T) {
 		AbandonedStays("d", "2b"),
 		AbandonedHasQuorum("a", two),
 	} {
-		if words := strings.Fields(m.Summary); len(words) > 8 {
-			t.Errorf("%q has %d words", m.Summary, len(words))
-		}
+		mustBeShort(t, m)
 		b.WriteString("# " + m.Summary + "\n" + m.Detail + "\n\n")
 	}
-	file := filepath.Join("testdata", "restore.txt")
-	if os.Getenv("UPDATE") != "" {
-		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if b.String() != string(want) {
-		t.Errorf("the texts differ from %s. If they should, run with UPDATE=1 and read the difference.\n%s", file, b.String())
-	}
+	mustBeGolden(t, "restore.txt", b.String())
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
@@ -58,7 +59,7 @@ func imported(ctx context.Context, snap membership.Snapshot) (model, diag.Diagno
 	m := model{
 		ClusterToken: types.StringValue(""), InitialCluster: types.StringNull(), ClusterID: types.StringValue(snap.ClusterID.String()),
 		MemberIDs: types.MapNull(types.StringType), Complete: types.BoolValue(true), Window: types.StringValue(defaultWindow),
-		Restore: types.ObjectNull(restoreTypes()),
+		Restore: types.ObjectNull(attribute.TypesOf(restoreAttribute().Attributes)),
 	}
 	var diags diag.Diagnostics
 	m.Members, diags = types.MapValueFrom(ctx, types.SetType{ElemType: types.StringType}, members)

@@ -186,11 +186,3 @@ func revisionAttributes() map[string]schema.Attribute {
 		},
 	}
 }
-
-// restoreTypes are the attributes of the argument.
-func restoreTypes() map[string]attr.Type {
-	return map[string]attr.Type{
-		"snapshot": types.StringType, "sha256": types.StringType, "revision_bump": types.Int64Type, "mark_compacted": types.BoolType,
-		"revision": types.Int64Type, "replaces_cluster": types.StringType,
-	}
-}
