@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -52,7 +54,7 @@ func TestAccMemberDisappears(t *testing.T) {
 		plan := f.Plan()
 		plan.MustDo(want)
 		warnings := plan.Warnings()
-		if len(warnings) != 1 || warnings[0].Summary != "Member "+name+" is replaced: removed outside Terraform" {
+		if len(warnings) != 1 || warnings[0].Summary != "Member "+name+" is replaced: it was removed" {
 			t.Errorf("the warnings are %v", warnings)
 		}
 		if got := plan.Drift[address("etcd_member_config", name)].After["status"]; got != "retired" {
@@ -113,5 +115,47 @@ func TestAccLearnerPromotedByOthers(t *testing.T) {
 	f.Apply("-refresh-only").MustSucceed()
 	if role := f.State(address("etcd_learner", "d"))["role"]; role != "voter" {
 		t.Errorf("role is %v in state, want voter", role)
+	}
+}
+
+// A replacement that ends after the member was removed, because its machine could
+// not be destroyed or the run was cut short, goes on with a plain apply.
+func TestAccInterruptedReplacementGoesOn(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{Founders: []string{"a", "b", "c"}, Static: true})
+	// The cloud does not destroy a machine while this file is there.
+	stuck := filepath.Join(f.Dir, "stuck")
+	const down = `command = "sh \"$MACHINE_SH\" down `
+	f.Write("main.tf", substitute(t, f.Read("main.tf"), down, `command = "test ! -e '`+stuck+`' && sh \"$MACHINE_SH\" down `))
+	f.Form()
+	for _, machine := range []string{"kept", "destroyed"} {
+		was := f.memberID("b")
+		f.Write("stuck", "")
+		if o := f.Apply("-replace=" + address("etcd_member_config", "b")); o.ExitCode == 0 {
+			t.Fatal("the machine cannot be destroyed, and the apply succeeded")
+		}
+		f.MustVote("a", "c")
+		if err := os.Remove(stuck); err != nil {
+			t.Fatal(err)
+		}
+		want := changes("b", "delete create")
+		want[address("etcd_member", "b")] = "create"
+		if machine == "destroyed" {
+			f.sh("down", "b")
+			f.Run("state", "rm", address("terraform_data.machine", "b")).MustSucceed()
+			want[address("terraform_data.machine", "b")] = "create"
+		}
+		plan := f.Plan()
+		plan.MustDo(want)
+		if got := plan.Drift[address("etcd_member_config", "b")].After["status"]; got != "retired" {
+			t.Errorf("%s: the configuration's status is %v, want retired", machine, got)
+		}
+		f.Apply().MustSucceed()
+		f.MustVote("a", "b", "c")
+		if f.memberID("b") == was {
+			t.Errorf("%s: b is still %x", machine, was)
+		}
+		f.Plan().MustBeEmpty()
+		f.mustHaveRecords(t)
 	}
 }

@@ -186,6 +186,8 @@ func (a *actor) lead(e Diagnostic) {
 			}
 		}
 		a.shellLine(e, strings.ReplaceAll(keepMachine, "MACHINE", machine))
+	case strings.Contains(e.Detail, " state mv ") && a.exchanged(blocks):
+		a.moveInState(blocks)
 	case strings.Contains(e.Detail, "moved {") && blocks != "" && blocks != a.now.moved: // what is told already is no way out
 		a.tr.Logf("THE WAY OUT: moved blocks\n%s", blocks)
 		a.now.moved = blocks
@@ -203,6 +205,36 @@ func (a *actor) lead(e Diagnostic) {
 		a.undo(deed{}) // what was typed before is no reason to go on with
 	case command("terraform apply") == "" && command("etcdctl ") != "":
 		a.shellLine(e, command("etcdctl "))
+	}
+}
+
+// exchanged reports whether the configuration still has an address that a resource
+// is moved from: the CLI refuses such a block.
+func (a *actor) exchanged(blocks string) bool {
+	has := map[string]bool{}
+	for _, resources := range a.wanted() {
+		for _, address := range resources {
+			has[address] = true
+		}
+	}
+	return slices.ContainsFunc(movedBlock.FindAllStringSubmatch(blocks, -1), func(m []string) bool { return has[m[1]] })
+}
+
+// ofType is the type of the resource at an address.
+var ofType = regexp.MustCompile(`(\w+)\.\w+(\[[^]]*\])?$`)
+
+// moveInState moves in the state what the blocks would move, by way of addresses
+// that nothing has.
+func (a *actor) moveInState(blocks string) {
+	moves := movedBlock.FindAllStringSubmatch(blocks, -1)
+	aside := func(i int) string {
+		return fmt.Sprintf("%s.aside_%d", ofType.FindStringSubmatch(moves[i][1])[1], i)
+	}
+	for i, m := range moves {
+		a.cli("state", "mv", m[1], aside(i))
+	}
+	for i, m := range moves {
+		a.cli("state", "mv", aside(i), m[2])
 	}
 }
 

@@ -19,6 +19,15 @@ const startOver = ", destroy what is left of it and start again:\n\n  terraform 
 // and a diagnostic has the new one.
 const untaint = "If the resource is tainted, keep it. " + Shown + ", or the one after \"from\" in a moved block that has not been applied yet:\n\n  terraform untaint 'ADDRESS'"
 
+// renamed is the way out for a resource that is created because its address has
+// changed. The CLI refuses a moved block from an address that the configuration has,
+// as when two resources exchange theirs.
+const renamed = "If the resource had another address before (OLD_ADDRESS), add this block:\n\n" +
+	"  moved {\n    from = OLD_ADDRESS\n    to   = ADDRESS\n  }\n\n" +
+	"If OLD_ADDRESS is still in the configuration, Terraform refuses the block. Run this command instead. " +
+	"If something else is at ADDRESS in the state, move that to an unused address first:\n\n" +
+	"  terraform state mv 'OLD_ADDRESS' 'ADDRESS'"
+
 // BootstrapKept warns that a member that was never seen in a cluster does not
 // follow its bootstrap.
 func BootstrapKept(name string) Message {

@@ -158,8 +158,7 @@ func SecondHolder(name string) Message {
 		"The plan creates a resource for this member, and the state or the plan has another one for it. The member would be removed and added again, or two resources would manage it. "+
 			"A member that has been removed cannot start again. Nothing has been changed.\n\n"+
 			untaint+"\n\n"+
-			"If it has got another key or another type, add this block, where OLD_ADDRESS is the address that it had before:\n\n"+
-			"  moved {\n    from = OLD_ADDRESS\n    to   = ADDRESS\n  }\n\n"+
+			renamed+"\n\n"+
 			"If two blocks are for the same member, remove one of them."+DestroyInstead)
 }
 
@@ -212,8 +211,7 @@ func MemberMayRun(name string, complete bool, err error) Message {
 func fourWaysOut(name string) string {
 	return sprintf("There are four ways out. "+Shown+".\n\n"+
 		"If the state was lost, import the configuration, then its machine and its etcd_member:\n\n  terraform import 'ADDRESS' %s\n\n"+
-		"If the resource has got another key, add this block, where OLD_ADDRESS is the address that it had before, and one each for the machine and the etcd_member:\n\n"+
-		"  moved {\n    from = OLD_ADDRESS\n    to   = ADDRESS\n  }\n\n"+
+		renamed+"\n\nMove the machine and the etcd_member in the same way.\n\n"+
 		untaint+"\n\n"+
 		"If another node gives up the name or the URL, remove that node in a first apply and create this one in a second.", name)
 }

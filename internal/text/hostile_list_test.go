@@ -123,7 +123,7 @@ var everyText = map[string]any{
 	"MemberInTheWay":              MemberInTheWay,
 	"MemberMayRun":                MemberMayRun,
 	"MemberName":                  MemberName,
-	"MemberRemovedOutside":        MemberRemovedOutside,
+	"MemberRetired":               MemberRetired,
 	"MemberSilent":                MemberSilent,
 	"MemberTainted":               MemberTainted,
 	"Members":                     members,

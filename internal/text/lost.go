@@ -41,11 +41,11 @@ func MemberSilent(name string, since time.Time, evidence string) Message {
 		since.Format(time.RFC3339), evidence)
 }
 
-// MemberRemovedOutside is the warning that goes with the replacement of a
-// member that somebody else removed.
-func MemberRemovedOutside(name string) Message {
-	return newMessage("Member "+name+" is replaced: removed outside Terraform",
-		"It has run, is no longer in the cluster, and no apply removed it. etcd does not start with the data of a removed member, and the identity must not be used again with an empty disk. "+
+// MemberRetired is the warning that goes with the replacement of a member that is
+// not in the cluster any more.
+func MemberRetired(name string) Message {
+	return newMessage("Member "+name+" is replaced: it was removed",
+		"It has run and is no longer in the cluster: it was removed outside Terraform, or its replacement did not finish. etcd does not start with the data of a removed member, and the identity must not be used again with an empty disk. "+
 			"So the plan replaces its configuration and the machine that uses it.\n\nTo remove %s permanently, remove it from the configuration instead.",
 		name)
 }

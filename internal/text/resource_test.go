@@ -216,7 +216,7 @@ func TestResourceTexts(t *testing.T) {
 		{"rollout: known bug", Upgrade(membership.VersionStep{Name: "a", From: "3.5.12", To: "3.6.16", Members: []membership.MemberID{0xd4}}, membership.UpgradeFromBadRelease, old)},
 		{"lost", MemberFailed("d", since, FailureEvidence(dead, 0xd4))},
 		{"lost too", MemberFailedToo("d", since, FailureEvidence(dead, 0xd4))},
-		{"removed outside", MemberRemovedOutside("d")},
+		{"removed outside", MemberRetired("d")},
 		{"silent", MemberSilent("d", since, FailureEvidence(dead, 0xd4))},
 		{"failover", FailoverPlanned("e", FailoverEvidence(dead, membership.Failover{Lost: []membership.MemberID{0xd4}}))},
 		{"failover, the lost one first", FailoverPlanned("e", FailoverEvidence(dead, membership.Failover{Lost: []membership.MemberID{0xd4}, First: true}))},

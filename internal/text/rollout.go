@@ -33,8 +33,7 @@ func RolloutTakes(taken []string, have, desired map[string]string) Message {
 		how, command = "add an import block with to = ADDRESS and this id, where DESIRED is the value of desired", "id = jsonencode(DESIRED)"
 	}
 	what, which, ways := "The plan creates an etcd_rollout", "A new rollout", ". There are three ways out. "+Shown+".\n\nIf the state was lost, or if the members are older than the rollout,"
-	others := "\n\nIf the resource has got another key, add this block, where OLD_ADDRESS is the address that it had before:\n\n" +
-		"  moved {\n    from = OLD_ADDRESS\n    to   = ADDRESS\n  }\n\n" + untaint
+	others := "\n\n" + renamed + "\n\n" + untaint
 	if held {
 		what, which, ways, others = "The plan adds names to an etcd_rollout", "A rollout", ". "+Shown+".\n\nRemove the rollout from the state:\n\n  terraform state rm 'ADDRESS'\n\nThen", ""
 	}

@@ -5,6 +5,7 @@ package memberconfig
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -109,11 +110,16 @@ func (m model) find(members []membership.Member) (membership.Member, bool) {
 }
 
 // recorded is the status of a member that is not in the list where its
-// configuration says, from what the ownership record says of it; otherwise the
-// status that the list alone gives.
+// configuration says, from what is on record of its replacement and of its owner;
+// otherwise the status that the list alone gives. A member whose turn is open was
+// removed to be replaced, and its configuration is the one that was to follow.
 func (m model) recorded(ctx context.Context, c *backend.Cluster, snap membership.Snapshot, otherwise string) string {
 	if !snap.Linearizable {
 		return otherwise // a list that may be behind is no ground for anything
+	}
+	turns, err := c.OpenTurns(ctx, snap)
+	if err == nil && otherwise == statusRemoved && slices.ContainsFunc(turns, func(t membership.Turn) bool { return t.Name == m.Name.ValueString() }) {
+		return statusRetired
 	}
 	r, ok, err := c.Cluster.Records(snap.ClusterID).Get(ctx, m.ID.ValueString())
 	if err != nil || !ok || r.State != cluster.Announced || !r.Started {
@@ -125,8 +131,8 @@ func (m model) recorded(ctx context.Context, c *backend.Cluster, snap membership
 	return statusRetired
 }
 
-// planLost proposes the replacement of a member that somebody else removed, and
-// of a lost one, of several the first
+// planLost proposes the replacement of a member that was removed outside Terraform,
+// or by a replacement that was cut short; and of a failed one, of several the first
 // that is planned, or says what the operator can do.
 func (r *Resource) planLost(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	var state model
@@ -144,7 +150,7 @@ func (r *Resource) planLost(ctx context.Context, req resource.ModifyPlanRequest,
 	case state.Status.ValueString() == statusRetired:
 		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("status"), types.StringUnknown())...)
 		resp.RequiresReplace.Append(path.Root("status"))
-		say(text.MemberRemovedOutside(name))
+		say(text.MemberRetired(name))
 	case state.Status.ValueString() == statusFailed && after.IsNull():
 		say(text.MemberSilent(name, was.Since, was.Evidence))
 	case state.Status.ValueString() == statusFailed && r.backend.Plan.TakeFailed(name):
