@@ -65,7 +65,8 @@ func TestAccMemberDisappears(t *testing.T) {
 			e := f.Apply("-refresh=false").MustSay("Cannot add member d")
 			e.MustDetail(t, fmt.Sprintf("d (%x) was removed from the cluster after it had run. An identity that was removed never joins again: with its data etcd does not start, "+
 				"and without its data acknowledged writes could be lost. Nothing was changed. Replace its configuration, which gives its machine a new identity. "+
-				"ADDRESS is the etcd_member_config of d:\n\n  terraform apply -replace='ADDRESS'"+text.DestroyInstead, id))
+				"ADDRESS is the etcd_member_config of d:\n\n  terraform apply -replace='ADDRESS'\n\n"+
+				"If several members are refused for this reason, replace their configurations in one command, with a -replace for each."+text.DestroyInstead, id))
 			f.MustVote("a", "b", "c")
 		}
 		f.Apply().MustSucceed()

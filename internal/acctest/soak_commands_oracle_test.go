@@ -143,9 +143,21 @@ func (a *actor) failed() string {
 
 // follow does what the errors of an apply say.
 func (a *actor) follow(o *Outcome) {
+	together := slices.DeleteFunc(o.Errors(), func(e Diagnostic) bool { return !strings.Contains(e.Detail, "a -replace for each") })
+	if len(together) > 1 {
+		args := []string{"apply"}
+		for _, e := range together {
+			args = append(args, "-replace="+a.means(e, e.Detail))
+		}
+		a.tr.Logf("THE WAY OUT: %v", args)
+		a.cli(args...)
+	}
 	for _, e := range o.Errors() {
 		if a.ended {
 			return
+		}
+		if len(together) > 1 && strings.Contains(e.Detail, "a -replace for each") {
+			continue
 		}
 		if !strings.Contains(e.Address, "etcd_") {
 			a.now.moved = "" // the CLI's own, such as a move that cannot be

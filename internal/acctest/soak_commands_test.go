@@ -249,6 +249,24 @@ var regressions = []sequence{
 		{kind: "trigger", who: 1},
 		{kind: "target", who: 1, part: "terraform_data.machine"},
 	}},
+	// Two members were removed alone, and each refusal named the replacement that the
+	// other one stood in the way of.
+	{world{flat, 3, "3.6"}, []deed{
+		{kind: "destroy target", part: "etcd_member"},
+		{kind: "destroy target", who: 1, part: "etcd_member"},
+	}},
+	// A configuration was replaced by one run while another one created its former
+	// member again, which adopted the new one.
+	{world{flat, 5, "3.5"}, []deed{
+		{kind: "state rm", who: 4, part: "etcd_member"},
+		{kind: "two runs", who: 4},
+	}},
+	// Two nodes exchanged their keys, and a moved block cannot say so.
+	{world{counted, 3, "3.5"}, []deed{
+		{kind: "rename", who: 4},
+		{kind: "drop machine_id", who: 4},
+		{kind: "state rm of config and member", who: 4, also: 1},
+	}},
 }
 
 // What was found once is not found again. (All of it with ETCD_TEST_FULL=1,

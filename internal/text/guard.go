@@ -22,6 +22,10 @@ const DestroyInstead = "\n\nTo destroy everything instead, run:\n\n  terraform d
 
 const replaceCommand = "\n\n  terraform apply -replace='ADDRESS'"
 
+// replaceTogether is [replaceCommand] if one plan may refuse several members for the
+// same reason: the refusal of the others would stop the replacement of one.
+const replaceTogether = replaceCommand + "\n\nIf several members are refused for this reason, replace their configurations in one command, with a -replace for each."
+
 // Shown says that ADDRESS is the resource on which the diagnostic is raised.
 const Shown = `ADDRESS is the address after "with"`
 

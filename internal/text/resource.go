@@ -202,7 +202,7 @@ func notOurs(summary string, u *reconfigure.Unidentified) Message {
 		t.Detail = nameTaken(u.Name, m) + imports
 	case membership.FounderMissing:
 		t.Detail = FounderMissing(u.Name, u.Snapshot).Detail +
-			sprintf("\n\nIf %s was in the cluster and has been removed, replace its configuration, with its machine. %s:%s", u.Name, ConfigOf(u.Name), own(replaceCommand))
+			sprintf("\n\nIf %s was in the cluster and has been removed, replace its configuration, with its machine. %s:%s", u.Name, ConfigOf(u.Name), own(replaceTogether))
 	case membership.FoundedAlone:
 		t.Detail = foundedAlone(u)
 	case membership.FounderRenamed:
@@ -210,7 +210,7 @@ func notOurs(summary string, u *reconfigure.Unidentified) Message {
 	case membership.IdentityRetired:
 		t.Detail = sprintf("%s (%s) was removed from the cluster after it had run. An identity that was removed never joins again: with its data etcd does not start, and "+
 			"without its data acknowledged writes could be lost. Nothing was changed. Replace its configuration, which gives its machine a new identity. "+
-			"ADDRESS is the etcd_member_config of %s:\n\n  terraform apply -replace='ADDRESS'", u.Name, f.Subject, u.Name)
+			"%s:%s", u.Name, f.Subject, ConfigOf(u.Name), own(replaceTogether))
 	case membership.OtherName:
 		t.Detail = otherName(u, m)
 	case membership.MovedMember:
