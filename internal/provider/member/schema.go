@@ -94,20 +94,20 @@ func identityAttributes() map[string]schema.Attribute {
 		"config": config,
 		"name": schema.StringAttribute{
 			Optional: true, Computed: true, PlanModifiers: []planmodifier.String{planName{"the name that config has; another name replaces it"}, attribute.NewName()}, Validators: []validator.String{attribute.Name()},
-			MarkdownDescription: "Name of the member, unique in the cluster. A change replaces the member. Default: the name of `config`. Required without `config`. Allowed for a new member: " +
-				"letters, digits and `. _ : @ % + ~ -`. An existing member can be imported with any name.",
+			MarkdownDescription: "Name of the member, unique in the cluster. A change is refused for a member that has run, unless the plan replaces its machine as well. Default: the name of `config`. " +
+				"Required without `config`. Allowed for a new member: letters, digits and `. _ : @ % + ~ -`. An existing member can be imported with any name.",
 		},
 		"peer_urls": schema.SetAttribute{
 			ElementType: types.StringType, Optional: true, Computed: true, PlanModifiers: []planmodifier.Set{planPeerURLs{"the peer URLs that config has, if any"}, attribute.SameURLs()},
 			Validators: []validator.Set{setvalidator.SizeAtLeast(1), attribute.Advertised()},
-			MarkdownDescription: "Peer URLs of the member: scheme, host and port. A change updates them in place, one member at a time. Restart the member's process with the new URLs right after. A " +
-				"change of `peer_urls` in an `etcd_member_config` replaces configuration, machine and member instead. Default: those of `config`. Required without `config`, and if " +
+			MarkdownDescription: "Peer URLs of the member: scheme, host and port. A change updates them in place, and the member keeps its ID and its data. Restart its process with the new URLs right after the apply. " +
+				"A plan that changes the URLs of two members is refused. Without the member, the other voting members must be a quorum (two voting members: a warning). A change of `peer_urls` in an `etcd_member_config` replaces configuration, machine and member instead. Default: those of `config`. Required without `config`, and if " +
 				"`config` has none because the machine sets them itself.",
 		},
 		"machine_id": schema.StringAttribute{
 			Optional: true,
 			MarkdownDescription: "ID of the machine that runs the member. If the machine is replaced together with its configuration, the member is removed first. A plan that replaces the machine " +
-				"alone is refused, because the new machine would start with the settings of the old member. Default: none, with a warning.",
+				"alone is refused, because the new machine would start with the settings of the old member. It can be set on an imported member in place. A plan that creates that machine is refused. Default: none, with a warning.",
 		},
 		"endpoints": schema.ListAttribute{
 			ElementType: types.StringType, Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), attribute.Endpoints()},
@@ -131,8 +131,8 @@ func changeAttributes(ctx context.Context) map[string]schema.Attribute {
 		"force_destroy": schema.BoolAttribute{
 			Optional: true,
 			MarkdownDescription: "Whether to remove the member only from the Terraform state if no cluster can remove it: the cluster has lost its quorum, is unreachable, or another cluster responds " +
-				"in its place. Nothing is changed in a cluster then. A removal that the cluster refuses still fails, and so does a removal that is part of a replacement. Default: " +
-				"`false`, or `force_destroy` of the provider.",
+				"in its place. Nothing is changed in a cluster then. A removal that the cluster refuses still fails, and so does a removal that is part of a replacement. " +
+				"A destroy reads the value from the state: apply a change of it first, or set `ETCD_FORCE_DESTROY=true` for the destroy. Default: `false`, or `force_destroy` of the provider.",
 		},
 		"timeouts": attribute.Timeouts(ctx, timeouts.Opts{
 			Create: true, Update: true, Delete: true,
