@@ -60,7 +60,6 @@ type failure struct {
 	number int
 	sequence
 	found []violation
-	log   []string
 }
 
 // TestAccCommandSoak types commands at random, and lets things happen to
@@ -108,8 +107,9 @@ func (c *campaign) run(atOnce int) {
 				found, log := c.attempt(s)
 				c.tb.Logf("sequence %d of seed %d: %v, %v", n, c.seed, time.Since(begin).Round(time.Second), classes(found))
 				if found != nil {
+					c.tb.Logf("%s: %s\n%s\n%s", found[0].class, found[0].text, s, strings.Join(log, "\n"))
 					c.mu.Lock()
-					c.failures = append(c.failures, failure{n, s, found, log})
+					c.failures = append(c.failures, failure{n, s, found})
 					c.mu.Unlock()
 				}
 			}
@@ -157,7 +157,6 @@ func (c *campaign) report() {
 			continue
 		}
 		shown[class] = true
-		c.tb.Logf("what sequence %d did:\n%s", f.number, strings.Join(f.log, "\n"))
 		short := shorten(f.sequence, limit, func(s sequence) bool {
 			found, _ := c.attempt(s)
 			c.tb.Logf("replay of %d steps: %v", len(s.steps), classes(found))
