@@ -246,16 +246,18 @@ func (a *actor) judgeCut(before scene, run *Running) {
 
 // twoRuns replaces two nodes at the same time, from two copies of the state.
 // What one of them has changed is written into the state of the other
-// afterwards, as one of two people would have to.
+// afterwards, as one of two people would have to. A node that is still to be added
+// would be made by both of them.
 func (a *actor) twoRuns(s deed) bool {
 	s.also = max(1, s.also)
 	one, other := a.key(s), a.second(s)
-	if other == "" || a.now.layout == moduleEach || a.now.removed {
+	entries := a.entries()
+	added := func(key string) bool { return entries[a.addr("etcd_member_config", key)].values == nil }
+	if other == "" || a.now.layout == moduleEach || a.now.removed || slices.ContainsFunc(a.now.keys(), added) {
 		return false
 	}
 	a.save()
 	before := a.look()
-	entries := a.entries()
 	g := a.sibling()
 	first := a.Workspace.Start("apply", "-replace="+a.addr("etcd_member_config", one))
 	second := g.Start("apply", "-replace="+a.addr("etcd_member_config", other))
