@@ -91,6 +91,17 @@ func (a *actor) promote(s deed) bool {
 	return false
 }
 
+// promoteStandbys frees the slot for learners.
+func (a *actor) promoteStandbys() {
+	for key, n := range a.now.nodes {
+		if n.Joins == "learner" {
+			a.tr.Logf("THE WAY OUT: promotes %s", key)
+			n.Promote = true
+			a.now.nodes[key] = n
+		}
+	}
+}
+
 // removeNode takes a node out.
 func (a *actor) removeNode(s deed) bool {
 	key := a.key(s)

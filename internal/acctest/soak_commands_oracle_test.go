@@ -177,6 +177,8 @@ func (a *actor) lead(e Diagnostic) {
 	again := a.tried[e.String()] // a reader goes on to what is said next
 	a.tried[e.String()] = true
 	switch blocks := a.movedBlocks(); {
+	case strings.Contains(e.Detail, "takes no more learners"):
+		a.promoteStandbys()
 	case untaint != "" && entries[at].tainted:
 		a.shellLine(e, fillIn(untaint, at))
 	case keepMachine != "" && entries[machine].tainted && (again || replaces == ""):

@@ -49,6 +49,8 @@ type IdentifyRequest struct {
 	// this very name, with these very peer URLs, or was about to, and never got
 	// as far as leaving it to a state.
 	Abandoned []Claim
+	// Owned are the members that other owners have on record.
+	Owned []MemberID
 }
 
 // Step is what to do about the member that was looked for.
@@ -109,8 +111,8 @@ type Identity struct {
 // whether it is ours. It goes by the ownership record, by the whole set of
 // peer URLs, and for a founder by name and URLs together, or by URLs alone while the
 // list has only initial members and the name is still to come; never by reachability
-// and never by a name alone, because adopting somebody else's member is how two
-// configurations come to fight over it.
+// and never by a name alone. A member that another owner has on record is not
+// adopted: two configurations would manage it.
 func Identify(s Snapshot, r IdentifyRequest) Identity {
 	if id, alone := SoleFounder(s); alone && r.Founders > 1 && !r.Claim.Recorded {
 		return Identity{Code: FoundedAlone, Facts: Facts{Subject: id, Others: []MemberID{id}}}
@@ -136,7 +138,7 @@ func Identify(s Snapshot, r IdentifyRequest) Identity {
 	if m, ok := byURLs(s, r.PeerURLs); ok {
 		facts := Facts{Subject: m.ID, Others: []MemberID{m.ID}, Detail: m.Name}
 		switch {
-		case r.Bootstrap == Founder && !r.Claim.Left && !m.Learner && (m.Name == r.Name || m.Name == "" && s.isInitial()):
+		case r.Bootstrap == Founder && !r.Claim.Left && !m.Learner && !slices.Contains(r.Owned, m.ID) && (m.Name == r.Name || m.Name == "" && s.isInitial()):
 			return Identity{Step: StepAdopt, ID: m.ID}
 		case r.Bootstrap == Founder && !m.Learner && m.Name != "" && m.Name != r.Name:
 			return Identity{Code: FounderRenamed, Facts: facts}

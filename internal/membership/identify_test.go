@@ -141,6 +141,17 @@ func TestIdentify(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 	})
+
+	t.Run("a founder whose place another configuration's member has", func(t *testing.T) {
+		r := IdentifyRequest{Name: "d", PeerURLs: []string{urlD}, Bootstrap: Founder, Owned: []MemberID{a.ID}}
+		if got := Identify(Snapshot{Members: []Member{a, voter}}, r); got.Step != StepAdopt {
+			t.Errorf("on record for nobody: %+v", got)
+		}
+		r.Owned = append(r.Owned, voter.ID)
+		if got := Identify(Snapshot{Members: []Member{a, voter}}, r); got.Step != StepRefuse || got.Code != AlreadyMember {
+			t.Errorf("on record for another owner: %+v", got)
+		}
+	})
 }
 
 func TestCheckName(t *testing.T) {

@@ -141,6 +141,7 @@ type join struct {
 	abandoned []cluster.Record
 	// succeeded are, for as long, those of removed members whose place it takes.
 	succeeded []cluster.Record
+	owned     []membership.MemberID // what other owners have on record
 	reached   Stage
 	last      membership.Decision
 	snap      membership.Snapshot
@@ -181,9 +182,9 @@ func (j *join) look(ctx context.Context) (err error) {
 	// Without quorum every endpoint would be waited for, one after the other.
 	short, cancel := context.WithTimeout(ctx, healthInterval)
 	j.record, j.recorded, unread = j.Cluster.Records(j.cluster).Get(short, j.req.Owner)
-	j.abandoned, j.succeeded = nil, nil
-	if unread == nil && !j.recorded && j.req.ID == 0 && j.req.Bootstrap != membership.Founder {
-		unread = j.findLeft(short)
+	j.abandoned, j.succeeded, j.owned = nil, nil, nil
+	if unread == nil && !j.recorded && j.req.ID == 0 {
+		unread = j.findOthers(short)
 	}
 	cancel()
 	if unread != nil && classify(unread).next == stop {
@@ -228,23 +229,23 @@ func (e *Engine) Identify(ctx context.Context, r JoinRequest, snap membership.Sn
 	if err != nil {
 		return membership.Identity{}, err
 	}
-	return identify(r, snap, record, recorded, nil), nil
+	return identify(r, snap, record, recorded, nil, nil), nil
 }
 
-func identify(r JoinRequest, snap membership.Snapshot, record cluster.Record, recorded bool, abandoned []cluster.Record) membership.Identity {
+func identify(r JoinRequest, snap membership.Snapshot, record cluster.Record, recorded bool, abandoned []cluster.Record, owned []membership.MemberID) membership.Identity {
 	return membership.Identify(snap, membership.IdentifyRequest{
 		ID: r.ID, Name: r.Name, PeerURLs: r.PeerURLs, Bootstrap: r.Bootstrap, Founders: r.Founders,
 		Claim: membership.Claim{
 			Recorded: recorded, ID: record.ID(), PeerURLs: record.PeerURLs,
 			Left: record.State == cluster.Removed, Retired: r.Configured && record.Started,
 		},
-		Abandoned: claims(abandoned),
+		Abandoned: claims(abandoned), Owned: owned,
 	})
 }
 
 // act makes at most one change, decided on what was just read.
 func (j *join) act(ctx context.Context) error {
-	found := identify(j.req, j.snap, j.record, j.recorded, j.abandoned)
+	found := identify(j.req, j.snap, j.record, j.recorded, j.abandoned, j.owned)
 	switch found.Step {
 	case membership.StepAnnounce:
 		return j.add(ctx)

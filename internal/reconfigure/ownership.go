@@ -55,12 +55,21 @@ func (j *join) put(ctx context.Context, r cluster.Record) error {
 	return nil
 }
 
-// findLeft finds the records that the first one of ours takes the place of: those
-// that a run left for the same member, and those of members that were removed and
-// had its name and its peer URLs. The error is a [*cluster.Malformed] if one that
-// cannot be read may be about it.
-func (j *join) findLeft(ctx context.Context) error {
+// findOthers finds what other owners have on record, and for a member that is added
+// the records that the first one of ours takes the place of: those that a run left for
+// the same member, and those of members that were removed and had its name and its
+// peer URLs. The error is a [*cluster.Malformed] if one that cannot be read may be
+// about it.
+func (j *join) findOthers(ctx context.Context) error {
 	all, unread, err := j.Cluster.Records(j.cluster).List(ctx)
+	for _, r := range all {
+		if r.State == cluster.Announced {
+			j.owned = append(j.owned, r.ID())
+		}
+	}
+	if j.req.Bootstrap == membership.Founder {
+		return err
+	}
 	left := abandonedFor(j.req, all)
 	for _, bad := range unread {
 		if bad.SpeaksOf(j.req.Name, j.req.PeerURLs) || slices.ContainsFunc(left, func(r cluster.Record) bool { return bad.MayClaim(r.ID()) }) {

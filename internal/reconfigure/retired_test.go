@@ -185,3 +185,17 @@ func TestAFounderOfAnotherName(t *testing.T) {
 	_, err := b.engine.Join(within(t, time.Minute), r)
 	mustBeUnidentified(t, "a founder", err, membership.FounderRenamed)
 }
+
+// A run that was planned before another one replaced an initial member does not
+// adopt the successor, which has its name and its peer URLs.
+func TestAnInitialMemberIsNotItsSuccessor(t *testing.T) {
+	t.Parallel()
+	b, r, _ := spendable(t)
+	before := r
+	before.Owner, before.Bootstrap = "initial-1", membership.Founder
+	_, err := b.process(t, "another", time.Minute).Join(within(t, time.Minute), before)
+	mustBeUnidentified(t, "joining with the configuration that was replaced", err, membership.AlreadyMember)
+	if _, recorded, err := b.engine.Cluster.Records(b.id(t)).Get(within(t, 10*time.Second), before.Owner); recorded || err != nil {
+		t.Errorf("it has a record: %v, %v", recorded, err)
+	}
+}
