@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -114,4 +115,31 @@ func setVariables(t *testing.T, w *acctest.Workspace, values map[string]any) {
 		t.Fatal(err)
 	}
 	w.Write("terraform.tfvars.json", string(text))
+}
+
+// A machine that Terraform creates is new: what creates one does not run
+// "machine.sh up", which leaves a machine of the same contents alone.
+func TestCreatedMachinesAreNew(t *testing.T) {
+	t.Parallel()
+	up, created := regexp.MustCompile(`" up\b`), regexp.MustCompile(`" new\b`)
+	n := 0
+	for _, pattern := range []string{"*/*.tf", "*/*/*.tf", "*/boot.sh"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range files {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if up.Match(text) {
+				t.Errorf("%s runs machine.sh up", path)
+			}
+			n += len(created.FindAll(text, -1))
+		}
+	}
+	if n < 9 {
+		t.Errorf("%d machines are created with machine.sh new", n)
+	}
 }

@@ -52,7 +52,7 @@ resource "terraform_data" "group" {
   }
 
   provisioner "local-exec" {
-    command = "sh \"${self.input.script}\" up \"${self.input.directory}\""
+    command = "sh \"${self.input.script}\" new \"${self.input.directory}\""
     environment = {
       no_proxy     = "*"
       ETCD_BIN     = var.etcd

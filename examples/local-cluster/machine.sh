@@ -3,7 +3,7 @@
 # real etcd the way systemd would, from the very files that cloud-init would
 # write.
 #
-#   MACHINE_ENV='ETCD_NAME=a ...' MACHINE_JOIN="$(gzip <join.sh | base64)" machine.sh up DIR
+#   MACHINE_ENV='ETCD_NAME=a ...' MACHINE_JOIN="$(gzip <join.sh | base64)" machine.sh new|up DIR
 #   machine.sh status DIR
 #   machine.sh down DIR
 #
@@ -11,13 +11,18 @@
 #         MACHINE_JOIN, its gzip in base64; may be empty) and starts the supervisor, detached. A
 #         machine that is up with the same contents is left alone; one with
 #         other contents is taken down first.
+# new     is down, and then up: a machine with an empty disk. Terraform creates
+#         machines with it, because it runs no destroy provisioner for one that
+#         is tainted.
 # status  says what runs. 0: etcd runs. 1: supervised, no etcd at the moment.
 #         2: stopped for good by the join script. 3: not up.
 # down    ends the supervisor and etcd and removes DIR. 0 also when DIR is gone.
 #
-# ETCD_BIN is the etcd to run (default: etcd on PATH). Each start and exit of
-# etcd is appended to MACHINE_EVENTS (default: DIR.events, beside DIR) as
-# "MILLISECONDS NAME start PID" and "MILLISECONDS NAME exit CODE".
+# ETCD_BIN is the etcd to run (default: etcd on PATH). An etcdutl beside it, such
+# as etcdutl-3.6 beside etcd-3.6, is linked with it, so that the join script can
+# restore a snapshot. Each start and exit of etcd is appended to MACHINE_EVENTS
+# (default: DIR.events, beside DIR) as "MILLISECONDS NAME start PID" and
+# "MILLISECONDS NAME exit CODE".
 set -u
 
 retry_seconds=0.25 # between an exit and the next start, as RestartSec
@@ -167,6 +172,11 @@ same() {
 	[ "$(cat "$dir/join.sh" 2>/dev/null)" = "${MACHINE_JOIN:-}" ]
 }
 
+new() {
+	down
+	up
+}
+
 up() {
 	[ -n "${MACHINE_ENV:-}" ] || die "MACHINE_ENV is empty: it holds the contents of etcd.env"
 	# $( ) drops trailing newlines, so compare and write without them.
@@ -186,6 +196,12 @@ up() {
 	fi
 	mkdir -p "$dir/bin" || exit 1
 	ln -sf "$ETCD_BIN" "$dir/bin/etcd"
+	case ${ETCD_BIN##*/} in
+	etcd*)
+		etcdutl=${ETCD_BIN%/*}/etcdutl${ETCD_BIN##*/etcd}
+		[ ! -x "$etcdutl" ] || ln -sf "$etcdutl" "$dir/bin/etcdutl"
+		;;
+	esac
 	: >"$dir/.machine"
 	printf '%s\n' "$events" >"$dir/.events"
 	(
@@ -264,7 +280,7 @@ status() {
 	fi
 }
 
-usage='usage: machine.sh up|down|status DIR'
+usage='usage: machine.sh new|up|down|status DIR'
 [ $# = 2 ] || die "$usage"
 [ -n "$2" ] || die "$usage"
 case $0 in */*) self=$(cd "$(dirname "$0")" && pwd)/${0##*/} ;; *) self=$(command -v "$0") || self=$PWD/$0 ;; esac
@@ -276,6 +292,6 @@ events=${MACHINE_EVENTS:-}
 [ -n "$events" ] || { [ -r "$dir/.events" ] && read -r events <"$dir/.events"; } || events=$dir.events
 case $events in /*) ;; *) events=$PWD/$events ;; esac
 case $1 in
-up | down | status | supervise) "$1" ;;
+new | up | down | status | supervise) "$1" ;;
 *) die "$usage" ;;
 esac

@@ -238,6 +238,34 @@ func TestMachineIsNewWithOtherContents(t *testing.T) {
 	})
 }
 
+// A machine that is created is new, also if the one before it has the same
+// contents and was not taken down.
+func TestNewMachineIsNew(t *testing.T) {
+	etcd := standIn(t)
+	if err := os.Symlink(etcd, filepath.Join(filepath.Dir(etcd), "etcdutl")); err != nil {
+		t.Fatal(err)
+	}
+	eachShell(t, etcd, func(t *testing.T, m machine) {
+		m.must(t, 0, "new", "MACHINE_ENV=ETCD_NAME=a")
+		etcdtest.Until(t, "it runs", func() bool { return m.pid("etcd.pid") != 0 })
+		first := m.pid("etcd.pid")
+		if err := os.MkdirAll(filepath.Join(m.dir, "data", "member"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		m.must(t, 0, "new", "MACHINE_ENV=ETCD_NAME=a")
+		etcdtest.Until(t, "it runs again", func() bool { return m.pid("etcd.pid") != 0 })
+		if alive(first) {
+			t.Error("the machine that was replaced runs on")
+		}
+		if _, err := os.Stat(filepath.Join(m.dir, "data")); !os.IsNotExist(err) {
+			t.Error("the new machine has the old one's data")
+		}
+		if _, err := exec.LookPath(filepath.Join(m.dir, "bin", "etcdutl")); err != nil {
+			t.Errorf("the machine has no etcdutl: %v", err)
+		}
+	})
+}
+
 // The join script decides; what it prints comes over what stands in etcd.env.
 func TestMachineObeysTheJoinScript(t *testing.T) {
 	join := "MACHINE_JOIN=" + joinscript.Encode(`#!/bin/sh
@@ -373,7 +401,7 @@ func TestMachineSaysWhatIsMissing(t *testing.T) {
 		if out := m.must(t, 64, "up", "MACHINE_ENV=ETCD_NAME=a", "ETCD_BIN=/no/such/etcd"); !strings.Contains(out, "no etcd: /no/such/etcd") {
 			t.Errorf("up says %q", out)
 		}
-		if out := m.must(t, 64, "reboot"); !strings.Contains(out, "usage: machine.sh up|down|status DIR") {
+		if out := m.must(t, 64, "reboot"); !strings.Contains(out, "usage: machine.sh new|up|down|status DIR") {
 			t.Errorf("reboot says %q", out)
 		}
 		if _, err := os.Stat(m.dir); !os.IsNotExist(err) {

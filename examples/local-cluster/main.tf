@@ -36,7 +36,7 @@ resource "terraform_data" "registry" {
 
   provisioner "local-exec" {
     command = <<-EOT
-      sh "${self.input.script}" up "${self.input.directory}" || exit
+      sh "${self.input.script}" new "${self.input.directory}" || exit
       tries=0
       until curl -fs -o "${self.input.directory}/health" "${local.registry_client_url}/health"; do
         tries=$((tries + 1))
@@ -89,7 +89,7 @@ resource "terraform_data" "machine" {
   input = { script = local.script, directory = "${local.directory}/${each.key}" }
 
   provisioner "local-exec" {
-    command = "sh \"${self.input.script}\" up \"${self.input.directory}\""
+    command = "sh \"${self.input.script}\" new \"${self.input.directory}\""
     environment = {
       no_proxy       = "*"
       ETCD_BIN       = var.etcd

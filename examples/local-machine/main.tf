@@ -35,7 +35,7 @@ resource "terraform_data" "machine" {
   }
 
   provisioner "local-exec" {
-    command = "sh \"${self.input.script}\" up \"${self.input.directory}\""
+    command = "sh \"${self.input.script}\" new \"${self.input.directory}\""
     environment = {
       no_proxy     = "*" # everything is on this computer
       ETCD_BIN     = var.etcd

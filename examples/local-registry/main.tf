@@ -29,7 +29,7 @@ resource "terraform_data" "registry" {
 
   provisioner "local-exec" {
     command = <<-EOT
-      sh "${self.input.script}" up "${self.input.directory}" || exit
+      sh "${self.input.script}" new "${self.input.directory}" || exit
       tries=0
       until curl -fs -o "${self.input.directory}/health" "${self.input.endpoint}/health"; do
         tries=$((tries + 1))

@@ -32,7 +32,7 @@ resource "terraform_data" "machine" { # stands for your virtual machine
   input            = { script = abspath(var.machine_sh), directory = "${abspath(var.directory)}/d" }
 
   provisioner "local-exec" {
-    command = "sh \"${self.input.script}\" up \"${self.input.directory}\""
+    command = "sh \"${self.input.script}\" new \"${self.input.directory}\""
     environment = {
       ETCD_BIN = var.etcd
       MACHINE_ENV = join("\n", [for key, value in merge(etcd_learner.d.environment, {

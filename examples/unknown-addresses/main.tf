@@ -30,7 +30,7 @@ resource "terraform_data" "registry" {
 
   provisioner "local-exec" {
     command = <<-EOT
-      sh "${self.input.script}" up "${self.input.directory}" || exit
+      sh "${self.input.script}" new "${self.input.directory}" || exit
       tries=0
       until curl -fs -o "${self.input.directory}/health" "${local.registry_client_url}/health"; do
         tries=$((tries + 1))
@@ -84,7 +84,7 @@ resource "terraform_data" "machine" {
   }
 
   provisioner "local-exec" {
-    command = "sh \"${self.input.boot}\" up \"${self.input.directory}\""
+    command = "sh \"${self.input.boot}\" new \"${self.input.directory}\""
     environment = {
       no_proxy     = "*"
       MACHINE_SH   = self.input.script

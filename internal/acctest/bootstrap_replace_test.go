@@ -187,7 +187,7 @@ func TestAccReplaceTokenUnknown(t *testing.T) {
 	registry := f.Registry.Endpoints()[0]
 	f.RegistryURL = deadEndpoint(t)
 	refused := f.Apply("-replace=" + discoveryToken).MustSay("Cannot replace the discovery token")
-	refused.mustContain(t, refused.Summary, "It is not known whether the cluster of this token has formed. The registry gave no usable answer.")
+	refused.mustContain(t, refused.Summary, "It is not known whether the cluster of this token has formed. The discovery cluster gave no usable answer.")
 	if now := f.machineIDs(); f.State(discoveryToken)["token"] != token || !maps.Equal(now, machines) {
 		t.Errorf("the machines %v became %v", machines, now)
 	}

@@ -409,7 +409,7 @@ func halfWay(t *testing.T, f *Fleet) {
 			continue
 		}
 		// What each endpoint answers depends on how far its founder waits.
-		if want := "The cluster did not form in time: no endpoint gave a member list. All founders must run, and find each other, before one of them answers. " +
+		if want := "The cluster did not form in time: no endpoint gave a member list. All initial members must run, and find each other, before one of them answers. " +
 			"Check the logs of their processes, fix what they report, and apply again.\n\nThe endpoints answered:\n"; !strings.HasPrefix(e.Detail, want) {
 			t.Errorf("got %s", e)
 		}

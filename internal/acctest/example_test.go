@@ -143,6 +143,12 @@ func TestAccExampleAutoscalingGroup(t *testing.T) {
 	e.MustVote("a", "d", "e")
 	e.Plan().MustBeEmpty()
 
+	t.Log("Terraform does not run the destroy provisioner of a tainted machine: the new one has the same contents, and no data")
+	e.Run("taint", address("terraform_data.group", "d")).MustSucceed()
+	e.Apply(replace).MustSucceed()
+	e.MustVote("a", "d", "e")
+	e.Plan().MustBeEmpty()
+
 	e.Destroy().MustSucceed()
 	e.MustBeGone()
 	delete(e.Nodes, "d")

@@ -256,7 +256,7 @@ resource "terraform_data" "healthy" {
 // tokens: made with readwrite, seen with read.
 func (b *secured) tokens() {
 	b.t.Helper()
-	const denied = "The discovery registry denies access"
+	const denied = "The discovery cluster denies access"
 	b.Write("main.tf", `resource "etcd_discovery_token" "this" { size = 3 }`)
 	b.as("auditor")
 	b.Apply().MustSay(denied).mustContain(b.t, denied, "permission denied", grant+"readwrite /_etcd/registry/")

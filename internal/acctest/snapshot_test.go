@@ -244,7 +244,7 @@ func TestAccSnapshotFile(t *testing.T) {
 
 	// One that is there before.
 	other("another's")
-	s.Plan().MustSay("Cannot save a snapshot").MustDetail(t, "etcd.db is there already, and was left alone. Choose another path, such as one with the time in it; or set overwrite = true.")
+	s.Plan().MustSay("Cannot save a snapshot").MustDetail(t, "etcd.db is there already, and was left alone. Choose another path, such as one with the time in it; or set overwrite = true. If a restore needs the file, move it to another place first: overwrite replaces it.")
 	s.configure("overwrite = true")
 	s.Apply().MustSucceed().MustBeQuiet()
 	s.mustHold("etcd.db")

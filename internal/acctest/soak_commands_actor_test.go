@@ -103,12 +103,6 @@ func (a *actor) form(tr *trial, s sequence, provider string) {
 	if s.layout == moduleEach {
 		a.texts[moduleEach] = l.Read("node/main.tf")
 	}
-	for layout, text := range a.texts {
-		// A machine that is made has an empty disk, also where Terraform has not run
-		// what takes down the one before: it does not for a tainted one.
-		const up = `command = "sh \"$MACHINE_SH\" `
-		a.texts[layout] = substitute(tr, text, up+"up ", up+`down \"$MACHINE_DIR\" && sh \"$MACHINE_SH\" up `)
-	}
 	l.Write(l.file("main.tf"), a.texts[s.layout])
 	a.now = setup{layout: s.layout, nodes: map[string]Node{}, founders: names, without: map[string]string{}}
 	for _, name := range names {

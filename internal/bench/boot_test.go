@@ -69,7 +69,7 @@ func measureBoot(t *testing.T, c campaign) []bench.Row {
 		}}
 	}
 	sides := []side{
-		applied(here, fmt.Sprintf(`sleep %d; sh "$MACHINE_SH" up "$MACHINE_DIR"`, int(boot.Seconds()))),
+		applied(here, fmt.Sprintf(`sleep %d; sh "$MACHINE_SH" new "$MACHINE_DIR"`, int(boot.Seconds()))),
 		{"announced first", func(t *testing.T) {
 			p := etcdtest.NewProcess(t, etcdtest.Options{Name: "by-hand"})
 			seen := watch(t, f.Client("a"), p.PeerURL())
@@ -89,7 +89,7 @@ func measureBoot(t *testing.T, c campaign) []bench.Row {
 	const early = "a machine whose creation ends before it boots"
 	if c.whole {
 		sides = append(sides, applied(early,
-			fmt.Sprintf(`( sleep %d; exec sh "$MACHINE_SH" up "$MACHINE_DIR" ) </dev/null >/dev/null 2>&1 3>&- 4>&- 5>&- 6>&- &`, int(boot.Seconds()))))
+			fmt.Sprintf(`( sleep %d; exec sh "$MACHINE_SH" new "$MACHINE_DIR" ) </dev/null >/dev/null 2>&1 3>&- 4>&- 5>&- 6>&- &`, int(boot.Seconds()))))
 	}
 	turns(t, c.rounds(3), sides...)
 	const measure = bench.Waiting

@@ -78,7 +78,7 @@ func TestIncompleteEnvironment(t *testing.T) {
 		a.list(ran(11, "a", a.url), entry{ID: 20, PeerURLs: []string{other, "https://127.0.0.1:4"}, IsLearner: true})
 		env := []string{"ETCD_NAME=them", "ETCD_INITIAL_ADVERTISE_PEER_URLS=HTTPS://127.0.0.1:4 , http://127.0.0.1:3"}
 		ask(t, sh, false, nil, append(env, "ETCD_JOIN_PEERS=ftp://x:1 "+a.url+"/,,")...).want(t, 0,
-			joined("them", "HTTPS://127.0.0.1:4,http://127.0.0.1:3", "member-11="+a.url+",them=HTTPS://127.0.0.1:4,them=http://127.0.0.1:3"), "announced")
+			joined("them", "HTTPS://127.0.0.1:4,http://127.0.0.1:3", "member-11="+a.url+",them=HTTPS://127.0.0.1:4,them=http://127.0.0.1:3"), "added to the cluster: starting")
 		sh.run(t, "ETCD_NAME=x", "ETCD_JOIN_PEERS="+a.url).want(t, exitRetry, "", "ETCD_INITIAL_ADVERTISE_PEER_URLS is not set")
 		sh.run(t, "ETCD_INITIAL_ADVERTISE_PEER_URLS="+own, "ETCD_JOIN_PEERS="+a.url).want(t, exitRetry, "", "ETCD_NAME is not set")
 		sh.run(t).want(t, exitRetry, "", "ETCD_NAME is not set")

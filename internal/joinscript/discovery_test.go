@@ -130,12 +130,12 @@ func discoveryLife(t *testing.T, g *realRegistry, sh shell, v etcdtest.Version) 
 	defer g.process.Thaw()
 	c.Wipe()
 	c.Supervise(supervised)
-	logged(t, c, "etcd-join: the registry does not answer: ")
+	logged(t, c, "etcd-join: the discovery cluster does not answer: ")
 	c.Env["ETCD_JOIN_PEERS"] = b.PeerURL()
 	never(t, c)
 	remove(t, client, c)
 	c.Supervise(supervised)
-	logged(t, c, "etcd-join: not announced yet")
+	logged(t, c, "etcd-join: not added yet")
 	t.Logf("announced and not started: %v", admit(t, client, c))
 	oneCluster(t, 3, client, a, b, c)
 	c.Kill()
@@ -148,7 +148,7 @@ func discoveryLife(t *testing.T, g *realRegistry, sh shell, v etcdtest.Version) 
 func fourth(t *testing.T, sh shell, v etcdtest.Version, env map[string]string, client *clientv3.Client) {
 	t.Helper()
 	p := etcdtest.NewProcess(t, etcdtest.Options{Name: "z", Version: v, Env: env})
-	asks(t, sh, p).want(t, exitRetry, "", "not announced yet: no member of the cluster has the peer URLs "+p.PeerURL())
+	asks(t, sh, p).want(t, exitRetry, "", "not added yet: no member of the cluster has the peer URLs "+p.PeerURL())
 	oneCluster(t, 3, client)
 }
 
@@ -207,7 +207,7 @@ func discoveryJoiner(t *testing.T, g *realRegistry, sh shell, v etcdtest.Version
 	d := etcdtest.NewProcess(t, etcdtest.Options{Name: "d", Version: v, Env: joins})
 	sh.before(t, d)
 	d.Supervise(supervised)
-	logged(t, d, "etcd-join: not announced yet")
+	logged(t, d, "etcd-join: not added yet")
 	admit(t, client, d)
 	oneCluster(t, 4, client, append(formed, d)...)
 }
@@ -218,7 +218,7 @@ func waiting(g *realRegistry, v etcdtest.Version) string {
 	case g.protocol == "v2":
 		return "waiting for more"
 	case v == etcdtest.V34 || v == etcdtest.V35:
-		return "etcd-join: registered: waiting for the other founders"
+		return "etcd-join: registered: waiting for the other initial members"
 	default:
 		return "waiting for peers from discovery service"
 	}
@@ -251,10 +251,10 @@ func discoveryRescue(t *testing.T, g *realRegistry, sh shell, v etcdtest.Version
 	c.Supervise(supervised)
 	ready(t, c)
 	oneCluster(t, 3, a.Client(t), a, b, c)
-	if !strings.Contains(b.Log(), "etcd-join: starting with the founders that the registry names") {
-		t.Error("b did not start with the founders that the registry names")
+	if !strings.Contains(b.Log(), "etcd-join: starting with the initial members of the token") {
+		t.Error("b did not start with the initial members of the token")
 	}
-	if !strings.Contains(c.Log(), "etcd-join: announced: starting") {
+	if !strings.Contains(c.Log(), "etcd-join: added to the cluster: starting") {
 		t.Error("c did not take its place in the cluster that had formed")
 	}
 	never(t, c)

@@ -52,7 +52,7 @@ func TestStaticFounders(t *testing.T) {
 		ready(t, c)
 		client := a.Client(t)
 		oneCluster(t, 3, client, a, b, c)
-		if !strings.Contains(c.Log(), "etcd-join: announced: starting") {
+		if !strings.Contains(c.Log(), "etcd-join: added to the cluster: starting") {
 			t.Error("the late founder did not start with the list that holds")
 		}
 
@@ -63,7 +63,7 @@ func TestStaticFounders(t *testing.T) {
 		never(t, c)
 		remove(t, client, c)
 		c.Supervise(supervised)
-		logged(t, c, "etcd-join: not announced yet")
+		logged(t, c, "etcd-join: not added yet")
 		t.Logf("announced and not started: %v", admit(t, client, c))
 		oneCluster(t, 3, client, a, b, c)
 	})
@@ -89,7 +89,7 @@ func TestJoinerOverTLS(t *testing.T) {
 		p.Env["ETCD_JOIN_PEERS"] = peers[0]
 		sh.before(t, p)
 		p.Supervise(supervised)
-		logged(t, p, "etcd-join: not announced yet")
+		logged(t, p, "etcd-join: not added yet")
 		t.Logf("announced and not started: %v", admit(t, client, p))
 		oneCluster(t, 4, client, p)
 		p.Kill()
@@ -118,7 +118,7 @@ func TestJoinerBesideOneVoterAndBesideAFrozenOne(t *testing.T) {
 			p.Env["ETCD_JOIN_PEERS"] = cluster.Members()[0].PeerURL()
 			sh.before(t, p)
 			p.Supervise(supervised)
-			logged(t, p, "etcd-join: not announced yet")
+			logged(t, p, "etcd-join: not added yet")
 			t.Logf("%s announced and not started: %v", name, admit(t, client, p))
 			cluster.Track(p)
 			return p
@@ -130,7 +130,7 @@ func TestJoinerBesideOneVoterAndBesideAFrozenOne(t *testing.T) {
 		late := cluster.NewJoiner(t, "late")
 		sh.before(t, late)
 		late.Supervise(supervised)
-		logged(t, late, "etcd-join: not announced yet")
+		logged(t, late, "etcd-join: not added yet")
 		// Announced while all are well; then one of them hangs.
 		settled(t, func(ctx context.Context) error {
 			_, err := client.MemberAddAsLearner(ctx, []string{"http://127.0.0.1:1"})
@@ -181,7 +181,7 @@ func TestJoinerIsNotMisledByAnExMember(t *testing.T) {
 		remove(t, client, p)
 		p.Env["ETCD_INITIAL_CLUSTER_STATE"] = "existing"
 		p.Supervise(supervised)
-		logged(t, p, "etcd-join: not announced yet")
+		logged(t, p, "etcd-join: not added yet")
 		admit(t, client, p)
 		oneCluster(t, 3, client, p)
 		if !ex.Running() {

@@ -121,18 +121,18 @@ func TestJoiner(t *testing.T) {
 				for _, p := range []*peer{a, b, c} {
 					p.list(ea, eb, ec, us)
 				}
-			}, all, 0, joined("us", own, abc+",us="+own), "announced"},
-			{"one peer is known, it names the others", nil, all[:1], 0, joined("us", own, abc+",us="+own), "announced"},
+			}, all, 0, joined("us", own, abc+",us="+own), "added to the cluster: starting"},
+			{"one peer is known, it names the others", nil, all[:1], 0, joined("us", own, abc+",us="+own), "added to the cluster: starting"},
 			{"announced as a voter beside one that is down", func() {
 				a.list(ea, eb, ec, usVoter)
 				b.list(ea, eb, ec, usVoter)
 				c.answer(503, "")
-			}, all, 0, joined("us", own, abc+",us="+own), "announced"},
+			}, all, 0, joined("us", own, abc+",us="+own), "added to the cluster: starting"},
 			{"not announced", func() {
 				for _, p := range []*peer{a, b, c} {
 					p.list(ea, eb, ec)
 				}
-			}, all, exitRetry, "", "not announced yet: no member of the cluster has the peer URLs " + own},
+			}, all, exitRetry, "", "not added yet: no member of the cluster has the peer URLs " + own},
 			{"announced in a minority's view", func() {
 				a.list(ea, eb, ec, us)
 				b.list(ea, eb, ec)
@@ -159,7 +159,7 @@ func TestJoiner(t *testing.T) {
 				stale.list(ea, eb, gone, old)
 				a.list(ea, eb, us)
 				b.list(ea, eb, us)
-			}, []string{stale.url, a.url, b.url}, 0, joined("us", own, cluster("member-11="+a.url, "member-12="+b.url, "us="+own)), "announced"},
+			}, []string{stale.url, a.url, b.url}, 0, joined("us", own, cluster("member-11="+a.url, "member-12="+b.url, "us="+own)), "added to the cluster: starting"},
 			{"one that was removed is the only one to answer", func() {
 				stale.list(ran(31, "x", dead), gone, us)
 			}, []string{stale.url}, exitRetry, "", "only 1 of its 2 other voters"},
@@ -173,11 +173,11 @@ func TestJoiner(t *testing.T) {
 			}, []string{a.url, b.url}, exitRetry, "", "the peers belong to different clusters: "},
 			{"other peer URLs than ours", func() {
 				a.list(ea, entry{ID: 20, PeerURLs: []string{own, "http://127.0.0.1:3"}, IsLearner: true})
-			}, []string{a.url}, exitRetry, "", "a member is announced with the peer URLs http://127.0.0.1:1,http://127.0.0.1:3, this one has " + own},
+			}, []string{a.url}, exitRetry, "", "a member was added with the peer URLs http://127.0.0.1:1,http://127.0.0.1:3, this one has " + own},
 			{"the cluster has not formed", func() {
 				a.list(entry{ID: 11, Name: "a", PeerURLs: []string{a.url}}, us)
 			}, []string{a.url}, exitRetry, "", "have not formed their cluster yet"},
-			{"one voter", func() { a.list(ea, us) }, []string{a.url}, 0, joined("us", own, "member-11="+a.url+",us="+own), "announced"},
+			{"one voter", func() { a.list(ea, us) }, []string{a.url}, 0, joined("us", own, "member-11="+a.url+",us="+own), "added to the cluster: starting"},
 			{"names that cannot be used", func() {
 				odd := []string{"$(id)", "x=y,z", "us", "two words", "same", "same", "quote\"s\\", "\nETCD_FORCE_NEW_CLUSTER=true", ""}
 				list := []entry{ea, us}
@@ -191,12 +191,12 @@ func TestJoiner(t *testing.T) {
 				"member-100=http://10.0.0.0:2380", "member-101=http://10.0.0.1:2380", "member-102=http://10.0.0.2:2380",
 				"member-103=http://10.0.0.3:2380", "member-104=http://10.0.0.4:2380", "member-105=http://10.0.0.5:2380",
 				"member-106=http://10.0.0.6:2380", "member-107=http://10.0.0.7:2380", "member-108=http://10.0.0.8:2380",
-				"member-11="+a.url, "us="+own)), "announced"},
+				"member-11="+a.url, "us="+own)), "added to the cluster: starting"},
 			{"IPv6, host names, several URLs, big IDs", func() {
 				a.list(ran(18446744073709551615, "a", a.url, "https://[fd00::1]:2380"), ran(9, "b", "https://Node-b.Example.com:2380", b.url), us)
 				b.list(ran(18446744073709551615, "a", a.url, "https://[fd00::1]:2380"), ran(9, "b", "https://Node-b.Example.com:2380", b.url), us)
 			}, []string{a.url}, 0, joined("us", own, cluster(
-				"member-18446744073709551615="+a.url, "member-18446744073709551615=https://[fd00::1]:2380", "us="+own, "member-9=https://Node-b.Example.com:2380", "member-9="+b.url)), "announced"},
+				"member-18446744073709551615="+a.url, "member-18446744073709551615=https://[fd00::1]:2380", "us="+own, "member-9=https://Node-b.Example.com:2380", "member-9="+b.url)), "added to the cluster: starting"},
 			{"nobody answers", func() {}, []string{dead}, exitRetry, "", "no peer answers: " + dead + ": "},
 			{"nobody is known", func() {}, nil, exitRetry, "", "ETCD_JOIN_PEERS is not set"},
 			{"only itself is known", func() {}, []string{own}, exitRetry, "", "ETCD_JOIN_PEERS is not set"},
@@ -267,7 +267,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 		cases["the connection breaks"] = func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 		// The same text without a fault is an answer.
 		a.answer(200, `[`+good+`]`)
-		ask(t, sh, false, []string{a.url}).want(t, 0, joined("us", own, "member-1="+a.url+",us="+own), "announced")
+		ask(t, sh, false, []string{a.url}).want(t, 0, joined("us", own, "member-1="+a.url+",us="+own), "added to the cluster: starting")
 		for i, name := range slices.Sorted(maps.Keys(cases)) {
 			if !sh.due(i) {
 				continue

@@ -141,21 +141,21 @@ func TestFounderWithARegistry(t *testing.T) {
 			stdout  string // START stands for a start with the founders of the registry
 			reason  string
 		}{
-			{"first", "3", nil, down, exitRetry, 0, "", "registered: waiting for the other founders"},
-			{"last", "3", []string{ra, rb}, down, 0, 0, "START", "starting with the founders that the registry names"},
-			{"the only one", "1", nil, down, 0, 0, "START", "starting with the founders that the registry names"},
-			{"registered before, still open", "3", []string{ra, rus}, down, exitRetry, exitRetry, "", "registered: waiting for the other founders|registered before: waiting for the other founders"},
-			{"two have one name", "3", []string{ra, "a=" + b.url, rus}, down, exitRetry, exitRetry, "", "the token cannot be used: two founders have the name a"},
+			{"first", "3", nil, down, exitRetry, 0, "", "registered: waiting for the other initial members"},
+			{"last", "3", []string{ra, rb}, down, 0, 0, "START", "starting with the initial members of the token"},
+			{"the only one", "1", nil, down, 0, 0, "START", "starting with the initial members of the token"},
+			{"registered before, still open", "3", []string{ra, rus}, down, exitRetry, exitRetry, "", "registered: waiting for the other initial members|registered before: waiting for the other initial members"},
+			{"two have one name", "3", []string{ra, "a=" + b.url, rus}, down, exitRetry, exitRetry, "", "the token cannot be used: two initial members have the name a"},
 			{"the token is full without it", "2", []string{ra, rb, rus}, func() { a.list(na, nb); b.list(na, nb) }, exitRetry, exitRetry, "", "do not list this member|the token is full and this member is not among its first 2"},
 			{"the token is full without it, nobody answers", "2", []string{ra, rb}, down, exitRetry, exitRetry, "", "cannot be asked"},
 			{"wiped, and the others say so", "3", []string{ra, rus, rb}, func() { a.list(ea, eb, ran(20, "us", own)); b.list(ea, eb, nus) }, exitNever, exitNever, "", "has run before"},
-			{"registered, never run, and the others have formed it", "3", []string{ra, rus, rb}, func() { a.list(ea, eb, nus); b.list(ea, eb, nus) }, 0, 0, formed, "announced"},
-			{"registered, never run, and another is forming it", "3", []string{ra, rus, rb}, func() { a.list(na, nb, nus); b.answer(503, "") }, 0, 0, "START", "starting with the founders that the registry names"},
+			{"registered, never run, and the others have formed it", "3", []string{ra, rus, rb}, func() { a.list(ea, eb, nus); b.list(ea, eb, nus) }, 0, 0, formed, "added to the cluster: starting"},
+			{"registered, never run, and another is forming it", "3", []string{ra, rus, rb}, func() { a.list(na, nb, nus); b.answer(503, "") }, 0, 0, "START", "starting with the initial members of the token"},
 			{"removed, and announced anew", "3", []string{ra, rus, rb}, func() {
 				us := entry{ID: 21, PeerURLs: []string{own}, IsLearner: true}
 				a.list(ea, eb, us)
 				b.list(ea, eb, us)
-			}, 0, 0, formed, "announced"},
+			}, 0, 0, formed, "added to the cluster: starting"},
 			{"a token of one, registered before", "1", []string{rus}, down, exitNever, exitNever, "", "registered for a cluster of one and its data is gone"},
 			{"no size", "", nil, down, exitRetry, exitRetry, "", "the token cannot be used: "},
 			{"size is no number", "three", nil, down, exitRetry, exitRetry, "", "the token cannot be used: "},
@@ -200,7 +200,7 @@ func TestFounderWithARegistry(t *testing.T) {
 				if protocol == "v2" {
 					away = []string{"ETCD_DISCOVERY=" + dead + "/T"}
 				}
-				ask(t, sh, true, nil, away...).want(t, exitRetry, "", "the registry does not answer: "+dead)
+				ask(t, sh, true, nil, away...).want(t, exitRetry, "", "the discovery cluster does not answer: "+dead)
 			})
 			for i, code := range []int{401, 403, 500, 503} {
 				if !sh.due(i + k) {
@@ -218,12 +218,12 @@ func TestFounderWithARegistry(t *testing.T) {
 			g.auth = `ro"ot|p'a\ss":word`
 			defer func() { g.auth = "" }()
 			env := []string{"ETCD_DISCOVERY_TOKEN=T", "ETCD_DISCOVERY_ENDPOINTS=" + g.url, "ETCD_DATA_DIR=" + t.TempDir()}
-			const waiting = "registered: waiting for the other founders"
+			const waiting = "registered: waiting for the other initial members"
 			ask(t, sh, true, nil, append(env, `ETCD_DISCOVERY_USER=ro"ot`, `ETCD_DISCOVERY_PASSWORD=p'a\ss":word`)...).want(t, exitRetry, "", waiting)
 			g.members = nil
 			ask(t, sh, true, nil, append(env, `ETCD_DISCOVERY_USER=ro"ot:p'a\ss":word`)...).want(t, exitRetry, "", waiting)
 			r := ask(t, sh, true, nil, append(env, `ETCD_DISCOVERY_USER=ro"ot`, "ETCD_DISCOVERY_PASSWORD=wrong-secret")...)
-			r.want(t, exitRetry, "", "the registry does not answer: ")
+			r.want(t, exitRetry, "", "the discovery cluster does not answer: ")
 			if strings.Contains(r.stderr, "wrong-secret") {
 				t.Error("standard error shows the password")
 			}
@@ -256,20 +256,20 @@ func TestJoinerWithARegistry(t *testing.T) {
 				stdout  string
 				reason  string
 			}{
-				{"not all founders are there", []string{ra}, func() { a.list(ea, us) }, env, exitRetry, "", "not all founders are in the registry yet"},
+				{"not all founders are there", []string{ra}, func() { a.list(ea, us) }, env, exitRetry, "", "not all initial members have registered yet"},
 				{"all are, and none answers", []string{ra, rb}, func() { a.answer(503, ""); b.answer(503, "") }, env, exitRetry, "", "a peer is there but cannot be asked"},
 				{"the cluster has not formed", []string{ra, rb}, func() {
 					na, nb := entry{ID: 11, Name: "a", PeerURLs: []string{a.url}}, entry{ID: 12, Name: "b", PeerURLs: []string{b.url}}
 					a.list(na, nb)
 					b.list(na, nb)
 				}, env, exitRetry, "", "the peers have not formed their cluster yet"},
-				{"not announced", []string{ra, rb}, func() { a.list(ea, eb); b.list(ea, eb) }, env, exitRetry, "", "not announced yet"},
-				{"announced", []string{ra, rb}, func() { a.list(ea, eb, us); b.list(ea, eb, us) }, env, 0, joined("us", own, "member-11="+a.url+",member-12="+b.url+",us="+own), "announced: starting"},
-				{"announced, and a peer is known otherwise", []string{"$(id)"}, nil, append(env, "ETCD_JOIN_PEERS="+b.url), 0, joined("us", own, "member-11="+a.url+",member-12="+b.url+",us="+own), "announced: starting"},
+				{"not announced", []string{ra, rb}, func() { a.list(ea, eb); b.list(ea, eb) }, env, exitRetry, "", "not added yet"},
+				{"announced", []string{ra, rb}, func() { a.list(ea, eb, us); b.list(ea, eb, us) }, env, 0, joined("us", own, "member-11="+a.url+",member-12="+b.url+",us="+own), "added to the cluster: starting"},
+				{"announced, and a peer is known otherwise", []string{"$(id)"}, nil, append(env, "ETCD_JOIN_PEERS="+b.url), 0, joined("us", own, "member-11="+a.url+",member-12="+b.url+",us="+own), "added to the cluster: starting"},
 				{"wiped", []string{ra, rb}, func() { a.list(ea, eb, ran(20, "us", own)); b.list(ea, eb, ran(20, "us", own)) }, env, exitNever, "", "has run before"},
-				{"the registry is away", nil, nil, away, exitRetry, "", "the registry does not answer: " + dead},
-				{"the registry is away, and a peer is known otherwise", nil, func() { a.list(ea, eb, us); b.list(ea, eb, us) }, append(away, "ETCD_JOIN_PEERS="+a.url), 0, joined("us", own, "member-11="+a.url+",member-12="+b.url+",us="+own), "announced: starting"},
-				{"it is the only one that registered", []string{"us=" + own, "x=" + own}, nil, env, exitRetry, "", "the registry names no other founder"},
+				{"the registry is away", nil, nil, away, exitRetry, "", "the discovery cluster does not answer: " + dead},
+				{"the registry is away, and a peer is known otherwise", nil, func() { a.list(ea, eb, us); b.list(ea, eb, us) }, append(away, "ETCD_JOIN_PEERS="+a.url), 0, joined("us", own, "member-11="+a.url+",member-12="+b.url+",us="+own), "added to the cluster: starting"},
+				{"it is the only one that registered", []string{"us=" + own, "x=" + own}, nil, env, exitRetry, "", "the token names no other initial member"},
 				{"a registration that is none", []string{"x=$(id)", rb}, nil, env, exitRetry, "", "a registration cannot be read"},
 			} {
 				if c.set != nil {

@@ -250,11 +250,11 @@ func TestRestoreOnlyToFoundACluster(t *testing.T) {
 		// What a restore left that was ended is no data of one that joins.
 		half()
 		a.list(ran(11, "a", a.url), nus)
-		ask(t, sh, true, nil, env...).want(t, 0, joined("us", own, "member-11="+a.url+",us="+own), "announced")
+		ask(t, sh, true, nil, env...).want(t, 0, joined("us", own, "member-11="+a.url+",us="+own), "added to the cluster: starting")
 		wantNothing(t, dir)
 		// Another cluster at the addresses of the others: an old survivor.
 		a.listIn("bad", ran(11, "a", a.url))
-		ask(t, sh, true, nil, env...).want(t, exitRetry, "", "not announced yet")
+		ask(t, sh, true, nil, env...).want(t, exitRetry, "", "not added yet")
 		b.list(na, nus)
 		ask(t, sh, true, nil, append(env, "ETCD_JOIN_PEERS="+b.url)...).want(t, exitRetry, "", "the peers belong to different clusters")
 		wantNothing(t, dir)

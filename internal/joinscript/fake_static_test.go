@@ -48,15 +48,15 @@ func TestFounderOfAStaticCluster(t *testing.T) {
 			{"the others are forming it", func() { a.list(na, nb, nus); b.list(na, nb, nus) }, []string{here}, 0, "", "not formed"},
 			{"the others are forming it, the window is over", nil, []string{here, window, at(created + 4000)}, 0, "", "not formed"},
 			{"one is forming it", func() { b.answer(503, "") }, []string{here}, 0, "", "not formed"},
-			{"they have formed it, this one comes late", func() { a.list(ea, eb, nus); b.list(ea, nb, nus) }, []string{here}, 0, formed, "announced"},
-			{"they have formed it, this one comes days late", nil, []string{here, window, at(created + 200000)}, 0, formed, "announced"},
+			{"they have formed it, this one comes late", func() { a.list(ea, eb, nus); b.list(ea, nb, nus) }, []string{here}, 0, formed, "added to the cluster: starting"},
+			{"they have formed it, this one comes days late", nil, []string{here, window, at(created + 200000)}, 0, formed, "added to the cluster: starting"},
 			{"it has run and is wiped", func() { a.list(ea, eb, ran(20, "us", own)); b.list(ea, eb, nus) }, append(open, here), exitNever, "", "has run before"},
-			{"it was removed", func() { a.list(ea, eb); b.list(ea, eb) }, append(open, here), exitRetry, "", "not announced yet"},
+			{"it was removed", func() { a.list(ea, eb); b.list(ea, eb) }, append(open, here), exitRetry, "", "not added yet"},
 			{"it was announced anew", func() {
 				us := entry{ID: 21, PeerURLs: []string{own}, IsLearner: true}
 				a.list(ea, eb, us)
 				b.list(ea, eb, us)
-			}, append(open, here), 0, formed, "announced"},
+			}, append(open, here), 0, formed, "added to the cluster: starting"},
 			{"one says that it has formed, the other is silent", func() { a.list(ea, eb, nus); b.answer(503, "") }, append(open, here), exitRetry, "", "only 1 of its 2 other voters"},
 			{"they form another cluster", func() { a.list(na, nb); b.list(na, nb) }, append(open, here), exitRetry, "", "do not list this member"},
 			// Who accepts a connection lives, unless it is closed at once.
@@ -84,10 +84,10 @@ func TestFounderOfAStaticCluster(t *testing.T) {
 			{"alone in 1970", nil, []string{"ETCD_INITIAL_CLUSTER=us=" + own, window, at(0)}, exitRetry, "", "is before the creation of its configuration"},
 			{"no clock", nil, []string{away, window, "TEST_NOW=date: invalid"}, exitRetry, "", "is before the creation of its configuration"},
 			{"a window that is none", nil, []string{away, WindowVariable + "=1800000000", at(created + 1)}, exitRetry, "", "the bootstrap window of this member is over"},
-			{"without any bootstrap", nil, open, exitRetry, "", "a founder needs ETCD_INITIAL_CLUSTER, ETCD_DISCOVERY or"},
+			{"without any bootstrap", nil, open, exitRetry, "", "an initial member needs ETCD_INITIAL_CLUSTER, ETCD_DISCOVERY or"},
 			// systemd may still load what the last run printed.
 			{"loaded what an earlier run printed, as a joiner", func() { a.list(ea, eb); b.list(ea, eb) },
-				append(open, here, "ETCD_INITIAL_CLUSTER_STATE=existing", "ETCD_DISCOVERY=", "ETCD_DISCOVERY_TOKEN="), exitRetry, "", "not announced yet"},
+				append(open, here, "ETCD_INITIAL_CLUSTER_STATE=existing", "ETCD_DISCOVERY=", "ETCD_DISCOVERY_TOKEN="), exitRetry, "", "not added yet"},
 		}
 		for i, test := range cases {
 			if test.set != nil {

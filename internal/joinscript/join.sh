@@ -160,8 +160,8 @@ others() {
 initial_urls=$(printf '%s\n' "${ETCD_INITIAL_CLUSTER:-}" | tr ',' '\n' | sed 's/^[^=]*=//')
 peers=$(others "${ETCD_JOIN_PEERS:-}" "$initial_urls")
 
-# How a founder was told to find the other founders. One whose environment
-# already says "existing" holds what an earlier run printed: it was announced.
+# How an initial member was told to find the others. One whose environment
+# already says "existing" holds what an earlier run printed: it was added.
 bootstrap=none
 founder=0
 registry=
@@ -193,7 +193,7 @@ fi
 # --- end
 if [ "$founder/$bootstrap" = 1/none ]; then
 	bootstrap=static
-	[ -n "${ETCD_INITIAL_CLUSTER:-}" ] || later "a founder needs ETCD_INITIAL_CLUSTER, ETCD_DISCOVERY or ETCD_DISCOVERY_TOKEN and ETCD_DISCOVERY_ENDPOINTS"
+	[ -n "${ETCD_INITIAL_CLUSTER:-}" ] || later "an initial member needs ETCD_INITIAL_CLUSTER, ETCD_DISCOVERY or ETCD_DISCOVERY_TOKEN and ETCD_DISCOVERY_ENDPOINTS"
 fi
 
 # awk: a list of URLs in the form in which lists are compared.
@@ -432,8 +432,8 @@ END {
 				for (j = 1; j <= n; j++) if (a[j] != "") { list = list sep label "=" a[j]; sep = "," }
 			}
 			print "join " list
-		} else if (near != "") print "absent a member is announced with the peer URLs " near ", this one has " ENVIRON["OWN_RAW"]
-		else print "absent not announced yet: no member of the cluster has the peer URLs " ENVIRON["OWN_RAW"]
+		} else if (near != "") print "absent a member was added with the peer URLs " near ", this one has " ENVIRON["OWN_RAW"]
+		else print "absent not added yet: no member of the cluster has the peer URLs " ENVIRON["OWN_RAW"]
 	}
 	print learn
 	print ok
@@ -497,7 +497,7 @@ END {
 	if (!parse() || code != 200) {
 		reason = V[".error"] V[".message"]
 		if (text ~ /^CommonName /) reason = "its HTTP gateway refuses a client certificate with a common name. Install etcdctl, or use a certificate without one and a user"
-		if (reason !~ /^[A-Za-z0-9 ,:._-]+$/) reason = "no answer of a registry"
+		if (reason !~ /^[A-Za-z0-9 ,:._-]+$/) reason = "no answer of a discovery cluster"
 		# 400 and 404: a v2 registry or service that does not know the token.
 		give_up(!v3 && (code == 400 || code == 404) ? "unknown" : "silent", (code ? "HTTP status " code ", " : "") reason)
 	}
@@ -520,7 +520,7 @@ END {
 		at[j] = order + 0
 		entry[j] = value
 	}
-	if (size !~ /^[0-9]+$/ || size + 0 < 1) give_up("unknown", "the registry does not have it, or no size for it")
+	if (size !~ /^[0-9]+$/ || size + 0 < 1) give_up("unknown", "the discovery cluster does not have it, or no size for it")
 	for (i = 1; i <= n && i <= size + 0; i++) {
 		k = split(entry[i], a, ",")
 		mine = ""
@@ -530,7 +530,7 @@ END {
 			u = substr(a[j], eq + 1)
 			if (!plain(u)) give_up("unknown", "a registration cannot be read")
 			if (label !~ /^[A-Za-z0-9._:@%+~-]+$/) label = "founder-" i
-			if ((label in owner) && owner[label] != i) give_up("unknown", "two founders have the name " label)
+			if ((label in owner) && owner[label] != i) give_up("unknown", "two initial members have the name " label)
 			owner[label] = i
 			mine = mine (j > 1 ? "," : "") u
 			list = list sep label "=" u
@@ -656,13 +656,13 @@ ask_registry() {
 	registered=$(line 2)
 	size=$(line 3)
 	case $registry in
-	open) why="not all founders are in the registry yet" ;;
+	open) why="not all initial members have registered yet" ;;
 	full)
-		why="the registry names no other founder"
+		why="the token names no other initial member"
 		peers=$(others "$peers" "$(printf '%s\n' "$first" | tr ',' '\n' | sed 's/^[^=]*=//')")
 		;;
 	unknown) why="the token cannot be used: $first" ;;
-	*) registry=silent why="the registry does not answer: $at: $first" ;;
+	*) registry=silent why="the discovery cluster does not answer: $at: $first" ;;
 	esac
 }
 # --- end
@@ -794,7 +794,7 @@ found() {
 	v3/open/silent | v3/open/forming/1)
 		# While the registry is open no member of it has started: a mark that is
 		# made now tells later that this one has not.
-		why_not="registered: waiting for the other founders"
+		why_not="registered: waiting for the other initial members"
 		if [ ! -d "$wal/$mark" ] && ! leave_mark; then
 			why_not="cannot write to $wal: run this as the user of etcd"
 		elif [ "$registered" = 0 ]; then
@@ -815,7 +815,7 @@ found() {
 		# etcd would refuse with "duplicate id"; the cluster forms without it,
 		# and then its place on the list is free for it to take.
 		[ "$registered" = 1 ] || exit 0
-		why_not="registered before: waiting for the other founders"
+		why_not="registered before: waiting for the other initial members"
 		;;
 	v?/full/*)
 		if [ "$registered" = 0 ]; then
@@ -827,19 +827,19 @@ found() {
 			# one has run.
 			token=${ETCD_DISCOVERY_TOKEN:-}
 			[ "$bootstrap" = v3 ] || token=$ETCD_DISCOVERY
-			say "starting with the founders that the registry names"
+			say "starting with the initial members of the token"
 			start new "$first"
 			printf 'ETCD_INITIAL_CLUSTER_TOKEN=%s\n' "$token"
 			exit 0
 		elif [ "$size" = 1 ]; then
 			never "registered for a cluster of one and its data is gone from $data: replace the token, or restore a snapshot"
 		else
-			why_not="registered before, so this member may have run: waiting for another founder"
+			why_not="registered before, so this member may have run: waiting for another initial member"
 		fi
 		;;
 	v?/unknown/* | v?/silent/*) why_not=$why ;;
 	# --- end
-	*) why_not="the others do not list this member" ;;
+	*) why_not="the peers do not list this member" ;;
 	esac
 }
 
@@ -924,7 +924,7 @@ while :; do
 	case $verdict in
 	ran) never "$name ($OWN) has run before and its data is gone from $data: replace the member" ;;
 	"join "*)
-		say "announced: starting"
+		say "added to the cluster: starting"
 		start existing "${verdict#join }"
 		exit 0
 		;;

@@ -62,7 +62,7 @@ func TestWhoRegisters(t *testing.T) {
 	eachShellWithRegistry(t, func(t *testing.T, sh shell) {
 		g := newRegistry(t)
 		g.size = "3"
-		const own, etcd, broken = "registered: waiting for the other founders", "", "/etcd does not run"
+		const own, etcd, broken = "registered: waiting for the other initial members", "", "/etcd does not run"
 		for i, c := range []struct{ program, reason string }{
 			{"echo etcd Version: 3.4.13", own},
 			{"echo etcd Version: 3.5.35; echo Git SHA: 3.6", own},
@@ -124,7 +124,7 @@ func TestRegistrationOfOneThatHasNotRun(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		const waits, mayHaveRun = "registered: waiting for the other founders", "registered before, so this member may have run"
+		const waits, mayHaveRun = "registered: waiting for the other initial members", "registered before, so this member may have run"
 		rus, ra := "us="+own, "a="+a.url
 		for _, wal := range []string{filepath.Join(dir, "member", "wal"), elsewhere} {
 			env := ""
@@ -149,7 +149,7 @@ func TestRegistrationOfOneThatHasNotRun(t *testing.T) {
 			// answers nothing of use does not keep it from that.
 			for _, other := range []string{ra, ra, "a=" + dead} {
 				g.members = []string{rus, other}
-				try(env).want(t, 0, started("T", g.members...), "starting with the founders that the registry names")
+				try(env).want(t, 0, started("T", g.members...), "starting with the initial members of the token")
 			}
 			g.members = []string{ra, "b=" + dead}
 			try(env).want(t, exitRetry, "", "the token is full and this member is not among its first 2")

@@ -53,7 +53,7 @@ func TestFoundersOlderThanTheirProtocol(t *testing.T) {
 							p.PowerOff()
 						}
 						b.Wipe()
-						asks(t, sh, b).want(t, exitRetry, "", "registered before, so this member may have run: waiting for another founder")
+						asks(t, sh, b).want(t, exitRetry, "", "registered before, so this member may have run: waiting for another initial member")
 					})
 				}
 			}
@@ -78,9 +78,9 @@ func TestFoundersWithAndWithoutTheScript(t *testing.T) {
 			b.Version = one.members
 			b.Env["ETCD_JOIN_BIN"] = tools(t, hurried) // with an etcd that says to be older
 			b.Supervise(supervised)
-			logged(t, b, "etcd-join: registered: waiting for the other founders")
+			logged(t, b, "etcd-join: registered: waiting for the other initial members")
 			g.process.Kill()
-			logged(t, b, "etcd-join: the registry does not answer")
+			logged(t, b, "etcd-join: the discovery cluster does not answer")
 			g.process.Start()
 			ready(t, g.process)
 			c.PreStart = nil
@@ -137,14 +137,14 @@ func TestRegistryWithAuthentication(t *testing.T) {
 				}
 				return r, strings.ReplaceAll(started(token, "us="+p.PeerURL()), own, p.PeerURL())
 			}
-			const starts, refuses = "starting with the founders that the registry names", "its HTTP gateway refuses a client certificate with a common name. Install etcdctl, or use a certificate without one and a user"
+			const starts, refuses = "starting with the initial members of the token", "its HTTP gateway refuses a client certificate with a common name. Install etcdctl, or use a certificate without one and a user"
 			named, unnamed := pki.Client("by-certificate"), pki.Peer
 			user := []string{"ETCD_DISCOVERY_USER=by-password", "ETCD_DISCOVERY_PASSWORD=" + password}
 
 			r, want := try("no-name", unnamed, user...)
 			r.want(t, 0, want, starts)
 			r, _ = try("no-user", unnamed)
-			r.want(t, exitRetry, "", "the registry does not answer: "+g.process.ClientURL()+": HTTP status ")
+			r.want(t, exitRetry, "", "the discovery cluster does not answer: "+g.process.ClientURL()+": HTTP status ")
 			r, _ = try("name", named)
 			r.want(t, exitRetry, "", refuses)
 			r, _ = try("name-and-user", named, user...)

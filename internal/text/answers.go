@@ -119,7 +119,7 @@ var remedies = map[connection.Kind]string{
 	connection.AuthRequired:     "The cluster requires credentials: set username and password, or a client certificate whose common name is a user's.",
 	connection.PermissionDenied: "Membership needs the root role: give it to the user (etcdctl user grant-role NAME root).",
 	connection.NoLogin: "Members run and refuse every login, because a login needs a quorum. Bring back the members that do not answer, then apply again. " +
-		"If they are gone for good, the guide \"Disaster recovery\" has the steps (" + guides + "disaster-recovery).",
+		"If they are gone for good, " + recoverySteps,
 	connection.StaleToken:   "Apply again: the login is renewed.",
 	connection.UnknownCA:    "Set ca_cert (or ca_cert_pem) to the CA that signed the servers' certificates.",
 	connection.Expired:      "Renew the servers' certificate, or correct the clock, here or there.",
@@ -133,6 +133,9 @@ var remedies = map[connection.Kind]string{
 	connection.Learner:      "Give the endpoints of voters: a learner serves no logins and takes no changes.",
 	connection.DNS:          "Check the host names, and that they can be resolved from here.",
 }
+
+// recoverySteps is the end of a sentence about a cluster that does not come back.
+const recoverySteps = "the guide \"Disaster recovery\" has the steps (" + guides + "disaster-recovery)."
 
 // checkMachines is the way out where an endpoint gave any other answer, or none.
 const checkMachines = "Check that its machines run and can be reached from here."

@@ -18,7 +18,7 @@ func DiscoveryTokenExists(token, prefix string, size int, importID string) Messa
 		what = "with a size that is not a number"
 	}
 	return newMessage("The discovery token exists already",
-		"Token %s is in the registry under %s, %s. A token serves one cluster only, so it is not adopted. Nothing was changed. "+
+		"Token %s is in the discovery cluster under %s, %s. A token serves one cluster only, so it is not adopted. Nothing was changed. "+
 			"If it is yours, import it with the ID %q, with the token in place of TOKEN. Otherwise choose another token, or leave token out.",
 		begun(token), prefix, what, importID)
 }
@@ -35,38 +35,38 @@ func DiscoveryOccupied(token, prefix, others string) Message {
 // DiscoveryLeft warns of keys that outlive a token. others says what is there.
 func DiscoveryLeft(token, prefix, others string) Message {
 	return newMessage("Keys were left below the discovery token",
-		"Token %s and its registrations are gone from the registry. Below %s/%s/ %s. They were not created with the token and were not deleted.", token, prefix, token, others)
+		"Token %s and its registrations are gone from the discovery cluster. Below %s/%s/ %s. They were not created with the token and were not deleted.", token, prefix, token, others)
 }
 
-// DiscoveryNoEndpoints says that the provider has no registry to speak to.
-var DiscoveryNoEndpoints = newMessage("No registry to speak to",
+// DiscoveryNoEndpoints says that the provider has no discovery cluster to speak to.
+var DiscoveryNoEndpoints = newMessage("No discovery cluster to ask",
 	"The provider of this resource has no endpoints. Set endpoints in the provider block that the resource uses, or the environment variable ETCDCTL_ENDPOINTS, "+
 		"to the client URLs of the etcd that holds the token.")
 
 // DiscoveryUnreachable says that no endpoint gave a usable answer; doing is
 // what was attempted, such as "create the token". Nothing was written.
 func DiscoveryUnreachable(doing string, err error) Message {
-	return newMessage("The discovery registry does not answer",
-		"Cannot %s; nothing was changed. %s Check that the registry runs and can be reached from here, then apply again.", doing, registryAnswers(err))
+	return newMessage("The discovery cluster does not answer",
+		"Cannot %s; nothing was changed. %s Check that the discovery cluster runs and can be reached from here, then apply again.", doing, registryAnswers(err))
 }
 
-// DiscoveryDenied says that the registry refused the credentials. permission is
+// DiscoveryDenied says that the discovery cluster refused the credentials. permission is
 // what it takes on the prefix, "read" or "readwrite".
 func DiscoveryDenied(doing, answer, permission, prefix string) Message {
-	return newMessage("The discovery registry denies access",
+	return newMessage("The discovery cluster denies access",
 		"Cannot %s; nothing was changed. %s.\n\nCheck username and password of the provider. %s",
 		doing, answer, own(grantPrefix(permission, prefix+"/")))
 }
 
 // DiscoveryFailed passes on any other error.
 func DiscoveryFailed(doing string, err error) Message {
-	return newMessage("Discovery failed", "Cannot %s: %v. Fix what the registry reports, then apply again.", doing, err)
+	return newMessage("Discovery failed", "Cannot %s: %v. Fix what the discovery cluster reports, then apply again.", doing, err)
 }
 
 // DiscoveryUnsure warns that a token may or may not have been written.
 func DiscoveryUnsure(token string, err error) Message {
 	return newMessage("Not known whether the token was written",
-		"The registry took the request for token %s and did not answer. The token is kept in the state, so that no second one is made: the next plan looks for it, "+
+		"The discovery cluster took the request for token %s and did not answer. The token is kept in the state, so that no second one is made: the next plan looks for it, "+
 			"and the next apply writes it if it is missing. Until then machines that start with it may exit with \"size key not found\" and start again. %s",
 		begun(token), registryAnswers(err))
 }
@@ -75,13 +75,13 @@ func DiscoveryUnsure(token string, err error) Message {
 // that this apply writes it.
 func DiscoveryUnwritten(token string) Message {
 	return newMessage("The token was not written last time",
-		"The registry answers now and has no token %s. This plan writes it, under the same name.", begun(token))
+		"The discovery cluster answers now and has no token %s. This plan writes it, under the same name.", begun(token))
 }
 
 // DiscoveryVanished warns of a token that went before it was known to be
 // complete.
 func DiscoveryVanished(token, prefix string, size int) Message {
-	return newMessage("The discovery token was removed from the registry",
+	return newMessage("Discovery token removed from the discovery cluster",
 		"Token %s is no longer under %s. At the last refresh its %d initial %s had not all registered. It is kept in the state, because the cluster may have formed since then. "+
 			"If it has formed, no action is needed. If it has not, members that wait on the token cannot form it.\n\n"+
 			"If the cluster never formed, or is gone for good"+startOver,
@@ -92,7 +92,7 @@ func DiscoveryVanished(token, prefix string, size int) Message {
 func DiscoverySizeOverwritten(token string, found, made int) Message {
 	return newMessage("The size of the discovery token was changed",
 		"Token %s was made for size %d and says %d now. Members go by what it says. As long as fewer than both have registered, the plan replaces the token; "+
-			"find out which program writes to the registry.",
+			"find out which program writes to the discovery cluster.",
 		begun(token), made, found)
 }
 
@@ -103,7 +103,7 @@ func DiscoverySizeBad(token, value string) Message {
 		begun(token), value)
 }
 
-// DiscoveryReadSkipped warns that a refresh could not ask the registry.
+// DiscoveryReadSkipped warns that a refresh could not ask the discovery cluster.
 func DiscoveryReadSkipped(token string, err error) Message {
 	return newMessage("Discovery token not checked",
 		"What the state says of token %s is kept as it is. %s", begun(token), registryAnswers(err))
@@ -123,13 +123,13 @@ func DiscoveryCompleted(token string, names []string) Message {
 func DiscoveryDestroyIncomplete(token string, size int, names []string) Message {
 	return newMessage("Removed an incomplete discovery token",
 		"Token %s waited for %d %s, of which %d %s registered: %s. A process of theirs that still runs never forms this cluster: stop it, and empty its data directory.",
-		begun(token), size, plural(size, "founder", "founders"), len(names), plural(len(names), "has", "have"), sorted(names))
+		begun(token), size, plural(size, "initial member", "initial members"), len(names), plural(len(names), "has", "have"), sorted(names))
 }
 
 // DiscoveryForgotten warns of a token that could not be removed.
 func DiscoveryForgotten(token, prefix string, err error) Message {
 	return newMessage("Discovery token forgotten, not removed",
-		"The registry does not answer, so token %s is only removed from the state. What is left of it is under %s/%s/ and does no harm; it can be removed by hand. %s",
+		"The discovery cluster does not answer, so token %s is only removed from the state. What is left of it is under %s/%s/ and does no harm; it can be removed by hand. %s",
 		begun(token), prefix, begun(token), registryAnswers(err))
 }
 
@@ -144,7 +144,7 @@ func DiscoveryImportID(id, problem string) Message {
 // DiscoveryImportMissing says that there is no such token to import.
 func DiscoveryImportMissing(token, prefix string) Message {
 	return newMessage("No such discovery token",
-		"The registry answers and has no token %s under %s. Nothing was imported.", begun(token), prefix)
+		"The discovery cluster answers and has no token %s under %s. Nothing was imported.", begun(token), prefix)
 }
 
 // registryAnswers lists the endpoints, each with what it answered.

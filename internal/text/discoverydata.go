@@ -7,7 +7,7 @@ import "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/memb
 
 // DiscoveryTokenOrURL asks the data source's user for one of the two.
 var DiscoveryTokenOrURL = newMessage("Either token or url",
-	"Set token to read it from the registry at the provider's endpoints, or url to a discovery URL. Set one of them, not both.")
+	"Set token to read it from the discovery cluster at the provider's endpoints, or url to a discovery URL. Set one of them, not both.")
 
 // DiscoveryDataProtocol refuses a protocol beside token in the data source.
 func DiscoveryDataProtocol(protocol string) Message {
@@ -35,7 +35,7 @@ var EndpointsUnknown = newMessage("The provider's endpoints are not known yet",
 // DiscoveryDataMissing says that there is no such token.
 func DiscoveryDataMissing(token, prefix string) Message {
 	return newMessage("No such discovery token",
-		"The registry answers and has no token %s under %s.", begun(token), prefix)
+		"The discovery cluster answers and has no token %s under %s.", begun(token), prefix)
 }
 
 // DiscoveryDataSizeBad says that a token's size is none.

@@ -9,21 +9,21 @@ import "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/memb
 // the sentence.
 func DiscoveryTokenInvalid(token, problem string) Message {
 	return newMessage("Invalid discovery token",
-		"token = %q %s. Every member puts the token into a key of the registry, so it may hold letters, digits, \"-\", \"_\" and \".\" only. "+
+		"token = %q %s. Every member puts the token into a key of the discovery cluster, so it may hold letters, digits, \"-\", \"_\" and \".\" only. "+
 			"Leave token out to have one made.",
 		begun(token), problem)
 }
 
 // DiscoveryPrefixInvalid refuses a prefix.
 func DiscoveryPrefixInvalid(prefix, problem string) Message {
-	return newMessage("Invalid registry prefix",
+	return newMessage("Invalid prefix",
 		"prefix = %q %s. It is an absolute key, such as \"/_etcd/registry\".", prefix, problem)
 }
 
 // DiscoveryPrefixUnusual warns of a v3 prefix that members do not look under.
 func DiscoveryPrefixUnusual(prefix string) Message {
 	return newMessage("Members look for the token elsewhere",
-		"With protocol \"v3\" etcd looks for tokens under /_etcd/registry only. prefix = %q works where the machines reach the registry through an "+
+		"With protocol \"v3\" etcd looks for tokens under /_etcd/registry only. prefix = %q works where the machines reach the discovery cluster through an "+
 			"etcd gRPC proxy that adds a namespace; without one, leave prefix out.",
 		prefix)
 }
@@ -47,37 +47,37 @@ func DiscoverySizeDisagrees(size int, founders []string) Message {
 }
 
 // DiscoveryFoundersEmpty refuses an empty set of founders.
-var DiscoveryFoundersEmpty = newMessage("No founders",
+var DiscoveryFoundersEmpty = newMessage("No initial members",
 	"founders is empty; a cluster is formed by at least one member.")
 
 // DiscoverySizeEven warns of an even number of founders.
 func DiscoverySizeEven(size int) Message {
-	return newMessage("Even number of founders",
+	return newMessage("Even number of initial members",
 		"A cluster of %d survives the loss of %d %s, as one of %d does, and has one member more that can fail. Prefer %d or %d.",
 		size, (size-1)/2, plural((size-1)/2, "member", "members"), size-1, size-1, size+1)
 }
 
 // DiscoverySizeLarge warns of more founders than etcd's authors advise.
 func DiscoverySizeLarge(size int) Message {
-	return newMessage("Many founders",
-		"%d founders: every write waits for a majority of them, and more than 7 members make a cluster slower rather than safer. 3 survive the loss of one member, 5 of two, 7 of three.",
+	return newMessage("Many initial members",
+		"%d initial members: every write waits for a majority of them, and more than 7 members make a cluster slower rather than safer. 3 survive the loss of one member, 5 of two, 7 of three.",
 		size)
 }
 
 // DiscoveryProtocolUnknown refuses a protocol that does not exist.
 func DiscoveryProtocolUnknown(protocol string) Message {
 	return newMessage("Unknown protocol",
-		"protocol = %q is none of \"v3\" (members of any version), \"v2\" (members up to 3.6, a registry up to 3.5) and \"service\" (members up to 3.6).", protocol)
+		"protocol = %q is none of \"v3\" (members of any version), \"v2\" (members up to 3.6, a discovery cluster up to 3.5) and \"service\" (members up to 3.6).", protocol)
 }
 
 // DiscoveryArgumentUnused refuses an argument that means nothing to the protocol.
 func DiscoveryArgumentUnused(name, protocol string) Message {
 	why := map[string]string{
-		"service_url":          "the registry of \"v2\" and \"v3\" is given by the provider's endpoints",
+		"service_url":          "the discovery cluster of \"v2\" and \"v3\" is given by the provider's endpoints",
 		"token":                "a service names its tokens itself",
 		"prefix":               "a service keeps its tokens where it likes",
 		"advertised_endpoints": "machines use the URL that the service gives",
-		"machine_access":       "members reach a v2 registry and a service without certificates and users of their own",
+		"machine_access":       "members reach a v2 discovery cluster and a service without certificates and users of their own",
 	}[name]
 	return newMessage("Argument without effect",
 		"%s cannot be set with protocol = %q: %s.", name, protocol, why)
@@ -91,7 +91,7 @@ func DiscoveryServiceURLInvalid(url, problem string) Message {
 
 // DiscoveryAdvertisedEmpty refuses an empty list of advertised endpoints.
 var DiscoveryAdvertisedEmpty = newMessage("No advertised endpoints",
-	"advertised_endpoints is empty, so the machines would have no registry to dial. Leave it out to give them the provider's endpoints.")
+	"advertised_endpoints is empty, so the machines would have no discovery cluster to dial. Leave it out to give them the provider's endpoints.")
 
 // DiscoveryAdvertisedInvalid refuses an advertised endpoint.
 func DiscoveryAdvertisedInvalid(endpoint, problem string) Message {
@@ -114,14 +114,14 @@ var MachineUserPassword = newMessage("Password in machine_access",
 // MachineUserInvalid refuses a user of machine_access.
 func MachineUserInvalid(value string) Message {
 	return newMessage("Invalid username in machine_access",
-		"machine_access.username = %q is not a user of printable ASCII characters. Set it to the user that the machines have in the registry.", value)
+		"machine_access.username = %q is not a user of printable ASCII characters. Set it to the user that the machines have in the discovery cluster.", value)
 }
 
 // DiscoveryPublicService warns of the public service.
 func DiscoveryPublicService(url string) Message {
 	return newMessage("The public discovery service is no longer maintained",
 		"%s is no longer maintained and may not answer (etcd-io/etcd#21915); it deletes tokens after some days, and everyone who knows a token can register. "+
-			"Its members must be etcd 3.6 or older: 3.7 ignores ETCD_DISCOVERY and forms a cluster of its own. Prefer protocol = \"v3\" with an etcd of yours as the registry.",
+			"Its members must be etcd 3.6 or older: 3.7 ignores ETCD_DISCOVERY and forms a cluster of its own. Prefer protocol = \"v3\" with an etcd of yours as the discovery cluster.",
 		url)
 }
 

@@ -27,23 +27,23 @@ func DiscoveryMayHaveFormed(doing, why string) Message {
 	return newMessage("Cannot "+doing+" the discovery token",
 		"It is not known whether the cluster of this token has formed. %s If it has formed, its members would be replaced by a second cluster. "+
 			"Nothing was changed.\n\n"+untaint+"\n\n"+
-			"If only the registry is unreachable, make it reachable from here and plan again; or undo the change of this resource:\n\n  terraform plan\n\n"+
+			"If only the discovery cluster is unreachable, make it reachable from here and plan again; or undo the change of this resource:\n\n  terraform plan\n\n"+
 			"If the cluster never formed, or is gone for good"+startOver,
 		why)
 }
 
-// DiscoveryEndpointsLater is why a registry cannot be asked during a plan.
-var DiscoveryEndpointsLater = "The configuration of the provider depends on values that are known after apply only, so the registry cannot be asked."
+// DiscoveryEndpointsLater is why a discovery cluster cannot be asked during a plan.
+var DiscoveryEndpointsLater = "The configuration of the provider depends on values that are known after apply only, so the discovery cluster cannot be asked."
 
-// DiscoveryTokenGone is why a registry that answers knows nothing of a token.
-var DiscoveryTokenGone = "The registry answers and does not have the token, which may have been complete before it was removed there."
+// DiscoveryTokenGone is why a discovery cluster that answers knows nothing of a token.
+var DiscoveryTokenGone = "The discovery cluster answers and does not have the token, which may have been complete before it was removed there."
 
 // DiscoverySizeDoubtful is why the registrations are no evidence.
 func DiscoverySizeDoubtful(least int, names []string) string {
-	return sprintf("The size of the token was changed in the registry. It was %d before, and %d %s registered: %s.", least, len(names), plural(len(names), "has", "have"), sorted(names))
+	return sprintf("The size of the token was changed in the discovery cluster. It was %d before, and %d %s registered: %s.", least, len(names), plural(len(names), "has", "have"), sorted(names))
 }
 
 // DiscoverySilent is why there is no answer.
 func DiscoverySilent(err error) string {
-	return "The registry gave no usable answer. " + string(registryAnswers(err))
+	return "The discovery cluster gave no usable answer. " + string(registryAnswers(err))
 }

@@ -56,7 +56,8 @@ func joinIncomplete(i *reconfigure.Incomplete) Message {
 	if i.Ran && i.Decision.Code == membership.NotAlive {
 		t.Detail += "\n\nIt has run before. If it still has its data, bring it back, then apply again." + newIdentity(r, "its machine lost its data")
 	} else {
-		t.Detail += "\n\nIt is recorded as added by this configuration: apply again to continue, or destroy the configuration to remove it."
+		t.Detail += "\n\nIt is recorded as added by this configuration: apply again to continue, or destroy the configuration to remove it. " +
+			"Each apply waits for timeouts.create (an update of an etcd_learner for timeouts.update)."
 		t.Detail += newIdentity(r, "its machine is gone, or has the data of another member")
 	}
 	return t
@@ -74,7 +75,8 @@ func newIdentity(r reconfigure.JoinRequest, condition string) string {
 
 // logCauses are the lines in etcd's log (3.4 to 3.7) that tell why a new member
 // does not start.
-const logCauses = " The log tells the cause:" +
+const logCauses = " The log of the machine tells the cause:" +
+	"\n  - \"etcd-join:\": the line of the join script says what it waits for, or why the member never starts (exit status 78)." +
 	"\n  - \"the data-dir used by this member must be removed\": its disk has the data of a member that was removed." +
 	"\n  - \"member count is unequal\": its environment names other members than the cluster has." +
 	"\n  - \"incompatible with current running cluster\": its etcd is of another minor version than the cluster takes." +

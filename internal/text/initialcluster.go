@@ -19,7 +19,7 @@ func ClusterTokenInvalid(token, problem string) Message {
 // LoopbackFounder is for a founder that names its own machine among others that
 // do not.
 func LoopbackFounder(name, url, other string) Message {
-	return newMessage("A founder that the others cannot reach",
+	return newMessage("An initial member that the others cannot reach",
 		"%s of %s can be reached on its own machine only, and %s is elsewhere. Give the URL at which the others reach %s.", url, name, other, name)
 }
 
@@ -31,8 +31,8 @@ func NoRandomness(err error) Message {
 // OtherClusterAnswers warns that another cluster is where this one should be.
 func OtherClusterAnswers(want string, s membership.Snapshot) Message {
 	return newMessage("Another cluster answers",
-		"The founders of this initial cluster form cluster %s. At the provider's endpoints cluster %s answers, with %s. "+
-			"A founder that was started without its environment, or on the data of an earlier life, forms another cluster: compare what its machine was given with bootstrap.environment, "+
+		"The initial members of this bootstrap form cluster %s. At the provider's endpoints cluster %s answers, with %s. "+
+			"An initial member that was started without its environment, or on the data of an earlier life, forms another cluster: compare what its machine was given with bootstrap.environment, "+
 			"and empty its data directory. If the endpoints are another cluster's, correct them.",
 		want, s.ClusterID, members(s, ids(s.Members)))
 }

@@ -19,14 +19,14 @@ func TestInitialClusterTexts(t *testing.T) {
 			`cluster_token = "" is empty. It may hold letters, digits, "-", "_" and "." only. Leave it out to have one made.`,
 		}},
 		{LoopbackFounder("b", "http://127.0.0.1:1", "a"), Message{
-			"A founder that the others cannot reach",
+			"An initial member that the others cannot reach",
 			"http://127.0.0.1:1 of b can be reached on its own machine only, and a is elsewhere. Give the URL at which the others reach b.",
 		}},
 		{NoRandomness(errors.New("out of dice")), Message{"No random numbers", "The system gave none: out of dice. Nothing was made."}},
 		{OtherClusterAnswers("2a", another), Message{
 			"Another cluster answers",
-			"The founders of this initial cluster form cluster 2a. At the provider's endpoints cluster 2b answers, with x (1) and y (2). " +
-				"A founder that was started without its environment, or on the data of an earlier life, forms another cluster: compare what its machine was given with bootstrap.environment, " +
+			"The initial members of this bootstrap form cluster 2a. At the provider's endpoints cluster 2b answers, with x (1) and y (2). " +
+				"An initial member that was started without its environment, or on the data of an earlier life, forms another cluster: compare what its machine was given with bootstrap.environment, " +
 				"and empty its data directory. If the endpoints are another cluster's, correct them.",
 		}},
 	} {

@@ -173,7 +173,7 @@ func snapshotFile(summary string, err error) Message {
 	if errors.As(err, &path) {
 		name = path.Path
 	}
-	return Message{summary, name + " is there already, and was left alone. Choose another path, such as one with the time in it; or set overwrite = true."}
+	return Message{summary, name + " is there already, and was left alone. Choose another path, such as one with the time in it; or set overwrite = true. If a restore needs the file, move it to another place first: overwrite replaces it."}
 }
 
 // MaintenanceMember is for a text that names no member, or several.

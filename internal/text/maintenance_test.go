@@ -115,7 +115,7 @@ func TestMaintenance(t *testing.T) {
 		},
 		"there meanwhile": {
 			stopped("save", &fs.PathError{Op: "link", Path: "/x", Err: fs.ErrExist}, nil, nil),
-			"/x is there already, and was left alone. Choose another path, such as one with the time in it; or set overwrite = true.",
+			"/x is there already, and was left alone. Choose another path, such as one with the time in it; or set overwrite = true. If a restore needs the file, move it to another place first: overwrite replaces it.",
 		},
 		"lock lost": {
 			&reconfigure.LockLost{Lost: &claim.LostError{Key: "/lock"}},
@@ -140,7 +140,7 @@ func TestMaintenance(t *testing.T) {
 		{MaintenanceMember("to", "infra1", two.Find("infra1"), two), Message{"Several members of one name", `to = "infra1" is the name of ` + who1 + " and infra1 (8e9e05c52164694d). Give the ID of the one that is meant."}},
 		{AlarmKind("FIRE"), Message{"Unknown alarm", `alarm = "FIRE" is neither "NOSPACE" nor "CORRUPT".`}},
 		{snapshotFile("Cannot save", &fs.PathError{Path: "/b/etcd.db", Err: fs.ErrExist}), Message{
-			"Cannot save", "/b/etcd.db is there already, and was left alone. Choose another path, such as one with the time in it; or set overwrite = true.",
+			"Cannot save", "/b/etcd.db is there already, and was left alone. Choose another path, such as one with the time in it; or set overwrite = true. If a restore needs the file, move it to another place first: overwrite replaces it.",
 		}},
 		{UnknownProvider("list members"), Message{
 			"Cannot list members", "The provider's configuration holds values that are not known yet, so there is no cluster to ask. Apply what they come from first.",

@@ -68,8 +68,12 @@ func GoneUnconfirmed(name string, err error) Message {
 // NotRefreshed is the warning for a cluster that cannot be read at refresh: its
 // endpoints do not answer, or refuse the provider.
 func NotRefreshed(err error) Message {
+	step := noLogin(err)
+	if step == "" {
+		step = " Make the members reachable from here, then plan again. If the cluster is gone permanently, " + recoverySteps
+	}
 	t := newMessage("State not refreshed: the cluster does not answer",
-		"What is in state is kept as it was, so that plan and destroy remain possible.%s%s", own(noLogin(err)), own(answers(err)))
+		"What is in state is kept as it was, so that plan and destroy remain possible.%s%s", own(step), own(answers(err)))
 	if cluster.TurnedAway(err) {
 		t.Summary = "State not refreshed: the cluster refuses the provider"
 		t.Detail = "What is in state is kept as it was, so that plan and destroy remain possible." + remedy(reconfigure.ActionRead, err) + answers(err)
@@ -92,8 +96,8 @@ func nameTaken(name string, m membership.Member) string {
 
 // FounderMissing is for a founder without which the cluster was formed.
 func FounderMissing(name string, s membership.Snapshot) Message {
-	return newMessage("Founder "+name+" is not in the cluster",
-		"The bootstrap counts %s among the founders, but cluster %s was formed without it (its members: %s). "+
+	return newMessage("Initial member "+name+" is not in the cluster",
+		"The bootstrap counts %s among the initial members, but cluster %s was formed without it (its members: %s). "+
 			"No member was added. Apply again, with a refresh: once the bootstrap is known to be complete, %s is configured again and joins like any later member. "+
 			"If it is never complete, leave %s out of founders.",
 		name, s.ClusterID, members(s, ids(s.Members)), name, name)
@@ -175,7 +179,7 @@ func noCluster(action reconfigure.Action, none *reconfigure.NoCluster) string {
 	case cluster.TurnedAway(none.Cause) || noLogin(none.Cause) != "":
 		return "No endpoint gave a member list. Nothing was changed." + remedy(action, none.Cause) + answers(none.Cause)
 	case none.Forming:
-		return "The cluster did not form in time: no endpoint gave a member list. All founders must run, and find each other, before one of them answers. " +
+		return "The cluster did not form in time: no endpoint gave a member list. All initial members must run, and find each other, before one of them answers. " +
 			"Check the logs of their processes, fix what they report, and apply again." + missing(none.Missing) + answers(none.Cause)
 	default:
 		return "There is no cluster to join: no endpoint gave a member list.\n\nFor a new cluster, set bootstrap of the etcd_member_config to the bootstrap of an etcd_initial_cluster or an etcd_discovery_token. " +
@@ -206,7 +210,7 @@ func notOurs(summary string, u *reconfigure.Unidentified) Message {
 	case membership.FoundedAlone:
 		t.Detail = foundedAlone(u)
 	case membership.FounderRenamed:
-		t.Detail = sprintf("The founder's peer URLs (%s) belong to %s, a member of another name. Nothing was changed. Set name to the one that its process bears (ETCD_NAME).", urls, Member(u.Snapshot, f.Subject))
+		t.Detail = sprintf("The initial member's peer URLs (%s) belong to %s, a member of another name. Nothing was changed. Set name to the one that its process bears (ETCD_NAME).", urls, Member(u.Snapshot, f.Subject))
 	case membership.IdentityRetired:
 		t.Detail = sprintf("%s (%s) was removed from the cluster after it had run. An identity that was removed never joins again: with its data etcd does not start, and "+
 			"without its data acknowledged writes could be lost. Nothing was changed. Replace its configuration, which gives its machine a new identity. "+

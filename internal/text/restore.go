@@ -85,7 +85,7 @@ func RestoreUnasked(cluster string, err error) Message {
 // those of the initial members of the old cluster, revision is that of the snapshot.
 func RestorePlanned(cluster string, names []string, revision int64) Message {
 	return newMessage("A snapshot takes the place of a cluster",
-		"The plan gives up cluster %s. It replaces or destroys all members%s and their machines, and removes none of them from the old cluster. "+
+		"The plan gives up cluster %s. It replaces or destroys every member of that cluster%s with its machine, and removes none of them from it. "+
 			"Writes after revision %d, which the cluster may have acknowledged, are not in the snapshot.\n\n"+
 			"Apply this plan without -target: all members of the cluster are replaced together.",
 		cluster, own(named(names)), revision)
@@ -95,7 +95,7 @@ func named(names []string) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return sprintf(" (at first %s)", strings.Join(names, ", "))
+	return sprintf(" (its initial members: %s)", strings.Join(names, ", "))
 }
 
 // AbandonedStays refuses to keep a member, or a configuration, of a cluster that is

@@ -77,7 +77,7 @@ resource "terraform_data" "machine" {
   }
 
   provisioner "local-exec" {
-    command = "sh \"$MACHINE_SH\" up \"$MACHINE_DIR\""
+    command = "sh \"$MACHINE_SH\" new \"$MACHINE_DIR\""
     environment = {
       MACHINE_SH  = self.input.sh
       MACHINE_DIR = self.input.dir

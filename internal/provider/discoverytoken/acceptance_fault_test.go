@@ -89,7 +89,7 @@ func TestAccUnsureCreate(t *testing.T) {
 	}
 }
 
-// The registry may be made in the same apply, so that nobody knows its
+// The discovery cluster may be made in the same apply, so that nobody knows its
 // endpoints at plan.
 func TestAccUnknownEndpoints(t *testing.T) {
 	t.Parallel()

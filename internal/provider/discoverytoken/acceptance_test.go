@@ -66,7 +66,7 @@ func jsonPath(path []string) tfjsonpath.Path {
 	return p
 }
 
-// registryKeys returns what is in a registry, with the revision.
+// registryKeys returns what is in a discovery cluster, with the revision.
 func registryKeys(t *testing.T, client *clientv3.Client) (map[string]string, int64) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
@@ -83,7 +83,7 @@ func registryKeys(t *testing.T, client *clientv3.Client) (map[string]string, int
 }
 
 // A cluster is formed from the token, by real members and a real registry.
-// The plan is empty from then on, whatever becomes of the registry.
+// The plan is empty from then on, whatever becomes of the discovery cluster.
 func TestAccFormsACluster(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ registry, members etcdtest.Version }{
@@ -125,7 +125,7 @@ func TestAccFormsACluster(t *testing.T) {
 						ConfigPlanChecks: plan(plancheck.ResourceActionNoop),
 						Check: func(s *terraform.State) error {
 							if _, now := registryKeys(t, client); now != made {
-								return fmt.Errorf("the registry's revision went from %d to %d", made, now)
+								return fmt.Errorf("the discovery cluster's revision went from %d to %d", made, now)
 							}
 							return form(t, test.members, s.RootModule().Resources[address].Primary.Attributes, nil)
 						},
@@ -259,7 +259,7 @@ func TestAccChangesBeforeCompletion(t *testing.T) {
 		return func(*terraform.State) error {
 			keys, _ := registryKeys(t, client)
 			if len(keys) != 1 || (token != "" && keys["/_etcd/registry/"+token+"/_config/size"] != size) {
-				return fmt.Errorf("in the registry: %v, want token %q alone, for size %s", keys, token, size)
+				return fmt.Errorf("in the discovery cluster: %v, want token %q alone, for size %s", keys, token, size)
 			}
 			return nil
 		}
@@ -268,7 +268,7 @@ func TestAccChangesBeforeCompletion(t *testing.T) {
 		ProtoV6ProviderFactories: factories(realProvider(t)),
 		CheckDestroy: func(*terraform.State) error {
 			if keys, _ := registryKeys(t, client); len(keys) > 0 {
-				return fmt.Errorf("left in the registry: %v", keys)
+				return fmt.Errorf("left in the discovery cluster: %v", keys)
 			}
 			return nil
 		},
@@ -285,7 +285,7 @@ func TestAccChangesBeforeCompletion(t *testing.T) {
 				ImportStateId:                        "mine",
 				ImportStateVerify:                    true,
 				ImportStateVerifyIdentifierAttribute: "token",
-				// Names are not in the registry.
+				// Names are not in the discovery cluster.
 				ImportStateVerifyIgnore: []string{"founders", "bootstrap"},
 			},
 			{
@@ -316,7 +316,7 @@ func TestAccChangesBeforeCompletion(t *testing.T) {
 				Check: one("", ""),
 			},
 			{
-				// It is removed from the registry: its cluster may have formed before.
+				// It is removed from the discovery cluster: its cluster may have formed before.
 				PreConfig: func() {
 					if _, err := client.Delete(t.Context(), "/_etcd/", clientv3.WithPrefix()); err != nil {
 						t.Fatal(err)

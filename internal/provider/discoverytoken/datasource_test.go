@@ -60,15 +60,15 @@ func (d *dataSession) read(config attributes) []string {
 }
 
 func TestDataBadInput(t *testing.T) {
-	const either = "error: Either token or url: Set token to read it from the registry at the provider's endpoints, or url to a discovery URL. Set one of them, not both."
+	const either = "error: Either token or url: Set token to read it from the discovery cluster at the provider's endpoints, or url to a discovery URL. Set one of them, not both."
 	const example = ". It is what members take as --discovery, such as \"http://10.0.0.1:2379/v2/keys/_etcd/registry/TOKEN\"."
 	url := "http://10.0.0.1:2379/v2/keys/_etcd/registry/mine"
 	d := newDataSession(t, registryEndpoints)
 	want(t, d.read(attributes{}), either)
 	want(t, d.read(attributes{"token": "mine", "url": url}), either)
-	want(t, d.read(attributes{"token": "a/b"}), "error: Invalid discovery token: token = \"a/b\" contains \"/\". Every member puts the token into a key of the registry, "+
+	want(t, d.read(attributes{"token": "a/b"}), "error: Invalid discovery token: token = \"a/b\" contains \"/\". Every member puts the token into a key of the discovery cluster, "+
 		"so it may hold letters, digits, \"-\", \"_\" and \".\" only. Leave token out to have one made.")
-	want(t, d.read(attributes{"token": "mine", "prefix": "my"}), "error: Invalid registry prefix: prefix = \"my\" does not begin with \"/\". It is an absolute key, such as \"/_etcd/registry\".")
+	want(t, d.read(attributes{"token": "mine", "prefix": "my"}), "error: Invalid prefix: prefix = \"my\" does not begin with \"/\". It is an absolute key, such as \"/_etcd/registry\".")
 	want(t, d.read(attributes{"token": "mine", "protocol": "service"}), "error: Unknown protocol: protocol = \"service\" is neither \"v3\" nor \"v2\". "+
 		"For a discovery service give the token's url, and leave protocol out.")
 	want(t, d.read(attributes{"url": url, "prefix": "/my"}), "error: Argument without effect: prefix cannot be combined with url: it follows from the URL.")
@@ -86,11 +86,11 @@ func TestDataBadInput(t *testing.T) {
 	}
 	want(t, newDataSession(t, unknown{}).read(attributes{"token": "mine"}), "error: The provider's endpoints are not known yet: "+
 		"The provider of this data source is configured with values that are known after apply only. Add a depends_on with the resource that they come from, so that it is read during apply.")
-	want(t, newDataSession(t, nil).read(attributes{"token": "mine"}), "error: No registry to speak to: The provider of this resource has no endpoints. "+
+	want(t, newDataSession(t, nil).read(attributes{"token": "mine"}), "error: No discovery cluster to ask: The provider of this resource has no endpoints. "+
 		"Set endpoints in the provider block that the resource uses, or the environment variable ETCDCTL_ENDPOINTS, to the client URLs of the etcd that holds the token.")
 	dead := fmt.Sprintf("http://127.0.0.1:%d", etcdtest.ReservePort(t))
-	want(t, newDataSession(t, []string{dead}).read(attributes{"token": "mine"}), "error: The discovery registry does not answer: Cannot read the token; nothing was changed. "+
-		"What each endpoint answered: "+dead+": connection refused. Check that the registry runs and can be reached from here, then apply again.")
+	want(t, newDataSession(t, []string{dead}).read(attributes{"token": "mine"}), "error: The discovery cluster does not answer: Cannot read the token; nothing was changed. "+
+		"What each endpoint answered: "+dead+": connection refused. Check that the discovery cluster runs and can be reached from here, then apply again.")
 }
 
 func TestDataOfAService(t *testing.T) {
@@ -141,7 +141,7 @@ func TestAccData(t *testing.T) {
 	d := newDataSession(t, registry.Endpoints())
 	want(t, d.read(attributes{"token": "bad"}), "error: Discovery token has an invalid size: Token bad says \"3 \" where its size should be. "+
 		"Members that start with it exit with \"discovery: size key is bad\".")
-	want(t, d.read(attributes{"token": "lost"}), "error: No such discovery token: The registry answers and has no token lost under /_etcd/registry.")
+	want(t, d.read(attributes{"token": "lost"}), "error: No such discovery token: The discovery cluster answers and has no token lost under /_etcd/registry.")
 
 	data := func(name string, path ...string) func(knownvalue.Check) statecheck.StateCheck {
 		return func(v knownvalue.Check) statecheck.StateCheck {

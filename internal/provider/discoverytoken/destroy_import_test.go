@@ -34,7 +34,7 @@ func TestDestroy(t *testing.T) {
 	})
 	t.Run("incomplete", func(t *testing.T) {
 		fake, s := setUp(t, "c", "a")
-		want(t, s.destroy(), "warning: Removed an incomplete discovery token: Token "+firstToken+" waited for 3 founders, of which 2 have registered: a and c. "+
+		want(t, s.destroy(), "warning: Removed an incomplete discovery token: Token "+firstToken+" waited for 3 initial members, of which 2 have registered: a and c. "+
 			"A process of theirs that still runs never forms this cluster: stop it, and empty its data directory.")
 		gone(t, fake, s)
 	})
@@ -53,7 +53,7 @@ func TestDestroy(t *testing.T) {
 	t.Run("unreachable", func(t *testing.T) {
 		fake, s := setUp(t)
 		fake.statusErr = unreachable()
-		want(t, s.destroy(), "warning: Discovery token forgotten, not removed: The registry does not answer, so token "+firstToken+" is only removed from the state. "+
+		want(t, s.destroy(), "warning: Discovery token forgotten, not removed: The discovery cluster does not answer, so token "+firstToken+" is only removed from the state. "+
 			"What is left of it is under /_etcd/registry/"+firstToken+"/ and does no harm; it can be removed by hand. "+
 			"What each endpoint answered: http://10.0.0.1:2379: connection refused; http://10.0.0.2:2379: no answer in time.")
 		if !s.state.IsNull() {
@@ -63,7 +63,7 @@ func TestDestroy(t *testing.T) {
 	t.Run("other keys", func(t *testing.T) {
 		fake, s := setUp(t)
 		fake.deleteErr = &discovery.OthersError{Keys: []string{"/_etcd/registry/" + firstToken + "/more"}}
-		want(t, s.destroy(), "warning: Keys were left below the discovery token: Token "+firstToken+" and its registrations are gone from the registry. "+
+		want(t, s.destroy(), "warning: Keys were left below the discovery token: Token "+firstToken+" and its registrations are gone from the discovery cluster. "+
 			"Below /_etcd/registry/"+firstToken+"/ there are keys that are not the token's: \"/_etcd/registry/"+firstToken+"/more\". They were not created with the token and were not deleted.")
 		if !s.state.IsNull() {
 			t.Error("still in the state")
@@ -72,7 +72,7 @@ func TestDestroy(t *testing.T) {
 	t.Run("denied", func(t *testing.T) {
 		fake, s := setUp(t)
 		fake.deleteErr = &discovery.DeniedError{Endpoint: "http://10.0.0.1:2379", Err: plainError("permission denied")}
-		want(t, s.destroy(), "error: The discovery registry denies access: Cannot remove the token; nothing was changed. http://10.0.0.1:2379: permission denied.\n\n"+
+		want(t, s.destroy(), "error: The discovery cluster denies access: Cannot remove the token; nothing was changed. http://10.0.0.1:2379: permission denied.\n\n"+
 			"Check username and password of the provider. "+needsReadWrite)
 		if s.state.IsNull() {
 			t.Error("out of the state, although it is still there")
@@ -146,13 +146,13 @@ func TestImportFailures(t *testing.T) {
 		"my:token":                 "error: Invalid import ID: \"my:token\" has a prefix that does not begin with \"/\"." + hint,
 		"/my:":                     "error: Invalid import ID: \"/my:\" has a token that is empty." + hint,
 		"service:https://host/new": "error: Invalid import ID: \"service:https://host/new\" has a URL that does not end with a token of 32 hexadecimal digits." + hint,
-		"not-there":                "error: No such discovery token: The registry answers and has no token not-ther… under /_etcd/registry. Nothing was imported.",
+		"not-there":                "error: No such discovery token: The discovery cluster answers and has no token not-ther… under /_etcd/registry. Nothing was imported.",
 	} {
 		want(t, newSession(t, fakeProvider(newFake()), registryEndpoints).importState(id), text)
 	}
 	fake := newFake()
 	fake.statusErr = unreachable()
 	want(t, newSession(t, fakeProvider(fake), registryEndpoints).importState("theirs"),
-		"error: The discovery registry does not answer: Cannot import the token; nothing was changed. "+
-			"What each endpoint answered: http://10.0.0.1:2379: connection refused; http://10.0.0.2:2379: no answer in time. Check that the registry runs and can be reached from here, then apply again.")
+		"error: The discovery cluster does not answer: Cannot import the token; nothing was changed. "+
+			"What each endpoint answered: http://10.0.0.1:2379: connection refused; http://10.0.0.2:2379: no answer in time. Check that the discovery cluster runs and can be reached from here, then apply again.")
 }

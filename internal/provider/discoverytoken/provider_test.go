@@ -81,7 +81,7 @@ func realProvider(t *testing.T) provider.Provider {
 	return &testProvider{pool: pool, resource: func() *tokenResource { return NewResource().(*tokenResource) }}
 }
 
-// fakeProvider has the resource on a registry of the test's own.
+// fakeProvider has the resource on a discovery cluster of the test's own.
 func fakeProvider(fake *fakeRegistry) provider.Provider {
 	return &testProvider{resource: func() *tokenResource {
 		return &tokenResource{
@@ -95,7 +95,7 @@ func factories(p provider.Provider) map[string]func() (tfprotov6.ProviderServer,
 	return map[string]func() (tfprotov6.ProviderServer, error){"etcd": providerserver.NewProtocol6WithError(p)}
 }
 
-// fakeRegistry is a registry in memory, whose answers the test decides. As an
+// fakeRegistry is a discovery cluster in memory, whose answers the test decides. As an
 // [io.Reader] it is the randomness of tokens: they come out as 0101…, 0202….
 type fakeRegistry struct {
 	mu     sync.Mutex
@@ -204,7 +204,7 @@ func (f *fakeRegistry) forget(token string) {
 	delete(f.tokens, token)
 }
 
-// unreachable is how every endpoint fails when the registry is gone.
+// unreachable is how every endpoint fails when the discovery cluster is gone.
 func unreachable() error {
 	return &connection.Unreachable{Answers: []connection.Answer{
 		{Endpoint: "http://10.0.0.1:2379", Err: errRefused},

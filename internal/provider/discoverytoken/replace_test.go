@@ -30,7 +30,7 @@ func (s *session) taint(values attributes) planned {
 	return planned{action: "replace", value: s.value(resp.PlannedState), texts: texts(resp.Diagnostics), config: config, private: resp.PlannedPrivate}
 }
 
-// Only the registry knows that a cluster has not formed, and only an answer
+// Only the discovery cluster knows that a cluster has not formed, and only an answer
 // about this token says so.
 func TestReplacement(t *testing.T) {
 	registered := []string{"a", "b", "c"}
@@ -45,7 +45,7 @@ func TestReplacement(t *testing.T) {
 		"complete, the state is behind": {
 			set: func(f *fakeRegistry) { f.register(firstToken, registered...) }, refuse: pointer(text.DiscoveryBootstrapped("replace", registered)),
 		},
-		"complete, the registry is gone": {
+		"complete, the discovery cluster is gone": {
 			set: func(f *fakeRegistry) { f.register(firstToken, registered...) }, read: true, refuse: pointer(text.DiscoveryBootstrapped("replace", registered)),
 		},
 		"unreachable": {
@@ -75,7 +75,7 @@ func TestReplacement(t *testing.T) {
 			if c.read {
 				s.refresh()
 			}
-			if name == "complete, the registry is gone" {
+			if name == "complete, the discovery cluster is gone" {
 				fake.statusErr = unreachable()
 			}
 			p := s.replaceAnyway(threeFounders)
@@ -113,7 +113,7 @@ func TestCreationIsNoRetry(t *testing.T) {
 	}
 	calls := fake.calls["status"]
 	if s.plan(threeFounders); fake.calls["status"] != calls {
-		t.Error("a plan without a change asked the registry")
+		t.Error("a plan without a change asked the discovery cluster")
 	}
 }
 
@@ -168,7 +168,7 @@ func TestTaint(t *testing.T) {
 	}
 }
 
-// Other access to the registry is for machines that still wait on the token. It
+// Other access to the discovery cluster is for machines that still wait on the token. It
 // is given while it is known that they do.
 func TestChangeOfAccess(t *testing.T) {
 	changed := attributes{"founders": []string{"a", "b", "c"}, "advertised_endpoints": []string{"https://registry.example:2379"}}

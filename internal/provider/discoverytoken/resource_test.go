@@ -169,7 +169,7 @@ func TestMachineAccess(t *testing.T) {
 	}
 }
 
-// A complete token is not asked for again: it may be gone, or the registry.
+// A complete token is not asked for again: it may be gone, or the discovery cluster.
 func TestCompleteIsSticky(t *testing.T) {
 	fake := newFake()
 	s := newSession(t, fakeProvider(fake), registryEndpoints)
@@ -191,7 +191,7 @@ func TestCompleteIsSticky(t *testing.T) {
 	wantAction(t, s.plan(threeFounders), "no-op")
 	wantAttribute(t, s, members, "members")
 	if fake.calls["status"] != asked {
-		t.Error("the registry was asked for a complete token")
+		t.Error("the discovery cluster was asked for a complete token")
 	}
 }
 
@@ -200,7 +200,7 @@ func TestVanishedBeforeCompletion(t *testing.T) {
 	s := newSession(t, fakeProvider(fake), registryEndpoints)
 	s.up(threeFounders)
 	fake.forget(firstToken)
-	want(t, s.refresh(), "warning: The discovery token was removed from the registry: Token "+firstToken+" is no longer under /_etcd/registry. "+
+	want(t, s.refresh(), "warning: Discovery token removed from the discovery cluster: Token "+firstToken+" is no longer under /_etcd/registry. "+
 		"At the last refresh its 3 initial members had not all registered. It is kept in the state, because the cluster may have formed since then. "+
 		"If it has formed, no action is needed. If it has not, members that wait on the token cannot form it.\n\n"+
 		"If the cluster never formed, or is gone for good, destroy what is left of it and start again:\n\n  terraform destroy -refresh=false\n  terraform apply")
@@ -234,7 +234,7 @@ func TestUnknownProviderConfiguration(t *testing.T) {
 	fresh := newSession(t, fakeProvider(fake), unknown{})
 	wantAction(t, fresh.plan(threeFounders), "create")
 	if fake.calls["status"] != calls {
-		t.Error("the registry was asked although nobody knows where it is")
+		t.Error("the discovery cluster was asked although nobody knows where it is")
 	}
 }
 
@@ -244,13 +244,13 @@ func TestSizeOverwritten(t *testing.T) {
 	s.up(threeFounders)
 	fake.resize(firstToken, 5)
 	want(t, s.refresh(), "warning: The size of the discovery token was changed: Token "+firstToken+" was made for size 3 and says 5 now. Members go by what it says. "+
-		"As long as fewer than both have registered, the plan replaces the token; find out which program writes to the registry.")
+		"As long as fewer than both have registered, the plan replaces the token; find out which program writes to the discovery cluster.")
 	p := s.plan(threeFounders)
 	wantAction(t, p, "replace")
 	want(t, s.carryOut(p))
 	wantAttribute(t, s, secondToken, "token")
 	if len(fake.tokens) != 1 {
-		t.Errorf("in the registry: %v, want the second token alone", fake.tokens)
+		t.Errorf("in the discovery cluster: %v, want the second token alone", fake.tokens)
 	}
 
 	fake.statusErr = &discovery.BadSizeError{Value: "abc"}
@@ -267,12 +267,12 @@ func TestCreateFailures(t *testing.T) {
 	}{
 		"unreachable": {
 			unreachable(), threeFounders,
-			"error: The discovery registry does not answer: Cannot create the token; nothing was changed. " +
-				"What each endpoint answered: http://10.0.0.1:2379: connection refused; http://10.0.0.2:2379: no answer in time. Check that the registry runs and can be reached from here, then apply again.",
+			"error: The discovery cluster does not answer: Cannot create the token; nothing was changed. " +
+				"What each endpoint answered: http://10.0.0.1:2379: connection refused; http://10.0.0.2:2379: no answer in time. Check that the discovery cluster runs and can be reached from here, then apply again.",
 		},
 		"denied": {
 			&discovery.DeniedError{Endpoint: "http://10.0.0.1:2379", Err: plainError("wrong user name or password")}, threeFounders,
-			"error: The discovery registry denies access: Cannot create the token; nothing was changed. http://10.0.0.1:2379: wrong user name or password.\n\n" +
+			"error: The discovery cluster denies access: Cannot create the token; nothing was changed. http://10.0.0.1:2379: wrong user name or password.\n\n" +
 				"Check username and password of the provider. " + needsReadWrite,
 		},
 		"occupied": {
@@ -282,17 +282,17 @@ func TestCreateFailures(t *testing.T) {
 		},
 		"exists": {
 			&discovery.ExistsError{Size: 5}, attributes{"size": 3, "token": "mine"},
-			"error: The discovery token exists already: Token mine is in the registry under /_etcd/registry, for size 5. A token serves one cluster only, so it is not adopted. " +
+			"error: The discovery token exists already: Token mine is in the discovery cluster under /_etcd/registry, for size 5. A token serves one cluster only, so it is not adopted. " +
 				"Nothing was changed. If it is yours, import it with the ID \"TOKEN\", with the token in place of TOKEN. Otherwise choose another token, or leave token out.",
 		},
 		"exists with a bad size": {
 			&discovery.ExistsError{}, attributes{"size": 3, "token": "mine", "prefix": "/my"},
-			"error: The discovery token exists already: Token mine is in the registry under /my, with a size that is not a number. A token serves one cluster only, so it is not adopted. " +
+			"error: The discovery token exists already: Token mine is in the discovery cluster under /my, with a size that is not a number. A token serves one cluster only, so it is not adopted. " +
 				"Nothing was changed. If it is yours, import it with the ID \"/my:TOKEN\", with the token in place of TOKEN. Otherwise choose another token, or leave token out.",
 		},
 		"other": {
 			plainError("boom"), threeFounders,
-			"error: Discovery failed: Cannot create the token: boom. Fix what the registry reports, then apply again.",
+			"error: Discovery failed: Cannot create the token: boom. Fix what the discovery cluster reports, then apply again.",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -306,14 +306,14 @@ func TestCreateFailures(t *testing.T) {
 		})
 	}
 	s := newSession(t, fakeProvider(newFake()), nil)
-	want(t, s.carryOut(s.plan(threeFounders)), "error: No registry to speak to: The provider of this resource has no endpoints. Set endpoints in the provider block that the resource uses, "+
+	want(t, s.carryOut(s.plan(threeFounders)), "error: No discovery cluster to ask: The provider of this resource has no endpoints. Set endpoints in the provider block that the resource uses, "+
 		"or the environment variable ETCDCTL_ENDPOINTS, to the client URLs of the etcd that holds the token.")
 }
 
-// The registry dies between the write and its answer: the next apply has the
+// The discovery cluster dies between the write and its answer: the next apply has the
 // same token, and there is no second one.
 func TestUnsureCreate(t *testing.T) {
-	warning := "warning: Not known whether the token was written: The registry took the request for token " + firstToken + " and did not answer. " +
+	warning := "warning: Not known whether the token was written: The discovery cluster took the request for token " + firstToken + " and did not answer. " +
 		"The token is kept in the state, so that no second one is made: the next plan looks for it, and the next apply writes it if it is missing. " +
 		"Until then machines that start with it may exit with \"size key not found\" and start again. " +
 		"What each endpoint answered: http://10.0.0.1:2379: connection refused; http://10.0.0.2:2379: no answer in time."
@@ -336,12 +336,12 @@ func TestUnsureCreate(t *testing.T) {
 			wantAction(t, p, "no-op")
 		} else {
 			wantAction(t, p, "update")
-			want(t, p.texts, "warning: The token was not written last time: The registry answers now and has no token "+firstToken+". This plan writes it, under the same name.")
+			want(t, p.texts, "warning: The token was not written last time: The discovery cluster answers now and has no token "+firstToken+". This plan writes it, under the same name.")
 			want(t, s.carryOut(p))
 		}
 		wantAttribute(t, s, firstToken, "token")
 		if len(fake.tokens) != 1 || fake.tokens[firstToken].Size != 3 {
-			t.Errorf("in the registry: %v, want the first token alone", fake.tokens)
+			t.Errorf("in the discovery cluster: %v, want the first token alone", fake.tokens)
 		}
 		// From here on it is a token as any other.
 		want(t, s.refresh())

@@ -188,8 +188,8 @@ func TestServiceNonsense(t *testing.T) {
 func TestV2IsOff(t *testing.T) {
 	registry := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V36})
 	s := newSession(t, realProvider(t), registry.Endpoints())
-	want(t, s.carryOut(s.plan(attributes{"size": 3, "protocol": "v2"})), "error: The discovery registry does not answer: Cannot create the token; nothing was changed. "+
-		"What each endpoint answered: "+registry.Endpoints()[0]+": does not serve the v2 API; etcd 3.4 and 3.5 do with --enable-v2, 3.6 and later never. Check that the registry runs and can be reached from here, then apply again.")
+	want(t, s.carryOut(s.plan(attributes{"size": 3, "protocol": "v2"})), "error: The discovery cluster does not answer: Cannot create the token; nothing was changed. "+
+		"What each endpoint answered: "+registry.Endpoints()[0]+": does not serve the v2 API; etcd 3.4 and 3.5 do with --enable-v2, 3.6 and later never. Check that the discovery cluster runs and can be reached from here, then apply again.")
 }
 
 func TestServiceImport(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 )
 
 func TestBadInput(t *testing.T) {
-	const tokenHint = " Every member puts the token into a key of the registry, so it may hold letters, digits, \"-\", \"_\" and \".\" only. Leave token out to have one made."
+	const tokenHint = " Every member puts the token into a key of the discovery cluster, so it may hold letters, digits, \"-\", \"_\" and \".\" only. Leave token out to have one made."
 	token := func(token, problem string) (attributes, string) {
 		return attributes{"size": 3, "token": token}, "error: Invalid discovery token: token = " + problem + "." + tokenHint
 	}
@@ -26,7 +26,7 @@ func TestBadInput(t *testing.T) {
 	check(attributes{}, "error: Neither founders nor size: Set founders to the names of the members that form the cluster together, or size to their number.")
 	check(attributes{"size": 3, "founders": []string{"d", "b", "c", "a"}}, "error: size and founders disagree: size = 3, but founders names 4 members: a, b, c and d. "+
 		"A token that waits for more members than there are is never complete, and one for fewer turns the rest away. Leave size out.")
-	check(attributes{"founders": []string{}}, "error: No founders: founders is empty; a cluster is formed by at least one member.")
+	check(attributes{"founders": []string{}}, "error: No initial members: founders is empty; a cluster is formed by at least one member.")
 	check(attributes{"founders": []string{"a=b"}}, "error: Invalid member name: The member name \"a=b\" contains '=' or ',', which separate the entries of an initial cluster. Choose another name.")
 	check(attributes{"founders": []string{"a", ""}}, "error: Invalid member name: The member name is empty. A member needs a name that no other member of its cluster bears.")
 
@@ -36,18 +36,18 @@ func TestBadInput(t *testing.T) {
 		config, text := token(input, problem)
 		check(config, text)
 	}
-	check(attributes{"size": 3, "prefix": "registry"}, "error: Invalid registry prefix: prefix = \"registry\" does not begin with \"/\". It is an absolute key, such as \"/_etcd/registry\".")
+	check(attributes{"size": 3, "prefix": "registry"}, "error: Invalid prefix: prefix = \"registry\" does not begin with \"/\". It is an absolute key, such as \"/_etcd/registry\".")
 	for _, protocol := range []string{"v4", "V3", ""} {
 		check(attributes{"size": 3, "protocol": protocol}, "error: Unknown protocol: protocol = \""+protocol+"\" is none of \"v3\" (members of any version), "+
-			"\"v2\" (members up to 3.6, a registry up to 3.5) and \"service\" (members up to 3.6).")
+			"\"v2\" (members up to 3.6, a discovery cluster up to 3.5) and \"service\" (members up to 3.6).")
 	}
 	access := map[string]any{"ca_cert": "/etc/ca.pem", "cert": nil, "key": nil, "username": nil}
 	unused := func(name, protocol, why string) string {
 		return "error: Argument without effect: " + name + " cannot be set with protocol = \"" + protocol + "\": " + why + "."
 	}
-	const noAccess = "members reach a v2 registry and a service without certificates and users of their own"
+	const noAccess = "members reach a v2 discovery cluster and a service without certificates and users of their own"
 	check(attributes{"size": 3, "service_url": "https://discovery.etcd.io"},
-		unused("service_url", "v3", "the registry of \"v2\" and \"v3\" is given by the provider's endpoints"))
+		unused("service_url", "v3", "the discovery cluster of \"v2\" and \"v3\" is given by the provider's endpoints"))
 	check(attributes{"size": 3, "protocol": "v2", "machine_access": access}, unused("machine_access", "v2", noAccess))
 	check(attributes{"size": 3, "protocol": "service", "token": "mine", "prefix": "/my", "advertised_endpoints": []string{"http://10.0.0.1:2379"}, "machine_access": access},
 		unused("advertised_endpoints", "service", "machines use the URL that the service gives"),
@@ -57,7 +57,7 @@ func TestBadInput(t *testing.T) {
 	check(attributes{"size": 3, "protocol": "service", "service_url": "discovery.example"},
 		"error: Invalid URL of a discovery service: service_url = \"discovery.example\" does not begin with \"http://\" or \"https://\". "+
 			"It is what /new is added to, such as \"https://discovery.example.com\".")
-	check(attributes{"size": 3, "advertised_endpoints": []string{}}, "error: No advertised endpoints: advertised_endpoints is empty, so the machines would have no registry to dial. "+
+	check(attributes{"size": 3, "advertised_endpoints": []string{}}, "error: No advertised endpoints: advertised_endpoints is empty, so the machines would have no discovery cluster to dial. "+
 		"Leave it out to give them the provider's endpoints.")
 	check(attributes{"size": 3, "advertised_endpoints": []string{"http://10.0.0.1:2379", "ftp://10.0.0.2"}},
 		"error: Invalid advertised endpoint: advertised_endpoints holds \"ftp://10.0.0.2\", which has the scheme \"ftp\"; etcd clients speak http or https.")
@@ -79,7 +79,7 @@ func TestBadInput(t *testing.T) {
 	check(machine("username", "root:swordfish"), "error: Password in machine_access: machine_access.username contains \":\", which separates a password from the user in ETCD_DISCOVERY_USER. "+
 		"The password would be in the state and in user data. Set username to the user alone, and set ETCD_DISCOVERY_PASSWORD on the machines.")
 	check(machine("username", "a\nb"), "error: Invalid username in machine_access: machine_access.username = \"a\\nb\" is not a user of printable ASCII characters. "+
-		"Set it to the user that the machines have in the registry.")
+		"Set it to the user that the machines have in the discovery cluster.")
 	for _, endpoint := range []string{"http://$(id):2379", "http://a;reboot", "http://a\u0085b:2379", `http://a"b`} {
 		if got := s.validate(attributes{"size": 3, "advertised_endpoints": []string{endpoint}}); len(got) != 1 || !strings.Contains(got[0], "Invalid advertised endpoint") {
 			t.Errorf("%q: %q", endpoint, got)
@@ -110,13 +110,13 @@ func TestAdviceAtPlan(t *testing.T) {
 		{attributes{"size": 1}, nil},
 		{attributes{"size": 9}, nil},
 		{attributes{"size": unknown{}}, nil},
-		{attributes{"size": 2}, []string{"warning: Even number of founders: A cluster of 2 survives the loss of 0 members, as one of 1 does, and has one member more that can fail. Prefer 1 or 3."}},
-		{attributes{"founders": []string{"a", "b", "c", "d"}}, []string{"warning: Even number of founders: A cluster of 4 survives the loss of 1 member, as one of 3 does, and has one member more that can fail. Prefer 3 or 5."}},
-		{attributes{"size": 11}, []string{"warning: Many founders: 11 founders: every write waits for a majority of them, and more than 7 members make a cluster slower rather than safer. 3 survive the loss of one member, 5 of two, 7 of three."}},
+		{attributes{"size": 2}, []string{"warning: Even number of initial members: A cluster of 2 survives the loss of 0 members, as one of 1 does, and has one member more that can fail. Prefer 1 or 3."}},
+		{attributes{"founders": []string{"a", "b", "c", "d"}}, []string{"warning: Even number of initial members: A cluster of 4 survives the loss of 1 member, as one of 3 does, and has one member more that can fail. Prefer 3 or 5."}},
+		{attributes{"size": 11}, []string{"warning: Many initial members: 11 initial members: every write waits for a majority of them, and more than 7 members make a cluster slower rather than safer. 3 survive the loss of one member, 5 of two, 7 of three."}},
 		{attributes{"size": 3, "protocol": "v2"}, []string{"warning: For members up to etcd 3.6: With protocol = \"v2\" the members must be etcd 3.6 or older: 3.7 ignores ETCD_DISCOVERY, and each member forms a cluster of its own. \"v3\" is for members of every version."}},
 		{attributes{"size": 3, "protocol": "service", "service_url": "https://discovery.example"}, []string{"warning: For members up to etcd 3.6: With protocol = \"service\" the members must be etcd 3.6 or older: 3.7 ignores ETCD_DISCOVERY, and each member forms a cluster of its own. \"v3\" is for members of every version."}},
-		{attributes{"size": 3, "protocol": "service"}, []string{"warning: The public discovery service is no longer maintained: https://discovery.etcd.io is no longer maintained and may not answer (etcd-io/etcd#21915); it deletes tokens after some days, and everyone who knows a token can register. Its members must be etcd 3.6 or older: 3.7 ignores ETCD_DISCOVERY and forms a cluster of its own. Prefer protocol = \"v3\" with an etcd of yours as the registry."}},
-		{attributes{"size": 3, "prefix": "/my"}, []string{"warning: Members look for the token elsewhere: With protocol \"v3\" etcd looks for tokens under /_etcd/registry only. prefix = \"/my\" works where the machines reach the registry through an etcd gRPC proxy that adds a namespace; without one, leave prefix out."}},
+		{attributes{"size": 3, "protocol": "service"}, []string{"warning: The public discovery service is no longer maintained: https://discovery.etcd.io is no longer maintained and may not answer (etcd-io/etcd#21915); it deletes tokens after some days, and everyone who knows a token can register. Its members must be etcd 3.6 or older: 3.7 ignores ETCD_DISCOVERY and forms a cluster of its own. Prefer protocol = \"v3\" with an etcd of yours as the discovery cluster."}},
+		{attributes{"size": 3, "prefix": "/my"}, []string{"warning: Members look for the token elsewhere: With protocol \"v3\" etcd looks for tokens under /_etcd/registry only. prefix = \"/my\" works where the machines reach the discovery cluster through an etcd gRPC proxy that adds a namespace; without one, leave prefix out."}},
 	} {
 		want(t, s.plan(test.config).texts, test.want...)
 	}
