@@ -257,6 +257,16 @@ func (a *actor) moveInState(blocks string) {
 // until a move has been applied.
 func (a *actor) stateAddress(address string) string { return cmp.Or(a.pending()[address], address) }
 
+// plannedAddress is the address at which a plan has a resource of the state.
+func (a *actor) plannedAddress(address string) string {
+	for to, from := range a.pending() {
+		if from == address {
+			return to
+		}
+	}
+	return address
+}
+
 // machineOf is the address of the machine of the node that has a resource at this
 // address, "" if there is none.
 func (a *actor) machineOf(address string) string {
@@ -321,7 +331,7 @@ func (a *actor) means(e Diagnostic, command string) string {
 	if m := saidAddress.FindStringSubmatch(e.Detail); m != nil {
 		for address, entry := range a.entries() {
 			if entry.resource == m[1] && entry.member == m[2] {
-				return address
+				return a.plannedAddress(address)
 			}
 		}
 		return a.wanted()[m[2]][m[1]]
