@@ -32,7 +32,7 @@ func TestAccSnapshotLarge(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for i := range 700 {
+	for i := range 800 {
 		put(clientv3.OpPut(fmt.Sprint("large/", i), strings.Repeat("x", 1<<20)))
 	}
 	for i := range 12_000 {

@@ -198,7 +198,8 @@ func (a *actor) destroyTarget(s deed) bool {
 	for _, e := range a.entries() {
 		// A machine that no member in the state depends on goes under its voter, and no provider sees it.
 		meant := s.part == bootstrapPart || s.part != "etcd_member" && e.member == a.now.memberName(a.key(s))
-		if meant && e.resource == "terraform_data" && !a.protects(e.member) && a.idIn(e.member) != 0 {
+		alone := !a.protects(e.member) || a.unbound() && !a.spares(e.member)
+		if meant && e.resource == "terraform_data" && alone && a.idIn(e.member) != 0 {
 			return false
 		}
 	}

@@ -152,9 +152,10 @@ func (a *actor) follow(o *Outcome) {
 		a.tr.Logf("THE WAY OUT: %v", args)
 		a.cli(args...)
 	}
+	told := a.now.moved
 	for _, e := range o.Errors() {
-		if a.ended {
-			return
+		if a.ended || a.now.moved != "" && a.now.moved != told {
+			return // what is at another address is at its own after the next apply
 		}
 		if len(together) > 1 && strings.Contains(e.Detail, "a -replace for each") {
 			continue
