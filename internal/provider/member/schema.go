@@ -101,14 +101,14 @@ func identityAttributes() map[string]schema.Attribute {
 			ElementType: types.StringType, Optional: true, Computed: true, PlanModifiers: []planmodifier.Set{planPeerURLs{"the peer URLs that config has, if any"}, attribute.SameURLs()},
 			Validators: []validator.Set{setvalidator.SizeAtLeast(1), attribute.Advertised()},
 			MarkdownDescription: "Peer URLs of the member: scheme, host and port. A change updates them in place, and the member keeps its ID and its data. Restart its process with the new URLs right after the apply, and wait until it responds. " +
-				"A plan that changes the URLs of two members is refused. The apply needs a quorum of other voting members that respond. A cluster of one or two voting members is exempt: the apply continues, for two with a warning. " +
+				"A plan that changes the URLs of two members is refused. The apply needs a quorum of other voting members that respond. Clusters of one or two voting members are exempt, the latter with a warning. " +
 				"In an `etcd_member_config`, a change of `peer_urls` replaces configuration, machine and member instead. Default: those of `config`. Required in two cases: without `config`, and if " +
 				"`config` has none because the machine sets them itself.",
 		},
 		"machine_id": schema.StringAttribute{
 			Optional: true,
 			MarkdownDescription: "ID of the machine that runs the member. If the machine is replaced together with its configuration, the member is removed first. A plan that replaces the machine " +
-				"alone is refused, because the new machine would start with the settings of the old member. You can set it on an imported member in place. The machine must exist before: if the state has `config` of the member, a plan that creates the machine is refused. Default: none, with a warning if `config` is set.",
+				"alone is refused, because the new machine would start with the settings of the old member. You can set it on an imported member in place, if the machine exists: with `config` in the state, a plan that creates the machine is refused. Default: none, with a warning if `config` is set.",
 		},
 		"endpoints": schema.ListAttribute{
 			ElementType: types.StringType, Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), attribute.Endpoints()},
@@ -133,7 +133,7 @@ func changeAttributes(ctx context.Context) map[string]schema.Attribute {
 			Optional: true,
 			MarkdownDescription: "Whether a destroy removes the member from the Terraform state only, if no cluster can remove it: the cluster has lost its quorum, the cluster is unreachable, or another cluster responds " +
 				"in its place. No cluster is changed then. A removal that the cluster refuses still fails, and so does a removal that is part of a replacement. " +
-				"A destroy uses the value in the state, not the one in the configuration: apply a new value before the destroy. If the cluster is gone, set `ETCD_FORCE_DESTROY=true` for the destroy instead. Default: `false`, or `force_destroy` of the provider.",
+				"A destroy uses the value in the state: apply a new value before the destroy. If the cluster is gone, set `ETCD_FORCE_DESTROY=true` instead. Default: `false`, or `force_destroy` of the provider.",
 		},
 		"timeouts": attribute.Timeouts(ctx, timeouts.Opts{
 			Create: true, Update: true, Delete: true,
