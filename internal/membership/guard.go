@@ -45,7 +45,9 @@ const (
 // member is not active; or that creates members while fewer than a quorum of
 // today's voters stay (all nodes renamed). A plain shrink and a destroy of
 // everything pass: they end where the operator wants them to. A plan that removes
-// every voter is warned about.
+// every voter is warned about, and one that replaces a living voter while a learner stays:
+// whether the servers take its successor as another one can be read nowhere
+// ([LearnerSlotTaken]).
 //
 // It knows a plan only as far as it has been made, so it is asked again with
 // every change that is added; what it refuses once it refuses with more.
@@ -87,6 +89,16 @@ func GuardPlan(s Snapshot, p PlannedChanges) Decision {
 	if removed := in(voters, p.Removed); len(voters) > 0 && len(removed) == len(voters) {
 		f.Others = removed
 		d.Warnings = []Warning{{EveryVoterRemoved, f}}
+	}
+	var learners []MemberID
+	for _, m := range s.Members {
+		if m.Learner && !slices.Contains(union(p.Removed, p.Replaced), m.ID) {
+			learners = append(learners, m.ID)
+		}
+	}
+	living := slices.IndexFunc(replaced, s.Alive)
+	if len(learners) > 0 && living >= 0 {
+		d.Warnings = append(d.Warnings, Warning{LearnerSlotTaken, Facts{Subject: replaced[living], Others: learners}})
 	}
 	return d
 }

@@ -253,3 +253,34 @@ func TestMembersOfConfigurations(t *testing.T) {
 		}
 	}
 }
+
+// A learner that stays uses the slot that the successor of a living voter needs.
+func TestGuardPlanWarnsOfLearner(t *testing.T) {
+	t.Parallel()
+	s := Snapshot{ClusterID: 1, Answers: map[MemberID]Answer{}}
+	for id := MemberID(1); id <= 4; id++ {
+		s.Members = append(s.Members, Member{ID: id, Name: id.String(), ClientURLs: []string{"http://x:1"}, Learner: id == 4})
+		s.Answers[id] = Answer{State: Answered, MemberID: id, ClusterID: 1, ReadOK: true}
+	}
+	for _, c := range []struct {
+		name string
+		plan PlannedChanges
+		want bool
+	}{
+		{"a voter is replaced", PlannedChanges{Replaced: []MemberID{1}}, true},
+		{"and the learner goes", PlannedChanges{Replaced: []MemberID{1}, Removed: []MemberID{4}}, false},
+		{"a voter is removed", PlannedChanges{Removed: []MemberID{1}}, false},
+		{"the learner is replaced", PlannedChanges{Replaced: []MemberID{4}}, false},
+		{"nothing", PlannedChanges{}, false},
+	} {
+		d := GuardPlan(s, c.plan)
+		got := len(d.Warnings) == 1 && d.Warnings[0].Code == LearnerSlotTaken && d.Warnings[0].Facts.Others[0] == 4
+		if d.Verdict != Go || got != c.want || len(d.Warnings) > 0 != c.want {
+			t.Errorf("%s: %+v, want a warning: %v", c.name, d, c.want)
+		}
+	}
+	s.Answers[1] = Answer{State: Silent}
+	if d := GuardPlan(s, PlannedChanges{Replaced: []MemberID{1}}); len(d.Warnings) > 0 {
+		t.Errorf("a dead voter is replaced: %+v", d)
+	}
+}

@@ -84,8 +84,14 @@ func planRefused(d membership.Decision, s membership.Snapshot, address string) s
 	}
 }
 
-// EveryVoterRemoved is the warning for a plan that ends the cluster.
-func EveryVoterRemoved(w membership.Warning, s membership.Snapshot) Message {
+// PlanWarning words the warnings of [membership.GuardPlan].
+func PlanWarning(w membership.Warning, s membership.Snapshot) Message {
+	if w.Code == membership.LearnerSlotTaken {
+		return newMessage("A learner may block the successor of "+short(s, w.Facts.Subject),
+			"The plan removes %s first and then adds its successor as a learner. etcd takes one learner at a time, and %s %s one. "+
+				"The successor is added only if all servers run etcd 3.6 or later with a higher --max-learners. Otherwise promote or remove the learner first. See "+guides+"learners",
+			Member(s, w.Facts.Subject), members(s, w.Facts.Others), plural(len(w.Facts.Others), "is", "are"))
+	}
 	return newMessage("This plan removes every voter",
 		"It removes %s. The cluster and its data end with the last of them. Terraform destroys whatever depends on a resource as well: "+
 			"if you named one machine or one configuration with -target, every etcd_member that depends on it, and with for_each that is all of them, is removed.",

@@ -68,7 +68,7 @@ func (g *Guard) Report(ctx context.Context, snap membership.Snapshot, address st
 		report.Error(diags, text.PlanRefused(d, snap, address))
 	}
 	for _, w := range d.Warnings {
-		report.Warn(diags, text.EveryVoterRemoved(w, snap))
+		report.Warn(diags, text.PlanWarning(w, snap))
 	}
 }
 
