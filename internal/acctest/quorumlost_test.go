@@ -33,7 +33,7 @@ func TestAccQuorumLost(t *testing.T) {
 			t.Parallel()
 			f, was := loseQuorum(t, v)
 			f.mustChangeNothing(t)
-			f.follow(t, v, "2. Start from a survivor")
+			f.follow(t, v, "3. Start from a survivor")
 			f.mustBeRecovered(t, was)
 			f.Add("d")
 			f.Apply().MustSucceed()

@@ -48,11 +48,11 @@ const learnerDescription = "Adds a learner to a cluster: a member that receives 
 func memberAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"wait_until": waitUntil(waitVoting, "`announced`: the member is added. `started`: its process runs. `voting`: it is promoted and responds. "+
-			"After the first two, a later apply promotes it. Default: `voting`.", waitAnnounced, waitStarted, waitVoting),
+			"With `announced` or `started` the member stays a learner, and the next apply promotes it. Default: `voting`.", waitAnnounced, waitStarted, waitVoting),
 		"learner_id": schema.StringAttribute{
 			Optional: true,
-			MarkdownDescription: "`id` of an [`etcd_learner`](learner.md) to adopt and promote, for a two-phase add: learner, machine, member. Another ID replaces the member. Afterwards destroying " +
-				"the `etcd_learner` does not change the cluster, and this argument can be removed. A plan fails if the cluster has no member with this ID. Default: none.",
+			MarkdownDescription: "`id` of an [`etcd_learner`](learner.md) to adopt and promote, for a two-phase add: learner, machine, member. Another ID replaces the member. After the promotion " +
+				"you can destroy the `etcd_learner`, which does not change the cluster, and remove `learner_id`. A plan fails if the cluster has no member with this ID. Default: none.",
 			PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplaceIf(anotherLearner,
 				"another learner replaces the member; to leave it out does not", "another learner replaces the member; to leave it out does not")},
 			Validators: []validator.String{attribute.MemberID()},
@@ -94,20 +94,21 @@ func identityAttributes() map[string]schema.Attribute {
 		"config": config,
 		"name": schema.StringAttribute{
 			Optional: true, Computed: true, PlanModifiers: []planmodifier.String{planName{"the name that config has; another name replaces it"}, attribute.NewName()}, Validators: []validator.String{attribute.Name()},
-			MarkdownDescription: "Name of the member, unique in the cluster. A change is refused for a member that has run, unless the plan replaces its machine as well. Default: the name of `config`. " +
-				"Required without `config`. Allowed for a new member: letters, digits and `. _ : @ % + ~ -`. An existing member can be imported with any name.",
+			MarkdownDescription: "Name of the member, unique in the cluster. You cannot change the name of a member that has run, unless the plan also replaces its machine. Default: the name of `config`. " +
+				"Required without `config`, and not allowed with it. Allowed for a new member: letters, digits and `. _ : @ % + ~ -`. An existing member can be imported with any name.",
 		},
 		"peer_urls": schema.SetAttribute{
 			ElementType: types.StringType, Optional: true, Computed: true, PlanModifiers: []planmodifier.Set{planPeerURLs{"the peer URLs that config has, if any"}, attribute.SameURLs()},
 			Validators: []validator.Set{setvalidator.SizeAtLeast(1), attribute.Advertised()},
-			MarkdownDescription: "Peer URLs of the member: scheme, host and port. A change updates them in place, and the member keeps its ID and its data. Restart its process with the new URLs right after the apply. " +
-				"A plan that changes the URLs of two members is refused. Without the member, the other voting members must be a quorum (two voting members: a warning). A change of `peer_urls` in an `etcd_member_config` replaces configuration, machine and member instead. Default: those of `config`. Required without `config`, and if " +
+			MarkdownDescription: "Peer URLs of the member: scheme, host and port. A change updates them in place, and the member keeps its ID and its data. Restart its process with the new URLs right after the apply, and wait until it responds. " +
+				"A plan that changes the URLs of two members is refused. The apply needs a quorum of other voting members that respond. Clusters of one or two voting members are exempt, the latter with a warning. " +
+				"In an `etcd_member_config`, a change of `peer_urls` replaces configuration, machine and member instead. Default: those of `config`. Required in two cases: without `config`, and if " +
 				"`config` has none because the machine sets them itself.",
 		},
 		"machine_id": schema.StringAttribute{
 			Optional: true,
 			MarkdownDescription: "ID of the machine that runs the member. If the machine is replaced together with its configuration, the member is removed first. A plan that replaces the machine " +
-				"alone is refused, because the new machine would start with the settings of the old member. It can be set on an imported member in place. A plan that creates that machine is refused. Default: none, with a warning.",
+				"alone is refused, because the new machine would start with the settings of the old member. You can set it on an imported member in place, if the machine exists: with `config` in the state, a plan that creates the machine is refused. Default: none, with a warning if `config` is set.",
 		},
 		"endpoints": schema.ListAttribute{
 			ElementType: types.StringType, Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), attribute.Endpoints()},
@@ -130,9 +131,9 @@ func changeAttributes(ctx context.Context) map[string]schema.Attribute {
 		},
 		"force_destroy": schema.BoolAttribute{
 			Optional: true,
-			MarkdownDescription: "Whether to remove the member only from the Terraform state if no cluster can remove it: the cluster has lost its quorum, is unreachable, or another cluster responds " +
-				"in its place. Nothing is changed in a cluster then. A removal that the cluster refuses still fails, and so does a removal that is part of a replacement. " +
-				"A destroy reads the value from the state: apply a change of it first, or set `ETCD_FORCE_DESTROY=true` for the destroy. Default: `false`, or `force_destroy` of the provider.",
+			MarkdownDescription: "Whether a destroy removes the member from the Terraform state only, if no cluster can remove it: the cluster has lost its quorum, the cluster is unreachable, or another cluster responds " +
+				"in its place. No cluster is changed then. A removal that the cluster refuses still fails, and so does a removal that is part of a replacement. " +
+				"A destroy uses the value in the state: apply a new value before the destroy. If the cluster is gone, set `ETCD_FORCE_DESTROY=true` instead. Default: `false`, or `force_destroy` of the provider.",
 		},
 		"timeouts": attribute.Timeouts(ctx, timeouts.Opts{
 			Create: true, Update: true, Delete: true,

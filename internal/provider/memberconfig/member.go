@@ -81,7 +81,7 @@ func MemberAttribute() schema.SingleNestedAttribute {
 	return schema.SingleNestedAttribute{
 		Optional: true,
 		MarkdownDescription: "The [`etcd_member_config`](member_config.md) of the member, as a whole: `config = etcd_member_config.node[each.key]`. Another configuration replaces the member. " +
-			"Setting it on an imported member, or removing it, changes nothing. Omit it for a process that Terraform does not configure.",
+			"You can add `config` to an imported member, or remove it, without a change of the member. Import that configuration as well, because a new one is refused while the member runs. Omit `config` for a process that Terraform does not configure.",
 		Attributes: map[string]schema.Attribute{
 			"id": schema.StringAttribute{
 				Required: true, MarkdownDescription: "`id` of the configuration.",
