@@ -103,7 +103,7 @@ func named(names []string) string {
 func AbandonedStays(name, cluster string) Message {
 	return newMessage("Member of an abandoned cluster",
 		"%s is a member of cluster %s, which a restored snapshot replaces, and this plan keeps it. All members of that cluster must be replaced or removed in one plan. Nothing was changed.\n\n"+
-			"Give its etcd_member_config the bootstrap of the etcd_initial_cluster that is restored, or remove the member from the configuration, with its machine.\n\n"+
+			"If the state has an etcd_member_config for it, give that the bootstrap of the etcd_initial_cluster that is restored. Otherwise remove the member from the configuration, with its machine.\n\n"+
 			"If the plan was limited by -target, plan without it.", name, cluster)
 }
 
