@@ -28,8 +28,8 @@ const (
 		"The number of voting members is 3, 4, 5, 6, 5, 4, 3. The cluster tolerates 1, 1, 2, 2, 2, 1, 1 failures: never fewer than one."
 	lifeAlt = "The life of a member. A new member is pending until Terraform adds it as a learner. The join script starts etcd, etcd copies the data, and Terraform promotes the member to voting. " +
 		"Initial members go from pending to voting when their join scripts start etcd, which forms the cluster. " +
-		"A pending member is stale if the members change before it starts: the join script then starts etcd with the current members, once the member is added. " +
-		"A voting member that fails is unreachable until you repair it. Terraform declares it failed after the time that you set, and removes it. A member that you remove with etcdctl is retired. " +
+		"A pending member becomes stale if other members change before it starts. Once it is added, its join script starts etcd with the current members. " +
+		"A voting member that fails is unreachable until you repair it. Terraform declares it failed after replace_unreachable_after, and removes it. A member that you remove with etcdctl is retired. " +
 		"Terraform replaces a removed or retired member by a new member with a new ID."
 	demoAlt = "Recording of make demo. Three machines form a cluster. A second plan is empty. A fourth machine joins as a learner and is promoted. The leader is removed. Everything is destroyed."
 )
