@@ -341,11 +341,12 @@ func TestAccFourFoundersOfThree(t *testing.T) {
 		listed = append(listed, fmt.Sprintf("%s (%s)", m.Name, membership.MemberID(m.ID)))
 	}
 	slices.SortFunc(listed, func(x, y string) int { return strings.Compare(idIn(x), idIn(y)) })
-	failed.MustSay("Cannot add member "+out).MustDetail(t, fmt.Sprintf("The bootstrap counts %s among the founders, but cluster %v was formed without it (its members: %s, %s and %s). "+
+	failed.MustSay("Cannot add member "+out).MustDetail(t, fmt.Sprintf("The bootstrap counts %s among the initial members, but cluster %v was formed without it (its members: %s, %s and %s). "+
 		"No member was added. Apply again, with a refresh: once the bootstrap is known to be complete, %[1]s is configured again and joins like any later member. "+
 		"If it is never complete, leave %[1]s out of founders.\n\n"+
 		"If %[1]s was in the cluster and has been removed, replace its configuration, with its machine. ADDRESS is the etcd_member_config of %[1]s:\n\n"+
-		"  terraform apply -replace='ADDRESS'", out, f.State(address("etcd_member", members[0]))["cluster_id"], listed[0], listed[1], listed[2]))
+		"  terraform apply -replace='ADDRESS'\n\n"+
+		"If several members are refused for this reason, replace their configurations in one command, with a -replace for each.", out, f.State(address("etcd_member", members[0]))["cluster_id"], listed[0], listed[1], listed[2]))
 
 	want := changes(out, "delete create")
 	want[address("etcd_member", out)] = "create"

@@ -94,9 +94,11 @@ func TestRestoredClusterAndTheSurvivor(t *testing.T) {
 			}
 			return nil
 		})
-		if _, err := client.Put(ctx, "later", "value"); err != nil {
-			t.Error(err)
-		}
+		// It may have led, so that the others elect a leader first.
+		etcdtest.Eventually(t, "the others take a write", func() error {
+			_, err := client.Put(ctx, "later", "value")
+			return err
+		})
 		after, err := client.MemberList(ctx)
 		if err != nil || fmt.Sprint(after.Members) != fmt.Sprint(now.Members) {
 			t.Errorf("the members were %v and are %v (%v)", now.Members, after.Members, err)

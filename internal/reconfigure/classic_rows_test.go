@@ -307,7 +307,7 @@ func wrongURL(c *trial, n int) {
 		c.Errorf("got %s", text.Detail)
 	}
 	d.Supervise(100 * time.Millisecond)
-	if _, err := b.engine.Join(within(c.T, time.Minute), request(d, reconfigure.Voting)); err != nil {
+	if _, err := b.engine.Join(etcdtest.WaitContext(c.T), request(d, reconfigure.Voting)); err != nil {
 		c.Fatal(err)
 	}
 	c.mustKeepWriting(b, w)
