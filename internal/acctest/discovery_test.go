@@ -383,7 +383,7 @@ func TestAccDestroyHalfBootstrap(t *testing.T) {
 			if len(warnings) != 1 || warnings[0].Summary != "Removed an incomplete discovery token" {
 				t.Fatalf("want one warning, of the token:\n%s", destroyed.diagnostics())
 			}
-			warnings[0].MustDetail(t, fmt.Sprintf("Token %.8s… waited for 3 founders, of which 2 have registered: a and b. "+
+			warnings[0].MustDetail(t, fmt.Sprintf("Token %.8s… waited for 3 initial members, of which 2 have registered: a and b. "+
 				"A process of theirs that still runs never forms this cluster: stop it, and empty its data directory.", token))
 			mustEndWithToken(t, f, destroyed, nil)
 		})
