@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -224,7 +227,14 @@ func slotTaken(c *trial) {
 	d := b.NewJoiner(c.T, "d")
 	d.Supervise(100 * time.Millisecond)
 	r := request(d, reconfigure.Voting)
-	_, err := b.engine.Join(within(c.T, 20*time.Second), r) // a busy cluster may show first without its name for a while
+	// A follower on a busy machine applies the name of first late.
+	etcdtest.Until(c.T, "every voter lists first by its name", func() bool {
+		return !slices.ContainsFunc(b.Members(), func(p *etcdtest.Process) bool {
+			list, err := p.Client(c.T).MemberList(within(c.T, 5*time.Second), clientv3.WithSerializable())
+			return err != nil || !slices.ContainsFunc(list.Members, func(m *etcdserverpb.Member) bool { return m.Name == "first" })
+		})
+	})
+	_, err := b.engine.Join(within(c.T, 20*time.Second), r)
 	words := c.mustWait(err, membership.LearnerSlotTaken)
 	if want := "the slot is taken by first (" + taken.ID.String() + ")"; !strings.Contains(words.Detail, want) {
 		c.Errorf("got  %s\nwant %s", words.Detail, want)
