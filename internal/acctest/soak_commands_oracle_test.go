@@ -223,15 +223,21 @@ func (a *actor) lead(e Diagnostic) {
 	}
 }
 
-// exchanged reports whether the configuration still has an address that a resource
-// is moved from: the CLI refuses such a block.
-func (a *actor) exchanged(blocks string) bool {
+// configured are the addresses that the configuration has.
+func (a *actor) configured() map[string]bool {
 	has := map[string]bool{}
 	for _, resources := range a.wanted() {
 		for _, address := range resources {
 			has[address] = true
 		}
 	}
+	return has
+}
+
+// exchanged reports whether the configuration still has an address that a resource
+// is moved from: the CLI refuses such a block.
+func (a *actor) exchanged(blocks string) bool {
+	has := a.configured()
 	return slices.ContainsFunc(movedBlock.FindAllStringSubmatch(blocks, -1), func(m []string) bool { return has[m[1]] })
 }
 
@@ -296,12 +302,7 @@ func (a *actor) dropOne(e Diagnostic) {
 		a.tr.find("no ADDRESS", "the text does not say how to find it, or what to do with it:\n%s", e)
 	}
 	listed := strings.Fields(string(a.shell(commands[which]).Stdout))
-	has := map[string]bool{}
-	for _, resources := range a.wanted() {
-		for _, address := range resources {
-			has[address] = true
-		}
-	}
+	has := a.configured()
 	if len(listed) != 2 {
 		a.tr.find("no ADDRESS", "%s lists %q, want two:\n%s", commands[which], listed, e)
 	}
