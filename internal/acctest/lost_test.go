@@ -86,8 +86,8 @@ func other(all []string, but ...string) string {
 func TestAccSilentIsNotLost(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
-	const patience = 8 * time.Second
-	f.replaceUnreachableAfter(patience)
+	const threshold = 8 * time.Second
+	f.replaceUnreachableAfter(threshold)
 	f.Form()
 
 	t.Log("frozen for less")

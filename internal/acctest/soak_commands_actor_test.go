@@ -303,14 +303,14 @@ func (a *actor) list() (members []*etcdserverpb.Member) {
 	return members
 }
 
-// patience is how long the cluster may take to answer: far longer than an
+// answerTimeout is how long the cluster may take to answer: far longer than an
 // election on a busy machine.
-const patience = 2 * time.Minute
+const answerTimeout = 2 * time.Minute
 
 // ask asks one member after the other until one gives an answer.
 func (a *actor) ask(f func(ctx context.Context, c *clientv3.Client) error) {
 	a.t.Helper()
-	end := time.Now().Add(patience)
+	end := time.Now().Add(answerTimeout)
 	for {
 		var errs []string
 		for _, url := range slices.Sorted(maps.Keys(a.known)) {
@@ -321,7 +321,7 @@ func (a *actor) ask(f func(ctx context.Context, c *clientv3.Client) error) {
 			errs = append(errs, fmt.Sprintf("%s: %v", url, err))
 		}
 		if time.Now().After(end) {
-			a.tr.find("no answer", "nobody answers for %v:\n%s", patience, strings.Join(errs, "\n"))
+			a.tr.find("no answer", "nobody answers for %v:\n%s", answerTimeout, strings.Join(errs, "\n"))
 		}
 	}
 }

@@ -26,13 +26,13 @@ func list(t *testing.T, c *Client) error {
 	})
 }
 
-// patience is how long a server may take to come up.
-const patience = 30 * time.Second
+// startTimeout is how long a server may take to come up.
+const startTimeout = 30 * time.Second
 
-// eventually calls f until it succeeds or patience is over.
+// eventually calls f until it succeeds or startTimeout is over.
 func eventually(t *testing.T, f func() error) error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), startTimeout)
 	defer cancel()
 	for {
 		err := f()
@@ -259,7 +259,7 @@ func TestServerThatComesAndGoes(t *testing.T) {
 		}
 	}
 	p.Start()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), startTimeout)
 	defer cancel()
 	if err := p.WaitReady(ctx); err != nil {
 		t.Fatal(err)

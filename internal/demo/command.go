@@ -17,9 +17,9 @@ import (
 	"time"
 )
 
-// patience is how long a command that was interrupted may take to end in good
+// exitTimeout is how long a command that was interrupted may take to end in good
 // order before it is killed.
-const patience = 10 * time.Second
+const exitTimeout = 10 * time.Second
 
 // lookPath returns the absolute path of a program.
 func lookPath(program string) (string, error) {
@@ -49,7 +49,7 @@ func (c command) run(ctx context.Context) (code int, stdout, all string, err err
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(&out, both), both
 	ownGroup(cmd)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = patience
+	cmd.WaitDelay = exitTimeout
 	err = cmd.Run()
 	if cmd.Process != nil && ctx.Err() != nil {
 		endGroup(cmd.Process.Pid) // a killed Terraform leaves its providers behind

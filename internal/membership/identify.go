@@ -17,16 +17,16 @@ const (
 	Founder
 )
 
-// Claim is what the ownership record says: that this member was announced by
+// Ownership is what the ownership record says: that this member was announced by
 // us. Its zero value means that there is no record.
-type Claim struct {
+type Ownership struct {
 	// Recorded is true if there is a record at all. If ID is 0 the intent was
 	// written, and the announcement may have happened or not.
 	Recorded bool
 	ID       MemberID
 	PeerURLs []string
-	// Left is true when the member was ours and Terraform removed it.
-	Left bool
+	// Removed is true if Terraform removed the member.
+	Removed bool
 	// Retired is true when the member has run and its process knows no other
 	// identity: once it is out of the list, whoever removed it, it cannot come
 	// back, neither with its data (etcd refuses a removed member permanently)
@@ -43,12 +43,12 @@ type IdentifyRequest struct {
 	Bootstrap Bootstrap
 	// Founders is how many members form the cluster together; 0 where the
 	// cluster is not expected to be formed by this bootstrap, or nobody knows.
-	Founders int
-	Claim    Claim
-	// Abandoned are the claims of other owners whose run announced a member of
+	Founders  int
+	Ownership Ownership
+	// Abandoned are the ownerships of other owners whose run announced a member of
 	// this very name, with these very peer URLs, or was about to, and never got
 	// as far as leaving it to a state.
-	Abandoned []Claim
+	Abandoned []Ownership
 	// Owned are the members that other owners have on record.
 	Owned []MemberID
 }
@@ -114,7 +114,7 @@ type Identity struct {
 // and never by a name alone. A member that another owner has on record is not
 // adopted: two configurations would manage it.
 func Identify(s Snapshot, r IdentifyRequest) Identity {
-	if id, alone := SoleFounder(s); alone && r.Founders > 1 && !r.Claim.Recorded {
+	if id, alone := SoleFounder(s); alone && r.Founders > 1 && !r.Ownership.Recorded {
 		return Identity{Code: FoundedAlone, Facts: Facts{Subject: id, Others: []MemberID{id}}}
 	}
 	if len(s.Others) > 0 { // a member in any one of several clusters may be another one
@@ -130,15 +130,15 @@ func Identify(s Snapshot, r IdentifyRequest) Identity {
 		}
 		return Identity{Step: StepAdopt, ID: m.ID}
 	}
-	if r.Claim.Recorded && !r.Claim.Left {
-		if found, ok := identifyClaimed(s, r); ok {
+	if r.Ownership.Recorded && !r.Ownership.Removed {
+		if found, ok := identifyOwned(s, r); ok {
 			return found
 		}
 	}
 	if m, ok := byURLs(s, r.PeerURLs); ok {
 		facts := Facts{Subject: m.ID, Others: []MemberID{m.ID}, Detail: m.Name}
 		switch {
-		case r.Bootstrap == Founder && !r.Claim.Left && !m.Learner && !slices.Contains(r.Owned, m.ID) && (m.Name == r.Name || m.Name == "" && s.isInitial()):
+		case r.Bootstrap == Founder && !r.Ownership.Removed && !m.Learner && !slices.Contains(r.Owned, m.ID) && (m.Name == r.Name || m.Name == "" && s.isInitial()):
 			return Identity{Step: StepAdopt, ID: m.ID}
 		case r.Bootstrap == Founder && !m.Learner && m.Name != "" && m.Name != r.Name:
 			return Identity{Code: FounderRenamed, Facts: facts}
@@ -153,10 +153,10 @@ func Identify(s Snapshot, r IdentifyRequest) Identity {
 	if m, ok := s.first(func(m Member) bool { return m.Name == r.Name }); ok {
 		return Identity{Code: NameTaken, Facts: Facts{Subject: m.ID, Others: []MemberID{m.ID}, Detail: r.Name}}
 	}
-	if r.Claim.Recorded && r.Claim.Retired {
-		return Identity{Code: IdentityRetired, Facts: Facts{Subject: r.Claim.ID, Others: []MemberID{r.Claim.ID}}}
+	if r.Ownership.Recorded && r.Ownership.Retired {
+		return Identity{Code: IdentityRetired, Facts: Facts{Subject: r.Ownership.ID, Others: []MemberID{r.Ownership.ID}}}
 	}
-	if r.Bootstrap == Founder && !r.Claim.Recorded {
+	if r.Bootstrap == Founder && !r.Ownership.Recorded {
 		return Identity{Code: FounderMissing, Facts: Facts{Detail: r.Name}}
 	}
 	return Identity{Step: StepAnnounce}
@@ -174,21 +174,21 @@ func (s Snapshot) isInitial() bool {
 	return s.ClusterID == ComputeClusterID(ids)
 }
 
-// identifyClaimed looks for the member that the record speaks of. ok is false
+// identifyOwned looks for the member that the record speaks of. ok is false
 // when it is not in the list: never announced after all, or removed since.
-func identifyClaimed(s Snapshot, r IdentifyRequest) (Identity, bool) {
-	m, ok := s.Member(r.Claim.ID)
-	if r.Claim.ID == 0 {
+func identifyOwned(s Snapshot, r IdentifyRequest) (Identity, bool) {
+	m, ok := s.Member(r.Ownership.ID)
+	if r.Ownership.ID == 0 {
 		// The intent was written and nothing after it: the only member that it
 		// can have become is one with exactly the URLs of the record.
-		m, ok = byURLs(s, r.Claim.PeerURLs)
+		m, ok = byURLs(s, r.Ownership.PeerURLs)
 	}
 	switch {
 	case !ok:
 		return Identity{}, false
 	case SameURLs(m.PeerURLs, r.PeerURLs):
 		return Identity{Step: StepAdopt, ID: m.ID}, true
-	case m.Learner && !m.Started() && SameURLs(m.PeerURLs, r.Claim.PeerURLs):
+	case m.Learner && !m.Started() && SameURLs(m.PeerURLs, r.Ownership.PeerURLs):
 		return Identity{Step: StepWithdraw, ID: m.ID}, true
 	default:
 		return Identity{Code: MovedMember, Facts: Facts{Subject: m.ID, Others: []MemberID{m.ID}}}, true
@@ -206,10 +206,10 @@ func CheckName(m Member, want string) (refused Identity, ok bool) {
 	return Identity{Code: OtherName, Facts: Facts{Subject: m.ID, Others: []MemberID{m.ID}, Detail: want}}, false
 }
 
-// abandoned reports whether one of the claims is about the member.
-func abandoned(m Member, claims []Claim) bool {
-	return slices.ContainsFunc(claims, func(c Claim) bool {
-		return c.Recorded && !c.Left && SameURLs(c.PeerURLs, m.PeerURLs) && (c.ID == m.ID || c.ID == 0)
+// abandoned reports whether one of the ownerships is of the member.
+func abandoned(m Member, ownerships []Ownership) bool {
+	return slices.ContainsFunc(ownerships, func(o Ownership) bool {
+		return o.Recorded && !o.Removed && SameURLs(o.PeerURLs, m.PeerURLs) && (o.ID == m.ID || o.ID == 0)
 	})
 }
 

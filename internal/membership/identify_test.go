@@ -21,20 +21,20 @@ func TestIdentify(t *testing.T) {
 	elsewhere := announced
 	elsewhere.PeerURLs = []string{urlX}
 
-	ours := Claim{Recorded: true, ID: 4, PeerURLs: []string{urlD}}
-	intent := Claim{Recorded: true, PeerURLs: []string{urlD}}
-	ran := Claim{Recorded: true, ID: 4, PeerURLs: []string{urlD}, Retired: true}
-	ranAndLeft := ran
-	ranAndLeft.Left = true
-	another := Claim{Recorded: true, ID: 5, PeerURLs: []string{urlD}}
-	left := Claim{Recorded: true, ID: 4, PeerURLs: []string{urlD}, Left: true}
+	ours := Ownership{Recorded: true, ID: 4, PeerURLs: []string{urlD}}
+	intent := Ownership{Recorded: true, PeerURLs: []string{urlD}}
+	ran := Ownership{Recorded: true, ID: 4, PeerURLs: []string{urlD}, Retired: true}
+	ranAndRemoved := ran
+	ranAndRemoved.Removed = true
+	another := Ownership{Recorded: true, ID: 5, PeerURLs: []string{urlD}}
+	left := Ownership{Recorded: true, ID: 4, PeerURLs: []string{urlD}, Removed: true}
 
 	for _, c := range []struct {
 		name    string
 		member  *Member // beside a
 		founder bool
-		claim   Claim
-		others  []Claim
+		claim   Ownership
+		others  []Ownership
 		step    Step
 		id      MemberID
 		code    Code
@@ -42,11 +42,11 @@ func TestIdentify(t *testing.T) {
 		{name: "absent", step: StepAnnounce},
 		{name: "absent, recorded: removed by someone else", claim: ours, step: StepAnnounce},
 		{name: "absent, has run: removed by someone else", claim: ran, code: IdentityRetired},
-		{name: "absent, has run, and Terraform removed it", claim: ranAndLeft, code: IdentityRetired},
-		{name: "a founder that has run, and Terraform removed it", founder: true, claim: ranAndLeft, code: IdentityRetired},
+		{name: "absent, has run, and Terraform removed it", claim: ranAndRemoved, code: IdentityRetired},
+		{name: "a founder that has run, and Terraform removed it", founder: true, claim: ranAndRemoved, code: IdentityRetired},
 		{name: "somebody else's that never started, in a forged record", member: &elsewhere, claim: ours, code: MovedMember},
 		{name: "has run, and is there", member: &voter, claim: ran, step: StepAdopt, id: 4},
-		{name: "has run, and somebody took its place", member: &moved, claim: Claim{Recorded: true, ID: 5, PeerURLs: []string{urlD}, Retired: true}, code: NameTaken},
+		{name: "has run, and somebody took its place", member: &moved, claim: Ownership{Recorded: true, ID: 5, PeerURLs: []string{urlD}, Retired: true}, code: NameTaken},
 		{name: "a founder that has run, removed by someone else", founder: true, claim: ran, code: IdentityRetired},
 		{name: "absent, left", claim: left, step: StepAnnounce},
 		{name: "absent, intent only", claim: intent, step: StepAnnounce},
@@ -55,18 +55,18 @@ func TestIdentify(t *testing.T) {
 		{name: "voting and ours", member: &voter, claim: ours, step: StepAdopt, id: 4},
 		{name: "intent, announced", member: &announced, claim: intent, step: StepAdopt, id: 4},
 		{name: "intent, started meanwhile", member: &started, claim: intent, step: StepAdopt, id: 4},
-		{name: "ours with other URLs, never started", member: &elsewhere, claim: Claim{Recorded: true, ID: 4, PeerURLs: []string{urlX}}, step: StepWithdraw, id: 4},
+		{name: "ours with other URLs, never started", member: &elsewhere, claim: Ownership{Recorded: true, ID: 4, PeerURLs: []string{urlX}}, step: StepWithdraw, id: 4},
 		{name: "ours with other URLs, running", member: &moved, claim: ours, code: MovedMember},
 		{name: "announced by someone else", member: &announced, code: AnnouncedElsewhere},
-		{name: "announced by a run that was cut short", member: &announced, others: []Claim{ours}, step: StepTakeOver, id: 4},
-		{name: "announced by a run that was cut short before it knew", member: &announced, others: []Claim{intent}, step: StepTakeOver, id: 4},
-		{name: "cut short, started meanwhile", member: &started, others: []Claim{ours}, code: AlreadyMember},
-		{name: "cut short, voting meanwhile", member: &voter, others: []Claim{ours}, code: AlreadyMember},
-		{name: "cut short, announced as a voter", member: &unstarted, others: []Claim{ours}, code: AnnouncedElsewhere},
-		{name: "cut short, removed since", member: &announced, others: []Claim{left}, code: AnnouncedElsewhere},
-		{name: "cut short, and announced by someone else since", member: &announced, others: []Claim{another}, code: AnnouncedElsewhere},
-		{name: "cut short, with other URLs", member: &elsewhere, others: []Claim{ours}, step: StepAnnounce},
-		{name: "cut short, and nothing left of it", others: []Claim{ours}, step: StepAnnounce},
+		{name: "announced by a run that was cut short", member: &announced, others: []Ownership{ours}, step: StepTakeOver, id: 4},
+		{name: "announced by a run that was cut short before it knew", member: &announced, others: []Ownership{intent}, step: StepTakeOver, id: 4},
+		{name: "cut short, started meanwhile", member: &started, others: []Ownership{ours}, code: AlreadyMember},
+		{name: "cut short, voting meanwhile", member: &voter, others: []Ownership{ours}, code: AlreadyMember},
+		{name: "cut short, announced as a voter", member: &unstarted, others: []Ownership{ours}, code: AnnouncedElsewhere},
+		{name: "cut short, removed since", member: &announced, others: []Ownership{left}, code: AnnouncedElsewhere},
+		{name: "cut short, and announced by someone else since", member: &announced, others: []Ownership{another}, code: AnnouncedElsewhere},
+		{name: "cut short, with other URLs", member: &elsewhere, others: []Ownership{ours}, step: StepAnnounce},
+		{name: "cut short, and nothing left of it", others: []Ownership{ours}, step: StepAnnounce},
 		{name: "started, not ours", member: &started, code: AlreadyMember},
 		{name: "voting, not ours", member: &voter, code: AlreadyMember},
 		{name: "back under our URLs after we left", member: &voter, claim: left, code: AlreadyMember},
@@ -83,7 +83,7 @@ func TestIdentify(t *testing.T) {
 			if c.member != nil {
 				s.Members = append(s.Members, *c.member)
 			}
-			r := IdentifyRequest{Name: "d", PeerURLs: []string{urlD}, Claim: c.claim, Abandoned: c.others}
+			r := IdentifyRequest{Name: "d", PeerURLs: []string{urlD}, Ownership: c.claim, Abandoned: c.others}
 			if c.founder {
 				r.Bootstrap = Founder
 			}
@@ -108,25 +108,25 @@ func TestIdentify(t *testing.T) {
 			s         Snapshot
 			founders  int
 			bootstrap Bootstrap
-			claim     Claim
+			claim     Ownership
 			step      Step
 			code      Code
 		}{
-			{"by the founder itself", own, 3, Founder, Claim{}, StepRefuse, FoundedAlone},
-			{"by another founder", alone, 3, Founder, Claim{}, StepRefuse, FoundedAlone},
-			{"that others joined", grown, 3, Founder, Claim{}, StepRefuse, FoundedAlone},
-			{"that is to be joined", alone, 3, Joiner, Claim{}, StepRefuse, FoundedAlone},
-			{"as it should", own, 1, Founder, Claim{}, StepAdopt, ""},
-			{"long ago", alone, 0, Joiner, Claim{}, StepAnnounce, ""},
+			{"by the founder itself", own, 3, Founder, Ownership{}, StepRefuse, FoundedAlone},
+			{"by another founder", alone, 3, Founder, Ownership{}, StepRefuse, FoundedAlone},
+			{"that others joined", grown, 3, Founder, Ownership{}, StepRefuse, FoundedAlone},
+			{"that is to be joined", alone, 3, Joiner, Ownership{}, StepRefuse, FoundedAlone},
+			{"as it should", own, 1, Founder, Ownership{}, StepAdopt, ""},
+			{"long ago", alone, 0, Joiner, Ownership{}, StepAnnounce, ""},
 			{"and that is known to be ours", own, 3, Founder, ours, StepAdopt, ""},
-			{"is not what shrank to one", shrunk, 3, Founder, Claim{}, StepAdopt, ""},
-			{"and one has no name yet", nameless, 2, Founder, Claim{}, StepAdopt, ""},
-			{"and one has no name yet, that joins", nameless, 2, Joiner, Claim{}, StepRefuse, AnnouncedElsewhere},
+			{"is not what shrank to one", shrunk, 3, Founder, Ownership{}, StepAdopt, ""},
+			{"and one has no name yet", nameless, 2, Founder, Ownership{}, StepAdopt, ""},
+			{"and one has no name yet, that joins", nameless, 2, Joiner, Ownership{}, StepRefuse, AnnouncedElsewhere},
 			{"and one has no name yet, that left", nameless, 2, Founder, left, StepRefuse, AnnouncedElsewhere},
-			{"and one was removed and added again", again, 2, Founder, Claim{}, StepRefuse, AnnouncedElsewhere},
-			{"is told by voters", learner, 3, Founder, Claim{}, StepRefuse, AnnouncedElsewhere},
+			{"and one was removed and added again", again, 2, Founder, Ownership{}, StepRefuse, AnnouncedElsewhere},
+			{"is told by voters", learner, 3, Founder, Ownership{}, StepRefuse, AnnouncedElsewhere},
 		} {
-			got := Identify(c.s, IdentifyRequest{Name: "d", PeerURLs: []string{urlD}, Bootstrap: c.bootstrap, Founders: c.founders, Claim: c.claim})
+			got := Identify(c.s, IdentifyRequest{Name: "d", PeerURLs: []string{urlD}, Bootstrap: c.bootstrap, Founders: c.founders, Ownership: c.claim})
 			if got.Step != c.step || got.Code != c.code {
 				t.Errorf("%s: got step %d, code %q; want %d, %q", c.name, got.Step, got.Code, c.step, c.code)
 			}

@@ -129,8 +129,8 @@ func (s Snapshot) fitToLead(id, leader MemberID, term uint64) Decision {
 
 // DefragmentRequest says which members are to be defragmented.
 type DefragmentRequest struct {
-	// Left are those that remain.
-	Left []MemberID
+	// Remaining are the members that are not defragmented yet.
+	Remaining []MemberID
 	// Interrupt accepts that a cluster of one or two voters, which needs them
 	// all, stands still meanwhile.
 	Interrupt bool
@@ -150,7 +150,7 @@ type DefragmentRequest struct {
 // Those without the lead come first, in order of name. When the verdict is Go,
 // Facts.Subject is the member.
 func DecideDefragment(s Snapshot, r DefragmentRequest) Decision {
-	if len(r.Left) == 0 {
+	if len(r.Remaining) == 0 {
 		return Decision{Verdict: Done}
 	}
 	if d := s.Gate(0); d.Verdict != Go {
@@ -158,7 +158,7 @@ func DecideDefragment(s Snapshot, r DefragmentRequest) Decision {
 	}
 	leader, _, _ := s.MajorityLeader()
 	var left []Member
-	for _, id := range r.Left {
+	for _, id := range r.Remaining {
 		m, listed := s.Member(id)
 		switch {
 		case !listed:

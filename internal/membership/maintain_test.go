@@ -21,7 +21,7 @@ func TestMaintenanceOfEveryCluster(t *testing.T) {
 				id := MemberID(i + 1)
 				if w.voter(i) {
 					voters = append(voters, id)
-				} else if d := DecideDefragment(s, DefragmentRequest{Left: append(slices.Clone(voters), id), Interrupt: true}); d.Verdict == Go || open && d.Code != LearnerUnserved {
+				} else if d := DecideDefragment(s, DefragmentRequest{Remaining: append(slices.Clone(voters), id), Interrupt: true}); d.Verdict == Go || open && d.Code != LearnerUnserved {
 					t.Fatalf("%s: %s is a learner: %v %s", w, id, d.Verdict, d.Code)
 				}
 			}
@@ -86,7 +86,7 @@ func moves(t *testing.T, w world, s Snapshot, to MemberID, open bool, goes map[s
 
 func defragments(t *testing.T, w world, s Snapshot, left []MemberID, interrupt, open bool, goes map[string]int) {
 	t.Helper()
-	d := DecideDefragment(s, DefragmentRequest{Left: left, Interrupt: interrupt})
+	d := DecideDefragment(s, DefragmentRequest{Remaining: left, Interrupt: interrupt})
 	voters, well := 0, true
 	for i := range w.members {
 		well = well && w.lives(i)
@@ -127,7 +127,7 @@ func defragments(t *testing.T, w world, s Snapshot, left []MemberID, interrupt, 
 func saves(t *testing.T, w world, s Snapshot, from MemberID, open bool, goes map[string]int) {
 	t.Helper()
 	leader, _, _ := w.agreed()
-	d := DecideSnapshot(s, s, from)
+	d := DecideSave(s, s, from)
 	if d.Verdict != Go {
 		if d.Code == "" || open && (from == 0 || int(from) <= len(w.members) && w.lives(int(from)-1)) {
 			t.Fatalf("%s: no snapshot of %s: %s", w, from, d.Code)

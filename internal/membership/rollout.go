@@ -18,8 +18,8 @@ const (
 	RolloutNext
 	// RolloutNamesChange: names come or go in the same plan.
 	RolloutNamesChange
-	// RolloutUnwell: not every member is healthy.
-	RolloutUnwell
+	// RolloutUnhealthy: not every member is healthy.
+	RolloutUnhealthy
 )
 
 // Rollout is what a plan lets through.
@@ -76,7 +76,7 @@ func PlanRollout(effective, desired map[string]string, healthy bool, unhealthy s
 	case slices.Contains(r.Pending, unhealthy):
 		r.advance(unhealthy, desired)
 	default:
-		r.Reason = RolloutUnwell
+		r.Reason = RolloutUnhealthy
 	}
 	return r
 }

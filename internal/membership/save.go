@@ -12,7 +12,7 @@ import (
 // that answer. Code of advice alone.
 const SurvivorLeft Code = "survivor left"
 
-// DecideSnapshot decides whose data is saved, or whether that of a certain member,
+// DecideSave decides whose data is saved, or whether that of a certain member,
 // from, may be. before is an earlier observation of the same cluster.
 //
 // Without a wish a quorum must stand behind the data: a member that was cut off may
@@ -26,7 +26,7 @@ const SurvivorLeft Code = "survivor left"
 // warning.
 //
 // When the verdict is Go, Facts.Subject is the member.
-func DecideSnapshot(s, before Snapshot, from MemberID) Decision {
+func DecideSave(s, before Snapshot, from MemberID) Decision {
 	d := s.Gate(from)
 	switch {
 	case d.Verdict != Go && (from == 0 || d.Code == MixedClusters):

@@ -97,7 +97,7 @@ func TestWhoseDataIsSaved(t *testing.T) {
 		"the leader and a learner":        {wellCluster(1).withLearner(50_000), wellCluster(1), 2},
 		"the leader and a learner behind": {wellCluster(1).withLearner(40_000), wellCluster(1), 1},
 	} {
-		if d := DecideSnapshot(tt.s, tt.before, 0); d.Verdict != Go || d.Facts.Subject != tt.want {
+		if d := DecideSave(tt.s, tt.before, 0); d.Verdict != Go || d.Facts.Subject != tt.want {
 			t.Errorf("%s: %+v, want %s", name, d, tt.want)
 		}
 	}

@@ -12,9 +12,9 @@ type WithdrawRequest struct {
 	Name     string
 	PeerURLs []string
 	// RecordOwner and RecordName are what the ownership record says of them,
-	// Claim is the rest of the record.
+	// Ownership is the rest of the record.
 	RecordOwner, RecordName string
-	Claim                   Claim
+	Ownership               Ownership
 	// Replacement is true if another configuration follows.
 	Replacement bool
 	// Seen are the leader's connections to the others, see [JudgeLoss].
@@ -40,11 +40,11 @@ type WithdrawRequest struct {
 // When the verdict is Go, Facts.Subject is the member to remove. When it is
 // Done, the record is to be deleted.
 func DecideWithdraw(s Snapshot, r WithdrawRequest) Decision {
-	d := s.Gate(r.Claim.ID)
+	d := s.Gate(r.Ownership.ID)
 	if d.Verdict != Go {
 		return d
 	}
-	m, listed := s.Claimed(r.Claim)
+	m, listed := s.MemberOnRecord(r.Ownership)
 	f := Facts{Subject: m.ID}
 	loss := s.lossOf(m, r.Seen)
 	switch {
@@ -63,18 +63,18 @@ func DecideWithdraw(s Snapshot, r WithdrawRequest) Decision {
 	return d
 }
 
-// Claimed returns the member in the list that an ownership record speaks of:
+// MemberOnRecord returns the member in the list that an ownership record speaks of:
 // the one with its ID, or, if only the intent was recorded, the one with exactly
 // its peer URLs. A record of a member that was removed speaks of none: an ID
 // never returns.
-func (s Snapshot) Claimed(c Claim) (Member, bool) {
+func (s Snapshot) MemberOnRecord(o Ownership) (Member, bool) {
 	switch {
-	case !c.Recorded || c.Left:
+	case !o.Recorded || o.Removed:
 		return Member{}, false
-	case c.ID == 0:
-		return byURLs(s, c.PeerURLs)
+	case o.ID == 0:
+		return byURLs(s, o.PeerURLs)
 	default:
-		return s.Member(c.ID)
+		return s.Member(o.ID)
 	}
 }
 
@@ -94,11 +94,11 @@ func (s Snapshot) Claimed(c Claim) (Member, bool) {
 func (r WithdrawRequest) agrees(m Member) bool {
 	switch {
 	case r.RecordOwner != r.Owner,
-		!SameURLs(m.PeerURLs, r.Claim.PeerURLs),
+		!SameURLs(m.PeerURLs, r.Ownership.PeerURLs),
 		len(r.PeerURLs) > 0 && !SameURLs(m.PeerURLs, r.PeerURLs),
 		m.Name != "" && m.Name != r.Name,
 		m.Name == "" && len(r.PeerURLs) == 0 && (r.RecordName != r.Name || !m.Learner),
-		r.Claim.ID == 0 && !m.Learner:
+		r.Ownership.ID == 0 && !m.Learner:
 		return false
 	default:
 		return true

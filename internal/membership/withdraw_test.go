@@ -43,7 +43,7 @@ func (w world) withdrawal(i int, c contents) WithdrawRequest {
 	url := []string{"http://10.0.0." + id.String() + ":2380"}
 	r := WithdrawRequest{
 		Owner: "joiner-1", Name: nameOf(i), PeerURLs: url, RecordOwner: "joiner-1", RecordName: nameOf(i),
-		Claim: Claim{Recorded: true, ID: id, PeerURLs: url}, Replacement: c.replacement,
+		Ownership: Ownership{Recorded: true, ID: id, PeerURLs: url}, Replacement: c.replacement,
 	}
 	set := func(on bool, f func()) {
 		if on {
@@ -52,8 +52,8 @@ func (w world) withdrawal(i int, c contents) WithdrawRequest {
 	}
 	set(c.ownerOther, func() { r.RecordOwner = "joiner-2" })
 	set(c.nameOther, func() { r.RecordName = "recorded" })
-	set(c.urlOther, func() { r.Claim.PeerURLs = []string{"http://10.9.9.1:2380"} })
-	set(c.intent, func() { r.Claim.ID = 0 })
+	set(c.urlOther, func() { r.Ownership.PeerURLs = []string{"http://10.9.9.1:2380"} })
+	set(c.intent, func() { r.Ownership.ID = 0 })
 	set(c.configName, func() { r.Name = "configured" })
 	set(c.configURL, func() { r.PeerURLs = []string{"http://10.9.9.2:2380"} })
 	set(c.noURL, func() { r.PeerURLs = nil })
@@ -144,12 +144,12 @@ func TestWithdrawFromEveryCluster(t *testing.T) {
 func TestWithdrawClaimsNobody(t *testing.T) {
 	w := world{members: []mind{vAlive, vAlive, vSilent}, leader: 0}
 	r := w.withdrawal(2, contentsOf(int(disconnected)<<8))
-	for name, claim := range map[string]Claim{
+	for name, claim := range map[string]Ownership{
 		"no record":                     {ID: 3, PeerURLs: r.PeerURLs},
-		"removed":                       {Recorded: true, Left: true, ID: 3, PeerURLs: r.PeerURLs},
+		"removed":                       {Recorded: true, Removed: true, ID: 3, PeerURLs: r.PeerURLs},
 		"its URLs belong to another ID": {Recorded: true, ID: 9, PeerURLs: r.PeerURLs},
 	} {
-		r.Claim = claim
+		r.Ownership = claim
 		if d := DecideWithdraw(w.snapshot(), r); d.Verdict != Done || len(d.Warnings) > 0 {
 			t.Errorf("%s: %+v", name, d)
 		}

@@ -91,7 +91,7 @@ func (r planRules) refusesMember(w typed, at uint8, n planned, snap membership.S
 	if n.made[configPart] {
 		return false // who it is will be known after the apply
 	}
-	found := membership.Identify(snap, membership.IdentifyRequest{Name: nameOf(at), PeerURLs: []string{urlOf(at)}, Claim: w.places[at].claim(at)})
+	found := membership.Identify(snap, membership.IdentifyRequest{Name: nameOf(at), PeerURLs: []string{urlOf(at)}, Ownership: w.places[at].ownership(at)})
 	return found.Step == membership.StepRefuse || found.Step == membership.StepAdopt && n.made[machinePart]
 }
 
@@ -156,7 +156,7 @@ func (r planRules) destroy(w *typed, at uint8, part part, n planned) (ok bool, w
 	case configPart:
 		d := r.withdraw(snap, membership.WithdrawRequest{
 			Owner: "o", RecordOwner: "o", Name: nameOf(at), RecordName: nameOf(at), PeerURLs: []string{urlOf(at)},
-			Claim: p.claim(at), Replacement: n.made[configPart], Seen: w.connected(),
+			Ownership: p.ownership(at), Replacement: n.made[configPart], Seen: w.connected(),
 		})
 		switch {
 		case d.Verdict == membership.Go && p.alive:
@@ -185,7 +185,7 @@ func (w *typed) create(at uint8, part part) bool {
 		p.alive = false // until it joins
 	case memberPart:
 		snap := w.seen()
-		found := membership.Identify(snap, membership.IdentifyRequest{Name: nameOf(at), PeerURLs: []string{urlOf(at)}, Claim: p.claim(at)})
+		found := membership.Identify(snap, membership.IdentifyRequest{Name: nameOf(at), PeerURLs: []string{urlOf(at)}, Ownership: p.ownership(at)})
 		switch found.Step {
 		case membership.StepAdopt:
 		case membership.StepAnnounce:

@@ -108,14 +108,14 @@ func (w typed) quorum() bool {
 }
 
 // claim is what the record of the node's configuration says.
-func (p place) claim(n uint8) membership.Claim {
+func (p place) ownership(n uint8) membership.Ownership {
 	switch {
 	case p.listed && p.member == p.config:
-		return membership.Claim{Recorded: true, ID: idOf(n, p.member), PeerURLs: []string{urlOf(n)}, Retired: true}
+		return membership.Ownership{Recorded: true, ID: idOf(n, p.member), PeerURLs: []string{urlOf(n)}, Retired: true}
 	case p.left:
-		return membership.Claim{Recorded: true, ID: idOf(n, p.config), PeerURLs: []string{urlOf(n)}, Left: true, Retired: true}
+		return membership.Ownership{Recorded: true, ID: idOf(n, p.config), PeerURLs: []string{urlOf(n)}, Removed: true, Retired: true}
 	default:
-		return membership.Claim{}
+		return membership.Ownership{}
 	}
 }
 

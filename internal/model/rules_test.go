@@ -149,7 +149,7 @@ func (m *mind) answer(s *state, q question) answer {
 	switch q.what {
 	case 'i':
 		r := membership.IdentifyRequest{Name: nameOf(q.node), PeerURLs: urls}
-		r.Claim = q.rec.claim()
+		r.Ownership = q.rec.ownership()
 		found := m.rules.identify(snap, r)
 		a.step, a.code, a.found = found.Step, found.Code, none
 		if found.ID != 0 {
@@ -202,11 +202,11 @@ func (m *mind) answer(s *state, q question) answer {
 }
 
 // claim is what a record says.
-func (r record) claim() membership.Claim {
+func (r record) ownership() membership.Ownership {
 	if r.state == noRecord {
-		return membership.Claim{}
+		return membership.Ownership{}
 	}
-	c := membership.Claim{Recorded: true, PeerURLs: []string{urlOf(r.node)}, Left: r.state == removed, Retired: r.ran}
+	c := membership.Ownership{Recorded: true, PeerURLs: []string{urlOf(r.node)}, Removed: r.state == removed, Retired: r.ran}
 	if r.state != intended {
 		c.ID = idOf(r.node, r.gen)
 	}
@@ -218,7 +218,7 @@ func (r record) claim() membership.Claim {
 func (s *state) withdrawal(q question) membership.WithdrawRequest {
 	r := membership.WithdrawRequest{
 		Owner: "o", RecordOwner: "o", Name: nameOf(q.node), PeerURLs: []string{urlOf(q.node)},
-		RecordName: nameOf(q.rec.node), Claim: q.rec.claim(), Seen: map[membership.MemberID]bool{},
+		RecordName: nameOf(q.rec.node), Ownership: q.rec.ownership(), Seen: map[membership.MemberID]bool{},
 	}
 	for i, n := range s.nodes {
 		if n.seat != outside {

@@ -235,11 +235,11 @@ func (e *Engine) Identify(ctx context.Context, r JoinRequest, snap membership.Sn
 func identify(r JoinRequest, snap membership.Snapshot, record cluster.Record, recorded bool, abandoned []cluster.Record, owned []membership.MemberID) membership.Identity {
 	return membership.Identify(snap, membership.IdentifyRequest{
 		ID: r.ID, Name: r.Name, PeerURLs: r.PeerURLs, Bootstrap: r.Bootstrap, Founders: r.Founders,
-		Claim: membership.Claim{
+		Ownership: membership.Ownership{
 			Recorded: recorded, ID: record.ID(), PeerURLs: record.PeerURLs,
-			Left: record.State == cluster.Removed, Retired: r.Configured && record.Started,
+			Removed: record.State == cluster.Removed, Retired: r.Configured && record.Started,
 		},
-		Abandoned: claims(abandoned), Owned: owned,
+		Abandoned: ownerships(abandoned), Owned: owned,
 	})
 }
 

@@ -17,8 +17,8 @@ type StepKind string
 
 // The kinds of step.
 const (
-	// StepDefragment: Member is about to be defragmented, and Left are left
-	// after it; StepDefragmented: it was.
+	// StepDefragment: Member is about to be defragmented, and Remaining members
+	// follow it; StepDefragmented: it was defragmented.
 	StepDefragment   StepKind = "defragment"
 	StepDefragmented StepKind = "defragmented"
 	// StepLeaveOut: Member is a learner, and is not defragmented.
@@ -42,7 +42,7 @@ type Step struct {
 	Kind       StepKind
 	Member, To membership.MemberID
 	Alarm      string
-	Left       int
+	Remaining  int
 	// Bytes and Total are sizes in bytes: for StepDefragmented those of the
 	// database before (Total) and after (Bytes).
 	Bytes, Total int64
@@ -55,10 +55,10 @@ type Step struct {
 type Unfinished struct {
 	Action Action
 	Member membership.MemberID
-	// Done are the members that were done before, Left those not touched.
-	Done, Left []membership.MemberID
-	Snapshot   membership.Snapshot
-	Err        error
+	// Done are the members that were defragmented before, Remaining those that were not touched.
+	Done, Remaining []membership.MemberID
+	Snapshot        membership.Snapshot
+	Err             error
 }
 
 // Error implements error.
@@ -153,7 +153,7 @@ func (d *defragmentation) next() error {
 	var subject membership.MemberID
 	var snap membership.Snapshot
 	err := d.untilStable(wait, actionDefragment, "", d.cluster, func(s membership.Snapshot) membership.Decision {
-		return membership.DecideDefragment(s, membership.DefragmentRequest{Left: d.left, Interrupt: d.req.Interrupt})
+		return membership.DecideDefragment(s, membership.DefragmentRequest{Remaining: d.left, Interrupt: d.req.Interrupt})
 	}, func(s membership.Snapshot, decision membership.Decision) error {
 		if decision.Verdict == membership.Done {
 			return nil
@@ -174,16 +174,16 @@ func (d *defragmentation) next() error {
 func (d *defragmentation) defragment(subject membership.MemberID, s membership.Snapshot) error {
 	rest := slices.DeleteFunc(slices.Clone(d.left), func(id membership.MemberID) bool { return id == subject })
 	begin := d.Clock.Now()
-	d.report(Step{Kind: StepDefragment, Member: subject, Left: len(rest), Snapshot: s})
+	d.report(Step{Kind: StepDefragment, Member: subject, Remaining: len(rest), Snapshot: s})
 	err := d.Cluster.Defragment(d.hold.ctx, subject, d.req.Limit)
 	log.Debug(d.hold.ctx, log.Membership, "defragment", "id", subject, "answer", err)
 	if err != nil {
-		return &Unfinished{Action: actionDefragment, Member: subject, Done: d.done, Left: rest, Snapshot: s, Err: err}
+		return &Unfinished{Action: actionDefragment, Member: subject, Done: d.done, Remaining: rest, Snapshot: s, Err: err}
 	}
 	m, _ := s.Member(subject)
 	after := d.Cluster.Ask(d.hold.ctx, m, d.cluster)
 	d.report(Step{
-		Kind: StepDefragmented, Member: subject, Left: len(rest), Snapshot: s, Took: d.Clock.Now().Sub(begin),
+		Kind: StepDefragmented, Member: subject, Remaining: len(rest), Snapshot: s, Took: d.Clock.Now().Sub(begin),
 		Bytes: after.DBSize, Total: s.Answer(subject).DBSize,
 	})
 	d.left, d.done = rest, append(d.done, subject)

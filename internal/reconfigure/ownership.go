@@ -109,10 +109,10 @@ func abandonedFor(r JoinRequest, all []cluster.Record) []cluster.Record {
 	return out
 }
 
-func claims(records []cluster.Record) []membership.Claim {
-	var out []membership.Claim
+func ownerships(records []cluster.Record) []membership.Ownership {
+	var out []membership.Ownership
 	for _, r := range records {
-		out = append(out, membership.Claim{Recorded: true, ID: r.ID(), PeerURLs: r.PeerURLs})
+		out = append(out, membership.Ownership{Recorded: true, ID: r.ID(), PeerURLs: r.PeerURLs})
 	}
 	return out
 }

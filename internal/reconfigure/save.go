@@ -87,7 +87,7 @@ func (e *Engine) Save(ctx context.Context, r SaveRequest, report func(Step)) (Sa
 		return out, err
 	}
 	err = e.untilStable(ctx, ActionSave, "", before.ClusterID, func(s membership.Snapshot) membership.Decision {
-		return membership.DecideSnapshot(s, before, r.From)
+		return membership.DecideSave(s, before, r.From)
 	}, func(s membership.Snapshot, d membership.Decision) error {
 		out.Member, out.Warnings, out.Snapshot = d.Facts.Subject, d.Warnings, s
 		err := e.saveTo(ctx, r, &out, report)

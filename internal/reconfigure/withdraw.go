@@ -179,10 +179,10 @@ func (w *withdrawal) judge(ctx context.Context, snap membership.Snapshot) member
 	q := membership.WithdrawRequest{
 		Owner: w.req.Owner, Name: w.name, PeerURLs: w.req.PeerURLs, Replacement: w.req.Replacement,
 		RecordOwner: r.Owner, RecordName: r.Name,
-		Claim: membership.Claim{Recorded: true, ID: r.ID(), PeerURLs: r.PeerURLs, Left: r.State == cluster.Removed},
+		Ownership: membership.Ownership{Recorded: true, ID: r.ID(), PeerURLs: r.PeerURLs, Removed: r.State == cluster.Removed},
 	}
 	leader, _, led := snap.MajorityLeader()
-	if m, ok := snap.Claimed(q.Claim); ok && led && !m.Learner && !snap.Alive(m.ID) && m.ID != leader {
+	if m, ok := snap.MemberOnRecord(q.Ownership); ok && led && !m.Learner && !snap.Alive(m.ID) && m.ID != leader {
 		q.Seen, _ = w.Cluster.Peers(ctx, leader, []membership.MemberID{m.ID})
 	}
 	return membership.DecideWithdraw(snap, q)

@@ -74,8 +74,8 @@ func maintenanceStopped(u *reconfigure.Unfinished) string {
 			done = shorts(u.Snapshot, u.Done) + " " + plural(len(u.Done), "was", "were") + " before it"
 		}
 		rest := "it was the last"
-		if len(u.Left) > 0 {
-			rest = shorts(u.Snapshot, u.Left) + " " + plural(len(u.Left), "was", "were") + " not touched"
+		if len(u.Remaining) > 0 {
+			rest = shorts(u.Snapshot, u.Remaining) + " " + plural(len(u.Remaining), "was", "were") + " not touched"
 		}
 		return sprintf("%s failed: %s. %s, %s. It may be at it still: look at its log, and see that it serves again, before you try once more.", who, answer(u.Err), done, rest)
 	case errors.As(u.Err, &bad):
@@ -204,7 +204,7 @@ func Progress(p reconfigure.Step) string {
 	who := Member(p.Snapshot, p.Member)
 	switch p.Kind {
 	case reconfigure.StepDefragment:
-		return sprintf("Defragmenting %s, %d left after it.", who, p.Left)
+		return sprintf("Defragmenting %s, %d left after it.", who, p.Remaining)
 	case reconfigure.StepDefragmented:
 		if p.Bytes == 0 {
 			return sprintf("Defragmented %s in %s.", who, p.Took.Round(time.Millisecond))

@@ -40,7 +40,7 @@ func TestMaintenance(t *testing.T) {
 		return membership.Facts{Others: ids, Detail: kind}
 	}
 	stopped := func(action string, err error, done, left []membership.MemberID) error {
-		return &reconfigure.Unfinished{Action: reconfigure.Action(action), Member: infra2, Done: done, Left: left, Snapshot: s, Err: err}
+		return &reconfigure.Unfinished{Action: reconfigure.Action(action), Member: infra2, Done: done, Remaining: left, Snapshot: s, Err: err}
 	}
 	const (
 		space = "First make space: compact (etcdctl compaction REVISION), then defragment every member (the action etcd_defragment); or start the members with a larger --quota-backend-bytes."
@@ -166,7 +166,7 @@ func TestMaintenance(t *testing.T) {
 		step reconfigure.Step
 		want string
 	}{
-		{reconfigure.Step{Kind: reconfigure.StepDefragment, Left: 2}, "Defragmenting " + who1 + ", 2 left after it."},
+		{reconfigure.Step{Kind: reconfigure.StepDefragment, Remaining: 2}, "Defragmenting " + who1 + ", 2 left after it."},
 		{reconfigure.Step{Kind: reconfigure.StepDefragmented, Took: 1500 * time.Millisecond}, "Defragmented " + who1 + " in 1.5s."},
 		{reconfigure.Step{Kind: reconfigure.StepDefragmented, Took: time.Second, Bytes: 500, Total: 1536}, "Defragmented " + who1 + " in 1s: its database went from 1.5 KiB to 500 B."},
 		{reconfigure.Step{Kind: reconfigure.StepMove, To: infra2}, "Moving leadership from " + who1 + " to " + who2 + "."},

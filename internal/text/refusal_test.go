@@ -21,8 +21,8 @@ import (
 
 type sight = func(*membership.Member, *membership.Answer)
 
-// seen is a snapshot of voters infra1, infra2, … that are healthy but for what
-// the changes say; infra1 leads in term 7.
+// seen returns a snapshot of voters infra1, infra2, … that are healthy except
+// for the given changes. infra1 leads in term 7.
 func seen(changes ...sight) membership.Snapshot {
 	s := membership.Snapshot{ClusterID: 0xc1, Linearizable: true, Answers: map[membership.MemberID]membership.Answer{}}
 	for i, change := range changes {
@@ -70,7 +70,7 @@ func full(_ *membership.Member, a *membership.Answer) {
 	a.Alarms = append(a.Alarms, membership.Alarm{Member: a.MemberID, Kind: membership.AlarmNoSpace})
 }
 
-// corrupt: infra2 raised the alarm, whether it is in the list or not.
+// corrupt raises the alarm for infra2, even if it is not in the list.
 func corrupt(_ *membership.Member, a *membership.Answer) {
 	a.Alarms = append(a.Alarms, membership.Alarm{Member: 0x8e9e05c52164694d, Kind: membership.AlarmCorrupt})
 }
@@ -84,7 +84,7 @@ func unconfirmed(s membership.Snapshot) membership.Snapshot {
 	return s
 }
 
-// divided is a snapshot of whose list those voters gave another one.
+// divided returns a snapshot in which these voters have another member list.
 func divided(s membership.Snapshot, voters ...int) membership.Snapshot {
 	s.Linearizable = false
 	for _, n := range voters {
@@ -100,7 +100,7 @@ type textCase struct {
 	name    string
 	s       membership.Snapshot
 	d       membership.Decision
-	warning membership.Code // instead of the refusal
+	warning membership.Code // the warning to expect instead of a refusal
 }
 
 func (c textCase) code() membership.Code {
@@ -133,7 +133,7 @@ func adding(s membership.Snapshot, r membership.AddRequest) textCase {
 func promoting(s membership.Snapshot, n int) textCase {
 	id := nth(s, n)
 	before := s.Answer(id)
-	before.Applied-- // it has moved since
+	before.Applied-- // it has advanced since
 	return textCase{action: "promote", name: fmt.Sprintf("infra%d", n), s: s,
 		d: membership.DecidePromote(s, membership.PromoteRequest{ID: id, Before: before})}
 }
@@ -156,12 +156,12 @@ func replacing(s membership.Snapshot, n int, leaving ...int) textCase {
 	return c
 }
 
-// withdrawing is the backstop for infran; what is its record's name.
+// withdrawing is the backstop for infran. recorded is the name in its record.
 func withdrawing(s membership.Snapshot, n int, replacement bool, recorded string) textCase {
 	m := s.Members[n-1]
 	r := membership.WithdrawRequest{
 		Owner: "joiner-1", Name: fmt.Sprintf("infra%d", n), RecordOwner: "joiner-1", RecordName: recorded,
-		Claim: membership.Claim{Recorded: true, ID: m.ID, PeerURLs: m.PeerURLs}, Replacement: replacement,
+		Ownership: membership.Ownership{Recorded: true, ID: m.ID, PeerURLs: m.PeerURLs}, Replacement: replacement,
 	}
 	return textCase{action: "remove", name: r.Name, s: s, d: membership.DecideWithdraw(s, r)}
 }
@@ -180,7 +180,7 @@ func textCases() map[string]textCase {
 	notOurs := removing(away, 3)
 	notOurs.d = membership.DecideRemove(away, membership.RemoveRequest{ID: nth(away, 3), Name: "node-c"})
 	alone := promoting(seen(version("3.4.3"), learner), 2)
-	alone.action = "add" // the promotion is the end of an addition
+	alone.action = "add" // the promotion at the end of an addition
 	once := promoting(seen(ok, learner), 2)
 	once.d = membership.DecidePromote(once.s, membership.PromoteRequest{ID: nth(once.s, 2)})
 	unnamed := promoting(seen(ok, both(learner, unstarted)), 2)
@@ -294,8 +294,8 @@ func TestMembershipTexts(t *testing.T) {
 	}
 }
 
-// TestEveryCodeHasAText reads the codes from the source, so that a new one
-// without a text fails here.
+// TestEveryCodeHasAText reads the codes from the source, so a new code without
+// a text fails.
 func TestEveryCodeHasAText(t *testing.T) {
 	covered := map[membership.Code]bool{}
 	for _, c := range textCases() {

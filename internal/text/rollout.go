@@ -87,7 +87,7 @@ func Rollout(r membership.Rollout, desired map[string]string, reason string, sin
 	case membership.RolloutNamesChange:
 		t.Summary = "Rollout: no member is replaced by this plan"
 		t.Detail = sprintf("The plan adds or removes members, and replaces no other member. %s: with the next apply.", capital(wait(r.Pending)))
-	case membership.RolloutUnwell:
+	case membership.RolloutUnhealthy:
 		t.Summary = "Rollout: no member is replaced by this plan"
 		t.Detail = sprintf("%s, because not every member is healthy: %s. Fix that, then plan again.", capital(wait(r.Pending)), reason)
 	default:

@@ -83,7 +83,7 @@ func (m *model) fromCluster(ctx context.Context, c *backend.Cluster, diags *diag
 	if diags.HasError() {
 		return
 	}
-	within := patience
+	within := observeTimeout
 	if p.role != roleJoiner {
 		within = lookTimeout
 	}

@@ -30,9 +30,9 @@ const (
 	// at the first apply there are no machines yet, and addresses that do not
 	// exist should not cost more.
 	lookTimeout = 3 * time.Second
-	// patience is how long a joiner looks for the cluster through a change of
+	// observeTimeout is how long a joiner looks for the cluster through a change of
 	// leader or a restart.
-	patience = 10 * time.Second
+	observeTimeout = 10 * time.Second
 )
 
 // named are the attributes that name where the member is, given or derived from
