@@ -1,7 +1,7 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package clock is the time as those see it who wait.
+// Package clock provides the time to code that waits.
 package clock
 
 import (
@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Clock is the time; tests bring their own.
+// Clock is the time; tests provide their own.
 type Clock interface {
 	Now() time.Time
 	// Sleep waits for d or until ctx is done, and returns ctx.Err().

@@ -1,13 +1,13 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package database reads what a snapshot of etcd holds.
+// Package database reads the contents of an etcd snapshot.
 //
-// A snapshot is a file of bbolt, format version 2. bbolt itself maps the file into
-// memory and follows the references in it without a check: the pages count as
-// memory of the process, and a file that a server has forged, or that is cut short
-// while it is read, ends the process. Here each piece is read and checked when it
-// is needed, so that neither the size nor the contents of the file matter.
+// A snapshot is a bbolt file, format version 2. bbolt itself maps the file into
+// memory and follows its references without checks: the pages count as memory of
+// the process, and a file that a server has forged, or that is truncated while it
+// is read, ends the process. This package reads and checks each piece when it is
+// needed, so that neither the size nor the contents of the file matter.
 package database
 
 import (
@@ -18,18 +18,18 @@ import (
 	"io"
 )
 
-// Contents is what a snapshot holds, as etcdutl snapshot status prints it (3.6 and
-// later; before, it counted more than keys).
+// Contents is what a snapshot holds, as etcdutl snapshot status prints it (3.6
+// and later; earlier versions counted more than keys).
 type Contents struct {
-	// Revision is that of the last change that the database has.
+	// Revision is the revision of the last change in the database.
 	Revision int64
-	// Keys is how many keys there are at that revision.
+	// Keys is the number of keys at that revision.
 	Keys int64
 }
 
-// Malformed means that a file is not a database of etcd.
+// Malformed means that a file is not an etcd database.
 type Malformed struct {
-	// Offset is where in the file, in bytes. What is a clause.
+	// Offset is the position in the file, in bytes. What is a clause.
 	Offset int64
 	What   string
 }
@@ -37,7 +37,7 @@ type Malformed struct {
 // Error implements error.
 func (m *Malformed) Error() string { return fmt.Sprintf("at byte %d %s", m.Offset, m.What) }
 
-// The format of bbolt. Numbers are in the byte order of the machine that wrote the
+// The bbolt format. Numbers are in the byte order of the machine that wrote the
 // file.
 const (
 	magic   = 0xED0CDAED
@@ -45,7 +45,7 @@ const (
 
 	headSize    = 16 // of a page, of an element of a page, and of a bucket
 	metaSize    = 64
-	summed      = 56 // bytes of the meta page that its checksum is of
+	summed      = 56 // bytes of the meta page that its checksum covers
 	minPageSize = 1 << 9
 	maxPageSize = 1 << 20
 	maxDepth    = 64
@@ -55,8 +55,8 @@ const (
 	bucketFlag = 0x01
 )
 
-// Read reads the database in the first size bytes of a file. Errors: [*Malformed],
-// ctx's, or those of the file.
+// Read reads the database in the first size bytes of a file. The error is a
+// [*Malformed], or comes from ctx or the file.
 func Read(ctx context.Context, file io.ReaderAt, size int64) (Contents, error) {
 	return (&reader{ctx: ctx, file: file, size: size, atOnce: atOnce}).contents()
 }
@@ -80,10 +80,10 @@ type reader struct {
 	order    binary.ByteOrder
 	size     int64
 	pageSize int64
-	atOnce   int    // keys that are held at a time
-	visits   int64  // of pages, in the walk that is under way
-	head     window // the page that is being read
-	data     window // what lies outside of it
+	atOnce   int    // keys in memory at a time
+	visits   int64  // pages that the current walk may still visit
+	head     window // the page being read
+	data     window // data outside of that page
 }
 
 // window is a piece of the file.
@@ -98,7 +98,7 @@ func (w *window) holds(at int64, n int) bool {
 
 func (w *window) piece(at int64, n int) []byte { return w.bytes[at-w.at:][:n] }
 
-// read returns n bytes of the file in a window, good until the next read in it.
+// read returns n bytes of the file through a window, valid until its next read.
 func (r *reader) read(w *window, at int64, n int) ([]byte, error) {
 	if at < 0 || int64(n) > r.size || at > r.size-int64(n) {
 		return nil, &Malformed{at, "it refers to what lies outside of the file"}
@@ -117,7 +117,7 @@ func (r *reader) read(w *window, at int64, n int) ([]byte, error) {
 	return w.piece(at, n), nil
 }
 
-// within is [reader.read] that does not move the window of the page.
+// within is [reader.read] without moving the window of the page.
 func (r *reader) within(at int64, n int) ([]byte, error) {
 	if r.head.holds(at, n) {
 		return r.head.piece(at, n), nil
@@ -125,8 +125,8 @@ func (r *reader) within(at int64, n int) ([]byte, error) {
 	return r.read(&r.data, at, n)
 }
 
-// meta reads the first page, and returns the page of the root bucket. The server
-// writes two such pages into a snapshot, the first of which is the newer one.
+// meta reads the first meta page, and returns the offset of the root bucket's page.
+// The server writes two meta pages into a snapshot; the first is the newer one.
 func (r *reader) meta() (root int64, err error) {
 	m, err := r.read(&r.head, headSize, metaSize)
 	if err != nil {
@@ -155,7 +155,7 @@ func (r *reader) meta() (root int64, err error) {
 	return r.page(r.order.Uint64(m[16:]))
 }
 
-// page returns where a page begins.
+// page returns the offset of a page.
 func (r *reader) page(id uint64) (at int64, err error) {
 	if id >= uint64(r.size/r.pageSize) { //nolint:gosec // not negative
 		return 0, &Malformed{0, fmt.Sprintf("page %d lies outside of the file", id)}
@@ -163,7 +163,7 @@ func (r *reader) page(id uint64) (at int64, err error) {
 	return int64(id) * r.pageSize, nil //nolint:gosec // see above
 }
 
-// entry is a key and a value, by where they are.
+// entry is a key and a value, given by their offsets and lengths.
 type entry struct {
 	bucket         bool
 	key, value     int64
@@ -172,7 +172,7 @@ type entry struct {
 
 // walk visits the entries below a page in order.
 func (r *reader) walk(at int64, visit func(entry) error) error {
-	r.visits = r.size/r.pageSize + 1 // and an inline page
+	r.visits = r.size/r.pageSize + 1 // plus one inline page
 	return r.below(at, 0, visit)
 }
 
@@ -188,7 +188,7 @@ func (r *reader) below(at int64, depth int, visit func(entry) error) error {
 		return err
 	}
 	kind, count := r.order.Uint16(head[8:]), int(r.order.Uint16(head[10:]))
-	// Read together with the head, so that one read serves a whole page.
+	// The elements share the window of the head: one read serves a whole page.
 	elements, err := r.read(&r.head, at+headSize, count*headSize)
 	if err != nil {
 		return err
@@ -221,8 +221,8 @@ func (r *reader) below(at int64, depth int, visit func(entry) error) error {
 	}
 }
 
-// entry decodes an element of a leaf page. Whether it lies within the file is
-// checked when it is read.
+// entry decodes an element of a leaf page. Its offsets are checked when the data
+// is read.
 func (r *reader) entry(at int64, e []byte) entry {
 	key, keyLen := at+int64(r.order.Uint32(e[4:])), r.order.Uint32(e[8:])
 	return entry{
@@ -231,10 +231,10 @@ func (r *reader) entry(at int64, e []byte) entry {
 	}
 }
 
-// clamp is a length that an int of 32 bits holds: no file has as much.
+// clamp limits a length to what a 32-bit int holds: no file has that much.
 func clamp(n uint32) int { return int(min(n, 1<<31-1)) }
 
-// bucket returns where the first page of a bucket begins. A small bucket lies
+// bucket returns the offset of the first page of a bucket. A small bucket lies
 // within the entry itself.
 func (r *reader) bucket(root int64, name string) (at int64, err error) {
 	found := int64(-1)

@@ -22,12 +22,12 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// hashSize is that of the hash behind the database of a snapshot.
+// hashSize is the size of the hash that follows the database in a snapshot.
 const hashSize = 32
 
-// What etcd of each version stores is read as etcdutl reads it: puts, deletions,
-// several in one transaction, keys that come back, long names and values, a
-// compaction; and so it is if the keys are counted in parts.
+// TestAsEtcdutlReadsIt compares Read with etcdutl for every version of etcd: puts,
+// deletions, several changes in one transaction, keys that are deleted and put
+// again, long names and values, a compaction; also if the keys are counted in parts.
 func TestAsEtcdutlReadsIt(t *testing.T) {
 	t.Parallel()
 	for _, v := range etcdtest.Versions() {
@@ -102,7 +102,7 @@ func mustRead(t *testing.T, client *clientv3.Client, what string) {
 	}
 }
 
-// What is no database, and what one could be forged into, is an error, soon.
+// TestMalformed checks that other files and forged databases soon return an error.
 func TestMalformed(t *testing.T) {
 	t.Parallel()
 	const page = 4096
@@ -170,7 +170,7 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// FuzzRead reads what a server may send as a snapshot. It ends, whatever that is.
+// FuzzRead reads what a server may send as a snapshot. Read must return in any case.
 func FuzzRead(f *testing.F) {
 	f.Add(uint16(2*4096), uint64(1)<<32, uint16(2*4096+18), uint64(1)<<16)
 	f.Add(uint16(24), uint64(0), uint16(3), uint64(9))

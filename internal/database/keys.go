@@ -11,22 +11,22 @@ import (
 )
 
 const (
-	// revisionLen is the length of a key in the bucket: the main revision, '_' and
-	// the sub revision. A deletion has the mark 't' in addition.
+	// revisionLen is the length of a key in the bucket: the main revision, '_'
+	// and the sub revision. A deletion also has the mark 't'.
 	revisionLen = 8 + 1 + 8
 	deletedLen  = revisionLen + 1
-	// fieldLen is the most that precedes the name of a key in its value.
+	// fieldLen is the maximum length of what precedes the name of a key in its value.
 	fieldLen = 1 + binary.MaxVarintLen64
-	// chunk is how much of a name is read at a time.
+	// chunk is how many bytes of a name are read at a time.
 	chunk = 64 << 10
 )
 
-// atOnce is how many keys are held at a time, by 8 bytes each: some 20 MB. Where
-// there are more, each reading counts a part of them.
+// atOnce is how many keys are in memory at a time, 8 bytes each: some 20 MB. If
+// there are more, each pass counts a part of them.
 const atOnce = 1 << 20
 
-// census reads the bucket of keys at a page. Its entries are the changes that
-// were not compacted, in order of revision, not of key.
+// census counts the keys in the bucket at a page. The entries are the changes
+// that were not compacted, in order of revision, not of key.
 func (r *reader) census(at int64) (out Contents, err error) {
 	c := &census{reader: r, seed: maphash.MakeSeed(), parts: 1, most: r.atOnce}
 	if err := c.count(at, &out); err != nil {
@@ -44,13 +44,13 @@ func (r *reader) census(at int64) (out Contents, err error) {
 	return out, nil
 }
 
-// census counts the keys whose hash falls into one part of all.
+// census counts the keys whose hash falls into one of several parts.
 type census struct {
 	*reader
 	seed        maphash.Seed
 	part, parts uint64
-	// live are the hashes of the keys that exist, most of them at most; full is
-	// true if there were more.
+	// live holds the hashes of the existing keys, up to most of them; full is
+	// true if there are more.
 	live    map[uint64]struct{}
 	most    int
 	full    bool
@@ -101,7 +101,7 @@ func (c *census) revision(e entry) (main int64, deleted bool, err error) {
 	return main, deleted, nil
 }
 
-// hash returns the hash of the name of a key, which is the first field of the
+// hash returns the hash of the name of a key. The name is the first field of the
 // message in the value.
 func (c *census) hash(e entry) (uint64, error) {
 	head, err := c.within(e.value, min(e.valLen, fieldLen))

@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// The operators' page names every event, and an event is a constant text: no
-// line can hold more than its facts.
+// TestEventsAreDocumented checks that the guide for operators names every event, and
+// that every event is a constant text, so that no line holds more than its facts.
 func TestEventsAreDocumented(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "..", "templates", "guides", "logs.md"))

@@ -1,8 +1,8 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package log writes the lines by which TF_LOG_PROVIDER=DEBUG explains what the
-// provider decided, tried again and waited for.
+// Package log writes the lines with which TF_LOG_PROVIDER=DEBUG explains what the
+// provider decided, retried and waited for.
 package log
 
 import (
@@ -15,29 +15,29 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// Subsystem is the part of the provider that a line is about. It is part of
-// the name of the logger: provider.etcd.lock.
+// Subsystem is the part of the provider that a line is about. It is part of the
+// logger's name: provider.etcd.lock.
 type Subsystem string
 
 // The subsystems.
 const (
-	// Connection is the way to the servers: endpoints, logins, certificates.
+	// Connection covers connections to servers: endpoints, logins, certificates.
 	Connection Subsystem = "connection"
-	// Lock is the cluster's lock on membership changes.
+	// Lock covers the cluster's lock on membership changes.
 	Lock Subsystem = "lock"
-	// Membership is what is decided and done about members.
+	// Membership covers the decisions about members and the changes made to them.
 	Membership Subsystem = "membership"
-	// Discovery is the registries of discovery tokens.
+	// Discovery covers discovery tokens and the services that hold them.
 	Discovery Subsystem = "discovery"
-	// Claim is keys with a TTL.
+	// Claim covers keys with a TTL.
 	Claim Subsystem = "claim"
 )
 
-// Debug writes a line at the level debug: event is a constant text, facts are
-// pairs of a name and a value. A value is a text, a number, a boolean, a
-// duration, an error, a fmt.Stringer or a slice of texts; of anything else only
-// the type is written, so that no line holds a whole model. A nil is left out. A password in a URL
-// is masked.
+// Debug writes a line at debug level. event is a constant text, facts are pairs
+// of a name and a value. A value is a string, a number, a boolean, a duration, an
+// error, a fmt.Stringer or a slice of strings. For any other value Debug writes
+// only the type, so that no line holds a whole model. It leaves out a nil value,
+// and masks a password in a URL.
 func Debug(ctx context.Context, s Subsystem, event string, facts ...any) {
 	fields := make(map[string]any, len(facts)/2)
 	for i := 0; i+1 < len(facts); i += 2 {

@@ -37,7 +37,7 @@ func TestDebug(t *testing.T) {
 	}
 }
 
-// Where nothing is logged, nothing happens.
+// TestDebugWithoutALogger checks that Debug does nothing without a logger.
 func TestDebugWithoutALogger(t *testing.T) {
 	t.Parallel()
 	log.Debug(t.Context(), log.Lock, "waiting", "holder", "ci-7")

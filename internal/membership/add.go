@@ -9,21 +9,21 @@ import (
 	"strings"
 )
 
-// DecideAdd decides whether a member may be announced now, as a learner. The
-// order, so that nobody waits for what can never be:
+// DecideAdd decides whether a member may be added now, as a learner. It checks in
+// this order, so that a caller never waits for what time does not cure:
 //
-//  1. the request by itself: peer URLs that no cluster can use
-//     (a garbage URL panics the other members);
-//  2. what every change needs: one cluster, quorum, leader, confirmed list;
-//  3. what time does not cure: a version without learners, a URL or name that
-//     is taken, a loopback URL among reachable ones, an alarm;
-//  4. voters that are not alive: refused where the server of that version
-//     refuses, or where the membership to be, with the newcomer counted as a
-//     failed voter, has no quorum; else a warning;
-//  5. the learner slot, the only thing here worth waiting for.
+//  1. The request itself: peer URLs that no cluster can use (a garbage URL panics
+//     the other members).
+//  2. What every change needs: one cluster, quorum, leader, confirmed list.
+//  3. What time does not cure: a version without learners, a URL or name that is
+//     taken, a loopback URL among reachable ones, an alarm.
+//  4. Voters that are not alive. The change is refused if the server of that
+//     version refuses it, or if the projected membership, with the new member
+//     counted as a failed voter, has no quorum. Otherwise there is a warning.
+//  5. The learner slot, the only condition of these that is worth waiting for.
 //
-// A cluster of one is exempt from the projection, as it is in the server:
-// there is no other way from one to two, and the learner has no vote before
+// A cluster of one is exempt from the projection, as in the server: there is no
+// other way from one member to two, and the learner has no vote until
 // [DecidePromote] has seen it alive.
 func DecideAdd(s Snapshot, r AddRequest) Decision {
 	if d, ok := usableURLs(r.PeerURLs); !ok {
@@ -64,10 +64,10 @@ func DecideAdd(s Snapshot, r AddRequest) Decision {
 	return Decision{Verdict: Go, Warnings: s.joinWarnings(0, t, f)}
 }
 
-// joinWarnings are those of a change by which the voters become one more. f is
-// the projection with the newcomer counted as failed. Tolerance is spoken of
-// only where a voter is missing already: of a healthy three that become four it
-// would be said each time, and the newcomer gets its vote only while it lives.
+// joinWarnings returns the warnings for a change that adds one voter. f is the
+// projection with the new member counted as failed. The tolerance is mentioned
+// only if a voter is missing already: for three healthy voters that become four it
+// would be every time, and the new member gets its vote only while it is alive.
 func (s Snapshot) joinWarnings(subject MemberID, t tally, f Facts) []Warning {
 	var out []Warning
 	f.Subject = subject
@@ -107,7 +107,7 @@ func usableURLs(urls []string) (Decision, bool) {
 	return Decision{}, true
 }
 
-// freeIdentity refuses a peer URL or a name that a member bears, and a
+// freeIdentity refuses a peer URL or a name that another member has, and a
 // loopback URL in a cluster that has a member elsewhere.
 func (s Snapshot) freeIdentity(r AddRequest) (Decision, bool) {
 	var sameURL, sameName []MemberID

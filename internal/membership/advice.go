@@ -5,34 +5,34 @@ package membership
 
 import "slices"
 
-// Codes of advice alone; see [Snapshot.Advise].
+// Codes that only advice uses, see [Snapshot.Advise].
 const (
-	// SilentHere: the others do not answer here, and their cluster is connected
-	// to them.
+	// SilentHere: the others do not answer here, but a member of their cluster is
+	// connected to them.
 	SilentHere Code = "silent here"
-	// LearnerStands: the subject is a learner that lags and has not moved.
+	// LearnerStands: the subject is a learner that lags and applies nothing.
 	LearnerStands Code = "learner stands still"
-	// EvenVoters: one voter more than the same tolerance needs.
+	// EvenVoters: there is one voter more than the same tolerance needs.
 	EvenVoters Code = "even number of voters"
 	// MixedVersions: the members that answer run different versions.
 	MixedVersions Code = "mixed versions"
 )
 
-// Healthy reports whether all was seen to be well: a confirmed list, one leader
-// that a quorum names, every member alive, nobody of another cluster, no alarm.
-// What could not be seen is not well.
+// Healthy reports whether everything is observed to be in order: a confirmed
+// list, one leader named by a quorum, every member alive, no endpoint of another
+// cluster, no alarm. What cannot be observed counts as unhealthy.
 func (s Snapshot) Healthy() bool {
 	return s.Gate(0).Verdict == Go && len(s.tallyOf(s.Members, 0).missing()) == 0 && len(s.Alarms()) == 0
 }
 
-// FailureTolerance returns how many of the voters that were seen alive may fail
-// before the cluster stops.
+// FailureTolerance returns how many of the voters observed alive may fail before
+// the cluster loses its quorum.
 func (s Snapshot) FailureTolerance() int {
 	return max(0, len(s.tallyOf(s.Voters(), 0).alive)-s.Quorum())
 }
 
-// Lag returns how many entries a member that answers is behind the leader; ok
-// is false where one of the two was not heard.
+// Lag returns how many entries a member that answers is behind the leader. ok is
+// false if a quorum names no leader, or if one of the two did not answer.
 func (s Snapshot) Lag(id MemberID) (entries uint64, ok bool) {
 	leader, _, led := s.MajorityLeader()
 	if !led || !s.answers(leader) || !s.answers(id) {
@@ -42,8 +42,8 @@ func (s Snapshot) Lag(id MemberID) (entries uint64, ok bool) {
 	return entries, true
 }
 
-// Lagging returns the learners that answer and are too far behind to be given a
-// vote, see [defaultMaxLag]. Whether they are on their way takes another look.
+// Lagging returns the learners that answer and are too far behind to be promoted,
+// see [defaultMaxLag]. Only another observation shows whether they catch up.
 func (s Snapshot) Lagging() []MemberID {
 	var out []MemberID
 	for _, m := range s.Learners() {
@@ -54,8 +54,8 @@ func (s Snapshot) Lagging() []MemberID {
 	return out
 }
 
-// Witness returns the member to ask for its connections to the others: the
-// leader where it answers, or else any voter that is alive; 0 if there is none.
+// Witness returns the member to ask for its connections to the others: the leader
+// if it is alive, otherwise any voter that is alive, or 0 if there is none.
 func (s Snapshot) Witness() MemberID {
 	leader, _, led := s.MajorityLeader()
 	if led && s.Alive(leader) {
@@ -69,11 +69,10 @@ func (s Snapshot) Witness() MemberID {
 	return 0
 }
 
-// Advise returns what the operator should know about a cluster of which nothing
-// is asked, the most urgent first. before is an earlier look at the same
-// cluster, its zero value if there was none; seen are the
-// connections that a member, best the leader, has to the others, nil where they
-// are not known.
+// Advise returns what the operator should know about a cluster for which no
+// change is requested, the most urgent first. before is an earlier observation of
+// the same cluster, or its zero value. seen holds the connections to the others
+// of one member, preferably the leader; it is nil if they are not known.
 func (s Snapshot) Advise(before Snapshot, seen map[MemberID]bool) []Warning {
 	var out []Warning
 	say := func(c Code, f Facts) { out = append(out, Warning{c, f}) }
@@ -92,7 +91,7 @@ func (s Snapshot) Advise(before Snapshot, seen map[MemberID]bool) []Warning {
 		say(SurvivorLeft, Facts{Subject: id})
 	}
 	all := s.tallyOf(s.Members, 0)
-	// Where nobody serves reads for want of a quorum, whoever answers is well.
+	// Without a quorum no member serves reads: an answer is enough to be healthy.
 	unsaid := func(ids []MemberID) []MemberID {
 		return slices.DeleteFunc(slices.Clone(ids), func(id MemberID) bool {
 			return slices.Contains(d.Facts.Others, id) || !ok && s.answers(id)
@@ -107,8 +106,8 @@ func (s Snapshot) Advise(before Snapshot, seen map[MemberID]bool) []Warning {
 		}
 	}
 	if len(down) > 0 {
-		// What was announced and never came holds up the replacement of the
-		// lost one.
+		// An unstarted member comes first: it holds up the replacement of a lost
+		// member.
 		told(unsaid(all.unstarted), MemberUnstarted)
 	}
 	told(unsaid(down), MemberDown)
@@ -133,7 +132,7 @@ func (s Snapshot) Advise(before Snapshot, seen map[MemberID]bool) []Warning {
 	return append(out, s.standingAdvice(ok)...)
 }
 
-// standingAdvice is what does not depend on who is well today.
+// standingAdvice returns the advice on tolerance, number of voters and versions.
 func (s Snapshot) standingAdvice(led bool) []Warning {
 	var out []Warning
 	voters := s.Voters()

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// wellCluster has that many voters, all of them well, led by the first.
+// wellCluster returns a cluster with that many healthy voters, led by the first.
 func wellCluster(voters int) Snapshot {
 	s := Snapshot{ClusterID: 9, Linearizable: true, Answers: map[MemberID]Answer{}, Others: map[ClusterID][]string{}}
 	for i := range voters {
@@ -21,7 +21,7 @@ func wellCluster(voters int) Snapshot {
 	return s
 }
 
-// with returns the cluster after f has changed what a member answered.
+// with returns the cluster after f has changed the answer of a member.
 func (s Snapshot) with(id MemberID, f func(*Answer)) Snapshot {
 	a := s.Answers[id]
 	f(&a)
@@ -31,7 +31,7 @@ func (s Snapshot) with(id MemberID, f func(*Answer)) Snapshot {
 
 func silent(a *Answer) { *a = Answer{State: Silent} }
 
-// withLearner adds a learner that has applied so much.
+// withLearner returns the cluster with a learner that has that applied index.
 func (s Snapshot) withLearner(applied uint64) Snapshot {
 	id := MemberID(len(s.Members) + 1)
 	s.Members = append(slices.Clone(s.Members), Member{ID: id, Name: "l", ClientURLs: []string{"http://h:1"}, Learner: true})

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// TestEveryCluster compares the decisions with the naive rules, and with what
-// the rules promise, over every cluster of up to four members in every
-// combination of states, and over every fifth of those of five members
-// (ETCD_TEST_FULL=1: every one of up to seven).
+// TestEveryCluster compares the decisions with the naive rules, and with the
+// promises of the rules, over every cluster of up to four members in every
+// combination of states, and over every fifth cluster of five members
+// (ETCD_TEST_FULL=1: every cluster of up to seven).
 func TestEveryCluster(t *testing.T) {
 	largest, full := 5, os.Getenv("ETCD_TEST_FULL") != ""
 	if full {
@@ -66,7 +66,7 @@ func (c *campaign) visit(w world) {
 		c.compare(w, "add, servers asked:", ask, d, w.naiveAdd(ask))
 		c.promise(w, d.Verdict != Go || w.mayGrow(), "add")
 	}
-	if open { // the release matters to nothing else
+	if open { // the release matters only for additions
 		old := w
 		old.strict = true
 		d := DecideAdd(old.snapshot(), AddRequest{Name: "new", PeerURLs: []string{"http://10.0.0.99:2380"}})
@@ -117,30 +117,30 @@ func (c *campaign) visitSubject(w world, s Snapshot, i int, open bool) {
 	}
 }
 
-// visitTurns replaces a member while the replacement of another one, or its own,
-// is on record.
+// visitTurns replaces a member while its own replacement, or that of another
+// member, is on record.
 func (c *campaign) visitTurns(w world, s Snapshot, i int) {
 	n := len(w.which(w.voter))
 	gone, own := Turn{Name: "gone", Voters: n + 1}, Turn{Name: nameOf(i), Voters: n + 1}
 	for _, turns := range [][]Turn{{gone}, {own}, {{Name: nameOf(0), Voters: n}}, {{Name: "gone", Voters: n}, own}, {{Name: "gone", Voters: n - 1}}} {
 		d := DecideRemove(s, RemoveRequest{ID: MemberID(i + 1), Replacement: true, Turns: turns})
 		c.compare(w, fmt.Sprint("replace, turns ", turns), i+1, d, w.naiveReplace(i, turns))
-		// Whoever goes while another is out does not make it two.
+		// No living voter is removed while the turn of another member is open.
 		held := slices.ContainsFunc(turns, func(t Turn) bool { return t.Name != nameOf(i) && w.held(t) })
 		c.promise(w, d.Verdict != Go || !held || !w.voter(i) || !w.lives(i), "replace in turn")
 	}
 }
 
-// mayGrow is the promise about additions and promotions: the voters that live
-// now are a quorum, and stay one when the newcomer fails with its vote; of a
-// cluster of one nobody can ask more than that it lives.
+// mayGrow is the promise about additions and promotions: the voters that are
+// alive now are a quorum, and stay a quorum if the new member fails with its
+// vote. A cluster of one only has to be alive.
 func (w world) mayGrow() bool {
 	n, living := len(w.which(w.voter)), len(w.which(w.voter, w.lives))
 	return !w.moved && most(living, n) && (n == 1 || most(living, n+1))
 }
 
-// mayVote is the promise about who is promoted: a learner that lives, has
-// caught up, and sees what the voters see.
+// mayVote is the promise about promotions: the learner is alive, has caught up,
+// and names the same leader and term as the voters.
 func (w world) mayVote(i int) bool {
 	if i == len(w.members) || w.members[i] != lAlive && w.members[i] != lStale {
 		return false
@@ -150,8 +150,8 @@ func (w world) mayVote(i int) bool {
 	return ok && l == leader && t == term
 }
 
-// maySpare is the promise about removals: a voter goes only where the others
-// are a cluster that works, a learner only where this one does.
+// maySpare is the promise about removals: a voter is removed only if the others
+// have a quorum alive, a learner only if the voters of this cluster do.
 func (w world) maySpare(i int, replacement bool) bool {
 	others, living := w.which(w.voter, but(i)), w.which(w.voter, w.lives, but(i))
 	if w.moved || i == len(w.members) || len(others) == 0 {
@@ -163,7 +163,7 @@ func (w world) maySpare(i int, replacement bool) bool {
 	return most(len(living), len(others))
 }
 
-// handedOver: when the leader goes, another voter that lives takes over.
+// handedOver reports whether another living voter takes over from a removed leader.
 func (w world) handedOver(i int, to MemberID) bool {
 	leader, _, _ := w.agreed()
 	if leader != i {
@@ -195,8 +195,8 @@ func (c *campaign) compare(w world, what string, arg any, d Decision, want verdi
 	}
 }
 
-// TestLargerClusters does the same with clusters of eight to fifteen members,
-// drawn at random, most of them from states with which a cluster still works.
+// TestLargerClusters does the same with random clusters of eight to fifteen
+// members, most of them in states with which a cluster still works.
 func TestLargerClusters(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	random := rand.New(rand.NewPCG(seed, 0))

@@ -12,16 +12,16 @@ import (
 	"time"
 )
 
-// ComputeMemberID returns the ID that etcd gives a member: the first eight
-// bytes of SHA-1 over its peer URLs (sorted as texts, and joined), then the
-// cluster token, then the time of its addition in whole seconds.
+// ComputeMemberID returns the ID that etcd gives a member: the first eight bytes
+// of SHA-1 over its peer URLs (sorted as strings and joined), then the cluster
+// token, then the time at which it was added, in whole seconds.
 //
-// A founder has no time (nil) and the token of its bootstrap (etcd's default
-// is "etcd-cluster"; with discovery it is the discovery token), so that every
-// founder computes the same IDs. A member that was added later has a time and
-// an empty token. The URLs are hashed as they are spelled in the founder's
-// settings, so they are not normalised here. A computed ID is never zero in
-// practice, but nothing rules it out.
+// An initial member has no time (nil) and the token of its bootstrap (etcd's
+// default is "etcd-cluster"; with discovery it is the discovery token), so that
+// all initial members compute the same IDs. A member that is added later has a
+// time and an empty token. The URLs are hashed as they are spelled in the
+// settings of the initial member, so they are not normalised here. A computed ID
+// is never zero in practice, but nothing rules it out.
 func ComputeMemberID(peerURLs []string, clusterToken string, addedAt *time.Time) MemberID {
 	urls := make([]string, 0, len(peerURLs))
 	for _, u := range peerURLs {
@@ -35,9 +35,9 @@ func ComputeMemberID(peerURLs []string, clusterToken string, addedAt *time.Time)
 	return MemberID(firstEight([]byte(text)))
 }
 
-// ComputeClusterID returns the ID of the cluster that the founders with these
-// IDs form: the first eight bytes of SHA-1 over the IDs, in ascending order,
-// eight bytes each.
+// ComputeClusterID returns the ID of the cluster that initial members with these
+// IDs form: the first eight bytes of SHA-1 over the IDs in ascending order, eight
+// bytes each.
 func ComputeClusterID(founders []MemberID) ClusterID {
 	ids := slices.Clone(founders)
 	slices.Sort(ids)

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// The expected IDs were read from running servers: a static cluster of three
-// on 3.6.16 (token tok-1, one founder with two peer URLs) and a cluster of one
-// with the default token and one added learner on 3.7.3.
+// The expected IDs were read from running servers: a static cluster of three on
+// 3.6.16 (token tok-1, one initial member with two peer URLs) and a cluster of
+// one with the default token and one added learner on 3.7.3.
 func TestComputeIDsAsServersDo(t *testing.T) {
 	three := []struct {
 		urls []string

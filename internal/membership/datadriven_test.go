@@ -14,10 +14,10 @@ import (
 )
 
 // TestDecisions runs the stanzas of testdata/*.txt. "cluster" sets the scene,
-// one member a line, named by a letter whose ID is its place in the alphabet;
-// what is not said is healthy: a voter that answers, names a as the leader in
-// term 2, and has applied 1000 of 1000 entries. The other commands take one
-// decision and print it.
+// with one member on each line, named by a letter whose ID is its place in the
+// alphabet. What is not given is healthy: a voter that answers, names a as the
+// leader in term 2, and has applied 1000 of 1000 entries. Each of the other
+// commands makes one decision and prints it.
 func TestDecisions(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		var s Snapshot
@@ -86,7 +86,7 @@ func scene(t *testing.T, td *datadriven.TestData) Snapshot {
 	}
 	for _, line := range strings.Split(strings.TrimSpace(td.Input), "\n") {
 		words := strings.Fields(line)
-		if i := slices.Index(words, "other-list"); i > 0 { // it gives another list than this one
+		if i := slices.Index(words, "other-list"); i > 0 { // this member returns another list
 			words = slices.Delete(words, i, i+1)
 			s.Dissent = append(s.Dissent, idOf(words[0]))
 		}
@@ -97,7 +97,7 @@ func scene(t *testing.T, td *datadriven.TestData) Snapshot {
 	return s
 }
 
-// sceneMember reads a line such as "b learner silent applied=7".
+// sceneMember parses a line such as "b learner silent applied=7".
 func sceneMember(t *testing.T, words []string) (Member, Answer) {
 	id := idOf(words[0])
 	m := Member{
@@ -121,7 +121,7 @@ func sceneMember(t *testing.T, words []string) (Member, Answer) {
 			a = Answer{}
 		case "unstarted":
 			m.Name, m.ClientURLs, a = "", nil, Answer{}
-		case "never-ran": // a founder has a name before it has run
+		case "never-ran": // an initial member has a name before it runs
 			m.ClientURLs, a = nil, Answer{}
 		case "wrong-cluster":
 			a = Answer{State: WrongCluster, Endpoint: a.Endpoint, ClusterID: elsewhere}
@@ -145,9 +145,9 @@ func sceneMember(t *testing.T, words []string) (Member, Answer) {
 			a.Applied = n
 		case "version":
 			a.Version = value
-		case "no-space": // it says so of itself
+		case "no-space": // the member raised the alarm itself
 			a.Alarms = append(a.Alarms, Alarm{Member: id, Kind: AlarmNoSpace})
-		case "corrupt": // it says so of another, or of one that is gone
+		case "corrupt": // another member raised it, or a removed one
 			a.Alarms = append(a.Alarms, Alarm{Member: idOf(value), Kind: AlarmCorrupt})
 		case "url":
 			m.PeerURLs = []string{value}

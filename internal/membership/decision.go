@@ -8,10 +8,10 @@ type Verdict uint8
 
 const (
 	// Refuse means that the change must not be made. It is the zero value, so
-	// that a decision that was never taken refuses.
+	// that a decision that was never made refuses.
 	Refuse Verdict = iota
-	// Wait means that the change must not be made now, but that time alone
-	// may make it possible: look again.
+	// Wait means that the change must not be made now, but that time alone may
+	// make it possible: observe the cluster again.
 	Wait
 	// Go means that the change may be made now.
 	Go
@@ -33,32 +33,32 @@ const (
 	NoLeader Code = "no leader"
 	// MixedClusters: endpoints answer for different clusters.
 	MixedClusters Code = "mixed clusters"
-	// ListMoved: the member list was not confirmed, or changed while the
-	// members were asked: somebody else is changing it. (wait)
+	// ListMoved: the member list was not confirmed, or changed while the members
+	// were asked, because another client changes it. (wait)
 	ListMoved Code = "member list moved"
 	// ListsDiffer: no member list is confirmed by a majority of its voters; the
-	// others gave another list. (wait)
+	// others returned another list. (wait)
 	ListsDiffer Code = "member lists differ"
-	// NotProbed: the others could not be asked, and the change needs to know
-	// how they are (see the provider's address_map).
+	// NotProbed: the others could not be asked, but the change needs to know
+	// their condition (see the provider's address_map).
 	NotProbed Code = "not probed"
 	// MemberDown: the others are voters that do not answer, and the change
 	// would leave no room for another failure, or the server refuses it.
 	MemberDown Code = "member down"
-	// MemberUnstarted: the others were announced and have never started.
+	// MemberUnstarted: the others were added and have never started.
 	MemberUnstarted Code = "member not started"
-	// LearnerSlotTaken: the others are learners, and the cluster takes no
-	// more of them now. (wait)
+	// LearnerSlotTaken: the others are learners, and the cluster accepts no more
+	// of them now. (wait)
 	LearnerSlotTaken Code = "learner slot taken"
 	// BelowQuorum: after the change fewer voters would be alive than a quorum.
 	BelowQuorum Code = "below quorum"
-	// NameTaken, URLTaken: the others bear the name, or one of the peer URLs.
+	// NameTaken, URLTaken: the others have the name, or one of the peer URLs.
 	NameTaken Code = "name taken"
 	URLTaken  Code = "peer URL taken"
 	// LoopbackURL: a loopback or wildcard peer URL in a cluster whose other
 	// members have addresses that can be reached from elsewhere.
 	LoopbackURL Code = "loopback peer URL"
-	// BadURL: a peer URL that no member can use; Detail is the URL, empty where
+	// BadURL: a peer URL that no member can use; Detail is the URL, or empty if
 	// none was given.
 	BadURL Code = "bad peer URL"
 	// NotMember: the subject is not in the list.
@@ -67,22 +67,22 @@ const (
 	NotStarted Code = "not started"
 	// NotAlive: the subject does not answer now. (wait)
 	NotAlive Code = "not alive"
-	// OtherLeader: the learner names another leader or term than the majority
-	// does. (wait)
+	// OtherLeader: the learner names another leader or term than the majority.
+	// (wait)
 	OtherLeader Code = "other leader"
 	// Lagging: the learner is too far behind the leader. (wait)
 	Lagging Code = "lagging"
-	// Unconfirmed: all holds, but for the first time; it must hold twice. (wait)
+	// Unconfirmed: all conditions hold for the first time, but must hold twice. (wait)
 	Unconfirmed Code = "unconfirmed"
 	// LastVoter: the subject is the only voter.
 	LastVoter Code = "last voter"
-	// NotOurs: the subject's URLs, or its name, are not those that it is known by.
+	// NotOurs: the subject's URLs, or its name, are not those that state has for it.
 	NotOurs Code = "not ours"
-	// OthersNotActive: a member is taken out in order to be replaced, and the
-	// others are not all active.
+	// OthersNotActive: the others are not active, but the replacement or the
+	// defragmentation of the subject needs every other member to be.
 	OthersNotActive Code = "others not active"
-	// TurnOfAnother: a member is taken out in order to be replaced, and the
-	// replacement of another one is not over: the turns.
+	// TurnOfAnother: a member is to be removed for its replacement, but the
+	// replacement of another member is not over, see Facts.Turns.
 	TurnOfAnother Code = "turn of another"
 	// ToleranceZero (warning): after the change no further member may fail.
 	ToleranceZero Code = "tolerance zero"
@@ -91,22 +91,22 @@ const (
 	KnownBadRelease Code = "known bad release"
 	// VersionTooOld: the change is unsafe on the version in Detail.
 	VersionTooOld Code = "version too old"
-	// AlarmRaised: the others raised the alarm in Detail, under which nothing
-	// can be written.
+	// AlarmRaised: the others raised the alarm in Detail. Nothing can be written
+	// while it is raised.
 	AlarmRaised Code = "alarm raised"
-	// VoterLives: the subject has a vote, is not known to be dead, and its
-	// configuration is to be replaced. (wait)
+	// VoterLives: the subject is a voter that is not known to be dead, and its
+	// configuration is to be replaced, or an election is going on. (wait)
 	VoterLives Code = "voter lives"
-	// Unmanaged (warning): the subject has a vote and is not known to be dead,
-	// so it stays in the cluster while its configuration goes for good.
+	// Unmanaged (warning): the subject is a voter that is not known to be dead.
+	// It stays in the cluster, while its configuration is destroyed permanently.
 	Unmanaged Code = "no longer managed"
-	// RecordDisagrees (warning): the ownership record speaks of the subject,
-	// and the configuration or the list contradicts it, so nothing is removed.
+	// RecordDisagrees (warning): the ownership record names the subject, but the
+	// configuration or the list contradicts it, so nothing is removed.
 	RecordDisagrees Code = "record disagrees"
 )
 
-// Permanent reports whether a refusal is about what was asked for rather than
-// about how the cluster is at the moment, so that another look cannot help.
+// Permanent reports whether a refusal depends on the request rather than on the
+// current state of the cluster, so that another observation cannot help.
 func (c Code) Permanent() bool {
 	switch c {
 	case NameTaken, URLTaken, LoopbackURL, BadURL, MixedClusters, AlarmRaised, NotOurs, VersionTooOld, LastVoter,
@@ -117,29 +117,29 @@ func (c Code) Permanent() bool {
 	}
 }
 
-// Facts are the figures behind a code; diag turns them into sentences.
+// Facts are the details behind a code; package diag turns them into sentences.
 type Facts struct {
-	// Subject is the member the change is about, 0 for one not yet announced.
+	// Subject is the member that the change is about, 0 if it is not added yet.
 	Subject MemberID
-	// Others are the members in the way, sorted by ID.
+	// Others are the members that the code calls "the others", sorted by ID.
 	Others []MemberID
 	// Voters, Quorum and Alive describe the projection after the change (for
-	// QuorumLost: today): how many voters it has, how many of them it needs,
-	// and how many of them would be alive.
+	// QuorumLost: today): the number of voters, how many of them a quorum needs,
+	// and how many would be alive.
 	Voters, Quorum, Alive int
 	// Lag and MaxLag are in raft entries.
 	Lag, MaxLag uint64
-	// Detail is a version, a URL, an upstream issue: what the code says.
+	// Detail is what the code refers to, such as a version, a URL or an issue.
 	Detail string
 	// Turns are replacements that are not over.
 	Turns []Turn
-	// Names are nodes, where no member list is known.
+	// Names are nodes, used if no member list is known.
 	Names []string
 	// Problem says what is wrong with the URL in Detail, for BadURL.
 	Problem URLProblem
 }
 
-// Warning is something the operator should know about a change that goes on.
+// Warning is something the operator should know about a change that goes ahead.
 type Warning struct {
 	Code  Code
 	Facts Facts
@@ -152,50 +152,50 @@ type Decision struct {
 	Code     Code
 	Facts    Facts
 	Warnings []Warning
-	// MoveLeaderTo is the voter that should lead before the change is made,
-	// or 0 if leadership need not move.
+	// MoveLeaderTo is the voter that should lead before the change is made, or 0
+	// if leadership need not move.
 	MoveLeaderTo MemberID
 }
 
-// AddRequest describes a member that wants in. It always joins as a learner.
+// AddRequest describes a member to add. It is always added as a learner.
 type AddRequest struct {
 	Name     string
 	PeerURLs []string
-	// AskServer leaves it to the servers whether there may be another learner
-	// beside those in the list. How many they take is a flag of theirs
-	// (--max-learners, 1 by default) and can be read nowhere.
+	// AskServer leaves it to the servers whether they accept a learner in
+	// addition to those in the list. Their limit is a flag (--max-learners, 1 by
+	// default), which cannot be read.
 	AskServer bool
 }
 
-// PromoteRequest describes a learner that wants a vote.
+// PromoteRequest describes a learner to promote.
 type PromoteRequest struct {
 	ID MemberID
 	// MaxLag is how far behind the leader the learner may be, in entries; 0
 	// means the default, see [defaultMaxLag].
 	MaxLag uint64
 	// Before is what the learner answered in the previous snapshot of the same
-	// wait; its zero value means that there was none.
+	// wait; the zero value means that there is none.
 	Before Answer
 }
 
-// RemoveRequest describes a member that is to leave.
+// RemoveRequest describes a member to remove.
 type RemoveRequest struct {
 	ID MemberID
-	// Name and PeerURLs are what the member is known by in state. The URLs must
-	// agree with the list before anything is removed. The name is compared only
-	// where PeerURLs is empty; an empty name is not compared.
+	// Name and PeerURLs are those that state has for the member. The URLs must
+	// agree with the list before the member is removed. The name is compared only
+	// if PeerURLs is empty; an empty name is not compared.
 	Name     string
 	PeerURLs []string
-	// Replacement is true when the member is taken out to be replaced: then
-	// every other member must be active, and the last voter never goes.
+	// Replacement is true if the member is removed in order to be replaced. Unless
+	// it is dead, every other member must then be active. The last voter stays.
 	Replacement bool
-	// Leaving are members known to be on their way out in the same run: they
-	// are waited for where they are in the way, and not made leader.
+	// Leaving are members that the same Terraform run removes. DecideRemove waits
+	// for them if they are in the way, and avoids them as leaders.
 	Leaving []MemberID
-	// Next are members that are to be replaced in the same run, after this one:
-	// they are rather not made leader.
+	// Next are members that the same Terraform run replaces after this member.
+	// They are also avoided as leaders.
 	Next []MemberID
-	// Turns are the replacements that are on record. They matter where
-	// Replacement is true.
+	// Turns are the replacements on record. They matter only if Replacement is
+	// true.
 	Turns []Turn
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/cockroachdb/datadriven"
 )
 
-// besideEtcd puts what etcd's server says of a change beside what is decided
-// here, and fails where the decision is to go on with what the server refuses.
+// besideEtcd compares the answer of etcd's server to a change with the decision
+// here. It fails if the decision is Go and the server refuses.
 func besideEtcd(t *testing.T, td *datadriven.TestData, s Snapshot) string {
 	var d Decision
 	var table, connected, takes bool
@@ -19,7 +19,7 @@ func besideEtcd(t *testing.T, td *datadriven.TestData, s Snapshot) string {
 	case "add":
 		d = DecideAdd(s, AddRequest{Name: "n", PeerURLs: []string{"http://10.0.0.99:2380"}})
 		table, connected = etcdAdds(s)
-		takes = connected // whoever comes comes as a learner, which the table does not ask about
+		takes = connected // it is added as a learner, which the table does not check
 	case "promote":
 		id := idOf(argument(t, td, "id"))
 		r := PromoteRequest{ID: id, Before: s.Answer(id)}
@@ -40,8 +40,8 @@ func besideEtcd(t *testing.T, td *datadriven.TestData, s Snapshot) string {
 	return fmt.Sprintf("etcd: started enough %s, connected enough %s\nhere: %s", yes[table], yes[connected], show(d))
 }
 
-// started counts the voters but one, and those of them that have ever published
-// a name.
+// started returns the number of voters except one, how many of them have ever
+// published a name, and how many are connected.
 func started(s Snapshot, but MemberID) (voters, ready, connected int) {
 	for _, m := range s.Voters() {
 		if m.ID == but {
@@ -58,9 +58,9 @@ func started(s Snapshot, but MemberID) (voters, ready, connected int) {
 	return voters, ready, connected
 }
 
-// etcdAdds: with one voter more the started ones are a quorum, or it is one that
-// becomes two; and those that were connected for 5 s are one, on older releases
-// all of them.
+// etcdAdds: the started voters are a quorum with one voter more, or one voter
+// becomes two; and the voters connected for 5 s are such a quorum too, or on
+// older releases all of them.
 func etcdAdds(s Snapshot) (table, connected bool) {
 	voters, ready, alive := started(s, 0)
 	table = ready == 1 && voters == 1 || 2*ready > voters+1
@@ -70,14 +70,14 @@ func etcdAdds(s Snapshot) (table, connected bool) {
 	return table, voters == 1 || 2*alive > voters+1
 }
 
-// etcdPromotes: the started ones, and the learner whoever it is, are a quorum.
+// etcdPromotes: the started voters and the learner, started or not, are a quorum.
 func etcdPromotes(s Snapshot) bool {
 	voters, ready, _ := started(s, 0)
 	return 2*(ready+1) > voters+1
 }
 
-// etcdRemoves: the started ones of those that stay are a quorum of them; and if
-// the subject is connected, so are the others that are. A learner is exempt.
+// etcdRemoves: the started voters of the rest are a quorum of it; and if the subject
+// is connected, so are the connected voters of the rest. A learner is exempt.
 func etcdRemoves(s Snapshot, id MemberID) (table, connected bool) {
 	if m, _ := s.Member(id); m.Learner {
 		return true, true

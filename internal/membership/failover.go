@@ -3,20 +3,20 @@
 
 package membership
 
-// Failover is what a standby learner stands by for.
+// Failover describes the lost voters that a standby learner may replace.
 type Failover struct {
-	// Lost are the voters that are gone in both views, sorted.
+	// Lost are the voters that are gone in both views, sorted by ID.
 	Lost []MemberID
-	// First is true while a lost voter must leave before the learner may get a
-	// vote: with one voter more, and the learner counted as failed, there would
-	// be no quorum. So it is with three voters; of five, one may stay.
+	// First is true if a lost voter must be removed before the learner may be
+	// promoted: with one voter more, and the learner counted as failed, there would
+	// be no quorum. This is so with three voters; of five, one lost voter may stay.
 	First bool
-	// Unsettled is true while an election keeps the others from saying who is
-	// gone: look again.
+	// Unsettled is true while an election keeps the others from telling which
+	// voters are gone: observe the cluster again.
 	Unsettled bool
 }
 
-// JudgeFailover says whether voters are lost; seen is as in [JudgeLoss].
+// JudgeFailover returns which voters are lost; seen is as in [JudgeLoss].
 func JudgeFailover(s Snapshot, seen map[MemberID]bool) Failover {
 	var f Failover
 	voters := s.Voters()

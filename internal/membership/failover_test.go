@@ -9,7 +9,7 @@ import (
 )
 
 func TestJudgeFailover(t *testing.T) {
-	// Voters 1 to n, of which the first are alive, and the learner 9.
+	// The voters are 1 to n, the first of which are alive; the learner is 9.
 	snap := func(n, alive int) Snapshot {
 		s := Snapshot{ClusterID: 1, Answers: map[MemberID]Answer{}, Linearizable: alive >= Quorum(n)}
 		for id := MemberID(1); id <= MemberID(n); id++ {

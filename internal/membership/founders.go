@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// InitialClusterOf writes the founders of a cluster, peer URLs by name, as
-// ETCD_INITIAL_CLUSTER wants them, sorted. URLs keep their spelling but for
-// white space and a slash at the end, which etcd does not take: it computes the
-// members' IDs from them. The error is an [*EntryError]; for a member without a
-// URL it is [errNoURL].
+// InitialClusterOf formats the initial members of a cluster, peer URLs by name,
+// as the value of ETCD_INITIAL_CLUSTER, sorted. etcd computes the member IDs from
+// the URLs, so they keep their spelling, except for white space and a trailing
+// slash, which etcd does not accept, and a scheme in upper case. The error is an
+// [*EntryError]; for a member without a URL it wraps [errNoURL].
 func InitialClusterOf(founders map[string][]string) (string, error) {
 	if len(founders) == 0 {
 		return "", &EntryError{Err: ErrNoEntries}
@@ -29,7 +29,7 @@ func InitialClusterOf(founders map[string][]string) (string, error) {
 		urls := slices.Clone(founders[name])
 		slices.Sort(urls)
 		for i, u := range urls {
-			// One with a comma in it would be read as two entries.
+			// A URL that contains a comma would be read as two entries.
 			if _, err := NormalizeURL(u); err != nil {
 				return "", &EntryError{Entry: name + "=" + Masked(strings.TrimSpace(u)), Err: err}
 			}
@@ -38,15 +38,15 @@ func InitialClusterOf(founders map[string][]string) (string, error) {
 		members = append(members, Member{Name: name, PeerURLs: urls})
 	}
 	text := FormatInitialCluster(members)
-	// Reading it back tells whether two of them share a URL.
+	// Parsing the text detects a URL that two members share.
 	if _, err := ParseInitialCluster(text); err != nil {
 		return "", err
 	}
 	return text, nil
 }
 
-// FounderID is the ID of a member that founds a cluster with these peer URLs
-// and this cluster token, see [ComputeMemberID]. The error is a [*URLError].
+// FounderID returns the ID of an initial member with these peer URLs and this
+// cluster token, see [ComputeMemberID]. The error is a [*URLError].
 func FounderID(peerURLs []string, clusterToken string) (MemberID, error) {
 	if len(peerURLs) == 0 {
 		return 0, &URLError{Problem: URLEmpty}
@@ -61,8 +61,8 @@ func FounderID(peerURLs []string, clusterToken string) (MemberID, error) {
 	return ComputeMemberID(urls, clusterToken, nil), nil
 }
 
-// FoundedIDs are the IDs of these founders, peer URLs by name, and of the cluster
-// that they form with this cluster token. The error is an [*EntryError].
+// FoundedIDs returns the IDs of these initial members, peer URLs by name, and of the
+// cluster that they form with this cluster token. The error is an [*EntryError].
 func FoundedIDs(founders map[string][]string, clusterToken string) (map[string]MemberID, ClusterID, error) {
 	if _, err := InitialClusterOf(founders); err != nil {
 		return nil, 0, err
@@ -78,8 +78,8 @@ func FoundedIDs(founders map[string][]string, clusterToken string) (map[string]M
 	return ids, ComputeClusterID(slices.Collect(maps.Values(ids))), nil
 }
 
-// spelled is a peer URL as etcd writes it back: it parses what it is told and
-// hashes what comes out, with the scheme in lower case and the host as it was.
+// spelled returns a peer URL as etcd writes it back and hashes it: parsed, with
+// the scheme in lower case and the host unchanged.
 func spelled(raw string) string {
 	raw = strings.TrimSuffix(strings.TrimSpace(raw), "/")
 	if scheme, rest, ok := strings.Cut(raw, "://"); ok {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The IDs are those of TestComputeIDsAsServersDo, from running servers.
+// The IDs are those of TestComputeIDsAsServersDo, which running servers gave.
 func TestFounders(t *testing.T) {
 	founders := map[string][]string{
 		"c": {" http://127.0.0.1:23803/ "},

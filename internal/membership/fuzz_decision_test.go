@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// FuzzDecisions compares the decisions with the naive rules, and with what they
-// promise, over clusters of up to twelve members: a byte for each member, and
+// FuzzDecisions compares the decisions with the naive rules, and with their
+// promises, over clusters of up to twelve members: a byte for each member, and
 // one for the leader and the list.
 func FuzzDecisions(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 1})
@@ -31,16 +31,16 @@ func FuzzDecisions(f *testing.F) {
 	})
 }
 
-// FuzzSnapshot gives the decisions snapshots that no cluster would ever show:
-// members twice, answers of nobody, learners that lead. Whatever is in there, a
-// change is made only with a list that was confirmed, by a quorum of voters
-// that answer.
+// FuzzSnapshot passes snapshots to the decisions that no cluster returns: members
+// that are listed twice, answers of unlisted members, learners that lead. In
+// every case a change needs a list that was confirmed, by a quorum of voters that
+// answer.
 func FuzzSnapshot(f *testing.F) {
 	well := func(id byte) []byte { return []byte{0, id, byte(Answered), 1, 1, 0, 9} }
-	f.Add(slices.Concat([]byte{0, 2}, well(1), well(2), well(3)))                       // goes
-	f.Add(slices.Concat([]byte{0, 2}, well(1), well(2), []byte{0, 3, 0, 0, 0, 0, 0}))   // one says nothing
+	f.Add(slices.Concat([]byte{0, 2}, well(1), well(2), well(3)))                       // Go
+	f.Add(slices.Concat([]byte{0, 2}, well(1), well(2), []byte{0, 3, 0, 0, 0, 0, 0}))   // a member does not answer
 	f.Add(slices.Concat([]byte{1, 2}, well(1), well(2), well(3)))                       // not confirmed
-	f.Add(slices.Concat([]byte{0, 3}, well(1), well(1), well(3), []byte{255, 3, 1, 1})) // one twice
+	f.Add(slices.Concat([]byte{0, 3}, well(1), well(1), well(3), []byte{255, 3, 1, 1})) // a member is listed twice
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > 400 {
 			return
@@ -72,7 +72,7 @@ func FuzzSnapshot(f *testing.F) {
 	})
 }
 
-// wildSnapshot makes a snapshot of any bytes, and picks somebody in it.
+// wildSnapshot makes a snapshot from any bytes, and picks a subject.
 func wildSnapshot(data []byte) (Snapshot, MemberID) {
 	next := func() byte {
 		if len(data) == 0 {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// masks is what may be shown of a text that holds an @.
+// masks matches what may be shown of a text that contains an @.
 var masks = regexp.MustCompile(`(?is)^((https?://)?\*\*\*@)?[^@]*$`)
 
 func FuzzNormalizeURL(f *testing.F) {
@@ -50,7 +50,7 @@ func FuzzParseInitialCluster(f *testing.F) {
 				t.Fatalf("ParseInitialCluster(%q) = %q", s, parsed)
 			}
 			if ValidateName(name) != nil {
-				return // read, and never written: it gets a placeholder
+				return // parsed, but never written: it gets a placeholder
 			}
 			members = append(members, Member{ID: MemberID(len(members) + 1), Name: name, PeerURLs: urls})
 		}

@@ -9,17 +9,17 @@ type condition uint8
 const (
 	// unprobed: nothing is known.
 	unprobed condition = iota
-	// down: it does not answer, or cannot serve, or another cluster's process
-	// answers in its place.
+	// down: the member does not answer, or cannot serve, or a process of another
+	// cluster answers in its place.
 	down
-	// unstarted: it was announced and has never published its attributes.
+	// unstarted: the member was added and has never published its attributes.
 	unstarted
 	// alive: see [Snapshot.Alive].
 	alive
 )
 
-// conditionOf classifies a member. That it has not started is known from the
-// list, so a member without an address to ask at is unstarted, not unprobed.
+// conditionOf classifies a member. The list alone shows that a member has not
+// started, so such a member without an address is unstarted, not unprobed.
 func (s Snapshot) conditionOf(m Member) condition {
 	a := s.Answer(m.ID)
 	switch {
@@ -42,7 +42,7 @@ type tally struct {
 	alive, down, unstarted, unprobed []MemberID
 }
 
-// tallyOf sorts the members into conditions, leaving out the one member given.
+// tallyOf groups the members by condition, except the member with the given ID.
 func (s Snapshot) tallyOf(members []Member, without MemberID) tally {
 	var t tally
 	for _, m := range members {
@@ -63,20 +63,20 @@ func (s Snapshot) tallyOf(members []Member, without MemberID) tally {
 	return t
 }
 
-// votes says whether enough members are alive, as VoteResult of raft's quorum
-// package does of votes.
+// votes says whether enough members are alive, like VoteResult in raft's quorum
+// package.
 type votes uint8
 
 const (
-	// lost: there are not enough, whoever the unprobed are.
+	// lost: there are not enough, even if all unprobed members are alive.
 	lost votes = iota
-	// pending: the unprobed decide it.
+	// pending: the unprobed members decide.
 	pending
 	// won: there are enough.
 	won
 )
 
-// reaches says whether as many are alive as a quorum is.
+// reaches compares the number of members alive with a quorum.
 func (t tally) reaches(quorum int) votes {
 	switch alive := len(t.alive); {
 	case alive >= quorum:
@@ -88,8 +88,8 @@ func (t tally) reaches(quorum int) votes {
 	}
 }
 
-// project returns the figures of a change after which there are that many
-// voters, of whom those in the tally are alive, and whether they have a quorum.
+// project returns the facts of a change that results in that many voters, of
+// which the tally has those alive, and whether they have a quorum.
 func (t tally) project(subject MemberID, voters int) (Facts, votes) {
 	f := Facts{Subject: subject, Voters: voters, Quorum: Quorum(voters), Alive: len(t.alive)}
 	return f, t.reaches(f.Quorum)
@@ -101,8 +101,8 @@ func (t tally) gone() []MemberID { return union(t.down, t.unstarted) }
 // missing returns the members not known to be alive.
 func (t tally) missing() []MemberID { return union(t.down, t.unstarted, t.unprobed) }
 
-// goneCode is the code for the members that are known not to be alive:
-// [MemberDown] where one of them has lived, else [MemberUnstarted].
+// goneCode returns the code for the members known not to be alive: [MemberDown]
+// if any of them is down, otherwise [MemberUnstarted].
 func (t tally) goneCode() Code {
 	if len(t.down) > 0 {
 		return MemberDown
@@ -110,24 +110,24 @@ func (t tally) goneCode() Code {
 	return MemberUnstarted
 }
 
-// Gate holds what every change, of the subject if it is about a member, and
-// everything that is written of the member list needs, in this order:
+// Gate checks what every change needs, and everything that is written from the
+// member list. subject is the member that the change is about, if any. The order:
 //
 //  1. One cluster. Endpoints of several make every other figure meaningless.
-//  2. A quorum of today's voters that answer. Without one no change can be
-//     made, and every call would hang until its deadline; so this refusal comes
-//     before any reason to wait. It is [QuorumLost] only where it must be so:
-//     where voters that could not be asked may make up the number, or where the
-//     cluster served a linearizable request and so has a quorum somewhere, it is
-//     [NotProbed]. To send somebody to their snapshots without need would be the
-//     worst thing to say.
-//  3. One leader and term, named by a quorum of voters, and a quorum that
-//     serves reads: otherwise an election is going on, and time may end it.
-//  4. A list that was confirmed by a majority, and did not change. This comes
-//     after the leader because without a leader the list cannot be confirmed, and
-//     the leader is the reason to name.
+//  2. A quorum of today's voters that answer. Without it no change can be made,
+//     and every call would hang until its deadline, so this refusal comes before
+//     any reason to wait. It is [QuorumLost] only if the loss is certain. It is
+//     [NotProbed] if voters that could not be asked may make up the number, or if
+//     the cluster served a linearizable request and so has a quorum somewhere.
+//     Sending an operator to the snapshots without need would be the worst
+//     outcome.
+//  3. One leader and term, named by a quorum of voters, and a quorum that serves
+//     reads. Otherwise an election is going on, and time may end it.
+//  4. A list that a majority confirmed and that did not change. This comes after
+//     the leader, because the list cannot be confirmed without one, and the
+//     missing leader is the reason to report.
 //
-// When the verdict is Go, [Snapshot.MajorityLeader] names the leader.
+// When the verdict is Go, [Snapshot.MajorityLeader] returns the leader.
 func (s Snapshot) Gate(subject MemberID) Decision {
 	if len(s.Others) > 0 {
 		return refuse(MixedClusters, Facts{Subject: subject})

@@ -5,29 +5,28 @@ package membership
 
 import "slices"
 
-// PlannedChanges is what one plan would do to the members of a cluster. A member
-// counts as removed or replaced if its configuration is, whether or not the
-// member itself is in the plan: with its configuration it loses its machine.
+// PlannedChanges describes what one plan would do to the members of a cluster. A
+// member counts as removed or replaced if its configuration is, even if the member
+// itself is not in the plan: its machine is lost together with its configuration.
 type PlannedChanges struct {
-	// Removed are members that are removed for good, Replaced those that make
-	// room for a successor; Created counts the names of new members.
+	// Removed are members that are removed permanently, Replaced are members that
+	// make room for a successor, Created counts the names of new members.
 	Removed, Replaced []MemberID
 	Created           int
-	// InTurn are the names of members that may be replaced in one plan, one
-	// after the other, because their rollouts take turns.
+	// InTurn are the names of members that one plan may replace one after the
+	// other, because their rollouts take turns.
 	InTurn []string
-	// Turns are the replacements that are on record.
+	// Turns are the replacements on record.
 	Turns []Turn
 }
 
-// The codes of [GuardPlan], beside [TurnOfAnother] and [OthersNotActive].
+// The codes of [GuardPlan], in addition to [TurnOfAnother] and [OthersNotActive].
 const (
-	// SecondReplacement: the plan would replace more than one member. The
-	// others are those it would replace.
+	// SecondReplacement: the plan would replace more than one member, the others.
 	SecondReplacement Code = "second replacement"
-	// EveryVoterNeeded: the plan would replace one of so few voters that there is
-	// no quorum without it. Its machine can be replaced before it is removed: if
-	// the etcd_member is not in the plan. The others are those that it replaces.
+	// EveryVoterNeeded: the plan would replace a voter, the others, but there are
+	// so few voters that the quorum needs each. The machine can be replaced
+	// before the member is removed, if the etcd_member is not in the plan.
 	EveryVoterNeeded Code = "every voter needed"
 	// TooFewStay: the plan creates members and leaves fewer than a quorum of
 	// today's voters in place. The others are the voters it removes; Alive is
@@ -37,20 +36,20 @@ const (
 	EveryVoterRemoved Code = "every voter removed"
 )
 
-// GuardPlan refuses a plan, before anything is touched, that no order of its
-// steps can carry out safely: one that replaces a member while the replacement of
-// another one is not over; that replaces one of two voters, or the only one, of
-// which each is needed for the quorum; that replaces a second member although not
-// all of them take turns; that replaces a member that may be alive while another
-// member is not active; or that creates members while fewer than a quorum of
-// today's voters stay (all nodes renamed). A plain shrink and a destroy of
-// everything pass: they end where the operator wants them to. A plan that removes
-// every voter is warned about, and one that replaces a living voter while a learner stays:
-// whether the servers take its successor as another one can be read nowhere
-// ([LearnerSlotTaken]).
+// GuardPlan refuses a plan that no order of its steps can carry out safely, before
+// anything is changed. It refuses to replace a member while the replacement of
+// another member is not over; to replace one of two voters, or the only one,
+// because the quorum needs each; to replace a second member unless all of them
+// take turns; to replace a member that may be alive while another member is not
+// active; and to create members while fewer than a quorum of today's voters stay
+// (all nodes renamed). A plain shrink and a destroy of everything pass, because
+// they end as the operator wants. It warns if the plan removes every voter, and if
+// it replaces a living voter while a learner stays: whether the servers accept the
+// successor as another learner cannot be read ([LearnerSlotTaken]).
 //
-// It knows a plan only as far as it has been made, so it is asked again with
-// every change that is added; what it refuses once it refuses with more.
+// GuardPlan sees a plan only as far as it is made, so it is called again with
+// every change that is added. A plan that it refuses stays refused with more
+// changes.
 func GuardPlan(s Snapshot, p PlannedChanges) Decision {
 	voters := IDs(s.Voters())
 	replaced := in(voters, p.Replaced)
@@ -79,7 +78,7 @@ func GuardPlan(s Snapshot, p PlannedChanges) Decision {
 			return d
 		}
 	}
-	// However many are replaced, one at a time is out.
+	// Only one of the replaced members is absent at a time.
 	out := in(voters, union(p.Removed, replaced[:min(1, len(replaced))]))
 	if f.Alive = len(voters) - len(out); p.Created > 0 && len(out) > 0 && f.Alive < f.Quorum {
 		f.Others = out
@@ -103,21 +102,21 @@ func GuardPlan(s Snapshot, p PlannedChanges) Decision {
 	return d
 }
 
-// The codes of [GuardUnobserved]; Names are the configurations that the plan would
-// replace, Voters is how many members formed the cluster.
+// The codes of [GuardUnobserved]. Names are the configurations that the plan
+// would replace, Voters is the number of initial members.
 const (
-	// SecondUnobserved: the plan would replace more than one.
+	// SecondUnobserved: the plan would replace more than one configuration.
 	SecondUnobserved Code = "second replacement, unobserved"
 	// NeededUnobserved: as far as is known, the quorum needs every voter.
 	NeededUnobserved Code = "every voter needed, unobserved"
 )
 
-// GuardUnobserved is [GuardPlan] for a cluster that cannot be observed: nothing is
-// known of its voters then, so that their configurations are counted instead. At
-// most one of those that bootstrapped together, or joined what was bootstrapped,
-// is replaced in one plan; none of a cluster that was formed by so few that each
-// of them was needed for the quorum. founders is how many formed it, 0 if it is
-// not known to have formed.
+// GuardUnobserved is [GuardPlan] for a cluster that cannot be observed. Its
+// voters are not known, so their configurations are counted instead. One plan may
+// replace at most one of those that bootstrapped together or joined that cluster,
+// and none if so few members formed the cluster that the quorum needed each of
+// them. founders is the number of initial members, 0 if the cluster is not known
+// to have formed.
 func GuardUnobserved(replaced []string, founders int) Decision {
 	f := Facts{Names: replaced, Voters: founders}
 	switch {
@@ -129,17 +128,17 @@ func GuardUnobserved(replaced []string, founders int) Decision {
 	return Decision{Verdict: Go}
 }
 
-// Holders counts the resources that the state has for one member, as far as a plan
-// has come by them: those that the plan keeps, and those with which it removes or
-// replaces the member. A learner that an etcd_member has adopted does not count as
-// the latter: its destroy leaves the member alone.
+// Holders counts the resources that state has for one member, as far as the plan
+// is made: Kept by the plan, or Gone because the plan uses them to remove or
+// replace the member. A learner that an etcd_member adopted does not count as
+// Gone: its destroy does not remove the member.
 type Holders struct{ Kept, Gone int }
 
 // StillHeld is the code of [GuardHolders].
 const StillHeld Code = "still held"
 
-// GuardHolders refuses to remove or replace a member for which another resource
-// stays in the state. Two resources of one member may stay, or go, together.
+// GuardHolders refuses to remove or replace a member if another resource of that
+// member stays in state. Two resources of a member may be kept or removed together.
 func GuardHolders(h Holders) Decision {
 	if h.Gone > 0 && h.Kept > 0 {
 		return refuse(StillHeld, Facts{})
@@ -152,7 +151,7 @@ func GuardHolders(h Holders) Decision {
 type Fate uint8
 
 const (
-	// NotGiven: the member names no such part.
+	// NotGiven: the member does not name this part.
 	NotGiven Fate = iota
 	// Stays: the plan keeps it as it is, or updates it in place.
 	Stays
@@ -163,14 +162,14 @@ const (
 // NodePlan is what a plan does to one node.
 type NodePlan struct {
 	Config, Machine, Member Fate
-	// HasRun is whether the process of the member has ever run, or may have.
+	// HasRun is true if the process of the member has run, or may have run.
 	HasRun bool
 }
 
 // The codes of [GuardNode].
 const (
-	// MemberAlone: the member is replaced, its configuration or whatever else
-	// is known of its process stays.
+	// MemberAlone: the member is replaced, but its configuration, or all that is
+	// known of its process, stays.
 	MemberAlone Code = "member replaced alone"
 	// MachineStays: configuration and member are replaced, the machine stays.
 	MachineStays Code = "machine stays"
@@ -180,11 +179,10 @@ const (
 	ConfigAlone Code = "configuration replaced alone"
 )
 
-// GuardNode refuses a plan that replaces some parts of a node and leaves others
-// behind: once a member that has run is removed, neither its data nor its
-// configuration can be used again, and a new machine must not start with the
-// settings of an identity that has run. A member that never ran has nothing to
-// leave behind.
+// GuardNode refuses a plan that replaces some parts of a node and keeps others.
+// After a member that has run is removed, neither its data nor its configuration
+// can be used again, and a new machine must not start with the settings of an
+// identity that has run. A member that has never run leaves nothing behind.
 func GuardNode(n NodePlan) Decision {
 	switch {
 	case n.Member == Stays && n.Config == Changes:
@@ -202,8 +200,8 @@ func GuardNode(n NodePlan) Decision {
 	}
 }
 
-// MemberOf returns the member that a configuration is of: the one with exactly
-// its peer URLs, else one that shares any, else the one of its name.
+// MemberOf returns the member of a configuration: the member with exactly its peer
+// URLs, otherwise a member with any of them, otherwise the member with its name.
 func (s Snapshot) MemberOf(name string, peerURLs []string) (Member, bool) {
 	if m, ok := byURLs(s, peerURLs); ok {
 		return m, true
@@ -214,10 +212,10 @@ func (s Snapshot) MemberOf(name string, peerURLs []string) (Member, bool) {
 	return s.first(func(m Member) bool { return name != "" && m.Name == name })
 }
 
-// InTheWay returns the members that keep a new configuration of that name and
-// those peer URLs from being made: those that bear the name, which come first, or
-// any of the URLs, and have run. It leaves out the member that the configuration
-// takes the place of. Whether they live is another question.
+// InTheWay returns the members that block a new configuration with that name and
+// those peer URLs: members that have run and have the name, which come first, or
+// any of the URLs. It leaves out the member that the configuration replaces. It
+// does not check whether the members are alive.
 func (s Snapshot) InTheWay(name string, peerURLs []string, instead MemberID) []Member {
 	named := func(m Member) bool { return name != "" && m.Name == name }
 	found := func(is bool) []Member {

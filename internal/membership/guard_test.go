@@ -78,8 +78,8 @@ func TestGuardPlan(t *testing.T) {
 	}
 }
 
-// GuardPlan is compared with a naive statement of its rule, over every state of
-// the members of every cluster of up to four voters and every plan for them.
+// TestGuardPlanExhaustively compares GuardPlan with a naive form of its rule, over
+// every state of the members of every cluster of up to four voters and every plan.
 func TestGuardPlanExhaustively(t *testing.T) {
 	const removedFate, replacedFate = 1, 2
 	states := []condition{alive, down, unprobed}
@@ -124,7 +124,7 @@ func TestGuardPlanExhaustively(t *testing.T) {
 				if replaced == 1 && s.Alive(p.Replaced[0]) {
 					others--
 				}
-				refused := replaced > 0 && voters-1 < voters/2+1 || // without one of them
+				refused := replaced > 0 && voters-1 < voters/2+1 || // without one of the voters
 					replaced > 1 && inTurn < replaced ||
 					replaced == 1 && inTurn == 0 && replacedAlive && others < voters-1 ||
 					created > 0 && removed+replaced > 0 && voters-removed-min(replaced, 1) < voters/2+1
@@ -137,8 +137,8 @@ func TestGuardPlanExhaustively(t *testing.T) {
 	}
 }
 
-// Each resource of a member either stays in the state or goes with the member: all
-// sequences of up to five of them, in which any may first seem to stay.
+// TestGuardHolders tries all sequences of up to five resources of a member, each
+// of which is kept or removed with the member, and may first seem to be kept.
 func TestGuardHolders(t *testing.T) {
 	for length := range 6 {
 		total := 1
@@ -171,8 +171,8 @@ func TestGuardHolders(t *testing.T) {
 	}
 }
 
-// Of configuration, machine and member either all change or none: every
-// combination is compared with that sentence.
+// TestGuardNode checks every combination: configuration, machine and member must
+// either all change or all stay.
 func TestGuardNode(t *testing.T) {
 	for config := NotGiven; config <= Changes; config++ {
 		for machine := NotGiven; machine <= Changes; machine++ {
@@ -213,8 +213,8 @@ func TestGuardUnobserved(t *testing.T) {
 	}
 }
 
-// A configuration's member is found by its URLs before its name; what is in the
-// way of a new one is whatever bears either and has run.
+// TestMembersOfConfigurations checks that URLs find a configuration's member before
+// its name does, and that members with either that have run block a new one.
 func TestMembersOfConfigurations(t *testing.T) {
 	const u, v = "http://10.0.0.1:2380", "http://10.0.0.2:2380"
 	client := []string{"http://x:1"}

@@ -10,15 +10,15 @@ import (
 )
 
 // MemberID identifies a member within its cluster, permanently: etcd refuses an
-// ID that was removed once (etcd-io/etcd#1488). It is unsigned and uses all of
-// its 64 bits, so it is written in hexadecimal everywhere, as etcdctl does.
+// ID that was removed (etcd-io/etcd#1488). It is unsigned and uses all of its 64
+// bits, so it is written in hexadecimal everywhere, as etcdctl does.
 type MemberID uint64
 
 // String returns the ID as etcdctl prints it: lower-case hexadecimal, without
 // leading zeros.
 func (id MemberID) String() string { return strconv.FormatUint(uint64(id), 16) }
 
-// ParseMemberID reads what [MemberID.String] writes. It refuses an empty text,
+// ParseMemberID parses the output of [MemberID.String]. It refuses an empty text,
 // a sign, a "0x" prefix, more than 16 digits, and zero, which etcd uses for
 // "none".
 func ParseMemberID(s string) (MemberID, error) {
@@ -26,14 +26,14 @@ func ParseMemberID(s string) (MemberID, error) {
 	return MemberID(n), err
 }
 
-// ClusterID identifies a cluster. It is computed from the founding members and
-// the cluster token, and never changes.
+// ClusterID identifies a cluster. It is computed from the initial members and the
+// cluster token, and never changes.
 type ClusterID uint64
 
 // String returns the ID as etcdctl prints it.
 func (id ClusterID) String() string { return strconv.FormatUint(uint64(id), 16) }
 
-// ParseClusterID reads what [ClusterID.String] writes, with the same limits as
+// ParseClusterID parses the output of [ClusterID.String], with the same limits as
 // [ParseMemberID].
 func ParseClusterID(s string) (ClusterID, error) {
 	n, err := parseID("cluster ID", s)

@@ -31,7 +31,7 @@ func TestIdentify(t *testing.T) {
 
 	for _, c := range []struct {
 		name    string
-		member  *Member // beside a
+		member  *Member // in addition to a
 		founder bool
 		claim   Ownership
 		others  []Ownership

@@ -5,7 +5,7 @@ package membership
 
 import "slices"
 
-// union returns the IDs of all the lists, sorted, each once; nil for none.
+// union returns the IDs of all lists, sorted and without duplicates, or nil if none.
 func union(lists ...[]MemberID) []MemberID {
 	all := slices.Concat(lists...)
 	slices.Sort(all)
@@ -15,7 +15,7 @@ func union(lists ...[]MemberID) []MemberID {
 	return all
 }
 
-// in returns the IDs of the first list that are also in the second.
+// in returns the IDs of the first list that are also in the second list.
 func in(ids, set []MemberID) []MemberID {
 	var out []MemberID
 	for _, id := range ids {

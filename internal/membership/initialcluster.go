@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 )
 
-// NameProblem says what is wrong with a member's name; package diag words it.
+// NameProblem says what is wrong with a member's name; package diag has the text.
 type NameProblem string
 
 // The problems.
@@ -26,12 +26,12 @@ const (
 	NameLong      NameProblem = "too long"  // more than 253 bytes
 )
 
-// nameCharacters are the characters of a new member's name: those that stand
-// unquoted in an initial cluster, an environment file, a shell and the name of
-// a data directory (NAME.etcd). The join script takes the same.
+// nameCharacters are the characters allowed in a new member's name: those that
+// need no quotes in an initial cluster, an environment file, a shell and the name
+// of a data directory (NAME.etcd). The join script accepts the same characters.
 const nameCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:@%+~-"
 
-// NameError is a name that no member can bear.
+// NameError reports a name that no member can have.
 type NameError struct {
 	Name    string
 	Problem NameProblem
@@ -42,9 +42,9 @@ func (e *NameError) Error() string {
 	return "member name " + strconv.Quote(e.Name) + ": " + string(e.Problem)
 }
 
-// ValidateName returns a [*NameError] for a name that a new member cannot
-// bear, or that cannot be rendered for its machine. etcd itself takes any text,
-// and fails later; for the name of a member that exists see [ValidateListedName].
+// ValidateName returns a [*NameError] for a name that a new member cannot have,
+// or that cannot be rendered for its machine. etcd itself accepts any text, and
+// fails later. For the name of an existing member see [ValidateListedName].
 func ValidateName(name string) error {
 	if err := ValidateListedName(name); err != nil {
 		return err
@@ -55,9 +55,9 @@ func ValidateName(name string) error {
 	return nil
 }
 
-// ValidateListedName returns a [*NameError] for a name that cannot be the name
-// of a member in Terraform. It takes more than [ValidateName], because members
-// that exist must be shown, imported and removed whatever they are called.
+// ValidateListedName returns a [*NameError] for a name that a member cannot have
+// in Terraform. It accepts more than [ValidateName], because existing members
+// must be shown, imported and removed whatever their names are.
 func ValidateListedName(name string) error {
 	switch {
 	case name == "":
@@ -72,12 +72,12 @@ func ValidateListedName(name string) error {
 	return nil
 }
 
-// FormatInitialCluster writes the members as ETCD_INITIAL_CLUSTER wants them:
-// name=url pairs, sorted, one for each peer URL. A joiner compares their count
-// and URLs with the cluster's; the names of others do not matter, so a member
-// that has none yet, or whose name would break the list or merge it with
-// another member, gets a placeholder made of its ID. The caller gives the
-// joiner's own entry its name.
+// FormatInitialCluster formats the members as the value of ETCD_INITIAL_CLUSTER:
+// name=url pairs, sorted, one for each peer URL. A new member compares their
+// count and URLs with the cluster's; the names of the others do not matter. A
+// member that has no name yet, or whose name would break the list or merge with
+// another member, therefore gets a placeholder made from its ID. The caller sets
+// the name in the new member's own entry.
 func FormatInitialCluster(members []Member) string {
 	members = slices.Clone(members)
 	slices.SortFunc(members, func(a, b Member) int { return cmp.Compare(a.ID, b.ID) })
@@ -105,19 +105,19 @@ func FormatInitialCluster(members []Member) string {
 	return strings.Join(pairs, ",")
 }
 
-// Reasons for which an entry of an initial cluster is refused, besides a
-// [*NameError] and a [*URLError].
+// Reasons to refuse an entry of an initial cluster, in addition to a [*NameError]
+// and a [*URLError].
 var (
-	// errNoURL: the entry has no '='.
+	// errNoURL: the entry has no '=', or the member has no URL.
 	errNoURL = errors.New("want name=url")
-	// ErrDuplicateURL: the peer URL stands in the list twice.
+	// ErrDuplicateURL: the list contains the peer URL twice.
 	ErrDuplicateURL = errors.New("the peer URL is in the list twice")
 	// ErrNoEntries: the list is empty.
 	ErrNoEntries = errors.New("no entries")
 )
 
-// EntryError is an entry of an initial cluster that cannot be used. Err is one
-// of the errors above, a [*NameError] or a [*URLError].
+// EntryError reports an entry of an initial cluster that cannot be used. Err is
+// one of the errors above, a [*NameError] or a [*URLError].
 type EntryError struct {
 	Entry string
 	Err   error
@@ -131,10 +131,9 @@ func (e *EntryError) Error() string {
 // Unwrap returns the reason.
 func (e *EntryError) Unwrap() error { return e.Err }
 
-// ParseInitialCluster reads what [FormatInitialCluster] writes: for each name
-// its peer URLs, as they stand in the text and in their order there. A name
-// may stand there several times, once for each URL. The error is an
-// [*EntryError].
+// ParseInitialCluster parses the output of [FormatInitialCluster]. It returns the
+// peer URLs of each name, in the spelling and the order of the text. A name may
+// occur several times, once for each URL. The error is an [*EntryError].
 func ParseInitialCluster(s string) (map[string][]string, error) {
 	if strings.TrimSpace(s) == "" {
 		return nil, &EntryError{Err: ErrNoEntries}

@@ -51,7 +51,7 @@ func TestValidateName(t *testing.T) {
 			t.Errorf("ValidateName(%q) = %q, want %q", name, got, want)
 		}
 		if want == NameAlphabet {
-			want = "" // a member that exists may bear it
+			want = "" // an existing member may have it
 		}
 		if got := problem(ValidateListedName(name)); got != want {
 			t.Errorf("ValidateListedName(%q) = %q, want %q", name, got, want)
@@ -59,8 +59,8 @@ func TestValidateName(t *testing.T) {
 	}
 }
 
-// The join script refuses a name for ever, on the machine, where the provider
-// could have refused it at plan. So both have one alphabet.
+// The join script refuses a name permanently, on the machine, although the
+// provider could have refused it in the plan. So both must have the same alphabet.
 func TestNameAlphabetOfTheJoinScript(t *testing.T) {
 	script, err := os.ReadFile("../joinscript/join.sh")
 	if err != nil {
@@ -101,8 +101,8 @@ func TestInitialCluster(t *testing.T) {
 	}
 }
 
-// Two members that bear one name, or a name that is somebody's placeholder,
-// must not be merged: the joiner would count too few and exit.
+// Two members that share a name, or a name that is the placeholder of another
+// member, must not be merged: the new member would count too few members and exit.
 func TestInitialClusterKeepsMembersApart(t *testing.T) {
 	members := []Member{
 		{ID: 1, Name: "a", PeerURLs: []string{"http://10.0.0.1:2380"}},

@@ -3,28 +3,27 @@
 
 package membership
 
-// Loss is what two independent views say of a member.
+// Loss is what two independent views show about a member.
 type Loss uint8
 
 const (
-	// Present: it answers, or has not come yet, or is not in the list.
+	// Present: the member answers, or has not started yet, or is not in the list.
 	Present Loss = iota
-	// Unreachable: it does not answer here, and that is all that is known: the
-	// leader still sees it, or could not be asked, or the rest has no quorum
-	// that could say so.
+	// Unreachable: the member does not answer here, and nothing else is known:
+	// the leader still sees it, or could not be asked, or the rest has no quorum.
 	Unreachable
-	// Vanished: it does not answer here, and the leader, whom a quorum of the
-	// rest follows, has no connection to it either.
+	// Vanished: the member does not answer here, and the leader, which a quorum
+	// of the rest follows, has no connection to it either.
 	Vanished
-	// Unsettled: it does not answer here, and the others are about to elect a
-	// leader who could say more: it may have been the leader itself.
+	// Unsettled: the member does not answer here, and the others are about to elect
+	// a leader that can tell more. The member may have been the leader itself.
 	Unsettled
 )
 
-// JudgeLoss says what is known of a member that may be gone. seen are the
-// leader's connections to the others, as its metrics show them. Two views are
-// needed because one alone is often wrong: a member that cannot be reached from
-// here may serve everybody else.
+// JudgeLoss returns what is known about a member that may be gone. seen holds the
+// leader's connections to the others, as its metrics show them. It needs two
+// views, because one alone is often wrong: a member that is unreachable from here
+// may serve all other clients.
 func JudgeLoss(s Snapshot, id MemberID, seen map[MemberID]bool) Loss {
 	m, listed := s.Member(id)
 	if !listed || !m.Started() || s.Alive(id) {

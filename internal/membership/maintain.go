@@ -9,24 +9,24 @@ import (
 	"strings"
 )
 
-// Codes of maintenance alone.
+// Codes that only maintenance uses.
 const (
-	// NotVoter: the subject is a learner, and learners do not lead.
+	// NotVoter: the subject is a learner, and a learner cannot lead.
 	NotVoter Code = "not a voter"
-	// NoSuccessor: none of the others, the voters that do not lead, is fit to.
+	// NoSuccessor: none of the others, the voters that do not lead, is fit to lead.
 	NoSuccessor Code = "no successor"
-	// Interrupts: all is well, and yet fewer voters than a quorum would be left
-	// while the subject is away.
+	// Interrupts: the cluster is healthy, but fewer voters than a quorum would be
+	// left while the subject is away.
 	Interrupts Code = "interrupts"
-	// LearnerUnserved: the subject is a learner, and etcd lets a learner serve
-	// its status, a snapshot and serializable reads only
-	// (isRPCSupportedForLearner in api/v3rpc): not a defragmentation.
+	// LearnerUnserved: the subject is a learner. etcd lets a learner serve only
+	// its status, a snapshot and serializable reads (isRPCSupportedForLearner in
+	// api/v3rpc), not a defragmentation.
 	LearnerUnserved Code = "a learner does not serve it"
-	// AlarmBehind: the others' databases are still as large as their quota
-	// allows, so the alarm in Detail would be back with the next write.
+	// AlarmBehind: the others' databases are still within a twentieth of their
+	// quota, so the alarm in Detail would return with the next write.
 	AlarmBehind Code = "still full"
-	// AlarmUnproven: it cannot be told whether the cause of the alarm in Detail
-	// is gone, as far as the others go.
+	// AlarmUnproven: the others do not show whether the cause of the alarm in
+	// Detail is gone.
 	AlarmUnproven Code = "alarm unproven"
 )
 
@@ -36,8 +36,8 @@ const (
 	AlarmCorrupt = "CORRUPT"
 )
 
-// Find returns the members that a text may mean: an ID before a name, so that
-// a member named "a" and one with the ID a are told apart.
+// Find returns the members that a text may mean. An ID takes precedence over a
+// name, so that a member named "a" and a member with the ID a are told apart.
 func (s Snapshot) Find(text string) []Member {
 	if found := s.filter(func(m Member) bool { return m.ID.String() == strings.ToLower(text) }); len(found) > 0 {
 		return found
@@ -45,7 +45,7 @@ func (s Snapshot) Find(text string) []Member {
 	return s.filter(func(m Member) bool { return m.Name == text && text != "" })
 }
 
-// ByName returns the members in order of name, those without one at the end.
+// ByName returns the members sorted by name, with those without a name at the end.
 func (s Snapshot) ByName() []Member {
 	out := slices.Clone(s.Members)
 	slices.SortFunc(out, byName)
@@ -59,16 +59,16 @@ func byName(a, b Member) int {
 	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
 }
 
-// DecideMove decides whether leadership may be handed to a member now, or, if
-// to is 0, to whom. A voter that is down, behind, or in another term than the
-// rest would win nothing but an election. The order:
+// DecideMove decides whether leadership may move to the member to now, or, if to
+// is 0, to which member. A voter that is down, behind, or in another term than
+// the rest would only cause an election. The order:
 //
-//  1. what every change needs: one cluster, quorum, leader, confirmed list;
-//  2. it leads already: done;
-//  3. it is no member, a learner, has not started, does not answer, names
-//     another leader or term, or lags (see [defaultMaxLag]).
+//  1. What every change needs: one cluster, quorum, leader, confirmed list.
+//  2. The member leads already: done.
+//  3. The member is not in the list, is a learner, has not started, does not
+//     answer, names another leader or term, or lags (see [defaultMaxLag]).
 //
-// When the verdict is Go, MoveLeaderTo is the voter that is to lead.
+// When the verdict is Go, MoveLeaderTo is the voter that should lead.
 func DecideMove(s Snapshot, to MemberID) Decision {
 	if d := s.Gate(to); d.Verdict != Go {
 		return d
@@ -127,27 +127,27 @@ func (s Snapshot) fitToLead(id, leader MemberID, term uint64) Decision {
 	return Decision{Verdict: Go}
 }
 
-// DefragmentRequest says which members are to be defragmented.
+// DefragmentRequest says which members to defragment.
 type DefragmentRequest struct {
 	// Remaining are the members that are not defragmented yet.
 	Remaining []MemberID
-	// Interrupt accepts that a cluster of one or two voters, which needs them
-	// all, stands still meanwhile.
+	// Interrupt accepts that a cluster of one or two voters, which needs all of
+	// them, does not serve in the meantime.
 	Interrupt bool
 }
 
-// DecideDefragment decides which member may be defragmented now. While it is,
-// it answers nobody and applies nothing: it counts as failed. The order:
+// DecideDefragment decides which member may be defragmented now. In the meantime the
+// member answers no requests and applies nothing: it counts as failed. The order:
 //
-//  1. nobody is left: done;
-//  2. what every change needs: one cluster, quorum, leader, confirmed list;
-//  3. one that is not in the list, or is a learner;
-//  4. every member must be alive, so that this one is the only one away;
-//  5. every voter must have caught up: the one before may have just come back;
-//  6. the other voters must be a quorum by themselves, unless an interruption is
+//  1. No member is left: done.
+//  2. What every change needs: one cluster, quorum, leader, confirmed list.
+//  3. A member that is not in the list, or is a learner: refused.
+//  4. Every member must be alive, so that this member is the only one away.
+//  5. Every voter must have caught up: the previous member may have just come back.
+//  6. The other voters must be a quorum by themselves, unless an interruption is
 //     accepted.
 //
-// Those without the lead come first, in order of name. When the verdict is Go,
+// Members that do not lead come first, sorted by name. When the verdict is Go,
 // Facts.Subject is the member.
 func DecideDefragment(s Snapshot, r DefragmentRequest) Decision {
 	if len(r.Remaining) == 0 {
@@ -200,19 +200,18 @@ func DecideDefragment(s Snapshot, r DefragmentRequest) Decision {
 	return out
 }
 
-// DecideDisarm decides whether an alarm of a kind may be disarmed now. The
-// order:
+// DecideDisarm decides whether an alarm of a kind may be disarmed now. The order:
 //
-//  1. one cluster, and a leader that a quorum names: a CORRUPT alarm stops
-//     reads, so more is not asked for;
-//  2. none is raised: done;
-//  3. NOSPACE: no database may be within a twentieth of its quota, as far as
-//     members tell it (3.6 and later): the alarm would be back with the next
-//     write, whatever the operator says;
-//  4. what the members do not tell, the operator has to: that there is space
-//     again, or that the corrupt member was replaced.
+//  1. One cluster, and a leader that a quorum names. A CORRUPT alarm stops reads,
+//     so no more is required.
+//  2. No such alarm is raised: done.
+//  3. NOSPACE: no database may be within a twentieth of its quota, as far as the
+//     members report it (3.6 and later). Otherwise the alarm would return with
+//     the next write, whatever the operator confirms.
+//  4. The operator must confirm what the members do not report: that there is
+//     space again, or that the corrupt member was replaced.
 //
-// Facts.Others are the members that raised it when the verdict is Go.
+// When the verdict is Go, Facts.Others are the members that raised the alarm.
 func DecideDisarm(s Snapshot, kind string, confirmed bool) Decision {
 	if d := s.Gate(0); d.Verdict != Go {
 		if _, _, led := s.MajorityLeader(); !led || d.Code == MixedClusters {

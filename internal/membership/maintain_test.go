@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Over every cluster of up to four members: what maintenance promises, said
-// over the states that the members really are in.
+// TestMaintenanceOfEveryCluster checks the promises of maintenance against the
+// real states of the members, in every cluster of up to four members.
 func TestMaintenanceOfEveryCluster(t *testing.T) {
 	goes := map[string]int{}
 	for n := range 5 {
@@ -44,8 +44,8 @@ func TestMaintenanceOfEveryCluster(t *testing.T) {
 	}
 }
 
-// fit: a voter that lives, names whom the others name in their term, and is not
-// far behind.
+// fit reports whether a voter is alive, names the leader that the others name in
+// their term, and is not far behind.
 func (w world) fit(id MemberID) bool {
 	i := int(id) - 1
 	if i < 0 || i >= len(w.members) {
@@ -136,7 +136,7 @@ func saves(t *testing.T, w world, s Snapshot, from MemberID, open bool, goes map
 	}
 	i := int(d.Facts.Subject) - 1
 	followers := w.which(w.voter, w.lives, but(leader))
-	// A learner that is not behind all voters spares them.
+	// A learner that is not behind all voters is preferred to them.
 	fit := func(i int) bool {
 		return !w.voter(i) && w.lives(i) && w.members[i] != lLagging
 	}

@@ -5,14 +5,14 @@ package membership
 
 import "errors"
 
-// ErrNoClusterID means that a key was asked for before the cluster was known.
+// ErrNoClusterID means that a key was requested before the cluster ID was known.
 var ErrNoClusterID = errors.New("the cluster ID is not known")
 
-// MetadataKey returns the key of what the provider keeps about one cluster in
+// MetadataKey returns the key of data that the provider keeps about a cluster in
 // that cluster: "<prefix><cluster ID>/<name>". The ID is part of every key: a
-// cluster that is restored from a backup has another one, and the records, turns
-// and locks in the backup must not speak for it. The error is [ErrNoClusterID]
-// if the ID is 0.
+// cluster that is restored from a backup has another ID, and the records, turns
+// and locks in the backup must not apply to it. The error is [ErrNoClusterID] if
+// the ID is 0.
 func MetadataKey(prefix string, id ClusterID, name string) (string, error) {
 	if id == 0 {
 		return "", ErrNoClusterID

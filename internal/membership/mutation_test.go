@@ -18,8 +18,8 @@ type mutation struct {
 	name, file, from, to string
 }
 
-// mutations are mistakes that would cost a cluster; the campaign must catch
-// each of them.
+// mutations are mistakes that would cost a cluster. The campaign must detect each
+// of them.
 var mutations = []mutation{
 	{"quorum off by one", "quorum.go", "return n/2 + 1", "return n / 2"},
 	{"learner counted as voter", "snapshot.go", "func(m Member) bool { return !m.Learner }", "func(m Member) bool { return true }"},
@@ -34,7 +34,7 @@ var mutations = []mutation{
 	{"another member's answer taken for this one's", "quorum.go", "a.MemberID == id &&", ""},
 }
 
-// moreMutations are lesser ones, tried in the full campaign.
+// moreMutations are lesser mistakes, for the full campaign only.
 var moreMutations = []mutation{
 	{"quorum of an even number is half", "quorum.go", "return n/2 + 1", "return (n + 1) / 2"},
 	{"learner believed as leader", "quorum.go", "listed && !m.Learner {", "listed && m.ID != 0 {"},
@@ -58,9 +58,9 @@ var moreMutations = []mutation{
 	{"no waiting for those that leave", "remove.go", "case f.Alive >= Quorum(f.Voters-len(departing)):", "case false:"},
 }
 
-// TestCampaignCatchesMistakes puts each mistake into the code, by an overlay of
-// the one file, and runs the campaign over clusters of up to four members: it
-// must fail. So must a change that makes a mutation's text disappear.
+// TestCampaignCatchesMistakes puts each mistake into the code, with an overlay for
+// that file, and runs the campaign over clusters of up to four members. The campaign
+// must fail. The test also fails if the text of a mutation is no longer in the code.
 func TestCampaignCatchesMistakes(t *testing.T) {
 	tried := mutations
 	if os.Getenv("ETCD_TEST_FULL") != "" {
@@ -107,8 +107,8 @@ func runMutated(t *testing.T, m mutation) (string, error) {
 	if err := os.WriteFile(list, overlay, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// The files of the campaign alone: a binary with all tests of the package
-	// holds an etcd client, which takes longer to link than the campaign runs.
+	// Only the files of the campaign: a binary with all tests of the package
+	// links an etcd client, which takes longer than the campaign.
 	files, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)

@@ -3,11 +3,11 @@
 
 package membership
 
-// The rules once more, as plainly as they can be put, over the states that the
-// members really are in. Nothing here calls the code under test but for the
-// names of verdicts and codes.
+// This file states the rules again, as simply as possible, over the real states
+// of the members. It uses nothing of the code under test but the names of
+// verdicts and codes.
 
-// verdict is what the naive rules say.
+// verdict is the outcome by the naive rules.
 type verdict struct {
 	v        Verdict
 	code     Code
@@ -22,7 +22,7 @@ func says(v Verdict, code Code, others ...int) verdict {
 
 func (w world) voter(i int) bool { return w.members[i] < lAlive }
 
-// lives: proven to work now. Anything else is not counted on.
+// lives: proven to work now. No other member counts.
 func (w world) lives(i int) bool {
 	switch w.members[i] {
 	case vAlive, vBehind, vStale, lAlive, lLagging, lStale, lCallsVoter:
@@ -31,7 +31,7 @@ func (w world) lives(i int) bool {
 	return false
 }
 
-// unknown: nothing was heard of it, good or bad.
+// unknown: nothing is known about the member, good or bad.
 func (w world) unknown(i int) bool {
 	switch w.members[i] {
 	case vUnprobed, vForeign, lUnprobed, lForeign:
@@ -44,7 +44,7 @@ func (w world) heard(i int) bool { return w.lives(i) || w.members[i] == vNoRead 
 func (w world) fresh(i int) bool { return w.members[i] == vUnstarted || w.members[i] == lUnstarted }
 func (w world) wrong(i int) bool { return w.members[i] == vWrong || w.members[i] == lWrong }
 
-// dead: known not to work, though it did once.
+// dead: known not to work, although the member has started.
 func (w world) dead(i int) bool { return !w.lives(i) && !w.unknown(i) && !w.fresh(i) }
 
 func (w world) which(is ...func(int) bool) (out []int) {
@@ -73,7 +73,7 @@ func among(set []int) func(int) bool {
 	}
 }
 
-// most: x are more than half of n.
+// most reports whether x is more than half of n.
 func most(x, n int) bool { return 2*x > n }
 
 // agreed returns the leader and term that most voters name.
@@ -104,7 +104,7 @@ func (w world) naiveGate() (verdict, bool) {
 	living := len(w.which(w.voter, w.lives))
 	unknown := w.which(w.voter, w.unknown)
 	if !most(heard, n) {
-		if !w.moved || living > 0 { // something linearizable was served, so a quorum is somewhere
+		if !w.moved || living > 0 { // a linearizable request was served, so there is a quorum
 			return says(Refuse, NotProbed, w.which(w.voter, not(w.heard))...), false
 		}
 		if n == 0 || most(heard+len(unknown), n) {
@@ -121,8 +121,8 @@ func (w world) naiveGate() (verdict, bool) {
 	return verdict{}, true
 }
 
-// blocked says who keeps a cluster from growing by one voter, if that voter
-// failed at once; v is the verdict about members that are known to be gone.
+// blocked returns the members that keep a cluster from growing by one voter, if that
+// voter failed at once; v is the verdict about members that are known to be gone.
 func (w world) blocked(v Verdict, strict bool) (verdict, bool) {
 	n := len(w.which(w.voter))
 	living := len(w.which(w.voter, w.lives))
@@ -211,7 +211,7 @@ func (w world) naivePromote(subject int, seenBefore bool) verdict {
 	return v
 }
 
-// held: the turn keeps others from being replaced.
+// held reports whether the turn keeps other members from being replaced.
 func (w world) held(t Turn) bool {
 	living := w.which(w.voter, w.lives)
 	for _, i := range living {
@@ -292,11 +292,10 @@ func (w world) naiveRemove(subject int, replacement bool, leaving []int) verdict
 	return out
 }
 
-// naiveUpdate: until its process is restarted the others cannot reach the
-// member, so they must be a quorum without it; where there are no others, or
-// where it has no vote, nothing hangs on it. Of two voters both are needed, and
-// no way leads around that. A leader hands over first, so that the others need
-// not elect one.
+// naiveUpdate: the others cannot reach the member until its process is restarted,
+// so they must be a quorum without it. If there are no others, or if the member
+// has no vote, the update is safe. Of two voters both are needed, which no order
+// avoids. A leader hands over first, so that the others need not elect another.
 func (w world) naiveUpdate(subject int) verdict {
 	if v, ok := w.naiveGate(); !ok {
 		return v
@@ -327,8 +326,8 @@ func (w world) naiveUpdate(subject int) verdict {
 	}
 }
 
-// next leads after the subject: one that stays before one that goes, a long log
-// before a short one, the first before the second.
+// next returns the member that leads after the subject: a member that stays before
+// a member in leaving, a long log before a short log, the first before the second.
 func (w world) next(living, leaving []int) int {
 	for _, goes := range []bool{false, true} {
 		for _, behind := range []bool{false, true} {

@@ -3,36 +3,36 @@
 
 package membership
 
-// defaultMaxLag is how far behind a learner may be when it is given a vote, in
-// raft entries: 1,000, or one per cent of the leader's index where that is
-// more. (The server lets it be 10 per cent behind, which may be millions.)
+// defaultMaxLag returns how far behind the leader a learner may be when it is
+// promoted, in raft entries: 1,000, or one per cent of the leader's index if that
+// is more. (The server allows 10 per cent, which may be millions.)
 func defaultMaxLag(leaderIndex uint64) uint64 { return max(1000, leaderIndex/100) }
 
-// DecidePromote decides whether a learner may be given a vote now. The server
-// does not ask whether the learner is alive: one that was killed seconds before
-// is promoted by every version, and from one to two voters that loses quorum
-// for good. So everything must be seen here, and sent to the leader at once:
+// DecidePromote decides whether a learner may be promoted now. The server does not
+// check whether the learner is alive: every version promotes a learner that was killed
+// seconds before, and from one voter to two that loses the quorum permanently. So
+// everything is checked here, and the caller sends the request to the leader at once:
 //
-//  1. what every change needs: one cluster, quorum, leader, confirmed list;
-//  2. what time does not cure: the subject is not in the list, its address
-//     belongs to another cluster, the version cannot do it;
-//  3. done already: the list says voter, and so does the member itself;
-//  4. the learner has published its name and answers itself, as a learner;
-//  5. the leader answers too (its index is the measure, and the request goes
-//     to it), and the learner names it, in the same term;
-//  6. the voters to be, with the learner counted as failed, have a quorum; a
-//     cluster of one is exempt, since the learner was just seen alive; the
-//     caller looks again directly afterwards;
-//  7. its lag is small, for the second time in a row, within the same term,
-//     and it has applied an entry in between. An index that moves is not enough
-//     by itself: a learner that is millions behind moves as well. Neither is a
-//     small lag: where nothing is written, a learner that the leader cannot
-//     reach lacks nothing, and from one to two voters its vote would end the
-//     writes. The caller sees to it that there is an entry to apply.
+//  1. What every change needs: one cluster, quorum, leader, confirmed list.
+//  2. What time does not cure: the subject is not in the list, its address belongs to
+//     another cluster, the version cannot do it.
+//  3. Done already: both the list and the member itself say that it is a voter.
+//  4. The learner has published its name and answers itself, as a learner.
+//  5. The leader answers too (its index is the measure, and the request goes to it),
+//     and the learner names it, in the same term.
+//  6. The future voters, with the learner counted as failed, have a quorum. A cluster
+//     of one is exempt, since the learner was just observed alive; the caller observes
+//     it again directly afterwards.
+//  7. The lag is small for the second time in a row, within the same term, and the
+//     learner has applied an entry in between. An index that moves is not enough: a
+//     learner that is millions behind moves as well. A small lag is not enough either:
+//     if nothing is written, a learner that the leader cannot reach lacks nothing, and
+//     from one voter to two its vote would stop all writes. The caller makes sure that
+//     there is an entry to apply.
 //
-// From 4 on the verdict is [Wait]; also where a voter is down, since it may
-// come back (a split into halves heals), and where the learner could not be
-// asked, since its address may be published only now.
+// From 4 on the verdict is [Wait], also if a voter is down, since it may come back (a
+// network partition may heal), and if the learner could not be asked, since its
+// address may not be published yet. It is [Refuse] if unprobed voters decide 6.
 func DecidePromote(s Snapshot, r PromoteRequest) Decision {
 	if d := s.Gate(r.ID); d.Verdict != Go {
 		return d
@@ -81,8 +81,8 @@ func DecidePromote(s Snapshot, r PromoteRequest) Decision {
 	return Decision{Verdict: Go, Warnings: s.joinWarnings(r.ID, t, f)}
 }
 
-// follows decides whether a learner has started, answers as one, and follows
-// this leader, who answers too, in this term.
+// follows decides whether a learner has started, answers as a learner, and
+// follows this leader, which answers too, in this term.
 func (s Snapshot) follows(m Member, leader MemberID, term uint64) Decision {
 	f, a := Facts{Subject: m.ID}, s.Answer(m.ID)
 	switch {
@@ -104,8 +104,8 @@ func (s Snapshot) follows(m Member, leader MemberID, term uint64) Decision {
 	}
 }
 
-// lag returns how many entries a member is behind the leader, and how many it
-// may be: most, or [defaultMaxLag] if that is 0.
+// lag returns how many entries a member is behind the leader, and how many it may
+// be behind: most, or [defaultMaxLag] if most is 0.
 func (s Snapshot) lag(id, leader MemberID, most uint64) (entries, limit uint64) {
 	index := s.Answer(leader).Index
 	if most == 0 {
@@ -114,8 +114,8 @@ func (s Snapshot) lag(id, leader MemberID, most uint64) (entries, limit uint64) 
 	return index - min(index, s.Answer(id).Applied), most
 }
 
-// voteConfirmed says whether a member that the list calls a voter knows it,
-// and answers as one.
+// voteConfirmed decides whether a member that the list calls a voter answers as a
+// voter.
 func (s Snapshot) voteConfirmed(id MemberID) Decision {
 	m, _ := s.Member(id)
 	switch {
@@ -132,7 +132,7 @@ func (s Snapshot) voteConfirmed(id MemberID) Decision {
 	}
 }
 
-// notHeard is the reason to wait for a member that did not answer itself.
+// notHeard returns the decision to wait for a member that did not answer itself.
 func (s Snapshot) notHeard(id MemberID) Decision {
 	a := s.Answer(id)
 	if a.State == Silent {

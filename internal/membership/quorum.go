@@ -6,11 +6,10 @@ package membership
 // Quorum returns how many of n voters must agree before anything is decided:
 // more than half of them.
 //
-// Quorum(0), and that of a negative number, is 1: a cluster without voters
-// decides nothing, however many of its members are alive. Raft's own code has
-// it the other way round (an empty half of a joint configuration agrees to
-// everything); here "the quorum of nothing is reached" would read as leave to
-// take out the last voter.
+// For 0 and negative numbers Quorum returns 1: a cluster without voters decides
+// nothing, however many of its members are alive. Raft's own code does the
+// opposite (an empty half of a joint configuration agrees to everything). Here a
+// quorum of nothing that is reached would permit the removal of the last voter.
 func Quorum[N int | int64](n N) N {
 	if n < 1 {
 		return 1
@@ -22,32 +21,32 @@ func Quorum[N int | int64](n N) N {
 // have no vote and do not count.
 func (s Snapshot) Quorum() int { return Quorum(len(s.Voters())) }
 
-// Alive reports whether the member is in the list and answered itself, with
-// its own ID and this cluster's ID, and, if it is a voter, served a
-// linearizable read. "Started" is not enough: the server counts members that
-// have ever published a name as started, however long they have been dead.
+// Alive reports whether the member is in the list and answered itself, with its
+// own ID and this cluster's ID, and, if it is a voter, served a linearizable
+// read. "Started" is not enough: the server counts a member that has ever
+// published a name as started, however long it has been dead.
 func (s Snapshot) Alive(id MemberID) bool {
 	m, ok := s.Member(id)
 	return ok && s.answers(id) && (m.Learner || s.Answer(id).ReadOK)
 }
 
-// Down returns the members that have lived and cannot be reached here, or serve
-// nothing, sorted by ID. Whether the others miss them too is another question.
+// Down returns the members that have started and cannot be reached here, or serve
+// nothing, sorted by ID. It does not say whether the others can reach them.
 func (s Snapshot) Down() []MemberID { return union(s.tallyOf(s.Members, 0).down) }
 
-// answers reports whether the member itself answered, for this cluster. Behind
-// a load balancer the answer may be another member's: then nothing is known
-// about this one.
+// answers reports whether the member itself answered, for this cluster. Behind a
+// load balancer another member may answer; then nothing is known about this
+// member.
 func (s Snapshot) answers(id MemberID) bool {
 	a := s.Answer(id)
 	return a.State == Answered && a.MemberID == id && a.ClusterID == s.ClusterID && id != 0
 }
 
-// MajorityLeader returns the leader and term that a quorum of all voters in
-// the list name, each in an answer of its own. ok is false when there is no
-// such pair, or when the leader is not a voter in the list: one endpoint's
-// word is never enough, because a leader that was cut off believes in itself
-// until it finds out.
+// MajorityLeader returns the leader and term that a quorum of all voters in the
+// list name, each in its own answer. ok is false if there is no such pair, or if
+// the leader is not a voter in the list. The answer of one endpoint is never
+// enough, because a leader that was cut off considers itself the leader until it
+// finds out.
 func (s Snapshot) MajorityLeader() (leader MemberID, term uint64, ok bool) {
 	type view struct {
 		leader MemberID

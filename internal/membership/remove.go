@@ -8,32 +8,32 @@ import (
 	"strings"
 )
 
-// DecideRemove decides whether a member may be taken out now, and who should
-// lead before that. The order:
+// DecideRemove decides whether a member may be removed now, and which voter
+// should lead before that. The order:
 //
-//  1. what every change needs: one cluster, quorum, leader, confirmed list.
-//     This comes before "gone already", because only a confirmed list can say
-//     so;
-//  2. gone already: done. So it is when the subject's URL is back under another
-//     ID: that member is not ours, and the ID we know never returns;
-//  3. the URLs agree with those that it is known by (or the name, where none
-//     are known);
-//  4. a replacement of a member that may be alive: no alarm is raised but its
-//     own CORRUPT, because the successor would not be let in; no other one is
-//     under way ([Snapshot.OpenTurns]), and every other member is active. A dead one may
-//     go while another is dead, so that five with two lost heal one after the
-//     other;
-//  5. a learner has no vote and goes;
-//  6. the last voter stays: there is nobody to hand over to;
-//  7. the voters that remain have a quorum alive. (For a dead voter this
-//     follows from 1.)
+//  1. What every change needs: one cluster, quorum, leader, confirmed list. This
+//     comes before 2, because only a confirmed list shows that a member is gone.
+//  2. The member is gone: done. This includes the case that the subject's URL is
+//     back under another ID: that member is not ours, and the removed ID never
+//     returns.
+//  3. The URLs agree with those in state (or the name does, if no URLs are
+//     known).
+//  4. The replacement of a member that may be alive: no alarm is raised except
+//     its own CORRUPT, because the cluster would not accept the successor; no
+//     other replacement is under way ([Snapshot.OpenTurns]); and every other
+//     member is active. A dead member may be removed while another is dead, so
+//     that five voters with two lost are healed one after the other.
+//  5. A learner has no vote and is removed.
+//  6. The last voter stays: there is no other voter to hand over to.
+//  7. The remaining voters have a quorum alive. (For a dead voter this follows
+//     from 1.)
 //
-// A refusal under 4 or 7 becomes [Wait] where members in Leaving cause it: they
-// are on their way out in this same run, and a dead one can always go. The last
-// voter, too, waits for learners that are leaving, because they need it.
+// A refusal under 4 or 7 becomes [Wait] if members in Leaving cause it: the same
+// Terraform run removes them, and a dead member can always be removed. The last
+// voter, too, waits for learners in Leaving, because they need it.
 //
-// MoveLeaderTo is set when the subject leads: removing a leader costs more than
-// a second of writes, moving leadership first costs milliseconds.
+// MoveLeaderTo is set if the subject leads: removing a leader costs more than a
+// second of writes, moving leadership first costs milliseconds.
 func DecideRemove(s Snapshot, r RemoveRequest) Decision {
 	if d := s.Gate(r.ID); d.Verdict != Go {
 		return d
@@ -86,10 +86,10 @@ func DecideRemove(s Snapshot, r RemoveRequest) Decision {
 	return out
 }
 
-// ours refuses a member whose URLs are not those that it is known by, or, where
-// none are known, whose name is not; Detail is what was expected. A member whose
-// ID and URLs agree is the same whatever name its process has published: a
-// process can be renamed, and what was accepted into state can be destroyed.
+// ours refuses a member whose URLs differ from those in state, or, if none are
+// known, whose name differs; Detail is the expected value. A member whose ID and
+// URLs agree is the same member whatever name its process has published: a process
+// can be renamed, and a member that was accepted into state can be destroyed.
 func ours(m Member, r RemoveRequest) (Decision, bool) {
 	f := Facts{Subject: m.ID}
 	switch {
@@ -106,8 +106,8 @@ func ours(m Member, r RemoveRequest) (Decision, bool) {
 	}
 }
 
-// replaceable holds what a replacement needs beyond a removal. A subject that
-// could not be asked may be alive, so it is treated as alive.
+// replaceable checks what a replacement needs in addition to a removal. A subject
+// that could not be asked may be alive, so it is treated as alive.
 func (s Snapshot) replaceable(m Member, r RemoveRequest) (Decision, bool) {
 	if !r.Replacement || s.provenDead(m) {
 		return Decision{}, true
@@ -123,7 +123,7 @@ func (s Snapshot) replaceable(m Member, r RemoveRequest) (Decision, bool) {
 }
 
 // othersActive decides whether every other member is active, as the replacement
-// of a member that may be alive needs. Those in leaving are waited for.
+// of a member that may be alive needs. It waits for members in leaving.
 func (s Snapshot) othersActive(m Member, leaving []MemberID) (Decision, bool) {
 	if s.provenDead(m) {
 		return Decision{}, true
@@ -147,9 +147,9 @@ func (s Snapshot) othersActive(m Member, leaving []MemberID) (Decision, bool) {
 	}
 }
 
-// lastVoter refuses to take out the only voter; the caller forgets it in state,
+// lastVoter refuses to remove the only voter. The caller forgets it in state,
 // except as part of a replacement. The others are the learners that stay, or
-// those that are waited for.
+// those to wait for.
 func (s Snapshot) lastVoter(r RemoveRequest) Decision {
 	f := Facts{Subject: r.ID, Others: IDs(s.Learners())}
 	if departing := in(f.Others, r.Leaving); len(departing) > 0 && !r.Replacement {
@@ -159,8 +159,8 @@ func (s Snapshot) lastVoter(r RemoveRequest) Decision {
 	return refuse(LastVoter, f)
 }
 
-// successor is the most advanced of the candidates, rather one that stays than
-// one that is leaving; of equals the one with the lowest ID.
+// successor returns the most advanced candidate. It prefers candidates that stay
+// to those in leaving, and among equals the first.
 func (s Snapshot) successor(candidates, leaving []MemberID) MemberID {
 	var best MemberID
 	better := func(id MemberID) bool {
@@ -181,8 +181,8 @@ func (s Snapshot) successor(candidates, leaving []MemberID) MemberID {
 	return best
 }
 
-// alarmWarning says that an alarm is raised: no lease can be granted then, so
-// the removal goes on without a claim that other processes can see.
+// alarmWarning returns a warning if an alarm is raised: no lease can be granted
+// then, so the removal proceeds without a claim that other processes can see.
 func (s Snapshot) alarmWarning(subject MemberID) []Warning {
 	f, raised := s.Alarm()
 	if !raised {

@@ -3,38 +3,37 @@
 
 package membership
 
-// A restored cluster takes the place of one that is gone. It is the one exception
-// to the rules for plans and removals: the members of the cluster that it replaces
-// are forgotten, all of them in one plan, and none of them is removed. A plan
-// needs a confirmation, the ID of that cluster, and a cluster that has its quorum
-// is never abandoned. What is abandoned stays so: the confirmation is a part of
-// the bootstrap from then on.
+// A restored cluster takes the place of a cluster that is gone. It is the only
+// exception to the rules for plans and removals: one plan forgets all members of
+// the replaced cluster, and none of them is removed. A plan needs a confirmation,
+// the ID of that cluster, and a cluster that has its quorum is never abandoned.
+// An abandoned cluster stays abandoned: the confirmation is a part of the
+// bootstrap from then on.
 
-// RestoreRequest is what a plan asks of an initial cluster.
+// RestoreRequest is what a plan requests of an initial cluster.
 type RestoreRequest struct {
-	// InState is whether the state has an initial cluster, and Cluster its ID, 0 if
-	// that is not known.
+	// InState is true if the state has an initial cluster. Cluster is its ID, or
+	// 0 if the ID is not known.
 	InState bool
 	Cluster ClusterID
-	// Replaced is the cluster that the one in the state has replaced, 0 for none.
+	// Replaced is the cluster that the cluster in state has replaced, or 0.
 	Replaced ClusterID
-	// Confirmed is the cluster that is to be replaced, 0 for none; Unknown is true
-	// while that is not known.
+	// Confirmed is the cluster to replace, or 0. Unknown is true while that is
+	// not known.
 	Confirmed ClusterID
 	Unknown   bool
-	// SnapshotKnown is whether the plan knows which snapshot it is, and of which
-	// revision.
+	// SnapshotKnown is true if the plan knows the snapshot and its revision.
 	SnapshotKnown bool
-	// SameToken is whether the new cluster would have the token, or the ID, of the
-	// old one.
+	// SameToken is true if the new cluster would have the token or the ID of the
+	// old cluster.
 	SameToken bool
 }
 
 // The codes of [DecideRestore].
 const (
-	// ConfirmationUnknown: the plan does not know which cluster is to be replaced.
+	// ConfirmationUnknown: the plan does not know which cluster to replace.
 	ConfirmationUnknown Code = "confirmation unknown"
-	// OtherConfirmed: the cluster that is confirmed is not the one in the state.
+	// OtherConfirmed: the confirmed cluster is not the cluster in state.
 	OtherConfirmed Code = "other cluster confirmed"
 	// SnapshotUnknown: the snapshot may not exist yet.
 	SnapshotUnknown Code = "snapshot unknown"
@@ -42,11 +41,11 @@ const (
 	SameIdentity Code = "same identity"
 )
 
-// DecideRestore decides what a plan may do with the initial cluster in the state,
-// or with a new one: Go where it replaces the cluster that is confirmed, Done
-// where it replaces none. The conditions are asked in this order: that nothing new
-// is confirmed; that the confirmation is known, and is of the cluster in the
-// state; that the snapshot exists; that the new cluster is another one.
+// DecideRestore decides what a plan may do with the initial cluster in state, or
+// with a new one. The verdict is Go if the plan replaces the confirmed cluster,
+// and Done if it replaces none. It checks in this order: the confirmation is
+// known; nothing new is confirmed; the confirmation is for the cluster in state;
+// the snapshot exists; the new cluster is another cluster.
 func DecideRestore(r RestoreRequest) Decision {
 	switch {
 	case r.Unknown:
@@ -67,9 +66,9 @@ func DecideRestore(r RestoreRequest) Decision {
 // HasQuorum is the code of [GuardAbandoned].
 const HasQuorum Code = "has quorum"
 
-// GuardAbandoned refuses to abandon a cluster that answers and may have its
-// quorum. One of which no list can be had, and one in whose place another one
-// answers, is not in the way.
+// GuardAbandoned refuses to abandon a cluster that answers and may have its quorum.
+// A cluster is not in the way if no member list can be read, or if another cluster
+// answers in its place.
 func GuardAbandoned(s Snapshot, abandoned ClusterID) Decision {
 	if s.ClusterID != abandoned || s.ClusterID == 0 {
 		return Decision{Verdict: Go}

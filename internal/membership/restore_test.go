@@ -5,8 +5,8 @@ package membership
 
 import "testing"
 
-// DecideRestore is compared with a naive statement of its rule, over every request
-// that names up to three clusters.
+// TestDecideRestore compares DecideRestore with a naive form of its rule, over
+// every request that names up to three clusters.
 func TestDecideRestore(t *testing.T) {
 	t.Parallel()
 	ids := []ClusterID{0, 1, 2, 3}
@@ -59,8 +59,8 @@ func TestDecideRestore(t *testing.T) {
 	}
 }
 
-// A cluster is abandoned only if too few of its voters answer, in every state of
-// every cluster of up to five; and another one is none of its business.
+// TestGuardAbandoned checks, in every state of every cluster of up to five voters,
+// that only a cluster in which too few voters answer is abandoned, or another one.
 func TestGuardAbandoned(t *testing.T) {
 	t.Parallel()
 	for voters := 1; voters <= 5; voters++ {

@@ -8,15 +8,15 @@ import (
 	"slices"
 )
 
-// RolloutReason says why a rollout lets nobody, or only one, through.
+// RolloutReason says why a rollout lets no name, or only one, through.
 type RolloutReason uint8
 
 const (
-	// RolloutDone: everybody has what is desired for him.
+	// RolloutDone: every name has its desired value.
 	RolloutDone RolloutReason = iota
-	// RolloutNext: one name goes through, others wait for it.
+	// RolloutNext: one name goes through, the others wait for it.
 	RolloutNext
-	// RolloutNamesChange: names come or go in the same plan.
+	// RolloutNamesChange: the same plan adds or removes names.
 	RolloutNamesChange
 	// RolloutUnhealthy: not every member is healthy.
 	RolloutUnhealthy
@@ -26,25 +26,24 @@ const (
 type Rollout struct {
 	// Effective is what each name has after the apply.
 	Effective map[string]string
-	// Advanced is the name that goes through, if one does.
+	// Advanced is the name that goes through, or empty.
 	Advanced string
-	// Pending are the names that still have something else than desired,
-	// sorted.
+	// Pending are the names that do not have their desired value yet, sorted.
 	Pending []string
 	Reason  RolloutReason
 }
 
-// PlanRollout decides what a plan lets through: of the names whose desired
-// value differs from what they have, the first in order, and nobody while a
-// member is unhealthy or while names come or go in the same plan. New names enter
-// with what is desired for them, names that are gone leave.
+// PlanRollout decides what a plan lets through: of the names whose value differs
+// from the desired value, the first in order. It lets no name through while a
+// member is unhealthy, or while the same plan adds or removes names. A new name
+// gets its desired value at once, a removed name is dropped.
 //
-// unhealthy is the only name that is not well, if it is one alone: that one may go
-// through, because the others hold the quorum without it as it is. An image
-// that does not boot could not be corrected otherwise.
+// unhealthy is the name that is unhealthy, if there is exactly one. That name may
+// go through, because the others already hold the quorum without it. Otherwise an
+// image that does not boot could not be corrected.
 //
-// It depends on its arguments alone, so that it comes to the same when the
-// plan is applied, in another process and at another time.
+// The result depends only on the arguments, so that it is the same when the plan
+// is applied, in another process and at another time.
 func PlanRollout(effective, desired map[string]string, healthy bool, unhealthy string) Rollout {
 	r := Rollout{Effective: map[string]string{}}
 	come, leave := false, false
@@ -87,12 +86,12 @@ func (r *Rollout) advance(name string, desired map[string]string) {
 	r.Effective[name] = desired[name]
 }
 
-// RolloutTakes returns which of the names that enter a rollout, a new one or one
-// that exists, belong to members already, sorted. The rollout does not know what
-// these have, and would pass what is desired on to all of them at once. names is
-// nil if they are not known; then those are the names of all members.
+// RolloutTakes returns which of the names that enter a rollout, new or existing, belong
+// to members already, sorted. The rollout does not know the values of these members,
+// and would pass the desired values on to all of them at once. If names is nil because
+// they are not known, it returns the names of all members.
 //
-// Whether the members live is another question: one that is down has a machine.
+// It does not check whether the members are alive: a member that is down has a machine.
 func RolloutTakes(s Snapshot, names []string) []string {
 	var out []string
 	for _, m := range s.Members {
@@ -104,19 +103,19 @@ func RolloutTakes(s Snapshot, names []string) []string {
 	return slices.Compact(out)
 }
 
-// UnhealthyMember is a name that keeps a rollout from going on.
+// UnhealthyMember is a name that blocks a rollout.
 type UnhealthyMember struct {
-	// Name is the member's; Member is zero if no member of that name is in the
-	// list.
+	// Name is the member's name. Member is zero if no member in the list has that
+	// name.
 	Name   string
 	Member MemberID
 }
 
-// UnhealthyMembers returns what keeps a rollout over the given names from going
-// on, sorted by name: names without a started and living member, names whose
-// turn is open ([Snapshot.OpenTurns]), because a successor that lives has no
-// vote yet, and any other member of the cluster that is not alive. Every one of
-// them must be well, because the next step takes one more away.
+// UnhealthyMembers returns what blocks a rollout over the given names, sorted by
+// name: names without a started and living member, names whose turn is open
+// ([Snapshot.OpenTurns]), because a living successor has no vote yet, and any
+// other member of the cluster that is not alive. All of them must be healthy,
+// because the next step removes one more member.
 func UnhealthyMembers(s Snapshot, names []string, open []Turn) []UnhealthyMember {
 	var out []UnhealthyMember
 	wanted := slices.Clone(names)
@@ -139,10 +138,10 @@ func UnhealthyMembers(s Snapshot, names []string, open []Turn) []UnhealthyMember
 	return slices.Compact(out)
 }
 
-// OnlyUnhealthy returns the name that all unhealthy come down to, "" if there is
-// none or more than one. An announced learner that has never started has no
-// name yet; beside one name that is not in the cluster it is taken for that
-// one's. If it is somebody else's, nothing is lost: it has no vote.
+// OnlyUnhealthy returns the only name among the unhealthy members, or "" if there
+// is none or more than one. A learner that was added and has never started has no
+// name yet. One such learner counts as the member of the only name. If it belongs
+// to another name, nothing is lost: it has no vote.
 func OnlyUnhealthy(s Snapshot, unhealthy []UnhealthyMember) string {
 	name, nameless := "", 0
 	for _, o := range unhealthy {

@@ -56,8 +56,8 @@ func TestPlanRollout(t *testing.T) {
 	}
 }
 
-// However often it is planned, with whatever health, it lets one through at a
-// time and ends with everybody through.
+// TestRolloutEnds checks that a rollout, whatever the health at each plan, lets
+// one name through at a time and ends when all names are through.
 func TestRolloutEnds(t *testing.T) {
 	have, want := map[string]string{}, map[string]string{}
 	for _, n := range []string{"a", "b", "c", "d", "e"} {
@@ -106,13 +106,13 @@ func TestRolloutTakes(t *testing.T) {
 	}
 }
 
-// However a rollout loses its state, and is made, imported or replaced again, it
-// never passes anything on to more than one name that has a machine.
+// TestRolloutIsMadeAgain checks that a rollout that loses its state, and is
+// created, imported or replaced again, changes at most one name that has a machine.
 func TestRolloutIsMadeAgain(t *testing.T) {
 	names := []string{"a", "b", "c"}
 	for seed := range uint64(2000) {
 		r := rand.New(rand.NewPCG(seed, 0))
-		have := map[string]string{}     // what the machines really have
+		have := map[string]string{}     // the real values of the machines
 		var effective map[string]string // nil: no rollout
 		for range 12 {
 			desired := map[string]string{}

@@ -8,22 +8,22 @@ import (
 	"slices"
 )
 
-// SurvivorLeft: the quorum is lost, and the subject has the most data of those
-// that answer. Code of advice alone.
+// SurvivorLeft: the quorum is lost, and the subject has the most data of the
+// members that answer. Only advice uses this code.
 const SurvivorLeft Code = "survivor left"
 
-// DecideSave decides whose data is saved, or whether that of a certain member,
-// from, may be. before is an earlier observation of the same cluster.
+// DecideSave decides which member's data to save, or, if from is not 0, whether the
+// data of that member may be saved. before is an earlier observation of the same
+// cluster.
 //
-// Without a wish a quorum must stand behind the data: a member that was cut off may
-// be far behind. What is saved then has every write that was acknowledged before
-// the earlier observation. A follower that serves a linearizable read has them. A
-// learner serves none, so it must have applied as much as a voter that served one
-// in the earlier observation. The order spares those that clients wait for:
-// learners, followers, the leader; of equals, the most advanced.
+// If from is 0, a quorum must stand behind the data, because a member that was cut
+// off may be far behind. The saved data then has every write that was acknowledged
+// before the earlier observation. A follower that serves a linearizable read has
+// them. A learner serves none, so it must have applied as much as a voter that
+// served one in the earlier observation. Learners come first, then followers, then
+// the leader, to spare those that clients wait for; among equals, the most advanced.
 //
-// A certain member's data is saved also if that is all there is left, with a
-// warning.
+// If from is not 0, the data may be saved without a quorum too, with a warning.
 //
 // When the verdict is Go, Facts.Subject is the member.
 func DecideSave(s, before Snapshot, from MemberID) Decision {
@@ -48,7 +48,7 @@ func DecideSave(s, before Snapshot, from MemberID) Decision {
 	return out
 }
 
-// leastBusy returns the member of a cluster with a leader whose data is saved.
+// leastBusy returns the member to save in a cluster that has a leader.
 func (s Snapshot) leastBusy(before Snapshot) MemberID {
 	leader, _, _ := s.MajorityLeader()
 	voters := s.tallyOf(s.Voters(), 0).alive
@@ -69,17 +69,17 @@ func (s Snapshot) leastBusy(before Snapshot) MemberID {
 	return leader
 }
 
-// Survivor returns the member to save once the quorum is lost: of those that
-// answer, the one with the most data. ok is false while a quorum holds, or may
-// hold (see [Snapshot.Gate]), and if no member answers.
+// Survivor returns the member to save once the quorum is lost: of the members
+// that answer, the one with the most data. ok is false while a quorum holds, or
+// may hold (see [Snapshot.Gate]), and if no member answers.
 //
-// The most data is the highest applied index. What a member has applied was
-// committed, and no other member ever applies anything else at the same index
-// (raft's state machine safety), so the higher index includes the lower one. The
-// term does not matter: it is the member's current one, which grows with each
-// election that it tries to win, and not that of its last entry. A learner receives
-// and applies the same entries, so it counts as a voter does. A member that raised
-// CORRUPT comes last: its data differs from the others' at the same index.
+// The most data is the highest applied index. An applied entry was committed, and
+// no other member ever applies a different entry at the same index (raft's state
+// machine safety), so the higher index includes the lower one. The term does not
+// matter: it is the member's current term, which grows with each election that it
+// tries to win, not the term of its last entry. A learner receives and applies
+// the same entries, so it counts like a voter. A member that raised CORRUPT comes
+// last: its data differs from the others' at the same index.
 func (s Snapshot) Survivor() (id MemberID, ok bool) {
 	if s.Gate(0).Code != QuorumLost {
 		return 0, false
@@ -95,7 +95,7 @@ func (s Snapshot) Survivor() (id MemberID, ok bool) {
 	}).ID, true
 }
 
-// last orders those of which it is so behind the others.
+// last returns 1 if is is true, so that such a member sorts after the others.
 func last(is bool) int {
 	if is {
 		return 1

@@ -5,7 +5,7 @@ package membership
 
 import "testing"
 
-// lostQuorum has five voters, of which 1 and 2 answer, and a learner that does.
+// lostQuorum has five voters, of which 1 and 2 answer, and a learner that answers.
 func lostQuorum() Snapshot {
 	s := wellCluster(5).with(3, silent).with(4, silent).with(5, silent).withLearner(49_000)
 	s.Linearizable = false
@@ -46,8 +46,8 @@ func TestSurvivor(t *testing.T) {
 	}
 }
 
-// In every cluster of up to four members: one is named where, by its members, no
-// quorum can be, and no other member that is heard has more.
+// TestSurvivorOfEveryCluster checks, in every cluster of up to four members, that a
+// survivor is named if no quorum is possible, and that no answering member has more.
 func TestSurvivorOfEveryCluster(t *testing.T) {
 	found := 0
 	for n := range 5 {
@@ -56,7 +56,7 @@ func TestSurvivorOfEveryCluster(t *testing.T) {
 			id, ok := s.Survivor()
 			heard := w.which(w.heard)
 			living := w.which(w.voter, w.lives)
-			// Those of whom nothing is known may make up the number.
+			// The members in an unknown state may make up the number.
 			maybe := w.which(w.voter, func(i int) bool { return w.heard(i) || w.unknown(i) })
 			want := len(heard) > 0 && len(w.which(w.voter)) > 0 && len(living) == 0 && w.moved && !most(len(maybe), len(w.which(w.voter)))
 			if ok != want {
@@ -78,7 +78,7 @@ func TestSurvivorOfEveryCluster(t *testing.T) {
 	}
 }
 
-// Whose data is saved: what clients miss the least, and has all that they wrote.
+// TestWhoseDataIsSaved expects the least busy member that has all writes.
 func TestWhoseDataIsSaved(t *testing.T) {
 	before := wellCluster(3).withLearner(10)
 	for name, tt := range map[string]struct {

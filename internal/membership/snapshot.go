@@ -3,10 +3,10 @@
 
 // Package membership decides about the members of an etcd cluster.
 //
-// Everything in it is a value or a pure function of values: no I/O, no clock,
-// no log, nothing but the standard library. What the cluster said goes in as a
-// [Snapshot]; what may be done about it comes out as a [Decision]. A decision
-// carries a code and facts and no prose: package diag words it.
+// Everything in it is a value or a pure function of values: no I/O, no clock, no
+// log, nothing but the standard library. A [Snapshot] holds what the cluster
+// answered; a [Decision] holds what may be done about it. A decision carries a
+// code and facts but no prose: package diag has the text.
 package membership
 
 import (
@@ -17,8 +17,8 @@ import (
 // Member is one entry of the cluster's member list.
 type Member struct {
 	ID MemberID
-	// Name is empty until the member has published it. Founders bear a name
-	// before they have run, so a name alone does not mean "started".
+	// Name is empty until the member has published it. Initial members have a
+	// name before they have run, so a name alone does not mean "started".
 	Name string
 	// PeerURLs and ClientURLs are as the cluster lists them.
 	PeerURLs   []string
@@ -27,47 +27,47 @@ type Member struct {
 	Learner bool
 }
 
-// Started reports whether the member has ever published its attributes. It is
-// etcd's own notion, and it does not mean that the member is alive now.
+// Started reports whether the member has ever published its attributes, as etcd
+// defines it. It does not mean that the member is alive now.
 func (m Member) Started() bool { return m.Name != "" && len(m.ClientURLs) > 0 }
 
-// AnswerState says what came back when a member was asked directly.
+// AnswerState says what a direct request to a member returned.
 type AnswerState uint8
 
 const (
-	// Unprobed means that no address is known at which to ask, or that every
-	// address that was tried was answered by some other member (a load
-	// balancer). Nothing is known about the member.
+	// Unprobed means that no address of the member is known, or that another
+	// member answered at every address that was tried (a load balancer). Nothing
+	// is known about the member.
 	Unprobed AnswerState = iota
-	// Silent means that an address is known and did not answer in time.
+	// Silent means that an address is known but did not answer in time.
 	Silent
-	// Answered means that the member itself answered: the answer bears its ID.
+	// Answered means that the member itself answered: the answer has its ID.
 	Answered
 	// WrongCluster means that the process at the member's address answered
 	// for another cluster.
 	WrongCluster
 )
 
-// Answer is what a member said when it was asked directly (the Status call,
+// Answer is what a member answered when it was asked directly (the Status call,
 // and for voters a linearizable read).
 type Answer struct {
 	State AnswerState
-	// Endpoint is the URL that was asked, Detail what came back instead of an
-	// answer ("connection refused"), both for people.
+	// Endpoint is the URL that was asked, Detail is what came back instead of an
+	// answer ("connection refused"). Both are for people.
 	Endpoint string
 	Detail   string
 
 	// MemberID and ClusterID are those in the header of the answer.
 	MemberID  MemberID
 	ClusterID ClusterID
-	// Leader and Term are the member's own view. Leader is 0 if it knows none.
+	// Leader and Term are the member's own view. Leader is 0 if it names none.
 	Leader MemberID
 	Term   uint64
-	// Index is the member's raft index, Applied what it has applied, in
-	// entries. Applied is 0 where the version does not tell (before 3.4).
+	// Index is the member's raft index, Applied is its applied index, in entries.
+	// Applied is 0 if the version does not report it (before 3.4).
 	Index   uint64
 	Applied uint64
-	// Learner is the member's own opinion of its role.
+	// Learner is the member's own view of its role.
 	Learner bool
 	// ReadOK is true when a linearizable read through this member succeeded.
 	// Learners do not serve such reads; for them it is false.
@@ -75,26 +75,25 @@ type Answer struct {
 	// Version is the server's version, such as "3.6.16"; DBSize is in bytes.
 	Version string
 	DBSize  int64
-	// Downgrade is the version, such as "3.6.0", to which the cluster has been
-	// told to go back and is not yet, "" if none; as of 3.6.
+	// Downgrade is the version, such as "3.6.0", to which the cluster is being
+	// downgraded, or "" if none; as of 3.6.
 	Downgrade string
-	// DBInUse is how much of DBSize holds data, DBQuota what DBSize may grow to,
-	// both in bytes. DBQuota is 0 where the version does not tell (before 3.6),
-	// and negative where there is none.
+	// DBInUse is how much of DBSize holds data, DBQuota is the limit of DBSize,
+	// both in bytes. DBQuota is 0 if the version does not report it (before 3.6),
+	// and negative if there is no quota.
 	DBInUse, DBQuota int64
-	// Alarms are those that the member knows of, its own and others'.
+	// Alarms are the alarms that the member reports, its own and others'.
 	Alarms []Alarm
 }
 
-// Alarm is raised by one member for the whole cluster, until somebody disarms
-// it.
+// Alarm is raised by one member for the whole cluster, until it is disarmed.
 type Alarm struct {
 	Member MemberID
 	// Kind is etcd's own word: NOSPACE or CORRUPT.
 	Kind string
 }
 
-// Snapshot is what was seen of a cluster within one request timeout.
+// Snapshot is an observation of a cluster within one request timeout.
 type Snapshot struct {
 	ClusterID ClusterID
 	// Members is the member list, sorted by ID.
@@ -102,13 +101,13 @@ type Snapshot struct {
 	// Answers holds one entry for every member that was asked; a member
 	// without an entry is Unprobed.
 	Answers map[MemberID]Answer
-	// Linearizable is true when a majority of the voters on the list gave it,
-	// each of them itself and through a quorum, and it was the same after the
-	// members had been asked; in a snapshot that serves reads only, when one
-	// member gave it, through a quorum.
+	// Linearizable is true if a majority of the voters in the list returned this
+	// list, each of them itself and through a quorum, and the list was the same
+	// after the members had been asked. In a snapshot that serves reads only, it
+	// is true if one member returned the list through a quorum.
 	Linearizable bool
-	// Dissent are the voters that gave another list, sorted by ID. It is empty
-	// in a snapshot that serves reads only.
+	// Dissent are the voters that returned another list, sorted by ID. It is
+	// empty in a snapshot that serves reads only.
 	Dissent []MemberID
 	// Others lists the endpoints that answered for another cluster, by the ID
 	// of that cluster. It is empty in a healthy configuration.
@@ -120,7 +119,7 @@ func (s Snapshot) Member(id MemberID) (Member, bool) {
 	return s.first(func(m Member) bool { return m.ID == id })
 }
 
-// first returns the first member in the list of which it is so.
+// first returns the first member in the list for which is returns true.
 func (s Snapshot) first(is func(Member) bool) (Member, bool) {
 	for _, m := range s.Members {
 		if is(m) {
@@ -136,7 +135,7 @@ func (s Snapshot) Answer(id MemberID) Answer { return s.Answers[id] }
 // Voters returns the members that have a vote, sorted by ID.
 func (s Snapshot) Voters() []Member { return s.filter(func(m Member) bool { return !m.Learner }) }
 
-// Learners returns the members that have none, sorted by ID.
+// Learners returns the members without a vote, sorted by ID.
 func (s Snapshot) Learners() []Member { return s.filter(func(m Member) bool { return m.Learner }) }
 
 func (s Snapshot) filter(keep func(Member) bool) []Member {
@@ -150,9 +149,9 @@ func (s Snapshot) filter(keep func(Member) bool) []Member {
 	return out
 }
 
-// Alarms returns what members that answer say is raised, each alarm once,
-// sorted by kind and member, so that CORRUPT comes before NOSPACE. An alarm
-// outlasts the member that raised it.
+// Alarms returns the alarms that the answering members report, each once, sorted
+// by kind and member, so that CORRUPT comes before NOSPACE. An alarm outlasts the
+// member that raised it.
 func (s Snapshot) Alarms() []Alarm {
 	var out []Alarm
 	for _, m := range s.Members {
@@ -164,15 +163,15 @@ func (s Snapshot) Alarms() []Alarm {
 	return slices.Compact(out)
 }
 
-// Alarm returns the facts of the alarm that is named to an operator: the worst
-// kind, and the members that raised it. ok is false if none is raised.
+// Alarm returns the facts of the alarm to report to an operator: the worst kind,
+// and the members that raised it. ok is false if no alarm is raised.
 //
 // An alarm of either kind stops all writes (NOSPACE those that need space), so
-// neither the lock between processes nor a record can be written. Changes of
-// the membership are still possible, and removing a member may be the remedy.
-// So removals go on, with a warning; additions, and replacements, whose second
-// half is an addition, do not. The exception is the member that raised CORRUPT
-// itself: its replacement is etcd's own remedy.
+// neither the lock between processes nor a record can be written. Changes of the
+// membership are still possible, and removing a member may be the remedy. So
+// removals proceed, with a warning; additions, and replacements, whose second
+// half is an addition, do not. The exception is the member that raised CORRUPT:
+// its replacement is etcd's own remedy.
 func (s Snapshot) Alarm() (f Facts, ok bool) {
 	raised := s.Alarms()
 	if len(raised) == 0 {

@@ -9,26 +9,26 @@ import (
 	"time"
 )
 
-// Turn is the replacement of one member: it begins when the member is about to
-// be taken out and is over when its successor votes. Whoever meets one that is
-// not over, in whatever run, must not take out another member that lives.
+// Turn is the replacement of one member. It begins when the member is about to be
+// removed and is over when its successor has a vote. While a turn is open, no
+// Terraform run may remove another member that is alive.
 type Turn struct {
-	// Name is the member's, and its successor's.
+	// Name is the name of the member and of its successor.
 	Name string
-	// Voters is how many voters there were, the member itself among them.
+	// Voters is how many voters there were, including the member itself.
 	Voters int
-	// Since and By are for people: when it began, and who began it.
+	// Since and By are for people: when the turn began, and who began it.
 	Since time.Time
 	By    string
-	// Key is where it is on record, empty if it was not read from there.
+	// Key is the key of the record, or empty if the turn was not read from one.
 	Key string
 }
 
-// OpenTurns returns the turns that are not over, sorted by name: those of which
-// no voter of the name lives, be it the successor, or the member itself because
-// it was never taken out; and without which the cluster has fewer living voters
-// than it had. The latter is so that a successor that never comes can be made up
-// for by any other new member.
+// OpenTurns returns the turns that are not over, sorted by name. A turn is open
+// if no voter with its name is alive, neither the successor, nor the member
+// itself because it was never removed, and if the cluster has fewer living voters
+// than it had. The latter allows any other new member to make up for a successor
+// that never comes.
 func (s Snapshot) OpenTurns(turns []Turn) []Turn {
 	living := 0
 	names := map[string]bool{}
@@ -43,10 +43,10 @@ func (s Snapshot) OpenTurns(turns []Turn) []Turn {
 	return open
 }
 
-// turnOf decides whether it is the member's turn to make room for a successor.
-// A dead member may go at any time: nothing is lost with it. So may a learner,
-// which has no vote. One that could not be asked may be alive, so it is treated
-// as alive.
+// turnOf decides whether it is the member's turn to make room for a successor. A
+// dead member may be removed at any time: nothing is lost with it. So may a
+// learner, which has no vote. A member that could not be asked may be alive, so
+// it is treated as alive.
 func (s Snapshot) turnOf(m Member, turns []Turn) (Decision, bool) {
 	if m.Learner || s.provenDead(m) {
 		return Decision{}, true
@@ -58,7 +58,7 @@ func (s Snapshot) turnOf(m Member, turns []Turn) (Decision, bool) {
 	return refuse(TurnOfAnother, Facts{Subject: m.ID, Turns: others}), false
 }
 
-// provenDead reports whether a member certainly serves nobody.
+// provenDead reports whether a member certainly serves no client.
 func (s Snapshot) provenDead(m Member) bool {
 	c := s.conditionOf(m)
 	return c == unstarted || c == down && !s.answers(m.ID)

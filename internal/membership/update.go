@@ -3,32 +3,32 @@
 
 package membership
 
-// UpdateRequest describes a member that is to get other peer URLs. Its process
-// is restarted with them by the operator.
+// UpdateRequest describes a member that gets other peer URLs. The operator
+// restarts its process with them.
 type UpdateRequest struct {
 	ID MemberID
-	// Name is what the member is known by in state; an empty one is not
+	// Name is the name that state has for the member; an empty name is not
 	// compared.
 	Name     string
 	PeerURLs []string
 }
 
-// DecideUpdate decides whether a member may be given other peer URLs now. The
-// server checks nothing at all, so the order is that of the other changes:
+// DecideUpdate decides whether a member may get other peer URLs now. The server
+// checks nothing at all. The order is that of the other changes:
 //
-//  1. URLs that no cluster can use (a garbage URL panics the other members at
-//     every restart);
-//  2. what every change needs: one cluster, quorum, leader, confirmed list;
-//  3. gone: refused, there is nobody to update; the URLs are in place already:
-//     done; another member's name;
-//  4. what time does not cure: a URL that is taken, a loopback URL among
-//     reachable ones, and a learner on releases that take it for a voter
-//     afterwards (etcd-io/etcd#21694, #21736, #21737);
-//  5. the member counts as failed, because the others cannot reach it at its
-//     new URLs before it was restarted: the rest must be a quorum by itself. A
-//     cluster of one is exempt: it has no peers to be reached by;
-//  6. leadership is moved away first: a leader that the others cannot reach is
-//     an outage until they elect another.
+//  1. URLs that no cluster can use (a garbage URL panics the other members at every
+//     restart).
+//  2. What every change needs: one cluster, quorum, leader, confirmed list.
+//  3. The member is gone: refused, because there is no member to update. The URLs
+//     are in place already: done. The name is another member's: refused.
+//  4. What time does not cure: a URL that is taken, a loopback URL among reachable
+//     ones, and a learner on releases that treat it as a voter afterwards
+//     (etcd-io/etcd#21694, #21736, #21737).
+//  5. The member counts as failed, because the others cannot reach it at its new
+//     URLs until it is restarted: the rest must be a quorum by itself. A cluster of
+//     one is exempt, because it has no peers. Two healthy voters get a warning only.
+//  6. Leadership moves away first: a leader that the others cannot reach is an
+//     outage until they elect another.
 func DecideUpdate(s Snapshot, r UpdateRequest) Decision {
 	if d, ok := usableURLs(r.PeerURLs); !ok {
 		d.Facts.Subject = r.ID
@@ -76,8 +76,8 @@ func DecideUpdate(s Snapshot, r UpdateRequest) Decision {
 	case quorum == won:
 		return out
 	case len(voters) == 2 && len(rest.missing()) == 0:
-		// Two voters need both: no order of restarts avoids the moment in which
-		// the one that is readdressed is away.
+		// Two voters need both: in every order of restarts there is a moment in
+		// which the member with the new URLs is away.
 		out.Warnings = []Warning{{ToleranceZero, f}}
 		return out
 	case quorum == pending:
@@ -89,9 +89,9 @@ func DecideUpdate(s Snapshot, r UpdateRequest) Decision {
 }
 
 // forgetsLearner reports whether an update of a learner's peer URLs clears its
-// mark in the member list, while raft goes on treating it as a learner: all of
-// 3.4, up to 3.5.30, and up to 3.6.11. A version that cannot be read is taken
-// for one that does.
+// learner flag in the member list while raft still treats it as a learner: all of
+// 3.4, up to 3.5.30, and up to 3.6.11. A version that cannot be parsed counts as
+// affected.
 func forgetsLearner(version string) bool {
 	r, ok := parseRelease(version)
 	switch {

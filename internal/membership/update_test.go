@@ -60,7 +60,7 @@ func TestDecideUpdate(t *testing.T) {
 			if d.Verdict != c.verdict || d.Code != c.code {
 				t.Errorf("got %d %q, want %d %q", d.Verdict, d.Code, c.verdict, c.code)
 			}
-			// Member 1 leads; it hands over where there is somebody to take over.
+			// Member 1 leads; it hands over if there is another voter.
 			if leads := d.Verdict == Go && c.r.ID == 1 && len(c.s.Voters()) > 1; (d.MoveLeaderTo != 0) != leads || d.MoveLeaderTo == 1 {
 				t.Errorf("leadership moves to %s", d.MoveLeaderTo)
 			}

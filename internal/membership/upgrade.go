@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// VersionStep is one name's way from what it has to what is desired for it, where
-// both are versions of etcd.
+// VersionStep is the change of one name from its effective to its desired value,
+// if both are versions of etcd.
 type VersionStep struct {
 	Name, From, To string
-	// Members are those because of which it is refused, or warned about.
+	// Members are the members that cause the refusal or the warning.
 	Members []MemberID
-	// Between is the minor version that must come first, where one is skipped; or
-	// the one to which the cluster is being downgraded.
+	// Between is the minor version that must come first, if the step skips one,
+	// or the version to which the cluster is being downgraded.
 	Between string
 }
 
@@ -25,21 +25,21 @@ type VersionStep struct {
 type UpgradeCode uint8
 
 const (
-	// UpgradeFine: nothing, or the values are no versions of etcd.
+	// UpgradeFine: nothing is wrong, or the values are not versions of etcd.
 	UpgradeFine UpgradeCode = iota
-	// UpgradeSkips: it leaves out a minor version, or goes to another major
-	// version. A member of one cluster may be one minor version ahead of the
-	// others at most; one that is further ahead does not start.
+	// UpgradeSkips: the step skips a minor version, or goes to another major
+	// version. A member may be at most one minor version ahead of the others in
+	// its cluster; a member that is further ahead does not start.
 	UpgradeSkips
-	// UpgradeSkipsBack: it goes back by more than one minor version.
+	// UpgradeSkipsBack: the step goes back by more than one minor version.
 	UpgradeSkipsBack
-	// UpgradeBack: it goes back by one minor version. A new member that is older
-	// than the cluster's version does not start, and while the cluster is being
-	// downgraded no new member does: etcd goes back in place only, with the data
-	// of the member that there is.
+	// UpgradeBack: the step goes back by one minor version. A new member that is
+	// older than the cluster's version does not start, and while the cluster is
+	// being downgraded no new member starts. etcd can be downgraded only in
+	// place, with the data of the existing member.
 	UpgradeBack
 	// UpgradeDuringDowngrade: the cluster is being downgraded, until every member
-	// has been; the others are those that say so.
+	// is; VersionStep.Members are the members that report it.
 	UpgradeDuringDowngrade
 	// UpgradeFromBadRelease (warning): members run a release from which 3.6
 	// may refuse to start: "too many learner members" (etcd-io/etcd#19557,
@@ -52,13 +52,13 @@ func (c UpgradeCode) Refused() bool {
 	return c != UpgradeFine && c != UpgradeFromBadRelease
 }
 
-// CheckUpgrade judges the first step, in order of name, with which something
-// is wrong. Values that are no versions of etcd pass: they are taken for
-// versions only where every member that answers runs just the version that its
-// name has in effective.
+// CheckUpgrade judges the first step, in order of name, that has a problem.
+// Values that are not versions of etcd pass. Values count as versions only if
+// every member that answers runs the major and minor version that its name has in
+// effective.
 //
-// The rest of the cluster decides how far back a member may go, because its
-// own version goes when it makes room.
+// The rest of the cluster decides how far back a member may go, because the
+// member's own version is gone once the member is removed.
 func CheckUpgrade(s Snapshot, effective, desired map[string]string) (VersionStep, UpgradeCode) {
 	if step, ok := s.downgrading(effective, desired); ok {
 		return step, UpgradeDuringDowngrade
@@ -133,8 +133,8 @@ func (t *VersionStep) judge(s Snapshot, running map[string]minor, to minor) Upgr
 	return code
 }
 
-// downgrading returns the first change that would have a member join while the
-// cluster is being downgraded.
+// downgrading returns the first change that would add a member while the cluster
+// is being downgraded.
 func (s Snapshot) downgrading(effective, desired map[string]string) (VersionStep, bool) {
 	var step VersionStep
 	for _, m := range s.Members {

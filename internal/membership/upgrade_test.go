@@ -10,7 +10,7 @@ import (
 
 func TestCheckUpgrade(t *testing.T) {
 	type m = map[string]string
-	// The members a, b, c run these versions; "" is one that does not answer.
+	// The members a, b, c run these versions; "" is a member that does not answer.
 	snap := func(versions ...string) Snapshot {
 		s := Snapshot{ClusterID: 1, Answers: map[MemberID]Answer{}}
 		for i, v := range versions {
@@ -82,8 +82,8 @@ func TestCheckUpgrade(t *testing.T) {
 			if c.code == UpgradeFine && step.Name != "" {
 				t.Errorf("nothing is wrong with %+v", step)
 			}
-			// When the plan is applied the first one has left; what passed must
-			// not be refused then, because it is too late.
+			// When the plan is applied, the first member is removed already. A step
+			// that passed the plan must not be refused then: that is too late.
 			if !code.Refused() && len(c.s.Members) > 0 {
 				gone := c.s
 				gone.Members = c.s.Members[1:]

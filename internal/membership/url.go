@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// URLProblem says what is wrong with a peer URL; package diag words it.
+// URLProblem says what is wrong with a peer URL; package diag has the text.
 type URLProblem string
 
 // The problems.
@@ -23,20 +23,20 @@ const (
 	URLUserinfo   URLProblem = "userinfo" // a user name or password
 	URLNoHost     URLProblem = "no host"  // nothing to dial
 	URLHost       URLProblem = "host"     // neither an IP address nor a host name
-	URLWildcard   URLProblem = "wildcard" // 0.0.0.0 or ::, which nobody can dial
-	URLBind       URLProblem = "bind"     // a host name, where etcd binds to addresses only
+	URLWildcard   URLProblem = "wildcard" // 0.0.0.0 or ::, which cannot be dialled
+	URLBind       URLProblem = "bind"     // a host name, but etcd binds to addresses only
 	URLNoPort     URLProblem = "no port"  // etcd has no default port for peers
 	URLPort       URLProblem = "port"     // not in 1 to 65535
 	URLPath       URLProblem = "path"     // a path other than "/"
 	URLQuery      URLProblem = "query"    // a query or a fragment
 )
 
-// maxNameLen is the length of the longest host name, and of the longest member
-// name taken here.
+// maxNameLen is the maximum length of a host name, and of a member name accepted
+// here.
 const maxNameLen = 253
 
-// URLError is a peer URL that cannot be used. URL is as it was given, without
-// any user name and password.
+// URLError reports a peer URL that cannot be used. URL is the URL as given,
+// without any user name and password.
 type URLError struct {
 	URL     string
 	Problem URLProblem
@@ -47,16 +47,16 @@ func (e *URLError) Error() string {
 	return "peer URL " + strconv.Quote(e.URL) + ": " + string(e.Problem)
 }
 
-// NormalizeURL returns an advertised peer URL in the one form in which it can
-// be compared: scheme and host in lower case, IPv6 addresses in brackets and
+// NormalizeURL returns an advertised peer URL in the single form in which URLs
+// can be compared: scheme and host in lower case, IPv6 addresses in brackets and
 // in their canonical form, no trailing slash. It refuses, with a [*URLError],
-// what etcd refuses (a missing port, a path), and what could not be dialled by
-// others (a wildcard address) or does not belong there (a user, a query, a
-// Unix socket).
+// what etcd refuses (a missing port, a path), what other members cannot dial (a
+// wildcard address), and what does not belong there (a user, a query, a Unix
+// socket).
 func NormalizeURL(raw string) (string, error) { return normalize(raw, false) }
 
-// ListedURL is [NormalizeURL] for a URL in a member list, where etcd takes the
-// wildcard address too. Nobody can dial that.
+// ListedURL is [NormalizeURL] for a URL in a member list, in which etcd also
+// accepts the wildcard address, although it cannot be dialled.
 func ListedURL(raw string) (string, error) { return normalize(raw, true) }
 
 func normalize(raw string, wildcard bool) (string, error) {
@@ -98,8 +98,8 @@ func normalize(raw string, wildcard bool) (string, error) {
 }
 
 // NormalizeListenURL is [NormalizeURL] for a URL that a process binds to: an IP
-// address, the wildcard address or localhost. etcd refuses any other host name
-// at its start ("expected IP in URL for binding").
+// address, the wildcard address or localhost. At startup etcd refuses any other
+// host name ("expected IP in URL for binding").
 func NormalizeListenURL(raw string) (string, error) {
 	normal, err := normalize(raw, true)
 	if err != nil {
@@ -115,11 +115,11 @@ func NormalizeListenURL(raw string) (string, error) {
 	return normal, nil
 }
 
-// hostCharacters are those of host names, in lower case.
+// hostCharacters are the characters of host names, in lower case.
 const hostCharacters = "abcdefghijklmnopqrstuvwxyz0123456789.-_"
 
-// normalizeHost returns the host as it stands in a URL, which may be the wildcard
-// address or not.
+// normalizeHost returns the host as it is written in a URL. wildcard permits the
+// wildcard address.
 func normalizeHost(host string, wildcard bool) (string, URLProblem) {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		switch {
@@ -140,8 +140,8 @@ func normalizeHost(host string, wildcard bool) (string, URLProblem) {
 	return host, ""
 }
 
-// ValidHost reports whether a URL's host is an IP address, perhaps with a zone,
-// or made of the characters of host names.
+// ValidHost reports whether the host of a URL is an IP address, for IPv6 also
+// with a zone, or consists of host name characters.
 func ValidHost(host string) bool {
 	address, zone, _ := strings.Cut(host, "%")
 	if ip, err := netip.ParseAddr(address); err == nil && (zone == "" || ip.Is6()) {
@@ -151,7 +151,7 @@ func ValidHost(host string) bool {
 }
 
 // Masked returns what may be a URL without a user name and password, wherever
-// they stand in it: what is before the last @ may belong to them, save for the
+// they are in it. Everything before the last @ may belong to them, except the
 // scheme of a client or peer URL.
 func Masked(raw string) string {
 	at := strings.LastIndex(raw, "@")
@@ -165,8 +165,8 @@ func Masked(raw string) string {
 	return "***" + raw[at:]
 }
 
-// IsLoopback reports whether the URL's host can be reached on its own machine
-// only: localhost, or an address such as 127.0.0.1 or ::1.
+// IsLoopback reports whether the host of the URL can be reached only on its own
+// machine: localhost, or an address such as 127.0.0.1 or ::1.
 func IsLoopback(raw string) bool {
 	u, err := url.Parse(strings.TrimSpace(raw))
 	if err != nil {
@@ -181,7 +181,7 @@ func IsLoopback(raw string) bool {
 }
 
 // SameURLs reports whether two lists hold the same peer URLs, in any order and
-// in any spelling. A URL that cannot be normalised is compared as it stands.
+// spelling. A URL that cannot be normalised is compared as it is.
 func SameURLs(a, b []string) bool { return slices.Equal(urlSet(a), urlSet(b)) }
 
 func urlSet(urls []string) []string {

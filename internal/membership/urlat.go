@@ -15,9 +15,9 @@ const (
 	PeerPort   = 2380
 )
 
-// URLAt returns the URL at an address, which is a host name or an IP address
-// without scheme, port and brackets, in the form of [NormalizeURL]. It refuses
-// anything else with a [*URLError], whose URL is the address.
+// URLAt returns the URL at an address, in the form of [NormalizeURL]. The address
+// is a host name or an IP address without scheme, port and brackets. Anything
+// else is refused with a [*URLError], whose URL is the address.
 func URLAt(scheme, address string, port int) (string, error) {
 	trimmed := strings.TrimSpace(address)
 	if trimmed == "" {
@@ -30,7 +30,7 @@ func URLAt(scheme, address string, port int) (string, error) {
 	return scheme + "://" + host + ":" + strconv.Itoa(port), nil
 }
 
-// WithPort returns a URL that [NormalizeURL] accepts with another port.
+// WithPort returns a URL with another port, in the form of [NormalizeURL].
 func WithPort(raw string, port int) (string, error) {
 	normal, err := NormalizeURL(raw)
 	if err != nil {

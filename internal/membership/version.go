@@ -12,8 +12,8 @@ import (
 // release is a server version: major, minor, patch.
 type release [3]int
 
-// parseRelease reads a version such as "3.6.16" or "3.7.0-rc.1"; what follows
-// the third number is ignored. ok is false for anything else.
+// parseRelease parses a version such as "3.6.16" or "3.7.0-rc.1". It ignores what
+// follows the third number. ok is false for anything else.
 func parseRelease(s string) (r release, ok bool) {
 	s, _, _ = strings.Cut(s, "-")
 	s, _, _ = strings.Cut(s, "+")
@@ -36,11 +36,11 @@ func (r release) before(minor, patch int) bool {
 	return slices.Compare(r[:], []int{3, minor, patch}) < 0
 }
 
-// wantsEveryVoter reports whether a server of that version accepts a new
-// member only while every voter has been connected for its health interval of
-// 5 s: up to 3.5.29, up to 3.6.10, and in all of 3.4. Later ones want as many
-// connected as a quorum with one voter more (etcd-io/etcd#21641). A version that cannot be read is
-// taken for a strict one.
+// wantsEveryVoter reports whether a server of that version accepts a new member
+// only if every voter has been connected for its health interval of 5 s: up to
+// 3.5.29, up to 3.6.10, and in all of 3.4. Later versions need as many connected
+// voters as the quorum with one voter more (etcd-io/etcd#21641). A version that
+// cannot be parsed counts as strict.
 func wantsEveryVoter(version string) bool {
 	r, ok := parseRelease(version)
 	switch {
@@ -53,9 +53,9 @@ func wantsEveryVoter(version string) bool {
 	}
 }
 
-// hasLearners reports whether servers of that version know learners, as of
-// 3.4. A version that cannot be read is given the benefit of the doubt: the
-// server refuses what it does not know.
+// hasLearners reports whether servers of that version support learners, as of
+// 3.4. A version that cannot be parsed counts as supporting them: the server
+// refuses what it does not support.
 func hasLearners(version string) bool {
 	r, ok := parseRelease(version)
 	return !ok || !r.before(4, 0)
@@ -68,8 +68,8 @@ func cannotPromoteAlone(version string) bool {
 	return ok && r.before(4, 4)
 }
 
-// promotionBug names the upstream issue by which a promotion may not last on
-// that version, or is empty: 3.5.1 to 3.5.19 do not persist it
+// promotionBug returns the upstream issue because of which a promotion may not
+// last on that version, or "": 3.5.1 to 3.5.19 do not persist it
 // (etcd-io/etcd#19557), and up to 3.5.25 a snapshot may still spread what an
 // older release left behind (etcd-io/etcd#20793).
 func promotionBug(version string) string {
@@ -84,8 +84,8 @@ func promotionBug(version string) string {
 	}
 }
 
-// badReleases returns one warning for each upstream issue that members which
-// answer are exposed to.
+// badReleases returns one warning for each upstream issue that affects members
+// that answer.
 func (s Snapshot) badReleases(subject MemberID) []Warning {
 	var out []Warning
 	for _, issue := range []string{"etcd-io/etcd#19557", "etcd-io/etcd#20793"} {
@@ -102,8 +102,8 @@ func (s Snapshot) badReleases(subject MemberID) []Warning {
 	return out
 }
 
-// tooOld returns the members that answer and run a version for which the rule
-// holds, and the version of the first of them.
+// tooOld returns the members that answer and run a version for which rule returns
+// true, and the version of the first of them.
 func (s Snapshot) tooOld(rule func(version string) bool) (ids []MemberID, version string) {
 	for _, m := range s.Members {
 		if v := s.Answer(m.ID).Version; s.answers(m.ID) && rule(v) {

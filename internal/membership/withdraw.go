@@ -3,42 +3,42 @@
 
 package membership
 
-// WithdrawRequest is what the backstop knows of a member, when the
-// configuration of its process is destroyed.
+// WithdrawRequest is what the backstop has about a member when the configuration
+// of its process is destroyed.
 type WithdrawRequest struct {
-	// Owner is the configuration's ID; Name and PeerURLs are its own. PeerURLs
-	// are empty for addresses that are not known before the machine.
+	// Owner is the configuration's ID; Name and PeerURLs are its own. PeerURLs is
+	// empty if the addresses are not known before the machine exists.
 	Owner    string
 	Name     string
 	PeerURLs []string
-	// RecordOwner and RecordName are what the ownership record says of them,
-	// Ownership is the rest of the record.
+	// RecordOwner and RecordName are the owner and the name in the ownership
+	// record, Ownership is the rest of the record.
 	RecordOwner, RecordName string
 	Ownership               Ownership
 	// Replacement is true if another configuration follows.
 	Replacement bool
-	// Seen are the leader's connections to the others, see [JudgeLoss].
+	// Seen holds the leader's connections to the others, see [JudgeLoss].
 	Seen map[MemberID]bool
 }
 
-// DecideWithdraw decides what becomes of the member that was added for a
-// configuration, when that is destroyed: the backstop. Its machine went before,
-// and so should the member have. The order:
+// DecideWithdraw decides what happens to the member that was added for a
+// configuration when that configuration is destroyed: the backstop. The machine was
+// destroyed before, and the member should have been removed by then. The order:
 //
-//  1. what every change needs: one cluster, quorum, leader, confirmed list;
-//  2. the record speaks of no member in the list: done;
-//  3. record, configuration and list disagree ([WithdrawRequest.agrees]): done
-//     with a warning, and nothing is removed. A record is a hint, and a forged
-//     or stale one removes nothing;
-//  4. a learner is removed, alive or not;
-//  5. a voter that is dead is removed as any other is ([DecideRemove]). It is
-//     dead if it does not answer and the leader has no connection to it;
-//  6. any other voter stays: as half of a replacement the verdict is [Wait], for
-//     its machine to end; otherwise it is done, with a warning. While an
-//     election keeps the leader from saying who lives, the verdict is [Wait].
+//  1. What every change needs: one cluster, quorum, leader, confirmed list.
+//  2. The record names no member in the list: done.
+//  3. Record, configuration and list disagree ([WithdrawRequest.agrees]): done with
+//     a warning, and nothing is removed. A record is a hint: a forged or stale
+//     record removes nothing.
+//  4. A learner is removed, alive or not.
+//  5. A dead voter is removed like any other ([DecideRemove]). It is dead if it
+//     does not answer and the leader has no connection to it.
+//  6. Any other voter stays. For half of a replacement the verdict is [Wait], until
+//     its machine ends; otherwise it is Done, with a warning. While an election
+//     keeps the leader from telling which members are alive, the verdict is [Wait].
 //
-// When the verdict is Go, Facts.Subject is the member to remove. When it is
-// Done, the record is to be deleted.
+// When the verdict is Go, Facts.Subject is the member to remove. When it is Done,
+// the caller deletes the record.
 func DecideWithdraw(s Snapshot, r WithdrawRequest) Decision {
 	d := s.Gate(r.Ownership.ID)
 	if d.Verdict != Go {
@@ -63,10 +63,10 @@ func DecideWithdraw(s Snapshot, r WithdrawRequest) Decision {
 	return d
 }
 
-// MemberOnRecord returns the member in the list that an ownership record speaks of:
-// the one with its ID, or, if only the intent was recorded, the one with exactly
-// its peer URLs. A record of a member that was removed speaks of none: an ID
-// never returns.
+// MemberOnRecord returns the member in the list that an ownership record names:
+// the member with its ID, or, if only the intent was recorded, the member with
+// exactly its peer URLs. The record of a removed member names none: an ID never
+// returns.
 func (s Snapshot) MemberOnRecord(o Ownership) (Member, bool) {
 	switch {
 	case !o.Recorded || o.Removed:
@@ -78,18 +78,18 @@ func (s Snapshot) MemberOnRecord(o Ownership) (Member, bool) {
 	}
 }
 
-// agrees reports whether everything that the record, the configuration and the
-// list know of a member is the same:
+// agrees reports whether the record, the configuration and the list agree on a
+// member:
 //
-//   - the record's owner is the configuration;
-//   - the peer URLs in the list are the record's, and the configuration's if it
-//     has any;
-//   - the name in the list, once the member has published one, is the
-//     configuration's. Without one, and without peer URLs in the configuration,
-//     the record's name must be the configuration's, and the member a learner:
-//     nothing but the record speaks of it then, and what was added for a
-//     configuration gets a vote only after it has published its name;
-//   - a member that is known by the intent alone has no vote: its ID is recorded
+//   - The owner in the record is the configuration.
+//   - The peer URLs in the list are those of the record, and those of the
+//     configuration if it has any.
+//   - The name in the list, once the member has published one, is that of the
+//     configuration. If it has none, and the configuration has no peer URLs, the
+//     record must have the configuration's name and the member must be a learner:
+//     only the record identifies it then, and a member added for a configuration
+//     gets a vote only after it has published its name.
+//   - A member that is known by the intent alone has no vote: its ID is recorded
 //     before it is promoted.
 func (r WithdrawRequest) agrees(m Member) bool {
 	switch {
@@ -105,9 +105,9 @@ func (r WithdrawRequest) agrees(m Member) bool {
 	}
 }
 
-// lossOf is [JudgeLoss] for someone who is about to act: a member that answers
-// anything is not dead, and one that has never published its attributes may run
-// nevertheless, so the leader must have no connection to that either.
+// lossOf is [JudgeLoss] for a caller that is about to act. A member that answers
+// anything is not dead. A member that has never published its attributes may
+// still run, so the leader must have no connection to that member either.
 func (s Snapshot) lossOf(m Member, seen map[MemberID]bool) Loss {
 	leader, _, _ := s.MajorityLeader()
 	active, known := seen[m.ID]

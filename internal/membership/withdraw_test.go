@@ -9,17 +9,16 @@ import (
 	"testing"
 )
 
-// contents is what may stand in a record and in a configuration about one
-// member.
+// contents is what a record and a configuration may contain about one member.
 type contents struct {
-	// ownerOther, nameOther, urlOther: the record says something else than what
-	// is so. intent: it says no ID.
+	// ownerOther, nameOther, urlOther: the record is wrong about this. intent:
+	// the record has no ID.
 	ownerOther, nameOther, urlOther, intent bool
-	// configName, configURL: the configuration says something else; noURL: it
-	// says no peer URL.
+	// configName, configURL: the configuration differs; noURL: it has no peer
+	// URL.
 	configName, configURL, noURL bool
 	replacement                  bool
-	// sight is what the leader says of the member.
+	// sight is what the leader reports about the member.
 	sight sight
 }
 
@@ -37,7 +36,7 @@ func contentsOf(bits int) contents {
 	return contents{on(0), on(1), on(2), on(3), on(4), on(5), on(6), on(7), sight(bits >> 8)}
 }
 
-// request is about member i, of which index len(w.members) is not in the list.
+// withdrawal returns the request for member i; index len(w.members) is not listed.
 func (w world) withdrawal(i int, c contents) WithdrawRequest {
 	id := MemberID(i + 1)
 	url := []string{"http://10.0.0." + id.String() + ":2380"}
@@ -61,8 +60,8 @@ func (w world) withdrawal(i int, c contents) WithdrawRequest {
 	return r
 }
 
-// naiveWithdraw: nothing is removed that anybody contradicts, and no voter of
-// which it is not certain from both sides that it is dead.
+// naiveWithdraw: a member is not removed if any source contradicts, and a voter
+// is removed only if both sides show that it is dead.
 func (w world) naiveWithdraw(i int, c contents) verdict {
 	if v, ok := w.naiveGate(); !ok {
 		return v
@@ -99,9 +98,9 @@ func (w world) naiveWithdraw(i int, c contents) verdict {
 }
 
 // TestWithdrawFromEveryCluster compares the decision with the naive rules over
-// every cluster of up to three members, everything that can be said of each of
-// them, and every way in which a record or a configuration may be wrong (of
-// three members: every single one).
+// every cluster of up to three members, every possible report about each of them,
+// and every way in which a record or a configuration may be wrong (with three
+// members: only one at a time).
 func TestWithdrawFromEveryCluster(t *testing.T) {
 	goes := map[string]int{}
 	for n := range 4 {
@@ -116,7 +115,7 @@ func TestWithdrawFromEveryCluster(t *testing.T) {
 							break // every request meets the same closed gate
 						}
 						if n > 2 && mathbits.OnesCount(uint(bits&0x7f)) > 1 {
-							continue // what is wrong in two ways was tried in smaller ones
+							continue // two faults at once are tried in smaller clusters
 						}
 						what := contentsOf(bits)
 						d := DecideWithdraw(s, w.withdrawal(i, what))
@@ -139,8 +138,8 @@ func TestWithdrawFromEveryCluster(t *testing.T) {
 	}
 }
 
-// A record of a member that was removed speaks of nobody: not of a member that
-// has its peer URLs since, nor of the one whose ID it bears.
+// TestWithdrawClaimsNobody checks that the record of a removed member matches no
+// member: neither a member that has its peer URLs now, nor the member with its ID.
 func TestWithdrawClaimsNobody(t *testing.T) {
 	w := world{members: []mind{vAlive, vAlive, vSilent}, leader: 0}
 	r := w.withdrawal(2, contentsOf(int(disconnected)<<8))

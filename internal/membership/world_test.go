@@ -8,23 +8,23 @@ import (
 	"strings"
 )
 
-// mind is a state that one member can be in, as far as rules can tell it apart.
+// mind is a state of one member, as far as the rules distinguish it.
 type mind uint8
 
 const (
-	vAlive  mind = iota // a voter that is well
+	vAlive  mind = iota // a healthy voter
 	vBehind             // alive, with a shorter log
-	vStale              // alive, but believes in itself, in an older term
-	vNoRead             // answers, and serves no linearizable read
+	vStale              // alive, but considers itself the leader, in an older term
+	vNoRead             // answers, but serves no linearizable read
 	vSilent
 	vUnstarted
 	vUnprobed
-	vForeign // at its address another member answers
-	vWrong   // at its address another cluster's process answers
+	vForeign // another member answers at its address
+	vWrong   // a process of another cluster answers at its address
 	lAlive   // a learner that has caught up
 	lLagging
 	lStale      // alive and caught up, in an older term
-	lCallsVoter // alive and caught up, and takes itself for a voter
+	lCallsVoter // alive and caught up, but reports that it is a voter
 	lSilent
 	lUnstarted
 	lUnprobed
@@ -33,18 +33,18 @@ const (
 	minds
 )
 
-// world is a cluster of the campaign: its members' states in ascending order
-// (so that each combination comes up once), whom they take for the leader (the
-// index of a member, or -1 for none), and what else a decision depends on.
-// Member i has the ID i+1.
+// world is a cluster of the campaign: the states of its members in ascending
+// order (so that each combination occurs once), the leader that they name (the
+// index of a member, or -1 for none), and what else a decision depends on. Member
+// i has the ID i+1.
 type world struct {
 	members []mind
 	leader  int
 	moved   bool // the list was not confirmed
-	strict  bool // the release wants every voter connected
+	strict  bool // the release requires every voter to be connected
 }
 
-// here is the cluster of the campaign, elsewhere another one.
+// here is the cluster of the campaign, elsewhere is another cluster.
 const here, elsewhere = ClusterID(0xc1), ClusterID(0xc2)
 
 const (
@@ -66,7 +66,7 @@ func (w world) String() string {
 	return fmt.Sprintf("[%s] leader=%d moved=%t strict=%t", strings.Join(out, "; "), w.leader+1, w.moved, w.strict)
 }
 
-// view is whom member i names, and in which term.
+// view returns the leader that member i names, and the term.
 func (w world) view(i int) (leader, term int) {
 	switch w.members[i] {
 	case vStale:
@@ -78,7 +78,7 @@ func (w world) view(i int) (leader, term int) {
 	}
 }
 
-// snapshot is what the code under test gets to see of the world.
+// snapshot returns what the code under test sees of the world.
 func (w world) snapshot() Snapshot {
 	s := Snapshot{ClusterID: here, Linearizable: !w.moved, Answers: map[MemberID]Answer{}}
 	for i, state := range w.members {
@@ -106,7 +106,7 @@ func (w world) snapshot() Snapshot {
 			m.Name, m.ClientURLs, a = "", nil, Answer{}
 		case vUnprobed, lUnprobed:
 			a = Answer{}
-		case vForeign, lForeign: // whoever it is, it is well
+		case vForeign, lForeign: // another member answers, and is healthy
 			a.MemberID = 77
 		case vWrong, lWrong:
 			a = Answer{State: WrongCluster, ClusterID: elsewhere}
@@ -121,8 +121,8 @@ func (w world) snapshot() Snapshot {
 	return s
 }
 
-// worlds calls f for every combination of states of n members, with every
-// choice of a leader that differs from the others, confirmed and not.
+// worlds calls f for every combination of states of n members, with every leader
+// that makes a difference, and with a confirmed and an unconfirmed list.
 func worlds(n int, f func(world)) {
 	members := make([]mind, n)
 	var fill func(at int, from mind)
@@ -136,7 +136,7 @@ func worlds(n int, f func(world)) {
 		}
 		for leader := -1; leader < n; leader++ {
 			if leader > 0 && members[leader] == members[leader-1] {
-				continue // the same again
+				continue // the same world again
 			}
 			for _, moved := range []bool{false, true} {
 				f(world{members: members, leader: leader, moved: moved})
@@ -146,8 +146,8 @@ func worlds(n int, f func(world)) {
 	fill(0, 0)
 }
 
-// subjects are the members that differ, by state or by leading, and one that
-// is not in the list (index n).
+// subjects returns the members that differ, by state or by leading, and one index
+// that is not in the list (n).
 func (w world) subjects() []int {
 	var out []int
 	for i := range w.members {

@@ -1,8 +1,8 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package syncmap is a map for what the resources of one process, which are
-// planned and applied side by side, tell each other.
+// Package syncmap provides a map with which the resources of one process, which
+// are planned and applied concurrently, share values.
 package syncmap
 
 import (
@@ -12,13 +12,13 @@ import (
 	"sync"
 )
 
-// Map may be used by many at a time. The zero value is empty.
+// Map is safe for concurrent use. The zero value is empty.
 type Map[K cmp.Ordered, V any] struct {
 	mu  sync.Mutex
 	all map[K]V
 }
 
-// Set stores a value, and returns the one before and the keys there are now.
+// Set stores a value, and returns the previous value and all keys, sorted.
 func (m *Map[K, V]) Set(key K, value V) (before V, keys []K) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -30,7 +30,7 @@ func (m *Map[K, V]) Set(key K, value V) (before V, keys []K) {
 	return before, slices.Sorted(maps.Keys(m.all))
 }
 
-// Keep stores a value until the function returned is called.
+// Keep stores a value until end is called.
 func (m *Map[K, V]) Keep(key K, value V) (end func()) {
 	m.Set(key, value)
 	return func() { m.Delete(key) }
@@ -50,7 +50,7 @@ func (m *Map[K, V]) Has(key K) bool {
 	return ok
 }
 
-// GetOrMake returns the value of a key, which it makes if there is none.
+// GetOrMake returns the value of a key. It creates the value if there is none.
 func (m *Map[K, V]) GetOrMake(key K, create func() V) V {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -39,7 +39,7 @@ func TestMap(t *testing.T) {
 	}
 }
 
-// Of many that set a key each, one is the second.
+// TestMapSideBySide checks that each of many concurrent calls of Set counts once.
 func TestMapSideBySide(t *testing.T) {
 	t.Parallel()
 	for range 100 {
