@@ -21,7 +21,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// forgetful is a cluster that knows no lease, whenever it is asked.
+// forgetful is a cluster in which every lease is gone, whenever it is asked.
 type forgetful struct{ asked *int }
 
 func (f forgetful) Anywhere(context.Context, func(context.Context, *clientv3.Client) error) error {
@@ -31,8 +31,8 @@ func (f forgetful) Anywhere(context.Context, func(context.Context, *clientv3.Cli
 	return rpctypes.ErrLeaseNotFound
 }
 
-// A server that gives leases and forgets them is not asked without end, nor
-// without a pause.
+// If a server grants leases and forgets them, Create pauses between the
+// attempts and gives up after a few.
 func TestCreateGivesUp(t *testing.T) {
 	t.Parallel()
 	asked := 0
@@ -49,7 +49,7 @@ func TestCreateGivesUp(t *testing.T) {
 	}
 }
 
-// More claims than anyone keeps under one prefix are an error, not a list.
+// More claims than a prefix may contain are an error, not a list.
 func TestListIsBounded(t *testing.T) {
 	t.Parallel()
 	c := etcdtest.Start(t, 1, etcdtest.Options{})
@@ -80,8 +80,8 @@ func TestListIsBounded(t *testing.T) {
 	}
 }
 
-// A server of the v2 API that answers without end, or with less than a node, costs
-// an error.
+// If a server of the v2 API answers endlessly, or with less than a node, the
+// result is an error.
 func TestV2AnswersAreBounded(t *testing.T) {
 	t.Parallel()
 	for what, body := range map[string]string{

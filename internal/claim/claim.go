@@ -1,21 +1,20 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package claim holds claims: a key with a time to live and a value that nobody
-// else writes. Whoever has created the key owns it for as long as it renews it.
+// Package claim holds claims: keys with a time to live that only one process
+// writes. The process that created a key owns it for as long as it renews it.
 //
-//	start      create only; a key that exists is somebody else's claim
-//	take over  compare and delete that very claim, then start
+//	start      create only; an existing key is the claim of another process
+//	take over  compare and delete that claim, then start
 //	beat       compare and swap on the value, with the time to live renewed
 //	stop       compare and delete on the value
 //
-// A beat that comes too late fails; it never brings an expired key back. A
-// stop that comes too late deletes nothing that is not its own. Claims are kept
-// with leases on the v3 API ([V3]) and with TTL keys on the v2 API ([V2]), in
-// the layout that programs of the v2 era use (/running/<name>).
+// A late beat fails; it never restores an expired key. A late stop deletes only
+// its own claim. Claims are kept with leases on the v3 API ([V3]) and with TTL
+// keys on the v2 API ([V2]), in the layout of the v2 era (/running/<name>).
 //
-// The lock that keeps the membership changes of several processes apart
-// ([Lock]) is such a claim.
+// [Lock], the lock that serializes the membership changes of several processes,
+// is such a claim.
 package claim
 
 import (
@@ -28,16 +27,16 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
-// ErrLost is any [*LostError].
+// ErrLost matches any [*LostError].
 var ErrLost = errors.New("the claim is lost")
 
-// AlarmError says that the server takes no new claims because of an alarm.
-// Under NOSPACE, claims that are held already can be renewed and given up;
-// under CORRUPT the lease is renewed and nothing is written or deleted.
+// AlarmError means that the server accepts no new claims because of an alarm.
+// Under NOSPACE, existing claims can be renewed and released. Under CORRUPT the
+// lease is renewed, but nothing is written or deleted.
 type AlarmError struct {
-	// Kind is etcd's own word: NOSPACE or CORRUPT.
+	// Kind is etcd's name of the alarm: NOSPACE or CORRUPT.
 	Kind string
-	// Err is what the server answered.
+	// Err is the error from the server.
 	Err error
 }
 
@@ -46,27 +45,28 @@ func (e *AlarmError) Error() string {
 	return "the alarm " + e.Kind + " keeps the server from taking a claim: " + e.Err.Error()
 }
 
-// Unwrap returns what the server answered.
+// Unwrap returns the error from the server.
 func (e *AlarmError) Unwrap() error { return e.Err }
 
-// Entry is a claim as it stands in the store.
+// Entry is a claim as the store holds it.
 type Entry struct {
-	// Key is the whole key, Value the owner's word.
+	// Key is the whole key, Value the value that the owner wrote.
 	Key   string
 	Value string
-	// Left is how long the claim has to live unless it is renewed, in whole
-	// seconds. It is 0 if Forever is true: someone wrote the key without a time
+	// Left is the remaining time to live in whole seconds, unless the claim is
+	// renewed. It is 0 if Forever is true: the key was written without a time
 	// to live, so it does not expire.
 	Left    time.Duration
 	Forever bool
 
-	// created tells one life of the key from the next: the create revision on
-	// v3, the created index on v2.
+	// created distinguishes a key from a later key of the same name: the create
+	// revision on v3, the created index on v2.
 	created int64
 	// modified is the modified index on v2.
 	modified uint64
-	// lease is the lease of the key on v3; orphan is true if that is gone. The
-	// key goes with its lease, so it is about to go, or something is wrong.
+	// lease is the lease of the key on v3; orphan is true if that lease does
+	// not exist any more. The server deletes a key with its lease, so the key
+	// is about to be deleted, or something is wrong.
 	lease  int64
 	orphan bool
 }
@@ -74,7 +74,7 @@ type Entry struct {
 // Name is the last part of the key.
 func (e Entry) Name() string { return e.Key[strings.LastIndexByte(e.Key, '/')+1:] }
 
-// HeldError says that a key exists already.
+// HeldError means that the key exists already.
 type HeldError struct{ Entry Entry }
 
 // Error implements error.
@@ -85,17 +85,17 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("%s is held by %s for another %s unless it is renewed", e.Entry.Key, connection.Quote(e.Entry.Value), e.Entry.Left)
 }
 
-// LostError says that a claim is no longer its owner's.
+// LostError means that the owner does not hold the claim any more.
 type LostError struct {
 	Key string
-	// Now is what is there instead; nil where nothing is, or where it is not
-	// known.
+	// Now is the claim that exists instead; nil if there is none, or if it is
+	// not known.
 	Now *Entry
-	// Late is how long ago the claim was last known to be held, where it was
-	// given up because no renewal came through in time.
+	// Late is the time since the claim was last known to be held, if it was
+	// given up because it was not renewed in time.
 	Late time.Duration
-	// Err is why no renewal came through; nil where the store itself said that
-	// the claim is lost.
+	// Err is why the renewal failed; nil if the store itself reported that the
+	// claim is lost.
 	Err error
 }
 
@@ -111,13 +111,13 @@ func (e *LostError) Error() string {
 	}
 }
 
-// Is makes the error an [ErrLost].
+// Is reports whether target is [ErrLost].
 func (e *LostError) Is(target error) bool { return target == ErrLost }
 
-// Unwrap returns why no renewal came through.
+// Unwrap returns why the renewal failed.
 func (e *LostError) Unwrap() error { return e.Err }
 
-// Kind says what happened to a claim.
+// Kind is the kind of an [Event].
 type Kind string
 
 // The kinds of event.
@@ -126,42 +126,42 @@ const (
 	Started Kind = "started"
 	// Beaten: the key was written again.
 	Beaten Kind = "beat"
-	// Stopped: the key was deleted before its time was over.
+	// Stopped: the key was deleted before it expired.
 	Stopped Kind = "stopped"
-	// Missed: the key's time was over.
+	// Missed: the key expired.
 	Missed Kind = "missed"
 )
 
-// Event is something that happened to a claim.
+// Event is a change of a claim.
 type Event struct {
 	Kind Kind
 	// Name is the last part of the key.
 	Name string
-	// Value is the claim's value, for Stopped and Missed the last one it had.
+	// Value is the claim's value, for Stopped and Missed its last value.
 	Value string
 }
 
-// Store is where claims are kept. Its implementations are safe for concurrent
-// use; every method honours ctx. Apart from the errors named, they return what
-// the endpoints answered.
+// Store keeps claims. Its implementations are safe for concurrent use, and
+// every method honours ctx. In addition to the errors named, the methods return
+// the errors of the endpoints.
 type Store interface {
-	// Create makes the key if there is none. Errors: [*HeldError], [*AlarmError].
+	// Create creates the key if it does not exist. Errors: [*HeldError], [*AlarmError].
 	Create(ctx context.Context, key, value string, ttl time.Duration) (Entry, error)
-	// Beat writes the claim e again and gives it its full time to live, if it is
-	// the same claim still and has e's value. It may be repeated after an error
+	// Beat writes the claim e again and renews its full time to live, if it is
+	// still the same claim and has e's value. It may be repeated after an error
 	// whose outcome is not known. Errors: [*LostError].
 	Beat(ctx context.Context, e Entry, ttl time.Duration) (Entry, error)
-	// Delete deletes the claim e, if it is the same claim still and has e's
+	// Delete deletes the claim e, if it is still the same claim and has e's
 	// value. Errors: [*LostError].
 	Delete(ctx context.Context, e Entry) error
 	// Get returns the claim at key; ok is false if there is none.
 	Get(ctx context.Context, key string) (e Entry, ok bool, err error)
-	// List returns the claims directly under prefix, by name, and the revision
-	// at which they stood so.
+	// List returns the claims directly under prefix, sorted by name, and the
+	// revision of this list.
 	List(ctx context.Context, prefix string) (entries []Entry, revision int64, err error)
-	// Watch calls emit with what happens to the claims directly under prefix
-	// after a revision, in order, until ctx ends; then it returns nil. It
-	// listens at all endpoints, so that the death of one goes unnoticed.
+	// Watch calls emit for each event of the claims directly under prefix after
+	// a revision, in order. It returns nil when ctx ends. It watches all
+	// endpoints, so the failure of one endpoint does not interrupt it.
 	Watch(ctx context.Context, prefix string, revision int64, emit func(Event)) error
 }
 

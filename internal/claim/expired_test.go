@@ -16,7 +16,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// slow is a route on which something happens before the second request.
+// slow is a route that runs a function before the second request.
 type slow struct {
 	claim.Route
 	requests int
@@ -30,8 +30,8 @@ func (s *slow) Anywhere(ctx context.Context, f func(context.Context, *clientv3.C
 	return s.Route.Anywhere(ctx, f)
 }
 
-// Who stands still between taking the lease and writing the key, for longer
-// than the lease lives, has lost nothing, and takes another one.
+// A process that is suspended between the grant of the lease and the write of the
+// key, for longer than the lease lives, has lost no claim, and grants a new lease.
 func TestALeaseThatEndsBeforeTheKeyIsWritten(t *testing.T) {
 	t.Parallel()
 	for _, v := range []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37} {

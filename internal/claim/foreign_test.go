@@ -27,8 +27,8 @@ func keysAPI(t *testing.T, b *etcdtest.Cluster) clientv2.KeysAPI {
 	return keys
 }
 
-// What a program of the v2 era sees of a claim of ours, on the wire: the action
-// of each step, the value and the time to live.
+// A program of the v2 era sees these steps of our claim on the wire: the
+// action, the value and the time to live.
 func TestOthersSeeOurBeatsV2(t *testing.T) {
 	t.Parallel()
 	b := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
@@ -71,7 +71,7 @@ func TestOthersSeeOurBeatsV2(t *testing.T) {
 	sees("expire", "", 0)
 }
 
-// The beats of a program of the v2 era are claims to us.
+// The provider sees the beats of a program of the v2 era as claims.
 func TestWeSeeOthersBeatsV2(t *testing.T) {
 	t.Parallel()
 	b := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
@@ -97,7 +97,7 @@ func TestWeSeeOthersBeatsV2(t *testing.T) {
 	}
 	set("theirs", clientv2.SetOptions{PrevValue: "theirs", TTL: 20 * time.Second})
 	watch.wants(t, "beat web1 theirs")
-	set("theirs", clientv2.SetOptions{TTL: 20 * time.Second}) // without comparing
+	set("theirs", clientv2.SetOptions{TTL: 20 * time.Second}) // without a comparison
 	watch.wants(t, "beat web1 theirs")
 	if _, err := keys.Delete(ctx, key, &clientv2.DeleteOptions{PrevValue: "theirs"}); err != nil {
 		t.Fatal(err)
@@ -105,7 +105,7 @@ func TestWeSeeOthersBeatsV2(t *testing.T) {
 	watch.wants(t, "stopped web1 theirs")
 	set("theirs", clientv2.SetOptions{PrevExist: clientv2.PrevNoExist, TTL: time.Second})
 	watch.wants(t, "started web1 theirs", "missed web1 theirs")
-	set("theirs", clientv2.SetOptions{}) // a key that lives for ever
+	set("theirs", clientv2.SetOptions{}) // a key that does not expire
 	watch.wants(t, "started web1 theirs")
 	if entries, _, err := s.List(ctx, "/running"); err != nil || len(entries) != 1 || !entries[0].Forever || entries[0].Left != 0 {
 		t.Errorf("listed %+v, %v", entries, err)
@@ -116,8 +116,8 @@ func TestWeSeeOthersBeatsV2(t *testing.T) {
 	watch.wants(t, "stopped web1 theirs")
 }
 
-// On the v3 API what etcdctl does by hand is a claim to us: it keeps a lease
-// alive, and ends by deleting the key or by letting the lease run out.
+// On the v3 API the provider sees the manual steps of etcdctl as claims:
+// etcdctl keeps a lease alive, then deletes the key or lets the lease run out.
 func TestWeSeeOthersBeatsV3(t *testing.T) {
 	t.Parallel()
 	for _, v := range []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37} {
@@ -174,8 +174,8 @@ func TestWeSeeOthersBeatsV3(t *testing.T) {
 	}
 }
 
-// What others see of ours on the v3 API: a key with a lease of its own, that
-// every beat writes, and that a stop deletes while the lease lives on.
+// On the v3 API, others see our claim as a key with its own lease. Every beat
+// writes the key, and a stop deletes it while the lease is alive.
 func TestOthersSeeOurBeatsV3(t *testing.T) {
 	t.Parallel()
 	b := etcdtest.Start(t, 1, etcdtest.Options{})

@@ -18,12 +18,12 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// childVariable makes the test binary a process that holds a claim: the API, and
-// its endpoint.
+// childVariable makes the test binary a process that holds a claim. Its value
+// is the API and its endpoint.
 const childVariable = "CLAIM_TEST_CHILD"
 
-// child takes key and makes one step after the other, each after a check. It
-// ends when the check fails, and says why; or when its standard input ends.
+// child takes key and makes one step after the other, each after a check. It ends
+// and prints the reason when the check fails, or ends when its standard input ends.
 func child() int {
 	api, endpoint, _ := strings.Cut(os.Getenv(childVariable), " ")
 	s, closeAll := storeAt(api, []string{endpoint})
@@ -47,9 +47,9 @@ func child() int {
 	return 1
 }
 
-// A process that is frozen for longer than the time to live finds, when it
-// wakes up, that it has lost the claim, makes no further step, and does not
-// touch the claim of its successor.
+// A process that is frozen for longer than the time to live detects the loss of
+// its claim when it continues, makes no further step, and does not touch the
+// claim of its successor.
 func TestFrozenHolder(t *testing.T) {
 	everyAPI(t, func(t *testing.T, b bench) {
 		s := b.store(t)
@@ -85,7 +85,7 @@ func TestFrozenHolder(t *testing.T) {
 		if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 			t.Fatal(err)
 		}
-		// Steps that were made before the signal may still be on their way.
+		// Steps from before the signal may arrive late.
 		for quiet := false; !quiet; {
 			select {
 			case <-lines:
@@ -102,7 +102,7 @@ func TestFrozenHolder(t *testing.T) {
 		for line := range lines {
 			rest = append(rest, line)
 		}
-		// The step whose check was passed before the signal may follow it.
+		// A step may follow the signal if its check passed before.
 		if len(rest) > 0 && rest[0] == "step" {
 			rest = rest[1:]
 		}

@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// Whatever somebody has written where a lock is, what is said of its holder can be
-// shown: on one line, without a character that a terminal obeys.
+// Whatever the value of a lock, the text about its holder can be displayed: it
+// is one line without control characters.
 func FuzzHolderOf(f *testing.F) {
 	f.Add(`{"who":"alice@ops1","pid":12,"run":"x","since":"2026-11-21T01:02:03Z","doing":"add member e"}`)
 	f.Add(`{"who":"alice\u001b[2J@ops1","doing":"add member e"}`)

@@ -13,19 +13,19 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 )
 
-// Options describe a claim.
+// Options describes a claim.
 type Options struct {
-	// Key is the whole key. Value must not be empty, and should be one that
-	// nobody else uses: then two processes cannot both believe to be the owner.
+	// Key is the whole key. Value must not be empty, and should be unique to the
+	// process: then two processes cannot both believe that they are the owner.
 	Key, Value string
 	// TTL is the time to live, at least a second; fractions of a second are
 	// rounded up. Interval is the time between two beats; 0 means a third of
 	// TTL.
 	TTL, Interval time.Duration
-	// TakeOver deletes the claim of whoever holds the key.
+	// TakeOver deletes the claim of the current owner of the key.
 	TakeOver bool
-	// AtExit registers what is to be done before the process ends, until forget
-	// is called; nil registers nothing.
+	// AtExit registers a function that runs before the process ends, unless
+	// forget is called first. If AtExit is nil, nothing is registered.
 	AtExit func(func(context.Context)) (forget func())
 }
 
@@ -36,12 +36,12 @@ func (o Options) interval() time.Duration {
 	return o.TTL / 3
 }
 
-// takeOverTries bounds how often a claim is looked at again that beats with
-// new values while it is being taken over.
+// takeOverTries limits the attempts to delete a claim that changes its value
+// with each beat while it is being taken over.
 const takeOverTries = 5
 
-// Claim is a claim that is held and renewed in the background. Its methods are
-// safe for concurrent use.
+// Claim is a claim that this process holds and renews in the background. Its
+// methods are safe for concurrent use.
 type Claim struct {
 	store   Store
 	clock   clock.Clock
@@ -59,13 +59,13 @@ type Claim struct {
 	entry   Entry
 	renewed time.Time
 	err     error
-	// stopping is true once the claim is being given up.
+	// stopping is true once Stop was called.
 	stopping bool
-	forget   func() // of AtExit
+	forget   func() // returned by AtExit
 }
 
-// Start takes the claim and renews it until [Claim.Stop]. The renewing outlives
-// ctx. Errors: [*HeldError], [*AlarmError], or what the endpoints answered.
+// Start takes the claim and renews it until [Claim.Stop]. The renewal continues after
+// ctx ends. Errors: [*HeldError], [*AlarmError], or the errors of the endpoints.
 func Start(ctx context.Context, store Store, clock clock.Clock, o Options) (*Claim, error) {
 	if o.Value == "" {
 		return nil, errors.New("a claim needs a value")
@@ -106,24 +106,24 @@ func roundUp(d time.Duration) time.Duration {
 	return d
 }
 
-// Lost is closed when the claim is known to be lost, or when it was not renewed
-// within its time to live; [Claim.Err] says which.
+// Lost returns a channel that is closed when the claim is known to be lost, or
+// was not renewed within its time to live; [Claim.Err] says which.
 func (c *Claim) Lost() <-chan struct{} { return c.lost }
 
-// Err is nil while nothing is known against the claim, a [*LostError]
-// afterwards.
+// Err returns nil as long as the claim is not known to be lost, and a
+// [*LostError] afterwards.
 func (c *Claim) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
 }
 
-// Check makes sure that the claim is held now: right before a step that must
-// not be made without it. A process that was frozen wakes up in the middle of
-// whatever it did, with its claim expired and the renewing not yet run: where
-// the last renewal is long ago, Check renews first. A claim that is being given
-// up is held no more: its process is about to end. Errors: [*LostError]; any
-// other means that it could not be found out.
+// Check verifies that the claim is held now. Call it right before a step that
+// requires the claim. A process that was frozen can continue in the middle of
+// an operation, after its claim expired and before the renewal runs. So Check
+// renews the claim first if the last renewal is long ago. A claim that is being
+// stopped counts as lost: its process is about to end. Errors: [*LostError];
+// any other error means that the state of the claim is unknown.
 func (c *Claim) Check(ctx context.Context) error {
 	c.mu.Lock()
 	err := c.err
@@ -140,9 +140,9 @@ func (c *Claim) Check(ctx context.Context) error {
 	return c.beat(ctx)
 }
 
-// Stop gives the claim up: it deletes the key if it is its own still. A second
-// call returns what the first one did. Errors: [*LostError] for a claim that
-// was not its own any more; any other means that the key may be left to expire.
+// Stop releases the claim: it deletes the key if the process still owns it. A second
+// call returns the result of the first. Errors: [*LostError] if the process did not own
+// the claim any more; any other error means that the key may remain until it expires.
 func (c *Claim) Stop(ctx context.Context) error {
 	c.release.Do(func() {
 		c.mu.Lock()
@@ -176,7 +176,7 @@ func (c *Claim) stop(ctx context.Context) error {
 // renew beats until life ends or the claim is lost.
 func (c *Claim) renew(life context.Context) {
 	defer close(c.ended)
-	// Trying again is not to be put off to the next beat.
+	// A failed beat is repeated before the next regular one.
 	retry := min(c.options.interval(), c.options.TTL/10)
 	pause := c.options.interval()
 	for c.clock.Sleep(life, pause) == nil {
@@ -207,9 +207,9 @@ func (c *Claim) beat(ctx context.Context) error {
 	c.mu.Unlock()
 
 	sent := c.clock.Now()
-	// Beyond its time the claim counts as lost, whatever an answer would say;
-	// but one that is late already is asked for all the same: if nobody else
-	// had it in between, it was never lost.
+	// After its time to live the claim counts as lost, whatever the server
+	// answers. A beat that is already late is sent nevertheless: if no other
+	// process held the claim in between, it was never lost.
 	bounded, cancel := context.WithTimeout(ctx, max(c.options.TTL-c.age(), c.options.TTL/3))
 	defer cancel()
 	e, err := c.store.Beat(bounded, entry, c.options.TTL)
@@ -232,15 +232,15 @@ func (c *Claim) beat(ctx context.Context) error {
 	return c.err
 }
 
-// age is how long ago the last beat that is known to have arrived was sent.
+// age returns the time since the last successful beat was sent.
 func (c *Claim) age() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return elapsed(c.renewed, c.clock.Now())
 }
 
-// elapsed is the longer of what the two clocks say: the monotonic one stands
-// still while the machine sleeps, the other one is set now and then.
+// elapsed returns the longer of the two measurements: the monotonic clock stops
+// while the machine sleeps, and the wall clock can be set.
 func elapsed(from, to time.Time) time.Duration {
 	return max(to.Sub(from), to.Round(0).Sub(from.Round(0)))
 }

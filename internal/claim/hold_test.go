@@ -14,13 +14,13 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
 )
 
-// script is a store whose beats end as it says, one after the other; "ok" for
-// those that follow.
+// script is a store whose beats return the scripted results in order, then
+// "ok".
 type script struct {
 	claim.Store
 	beats []string
 	begin time.Time
-	sent  []string // when each beat was sent
+	sent  []string // the time of each beat
 	gone  bool
 }
 
@@ -64,7 +64,7 @@ func start(t *testing.T, s *script, o claim.Options) *claim.Claim {
 	return c
 }
 
-// A third of the time to live apart, and sooner after one that failed.
+// Beats are a third of the time to live apart, and sooner after a failed beat.
 func TestBeatsInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{beats: []string{"ok", "fails", "fails", "ok"}}
@@ -83,8 +83,8 @@ func TestBeatsInTime(t *testing.T) {
 	})
 }
 
-// A claim that could not be renewed within its time to live is lost, though
-// the store never said so; and not a moment earlier.
+// A claim that could not be renewed within its time to live is lost, even if
+// the store never said so, and not before that time.
 func TestLostWithoutAWord(t *testing.T) {
 	for _, how := range []string{"fails", "hangs"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -102,7 +102,7 @@ func TestLostWithoutAWord(t *testing.T) {
 			if err := c.Check(context.Background()); !errors.Is(err, claim.ErrLost) {
 				t.Errorf("check: %v", err)
 			}
-			// It may be there still, and then it is deleted all the same.
+			// The key may still exist, and is deleted then.
 			if err := c.Stop(context.Background()); !errors.Is(err, claim.ErrLost) || !s.gone {
 				t.Errorf("stop: %v, deleted: %v", err, s.gone)
 			}
@@ -110,7 +110,7 @@ func TestLostWithoutAWord(t *testing.T) {
 	}
 }
 
-// Check asks the store where the last beat is long ago, and not before.
+// Check asks the store only if the last beat is long ago.
 func TestCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{beats: []string{"fails", "fails", "fails", "fails", "fails", "ok", "fails", "fails", "fails", "fails", "fails", "lost"}}

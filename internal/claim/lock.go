@@ -16,69 +16,69 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// Holder says who holds a [Lock]: the claim's value, in JSON.
+// Holder identifies the holder of a [Lock]. It is the claim's value, in JSON.
 type Holder struct {
-	// Who is user@host, PID the process there, Run the provider process: two
-	// processes with the same PID in two containers differ in it.
+	// Who is user@host, PID the process ID there, Run the ID of the provider
+	// process: it distinguishes processes with the same PID in two containers.
 	Who string `json:"who"`
 	PID int    `json:"pid"`
 	Run string `json:"run"`
 	// Since is when the lock was taken, by the holder's clock.
 	Since time.Time `json:"since"`
-	// Doing is what it was taken for, such as "add member infra4".
+	// Doing is the purpose of the lock, such as "add member infra4".
 	Doing string `json:"doing"`
 }
 
-// String names the holder for a sentence.
+// String returns a description of the holder that fits into a sentence.
 func (h Holder) String() string {
 	return fmt.Sprintf("%s (process %d, since %s, to %s)", h.Who, h.PID, h.Since.UTC().Format(time.RFC3339), h.Doing)
 }
 
-// Lock keeps the membership changes of several processes apart: a claim in the
-// cluster itself, which says whose it is. It fences nothing: etcd's membership
-// calls know no claim. So it is checked right before every change, and a change
-// that was under way when it was lost must be looked at again.
+// Lock serializes the membership changes of several processes. It is a claim in the
+// cluster itself that names its holder. It does not fence: etcd's membership calls
+// do not check the claim. So the holder checks it right before every change, and
+// must observe the result of a change that was in progress when it was lost.
 type Lock struct {
 	Store Store
 	// Prefix is the metadata prefix: the claim is at <Prefix><cluster ID>/lock.
 	Prefix string
-	// Self is who takes the lock; Since and Doing are filled in.
+	// Self identifies this process; Since and Doing are filled in.
 	Self Holder
-	// TTL is how long the lock of a process that was killed remains. Three
-	// beats fit into it.
+	// TTL is how long the lock of a killed process remains. It covers three
+	// beats.
 	TTL   time.Duration
 	Clock clock.Clock
-	// AtExit is that of the claim; see [Options].
+	// AtExit is passed to the claim; see [Options].
 	AtExit func(func(context.Context)) (forget func())
 }
 
-// LockTTL is the time to live of a membership lock: long enough for an
-// election and a slow disk between two beats, short enough to wait for.
+// LockTTL is the time to live of a membership lock: long enough for an election
+// and a slow disk between two beats, short enough to wait for.
 const LockTTL = 20 * time.Second
 
-// Hold is a lock that is held.
+// Hold is a [Lock] that this process holds.
 type Hold interface {
-	// Check makes sure that the lock is held now; see [Claim.Check].
+	// Check verifies that the lock is held now; see [Claim.Check].
 	Check(ctx context.Context) error
-	// Lost is closed when the lock is lost, Err says why.
+	// Lost returns a channel that is closed when the lock is lost; Err says why.
 	Lost() <-chan struct{}
 	Err() error
-	// Stop gives the lock up.
+	// Stop releases the lock.
 	Stop(ctx context.Context) error
 }
 
-// ErrForever means that a lock does not expire: it has no lease, or one that is
-// gone. It was not made by a [Lock], and no [Lock] waits for it.
+// ErrForever means that a lock does not expire: it has no lease, or its lease does
+// not exist any more. A [Lock] did not create it, and a [Lock] does not wait for it.
 var ErrForever = errors.New("the lock does not expire")
 
-// BusyError says that ctx ended before the lock was free, or that it never
-// becomes free by itself.
+// BusyError means that ctx ended before the lock was free, or that the lock
+// does not expire.
 type BusyError struct {
-	// Holder is who held it; its zero value where Value is not a holder's.
+	// Holder is the holder; its zero value if Value is not that of a [Lock].
 	Holder Holder
-	// Entry is the claim that was in the way.
+	// Entry is the existing claim.
 	Entry Entry
-	// Waited is how long.
+	// Waited is the duration of the wait.
 	Waited time.Duration
 	// Err is ctx's error, or [ErrForever].
 	Err error
@@ -99,22 +99,22 @@ func (e *BusyError) name() string {
 	return e.Holder.String()
 }
 
-// Unwrap returns why it is not waited for any longer.
+// Unwrap returns why the wait ended.
 func (e *BusyError) Unwrap() error { return e.Err }
 
-// The pause between two looks at a lock that somebody else holds.
+// minPoll and maxPoll limit the pause between two reads of another holder's lock.
 const (
 	minPoll = 50 * time.Millisecond
 	maxPoll = time.Second
-	// orphanTimeout is how long a key may outlive its lease: the servers delete it with
-	// the lease, but in two requests it can be seen between.
+	// orphanTimeout is how long a key may outlive its lease. The servers delete both
+	// together, but a reader that sends two requests can see the state in between.
 	orphanTimeout = 5 * time.Second
 )
 
-// Acquire waits until the lock of that cluster is free and takes it. It does not
-// wait for one that does not expire. waiting is called, when it is not nil, with
-// each new holder that is waited for. Errors: [*BusyError], [*AlarmError],
-// [membership.ErrNoClusterID], or what the endpoints answered.
+// Acquire waits until the lock of the cluster is free and takes it. It does not
+// wait for a lock that does not expire. If waiting is not nil, Acquire calls it
+// for each new holder that it waits for. Errors: [*BusyError], [*AlarmError],
+// [membership.ErrNoClusterID], or the errors of the endpoints.
 func (l *Lock) Acquire(ctx context.Context, id membership.ClusterID, doing string, waiting func(Holder)) (Hold, error) {
 	key, err := membership.MetadataKey(l.Prefix, id, "lock")
 	if err != nil {
@@ -151,7 +151,7 @@ func (l *Lock) Acquire(ctx context.Context, id membership.ClusterID, doing strin
 			busy.Waited, busy.Err = l.Clock.Now().Sub(begin), ctx.Err()
 			return nil, busy
 		}
-		// A look costs the cluster less than a try.
+		// A read costs the cluster less than an attempt.
 		for {
 			e, taken, err := l.Store.Get(ctx, key)
 			if since = l.orphanSince(e, since); err != nil || !taken || e.Value != busy.Entry.Value || e.Forever || e.orphan || l.Clock.Sleep(ctx, pause) != nil {
@@ -162,7 +162,7 @@ func (l *Lock) Acquire(ctx context.Context, id membership.ClusterID, doing strin
 	}
 }
 
-// orphanSince is since when the claim in the way is an orphan, zero if it is none.
+// orphanSince returns since when the existing claim is an orphan, zero if it is not.
 func (l *Lock) orphanSince(e Entry, since time.Time) time.Time {
 	switch {
 	case !e.orphan:
@@ -189,8 +189,8 @@ func (l *Lock) try(ctx context.Context, key, doing string) (Hold, error) {
 	return c, nil
 }
 
-// HolderOf returns who holds a lock, the zero value if the claim was not made by
-// a [Lock], or says what cannot be shown.
+// HolderOf returns the holder of a lock. It returns the zero value if a [Lock] did
+// not create the claim, or if the value contains text that cannot be displayed.
 func HolderOf(e Entry) Holder {
 	var h Holder
 	if json.Unmarshal([]byte(e.Value), &h) != nil || connection.Plain(h.Who) != nil || connection.Plain(h.Doing) != nil {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// handClock is a clock that only sleepers move.
+// handClock is a clock that only Sleep advances.
 type handClock struct{ now time.Time }
 
 func (c *handClock) Now() time.Time { return c.now }
@@ -20,8 +20,8 @@ func (c *handClock) Sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// foreign is a store in which somebody else holds the key, as at says at that
-// time. No server can be put into the state of a key that outlives its lease.
+// foreign is a store in which another process holds the key; at returns its entry.
+// No server can be brought into the state of a key that outlives its lease.
 type foreign struct {
 	Store
 	clock *handClock
@@ -42,7 +42,7 @@ func TestLockThatDoesNotExpire(t *testing.T) {
 	const limit = time.Minute
 	for name, test := range map[string]struct {
 		at func(time.Duration) Entry
-		// waits is how long at most and at least; never is true if it ends with ctx.
+		// least and most limit the wait; never is true if it ends with ctx.
 		least, most time.Duration
 		never       bool
 	}{
@@ -72,7 +72,7 @@ func TestLockThatDoesNotExpire(t *testing.T) {
 	}
 }
 
-// untilThen is a context that ends by a clock.
+// untilThen is a context that ends by a test clock.
 type untilThen struct {
 	context.Context
 	clock *handClock
@@ -86,7 +86,7 @@ func (u *untilThen) Err() error {
 	return context.DeadlineExceeded
 }
 
-// What somebody else wrote is not shown raw.
+// A value from another program is not displayed verbatim.
 func TestHolderOf(t *testing.T) {
 	t.Parallel()
 	for value, shown := range map[string]string{

@@ -47,7 +47,7 @@ func settings(endpoints []string) connection.Settings {
 	}
 }
 
-// storeAt returns the store of an API at the endpoints, and what closes it.
+// storeAt returns the store of an API at the endpoints, and a function to close it.
 func storeAt(api string, endpoints []string) (claim.Store, func()) {
 	s := settings(endpoints)
 	if api == "v2" {
@@ -57,7 +57,7 @@ func storeAt(api string, endpoints []string) (claim.Store, func()) {
 	return claim.NewV3(cluster.New(s, pool), s, pool), func() { _ = pool.Close() }
 }
 
-// bench is a real server that keeps claims.
+// bench is a real server that stores claims.
 type bench struct {
 	*etcdtest.Cluster
 	api string
@@ -70,8 +70,8 @@ func (b bench) store(t *testing.T) claim.Store {
 	return s
 }
 
-// everyAPI runs a test against each API and each version that matters to it,
-// with a server of one member.
+// everyAPI runs a test against each API and each relevant version, with a
+// server of one member.
 func everyAPI(t *testing.T, test func(t *testing.T, b bench)) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -108,7 +108,7 @@ func take(t *testing.T, s claim.Store, o claim.Options) *claim.Claim {
 	return c
 }
 
-// value returns what is at key, "" for nothing.
+// value returns the value of key, "" if there is none.
 func value(t *testing.T, s claim.Store) string {
 	t.Helper()
 	e, _, err := s.Get(within(t, 5*time.Second), key)

@@ -13,7 +13,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
 )
 
-// An endpoint that redirects is not followed: the password would go along.
+// Redirects are not followed, because they would receive the password.
 func TestV2Redirect(t *testing.T) {
 	var asked atomic.Int32
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))

@@ -16,8 +16,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// Of two claimants of one name one gets it; the other learns whose value is
-// there and how long it has to live.
+// If two processes claim the same name, one gets it; the other learns the
+// holder's value and the remaining time to live.
 func TestTwoClaimantsOfOneName(t *testing.T) {
 	everyAPI(t, func(t *testing.T, b bench) {
 		s := b.store(t)
@@ -33,7 +33,7 @@ func TestTwoClaimantsOfOneName(t *testing.T) {
 		if want := fmt.Sprintf(`/running/web1 is held by "first" for another %s unless it is renewed`, held.Entry.Left); err.Error() != want {
 			t.Errorf("got  %s\nwant %s", err, want)
 		}
-		// Nor does the same value make the second one the owner.
+		// The same value does not make the second process the owner.
 		_, err = claim.Start(within(t, 10*time.Second), b.store(t), realTime{}, claim.Options{Key: key, Value: "first", TTL: 30 * time.Second})
 		if !errors.As(err, &held) || held.Entry.Value != "first" {
 			t.Errorf("a second claim of the same value: %v, want held", err)
@@ -48,7 +48,7 @@ func TestTwoClaimantsOfOneName(t *testing.T) {
 	})
 }
 
-// Out of many that want it at the same time exactly one gets it.
+// If many processes claim a key at the same time, exactly one gets it.
 func TestOnlyOneOfManyGetsIt(t *testing.T) {
 	everyAPI(t, func(t *testing.T, b bench) {
 		var mu sync.Mutex
@@ -76,7 +76,7 @@ func TestOnlyOneOfManyGetsIt(t *testing.T) {
 	})
 }
 
-// A claim that is renewed outlives its time to live many times over.
+// Renewal keeps a claim alive for many times its time to live.
 func TestBeatsKeepItAlive(t *testing.T) {
 	everyAPI(t, func(t *testing.T, b bench) {
 		s := b.store(t)
@@ -97,7 +97,7 @@ func TestBeatsKeepItAlive(t *testing.T) {
 	})
 }
 
-// A beat whose answer was lost is repeated, and a stop after one finds the
+// A beat whose answer was lost is repeated, and a stop after it finds the
 // claim.
 func TestAnswersThatAreLost(t *testing.T) {
 	everyAPI(t, func(t *testing.T, b bench) {
@@ -120,7 +120,7 @@ func TestAnswersThatAreLost(t *testing.T) {
 	})
 }
 
-// A beat after the key's time fails and does not bring it back.
+// A beat after the key expired fails and does not restore it.
 func TestLateBeat(t *testing.T) {
 	everyAPI(t, func(t *testing.T, b bench) {
 		s := b.store(t)
@@ -137,7 +137,7 @@ func TestLateBeat(t *testing.T) {
 		if got := value(t, s); got != "" {
 			t.Errorf("the late beat brought back %q", got)
 		}
-		// Nor does it renew another claim, not even of the same value.
+		// It does not renew another claim either, even with the same value.
 		take(t, s, claim.Options{Value: "mine", TTL: 10 * time.Second})
 		if _, err := s.Beat(within(t, 5*time.Second), e, time.Hour); !errors.Is(err, claim.ErrLost) {
 			t.Errorf("a beat on somebody else's claim of the same value: %v", err)
@@ -148,7 +148,7 @@ func TestLateBeat(t *testing.T) {
 	})
 }
 
-// Who has lost a claim deletes nothing when it stops.
+// Stop deletes nothing after the claim was lost.
 func TestStopAfterLosingOwnership(t *testing.T) {
 	everyAPI(t, func(t *testing.T, b bench) {
 		s := b.store(t)
@@ -171,14 +171,14 @@ func TestStopAfterLosingOwnership(t *testing.T) {
 	})
 }
 
-// The one that was taken over from notices at its next beat, and says who
-// holds the claim now.
+// After a takeover the former holder detects the loss at its next beat, and the
+// error names the new holder.
 func TestTakeOver(t *testing.T) {
 	everyAPI(t, func(t *testing.T, b bench) {
 		s := b.store(t)
 		first := take(t, s, claim.Options{Value: "first", TTL: 20 * time.Second, Interval: 3 * time.Second})
-		// Until the second one has created the key there is none for a moment, and
-		// a beat just then would rightly say that it is gone.
+		// Between the deletion and the new claim the key does not exist. A beat
+		// at that moment would rightly report that it is gone.
 		take(t, b.store(t), claim.Options{Value: "second", TTL: 20 * time.Second, TakeOver: true})
 		select {
 		case <-first.Lost():
@@ -195,8 +195,8 @@ func TestTakeOver(t *testing.T) {
 	})
 }
 
-// What a watcher sees, on both APIs: a claim that is started, beats, is
-// stopped; one that is taken over; one whose owner dies.
+// A watcher sees, on both APIs, a claim that is started, beats and is stopped,
+// a claim that is taken over, and a claim whose owner dies.
 func TestEvents(t *testing.T) {
 	everyAPI(t, func(t *testing.T, b bench) {
 		s, ctx := b.store(t), within(t, 30*time.Second)
@@ -207,7 +207,7 @@ func TestEvents(t *testing.T) {
 			t.Fatalf("listed %+v, %v", entries, err)
 		}
 
-		// Before the watch begins, and yet seen.
+		// The watch begins later, but reports this claim.
 		c, err := s.Create(ctx, prefix+"/web1", "1", 20*time.Second)
 		if err != nil {
 			t.Fatal(err)
@@ -241,7 +241,7 @@ func TestEvents(t *testing.T) {
 			t.Fatal(err)
 		}
 		watch.wants(t, "started web3 died", "missed web3 died")
-		// What is further down is none of ours.
+		// Deeper keys are not claims under this prefix.
 		if _, err := s.Create(ctx, prefix+"/deep/down", "x", 20*time.Second); err != nil {
 			t.Fatal(err)
 		}
@@ -284,16 +284,16 @@ func (w *watched) wants(t *testing.T, lines ...string) {
 	}
 }
 
-// Every endpoint is watched: one that hangs, and one that dies, hide nothing,
-// and nothing is seen twice.
+// Every endpoint is watched: a frozen endpoint and a failed endpoint hide no
+// event, and no event is reported twice.
 func TestEventsWithEndpointsDown(t *testing.T) {
 	t.Parallel()
 	for _, api := range []string{"v2", "v3"} {
 		t.Run(api, func(t *testing.T) {
 			t.Parallel()
 			b := bench{etcdtest.Start(t, 3, etcdtest.Options{Version: etcdtest.V35, V2: api == "v2"}), api}
-			// The first two of the endpoints go, one of them for good; a follower
-			// first, so that there is a leader all along.
+			// The first two endpoints fail, one of them permanently. Both are
+			// followers, so that there always is a leader.
 			leader := b.Leader(t)
 			endpoints := []string{}
 			var followers []*etcdtest.Process

@@ -19,18 +19,17 @@ import (
 // is not usable: see [NewV2].
 type V2 struct{ settings connection.Settings }
 
-// NewV2 returns the claims at the endpoints of settings, which are tried one
-// after the other. It dials nothing, and keeps no connection open between two
-// calls.
+// NewV2 returns a store that tries the endpoints of settings one after the
+// other. It does not dial, and keeps no connection open between two calls.
 func NewV2(settings connection.Settings) *V2 { return &V2{settings} }
 
-// indexTries bounds how often a comparison is tried again that failed on the
-// index alone, because an earlier attempt of the same beat had come through.
+// indexTries limits how often a comparison is repeated that failed on the index
+// alone, because an earlier attempt of the same beat had succeeded.
 const indexTries = 3
 
 // Create implements [Store].
 func (s *V2) Create(ctx context.Context, key, value string, ttl time.Duration) (e Entry, err error) {
-	sent := false // a request whose outcome is not known
+	sent := false // the outcome of a request is not known
 	err = s.anywhere(ctx, func(ctx context.Context, keys clientv2.KeysAPI) error {
 		resp, err := keys.Set(ctx, key, value, &clientv2.SetOptions{PrevExist: clientv2.PrevNoExist, TTL: ttl})
 		if connection.CodeV2(err) != clientv2.ErrorCodeNodeExist {
@@ -44,8 +43,8 @@ func (s *V2) Create(ctx context.Context, key, value string, ttl time.Duration) (
 		if err != nil {
 			return err
 		}
-		// A request whose answer was lost finds its own key. Without such a
-		// request it is another owner's who uses the same value.
+		// After a request whose answer was lost, the key can be our own.
+		// Without such a request, another owner uses the same value.
 		if e = entryV2(resp.Node); sent && e.Value == value {
 			return nil
 		}
@@ -77,16 +76,16 @@ func (s *V2) Delete(ctx context.Context, e Entry) error {
 			return err
 		})
 		if lost, ok := errors.AsType[*LostError](err); sent && ok && lost.Now == nil {
-			return nil // an earlier attempt came through
+			return nil // an earlier attempt succeeded
 		}
 		sent = sent || err != nil
 		return err
 	})
 }
 
-// compare makes a change that compares value and index of the claim e. Where
-// the index alone has moved on, because an earlier attempt came through, it
-// tries again with the new one: the claim is the same as long as it has the
+// compare makes a change that compares the value and the index of the claim e.
+// If only the index differs, because an earlier attempt succeeded, compare
+// tries again with the new index: the claim is the same as long as it has the
 // same created index and e's value.
 func (s *V2) compare(ctx context.Context, keys clientv2.KeysAPI, e *Entry, change func(Entry) error) error {
 	for try := 0; ; try++ {
@@ -175,7 +174,7 @@ func (s *V2) Watch(ctx context.Context, prefix string, revision int64, emit func
 	})
 }
 
-// eventV2 says what an event of a key means for the claim.
+// eventV2 translates an event of a key into an event of the claim.
 func eventV2(name string, resp *clientv2.Response) Event {
 	e := Event{Name: name, Value: resp.Node.Value}
 	switch resp.Action {
@@ -185,7 +184,7 @@ func eventV2(name string, resp *clientv2.Response) Event {
 		e.Kind = Stopped
 	default:
 		e.Kind = Beaten
-		// Also a plain set, by a program that does not compare.
+		// This includes a plain set by a program that does not compare.
 		if resp.PrevNode == nil {
 			e.Kind = Started
 		}
@@ -207,8 +206,8 @@ func entryV2(n *clientv2.Node) Entry {
 func index(i uint64) int64     { return int64(i) } //nolint:gosec // an index counts raft entries from 0
 func indexOf(rev int64) uint64 { return uint64(max(rev, 0)) }
 
-// anywhere calls do with the keys at one endpoint after the other, each within
-// the request timeout, until one answers.
+// anywhere calls do with the keys API of one endpoint after the other, each
+// within the request timeout, until an endpoint answers.
 func (s *V2) anywhere(ctx context.Context, do func(context.Context, clientv2.KeysAPI) error) error {
 	return connection.Try(ctx, s.settings.Endpoints, func(err error) bool {
 		_, held := errors.AsType[*HeldError](err)

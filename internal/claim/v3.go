@@ -19,8 +19,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
-// Route makes requests to one endpoint after the other until one gives an
-// answer that another would not change. *cluster.Client is one.
+// Route sends requests to one endpoint after the other until an endpoint gives
+// an answer that the others would not change. *cluster.Client is a Route.
 type Route interface {
 	Anywhere(ctx context.Context, f func(context.Context, *clientv3.Client) error) error
 }
@@ -28,8 +28,8 @@ type Route interface {
 // V3 keeps claims with leases, on the v3 API. Its zero value is not usable: see
 // [NewV3].
 //
-// Each claim has a lease of its own. Stop deletes the key and leaves the lease
-// to run out: a watcher that sees a key go finds its lease alive if it was
+// Each claim has its own lease. Stop deletes the key and lets the lease run
+// out. So when a key disappears, a watcher finds its lease alive if the key was
 // deleted, and gone if it expired. (A lease that is revoked by hand looks as if
 // it had expired.)
 type V3 struct {
@@ -38,32 +38,32 @@ type V3 struct {
 	pool     *connection.Pool
 }
 
-// NewV3 returns the claims at the endpoints of settings. It dials nothing.
-// Requests take the route, watches go to every endpoint.
+// NewV3 returns a store that sends requests through route, and watches every
+// endpoint of settings. It does not dial.
 func NewV3(route Route, settings connection.Settings, pool *connection.Pool) *V3 {
 	return &V3{route: route, settings: settings, pool: pool}
 }
 
-// createTries is how often a claim is tried whose lease is gone each time, and
-// createPause what lies between two tries, longer with each.
+// createTries is how often Create tries if the lease is gone each time, and
+// createPause the pause between two tries, which grows with each try.
 const (
 	createTries = 5
 	createPause = 100 * time.Millisecond
 )
 
-// atOnce is how many leases are asked for their time at a time.
+// atOnce limits the concurrent requests for the time that leases have left.
 const atOnce = 16
 
-// cleanupTimeout is for what is left of a claim that did not come about.
+// cleanupTimeout limits the cleanup after a claim that could not be created.
 const cleanupTimeout = time.Second
 
 // Create implements [Store].
 func (s *V3) Create(ctx context.Context, key, value string, ttl time.Duration) (Entry, error) {
 	for try := 1; ; try++ {
 		e, err := s.create(ctx, key, value, ttl)
-		// The lease ran out before the key was written: this process stood still
-		// in between. Nothing was held, so nothing is lost. That does not happen
-		// time after time.
+		// The lease expired before the key was written, because this process
+		// was suspended in between. No claim was held, so none is lost. This
+		// does not happen again and again.
 		if !errors.Is(err, rpctypes.ErrLeaseNotFound) || try == createTries {
 			return e, err
 		}
@@ -73,7 +73,7 @@ func (s *V3) Create(ctx context.Context, key, value string, ttl time.Duration) (
 	}
 }
 
-// create takes a lease and tries to make the key with it.
+// create grants a lease and tries to create the key with it.
 func (s *V3) create(ctx context.Context, key, value string, ttl time.Duration) (Entry, error) {
 	lease, err := s.grant(ctx, key, ttl)
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *V3) create(ctx context.Context, key, value string, ttl time.Duration) (
 			mine = resp.Header.Revision
 			return nil
 		}
-		// A request whose answer was lost, and which was sent again through
+		// A request whose answer was lost, and that was sent again through
 		// another endpoint, finds its own key.
 		if clientv3.LeaseID(other.Lease) == lease {
 			mine, other = other.CreateRevision, nil
@@ -104,7 +104,7 @@ func (s *V3) create(ctx context.Context, key, value string, ttl time.Duration) (
 	if err == nil && mine != 0 {
 		return Entry{Key: key, Value: value, Left: ttl, created: mine, lease: int64(lease)}, nil
 	}
-	// With the lease goes the key, if it was written after all.
+	// Revoking the lease also deletes the key, if it was written after all.
 	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
 	_ = s.route.Anywhere(after, func(ctx context.Context, c *clientv3.Client) error {
@@ -117,7 +117,7 @@ func (s *V3) create(ctx context.Context, key, value string, ttl time.Duration) (
 	return Entry{}, &HeldError{s.entry(ctx, other)}
 }
 
-// grant makes a lease.
+// grant grants a lease.
 func (s *V3) grant(ctx context.Context, key string, ttl time.Duration) (lease clientv3.LeaseID, err error) {
 	err = s.route.Anywhere(ctx, func(ctx context.Context, c *clientv3.Client) error {
 		resp, err := c.Grant(ctx, int64(roundUp(ttl)/time.Second))
@@ -132,8 +132,8 @@ func (s *V3) grant(ctx context.Context, key string, ttl time.Duration) (lease cl
 	return lease, err
 }
 
-// heldOr returns err, with the alarm where that is why nothing can be written;
-// but not if somebody holds the key anyway.
+// heldOr returns a [HeldError] if the key exists and err is an alarm, an
+// [AlarmError] if the key does not exist, and err itself if it is not an alarm.
 func (s *V3) heldOr(ctx context.Context, key string, err error) error {
 	kind := alarmOf(err)
 	if kind == "" {
@@ -145,9 +145,9 @@ func (s *V3) heldOr(ctx context.Context, key string, err error) error {
 	return &AlarmError{Kind: kind, Err: err}
 }
 
-// alarmOf is the kind of the alarm under which the server refuses to write, ""
-// for any other error. Both kinds refuse puts, transactions that put, and new
-// leases; CORRUPT refuses deletions and revocations as well. Reads and the
+// alarmOf returns the kind of the alarm under which the server refuses to
+// write, "" for any other error. Both kinds refuse puts, transactions that put,
+// and new leases; CORRUPT also refuses deletions and revocations. Reads and the
 // renewal of leases work under both (3.4 to 3.7).
 func alarmOf(err error) string {
 	switch {
@@ -160,7 +160,7 @@ func alarmOf(err error) string {
 	}
 }
 
-// same compares that the claim is e still.
+// same returns the comparisons that hold as long as the claim is still e.
 func same(e Entry) []clientv3.Cmp {
 	return []clientv3.Cmp{
 		clientv3.Compare(clientv3.CreateRevision(e.Key), "=", e.created),
@@ -168,8 +168,8 @@ func same(e Entry) []clientv3.Cmp {
 	}
 }
 
-// found is the key that a transaction read because its comparison failed, nil
-// if there was none.
+// found returns the key that a transaction read because its comparison failed,
+// nil if there was none.
 func found(resp *clientv3.TxnResponse) *mvccpb.KeyValue {
 	if resp.Succeeded || len(resp.Responses) == 0 {
 		return nil
@@ -186,8 +186,8 @@ func (s *V3) Beat(ctx context.Context, e Entry, ttl time.Duration) (Entry, error
 	var now *mvccpb.KeyValue
 	held := false
 	err := s.route.Anywhere(ctx, func(ctx context.Context, c *clientv3.Client) error {
-		// The lease first: a key that is written before its lease turns out to
-		// be gone would show a beat that does not count.
+		// The lease is renewed first. If it were gone after the key was
+		// written, watchers would see a beat that does not count.
 		if _, err := c.KeepAliveOnce(ctx, clientv3.LeaseID(e.lease)); err != nil {
 			return err
 		}
@@ -196,8 +196,8 @@ func (s *V3) Beat(ctx context.Context, e Entry, ttl time.Duration) (Entry, error
 			Else(clientv3.OpGet(e.Key)).
 			Commit()
 		if alarmOf(err) != "" {
-			// The lease was renewed; whether the claim is still there can be
-			// read.
+			// The lease was renewed; a read can still tell whether the claim
+			// exists.
 			resp, err = c.Txn(ctx).If(same(e)...).Else(clientv3.OpGet(e.Key)).Commit()
 		}
 		if err != nil {
@@ -230,9 +230,9 @@ func (s *V3) Delete(ctx context.Context, e Entry) error {
 	var now *mvccpb.KeyValue
 	err := s.route.Anywhere(ctx, func(ctx context.Context, c *clientv3.Client) error {
 		if e.lease != 0 {
-			// So that the lease outlives the key for long enough to be seen.
-			// One that is gone has taken the key with it, as the comparison
-			// shows.
+			// The lease must outlive the key long enough for watchers to see
+			// it. A lease that is gone deleted the key as well, as the
+			// comparison shows.
 			_, _ = c.KeepAliveOnce(ctx, clientv3.LeaseID(e.lease))
 		}
 		resp, err := c.Txn(ctx).If(same(e)...).Then(clientv3.OpDelete(e.Key)).Else(clientv3.OpGet(e.Key)).Commit()
@@ -303,7 +303,7 @@ func (s *V3) List(ctx context.Context, prefix string) (entries []Entry, revision
 	return entries, revision, ctx.Err()
 }
 
-// entry describes a key, with the time its lease has left.
+// entry returns the entry of a key, with the time that its lease has left.
 func (s *V3) entry(ctx context.Context, kv *mvccpb.KeyValue) Entry {
 	e := Entry{
 		Key: string(kv.Key), Value: string(kv.Value), Forever: kv.Lease == 0,
@@ -315,7 +315,7 @@ func (s *V3) entry(ctx context.Context, kv *mvccpb.KeyValue) Entry {
 	return e
 }
 
-// left is the time that a lease has left, less than 0 for one that is gone.
+// left returns the time that a lease has left, negative if the lease is gone.
 func (s *V3) left(ctx context.Context, lease int64) (left time.Duration, err error) {
 	if lease == 0 {
 		return 0, nil
@@ -323,7 +323,7 @@ func (s *V3) left(ctx context.Context, lease int64) (left time.Duration, err err
 	err = s.route.Anywhere(ctx, func(ctx context.Context, c *clientv3.Client) error {
 		resp, err := c.TimeToLive(ctx, clientv3.LeaseID(lease))
 		if err == nil {
-			left = time.Duration(resp.TTL) * time.Second // -1 for one that is gone
+			left = time.Duration(resp.TTL) * time.Second // -1 if the lease is gone
 		}
 		return err
 	})

@@ -47,14 +47,14 @@ func (s *V3) Watch(ctx context.Context, prefix string, revision int64, emit func
 	})
 }
 
-// event says what an event of a key means for the claim.
+// event translates an event of a key into an event of the claim.
 func (s *V3) event(ctx context.Context, name string, e *clientv3.Event) Event {
 	out := Event{Name: name, Value: string(e.Kv.Value), Kind: Beaten}
 	switch {
 	case e.IsCreate():
 		out.Kind = Started
 	case e.Type == clientv3.EventTypeDelete:
-		// Where the lease cannot be asked, the worse is assumed.
+		// If the lease cannot be read, the worse case is assumed.
 		out.Kind = Missed
 		if e.PrevKv == nil {
 			break
@@ -68,14 +68,14 @@ func (s *V3) event(ctx context.Context, name string, e *clientv3.Event) Event {
 	return out
 }
 
-// again asks for another attempt at the same endpoint.
+// again requests another attempt at the same endpoint.
 type again struct{ error }
 
-// watchRetry is the pause before it.
+// watchRetry is the pause before another attempt.
 const watchRetry = 250 * time.Millisecond
 
-// everywhere keeps f running at each endpoint until ctx ends, and returns nil
-// then; or until one returns an error that is not to be tried again.
+// everywhere keeps f running at each endpoint, and returns nil when ctx ends.
+// It returns early if f returns an error other than [again].
 func everywhere(ctx context.Context, endpoints []string, f func(ctx context.Context, endpoint string) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -102,13 +102,13 @@ func everywhere(ctx context.Context, endpoints []string, f func(ctx context.Cont
 	return final
 }
 
-// relay passes the events of several watches on, each event once and all in
-// order. Every watch gives all events in order, so the first one that has an
-// event has passed on everything before it.
+// relay merges the events of several watches. It emits each event once and in
+// order. Every watch delivers all events in order, so the watch that delivers
+// an event first has delivered all events before it.
 type relay struct {
 	mu   sync.Mutex
 	last int64
-	keys map[string]bool // those of the last revision
+	keys map[string]bool // the keys of the last revision
 	emit func(Event)
 }
 
@@ -125,8 +125,8 @@ func (r *relay) pass(revision int64, key string, event func() Event) {
 	r.emit(event())
 }
 
-// next is where a watch that is started now begins: at the last revision
-// again, of which another watch may have passed on a part only.
+// next returns the revision at which a new watch begins. It is the last
+// revision again, because another watch may have delivered only a part of it.
 func (r *relay) next() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,20 +10,20 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// memberList is a member list together with the cluster that gave it, and the
-// member that did.
+// memberList is a member list with the cluster and the member that gave it.
 type memberList struct {
 	cluster membership.ClusterID
 	from    membership.MemberID
 	members []membership.Member
-	quorum  bool // linearizable: a quorum stands behind it, if the member is honest
+	quorum  bool // linearizable: a quorum confirmed it, if the member is honest
 }
 
-// owners says whose word an answer is, by a member list.
+// owners maps endpoints to the members that advertise them, by a member list.
 type owners struct {
 	addressMap map[string]string
 	configured []string
-	// by is which members advertise a URL, by what is dialled for it.
+	// by lists the members that advertise a URL, by the address that is dialled
+	// for it.
 	by map[string][]membership.MemberID
 }
 
@@ -38,7 +38,7 @@ func (c *Client) ownersOf(members []membership.Member) owners {
 	return w
 }
 
-// target is what is dialled for an endpoint.
+// target returns the address that is dialled for an endpoint.
 func (w owners) target(endpoint string) string {
 	if to, ok := w.addressMap[endpoint]; ok {
 		return to
@@ -49,9 +49,9 @@ func (w owners) target(endpoint string) string {
 // at returns the members that advertise the endpoint.
 func (w owners) at(endpoint string) []membership.MemberID { return w.by[w.target(endpoint)] }
 
-// own reports whether an answer from the endpoint with the member's ID is the
-// member's own word: if the member advertises it, or if it is configured and
-// nobody does.
+// own reports whether an answer from the endpoint with the member's ID counts
+// as the member's own: if the member advertises the endpoint, or if the
+// endpoint is configured and no member advertises it.
 func (w owners) own(endpoint string, id membership.MemberID) bool {
 	if at := w.at(endpoint); len(at) > 0 {
 		return slices.Contains(at, id)
@@ -59,34 +59,34 @@ func (w owners) own(endpoint string, id membership.MemberID) bool {
 	return slices.Contains(w.configured, endpoint)
 }
 
-// named reports whether the operator named the endpoint, as one or in the address
-// map.
+// named reports whether the operator configured the endpoint or has it in the
+// address map.
 func (w owners) named(endpoint string) bool {
 	_, mapped := w.addressMap[endpoint]
 	return mapped || slices.Contains(w.configured, endpoint)
 }
 
-// votes are the voters on a list that gave this very list, and those that gave
-// another one.
+// votes are the voters on a list that gave this list, and those that gave
+// another list.
 type votes struct{ given, against []membership.MemberID }
 
-// ballot is a list with all that speaks for it.
+// ballot is a list with the evidence for it.
 type ballot struct {
 	memberList
 	votes
 	who       owners
 	confirmed bool
-	endpoints int // that gave it
+	endpoints int // the number that gave it
 }
 
-// maxLists is how many different lists are counted. Where there are more, none is
-// confirmed.
+// maxLists limits the different lists that are counted. If there are more, none
+// is confirmed.
 const maxLists = 16
 
-// choose picks the list to believe: of the expected cluster where one is
-// expected, confirmed by a majority of its voters where one is, read through a
-// quorum otherwise, and at last the one that most endpoints gave. Of two confirmed
-// lists of one cluster one is made up: then neither is.
+// choose returns the best list. It prefers, in this order, a list of the expected
+// cluster, a list confirmed by a majority of its voters, a linearizable list, and
+// the list that most endpoints gave. If two different lists of the cluster are
+// confirmed, one of them is forged, so neither counts as confirmed.
 func (c *Client) choose(probes []probe, want membership.ClusterID) (ballot, bool) {
 	var all []ballot
 	for _, p := range probes {
@@ -121,7 +121,7 @@ func (c *Client) choose(probes []probe, want membership.ClusterID) (ballot, bool
 	return best, true
 }
 
-// confirm finds the lists that a majority of their voters gave.
+// confirm marks the lists that a majority of their voters gave.
 func confirm(all []ballot, probes []probe) {
 	trusted := slices.DeleteFunc(slices.Clone(all), func(b ballot) bool {
 		return !slices.ContainsFunc(probes, func(p probe) bool {
@@ -139,16 +139,16 @@ func confirm(all []ballot, probes []probe) {
 	}
 }
 
-// same reports whether two lists are.
+// same reports whether two lists are equal.
 func (l memberList) same(other memberList) bool {
 	return l.cluster == other.cluster && sameMembers(l.members, other.members)
 }
 
-// count counts who gave the list, of the voters on it. A voter that gave different
-// ones, at several of its addresses, is against it. An address counts if the
-// operator named it, or if every list from an endpoint that the operator named has
-// it for the voter (every list, if no such endpoint answers): or else one endpoint
-// could make up a cluster, with an endpoint for each of its members.
+// count returns the voters on the list that gave it. A voter that gave different
+// lists at several addresses counts against it. An address counts if the operator
+// named it, or if every list from an endpoint that the operator named (every
+// list, if no such endpoint answers) has it for the voter. Otherwise one endpoint
+// could invent a cluster with an endpoint for each member.
 func (b ballot) count(probes []probe, trusted []ballot) votes {
 	var v votes
 	for _, m := range b.members {
@@ -176,7 +176,7 @@ func (b ballot) count(probes []probe, trusted []ballot) votes {
 	return v
 }
 
-// others are the voters on the list in whose name another one was given.
+// others returns the voters on the list in whose name another list was given.
 func (b ballot) others(probes []probe) []membership.MemberID {
 	var out []membership.MemberID
 	for _, m := range b.members {
@@ -190,8 +190,8 @@ func (b ballot) others(probes []probe) []membership.MemberID {
 	return out
 }
 
-// gave returns the list that an endpoint gave in the name of a member, through a
-// quorum.
+// gave returns the linearizable list that an endpoint gave in the name of a
+// member.
 func (p probe) gave(id membership.MemberID) (memberList, bool) {
 	if len(p.lists) == 0 || !p.lists[0].quorum || p.lists[0].from != id {
 		return memberList{}, false
@@ -199,7 +199,7 @@ func (p probe) gave(id membership.MemberID) (memberList, bool) {
 	return p.lists[0], true
 }
 
-// before reports whether a list is rather to be believed than another one.
+// before reports whether a list is preferred to another one.
 func (b ballot) before(other ballot, want membership.ClusterID) bool {
 	switch {
 	case (b.cluster == want) != (other.cluster == want):
@@ -221,9 +221,9 @@ func sameMembers(a, b []membership.Member) bool {
 	})
 }
 
-// askable returns the client URLs in the form in which endpoints are
-// compared. Members publish theirs with a scheme; one that does not parse
-// cannot be asked and is left out.
+// askable returns the client URLs in the form in which endpoints are compared.
+// Members publish URLs with a scheme. A URL that does not parse cannot be asked
+// and is left out.
 func askable(clientURLs []string) []string {
 	var out []string
 	for _, u := range clientURLs {

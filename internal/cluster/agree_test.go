@@ -15,7 +15,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// of are voters a1, a2 and so on, each at http://10.0.0.N:2379.
+// of returns voters a1, a2 and so on, each at http://10.0.0.N:2379.
 func of(peerURL string, ids ...uint64) []membership.Member {
 	var out []membership.Member
 	for _, id := range ids {
@@ -26,12 +26,12 @@ func of(peerURL string, ids ...uint64) []membership.Member {
 
 func at(id uint64) string { return fmt.Sprintf("http://10.0.0.%d:2379", id) }
 
-// gave is the probe of an endpoint whose answer bears the ID and lists those.
+// gave returns the probe of an endpoint that answers with the ID and the members.
 func gave(endpoint string, id uint64, members []membership.Member) probe {
 	return probe{endpoint: endpoint, lists: []memberList{{cluster: 1, from: membership.MemberID(id), members: members, quorum: true}}}
 }
 
-// Which list is confirmed, and who gave another one.
+// The right list is confirmed, and the voters that gave another list are reported.
 func TestListsAreCounted(t *testing.T) {
 	real, fake := of("http://x:2380", 1, 2, 3), of("http://evil:2380", 1, 2, 3)
 	learner := of("http://x:2380", 1, 2, 3)
@@ -90,7 +90,7 @@ func TestListsAreCounted(t *testing.T) {
 	}
 }
 
-// However many endpoints there are, few are asked at a time, and not all of them.
+// The number of endpoints asked, in total and concurrently, is limited.
 func TestAskerIsBounded(t *testing.T) {
 	a, stop := New(connection.Settings{}, nil).asker(t.Context())
 	defer stop()
@@ -114,7 +114,7 @@ func TestAskerIsBounded(t *testing.T) {
 	}
 }
 
-// A look at members that never answer comes to an end.
+// An observation of members that never answer comes to an end.
 func TestAskerEnds(t *testing.T) {
 	a, stop := New(connection.Settings{RequestTimeout: time.Millisecond}, nil).asker(t.Context())
 	defer stop()

@@ -10,12 +10,12 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// raised is an alarm as the status shows it: the text of a message, which 3.7
-// writes with more white space than the others.
+// raised matches an alarm in a status: the text of a message, which 3.7 writes
+// with more white space than earlier releases.
 var raised = regexp.MustCompile(`^memberID:([0-9]+)\s+alarm:([A-Z]+)\s*$`)
 
-// alarmsIn finds the alarms among the errors of a status answer. No call for
-// the alarms themselves is made: it goes through raft and needs a quorum.
+// alarmsIn returns the alarms among the errors of a status answer. It does not
+// list the alarms, because that request goes through raft and needs a quorum.
 func alarmsIn(errors []string) []membership.Alarm {
 	var out []membership.Alarm
 	for _, e := range errors {

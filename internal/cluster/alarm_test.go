@@ -10,7 +10,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// As 3.4 to 3.6 write alarms, as 3.7 does, and what else stands among them.
+// The formats of alarms in 3.4 to 3.6 and in 3.7, and other messages among them.
 func TestAlarmsIn(t *testing.T) {
 	got := alarmsIn([]string{
 		"etcdserver: no leader", "memberID:13803658152347727308 alarm:NOSPACE ", "memberID:1  alarm:CORRUPT", "alarm:NOSPACE", "memberID:99999999999999999999 alarm:NOSPACE ",

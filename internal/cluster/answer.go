@@ -14,7 +14,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// snapshotOf puts together what was listed and answered.
+// snapshotOf builds the snapshot from the list and the probes.
 func snapshotOf(list memberList, probes []probe, who owners) membership.Snapshot {
 	snap := membership.Snapshot{
 		ClusterID:    list.cluster,
@@ -31,7 +31,7 @@ func snapshotOf(list memberList, probes []probe, who owners) membership.Snapshot
 	return snap
 }
 
-// speaker is the member whose ID a status bears, if it is one of that cluster.
+// speaker returns the member ID in the status, if the status is from that cluster.
 func (p probe) speaker(cluster membership.ClusterID) (membership.MemberID, bool) {
 	if p.status == nil || membership.ClusterID(p.status.Header.ClusterId) != cluster {
 		return 0, false
@@ -52,11 +52,11 @@ func others(probes []probe, cluster membership.ClusterID) map[membership.Cluster
 	return out
 }
 
-// answerOf finds what member m itself said: an answer with its ID from an
-// address of its own. An answer at its address that bears another member's ID is
-// a load balancer's: then nothing is known of m. So it is of one with its ID from
-// the address of another member, unless m answers itself. asked is false for a
-// member that has published no address to ask at.
+// answerOf returns the answer of member m: an answer with its ID from one of
+// its own addresses. An answer at its address with the ID of another member
+// comes from a load balancer, so nothing is known about m. The same holds for
+// an answer with its ID from the address of another member, unless m itself
+// answers. asked is false if the member has not published a client URL.
 func answerOf(m membership.Member, cluster membership.ClusterID, probes []probe, who owners) (a membership.Answer, asked bool) {
 	var silent, load, wrong *membership.Answer
 	urls := askable(m.ClientURLs)
@@ -114,7 +114,7 @@ func answered(p probe) membership.Answer {
 	}
 }
 
-// downgradeOf is the version to which the cluster has been told to go back.
+// downgradeOf returns the version to which the cluster is being downgraded.
 func downgradeOf(s *clientv3.StatusResponse) string {
 	if s.DowngradeInfo == nil || !s.DowngradeInfo.Enabled {
 		return ""
@@ -122,7 +122,7 @@ func downgradeOf(s *clientv3.StatusResponse) string {
 	return s.DowngradeInfo.TargetVersion
 }
 
-// brief is the innermost reason, for people: "connection refused".
+// brief returns the innermost reason for display, such as "connection refused".
 func brief(err error) string {
 	if err == nil {
 		return ""

@@ -9,8 +9,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// Bounds of one look at a cluster: how many endpoints are asked at a time, and in
-// all, and how long it takes, in request timeouts.
+// Limits of one observation: the number of endpoints asked concurrently and in
+// total, and its duration in request timeouts.
 const (
 	maxAtOnce    = 16
 	maxEndpoints = maxMembers * maxURLs
@@ -24,12 +24,12 @@ type asker struct {
 	slots   chan struct{}
 	asked   map[string]bool
 	pending int
-	// answers has one for each that is pending; one without an endpoint was not
-	// asked, because the time was over.
+	// answers has one element for each pending endpoint. An element without an
+	// endpoint was not asked, because the time was over.
 	answers chan probe
 }
 
-// asker returns an asker; stop ends what it has begun.
+// asker returns an asker; stop ends the requests that it has started.
 func (c *Client) asker(ctx context.Context) (a *asker, stop func()) {
 	limited, cancel := context.WithTimeout(ctx, maxTimeouts*c.settings.RequestLimit())
 	over := make(chan struct{})
@@ -40,7 +40,7 @@ func (c *Client) asker(ctx context.Context) (a *asker, stop func()) {
 	}
 }
 
-// ask has an endpoint asked, if it was not.
+// ask asks an endpoint, if it was not asked before.
 func (a *asker) ask(endpoint string, f func(context.Context, string) probe) {
 	if a.asked[endpoint] || len(a.asked) >= maxEndpoints {
 		return
@@ -62,7 +62,7 @@ func (a *asker) ask(endpoint string, f func(context.Context, string) probe) {
 	}()
 }
 
-// askMembers has the members of a list asked, at all their addresses.
+// askMembers asks the members of a list at all their addresses.
 func (a *asker) askMembers(members []membership.Member, voter, learner func(context.Context, string) probe) {
 	for _, m := range members {
 		f := voter

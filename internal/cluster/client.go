@@ -17,25 +17,25 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// Client is the adapter over clientv3. It keeps one connection for each
-// endpoint rather than one balanced over all: a membership change must know
-// whom it talks to, and one dead endpoint must not eat the deadline of a call.
+// Client is the adapter over clientv3. It keeps one connection for each endpoint
+// instead of one balanced connection: a membership change must know which server it
+// talks to, and an unreachable endpoint must not use up the deadline of a call.
 type Client struct {
 	settings connection.Settings
 	pool     *connection.Pool
 
 	mu sync.Mutex
-	// at is where members were last seen to answer themselves.
+	// at is the endpoint at which each member itself last answered.
 	at map[membership.MemberID]string
 	// live are the endpoints of voters in the order in which they last
 	// answered; learners are left out (etcd-io/etcd#12789, #18801).
 	live []string
-	// known is where members were reached in the past, see [Cluster].
+	// known are the endpoints at which members were reached in the past, see
+	// [Cluster].
 	known []string
 }
 
-// New returns the adapter. It dials nothing; its connections come from the pool
-// and belong to it.
+// New returns the adapter. It does not dial. The pool owns the connections.
 func New(settings connection.Settings, pool *connection.Pool) *Client {
 	return &Client{settings: settings, pool: pool, at: map[membership.MemberID]string{}}
 }
@@ -59,7 +59,7 @@ func (c *Client) Records(id membership.ClusterID) Records {
 // Turns implements [Cluster].
 func (c *Client) Turns(id membership.ClusterID) Turns { return turns{c.metadata(id, "turns/")} }
 
-// metadata is what the provider keeps under one prefix about one cluster.
+// metadata gives access to the provider's keys under one prefix for one cluster.
 type metadata struct {
 	c      *Client
 	prefix string
@@ -73,7 +73,7 @@ func (c *Client) metadata(id membership.ClusterID, kind string) metadata {
 
 func (m metadata) key(name string) string { return m.prefix + name }
 
-// list returns all that is kept, by name.
+// list returns all keys under the prefix, sorted by name.
 func (m metadata) list(ctx context.Context) (kvs []*mvccpb.KeyValue, err error) {
 	err = m.each(ctx, func(ctx context.Context, kv *clientv3.Client) (err error) {
 		kvs, err = under(ctx, kv, m.prefix)
@@ -94,7 +94,7 @@ func (m metadata) Delete(ctx context.Context, name string) error {
 	return nil
 }
 
-// each is [Client.Anywhere], if the cluster is known.
+// each calls [Client.Anywhere] if the ID of the cluster is known.
 func (m metadata) each(ctx context.Context, f func(context.Context, *clientv3.Client) error) error {
 	if m.err != nil {
 		return m.err
@@ -102,7 +102,7 @@ func (m metadata) each(ctx context.Context, f func(context.Context, *clientv3.Cl
 	return m.c.Anywhere(ctx, f)
 }
 
-// call makes one request to one endpoint, within the request timeout.
+// call sends one request to one endpoint, within the request timeout.
 func (c *Client) call(ctx context.Context, endpoint string, f func(context.Context, *clientv3.Client) error) error {
 	conn, err := c.pool.Client(ctx, c.settings, endpoint)
 	if err != nil {
@@ -111,8 +111,8 @@ func (c *Client) call(ctx context.Context, endpoint string, f func(context.Conte
 	return conn.Do(ctx, func(ctx context.Context) error { return f(ctx, conn.Client) })
 }
 
-// status asks for the status of whoever listens at the endpoint. Learners serve
-// it, but hand out no tokens: the pool lends this client one of a voter's.
+// status requests the status of the server at the endpoint. Learners serve it,
+// but do not issue tokens: the pool lends this client the token of a voter.
 func (c *Client) status(ctx context.Context, endpoint string) (*clientv3.StatusResponse, error) {
 	conn, err := c.pool.Client(ctx, c.settings.WithoutCredentials(), endpoint)
 	if err != nil {
@@ -131,9 +131,9 @@ func (c *Client) status(ctx context.Context, endpoint string) (*clientv3.StatusR
 	return resp, nil
 }
 
-// Anywhere makes a request to one endpoint after the other, the one that
-// answered last first, until one gives an answer that another would not change.
-// Each attempt is limited by the request timeout. The error is an
+// Anywhere sends a request to one endpoint after the other, first to the one
+// that answered last, until an endpoint gives an answer that the others would
+// not change. The request timeout limits each attempt. The error is a
 // [*connection.Unreachable], or the answer with its sentinel.
 func (c *Client) Anywhere(ctx context.Context, f func(context.Context, *clientv3.Client) error) error {
 	err := connection.Try(ctx, c.allowed(ctx, c.route(0)), final, func(endpoint string) error {
@@ -153,7 +153,7 @@ func (c *Client) Anywhere(ctx context.Context, f func(context.Context, *clientv3
 	return translate(err)
 }
 
-// addressOf returns where a member was last seen to answer itself.
+// addressOf returns the endpoint at which a member itself last answered.
 func (c *Client) addressOf(id membership.MemberID) (endpoint string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -164,7 +164,7 @@ func (c *Client) addressOf(id membership.MemberID) (endpoint string, err error) 
 	return endpoint, nil
 }
 
-// prefer notes that an endpoint has just answered.
+// prefer records that an endpoint has just answered.
 func (c *Client) prefer(endpoint string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -175,8 +175,8 @@ func (c *Client) prefer(endpoint string) {
 	c.live = append([]string{endpoint}, others...)
 }
 
-// route returns the endpoints to try, best first: that of the member via alone,
-// where via is not 0 and its address is known.
+// route returns the endpoints to try, best first: only that of the member via,
+// if via is not 0 and its address is known.
 func (c *Client) route(via membership.MemberID) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -192,9 +192,9 @@ func (c *Client) route(via membership.MemberID) []string {
 	return out
 }
 
-// allowed leaves out the endpoints that are not asked in this call, unless that
-// leaves none: then each of them says why. The route may hold what another
-// resource's configuration names.
+// allowed removes the endpoints that this call must not ask, unless no endpoint
+// would remain: then each of them returns the reason. The route may contain
+// endpoints from the configuration of another resource.
 func (c *Client) allowed(ctx context.Context, route []string) []string {
 	out := slices.DeleteFunc(slices.Clone(route), func(e string) bool { return c.settings.Refusal(ctx, e) != "" })
 	if len(out) == 0 {
@@ -203,8 +203,8 @@ func (c *Client) allowed(ctx context.Context, route []string) []string {
 	return out
 }
 
-// notAsked is the answer of a member of which a URL was not asked: it may live
-// there, so it is not silent. found is false if all were asked.
+// notAsked returns the answer of a member if one of its URLs was not asked: the
+// member may be alive there, so it is not Silent. found is false if all were asked.
 func notAsked(urls []string, probes []probe) (a membership.Answer, found bool) {
 	for _, p := range probes {
 		if p.status == nil && connection.KindOf(p.err) == connection.NotAsked && slices.Contains(urls, p.endpoint) {
@@ -214,8 +214,8 @@ func notAsked(urls []string, probes []probe) (a membership.Answer, found bool) {
 	return membership.Answer{}, false
 }
 
-// final reports whether the error is the cluster's own word, which no other
-// endpoint would contradict.
+// final reports whether the error is an answer of the cluster that no other
+// endpoint would change.
 func final(err error) bool {
 	if errors.Is(err, ErrRecordChanged) || refusesUs(err) {
 		return true
@@ -223,8 +223,8 @@ func final(err error) bool {
 	return connection.KindOf(err) == connection.Server && !errors.Is(sentinel(err), ErrAmbiguous)
 }
 
-// change makes a call that alters the membership, once: after an error whose
-// outcome is not known it must not be sent again before the list was read.
+// change sends a membership change once. After an error whose outcome is not
+// known, the change must not be sent again before the list was read.
 func (c *Client) change(ctx context.Context, via membership.MemberID, f func(context.Context, *clientv3.Client) error) error {
 	endpoints := c.allowed(ctx, c.route(via))
 	if len(endpoints) == 0 {

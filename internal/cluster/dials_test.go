@@ -13,10 +13,10 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// The longest list that is believed, every address of it one where each
-// connection is closed at once, costs a look one connection each or few more,
-// and none once the look is over: an endpoint does not say how often this
-// process connects to whom.
+// An observation of the longest valid list, in which every address closes each
+// connection immediately, costs about one connection for each address, and none
+// after the observation. So an endpoint cannot control how often this process
+// connects to an address.
 func TestDialsOfTheLongestList(t *testing.T) {
 	t.Parallel()
 	liar := etcdtest.NewLiar(t, "127.0.0.1", etcdtest.Lies{})
@@ -42,7 +42,7 @@ func TestDialsOfTheLongestList(t *testing.T) {
 	if looked < 2*maxAtOnce || looked > 2*maxMembers*maxURLs {
 		t.Errorf("%d connections to %d addresses", looked, maxMembers*maxURLs)
 	}
-	time.Sleep(3 * time.Second) // gRPC tries again after a second at the most
+	time.Sleep(3 * time.Second) // gRPC tries again within a second
 	if more := dials.Load() - looked; more > maxAtOnce {
 		t.Errorf("%d connections that no call waited for", more)
 	}

@@ -18,10 +18,10 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
-// translate puts the sentinel for err in front of it. clientv3 returns
-// rpctypes.EtcdError values, so the comparison is with rpctypes.ErrX and never
-// with rpctypes.ErrGRPCX. Some refusals reach the client with code Unknown and
-// are told apart by their text.
+// translate wraps err with its sentinel. clientv3 returns rpctypes.EtcdError
+// values, so the comparison is with rpctypes.ErrX, never with
+// rpctypes.ErrGRPCX. Some refusals reach the client with the code Unknown and
+// are recognized by their text.
 func translate(err error) error {
 	if err == nil {
 		return nil
@@ -59,9 +59,9 @@ func sentinel(err error) error {
 			}
 		}
 	}
-	// On the wire, "not enough started members" carries the code Unknown on
-	// some releases, and is then no EtcdError. So does what a leader answers
-	// that is about to hand leadership over.
+	// Some releases send "not enough started members" with the code Unknown,
+	// which is not an EtcdError. The same holds for the answer of a leader that
+	// is about to move the leadership.
 	text := err.Error()
 	switch {
 	case strings.Contains(text, "not enough started members"):
@@ -78,7 +78,7 @@ func sentinel(err error) error {
 		connection.StaleToken, connection.NoLogin, connection.Learner:
 		return ErrAmbiguous
 	case connection.Server:
-		// gRPC's own word on a stream that broke.
+		// gRPC itself reports a broken stream this way.
 		if status.Code(err) == codes.Internal {
 			return ErrAmbiguous
 		}
@@ -86,8 +86,8 @@ func sentinel(err error) error {
 	return nil
 }
 
-// unsure is err as the answer to a change: etcd gives the code Unknown to
-// whatever has no code of its own, and some of that may have been carried out.
+// unsure returns err as the answer to a change. etcd uses the code Unknown for
+// errors without a code, and some of these changes may have been made.
 func unsure(err error) error {
 	if err != nil && sentinel(err) == nil && connection.KindOf(err) == connection.Server && status.Code(err) == codes.Unknown {
 		return fmt.Errorf("%w: %w", ErrAmbiguous, err)
@@ -95,9 +95,9 @@ func unsure(err error) error {
 	return translate(err)
 }
 
-// Hopeless reports whether waiting cannot help: of those who answered at all,
-// everyone refused the credentials or the certificate, or offered one that
-// cannot be trusted; or no endpoint may be asked.
+// Hopeless reports whether waiting cannot help: all endpoints that answered
+// refused the credentials or the certificate or presented an untrusted
+// certificate, or no endpoint may be asked.
 func Hopeless(err error) bool {
 	gone, ok := errors.AsType[*connection.Unreachable](err)
 	if !ok {
@@ -117,9 +117,9 @@ func Hopeless(err error) bool {
 	return refused > 0 || notAsked > 0 && notAsked == len(gone.Answers)
 }
 
-// Answered reports whether an etcd server is certain to have answered at one of
-// the endpoints, although no member list came: it asks for other credentials, or
-// is a learner. A TLS handshake that failed may have been with anything.
+// Answered reports whether an etcd server certainly answered at an endpoint without
+// giving a member list: it requires other credentials, or is a learner. A failed
+// TLS handshake does not count, because any server may be at the other end.
 func Answered(err error) bool {
 	kinds := []connection.Kind{
 		connection.WrongPassword, connection.AuthRequired, connection.PermissionDenied, connection.StaleToken, connection.NoLogin, connection.Learner,
@@ -130,8 +130,8 @@ func Answered(err error) bool {
 	})
 }
 
-// MayServe reports whether an etcd server answered that may be one of a cluster
-// with a quorum: it refuses this provider. Who completes no login has none.
+// MayServe reports whether the etcd server that answered may be part of a cluster with
+// a quorum: it refuses this provider. A server that completes no login has no quorum.
 func MayServe(err error) bool {
 	var gone *connection.Unreachable
 	return errors.As(err, &gone) && Answered(err) && !slices.ContainsFunc(gone.Answers, func(e connection.Answer) bool {
@@ -139,8 +139,8 @@ func MayServe(err error) bool {
 	})
 }
 
-// TurnedAway reports whether endpoints answered, and what they said is about us
-// or about which endpoints these are, rather than about there being a cluster.
+// TurnedAway reports whether endpoints answered, but only about the provider's
+// access or about themselves, not about whether a cluster exists.
 func TurnedAway(err error) bool {
 	var gone *connection.Unreachable
 	return Hopeless(err) || errors.As(err, &gone) && slices.ContainsFunc(gone.Answers, func(e connection.Answer) bool {

@@ -17,9 +17,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
-// A code that etcd gives to whatever has none of its own tells nothing about the
-// outcome of a change, and is final for everything else. A stream that broke is
-// open for both.
+// The code that etcd uses for errors without a code says nothing about the
+// outcome of a change, and is final for every other call. After a broken stream
+// the outcome of both is open.
 func TestUnsure(t *testing.T) {
 	answer := func(c codes.Code, text string) error {
 		return &connection.Error{Endpoint: "http://h:1", Kind: connection.Server, Err: status.Error(c, text)}
@@ -47,7 +47,7 @@ func TestUnsure(t *testing.T) {
 	}
 }
 
-// What servers answer, as clients see it, by what is to be done about it.
+// The answers of servers, as clients receive them, map to these sentinels.
 func TestTranslate(t *testing.T) {
 	sentinels := []error{
 		ErrUnhealthy, errNotEnoughStarted, ErrLearnerSlotTaken, errNotInSync, errNotLearner, errExists, ErrNotFound, ErrBadURL, ErrAlarm, ErrPermission, ErrAmbiguous,

@@ -52,8 +52,8 @@ func FuzzPeerTraffic(f *testing.F) {
 	})
 }
 
-// FuzzMemberList reads what any endpoint may send as a member list. What passes
-// can be rendered and printed as it stands.
+// FuzzMemberList parses arbitrary answers as a member list. An accepted list
+// can be rendered and printed verbatim.
 func FuzzMemberList(f *testing.F) {
 	for _, resp := range []*pb.MemberListResponse{
 		lying(0xa1, listed(0xa1, "a", "http://10.0.0.1:2379"), &pb.Member{ID: 2, PeerURLs: []string{"https://[FD00::1]:2380/"}, IsLearner: true}).Members,
@@ -106,7 +106,7 @@ func FuzzMemberList(f *testing.F) {
 	})
 }
 
-// FuzzStatus reads what any endpoint may send as its status.
+// FuzzStatus parses arbitrary answers as a status.
 func FuzzStatus(f *testing.F) {
 	for _, s := range []*pb.StatusResponse{lying(1).Status, {Version: "3.6.0\n", Errors: []string{"memberID:1 alarm:NOSPACE "}}, {DowngradeInfo: &pb.DowngradeInfo{Enabled: true, TargetVersion: "\x1b["}}} {
 		wire, err := proto.Marshal(s)
@@ -121,7 +121,7 @@ func FuzzStatus(f *testing.F) {
 			return
 		}
 		if s.Header == nil {
-			s.Header = &pb.ResponseHeader{} // without one it does not come this far
+			s.Header = &pb.ResponseHeader{} // without a header it is rejected earlier
 		}
 		a := answered(probe{status: (*clientv3.StatusResponse)(&s)})
 		for _, text := range []string{a.Version, a.Downgrade} {
@@ -137,7 +137,7 @@ func FuzzStatus(f *testing.F) {
 	})
 }
 
-// FuzzRecord reads what anyone may have written at the keys of records and turns.
+// FuzzRecord parses arbitrary values as records and turns.
 func FuzzRecord(f *testing.F) {
 	for _, r := range malformedRecords {
 		f.Add("a", []byte(r.value))

@@ -24,10 +24,10 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// theirs are the figures of a cluster that a [etcdtest.Liar] makes up.
+// theirs and theirLeader are IDs of a cluster that an [etcdtest.Liar] invents.
 const theirs, theirLeader = 0xc1, 0xa1
 
-// lying is what a liar answers that is the member with that ID and lists those.
+// lying returns the answers of a liar with that member ID and member list.
 func lying(id uint64, members ...*pb.Member) etcdtest.Lies {
 	header := &pb.ResponseHeader{ClusterId: theirs, MemberId: id, RaftTerm: 2}
 	return etcdtest.Lies{
@@ -42,7 +42,7 @@ func listed(id uint64, name string, clientURLs ...string) *pb.Member {
 	return &pb.Member{ID: id, Name: name, PeerURLs: []string{"http://10.0.0.1:2380"}, ClientURLs: clientURLs}
 }
 
-// both looks and observes, and returns the errors.
+// both calls Look and Observe, and returns the errors.
 func both(t *testing.T, c *Client) []error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -53,8 +53,8 @@ func both(t *testing.T, c *Client) []error {
 	return []error{look, observed, members}
 }
 
-// What no member of a cluster lists is refused, with a text that names the
-// endpoint and the member, and can be printed.
+// A list that no member gives is refused. The text names the endpoint and the
+// member, and can be printed.
 func TestListsThatNobodyGives(t *testing.T) {
 	t.Parallel()
 	many := make([]*pb.Member, 100)
@@ -99,7 +99,7 @@ func TestListsThatNobodyGives(t *testing.T) {
 	}
 }
 
-// What real members list passes: every spelling that etcd takes.
+// Every spelling of a list that etcd accepts is accepted.
 func TestListsThatMembersGive(t *testing.T) {
 	t.Parallel()
 	a := listed(0xa1, "a b=ü", "http://0.0.0.0:2379", "https://[FD00::1]:2379", "http://Host_A.example.:2379/")
@@ -115,7 +115,7 @@ func TestListsThatMembersGive(t *testing.T) {
 	}
 }
 
-// thousands are 2,000 members at addresses of their own.
+// thousands returns 2,000 members, each at its own address.
 func thousands() []*pb.Member {
 	out := make([]*pb.Member, 2000)
 	for i := range out {
@@ -125,7 +125,7 @@ func thousands() []*pb.Member {
 }
 
 // An endpoint that lists thousands of members, or sends messages of any size,
-// costs an error, and neither memory nor connections.
+// causes an error, but uses neither memory nor connections.
 func TestHugeAnswers(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -155,11 +155,11 @@ func TestHugeAnswers(t *testing.T) {
 	}
 }
 
-// childOf names the liar that [peak] asks.
+// childOf is the variable with the URL of the liar that [peak] asks.
 const childOf = "ETCD_TEST_LIAR"
 
-// peakOf returns how many bytes a process held at most that looked at a liar, and
-// how many connections it made.
+// peakOf returns the peak memory in bytes of a process that observes a liar,
+// and the number of its connections.
 func peakOf(t *testing.T, lies etcdtest.Lies) (bytes int64, dials int) {
 	t.Helper()
 	liar := etcdtest.NewLiar(t, "127.0.0.1", lies)
@@ -183,7 +183,7 @@ func peakOf(t *testing.T, lies etcdtest.Lies) (bytes int64, dials int) {
 // peak is the process that [peakOf] measures.
 func peak(url string) {
 	s := settings(url)
-	s.AddressMap = map[string]string{} // so that the liar counts whoever is dialled
+	s.AddressMap = map[string]string{} // so that the liar counts every dial
 	for _, m := range thousands() {
 		s.AddressMap[m.ClientURLs[0]] = url
 	}
@@ -199,8 +199,8 @@ func peak(url string) {
 	fmt.Printf("peak %s\n", regexp.MustCompile(`VmHWM:\s+(\d+ kB)`).FindSubmatch(status)[1])
 }
 
-// tricked are three members, of which the third, c, advertises one more client
-// URL, that of a liar, which comes first wherever endpoints are in order.
+// tricked returns a cluster of three. Its third member, c, also advertises a
+// client URL of a liar, which comes first in the order of endpoints.
 func tricked(t *testing.T) (*etcdtest.Cluster, *etcdtest.Liar) {
 	t.Helper()
 	b := etcdtest.Start(t, 3, etcdtest.Options{Names: []string{"a", "b", "c"}})
@@ -209,8 +209,8 @@ func tricked(t *testing.T) (*etcdtest.Cluster, *etcdtest.Liar) {
 	return b, liar
 }
 
-// One lying member of three does not say who is a member, whichever endpoints are
-// configured.
+// One lying member of three does not determine the membership, whichever
+// endpoints are configured.
 func TestALyingMemberIsOutvoted(t *testing.T) {
 	t.Parallel()
 	b, liar := tricked(t)
@@ -228,14 +228,14 @@ func TestALyingMemberIsOutvoted(t *testing.T) {
 			t.Errorf("through %v: c is %+v, confirmed %v", endpoints, snap.Members, snap.Linearizable)
 		}
 	}
-	// Whoever hears the liar alone sees what it says, and nothing is confirmed.
+	// A client that only asks the liar sees its list, but the list is not confirmed.
 	if snap := observe(t, clientFor(t, settings(liar.URL))); snap.Linearizable && snap.Members[2].PeerURLs[0] == "http://127.0.0.66:2380" {
 		t.Errorf("its word alone: %+v", snap)
 	}
 }
 
-// A whole cluster that the liar makes up, of endpoints of its own under the IDs of
-// the real members, is not believed while a real one answers.
+// A whole cluster that the liar invents, with its own endpoints under the IDs
+// of the real members, is not believed while a real member answers.
 func TestAMadeUpClusterIsNotConfirmed(t *testing.T) {
 	t.Parallel()
 	b, liar := tricked(t)
@@ -268,8 +268,8 @@ func TestAMadeUpClusterIsNotConfirmed(t *testing.T) {
 	}
 }
 
-// An answer with b's ID from a URL of c is nobody's word: b, which is dead, is not
-// alive, and nothing is sent there on its account.
+// An answer with b's ID from a URL of c counts for no member: b, which has
+// failed, is not alive, and no request is sent there because of it.
 func TestAnAnswerFromAnothersURL(t *testing.T) {
 	t.Parallel()
 	b, liar := tricked(t)
@@ -295,7 +295,7 @@ func TestAnAnswerFromAnothersURL(t *testing.T) {
 	}
 }
 
-// A message without what every answer has is an error, no crash.
+// A message without a header is an error, not a crash.
 func TestAnswersWithoutAHeader(t *testing.T) {
 	t.Parallel()
 	liar := etcdtest.NewLiar(t, "127.0.0.1", etcdtest.Lies{})
@@ -312,7 +312,7 @@ func TestAnswersWithoutAHeader(t *testing.T) {
 	}
 }
 
-// What a status says of versions is printed.
+// Versions in a status are printed, so a version that cannot be printed is refused.
 func TestVersionsThatCannotBePrinted(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"3.6.0\n::error::", "\x1b[2J", strings.Repeat("3", 300)} {

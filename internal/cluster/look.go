@@ -13,9 +13,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// listFraction of the request timeout is how long a Look waits for the one list
-// that it reads: where it takes longer there is no quorum, or nobody
-// answers, and an Observe is called for.
+// listFraction is the divisor of the request timeout that gives the time a Look
+// waits for its list. After that time there is no quorum or no endpoint
+// answers, and an Observe is needed.
 const listFraction = 5
 
 // Look implements [Cluster].
@@ -26,13 +26,13 @@ func (c *Client) Look(ctx context.Context, want membership.ClusterID) (membershi
 	return c.Observe(ctx, want)
 }
 
-// look asks everybody for the status and, voters, for a linearizable read, and
-// the first who gives both for the member list. It gives up (false) as soon as
-// anything is not as it is in a cluster that has a quorum: no list in time, or
-// endpoints that answer for another cluster.
+// look asks every endpoint for its status and every voter for a linearizable
+// read, and the first voter that gives both for the member list. It returns
+// false as soon as the answers are not those of a cluster with a quorum: no
+// list in time, or endpoints that answer for another cluster.
 func (c *Client) look(parent context.Context, want membership.ClusterID) (membership.Snapshot, bool) {
 	ctx, cancel := context.WithCancel(parent)
-	defer cancel() // ends the calls that nobody waits for any more
+	defer cancel() // ends the remaining calls
 	ask, stop := c.asker(ctx)
 	defer stop()
 	lists := make(chan memberList)
@@ -68,11 +68,11 @@ func (c *Client) look(parent context.Context, want membership.ClusterID) (member
 				go c.listTo(ctx, p.endpoint, lists)
 			}
 			if ask.pending == 0 && !listing {
-				return membership.Snapshot{}, false // all have answered, and no voter well
+				return membership.Snapshot{}, false // all have answered, but no healthy voter
 			}
 		case list = <-lists:
 			if list.cluster != want {
-				return membership.Snapshot{}, false // an error leaves it 0
+				return membership.Snapshot{}, false // 0 after an error
 			}
 			ask.askMembers(list.members, c.askRead, c.askStatus)
 		case <-late.C:
@@ -90,8 +90,8 @@ func (c *Client) look(parent context.Context, want membership.ClusterID) (member
 }
 
 // listTo sends the list of a member that has just served a linearizable read,
-// an empty one after an error. That read brings the list up to date where the
-// list alone would not be (before 3.5, etcd-io/etcd#18929).
+// or an empty list after an error. That read brings the list up to date where
+// the list alone would be stale (before 3.5, etcd-io/etcd#18929).
 func (c *Client) listTo(ctx context.Context, endpoint string, lists chan<- memberList) {
 	var l memberList
 	_ = c.call(ctx, endpoint, func(ctx context.Context, cl *clientv3.Client) (err error) {
@@ -104,8 +104,8 @@ func (c *Client) listTo(ctx context.Context, endpoint string, lists chan<- membe
 	}
 }
 
-// askRead probes an endpoint without asking for a list: its status and a
-// linearizable read, both at once.
+// askRead probes an endpoint without requesting a list: it requests its status
+// and a linearizable read, concurrently.
 func (c *Client) askRead(ctx context.Context, endpoint string) probe {
 	p := probe{endpoint: endpoint}
 	read := make(chan error, 1)

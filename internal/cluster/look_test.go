@@ -29,7 +29,8 @@ func look(t *testing.T, c *Client, want membership.ClusterID) membership.Snapsho
 	return snap
 }
 
-// essence is what decisions and texts go by, without what moves on its own.
+// essence is what decisions and texts depend on, without values that change by
+// themselves.
 type essence struct {
 	state           membership.AnswerState
 	id, leader      membership.MemberID
@@ -42,15 +43,14 @@ func essences(s membership.Snapshot) map[membership.MemberID]essence {
 	for _, m := range s.Members {
 		a := s.Answer(m.ID)
 		if !s.Linearizable {
-			a.Leader = 0 // without a quorum it is the leader for some time yet
+			a.Leader = 0 // without a quorum it remains the leader for some time
 		}
 		out[m.ID] = essence{a.State, a.MemberID, a.Leader, a.Learner, a.ReadOK, a.Version}
 	}
 	return out
 }
 
-// mustSeeTheSame fails the test unless a look and an observation come to the
-// same.
+// mustSeeTheSame fails the test unless Look and Observe give the same result.
 func mustSeeTheSame(t *testing.T, c *Client, want membership.ClusterID) membership.Snapshot {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
@@ -68,8 +68,8 @@ func mustSeeTheSame(t *testing.T, c *Client, want membership.ClusterID) membersh
 	return seen
 }
 
-// A look sees what an observation sees: on every version, of a learner, of
-// members that stand still, and without a quorum.
+// Look and Observe give the same result: on every version, with a learner, with
+// frozen members, and without a quorum.
 func TestLookSeesWhatObserveSees(t *testing.T) {
 	t.Parallel()
 	for _, v := range etcdtest.Versions() {
@@ -86,7 +86,7 @@ func TestLookSeesWhatObserveSees(t *testing.T) {
 				if ctx.Err() != nil || !errors.Is(err, rpctypes.ErrUnhealthy) {
 					t.Fatal(err)
 				}
-				time.Sleep(100 * time.Millisecond) // etcd wants every voter to have been connected for 5 s
+				time.Sleep(100 * time.Millisecond) // etcd requires every voter to be connected for 5 s
 			}
 			if s := mustSeeTheSame(t, c, 0); len(s.Members) != 4 || !s.Linearizable {
 				t.Errorf("with a learner that has not started: %+v", s)
@@ -111,7 +111,7 @@ func TestLookSeesWhatObserveSees(t *testing.T) {
 	}
 }
 
-// Endpoints of two clusters, whichever answers first, and those behind one
+// The endpoints are of two clusters, whichever answers first, or behind one
 // address.
 func TestLookBesideOthers(t *testing.T) {
 	t.Parallel()
@@ -134,13 +134,13 @@ func TestLookBesideOthers(t *testing.T) {
 	s.AddressMap = map[string]string{b.Endpoints()[1]: b.Endpoints()[0], b.Endpoints()[2]: b.Endpoints()[0]}
 	c := clientFor(t, s)
 	seen, observed := look(t, c, 0), observe(t, c)
-	shown := seen.Linearizable // one member is enough to show, and not to change
+	shown := seen.Linearizable // one member is enough for display, but not for changes
 	if seen.Linearizable = false; !shown || observed.Linearizable || !maps.Equal(essences(observed), essences(seen)) {
 		t.Errorf("through one address a look saw\n%+v\nan observation\n%+v", seen, observed)
 	}
 }
 
-// Where nobody answers, a look says so as an observation does.
+// If no endpoint answers, Look and Observe return the same error.
 func TestLookAtNobody(t *testing.T) {
 	t.Parallel()
 	p := etcdtest.NewProcess(t, etcdtest.Options{})
@@ -155,7 +155,7 @@ func TestLookAtNobody(t *testing.T) {
 	}
 }
 
-// A look asks for the list once, and each voter for its status and for a read.
+// A Look requests one list, and from each voter the status and a read.
 func TestLookAsksOnce(t *testing.T) {
 	t.Parallel()
 	b := etcdtest.Start(t, 5, etcdtest.Options{})

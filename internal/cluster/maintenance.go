@@ -16,8 +16,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// long makes a request to one member that may take up to limit. A learner lets
-// nobody log in, and takes the token of a login elsewhere.
+// long sends one member a request that may take up to limit. A learner does not
+// accept logins, but accepts the token of a login at a voter.
 func (c *Client) long(ctx context.Context, id membership.MemberID, limit time.Duration, f func(context.Context, *connection.Client) error) error {
 	endpoint, err := c.addressOf(id)
 	if err != nil {
@@ -35,10 +35,10 @@ func (c *Client) long(ctx context.Context, id membership.MemberID, limit time.Du
 	return translate(err)
 }
 
-// Snapshot implements [Maintenance].
+// Snapshot implements [Cluster].
 func (c *Client) Snapshot(ctx context.Context, of membership.MemberID, limit time.Duration, w io.Writer) error {
 	return c.long(ctx, of, limit, func(ctx context.Context, conn *connection.Client) error {
-		// The stream is the server's to send until its reader is gone.
+		// The server sends until the reader of the stream is closed.
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		resp, err := conn.SnapshotWithVersion(ctx)
@@ -51,7 +51,7 @@ func (c *Client) Snapshot(ctx context.Context, of membership.MemberID, limit tim
 	})
 }
 
-// Defragment implements [Maintenance].
+// Defragment implements [Cluster].
 func (c *Client) Defragment(ctx context.Context, id membership.MemberID, limit time.Duration) error {
 	return c.long(ctx, id, limit, func(ctx context.Context, conn *connection.Client) error {
 		_, err := conn.Defragment(ctx, conn.Endpoint())
@@ -59,7 +59,7 @@ func (c *Client) Defragment(ctx context.Context, id membership.MemberID, limit t
 	})
 }
 
-// DisarmAlarm implements [Maintenance].
+// DisarmAlarm implements [Cluster].
 func (c *Client) DisarmAlarm(ctx context.Context, via membership.MemberID, a membership.Alarm) error {
 	kind, ok := etcdserverpb.AlarmType_value[a.Kind]
 	if !ok {

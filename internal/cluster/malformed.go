@@ -15,34 +15,34 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// format is the number of the format in which records and turns are written. It
-// grows with every change that an older version must not misread.
+// format is the number of the format of records and turns. It grows with every
+// change that an older version must not misread.
 const format = 1
 
-// The kinds of metadata, as a [*Malformed] names them.
+// The kinds of metadata in a [*Malformed].
 const (
 	kindRecord = "ownership record"
 	kindTurn   = "record of a replacement"
 )
 
 // Malformed means that a key under the metadata prefix does not hold what this
-// version of the provider writes: something else wrote it, or a newer version. It
-// does not go away by waiting. What such a key means is not known, so it stops
-// whatever depends on it, and nothing changes or deletes it.
+// version of the provider writes: another program or a newer version wrote it.
+// Waiting does not help. The meaning of such a key is not known, so it stops
+// everything that depends on it, and the provider does not change or delete it.
 type Malformed struct {
-	// Kind is what the key should hold, Key the whole key.
+	// Kind is the expected content of the key, Key the whole key.
 	Kind, Key string
-	// Value is the beginning of what it holds, quoted, in ASCII.
+	// Value is the beginning of its value, quoted, in ASCII.
 	Value string
-	// Format is the number of its format, 0 if it has none. Newer is true if that
-	// is a later one than this version writes.
+	// Format is the number of its format, 0 if it has none. Newer is true if
+	// that is later than the format of this version.
 	Format int
 	Newer  bool
-	// Err is what is wrong with it.
+	// Err is the reason why it is malformed.
 	Err error
 
-	// hint is what could be read of a record all the same; legible is false if
-	// not even that could.
+	// hint contains the readable fields of a record; legible is false if the
+	// member ID cannot be read.
 	hint    Record
 	legible bool
 }
@@ -52,23 +52,23 @@ func (m *Malformed) Error() string {
 	return fmt.Sprintf("the %s %s is not what this version writes: %v (it holds %s)", m.Kind, strconv.QuoteToASCII(m.Key), m.Err, m.Value)
 }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the reason.
 func (m *Malformed) Unwrap() error { return m.Err }
 
-// MayClaim reports whether the record may say that the member with that ID is
-// its owner's.
+// MayClaim reports whether the record may say that its owner owns the member
+// with that ID.
 func (m *Malformed) MayClaim(id membership.MemberID) bool {
 	return !m.legible || id != 0 && m.hint.ID() == id
 }
 
-// SpeaksOf reports whether the record is about a member of that name and those
-// peer URLs, as far as it can be read.
+// SpeaksOf reports whether the record describes a member with that name and
+// those peer URLs, as far as it can be read.
 func (m *Malformed) SpeaksOf(name string, peerURLs []string) bool {
 	return m.hint.Name == name && membership.SameURLs(m.hint.PeerURLs, peerURLs)
 }
 
-// NotDeleted means that a key under the metadata prefix could not be deleted, or
-// that the answer to that was lost.
+// NotDeleted means that a key under the metadata prefix could not be deleted,
+// or that the answer was lost.
 type NotDeleted struct {
 	// Key is the whole key, empty if the cluster is not known.
 	Key string
@@ -78,16 +78,16 @@ type NotDeleted struct {
 // Error implements error.
 func (n *NotDeleted) Error() string { return "cannot delete " + n.Key + ": " + n.Err.Error() }
 
-// Unwrap returns why.
+// Unwrap returns the reason.
 func (n *NotDeleted) Unwrap() error { return n.Err }
 
-// malformed describes what stands at a key.
+// malformed returns the error for the value at a key.
 func malformed(kind, key string, value []byte, err error) *Malformed {
 	m := &Malformed{Kind: kind, Key: key, Value: connection.Quote(string(value)), Err: errors.New(connection.Cut(err.Error()))}
 	var head struct {
 		Format int `json:"format"`
 	}
-	_ = json.Unmarshal(value, &head) // whatever it holds, it is malformed
+	_ = json.Unmarshal(value, &head) // the value is malformed in any case
 	m.Format, m.Newer = head.Format, head.Format > format
 	var hint struct {
 		Name     string   `json:"name"`
@@ -101,8 +101,8 @@ func malformed(kind, key string, value []byte, err error) *Malformed {
 	return m
 }
 
-// strictly decodes a value: one JSON object with no other fields than those of
-// into, and of the format that this version writes.
+// strictly decodes a value: one JSON object with no fields other than those of
+// into, in the format that this version writes.
 func strictly(value []byte, into any, of *int) error {
 	d := json.NewDecoder(bytes.NewReader(value))
 	d.DisallowUnknownFields()
@@ -118,7 +118,7 @@ func strictly(value []byte, into any, of *int) error {
 	return nil
 }
 
-// plain reports why a text cannot be one of ours, which are shown to people.
+// plain returns an error if s is not fit for display, as all our texts are.
 func plain(what, s string) error {
 	if err := connection.PlainName(s); err != nil {
 		return fmt.Errorf("%s: %w", what, err)

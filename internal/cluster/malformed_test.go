@@ -13,11 +13,11 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// What stands at a record's key and is not what this version writes.
+// Values of a record's key that this version does not write.
 var malformedRecords = []struct {
 	name, value string
 	newer       bool
-	// claims is whether it may claim member 2a, speaks whether it is about d.
+	// claims is true if it may claim member 2a, speaks if it describes d.
 	claims, speaks bool
 }{
 	{"nothing", ``, false, true, false},
@@ -41,14 +41,14 @@ var malformedRecords = []struct {
 	{"a long one", `{"format":1,"owner":"o","name":"` + strings.Repeat("d", 5000) + `","peer_urls":["http://x:1"],"state":"intended"}`, false, false, false},
 }
 
-// A record that is not what this version writes is an error that names the key,
-// for its owner and for whomever it may be about. It is neither skipped nor
-// taken for a cluster that does not answer, it is not overwritten, and it can be
+// A record that this version cannot have written is an error that names the
+// key, for its owner and for every owner it may concern. It is neither skipped
+// nor taken for an unreachable cluster. It is not overwritten, and it can be
 // deleted.
 func TestMalformedRecords(t *testing.T) {
 	t.Parallel()
 	b := etcdtest.Start(t, 1, etcdtest.Options{})
-	c := clientFor(t, settings(append(b.Endpoints(), "http://127.0.0.1:1")...)) // each answer is asked for more than once
+	c := clientFor(t, settings(append(b.Endpoints(), "http://127.0.0.1:1")...)) // each answer is requested more than once
 	id := observe(t, c).ClusterID
 	records, key := c.Records(id), "/t/"+id.String()+"/members/o"
 	ctx := t.Context()
@@ -89,7 +89,7 @@ func TestMalformedRecords(t *testing.T) {
 	}
 }
 
-// What is written can be read; what could not be is not written.
+// Written records can be read; malformed records are not written.
 func TestNoMalformedRecordIsWritten(t *testing.T) {
 	t.Parallel()
 	b := etcdtest.Start(t, 1, etcdtest.Options{})
@@ -119,7 +119,7 @@ func TestNoMalformedRecordIsWritten(t *testing.T) {
 	}
 }
 
-// A turn that cannot be read is an error, and the others are listed all the same.
+// An unreadable turn is an error, and the other turns are listed nevertheless.
 func TestMalformedTurns(t *testing.T) {
 	t.Parallel()
 	b := etcdtest.Start(t, 1, etcdtest.Options{})

@@ -17,8 +17,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// Every key carries the ID of its cluster. What stands there for another
-// cluster, as after a restore from a backup, does not count.
+// Every key contains the ID of its cluster. The keys of another cluster, as
+// after a restore from a backup, do not count.
 func TestMetadataOfOneCluster(t *testing.T) {
 	t.Parallel()
 	b := etcdtest.Start(t, 1, etcdtest.Options{})
@@ -59,7 +59,7 @@ func TestMetadataOfOneCluster(t *testing.T) {
 	}
 }
 
-// Nothing is read or written about a cluster whose ID is not known.
+// No key is read or written if the cluster's ID is not known.
 func TestMetadataOfNoCluster(t *testing.T) {
 	t.Parallel()
 	b := etcdtest.Start(t, 1, etcdtest.Options{})
@@ -84,7 +84,7 @@ func TestMetadataOfNoCluster(t *testing.T) {
 	}
 }
 
-// The longest name there may be has a record, whatever its owner is called.
+// The longest possible name is valid in a record, whatever the prefix of its owner.
 func TestRecordOfTheLongestName(t *testing.T) {
 	name := strings.Repeat("n", 253)
 	r := Record{Owner: "learner:" + name, Name: name, PeerURLs: []string{"http://x:1"}, State: Intended}

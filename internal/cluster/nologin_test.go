@@ -12,10 +12,10 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// With a password nothing can be asked of a cluster that has lost its quorum: not
-// even a list is given without a login, and no login completes. That is what the
-// survivor is said to have answered, after one request timeout and not after one
-// for each endpoint. (3.4 gives the list to everybody.)
+// With a password, a cluster without quorum answers nothing, not even a list,
+// because no login completes. The error says that about the survivor, after one
+// request timeout instead of one for each endpoint. (3.4 gives the list without
+// a login.)
 func TestNoLoginWithoutAQuorum(t *testing.T) {
 	t.Parallel()
 	for _, v := range []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37} {

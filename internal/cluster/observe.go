@@ -20,7 +20,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// probe is all that one endpoint answered.
+// probe contains all answers of one endpoint.
 type probe struct {
 	endpoint string
 	status   *clientv3.StatusResponse
@@ -30,7 +30,7 @@ type probe struct {
 	listErr  error
 }
 
-// log writes down an endpoint that did not answer.
+// log logs an endpoint that did not answer.
 func (p probe) log(ctx context.Context) {
 	if err := cmp.Or(p.err, p.listErr); err != nil {
 		log.Debug(ctx, log.Connection, "endpoint failed", "endpoint", p.endpoint, "error", err)
@@ -55,9 +55,9 @@ func (c *Client) list(ctx context.Context, endpoint string, linearizable bool) (
 	return out, err
 }
 
-// readOnce makes a linearizable read. A user who may not read the key has had it
-// all the same: a server confirms with the quorum first and looks for the
-// permission after that (3.4 to 3.7: TestPermissionIsDeniedAfterTheRead).
+// readOnce makes a linearizable read. It also succeeds for a user without
+// permission to read the key: a server confirms with the quorum first and checks
+// the permission afterwards (3.4 to 3.7: TestPermissionIsDeniedAfterTheRead).
 func readOnce(ctx context.Context, cl *clientv3.Client, key string) error {
 	_, err := cl.Get(ctx, key, clientv3.WithCountOnly())
 	if errors.Is(err, rpctypes.ErrPermissionDenied) {
@@ -66,7 +66,7 @@ func readOnce(ctx context.Context, cl *clientv3.Client, key string) error {
 	return err
 }
 
-// listOnce asks for the member list and nothing else.
+// listOnce requests only the member list.
 func listOnce(ctx context.Context, cl *clientv3.Client, linearizable bool) (memberList, error) {
 	var opts []clientv3.OpOption
 	if !linearizable {
@@ -81,9 +81,9 @@ func listOnce(ctx context.Context, cl *clientv3.Client, linearizable bool) (memb
 	return out, err
 }
 
-// ask probes one endpoint: its status, a linearizable list and, for the case
-// that there is no quorum, a local one; all at once, because each of them may
-// take the whole request timeout.
+// ask probes one endpoint: its status, a linearizable list and, in case there
+// is no quorum, a local list. The requests are concurrent, because each of them
+// may take the whole request timeout.
 func (c *Client) ask(ctx context.Context, endpoint string) probe {
 	p := probe{endpoint: endpoint}
 	var strong, local memberList
@@ -108,8 +108,8 @@ func (c *Client) ask(ctx context.Context, endpoint string) probe {
 	return p
 }
 
-// askStatus probes a learner: it serves nothing else, and what it does not
-// serve it should not be bothered with while it catches up.
+// askStatus probes a learner. A learner serves only the status, and other
+// requests should not disturb it while it catches up.
 func (c *Client) askStatus(ctx context.Context, endpoint string) probe {
 	p := probe{endpoint: endpoint}
 	p.status, p.err = c.status(ctx, endpoint)
@@ -136,8 +136,8 @@ func (c *Client) Observe(ctx context.Context, want membership.ClusterID) (member
 }
 
 // askAll probes the configured endpoints, those that answered before, and, as
-// soon as any list arrives, the client URLs of every member in it. Where no
-// list arrives, and a certain cluster is expected, it probes what is known from
+// soon as a list arrives, the client URLs of every member in it. If no list
+// arrives and a certain cluster is expected, it probes the endpoints known from
 // the past.
 func (c *Client) askAll(ctx context.Context, want membership.ClusterID) []probe {
 	a, stop := c.asker(ctx)
@@ -172,8 +172,8 @@ func (c *Client) askAll(ctx context.Context, want membership.ClusterID) []probe 
 	return out
 }
 
-// remember keeps where members and voters answered themselves, for the calls to
-// come.
+// remember stores the endpoints at which members and voters themselves
+// answered, for later calls.
 func (c *Client) remember(probes []probe, l memberList, who owners) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -193,7 +193,7 @@ func (c *Client) remember(probes []probe, l memberList, who owners) {
 	}
 }
 
-// strongList reads a linearizable list of that cluster through any voter.
+// strongList reads a linearizable list of the cluster through any voter.
 func (c *Client) strongList(ctx context.Context, cluster membership.ClusterID) (memberList, error) {
 	var out memberList
 	err := connection.Try(ctx, c.route(0), func(error) bool { return false }, func(endpoint string) error {

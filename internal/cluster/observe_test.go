@@ -47,7 +47,7 @@ func observe(t *testing.T, c *Client) membership.Snapshot {
 	return snap
 }
 
-// One endpoint is enough to see everybody, on every version.
+// One endpoint is enough to see all members, on every version.
 func TestObserveFromOneEndpoint(t *testing.T) {
 	t.Parallel()
 	for _, v := range etcdtest.Versions() {
@@ -71,9 +71,9 @@ func TestObserveFromOneEndpoint(t *testing.T) {
 	}
 }
 
-// A frozen member costs one request timeout and is Silent; with two of three
-// frozen the list comes from the one that is left, without a quorum. So it is on
-// 3.4 too, which serves any list from its own memory (etcd-io/etcd#18929).
+// A frozen member costs one request timeout and is Silent. With two of three
+// frozen, the list comes from the remaining member, without a quorum. The same
+// holds for 3.4, which serves every list from its own memory (etcd-io/etcd#18929).
 func TestObserveFrozenMembers(t *testing.T) {
 	t.Parallel()
 	for _, v := range []etcdtest.Version{etcdtest.V34, etcdtest.V37} {
@@ -107,8 +107,8 @@ func observeFrozenMembers(t *testing.T, v etcdtest.Version) {
 	}
 }
 
-// Behind one shared address only one member is seen; of the others nothing is
-// known, which is not the same as dead.
+// Behind one shared address only one member is seen; the state of the others is
+// not known, which differs from unreachable.
 func TestObserveBehindASharedAddress(t *testing.T) {
 	t.Parallel()
 	b := etcdtest.Start(t, 3, etcdtest.Options{})
@@ -184,7 +184,7 @@ func TestRecords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Somebody who read nothing must not overwrite it.
+	// A writer that did not read the record must not overwrite it.
 	if _, err := records.Put(ctx, Record{Owner: "a", Name: "other", State: Intended}); !errors.Is(err, ErrRecordChanged) {
 		t.Errorf("overwriting unread: %v", err)
 	}
@@ -199,7 +199,7 @@ func TestRecords(t *testing.T) {
 	if owners, err := records.Owners(ctx, 0x2a); err != nil || len(owners) != 1 || owners[0] != "a" {
 		t.Errorf("owners %v, %v", owners, err)
 	}
-	// In place of another's, all or nothing.
+	// A record replaces that of another owner, all or nothing.
 	stale := got
 	stale.revision--
 	if _, err := records.Put(ctx, Record{Owner: "b", Name: "b", State: Announced, MemberID: "2b"}, stale); !errors.Is(err, ErrRecordChanged) {
@@ -219,8 +219,8 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// Where the endpoints are other ones than before, an expected cluster is found
-// where it was reached in the past; without an expectation nobody looks there.
+// If the endpoints have changed, an expected cluster is found where it was
+// reached in the past; without an expected cluster these endpoints are not asked.
 func TestObserveWhereItWasKnown(t *testing.T) {
 	t.Parallel()
 	b := etcdtest.Start(t, 1, etcdtest.Options{})

@@ -14,36 +14,36 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// activePeer is a line of a member's metrics: whether it has a connection to
-// another member, 1 or 0, within a second of a change (3.4 to 3.7). Not always:
-// in a member that joined by snapshot the connection to one that it had met
-// before may be counted twice, and is then 1 when there is none; and one that
-// was started after another's death has no line for that.
+// activePeer matches a line of a member's metrics: whether it has a connection to
+// another member, 1 or 0, within a second of a change (3.4 to 3.7). There are two
+// exceptions. In a member that joined by snapshot, the connection to a member that
+// it had met before may be counted twice, and is then 1 without a connection. A
+// member that was started after the failure of another has no line for that one.
 var activePeer = regexp.MustCompile(`(?m)^etcd_network_active_peers\{Local="([0-9a-f]+)",Remote="([0-9a-f]+)"\} ([0-9.e+]+)$`)
 
-// peerTraffic is a line of a member's metrics: what it has had from another
-// member, or sent to it, or tried in vain to send (3.4 to 3.7).
+// peerTraffic matches a line of a member's metrics: the bytes received from
+// another member or sent to it, and the failed sends (3.4 to 3.7).
 var peerTraffic = regexp.MustCompile(`(?m)^etcd_network_peer_(received_bytes|sent_bytes|sent_failures)_total\{(?:From|To)="([0-9a-f]+)"\} ([0-9.e+]+)$`)
 
-// leads is a line of a member's metrics (3.4 to 3.7).
+// leads matches a line of a leader's metrics (3.4 to 3.7).
 var leads = regexp.MustCompile(`(?m)^etcd_server_is_leader 1$`)
 
 const (
-	// peerSilence is how long a member that was sent something may say nothing
-	// before it counts as gone. One that lives answers each of the leader's
-	// heartbeats at once: every 100 ms by default, ten of which make an election
-	// timeout.
+	// peerSilence is how long a member may be silent after something was sent
+	// to it before it counts as failed. A live member answers each of the
+	// leader's heartbeats immediately: every 100 ms by default, ten of which
+	// make an election timeout.
 	peerSilence = 2 * time.Second
-	// peerWatch is how long the counters are looked at. Without any heartbeat in that
-	// time nothing is known.
+	// peerWatch is how long the counters are watched. Without a heartbeat in
+	// that time the result is not known.
 	peerWatch = 2 * peerSilence
-	// peerPoll is what lies between two looks at the counters.
+	// peerPoll is the pause between two reads of the counters.
 	peerPoll = 100 * time.Millisecond
 )
 
-// SeenByLeader asks the leader for its connections where one of the members in
-// doubt does not answer here; see [Cluster.Peers]. Without its word the answer
-// is empty, and nothing is to be proposed.
+// SeenByLeader asks the leader for its connections if a doubted member does not
+// answer here; see [Cluster.Peers]. Without an answer of the leader the result
+// is empty, and no change must be proposed.
 func SeenByLeader(ctx context.Context, port Cluster, snap membership.Snapshot, doubted []membership.MemberID) map[membership.MemberID]bool {
 	leader, _, led := snap.MajorityLeader()
 	down := snap.Down()
@@ -63,7 +63,7 @@ func (c *Client) Peers(ctx context.Context, of membership.MemberID, doubted []me
 	}
 	seen := activePeers(body, of)
 	if len(seen) == 0 {
-		return seen, nil // another member's, or it knows nobody
+		return seen, nil // from another member, or it has no peers
 	}
 	first := trafficOf(body)
 	open := map[membership.MemberID]*peerCheck{}
@@ -80,7 +80,7 @@ func (c *Client) Peers(ctx context.Context, of membership.MemberID, doubted []me
 			return nil, err
 		}
 		if len(activePeers(body, of)) == 0 || !leads.Match(body) {
-			break // others hear nothing of most members, however well these are
+			break // a follower has no traffic with most members, even if they are healthy
 		}
 		now, traffic := time.Now(), trafficOf(body)
 		for id, d := range open {
@@ -93,22 +93,22 @@ func (c *Client) Peers(ctx context.Context, of membership.MemberID, doubted []me
 	return seen, nil
 }
 
-// traffic is what a member has had from another, and has sent to it: bytes, and
-// attempts in vain. Only whether it grows means anything.
+// traffic counts the bytes received from a member, and the bytes and failed
+// sends to it. Only growth is significant.
 type traffic struct{ received, sent float64 }
 
-// peerCheck is a member of which it is to be found out whether it says anything.
+// peerCheck finds out whether a member sends anything.
 type peerCheck struct {
 	last traffic
-	// since is when something had been sent to it after its last word.
+	// since is when something was sent to it after its last message.
 	since time.Time
 }
 
-// next takes the next look at the counters.
+// next evaluates the next values of the counters.
 func (d *peerCheck) next(t traffic, now time.Time) (active, settled bool) {
 	switch {
 	case t.received < d.last.received || t.sent < d.last.sent:
-		*d = peerCheck{last: t} // they count from the start of the process
+		*d = peerCheck{last: t} // the process was restarted, and its counters begin at 0
 	case t.received > d.last.received:
 		return true, true
 	case d.since.IsZero() && t.sent > d.last.sent:
@@ -117,7 +117,7 @@ func (d *peerCheck) next(t traffic, now time.Time) (active, settled bool) {
 	return false, !d.since.IsZero() && now.Sub(d.since) >= peerSilence
 }
 
-// trafficOf reads the metrics of a member.
+// trafficOf parses the metrics of a member.
 func trafficOf(metrics []byte) map[membership.MemberID]traffic {
 	out := map[membership.MemberID]traffic{}
 	for _, found := range peerTraffic.FindAllSubmatch(metrics, -1) {
@@ -137,7 +137,7 @@ func trafficOf(metrics []byte) map[membership.MemberID]traffic {
 	return out
 }
 
-// snapshotsSent is a line of a member's metrics: how many snapshots it is
+// snapshotsSent matches a line of a member's metrics: how many snapshots it is
 // sending to another member (3.4 to 3.7).
 var snapshotsSent = regexp.MustCompile(`(?m)^etcd_network_snapshot_send_inflights_total\{To="([0-9a-f]+)"\} ([0-9.e+]+)$`)
 
@@ -155,8 +155,8 @@ func (c *Client) Sending(ctx context.Context, from, to membership.MemberID) (boo
 	return false, nil
 }
 
-// metrics fetches the metrics of a member. Behind a load balancer they may be
-// another's.
+// metrics fetches the metrics of a member. Behind a load balancer they may
+// belong to another member.
 func (c *Client) metrics(ctx context.Context, of membership.MemberID) ([]byte, error) {
 	endpoint, err := c.addressOf(of)
 	if err != nil {
@@ -165,8 +165,8 @@ func (c *Client) metrics(ctx context.Context, of membership.MemberID) ([]byte, e
 	return c.pool.Get(ctx, c.settings, endpoint, "/metrics")
 }
 
-// activePeers reads the metrics of member of. Behind a load balancer they may
-// be another member's: those say nothing about its connections.
+// activePeers parses the metrics of member of. Behind a load balancer they may
+// belong to another member: those say nothing about the connections of this one.
 func activePeers(metrics []byte, of membership.MemberID) map[membership.MemberID]bool {
 	out := map[membership.MemberID]bool{}
 	for _, found := range activePeer.FindAllSubmatch(metrics, -1) {

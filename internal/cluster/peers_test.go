@@ -52,7 +52,7 @@ etcd_network_peer_received_failures_total{From="b2"} 9
 	}
 }
 
-// Each step is a look at the counters, after that time.
+// Each step is a read of the counters, after that time.
 func TestDoubtSettles(t *testing.T) {
 	type step struct {
 		after time.Duration
@@ -95,14 +95,14 @@ func TestDoubtSettles(t *testing.T) {
 	}
 }
 
-// onlooker is a cluster whose leader is asked about one of the others.
+// onlooker is a cluster whose leader is asked about another member.
 type onlooker struct {
 	*etcdtest.Cluster
 	c      *Client
 	leader membership.MemberID
 	victim *etcdtest.Process
 	id     membership.MemberID
-	// through is put before the leader, where it is not nil.
+	// through is a proxy before the leader; it may be nil.
 	through func(leader string) string
 }
 
@@ -124,7 +124,7 @@ func lookOn(t *testing.T, opts etcdtest.Options) *onlooker {
 	return o
 }
 
-// find finds out who leads now: on a machine that is busy this may change.
+// find finds the current leader, which may change on a busy machine.
 func (o *onlooker) find(t *testing.T) {
 	t.Helper()
 	if leader, _, led := observe(t, o.c).MajorityLeader(); led {
@@ -135,7 +135,7 @@ func (o *onlooker) find(t *testing.T) {
 	}
 }
 
-// mustSay asks until the leader says that of the victim, in doubt or not.
+// mustSay asks until the leader reports that state of the victim.
 func (o *onlooker) mustSay(t *testing.T, active bool, doubted ...membership.MemberID) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -152,9 +152,9 @@ func (o *onlooker) mustSay(t *testing.T, active bool, doubted ...membership.Memb
 	}
 }
 
-// The leader is a second witness of who is gone, on every version, and with
-// mutual TLS. Where it is in doubt a frozen member is gone before its
-// connections are, and one that lives is not.
+// The leader is a second source for which members have failed, on every version
+// and with mutual TLS. If a frozen member is doubted, it counts as failed
+// before its connections close, and a live member does not.
 func TestPeersOfTheLeader(t *testing.T) {
 	t.Parallel()
 	for _, v := range etcdtest.Versions() {
@@ -178,10 +178,10 @@ func TestPeersOfTheLeader(t *testing.T) {
 	}
 }
 
-// A leader that joined by snapshot may have counted a peer twice, and then says
-// for ever that it is connected to it. That state comes by chance, so what such
-// a leader was seen to say (3.7: 2 while the peer lives, 1 when it is dead) is
-// put into the metrics of a real one.
+// A leader that joined by snapshot may have counted a peer twice, and then
+// reports permanently that it is connected. This state is random, so the values
+// seen on such a leader (3.7: 2 while the peer is alive, 1 when it has failed)
+// are put into the metrics of a real leader.
 func TestPeersCountedTwice(t *testing.T) {
 	t.Parallel()
 	for _, v := range etcdtest.Versions() {
@@ -196,7 +196,7 @@ func TestPeersCountedTwice(t *testing.T) {
 				proxy := httptest.NewServer(&httputil.ReverseProxy{
 					Rewrite: func(r *httputil.ProxyRequest) {
 						r.SetURL(at)
-						r.Out.Header.Del("Accept-Encoding") // the body is to be rewritten
+						r.Out.Header.Del("Accept-Encoding") // the body is rewritten
 					},
 					ModifyResponse: func(r *http.Response) error { return countTwice(r, o.id) },
 				})
@@ -207,7 +207,7 @@ func TestPeersCountedTwice(t *testing.T) {
 			o.mustSay(t, true)
 			o.mustSay(t, true, o.id)
 			o.victim.Kill()
-			o.mustSay(t, true) // this is what is wrong
+			o.mustSay(t, true) // this answer is wrong
 			o.mustSay(t, false, o.id)
 		})
 	}
@@ -230,8 +230,7 @@ func countTwice(r *http.Response, id membership.MemberID) error {
 	return nil
 }
 
-// Whoever does not lead hears nothing of the other followers, and nothing
-// follows from that.
+// A follower has no traffic with other followers, which does not count against them.
 func TestPeersOfAFollower(t *testing.T) {
 	t.Parallel()
 	for _, v := range etcdtest.Versions() {
@@ -247,7 +246,7 @@ func TestPeersOfAFollower(t *testing.T) {
 				}
 				peers, err := o.c.Peers(ctx, of, nil)
 				for ; !peers[o.id] && ctx.Err() == nil; peers, err = o.c.Peers(ctx, of, nil) {
-					time.Sleep(50 * time.Millisecond) // until they have met
+					time.Sleep(50 * time.Millisecond) // until they have connected
 				}
 				if err == nil {
 					peers, err = o.c.Peers(ctx, of, []membership.MemberID{o.id})
@@ -260,8 +259,8 @@ func TestPeersOfAFollower(t *testing.T) {
 	}
 }
 
-// A leader that was started after the victim's death says nothing of it, unless
-// it is asked.
+// A leader that was started after the victim failed reports nothing about it,
+// unless it is asked.
 func TestPeersNeverMet(t *testing.T) {
 	t.Parallel()
 	for _, v := range etcdtest.Versions() {

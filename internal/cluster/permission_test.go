@@ -16,10 +16,10 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// A user who may read no key sees the same of a cluster as root does. It rests on
-// this: a server looks for the quorum first, and for the permission after that.
-// So a read that is denied was served, and a member without a quorum never
-// answers that the permission is missing.
+// A user without permission to read keys sees the same of a cluster as root.
+// The reason: a server confirms with the quorum first, and checks the
+// permission after that. So a denied read was served, and a member without a
+// quorum never answers that the permission is missing.
 func TestPermissionIsDeniedAfterTheRead(t *testing.T) {
 	t.Parallel()
 	for _, v := range etcdtest.Versions() {

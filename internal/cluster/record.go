@@ -18,42 +18,42 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// RecordState says how far an announcement got.
+// RecordState is the state of a member's addition.
 type RecordState string
 
 const (
-	// Intended: the announcement is about to be made, or was made and its
-	// answer never arrived.
+	// Intended: the member is about to be added, or was added and the answer
+	// never arrived.
 	Intended RecordState = "intended"
-	// Announced: the member with the ID in the record is ours.
+	// Announced: the member with the ID in the record belongs to the owner.
 	Announced RecordState = "announced"
-	// Removed: the member was ours and Terraform removed it; the machine's
-	// configuration still exists. The same identity may be added again only if
-	// it has never run.
+	// Removed: Terraform removed the owner's member; the configuration of its
+	// machine still exists. The same identity may be added again only if it has
+	// never run.
 	Removed RecordState = "removed"
 )
 
-// Record is the ownership record: what was announced by whom. It is written
-// before the announcement, so that a run that dies in between loses nothing,
-// and it is what adoption and the backstop act on, never names or URLs alone.
+// Record is the ownership record: which owner added which member. It is written
+// before the member is added, so that a crash in between loses nothing.
+// Adoption and the backstop rely on it, never on names or URLs alone.
 type Record struct {
-	// Owner is the ID of the member's configuration, or "name:" and its name where it
-	// has none. It is the last part of the record's key.
+	// Owner is the ID of the member's configuration, or "name:" and its name if
+	// it has none. It is the last part of the record's key.
 	Owner string `json:"owner"`
-	// Name and PeerURLs are those of the announcement.
+	// Name and PeerURLs are those with which the member is added.
 	Name     string   `json:"name"`
 	PeerURLs []string `json:"peer_urls"`
 	// MemberID is empty while the state is Intended.
 	MemberID string      `json:"member_id,omitempty"`
 	State    RecordState `json:"state"`
-	// Started is true once the member has run: from then on its identity
-	// cannot be used again after it was removed, whoever removed it.
+	// Started is true once the member has run: after that its identity cannot
+	// be used again if it is removed, by Terraform or otherwise.
 	Started bool `json:"started,omitempty"`
-	// Awaited is true when the run that made the announcement waits for the
-	// member's start itself, so that no state speaks of the member before.
+	// Awaited is true if the Terraform run that adds the member also waits for
+	// its start, so that no state contains the member before that.
 	Awaited bool `json:"awaited,omitempty"`
 
-	// revision is the record's modification revision, 0 for a new one.
+	// revision is the record's modification revision, 0 for a new record.
 	revision int64
 }
 
@@ -66,43 +66,43 @@ func (r Record) ID() membership.MemberID {
 	return id
 }
 
-// ErrRecordChanged means that someone else wrote the record since it was read:
-// another run works on the same member.
+// ErrRecordChanged means that the record was changed since it was read: another
+// Terraform run works on the same member.
 var ErrRecordChanged = errors.New("the ownership record was changed by another run")
 
-// Records keeps the ownership records of one cluster in the cluster itself, at
+// Records stores the ownership records of one cluster in the cluster itself, at
 // <metadata prefix><cluster ID>/members/<owner>.
 type Records interface {
-	// Get returns the record of an owner; ok is false if there is none. The error
-	// is a [*Malformed] if something else stands there.
+	// Get returns the record of an owner; ok is false if there is none. The
+	// error is a [*Malformed] if the key holds something else.
 	Get(ctx context.Context, owner string) (r Record, ok bool, err error)
-	// Put writes the record, in place of those of other owners that are given,
-	// if none of them has changed since it was read, and returns it as it now
-	// stands. The error is [ErrRecordChanged] otherwise. Putting an unchanged
-	// record is how a wait lets a small write through.
+	// Put writes the record in place of the given records of other owners, if
+	// none of them has changed since it was read, and returns the record as
+	// stored. Otherwise the error is [ErrRecordChanged]. A wait puts an
+	// unchanged record to send a small write through the cluster.
 	Put(ctx context.Context, r Record, instead ...Record) (Record, error)
-	// List returns all records, by owner, and those that are malformed.
+	// List returns all records, sorted by owner, and the malformed ones.
 	List(ctx context.Context) ([]Record, []*Malformed, error)
-	// Owners returns the owners whose records say that the member with the ID
-	// is theirs. The error is a [*Malformed] if a malformed record may say so.
+	// Owners returns the owners whose records say that they own the member with
+	// the ID. The error is a [*Malformed] if a malformed record may say so.
 	Owners(ctx context.Context, id membership.MemberID) ([]string, error)
-	// Delete removes the record of an owner, whatever it holds. The error is a
+	// Delete deletes the record of an owner, whatever its value. The error is a
 	// [*NotDeleted].
 	Delete(ctx context.Context, owner string) error
 }
 
 type records struct{ metadata }
 
-// stored is a [Record] as it is kept.
+// stored is the stored form of a [Record].
 type stored struct {
 	Format int `json:"format"`
 	Record
 }
 
-// check reports why a record is none of ours.
+// check returns an error if the provider cannot have written the record.
 func (r Record) check(owner string) error {
 	errs := []error{plain("the name", r.Name)}
-	if err := connection.Plain(r.Owner); err != nil { // a name, with a word before it
+	if err := connection.Plain(r.Owner); err != nil { // a name, possibly with a prefix
 		errs = append(errs, fmt.Errorf("the owner: %w", err))
 	}
 	if _, err := urlsFrom(r.PeerURLs); err != nil {
@@ -183,7 +183,7 @@ func (s records) Put(ctx context.Context, r Record, instead ...Record) (Record, 
 			r.revision = resp.Header.Revision
 			return nil
 		}
-		// A write whose answer was lost, and which was sent again through
+		// A write whose answer was lost, and that was sent again through
 		// another endpoint, finds its own value.
 		if kvs := elsewhere(resp); len(kvs) == 1 && string(kvs[0].Value) == string(value) {
 			r.revision = kvs[0].ModRevision

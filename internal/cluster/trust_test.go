@@ -16,7 +16,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// trap is the port of an [etcdtest.Trap].
+// trap returns the port of an [etcdtest.Trap].
 func trap(t *testing.T, host string) (port string, connections *atomic.Int32) {
 	t.Helper()
 	address, connections := etcdtest.Trap(t, host)
@@ -27,10 +27,10 @@ func trap(t *testing.T, host string) (port string, connections *atomic.Int32) {
 	return port, connections
 }
 
-// A real member advertises three addresses besides its own: its host in the
-// clear, another host with TLS, and another host in the clear. With a password,
-// none of them is dialled, by an Observe or a Look, and the member is asked at
-// the endpoint.
+// A real member advertises three addresses in addition to its own: its host in
+// plain text, another host with TLS, and another host in plain text. With a
+// password, Observe and Look dial none of them, and ask the member at the
+// endpoint.
 func TestAdvertisedURLsGetNoPassword(t *testing.T) {
 	t.Parallel()
 	const password = "Tr0ub4dor"
@@ -70,7 +70,7 @@ func TestAdvertisedURLsGetNoPassword(t *testing.T) {
 }
 
 // otherName returns a cluster of two over TLS, whose second member advertises
-// another name than the configured endpoint has: localhost.
+// another name than the configured endpoint: localhost.
 func otherName(t *testing.T, o etcdtest.Options) (c *etcdtest.Cluster, second membership.MemberID) {
 	t.Helper()
 	c = etcdtest.Start(t, 2, o)
@@ -98,9 +98,9 @@ func otherName(t *testing.T, o etcdtest.Options) (c *etcdtest.Cluster, second me
 	return nil, 0
 }
 
-// With a password, a member at a host that no argument names is not asked. It is
-// asked in a call for a resource that names the host, and that changes nothing
-// for other calls, before or after, over the same connections.
+// With a password, a member at a host that is not configured is not asked. A
+// call for a resource that names the host asks it. This does not change other
+// calls, earlier or later, over the same connections.
 func TestTrustBelongsToTheCall(t *testing.T) {
 	t.Parallel()
 	const password = "Tr0ub4dor"
@@ -145,7 +145,7 @@ func TestTrustBelongsToTheCall(t *testing.T) {
 			}
 		}
 	}
-	// The route may hold the second member's address by now. Others leave it out.
+	// The route may contain the second member's address now. Other calls leave it out.
 	client.prefer("https://localhost:" + port(t, c.Endpoints()[1]))
 	if _, _, err := client.Members(t.Context()); err != nil {
 		t.Errorf("a list over another's address: %v", err)
@@ -161,8 +161,8 @@ func port(t *testing.T, endpoint string) string {
 	return port
 }
 
-// With a client certificate alone, the configured CA vouches for every name that
-// members advertise.
+// With only a client certificate, the configured CA is trusted for every name
+// that members advertise.
 func TestOtherNamesWithACertificate(t *testing.T) {
 	t.Parallel()
 	pki := etcdtest.NewPKI(t)

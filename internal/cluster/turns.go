@@ -18,23 +18,23 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// Turns keeps on record which replacements are under way, in the cluster itself
-// at <metadata prefix><cluster ID>/turns/<name>, so that every run learns of one
-// that another run has left unfinished. They are written under the lock on membership changes.
+// Turns stores the replacements in progress in the cluster itself, at <metadata
+// prefix><cluster ID>/turns/<name>, so that every Terraform run sees those that
+// another run left unfinished. They are written under the lock on membership changes.
 type Turns interface {
-	// List returns all that are on record. The error is a [*Malformed] if something
-	// else is; those that could be read are returned with it.
+	// List returns all turns on record. The error is a [*Malformed] if a key
+	// holds something else; the readable turns are returned with it.
 	List(ctx context.Context) ([]membership.Turn, error)
-	// Put writes one, in place of an earlier one of the same name.
+	// Put writes a turn, in place of an earlier turn of the same name.
 	Put(ctx context.Context, t membership.Turn) error
-	// Delete removes that of a name; none is no error. The error is a
-	// [*NotDeleted].
+	// Delete deletes the turn of a name. It is not an error if there is none.
+	// The error is a [*NotDeleted].
 	Delete(ctx context.Context, name string) error
 }
 
 type turns struct{ metadata }
 
-// turn is a [membership.Turn] as it is kept.
+// turn is the stored form of a [membership.Turn].
 type turn struct {
 	Format int       `json:"format"`
 	Voters int       `json:"voters"`
@@ -78,7 +78,7 @@ func (s turns) Put(ctx context.Context, t membership.Turn) error {
 		return err
 	}
 	if connection.PlainName(t.By) != nil {
-		t.By = connection.Quote(t.By) // it is for people only
+		t.By = connection.Quote(t.By) // for display only
 	}
 	value, err := json.Marshal(turn{format, t.Voters, t.Since.UTC().Truncate(time.Second), t.By})
 	if err != nil {

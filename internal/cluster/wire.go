@@ -19,18 +19,18 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// This file is the gate for what endpoints answer: nothing of a member list, a
-// status or a list of keys goes on before it has passed here. The bounds on
-// messages are those of package connection.
+// This file validates the answers of endpoints: a member list, a status or a
+// list of keys must pass here before it is used. Package connection limits the
+// size of messages.
 
-// Bounds of what an endpoint may list.
+// Limits of a member list.
 const (
 	maxMembers = 99
 	maxURLs    = 8
 )
 
-// listFrom returns the member list in an answer, its URLs in their normal form.
-// Of what no cluster lists, all is refused: a part of it would be another list.
+// listFrom returns the member list in an answer, with normalized URLs. An
+// invalid entry refuses the whole list: a part of it would be another list.
 func listFrom(resp *pb.MemberListResponse) (memberList, error) {
 	if n := len(resp.Members); n > maxMembers {
 		return memberList{}, fmt.Errorf("it lists %d members; expected at most %d", n, maxMembers)
@@ -89,7 +89,7 @@ func urlsFrom(listed []string) ([]string, error) {
 	return out, nil
 }
 
-// checkStatus reports what in a status cannot be a server's.
+// checkStatus returns an error if the status cannot come from an etcd server.
 func checkStatus(s *clientv3.StatusResponse) error {
 	for _, version := range []string{s.Version, (*pb.StatusResponse)(s).GetDowngradeInfo().GetTargetVersion()} {
 		if err := connection.PlainName(version); err != nil {
@@ -99,8 +99,8 @@ func checkStatus(s *clientv3.StatusResponse) error {
 	return nil
 }
 
-// under returns the keys that begin with prefix; the error says that there are
-// more than are ever kept there.
+// under returns the keys that begin with prefix. It fails if there are more
+// keys than the provider ever stores there.
 func under(ctx context.Context, kv clientv3.KV, prefix string) ([]*mvccpb.KeyValue, error) {
 	resp, err := kv.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(connection.MaxKeys+1))
 	if err != nil {
@@ -117,8 +117,8 @@ func under(ctx context.Context, kv clientv3.KV, prefix string) ([]*mvccpb.KeyVal
 	return resp.Kvs, nil
 }
 
-// elsewhere is what a transaction read instead of writing, nil if it read
-// nothing.
+// elsewhere returns what a transaction read because its comparison failed, nil
+// if it read nothing.
 func elsewhere(resp *clientv3.TxnResponse) []*mvccpb.KeyValue {
 	if len(resp.Responses) == 0 {
 		return nil

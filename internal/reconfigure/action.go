@@ -3,14 +3,14 @@
 
 package reconfigure
 
-// Action is what was to be done about a member when it failed. Package diag has
-// a summary for each.
+// Action is what the engine does to a member. Package text has a summary of its
+// failure for each.
 type Action string
 
 // String implements fmt.Stringer.
 func (a Action) String() string { return string(a) }
 
-// The actions. The first five are decided on and refused (see [Refusal]).
+// The actions. A decision can refuse the first five (see [Refusal]).
 const (
 	ActionAdd     Action = "add"
 	ActionPromote Action = "promote"
@@ -25,7 +25,7 @@ const (
 	ActionReach     Action = "reach" // find its cluster
 )
 
-// What members are not added or removed for.
+// Actions that do not add or remove a member.
 const (
 	actionDefragment Action = "defragment"
 	actionMove       Action = "move leadership to"
@@ -33,8 +33,8 @@ const (
 	ActionSave       Action = "save"
 )
 
-// liftsAlarm reports whether an action may be the way out of an alarm, under
-// which no lock between processes can be had: it goes on without.
+// liftsAlarm reports whether an action can help to clear an alarm. Under an alarm
+// no lock between processes can be taken, so such an action continues without it.
 func (a Action) liftsAlarm() bool {
 	return a == ActionRemove || a == actionDefragment || a == actionMove
 }

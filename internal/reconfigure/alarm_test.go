@@ -28,7 +28,7 @@ func mustBeAlarmed(t *testing.T, what string, err error, kind string) {
 	}
 }
 
-// leaveAlarmed takes a member out and expects the warning.
+// leaveAlarmed removes a member and expects the warning.
 func (b *bench) leaveAlarmed(t *testing.T, r reconfigure.LeaveRequest, kind string) {
 	t.Helper()
 	left, err := b.engine.Leave(within(t, time.Minute), r)
@@ -43,8 +43,8 @@ func (b *bench) leaveAlarmed(t *testing.T, r reconfigure.LeaveRequest, kind stri
 	}
 }
 
-// Under a NOSPACE alarm no lock can be had: a removal goes on and warns, an
-// addition is refused, and so is a replacement, whose second half is one.
+// Under a NOSPACE alarm no lock can be taken: a removal continues with a warning,
+// an addition is refused, and so is a replacement, because it includes an addition.
 func TestChangesUnderNoSpace(t *testing.T) {
 	t.Parallel()
 	b := start(t, 3, etcdtest.Options{QuotaBytes: 1 << 20})
@@ -69,8 +69,8 @@ func TestChangesUnderNoSpace(t *testing.T) {
 }
 
 // Under a CORRUPT alarm the member that raised it is replaced, as etcd advises:
-// its removal goes on and warns, and its successor is let in once the alarm was
-// disarmed. No other living member is replaced meanwhile.
+// its removal continues with a warning, and its successor is added once the
+// alarm was disarmed. No other living member is replaced in the meantime.
 func TestChangesUnderCorrupt(t *testing.T) {
 	t.Parallel()
 	for _, v := range []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37} {

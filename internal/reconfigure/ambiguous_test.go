@@ -16,8 +16,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// changing are the calls by which a life of a member changes anything: which
-// of them, and how often it is made for something else each time.
+// changing are the calls with which the life of a member changes anything, and
+// how often each call is made for a different purpose.
 var changing = []struct {
 	method string
 	nth    []int
@@ -30,14 +30,14 @@ var changing = []struct {
 	{"MoveLeader", []int{1}},
 	{"MemberRemove", []int{1}},
 	{"DeleteRange", []int{1, 2}},    // of records
-	{"LeaseKeepAlive", []int{1, 2}}, // of the lock, as it is given up
+	{"LeaseKeepAlive", []int{1, 2}}, // of the lock, when it is released
 }
 
-// Whatever becomes of a call that changes something, whether it was carried out
-// or not and however that is kept from us, the operation looks, reconciles and
-// decides again: it ends as if nothing had happened, and nothing is left over.
+// Whatever happens to a call that makes a change, whether it was carried out or
+// not, and however its answer is lost, the operation observes, reconciles and
+// decides again: it ends as if nothing had happened, and leaves nothing behind.
 // (With ETCD_TEST_FULL=1 every failure of every call, carried out and not;
-// otherwise one of them for each call.)
+// otherwise one failure of each call.)
 func TestLostAnswers(t *testing.T) {
 	t.Parallel()
 	n := 0
@@ -105,7 +105,7 @@ func lostAnswer(t *testing.T, f fault) {
 		t.Errorf("the record after the update: %+v, %v, %v", r, ok, err)
 	}
 
-	const owner = "config-of-d" // it is given a configuration
+	const owner = "config-of-d" // d gets a configuration
 	if err := engine.Own(ctx, reconfigure.OwnRequest{
 		Was: "name:d", Owner: owner, Cluster: joined.Cluster, ID: id, Name: "d", PeerURLs: moved, Started: true,
 	}); err != nil {
@@ -138,7 +138,7 @@ func (b *bench) lead(t *testing.T, id membership.MemberID) {
 		if err != nil || !ok || leader == id {
 			return ok && leader == id
 		}
-		_ = b.engine.Cluster.MoveLeader(within(t, 5*time.Second), leader, id) // the next look tells
+		_ = b.engine.Cluster.MoveLeader(within(t, 5*time.Second), leader, id) // the next observation tells
 		return false
 	})
 }

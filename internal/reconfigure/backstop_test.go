@@ -15,8 +15,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// forge writes a record under an owner's key, as anybody who may write to the
-// cluster can.
+// forge writes a record under an owner's key, as any user with write permission
+// can.
 func (b *bench) forge(t *testing.T, owner string, r cluster.Record) {
 	t.Helper()
 	value, err := json.Marshal(struct {
@@ -31,13 +31,13 @@ func (b *bench) forge(t *testing.T, owner string, r cluster.Record) {
 	}
 }
 
-// record is a true record of a member.
+// record returns a correct record of a member.
 func record(owner string, m membership.Member) cluster.Record {
 	return cluster.Record{Owner: owner, Name: m.Name, PeerURLs: m.PeerURLs, MemberID: m.ID.String(), State: cluster.Announced, Started: true}
 }
 
-// mustHave fails the test unless the member is there, or is gone, and its
-// record too.
+// mustHave fails the test unless the member and the record exist, or do not, as
+// expected.
 func (b *bench) mustHave(t *testing.T, id membership.MemberID, member bool, owner string, kept bool) {
 	t.Helper()
 	found := false
@@ -59,8 +59,8 @@ func mustWarn(t *testing.T, out reconfigure.Withdrawn, want membership.Code) {
 	}
 }
 
-// A voter that lives is not removed with its configuration: it stays if that
-// goes for good, and is waited for if another configuration follows.
+// A living voter is not removed with its configuration: it stays if the configuration is
+// destroyed permanently, and Withdraw waits for its end if another configuration follows.
 func TestWithdrawNoVoterThatLives(t *testing.T) {
 	t.Parallel()
 	b := start(t, 3, etcdtest.Options{})
@@ -96,8 +96,8 @@ func TestWithdrawNoVoterThatLives(t *testing.T) {
 	b.mustHave(t, m.ID, false, r.Owner, false)
 }
 
-// The leader may be the one that has just ended: the others elect another, and
-// then it goes. (For good, too, a dead voter is removed.)
+// The voter that has just ended may be the leader: the others elect another,
+// and then it is removed. (A failed voter is also removed permanently.)
 func TestWithdrawTheLeaderThatEnded(t *testing.T) {
 	t.Parallel()
 	b := start(t, 3, etcdtest.Options{})
@@ -118,7 +118,7 @@ func TestWithdrawTheLeaderThatEnded(t *testing.T) {
 	b.mustHave(t, m.ID, false, r.Owner, false)
 }
 
-// A voter that never ran is removed: nobody is at its address.
+// A voter that never ran is removed: no process is at its address.
 func TestWithdrawAVoterThatNeverRan(t *testing.T) {
 	t.Parallel()
 	for _, v := range []etcdtest.Version{etcdtest.V35, etcdtest.V37} {
@@ -142,7 +142,7 @@ func TestWithdrawAVoterThatNeverRan(t *testing.T) {
 	}
 }
 
-// Without quorum nothing can be done about the member, and that is said within
+// Without quorum the member cannot be changed, and the error says so within
 // seconds.
 func TestWithdrawWithoutQuorum(t *testing.T) {
 	t.Parallel()
@@ -162,9 +162,9 @@ func TestWithdrawWithoutQuorum(t *testing.T) {
 	}
 }
 
-// A record is a hint. One that is forged or stale removes nobody, whatever it
-// shares with what is so: d is a learner that somebody else added and that has
-// not started, the easiest to lose; c is a voter that is dead.
+// A record is only a hint. A forged or stale record removes no member, whatever
+// it has in common with a correct one: d is a learner that another user added
+// and that has not started, the easiest to lose; c is a failed voter.
 func TestForgedRecordsRemoveNothing(t *testing.T) {
 	t.Parallel()
 	b := start(t, 3, etcdtest.Options{})
@@ -215,7 +215,7 @@ func TestForgedRecordsRemoveNothing(t *testing.T) {
 		}
 	}
 
-	// A stale one: its member was removed, and its URLs are another member's now.
+	// A stale record: its member was removed, and another member has its URLs now.
 	stale := record(owner, d)
 	stale.MemberID = "77"
 	b.forge(t, owner, stale)
@@ -225,7 +225,7 @@ func TestForgedRecordsRemoveNothing(t *testing.T) {
 	}
 	b.mustHave(t, d.ID, true, owner, false)
 
-	// And the true one does remove it.
+	// The correct record removes it.
 	b.forge(t, owner, record(owner, d))
 	if _, err := b.engine.Withdraw(within(t, time.Minute), reconfigure.WithdrawRequest{Owner: owner, Name: "d", PeerURLs: urls}); err != nil {
 		t.Fatal(err)

@@ -12,33 +12,33 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/syncmap"
 )
 
-// ProcessState is what the operations of one process know of each other: the lock of
-// each cluster, who is about to leave or to be replaced, and what has happened to
-// the members of configurations that are about to go themselves. It is shared by
-// everything that one configured provider serves. The zero value is empty.
+// ProcessState is the state that the operations of one process share: the lock of
+// each cluster, the members that are being removed or wait to be replaced, and what
+// happened to the members of configurations that are about to be destroyed.
+// Everything that one configured provider serves shares it. Its zero value is empty.
 type ProcessState struct {
-	// locks are the locks of the clusters, doing what they were last taken for.
+	// locks are the locks of the clusters, doing their latest purposes.
 	locks syncmap.Map[membership.ClusterID, chan struct{}]
 	doing syncmap.Map[membership.ClusterID, string]
-	// leaving are the members that are on their way out, waiting the names of those
-	// that are to be replaced in turn and have not left.
+	// leaving are the members that are being removed, waiting the names of
+	// those that wait for their turn to be replaced or are being removed in it.
 	leaving syncmap.Map[membership.MemberID, bool]
 	waiting syncmap.Map[membership.MemberID, string]
-	// joining are the names of the joins that are under way, failed of those that
-	// were in vain.
+	// joining are the names of the joins in progress, failed those of the
+	// failed joins.
 	joining, failed syncmap.Map[string, bool]
-	// settled is the cluster that the member of an owner has left, dissolved which
-	// of these have been given up since.
+	// settled is the cluster from which an owner's member was removed,
+	// dissolved which of these clusters have been given up since.
 	settled   syncmap.Map[string, membership.ClusterID]
 	dissolved syncmap.Map[membership.ClusterID, bool]
-	// freed is when peer URLs were given up.
+	// freed is when peer URLs were released.
 	freed syncmap.Map[string, time.Time]
 }
 
-// Queued means that ctx ended while another operation of this process was at
-// work.
+// Queued means that ctx ended while another operation of this process held the
+// lock.
 type Queued struct {
-	// Behind is what was done, such as "remove member infra3".
+	// Behind is the purpose of that operation, such as "remove member infra3".
 	Behind string
 	Err    error
 }
@@ -51,8 +51,8 @@ func (q *Queued) Error() string {
 // Unwrap returns ctx's error.
 func (q *Queued) Unwrap() error { return q.Err }
 
-// lock serialises the changes of one cluster in this process. It fails only
-// with ctx, and then with [*Queued].
+// lock serializes the changes of one cluster in this process. It fails only if
+// ctx ends, with [*Queued].
 func (b *ProcessState) lock(ctx context.Context, id membership.ClusterID, doing string) (unlock func(), err error) {
 	held := b.locks.GetOrMake(id, func() chan struct{} { return make(chan struct{}, 1) })
 	select {
@@ -65,15 +65,15 @@ func (b *ProcessState) lock(ctx context.Context, id membership.ClusterID, doing 
 	}
 }
 
-// busy reports whether an operation of this process is at work on the cluster
-// right now.
+// busy reports whether an operation of this process holds the lock of the
+// cluster.
 func (b *ProcessState) busy(id membership.ClusterID) bool {
 	held, _ := b.locks.Get(id)
 	return len(held) > 0
 }
 
-// isFirst reports whether no other member that has its turn to come, or is at
-// it, comes before this one, in order of name.
+// isFirst reports whether this member comes first, in order of name, among
+// those that wait for their turn or are being removed in it.
 func (b *ProcessState) isFirst(id membership.MemberID) bool {
 	mine, _ := b.waiting.Get(id)
 	return !slices.ContainsFunc(b.waiting.Keys(), func(other membership.MemberID) bool {
@@ -82,8 +82,8 @@ func (b *ProcessState) isFirst(id membership.MemberID) bool {
 	})
 }
 
-// join notes that a join is under way, until the function returned is called
-// with its error.
+// join records that a join is in progress, until the returned function is
+// called with its error.
 func (b *ProcessState) join(name string) (done func(error)) {
 	b.failed.Delete(name)
 	b.joining.Set(name, true)
@@ -95,10 +95,10 @@ func (b *ProcessState) join(name string) (done func(error)) {
 	}
 }
 
-// settle notes that nothing announced for the owner remains in the cluster, so
-// that the backstop need not ask a cluster that may be gone by then. dissolved is
-// true where the cluster itself is given up: its last voter was forgotten, or
-// it has no quorum any more.
+// settle records that no member of the owner remains in the cluster, so that
+// the backstop need not ask a cluster that may not exist any more. dissolved is
+// true if the cluster itself is given up: its last voter was forgotten, or it
+// has no quorum any more.
 func (b *ProcessState) settle(owner string, id membership.ClusterID, dissolved bool) {
 	if dissolved {
 		b.dissolved.Set(id, true)
@@ -106,15 +106,15 @@ func (b *ProcessState) settle(owner string, id membership.ClusterID, dissolved b
 	b.settled.Set(owner, id)
 }
 
-// isSettled reports whether this process saw the owner's member leave, from
-// which cluster, and whether that has been given up since.
+// isSettled reports whether this process saw the removal of the owner's member,
+// from which cluster, and whether that cluster has been given up since.
 func (b *ProcessState) isSettled(owner string) (id membership.ClusterID, settled, dissolved bool) {
 	id, settled = b.settled.Get(owner)
 	return id, settled, settled && b.dissolved.Has(id)
 }
 
-// left notes when peer URLs were given up; sinceLeft says how long ago the
-// last of these was. The same URL must not be announced within the same second
+// left records when peer URLs were released; sinceLeft returns the time since
+// the latest release among urls. A URL must not be added within the same second
 // as its removal: the new member would get the ID that was just removed.
 func (b *ProcessState) left(urls []string, at time.Time) {
 	for _, u := range urls {

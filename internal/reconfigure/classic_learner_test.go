@@ -21,12 +21,12 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// witness notes the looks around a promotion.
+// witness records the observations around a promotion.
 type witness struct {
 	cluster.Cluster
 	mu     sync.Mutex
 	looks  []membership.Snapshot
-	before []int // how many looks there were at each promotion
+	before []int // the number of observations before each promotion
 }
 
 func (w *witness) Observe(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error) {
@@ -44,8 +44,8 @@ func (w *witness) Promote(ctx context.Context, via, id membership.MemberID) erro
 	return w.Cluster.Promote(ctx, via, id)
 }
 
-// mustHaveSeen fails the test unless the member was seen alive in the last look
-// before each promotion, and in the last of all, as a voter.
+// mustHaveSeen fails the test unless the member was alive in the last observation
+// before each promotion, and a voter in the last observation of all.
 func (w *witness) mustHaveSeen(t *testing.T, id membership.MemberID) {
 	t.Helper()
 	if len(w.before) == 0 {
@@ -61,7 +61,7 @@ func (w *witness) mustHaveSeen(t *testing.T, id membership.MemberID) {
 	}
 }
 
-// somebodyAdds announces a member that never starts, as another person would.
+// somebodyAdds adds a member that never starts, as another user would.
 func (c *trial) somebodyAdds(b *bench, learner bool) membership.MemberID {
 	c.Helper()
 	client, ctx := b.Client(c.T), within(c.T, etcdtest.WaitLimit)
@@ -77,11 +77,11 @@ func (c *trial) somebodyAdds(b *bench, learner bool) membership.MemberID {
 		if ctx.Err() != nil {
 			c.Fatal(err)
 		}
-		time.Sleep(100 * time.Millisecond) // for the first 5 s nobody counts as healthy
+		time.Sleep(100 * time.Millisecond) // for the first 5 s no member counts as healthy
 	}
 }
 
-// advice is what a look at the cluster advises, the most urgent first.
+// advice returns the most urgent advice for the observed cluster.
 func (c *trial) advice(b *bench) string {
 	c.Helper()
 	snap, err := b.engine.Cluster.Observe(within(c.T, 20*time.Second), 0)
@@ -109,7 +109,7 @@ func wrongLearner(c *trial) {
 	if !strings.Contains(first, wrong.String()) || !strings.Contains(first, "remove it first") {
 		c.Errorf("the first advice is %q, want to remove %s first", first, wrong)
 	}
-	// As advised, by hand: it is not ours.
+	// As advised, by hand, because it is not ours.
 	if _, err := b.Client(c.T).MemberRemove(within(c.T, 20*time.Second), uint64(wrong)); err != nil {
 		c.Fatal(err)
 	}
@@ -163,8 +163,8 @@ func wrongVoter(c *trial) {
 	}
 }
 
-// Behind by more than is allowed, it answers, names the leader, and is left
-// where it is.
+// A learner that lags more than allowed answers, names the leader, and is not
+// promoted.
 func notCaughtUp(c *trial) {
 	b := c.voters(1)
 	d, r := c.learner(b, "d")
@@ -183,12 +183,12 @@ func notCaughtUp(c *trial) {
 	c.mustList(b, "infra1", "d")
 }
 
-// Cut off from the leader, but not from here, and with nothing written that it
-// could lack, it looks as if it had caught up. From one to two its vote would
-// cost the quorum.
+// A learner is cut off from the leader, but reachable from here. Nothing was
+// written that it could lack, so it looks as if it had caught up. In a cluster
+// of one, its vote would cost the quorum.
 func cutOffAndIdle(c *trial) {
 	b := c.voters(1)
-	fill(c.T, b, 200, 10) // a few entries less are no reason for the server to refuse
+	fill(c.T, b, 200, 10) // the server does not refuse a learner that lacks a few entries
 	d, r := c.learner(b, "d")
 	b.Isolate(d)
 	_, err := b.engine.Join(within(c.T, 8*time.Second), r)
@@ -241,13 +241,13 @@ func slotTaken(c *trial) {
 	}
 	joined := c.inBackground(b, r)
 	c.mustStay(b, joined, 3*time.Second, "infra1", "infra2", "infra3", "first (learner)")
-	// Another run promotes it, and the slot is free.
+	// Another Terraform run promotes it, and the slot is free.
 	if _, err := b.process(c.T, "bob@ops2", 20*time.Second).Join(within(c.T, time.Minute), taken); err != nil {
 		c.Fatal(err)
 	}
 	b.Track(first)
 	etcdtest.Until(c.T, "d is announced", func() bool { return len(b.members(c.T)) == 5 })
-	d.PowerOff() // its initial cluster lacks nobody, but it began before first had joined
+	d.PowerOff() // its initial cluster is complete, but it started before first had joined
 	b.startAnnounced(c.T, d)
 	if err := <-joined; err != nil {
 		c.Fatal(err)
@@ -267,7 +267,7 @@ func failover(c *trial) {
 		_, err := b.engine.Failover(within(c.T, 2*time.Minute), r, []membership.MemberID{gone.ID})
 		promoted <- err
 	}()
-	// Of four voters two would be alive: the lost one has to leave first.
+	// Two of four voters would be alive: the failed voter must be removed first.
 	c.mustStay(b, promoted, 2*time.Second, "infra1", "infra2", "infra3", "d (learner)")
 	if _, err := b.engine.Leave(within(c.T, 2*time.Minute), gone); err != nil {
 		c.Fatal(err)

@@ -16,8 +16,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// The learner gets the store as a snapshot, since the log begins behind it.
-// (With ETCD_TEST_FULL=1 a store of 1 GB, 48 MB otherwise.)
+// The learner gets the store as a snapshot, because it lags behind the start of
+// the log. (With ETCD_TEST_FULL=1 a store of 1 GB, 48 MB otherwise.)
 func farBehind(c *trial) {
 	size := 48 << 20
 	if full() {
@@ -25,7 +25,7 @@ func farBehind(c *trial) {
 	}
 	b := start(c.T, 3, etcdtest.Options{
 		Version: c.version, Env: shortLog(c.version), QuotaBytes: 4 << 30,
-		// A machine that is busy writing must not pass for a leader that died.
+		// A machine that is busy writing must not look like a failed leader.
 		Heartbeat: 300 * time.Millisecond, Election: 3 * time.Second,
 	})
 	fill(c.T, b, size/(512<<10), 512<<10)
@@ -75,7 +75,7 @@ func fill(t *testing.T, b *bench, n, size int) {
 	}
 }
 
-// majority returns who leads, and in which term, as the engine sees it.
+// majority returns the leader and its term, as the engine sees them.
 func majority(t *testing.T, b *bench) (string, uint64) {
 	t.Helper()
 	snap, err := b.engine.Cluster.Observe(within(t, 20*time.Second), 0)
@@ -114,12 +114,12 @@ func followerAway(c *trial) {
 		c.Errorf("a refusal left a record: %v, %v", ok, err)
 	}
 
-	// Removing it is allowed, and then the addition is.
+	// Its removal is allowed, and then the addition is.
 	if _, err := b.engine.Leave(within(c.T, 2*time.Minute), r); err != nil {
 		c.Fatal(err)
 	}
 	b.Untrack(follower)
-	d.PowerOff() // its initial cluster is another one now
+	d.PowerOff() // its initial cluster has changed
 	d = b.NewJoiner(c.T, "d")
 	d.Supervise(100 * time.Millisecond)
 	if _, err := b.engine.Join(within(c.T, 2*time.Minute), request(d, reconfigure.Voting)); err != nil {
@@ -130,15 +130,15 @@ func followerAway(c *trial) {
 	}
 }
 
-// The learner was announced before the leader goes; its promotion waits, and
-// goes on once the old leader is back among the rest.
+// The learner is added before the leader fails; its promotion waits, and
+// continues once the old leader is healthy again.
 func leaderAway(c *trial) {
 	b := c.voters(3)
 	d, r := c.learner(b, "d")
 	old := b.Leader(c.T)
 	rest := c.followers(b)
 	c.way.away(b, old)
-	// Until the others have found out.
+	// Wait until the others have detected it.
 	for _, p := range rest {
 		c.mustWrite(p)
 	}
@@ -148,7 +148,7 @@ func leaderAway(c *trial) {
 		m, _ := snap.Member(id)
 		return err == nil && ok && m.Name != old.Name && m.Name != ""
 	})
-	// One more would leave no quorum if it failed: 2 of 4.
+	// Another voter would leave no quorum if it failed: 2 of 4.
 	promoted := c.inBackground(b, r)
 	c.mustStay(b, promoted, 5*time.Second, "infra1", "infra2", "infra3", "d (learner)")
 	c.way.back(b, old)
@@ -158,7 +158,7 @@ func leaderAway(c *trial) {
 	c.mustList(b, "infra1", "infra2", "infra3", "d")
 	b.Track(d)
 
-	// Four with the leader away have a quorum left, and take it out.
+	// Four members without the leader have a quorum, and remove it.
 	old = b.Leader(c.T)
 	gone := b.leaveRequest(c.T, old.Name)
 	c.way.away(b, old)
@@ -264,7 +264,7 @@ func oneToTwo(c *trial) {
 	c.mustList(b, "infra1", "d")
 }
 
-// limited is a context whose time is over when the test says so.
+// limited is a context that ends when the test says so.
 type limited struct {
 	context.Context
 	over chan struct{}

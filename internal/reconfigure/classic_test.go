@@ -22,13 +22,13 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// classic is the table of the failures that have cost clusters their quorum
-// ever since there is etcd: case, outcome, and how each is provoked and shown.
-// "Cut off" is as far as peers are concerned; clients, and so the engine, still
-// reach everybody, which is the harder case. "Frozen" answers nobody.
+// classic is the table of the classic failures that cost etcd clusters their
+// quorum: case, outcome, and how the test causes and shows it. "Cut off" means
+// from peers; clients, and so the engine, still reach every member, which is
+// the harder case. "Frozen" members do not answer at all.
 //
-// What a plan and an apply make of some of them is shown with a real CLI in
-// package acctest: wrong URLs (TestAccWrongPeerURL), dead learners
+// Package acctest shows with a real CLI the plan and apply for some of them:
+// wrong URLs (TestAccWrongPeerURL), dead learners
 // (TestAccDeadLearnerIsNotPromoted), the standby (TestAccFailover).
 var classic = []struct {
 	name    string
@@ -100,8 +100,8 @@ var classic = []struct {
 	},
 }
 
-// Every classic failure ends as it must, on one version, or on each that is
-// still maintained with ETCD_TEST_FULL=1.
+// Every classic failure has the expected outcome, on one version, or with
+// ETCD_TEST_FULL=1 on each maintained version.
 func TestClassicFailures(t *testing.T) {
 	t.Parallel()
 	versions := []etcdtest.Version{etcdtest.V36}
@@ -132,7 +132,7 @@ type trial struct {
 	way     way
 }
 
-// way is how members are taken away from the others, and given back.
+// way is a way to make members unreachable, and to restore them.
 type way struct {
 	name string
 	away func(b *bench, p *etcdtest.Process)
@@ -151,8 +151,8 @@ func (c *trial) sub(name string, f func(c *trial)) {
 	})
 }
 
-// eachWay tries a row in both ways with ETCD_TEST_FULL=1, and in the one that is
-// named otherwise.
+// eachWay runs a row in both ways with ETCD_TEST_FULL=1, otherwise in the named
+// way.
 func (c *trial) eachWay(sample string, f func(c *trial)) {
 	for _, w := range ways {
 		if w.name != sample && !full() {
@@ -165,8 +165,8 @@ func (c *trial) eachWay(sample string, f func(c *trial)) {
 	}
 }
 
-// voters starts a cluster whose members can be cut off from each other. A look
-// at one that is costs a request timeout, so that is shorter than by default.
+// voters starts a cluster whose members can be cut off from each other. Observing a
+// member that is cut off costs a request timeout, so it is shorter than by default.
 func (c *trial) voters(n int) *bench {
 	c.Helper()
 	b := start(c.T, n, etcdtest.Options{Version: c.version, Links: true})
@@ -174,7 +174,7 @@ func (c *trial) voters(n int) *bench {
 	return b
 }
 
-// patient returns an engine whose requests may take that long.
+// patient returns an engine with that request timeout.
 func (b *bench) patient(t *testing.T, d time.Duration) *reconfigure.Engine {
 	t.Helper()
 	pool := &connection.Pool{}
@@ -198,15 +198,15 @@ func (c *trial) learner(b *bench, name string) (*etcdtest.Process, reconfigure.J
 	return d, r
 }
 
-// followers returns the members that do not lead.
+// followers returns the members other than the leader.
 func (c *trial) followers(b *bench) []*etcdtest.Process {
 	c.Helper()
 	leader := b.Leader(c.T)
 	return slices.DeleteFunc(b.Members(), func(p *etcdtest.Process) bool { return p == leader })
 }
 
-// mustList fails the test unless these are the members. One that has no name
-// yet is "?", and a learner is marked as one.
+// mustList fails the test unless these are the members. A member without a name
+// is "?", and a learner is marked.
 func (c *trial) mustList(b *bench, want ...string) {
 	c.Helper()
 	var got []string
@@ -257,8 +257,8 @@ func put(ctx context.Context, client *clientv3.Client, key string) error {
 	return err
 }
 
-// mustKeepWriting ends the writer: no pause was longer than an election on a
-// busy machine, and nothing that was acknowledged is lost.
+// mustKeepWriting stops the writer: no pause was longer than an election on a
+// busy machine, and no acknowledged write is lost.
 func (c *trial) mustKeepWriting(b *bench, w *etcdtest.Writer) {
 	c.Helper()
 	w.Stop()
@@ -280,8 +280,8 @@ func (c *trial) mustRefuse(err error, code membership.Code) text.Message {
 	return text.Explain(refused.Action, refused.Name, err)
 }
 
-// mustWait expects that time ran out while waiting for that reason, and returns
-// the text.
+// mustWait expects a timeout while waiting for that reason, and returns the
+// text.
 func (c *trial) mustWait(err error, code membership.Code) text.Message {
 	c.Helper()
 	var late *reconfigure.Incomplete
@@ -291,7 +291,7 @@ func (c *trial) mustWait(err error, code membership.Code) text.Message {
 	return text.Explain("add", late.Request.Name, err)
 }
 
-// inBackground joins, and delivers the error.
+// inBackground joins a member, and sends the error.
 func (c *trial) inBackground(b *bench, r reconfigure.JoinRequest) <-chan error {
 	result := make(chan error, 1)
 	ctx := within(c.T, 2*time.Minute)

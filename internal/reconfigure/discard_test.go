@@ -13,8 +13,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// The record of a member that left goes with its configuration, also while a
-// member stands still that would be asked first.
+// The record of a removed member is deleted with its configuration, even if the
+// member that is asked first is frozen.
 func TestTheRecordGoesThoughAMemberStandsStill(t *testing.T) {
 	t.Parallel()
 	b := start(t, 3, etcdtest.Options{})
@@ -51,8 +51,8 @@ func TestTheRecordGoesThoughAMemberStandsStill(t *testing.T) {
 	}
 }
 
-// Where an operator interrupts the deletion of a record, the configuration is
-// not over: the next run, which has seen nobody leave, deletes it.
+// If an operator interrupts the deletion of a record, the configuration is not
+// destroyed: the next Terraform run, which did not see the removal, deletes it.
 func TestTheRecordOutlivesAnInterruption(t *testing.T) {
 	t.Parallel()
 	b := start(t, 3, etcdtest.Options{})
@@ -80,7 +80,7 @@ func TestTheRecordOutlivesAnInterruption(t *testing.T) {
 	}
 }
 
-// A cluster whose last voter was forgotten is not asked any more.
+// A cluster whose last voter was forgotten is not asked again.
 func TestNoFarewellToAClusterThatIsOver(t *testing.T) {
 	t.Parallel()
 	b := start(t, 1, etcdtest.Options{})

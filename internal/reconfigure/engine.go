@@ -1,9 +1,9 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package reconfigure carries the decisions of package membership out: it
-// takes the lock, looks, decides, changes one thing, and looks again until the
-// change has settled. It holds no rule of its own about what is safe.
+// Package reconfigure carries out the decisions of package membership: it takes
+// the lock, observes, decides, makes one change, and observes again until the
+// change has settled. It contains no safety rule of its own.
 package reconfigure
 
 import (
@@ -21,12 +21,12 @@ type Engine struct {
 	Cluster cluster.Cluster
 	Process *ProcessState
 	Clock   clock.Clock
-	// Locker is the lock that spans processes; nil where there is only one.
+	// Locker is the lock between processes; nil if there is only one process.
 	Locker Locker
-	// Self names this run to those who read what it put on record, user@host.
+	// Self is user@host. It names this Terraform run in records that others read.
 	Self string
-	// Changed is called after each change, made or only tried, and after each
-	// wait for one; nil where nobody wants to know.
+	// Changed is called after each change or attempted change, and after each
+	// wait for one; it may be nil.
 	Changed func()
 }
 
@@ -36,37 +36,37 @@ func (e *Engine) reportChange() {
 	}
 }
 
-// nudge is how often a wait writes its record again. A learner that lost the
-// publication of its name behind a snapshot waits for an entry.
+// nudge is the pause between two writes of the record during a wait. A learner
+// that lost the publication of its name behind a snapshot waits for an entry.
 const nudge = 2 * time.Second
 
-// sameURL is how long the same peer URL must stay away: a member's ID is
-// computed from its URLs and the time in seconds (etcd-io/etcd#10765), and an ID
-// that was removed never returns.
+// sameURL is how long a removed peer URL must not be added again: a member's ID
+// is computed from its URLs and the time in seconds (etcd-io/etcd#10765), and a
+// removed ID never returns.
 const sameURL = 1100 * time.Millisecond
 
-// Refusal is a decision that was not to go on.
+// Refusal is a decision not to make a change.
 type Refusal struct {
-	// Name is the member's.
+	// Name is the name of the member.
 	Action   Action
 	Name     string
 	Decision membership.Decision
 	Snapshot membership.Snapshot
-	// Timeout is true when the decision was to wait and time ran out.
+	// Timeout is true if the decision was to wait and the time ran out.
 	Timeout bool
 }
 
-// Error implements error, for logs; diagnostics are worded elsewhere.
+// Error implements error. It is for logs; package text words the diagnostics.
 func (r *Refusal) Error() string {
 	return fmt.Sprintf("cannot %s member %s: %s", r.Action, r.Name, r.Decision.Code)
 }
 
-// Unidentified means that the member found in the list is not ours to touch.
+// Unidentified means that the member in the list is not ours to change.
 type Unidentified struct {
 	Name     string
 	PeerURLs []string
-	// Founders is how many members were to form the cluster together, where
-	// that is why.
+	// Founders is the number of initial members that were to form the cluster,
+	// if that is the reason.
 	Founders int
 	Identity membership.Identity
 	Snapshot membership.Snapshot
@@ -78,14 +78,14 @@ func (u *Unidentified) Error() string {
 }
 
 // OtherCluster means that the endpoints answer for another cluster than the
-// one that is known.
+// expected one.
 type OtherCluster struct {
 	Want, Got membership.ClusterID
 	Endpoints []string
 }
 
-// NewOtherCluster is about what was observed in place of the cluster that is
-// known.
+// NewOtherCluster returns the error for a snapshot of another cluster than the
+// expected one.
 func NewOtherCluster(want membership.ClusterID, snap membership.Snapshot) *OtherCluster {
 	o := &OtherCluster{Want: want, Got: snap.ClusterID}
 	for _, m := range snap.Members {
@@ -101,12 +101,12 @@ func (o *OtherCluster) Error() string {
 	return fmt.Sprintf("the endpoints answer for cluster %s, not %s", o.Got, o.Want)
 }
 
-// NoCluster means that a member is to join and there is no cluster to join.
+// NoCluster means that a member is to join, but there is no cluster.
 type NoCluster struct {
 	Name string
-	// Forming is true for a member that was to wait for the cluster to form.
+	// Forming is true if the member waited for the cluster to form.
 	Forming bool
-	// Missing are the initial members of whose configuration nothing is known.
+	// Missing are the initial members whose configuration is not known.
 	Missing []string
 	Cause   error
 }
@@ -114,10 +114,10 @@ type NoCluster struct {
 // Error implements error.
 func (n *NoCluster) Error() string { return "no cluster to join: " + n.Cause.Error() }
 
-// Unwrap returns what the endpoints answered.
+// Unwrap returns the errors of the endpoints.
 func (n *NoCluster) Unwrap() error { return n.Cause }
 
-// observe looks at the cluster and makes sure that it is the one expected.
+// observe observes the cluster and verifies that it is the expected one.
 func (e *Engine) observe(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error) {
 	snap, err := e.Cluster.Observe(ctx, want)
 	if err != nil {
@@ -129,10 +129,10 @@ func (e *Engine) observe(ctx context.Context, want membership.ClusterID) (member
 	return snap, nil
 }
 
-// Confirmed looks until a majority of the voters confirms the member list, or the
-// same reason has lasted so long that it is to be believed. Whatever is written
-// of the list, removed because of it, or dropped from a state rests on this one.
-// The error is a [*Refusal] of the action, or that of the look.
+// Confirmed observes the cluster until a majority of the voters confirms the member
+// list, or until the reason against it has held long enough to be believed. Every
+// use of the list that writes, removes, or drops something from a state relies on
+// this. The error is a [*Refusal] of the action, or the error of the observation.
 func (e *Engine) Confirmed(ctx context.Context, want membership.ClusterID, action Action, name string) (snap membership.Snapshot, err error) {
 	err = e.repeat(ctx, action, name, func() error {
 		var err error

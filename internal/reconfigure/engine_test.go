@@ -20,7 +20,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// bench is a real cluster and an engine that knows its way to it.
+// bench is a real cluster with an engine for it.
 type bench struct {
 	*etcdtest.Cluster
 	engine *reconfigure.Engine
@@ -49,7 +49,7 @@ func engineFor(t *testing.T, opts etcdtest.Options, endpoints []string) *reconfi
 	return newEngine(s, pool, "alice@ops1", claim.LockTTL)
 }
 
-// newEngine returns an engine as a provider process of its own has it.
+// newEngine returns an engine like that of a separate provider process.
 func newEngine(s connection.Settings, pool *connection.Pool, who string, ttl time.Duration) *reconfigure.Engine {
 	port := cluster.New(s, pool)
 	return &reconfigure.Engine{
@@ -104,7 +104,7 @@ func (b *bench) leaveRequest(t *testing.T, name string) reconfigure.LeaveRequest
 	return reconfigure.LeaveRequest{Owner: "name:" + name, ID: m.ID, Cluster: snap.ClusterID, Name: name, PeerURLs: m.PeerURLs}
 }
 
-// A member joins, and the leader leaves, on every version.
+// A member joins, and then the leader is removed, on every version.
 func TestJoinThenTheLeaderLeaves(t *testing.T) {
 	t.Parallel()
 	for _, v := range etcdtest.Versions() {
@@ -128,7 +128,7 @@ func TestJoinThenTheLeaderLeaves(t *testing.T) {
 			if _, still := named(b.members(t), leader.Name); still {
 				t.Errorf("%s is still in the list", leader.Name)
 			}
-			// Again is success: it is gone already.
+			// A second call succeeds: the member is already removed.
 			if _, err := b.engine.Leave(within(t, time.Minute), r); err != nil {
 				t.Errorf("leaving twice: %v", err)
 			}
@@ -150,7 +150,7 @@ func TestJoinOverTLSWithPassword(t *testing.T) {
 	}
 }
 
-// Learners hand out no tokens: their status is asked for with a voter's.
+// Learners do not issue tokens: their status is requested with a voter's token.
 func TestJoinWithPasswordAlone(t *testing.T) {
 	t.Parallel()
 	for _, v := range []etcdtest.Version{etcdtest.V35, etcdtest.V37} {
@@ -170,8 +170,8 @@ func TestJoinWithPasswordAlone(t *testing.T) {
 	}
 }
 
-// A run that died after the announcement left a record: the next one carries
-// on with the same member, and a started stranger is never adopted.
+// A Terraform run that crashed after it added the member left a record: the next
+// run continues with the same member, and never adopts a started unknown member.
 func TestAdoption(t *testing.T) {
 	t.Parallel()
 	b := start(t, 1, etcdtest.Options{})
@@ -180,7 +180,7 @@ func TestAdoption(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Another process, with nothing in memory.
+	// Another process, without any state in memory.
 	b.engine.Process = &reconfigure.ProcessState{}
 	d.Supervise(100 * time.Millisecond)
 	second, err := b.engine.Join(within(t, time.Minute), request(d, reconfigure.Voting))
@@ -200,7 +200,7 @@ func TestAdoption(t *testing.T) {
 	}
 }
 
-// The intent was written, the announcement made, and its answer lost.
+// The intent was written, the member was added, and the answer was lost.
 func TestAdoptionFromTheIntentAlone(t *testing.T) {
 	t.Parallel()
 	b := start(t, 1, etcdtest.Options{})
@@ -221,7 +221,7 @@ func TestAdoptionFromTheIntentAlone(t *testing.T) {
 	}
 }
 
-// Three that all want to go at once: two leave, the last one is left over.
+// Three members are removed at the same time: two are removed, the last remains.
 func TestEverybodyLeaves(t *testing.T) {
 	t.Parallel()
 	b := start(t, 3, etcdtest.Options{})
@@ -269,7 +269,7 @@ func TestLeaveWithoutQuorum(t *testing.T) {
 	}
 }
 
-// A join that nobody can decide fails soon, and says why.
+// A join that cannot be decided fails soon, with the reason.
 func TestJoinWithoutQuorum(t *testing.T) {
 	t.Parallel()
 	b := start(t, 3, etcdtest.Options{})
@@ -287,7 +287,7 @@ func TestJoinWithoutQuorum(t *testing.T) {
 	}
 }
 
-// Without a cluster a joiner fails soon, and says what each endpoint answered.
+// Without a cluster, a join fails soon, with the answer of each endpoint.
 func TestNoClusterToJoin(t *testing.T) {
 	t.Parallel()
 	p := etcdtest.NewProcess(t, etcdtest.Options{})
@@ -300,14 +300,14 @@ func TestNoClusterToJoin(t *testing.T) {
 	}
 }
 
-// A founder waits for its cluster to form: as long as it may, or until someone
-// interrupts it.
+// An initial member waits for its cluster to form, until its timeout or an
+// interruption.
 func TestNoClusterYet(t *testing.T) {
 	t.Parallel()
 	p := etcdtest.NewProcess(t, etcdtest.Options{})
 	e := engineFor(t, etcdtest.Options{}, []string{p.ClientURL()})
 	r := reconfigure.JoinRequest{Owner: "name:a", Name: "a", PeerURLs: []string{p.PeerURL()}, Bootstrap: membership.Founder}
-	_, err := e.Join(within(t, 7*time.Second), r) // longer than a moment's doubt
+	_, err := e.Join(within(t, 7*time.Second), r) // longer than healthInterval
 	var none *reconfigure.NoCluster
 	if !errors.As(err, &none) || !none.Forming {
 		t.Errorf("out of time: %v", err)
@@ -319,7 +319,7 @@ func TestNoClusterYet(t *testing.T) {
 	}
 }
 
-// Endpoints of two clusters: nothing is touched.
+// The endpoints are of two clusters: nothing is changed.
 func TestMixedClusters(t *testing.T) {
 	t.Parallel()
 	one, two := start(t, 1, etcdtest.Options{}), start(t, 1, etcdtest.Options{})
@@ -338,7 +338,7 @@ func TestMixedClusters(t *testing.T) {
 	}
 }
 
-// The backstop takes out what the record says, and nothing else.
+// The backstop removes only what the record says.
 func TestWithdraw(t *testing.T) {
 	t.Parallel()
 	b := start(t, 1, etcdtest.Options{})

@@ -9,10 +9,10 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// Lock takes the lock of this process, so that whoever wants it waits.
+// Lock takes the lock of this process, so that other operations wait.
 func (b *ProcessState) Lock(ctx context.Context, id membership.ClusterID) (unlock func(), err error) {
 	return b.lock(ctx, id, "be tested")
 }
 
-// Leaving returns the members that are on their way out.
+// Leaving returns the members that are being removed.
 func (b *ProcessState) Leaving() []membership.MemberID { return b.leaving.Keys() }

@@ -12,12 +12,12 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// successionTimeout is how long a standby waits for somebody to begin to take the lost
-// voter out: in the same run that begins at once.
+// successionTimeout is how long a standby waits for the removal of the lost
+// voter to begin: in the same Terraform run it begins immediately.
 const successionTimeout = 15 * time.Second
 
-// HeldUp means that a standby was not promoted, because the lost voters are back, or
-// because they are in the list, must leave first, and nobody takes them out.
+// HeldUp means that a standby was not promoted, because all lost voters are healthy
+// again, or because they must be removed first and no operation removes them.
 type HeldUp struct {
 	Lost     []membership.MemberID
 	Back     bool
@@ -32,9 +32,9 @@ func (h *HeldUp) Error() string {
 	return "lost voters must leave the list first"
 }
 
-// Failover gives a standby learner its vote in place of lost voters. Where one
-// of them must leave first it waits for that without the lock, which the removal
-// needs. The error is [*HeldUp] if nobody removes it, or if all are back.
+// Failover promotes a standby learner in place of lost voters. If one of them must
+// be removed first, it waits for that without the lock, which the removal needs.
+// The error is [*HeldUp] if no operation removes it, or if all are healthy again.
 func (e *Engine) Failover(ctx context.Context, r JoinRequest, lost []membership.MemberID) (Joined, error) {
 	since := e.Clock.Now()
 	err := e.repeat(ctx, ActionPromote, r.Name, func() error {

@@ -16,8 +16,8 @@ import (
 
 func quiet(reconfigure.Step) {}
 
-// A lock without a lease never becomes free by itself: every change says so at
-// once, with the command. With the key deleted they go on.
+// A lock without a lease never becomes free by itself: every change fails at
+// once, with the command that deletes the key. After that the changes succeed.
 func TestALockThatDoesNotExpire(t *testing.T) {
 	t.Parallel()
 	b := start(t, 3, etcdtest.Options{})
@@ -67,8 +67,8 @@ func TestALockThatDoesNotExpire(t *testing.T) {
 	}
 }
 
-// Defragmentation waits as long as one member may take, and no longer: for
-// another process, for another change of its own process, and for the cluster.
+// Defragmentation waits at most the time for one member: for another process,
+// for another change in its own process, and for the cluster.
 func TestDefragmentationDoesNotWaitForEver(t *testing.T) {
 	t.Parallel()
 	b := start(t, 3, etcdtest.Options{})

@@ -11,7 +11,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// What a removal leaves on record.
+// This file updates the records after a removal.
 
 // takenOver reports whether another record claims the member.
 func (l *leave) takenOver(ctx context.Context) (bool, error) {
@@ -30,9 +30,9 @@ func (l *leave) takenOver(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// forget brings the ownership record in line with the removal. What cannot be
-// written is not an error: the member is gone, and a record of a member that
-// is not in the list claims nothing.
+// forget updates the ownership record after the removal. A failed write is not
+// an error: the member is removed, and a record of a member that is not in the
+// list has no effect.
 func (l *leave) forget(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 2*healthInterval)
 	defer cancel()
@@ -41,7 +41,7 @@ func (l *leave) forget(ctx context.Context) {
 
 func (l *leave) tryForget(ctx context.Context) error {
 	if !l.req.Replacement && l.req.Name != "" {
-		// Nobody is to succeed it.
+		// No successor follows.
 		if err := l.Cluster.Turns(l.snap.ClusterID).Delete(ctx, l.req.Name); err != nil {
 			return err
 		}
@@ -49,8 +49,8 @@ func (l *leave) tryForget(ctx context.Context) error {
 	return l.letGo(ctx)
 }
 
-// letGo ends the claim of the owner to the member. Where its configuration lives
-// on, what stays on record is whether that identity has run.
+// letGo ends the owner's claim to the member. If the owner's configuration
+// remains, the record remains as well and says whether that identity has run.
 func (l *leave) letGo(ctx context.Context) error {
 	records := l.Cluster.Records(l.snap.ClusterID)
 	if !l.req.KeepRecord {
@@ -60,7 +60,7 @@ func (l *leave) letGo(ctx context.Context) error {
 	switch {
 	case err != nil, ok && r.ID() != l.req.ID, !ok && !l.ran:
 		return err
-	case !ok: // imported, and never put on record
+	case !ok: // imported, and never recorded
 		r = cluster.Record{Owner: l.req.Owner, Name: l.req.Name, PeerURLs: l.req.PeerURLs, MemberID: l.req.ID.String()}
 	}
 	r.State, r.Started = cluster.Removed, r.Started || l.ran
@@ -68,10 +68,10 @@ func (l *leave) letGo(ctx context.Context) error {
 	return err
 }
 
-// ClearAbandoned deletes the ownership records and the turns of a cluster whose
-// place a restored one has taken: they came with its data. Nothing reads them,
-// because they are kept under the ID of their cluster, so what cannot be deleted
-// does no harm. Its lock has a lease, which ends it.
+// ClearAbandoned deletes the ownership records and turns that a restored
+// cluster got with the data of the cluster it replaces. They are stored under
+// the ID of the replaced cluster, where no operation reads them, so a failure
+// does no harm. The lock has a lease, which ends it.
 func (e *Engine) ClearAbandoned(ctx context.Context, abandoned membership.ClusterID) error {
 	records, turns := e.Cluster.Records(abandoned), e.Cluster.Turns(abandoned)
 	owned, _, err := records.List(ctx)

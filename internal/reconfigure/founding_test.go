@@ -13,8 +13,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// Founders that formed a cluster each are neither taken over nor joined, also
-// while only one of them answers, and whoever is asked names those that do.
+// Initial members that each formed their own cluster are neither adopted nor
+// joined, even while only one of them answers. The error names those that answer.
 func TestFoundedAlone(t *testing.T) {
 	t.Parallel()
 	a := start(t, 1, etcdtest.Options{Names: []string{"a"}})

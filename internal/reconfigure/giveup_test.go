@@ -17,12 +17,12 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// stubborn is a cluster in which turns are deleted only after some failures.
+// stubborn is a cluster that deletes turns only after some failures.
 type stubborn struct {
 	cluster.Cluster
 	failures int
 	err      error
-	failed   func() // nil, or called with each failure
+	failed   func() // nil, or called at each failure
 }
 
 type stubbornTurns struct {
@@ -44,8 +44,8 @@ func (s stubbornTurns) Delete(ctx context.Context, name string) error {
 	return s.Turns.Delete(ctx, name)
 }
 
-// A turn whose configuration goes for good is given up, also if the cluster does
-// not answer at first; and if it cannot be, the caller is told.
+// A turn whose configuration is destroyed permanently is given up, even if the
+// cluster does not answer at first. If that fails, the caller gets the error.
 func TestGiveUpTurn(t *testing.T) {
 	t.Parallel()
 	b := start(t, 1, etcdtest.Options{})
@@ -81,7 +81,7 @@ func TestGiveUpTurn(t *testing.T) {
 		t.Errorf("interrupted: %v", err)
 	}
 
-	// The key is told.
+	// The error names the key.
 	b.Members()[0].Freeze()
 	defer b.Members()[0].Thaw()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -94,8 +94,8 @@ func TestGiveUpTurn(t *testing.T) {
 	}
 }
 
-// A turn is given up too where this process has seen the member leave, whose
-// record of a turn may have stayed then.
+// A turn is also given up if this process has seen the removal of the member,
+// whose turn may have remained on record then.
 func TestGiveUpTurnOfAMemberThatLeft(t *testing.T) {
 	t.Parallel()
 	b := start(t, 3, etcdtest.Options{Names: []string{"a", "b", "c"}})
@@ -123,8 +123,8 @@ func ownD(id membership.ClusterID, was, owner string) reconfigure.OwnRequest {
 	return reconfigure.OwnRequest{Was: was, Owner: owner, Cluster: id, ID: 0x2a, Name: "d", PeerURLs: []string{"http://x:1"}, Started: true}
 }
 
-// A member has one owner on record at any time: the new one is written in the
-// transaction that deletes the former.
+// A member always has one owner on record: the transaction that deletes the
+// former owner's record writes the new one.
 func TestOwnIsOneTransaction(t *testing.T) {
 	t.Parallel()
 	b := start(t, 1, etcdtest.Options{})
@@ -159,7 +159,7 @@ func TestOwnIsOneTransaction(t *testing.T) {
 	if events != 2 {
 		t.Errorf("%d changes, want 2", events)
 	}
-	// Again, as after an answer that was lost; and from itself to itself.
+	// Again, as after a lost answer; and from an owner to itself.
 	for _, r := range []func() error{
 		func() error { return b.engine.Own(within(t, 10*time.Second), r) },
 		func() error { return b.engine.Own(within(t, 10*time.Second), ownD(id, r.Owner, r.Owner)) },

@@ -20,12 +20,12 @@ import (
 )
 
 // A learner loses the publication of its name behind a snapshot, and nothing is
-// written from then on. It believes that it has applied nothing, since only an
-// entry counts and a snapshot does not; more than 5,000 entries behind, etcd
-// refuses to propose anything, its own name included, with "too many requests",
-// as fast as it can and for ever. The join's wait writes, and that is an entry.
-// (Without that write the join below does not end. 3.5 is not concerned: it
-// publishes names in a way that knows no such limit.)
+// written after that. It believes that it has applied nothing, because only
+// entries count, not snapshots. More than 5,000 entries behind, etcd refuses
+// all its proposals, including its name, with "too many requests", permanently
+// and as fast as it can. The wait of the join writes an entry. (Without that
+// write the join below does not end. 3.5 is not affected: it publishes names
+// without that limit.)
 func TestJoinOnAnIdleCluster(t *testing.T) {
 	t.Parallel()
 	versions := []etcdtest.Version{etcdtest.V36}
@@ -44,8 +44,8 @@ func TestJoinOnAnIdleCluster(t *testing.T) {
 				t.Fatal(err)
 			}
 			engine := engineFor(t, opts, []string{first.ClientURL()})
-			// The lease of a lock that was given up runs out later, and that is
-			// an entry as well.
+			// The lease of a released lock expires later, which is also an
+			// entry.
 			engine.Locker = nil
 			entries(t, first, 5600)
 
@@ -65,7 +65,7 @@ func TestJoinOnAnIdleCluster(t *testing.T) {
 			etcdtest.Until(t, "d has applied a snapshot", func() bool { return strings.Contains(d.Log(), `"applied snapshot"`) })
 			before.lose.Store(false)
 			beforeD.lose.Store(false)
-			// It tries again 7 s after the first time.
+			// It tries again after 7 s.
 			etcdtest.Until(t, "d is caught", func() bool { return strings.Contains(d.Log(), "etcdserver: too many requests") })
 			members, _, err := engine.Cluster.Members(within(t, 20*time.Second))
 			if _, ok := named(members, "d"); ok || err != nil {
@@ -105,15 +105,15 @@ func entries(t *testing.T, p *etcdtest.Process, n int) {
 	}
 }
 
-// peerProxy stands before a peer port and understands what passes.
+// peerProxy is a proxy before a peer port that understands the messages.
 type peerProxy struct {
 	URL string
-	// lose is true while proposals are lost, and nothing is streamed: then
-	// everything passes as a request of its own, which shows what it is.
+	// lose is true while proposals are dropped and streams are refused: then
+	// every message is a separate request that shows its kind.
 	lose atomic.Bool
 }
 
-// beforePeer starts a proxy before p's peer port, and advertises it.
+// beforePeer starts a proxy before p's peer port, and advertises the proxy.
 func beforePeer(t *testing.T, p *etcdtest.Process) *peerProxy {
 	t.Helper()
 	target, err := url.Parse(p.Env["ETCD_LISTEN_PEER_URLS"])
@@ -146,7 +146,7 @@ func beforePeer(t *testing.T, p *etcdtest.Process) *peerProxy {
 		pass.ServeHTTP(w, r)
 	}))
 	t.Cleanup(func() {
-		// The listener first: peers that dial again at once would be waited for.
+		// Close the listener first: otherwise Close waits for peers that dial again.
 		_ = server.Config.Close()
 		server.Close()
 		transport.CloseIdleConnections()
@@ -156,6 +156,6 @@ func beforePeer(t *testing.T, p *etcdtest.Process) *peerProxy {
 	return x
 }
 
-// proposal is how a message of raft begins that forwards a proposal to the
+// proposal is the beginning of a raft message that forwards a proposal to the
 // leader: field 1, the type, is MsgProp.
 var proposal = []byte{0x08, 0x02}

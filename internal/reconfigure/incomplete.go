@@ -12,26 +12,26 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// Incomplete means that a join did not reach its goal in time. The member, if
-// it was announced, stays announced and recorded: the next attempt carries on.
+// Incomplete means that a join did not reach its goal in time. If the member
+// was added, it stays added and recorded: the next attempt continues.
 type Incomplete struct {
 	Request JoinRequest
-	// Reached is how far it got; Member is set from Announced on.
+	// Reached is the last stage reached; Member is set from Announced on.
 	Reached  Stage
 	Member   membership.Member
 	Decision membership.Decision
 	Snapshot membership.Snapshot
-	// FrozenCluster is the initial cluster in the configuration's own
-	// environment, for whoever knows it to set; Now is what it would have to be.
+	// FrozenCluster is the initial cluster in the configuration's environment,
+	// if the caller knows and sets it; Now is what it would have to be.
 	FrozenCluster, Now string
-	// Stalled is true when the learner made no progress for StallTimeout.
+	// Stalled is true if the learner made no progress for StallTimeout.
 	Stalled bool
-	// Interrupted is true when the operator ended the wait.
+	// Interrupted is true if the operator ended the wait.
 	Interrupted bool
-	// Unsure is true when the announcement was sent, or about to be, and its
-	// answer was never seen.
+	// Unsure is true if the request to add the member was sent, or about to be
+	// sent, and its answer was never received.
 	Unsure bool
-	// Ran is true when the record says that this very identity has run.
+	// Ran is true if the record says that this identity has run.
 	Ran   bool
 	Cause error
 }
@@ -42,7 +42,7 @@ func (i *Incomplete) Error() string { return "the join did not complete: " + i.C
 // Unwrap returns why the wait ended.
 func (i *Incomplete) Unwrap() error { return i.Cause }
 
-// incomplete describes how far the join got when it ended early.
+// incomplete returns the error of a join that ended early.
 func (j *join) incomplete(ctx context.Context, cause error) *Incomplete {
 	if cause == nil {
 		cause = ctx.Err()
@@ -63,8 +63,8 @@ func (j *join) incomplete(ctx context.Context, cause error) *Incomplete {
 	return i
 }
 
-// initialCluster is the initial cluster for the member with that ID, whose
-// name may not have been published yet.
+// initialCluster returns the initial cluster for the member with that ID, which
+// may not have published its name yet.
 func initialCluster(members []membership.Member, id membership.MemberID, name string) string {
 	list := slices.Clone(members)
 	for i := range list {
@@ -75,7 +75,7 @@ func initialCluster(members []membership.Member, id membership.MemberID, name st
 	return membership.FormatInitialCluster(list)
 }
 
-// InitialCluster is the initial cluster that the joined member starts with.
+// InitialCluster returns the initial cluster with which the joined member starts.
 func (j Joined) InitialCluster(name string) string {
 	return initialCluster(j.Members, j.Member.ID, name)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// Stage is how far a join is to be taken, or how far it got.
+// Stage is the goal of a join, or how far it got.
 type Stage uint8
 
 const (
@@ -29,36 +29,35 @@ const (
 	Voting
 )
 
-// JoinRequest asks for a member.
+// JoinRequest describes the member to add.
 type JoinRequest struct {
-	// Owner is the key of the ownership record: the config ID, or one made of
-	// the name where there is none.
+	// Owner is the key of the ownership record: the ID of the configuration, or
+	// a key made of the name if there is none.
 	Owner     string
 	Name      string
 	PeerURLs  []string
 	Bootstrap membership.Bootstrap
-	// Configured is true when the member's process was made from a
-	// configuration of ours, and knows no identity but the one in it.
+	// Configured is true if the member's process was made from a configuration
+	// of the provider, and has only the identity in it.
 	Configured bool
-	// AwaitCluster is true for a member whose cluster is being formed in the
-	// same run: it waits for the cluster to answer instead of failing.
+	// AwaitCluster is true if the cluster is being formed in the same Terraform
+	// run: the join waits for the cluster to answer instead of failing.
 	AwaitCluster bool
-	// Founders is how many members form that cluster together, 0 if it is not
-	// being formed or nobody knows.
+	// Founders is the number of initial members that form the cluster, 0 if it
+	// is not being formed or the number is not known.
 	Founders int
-	// Cluster is the cluster that is expected, 0 if none is known.
+	// Cluster is the expected cluster, 0 if none is known.
 	Cluster membership.ClusterID
-	// ID is the member where it is known (an update), 0 on creation.
+	// ID is the member's ID if it is known (an update), 0 on creation.
 	ID   membership.MemberID
 	Goal Stage
-	// MaxLag is in raft entries; 0 means 1,000, or one per cent of the leader's index where that is more.
+	// MaxLag is in raft entries; 0 means max(1,000, 1 % of the leader's index).
 	MaxLag uint64
-	// StallTimeout is how long a learner may show no progress.
+	// StallTimeout is how long a learner may make no progress.
 	StallTimeout time.Duration
 
-	// standby is true for a learner that takes a failed voter's place: the name
-	// that its process has published since is no reason to leave the cluster
-	// without it.
+	// standby is true for a learner that takes a failed voter's place: a wrong
+	// name that its process has published since does not prevent its promotion.
 	standby bool
 }
 
@@ -69,14 +68,14 @@ type Joined struct {
 	Cluster  membership.ClusterID
 	Members  []membership.Member
 	Warnings []membership.Warning
-	// Waited is set when another process was waited for.
+	// Waited is set if the join waited for another process.
 	Waited   *Waited
 	Snapshot membership.Snapshot
 }
 
-// Join makes it so that the member is in the cluster and has reached the goal:
-// it announces what is absent, carries on with what it finds to be its own, and
-// refuses what is not. It may be called again after any error.
+// Join makes sure that the member is in the cluster and has reached the goal:
+// it adds an absent member, continues with a member that it identifies as its
+// own, and refuses any other. It may be called again after any error.
 func (e *Engine) Join(ctx context.Context, r JoinRequest) (out Joined, err error) {
 	defer e.reportChange()
 	done := e.Process.join(r.Name)
@@ -103,8 +102,8 @@ func (e *Engine) Join(ctx context.Context, r JoinRequest) (out Joined, err error
 	return j.result(ctx)
 }
 
-// waitForCluster looks until the cluster answers. A founder, and whoever joins
-// a cluster that is being formed, may have to wait for machines to boot.
+// waitForCluster observes until the cluster answers. If the cluster is being
+// formed, the machines may have to boot first.
 func (e *Engine) waitForCluster(ctx context.Context, r JoinRequest) (snap membership.Snapshot, err error) {
 	forming := r.Bootstrap == membership.Founder || r.AwaitCluster
 	err = e.repeat(ctx, ActionAdd, r.Name, func() error {
@@ -121,7 +120,7 @@ func (e *Engine) waitForCluster(ctx context.Context, r JoinRequest) (snap member
 		return snap, err
 	case gone:
 		return snap, &NoCluster{Name: r.Name, Forming: forming, Cause: err}
-	case ctx.Err() == context.DeadlineExceeded: // the look was cut short: it says nothing of the cluster
+	case ctx.Err() == context.DeadlineExceeded: // the observation was cut short: it says nothing about the cluster
 		return snap, &Incomplete{Request: r, Snapshot: snap, Cause: err}
 	default:
 		return snap, err
@@ -136,26 +135,26 @@ type join struct {
 
 	record   cluster.Record
 	recorded bool
-	// abandoned are the records, while there is none of ours, that another run
-	// left for the same member; the first record of ours takes their place.
+	// abandoned are the records that another Terraform run left for the same
+	// member. The first record of this join replaces them.
 	abandoned []cluster.Record
-	// succeeded are, for as long, those of removed members whose place it takes.
+	// succeeded are the records of removed members that it replaces as well.
 	succeeded []cluster.Record
-	owned     []membership.MemberID // what other owners have on record
+	owned     []membership.MemberID // members that other owners have on record
 	reached   Stage
 	last      membership.Decision
 	snap      membership.Snapshot
 	warnings  []membership.Warning
-	full      []membership.MemberID // the learners with which the servers take no more
-	refused   bool                  // the servers' word on the latest announcement was no
-	written   time.Time             // when the record was, see [nudge]
-	before    membership.Answer     // the learner's at the look before
+	full      []membership.MemberID // the learners with which the servers accept no more
+	refused   bool                  // the servers refused the latest request to add the member
+	written   time.Time             // when the record was written, see [nudge]
+	before    membership.Answer     // the learner's answer at the previous observation
 	progress  uint64                // the highest index that it applied
-	moved     time.Time             // when that was, or it started
+	moved     time.Time             // when progress last changed, or the learner started
 }
 
-// announce ends with the member in the list, its ID recorded, and the lock held
-// if the join still has a change to make.
+// announce returns when the member is in the list and its ID recorded. It keeps
+// the lock if the join still has a change to make.
 func (j *join) announce(ctx context.Context) error {
 	err := j.repeat(ctx, j.action, j.name, func() error { return j.underLock(ctx, j.cluster, j.look) })
 	if err != nil {
@@ -168,7 +167,7 @@ func (j *join) announce(ctx context.Context) error {
 	return nil
 }
 
-// ended is the error of a join: how far it got, where its time ran out.
+// ended returns the error of a join: if its time ran out, how far it got.
 func (j *join) ended(ctx context.Context, err error) error {
 	if _, lost := errors.AsType[*LockLost](err); lost || ctx.Err() == nil {
 		return err
@@ -179,7 +178,7 @@ func (j *join) ended(ctx context.Context, err error) error {
 // look reads the record and the cluster, in this order, and acts on both.
 func (j *join) look(ctx context.Context) (err error) {
 	var unread error
-	// Without quorum every endpoint would be waited for, one after the other.
+	// Without quorum this would wait for every endpoint, one after the other.
 	short, cancel := context.WithTimeout(ctx, healthInterval)
 	j.record, j.recorded, unread = j.Cluster.Records(j.cluster).Get(short, j.req.Owner)
 	j.abandoned, j.succeeded, j.owned = nil, nil, nil
@@ -199,8 +198,8 @@ func (j *join) look(ctx context.Context) (err error) {
 	return j.act(ctx)
 }
 
-// withoutRecord says why the record could not be read: without quorum nobody
-// can, however long one waits. A cluster that is being formed may be about to
+// withoutRecord returns why the record could not be read: without quorum reads
+// fail, however long the wait. A cluster that is being formed may be about to
 // get its quorum.
 func (j *join) withoutRecord(unread error) error {
 	d := j.snap.Gate(0)
@@ -222,8 +221,8 @@ func (j *join) refusal(d membership.Decision) *Refusal {
 	return &Refusal{Action: j.action, Name: j.name, Decision: d, Snapshot: j.snap}
 }
 
-// Identify finds out which member of the snapshot a join would carry on with, as
-// far as the ownership record of its owner tells; see [membership.Identify].
+// Identify returns the member of the snapshot with which a join would continue,
+// as far as the ownership record of its owner tells; see [membership.Identify].
 func (e *Engine) Identify(ctx context.Context, r JoinRequest, snap membership.Snapshot) (membership.Identity, error) {
 	record, recorded, err := e.Cluster.Records(snap.ClusterID).Get(ctx, r.Owner)
 	if err != nil {
@@ -243,7 +242,7 @@ func identify(r JoinRequest, snap membership.Snapshot, record cluster.Record, re
 	})
 }
 
-// act makes at most one change, decided on what was just read.
+// act makes at most one change, based on the latest record and snapshot.
 func (j *join) act(ctx context.Context) error {
 	found := identify(j.req, j.snap, j.record, j.recorded, j.abandoned, j.owned)
 	switch found.Step {
@@ -252,7 +251,8 @@ func (j *join) act(ctx context.Context) error {
 	case membership.StepWithdraw:
 		return j.takeBack(ctx, found.ID)
 	case membership.StepTakeOver:
-		// Who holds the lock works on it still, and is not cut short.
+		// A Terraform run that holds the lock still works on it, and is not
+		// disturbed.
 		if err := j.hold.ensure(j.snap); err != nil {
 			return err
 		}
@@ -264,7 +264,7 @@ func (j *join) act(ctx context.Context) error {
 	return j.write(ctx, cluster.Announced, found.ID)
 }
 
-// unidentified refuses to touch what was found.
+// unidentified returns the error for a member that the join must not touch.
 func (j *join) unidentified(found membership.Identity) error {
 	d := membership.Decision{Code: found.Code, Facts: found.Facts}
 	err := &Unidentified{Name: j.name, PeerURLs: j.req.PeerURLs, Identity: found, Snapshot: j.snap}
@@ -276,13 +276,13 @@ func (j *join) unidentified(found membership.Identity) error {
 	case membership.FoundedAlone:
 		err.Founders = j.req.Founders
 		if 1+len(j.snap.Others) < j.req.Founders {
-			return doubting(err) // to name the clusters of the others as well, which may be about to start
+			return doubting(err) // the others may be about to start: name their clusters as well
 		}
 	}
 	return err
 }
 
-// takeBack removes an announcement with other peer URLs than are wanted now.
+// takeBack removes an unstarted member with other peer URLs than requested.
 func (j *join) takeBack(ctx context.Context, id membership.MemberID) error {
 	if j.last = j.snap.Gate(0); j.last.Verdict != membership.Go {
 		return j.refusal(j.last)
@@ -298,7 +298,7 @@ func (j *join) takeBack(ctx context.Context, id membership.MemberID) error {
 	return retrying(note("the wrong announcement was taken back"))
 }
 
-// add decides about the announcement and makes it.
+// add decides whether to add the member, and adds it.
 func (j *join) add(ctx context.Context) error {
 	learners := membership.IDs(j.snap.Learners())
 	d := membership.DecideAdd(j.snap, membership.AddRequest{
@@ -329,7 +329,7 @@ func (j *join) add(ctx context.Context) error {
 		if errors.Is(err, cluster.ErrLearnerSlotTaken) {
 			j.full = learners
 		}
-		// Whatever else it says: the list, and the record of the intent, decide
+		// After any other error, the list and the record of the intent decide
 		// what to do next.
 		return retrying(err)
 	}

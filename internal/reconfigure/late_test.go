@@ -14,7 +14,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// Nobody waits out a long timeout for a cluster that is gone as a whole.
+// Leave does not wait for a long timeout if the whole cluster is gone.
 func TestLeaveOfADeadClusterEndsSoon(t *testing.T) {
 	t.Parallel()
 	b := start(t, 1, etcdtest.Options{})
@@ -31,8 +31,8 @@ func TestLeaveOfADeadClusterEndsSoon(t *testing.T) {
 	}
 }
 
-// A look that takes longer than the time that is left ends as any other wait
-// does: with how far the join got, and with why it got no further.
+// If an observation takes longer than the remaining time, the error is that of
+// any other wait: how far the join got, and why it got no further.
 func TestJoinWithAFrozenLearnerSaysHowFarItGot(t *testing.T) {
 	t.Parallel()
 	b := start(t, 1, etcdtest.Options{})
@@ -45,7 +45,7 @@ func TestJoinWithAFrozenLearnerSaysHowFarItGot(t *testing.T) {
 	d.Freeze()
 	r.Goal = reconfigure.Voting
 	for limit, reached := range map[time.Duration]membership.Code{
-		2 * time.Second:  "", // not even one look ends within this
+		2 * time.Second:  "", // not even one observation ends within this
 		20 * time.Second: membership.NotAlive,
 	} {
 		_, err := b.engine.Join(within(t, limit), r)

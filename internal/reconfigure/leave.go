@@ -15,55 +15,55 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// LeaveRequest asks for a member to be taken out.
+// LeaveRequest describes the member to remove.
 type LeaveRequest struct {
-	// Owner is the key of the ownership record. KeepRecord is true while the
-	// configuration of the member's process lives on: then the record stays
-	// and says that the member was removed, and whether it has run: an identity
-	// that has never joins again.
+	// Owner is the key of the ownership record. KeepRecord is true if the
+	// member's configuration remains: then the record remains as well, and says
+	// that the member was removed and whether it has run. An identity that has
+	// run never joins again.
 	Owner      string
 	KeepRecord bool
 	ID         membership.MemberID
 	Cluster    membership.ClusterID
 	Name       string
 	PeerURLs   []string
-	// Replacement is true when a successor is to come in its place.
+	// Replacement is true if a successor follows.
 	Replacement bool
-	// Shared is true for a learner, which an etcd_member may have taken over:
-	// then it is that member's, and is left alone.
+	// Shared is true for a learner, which an etcd_member may have adopted: then
+	// it belongs to that etcd_member, and is not removed.
 	Shared bool
-	// TurnTimeout is how long the turn of each other member is waited for, 0 if
-	// it is not waited for: in a plan whose replacements take turns the others'
-	// end in the same run.
+	// TurnTimeout is how long to wait for the turn of each other member, 0 to
+	// not wait. In a plan whose replacements take turns, the others' turns end
+	// in the same Terraform run.
 	TurnTimeout time.Duration
-	// Timeout limits everything else; 0 leaves it to ctx.
+	// Timeout limits everything else; 0 means that only ctx limits it.
 	Timeout time.Duration
-	// Force forgets the member, instead of failing, when the cluster has no
+	// Force forgets the member, instead of failing, if the cluster has no
 	// quorum or does not answer.
 	Force bool
 
-	// still is asked about the snapshot right before each change, nil if there
-	// is nothing to ask. Its error ends the removal.
+	// still checks the snapshot right before each change; it may be nil. Its
+	// error ends the removal.
 	still func(context.Context, membership.Snapshot) error
 }
 
 // Removal is the outcome of a removal.
 type Removal struct {
-	// LastVoter is true when the member was the only voter: nothing was
-	// changed, there is nobody left to hand over to.
+	// LastVoter is true if the member was the only voter: nothing was changed,
+	// because no voter would remain.
 	LastVoter bool
 	// Forgotten is why the member was forgotten by force, nil otherwise.
 	Forgotten error
 	Warnings  []membership.Warning
-	// Waited is set when another process was waited for.
+	// Waited is set if the removal waited for another process.
 	Waited *Waited
-	// Snapshot is what the warnings were decided on, the member still in it.
+	// Snapshot is the basis of the warnings. It still contains the member.
 	Snapshot membership.Snapshot
 }
 
-// Leave takes a member out: it moves leadership away from it, removes it
-// through a survivor, and returns when the survivors agree on the list and on
-// a leader. A member that is gone already is success.
+// Leave removes a member: it moves the leadership away from it, removes it
+// through a remaining member, and returns when the remaining members agree on
+// the list and on a leader. It succeeds if the member is already removed.
 func (e *Engine) Leave(ctx context.Context, r LeaveRequest) (Removal, error) {
 	defer e.reportChange()
 	out, err := e.leaveInTurn(ctx, r)
@@ -77,16 +77,16 @@ func (e *Engine) Leave(ctx context.Context, r LeaveRequest) (Removal, error) {
 }
 
 // Undecidable reports whether an error means that the cluster cannot decide any
-// more: it does not answer, has no quorum, or another one is there in its place.
-// Never that it refused.
+// more: it does not answer, has no quorum, or was replaced by another cluster.
+// A refusal by the cluster does not count.
 func Undecidable(err error) bool {
 	refusal, refused := errors.AsType[*Refusal](err)
 	return errors.As(err, new(*connection.Unreachable)) || errors.As(err, new(*OtherCluster)) || refused && refusal.Decision.Code == membership.QuorumLost
 }
 
-// leaveInTurn waits for the member's turn, where it is to wait, and takes it
-// out. It stays in the queue until it has left: between its turn and the lock
-// whoever is behind it would overtake it.
+// leaveInTurn waits for the member's turn, if requested, and removes it. The
+// member stays in the queue until it is removed: otherwise the next in the
+// queue could overtake it between its turn and the lock.
 func (e *Engine) leaveInTurn(ctx context.Context, r LeaveRequest) (Removal, error) {
 	if r.TurnTimeout == 0 {
 		return e.leaveNow(ctx, r)
@@ -103,7 +103,7 @@ func (e *Engine) leaveInTurn(ctx context.Context, r LeaveRequest) (Removal, erro
 	}
 }
 
-// leaveNow takes the member out within the time that it has for that.
+// leaveNow removes the member within its timeout.
 func (e *Engine) leaveNow(ctx context.Context, r LeaveRequest) (Removal, error) {
 	if r.Timeout > 0 {
 		var cancel context.CancelFunc
@@ -133,21 +133,21 @@ func (e *Engine) leaveNow(ctx context.Context, r LeaveRequest) (Removal, error) 
 	return l.out, err
 }
 
-// leave is one run of [Engine.Leave]. The lock is held from the first change to
-// the moment in which the survivors agree: leadership that was moved away for one
-// member's removal must not be moved back by another's before it happened.
+// leave is one run of [Engine.Leave]. It holds the lock from the first change
+// until the remaining members agree: if leadership was moved away for one
+// removal, another removal must not move it back before the first is done.
 type leave struct {
 	guarded
 	req   LeaveRequest
 	snap  membership.Snapshot
-	tried bool  // the removal was sent, and the servers did not say no
-	ran   bool  // the member was seen in the list with what only its process publishes
-	begun *hold // what is on record of turns is up to date since this lock was taken
+	tried bool  // the removal was sent, and the servers did not refuse it
+	ran   bool  // the member was in the list with client URLs, which only its process publishes
+	begun *hold // the turns on record are current since this lock was taken
 	out   Removal
 }
 
-// later asks for another look because of the error. Once the removal was sent
-// there is nothing to give up any more, only an outcome to learn.
+// later requests another observation because of the error. After the removal
+// was sent, it never gives up: only the outcome remains to be learned.
 func (l *leave) later(err error) error {
 	if l.tried && !unrecoverable(err) {
 		return retrying(err)
@@ -155,17 +155,17 @@ func (l *leave) later(err error) error {
 	return doubting(err)
 }
 
-// kept is the outcome of a step during which others must not go first.
+// kept returns the outcome of a step during which others must not go first.
 func kept(err error) error {
 	o := classify(err)
 	o.keep = true
 	return o
 }
 
-// undecidable looks, without the lock, whether there is a quorum to decide at
-// all. Without one each look lasts as long as a request may: members that are
-// to leave all at once, as at the end of everything, must not wait for each
-// other to be told so.
+// undecidable checks, without the lock, whether there is a quorum. Without one
+// each observation takes as long as a request may. If many members are removed
+// together, as in a destroy of everything, they must not wait for each other to
+// learn that.
 func (l *leave) undecidable(ctx context.Context) error {
 	snap, err := l.observe(ctx, l.req.Cluster)
 	if err != nil {
@@ -182,12 +182,12 @@ func (l *leave) refusal(d membership.Decision, snap membership.Snapshot) *Refusa
 	return &Refusal{Action: l.action, Name: l.req.Name, Decision: d, Snapshot: snap}
 }
 
-// removal is the question whether the member may be taken out now.
+// removal returns the request for the decision on the removal.
 func (r LeaveRequest) removal(turns []membership.Turn) membership.RemoveRequest {
 	return membership.RemoveRequest{ID: r.ID, Name: r.Name, PeerURLs: r.PeerURLs, Replacement: r.Replacement, Turns: turns}
 }
 
-// look takes one look and makes at most one change.
+// look observes the cluster and makes at most one change.
 func (l *leave) look(ctx context.Context) error {
 	snap, err := l.observe(ctx, l.req.Cluster)
 	if err != nil && l.tried {
@@ -224,10 +224,10 @@ func (l *leave) look(ctx context.Context) error {
 	case d.Verdict == membership.Wait:
 		return refusal
 	case d.Code == membership.TurnOfAnother && l.req.TurnTimeout > 0:
-		return stopping(refusal) // to be waited for
+		return stopping(refusal) // the caller waits for it
 	}
 	if snap.Linearizable {
-		l.tried = false // it is in the list: what was sent has not happened
+		l.tried = false // it is in the list: the removal that was sent did not happen
 	}
 	if d.Code == membership.LastVoter && !l.req.Replacement {
 		l.out.LastVoter = true
@@ -263,10 +263,10 @@ func (l *leave) act(ctx context.Context, d membership.Decision) error {
 	return sent(err, "the removal was sent")
 }
 
-// survivorsAgree is called with the member absent from a list that a quorum
-// stands behind. The removal is complete when the survivors agree on a leader
-// too: a change right behind another one may be dropped without a word, and
-// hangs, on 3.4 and 3.5 (etcd-io/etcd#15528, etcd-io/etcd#14040).
+// survivorsAgree completes the removal of a member that is absent from a
+// confirmed list. The removal is complete when the remaining members also agree
+// on a leader: on 3.4 and 3.5 a change right after another one may be dropped
+// silently, and hangs (etcd-io/etcd#15528, etcd-io/etcd#14040).
 func (l *leave) survivorsAgree(ctx context.Context) error {
 	if _, _, ok := l.snap.MajorityLeader(); !ok && l.tried {
 		return kept(retrying(note("the survivors have no leader yet")))

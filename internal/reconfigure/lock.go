@@ -13,25 +13,25 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// Locker keeps the changes of other processes apart; *claim.Lock is one.
+// Locker serializes the changes of several processes; *claim.Lock is a Locker.
 type Locker interface {
-	// Acquire waits until the lock of the cluster is free and takes it. waiting is
-	// called with each holder that is waited for. Errors: [*claim.BusyError],
-	// [*claim.AlarmError], [membership.ErrNoClusterID], or what the endpoints
-	// answered.
+	// Acquire waits until the lock of the cluster is free and takes it. It
+	// calls waiting for each holder that it waits for. Errors:
+	// [*claim.BusyError], [*claim.AlarmError], [membership.ErrNoClusterID], or
+	// the errors of the endpoints.
 	Acquire(ctx context.Context, id membership.ClusterID, doing string, waiting func(claim.Holder)) (claim.Hold, error)
 }
 
-// LockLost means that the lock was lost while it was held: the operation
-// stopped before its next step, and looked once more at what had come of it.
+// LockLost means that the lock was lost during an operation. The operation
+// stopped before its next step, and observed the result once more.
 type LockLost struct {
-	// Name is the member's.
+	// Name is the name of the member.
 	Action Action
 	Name   string
-	// Lost is what happened to the lock.
+	// Lost is why the lock was lost.
 	Lost error
-	// Checked is true when the list could be read afterwards; then Listed says
-	// whether the member is in it, and Member is what the list says of it.
+	// Checked is true if the list could be read afterwards; then Listed says
+	// whether it contains the member, and Member is its entry.
 	Checked bool
 	Listed  bool
 	Member  membership.Member
@@ -40,52 +40,52 @@ type LockLost struct {
 // Error implements error.
 func (l *LockLost) Error() string { return "the lock on changes was lost: " + l.Lost.Error() }
 
-// Unwrap returns what happened to the lock.
+// Unwrap returns why the lock was lost.
 func (l *LockLost) Unwrap() error { return l.Lost }
 
-// Waited is a wait for another process that was long enough to be told.
+// Waited is a wait for another process that was long enough to be reported.
 type Waited struct {
 	Holder claim.Holder
 	For    time.Duration
 }
 
 const (
-	// longWait is how long a wait for another process is not worth a word.
+	// longWait is the shortest wait for another process that is reported.
 	longWait = 10 * time.Second
-	// releaseTimeout is how long giving the lock up may take: it expires by itself.
+	// releaseTimeout limits the release of the lock, which expires by itself.
 	releaseTimeout = 2 * time.Second
 )
 
-// errLockJustTaken asks for another look: what was decided was decided before
+// errLockJustTaken requests another observation: the decision was made before
 // the lock was taken.
 var errLockJustTaken = outcome{next: soon, cause: note("the lock has just been taken"), keep: true}
 
-// hold is one hold of a cluster's lock: the lock of this process from the
-// start, and the one that spans processes from the first change on, so that
-// looking and waiting keep nobody else away. Resources of one process wait for
-// each other without a word to the cluster.
+// hold is one hold of a cluster's lock: from the start the lock of this
+// process, and from the first change on also the lock between processes. So
+// observing and waiting do not block other processes. Resources of one process
+// wait for each other without a request to the cluster.
 type hold struct {
-	// ctx ends with the hold, and when the lock is lost.
+	// ctx ends with the hold, and if the lock is lost.
 	ctx    context.Context
 	cancel context.CancelFunc
 	engine *Engine
-	// action and name say what it is held for.
+	// action and name are the purpose of the lock.
 	action Action
 	name   string
 	unlock func()
 	claim  claim.Hold
-	// unguarded is true where no lock could be taken that spans processes.
+	// unguarded is true if the lock between processes could not be taken.
 	unguarded bool
 	waited    *Waited
 }
 
-// lock takes the lock of this process. It fails only with ctx, and then
-// with [*Queued].
+// lock takes the lock of this process. It fails only if ctx ends, with
+// [*Queued].
 func (e *Engine) lock(ctx context.Context, id membership.ClusterID, action Action, name string) (*hold, error) {
 	return e.lockBy(ctx, ctx, id, action, name)
 }
 
-// lockBy is [Engine.lock] that waits until another context ends.
+// lockBy is [Engine.lock], but the context wait limits the wait.
 func (e *Engine) lockBy(wait, ctx context.Context, id membership.ClusterID, action Action, name string) (*hold, error) {
 	unlock, err := e.Process.lock(wait, id, doing(action, name))
 	if err != nil {
@@ -97,10 +97,10 @@ func (e *Engine) lockBy(wait, ctx context.Context, id membership.ClusterID, acti
 	return h, nil
 }
 
-// doing says what a lock is held for, as others read it.
+// doing returns the purpose of a lock, as other processes read it.
 func doing(action Action, name string) string { return string(action) + " member " + name }
 
-// release gives everything up.
+// release releases both locks.
 func (h *hold) release() {
 	h.cancel()
 	defer h.engine.reportChange()
@@ -108,21 +108,21 @@ func (h *hold) release() {
 		log.Debug(h.ctx, log.Lock, "releasing the lock", "action", h.action, "member", h.name)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), releaseTimeout)
 		defer cancel()
-		// If it cannot be given up, it expires.
+		// If the release fails, the lock expires.
 		_ = h.claim.Stop(ctx)
 	}
 	h.unlock()
 }
 
-// ensure makes sure, right before a change, that no other process makes one: it
-// checks that the lock is held, or takes it and asks for another look then
-// ([errLockJustTaken]). Under an alarm no lock can be had: what may be the way
-// out ([Action.liftsAlarm]) goes on under the lock of this process alone, and the
-// decision about removals warns of it. snap is what the change was decided on;
-// where it does not show the alarm yet, another look is asked for.
+// ensure makes sure, right before a change, that no other process makes a change.
+// It checks that the lock is held, or takes it and requests another observation
+// ([errLockJustTaken]). Under an alarm no lock can be taken. An action that can
+// clear the alarm ([Action.liftsAlarm]) continues under the lock of this process
+// alone, and the decision about removals warns about it. snap is the basis of the
+// change; if it does not show the alarm yet, ensure requests another observation.
 func (h *hold) ensure(snap membership.Snapshot) error { return h.ensureBy(h.ctx, snap) }
 
-// ensureBy is [hold.ensure] that waits for other processes until ctx ends.
+// ensureBy is [hold.ensure], but ctx limits the wait for other processes.
 func (h *hold) ensureBy(ctx context.Context, snap membership.Snapshot) error {
 	switch {
 	case h.engine.Locker == nil || h.unguarded:
@@ -159,7 +159,7 @@ func (h *hold) ensureBy(ctx context.Context, snap membership.Snapshot) error {
 	return errLockJustTaken
 }
 
-// underAlarm decides what to do without a lock that spans processes.
+// underAlarm decides how to proceed if the lock between processes cannot be taken.
 func (h *hold) underAlarm(snap membership.Snapshot, cause error) error {
 	if _, raised := snap.Alarm(); !raised || !h.action.liftsAlarm() {
 		return alarmed(h.action, h.name, snap, cause)
@@ -169,9 +169,9 @@ func (h *hold) underAlarm(snap membership.Snapshot, cause error) error {
 	return nil
 }
 
-// alarmed is the refusal of a change for which something has to be written,
-// naming who raised the alarm; or a call for another look, where the alarm has
-// been raised since the last one.
+// alarmed returns the refusal of a change that requires a write, with the alarm
+// that is raised. If the alarm was raised after the observation, it requests
+// another observation.
 func alarmed(action Action, name string, snap membership.Snapshot, cause error) error {
 	f, raised := snap.Alarm()
 	if !raised {
@@ -180,7 +180,7 @@ func alarmed(action Action, name string, snap membership.Snapshot, cause error) 
 	return &Refusal{Action: action, Name: name, Snapshot: snap, Decision: membership.Decision{Code: membership.AlarmRaised, Facts: f}}
 }
 
-// lost is why the lock was lost, nil while it is not.
+// lost returns why the lock was lost, nil if it is not lost.
 func (h *hold) lost() error {
 	if h.claim == nil {
 		return nil
@@ -188,9 +188,9 @@ func (h *hold) lost() error {
 	return h.claim.Err()
 }
 
-// outcome is the error of an operation whose lock was lost; ctx is the
-// operation's own. It looks at the confirmed list for the member with that ID, or
-// with those peer URLs where the ID is not known.
+// outcome returns the error of an operation that lost the lock; ctx is the
+// operation's own. It searches the confirmed list for the member with that ID,
+// or with those peer URLs if the ID is not known.
 func (h *hold) outcome(ctx context.Context, id membership.MemberID, peerURLs []string) *LockLost {
 	l := &LockLost{Action: h.action, Name: h.name, Lost: h.lost()}
 	snap, err := h.engine.Confirmed(ctx, 0, h.action, h.name)
@@ -206,24 +206,24 @@ func (h *hold) outcome(ctx context.Context, id membership.MemberID, peerURLs []s
 	return l
 }
 
-// guarded is an operation that looks without the lock between processes and takes
-// it for its changes. While it only waits it holds no lock, so that others may go
-// first: one of them may be what it waits for.
+// guarded is an operation that observes without the lock between processes and
+// takes it for its changes. While it only waits it does not hold the lock, so
+// that other operations may go first: it may be waiting for one of them.
 type guarded struct {
 	*Engine
 	action Action
 	name   string
-	// member is the one that it is about, as far as it is known; peerURLs are those
-	// by which it is found while its ID is not.
+	// member is the member that is changed, as far as it is known; peerURLs
+	// identify it as long as its ID is not known.
 	member   membership.Member
 	peerURLs []string
-	// hold is the lock while it is held, waited the last long wait for it.
+	// hold is the lock while it is held, waited the latest long wait for it.
 	hold   *hold
 	waited *Waited
 }
 
-// underLock takes a step under the lock, which is kept if the outcome says so, or
-// if the step was the last one. The error is a [*LockLost] if it was lost.
+// underLock takes a step under the lock. It keeps the lock if the outcome says
+// so, or if the step succeeded. The error is a [*LockLost] if the lock was lost.
 func (g *guarded) underLock(ctx context.Context, id membership.ClusterID, step func(context.Context) error) error {
 	if err := g.acquire(ctx, id); err != nil {
 		return err
@@ -241,7 +241,7 @@ func (g *guarded) acquire(ctx context.Context, id membership.ClusterID) (err err
 	return nil
 }
 
-// after does with the lock what follows a step.
+// after keeps or releases the lock after a step.
 func (g *guarded) after(ctx context.Context, err error) error {
 	switch {
 	case err == nil || g.hold == nil:
@@ -255,7 +255,7 @@ func (g *guarded) after(ctx context.Context, err error) error {
 	return err
 }
 
-// release gives the lock up, if it is held.
+// release releases the lock if it is held.
 func (g *guarded) release() {
 	if g.hold == nil {
 		return

@@ -42,13 +42,13 @@ func (b *bench) id(t *testing.T) membership.ClusterID {
 	return membership.ClusterID(list.Header.ClusterId)
 }
 
-// key is where the provider keeps something about the cluster.
+// key returns the key of the provider's metadata with that name for the cluster.
 func (b *bench) key(t *testing.T, name string) string {
 	t.Helper()
 	return connection.DefaultMetadataPrefix + b.id(t).String() + "/" + name
 }
 
-// process returns an engine that knows nothing of the others: another process.
+// process returns an engine that shares nothing with the others, as another process.
 func (b *bench) process(t *testing.T, who string, ttl time.Duration) *reconfigure.Engine {
 	t.Helper()
 	pool := &connection.Pool{}
@@ -56,7 +56,7 @@ func (b *bench) process(t *testing.T, who string, ttl time.Duration) *reconfigur
 	return newEngine(connection.Settings{Endpoints: b.Endpoints(), MetadataPrefix: connection.DefaultMetadataPrefix}, pool, who, ttl)
 }
 
-// diary is a lock that notes who has it when.
+// diary is a lock that records its holders in order.
 type diary struct {
 	reconfigure.Locker
 	mu      *sync.Mutex
@@ -89,8 +89,8 @@ func (n noted) Stop(ctx context.Context) error {
 	return n.Hold.Stop(ctx)
 }
 
-// Two processes that add different members at the same time: both join, one
-// after the other, on every version.
+// If two processes add different members at the same time, both join, one after
+// the other, on every version.
 func TestTwoProcessesAddDifferentMembers(t *testing.T) {
 	t.Parallel()
 	for _, v := range etcdtest.Versions() {
@@ -116,7 +116,7 @@ func TestTwoProcessesAddDifferentMembers(t *testing.T) {
 			if m := b.members(t); len(m) != 5 {
 				t.Errorf("%d members, want 5", len(m))
 			}
-			// Whatever the order, nobody began before the other one had ended.
+			// In either order, the second begins after the first has ended.
 			for i := 0; i < len(*d.entries); i += 2 {
 				if i+1 == len(*d.entries) || (*d.entries)[i+1] != "end "+(*d.entries)[i] {
 					t.Fatalf("the lock was held like this: %q", *d.entries)
@@ -132,8 +132,8 @@ func TestTwoProcessesAddDifferentMembers(t *testing.T) {
 	}
 }
 
-// startAnnounced starts a process once it is announced, with the members there
-// are then: as its machine does.
+// startAnnounced starts a process once its member is added, with the members of
+// that time, as its machine does.
 func (b *bench) startAnnounced(t *testing.T, p *etcdtest.Process) {
 	for ctx := within(t, time.Minute); ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
 		members, _, err := b.engine.Cluster.Members(ctx)
@@ -163,7 +163,7 @@ func lockValue(t *testing.T, b *bench) string {
 	return ""
 }
 
-// Who waits in vain says for whom; what it wanted has not happened.
+// A failed wait for the lock names the holder, and the change was not made.
 func TestTheOneThatWaitsSaysForWhom(t *testing.T) {
 	t.Parallel()
 	b := start(t, 3, etcdtest.Options{})
@@ -203,8 +203,8 @@ func TestTheOneThatWaitsSaysForWhom(t *testing.T) {
 	}
 }
 
-// Operations of one process wait for each other without a word to the cluster,
-// and say so.
+// Operations of one process wait for each other without a request to the
+// cluster, and the error names the operation.
 func TestTheOneBehindAnotherOfItsProcess(t *testing.T) {
 	t.Parallel()
 	b := start(t, 3, etcdtest.Options{})
@@ -213,7 +213,7 @@ func TestTheOneBehindAnotherOfItsProcess(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		// Never started, it keeps the lock.
+		// d never starts, so this keeps the lock.
 		_, _ = b.engine.Join(ctx, request(d, reconfigure.Voting))
 	})
 	etcdtest.Until(t, "d is announced", func() bool { return len(b.members(t)) == 4 })
@@ -227,11 +227,11 @@ func TestTheOneBehindAnotherOfItsProcess(t *testing.T) {
 	}
 }
 
-// The lock of a process that was killed expires, and the others go on.
+// The lock of a killed process expires, and the others continue.
 func TestTheLockOfADeadProcessExpires(t *testing.T) {
 	t.Parallel()
 	b := start(t, 1, etcdtest.Options{})
-	// Taken, and never renewed.
+	// Take the lock, and never renew it.
 	lock, ok := b.process(t, "bob@ops2", claim.LockTTL).Locker.(*claim.Lock)
 	if !ok {
 		t.Fatal("another kind of lock")
@@ -249,8 +249,8 @@ func TestTheLockOfADeadProcessExpires(t *testing.T) {
 	}
 }
 
-// An operation whose lock is lost stops before its next step, and says what
-// has come of it: here the promotion of d, which starts only afterwards.
+// An operation that loses its lock stops before its next step, and reports the
+// result: here the promotion of d, which starts only afterwards.
 func TestALostLockStopsTheOperation(t *testing.T) {
 	t.Parallel()
 	b := start(t, 3, etcdtest.Options{})
@@ -302,8 +302,8 @@ func TestALostLockStopsTheOperation(t *testing.T) {
 	}
 }
 
-// Who changes nothing takes no lock: founders that are only waited for, and
-// members that are there already.
+// Operations without a change take no lock: those that only wait for initial
+// members, and those whose members are already there.
 func TestNoLockWithoutAChange(t *testing.T) {
 	t.Parallel()
 	b := start(t, 3, etcdtest.Options{})
@@ -318,7 +318,7 @@ func TestNoLockWithoutAChange(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	// The history of the key tells, also of a lock that was given up.
+	// The history of the key also shows a lock that was released.
 	watch, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	for answer := range b.Client(t).Watch(watch, b.key(t, "lock"), clientv3.WithRev(before.Header.Revision)) {
@@ -328,11 +328,11 @@ func TestNoLockWithoutAChange(t *testing.T) {
 	}
 }
 
-// childVariable makes the test binary a process that adds d: the endpoint, and
-// d's peer URL.
+// childVariable makes the test binary a process that adds d. Its value is the
+// endpoint and d's peer URL.
 const childVariable = "RECONFIGURE_TEST_CHILD"
 
-// child joins d with a lock that expires after 2 s, and says how it ended.
+// child joins d with a lock that expires after 2 s, and prints the result.
 func child() int {
 	endpoint, peer, _ := strings.Cut(os.Getenv(childVariable), " ")
 	pool := &connection.Pool{}
@@ -350,9 +350,9 @@ func child() int {
 	return 1
 }
 
-// A run that is frozen for longer than its lock lives, in the middle of a join,
-// wakes up, finds that it lost the lock, and says so instead of promoting a
-// learner that has come up meanwhile.
+// A Terraform run that is frozen for longer than its lock lives, in the middle
+// of a join, detects the lost lock when it continues, and reports it instead of
+// promoting a learner that has started in the meantime.
 func TestFrozenRun(t *testing.T) {
 	t.Parallel()
 	for _, v := range []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37} {
@@ -379,7 +379,7 @@ func TestFrozenRun(t *testing.T) {
 				t.Fatal(err)
 			}
 			etcdtest.Until(t, "the lock expires", func() bool { return lockValue(t, b) == "" })
-			// Now everything is ready for the promotion.
+			// Now the learner is ready for the promotion.
 			d.Supervise(100 * time.Millisecond)
 			if err := d.WaitReady(within(t, 30*time.Second)); err != nil {
 				t.Fatal(err)

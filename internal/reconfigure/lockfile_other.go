@@ -7,8 +7,8 @@ package reconfigure
 
 import "os"
 
-// removesOpen is true where a file can be renamed and removed while it is open.
+// removesOpen is true if open files can be renamed and removed.
 const removesOpen = false
 
-// lockFile locks nothing: what is open cannot be removed.
+// lockFile does not lock, because open files cannot be removed.
 func lockFile(*os.File, bool) bool { return false }

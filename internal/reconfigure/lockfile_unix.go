@@ -10,11 +10,11 @@ import (
 	"syscall"
 )
 
-// removesOpen is true where a file can be renamed and removed while it is open.
+// removesOpen is true if open files can be renamed and removed.
 const removesOpen = true
 
-// lockFile locks a file until it is closed, and reports whether it did. With wait
-// it waits for whoever looks whether the file is locked.
+// lockFile locks a file until it is closed, and reports whether it succeeded.
+// With wait it waits for a process that tests whether the file is locked.
 func lockFile(file *os.File, wait bool) bool {
 	how := syscall.LOCK_EX
 	if !wait {

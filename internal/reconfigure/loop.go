@@ -16,22 +16,22 @@ import (
 )
 
 const (
-	// firstPoll and slowPoll bound the pause between two looks: a join that is
-	// ready at once costs no pause worth noticing, one that takes minutes no
-	// load worth noticing. In between a pause is about an eighth of what has been
-	// waited for so far, so that no wait lasts much longer than it has to.
+	// firstPoll and slowPoll limit the pause between two observations: a join that
+	// is ready immediately takes no noticeable pause, and a join that takes minutes
+	// causes no noticeable load. In between, a pause is about an eighth of the time
+	// waited so far, so that no wait lasts much longer than necessary.
 	firstPoll = 10 * time.Millisecond
 	slowPoll  = 500 * time.Millisecond
 	// healthInterval is how long a refusal must hold before it is believed:
-	// members that restart, and a change of leader, pass within it. It is etcd's
-	// own HealthInterval, during which it refuses changes after any start
-	// (etcd-io/etcd#6305).
+	// restarts of members and a change of leader are over within it. It is
+	// etcd's own HealthInterval, during which etcd refuses changes after a
+	// start (etcd-io/etcd#6305).
 	healthInterval = 5 * time.Second
 	// logEvery is the time between two log lines about the same reason to wait.
 	logEvery = 10 * time.Second
 )
 
-// next is what follows a step of an operation that returned an error.
+// next is what follows a failed step of an operation.
 type next uint8
 
 const (
@@ -42,15 +42,15 @@ const (
 	// unsure: another step follows, until the error has held for
 	// [healthInterval].
 	unsure
-	// soon: something was changed, and another step follows without delay.
+	// soon: a change was made, and another step follows without delay.
 	soon
 )
 
-// outcome is the error of a step that says what follows.
+// outcome is the error of a step that also says what follows.
 type outcome struct {
 	next  next
 	cause error
-	// keep is true if the lock must be held meanwhile.
+	// keep is true if the lock must be kept in the meantime.
 	keep bool
 }
 
@@ -60,20 +60,20 @@ func (o outcome) Error() string { return o.cause.Error() }
 // Unwrap returns why the step did not end the operation.
 func (o outcome) Unwrap() error { return o.cause }
 
-// note is a reason to look again that is no answer of the cluster's.
+// note is a reason to observe again that is not an answer of the cluster.
 type note string
 
 // Error implements error.
 func (n note) Error() string { return string(n) }
 
-// stopping ends the operation, whatever kind of error it is.
+// stopping ends the operation, whatever the kind of the error.
 func stopping(cause error) error { return outcome{next: stop, cause: cause} }
 
-// retrying asks for another step, whatever kind of error it is.
+// retrying requests another step, whatever the kind of the error.
 func retrying(cause error) error { return outcome{next: again, cause: cause} }
 
-// doubting asks for another step, until the error has held for
-// [healthInterval], unless time cannot cure it.
+// doubting requests another step until the error has held for [healthInterval],
+// unless waiting cannot help.
 func doubting(cause error) error {
 	refusal, ok := errors.AsType[*Refusal](cause)
 	if unrecoverable(cause) || ok && refusal.Decision.Code.Permanent() {
@@ -82,9 +82,9 @@ func doubting(cause error) error {
 	return outcome{next: unsure, cause: cause}
 }
 
-// sent is the outcome of a change that was sent. Whatever the answer was, the
-// change may have been made, unless we may not make it or the servers cannot: the
-// next look tells.
+// sent returns the outcome of a change that was sent. Whatever the answer, the
+// change may have been made, unless the user lacks the permission or the
+// servers cannot make it: the next observation tells.
 func sent(err error, done note) error {
 	switch {
 	case err == nil:
@@ -96,10 +96,10 @@ func sent(err error, done note) error {
 	}
 }
 
-// classify says what follows an error: what the step says itself, or else what
-// kind of error it is. A decision to wait is waited for, a refusal is doubted
-// unless time cannot cure it; a change or a read whose outcome is unknown, and
-// endpoints that do not answer this time, are tried again.
+// classify returns what follows an error: the outcome of the step if it has
+// one, or else the default for the kind of error. A decision to wait is tried
+// again. A refusal is doubted unless it is permanent. A change or read whose
+// outcome is not known, and endpoints that do not answer now, are tried again.
 func classify(err error) outcome {
 	if o, ok := errors.AsType[outcome](err); ok {
 		return o
@@ -119,19 +119,19 @@ func classify(err error) outcome {
 	return o
 }
 
-// unrecoverable reports whether an error will not go away by waiting: the
-// credentials or certificates are wrong, the cluster is another one, or what it
-// has on record cannot be read.
+// unrecoverable reports whether waiting does not help: the credentials or
+// certificates are wrong, the cluster is another one, or what it has on record
+// cannot be read.
 func unrecoverable(err error) bool {
 	return errors.As(err, new(*OtherCluster)) || errors.As(err, new(*cluster.Malformed)) || cluster.Hopeless(err)
 }
 
-// repeat takes steps until one returns nil, or an error after which none
-// follows, or ctx ends. Where ctx ends the error is that of the last step that
-// it did not cut short; an interruption is returned as such.
+// repeat takes steps until a step succeeds, or fails without a step to follow,
+// or ctx ends. If ctx ends, the error is that of the last step that ctx did not
+// cut short; an interruption is returned as such.
 func (e *Engine) repeat(ctx context.Context, action Action, name string, step func() error) error {
 	since := e.Clock.Now()
-	var last, answer error // answer is the last one that is no note
+	var last, answer error // answer is the last error that is not a note
 	var told time.Time
 	var pause backoff
 	for {
@@ -167,9 +167,9 @@ func (e *Engine) repeat(ctx context.Context, action Action, name string, step fu
 	}
 }
 
-// timedOut is the error of an operation whose time ran out in a step, or after it.
-// The error of a step that was cut short says nothing, unless it is a decision,
-// and the answer before it is the reason.
+// timedOut returns the error of an operation whose time ran out in a step or
+// after it. If err is not a decision, the answer before it is the reason,
+// because a step that was cut short says nothing.
 func timedOut(ctx context.Context, err, answer error) error {
 	refusal, refused := errors.AsType[*Refusal](err)
 	if !refused && answer != nil {
@@ -185,7 +185,7 @@ func timedOut(ctx context.Context, err, answer error) error {
 	return err
 }
 
-// backoff is the pause between looks: short at first, longer as time passes.
+// backoff is the pause between observations: short at first, longer with time.
 type backoff struct{ next time.Duration }
 
 func (b *backoff) sleep(ctx context.Context, c clock.Clock) error {

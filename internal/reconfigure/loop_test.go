@@ -16,8 +16,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// For how long an operation goes on with each kind of error, with which error it
-// ends when it does, and when an hour is over.
+// How long an operation continues with each kind of error, and with which error
+// it ends by itself or when an hour is over.
 func TestRepeat(t *testing.T) {
 	refused := func(v membership.Verdict, c membership.Code) *Refusal {
 		return &Refusal{Action: ActionAdd, Decision: membership.Decision{Verdict: v, Code: c}}
@@ -27,7 +27,7 @@ func TestRepeat(t *testing.T) {
 	for name, tt := range map[string]struct {
 		err   error
 		takes time.Duration
-		late  bool // the end is that of the time
+		late  bool // it ends by the timeout
 	}{
 		"an error of no known kind":       {err: unknown, takes: soonEnough},
 		"another cluster":                 {err: &OtherCluster{}, takes: soonEnough},
@@ -64,8 +64,8 @@ func TestRepeat(t *testing.T) {
 	}
 }
 
-// A step that the end of the time cuts short says nothing: the answer before it
-// does. An interruption is told as what it is.
+// A step that the timeout cuts short says nothing: the answer before it is the
+// error. An interruption is reported as such.
 func TestRepeatCutShort(t *testing.T) {
 	answer := &Refusal{Decision: membership.Decision{Verdict: membership.Wait, Code: membership.NoLeader}}
 	for _, interrupted := range []bool{false, true} {

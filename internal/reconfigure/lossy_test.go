@@ -20,13 +20,13 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// fault is what happens to one call.
+// fault is the fault of one call.
 type fault struct {
-	// method is the last part of the call's name, nth which of those calls.
+	// method is the last part of the call's name, nth its number among those calls.
 	method string
 	nth    int
-	// acted is true where the server carries the call out, and only its answer
-	// is lost.
+	// acted is true if the server carries the call out, and only its answer is
+	// lost.
 	acted bool
 	how   failure
 }
@@ -39,7 +39,7 @@ func (f fault) String() string {
 	return fmt.Sprintf("%s %d %s, %s", f.method, f.nth, what, f.how)
 }
 
-// failure is what the client sees.
+// failure is the failure that the client sees.
 type failure string
 
 const (
@@ -48,7 +48,7 @@ const (
 	leaderChanged  failure = "leader changed"
 )
 
-// lossy is what the proxies of one test have in common: one fault.
+// lossy is the one fault that the proxies of a test share.
 type lossy struct {
 	fault
 	mu    sync.Mutex
@@ -56,7 +56,7 @@ type lossy struct {
 	hit   bool
 }
 
-// strikes counts a call and reports whether it is the one.
+// strikes counts a call and reports whether the fault applies to it.
 func (l *lossy) strikes(method string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,7 +78,7 @@ func (l *lossy) mustHaveStruck(t *testing.T) {
 	}
 }
 
-// lossyProxy passes on the calls to one etcd.
+// lossyProxy forwards the calls to one etcd.
 type lossyProxy struct {
 	*lossy
 	net.Listener
@@ -110,7 +110,7 @@ func (l *lossy) before(t *testing.T, clientURL string) string {
 	return "http://" + listener.Addr().String()
 }
 
-// Accept implements net.Listener; it remembers the connection.
+// Accept implements net.Listener and stores the connection.
 func (p *lossyProxy) Accept() (net.Conn, error) {
 	conn, err := p.Listener.Accept()
 	if err == nil {
@@ -119,7 +119,7 @@ func (p *lossyProxy) Accept() (net.Conn, error) {
 	return conn, err
 }
 
-// frames passes messages on as they are.
+// frames forwards messages unchanged.
 type frames struct{}
 
 func (frames) Marshal(v any) ([]byte, error) {
@@ -151,7 +151,7 @@ func (p *lossyProxy) handle(_ any, client grpc.ServerStream) error {
 	}
 	ctx := client.Context()
 	if struck {
-		// What was sent is carried out, whoever hangs up.
+		// The server carries the call out even if the client hangs up.
 		ctx = context.WithoutCancel(ctx)
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -197,7 +197,7 @@ func (p *lossyProxy) handle(_ any, client grpc.ServerStream) error {
 	}
 }
 
-// fail ends a call in the way of the fault.
+// fail ends a call as the fault says.
 func (p *lossyProxy) fail(ctx context.Context) error {
 	switch p.how {
 	case connectionLost:

@@ -12,22 +12,22 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// StepKind says what a [Step] is about.
+// StepKind is the kind of a [Step].
 type StepKind string
 
 // The kinds of step.
 const (
 	// StepDefragment: Member is about to be defragmented, and Remaining members
-	// follow it; StepDefragmented: it was defragmented.
+	// follow; StepDefragmented: it was defragmented.
 	StepDefragment   StepKind = "defragment"
 	StepDefragmented StepKind = "defragmented"
 	// StepLeaveOut: Member is a learner, and is not defragmented.
 	StepLeaveOut StepKind = "leave out"
-	// StepMove: leadership goes from Member to To.
+	// StepMove: the leadership moves from Member to To.
 	StepMove StepKind = "move leader"
-	// StepLeads: Member leads, as was asked for.
+	// StepLeads: Member is the leader, as requested.
 	StepLeads StepKind = "leads"
-	// StepDisarm: the alarm Alarm of Member is taken back.
+	// StepDisarm: the alarm Alarm of Member is disarmed.
 	StepDisarm StepKind = "disarm"
 	// StepQuiet: no member reports the alarm Alarm.
 	StepQuiet StepKind = "quiet"
@@ -37,25 +37,26 @@ const (
 	StepVerify StepKind = "verify"
 )
 
-// Step is a piece of progress.
+// Step reports progress.
 type Step struct {
 	Kind       StepKind
 	Member, To membership.MemberID
 	Alarm      string
 	Remaining  int
-	// Bytes and Total are sizes in bytes: for StepDefragmented those of the
-	// database before (Total) and after (Bytes).
+	// Bytes and Total are sizes in bytes. For StepDefragmented they are the
+	// database size before (Total) and after (Bytes).
 	Bytes, Total int64
 	Took         time.Duration
 	Snapshot     membership.Snapshot
 }
 
-// Unfinished means that a member failed while something was done to it, and
-// nothing was done to those after it.
+// Unfinished means that an operation on a member failed. The members after it
+// were not changed.
 type Unfinished struct {
 	Action Action
 	Member membership.MemberID
-	// Done are the members that were defragmented before, Remaining those that were not touched.
+	// Done are the members that were defragmented, Remaining those that were
+	// not touched.
 	Done, Remaining []membership.MemberID
 	Snapshot        membership.Snapshot
 	Err             error
@@ -66,13 +67,13 @@ func (u *Unfinished) Error() string {
 	return "cannot " + string(u.Action) + " member " + u.Member.String() + ": " + u.Err.Error()
 }
 
-// Unwrap returns what the member answered.
+// Unwrap returns the member's error.
 func (u *Unfinished) Unwrap() error { return u.Err }
 
-// untilStable looks and decides, until act is done with a decision to go on or
-// fails, or a refusal has held for long enough to be believed. The first look finds
-// out which cluster it is; act makes at most one change. ctx must have an end: a
-// cluster that does not answer is waited for until then.
+// untilStable observes and decides until act accepts or fails a decision to go
+// on, or until a refusal has held long enough to be believed. id is the cluster
+// from the first observation; act makes at most one change. ctx must have an
+// end, because untilStable waits until then for a cluster that does not answer.
 func (e *Engine) untilStable(ctx context.Context, action Action, name string, id membership.ClusterID, decide func(membership.Snapshot) membership.Decision,
 	act func(membership.Snapshot, membership.Decision) error,
 ) error {
@@ -89,20 +90,20 @@ func (e *Engine) untilStable(ctx context.Context, action Action, name string, id
 	})
 }
 
-// DefragmentRequest asks for members to be defragmented.
+// DefragmentRequest describes the members to defragment.
 type DefragmentRequest struct {
-	// Members are the members; nil means all that have a vote.
+	// Members are the members; nil means all voters.
 	Members []membership.MemberID
-	// Interrupt accepts that a cluster of one or two voters stands still.
+	// Interrupt accepts that a cluster of one or two voters stops in the meantime.
 	Interrupt bool
-	// Limit is how long one member may take, and how long is waited before each:
-	// for the locks, and for all others to be well.
+	// Limit limits the time for one member, and the wait before each member for
+	// the locks and for the health of all others.
 	Limit time.Duration
 }
 
-// Defragment defragments members, one at a time, the leader last, and only
-// while all others are well. It stops at the first failure. Errors: [*Refusal],
-// [*Unfinished], [*LockLost], those of the lock, or what the endpoints answered.
+// Defragment defragments members one at a time, the leader last, and only while
+// all others are healthy. It stops at the first failure. Errors: [*Refusal],
+// [*Unfinished], [*LockLost], errors of the lock, or errors of the endpoints.
 func (e *Engine) Defragment(ctx context.Context, r DefragmentRequest, report func(Step)) error {
 	snap, err := e.observe(ctx, 0)
 	if err != nil {
@@ -144,9 +145,9 @@ type defragmentation struct {
 	report     func(Step)
 }
 
-// next defragments one member. What it waits for before, the lock of other
-// processes and the health of the other members, has the time that one member
-// has.
+// next defragments one member. Before that it waits for the lock of other
+// processes and the health of the other members, at most the time for one
+// member.
 func (d *defragmentation) next() error {
 	wait, cancel := context.WithTimeout(d.hold.ctx, d.req.Limit)
 	defer cancel()
@@ -190,10 +191,9 @@ func (d *defragmentation) defragment(subject membership.MemberID, s membership.S
 	return nil
 }
 
-// MoveLeader hands leadership to a voter that is fit to lead, or if to is 0 to
-// the most advanced of those, and returns the member that leads then, when a
-// quorum names it. Errors are those of [Engine.Defragment], without
-// [*Unfinished].
+// MoveLeader moves the leadership to the voter to, or if to is 0 to the most
+// advanced voter that is fit to lead. It returns the new leader when a quorum
+// names it. Errors are those of [Engine.Defragment], without [*Unfinished].
 func (e *Engine) MoveLeader(ctx context.Context, to membership.MemberID, report func(Step)) (membership.MemberID, error) {
 	snap, err := e.observe(ctx, 0)
 	if err != nil {
@@ -229,7 +229,7 @@ func (e *Engine) MoveLeader(ctx context.Context, to membership.MemberID, report 
 	return to, err
 }
 
-// moveLeader asks who leads to hand leadership over.
+// moveLeader asks the leader to move the leadership.
 func (e *Engine) moveLeader(ctx context.Context, s membership.Snapshot, to membership.MemberID) error {
 	leader, _, _ := s.MajorityLeader()
 	err := e.Cluster.MoveLeader(ctx, leader, to)
@@ -237,9 +237,9 @@ func (e *Engine) moveLeader(ctx context.Context, s membership.Snapshot, to membe
 	return sent(err, "leadership was moved")
 }
 
-// Disarm takes back all alarms of a kind, and returns once no member speaks of
-// one. No lock can be had under a NOSPACE alarm, and none is needed. Errors:
-// [*Refusal], or what the endpoints answered.
+// Disarm disarms all alarms of a kind, and returns when no member reports such
+// an alarm. Under a NOSPACE alarm no lock can be taken, and none is needed.
+// Errors: [*Refusal], or errors of the endpoints.
 func (e *Engine) Disarm(ctx context.Context, kind string, confirmed bool, report func(Step)) error {
 	snap, err := e.observe(ctx, 0)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// put writes what no run of this version would.
+// put writes a value that this version would not write.
 func (b *bench) put(t *testing.T, name, value string) (key string) {
 	t.Helper()
 	key = b.key(t, name)
@@ -23,8 +23,8 @@ func (b *bench) put(t *testing.T, name, value string) (key string) {
 	return key
 }
 
-// mustBeAt fails the test unless the error says what stands at the key, and said
-// so at once.
+// mustBeAt fails the test unless the error quotes the value of the key and came
+// at once.
 func mustBeAt(t *testing.T, what, key string, begin time.Time, err error) {
 	t.Helper()
 	var bad *cluster.Malformed
@@ -38,8 +38,8 @@ func mustBeAt(t *testing.T, what, key string, begin time.Time, err error) {
 
 const newer = `{"format":2,"owner":"name:d","name":"d","peer_urls":["http://127.0.0.1:1"],"state":"moved"}`
 
-// A record that cannot be read ends a join and the backstop at once, and stays.
-// With the key deleted they go on.
+// An unreadable record ends a join and the backstop at once, and stays. After
+// the key is deleted they succeed.
 func TestARecordThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	b := start(t, 3, etcdtest.Options{})
@@ -70,8 +70,8 @@ func TestARecordThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// A record of another owner that cannot be read stops what it may be about, and
-// nothing else.
+// An unreadable record of another owner stops only the changes that it may
+// concern.
 func TestAnotherOwnersRecordThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	b := start(t, 1, etcdtest.Options{})
@@ -87,7 +87,7 @@ func TestAnotherOwnersRecordThatCannotBeRead(t *testing.T) {
 		t.Fatalf("a record about another member: %v", err)
 	}
 
-	// A learner that another owner may have taken over is not removed.
+	// A learner that another owner may have adopted is not removed.
 	r := reconfigure.LeaveRequest{Owner: "name:d", ID: joined.Member.ID, Cluster: joined.Cluster, Name: "d", PeerURLs: []string{d.PeerURL()}, Shared: true}
 	taken := b.put(t, "members/other", `{"format":2,"member_id":"`+joined.Member.ID.String()+`"}`)
 	begin = time.Now()
@@ -102,7 +102,7 @@ func TestAnotherOwnersRecordThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// A turn that cannot be read stops replacements, at once, and no removal.
+// An unreadable turn stops replacements at once, but no removals.
 func TestATurnThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	b := start(t, 3, etcdtest.Options{Names: []string{"a", "b", "c"}})

@@ -10,9 +10,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// claimed reads a record, again if the answer was lost. Records are kept under
-// the ID of their cluster, which the member list tells. If nobody gives a list, or
-// there is no quorum that could, the error says so.
+// claimed reads a record, again if the answer was lost. Records are stored
+// under the ID of their cluster, which the member list contains. If no endpoint
+// gives a list, or there is no quorum, the error says so.
 func (e *Engine) claimed(ctx context.Context, owner string) (r cluster.Record, ok bool, err error) {
 	var snap membership.Snapshot
 	err = e.repeat(ctx, ActionRemove, owner, func() error {
@@ -35,22 +35,22 @@ func (e *Engine) claimed(ctx context.Context, owner string) (r cluster.Record, o
 	return r, ok && err == nil, err
 }
 
-// OwnRequest asks for a member to be put on record for another owner.
+// OwnRequest describes a change of a member's owner.
 type OwnRequest struct {
-	// Was is the owner before, Owner the one from now on.
+	// Was is the former owner, Owner the new one.
 	Was, Owner string
 	Cluster    membership.ClusterID
 	ID         membership.MemberID
 	Name       string
 	PeerURLs   []string
-	// Started is whether the member has run.
+	// Started is true if the member has run.
 	Started bool
 }
 
-// Own puts on record that a member belongs to another owner than before: one
-// that was imported and got its configuration afterwards, or one whose learner
-// is no longer spoken of. The record of the former owner goes in the same
-// transaction, so that there is one owner at any time.
+// Own records that a member belongs to another owner than before: a member that
+// was imported and got its configuration afterwards, or a member whose learner
+// is not configured any more. The same transaction deletes the record of the
+// former owner, so that there is always one owner.
 func (e *Engine) Own(ctx context.Context, r OwnRequest) error {
 	defer e.reportChange()
 	return e.repeat(ctx, ActionRecord, r.Name, func() error {

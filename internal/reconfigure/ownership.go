@@ -13,7 +13,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// write brings the record up to date, if it is not.
+// write updates the record if it is not up to date.
 func (j *join) write(ctx context.Context, state cluster.RecordState, id membership.MemberID) error {
 	next := j.record
 	next.Owner, next.Name, next.PeerURLs, next.State, next.MemberID = j.req.Owner, j.req.Name, j.req.PeerURLs, state, ""
@@ -36,7 +36,7 @@ func (j *join) put(ctx context.Context, r cluster.Record) error {
 	written, err := j.Cluster.Records(j.cluster).Put(ctx, r, slices.Concat(j.abandoned, j.succeeded)...)
 	log.Debug(ctx, log.Membership, "wrote the ownership record", "member", j.name, "id", r.ID(), "answer", err)
 	if errors.Is(err, cluster.ErrAmbiguous) {
-		// Read back: it may have been written.
+		// Read it back: it may have been written.
 		if now, ok, getErr := j.Cluster.Records(j.cluster).Get(ctx, r.Owner); getErr == nil {
 			j.record, j.recorded = now, ok
 		}
@@ -44,7 +44,7 @@ func (j *join) put(ctx context.Context, r cluster.Record) error {
 	}
 	if errors.Is(err, cluster.ErrAlarm) {
 		if snap, err := j.observe(ctx, j.cluster); err == nil {
-			j.snap = snap // the alarm may be newer than the last look
+			j.snap = snap // the alarm may be newer than the last observation
 		}
 		return alarmed(j.action, j.name, j.snap, err)
 	}
@@ -55,11 +55,11 @@ func (j *join) put(ctx context.Context, r cluster.Record) error {
 	return nil
 }
 
-// findOthers finds what other owners have on record, and for a member that is added
-// the records that the first one of ours takes the place of: those that a run left for
-// the same member, and those of members that were removed and had its name and its
-// peer URLs. The error is a [*cluster.Malformed] if one that cannot be read may be
-// about it.
+// findOthers finds the records of other owners. For a member that is to be
+// added it also finds the records that the first record of this join replaces:
+// those that another Terraform run left for the same member, and those of
+// removed members with its name and peer URLs. The error is a
+// [*cluster.Malformed] if an unreadable record may be about the member.
 func (j *join) findOthers(ctx context.Context) error {
 	all, unread, err := j.Cluster.Records(j.cluster).List(ctx)
 	for _, r := range all {
@@ -81,20 +81,20 @@ func (j *join) findOthers(ctx context.Context) error {
 }
 
 // succeededBy returns the records of removed members whose addresses a new member
-// gets: no process of theirs can come back there. Their configuration has left the
-// state without a word, so that nothing else would end them.
+// gets: their processes cannot come back there. Their configuration was removed
+// from the state without a destroy, so that no other operation deletes them.
 func succeededBy(r JoinRequest, all []cluster.Record) []cluster.Record {
 	return slices.DeleteFunc(slices.Clone(all), func(x cluster.Record) bool {
 		return x.State != cluster.Removed || x.Owner == r.Owner || x.Name != r.Name || !membership.SameURLs(x.PeerURLs, r.PeerURLs)
 	})
 }
 
-// abandonedFor returns the records that a run left for the same member, name
-// and peer URLs, whose configuration is not the one that is asked for. Not
-// every CLI has written the state when it is killed, and a remote state is
-// written now and then: the next run makes another configuration, which does
-// not know what was announced for the first. A record that a state may speak of
-// is never among them, nor one of a member that somebody else has on record.
+// abandonedFor returns the records that another Terraform run left for the same
+// member, with the same name and peer URLs, but another configuration. Not
+// every CLI writes the state when it is killed, and a remote state is written
+// only from time to time: the next run makes another configuration, without the
+// member added for the first. A record that a state may contain is never
+// returned, nor a record of a member that another owner has on record.
 func abandonedFor(r JoinRequest, all []cluster.Record) []cluster.Record {
 	left := func(x cluster.Record) bool {
 		return x.Awaited && x.State != cluster.Removed && x.Name == r.Name && membership.SameURLs(x.PeerURLs, r.PeerURLs)

@@ -15,14 +15,14 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// owned is a request for d by one configuration of several.
+// owned returns a request for d by one of several configurations.
 func owned(p *etcdtest.Process, owner string, goal reconfigure.Stage) reconfigure.JoinRequest {
 	r := request(p, goal)
 	r.Owner = owner
 	return r
 }
 
-// mustOwn fails the test unless these are the owners on record, of whatever.
+// mustOwn fails the test unless these are all owners on record.
 func (b *bench) mustOwn(t *testing.T, want ...string) {
 	t.Helper()
 	all, _, err := b.engine.Cluster.Records(b.id(t)).List(within(t, 10*time.Second))
@@ -38,9 +38,9 @@ func (b *bench) mustOwn(t *testing.T, want ...string) {
 	}
 }
 
-// A member that gets the name and the addresses of one that was removed gets its
-// record as well: nothing else would end that, if its configuration has left the
-// state without a word. Another name, or other addresses, is another member.
+// A member that gets the name and the addresses of a removed member also replaces
+// its record, which no other operation deletes if its configuration was removed
+// from the state without a destroy. Another name or address means another member.
 func TestTheRecordOfARemovedMemberEndsWithItsSuccessor(t *testing.T) {
 	t.Parallel()
 	b := start(t, 1, etcdtest.Options{})
@@ -62,8 +62,8 @@ func TestTheRecordOfARemovedMemberEndsWithItsSuccessor(t *testing.T) {
 	b.mustOwn(t, "named", "placed", "second")
 }
 
-// A run that was cut short leaves its announcement to the next one, which has
-// another configuration because the first never got into a state: the same
+// The next Terraform run adopts the member of an interrupted run. It has
+// another configuration, because the first never got into a state: the same
 // member, and one record.
 func TestAnAbandonedAnnouncementIsTakenOver(t *testing.T) {
 	t.Parallel()
@@ -106,7 +106,7 @@ func TestAnAbandonedAnnouncementIsTakenOver(t *testing.T) {
 				defer close(over)
 				got, err = b.engine.Join(within(t, time.Minute), owned(d, "second", reconfigure.Voting))
 			}()
-			// One that has started is not taken over.
+			// A member that has started is not adopted.
 			etcdtest.Until(t, "on record for the second run, or over", func() bool {
 				select {
 				case <-over:
@@ -142,8 +142,8 @@ func (b *bench) learner(t *testing.T) membership.MemberID {
 	return 0
 }
 
-// What another run has not abandoned is not taken from it: one that is at work,
-// one that only announces and has that in its state, and a member that runs.
+// A member is not adopted if another Terraform run works on it, if another run
+// only added it and has it in its state, or if it runs.
 func TestWhatIsNotAbandonedIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	refused := func(t *testing.T, err error, code membership.Code) {
@@ -183,7 +183,7 @@ func TestWhatIsNotAbandonedIsLeftAlone(t *testing.T) {
 		}
 		_, err := b.engine.Join(within(t, 30*time.Second), owned(d, "second", reconfigure.Voting))
 		refused(t, err, membership.AnnouncedElsewhere)
-		// Not even after a run that waits for the same learner was cut short.
+		// The same holds after the interruption of a run that waits for the learner.
 		taker := owned(d, "taker", reconfigure.Voting)
 		taker.ID = b.learner(t)
 		_, _ = b.engine.Join(within(t, 2*time.Second), taker)

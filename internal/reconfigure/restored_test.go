@@ -18,9 +18,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// A cluster that was restored from a backup has another ID than the one that the
-// backup was made of. The lock, the turns and the records in the backup stop
-// nobody and speak for no member.
+// A cluster that was restored from a backup has another ID than the original.
+// The lock, the turns and the records in the backup stop no operation and count
+// for no member.
 func TestABackupOfAnotherCluster(t *testing.T) {
 	t.Parallel()
 	b := start(t, 3, etcdtest.Options{})
@@ -38,7 +38,7 @@ func TestABackupOfAnotherCluster(t *testing.T) {
 	}
 	d.Supervise(100 * time.Millisecond)
 	r := request(d, reconfigure.Voting)
-	r.Configured = true // its identity would count as one that has run
+	r.Configured = true // its identity would count as having run
 	if _, err := b.engine.Join(within(t, time.Minute), r); err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestABackupOfAnotherCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// They are cleared, and nothing else is.
+	// They are deleted, and nothing else.
 	mine, _, err := b.engine.Cluster.Records(b.id(t)).List(ctx)
 	if err != nil || len(mine) == 0 {
 		t.Fatalf("%v, %v", mine, err)

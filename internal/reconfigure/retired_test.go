@@ -23,7 +23,7 @@ func mustBeUnidentified(t *testing.T, what string, err error, code membership.Co
 	}
 }
 
-// spendable is a joiner that has run and whose etcd_member is removed next.
+// spendable returns a new member that has run and whose etcd_member is removed next.
 func spendable(t *testing.T) (*bench, reconfigure.JoinRequest, reconfigure.LeaveRequest) {
 	t.Helper()
 	b := start(t, 1, etcdtest.Options{})
@@ -39,8 +39,8 @@ func spendable(t *testing.T) (*bench, reconfigure.JoinRequest, reconfigure.Leave
 	return b, r, l
 }
 
-// An identity that has run and was removed by Terraform never joins again: its
-// data bars it, and without its data it must not come back.
+// An identity that has run and was removed by Terraform never joins again: etcd
+// does not accept its data, and without its data it must not come back.
 func TestAnIdentityThatHasRunNeverJoinsAgain(t *testing.T) {
 	t.Parallel()
 	b, r, l := spendable(t)
@@ -52,7 +52,7 @@ func TestAnIdentityThatHasRunNeverJoinsAgain(t *testing.T) {
 	if n := len(b.members(t)); n != 1 {
 		t.Errorf("%d members", n)
 	}
-	// Another process knows it too, and the end of the configuration ends it.
+	// The same holds in another process, until the configuration is destroyed.
 	next := b.process(t, "next", time.Minute)
 	_, err = next.Join(within(t, time.Minute), r)
 	mustBeUnidentified(t, "joining again in the next run", err, membership.IdentityRetired)
@@ -64,8 +64,8 @@ func TestAnIdentityThatHasRunNeverJoinsAgain(t *testing.T) {
 	}
 }
 
-// That it has run is seen in the list, whatever the record said of it: a member
-// that was imported has none, and one that was only added has an older one.
+// Whether a member has run is visible in the list, whatever its record says: an
+// imported member has none, and a member that was only added has an older one.
 func TestThatAMemberHasRunIsSeen(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -96,8 +96,8 @@ func TestThatAMemberHasRunIsSeen(t *testing.T) {
 	}
 }
 
-// A learner that an etcd_member took over, with a record of its own, spends the
-// identity of its configuration as well.
+// A learner that an etcd_member adopted, with its own record, also spends the
+// identity of its configuration.
 func TestATakenOverLearnerSpendsItsIdentity(t *testing.T) {
 	t.Parallel()
 	b, r, l := spendable(t)
@@ -122,7 +122,7 @@ func TestATakenOverLearnerSpendsItsIdentity(t *testing.T) {
 	mustBeUnidentified(t, "joining again", err, membership.IdentityRetired)
 }
 
-// One that was added and never ran may be added again.
+// A member that was added and never ran may be added again.
 func TestAnIdentityThatNeverRanJoinsAgain(t *testing.T) {
 	t.Parallel()
 	b := start(t, 1, etcdtest.Options{})
@@ -142,8 +142,8 @@ func TestAnIdentityThatNeverRanJoinsAgain(t *testing.T) {
 	}
 }
 
-// A process that bears another name than its etcd_member gets no vote: the error
-// names both. It stays a learner, and joins under its right name, or leaves.
+// A process with another name than its etcd_member is not promoted: the error names
+// both. It stays a learner, and joins under its correct name, or is removed.
 func TestAnotherNameGetsNoVote(t *testing.T) {
 	t.Parallel()
 	b := start(t, 1, etcdtest.Options{})
@@ -165,7 +165,7 @@ func TestAnotherNameGetsNoVote(t *testing.T) {
 	if got, err := b.engine.Join(within(t, time.Minute), right); err != nil || got.Member.ID != m.ID || got.Member.Learner {
 		t.Errorf("under its name: %+v, %v", got.Member, err)
 	}
-	// What a state knows under another name can be destroyed.
+	// A member that a state has under another name can be destroyed.
 	l := b.leaveRequest(t, "d")
 	l.Owner, l.Name = right.Owner, "x"
 	if _, err := b.engine.Leave(within(t, time.Minute), l); err != nil {
@@ -176,7 +176,7 @@ func TestAnotherNameGetsNoVote(t *testing.T) {
 	}
 }
 
-// A founder whose list entry bears another name is not taken for it.
+// An initial member does not adopt a list entry with another name.
 func TestAFounderOfAnotherName(t *testing.T) {
 	t.Parallel()
 	b := start(t, 1, etcdtest.Options{})
@@ -186,8 +186,8 @@ func TestAFounderOfAnotherName(t *testing.T) {
 	mustBeUnidentified(t, "a founder", err, membership.FounderRenamed)
 }
 
-// A run that was planned before another one replaced an initial member does not
-// adopt the successor, which has its name and its peer URLs.
+// A Terraform run that was planned before another run replaced an initial
+// member does not adopt the successor, which has its name and peer URLs.
 func TestAnInitialMemberIsNotItsSuccessor(t *testing.T) {
 	t.Parallel()
 	b, r, _ := spendable(t)

@@ -16,25 +16,25 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// SaveRequest asks for a snapshot in a file.
+// SaveRequest describes a snapshot file.
 type SaveRequest struct {
-	// Path is the file. Overwrite allows to replace one that is there.
+	// Path is the file. Overwrite allows Save to replace an existing file.
 	Path      string
 	Overwrite bool
-	// Receipt leaves a receipt for the file, see [ForgetReceipt], and allows to
-	// replace a file that has one.
+	// Receipt leaves a receipt for the file, see [ForgetReceipt], and allows
+	// Save to replace a file that has one.
 	Receipt bool
-	// From is the member whose data it is to be, 0 for any that is fit.
+	// From is the member whose data is saved, 0 for any suitable member.
 	From membership.MemberID
-	// Limit is how long it may take.
+	// Limit limits the transfer.
 	Limit time.Duration
 }
 
 // Saved is a snapshot in a file.
 type Saved struct {
 	Member membership.MemberID
-	// Size is that of the file in bytes, SHA256 that of the whole file, in
-	// hexadecimal.
+	// Size is the size of the file in bytes, SHA256 the hash of the whole file,
+	// in hexadecimal.
 	Size   int64
 	SHA256 string
 	// Contents are read from the file.
@@ -43,13 +43,13 @@ type Saved struct {
 	Snapshot membership.Snapshot
 }
 
-// BadSnapshot means that what was received is no whole snapshot. The file was
-// not made.
+// BadSnapshot means that the received data is not a complete snapshot. The file
+// was not created.
 type BadSnapshot struct {
-	// Size is that of what was received, in bytes.
+	// Size is the number of bytes received.
 	Size int64
-	// Got and Want are hashes in hexadecimal, empty where the size alone shows
-	// that something is missing.
+	// Got and Want are hashes in hexadecimal, empty if the size alone shows
+	// that data is missing.
 	Got, Want string
 	// Cause is why the database cannot be read, if it has the right hash.
 	Cause error
@@ -67,16 +67,16 @@ func (b *BadSnapshot) Error() string {
 	}
 }
 
-// reportEvery is the time between two words about a transfer.
+// reportEvery is the time between two reports about a transfer.
 const reportEvery = 2 * time.Second
 
 // Save saves the data of a member to a file that only its owner can read. The
-// file appears whole or not at all: it is written under another name beside it,
-// brought to the disk, read again and compared with the hash at its end, as
-// etcdutl does before it restores one. One that is there already is left alone,
-// unless it may be overwritten. Errors: [*Refusal], [fs.ErrExist], [*IsDirectory],
-// [*NoDirectory], [*Unfinished], those of the file system, or what the endpoints
-// answered.
+// file appears complete or not at all: Save writes it under another name in the
+// same directory, syncs it, reads it again and compares it with the hash at its
+// end, as etcdutl does before a restore. An existing file is not changed,
+// unless it may be overwritten. Errors: [*Refusal], [fs.ErrExist],
+// [*IsDirectory], [*NoDirectory], [*Unfinished], errors of the file system, or
+// errors of the endpoints.
 func (e *Engine) Save(ctx context.Context, r SaveRequest, report func(Step)) (Saved, error) {
 	var out Saved
 	if err := Free(ctx, r); err != nil {
@@ -93,7 +93,7 @@ func (e *Engine) Save(ctx context.Context, r SaveRequest, report func(Step)) (Sa
 		err := e.saveTo(ctx, r, &out, report)
 		log.Debug(ctx, log.Membership, "snapshot", "id", out.Member, "bytes", out.Size, "answer", err)
 		if err != nil {
-			// What went wrong on the way is not cured by another look.
+			// Another observation does not fix a failed transfer.
 			return stopping(&Unfinished{Action: ActionSave, Member: out.Member, Snapshot: s, Err: err})
 		}
 		return nil
@@ -108,7 +108,7 @@ func (e *Engine) saveTo(ctx context.Context, r SaveRequest, out *Saved, report f
 	}
 	defer func() {
 		_ = file.Close()
-		_ = os.Remove(file.Name()) // gone already where all went well
+		_ = os.Remove(file.Name()) // already gone on success
 	}()
 	if err := e.receive(ctx, r, file, out, report); err != nil {
 		return err
@@ -139,7 +139,7 @@ func (e *Engine) saveTo(ctx context.Context, r SaveRequest, out *Saved, report f
 	return err
 }
 
-// receive writes what the member sends.
+// receive writes the data that the member sends.
 func (e *Engine) receive(ctx context.Context, r SaveRequest, file *os.File, out *Saved, report func(Step)) error {
 	total := out.Snapshot.Answer(out.Member).DBSize
 	told := e.Clock.Now()
@@ -158,12 +158,12 @@ func (e *Engine) receive(ctx context.Context, r SaveRequest, file *os.File, out 
 	return err
 }
 
-// slack is by how much a snapshot may exceed twice the size that the member told
-// of its database, which grows while it is sent.
+// slack is how many bytes a snapshot may exceed twice the reported size of the
+// database, which grows while it is sent.
 const slack = 64 << 20
 
-// oversized means that a snapshot is much larger than the database is of which the
-// member spoke. The rest was not received.
+// oversized means that a snapshot is much larger than the database size that
+// the member reported. The rest was not received.
 type oversized struct{ most int64 }
 
 // Error implements error.
@@ -171,7 +171,7 @@ func (o *oversized) Error() string {
 	return fmt.Sprintf("the snapshot is longer than %d bytes, twice what the member told of its database and more", o.most)
 }
 
-// counting counts what is written, up to a limit.
+// counting counts the bytes written, up to a limit.
 type counting struct {
 	to      io.Writer
 	n, most int64

@@ -23,7 +23,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// sender is a cluster of one that sends what it is told to.
+// sender is a cluster of one that sends the given data.
 type sender struct {
 	cluster.Cluster
 	send func(w io.Writer) error
@@ -49,8 +49,8 @@ func sending(snapshot []byte) *Engine {
 	return saving(func(w io.Writer) error { _, err := w.Write(snapshot); return err })
 }
 
-// What is not whole, and what breaks off, leaves no file behind, nor anything
-// else; and what is there already stays, also if it has come meanwhile.
+// An incomplete or interrupted transfer leaves no file behind, and an existing
+// file stays, even if it was created in the meantime.
 func TestSaveWholeOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("the connection broke")
@@ -68,7 +68,7 @@ func TestSaveWholeOrNotAtAll(t *testing.T) {
 		overwrite bool
 		fails     error
 		bad       bool
-		holds     string // of the file afterwards: "new", "old" or "nothing"
+		holds     string // content of the file afterwards: "new", "old" or "nothing"
 	}{
 		"whole":            {send: write(whole), holds: "new"},
 		"nothing":          {send: write(nil), bad: true, holds: "nothing"},
@@ -125,7 +125,7 @@ func TestSaveWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// A member that sends without end fills no disk.
+// A member that sends endlessly does not fill the disk.
 func TestSaveEndsWhatHasNoEnd(t *testing.T) {
 	t.Parallel()
 	sent := 0
@@ -168,7 +168,7 @@ func TestSaveNowhere(t *testing.T) {
 	}
 }
 
-// A link at the path is no way to another file: it is left alone, or replaced.
+// A link at the path does not lead to another file: it is kept, or replaced.
 func TestSaveFollowsNoLink(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -192,8 +192,8 @@ func TestSaveFollowsNoLink(t *testing.T) {
 	}
 }
 
-// What a killed process left is removed, what another one is writing is not, and
-// neither is what merely has such a name.
+// The files of killed processes are removed, but not those that another process
+// is writing, or that only have a similar name.
 func TestSaveRemovesWhatKilledOnesLeft(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -225,8 +225,8 @@ func TestSaveRemovesWhatKilledOnesLeft(t *testing.T) {
 	}
 }
 
-// A run that is killed when the file has its name, and the state does not have the
-// file, leaves word that the file is its own.
+// A Terraform run that is killed after the file got its name, and before the
+// state contains it, leaves a receipt that the file is its own.
 func TestSaveAgainAfterAKill(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "etcd.db")
@@ -259,7 +259,7 @@ func TestSaveAgainAfterAKill(t *testing.T) {
 	}
 }
 
-// A file that has one bit flipped, and its size and time still, is another.
+// A file with one flipped bit differs, even with the same size and time.
 func TestFingerprint(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "etcd.db")

@@ -17,28 +17,28 @@ import (
 )
 
 const (
-	// hashSize is that of the hash behind a database, and block what the size of a
-	// database is a multiple of.
+	// hashSize is the size of the hash after a database. The size of a database
+	// is a multiple of block.
 	hashSize = sha256.Size
 	block    = 512
-	// ownerOnly is the mode of a snapshot and of all that lies beside it.
+	// ownerOnly is the mode of a snapshot and of its temporary files.
 	ownerOnly = 0o600
 )
 
-// NoDirectory means that there is no directory Path for a file.
+// NoDirectory means that the directory Path does not exist.
 type NoDirectory struct{ Path string }
 
 // Error implements error.
 func (n *NoDirectory) Error() string { return "there is no directory " + n.Path }
 
-// IsDirectory means that there is a directory where the file Path is to be.
+// IsDirectory means that Path is a directory instead of a file.
 type IsDirectory struct{ Path string }
 
 // Error implements error.
 func (d *IsDirectory) Error() string { return d.Path + " is a directory" }
 
-// Free reports why the file cannot be made, as far as can be told without
-// making it: [*NoDirectory], [*IsDirectory], or an [fs.PathError] with [fs.ErrExist].
+// Free returns why the file cannot be created, as far as this can be told without
+// creating it: [*NoDirectory], [*IsDirectory], or an [fs.PathError] with [fs.ErrExist].
 func Free(ctx context.Context, r SaveRequest) error {
 	dir := filepath.Dir(r.Path)
 	if at, err := os.Stat(dir); err != nil || !at.IsDir() {
@@ -58,15 +58,15 @@ func Free(ctx context.Context, r SaveRequest) error {
 	}
 }
 
-// hidden is the path of what lies beside a file for a while.
+// hidden returns the path of a temporary file in the directory of a file.
 func hidden(path, suffix string) string {
 	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+suffix)
 }
 
 const partial = ".partial"
 
-// newPartial makes a file beside the one that is to be made, after it has removed
-// those that processes left which were killed. The lock on a partial file ends with
+// newPartial creates a temporary file in the directory of the target, after it
+// has removed those of killed processes. The lock on a partial file ends with
 // the process that writes it.
 func newPartial(path string) (*os.File, error) {
 	sweep(path)
@@ -77,7 +77,7 @@ func newPartial(path string) (*os.File, error) {
 			return nil, err
 		}
 		lockFile(file, true)
-		// Before it was locked another process may have taken it for abandoned.
+		// Another process may have removed it as abandoned before it was locked.
 		made, err := file.Stat()
 		if there, gone := os.Lstat(file.Name()); err == nil && gone == nil && os.SameFile(made, there) {
 			return file, file.Chmod(ownerOnly) // whatever the umask is
@@ -87,11 +87,11 @@ func newPartial(path string) (*os.File, error) {
 	return nil, errors.New("the file that is being written is removed again and again")
 }
 
-// sweep removes the partial files of processes that are gone.
+// sweep removes the partial files of processes that do not run any more.
 func sweep(path string) {
 	all, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {
-		return // so does the next step
+		return // the next step fails as well
 	}
 	for _, entry := range all {
 		middle, ours := strings.CutPrefix(entry.Name(), "."+filepath.Base(path)+".")
@@ -109,16 +109,16 @@ func sweep(path string) {
 		}
 		_ = file.Close()
 		if !removesOpen {
-			_ = os.Remove(name) // fails while another process has it open
+			_ = os.Remove(name) // fails if another process has it open
 		}
 	}
 }
 
-// receipt is behind the name of a file for which there is no state yet.
+// receipt is the suffix of the receipt for a file that is not in a state yet.
 const receipt = ".receipt"
 
-// writeReceipt leaves word that the file at path, if it has this hash, was made here,
-// until it is known that the state has it: see [ForgetReceipt].
+// writeReceipt records that the file at path, if it has this hash, was made here. The
+// receipt remains until the state is known to contain the file: see [ForgetReceipt].
 func writeReceipt(path, sum string) error {
 	ForgetReceipt(path)
 	file, err := os.OpenFile(hidden(path, receipt), os.O_WRONLY|os.O_CREATE|os.O_EXCL, ownerOnly)
@@ -129,8 +129,8 @@ func writeReceipt(path, sum string) error {
 	return errors.Join(err, file.Sync(), file.Close())
 }
 
-// hasReceipt reports whether the file at path is the one that was made here by a
-// run that was killed before its state was written.
+// hasReceipt reports whether the file at path was made here by a Terraform run
+// that was killed before its state was written.
 func hasReceipt(ctx context.Context, path string) bool {
 	word, err := os.ReadFile(hidden(path, receipt))
 	if err != nil {
@@ -144,16 +144,16 @@ func hasReceipt(ctx context.Context, path string) bool {
 	return err == nil && sum == strings.TrimSpace(string(word))
 }
 
-// ForgetReceipt removes the receipt of a file, which has served once the state has
-// the file.
+// ForgetReceipt removes the receipt of a file. The receipt is not needed once
+// the state contains the file.
 func ForgetReceipt(path string) { _ = os.Remove(hidden(path, receipt)) }
 
-// Fingerprint returns the SHA-256 of a file in hexadecimal, and its size in bytes.
-// The error is [fs.ErrNotExist] for what is no regular file.
+// Fingerprint returns the SHA-256 of a file in hexadecimal, and its size in
+// bytes. The error is [fs.ErrNotExist] if it is not a regular file.
 func Fingerprint(ctx context.Context, path string) (sum string, size int64, err error) {
 	if at, err := os.Stat(path); err != nil { //nolint:gosec // the path is the operator's
 		return "", 0, err
-	} else if !at.Mode().IsRegular() { // to open a pipe is to wait for its other end
+	} else if !at.Mode().IsRegular() { // opening a pipe waits for its other end
 		return "", 0, &fs.PathError{Op: "read", Path: path, Err: fs.ErrNotExist}
 	}
 	file, err := os.Open(path) //nolint:gosec // see above
@@ -180,8 +180,8 @@ func (u *until) Read(p []byte) (int, error) {
 	return u.from.Read(p)
 }
 
-// verify reads a snapshot, compares the hash of the database with the one that
-// stands behind it, and returns that of the whole file.
+// verify reads a snapshot, compares the hash of the database with the hash
+// after it, and returns the hash of the whole file.
 func verify(ctx context.Context, file io.ReadSeeker, size int64) (string, error) {
 	if size <= hashSize || size%block != hashSize {
 		return "", &BadSnapshot{Size: size}
@@ -204,8 +204,8 @@ func verify(ctx context.Context, file io.ReadSeeker, size int64) (string, error)
 	return fmt.Sprintf("%x", hash.Sum(nil)), nil
 }
 
-// place gives the file its name. A link, unlike a renaming, fails where a file
-// of that name has appeared meanwhile.
+// place renames the file to its target. Unlike a rename, a link fails if a file
+// of that name was created in the meantime.
 func place(ctx context.Context, file *os.File, r SaveRequest) error {
 	if err := move(ctx, file, r); err != nil {
 		return err
@@ -215,7 +215,7 @@ func place(ctx context.Context, file *os.File, r SaveRequest) error {
 		return err
 	}
 	defer func() { _ = dir.Close() }()
-	// Some file systems cannot, and then there is nothing more to be done.
+	// Some file systems do not support this, and nothing more can be done.
 	_ = dir.Sync()
 	return nil
 }
@@ -233,7 +233,7 @@ func move(ctx context.Context, file *os.File, r SaveRequest) error {
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	// A file system without links.
+	// The file system does not support links.
 	if err := Free(ctx, r); err != nil {
 		return err
 	}

@@ -17,12 +17,12 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// limitedIn is the directory for the process that [TestSaveWithinLimits] starts.
+// limitedIn names the directory for the process of [TestSaveWithinLimits].
 const limitedIn = "SAVE_LIMITED_IN"
 
-// Where there is no space the error says so, and nothing is left; and whatever the
-// umask, the file can be read by its owner and by no one else. Limits and umask
-// are those of a process, so this takes another one.
+// If there is no space the error says so, and nothing is left. Whatever the
+// umask, only the owner can read the file. Limits and umask apply to a process,
+// so this test starts another one.
 func TestSaveWithinLimits(t *testing.T) {
 	dir := os.Getenv(limitedIn)
 	if dir == "" {

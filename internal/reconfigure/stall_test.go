@@ -14,8 +14,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// A learner that stands still is given up after a while, but not while the
-// leader is sending it a snapshot, however long that takes.
+// A learner that makes no progress is given up after a while, but not while the
+// leader sends it a snapshot, however long that takes.
 func TestStallClockStandsStillDuringASnapshot(t *testing.T) {
 	t.Parallel()
 	for _, v := range []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37} {
@@ -70,8 +70,8 @@ func TestStallClockStandsStillDuringASnapshot(t *testing.T) {
 	}
 }
 
-// catchUpEntries is the variable of the number of entries that a leader keeps
-// for those who lag.
+// catchUpEntries returns the variable with the number of entries that a leader
+// keeps for lagging members.
 func catchUpEntries(v etcdtest.Version) string {
 	if v == etcdtest.V35 {
 		return "ETCD_EXPERIMENTAL_SNAPSHOT_CATCHUP_ENTRIES"
@@ -79,7 +79,7 @@ func catchUpEntries(v etcdtest.Version) string {
 	return "ETCD_SNAPSHOT_CATCHUP_ENTRIES"
 }
 
-// One that is cut off and gets no snapshot is given up.
+// A learner that is cut off and gets no snapshot is given up.
 func TestStalled(t *testing.T) {
 	t.Parallel()
 	b := start(t, 1, etcdtest.Options{})

@@ -15,16 +15,16 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// queueTime is how long members that are to take turns wait for each other, so that
+// queueTime is how long members that take turns wait for each other, so that
 // they go in order of name.
 const queueTime = 250 * time.Millisecond
 
-// awaitTurn returns when no other replacement is on record that is not over. It
-// holds no lock, because what it waits for needs it. The time it has is counted
-// from the last sign that the others get on: another turn, or a join that this
-// process is at. The error is a [*Refusal] that says whose turn it was.
+// awaitTurn returns when no other replacement on record is open. It does not
+// hold the lock, because the other replacement needs it. Its time counts from
+// the last sign of progress: another turn, or a join in progress in this
+// process. The error is a [*Refusal] that names the turn.
 func (e *Engine) awaitTurn(ctx context.Context, r LeaveRequest) error {
-	// The others of this run queue up as well, and go in order of name.
+	// The others of this Terraform run queue up as well, and go in order of name.
 	if err := e.Clock.Sleep(ctx, queueTime); err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (e *Engine) awaitTurn(ctx context.Context, r LeaveRequest) error {
 		case held == nil:
 			return retrying(note("another member comes first"))
 		case slices.ContainsFunc(held.Decision.Facts.Turns, func(t membership.Turn) bool { return e.Process.failed.Has(t.Name) }):
-			return stopping(held) // this run was at the join that would end it
+			return stopping(held) // the join in this run that would end the turn failed
 		}
 		if turns := fmt.Sprint(held.Decision.Facts.Turns); turns != before || len(e.Process.joining.Keys()) > 0 {
 			before, sign = turns, now
@@ -55,8 +55,8 @@ func (e *Engine) awaitTurn(ctx context.Context, r LeaveRequest) error {
 	})
 }
 
-// turnOfAnother looks whose turn it is; nil where no other turn is in the way.
-// Whatever else is in the way is found when the member leaves.
+// turnOfAnother returns the refusal because of another turn, nil if there is
+// none. Other reasons for a refusal are found when the member is removed.
 func (e *Engine) turnOfAnother(ctx context.Context, r LeaveRequest) (*Refusal, error) {
 	snap, err := e.observe(ctx, r.Cluster)
 	if err != nil {
@@ -73,9 +73,9 @@ func (e *Engine) turnOfAnother(ctx context.Context, r LeaveRequest) (*Refusal, e
 	return &Refusal{Action: ActionRemove, Name: r.Name, Decision: d, Snapshot: snap}, nil
 }
 
-// begin puts on record, right before a member goes in order to be replaced, that
-// it does. Under an alarm nothing can be put on record, and DecideRemove lets go
-// only who need not be: a dead member, or the one whose data is corrupt.
+// begin records, right before a member is removed to be replaced, that its
+// replacement is in progress. Under an alarm this is impossible, and DecideRemove
+// then allows only a failed member, or the member whose data is corrupt.
 func (l *leave) begin(ctx context.Context) error {
 	m, _ := l.snap.Member(l.req.ID)
 	if l.begun == l.hold || m.Learner || l.hold.unguarded {
@@ -92,8 +92,8 @@ func (l *leave) begin(ctx context.Context) error {
 	return nil
 }
 
-// endTurns clears the record of turns that are over, lest they seem open again
-// when the cluster shrinks. What cannot be cleared now is cleared another time.
+// endTurns deletes the records of turns that are over, so that they do not seem
+// open again when the cluster shrinks. A failed deletion is repeated another time.
 func (e *Engine) endTurns(ctx context.Context, snap membership.Snapshot) {
 	all, err := e.Cluster.Turns(snap.ClusterID).List(ctx)
 	if err != nil && !errors.As(err, new(*cluster.Malformed)) || len(all) == 0 {
@@ -110,23 +110,23 @@ func (e *Engine) endTurns(ctx context.Context, snap membership.Snapshot) {
 	}
 }
 
-// OpenTurns returns the replacements that are on record and not over; see
+// OpenTurns returns the replacements on record that are not over; see
 // [membership.Snapshot.OpenTurns].
 func (e *Engine) OpenTurns(ctx context.Context, snap membership.Snapshot) ([]membership.Turn, error) {
 	turns, err := e.Cluster.Turns(snap.ClusterID).List(ctx)
 	return snap.OpenTurns(turns), err
 }
 
-// GiveUpTurn clears the record of a turn to which there is to be no successor:
-// its configuration, the owner, goes for good. It tries for ten seconds. If it
-// fails the turn stays open, and no other living member is replaced until the
-// record is deleted; the error is then a [*cluster.NotDeleted], or that of a
-// cluster that gave no member list.
+// GiveUpTurn deletes the record of a turn that will have no successor, because
+// its configuration, the owner, is destroyed permanently. It tries for ten
+// seconds. If it fails, the turn stays open, and no other living member is
+// replaced until the record is deleted; the error is then a
+// [*cluster.NotDeleted], or the error of a cluster that gave no member list.
 func (e *Engine) GiveUpTurn(ctx context.Context, owner, name string) error {
 	defer e.reportChange()
 	id, _, over := e.Process.isSettled(owner)
 	if over {
-		return nil // nobody is left to wait for it
+		return nil // no member is left to wait for it
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*healthInterval)
 	defer cancel()

@@ -19,7 +19,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// turns returns the names of the replacements that are on record.
+// turns returns the names of the replacements on record.
 func (b *bench) turns(t *testing.T) []string {
 	t.Helper()
 	all, err := b.engine.Cluster.Turns(b.id(t)).List(within(t, 20*time.Second))
@@ -50,9 +50,9 @@ func mustBeTurnOf(t *testing.T, err error, name string) membership.Turn {
 	return refusal.Decision.Facts.Turns[0]
 }
 
-// A replacement that one run has left unfinished holds up every other run, until
-// the successor votes; a removal for good, and one of a dead member, it does not
-// hold up.
+// A replacement that one Terraform run left unfinished stops replacements in
+// every other run until the successor votes. It does not stop a permanent
+// removal or the removal of a failed member.
 func TestTurnOutlivesItsRun(t *testing.T) {
 	t.Parallel()
 	for _, v := range []etcdtest.Version{etcdtest.V34, etcdtest.V37} {
@@ -78,7 +78,7 @@ func TestTurnOutlivesItsRun(t *testing.T) {
 				t.Fatalf("%d members", len(m))
 			}
 
-			// The successor joins, by yet another run; whoever waits goes on.
+			// The successor joins in a third run, and the waiting run continues.
 			waits := make(chan error, 1)
 			go func() {
 				patient := r
@@ -105,7 +105,7 @@ func TestTurnOutlivesItsRun(t *testing.T) {
 				t.Error("b is still there")
 			}
 
-			// The rest may go for good meanwhile, and the record of those goes too.
+			// The others may be removed permanently, and the record with them.
 			last := b.leaveRequest(t, "a")
 			if _, err := b.engine.Leave(within(t, time.Minute), last); err != nil {
 				t.Fatal(err)
@@ -117,8 +117,8 @@ func TestTurnOutlivesItsRun(t *testing.T) {
 	}
 }
 
-// A turn that another member made up for is over for good: it does not come back
-// when the cluster shrinks.
+// After another member was added, a turn is over and does not come back when
+// the cluster shrinks.
 func TestTurnIsOverForGood(t *testing.T) {
 	t.Parallel()
 	b := start(t, 3, etcdtest.Options{Names: []string{"a", "b", "c"}})
@@ -142,8 +142,8 @@ func TestTurnIsOverForGood(t *testing.T) {
 	}
 }
 
-// Of three that are to be replaced one leaves at a time, in order of name; when
-// the successor of one does not come, the rest stay.
+// Three members are replaced one at a time, in order of name. If one successor
+// does not come, the others stay.
 func TestThreeTakeTurns(t *testing.T) {
 	t.Parallel()
 	b := start(t, 3, etcdtest.Options{Names: []string{"a", "b", "c"}})
@@ -193,14 +193,14 @@ func TestThreeTakeTurns(t *testing.T) {
 	if !errors.As(err, &late) {
 		t.Fatalf("got %v, want that b did not join", err)
 	}
-	wg.Wait() // long before the time that c had
+	wg.Wait() // long before c's timeout
 	mustBeTurnOf(t, results["c"], "b")
 	if _, still := named(b.members(t), "c"); !still {
 		t.Error("c is gone")
 	}
 }
 
-// lookout counts how often somebody looks whose turn it is.
+// lookout counts the observations of turns.
 type lookout struct {
 	cluster.Cluster
 	looks atomic.Int32
@@ -211,8 +211,8 @@ func (l *lookout) Turns(id membership.ClusterID) cluster.Turns {
 	return l.Cluster.Turns(id)
 }
 
-// Whose turn it is stays first while it waits for the lock: the one behind it
-// looks on.
+// The member whose turn it is stays first while it waits for the lock: the next
+// one only observes.
 func TestNobodyOvertakesInTurn(t *testing.T) {
 	t.Parallel()
 	b := start(t, 3, etcdtest.Options{Names: []string{"a", "b", "c"}})

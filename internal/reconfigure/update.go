@@ -11,7 +11,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// UpdateRequest asks for other peer URLs of a member.
+// UpdateRequest describes a change of a member's peer URLs.
 type UpdateRequest struct {
 	Owner    string
 	ID       membership.MemberID
@@ -24,14 +24,14 @@ type UpdateRequest struct {
 type Updated struct {
 	Member   membership.Member
 	Warnings []membership.Warning
-	// Waited is set when another process was waited for.
+	// Waited is set if the update waited for another process.
 	Waited   *Waited
 	Snapshot membership.Snapshot
 }
 
-// UpdatePeerURLs gives a member other peer URLs, one member at a time, and
-// returns when the list shows them. The member's process is restarted with
-// them by whoever runs it. It may be called again after any error.
+// UpdatePeerURLs changes the peer URLs of a member, one member at a time, and
+// returns when the list shows them. It does not restart the member's process
+// with the new URLs. It may be called again after any error.
 func (e *Engine) UpdatePeerURLs(ctx context.Context, r UpdateRequest) (Updated, error) {
 	u := &update{guarded: guarded{Engine: e, action: ActionUpdate, name: r.Name, member: membership.Member{ID: r.ID}}, req: r}
 	defer u.release()
@@ -48,7 +48,7 @@ type update struct {
 	out Updated
 }
 
-// look takes one look and makes at most one change.
+// look observes the cluster and makes at most one change.
 func (u *update) look(ctx context.Context) error {
 	snap, err := u.observe(ctx, u.req.Cluster)
 	if err != nil {
@@ -76,7 +76,7 @@ func (u *update) look(ctx context.Context) error {
 	return sent(err, "the new peer URLs were sent")
 }
 
-// readdress brings the ownership record in line with the new URLs.
+// readdress updates the ownership record with the new URLs.
 func (e *Engine) readdress(ctx context.Context, r UpdateRequest) error {
 	record, ok, err := e.Cluster.Records(r.Cluster).Get(ctx, r.Owner)
 	if err != nil || !ok || record.ID() != r.ID || record.State != cluster.Announced {

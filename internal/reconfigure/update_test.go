@@ -13,8 +13,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// A voter's peer URLs are updated in place; the record follows, and a second
-// member is refused while the first has not come back at its new address.
+// A voter's peer URLs are updated in place, and its record as well. A second
+// update is refused while the first member is not back at its new address.
 func TestUpdatePeerURLs(t *testing.T) {
 	t.Parallel()
 	b := start(t, 3, etcdtest.Options{})
@@ -29,7 +29,7 @@ func TestUpdatePeerURLs(t *testing.T) {
 	if follower == b.Leader(t) {
 		follower = b.Members()[1]
 	}
-	// A second address of the same process; localhost is another URL.
+	// A second address of the same process: localhost is another URL.
 	moved := "http://localhost" + follower.PeerURL()[len("http://127.0.0.1"):]
 	if err := update(follower.Name, moved); err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// wait takes an announced member to the goal.
+// wait brings an added member to the goal.
 func (j *join) wait(ctx context.Context) error {
 	j.moved = j.Clock.Now()
 	waiting := ctx
@@ -35,7 +35,7 @@ func (j *join) wait(ctx context.Context) error {
 			return err
 		}
 		if j.reached != stage {
-			return outcome{next: soon, cause: err} // what comes next may be there at once
+			return outcome{next: soon, cause: err} // the next stage may be reached already
 		}
 		return retrying(err)
 	})
@@ -48,10 +48,10 @@ func (j *join) wait(ctx context.Context) error {
 	return nil
 }
 
-// stalled reports whether a learner that runs has shown no progress for too
-// long. While the leader sends it a snapshot the clock stands still: its log
-// moves only once it has all of that. The leader is asked from half the time
-// on, so that the clock starts when the sending ends, and not long before.
+// stalled reports whether a learner that runs has made no progress for too long.
+// The time does not count while the leader sends it a snapshot, because its log
+// moves only after the whole snapshot. The leader is asked after half of the
+// time, so that the time starts when the transfer ends, and not long before.
 func (j *join) stalled(ctx context.Context) bool {
 	if j.reached != Started || j.req.StallTimeout <= 0 {
 		return false
@@ -69,8 +69,8 @@ func (j *join) stalled(ctx context.Context) bool {
 	return still > j.req.StallTimeout
 }
 
-// advance makes at most one step towards the goal. The error is nil once it is
-// reached.
+// advance makes at most one step towards the goal. It returns nil when the goal
+// is reached.
 func (j *join) advance(ctx context.Context) error {
 	if j.req.Goal == Announced {
 		return nil
@@ -81,7 +81,7 @@ func (j *join) advance(ctx context.Context) error {
 		}
 	}
 	if err := j.write(ctx, cluster.Announced, j.member.ID); err != nil {
-		return err // that it has run is on record before anybody relies on it
+		return err // the record must say that the member has run before others rely on it
 	}
 	if refused, ok := membership.CheckName(j.member, j.name); !ok && (j.req.ID == 0 || j.member.Learner && !j.req.standby) {
 		return &Unidentified{Name: j.name, PeerURLs: j.req.PeerURLs, Identity: refused, Snapshot: j.snap}
@@ -122,8 +122,8 @@ func (j *join) start(ctx context.Context) error {
 	return nil
 }
 
-// find updates the member from the list. A member of ours that was announced
-// and has vanished was removed by someone else.
+// find updates the member from the list. If a member that we added is missing,
+// it was removed by another actor.
 func (j *join) find(members []membership.Member) error {
 	for _, m := range members {
 		if m.ID == j.member.ID {
@@ -135,8 +135,8 @@ func (j *join) find(members []membership.Member) error {
 	return j.refusal(membership.Decision{Code: membership.NotMember, Facts: membership.Facts{Subject: j.member.ID}})
 }
 
-// voting returns nil once the voter itself answers as one, and the others follow
-// a leader. Nothing else is changed before (etcd-io/etcd#15528,
+// voting returns nil when the voter itself answers as a voter, and the others
+// follow a leader. No other change is made before that (etcd-io/etcd#15528,
 // etcd-io/etcd#14040).
 func (j *join) voting() error {
 	a := j.snap.Answer(j.member.ID)
@@ -149,9 +149,9 @@ func (j *join) voting() error {
 	return retrying(note("the new voter does not answer as one yet"))
 }
 
-// promote decides about the learner's vote and gives it. A refusal is waited out
-// as well: with the lock held and the learner announced, nothing is gained by
-// giving up before the time is over.
+// promote decides whether to promote the learner, and promotes it. It also
+// waits after a refusal: with the lock held and the learner added, nothing is
+// gained by giving up before the time is over.
 func (j *join) promote(ctx context.Context) error {
 	answer := j.snap.Answer(j.member.ID)
 	d := membership.DecidePromote(j.snap, membership.PromoteRequest{ID: j.member.ID, MaxLag: j.req.MaxLag, Before: j.before})
@@ -161,7 +161,7 @@ func (j *join) promote(ctx context.Context) error {
 		j.progress, j.moved = answer.Applied, j.Clock.Now()
 	}
 	if d.Code == membership.Unconfirmed {
-		j.written = time.Time{} // an entry for it to apply, before the next look
+		j.written = time.Time{} // write an entry for it to apply, before the next observation
 	}
 	if d.Verdict != membership.Go {
 		return retrying(note(d.Code))
@@ -183,14 +183,14 @@ func (j *join) promote(ctx context.Context) error {
 	case errors.Is(err, cluster.ErrPermission):
 		return err
 	default:
-		// In every other case the list tells: a second promotion sometimes
+		// After any other error the list tells: a second promotion sometimes
 		// answers "not in sync" after the first one succeeded.
 		j.before = membership.Answer{}
 	}
 	return retrying(note("the promotion was sent"))
 }
 
-// nudge lets a small write through now and then: a learner that received a
+// nudge makes a small write from time to time: a learner that received a
 // snapshot on an idle cluster may have to see an entry before it can publish
 // its name.
 func (j *join) nudge(ctx context.Context) error {
@@ -204,10 +204,10 @@ func (j *join) nudge(ctx context.Context) error {
 	return nil
 }
 
-// result collects what the caller keeps in state.
+// result returns what the caller keeps in the state.
 func (j *join) result(ctx context.Context) (Joined, error) {
-	// The announcement is newer than the snapshot, and what tells of the start is
-	// one member's word; the initial cluster is made of this list.
+	// The member was added after the snapshot, and its start was reported by
+	// one member only; the initial cluster is made of this list.
 	if j.reached == Announced || j.reached == Started || !j.snap.Linearizable {
 		snap, err := j.Confirmed(ctx, j.cluster, ActionAdd, j.req.Name)
 		if err != nil {

@@ -10,14 +10,14 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// Glance returns what can be seen of a cluster within the time, at once or after
-// looking again: if the member list is not confirmed, and if nobody answers and
-// patient. The error is that of the last look that the end of the time did not cut
-// short.
+// Glance returns a snapshot of the cluster within the time. It observes again
+// if the member list is not confirmed and, if patient is true, if no endpoint
+// answers. The error is that of the last observation that was not cut short by
+// the end of the time.
 func (e *Engine) Glance(ctx context.Context, within time.Duration, patient bool) (membership.Snapshot, error) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	var seen membership.Snapshot // the last look that saw a cluster
+	var seen membership.Snapshot // the last snapshot of a cluster
 	err := e.repeat(ctx, ActionConfigure, "", func() error {
 		snap, err := e.Cluster.Observe(ctx, 0)
 		switch {
@@ -38,9 +38,9 @@ func (e *Engine) Glance(ctx context.Context, within time.Duration, patient bool)
 	return seen, err
 }
 
-// WatchLoss judges a member that may be lost until it is back, or until judge says
-// that no time is left before it counts as lost. An election that keeps the others
-// from saying who is gone is waited for as well, as long as one may take.
+// WatchLoss judges a member that may have failed until it is healthy again, or
+// until judge returns that no time is left. It also waits for an election that
+// keeps the other members from reporting failures, as long as an election may take.
 func (e *Engine) WatchLoss(ctx context.Context, name string, judge func() (loss membership.Loss, left time.Duration)) (loss membership.Loss) {
 	_ = e.repeat(ctx, ActionRead, name, func() error {
 		var left time.Duration

@@ -12,11 +12,11 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// WithdrawRequest is about the member of a configuration that is destroyed.
+// WithdrawRequest describes the member of a configuration that is destroyed.
 type WithdrawRequest struct {
-	// Owner is the configuration's ID, the key of the ownership record; Name and
-	// PeerURLs are the configuration's own. PeerURLs are empty for addresses that
-	// are not known before the machine.
+	// Owner is the configuration's ID, the key of the ownership record; Name
+	// and PeerURLs are from the configuration. PeerURLs are empty if the
+	// addresses are not known before the machine exists.
 	Owner    string
 	Name     string
 	PeerURLs []string
@@ -27,39 +27,39 @@ type WithdrawRequest struct {
 // Withdrawn is the outcome of [Engine.Withdraw].
 type Withdrawn struct {
 	Warnings []membership.Warning
-	// Waited is set when another process was waited for.
+	// Waited is set if the removal waited for another process.
 	Waited *Waited
-	// Snapshot is what the warnings were decided on.
+	// Snapshot is the basis of the warnings.
 	Snapshot membership.Snapshot
 }
 
 const (
-	// replaceTimeout is how long the backstop waits, as half of a replacement,
-	// for the old voter to end: its machine was destroyed before.
+	// replaceTimeout is how long the backstop in a replacement waits for the
+	// old voter to end: its machine is already destroyed.
 	replaceTimeout = 2 * time.Minute
-	// withdrawTimeout limits the backstop of a configuration that goes for good:
-	// the cluster may be gone with its machines.
+	// withdrawTimeout limits the backstop of a configuration that is destroyed
+	// permanently: the cluster may be destroyed with its machines.
 	withdrawTimeout = 30 * time.Second
 )
 
-// Withdraw is the backstop: it removes what the ownership record says was added
-// for the owner, and nothing else, and deletes the record. What it may remove is
-// [membership.DecideWithdraw]: never a voter that lives. As half of a
-// replacement it waits for such a voter to end, at most for [replaceTimeout],
-// and then fails and keeps the record. It returns the error of a cluster that
-// does not answer as it is, for the caller to weigh: after a whole destroy there
-// is no cluster left to ask.
+// Withdraw is the backstop: it removes only what the ownership record says was
+// added for the owner, and deletes the record. [membership.DecideWithdraw] says
+// what it may remove: never a voter that is alive. In a replacement it waits
+// for such a voter to end, at most for [replaceTimeout], and then fails and
+// keeps the record. If the cluster does not answer, it returns that error
+// unchanged for the caller to judge: after a complete destroy there is no
+// cluster left.
 //
-// A record that speaks of an intent alone may belong to an announcement that is
-// still on its way: made by a run that was broken off, whose answer nobody saw.
-// Before such a record is deleted the lock is taken and everything is read
-// again: taking it is a write, and what stood in the log before that write is
-// in the list afterwards.
+// A record with only an intent may belong to a request to add a member that is
+// still in flight, from an interrupted Terraform run that never received the
+// answer. Before Withdraw deletes such a record, it takes the lock and reads
+// everything again: taking the lock is a write, and the list then contains
+// everything that was in the log before that write.
 func (e *Engine) Withdraw(ctx context.Context, r WithdrawRequest) (Withdrawn, error) {
 	if id, settled, over := e.Process.isSettled(r.Owner); settled {
-		// This process has seen the member leave. A record that cannot be
-		// deleted claims nothing; but it would lie about for ever. So where it
-		// is an operator who puts an end to it, the next run goes on.
+		// This process observed the removal. A record that cannot be deleted has no
+		// effect, but it would remain permanently. So if the operator interrupts
+		// the deletion, the error makes the next Terraform run continue it.
 		if !over && !e.discard(ctx, id, r.Owner) && errors.Is(ctx.Err(), context.Canceled) {
 			return Withdrawn{}, ctx.Err()
 		}
@@ -90,19 +90,18 @@ type withdrawal struct {
 	// since is when it began, or last waited for a voter to end.
 	since time.Time
 	out   Withdrawn
-	// What is left of an announcement: the record, the cluster, and what becomes
-	// of it.
+	// What is left of the member: the record, the cluster, and the decision
+	// about it.
 	record   cluster.Record
 	snap     membership.Snapshot
 	decision membership.Decision
 }
 
-// errChanged asks for another decision: what the removal was decided on is no
-// longer so.
+// errChanged requests another decision: the basis of the removal has changed.
 const errChanged note = "the member is not what it was"
 
-// look takes one look and carries one decision out, until nothing of the owner's
-// is left, or nothing may be done about it.
+// look observes the cluster and carries out one decision, until nothing of the
+// owner is left, or nothing may be done about it.
 func (w *withdrawal) look(ctx context.Context) error {
 	var recorded bool
 	var err error
@@ -115,7 +114,8 @@ func (w *withdrawal) look(ctx context.Context) error {
 	w.decision = w.judge(ctx, w.snap)
 	d := w.decision
 	if d.Verdict == membership.Done {
-		// A voter that lives may be about to end: its machine has just gone.
+		// A voter that is alive may be about to end: its machine was just
+		// destroyed.
 		unmanaged := len(d.Warnings) > 0 && d.Warnings[0].Code == membership.Unmanaged
 		if unmanaged && w.Clock.Now().Sub(w.since) <= healthInterval {
 			return retrying(w.refusal())
@@ -123,7 +123,7 @@ func (w *withdrawal) look(ctx context.Context) error {
 		w.out = Withdrawn{Warnings: d.Warnings, Snapshot: w.snap}
 		return w.drop(ctx)
 	}
-	if w.hold != nil { // taken for what is no longer so
+	if w.hold != nil { // taken for a decision that is outdated
 		return retrying(errChanged)
 	}
 	switch {
@@ -146,7 +146,7 @@ func (w *withdrawal) look(ctx context.Context) error {
 	}
 }
 
-// still is asked under the lock, right before the removal: whether the decision
+// still checks under the lock, right before the removal, whether the decision
 // would be the same.
 func (w *withdrawal) still(ctx context.Context, snap membership.Snapshot) error {
 	now := w.judge(ctx, snap)
@@ -156,12 +156,12 @@ func (w *withdrawal) still(ctx context.Context, snap membership.Snapshot) error 
 	return nil
 }
 
-// cleanupTimeout is how long the deletion of a record is tried that claims nothing
-// any more: a member that does not answer may cost a request timeout.
+// cleanupTimeout limits the deletion of a record without effect: a member that
+// does not answer may cost a request timeout.
 const cleanupTimeout = 20 * time.Second
 
-// discard deletes a record, as long as that can be tried, and reports whether
-// it is gone.
+// discard deletes a record, with retries until the timeout, and reports whether
+// it was deleted.
 func (e *Engine) discard(ctx context.Context, id membership.ClusterID, owner string) bool {
 	ctx, cancel := context.WithTimeout(ctx, cleanupTimeout)
 	defer cancel()
@@ -172,8 +172,8 @@ func (w *withdrawal) refusal() *Refusal {
 	return &Refusal{Action: w.action, Name: w.name, Decision: w.decision, Snapshot: w.snap}
 }
 
-// judge decides on a snapshot. The leader is asked for its connections where it
-// matters: of a voter that does not answer here.
+// judge decides on a snapshot. For a voter that does not answer here, it asks
+// the leader for its connections.
 func (w *withdrawal) judge(ctx context.Context, snap membership.Snapshot) membership.Decision {
 	r := w.record
 	q := membership.WithdrawRequest{
@@ -188,8 +188,8 @@ func (w *withdrawal) judge(ctx context.Context, snap membership.Snapshot) member
 	return membership.DecideWithdraw(snap, q)
 }
 
-// drop deletes the record of an owner that has no member in the list, or none
-// that is to be removed. Of an intent the announcement may still be on its way.
+// drop deletes the record of an owner without a member in the list, or without
+// a member to be removed. If it is an intent, the member may still be added.
 func (w *withdrawal) drop(ctx context.Context) error {
 	if w.record.State != cluster.Intended {
 		return w.erase(ctx)
@@ -204,8 +204,8 @@ func (w *withdrawal) drop(ctx context.Context) error {
 	return w.erase(w.hold.ctx)
 }
 
-// erase deletes the record. Under an alarm that cannot be, and a record that
-// claims nothing is left behind.
+// erase deletes the record. Under an alarm this is impossible, and a record
+// without effect is left behind.
 func (w *withdrawal) erase(ctx context.Context) error {
 	err := w.Cluster.Records(w.snap.ClusterID).Delete(ctx, w.req.Owner)
 	if errors.Is(err, cluster.ErrAlarm) && len(w.decision.Warnings) == 0 && w.record.State != cluster.Intended {

@@ -16,18 +16,18 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// slow is a cluster of one in memory, to which an announcement is on its way:
-// it arrives with the next write. Methods that are not asked for panic.
+// slow is a cluster of one in memory, with an added member that becomes visible
+// with the next write. Unexpected methods panic.
 type slow struct {
 	cluster.Cluster
 	members []membership.Member
 	record  *cluster.Record
 	late    *membership.Member
-	// unsure is how many looks are to be without a quorum behind them; such a
-	// look shows an old list.
+	// unsure is the number of observations without a quorum, which show an old
+	// list.
 	unsure  int
 	removed []membership.MemberID
-	// leaderless is how many looks after a removal find no leader.
+	// leaderless is the number of observations without a leader after a removal.
 	leaderless int
 	looks      int
 	clock      instantly
@@ -37,7 +37,7 @@ type slow struct {
 
 func (s *slow) Records(membership.ClusterID) cluster.Records { return slowRecords{s: s} }
 
-// write is what every write does to a change that stands before it in the log.
+// write applies the change that stands before a write in the log.
 func (s *slow) write() {
 	if s.late != nil {
 		s.members, s.late = append(s.members, *s.late), nil
@@ -80,7 +80,7 @@ func (s *slow) Remove(_ context.Context, _, id membership.MemberID) error {
 
 func (s *slow) Turns(membership.ClusterID) cluster.Turns { return noTurns{} }
 
-// noTurns: none is on record.
+// noTurns has no turns on record.
 type noTurns struct{ cluster.Turns }
 
 func (noTurns) Delete(context.Context, string) error { return nil }
@@ -113,7 +113,7 @@ func (r slowRecords) Delete(context.Context, string) error {
 	return nil
 }
 
-// Acquire makes it a lock: taking it is a write.
+// Acquire implements [Locker]: taking the lock is a write.
 func (s *slow) Acquire(context.Context, membership.ClusterID, string, func(claim.Holder)) (claim.Hold, error) {
 	s.write()
 	return held{}, nil
@@ -135,9 +135,9 @@ func (c *instantly) Sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// A run was broken off after its announcement was sent and before it was
-// answered. The backstop must not take the record away under it: the member
-// would be nobody's.
+// A Terraform run was interrupted after it sent the request to add a member and
+// before it received the answer. The backstop must not delete its record too
+// early: the member would have no owner.
 func TestWithdrawLate(t *testing.T) {
 	t.Parallel()
 	a := membership.Member{ID: 1, Name: "a", PeerURLs: []string{"http://10.0.0.1:2380"}, ClientURLs: []string{"http://10.0.0.1:2379"}}
@@ -179,9 +179,9 @@ func TestWithdrawLate(t *testing.T) {
 	}
 }
 
-// After a removal the next change waits until the survivors follow a leader
-// (etcd-io/etcd#15528, etcd-io/etcd#14040), and the same URL stays away until
-// the ID computed from it is another one (etcd-io/etcd#10765).
+// After a removal the next change waits until the remaining members follow a
+// leader (etcd-io/etcd#15528, etcd-io/etcd#14040), and the same URL is not
+// added until the ID computed from it differs (etcd-io/etcd#10765).
 func TestSettle(t *testing.T) {
 	t.Parallel()
 	a := membership.Member{ID: 1, Name: "a", PeerURLs: []string{"http://10.0.0.1:2380"}, ClientURLs: []string{"http://10.0.0.1:2379"}}
@@ -202,7 +202,7 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// withdrawing is the destruction, for good, of the configuration of a member.
+// withdrawing returns the request for a permanently destroyed configuration.
 func withdrawing(r reconfigure.LeaveRequest) reconfigure.WithdrawRequest {
 	return reconfigure.WithdrawRequest{Owner: r.Owner, Name: r.Name, PeerURLs: r.PeerURLs}
 }
