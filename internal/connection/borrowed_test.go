@@ -11,8 +11,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// A member knows a token once it has applied it, which may be a moment after the
-// member that gave it. That is no reason to call a member silent.
+// Test that a member is not considered silent if it has not applied a token
+// yet, which may happen shortly after another member issued it.
 func TestBorrowedTokenThatIsNotThereYet(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Start(t, 3, etcdtest.Options{Password: password})

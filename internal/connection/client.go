@@ -21,14 +21,14 @@ import (
 )
 
 func init() {
-	// gRPC prints errors to standard error by default, and everything, with
-	// metadata, if the environment asks for it. What matters comes back as
-	// errors here.
+	// By default, gRPC prints errors to standard error, and everything,
+	// including metadata, if the environment enables it. This package returns
+	// the relevant failures as errors.
 	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, io.Discard))
 }
 
-// How often a connection that is down is tried again while a call waits for it,
-// and how soon a connection whose peer has gone silent is given up.
+// The backoff between attempts to connect while a call waits, and the keepalive
+// that detects a silent peer.
 const (
 	backoffBase      = 50 * time.Millisecond
 	backoffMax       = time.Second
@@ -36,15 +36,15 @@ const (
 	keepaliveTimeout = 3 * time.Second
 )
 
-// How soon a request is made again whose token the member does not know yet, and
-// for how long. One that is still behind then is not up to date.
+// The pause before a request is repeated because the member does not know its token
+// yet, and the limit for all repetitions. A member still behind is not up to date.
 const (
 	tokenPause = 5 * time.Millisecond
 	tokenLimit = time.Second
 )
 
-// Client speaks to exactly one endpoint. Every call goes through [Client.Do].
-// It is safe for concurrent use.
+// Client talks to exactly one endpoint. Every call goes through [Client.Do]. A
+// Client is safe for concurrent use.
 type Client struct {
 	*clientv3.Client
 
@@ -53,24 +53,24 @@ type Client struct {
 	attempts       *attempts
 	cancel         context.CancelFunc
 	pooled         bool
-	// token is set where another endpoint's authentication is borrowed.
+	// token is set if the client borrows the authentication of another endpoint.
 	token *sharedToken
 }
 
 // WithoutCredentials returns the settings for clients without user name and
-// password. A learner needs them: it authenticates nobody. A client of a [Pool]
-// that is asked for credentials all the same borrows those of another endpoint,
-// and calls the function given to [Client.Do] again then; it is meant for reads.
+// password. A learner needs them because it cannot authenticate a user. If a server
+// requires credentials anyway, a client of a [Pool] borrows those of another
+// endpoint and calls the function given to [Client.Do] again. Use it for reads.
 func (s Settings) WithoutCredentials() Settings {
 	s.anonymous = true
 	return s
 }
 
-// Client makes a client for one endpoint. It dials nothing, except that with a
-// user name and a password it authenticates, within the request timeout; where
-// the cluster has no authentication (yet) that is no error. The caller closes
-// the client. An endpoint that must not have the credentials is not dialled; see
-// [Settings.Refusal].
+// Client returns a client for one endpoint. It does not dial, except to
+// authenticate if a user name and a password are set, within the request
+// timeout. It is not an error if authentication is disabled. The caller closes
+// the client. Client does not dial an endpoint that must not receive the
+// credentials; see [Settings.Refusal].
 //
 // Errors are of type [*EndpointError] or [*Error].
 func (s Settings) Client(ctx context.Context, endpoint string) (*Client, error) {
@@ -94,18 +94,18 @@ func (s Settings) Client(ctx context.Context, endpoint string) (*Client, error) 
 	if err := c.connect(ctx, s.config(endpoint, to, c.attempts)); err != nil {
 		return nil, err
 	}
-	// Each status would open a connection of its own otherwise.
+	// Otherwise each status request would open a connection.
 	c.Maintenance = clientv3.NewMaintenanceFromMaintenanceClient(
 		clientv3.RetryMaintenanceClient(c.Client, c.ActiveConnection()), c.Client)
 	return c, nil
 }
 
-// config is that of etcd's own client, with all that is dialled going through
-// tries.
+// config returns the configuration of etcd's own client. All dialling goes
+// through tries.
 func (s Settings) config(endpoint string, to wire, tries *attempts) clientv3.Config {
 	config := clientv3.Config{
 		Endpoints: []string{endpoint},
-		// clientv3 limits its authentication by this, not its dialling.
+		// clientv3 uses DialTimeout for authentication, not for dialling.
 		DialTimeout: s.RequestLimit(),
 		Logger:      zap.NewNop(),
 		DialOptions: []grpc.DialOption{
@@ -124,7 +124,7 @@ func (s Settings) config(endpoint string, to wire, tries *attempts) clientv3.Con
 	switch {
 	case s.anonymous && s.token != nil:
 		config.DialOptions = append(config.DialOptions, grpc.WithPerRPCCredentials(lent{s.token, to}))
-		// clientv3 would repeat a call with a stale token a hundred times.
+		// Otherwise clientv3 would repeat a call with a stale token a hundred times.
 		config.MaxUnaryRetries = 1
 	case !s.anonymous:
 		config.Username, config.Password = s.Username, s.Password.Reveal()
@@ -132,10 +132,9 @@ func (s Settings) config(endpoint string, to wire, tries *attempts) clientv3.Con
 	return config
 }
 
-// connect makes etcd's own client, and with it logs in where there are
-// credentials.
+// connect makes etcd's own client, which logs in if there are credentials.
 func (c *Client) connect(ctx context.Context, config clientv3.Config) (err error) {
-	// The client's context outlives ctx, which must still end the making.
+	// The client's context outlives ctx, but the end of ctx must still abort New.
 	life, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	c.cancel = func() { cancel(nil) }
 	config.Context = life
@@ -145,7 +144,7 @@ func (c *Client) connect(ctx context.Context, config clientv3.Config) (err error
 	unsubscribe()
 	unhook()
 	if err == nil && life.Err() != nil {
-		// Ended at the last moment: such a client would be of no use.
+		// The context ended at the last moment, so the client is unusable.
 		err = life.Err()
 		_ = c.Client.Close()
 	}
@@ -159,12 +158,12 @@ func (c *Client) connect(ctx context.Context, config clientv3.Config) (err error
 	return err
 }
 
-// Endpoint returns the normalised URL that the client speaks to, as it is
-// advertised, not as the address map changes it.
+// Endpoint returns the normalised URL of the endpoint as it is advertised,
+// before the address map applies.
 func (c *Client) Endpoint() string { return c.endpoint }
 
-// Close ends the connection, unless the client belongs to a [Pool], which
-// closes it.
+// Close closes the connection. It does nothing if the client belongs to a
+// [Pool].
 func (c *Client) Close() error {
 	if c.pooled {
 		return nil
@@ -181,20 +180,20 @@ func (c *Client) close() error {
 }
 
 // Do calls f once, with a context that ends after the request timeout or as
-// soon as an attempt to connect fails; a connection that is down is tried at
-// once. f makes its requests through c with that context.
+// soon as an attempt to connect fails. If the connection is down, Do reconnects
+// at once. f makes its requests through c with that context.
 //
-// Errors of requests come back as [*Error]. Whatever else f returns comes back
-// as it is, and so does ctx's own cancellation. After [Timeout] and
-// [Interrupted] a request may have been carried out, or still be.
+// Do returns errors of requests as [*Error]. It returns other errors of f, and
+// ctx's own cancellation, unchanged. After [Timeout] or [Interrupted] a request
+// may have been carried out, or may still be.
 func (c *Client) Do(ctx context.Context, f func(ctx context.Context) error) error {
 	return c.DoLong(ctx, c.requestTimeout, f)
 }
 
-// DoLong is [Client.Do] for a request that takes as long as it takes, such as a
-// snapshot or a watch: only limit bounds it, or ctx alone if limit is 0. A server that has gone silent is noticed
-// sooner, by the connection's own keepalive. A client without credentials of its own
-// may call f again, after the server has refused the token and before it has sent
+// DoLong is like [Client.Do] for a request of unknown duration, such as a
+// snapshot or a watch. limit bounds it, or only ctx if limit is 0. The
+// connection's keepalive detects a silent server sooner. A client without
+// credentials may call f again if the server rejected the token before it sent
 // anything else.
 func (c *Client) DoLong(ctx context.Context, limit time.Duration, f func(ctx context.Context) error) error {
 	if c.token == nil {
@@ -214,8 +213,8 @@ func (c *Client) DoLong(ctx context.Context, limit time.Duration, f func(ctx con
 		}
 		return err
 	}
-	// The token comes from another member, and this one knows it once it has
-	// applied the entry that made it.
+	// The token comes from another member. This member knows it after it has
+	// applied the entry that created the token.
 	begin := time.Now()
 	for pause := tokenPause; ; pause *= 2 {
 		err = c.do(ctx, limit, f)
@@ -248,8 +247,8 @@ func (c *Client) do(ctx context.Context, limit time.Duration, f func(ctx context
 	if c.attempts.failing.Load() {
 		connection := c.ActiveConnection()
 		connection.ResetConnectBackoff()
-		// Again shortly after: the failure may be known here before gRPC has
-		// begun to back off, and then the first call is lost on it.
+		// Reset again shortly after: the failure may be known here before gRPC
+		// begins to back off, and gRPC would then fail the first call.
 		again := time.AfterFunc(backoffBase, connection.ResetConnectBackoff)
 		defer again.Stop()
 	}
@@ -264,8 +263,8 @@ type attemptError struct{ err error }
 
 func (e *attemptError) Error() string { return e.err.Error() }
 
-// explain turns what a call returned into an [*Error], where it is about the
-// server. ctx is the caller's, call that of the call.
+// explain turns the error of a call into an [*Error] if it is about the server.
+// ctx is the caller's context, call that of the call.
 func (c *Client) explain(ctx, call context.Context, err error) error {
 	var attempt *attemptError
 	if errors.As(context.Cause(call), &attempt) && isEnded(err) {
@@ -275,7 +274,7 @@ func (c *Client) explain(ctx, call context.Context, err error) error {
 	case ended == nil || !isEnded(err):
 	case errors.Is(ended, context.Canceled):
 		return ended
-	default: // what is made here is cancelled when the caller's time is over
+	default: // the context of the call ends with the caller's
 		return &Error{Endpoint: c.endpoint, Kind: Timeout, Err: ended}
 	}
 	if errors.As(err, new(*Error)) {

@@ -19,8 +19,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// serve runs handle for each connection to a new loopback listener, whose
-// address it returns, until the test ends.
+// serve calls handle for each connection to a new loopback listener until the
+// test ends. It returns the listener's address.
 func serve(t *testing.T, handle func(net.Conn)) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -48,8 +48,8 @@ func serve(t *testing.T, handle func(net.Conn)) string {
 	return listener.Addr().String()
 }
 
-// ask makes one member list request with a new client and returns its error
-// and how long it took.
+// ask requests the member list with a new client. It returns the error and the
+// duration.
 func ask(t *testing.T, s Settings, endpoint string) (took time.Duration, err error) {
 	t.Helper()
 	begin := time.Now()
@@ -79,8 +79,7 @@ func refusing(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// The end of the time for a login is no interruption, of which a person would be
-// told.
+// Test that a login timeout is a Timeout and not an interruption.
 func TestTimeOfALoginIsOver(t *testing.T) {
 	endpoint := "http://" + serve(t, nil)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -104,8 +103,8 @@ func TestFailsFastWithItsCause(t *testing.T) {
 	silent := serve(t, nil)
 	dead := refusing(t)
 
-	// Where the cause is there at once it must be told long before any timeout;
-	// where there is silence, soon after the dial timeout.
+	// An immediate failure must be reported long before any timeout. Silence
+	// must be reported soon after the dial timeout.
 	const (
 		atOnce = 3 * time.Second
 		long   = 10 * time.Second

@@ -1,15 +1,15 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package connection knows how to reach etcd servers: where they are, what
-// TLS and credentials to use, how long to wait. It opens nothing by itself;
-// packages cluster, discovery and claim dial with it, at first use.
+// Package connection describes how to reach etcd servers: their addresses, TLS,
+// credentials and timeouts. It opens no connection by itself. Packages cluster,
+// discovery and claim dial with it on first use.
 //
-// One [Client] speaks to exactly one endpoint. clientv3 makes every call wait
-// until a connection is ready, so that a refused connection or a certificate
-// that does not verify shows up as an exceeded deadline, without its cause, and
-// a dead endpoint eats the deadline of a live one. [Client.Do] ends a call as
-// soon as an attempt to connect has failed, and says why it failed.
+// A [Client] talks to exactly one endpoint. clientv3 makes every call wait
+// until a connection is ready. A refused connection or an invalid certificate
+// therefore appears as an exceeded deadline without its cause, and a dead
+// endpoint uses up the deadline of a live one. [Client.Do] ends a call as soon
+// as an attempt to connect fails, and returns the reason.
 package connection
 
 import (
@@ -20,38 +20,37 @@ import (
 
 // Settings says how to reach the servers of one cluster.
 type Settings struct {
-	// Endpoints are client URLs, normalised: scheme, host and port. See
+	// Endpoints are normalised client URLs: scheme, host and port. See
 	// [ParseEndpoint].
 	Endpoints []string
-	// Username and Password are for etcd's own authentication; both empty
+	// Username and Password are for etcd's own authentication. Both are empty
 	// without it.
 	Username string
 	Password Secret
-	// TLS is nil where no TLS material is configured. It holds the CA, the
-	// client certificate, and nothing about server names: those follow the URL.
+	// TLS holds the CA and the client certificate, or is nil without TLS
+	// material. It holds no server names: those follow from the URL.
 	TLS *tls.Config
-	// TrustedHosts may get the credentials, beside the hosts of Endpoints, Named
-	// and AddressMap; see [Settings.Refusal].
+	// TrustedHosts may receive the credentials, in addition to the hosts of
+	// Endpoints, Named and AddressMap. See [Settings.Refusal].
 	TrustedHosts []HostPattern
-	// Named are URLs that arguments name, beside Endpoints. See [Settings.At].
+	// Named are further URLs that arguments name. See [Settings.At].
 	Named []string
-	// Learned says that Endpoints are known only from what members advertised.
+	// Learned means that Endpoints are known only from what members advertise.
 	// See [Settings.Where].
 	Learned bool
-	// AddressMap maps an advertised client URL (normalised) to the URL that
-	// can be dialled from here. TLS is still verified against the host of the
-	// advertised URL.
+	// AddressMap maps a normalised advertised client URL to the URL to dial.
+	// TLS is still verified against the host of the advertised URL.
 	AddressMap map[string]string
-	// DialTimeout limits the making of one connection, RequestTimeout one
-	// request to one endpoint. 0 means the default.
+	// DialTimeout limits one attempt to connect, RequestTimeout one request to
+	// one endpoint. 0 means the default.
 	DialTimeout    time.Duration
 	RequestTimeout time.Duration
-	// MetadataPrefix is where ownership records and locks are kept; it begins
+	// MetadataPrefix is the prefix of ownership records and locks. It begins
 	// and ends with a slash.
 	MetadataPrefix string
 
-	// anonymous is set by [Settings.WithoutCredentials], token by a [Pool]: it is
-	// the one that such a client borrows.
+	// anonymous is set by [Settings.WithoutCredentials]. token is the token
+	// that such a client of a [Pool] borrows.
 	anonymous bool
 	token     *sharedToken
 }
@@ -67,7 +66,7 @@ func (s Settings) dialTimeout() time.Duration {
 	return cmp.Or(max(s.DialTimeout, 0), DefaultDialTimeout)
 }
 
-// RequestLimit is how long one request to one endpoint may take.
+// RequestLimit returns the timeout of one request to one endpoint.
 func (s Settings) RequestLimit() time.Duration {
 	return cmp.Or(max(s.RequestTimeout, 0), DefaultRequestTimeout)
 }

@@ -20,31 +20,31 @@ import (
 // errNotHTTP2 means that a server's first bytes were not HTTP/2 settings.
 var errNotHTTP2 = errors.New("its first bytes are not HTTP/2")
 
-// errClosed is what a server that expects TLS does to a client without it.
+// errClosed means that the server closed a connection without TLS.
 var errClosed = errors.New("it closed the connection")
 
-// errClosedTLS comes after the client's side of a TLS handshake.
+// errClosedTLS means that the server closed the connection after the handshake.
 var errClosedTLS = errors.New("the server closed the connection after the handshake")
 
-// errUnwanted ends an attempt to connect that no call waits for.
+// errUnwanted means that no call waits for a connection, so none is made.
 var errUnwanted = errors.New("no call waits for a connection")
 
-// errSilent means that the dial timeout was over before the server's first frame.
+// errSilent means that the dial timeout expired before the server's first frame.
 var errSilent = fmt.Errorf("the server accepted the connection and said nothing: %w", context.DeadlineExceeded)
 
-// attempts hears how attempts to connect ended and tells those whose calls
-// wait for the connection. gRPC keeps the cause of a failure to itself as long
-// as calls wait for a connection to become ready.
+// attempts tracks how attempts to connect end and notifies the calls that wait
+// for the connection. gRPC hides the cause of a failure as long as calls wait
+// for a connection to become ready.
 type attempts struct {
 	mu      sync.Mutex
 	waiting map[*func(error)]struct{}
-	// failing is whether the most recent attempt failed, answered whether the
-	// server has ever sent its HTTP/2 settings.
+	// failing is whether the most recent attempt failed. answered is whether
+	// the server has ever sent its HTTP/2 settings.
 	failing, answered atomic.Bool
 }
 
-// subscribe calls f with the error of each attempt that fails from now on,
-// until stop is called. f must not block.
+// subscribe calls f with the error of each attempt that fails, until stop is
+// called. f must not block.
 func (a *attempts) subscribe(f func(error)) (stop func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -73,8 +73,8 @@ func (a *attempts) failed(err error) {
 }
 
 // wanted reports whether a call waits for a connection. gRPC itself would dial
-// for as long as the process lives, once a second at the most, each address that
-// any member has ever listed.
+// every address that any member ever listed, up to once a second, until the
+// process ends.
 func (a *attempts) wanted() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -85,8 +85,8 @@ func (a *attempts) wanted() bool {
 	return false
 }
 
-// dialer returns a gRPC dialer that connects to one address whatever it is asked
-// for, never through a proxy of the environment, and while a call waits alone.
+// dialer returns a gRPC dialer that always connects to one address. It uses no
+// proxy of the environment and dials only while a call waits.
 func (a *attempts) dialer(to wire) func(context.Context, string) (net.Conn, error) {
 	return func(ctx context.Context, _ string) (net.Conn, error) {
 		if !a.wanted() {
@@ -102,7 +102,7 @@ func (a *attempts) dialer(to wire) func(context.Context, string) (net.Conn, erro
 	}
 }
 
-// observed are transport credentials that report failed handshakes, and
+// observed wraps transport credentials. It reports failed handshakes, and
 // connections that end before the server has sent its HTTP/2 settings.
 type observed struct {
 	credentials.TransportCredentials
@@ -110,8 +110,8 @@ type observed struct {
 }
 
 // transport returns the transport credentials for the scheme of an endpoint.
-// The name that a certificate is verified against is the endpoint's host: gRPC
-// passes it as the authority.
+// Certificates are verified against the endpoint's host, which gRPC passes as
+// the authority.
 func (a *attempts) transport(secure bool, config *tls.Config) credentials.TransportCredentials {
 	if !secure {
 		return &observed{insecure.NewCredentials(), a}
@@ -139,8 +139,8 @@ func (o *observed) Clone() credentials.TransportCredentials {
 }
 
 // firstFrame watches a connection until the server's first HTTP/2 frame, which
-// must be its settings. In TLS 1.3 a server that refuses the client's
-// certificate says so only here, after the client's side of the handshake.
+// must be a settings frame. In TLS 1.3 a server rejects the client's
+// certificate only here, after the client's side of the handshake.
 type firstFrame struct {
 	net.Conn
 	attempts *attempts
@@ -153,15 +153,14 @@ type firstFrame struct {
 	done bool
 }
 
-// settingsHead is how much of a frame's header tells its type: three bytes of
-// length, one of type.
+// settingsHead is the length of the part of a frame's header that contains its
+// type: three bytes of length and one of type.
 const (
 	settingsHead = 4
 	settingsType = 4
 )
 
-// alertTimeout is how long a server that closed the connection may still be read
-// from.
+// alertTimeout is how long to read from a server that closed the connection.
 const alertTimeout = 100 * time.Millisecond
 
 // Read implements net.Conn.
@@ -187,9 +186,9 @@ func (c *firstFrame) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write implements net.Conn. When it fails the server has closed the connection,
-// and why may still be there to be read: a TLS alert gets a moment to arrive,
-// because gRPC closes the connection after a failed write.
+// Write implements net.Conn. If it fails, the server has closed the connection.
+// gRPC closes the connection after a failed write, so Write first waits briefly
+// for a TLS alert that gives the reason.
 func (c *firstFrame) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
 	if err == nil {
@@ -207,9 +206,9 @@ func (c *firstFrame) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Close implements net.Conn. gRPC closes a connection whose server has sent
-// nothing within the dial timeout; it may close the connection
-// below, so that a read ends with net.ErrClosed, or this one.
+// Close implements net.Conn. gRPC closes a connection if the server sends
+// nothing within the dial timeout. It may close this connection or the
+// underlying one, whose read then returns net.ErrClosed.
 func (c *firstFrame) Close() error {
 	c.mu.Lock()
 	if !c.done {
@@ -219,8 +218,8 @@ func (c *firstFrame) Close() error {
 	return c.Conn.Close()
 }
 
-// tellEnd says what the end of a connection before the server's first frame
-// means.
+// tellEnd returns the error for a connection that ended before the server's
+// first frame.
 func (c *firstFrame) tellEnd(err error) error {
 	var op *net.OpError
 	switch {
@@ -234,7 +233,7 @@ func (c *firstFrame) tellEnd(err error) error {
 	return errClosed
 }
 
-// end reports the end of the attempt, once. c.mu is held.
+// end reports the end of the attempt, once. c.mu must be held.
 func (c *firstFrame) end(err error) {
 	c.done = true
 	close(c.first)

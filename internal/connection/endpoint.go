@@ -15,11 +15,11 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// defaultPort is the port of an endpoint that names none: etcd's client port.
+// defaultPort is etcd's client port, for an endpoint without a port.
 const defaultPort = "2379"
 
-// EndpointError says why a text is not an endpoint. It never holds the user
-// information of a URL, which may contain a password.
+// EndpointError says why a text is not an endpoint. It never contains the user
+// information of a URL, which may include a password.
 type EndpointError struct {
 	// Endpoint is the text, without user information.
 	Endpoint string
@@ -31,9 +31,9 @@ type EndpointError struct {
 func (e *EndpointError) Error() string { return fmt.Sprintf("endpoint %q %s", e.Endpoint, e.Reason) }
 
 // ParseEndpoint returns the normal form of a client URL: scheme, host in lower
-// case, port; IPv6 addresses in brackets. A text without a scheme gets https
-// where withTLS is set (TLS material is configured), else http; one without a
-// port gets [defaultPort]. The normal form of a normal form is itself.
+// case and port, with IPv6 addresses in brackets. A text without a scheme gets
+// https if withTLS is set (TLS material is configured), otherwise http. A text
+// without a port gets [defaultPort]. The normal form is idempotent.
 //
 // Errors are of type [*EndpointError].
 func ParseEndpoint(raw string, withTLS bool) (string, error) {
@@ -53,7 +53,7 @@ func ParseEndpoint(raw string, withTLS bool) (string, error) {
 		if withTLS {
 			scheme = "https"
 		}
-		// An IPv6 address may come without brackets, if no port follows.
+		// An IPv6 address may omit the brackets if no port follows.
 		if ip := net.ParseIP(rest); ip != nil && strings.Contains(rest, ":") {
 			rest = "[" + rest + "]"
 		}
@@ -85,12 +85,12 @@ func ParseEndpoint(raw string, withTLS bool) (string, error) {
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
 		return fail(text, fmt.Sprintf("has the port %q; a port is a number from 1 to 65535", port))
 	}
-	// The zone of an IPv6 address is behind a % that a URL has to escape.
+	// A URL must escape the % before the zone of an IPv6 address.
 	return scheme + "://" + strings.ReplaceAll(net.JoinHostPort(host, port), "%", "%25"), nil
 }
 
-// ParseEndpoints is [ParseEndpoint] for a list. The order stays; an endpoint
-// that is given twice is kept once.
+// ParseEndpoints is like [ParseEndpoint] for a list. It keeps the order and
+// removes duplicates.
 func ParseEndpoints(raw []string, withTLS bool) ([]string, error) {
 	endpoints := make([]string, 0, len(raw))
 	for _, r := range raw {
@@ -105,15 +105,15 @@ func ParseEndpoints(raw []string, withTLS bool) ([]string, error) {
 	return endpoints, nil
 }
 
-// ParseAddressMap returns the normal form of an address map: both sides as
-// [ParseEndpoint] gives them. The right side may leave out its scheme: it has
-// that of the left side then, and must have it otherwise, because whether TLS
-// is spoken follows from the advertised URL.
+// ParseAddressMap returns the normal form of an address map: [ParseEndpoint] of
+// both sides. The right side may omit its scheme and then gets that of the left
+// side. Otherwise its scheme must match, because the advertised URL determines
+// whether TLS is used.
 //
 // Errors are of type [*EndpointError].
 func ParseAddressMap(raw map[string]string, withTLS bool) (map[string]string, error) {
 	parsed := make(map[string]string, len(raw))
-	// In order, so that of several errors it is always the same that is told.
+	// Sorted, so that the same one of several errors is always returned.
 	for _, from := range slices.Sorted(maps.Keys(raw)) {
 		to := raw[from]
 		advertised, err := ParseEndpoint(from, withTLS)

@@ -19,11 +19,11 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Kind says what an endpoint answered, or why it did not. Package diag has a
-// way out for each.
+// Kind says what an endpoint answered, or why it did not. Package text has
+// advice for each kind.
 type Kind string
 
-// The kinds. Their text is what a person reads as the endpoint's answer.
+// The kinds. Users read their text as the endpoint's answer.
 const (
 	// Refused: nothing listens there.
 	Refused Kind = "connection refused"
@@ -41,58 +41,57 @@ const (
 	Expired Kind = "certificate expired or not yet valid"
 	// HostMismatch: the server's certificate is for other hosts.
 	HostMismatch Kind = "certificate is for another host"
-	// PlainServer: an https endpoint whose server speaks no TLS.
+	// PlainServer: the endpoint is https, but the server does not speak TLS.
 	PlainServer Kind = "server does not speak TLS"
 	// ClientCert: the server refuses the client's certificate, or asks for one
-	// where none is configured.
+	// although none is configured.
 	ClientCert Kind = "server refuses the client certificate"
 	// TLSOther: any other failure of the TLS handshake.
 	TLSOther Kind = "TLS handshake failed"
-	// NotEtcd: what listens there does not speak etcd's protocol, or speaks it
-	// over TLS while the endpoint's scheme is http.
+	// NotEtcd: the server does not speak the etcd protocol, or expects TLS
+	// although the scheme of the endpoint is http.
 	NotEtcd Kind = "not an etcd server, or one that expects https"
-	// WrongPassword: the server knows no such user, or not with this password.
+	// WrongPassword: the server has no such user, or the password is wrong.
 	WrongPassword Kind = "wrong user name or password"
-	// AuthRequired: the server asks for credentials and got none.
+	// AuthRequired: the server requires credentials and received none.
 	AuthRequired Kind = "credentials required"
-	// NoLogin: the server answers, and does not complete the login, for which it
-	// needs a quorum. Nothing else was sent.
+	// NoLogin: the server answers but does not complete the login, which needs
+	// a quorum. Nothing else was sent.
 	NoLogin Kind = "the login does not complete; it needs a quorum"
-	// StaleToken: the server does not know the token that a previous
-	// authentication gave; another call authenticates again.
+	// StaleToken: the server does not recognise the token of a previous
+	// authentication. The next call authenticates again.
 	StaleToken Kind = "authentication no longer valid"
-	// PermissionDenied: the user is known but may not do this; membership
-	// needs the root role.
+	// PermissionDenied: the user exists but lacks the permission. Membership
+	// requires the root role.
 	PermissionDenied Kind = "permission denied"
 	// Learner: the endpoint is a learner, which serves only its status and
 	// serializable reads.
 	Learner Kind = "endpoint is a learner"
-	// Interrupted: the connection broke while a request was under way, which
-	// may still be carried out.
+	// Interrupted: the connection broke during a request, which may still be
+	// carried out.
 	Interrupted Kind = "connection lost"
-	// NotAsked: nothing was sent, because the credentials must not go there; see
-	// [Refusal].
+	// NotAsked: nothing was sent, because the credentials must not go there.
+	// See [Refusal].
 	NotAsked Kind = "not asked"
-	// Redirected: the server sends the request to another one. It is not sent
-	// there.
+	// Redirected: the server redirects the request, which is not followed.
 	Redirected Kind = "redirects elsewhere"
-	// Server: the server answered with an error that says nothing about the
-	// connection. Compare the error with rpctypes.Err... through errors.Is.
+	// Server: the server answered with an error that does not concern the
+	// connection. Compare it with rpctypes.Err... through errors.Is.
 	Server Kind = "server error"
 )
 
-// Error is why a request to one endpoint failed. Unwrap gives the original
-// error, so that errors.Is(err, rpctypes.ErrUnhealthy) and errors.As work.
+// Error says why a request to one endpoint failed. Unwrap returns the original
+// error, so errors.Is(err, rpctypes.ErrUnhealthy) and errors.As work.
 type Error struct {
 	// Endpoint is the normalised URL.
 	Endpoint string
 	Kind     Kind
-	// Err is the original error. It holds no credentials.
+	// Err is the original error. It contains no credentials.
 	Err error
 }
 
-// Answer returns what the endpoint answered, without the endpoint: the kind,
-// and what the original error adds to it.
+// Answer returns what the endpoint answered, without the endpoint: the kind and
+// the details of the original error.
 func (e *Error) Answer() string {
 	switch e.Kind {
 	case Refused, NoRoute, PlainServer, AuthRequired, NoLogin, Learner, PermissionDenied, WrongPassword, StaleToken:
@@ -118,7 +117,7 @@ func (e *Error) Error() string { return e.Endpoint + ": " + e.Answer() }
 // Unwrap returns the original error.
 func (e *Error) Unwrap() error { return e.Err }
 
-// KindOf returns the kind of the first [*Error] in err's tree, "" without one.
+// KindOf returns the kind of the first [*Error] in err's tree, or "".
 func KindOf(err error) Kind {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind
@@ -126,17 +125,17 @@ func KindOf(err error) Kind {
 	return ""
 }
 
-// AttemptError is about a request to endpoint that got no answer, over any
-// protocol; err says how it failed.
+// AttemptError returns the error of a request to endpoint that got no answer,
+// over any protocol. err says how it failed.
 func AttemptError(endpoint string, err error) *Error {
 	return &Error{Endpoint: endpoint, Kind: kindOfAttempt(err), Err: err}
 }
 
-// errLearner is the error value that clientv3 returns; rpctypes exports only
-// the one of the wire.
+// errLearner is the error value that clientv3 returns. rpctypes exports only
+// the gRPC status error.
 var errLearner = rpctypes.Error(rpctypes.ErrGRPCNotSupportedForLearner)
 
-// reason shortens an error to what the kind does not say already.
+// reason returns the part of an error that the kind does not already say.
 func reason(err error) string {
 	if verification, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return verification.Err.Error()
@@ -150,7 +149,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// kindOfAttempt classifies what ended an attempt to connect.
+// kindOfAttempt classifies the error of an attempt to connect.
 func kindOfAttempt(err error) Kind {
 	var (
 		invalid x509.CertificateInvalidError
@@ -177,7 +176,7 @@ func kindOfAttempt(err error) Kind {
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
 		return NoRoute
 	case errors.As(err, &op) && op.Op == "remote error":
-		// A TLS alert. Its type is not exported, its text is fixed.
+		// This is a TLS alert. Its type is not exported, but its text is fixed.
 		switch op.Err.Error() {
 		case "tls: certificate required", "tls: bad certificate", "tls: unknown certificate authority",
 			"tls: expired certificate", "tls: revoked certificate", "tls: unknown certificate",
@@ -196,8 +195,8 @@ func kindOfAttempt(err error) Kind {
 	return Interrupted
 }
 
-// kindOfAnswer classifies what a request returned; ok is false where the error
-// says nothing about the connection and did not come from a server.
+// kindOfAnswer classifies the error of a request. ok is false if the error says
+// nothing about the connection and did not come from a server.
 func kindOfAnswer(err error) (kind Kind, ok bool) {
 	switch {
 	case errors.Is(err, rpctypes.ErrAuthFailed):
@@ -231,10 +230,10 @@ func kindOfAnswer(err error) (kind Kind, ok bool) {
 	return kindOfStatus(s), true
 }
 
-// notGRPC reports whether the status was made here, by gRPC, of an answer that
-// is plain HTTP, or comes from a server that does not have etcd's services. The
-// codes say nothing: etcd answers with Unknown whatever has no code of its own,
-// and gRPC with Internal if a stream breaks.
+// notGRPC reports whether gRPC itself made the status from a plain HTTP answer,
+// or the server does not have etcd's services. The codes do not tell: etcd
+// returns Unknown for errors without a code of their own, and gRPC returns
+// Internal if a stream breaks.
 func notGRPC(s *status.Status) bool {
 	text := s.Message()
 	if s.Code() == codes.Unimplemented && strings.Contains(text, "unknown service etcdserverpb.") {
@@ -245,8 +244,8 @@ func notGRPC(s *status.Status) bool {
 		strings.Contains(text, "malformed header: missing HTTP")
 }
 
-// loginError is err, the outcome of a login, as what it says of the cluster.
-// heard is whether the server spoke at all.
+// loginError returns err, the error of a login, with kind [NoLogin] if the
+// cluster lacks a quorum. heard is whether the server ever answered.
 func loginError(err error, heard bool) error {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
@@ -260,7 +259,7 @@ func loginError(err error, heard bool) error {
 	return &Error{Endpoint: e.Endpoint, Kind: NoLogin, Err: e.Err}
 }
 
-// isEnded reports whether a call returned because its context had ended.
+// isEnded reports whether a call returned because its context ended.
 func isEnded(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return true
@@ -269,7 +268,7 @@ func isEnded(err error) bool {
 	return ok && (s.Code() == codes.Canceled || s.Code() == codes.DeadlineExceeded)
 }
 
-// kindOfStatus classifies what clientv3 passes on as it is: the end of a stream,
+// kindOfStatus classifies errors that clientv3 does not convert: the end of a stream,
 // and what servers up to 3.5 answer to defragmentation, snapshots and hashes.
 func kindOfStatus(s *status.Status) Kind {
 	switch {

@@ -17,8 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// What a request returned is called by what the server said, not by its code
-// alone.
+// Test that the kind follows from the server's message, not only from its code.
 func TestKindOfAnswer(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -70,8 +69,8 @@ func TestKindOfAnswer(t *testing.T) {
 	}
 }
 
-// The same with servers that speak HTTP/2 and are no etcd: one that answers web
-// pages, and one that speaks gRPC and has other services.
+// Test servers that use HTTP/2 but are not etcd: one that serves web pages, and
+// one that serves other gRPC services.
 func TestHTTP2ServersThatAreNotEtcd(t *testing.T) {
 	t.Parallel()
 	listen := func() net.Listener {

@@ -17,7 +17,7 @@ import (
 
 const password = "swordfish"
 
-// list asks for the members, through a connection of c.
+// list requests the member list through c.
 func list(t *testing.T, c *Client) error {
 	t.Helper()
 	return c.Do(t.Context(), func(ctx context.Context) error {
@@ -26,10 +26,10 @@ func list(t *testing.T, c *Client) error {
 	})
 }
 
-// startTimeout is how long a server may take to come up.
+// startTimeout is how long a server may take to start.
 const startTimeout = 30 * time.Second
 
-// eventually calls f until it succeeds or startTimeout is over.
+// eventually calls f until it succeeds or startTimeout expires.
 func eventually(t *testing.T, f func() error) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), startTimeout)
@@ -47,7 +47,7 @@ func eventually(t *testing.T, f func() error) error {
 	}
 }
 
-// client makes a client that is closed when the test ends.
+// client returns a client that is closed when the test ends.
 func client(t *testing.T, s Settings, endpoint string) *Client {
 	t.Helper()
 	c, err := s.Client(t.Context(), endpoint)
@@ -62,7 +62,7 @@ func client(t *testing.T, s Settings, endpoint string) *Client {
 	return c
 }
 
-// wantKind fails the test unless err is an [*Error] of that kind and text.
+// wantKind fails the test unless err is an [*Error] with this kind and text.
 func wantKind(t *testing.T, err error, kind Kind, answer string) {
 	t.Helper()
 	var e *Error
@@ -84,7 +84,7 @@ func TestMutualTLSAndPasswordTogether(t *testing.T) {
 	t.Run("both", func(t *testing.T) {
 		c := client(t, withPassword, endpoint)
 		err := c.Do(t.Context(), func(ctx context.Context) error {
-			_, err := c.UserList(ctx) // needs root
+			_, err := c.UserList(ctx) // requires root
 			return err
 		})
 		if err != nil {
@@ -215,7 +215,7 @@ func TestPasswordWhereAuthenticationComesLater(t *testing.T) {
 	err := users(client(t, Settings{}, endpoint))
 	wantKind(t, err, AuthRequired, "credentials required")
 
-	// A simple token does not survive its server.
+	// A simple token does not survive a restart of its server.
 	p := cluster.Members()[0]
 	p.Kill()
 	p.Start()
@@ -274,8 +274,7 @@ func TestLearner(t *testing.T) {
 	for _, version := range etcdtest.Versions() {
 		t.Run(string(version), func(t *testing.T) {
 			t.Parallel()
-			// Without TLS: a client certificate counts as credentials, whoever
-			// it names.
+			// Without TLS, because any client certificate counts as credentials.
 			cluster := etcdtest.Start(t, 1, etcdtest.Options{Version: version, Password: password})
 			joiner := cluster.NewJoiner(t, "joiner")
 			if _, err := cluster.Client(t).MemberAddAsLearner(t.Context(), []string{joiner.PeerURL()}); err != nil {
@@ -310,7 +309,7 @@ func TestLearner(t *testing.T) {
 			wantKind(t, err, Learner, "endpoint is a learner")
 			wantKind(t, list(t, c), Learner, "endpoint is a learner")
 
-			// The token that was lent does not survive the learner's process.
+			// The borrowed token does not survive the learner's process.
 			joiner.Kill()
 			joiner.Start()
 			if err := eventually(t, func() error { return status(c) }); err != nil {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// masks is what may be shown of a text that holds an @.
+// masks matches what may be shown of a text that contains an @.
 var masks = regexp.MustCompile(`(?is)^((https?://)?\*\*\*@)?[^@]*$`)
 
 func FuzzParseEndpoint(f *testing.F) {

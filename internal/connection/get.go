@@ -12,13 +12,13 @@ import (
 	"net/url"
 )
 
-// maxBody is more than any answer that is asked for, in bytes.
+// maxBody limits HTTP bodies, in bytes. All expected answers are smaller.
 const maxBody = 16 << 20
 
 // Get reads a path of an endpoint over HTTP, such as /metrics, within the
-// request timeout, and returns the body. The connection stays open for the next
-// one. It follows no redirect. Errors are of type [*Error] or [*EndpointError],
-// or ctx's own.
+// request timeout, and returns the body. It keeps the connection open for the
+// next call and follows no redirect. Errors are an [*Error], an
+// [*EndpointError] or ctx's own.
 func (p *Pool) Get(ctx context.Context, s Settings, endpoint, path string) ([]byte, error) {
 	key, err := newPoolKey(s, endpoint)
 	if err != nil {
@@ -55,7 +55,7 @@ func (p *Pool) Get(ctx context.Context, s Settings, endpoint, path string) ([]by
 	return body, nil
 }
 
-// openWeb returns the open way to what a URL names.
+// openWeb returns the HTTP transport for key, which it makes if there is none.
 func (p *Pool) openWeb(key poolKey, t transport, u *url.URL) http.RoundTripper {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -13,11 +13,11 @@ import (
 	"strings"
 )
 
-// ErrRedirect is in the error of a request that a server would have sent
-// elsewhere.
+// ErrRedirect means that a server redirects a request and the redirect is not
+// followed.
 var ErrRedirect = errors.New("redirects are not followed")
 
-// RedirectError says where a server would have sent a request. It is an
+// RedirectError describes a redirect that is not followed. It matches
 // [ErrRedirect].
 type RedirectError struct {
 	// Answer completes the sentence "The server ...".
@@ -27,17 +27,16 @@ type RedirectError struct {
 // Error implements error.
 func (e *RedirectError) Error() string { return e.Answer }
 
-// Is implements the interface that errors.Is looks for.
+// Is reports whether target is [ErrRedirect].
 func (*RedirectError) Is(target error) bool { return target == ErrRedirect }
 
-// maxRedirects is how often a discovery service may send a request on.
+// maxRedirects is how many redirects of a discovery service are followed.
 const maxRedirects = 5
 
-// transport reaches what the settings describe by plain HTTP: same TLS, same
-// address map, same limits. It serves one request or few, and keeps no
-// connection open, so that nothing is sent twice behind the caller's back:
-// net/http repeats a request that fails on a connection that was open before.
-// It follows no redirect.
+// transport sends HTTP requests with the TLS, address map and limits of the
+// settings. It serves one request or few and keeps no connection open: net/http
+// silently repeats a request that fails on a reused connection. It follows no
+// redirect.
 type transport struct {
 	settings Settings
 	proxy    func(*http.Request) (*url.URL, error)
@@ -53,10 +52,10 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return plain.RoundTrip(req)
 }
 
-// webTransport keeps connections open.
+// webTransport is an HTTP transport that keeps connections open.
 type webTransport = *http.Transport
 
-// to reaches what a URL names.
+// to returns an HTTP transport for a URL.
 func (t transport) to(u *url.URL) webTransport {
 	w := t.wire(u)
 	return &http.Transport{
@@ -73,11 +72,11 @@ func (t transport) to(u *url.URL) webTransport {
 	}
 }
 
-// CancelRequest implements client/v2's CancelableTransport. Requests end with
-// their context.
+// CancelRequest implements client/v2's CancelableTransport. It does nothing:
+// requests end with their context.
 func (transport) CancelRequest(*http.Request) {}
 
-// wire returns what is dialled for a URL, if there is no proxy.
+// wire returns what is dialled for a URL without a proxy.
 func (t transport) wire(u *url.URL) wire {
 	address, err := t.settings.target(withPort(u.Scheme + "://" + u.Host))
 	if err != nil {
@@ -86,11 +85,11 @@ func (t transport) wire(u *url.URL) wire {
 	return wire{u.Scheme, address}
 }
 
-// WebClient returns a client for a URL that no etcd serves, such as a discovery
-// service's. It sends neither user name nor password. It shows the client
-// certificate only to an https server that the configured CA vouches for, and
-// to none that it was redirected to. It follows redirects to the same host
-// whose scheme is not weaker; others are an [ErrRedirect].
+// WebClient returns an HTTP client for a URL that etcd does not serve, such as that
+// of a discovery service. It sends neither user name nor password. It shows the
+// client certificate only to an https server that the configured CA verifies or to
+// one of the endpoints, and not after a redirect. It follows redirects to the same
+// host, unless the scheme becomes weaker. Other redirects return [ErrRedirect].
 func (s Settings) WebClient(base string) *http.Client {
 	if f := s.facts(context.Background(), withPort(base)); !f.verified && !f.endpoint {
 		s = s.withoutCertificate()
@@ -112,8 +111,7 @@ func (s Settings) WebClient(base string) *http.Client {
 	}
 }
 
-// unauthenticatedAfterRedirect leaves out the client certificate once a server
-// has sent the request on.
+// unauthenticatedAfterRedirect omits the client certificate after a redirect.
 type unauthenticatedAfterRedirect struct{ transport }
 
 // RoundTrip implements http.RoundTripper.
@@ -124,7 +122,7 @@ func (t unauthenticatedAfterRedirect) RoundTrip(req *http.Request) (*http.Respon
 	return t.transport.RoundTrip(req)
 }
 
-// hostOf returns host and port of a normalised URL.
+// hostOf returns the host and port of a normalised URL.
 func hostOf(endpoint string) string {
 	u, err := url.Parse(endpoint)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// listener is a server that must not be asked, and how often it was.
+// listener returns a server that must not be asked, and a request counter.
 func listener(t *testing.T) (url string, asked *atomic.Int32) {
 	t.Helper()
 	asked = &atomic.Int32{}
@@ -25,7 +25,7 @@ func listener(t *testing.T) (url string, asked *atomic.Int32) {
 	return server.URL, asked
 }
 
-// The password stays with the host it was written for, whatever that answers.
+// Test that the password is never sent to another host after a redirect.
 func TestV2FollowsNoRedirect(t *testing.T) {
 	for _, code := range []int{301, 302, 303, 307, 308} {
 		other, asked := listener(t)
@@ -49,8 +49,7 @@ func TestV2FollowsNoRedirect(t *testing.T) {
 	}
 }
 
-// What is read again and again goes over one connection, which ends with the
-// pool.
+// Test that repeated reads use one connection, which is closed with the pool.
 func TestMetricsOverOneConnection(t *testing.T) {
 	var opened, closed atomic.Int32
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -81,7 +80,7 @@ func TestMetricsOverOneConnection(t *testing.T) {
 	if err := pool.Close(); err != nil {
 		t.Error(err)
 	}
-	get() // keeps none open
+	get() // leaves no connection open
 	if err := eventually(t, func() error {
 		if opened.Load() != 2 || closed.Load() != 2 {
 			return fmt.Errorf("%d of %d connections are closed", closed.Load(), opened.Load())
@@ -110,7 +109,7 @@ func TestMetricsFollowNoRedirect(t *testing.T) {
 	}
 }
 
-// shows is a TLS server that counts the client certificates it is shown.
+// shows returns a TLS server and a counter of the client certificates it receives.
 func shows(t *testing.T, pki *etcdtest.PKI, handler http.Handler) (server *httptest.Server, shown *atomic.Int32) {
 	t.Helper()
 	shown = &atomic.Int32{}
@@ -162,7 +161,7 @@ func TestWebClientRedirects(t *testing.T) {
 		t.Errorf("asked in the clear: %d, certificates after a redirect: %d", asked.Load(), lastShown.Load())
 	}
 
-	// A server that the system's CAs vouch for is not shown the certificate.
+	// The certificate is not shown to a server that only the system's CAs verify.
 	system := s
 	system.TLS = s.TLS.Clone()
 	system.TLS.RootCAs = nil

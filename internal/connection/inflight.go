@@ -10,11 +10,11 @@ import (
 	"google.golang.org/grpc/stats"
 )
 
-// inFlight counts the requests of one [Client.Do] that a server may have got
-// and has not answered. A failed attempt to connect says nothing about them:
-// they are on a connection that a new one is to replace (a server that is
-// shutting down ends what it has begun and refuses new connections). To end
-// such a call with "connection refused" would say that nothing was sent.
+// inFlight counts the requests of one [Client.Do] that a server may have
+// received but not answered. A failed attempt to connect says nothing about
+// them: they use an older connection. A server that is shutting down completes
+// its requests but refuses new connections. "connection refused" would wrongly
+// mean that nothing was sent.
 type inFlight struct{ requests atomic.Int32 }
 
 type inFlightKey struct{}
@@ -27,11 +27,11 @@ func withInFlight(ctx context.Context) (context.Context, *inFlight) {
 
 func (f *inFlight) any() bool { return f.requests.Load() > 0 }
 
-// requestWatch is a gRPC stats handler that does the counting, and records that
-// a password is sent.
+// requestWatch is a gRPC stats handler that counts the requests and records
+// that a password is sent.
 type requestWatch struct{ to wire }
 
-// request is one attempt at a request.
+// request is one attempt of a request.
 type request struct {
 	calls *inFlight
 	sent  atomic.Bool
@@ -42,7 +42,7 @@ type requestKey struct{}
 // TagRPC implements stats.Handler.
 func (w requestWatch) TagRPC(ctx context.Context, info *stats.RPCTagInfo) context.Context {
 	if info.FullMethodName == "/etcdserverpb.Auth/Authenticate" {
-		w.to.record(sentPassword) // and a token with each request, if it is right
+		w.to.record(sentPassword) // later requests carry a token, if the password is right
 	}
 	calls, ok := ctx.Value(inFlightKey{}).(*inFlight)
 	if !ok {

@@ -15,8 +15,8 @@ import (
 	"google.golang.org/grpc"
 )
 
-// hanging serves any request by telling entered and then waiting for release,
-// after which it answers with an empty response.
+// hanging returns a server that signals entered for each request, waits for
+// release and then answers with an empty response.
 func hanging(t *testing.T) (server *grpc.Server, endpoint string, entered chan struct{}, release chan struct{}) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -38,7 +38,7 @@ func hanging(t *testing.T) (server *grpc.Server, endpoint string, entered chan s
 	return server, "http://" + listener.Addr().String(), entered, release
 }
 
-// add announces a member in the background.
+// add adds a member in the background.
 func add(t *testing.T, c *Client) <-chan error {
 	t.Helper()
 	done := make(chan error, 1)
@@ -57,7 +57,7 @@ func TestRequestUnderWayOutlivesAnotherConnection(t *testing.T) {
 	c := client(t, Settings{}, endpoint)
 	done := add(t, c)
 	<-entered
-	c.attempts.failed(syscall.ECONNREFUSED) // as when the server shuts down
+	c.attempts.failed(syscall.ECONNREFUSED) // as if the server shuts down
 	select {
 	case err := <-done:
 		t.Fatalf("the request was given up: %v", err)
@@ -68,7 +68,7 @@ func TestRequestUnderWayOutlivesAnotherConnection(t *testing.T) {
 		t.Errorf("the answer was lost: %v", err)
 	}
 
-	// Between requests a failed attempt ends the call.
+	// Between requests, a failed attempt ends the call.
 	err := c.Do(t.Context(), func(ctx context.Context) error {
 		c.attempts.failed(syscall.ECONNREFUSED)
 		<-ctx.Done()
@@ -106,7 +106,7 @@ func TestCancelledByTheCaller(t *testing.T) {
 	if err := c.Do(ctx, func(context.Context) error { t.Error("called"); return nil }); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	// Making a client honours the caller too: authentication hangs here.
+	// The caller's context also ends a login that hangs.
 	ctx, cancel = context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	begin := time.Now()
@@ -116,7 +116,7 @@ func TestCancelledByTheCaller(t *testing.T) {
 	}
 }
 
-// What f itself finds wrong comes back as it is.
+// Test that errors of f are returned unchanged.
 func TestErrorsThatAreNotTheServers(t *testing.T) {
 	c := client(t, Settings{}, "http://127.0.0.1:1")
 	mine := errors.New("mine")

@@ -13,9 +13,9 @@ import (
 	"google.golang.org/grpc"
 )
 
-// The largest messages that are received, in bytes: of a stream, of the key space,
-// of member lists, and any other. A message takes up to sixty times its size in
-// memory, because an empty element takes two bytes on the wire.
+// The maximum sizes of received messages, in bytes: of a stream, of the key space,
+// of member lists, and of any other answer. A message takes up to sixty times its
+// size in memory, because an empty element takes two bytes on the wire.
 const (
 	maxMessage  = 16 << 20
 	maxKeys     = 4 << 20
@@ -23,7 +23,7 @@ const (
 	maxAnswered = 1 << 20
 )
 
-// limitOf is the largest message that is received as the answer to a method.
+// limitOf returns the maximum size of the answer to a method.
 func limitOf(method string) int {
 	switch service, name, _ := strings.Cut(strings.TrimPrefix(method, "/etcdserverpb."), "/"); {
 	case service == "KV":
@@ -37,11 +37,11 @@ func limitOf(method string) int {
 	}
 }
 
-// errNoHeader means that an answer lacks what the answers to such requests have.
-// Without it the client of etcd itself would fall over.
+// errNoHeader means that an answer lacks a required header. Without this check,
+// etcd's own client would crash.
 var errNoHeader = errors.New("its answer has no header, which etcd's answers have")
 
-// bounded limits what a server may answer, whatever is asked: the size of a
+// bounded limits what a server may answer to any request: the size of a
 // message, and that it has a header.
 func bounded() []grpc.DialOption {
 	return []grpc.DialOption{
@@ -61,14 +61,14 @@ func bounded() []grpc.DialOption {
 	}
 }
 
-// limited are the options of a call with its own limit, which of several counts
-// because it is the last.
+// limited returns the options of a call with its own size limit. The limit
+// comes last, so it takes precedence.
 func limited(method string, opts []grpc.CallOption) []grpc.CallOption {
 	return append(slices.Clone(opts), grpc.MaxCallRecvMsgSize(limitOf(method)))
 }
 
-// headed reports whether an answer whose header is used has one. A few others,
-// such as that to a defragmentation, come without.
+// headed returns an error if an answer whose header is used has none. Some
+// other answers, such as that to a defragmentation, come without a header.
 func headed(reply any) error {
 	switch r := reply.(type) {
 	case *pb.RangeResponse, *pb.PutResponse, *pb.DeleteRangeResponse, *pb.TxnResponse, *pb.WatchResponse, *pb.StatusResponse, *pb.MemberListResponse:

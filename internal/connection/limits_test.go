@@ -17,7 +17,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// Each kind of answer has its own limit, and none passes without a header.
+// Test the size limit of each kind of answer, and that each requires a header.
 func TestAnswersAreBounded(t *testing.T) {
 	t.Parallel()
 	header := &pb.ResponseHeader{ClusterId: 1, MemberId: 1}

@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// dials are the ways to make a connection: by import path, the names that lead
-// to one, or "*" for the package as a whole.
+// dials are the ways to make a connection: for each import path, the names that
+// do so, or "*" for the whole package.
 var dials = map[string][]string{
 	"net":                       {"Dial", "DialIP", "DialTCP", "DialTimeout", "DialUDP", "DialUnix", "Dialer", "FileConn"},
 	"net/http":                  {"Client", "DefaultClient", "DefaultTransport", "Get", "Head", "Post", "PostForm", "Transport"},
@@ -35,7 +35,7 @@ var dials = map[string][]string{
 	"golang.org/x/net":          {"*"},
 }
 
-// allowed are the uses that there are. All of them end in open.
+// allowed are the permitted uses. All of them end in open.
 var allowed = []string{
 	"internal/connection/client.go: clientv3.New", // its dialer is attempts.dialer
 	"internal/connection/http.go: http.Client",    // its transport is transport
@@ -44,8 +44,8 @@ var allowed = []string{
 	"internal/connection/v2.go: clientv2.New", // its transport is transport
 }
 
-// Every connection of the provider goes through one function, where the rule of
-// trust and the record of what was sent stand.
+// Test that every connection of the provider is made by one function, which
+// applies the trust rule and the record of what was sent.
 func TestOneFunctionMakesAllConnections(t *testing.T) {
 	const module = "github.com/terraform-provider-etcd/terraform-provider-etcd"
 	root, err := filepath.Abs("../..")
@@ -103,12 +103,12 @@ func importPath(t *testing.T, spec *ast.ImportSpec) string {
 	return path
 }
 
-// usesOf returns the uses of dials in a file, under the last element of the
-// import path or the name that the file gives it.
+// usesOf returns the uses of dials in a file, by the last element of the import
+// path or the local package name.
 func usesOf(t *testing.T, file *ast.File) map[string]bool {
 	t.Helper()
 	uses := map[string]bool{}
-	names := map[string][]string{} // the forbidden names, by the package's
+	names := map[string][]string{} // the forbidden names of each package
 	for _, spec := range file.Imports {
 		path := importPath(t, spec)
 		for forbidden, list := range dials {
@@ -137,7 +137,7 @@ func usesOf(t *testing.T, file *ast.File) map[string]bool {
 	return uses
 }
 
-// The test above is worth what it finds.
+// Test the checker of the test above.
 func TestUsesOf(t *testing.T) {
 	const source = `package p
 import (

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// open makes every connection of the provider, and no other function does
-// (TestOneFunctionMakesAllConnections). 0 is no limit but that of ctx.
+// open makes every connection of the provider
+// (TestOneFunctionMakesAllConnections). If limit is 0, only ctx limits it.
 func open(ctx context.Context, limit time.Duration, address string) (net.Conn, error) {
 	return (&net.Dialer{Timeout: limit}).DialContext(ctx, "tcp", address)
 }
 
-// target returns host and port that are dialled for a normalised endpoint.
+// target returns the host and port to dial for a normalised endpoint.
 func (s Settings) target(endpoint string) (string, error) {
 	if mapped, ok := s.AddressMap[endpoint]; ok {
 		endpoint = mapped
@@ -28,10 +28,10 @@ func (s Settings) target(endpoint string) (string, error) {
 	return u.Host, nil
 }
 
-// wire is where bytes go: a scheme, and the host and port that are dialled.
+// wire is a destination: a scheme, and the host and port that are dialled.
 type wire struct{ scheme, address string }
 
-// What [wire.record] is told of.
+// The kinds that [wire.record] records.
 const (
 	sentNothing     = "none"
 	sentPassword    = "password"

@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// errPoolClosed is what a closed [Pool] answers.
+// errPoolClosed is the error that a closed [Pool] returns.
 var errPoolClosed = errors.New("the connections of this provider process are closed already")
 
-// Pool keeps one open client for each endpoint and set of credentials. One is
-// shared by everything in a provider process. Its zero value is ready for use,
-// and it is safe for concurrent use.
+// Pool keeps one open client for each endpoint and set of credentials. All
+// resources in a provider process share one pool. The zero value is ready for
+// use. A Pool is safe for concurrent use.
 type Pool struct {
 	mu      sync.Mutex
 	closed  bool
@@ -28,39 +28,39 @@ type Pool struct {
 	web     map[poolKey]webTransport
 }
 
-// poolKey is all that makes a difference between two clients.
+// poolKey holds everything in which two clients can differ.
 type poolKey struct {
 	endpoint, target string
 	username         string
 	password         Secret
 	anonymous        bool
-	// lenders are the endpoints that a client without credentials of its own
-	// borrows a token of: another cluster's is another token.
+	// lenders are the endpoints from which a client without credentials borrows
+	// a token. Different clusters have different tokens.
 	lenders       string
 	tls           *tls.Config
 	dial, request time.Duration
 }
 
-// poolEntry is a client, or one in the making: done is closed when client and
-// err are set.
+// poolEntry is a client that is open or being made. done is closed when client
+// or err is set.
 type poolEntry struct {
 	done   chan struct{}
 	client *Client
 	err    error
-	cut    bool // err is due to the end of its maker's context
+	cut    bool // err is due to the end of the context of the call that made the client
 }
 
 // Client returns the open client for s and endpoint, or makes it as
-// [Settings.Client] does. Those who ask while it is being made get the same
-// client or the same error; a failure is not remembered beyond that. The
-// client belongs to the pool: its Close does nothing.
+// [Settings.Client] does. Concurrent callers get the same client or the same
+// error. The pool does not remember a failure after that. The client belongs to
+// the pool: its Close does nothing.
 func (p *Pool) Client(ctx context.Context, s Settings, endpoint string) (*Client, error) {
 	key, err := newPoolKey(s, endpoint)
 	if err != nil {
 		return nil, err
 	}
-	// Also where a client is open: it may have been opened for a resource that
-	// names the host, and this call for one that does not.
+	// Check an open client too: a resource that names the host may have opened
+	// it, and the resource that calls now may not name the host.
 	if err := s.allow(ctx, key.endpoint); err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (p *Pool) Client(ctx context.Context, s Settings, endpoint string) (*Client
 			return nil, ctx.Err()
 		case <-entry.done:
 		}
-		// The time of whoever made it may have been over; that is not our failure.
+		// The other caller's context may have ended. In that case, try again.
 		if entry.cut && ctx.Err() == nil {
 			continue
 		}
@@ -88,7 +88,7 @@ func (p *Pool) Client(ctx context.Context, s Settings, endpoint string) (*Client
 	}
 }
 
-// entry returns the entry for key; mine tells the caller to fill it.
+// entry returns the entry for key. If mine is true, the caller must fill the entry.
 func (p *Pool) entry(key poolKey) (entry *poolEntry, mine bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -125,8 +125,8 @@ func (p *Pool) open(ctx context.Context, s Settings, key poolKey, entry *poolEnt
 	return client, nil
 }
 
-// token returns the token that clients without credentials of their own
-// borrow. Those that ask with the same credentials share it.
+// token returns the token that clients without credentials borrow. Callers with
+// the same credentials share it.
 func (p *Pool) token(s Settings, key poolKey) *sharedToken {
 	key.endpoint, key.target = "", ""
 	p.mu.Lock()
@@ -144,8 +144,8 @@ func (p *Pool) token(s Settings, key poolKey) *sharedToken {
 	return t
 }
 
-// authenticators returns the configured endpoints, and those of the others that
-// have accepted the credentials and may have them.
+// authenticators returns the configured endpoints, and other endpoints that
+// have accepted the credentials and may receive them.
 func (p *Pool) authenticators(ctx context.Context, s Settings, credentials poolKey) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -160,9 +160,9 @@ func (p *Pool) authenticators(ctx context.Context, s Settings, credentials poolK
 	return endpoints
 }
 
-// BeforeClose makes Close call f first, while there are connections still, with
-// whatever else is to be done then, unless forget is called before. f has a
-// second and a half: the process does not live much longer.
+// BeforeClose makes Close call f before it closes the connections, concurrently
+// with the other registered functions, unless forget is called first. f has 1.5
+// seconds, because the process ends soon.
 func (p *Pool) BeforeClose(f func(context.Context)) (forget func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -177,10 +177,10 @@ func (p *Pool) BeforeClose(f func(context.Context)) (forget func()) {
 	}
 }
 
-// shutdownTimeout is for the functions of [Pool.BeforeClose].
+// shutdownTimeout limits the functions of [Pool.BeforeClose].
 const shutdownTimeout = 1500 * time.Millisecond
 
-// beforeClose calls the functions of [Pool.BeforeClose], all at once.
+// beforeClose calls the functions of [Pool.BeforeClose] concurrently.
 func (p *Pool) beforeClose() {
 	p.mu.Lock()
 	closing := p.closing
@@ -195,7 +195,7 @@ func (p *Pool) beforeClose() {
 	wg.Wait()
 }
 
-// Close calls the functions of [Pool.BeforeClose] and closes every client.
+// Close calls the functions of [Pool.BeforeClose] and then closes every client.
 // Later calls of [Pool.Client] fail.
 func (p *Pool) Close() error {
 	p.beforeClose()
@@ -204,7 +204,7 @@ func (p *Pool) Close() error {
 	p.closed = true
 	var errs []error
 	for key, entry := range p.entries {
-		// One in the making is closed by its maker, who waits for p.mu.
+		// A client that is being made is closed by open, which waits for p.mu.
 		if entry.client != nil {
 			errs = append(errs, entry.client.close())
 		}

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// What is registered is called once, before the connections are closed; what
-// was forgotten is not; and what hangs does not keep the process.
+// Test that registered functions are called once before the connections are closed,
+// unless forgotten, and that a hanging function does not block the process.
 func TestBeforeClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &Pool{}

@@ -50,7 +50,7 @@ func TestPool(t *testing.T) {
 		t.Errorf("a client that belongs to the pool was closed from outside: %v", err)
 	}
 
-	// What makes a difference.
+	// Settings that lead to the same client or to another one.
 	bare := "127.0.0.1" + endpoint[len("http://127.0.0.1"):]
 	if c, err := pool.Client(t.Context(), s, bare); err != nil || c != clients[0] {
 		t.Errorf("the endpoint in another form: %p, %v", c, err)
@@ -64,7 +64,7 @@ func TestPool(t *testing.T) {
 		t.Errorf("without credentials: %p, %v", c, err)
 	}
 
-	// A failure is not remembered.
+	// The pool does not remember a failure.
 	wrong := s
 	wrong.Password = "sword"
 	for range 2 {
@@ -87,7 +87,7 @@ func TestPool(t *testing.T) {
 	}
 }
 
-// The one who makes a client may be cancelled; those who wait for it are not.
+// Test that the cancellation of the caller that makes a client does not affect others.
 func TestPoolMakerCancelled(t *testing.T) {
 	t.Parallel()
 	silent := "http://" + serve(t, nil)
@@ -147,7 +147,7 @@ func TestSecret(t *testing.T) {
 	}
 }
 
-// contains finds a text as it is or in hexadecimal.
+// contains reports whether s contains text, unchanged or in hexadecimal.
 func contains(s, text string) bool {
 	for _, form := range []string{text, fmt.Sprintf("%x", text), fmt.Sprintf("%X", text)} {
 		if strings.Contains(s, form) {

@@ -12,13 +12,13 @@ import (
 	"sync"
 )
 
-// RecordVariable names the file to which a provider that is built with the tag
-// etcdrecord appends what it sends where, one JSON object on each line.
+// RecordVariable names the file to which a provider built with the tag etcdrecord
+// appends each connection and credential use, one JSON object per line.
 const RecordVariable = "ETCD_RECORD_CONNECTIONS"
 
 var recording sync.Mutex
 
-// record notes that a kind of credential is sent, never the credential itself.
+// record notes that a kind of credential is sent, but not its value.
 func (w wire) record(kind string) {
 	path := os.Getenv(RecordVariable)
 	if path == "" {
@@ -32,7 +32,7 @@ func (w wire) record(kind string) {
 	defer recording.Unlock()
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
-		panic(err) // a record with a gap proves nothing
+		panic(err) // a record with a gap is useless
 	}
 	defer func() { _ = f.Close() }()
 	if _, err := f.Write(append(line, '\n')); err != nil {
@@ -40,8 +40,8 @@ func (w wire) record(kind string) {
 	}
 }
 
-// recordCertificate returns a configuration that shows the same certificate,
-// and notes that.
+// recordCertificate returns a configuration that records when the client
+// certificate is sent.
 func (w wire) recordCertificate(config *tls.Config) *tls.Config {
 	if config == nil || len(config.Certificates) == 0 {
 		return config

@@ -8,8 +8,8 @@ import (
 	"io"
 )
 
-// Secret is a text that must not be printed. Every way of formatting it yields
-// "***" (nothing for an empty one); only [Secret.Reveal] gives the text away.
+// Secret is a text that must not be printed. All formatting yields "***", or ""
+// if it is empty. Only [Secret.Reveal] returns the text.
 type Secret string
 
 // String implements fmt.Stringer.
@@ -23,13 +23,13 @@ func (s Secret) String() string {
 // GoString implements fmt.GoStringer.
 func (s Secret) GoString() string { return s.String() }
 
-// Format implements fmt.Formatter: with it no verb, not even a wrong one such
-// as %d, prints the text.
+// Format implements fmt.Formatter. No verb, not even a wrong one such as %d,
+// prints the text.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
 
 // MarshalText implements encoding.TextMarshaler, which JSON encoders and
 // loggers use.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Reveal returns the secret itself, for the one call that needs it.
+// Reveal returns the secret for the one call that needs it.
 func (s Secret) Reveal() string { return string(s) }

@@ -10,16 +10,16 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of what is shown of a text that came over the wire, and of one that may
-// be shown as it is, in bytes.
+// Limits of texts that came over the wire, in bytes: of the part that is shown,
+// of a text shown unchanged, and of a name or a version.
 const (
 	shown = 200
 	long  = 1024
 	name  = 253
 )
 
-// Quote returns a text that came over the wire as a person may be shown it:
-// quoted, in ASCII, and its first 200 bytes only if it is longer.
+// Quote returns a text that came over the wire in a form safe to display:
+// quoted, in ASCII, and cut after 200 bytes.
 func Quote(s string) string {
 	cut := Cut(s)
 	if len(cut) < len(s) {
@@ -28,7 +28,7 @@ func Quote(s string) string {
 	return strconv.QuoteToASCII(cut)
 }
 
-// Cut returns at most the first 200 bytes of a text, and no part of a character.
+// Cut returns at most the first 200 bytes of a text. It does not split a character.
 func Cut(s string) string {
 	if len(s) <= shown {
 		return s
@@ -40,8 +40,8 @@ func Cut(s string) string {
 	return s[:n]
 }
 
-// Plain reports why a text that came over the wire must not be shown as it is:
-// it is longer than 1024 bytes, or holds characters that cannot be printed.
+// Plain returns an error if a text that came over the wire must not be shown
+// unchanged: it is longer than 1024 bytes or contains unprintable characters.
 func Plain(s string) error {
 	if len(s) > long {
 		return fmt.Errorf("it is longer than %d bytes", long)
@@ -54,7 +54,7 @@ func Plain(s string) error {
 	return nil
 }
 
-// PlainName is [Plain] for a name or a version, which has at most 253 bytes.
+// PlainName is like [Plain] for a name or a version, with a limit of 253 bytes.
 func PlainName(s string) error {
 	if len(s) > name {
 		return fmt.Errorf("it is longer than %d bytes", name)

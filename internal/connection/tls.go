@@ -14,42 +14,41 @@ import (
 	"time"
 )
 
-// TLSMaterial is where the CA, the client's certificate and its key come from:
-// for each of them a file path or the PEM text itself, or neither.
+// TLSMaterial gives the source of the CA, the client certificate and its key:
+// for each a file path, the PEM text, or neither.
 type TLSMaterial struct {
 	CACert, Cert, Key  string
 	CACertPEM, CertPEM string
 	KeyPEM             Secret
-	// InsecureSkipVerify switches off the verification of the server's
-	// certificate.
+	// InsecureSkipVerify disables verification of the server's certificate.
 	InsecureSkipVerify bool
 }
 
-// TLSProblem says what is wrong with TLS material.
+// TLSProblem is a kind of problem with TLS material.
 type TLSProblem string
 
 // The problems.
 const (
-	// BothGiven: the path and the inline text of the same thing.
+	// BothGiven: both the path and the PEM text are given.
 	BothGiven TLSProblem = "both given"
-	// CertWithoutKey and KeyWithoutCert: one half of a client certificate.
+	// CertWithoutKey and KeyWithoutCert: half of a client certificate is missing.
 	CertWithoutKey TLSProblem = "certificate without key"
 	KeyWithoutCert TLSProblem = "key without certificate"
 	// Unreadable: the file cannot be read.
 	Unreadable TLSProblem = "unreadable file"
-	// NoPEM: no certificate or key in PEM form in it.
+	// NoPEM: the text contains no certificate or key in PEM form.
 	NoPEM TLSProblem = "not PEM"
 	// EncryptedKey: the key is protected by a pass phrase.
 	EncryptedKey TLSProblem = "encrypted key"
-	// KeyMismatch: the key is not that of the certificate.
+	// KeyMismatch: the key does not belong to the certificate.
 	KeyMismatch TLSProblem = "key of another certificate"
 	// CertExpired and CertNotYetValid are about the client's certificate.
 	CertExpired     TLSProblem = "certificate expired"
 	CertNotYetValid TLSProblem = "certificate not yet valid"
 )
 
-// TLSError says what is wrong with which part of the TLS material. It never
-// holds any of the material itself.
+// TLSError says which part of the TLS material is wrong, and why. It never
+// contains the material itself.
 type TLSError struct {
 	// Argument is the provider's argument: ca_cert, cert, key, or one of them
 	// with _pem.
@@ -57,7 +56,7 @@ type TLSError struct {
 	Problem  TLSProblem
 	// Path is the file, "" for inline text.
 	Path string
-	// When is the end (or the beginning) of the certificate's validity.
+	// When is the end or the beginning of the certificate's validity.
 	When time.Time
 	// Err is the original error, if there is one.
 	Err error
@@ -80,9 +79,8 @@ func (e *TLSError) Error() string {
 // Unwrap returns the original error.
 func (e *TLSError) Unwrap() error { return e.Err }
 
-// Check reports what is wrong with the material before any file is read: a
-// path beside the text of the same thing, or half a client certificate. The
-// error is an [*TLSError].
+// Check reports problems that do not require reading a file: both a path and a
+// text, or half a client certificate. The error is a [*TLSError].
 func (m TLSMaterial) Check() error {
 	for _, p := range []struct{ argument, path, inline string }{
 		{"ca_cert", m.CACert, m.CACertPEM},
@@ -116,9 +114,9 @@ func named(argument, inline string) string {
 	return argument
 }
 
-// LoadTLS reads TLS material. It returns nil without an error where there is
-// none: an https endpoint is then verified against the CAs that the system
-// trusts. now is what the client certificate's validity is compared with.
+// LoadTLS reads TLS material. If there is none, it returns nil and no error:
+// the system's CAs then verify an https endpoint. It checks the validity of the
+// client certificate at now.
 //
 // Errors are of type [*TLSError].
 func LoadTLS(m TLSMaterial, now time.Time) (*tls.Config, error) {
@@ -161,7 +159,7 @@ func LoadTLS(m TLSMaterial, now time.Time) (*tls.Config, error) {
 	return config, nil
 }
 
-// part is one of the three things, as bytes.
+// part is the CA, the certificate or the key.
 type part struct {
 	argument, path string
 	pem            []byte
@@ -173,7 +171,7 @@ func (p part) problem(problem TLSProblem, err error) *TLSError {
 	return &TLSError{Argument: p.argument, Problem: problem, Path: p.path, Err: err}
 }
 
-// read returns the part called name; its zero value if it is not given.
+// read returns the named part, or its zero value if it is not given.
 func read(name, path, inline string) (part, error) {
 	switch {
 	case inline != "":
@@ -206,8 +204,8 @@ func keyPair(cert, key part, now time.Time) (tls.Certificate, error) {
 	}
 	pair, err := tls.X509KeyPair(cert.pem, key.pem)
 	if err != nil {
-		// Either half may be damaged; which one, the standard library tells
-		// only in its text.
+		// Either part may be damaged. The standard library says which only in
+		// the text of its error.
 		switch {
 		case strings.Contains(err.Error(), "does not match"):
 			return tls.Certificate{}, key.problem(KeyMismatch, nil)

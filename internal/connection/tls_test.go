@@ -69,7 +69,7 @@ func TestLoadTLS(t *testing.T) {
 	}
 }
 
-// mangle damages the body of a PEM text and leaves its form alone.
+// mangle damages the body of a PEM text but keeps its form.
 func mangle(text string) string {
 	lines := strings.Split(text, "\n")
 	lines[1] = strings.Repeat("A", len(lines[1]))

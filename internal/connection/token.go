@@ -11,24 +11,24 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 )
 
-// sharedToken lends the authentication of one endpoint to clients of others.
-// A learner authenticates nobody, and yet the current releases ask for a token
-// even for a status once authentication is on. Tokens are known to all
-// members: a simple token is made through raft, a JWT verifies anywhere.
+// sharedToken lends the authentication of one endpoint to clients of others. A
+// learner cannot authenticate a user, but current releases require a token even for
+// a status request if authentication is enabled. All members accept the token: a
+// simple token is created through raft, and any member can verify a JWT.
 type sharedToken struct {
-	// authenticate asks the cluster for a new token; "" means that it has no
-	// authentication.
+	// authenticate gets a new token from the cluster. It returns "" if
+	// authentication is disabled.
 	authenticate func(ctx context.Context) (string, error)
 	mu           sync.Mutex
 	token        string
-	renewal      *renewal // the one under way
+	renewal      *renewal // the renewal in progress
 }
 
-// renewal is one attempt to replace the token: done is closed when err is set.
+// renewal is one attempt to replace the token. done is closed when err is set.
 type renewal struct {
 	done chan struct{}
 	err  error
-	cut  bool // err is due to the end of its maker's context
+	cut  bool // err is due to the end of the context of the call that renews
 }
 
 // current returns the token, "" before the first renewal.
@@ -38,9 +38,9 @@ func (t *sharedToken) current() string {
 	return t.token
 }
 
-// renew replaces the token, unless somebody has done so since used was current.
-// Those who ask while a renewal is under way share what comes of it: without a
-// quorum each takes as long as a request may.
+// renew replaces the token, unless another call has replaced it since used was
+// current. Concurrent callers share the result of one renewal: without a quorum
+// each renewal would take the whole request timeout.
 func (t *sharedToken) renew(ctx context.Context, used string) error {
 	for {
 		t.mu.Lock()
@@ -75,7 +75,7 @@ func (t *sharedToken) renew(ctx context.Context, used string) error {
 	}
 }
 
-// lent is the token as it is sent to one server, as gRPC's PerRPCCredentials.
+// lent sends the shared token to one server. It implements gRPC's PerRPCCredentials.
 type lent struct {
 	*sharedToken
 	to wire
@@ -91,12 +91,12 @@ func (l lent) GetRequestMetadata(context.Context, ...string) (map[string]string,
 	return map[string]string{rpctypes.TokenFieldNameGRPC: token}, nil
 }
 
-// RequireTransportSecurity implements credentials.PerRPCCredentials. Whether
-// there is TLS is the operator's choice, as it is for etcd's own clients.
+// RequireTransportSecurity implements credentials.PerRPCCredentials. The
+// operator decides whether to use TLS, as with etcd's own clients.
 func (lent) RequireTransportSecurity() bool { return false }
 
-// authenticateAnywhere asks all endpoints at once for a token and takes the
-// first that comes: one that is frozen must not hold up the others.
+// authenticateAnywhere requests a token from all endpoints concurrently and
+// returns the first. A frozen endpoint does not delay the others.
 func (p *Pool) authenticateAnywhere(ctx context.Context, s Settings, endpoints []string) (string, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -114,8 +114,8 @@ func (p *Pool) authenticateAnywhere(ctx context.Context, s Settings, endpoints [
 	var errs, noLogin []error
 	for range endpoints {
 		a := <-answers
-		// One that refuses the password speaks for all; one that cannot be
-		// reached speaks for itself.
+		// A wrong password is wrong on every endpoint. Any other error concerns
+		// only the endpoint that returned it.
 		if a.err == nil || KindOf(a.err) == WrongPassword {
 			return a.token, a.err
 		}
@@ -125,7 +125,7 @@ func (p *Pool) authenticateAnywhere(ctx context.Context, s Settings, endpoints [
 			errs = append(errs, a.err)
 		}
 	}
-	return "", errors.Join(append(noLogin, errs...)...) // the first one's kind counts
+	return "", errors.Join(append(noLogin, errs...)...) // the kind of the first error counts
 }
 
 func (p *Pool) authenticate(ctx context.Context, s Settings, endpoint string) (token string, err error) {

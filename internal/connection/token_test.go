@@ -13,9 +13,8 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 )
 
-// A new token reaches a member that is behind a little later. That member is
-// healthy, and is asked again for a while; one that never knows it is not
-// waited for.
+// Test that a request is repeated if a healthy member lags behind and does not
+// know the new token yet, but not without limit.
 func TestTokenThatIsStillOnItsWay(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -12,22 +12,22 @@ import (
 	"strings"
 )
 
-// Refusal says why a URL is not asked; "" if it is. It completes the sentence
-// "not asked: ...".
+// Refusal is the reason why a URL is not asked, or "" if it is asked. It
+// completes the sentence "not asked: ...".
 type Refusal string
 
 // The refusals.
 const (
-	// PlainText: the URL is http, and the configured endpoints are https.
+	// PlainText: the URL is http, but the configured endpoints are https.
 	PlainText Refusal = "it is http, and the configured endpoints are https"
 	// UnknownHost: a password is configured, and no argument names the host.
 	UnknownHost Refusal = "its host is not in endpoints, address_map or trusted_hosts"
-	// UnverifiedHost: a client certificate is configured and no CA, and no
+	// UnverifiedHost: a client certificate is configured without a CA, and no
 	// argument names the host.
 	UnverifiedHost Refusal = "its host is not in endpoints, address_map or trusted_hosts, and there is no ca_cert to verify it with"
 )
 
-// facts are all that the decision about one URL depends on.
+// facts holds everything that the decision about one URL depends on.
 type facts struct {
 	endpoint bool // the URL is one of the endpoints
 	mapped   bool // the URL is a key of the address map
@@ -35,19 +35,18 @@ type facts struct {
 	secured  bool // the endpoints are https
 	named    bool // an argument names the host
 	verified bool // its certificate is verified with a configured CA
-	// What is sent to whatever is asked: a password or a token made with one, a
+	// The request carries a password (or a token obtained with one), or a
 	// client certificate.
 	password, certificate bool
 }
 
-// judge is the one rule of what a URL is sent. All that is configured goes
-// there, or the URL is not asked: without credentials a server that wants them
-// would look like one that is down.
+// judge decides whether a URL is asked. If so, it gets all configured credentials:
+// without them, a server that requires credentials would appear to be down.
 //
-// A password and a token go to named hosts, and in the clear only to an
-// endpoint that is written so. A certificate reveals no key, so a host that the
-// configured CA vouches for may see it. An answer in the clear is no word of a
-// cluster whose endpoints are https; the address map makes an exception.
+// A password and a token are sent only to named hosts. If an endpoint is https,
+// they are sent unencrypted only to an http endpoint, and other unencrypted answers
+// are not trusted, except through the address map. A certificate does not reveal
+// its key, so a host whose certificate the configured CA verifies may see it.
 func judge(f facts) Refusal {
 	switch {
 	case f.endpoint:
@@ -63,7 +62,7 @@ func judge(f facts) Refusal {
 }
 
 // Refusal reports why the normalised endpoint is not asked. It depends on the
-// settings, and on what [Naming] put into ctx.
+// settings and on [Naming] in ctx.
 func (s Settings) Refusal(ctx context.Context, endpoint string) Refusal {
 	return judge(s.facts(ctx, endpoint))
 }
@@ -82,7 +81,7 @@ func (s Settings) facts(ctx context.Context, endpoint string) facts {
 }
 
 // secured reports whether any of the configured endpoints is https. Without
-// endpoints, TLS material says so.
+// endpoints, it reports whether TLS material is configured.
 func (s Settings) secured() bool {
 	if slices.ContainsFunc(s.Named, isHTTPS) {
 		return true
@@ -97,8 +96,8 @@ func (s Settings) hasCertificate() bool {
 	return s.TLS != nil && (len(s.TLS.Certificates) > 0 || s.TLS.GetClientCertificate != nil)
 }
 
-// names reports whether an argument of the provider names the host, or the
-// endpoints of a resource do.
+// names reports whether an argument of the provider, or the endpoints of a
+// resource, name the host.
 func (s Settings) names(host string) bool {
 	is := func(u string) bool { return hostnameOf(u) == host }
 	if !s.Learned && slices.ContainsFunc(s.Endpoints, is) || slices.ContainsFunc(s.Named, is) {
@@ -113,23 +112,23 @@ func (s Settings) names(host string) bool {
 }
 
 // At returns the settings for endpoints that an argument of a resource names.
-// The provider's own endpoints stay named.
+// The provider's own endpoints remain named.
 func (s Settings) At(endpoints []string) Settings {
 	s.Named = append(slices.Clone(s.Named), s.Endpoints...)
 	s.Endpoints = endpoints
 	return s
 }
 
-// Where returns the settings for endpoints that are known only from what
-// members advertised. They are asked, and name no host.
+// Where returns the settings for endpoints known only from what members
+// advertise. They are asked, but do not count as named hosts.
 func (s Settings) Where(learned []string) Settings {
 	s = s.At(learned)
 	s.Learned = true
 	return s
 }
 
-// Public returns the settings without anything secret, unless the URL is one of
-// the endpoints: for a URL that comes from others.
+// Public returns the settings without credentials, unless the URL is one of the
+// endpoints. It is for URLs that others supply.
 func (s Settings) Public(base string) Settings {
 	if slices.Contains(s.Endpoints, withPort(base)) {
 		return s
@@ -149,10 +148,10 @@ func (s Settings) withoutCertificate() Settings {
 
 type namedKey struct{}
 
-// Naming returns a context in which the hosts of these URLs count as named:
-// those that a resource's configuration gives for the member it manages. Trust
-// belongs to the call and not to the process, because the order in which
-// Terraform visits resources is not known. Texts that are not URLs are left out.
+// Naming returns a context in which the hosts of urls count as named. They are
+// the URLs that a resource's configuration gives for the member it manages.
+// Trust belongs to the call and not to the process, because the order in which
+// Terraform visits resources is unknown. Texts that are not URLs are ignored.
 func Naming(ctx context.Context, urls ...string) context.Context {
 	hosts := slices.Clone(namedIn(ctx))
 	for _, u := range urls {
@@ -169,8 +168,8 @@ func namedIn(ctx context.Context) []string {
 	return hosts
 }
 
-// Trust tells apart the calls that may get different answers because of what
-// [Naming] put into their context: "" is what the settings alone allow.
+// Trust returns a key for calls whose answers may differ because of [Naming] in
+// ctx. The key is "" if only the settings decide.
 func (s Settings) Trust(ctx context.Context) string {
 	if s.Username == "" && !s.hasCertificate() {
 		return ""
@@ -178,9 +177,9 @@ func (s Settings) Trust(ctx context.Context) string {
 	return strings.Join(slices.DeleteFunc(slices.Clone(namedIn(ctx)), s.names), " ")
 }
 
-// Untrusted returns what is missing for all of the URLs to be asked: hosts to
+// Untrusted returns what would allow all of the URLs to be asked: hosts to
 // name, and http URLs that must become https. Both are sorted. Hosts that
-// [ParseHostPattern] does not take are left out.
+// [ParseHostPattern] rejects are left out.
 func (s Settings) Untrusted(urls []string) (hosts, plain []string) {
 	for _, raw := range urls {
 		u, err := ParseEndpoint(raw, false)
@@ -201,7 +200,7 @@ func (s Settings) Untrusted(urls []string) (hosts, plain []string) {
 	return slices.Compact(hosts), slices.Compact(plain)
 }
 
-// allow returns the refusal as an [*Error] of kind [NotAsked], nil without one.
+// allow returns the refusal as an [*Error] of kind [NotAsked], or nil.
 func (s Settings) allow(ctx context.Context, endpoint string) error {
 	if refusal := s.Refusal(ctx, endpoint); refusal != "" {
 		return &Error{Endpoint: endpoint, Kind: NotAsked, Err: errors.New(string(refusal))}
@@ -209,15 +208,15 @@ func (s Settings) allow(ctx context.Context, endpoint string) error {
 	return nil
 }
 
-// HostPattern is one element of trusted_hosts.
+// HostPattern is an element of trusted_hosts.
 type HostPattern struct {
 	prefix netip.Prefix // valid for an address and for a CIDR
 	name   string       // a host name otherwise
 }
 
-// HostError says why a text is not an element of trusted_hosts.
+// HostError explains why a text is not an element of trusted_hosts.
 type HostError struct {
-	// Text is what was given.
+	// Text is the given text.
 	Text string
 	// Reason completes the sentence "The host ...".
 	Reason string
@@ -226,7 +225,7 @@ type HostError struct {
 // Error implements error.
 func (e *HostError) Error() string { return "host " + Quote(e.Text) + " " + e.Reason }
 
-// ParseHostPattern reads a host name, an IP address or a CIDR. The error is a
+// ParseHostPattern parses a host name, an IP address or a CIDR. The error is a
 // [*HostError].
 func ParseHostPattern(raw string) (HostPattern, error) {
 	fail := func(reason string) (HostPattern, error) { return HostPattern{}, &HostError{raw, reason} }
@@ -261,7 +260,7 @@ func ParseHostPattern(raw string) (HostPattern, error) {
 	return HostPattern{name: name}, nil
 }
 
-// String implements fmt.Stringer: it is what [ParseHostPattern] reads.
+// String returns the text that [ParseHostPattern] parses.
 func (p HostPattern) String() string {
 	switch {
 	case !p.prefix.IsValid():
@@ -273,8 +272,8 @@ func (p HostPattern) String() string {
 	}
 }
 
-// matches reports whether the pattern stands for the host. A name stands for
-// itself: it is not resolved, because the answer is another's to give.
+// matches reports whether the pattern matches the host. A name matches only
+// itself. It is not resolved, because DNS is not under our control.
 func (p HostPattern) matches(host string) bool {
 	if !p.prefix.IsValid() {
 		return p.name == host
@@ -285,8 +284,8 @@ func (p HostPattern) matches(host string) bool {
 
 func isHTTPS(u string) bool { return strings.HasPrefix(u, "https://") }
 
-// hostnameOf returns the host of a URL without its port: a name in lower case,
-// an address in its one form. "" is for a text that is not a URL.
+// hostnameOf returns the host of a URL without its port, a name in lower case
+// and an address in normal form. It returns "" for a text that is not a URL.
 func hostnameOf(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -298,8 +297,8 @@ func hostnameOf(raw string) string {
 	return strings.ToLower(u.Hostname())
 }
 
-// withPort is the URL in the form of endpoints, with the port that its scheme
-// has anyway.
+// withPort returns the URL in the form of an endpoint, with the default port of
+// its scheme if it has none.
 func withPort(base string) string {
 	u, err := url.Parse(base)
 	if err != nil {

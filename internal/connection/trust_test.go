@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// mayAsk states the rule again, secret by secret.
+// mayAsk is an independent implementation of the rule, for each secret.
 func mayAsk(f facts) bool {
 	mayPassword := f.endpoint || f.named && (!f.plain || !f.secured)
 	mayShow := f.endpoint || f.named || f.verified
@@ -165,7 +165,7 @@ func TestPublic(t *testing.T) {
 	}
 }
 
-// What Naming adds belongs to one call, and only what it changes tells calls apart.
+// Test that Naming affects one call, and that Trust returns only what it changes.
 func TestTrustOfACall(t *testing.T) {
 	s := Settings{Endpoints: []string{"https://a:2379"}}
 	ctx := Naming(Naming(t.Context(), "https://c:2380", "https://a:2380"), "https://b:2380", "", "not a URL")

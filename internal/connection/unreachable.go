@@ -10,13 +10,13 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 )
 
-// Answer is what one endpoint answered instead of what was asked.
+// Answer is the error that one endpoint returned.
 type Answer struct {
 	Endpoint string
 	Err      error
 }
 
-// String is the endpoint, once, with what it answered.
+// String returns the endpoint, once, and its error.
 func (a Answer) String() string {
 	if text := a.Err.Error(); strings.HasPrefix(text, a.Endpoint+": ") {
 		return text
@@ -24,13 +24,13 @@ func (a Answer) String() string {
 	return a.Endpoint + ": " + a.Err.Error()
 }
 
-// Unreachable says that no endpoint gave a usable answer.
+// Unreachable means that no endpoint gave a usable answer.
 type Unreachable struct {
-	// Answers are what each endpoint answered, in the order they were tried.
+	// Answers are the errors of all endpoints, in the order they were tried.
 	Answers []Answer
 }
 
-// Error implements error: every endpoint with what it answered.
+// Error implements error. It lists every endpoint with its error.
 func (u *Unreachable) Error() string {
 	text := "no endpoint answered"
 	for _, a := range u.Answers {
@@ -39,7 +39,7 @@ func (u *Unreachable) Error() string {
 	return text
 }
 
-// Unwrap returns the answers, so that errors.Is and errors.As look into them.
+// Unwrap returns the errors, so that errors.Is and errors.As examine them.
 func (u *Unreachable) Unwrap() []error {
 	out := make([]error, len(u.Answers))
 	for i, a := range u.Answers {
@@ -48,9 +48,9 @@ func (u *Unreachable) Unwrap() []error {
 	return out
 }
 
-// Try calls f with one endpoint after the other until one gives an answer that
-// no other would change: no error, or one that is final. The error is that one,
-// or an [*Unreachable] with all that were tried before ctx ended.
+// Try calls f with each endpoint until the result is final: no error, or an
+// error that final accepts. It returns that result, or an [*Unreachable] with
+// all endpoints that were tried before ctx ended.
 func Try(ctx context.Context, endpoints []string, final func(error) bool, f func(endpoint string) error) error {
 	gone := &Unreachable{}
 	for _, endpoint := range endpoints {

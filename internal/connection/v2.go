@@ -14,10 +14,10 @@ import (
 	clientv2 "go.etcd.io/etcd/client/v2"
 )
 
-// MaxKeys is how many keys below one prefix are read at most.
+// MaxKeys is the maximum number of keys that are read below one prefix.
 const MaxKeys = 1000
 
-// boundedTransport limits the bodies of the answers.
+// boundedTransport limits the size of response bodies.
 type boundedTransport struct{ clientv2.CancelableTransport }
 
 // RoundTrip implements http.RoundTripper.
@@ -43,11 +43,11 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ErrNoV2 says that a server does not serve the v2 API.
+// ErrNoV2 means that a server does not serve the v2 API.
 var ErrNoV2 = errors.New("does not serve the v2 API; etcd 3.4 and 3.5 do with --enable-v2, 3.6 and later never")
 
-// V2 calls f with the keys of the v2 API at an endpoint, within the request
-// timeout. Errors are those of [Settings.KeysV2] and f's own.
+// V2 calls f with the v2 keys API of an endpoint, within the request timeout.
+// It returns the errors of [Settings.KeysV2] and of f.
 func (s Settings) V2(ctx context.Context, endpoint string, f func(context.Context, clientv2.KeysAPI) error) error {
 	keys, err := s.KeysV2(ctx, endpoint)
 	if err != nil {
@@ -58,9 +58,9 @@ func (s Settings) V2(ctx context.Context, endpoint string, f func(context.Contex
 	return f(ctx, keys)
 }
 
-// KeysV2 returns the keys of the v2 API at an endpoint. A redirect is an error:
-// with it the password would go to another host. Errors, also of the keys:
-// [*Error], [ErrNoV2], or what the server answered, with the code that [CodeV2]
+// KeysV2 returns the v2 keys API of an endpoint. It does not follow redirects,
+// which would send the password to another host. Errors, including those of the
+// keys API, are [*Error], [ErrNoV2] or the server's error, whose code [CodeV2]
 // returns.
 func (s Settings) KeysV2(ctx context.Context, endpoint string) (clientv2.KeysAPI, error) {
 	if err := s.allow(ctx, endpoint); err != nil {
@@ -78,13 +78,13 @@ func (s Settings) KeysV2(ctx context.Context, endpoint string) (clientv2.KeysAPI
 	return checkedKeys{clientv2.NewKeysAPI(client), endpoint}, nil
 }
 
-// CodeV2 returns the code of a v2 server's answer, 0 for any other error.
+// CodeV2 returns the code of a v2 server's error, or 0 for any other error.
 func CodeV2(err error) int {
 	answer, _ := errors.AsType[clientv2.Error](err)
 	return answer.Code
 }
 
-// answerV2 is a v2 server's error without code and index in its text.
+// answerV2 is a v2 server's error. Its text omits the code and the index.
 type answerV2 struct{ original clientv2.Error }
 
 // Error implements error.
@@ -98,14 +98,14 @@ func (a answerV2) Error() string {
 // Unwrap returns the server's error.
 func (a answerV2) Unwrap() error { return a.original }
 
-// checkedKeys are the keys at an endpoint, each answer with the node that it has
-// to have; what has none is no etcd that serves this API.
+// checkedKeys is the keys API of an endpoint. It checks that each answer has a
+// node. A server whose answer has none does not serve this API.
 type checkedKeys struct {
 	clientv2.KeysAPI
 	endpoint string
 }
 
-// checked is the answer without nodes that are none.
+// checked returns the answer without nil nodes.
 func (k checkedKeys) checked(resp *clientv2.Response, err error) (*clientv2.Response, error) {
 	answer, answered := errors.AsType[clientv2.Error](err)
 	cluster, _ := errors.AsType[*clientv2.ClusterError](err)
@@ -126,7 +126,7 @@ func (k checkedKeys) checked(resp *clientv2.Response, err error) (*clientv2.Resp
 	return resp, nil
 }
 
-// Get implements [clientv2.KeysAPI], as do the others.
+// Get implements [clientv2.KeysAPI], like the methods below.
 func (k checkedKeys) Get(ctx context.Context, key string, o *clientv2.GetOptions) (*clientv2.Response, error) {
 	return k.checked(k.KeysAPI.Get(ctx, key, o))
 }

@@ -13,12 +13,11 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 )
 
-// retryAfter is the pause before a Create whose outcome is unknown is tried
-// again at all endpoints.
+// retryAfter is the pause before a Create with an unknown outcome is retried at
+// all endpoints.
 const retryAfter = time.Second
 
-// attempts is what a registry with several endpoints does with them: it tries
-// one after the other.
+// attempts tries the endpoints of a discovery cluster in order.
 type attempts struct {
 	settings connection.Settings
 	sleep    func(context.Context, time.Duration) error
@@ -26,13 +25,13 @@ type attempts struct {
 
 func newAttempts(s connection.Settings) attempts { return attempts{s, clock.System{}.Sleep} }
 
-// create calls do at one endpoint after the other, until one creates the
-// token. do looks for the token first; where it fails, sent says that the
-// token may have been written all the same.
+// create calls do with each endpoint until one creates the token. do reads the
+// token first. If do fails, sent reports whether the token may have been
+// written anyway.
 //
-// After an answer that was lost, all endpoints are tried again as long as ctx
-// lasts. A token that is then found with the same size is this call's own,
-// since the look before it found nothing.
+// After a lost answer, create retries all endpoints until ctx ends. If it then
+// finds the token with the same size, this call wrote it, because do found
+// nothing before.
 func (a attempts) create(ctx context.Context, place Place, size int, do func(ctx context.Context, endpoint string) (sent bool, err error)) (Place, error) {
 	unsure := false
 	for {
@@ -57,14 +56,14 @@ func (a attempts) create(ctx context.Context, place Place, size int, do func(ctx
 	}
 }
 
-// first calls do at one endpoint after the other, until one answers.
+// first calls do with each endpoint until one answers.
 func (a attempts) first(ctx context.Context, do func(endpoint string) error) error {
 	return connection.Try(ctx, a.settings.Endpoints, func(err error) bool {
 		return errors.Is(err, ErrNotFound) || is[*BadSizeError](err) || is[*DeniedError](err) || is[*OthersError](err)
 	}, do)
 }
 
-// is reports whether an error is of a type.
+// is reports whether err's tree contains an error of type E.
 func is[E error](err error) bool {
 	_, ok := errors.AsType[E](err)
 	return ok

@@ -1,10 +1,10 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package discovery speaks with the registries through which the founders of a
-// cluster find each other: a key space of another etcd. A token names one
-// bootstrap in a registry; it says how many founders there are, and collects
-// who they are.
+// Package discovery is a client of the discovery clusters and discovery
+// services through which the initial members of a cluster find each other. A
+// token names one bootstrap. It holds the number of initial members and their
+// registrations.
 package discovery
 
 import (
@@ -16,64 +16,64 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// DefaultPrefix is the key under which every registry keeps its tokens.
-// Members that use protocol v3 look nowhere else.
+// DefaultPrefix is the key under which a discovery cluster keeps its tokens.
+// Members that use protocol v3 only look there.
 const DefaultPrefix = "/_etcd/registry"
 
-// Registry is a place where tokens are kept. Its implementations are safe for
-// concurrent use.
+// Registry stores tokens. Its implementations are safe for concurrent use.
 type Registry interface {
-	// Create reserves token for size founders, and returns where it is. It
-	// never changes a token that exists: that is an [*ExistsError]; and it makes
-	// none among other keys: that is an [*OthersError]. An [*UnsureError] says that ctx ended before it was known whether the token
-	// was written; the same Create can then be repeated.
+	// Create reserves token for size initial members and returns its place. It
+	// returns an [*ExistsError] if the token exists, and an [*OthersError] if
+	// other keys exist below its name. It changes neither. It returns an
+	// [*UnsureError] if ctx ends before it is known whether the token was
+	// written. The same Create can then be repeated.
 	//
-	// Other errors: [*connection.Unreachable], [*DeniedError]; both mean that nothing was
-	// written.
+	// Other errors are [*connection.Unreachable] and [*DeniedError]. Both mean
+	// that nothing was written.
 	Create(ctx context.Context, token string, size int) (Place, error)
 
-	// Status returns what the registry knows of token. Errors: [ErrNotFound],
-	// [*BadSizeError] (with the members of the Status set), [*connection.Unreachable],
+	// Status returns the state of token. Errors: [ErrNotFound], [*BadSizeError]
+	// (with the members of the Status set), [*connection.Unreachable],
 	// [*DeniedError].
 	Status(ctx context.Context, token string) (Status, error)
 
-	// Delete removes token and the registrations under it, and no other key.
-	// Errors: [*OthersError] (the token is gone, other keys were left),
-	// [ErrNotFound], [*connection.Unreachable], [*DeniedError].
+	// Delete deletes token and its registrations, and no other key. Errors:
+	// [*OthersError] (the token is deleted, other keys remain), [ErrNotFound],
+	// [*connection.Unreachable], [*DeniedError].
 	Delete(ctx context.Context, token string) error
 }
 
-// Place says where a token is.
+// Place is the location of a token.
 type Place struct {
-	// Token is the token's name in its registry.
+	// Token is the name of the token.
 	Token string
-	// URL is what a member takes as its discovery URL; empty with v3, where
-	// members are given endpoints and a token.
+	// URL is the discovery URL for members. It is empty with v3, where members
+	// use endpoints and a token.
 	URL string
 }
 
-// Status is what a registry knows of one token.
+// Status is the state of one token.
 type Status struct {
-	// Size is the number of founders.
+	// Size is the number of initial members.
 	Size int
-	// Members are the first Size that registered, in that order: they are the
-	// cluster. A race can leave more registrations behind, which do not count.
+	// Members are the first Size registrations, in order of registration: they form
+	// the cluster. A race can leave further registrations, which do not count.
 	Members []Member
 }
 
-// Complete tells whether all founders have registered. From then on the
-// registry turns everyone else away ("discovery: cluster is full").
+// Complete reports whether all initial members have registered. From then on
+// other members are rejected ("discovery: cluster is full").
 func (s Status) Complete() bool { return s.Size > 0 && len(s.Members) >= s.Size }
 
-// registration is what a registry holds of one member. created is greater for
-// those that came later.
+// registration is the stored registration of one member. A later registration
+// has a greater created.
 type registration struct {
 	id, value string
 	created   uint64
 }
 
-// statusOf reads a token from all that is registered with it, in the order in
-// which it was, and from the value of its size key, nil if there is none.
+// statusOf returns the Status for the registrations of a token and the value of
+// its size key, which is nil if the key does not exist.
 func statusOf(all []registration, size *string) (Status, error) {
 	var s Status
 	slices.SortFunc(all, func(a, b registration) int { return cmp.Compare(a.created, b.created) })
@@ -94,7 +94,7 @@ func statusOf(all []registration, size *string) (Status, error) {
 	return s, nil
 }
 
-// log writes down what was read of a token.
+// log logs the registrations of a token.
 func (s Status) log(ctx context.Context, err error) {
 	var names []string
 	for _, m := range s.Members {
@@ -105,10 +105,10 @@ func (s Status) log(ctx context.Context, err error) {
 
 // Member is one registration.
 type Member struct {
-	// ID is the ID that the member has in the cluster it founds.
+	// ID is the member's ID in the cluster that is formed.
 	ID membership.MemberID
 	// Name is the member's name.
 	Name string
-	// PeerURLs are the peer URLs it advertises, in the order it gave them.
+	// PeerURLs are the peer URLs that the member advertises, in its order.
 	PeerURLs []string
 }

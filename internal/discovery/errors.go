@@ -10,18 +10,18 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
-// ErrNotFound says that the registry answered and has no such token.
+// ErrNotFound means that the discovery cluster answered and has no such token.
 var ErrNotFound = errors.New("no such token")
 
-// ExistsError says that the token was there before.
+// ExistsError means that the token already existed.
 type ExistsError struct {
-	// Size is the size found; 0 when it is not a number.
+	// Size is the existing size, or 0 if it is not a number.
 	Size int
 }
 
-// existsFor is about a token whose size key has value.
+// existsFor returns the error for an existing token with this size value.
 func existsFor(value string) error {
-	size, _ := parseSize(value) // 0 where it is none
+	size, _ := parseSize(value) // 0 if it is not a number
 	return &ExistsError{Size: size}
 }
 
@@ -30,11 +30,11 @@ func (e *ExistsError) Error() string {
 	return fmt.Sprintf("the token exists already, for size %d", e.Size)
 }
 
-// DeniedError says that an endpoint refused the credentials, or what they may do.
+// DeniedError means that an endpoint refused the credentials or their permissions.
 type DeniedError struct {
 	// Endpoint is the URL that refused.
 	Endpoint string
-	// Err is its own word for it.
+	// Err is the endpoint's error.
 	Err error
 }
 
@@ -46,12 +46,12 @@ func (e *DeniedError) Error() string {
 // Unwrap returns the endpoint's own error.
 func (e *DeniedError) Unwrap() error { return e.Err }
 
-// UnsureError says that a token may have been written: a request was sent and
-// its answer never came.
+// UnsureError means that a token may have been written: a request was sent, but
+// no answer arrived.
 type UnsureError struct {
 	// Place is where the token is, if it was written.
 	Place Place
-	// Err says what each endpoint answered last.
+	// Err holds the last error of each endpoint.
 	Err error
 }
 
@@ -60,13 +60,13 @@ func (e *UnsureError) Error() string {
 	return fmt.Sprintf("the token may have been written: %v", e.Err)
 }
 
-// Unwrap returns what the endpoints answered.
+// Unwrap returns the errors of the endpoints.
 func (e *UnsureError) Unwrap() error { return e.Err }
 
-// BadSizeError says that what is written as a token's size is none. A member
-// that starts with such a token exits with "discovery: size key is bad".
+// BadSizeError means that a token's size is not a valid number. A member that
+// starts with such a token exits with "discovery: size key is bad".
 type BadSizeError struct {
-	// Value is what is written, at most 64 bytes of it.
+	// Value is the stored value, at most 64 bytes of it.
 	Value string
 }
 

@@ -71,7 +71,7 @@ func FuzzRegistration(f *testing.F) {
 	})
 }
 
-// FuzzServiceStatus reads what a discovery service may send as the state of a
+// FuzzServiceStatus parses what a discovery service may send as the state of a
 // token.
 func FuzzServiceStatus(f *testing.F) {
 	f.Add([]byte(`{"node":{"nodes":[{"key":"/_etcd/registry/x/8e9e05c52164694d","value":"a=http://10.0.0.1:2380","createdIndex":7}]}}`), []byte(`{"node":{"value":"3"}}`))

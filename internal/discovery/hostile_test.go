@@ -14,9 +14,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// A registry that answers with less than was asked for, or with thousands of
-// registrations, costs an error, no crash; registrations that cannot be printed or
-// dialled do not count.
+// Test that incomplete answers or thousands of registrations cause an error and
+// not a crash, and that registrations with unprintable names or invalid URLs do
+// not count.
 func TestV3AnswersAreBounded(t *testing.T) {
 	t.Parallel()
 	header := &pb.ResponseHeader{ClusterId: 1, MemberId: 1}

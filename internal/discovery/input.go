@@ -15,15 +15,15 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// MaxSize is the greatest number of founders that is accepted. etcd itself has
-// no limit, but a token for more would never be completed.
+// MaxSize is the maximum number of initial members. etcd itself has no limit,
+// but a token for more members would never be completed.
 const MaxSize = 99
 
-// What is wrong with an input is told as the end of a sentence whose subject is
-// the input; "" is nothing.
+// The functions below describe a problem as the end of a sentence whose subject
+// is the input. They return "" for a valid input.
 
-// NewToken makes a token from 16 bytes of random: 32 hexadecimal digits, as
-// the public service gives them.
+// NewToken returns a token of 32 hexadecimal digits, like those of the public
+// service, from 16 random bytes.
 func NewToken(random io.Reader) (string, error) {
 	var b [16]byte
 	if _, err := io.ReadFull(random, b[:]); err != nil {
@@ -32,9 +32,9 @@ func NewToken(random io.Reader) (string, error) {
 	return hex.EncodeToString(b[:]), nil
 }
 
-// TokenProblem says why token cannot name a bootstrap. Members put it into a
-// key (and into a URL with v2) by path.Join, so a "/" or ".." in it would lead
-// to another key.
+// TokenProblem says why token cannot name a bootstrap. Members use path.Join to
+// put it into a key (with v2 also into a URL), so "/" or ".." would lead to
+// another key.
 func TokenProblem(token string) string {
 	switch {
 	case token == "":
@@ -49,7 +49,7 @@ func TokenProblem(token string) string {
 	return unwantedCharacter(token, "")
 }
 
-// PrefixProblem says why prefix cannot hold tokens: it must be an absolute and
+// PrefixProblem says why prefix cannot hold tokens. It must be an absolute,
 // clean path.
 func PrefixProblem(prefix string) string {
 	switch {
@@ -83,8 +83,8 @@ func unwantedCharacter(s, also string) string {
 	return ""
 }
 
-// parseSize reads the value of a size key as a member does: plain digits, with
-// neither space nor line break.
+// parseSize parses the value of a size key as a member does: a decimal number
+// above 0, without spaces or line breaks.
 func parseSize(value string) (int, error) {
 	n, err := strconv.ParseInt(value, 10, 0)
 	if err != nil || n <= 0 {
@@ -93,11 +93,11 @@ func parseSize(value string) (int, error) {
 	return int(n), nil
 }
 
-// maxRegistered is how many peer URLs a registration has at most.
+// maxRegistered is the maximum number of peer URLs of a registration.
 const maxRegistered = 8
 
-// parseMember reads one registration, its URLs in their normal form. Like a
-// member, the caller leaves out what cannot be read.
+// parseMember parses one registration and normalises its URLs. The caller
+// ignores registrations that cannot be parsed, as members do.
 func parseMember(id, value string) (Member, bool) {
 	memberID, err := membership.ParseMemberID(id)
 	if err != nil {

@@ -53,7 +53,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// Revisions are 64 bits wide, also where an int is not (386, arm).
+// Test that revisions have 64 bits even if an int has 32 (386, arm).
 func TestOrderOfDistantRevisions(t *testing.T) {
 	member := func(id, name string, revision int64) *mvccpb.KeyValue {
 		return &mvccpb.KeyValue{Key: []byte("/r/t/members/" + id), Value: []byte(name + "=http://h:1"), CreateRevision: revision}

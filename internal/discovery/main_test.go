@@ -20,11 +20,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
 	token3 = "3e86b59982e49066c5d813af1c2e2579"
-	// formTimeout is for a cluster to form from a token, on a busy machine.
+	// formTimeout limits the formation of a cluster from a token on a busy machine.
 	formTimeout = 60 * time.Second
 )
 
-// settings reach the endpoints without TLS.
+// settings returns settings for the endpoints without TLS.
 func settings(endpoints ...string) connection.Settings {
 	return connection.Settings{
 		Endpoints:      endpoints,
@@ -47,7 +47,7 @@ func put(t *testing.T, c *clientv3.Client, key, value string) {
 	}
 }
 
-// dump returns everything in the registry, key by key, with its version.
+// dump returns all keys of the discovery cluster with their values and versions.
 func dump(t *testing.T, c *clientv3.Client) map[string]string {
 	t.Helper()
 	got, err := c.Get(within(t, 5*time.Second), "/", clientv3.WithPrefix())
@@ -79,7 +79,7 @@ func mustStatus(t *testing.T, r Registry, token string) Status {
 	return s
 }
 
-// newV3 returns a registry with connections of its own.
+// newV3 returns a registry with its own connections.
 func newV3(t *testing.T, s connection.Settings, prefix string) *V3 {
 	t.Helper()
 	pool := &connection.Pool{}
@@ -101,7 +101,7 @@ func wantError(t *testing.T, got, want error) {
 	}
 }
 
-// allReady waits until every process serves.
+// allReady waits until every process is ready.
 func allReady(t *testing.T, processes []*etcdtest.Process) {
 	t.Helper()
 	ctx := within(t, formTimeout)
@@ -112,7 +112,7 @@ func allReady(t *testing.T, processes []*etcdtest.Process) {
 	}
 }
 
-// clusterIDs returns the cluster ID that each process reports.
+// clusterIDs returns the number of processes for each cluster ID.
 func clusterIDs(t *testing.T, processes []*etcdtest.Process) map[uint64]int {
 	t.Helper()
 	out := map[uint64]int{}

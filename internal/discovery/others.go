@@ -11,20 +11,19 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
-// A token owns its size and its registrations, and nothing else below its
-// name. So it is made only where there is nothing, and its deletion takes out
-// those keys one by one: a prefix or a directory may hold the data of another
-// program.
+// A token owns its size, its registrations, and nothing else below its name.
+// Create therefore requires that no key exists there, and Delete deletes the
+// keys individually: a prefix or a directory may hold another program's data.
 
-// maxNamed is how many keys an [OthersError] names.
+// maxNamed is the maximum number of keys that an [OthersError] names.
 const maxNamed = 5
 
-// OthersError says that there are keys below a token that are not its own.
-// Create has written nothing then. Delete has removed the token and left them.
+// OthersError means that keys exist below a token that do not belong to it.
+// Create has written nothing. Delete has deleted the token and kept them.
 type OthersError struct {
-	// Keys are the first of them.
+	// Keys are the first such keys.
 	Keys []string
-	// More is the number of those that are not named, as far as it is known.
+	// More is the number of further keys, as far as it is known.
 	More int
 }
 
@@ -41,7 +40,7 @@ func (e *OthersError) Error() string {
 	return text
 }
 
-// othersOf is an [*OthersError] about keys, nil if there are none.
+// othersOf returns an [*OthersError] for keys, or nil if there are none.
 func othersOf(keys []string, count int) error {
 	if len(keys) == 0 {
 		return nil
@@ -50,8 +49,8 @@ func othersOf(keys []string, count int) error {
 	return &OthersError{Keys: named, More: max(count-len(named), 0)}
 }
 
-// isRegistration reports whether a key, by its last part, and its value are as
-// a member writes them when it registers.
+// isRegistration reports whether the last part of a key and its value have the
+// form that a member writes when it registers.
 func isRegistration(id, value string) bool {
 	n, err := strconv.ParseUint(id, 16, 64)
 	_, ok := parseMember(id, value)

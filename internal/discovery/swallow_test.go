@@ -11,15 +11,15 @@ import (
 	"testing"
 )
 
-// swallower passes connections on to a server, and loses its answers from a
-// certain request on. Requests still arrive.
+// swallower forwards connections to a server. From a certain request on, it
+// drops the answers, but still forwards requests.
 type swallower struct {
 	listener net.Listener
 	target   string
 	wg       sync.WaitGroup
 
 	mu    sync.Mutex
-	left  int // requests for a size key that are still answered, and one more
+	left  int // requests for a size key that are still answered, plus one
 	armed bool
 	conns []net.Conn
 }
@@ -44,10 +44,10 @@ func newSwallower(t *testing.T, target string) *swallower {
 	return s
 }
 
-// Addr is where to dial.
+// Addr returns the address to dial.
 func (s *swallower) Addr() string { return s.listener.Addr().String() }
 
-// swallowAfter loses all answers from the n-th request for a size key on.
+// swallowAfter drops all answers from the nth request for a size key on.
 func (s *swallower) swallowAfter(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,7 +84,7 @@ func (s *swallower) accept() {
 			_, _ = io.Copy(writerFunc(func(p []byte) (int, error) {
 				if n := bytes.Count(p, []byte("_config/size")); n > 0 {
 					s.mu.Lock()
-					// The transaction names the key three times.
+					// The transaction contains the key three times.
 					s.left--
 					s.mu.Unlock()
 				}

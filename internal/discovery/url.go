@@ -13,24 +13,23 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// servicePath is the path of a service's token.
+// servicePath matches the path of a service's token.
 var servicePath = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)*/[0-9a-f]{32}$`)
 
-// Location is what a discovery URL says.
+// Location is the content of a discovery URL.
 type Location struct {
-	// Base is the URL of the v2 registry's server, or of the service.
+	// Base is the URL of the v2 discovery cluster or of the service.
 	Base string
-	// Prefix is the key that holds a v2 registry's tokens; empty with a service.
+	// Prefix is the key that holds the tokens with v2. It is empty with a service.
 	Prefix string
-	// Token is the token's name.
+	// Token is the name of the token.
 	Token string
 }
 
-// ParseURL reads a URL that members take as --discovery: of the v2 API, which
-// shows by /v2/keys/ in it, or else of a service. URLs that mean the same give
-// the same location: with slashes at the end, doubled slashes, capitals in
-// scheme and host, or the port that the scheme has anyway. Its errors complete
-// the sentence "The URL …".
+// ParseURL parses a URL that members take as --discovery: one of the v2 API,
+// which contains /v2/keys/, or one of a service. Equivalent URLs give the same
+// location: trailing or doubled slashes, capitals in scheme and host, and the
+// default port do not matter. Its errors complete the sentence "The URL …".
 func ParseURL(raw string) (Location, error) {
 	u, err := parseHTTP(raw)
 	if err != nil {
@@ -50,9 +49,9 @@ func ParseURL(raw string) (Location, error) {
 	return Location{Base: u.Scheme + "://" + u.Host, Prefix: prefix, Token: token}, nil
 }
 
-// ParseServiceURL reads the URL that a service gives for a token: http or
-// https, a host, and a path that ends with 32 hexadecimal digits. It reads as
-// many ways to write it as [ParseURL] does, with the same errors.
+// ParseServiceURL parses a service's URL of a token: http or https, a host, and
+// a path that ends with 32 hexadecimal digits. It accepts the same variants and
+// returns the same errors as [ParseURL].
 func ParseServiceURL(raw string) (Location, error) {
 	u, err := parseHTTP(raw)
 	if err != nil {
@@ -72,18 +71,18 @@ func serviceLocation(u *url.URL) (Location, error) {
 	return Location{Base: u.Scheme + "://" + u.Host + strings.TrimSuffix(dir, "/"), Token: token}, nil
 }
 
-// URL is the location of a service's token, written again: in ASCII, without a
-// character that means anything to YAML, a shell or systemd.
+// URL returns the URL of a service's token in a normal form: in ASCII, without
+// characters that are special to YAML, a shell or systemd.
 func (l Location) URL() string { return l.Base + "/" + l.Token }
 
-// sameOrigin reports whether two URLs have scheme, host and port in common.
+// sameOrigin reports whether two URLs have the same scheme, host and port.
 func sameOrigin(a, b string) bool {
 	x, err1 := parseHTTP(a)
 	y, err2 := parseHTTP(b)
 	return err1 == nil && err2 == nil && x.Scheme == y.Scheme && x.Host == y.Host
 }
 
-// SameServiceURL reports whether two URLs of services are two ways to write one.
+// SameServiceURL reports whether two URLs of services are equivalent.
 func SameServiceURL(a, b string) bool {
 	x, err1 := parseHTTP(a)
 	y, err2 := parseHTTP(b)
@@ -93,8 +92,8 @@ func SameServiceURL(a, b string) bool {
 	return x.String() == y.String()
 }
 
-// parseHTTP reads a URL of scheme, host and path, and writes it in one way of
-// all that mean the same. The path has no slash at its end.
+// parseHTTP parses a URL of scheme, host and path, and normalises it. The path
+// has no trailing slash.
 func parseHTTP(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	switch {

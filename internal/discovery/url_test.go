@@ -5,7 +5,7 @@ package discovery
 
 import "testing"
 
-// A URL can be written in many ways, and means the same in each.
+// Test that equivalent URLs give the same location.
 func TestSameURL(t *testing.T) {
 	for want, ways := range map[Location][]string{
 		{Base: "https://d.example", Token: token3}: {

@@ -14,8 +14,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
-// V2 is a registry in the v2 keys of an etcd up to 3.5, for members up to 3.6.
-// Its zero value is not usable: see [NewV2].
+// V2 is a [Registry] in the v2 keys of an etcd up to 3.5, for members up to 3.6.
+// The zero value is not usable: see [NewV2].
 //
 // Layout, as members expect it (_config is hidden from listings):
 //
@@ -26,15 +26,15 @@ type V2 struct {
 	prefix string
 }
 
-// NewV2 returns the registry under prefix at the endpoints of settings, which
-// are tried one after the other. It connects at first use only, and keeps no
-// connection open between two calls.
+// NewV2 returns the [Registry] under prefix at the endpoints of settings, which
+// are tried in order. It connects on first use and keeps no connection open
+// between calls.
 func NewV2(settings connection.Settings, prefix string) *V2 {
 	return &V2{attempts: newAttempts(settings), prefix: prefix}
 }
 
-// V2URL is what a member takes as --discovery for a token in the registry
-// under prefix at endpoint.
+// V2URL returns the --discovery URL of a token under prefix in the discovery
+// cluster at endpoint.
 func V2URL(endpoint, prefix, token string) string {
 	return endpoint + "/v2/keys" + path.Join(prefix, token)
 }
@@ -42,21 +42,20 @@ func V2URL(endpoint, prefix, token string) string {
 func (r *V2) key(token string) string     { return path.Join(r.prefix, token) }
 func (r *V2) sizeKey(token string) string { return r.key(token) + "/_config/size" }
 
-// Create implements [Registry]. The token is written on condition that it
-// does not exist, and without a time to live: members may wait on it for long.
-// That its directory does not exist is looked up before: the API has no
-// condition over two keys.
+// Create implements [Registry]. It writes the token only if it does not exist,
+// without a time to live, because members may wait for a long time. It reads
+// the directory first, because the API has no condition on two keys.
 func (r *V2) Create(ctx context.Context, token string, size int) (Place, error) {
 	return r.create(ctx, Place{Token: token}, size, func(ctx context.Context, endpoint string) (sent bool, err error) {
 		err = r.at(ctx, endpoint, func(ctx context.Context, keys clientv2.KeysAPI) error {
-			// A look first: an answer lost later is then known to be about
-			// this call's write.
+			// Read first, so that a token found after a lost answer is known to
+			// come from this call.
 			if err := r.occupied(ctx, keys, token); err != nil {
 				return err
 			}
 			_, err := keys.Set(ctx, r.sizeKey(token), strconv.Itoa(size), &clientv2.SetOptions{PrevExist: clientv2.PrevNoExist})
 			if connection.CodeV2(err) == clientv2.ErrorCodeNodeExist {
-				// Someone was faster. If the size cannot be read, it is unknown.
+				// Another call was faster. If the size cannot be read, it is unknown.
 				found, err := keys.Get(ctx, r.sizeKey(token), &clientv2.GetOptions{Quorum: true})
 				if err != nil {
 					return &ExistsError{}
@@ -75,8 +74,8 @@ func (r *V2) Status(ctx context.Context, token string) (Status, error) {
 	var s Status
 	err := r.first(ctx, func(endpoint string) error {
 		return r.at(ctx, endpoint, func(ctx context.Context, keys clientv2.KeysAPI) error {
-			// Members first: a size that changes in between makes a token look
-			// less complete than it is, never more.
+			// Read the members first: if the size changes in between, a token
+			// then looks less complete than it is, never more.
 			members, err := keys.Get(ctx, r.key(token), &clientv2.GetOptions{Recursive: true, Quorum: true})
 			switch {
 			case connection.CodeV2(err) == clientv2.ErrorCodeKeyNotFound:
@@ -106,9 +105,9 @@ func (r *V2) Status(ctx context.Context, token string) (Status, error) {
 	return s, err
 }
 
-// occupied is the error about what is where a token is to be, nil for nothing.
-// A directory without a size is occupied whatever it lists: what is hidden in it
-// is not shown.
+// occupied returns an error if anything exists at the place of a token, or nil.
+// A directory without a size is occupied even if its list is empty, because
+// hidden keys are not listed.
 func (r *V2) occupied(ctx context.Context, keys clientv2.KeysAPI, token string) error {
 	found, err := keys.Get(ctx, r.key(token), &clientv2.GetOptions{Quorum: true})
 	switch {
@@ -134,8 +133,8 @@ func (r *V2) occupied(ctx context.Context, keys clientv2.KeysAPI, token string) 
 	return othersOf(others, len(others))
 }
 
-// Delete implements [Registry]. The size goes first, as with v3. The
-// directories go only if nothing is in them any more, which the server checks.
+// Delete implements [Registry]. It deletes the size first, as with v3. It
+// deletes only empty directories, which the server checks.
 func (r *V2) Delete(ctx context.Context, token string) error {
 	tried := false
 	return r.first(ctx, func(endpoint string) error {
@@ -147,7 +146,7 @@ func (r *V2) Delete(ctx context.Context, token string) error {
 	})
 }
 
-// v2Deletion deletes one token key by key.
+// v2Deletion deletes the keys of one token individually.
 type v2Deletion struct {
 	ctx     context.Context
 	keys    clientv2.KeysAPI
@@ -188,9 +187,9 @@ func (d *v2Deletion) token(dir, size string) error {
 	return othersOf(d.others, len(d.others))
 }
 
-// remove deletes one key, or a directory that is empty. One that is gone, or
-// has become something else, is no error; a directory that stays because of
-// what is hidden in it is named.
+// remove deletes one key or empty directory. It ignores a key that no longer
+// exists or has changed its type. It records a directory that stays because it
+// contains hidden keys.
 func (d *v2Deletion) remove(key string, dir bool) error {
 	_, err := d.keys.Delete(d.ctx, key, &clientv2.DeleteOptions{Dir: dir})
 	switch connection.CodeV2(err) {
@@ -206,19 +205,19 @@ func (d *v2Deletion) remove(key string, dir bool) error {
 	return err
 }
 
-// at calls do with the keys at one endpoint, within the request timeout.
+// at calls do with the keys API of one endpoint, within the request timeout.
 func (r *V2) at(ctx context.Context, endpoint string, do func(context.Context, clientv2.KeysAPI) error) error {
 	err := r.settings.V2(ctx, endpoint, do)
-	// Missing or wrong credentials, and those that allow too little.
+	// The credentials are missing, wrong or insufficient.
 	if connection.CodeV2(err) == clientv2.ErrorCodeUnauthorized {
 		return &DeniedError{Endpoint: endpoint, Err: err}
 	}
 	return err
 }
 
-// isRefusedV2 tells the answers that mean that a write was not carried out.
-// Codes from 300 on are of raft and of the server itself, after which it may
-// have been.
+// isRefusedV2 reports whether an error means that a write was not carried out.
+// Codes from 300 come from raft or the server itself: the write may have been
+// carried out.
 func isRefusedV2(err error) bool {
 	code := connection.CodeV2(err)
 	return errors.Is(err, connection.ErrNoV2) || errors.Is(err, connection.ErrRedirect) || code != 0 && code < clientv2.ErrorCodeRaftInternal

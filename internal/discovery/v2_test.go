@@ -19,7 +19,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// request sends what a person would send with curl, and returns the answer.
+// request sends a request like curl and returns the answer.
 func request(t *testing.T, method, url, form string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(within(t, 5*time.Second), method, url, strings.NewReader(form))
@@ -117,7 +117,7 @@ func v2Founder(t *testing.T, url, name string, version etcdtest.Version) *etcdte
 	return p
 }
 
-// Real members form a cluster from the URL, and the fourth is turned away.
+// Test that real members form a cluster from the URL and a fourth is rejected.
 func TestV2FormsACluster(t *testing.T) {
 	t.Parallel()
 	for _, members := range []etcdtest.Version{etcdtest.V34, etcdtest.V35, etcdtest.V36} {
@@ -228,7 +228,7 @@ func TestV2Denied(t *testing.T) {
 		}
 		_ = resp.Body.Close()
 	}
-	// The guest role may do everything until it is taken away.
+	// The guest role has all permissions until it is deleted.
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, base+"roles/guest", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -241,7 +241,7 @@ func TestV2Denied(t *testing.T) {
 	_ = resp.Body.Close()
 
 	s := settings(c.Endpoints()...)
-	s.RequestTimeout = etcdtest.WaitLimit // a login takes its time on a busy machine
+	s.RequestTimeout = etcdtest.WaitLimit // a login may take long on a busy machine
 	_, err = NewV2(s, DefaultPrefix).Create(etcdtest.WaitContext(t), token3, 3)
 	wantType[*DeniedError](t, err)
 	s.Username, s.Password = "root", "wrong"
@@ -266,7 +266,7 @@ func TestV2AnswerLost(t *testing.T) {
 	s := settings("http://" + proxy.Addr())
 	s.RequestTimeout = time.Second
 
-	proxy.swallowAfter(1) // the write: the look finds no directory, and asks for no size
+	proxy.swallowAfter(1) // the write: the first read finds no directory and does not request the size
 	_, err := NewV2(s, DefaultPrefix).Create(within(t, 3*time.Second), "lost", 3)
 	wantType[*UnsureError](t, err)
 	if got := request(t, http.MethodGet, V2URL(c.Endpoints()[0], DefaultPrefix, "lost")+"/_config/size", ""); !strings.Contains(got, `"value":"3"`) {
@@ -284,7 +284,7 @@ func TestV2AnswerLost(t *testing.T) {
 	}
 }
 
-// A registry with TLS, client certificates included, as both protocols reach it.
+// Test a discovery cluster with TLS and client certificates over both protocols.
 func TestRegistryWithTLS(t *testing.T) {
 	t.Parallel()
 	pki := etcdtest.NewPKI(t)

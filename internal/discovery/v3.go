@@ -21,9 +21,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
-// V3 is a registry in the key space of an etcd of any version. Members of 3.6 or
-// later register themselves, and the join script registers members of every
-// version. Its zero value is not usable: see [NewV3].
+// V3 is a [Registry] in the key space of an etcd of any version. Members of 3.6
+// or later register themselves, and the join script registers members of every
+// version. The zero value is not usable: see [NewV3].
 //
 // Layout, as members expect it:
 //
@@ -35,9 +35,9 @@ type V3 struct {
 	pool   *connection.Pool
 }
 
-// NewV3 returns the registry under prefix at the endpoints of settings, which
-// are tried one after the other. Its connections come from the pool: what is
-// asked for many tokens goes over one connection, all at once.
+// NewV3 returns the [Registry] under prefix at the endpoints of settings, which
+// are tried in order. Its connections come from pool, so concurrent requests
+// for many tokens share one connection.
 func NewV3(settings connection.Settings, prefix string, pool *connection.Pool) *V3 {
 	return &V3{attempts: newAttempts(settings), prefix: prefix, pool: pool}
 }
@@ -45,21 +45,21 @@ func NewV3(settings connection.Settings, prefix string, pool *connection.Pool) *
 func (r *V3) key(token string) string     { return path.Join(r.prefix, token) + "/" }
 func (r *V3) sizeKey(token string) string { return r.key(token) + "_config/size" }
 
-// Create implements [Registry]. The token is written in one transaction, on
-// condition that there is no key below its name.
+// Create implements [Registry]. It writes the token in one transaction, only if
+// no key exists below its name.
 func (r *V3) Create(ctx context.Context, token string, size int) (Place, error) {
 	return r.create(ctx, Place{Token: token}, size, func(ctx context.Context, endpoint string) (bool, error) {
 		return r.createAt(ctx, endpoint, token, size)
 	})
 }
 
-// createAt tries to create at one endpoint; sent says that a failed attempt
-// may have written all the same.
+// createAt tries to create the token at one endpoint. sent reports whether a
+// failed attempt may have written it anyway.
 func (r *V3) createAt(ctx context.Context, endpoint, token string, size int) (sent bool, err error) {
 	err = r.at(ctx, endpoint, func(ctx context.Context, kv clientv3.KV) error {
-		// A look first: an answer lost later is then known to be about this
-		// call's write. It also shows, before anything is at stake, whether
-		// the endpoint answers.
+		// Read first, so that a token found after a lost answer is known to
+		// come from this call. This also shows whether the endpoint answers
+		// before anything is written.
 		found, err := kv.Txn(ctx).Then(r.occupants(token)...).Commit()
 		if err != nil {
 			return err
@@ -84,8 +84,8 @@ func (r *V3) createAt(ctx context.Context, endpoint, token string, size int) (se
 	return sent, err
 }
 
-// occupants reads what is where a token is to be: its size, and the first of
-// all keys below its name. The answer is for [occupied].
+// occupants returns requests for what exists at the place of a token: its size,
+// and the first keys below its name. Pass the answer to [occupied].
 func (r *V3) occupants(token string) []clientv3.Op {
 	return []clientv3.Op{
 		clientv3.OpGet(r.sizeKey(token)),
@@ -93,7 +93,7 @@ func (r *V3) occupants(token string) []clientv3.Op {
 	}
 }
 
-// occupied is the error about what is where a token is to be, nil for nothing.
+// occupied returns an error if anything exists at the place of a token, or nil.
 func occupied(found *clientv3.TxnResponse) error {
 	if size := rangeAt(found, 0).GetKvs(); len(size) > 0 {
 		return existsFor(string(size[0].Value))
@@ -101,8 +101,8 @@ func occupied(found *clientv3.TxnResponse) error {
 	return othersIn(rangeAt(found, 1))
 }
 
-// rangeAt is what the nth request of a transaction read, nil if the answer does
-// not have it.
+// rangeAt returns the result of the nth request of a transaction, or nil if the
+// answer does not have it.
 func rangeAt(resp *clientv3.TxnResponse, n int) *etcdserverpb.RangeResponse {
 	if n >= len(resp.Responses) {
 		return nil
@@ -110,7 +110,7 @@ func rangeAt(resp *clientv3.TxnResponse, n int) *etcdserverpb.RangeResponse {
 	return resp.Responses[n].GetResponseRange()
 }
 
-// othersIn is an [*OthersError] about all keys of an answer.
+// othersIn returns an [*OthersError] for all keys of an answer.
 func othersIn(got *etcdserverpb.RangeResponse) error {
 	var keys []string
 	for _, kv := range got.GetKvs() {
@@ -119,7 +119,7 @@ func othersIn(got *etcdserverpb.RangeResponse) error {
 	return othersOf(keys, int(got.GetCount()))
 }
 
-// Status implements [Registry]. Size and members are read at one revision.
+// Status implements [Registry]. It reads size and members at one revision.
 func (r *V3) Status(ctx context.Context, token string) (Status, error) {
 	var s Status
 	err := r.anywhere(ctx, func(ctx context.Context, kv clientv3.KV) error {
@@ -141,8 +141,8 @@ func (r *V3) Status(ctx context.Context, token string) (Status, error) {
 	return s, err
 }
 
-// statusOfV3 reads a token from its keys. The order of joining is that of the
-// create revisions, not that of the keys.
+// statusOfV3 returns the Status for the keys of a token. Registrations are
+// ordered by create revision, not by key.
 func statusOfV3(size, members []*mvccpb.KeyValue) (Status, error) {
 	var all []registration
 	for _, kv := range members {
@@ -154,13 +154,13 @@ func statusOfV3(size, members []*mvccpb.KeyValue) (Status, error) {
 	return statusOf(all, new(string(size[0].Value)))
 }
 
-// perDelete is how many keys one transaction deletes, and one read looks for. A
-// server takes 128 operations by default.
+// perDelete is the maximum number of keys that one transaction deletes and one
+// request reads. By default a server accepts 128 operations.
 const perDelete = 100
 
-// Delete implements [Registry]. The size goes first, and with it the token: if
-// the rest fails, what is left never looks like a token that fewer have
-// registered with.
+// Delete implements [Registry]. It deletes the size first, and with it the
+// token: if the rest fails, what is left never looks like a token with fewer
+// registrations.
 func (r *V3) Delete(ctx context.Context, token string) error {
 	tried := false
 	return r.anywhere(ctx, func(ctx context.Context, kv clientv3.KV) error {
@@ -189,8 +189,8 @@ func (r *V3) Delete(ctx context.Context, token string) error {
 	})
 }
 
-// registrations appends the next keys, beginning with from, under which members
-// have registered, and returns where to go on and whether there are more.
+// registrations appends the next keys of registrations, beginning with from. It
+// returns the key to continue with and whether there are more.
 func (r *V3) registrations(ctx context.Context, kv clientv3.KV, token string, keys []string, from string) (_ []string, next string, more bool, err error) {
 	prefix := r.key(token) + "members/"
 	got, err := kv.Get(ctx, from, clientv3.WithRange(clientv3.GetPrefixRangeEnd(prefix)), clientv3.WithLimit(perDelete))
@@ -207,7 +207,7 @@ func (r *V3) registrations(ctx context.Context, kv clientv3.KV, token string, ke
 	return keys, from, got.More && len(got.Kvs) > 0, nil
 }
 
-// deleteKeys deletes keys at once, and returns how many there were.
+// deleteKeys deletes keys in one transaction and returns the number deleted.
 func deleteKeys(ctx context.Context, kv clientv3.KV, keys []string) (int64, error) {
 	if len(keys) == 0 {
 		return 0, nil
@@ -244,8 +244,8 @@ func (r *V3) at(ctx context.Context, endpoint string, do func(context.Context, c
 	return err
 }
 
-// isDenied recognises what etcd answers to credentials that are missing,
-// wrong, or allow too little.
+// isDenied reports whether err means that credentials are missing, wrong or
+// insufficient.
 func isDenied(err error) bool {
 	switch connection.KindOf(err) {
 	case connection.WrongPassword, connection.AuthRequired, connection.StaleToken, connection.PermissionDenied:
@@ -255,9 +255,9 @@ func isDenied(err error) bool {
 	}
 }
 
-// refused tells the answers that mean that a request was not carried out from
-// those after which it may have been: no answer in time, a broken connection,
-// a leader that changed.
+// refused reports whether err means that a request was not carried out. After
+// no answer in time, a broken connection or a change of leader, it may have
+// been.
 func refused(err error) bool {
 	var e rpctypes.EtcdError
 	if !errors.As(err, &e) {
@@ -268,8 +268,8 @@ func refused(err error) bool {
 		codes.Unauthenticated, codes.ResourceExhausted, codes.Unimplemented:
 		return true
 	default:
-		// As the errors of a lost leader or a stopped server, which come with
-		// Unavailable: the request may have got through before.
+		// Errors such as a lost leader or a stopped server have the code
+		// Unavailable. The request may have been carried out.
 		return false
 	}
 }

@@ -39,7 +39,7 @@ func TestV3Create(t *testing.T) {
 				t.Errorf("status: got %+v", got)
 			}
 
-			// Neither another size nor the same one is written over it.
+			// The token is never overwritten, not even with the same size.
 			for _, size := range []int{5, 3} {
 				_, err := r.Create(ctx, token3, size)
 				var exists *ExistsError
@@ -51,7 +51,7 @@ func TestV3Create(t *testing.T) {
 				t.Errorf("keys after the second create: got %v, want %v", got, want)
 			}
 
-			// A neighbour whose token begins the same way stays.
+			// A token with the same prefix is kept.
 			mustCreate(t, r, token3+"0", 1)
 			if err := r.Delete(ctx, token3); err != nil {
 				t.Errorf("delete: %v", err)
@@ -102,7 +102,7 @@ func TestV3StatusGoesByCreateRevision(t *testing.T) {
 	}
 }
 
-// Real members form a cluster from the token, and the fourth is turned away.
+// Test that real members form a cluster from the token and a fourth is rejected.
 func TestV3FormsACluster(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ registry, members etcdtest.Version }{
@@ -150,7 +150,7 @@ func TestV3FormsACluster(t *testing.T) {
 	}
 }
 
-// A race leaves registrations behind: only the one that won is shown.
+// Test that only the winner of a registration race is returned.
 func TestV3ExtraRegistrations(t *testing.T) {
 	t.Parallel()
 	registry := etcdtest.Start(t, 1, etcdtest.Options{})
@@ -186,7 +186,7 @@ func TestV3ExtraRegistrations(t *testing.T) {
 	}
 }
 
-// Of two applies with the same token at once, one makes it.
+// Test that one of two concurrent applies creates the token.
 func TestTwoAtOnce(t *testing.T) {
 	t.Parallel()
 	c := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
@@ -216,7 +216,7 @@ func TestV3Unreachable(t *testing.T) {
 	dead := fmt.Sprintf("http://127.0.0.1:%d", etcdtest.ReservePort(t))
 	ctx := within(t, 20*time.Second)
 
-	// One dead endpoint is passed over.
+	// A dead endpoint is skipped.
 	r := newV3(t, settings(dead, c.Endpoints()[0]), DefaultPrefix)
 	mustCreate(t, r, token3, 3)
 	if got := mustStatus(t, r, token3); got.Size != 3 {
@@ -246,8 +246,8 @@ func TestV3Unreachable(t *testing.T) {
 	wantType[*connection.Unreachable](t, err)
 }
 
-// Whatever is asked over a pool shares its connection, at once and one after
-// the other, and survives a registry that restarts.
+// Test that requests over a pool share its connection, concurrent or
+// sequential, and continue after a restart of the discovery cluster.
 func TestV3OverAPool(t *testing.T) {
 	t.Parallel()
 	c := etcdtest.Start(t, 1, etcdtest.Options{})
@@ -259,7 +259,7 @@ func TestV3OverAPool(t *testing.T) {
 		}
 	}()
 	s := settings("http://" + link.Addr())
-	registry := func() *V3 { return NewV3(s, DefaultPrefix, pool) } // as each resource makes its own
+	registry := func() *V3 { return NewV3(s, DefaultPrefix, pool) } // each resource makes its own registry
 	var wg sync.WaitGroup
 	for i := range 20 {
 		wg.Go(func() {
@@ -313,7 +313,7 @@ func TestV3Denied(t *testing.T) {
 	}
 
 	s := settings(c.Endpoints()...)
-	s.RequestTimeout = etcdtest.WaitLimit // a login takes its time on a busy machine
+	s.RequestTimeout = etcdtest.WaitLimit // a login may take long on a busy machine
 	_, err := newV3(t, s, DefaultPrefix).Create(ctx, "mine", 3)
 	wantType[*DeniedError](t, err)
 	s.Username, s.Password = "registrar", "wrong"
@@ -326,7 +326,7 @@ func TestV3Denied(t *testing.T) {
 	r := newV3(t, s, DefaultPrefix)
 	_, err = r.Create(ctx, "theirs", 3)
 	wantType[*DeniedError](t, err)
-	// The least that is needed: its own prefix.
+	// The minimal permission: the prefix of the tokens.
 	mustCreate(t, r, "mine", 3)
 	mustStatus(t, r, "mine")
 	if err := r.Delete(ctx, "mine"); err != nil {
@@ -334,9 +334,9 @@ func TestV3Denied(t *testing.T) {
 	}
 }
 
-// The registry dies between the create and its answer. While it stays away the
-// outcome is unsure; once it is back the same create succeeds, and the token is
-// there once.
+// Test a discovery cluster that fails between the create and its answer. While
+// it is unreachable, the outcome is unsure. Later the same create succeeds, and
+// the token exists once.
 func TestV3AnswerLost(t *testing.T) {
 	t.Parallel()
 	c := etcdtest.Start(t, 1, etcdtest.Options{})
@@ -345,7 +345,7 @@ func TestV3AnswerLost(t *testing.T) {
 	s.RequestTimeout = time.Second
 
 	t.Run("for good", func(t *testing.T) {
-		proxy.swallowAfter(2) // the look, then the transaction
+		proxy.swallowAfter(2) // the read, then the transaction
 		_, err := newV3(t, s, DefaultPrefix).Create(within(t, 3*time.Second), "lost", 3)
 		var unsure *UnsureError
 		if !errors.As(err, &unsure) || unsure.Place.Token != "lost" || !is[*connection.Unreachable](err) {
@@ -372,7 +372,7 @@ func TestV3AnswerLost(t *testing.T) {
 		}
 	})
 	t.Run("an older token is not taken for ours", func(t *testing.T) {
-		proxy.swallowAfter(1) // not even the look is answered
+		proxy.swallowAfter(1) // not even the read is answered
 		r := newV3(t, s, DefaultPrefix)
 		_, err := r.Create(within(t, 5*time.Second), "back", 3)
 		wantType[*connection.Unreachable](t, err)

@@ -10,9 +10,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
-// Every answer of a registry, held against a second statement of the rule: a
-// cluster has not formed only where the registry shows members of the token,
-// fewer than any size asks for.
+// Test every answer of a [Registry] against an independent implementation of
+// the rule: a cluster is unformed only if the answer shows fewer members of the
+// token than any size requires.
 func TestJudge(t *testing.T) {
 	failures := []error{nil, ErrNotFound, ErrNoToken, &connection.Unreachable{}, &DeniedError{Err: errors.New("no")}, &UnsureError{Err: errors.New("no")}, &BadSizeError{Value: "x"}, errors.New("other")}
 	for _, err := range failures {

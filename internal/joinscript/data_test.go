@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// A member starts again only if its log is there.
+// Test that a member restarts only if its log exists.
 func TestDataDirectory(t *testing.T) {
 	t.Parallel()
 	eachShell(t, func(t *testing.T, sh shell) {
@@ -110,12 +110,12 @@ func TestWithoutCurl(t *testing.T) {
 	}
 }
 
-// Lists alone do not keep a member with its data from starting: after a power cut
-// of all they can be as old as the last snapshot. One that has its ID refused as
-// removed, in its own cluster, ends.
+// Test that lists alone do not prevent a member with data from starting: after
+// a power failure of all members, they may be as old as the last snapshot. A
+// member ends if its own cluster rejects its ID as removed.
 func TestOldListsKeepNobodyFromStarting(t *testing.T) {
 	t.Parallel()
-	// The beginning of a log as etcd 3.6 writes it.
+	// The beginning of a log of etcd 3.6.
 	log := []byte{
 		4, 0, 0, 0, 0, 0, 0, 132, 8, 4, 16, 0, 0, 0, 0, 0,
 		30, 0, 0, 0, 0, 0, 0, 130, 8, 1, 16, 217, 241, 204, 143, 8,

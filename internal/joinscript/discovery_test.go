@@ -19,7 +19,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// realRegistry is a discovery registry on a real etcd.
+// realRegistry is a discovery cluster on a real etcd.
 type realRegistry struct {
 	process  *etcdtest.Process
 	protocol string
@@ -31,7 +31,7 @@ func newRealRegistry(t *testing.T, protocol string, v etcdtest.Version) *realReg
 	return &realRegistry{process: c.Members()[0], protocol: protocol}
 }
 
-// token makes a token of three.
+// token creates a token of size three.
 func (g *realRegistry) token(t *testing.T, token string) map[string]string {
 	t.Helper()
 	if g.protocol == "v3" {
@@ -57,8 +57,8 @@ func (g *realRegistry) token(t *testing.T, token string) map[string]string {
 	return map[string]string{"ETCD_DISCOVERY": at, "ETCD_DISCOVERY_FALLBACK": "exit"}
 }
 
-// founders are three machines with the environment of a token, and with etcd where
-// the script looks for it.
+// founders returns three machines with the environment of a token, and with
+// etcd where the script expects it.
 func founders(t *testing.T, sh shell, v etcdtest.Version, env map[string]string) (a, b, c *etcdtest.Process) {
 	t.Helper()
 	var all []*etcdtest.Process
@@ -105,8 +105,8 @@ func TestDiscovery(t *testing.T) {
 	}
 }
 
-// Three founders form a cluster; one is wiped, refused, removed and admitted
-// again, all with the environment of the token, which is retired.
+// discoveryLife forms a cluster of three. One member is wiped, refused, removed
+// and added again, always with the environment of the token, which is retired.
 func discoveryLife(t *testing.T, g *realRegistry, sh shell, v etcdtest.Version) {
 	env := g.token(t, "life")
 	a, b, c := founders(t, sh, v, env)
@@ -124,8 +124,8 @@ func discoveryLife(t *testing.T, g *realRegistry, sh shell, v etcdtest.Version) 
 	ready(t, a)
 
 	never(t, c)
-	// With the registry gone nobody is left to ask, and it waits; with a peer
-	// that is known otherwise it is clear again.
+	// Without the discovery cluster, no server can be asked, so it waits. With
+	// a peer from another source, the result is definite again.
 	g.process.Freeze()
 	defer g.process.Thaw()
 	c.Wipe()
@@ -144,7 +144,7 @@ func discoveryLife(t *testing.T, g *realRegistry, sh shell, v etcdtest.Version) 
 	discoveryJoiner(t, g, sh, v, env, client, a, b, c)
 }
 
-// fourth is one founder too many, of a token that is full.
+// fourth is one initial member too many for a full token.
 func fourth(t *testing.T, sh shell, v etcdtest.Version, env map[string]string, client *clientv3.Client) {
 	t.Helper()
 	p := etcdtest.NewProcess(t, etcdtest.Options{Name: "z", Version: v, Env: env})
@@ -152,9 +152,9 @@ func fourth(t *testing.T, sh shell, v etcdtest.Version, env map[string]string, c
 	oneCluster(t, 3, client)
 }
 
-// mustBeFounded expects that the founders of a token have formed the cluster, with
-// the IDs, that they form whatever their versions are and however they were
-// started, and that the registry has one entry for each.
+// mustBeFounded expects that the initial members of a token have formed the
+// cluster, with the same IDs for any versions and any way of starting, and that
+// the discovery cluster has one entry for each.
 func mustBeFounded(t *testing.T, g *realRegistry, token string, founders ...*etcdtest.Process) {
 	t.Helper()
 	client := founders[0].Client(t)
@@ -189,9 +189,9 @@ func mustBeFounded(t *testing.T, g *realRegistry, token string, founders ...*etc
 	}
 }
 
-// A fourth, made before anybody knew an address: it learns the founders from
-// the registry, which it does not touch, whatever else of the registry its
-// environment holds.
+// discoveryJoiner starts a fourth member without known addresses. It reads the
+// initial members from the discovery cluster and does not modify it, whatever
+// other discovery variables it has.
 func discoveryJoiner(t *testing.T, g *realRegistry, sh shell, v etcdtest.Version, env map[string]string, client *clientv3.Client, formed ...*etcdtest.Process) {
 	joins := map[string]string{
 		"ETCD_INITIAL_CLUSTER_STATE": "existing", "ETCD_DISCOVERY_CACERT": "/nowhere", "ETCD_DISCOVERY_USER": "nobody:nothing",
@@ -202,7 +202,7 @@ func discoveryJoiner(t *testing.T, g *realRegistry, sh shell, v etcdtest.Version
 		}
 	}
 	if g.protocol == "v3" {
-		delete(joins, "ETCD_DISCOVERY_CACERT") // curl looks for the file
+		delete(joins, "ETCD_DISCOVERY_CACERT") // curl reads the file
 	}
 	d := etcdtest.NewProcess(t, etcdtest.Options{Name: "d", Version: v, Env: joins})
 	sh.before(t, d)
@@ -212,7 +212,7 @@ func discoveryJoiner(t *testing.T, g *realRegistry, sh shell, v etcdtest.Version
 	oneCluster(t, 4, client, append(formed, d)...)
 }
 
-// waiting is what the log of a founder says that has registered.
+// waiting returns the log line of an initial member that has registered.
 func waiting(g *realRegistry, v etcdtest.Version) string {
 	switch {
 	case g.protocol == "v2":
@@ -224,9 +224,9 @@ func waiting(g *realRegistry, v etcdtest.Version) string {
 	}
 }
 
-// Two founders die while they wait for the third. etcd would refuse them as
-// duplicates (v2); the script lets them in all the same, before the third has
-// formed a cluster, and after.
+// discoveryRescue kills two initial members while they wait for the third. etcd
+// would reject them as duplicates (v2), but the script admits them, before and
+// after the third has formed a cluster.
 func discoveryRescue(t *testing.T, g *realRegistry, sh shell, v etcdtest.Version) {
 	env := g.token(t, "rescue")
 	a, b, c := founders(t, sh, v, env)
@@ -237,7 +237,7 @@ func discoveryRescue(t *testing.T, g *realRegistry, sh shell, v etcdtest.Version
 	}
 	c.Wipe()
 	a.Supervise(supervised)
-	// From then on a is registered, and its peer port tells who forms the cluster.
+	// From now on a is registered, and its peer port shows when it forms the cluster.
 	etcdtest.Until(t, "a forms the cluster", func() bool {
 		resp, err := http.Get(a.PeerURL() + "/members")
 		if err != nil {

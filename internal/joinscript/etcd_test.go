@@ -14,8 +14,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// staticFounders are n machines with the environment of a static bootstrap whose
-// window has just opened.
+// staticFounders returns n machines with the environment of a static bootstrap
+// whose window has just begun.
 func staticFounders(t *testing.T, sh shell, v etcdtest.Version, n int) []*etcdtest.Process {
 	t.Helper()
 	var founders []*etcdtest.Process
@@ -43,11 +43,11 @@ func TestStaticFounders(t *testing.T) {
 		founders := staticFounders(t, sh, v, 3)
 		a, b, c := founders[0], founders[1], founders[2]
 		a.Supervise(supervised)
-		time.Sleep(500 * time.Millisecond) // b comes while a is alone
+		time.Sleep(500 * time.Millisecond) // b starts while a is alone
 		b.Supervise(supervised)
 		ready(t, a, b)
 
-		// The third finds a cluster that has formed, with a place for it.
+		// The third finds a formed cluster that lists it.
 		c.Supervise(supervised)
 		ready(t, c)
 		client := a.Client(t)
@@ -56,7 +56,7 @@ func TestStaticFounders(t *testing.T) {
 			t.Error("the late founder did not start with the list that holds")
 		}
 
-		// After a crash its data lets it start at once.
+		// After a crash, its data lets it start immediately.
 		c.Kill()
 		ready(t, c)
 
@@ -69,7 +69,7 @@ func TestStaticFounders(t *testing.T) {
 	})
 }
 
-// Over TLS, with one peer known, and a directory left by a start that failed.
+// Test TLS, one known peer, and a directory left by a failed start.
 func TestJoinerOverTLS(t *testing.T) {
 	t.Parallel()
 	eachVersion(t, versions, func(t *testing.T, v etcdtest.Version, sh shell) {
@@ -96,17 +96,17 @@ func TestJoinerOverTLS(t *testing.T) {
 		ready(t, p)
 		never(t, p)
 
-		// Who cannot verify the peers knows nothing, as a founder neither.
+		// A member that cannot verify the peers must wait, even an initial member.
 		env := []string{"ETCD_NAME=x", "ETCD_INITIAL_ADVERTISE_PEER_URLS=https://127.0.0.1:1", "ETCD_INITIAL_CLUSTER=a=" + peers[0]}
 		foreign := append(env, "ETCD_PEER_TRUSTED_CA_FILE="+pki.Foreign().CAFile, "ETCD_PEER_CERT_FILE="+pki.Peer.CertFile, "ETCD_PEER_KEY_FILE="+pki.Peer.KeyFile)
 		ask(t, sh, false, nil, foreign...).want(t, exitRetry, "", "certificate problem")
 		ask(t, sh, true, nil, foreign...).want(t, exitRetry, "", "a peer is there but cannot be asked: "+peers[0])
-		// Who shows no certificate is turned away.
+		// A member without a certificate is rejected.
 		ask(t, sh, true, nil, append(env, "ETCD_PEER_TRUSTED_CA_FILE="+pki.CAFile)...).want(t, exitRetry, "", "a peer is there but cannot be asked: "+peers[0])
 	})
 }
 
-// One voter becomes two; and a frozen peer holds nobody up.
+// Test a second voter, and that a frozen peer does not delay the start.
 func TestJoinerBesideOneVoterAndBesideAFrozenOne(t *testing.T) {
 	t.Parallel()
 	eachVersion(t, versions, func(t *testing.T, v etcdtest.Version, sh shell) {
@@ -131,14 +131,14 @@ func TestJoinerBesideOneVoterAndBesideAFrozenOne(t *testing.T) {
 		sh.before(t, late)
 		late.Supervise(supervised)
 		logged(t, late, "etcd-join: not added yet")
-		// Announced while all are well; then one of them hangs.
+		// The member is added while all are healthy. Then one of them hangs.
 		settled(t, func(ctx context.Context) error {
 			_, err := client.MemberAddAsLearner(ctx, []string{"http://127.0.0.1:1"})
 			return err
 		})
 		third.Freeze()
 		defer third.Thaw()
-		time.Sleep(3 * time.Second) // the script has seen it hang
+		time.Sleep(3 * time.Second) // the script has seen the peer hang
 		settled(t, func(ctx context.Context) error {
 			list, err := client.MemberList(ctx)
 			if err != nil {
@@ -162,8 +162,8 @@ func TestJoinerBesideOneVoterAndBesideAFrozenOne(t *testing.T) {
 	})
 }
 
-// An ex-member that was cut off when it was removed still runs, and repeats
-// the list on which an old identity at the joiner's address has run.
+// Test that a removed, isolated member that still runs does not mislead the script.
+// It repeats a list in which an old identity at the new member's address has run.
 func TestJoinerIsNotMisledByAnExMember(t *testing.T) {
 	t.Parallel()
 	eachVersion(t, versions, func(t *testing.T, v etcdtest.Version, sh shell) {
@@ -171,7 +171,7 @@ func TestJoinerIsNotMisledByAnExMember(t *testing.T) {
 		client := cluster.Member("a").Client(t)
 		ex, p := cluster.Member("ex"), cluster.Member("p")
 		sh.before(t, p)
-		// ex listens behind its link; ask it directly, as no one else can.
+		// ex listens behind its link. Ask it directly, which no other member can.
 		p.Env["ETCD_JOIN_PEERS"] = ex.Env["ETCD_LISTEN_PEER_URLS"]
 		versionDecided(t, cluster)
 		cluster.Isolate(ex)

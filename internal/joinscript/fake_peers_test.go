@@ -16,8 +16,8 @@ import (
 	"testing"
 )
 
-// entry is one member as a peer port lists it; see also the real answers that
-// the tests on etcd get.
+// entry is one member as a peer port lists it. The tests with etcd get real
+// answers.
 type entry struct {
 	ID         uint64   `json:"id"`
 	PeerURLs   []string `json:"peerURLs"`
@@ -26,13 +26,13 @@ type entry struct {
 	IsLearner  bool     `json:"isLearner,omitempty"`
 }
 
-// ran is a member that has run, named its URL's owner.
+// ran returns a member that has run: it has a name and a client URL.
 func ran(id uint64, name string, urls ...string) entry {
 	return entry{ID: id, Name: name, PeerURLs: urls, ClientURLs: []string{"http://client"}}
 }
 
-// peer stands in for a member's peer port, for the states into which a real
-// etcd cannot be put at will.
+// peer simulates a member's peer port, for states that are hard to create with
+// a real etcd.
 type peer struct {
 	url   string
 	asked atomic.Int32
@@ -77,22 +77,22 @@ func (p *peer) answer(code int, body string) {
 	})
 }
 
-// own is the peer URL of the member in whose place the script runs; nothing
-// listens there, and nothing at dead.
+// own is the peer URL of the member for which the script runs. Nothing listens
+// there or at dead.
 const (
 	own  = "http://127.0.0.1:1"
 	dead = "http://127.0.0.1:2"
 )
 
-// ask runs the script for the member "us" with peer URL own, for as short as
-// it ever runs: two rounds. peers are in ETCD_JOIN_PEERS.
+// ask runs the script for the member "us" with peer URL own, for the minimum of
+// two rounds. peers are in ETCD_JOIN_PEERS.
 func ask(t *testing.T, sh shell, founder bool, peers []string, env ...string) result {
 	t.Helper()
 	state := "existing"
 	if founder {
 		state = "new"
 	}
-	// The last one counts.
+	// The last variable of a name takes precedence.
 	all := append([]string{patience, "ETCD_NAME=us", "ETCD_INITIAL_ADVERTISE_PEER_URLS=" + own, "ETCD_INITIAL_CLUSTER_STATE=" + state, "ETCD_JOIN_PEERS=" + strings.Join(peers, ",")}, env...)
 	return sh.run(t, all...)
 }
@@ -215,7 +215,7 @@ func TestJoiner(t *testing.T) {
 	})
 }
 
-// What a peer answers is never believed blindly, and never printed.
+// Test that answers of peers are validated and never printed.
 func TestAnswersThatAreNone(t *testing.T) {
 	t.Parallel()
 	eachShell(t, func(t *testing.T, sh shell) {
@@ -265,7 +265,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 			_, _ = io.WriteString(w, `[`+good+`]`)
 		}
 		cases["the connection breaks"] = func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
-		// The same text without a fault is an answer.
+		// The same text without an error is a valid answer.
 		a.answer(200, `[`+good+`]`)
 		ask(t, sh, false, []string{a.url}).want(t, 0, joined("us", own, "member-1="+a.url+",us="+own), "added to the cluster: starting")
 		for i, name := range slices.Sorted(maps.Keys(cases)) {

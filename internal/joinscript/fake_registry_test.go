@@ -16,16 +16,16 @@ import (
 	"testing"
 )
 
-// registry stands in for a discovery registry: v3 at /v3/, v2 and the public
-// service's way at /T.
+// registry simulates a discovery cluster: v3 at /v3/, v2 and the protocol of
+// the public service at /T.
 type registry struct {
 	url     string
 	size    string
 	members []string // in order of registration
-	code    int      // instead of an answer
+	code    int      // returned instead of an answer
 	body    string
-	auth    string // user and password it wants on v3
-	// put is what was registered last, as KEY VALUE; refuse answers instead.
+	auth    string // required user and password on v3
+	// put is the last registration, as KEY VALUE. refuse is the answer instead.
 	put, refuse string
 }
 
@@ -72,7 +72,7 @@ func (g *registry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if g.size != "" {
 			kvs = append(kvs, map[string]string{"key": b64(prefix + "_config/size"), "value": b64(g.size), "create_revision": "2"})
 		}
-		// In order of key, which is not the order of registration.
+		// Sorted by key, not by registration.
 		for i := len(g.members) - 1; i >= 0; i-- {
 			kvs = append(kvs, map[string]string{"key": b64(fmt.Sprintf("%smembers/%x", prefix, 99-i)), "value": b64(g.members[i]), "create_revision": fmt.Sprint(8 + i)})
 		}
@@ -94,7 +94,7 @@ func (g *registry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-// register carries out a transaction that creates one key.
+// register executes a transaction that creates one key.
 func (g *registry) register(w http.ResponseWriter, body []byte, answer map[string]any) {
 	type put struct{ Key, Value []byte }
 	var txn struct {
@@ -138,7 +138,7 @@ func TestFounderWithARegistry(t *testing.T) {
 			members []string
 			set     func()
 			v3, v2  int
-			stdout  string // START stands for a start with the founders of the registry
+			stdout  string // START represents a start with the registered initial members
 			reason  string
 		}{
 			{"first", "3", nil, down, exitRetry, 0, "", "registered: waiting for the other initial members"},
@@ -190,7 +190,7 @@ func TestFounderWithARegistry(t *testing.T) {
 						stdout = started(token, g.members...)
 					}
 					if protocol == "v2" && code == 0 && !slices.Contains(test.members, rus) {
-						stdout, reason = "", "" // etcd asks the registry itself
+						stdout, reason = "", "" // etcd itself uses the discovery cluster
 					}
 					r.want(t, code, stdout, reason)
 				})
@@ -231,8 +231,8 @@ func TestFounderWithARegistry(t *testing.T) {
 	})
 }
 
-// One that joins a cluster which is being formed asks the registry in which
-// the founders find each other who they are, and never registers there.
+// Test that a new member of a cluster that is being formed reads the initial
+// members from the discovery cluster and never registers there.
 func TestJoinerWithARegistry(t *testing.T) {
 	t.Parallel()
 	eachShellWithRegistry(t, func(t *testing.T, sh shell) {

@@ -23,10 +23,10 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// firstLog is the name of the log that etcdutl makes.
+// firstLog is the name of the log that etcdutl creates.
 const firstLog = "0000000000000000-0000000000000000.wal"
 
-// fakeUtl does what etcdutl does, as far as the script asks, and notes its calls.
+// fakeUtl simulates etcdutl as far as the script uses it, and records its calls.
 const fakeUtl = `#!/bin/sh
 echo "$@" >>"${0%/*}/calls"
 case $2 in
@@ -44,12 +44,12 @@ restore)
 esac
 `
 
-// failing is an etcdutl that restores nothing.
+// failing is an etcdutl whose restore fails.
 func failing(says string) string {
 	return "#!/bin/sh\n[ \"$2\" = restore ] || exit 1\necho '{\"level\":\"info\"}' >&2\necho '" + says + "' >&2\nexit 1\n"
 }
 
-// aSnapshot is a file, and its SHA-256.
+// aSnapshot returns a file and its SHA-256.
 func aSnapshot(t *testing.T) (file, sum string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "a snapshot.db")
@@ -70,7 +70,7 @@ func eachShellThatRestores(t *testing.T, f func(t *testing.T, sh shell)) {
 	}
 }
 
-// isRestored reports whether the data directory is that of a member.
+// isRestored reports whether the data directory belongs to a member.
 func isRestored(t *testing.T, dir string) bool {
 	t.Helper()
 	_, err := os.Stat(filepath.Join(dir, "member/wal", firstLog))
@@ -86,8 +86,8 @@ func isRestored(t *testing.T, dir string) bool {
 	return true
 }
 
-// wantNothing expects that a data directory has nothing that a member starts with,
-// and nothing of a restore.
+// wantNothing expects that a data directory contains no data of a member and no
+// traces of a restore.
 func wantNothing(t *testing.T, dir string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -101,8 +101,8 @@ func wantNothing(t *testing.T, dir string) {
 	}
 }
 
-// The data of a founder is made of the snapshot once. Whatever goes wrong, nothing
-// is started and nothing is left.
+// Test that the data of an initial member is restored once. After any error,
+// nothing is started and nothing remains.
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	file, sum := aSnapshot(t)
@@ -127,8 +127,8 @@ func TestRestore(t *testing.T) {
 	const etcd = "#!/bin/sh\necho 'etcd Version: 3.6.16'\n"
 	cases := []struct {
 		name string
-		utl  string // fakeUtl if it is empty
-		etcd string // 3.6 if it is empty
+		utl  string // fakeUtl if empty
+		etcd string // 3.6 if empty
 		env  []string
 		code int
 		says string
@@ -207,12 +207,12 @@ func TestRestore(t *testing.T) {
 				if bumped := strings.Contains(string(calls), "--bump-revision 1000 --mark-compacted"); bumped != (c.name == "a larger revision") {
 					t.Errorf("etcdutl was called with\n%s", calls)
 				}
-				// It has its data from now on.
+				// The member has its data from now on.
 				ask(t, sh, true, nil, append(env, "ETCD_WAL_DIR=")...).want(t, 0, "", "")
 				if again, _ := os.ReadFile(filepath.Join(bin, "calls")); !bytes.Equal(again, calls) {
 					t.Errorf("etcdutl was called again:\n%s", again)
 				}
-				// Without it, it never starts again.
+				// Without its data, it never starts again.
 				if err := os.RemoveAll(dir); err != nil {
 					t.Fatal(err)
 				}
@@ -222,8 +222,8 @@ func TestRestore(t *testing.T) {
 	})
 }
 
-// A founder that finds the cluster formed joins it, and a member whose log is gone
-// does not begin again.
+// Test that an initial member that finds the cluster formed joins it, and that
+// a member without its log does not restore again.
 func TestRestoreOnlyToFoundACluster(t *testing.T) {
 	t.Parallel()
 	file, sum := aSnapshot(t)
@@ -247,24 +247,24 @@ func TestRestoreOnlyToFoundACluster(t *testing.T) {
 				}
 			}
 		}
-		// What a restore left that was ended is no data of one that joins.
+		// The remains of an interrupted restore do not count as data of a new member.
 		half()
 		a.list(ran(11, "a", a.url), nus)
 		ask(t, sh, true, nil, env...).want(t, 0, joined("us", own, "member-11="+a.url+",us="+own), "added to the cluster: starting")
 		wantNothing(t, dir)
-		// Another cluster at the addresses of the others: an old survivor.
+		// Another cluster at the peer addresses: an old survivor.
 		a.listIn("bad", ran(11, "a", a.url))
 		ask(t, sh, true, nil, env...).want(t, exitRetry, "", "not added yet")
 		b.list(na, nus)
 		ask(t, sh, true, nil, append(env, "ETCD_JOIN_PEERS="+b.url)...).want(t, exitRetry, "", "the peers belong to different clusters")
 		wantNothing(t, dir)
-		// The first one has started it.
+		// The first member has started it.
 		a.list(na, nus)
 		ask(t, sh, true, nil, env...).want(t, 0, "", "not formed")
 		if !isRestored(t, dir) {
 			t.Error("nothing is restored")
 		}
-		// The first one loses the disk of its log alone: what it has stays.
+		// The first member loses only the disk of its log: its data stays.
 		dir2 := filepath.Join(t.TempDir(), "data")
 		wal := filepath.Join(t.TempDir(), "wal")
 		alone := []string{"ETCD_INITIAL_CLUSTER=us=" + own + ",x=" + dead, "ETCD_DATA_DIR=" + dir2, "ETCD_WAL_DIR=" + wal, window, at(created)}
@@ -273,7 +273,7 @@ func TestRestoreOnlyToFoundACluster(t *testing.T) {
 			t.Fatal(err)
 		}
 		ask(t, sh, true, nil, append(env, alone...)...).want(t, exitRetry, "", "etcd was started here before, and its data is gone")
-		// And any other one, whose peers do not tell.
+		// So does any other member whose peers do not tell.
 		ask(t, sh, true, nil, append(env, "ETCD_DATA_DIR="+dir2, "ETCD_WAL_DIR="+wal)...).want(t, exitRetry, "",
 			"cannot restore the snapshot: "+dir2+"/member/snap exists, and "+wal+" has no log")
 		if _, err := os.Stat(filepath.Join(dir2, "member/snap/db")); err != nil {
@@ -282,8 +282,8 @@ func TestRestoreOnlyToFoundACluster(t *testing.T) {
 	})
 }
 
-// killer ends all processes of the script directly before or after its nth call of
-// one of these programs, which are all that change what is on the disk.
+// killer kills all processes of the script directly before or after its nth
+// call of one of these programs. Only these programs change the disk.
 const killer = `#!/bin/sh
 calls=0
 [ ! -e "$TEST_CALLS" ] || read -r calls <"$TEST_CALLS"
@@ -297,8 +297,8 @@ code=$?
 exit "$code"
 `
 
-// Whatever ends a restore, no member starts on a half of it, and the next run
-// makes it whole.
+// Test that after an interruption no member starts on a partial restore, and
+// that the next run of the script completes it.
 func TestRestoreKilledAtEveryCall(t *testing.T) {
 	t.Parallel()
 	file, sum := aSnapshot(t)

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// The window of the tests, one hour from created on.
+// The window of the tests is one hour from created.
 const (
 	created = 1_800_000_000
 	window  = WindowVariable + "=1800000000-1800003600"
@@ -43,8 +43,8 @@ func TestFounderOfAStaticCluster(t *testing.T) {
 			stdout string
 			reason string
 		}{
-			// A peer tells: the same for the first one, in its window or after
-			// it, and for the others.
+			// A peer answers: the result is the same for the first member, in
+			// its window or later, and for the others.
 			{"the others are forming it", func() { a.list(na, nb, nus); b.list(na, nb, nus) }, []string{here}, 0, "", "not formed"},
 			{"the others are forming it, the window is over", nil, []string{here, window, at(created + 4000)}, 0, "", "not formed"},
 			{"one is forming it", func() { b.answer(503, "") }, []string{here}, 0, "", "not formed"},
@@ -59,14 +59,14 @@ func TestFounderOfAStaticCluster(t *testing.T) {
 			}, append(open, here), 0, formed, "added to the cluster: starting"},
 			{"one says that it has formed, the other is silent", func() { a.list(ea, eb, nus); b.answer(503, "") }, append(open, here), exitRetry, "", "only 1 of its 2 other voters"},
 			{"they form another cluster", func() { a.list(na, nb); b.list(na, nb) }, append(open, here), exitRetry, "", "do not list this member"},
-			// Who accepts a connection lives, unless it is closed at once.
+			// A peer that accepts a connection is alive, unless it closes it at once.
 			{"there is something else", func() { a.answer(404, ""); b.answer(404, "") }, append(open, here), exitRetry, "", "a peer is there but cannot be asked: "},
 			{"one breaks off, the other is away", func() { a.handle(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }) },
 				append(open, "ETCD_INITIAL_CLUSTER=us="+own+",a="+a.url+",x="+dead), 0, "", "no peer answers: "},
 			{"one breaks off, and the window is over", nil, []string{"ETCD_INITIAL_CLUSTER=us=" + own + ",a=" + a.url + ",x=" + dead, window, at(created + 4000)},
 				exitRetry, "", "the bootstrap window of this member is over"},
 			{"they hang", func() { a.handle(hang); b.handle(hang) }, append(open, hurry, here), exitRetry, "", "a peer is there but cannot be asked: "},
-			// Nobody is there: the first one may start, in its window.
+			// No peer is there: the first member may start in its window.
 			{"nobody listens", nil, append(open, away), 0, "", "no peer answers: " + dead},
 			{"nobody has such a name", nil, append(open, hurry, "ETCD_INITIAL_CLUSTER=us="+own+",x=http://nobody.invalid:1"), 0, "", "no peer answers: "},
 			{"no connection comes about", nil, append(open, hurry, "ETCD_INITIAL_CLUSTER=us="+own+",x="+full(t)), 0, "", "no peer answers: "},
@@ -85,7 +85,7 @@ func TestFounderOfAStaticCluster(t *testing.T) {
 			{"no clock", nil, []string{away, window, "TEST_NOW=date: invalid"}, exitRetry, "", "is before the creation of its configuration"},
 			{"a window that is none", nil, []string{away, WindowVariable + "=1800000000", at(created + 1)}, exitRetry, "", "the bootstrap window of this member is over"},
 			{"without any bootstrap", nil, open, exitRetry, "", "an initial member needs ETCD_INITIAL_CLUSTER, ETCD_DISCOVERY or"},
-			// systemd may still load what the last run printed.
+			// systemd may still load the output of the last run of the script.
 			{"loaded what an earlier run printed, as a joiner", func() { a.list(ea, eb); b.list(ea, eb) },
 				append(open, here, "ETCD_INITIAL_CLUSTER_STATE=existing", "ETCD_DISCOVERY=", "ETCD_DISCOVERY_TOKEN="), exitRetry, "", "not added yet"},
 		}
@@ -104,8 +104,8 @@ func TestFounderOfAStaticCluster(t *testing.T) {
 	})
 }
 
-// One look may mislead: a member that starts lists the others before it has read
-// its own log.
+// Test that one observation is not enough: a starting member lists the others
+// before it has read its own log.
 func TestAFormingClusterIsSeenTwice(t *testing.T) {
 	t.Parallel()
 	eachShell(t, func(t *testing.T, sh shell) {
@@ -119,8 +119,8 @@ func TestAFormingClusterIsSeenTwice(t *testing.T) {
 	})
 }
 
-// A mark outside the data directory closes the window where the data is gone, and
-// only there: etcd may have failed before it made its log.
+// Test that a mark outside the data directory closes the window only if the
+// data is gone: etcd may have failed before it created its log.
 func TestMark(t *testing.T) {
 	t.Parallel()
 	eachShell(t, func(t *testing.T, sh shell) {
@@ -141,10 +141,10 @@ func TestMark(t *testing.T) {
 			}
 			run(dir+"/").want(t, exitRetry, "", "etcd was started here before, and its data is gone from "+dir)
 			run(dir, "ETCD_INITIAL_CLUSTER=us="+own).want(t, exitNever, "", "etcd was started here before")
-			// Peers that tell decide, as without a mark.
+			// If peers answer, they decide, as without a mark.
 			a.list(entry{ID: 11, Name: "a", PeerURLs: []string{a.url}}, entry{ID: 20, Name: "us", PeerURLs: []string{own}})
 			run(dir, "ETCD_JOIN_PEERS="+a.url).want(t, 0, "", "not formed")
-			// Another bootstrap is another matter.
+			// Another bootstrap is not affected.
 			if err := os.RemoveAll(dir); err != nil {
 				t.Fatal(err)
 			}
@@ -153,7 +153,7 @@ func TestMark(t *testing.T) {
 		t.Run("elsewhere", func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "data")
 			mark := "etcd-join-" + token + "-1800000000-1800003600"
-			// Nothing can be made beside it.
+			// No file can be created next to the data directory.
 			if err := os.WriteFile(dir+"."+mark, nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -169,7 +169,7 @@ func TestMark(t *testing.T) {
 	})
 }
 
-// What the script makes in the data directory belongs to whom etcd needs it to.
+// Test that files in the data directory get the owner that etcd needs.
 func TestMarkBelongsToTheOwnerOfTheDirectory(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -203,8 +203,8 @@ func TestMarkBelongsToTheOwnerOfTheDirectory(t *testing.T) {
 	})
 }
 
-// full is a URL whose host drops what asks for a connection: the queue of its
-// port is full.
+// full returns a URL whose host drops connection requests because the queue of
+// its port is full.
 func full(t *testing.T) string {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)

@@ -14,11 +14,11 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// The tests of one rule, on real clusters: an identity that has run never starts
-// again without its data, and not after its removal.
+// These tests check one rule on real clusters: an identity that has run never
+// starts again without its data or after its removal.
 
-// asks runs the script once, in a hurry, as the machine of p would, with the
-// given variables instead of those of p.
+// asks runs the script once, without pauses, for the machine of p. The given
+// variables override those of p.
 func asks(t *testing.T, sh shell, p *etcdtest.Process, env ...string) result {
 	t.Helper()
 	var all []string
@@ -28,7 +28,7 @@ func asks(t *testing.T, sh shell, p *etcdtest.Process, env ...string) result {
 	return sh.run(t, append(all, env...)...)
 }
 
-// formed are the n members of a static cluster that has formed.
+// formed returns the n members of a static cluster that has formed.
 func formed(t *testing.T, sh shell, v etcdtest.Version, n int) []*etcdtest.Process {
 	t.Helper()
 	members := staticFounders(t, sh, v, n)
@@ -39,8 +39,8 @@ func formed(t *testing.T, sh shell, v etcdtest.Version, n int) []*etcdtest.Proce
 	return members
 }
 
-// eachSize runs f for clusters of one, three and five: all of them on each version
-// with ETCD_TEST_FULL=1, otherwise three on each and the others on the latest.
+// eachSize runs f for clusters of one, three and five members: all sizes on each
+// version with ETCD_TEST_FULL=1, otherwise three on each and the others on the latest.
 func eachSize(t *testing.T, f func(t *testing.T, v etcdtest.Version, n int)) {
 	t.Helper()
 	latest := versions[len(versions)-1]
@@ -56,8 +56,8 @@ func eachSize(t *testing.T, f func(t *testing.T, v etcdtest.Version, n int)) {
 	}
 }
 
-// A wiped initial member of a cluster that has formed never starts once its window
-// is over, whatever state its peers are in.
+// Test that a wiped initial member of a formed cluster never starts after its
+// window, whatever state its peers are in.
 func TestWipedInitialMemberNeverStarts(t *testing.T) {
 	t.Parallel()
 	eachSize(t, func(t *testing.T, v etcdtest.Version, n int) {
@@ -89,8 +89,8 @@ func TestWipedInitialMemberNeverStarts(t *testing.T) {
 						})
 					}
 				}
-				// In its window it may, while nobody is there: this is what the
-				// window is for, and how the test could fail.
+				// It may start in its window while no peer answers. This is the
+				// purpose of the window, and shows that the test can fail.
 				if state.name == "are stopped" {
 					for i, p := range members {
 						code := exitRetry
@@ -112,7 +112,7 @@ func TestWipedInitialMemberNeverStarts(t *testing.T) {
 	})
 }
 
-// In its window, too, where a mark outside the data directory is left.
+// Test the same within the window, if a mark outside the data directory exists.
 func TestMarkKeepsTheWipedInitialMemberFromStarting(t *testing.T) {
 	t.Parallel()
 	eachVersion(t, versions, func(t *testing.T, v etcdtest.Version, sh shell) {
@@ -122,7 +122,7 @@ func TestMarkKeepsTheWipedInitialMemberFromStarting(t *testing.T) {
 		}
 		members[0].Wipe()
 		asks(t, sh, members[0]).want(t, exitRetry, "", "etcd was started here before, and its data is gone")
-		// Its peers come back, and tell.
+		// Its peers are back and answer.
 		members[1].Supervise(supervised)
 		members[2].Supervise(supervised)
 		ready(t, members[1:]...)
@@ -130,8 +130,8 @@ func TestMarkKeepsTheWipedInitialMemberFromStarting(t *testing.T) {
 	})
 }
 
-// Fresh machines form their cluster in whatever order they boot, the first within
-// its window.
+// Test that new machines form their cluster in any boot order, if the first
+// boots within its window.
 func TestMachinesThatBootLate(t *testing.T) {
 	t.Parallel()
 	minutes := []int{0, 5, 55}
@@ -143,7 +143,7 @@ func TestMachinesThatBootLate(t *testing.T) {
 			members := staticFounders(t, sh, v, 3)
 			for k, which := range order {
 				p := members[which]
-				// The clock of a machine that boots so much later.
+				// The clock of a machine that boots later.
 				clock := tools(t, map[string]string{"date": fmt.Sprintf("#!/bin/sh\nPATH=${PATH#*:}\necho $(($(date +%%s) + %d))\n", minutes[k]*60)})
 				p.PreStart = append([]string{"env", "PATH=" + clock + ":" + os.Getenv("PATH")}, p.PreStart...)
 				p.Supervise(supervised)
@@ -159,8 +159,8 @@ func TestMachinesThatBootLate(t *testing.T) {
 	}
 }
 
-// A member that has its data starts: after a power cut, without a network, one
-// by one, behind another URL, beside members that it does not know.
+// Test that a member with its data starts: after a power failure, without a
+// network, one by one, with another URL, and with unknown members.
 func TestMemberWithDataStarts(t *testing.T) {
 	t.Parallel()
 	eachVersion(t, versions, func(t *testing.T, v etcdtest.Version, sh shell) {
@@ -222,8 +222,8 @@ func TestMemberWithDataStarts(t *testing.T) {
 	})
 }
 
-// A member that was removed and has its data is not started again, once a majority
-// of the others says so.
+// Test that a removed member with data is not started again after a majority of
+// the others confirms its removal.
 func TestRemovedMemberEnds(t *testing.T) {
 	t.Parallel()
 	eachVersion(t, versions, func(t *testing.T, v etcdtest.Version, sh shell) {
@@ -238,7 +238,7 @@ func TestRemovedMemberEnds(t *testing.T) {
 			t.Errorf("the removed %s was started %d times", c.Name, again)
 		}
 		asks(t, sh, c).want(t, exitNever, "", "was removed from the cluster")
-		// One voter of two is no majority.
+		// One of two voters is not a majority.
 		b.PowerOff()
 		asks(t, sh, c).want(t, 0, "", "")
 		a.PowerOff()
@@ -247,7 +247,7 @@ func TestRemovedMemberEnds(t *testing.T) {
 			p.Supervise(supervised)
 		}
 		ready(t, a, b)
-		// A joiner that was announced and has no name yet may be this one.
+		// An added member without a name may be this member.
 		settled(t, func(ctx context.Context) error {
 			_, err := a.Client(t).MemberAddAsLearner(ctx, []string{"http://127.0.0.1:5"})
 			return err

@@ -23,10 +23,10 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// program runs as etcd does, as far as the script asks.
+// program simulates etcd as far as the script uses it.
 const program = "#!/bin/sh\ncase ${1:-} in --version) echo 'etcd Version: 3.6.0' ;; *) echo \"$ETCD_NAME, $ETCD_INITIAL_CLUSTER_STATE\" ;; esac\n"
 
-// archive is a release with some programs, and its SHA-256.
+// archive returns a release with some programs, and its SHA-256.
 func archive(t *testing.T, programs map[string]string) (text []byte, sum string) {
 	t.Helper()
 	var b bytes.Buffer
@@ -64,8 +64,8 @@ func (sh shell) command(t *testing.T, argument string, env ...string) (output st
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// A release gets its names when it is there as a whole, checked and tried. An
-// empty program, as a power cut leaves it, is none.
+// Test that programs of a release get their names only after all were unpacked,
+// verified and tried. An empty program, as after a power failure, does not count.
 func TestInstall(t *testing.T) {
 	t.Parallel()
 	pki := etcdtest.NewPKI(t)
@@ -112,7 +112,7 @@ func TestInstall(t *testing.T) {
 				{name: "a redirection without TLS", path: "/away", sum: sum},
 			} {
 				dir := tools(t, c.before)
-				// What a power cut has left.
+				// The remains after a power failure.
 				if err := os.MkdirAll(filepath.Join(dir, ".etcd-abcdef", "etcd"), 0o700); err != nil {
 					t.Fatal(err)
 				}
@@ -146,8 +146,8 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// "start" asks the script, and becomes etcd with what it says; otherwise its exit
-// status is the script's.
+// Test that "start" runs the script and then etcd with its output. Otherwise
+// the exit status is that of the script.
 func TestStart(t *testing.T) {
 	t.Parallel()
 	for _, sh := range shells(t) {

@@ -1,14 +1,13 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package joinscript holds the POSIX shell script that decides, on the machine
-// and directly before etcd starts, how etcd may start there: as the member it
-// already is, as a founder, as a member that has just been announced, not yet,
-// or never.
+// Package joinscript holds the POSIX shell script that runs on the machine
+// directly before etcd. It decides how etcd may start: as an existing member,
+// as an initial member, as a member that was just added, not yet, or never.
 //
-// The script (join.sh) learns from its environment which member it is for. It
-// needs sh, awk, sed, od, base64, date and curl (with a v3 discovery sha1sum,
-// too), and runs under dash, bash and busybox alike.
+// The environment tells the script (join.sh) which member it is for. It needs
+// sh, awk, sed, od, base64, date and curl, with a v3 discovery also sha1sum,
+// and runs under dash, bash and busybox.
 package joinscript
 
 import (
@@ -22,73 +21,73 @@ import (
 	"sync"
 )
 
-// WindowVariable is the environment variable that gives the first initial member
-// of a static cluster the time in which it may form the cluster: "FROM-UNTIL", in
-// seconds since 1970. No other member has it.
+// WindowVariable is the environment variable that gives the first initial
+// member of a static cluster the period in which it may form the cluster:
+// "FROM-UNTIL", in seconds since 1970. Other members do not have it.
 const WindowVariable = "ETCD_JOIN_BOOTSTRAP_WINDOW"
 
-// The variables with which an initial member starts from a snapshot. No other
-// member has them.
+// The variables that make an initial member start from a snapshot. Other
+// members do not have them.
 const (
 	// RestoreVariable is the URL of the snapshot, or its absolute path on the machine.
 	RestoreVariable = "ETCD_JOIN_RESTORE"
 	// RestoreSHA256Variable is the SHA-256 of the file, in lower case.
 	RestoreSHA256Variable = "ETCD_JOIN_RESTORE_SHA256"
-	// RestoreBumpVariable is by how much the revision is increased. All revisions of
-	// the snapshot count as compacted then.
+	// RestoreBumpVariable is the increase of the revision. All revisions of the
+	// snapshot then count as compacted.
 	RestoreBumpVariable = "ETCD_JOIN_RESTORE_BUMP"
 )
 
 //go:embed join.sh
 var source string
 
-// Variant is the script with the parts that one kind of configuration needs,
-// because the size of user data is limited.
+// Variant is the script with only the parts that one kind of configuration
+// needs, because the size of user data is limited.
 type Variant struct {
 	// Text is what the machines run: join.sh without comments, blank lines and
-	// indentation. No string of the script begins a line.
+	// indentation. No line of the script begins inside a string.
 	Text string
-	// Base64Gzip is Text as the state and user data have it: one line, so that a
-	// plan stays readable.
+	// Base64Gzip is Text as stored in the state and user data. It is one line,
+	// which keeps a plan readable.
 	Base64Gzip string
 }
 
-// Most calls of the provider need none, and each costs milliseconds: so both are
-// made when they are asked for.
+// The variants are made on first use, because most calls of the provider need
+// none and each costs milliseconds.
 var (
-	// Discovery is for the members of a cluster that a discovery forms.
+	// Discovery is for the members of a cluster with a discovery token.
 	Discovery = sync.OnceValue(func() Variant { return variant(registryPart) })
-	// Static has no code for a registry: for a static bootstrap, and for the
-	// members of a cluster that exists.
+	// Static has no discovery code. It is for a static bootstrap and for the
+	// members of an existing cluster.
 	Static = sync.OnceValue(func() Variant { return variant() })
 	// Restore is [Static] for a static bootstrap that restores a snapshot.
 	Restore = sync.OnceValue(func() Variant { return variant(restorePart) })
 )
 
-// The marks before the parts of the script that not every variant has.
+// The marks that begin the optional parts of the script.
 const (
 	registryPart = "# --- registry"
 	restorePart  = "# --- restore"
 )
 
-// variant returns the script with the parts behind these marks.
+// variant returns the script with the parts after the given marks.
 func variant(parts ...string) Variant {
 	text := strip(part(source, parts...))
 	return Variant{Text: text, Base64Gzip: Encode(text)}
 }
 
-// Encode returns the base64 of the gzip of a script. One build always gives the
-// same text for the same script: there is no time stamp in it.
+// Encode returns the base64 of the gzip of a script. The result of one build is
+// deterministic: it contains no time stamp.
 func Encode(script string) string {
 	var out bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // a level that exists
-	_, _ = io.WriteString(w, script)                        // a buffer takes everything
+	w, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // the level is valid
+	_, _ = io.WriteString(w, script)                        // a buffer accepts everything
 	_ = w.Close()
 	return base64.StdEncoding.EncodeToString(out.Bytes())
 }
 
-// part returns the script with the parts behind these marks, and with what stands
-// in place of the others.
+// part returns the script with the parts after the given marks, and with the
+// alternatives to the other parts.
 func part(source string, parts ...string) string {
 	var out strings.Builder
 	skip := false

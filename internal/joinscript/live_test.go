@@ -20,15 +20,15 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// versions are those that the script promises to serve.
+// versions are the versions that the script supports.
 var versions = []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37}
 
 // supervised is the delay between an exit and the next start.
 const supervised = 200 * time.Millisecond
 
-// eachVersion runs f on every version, each under a shell of its own; with
-// ETCD_TEST_FULL=1 on every version under dash, and on the latest under the other
-// shells.
+// eachVersion runs f on every version, each under a different shell. With
+// ETCD_TEST_FULL=1 it runs on every version under dash, and on the latest under
+// the other shells.
 func eachVersion(t *testing.T, all []etcdtest.Version, f func(t *testing.T, v etcdtest.Version, sh shell)) {
 	t.Helper()
 	for _, sh := range shells(t) {
@@ -41,7 +41,7 @@ func eachVersion(t *testing.T, all []etcdtest.Version, f func(t *testing.T, v et
 		}
 		for _, v := range of {
 			t.Run(fmt.Sprintf("%s %s", v, sh.name), func(t *testing.T) {
-				t.Parallel() // most of it passes in waiting
+				t.Parallel() // the tests mostly wait
 				sh.must(t)
 				f(t, v, sh)
 			})
@@ -49,8 +49,8 @@ func eachVersion(t *testing.T, all []etcdtest.Version, f func(t *testing.T, v et
 	}
 }
 
-// before lets the script decide before each start of p: the variant that a
-// machine with its environment gets.
+// before runs the script before each start of p, in the variant for a machine
+// with its environment.
 func (sh shell) before(t *testing.T, p *etcdtest.Process) {
 	t.Helper()
 	script := Static()
@@ -84,7 +84,7 @@ func logged(t *testing.T, p *etcdtest.Process, text string) {
 	}
 }
 
-// settled repeats a change of membership while the cluster asks for patience.
+// settled repeats a membership change until the cluster accepts it.
 func settled(t *testing.T, change func(ctx context.Context) error) {
 	t.Helper()
 	ctx := etcdtest.WaitContext(t)
@@ -103,7 +103,7 @@ func settled(t *testing.T, change func(ctx context.Context) error) {
 	}
 }
 
-// listed returns the member with p's peer URL, nil if there is none.
+// listed returns the member with p's peer URL, or 0 if there is none.
 func listed(t *testing.T, c *clientv3.Client, p *etcdtest.Process) (id uint64, learner bool) {
 	t.Helper()
 	list, err := c.MemberList(etcdtest.WaitContext(t))
@@ -118,7 +118,7 @@ func listed(t *testing.T, c *clientv3.Client, p *etcdtest.Process) (id uint64, l
 	return 0, false
 }
 
-// remove takes p's member out of the cluster; it may be gone after an error.
+// remove removes p's member. After an error it may already be removed.
 func remove(t *testing.T, c *clientv3.Client, p *etcdtest.Process) {
 	t.Helper()
 	settled(t, func(ctx context.Context) error {
@@ -131,15 +131,15 @@ func remove(t *testing.T, c *clientv3.Client, p *etcdtest.Process) {
 	})
 }
 
-// admit announces p, which waits for it, and promotes it; it returns how long
-// p was announced and not started.
+// admit adds p, which waits for that, and promotes it. It returns the time
+// between adding and starting p.
 func admit(t *testing.T, c *clientv3.Client, p *etcdtest.Process) time.Duration {
 	t.Helper()
 	starts := p.Starts()
 	var announced time.Time
 	settled(t, func(ctx context.Context) error {
 		if id, _ := listed(t, c, p); id != 0 {
-			return nil // by an attempt that ended in an error
+			return nil // added by an attempt that returned an error
 		}
 		_, err := c.MemberAddAsLearner(ctx, []string{p.PeerURL()})
 		announced = time.Now()
@@ -165,7 +165,7 @@ func admit(t *testing.T, c *clientv3.Client, p *etcdtest.Process) time.Duration 
 	return gap
 }
 
-// never expects that the script forbids the wiped p to start.
+// never expects that the script prevents the wiped p from starting.
 func never(t *testing.T, p *etcdtest.Process) {
 	t.Helper()
 	starts := p.Starts()
@@ -207,10 +207,10 @@ func oneCluster(t *testing.T, n int, c *clientv3.Client, processes ...*etcdtest.
 	}
 }
 
-// versionDecided waits until the cluster has decided on its version, some time
-// in its first four seconds. Until then it lets nobody join ("incompatible
-// with current running cluster"), and a 3.5 leader that asks a member which is
-// cut off for its version then does so without a timeout, and never decides.
+// versionDecided waits until the cluster has decided on its version, within its
+// first four seconds. Until then no member can join ("incompatible with current
+// running cluster"), and a 3.5 leader that requests the version of an isolated
+// member does so without a timeout and never decides.
 func versionDecided(t *testing.T, c *etcdtest.Cluster) {
 	t.Helper()
 	ctx := etcdtest.WaitContext(t)

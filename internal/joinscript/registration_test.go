@@ -14,8 +14,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// What a founder registers is what etcd 3.6 would, under the ID that etcd would
-// have: one that was started without the script takes the same place.
+// Test that an initial member registers like etcd 3.6, with the same ID: a
+// member started without the script takes the same place.
 func TestRegistration(t *testing.T) {
 	t.Parallel()
 	eachShellWithRegistry(t, func(t *testing.T, sh shell) {
@@ -34,7 +34,7 @@ func TestRegistration(t *testing.T) {
 		registers(t, own, "us="+own, own)
 		registers(t, "http://127.0.0.1:9, http://[::1]:1,http://127.0.0.1:10", "us=http://127.0.0.1:10,us=http://127.0.0.1:9,us=http://[::1]:1",
 			"http://127.0.0.1:9", "http://[::1]:1", "http://127.0.0.1:10")
-		// etcd writes no zeros before the digits of an ID.
+		// etcd writes no leading zeros in an ID.
 		short := own
 		for i := 2; membership.ComputeMemberID([]string{short}, "T", nil)>>60 != 0; i++ {
 			short = fmt.Sprint("http://127.0.0.1:", i)
@@ -54,9 +54,9 @@ func TestRegistration(t *testing.T) {
 	})
 }
 
-// etcd 3.6 and later registers itself, and not before it has found its settings to
-// be right: a registration cannot be taken back. An etcd that does not run yet is
-// waited for.
+// Test that etcd 3.6 and later registers itself, only after its settings are
+// valid: a registration is permanent. The script waits for an etcd that does
+// not run yet.
 func TestWhoRegisters(t *testing.T) {
 	t.Parallel()
 	eachShellWithRegistry(t, func(t *testing.T, sh shell) {
@@ -105,9 +105,9 @@ func TestWhoRegisters(t *testing.T) {
 	})
 }
 
-// A founder that has registered may be started as long as etcd has not made its
-// log: the mark in its place tells so, across runs of the script. It goes with the
-// log and with the data.
+// Test that a registered initial member may start until etcd has created its
+// log: the mark in its place persists across runs of the script. It is lost
+// with the log and with the data.
 func TestRegistrationOfOneThatHasNotRun(t *testing.T) {
 	t.Parallel()
 	eachShellWithRegistry(t, func(t *testing.T, sh shell) {
@@ -144,16 +144,16 @@ func TestRegistrationOfOneThatHasNotRun(t *testing.T) {
 			if want := []string{rus}; !slices.Equal(g.members, want) {
 				t.Errorf("registered are %q, want %q", g.members, want)
 			}
-			// A machine that goes down between its registration and the start of
-			// etcd, or before etcd has made its log, carries on. A peer that
-			// answers nothing of use does not keep it from that.
+			// A machine that stops between its registration and the start of
+			// etcd, or before etcd has created its log, continues. A peer
+			// without a useful answer does not prevent that.
 			for _, other := range []string{ra, ra, "a=" + dead} {
 				g.members = []string{rus, other}
 				try(env).want(t, 0, started("T", g.members...), "starting with the initial members of the token")
 			}
 			g.members = []string{ra, "b=" + dead}
 			try(env).want(t, exitRetry, "", "the token is full and this member is not among its first 2")
-			// etcd puts its log in the place of the mark.
+			// etcd replaces the mark with its log.
 			g.members = []string{rus, "a=" + dead}
 			remove(wal)
 			try(env).want(t, exitRetry, "", mayHaveRun)

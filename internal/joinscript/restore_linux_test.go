@@ -12,8 +12,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// A disk that is too small for the restored data: the sentence says so, nothing is
-// left, and on a larger one the same run succeeds.
+// Test a disk that is too small for the restored data: the message says so,
+// nothing remains, and the same run succeeds on a larger disk.
 func TestRestoreOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {

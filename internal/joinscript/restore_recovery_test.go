@@ -20,9 +20,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// The survivor of a lost quorum still runs. The new members wait as long as it is
-// in the place of one of them, and it can neither join their cluster nor split it
-// when it comes back later.
+// Test the survivor of a lost quorum that still runs. The new members wait
+// while it occupies the place of one of them. If it returns later, it can
+// neither join nor split their cluster.
 func TestRestoredClusterAndTheSurvivor(t *testing.T) {
 	t.Parallel()
 	eachVersion(t, versions, func(t *testing.T, v etcdtest.Version, sh shell) {
@@ -75,7 +75,7 @@ func TestRestoredClusterAndTheSurvivor(t *testing.T) {
 			t.Fatalf("the restored cluster has the ID of the old one, %x (%v)", was.Header.ClusterId, err)
 		}
 
-		// It comes back in the place of a new member, with its old data.
+		// It returns in the place of a new member, with its old data.
 		b.PowerOff()
 		restored := b.Dir() + ".restored"
 		if err := errors.Join(os.Rename(b.Dir(), restored), os.Rename(old, b.Dir())); err != nil {
@@ -94,7 +94,7 @@ func TestRestoredClusterAndTheSurvivor(t *testing.T) {
 			}
 			return nil
 		})
-		// It may have led, so that the others elect a leader first.
+		// It may have been the leader, so wait until the others have elected a leader.
 		etcdtest.Eventually(t, "the others take a write", func() error {
 			_, err := client.Put(ctx, "later", "value")
 			return err
@@ -103,7 +103,7 @@ func TestRestoredClusterAndTheSurvivor(t *testing.T) {
 		if err != nil || fmt.Sprint(after.Members) != fmt.Sprint(now.Members) {
 			t.Errorf("the members were %v and are %v (%v)", now.Members, after.Members, err)
 		}
-		// Without a leader it serves no client.
+		// Without a leader it does not serve clients.
 		one, cancel := context.WithTimeout(ctx, 2*time.Second)
 		defer cancel()
 		if status, err := b.Client(t).Status(one, b.ClientURL()); err == nil {
@@ -122,9 +122,9 @@ func TestRestoredClusterAndTheSurvivor(t *testing.T) {
 	})
 }
 
-// Users, roles and leases come back with the data; a lease has its whole time to
-// live again, and ends after it. Where the quorum is lost nobody can log in, so the
-// snapshot is of a copy of the survivor's data, as the guide has it.
+// Test that users, roles and leases are restored. A lease has its full time to
+// live again and then expires. Without a quorum no login is possible, so the
+// snapshot is from a copy of the survivor's data, as in the guide.
 func TestRestoredUsersAndLeases(t *testing.T) {
 	t.Parallel()
 	const password = "correct horse"
@@ -143,7 +143,7 @@ func TestRestoredUsersAndLeases(t *testing.T) {
 			t.Fatal(err)
 		}
 		survivor, other := old.Members()[0], old.Members()[1]
-		if _, err := survivor.Client(t).Get(ctx, "app/leased"); err != nil { // it has it now
+		if _, err := survivor.Client(t).Get(ctx, "app/leased"); err != nil { // the survivor has it now
 			t.Fatal(err)
 		}
 		other.PowerOff()

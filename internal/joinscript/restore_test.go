@@ -24,11 +24,11 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// keys is how many keys a backup has.
+// keys is the number of keys in a backup.
 const keys = 40
 
-// backup fills a cluster of one and returns a snapshot of it, its SHA-256 and its
-// revision. More is written after it.
+// backup fills a single-member cluster and returns a snapshot of it, its
+// SHA-256 and its revision. It writes more keys after the snapshot.
 func backup(t *testing.T, v etcdtest.Version) (file, sum string, revision int64) {
 	t.Helper()
 	c := etcdtest.Start(t, 1, etcdtest.Options{Version: v, Names: []string{"old"}})
@@ -44,7 +44,7 @@ func backup(t *testing.T, v etcdtest.Version) (file, sum string, revision int64)
 	for i := range keys {
 		revision = put(fmt.Sprintf("key%d", i))
 	}
-	// A snapshot tells its version some seconds after the start, when the cluster has set its own.
+	// A snapshot contains its version a few seconds after the start of the cluster.
 	etcdtest.Eventually(t, "the snapshot has a version", func() error {
 		file, sum = save(t, client)
 		text, err := os.ReadFile(file)
@@ -58,7 +58,7 @@ func backup(t *testing.T, v etcdtest.Version) (file, sum string, revision int64)
 	return file, sum, revision
 }
 
-// save writes a snapshot to a file, and returns the SHA-256 of that.
+// save writes a snapshot to a file and returns the file's SHA-256.
 func save(t *testing.T, client *clientv3.Client) (file, sum string) {
 	t.Helper()
 	stream, err := client.Snapshot(etcdtest.WaitContext(t))
@@ -77,7 +77,7 @@ func save(t *testing.T, client *clientv3.Client) (file, sum string) {
 	return file, hex.EncodeToString(digest[:])
 }
 
-// programs is a directory with etcd and etcdutl of a version.
+// programs returns a directory with etcd and etcdutl of a version.
 func programs(t *testing.T, v etcdtest.Version) string {
 	t.Helper()
 	bin := t.TempDir()
@@ -89,7 +89,7 @@ func programs(t *testing.T, v etcdtest.Version) string {
 	return bin
 }
 
-// restoringFounders are founders of a cluster that begins with a snapshot.
+// restoringFounders returns initial members of a cluster that starts from a snapshot.
 func restoringFounders(t *testing.T, sh shell, v etcdtest.Version, n int, file, sum string) []*etcdtest.Process {
 	t.Helper()
 	founders := staticFounders(t, sh, v, n)
@@ -99,7 +99,7 @@ func restoringFounders(t *testing.T, sh shell, v etcdtest.Version, n int, file, 
 	return founders
 }
 
-// restores lets an initial member begin with a snapshot.
+// restores makes an initial member start from a snapshot.
 func restores(t *testing.T, sh shell, p *etcdtest.Process, file, sum string) {
 	t.Helper()
 	p.Env["ETCD_JOIN_BIN"], p.Env[RestoreVariable], p.Env[RestoreSHA256Variable] = programs(t, p.Version), file, sum
@@ -107,15 +107,15 @@ func restores(t *testing.T, sh shell, p *etcdtest.Process, file, sum string) {
 	sh.before(t, p)
 }
 
-// Three members become a cluster with the data of a snapshot, which its clients
-// cannot take for the old one; each restores once.
+// Test that three members form a cluster with the data of a snapshot, that clients
+// can distinguish it from the old cluster, and that each member restores once.
 func TestRestoredCluster(t *testing.T) {
 	t.Parallel()
 	eachVersion(t, versions, func(t *testing.T, v etcdtest.Version, sh shell) {
 		file, sum, revision := backup(t, v)
 		founders := restoringFounders(t, sh, v, 3, file, sum)
 		a, b, c := founders[0], founders[1], founders[2]
-		b.Supervise(supervised) // waits for the first one
+		b.Supervise(supervised) // waits for the first member
 		a.Supervise(supervised)
 		ready(t, a, b)
 		c.Supervise(supervised)
@@ -131,7 +131,7 @@ func TestRestoredCluster(t *testing.T) {
 			compacted(t, p.Client(t), revision)
 		}
 
-		// It has its data, whatever becomes of the snapshot.
+		// It keeps its data even if the snapshot is deleted.
 		if err := os.Remove(file); err != nil {
 			t.Fatal(err)
 		}
@@ -141,8 +141,8 @@ func TestRestoredCluster(t *testing.T) {
 	})
 }
 
-// compacted expects that who watches from a revision is told to read everything
-// again.
+// compacted expects that a watch from a revision fails because the revision is
+// compacted.
 func compacted(t *testing.T, client *clientv3.Client, revision int64) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(etcdtest.WaitContext(t))
@@ -153,8 +153,8 @@ func compacted(t *testing.T, client *clientv3.Client, revision int64) {
 	}
 }
 
-// The first member dies right after it has restored; the others go on without it
-// no sooner than it is back, and one that comes late needs no snapshot.
+// Test a crash of the first member after its restore: the others continue only
+// after it is back, and a late member needs no snapshot.
 func TestRestoredClusterAfterACrash(t *testing.T) {
 	t.Parallel()
 	eachVersion(t, versions, func(t *testing.T, v etcdtest.Version, sh shell) {
@@ -182,8 +182,8 @@ func TestRestoredClusterAfterACrash(t *testing.T) {
 	})
 }
 
-// What etcdutl itself refuses: a file that is cut or changed, one that is no
-// snapshot, and the data of a later version. Nothing is started and nothing left.
+// Test what etcdutl itself rejects: a truncated or modified file, a file that is
+// not a snapshot, and data of a later version. Nothing is started, nothing remains.
 func TestFilesThatCannotBeRestored(t *testing.T) {
 	t.Parallel()
 	eachVersion(t, versions, func(t *testing.T, v etcdtest.Version, sh shell) {
@@ -242,8 +242,8 @@ func serve(t *testing.T, file string) string {
 	return server.URL
 }
 
-// A server that sends nothing is given up after half a minute, and the next run
-// asks again.
+// Test that the script gives up after 30 seconds on a server that sends nothing,
+// and that the next run asks again.
 func TestRestoreFromASlowServer(t *testing.T) {
 	t.Parallel()
 	if !whole() {
@@ -268,8 +268,8 @@ func TestRestoreFromASlowServer(t *testing.T) {
 	wantNothing(t, dir)
 }
 
-// What etcdutl 3.6 makes of a snapshot, with an increased revision, starts under
-// etcd 3.5 as well; etcdutl 3.5 makes the same.
+// Test that a snapshot restored by etcdutl 3.6 with an increased revision
+// starts under etcd 3.5, and that etcdutl 3.5 produces the same.
 func TestRestoredByALaterEtcdutl(t *testing.T) {
 	t.Parallel()
 	file, sum, revision := backup(t, etcdtest.V35)

@@ -13,20 +13,20 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// The exit codes of the script besides 0 ("start etcd").
+// The exit codes of the script other than 0 ("start etcd").
 const (
-	// exitRetry says that etcd must not start yet and that the script should
-	// be run again (sysexits: EX_TEMPFAIL).
+	// exitRetry means that etcd must not start yet and that the script should
+	// run again (sysexits: EX_TEMPFAIL).
 	exitRetry = 75
-	// exitNever says that this member must never start: it was removed, or this
-	// identity has run before and its data is gone. A member that comes back with
-	// an empty log can vote acknowledged writes away. (sysexits: EX_CONFIG; for
-	// systemd's RestartPreventExitStatus.)
+	// exitNever means that this member must never start: it was removed, or
+	// this identity has run before and its data is gone. A member that returns
+	// with an empty log can vote away acknowledged writes. (sysexits:
+	// EX_CONFIG; for systemd's RestartPreventExitStatus.)
 	exitNever = 78
 )
 
-// variants are the scripts that machines get, and what each may weigh when it is
-// compressed: 7000 bytes leave room for certificates in the 16 KiB of Amazon EC2.
+// variants are the scripts for machines and their maximum compressed size. 7000
+// bytes leave room for certificates in the 16 KiB of Amazon EC2.
 var variants = map[string]struct {
 	Variant
 	limit int
@@ -36,8 +36,8 @@ var variants = map[string]struct {
 	"restore":   {Restore(), 7000},
 }
 
-// The script travels in user data: plain ASCII, small when it is compressed, and
-// nothing that a YAML block or a template would stumble over.
+// Test that the script is suitable for user data: plain ASCII, small when
+// compressed, and harmless in a YAML block or a template.
 func TestScriptIsPlainTextAndSmall(t *testing.T) {
 	t.Parallel()
 	for name, v := range variants {
@@ -67,7 +67,7 @@ func TestScriptIsPlainTextAndSmall(t *testing.T) {
 	}
 }
 
-// What a configuration does not need is not shipped with it.
+// Test that a script omits what its configuration does not need.
 func TestStaticScriptHasNoRegistry(t *testing.T) {
 	t.Parallel()
 	for _, word := range []string{"ask_registry", "kv/range", "/_config/size", "unbase64", "ETCD_JOIN_DISCOVERY", "$why\n"} {
@@ -80,7 +80,7 @@ func TestStaticScriptHasNoRegistry(t *testing.T) {
 			t.Errorf("%q is in the script %d times", mark, got)
 		}
 	}
-	// An environment that it does not understand never starts etcd.
+	// The script never starts etcd with an environment for another variant.
 	for _, sh := range shells(t)[:1] {
 		sh.script = Static()
 		for _, env := range []string{"ETCD_DISCOVERY=" + dead + "/T", "ETCD_DISCOVERY_TOKEN=T"} {
@@ -90,8 +90,8 @@ func TestStaticScriptHasNoRegistry(t *testing.T) {
 	}
 }
 
-// What the state has is one line that every base64 and gunzip reads back, and
-// the same each time: a time stamp in it would change user data with each build.
+// Test that the state has one line that every base64 and gunzip can decode, and
+// that it is deterministic: a time stamp would change user data with each build.
 func TestEncodedScript(t *testing.T) {
 	t.Parallel()
 	for name, v := range variants {
@@ -112,8 +112,8 @@ func TestEncodedScript(t *testing.T) {
 	}
 }
 
-// The values that come from the environment are values, whatever they hold:
-// nothing is run, nothing is printed, and no other line gets to etcd.
+// Test that values from the environment are only data: they are never run or
+// printed, and add no line to the environment of etcd.
 func TestScriptIsSafeWithHostileValues(t *testing.T) {
 	t.Parallel()
 	hostile := []string{

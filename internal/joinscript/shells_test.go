@@ -18,25 +18,25 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// shell is one way to run the script: an interpreter, and the directory that
-// comes first on its PATH so that its own awk, sed and the like are meant.
+// shell is one way to run the script: an interpreter, and a directory that
+// comes first on PATH to select its awk, sed and other tools.
 type shell struct {
 	name string
 	argv []string
 	path string
 	// need is a program that may be missing.
 	need string
-	// script is the variant that it runs.
+	// script is the variant to run.
 	script Variant
-	// index is the place among the shells.
+	// index is the position among the shells.
 	index int
 }
 
-// busyboxTools are the programs that the script runs, besides curl.
+// busyboxTools are the programs that the script runs, in addition to curl.
 var busyboxTools = []string{"awk", "base64", "chmod", "chown", "date", "dirname", "ls", "mkdir", "mktemp", "mv", "od", "rm", "sed", "sh", "sha1sum", "sha256sum", "sleep", "sort", "sync", "tar", "tr"}
 
-// shells returns those to test with: dash (the sh of Debian), bash with gawk (of
-// Fedora CoreOS), and busybox (of Alpine). dash, bash and curl must be there.
+// shells returns the shells to test: dash (sh of Debian), bash with gawk
+// (Fedora CoreOS) and busybox (Alpine). dash, bash and curl are required.
 func shells(t *testing.T) []shell {
 	t.Helper()
 	var all []shell
@@ -47,7 +47,7 @@ func shells(t *testing.T) []shell {
 		}
 		all = append(all, shell{name: name, argv: []string{path}, script: Discovery()})
 	}
-	// As sh, bash keeps to POSIX.
+	// As sh, bash follows POSIX.
 	all[1].argv = append(all[1].argv, "--posix")
 	all[1].path, all[1].need = t.TempDir(), "gawk"
 	if gawk, err := exec.LookPath("gawk"); err == nil {
@@ -74,13 +74,13 @@ func shells(t *testing.T) []shell {
 	return all
 }
 
-// due reports whether the shell runs a case of a table: the shells take turns,
-// and with ETCD_TEST_FULL=1 each runs all of them.
+// due reports whether the shell runs the nth case of a table. The shells take
+// turns; with ETCD_TEST_FULL=1 each runs all cases.
 func (sh shell) due(nth int) bool { return nth%3 == sh.index || whole() }
 
 func whole() bool { return os.Getenv("ETCD_TEST_FULL") != "" }
 
-// must skips a test of a shell that is missing.
+// must skips the test if the shell is missing.
 func (sh shell) must(t *testing.T) {
 	t.Helper()
 	if sh.need != "" {
@@ -88,10 +88,10 @@ func (sh shell) must(t *testing.T) {
 	}
 }
 
-// eachShell runs f for what needs no registry: the static variant of the script
-// under every shell, and the other one under the first (ETCD_TEST_FULL=1: under
-// every shell), because what they share is the same text. All run at the same
-// time: most of it passes in waiting.
+// eachShell runs f for tests without a discovery cluster: the static variant
+// under every shell, and the discovery variant under the first
+// (ETCD_TEST_FULL=1: under every shell), because they share this code. They run
+// in parallel and mostly wait.
 func eachShell(t *testing.T, f func(t *testing.T, sh shell)) {
 	t.Helper()
 	for i, sh := range shells(t) {
@@ -103,7 +103,7 @@ func eachShell(t *testing.T, f func(t *testing.T, sh shell)) {
 	}
 }
 
-// eachShellWithRegistry runs f with the variant that asks registries.
+// eachShellWithRegistry runs f with the discovery variant.
 func eachShellWithRegistry(t *testing.T, f func(t *testing.T, sh shell)) {
 	t.Helper()
 	for _, sh := range shells(t) {
@@ -120,15 +120,15 @@ func (sh shell) parallel(t *testing.T, f func(t *testing.T, sh shell)) {
 	})
 }
 
-// result is what one run of the script left.
+// result is the result of one run of the script.
 type result struct {
 	code           int
 	stdout, stderr string
 }
 
-// hurried is a clock that goes 50 seconds with each look, from TEST_NOW, so that a
-// run of the script ends after two rounds; no pauses; and an etcd that does not
-// register itself. It starts no program: there are some thousand runs. curl waits as long as TEST_PATIENCE says.
+// hurried simulates programs: a clock that advances 50 seconds per read from TEST_NOW,
+// so a run takes two rounds; no pauses; and an etcd that does not register itself. It
+// starts no program, because there are thousands of runs. curl waits for TEST_PATIENCE.
 var hurried = map[string]string{
 	"date": `#!/bin/sh
 looks=0
@@ -144,15 +144,15 @@ exec curl "$@" ${TEST_PATIENCE:+--connect-timeout $TEST_PATIENCE --max-time $TES
 `,
 }
 
-// patience and hurry are how long curl waits for an answer: in most cases as long as
-// that takes, because who does not hang is slow on a machine under load; where a
-// peer hangs, no longer than the script says.
+// patience and hurry set how long curl waits for an answer. Usually it waits as
+// long as necessary, because a server may be slow on a busy machine. If a peer
+// hangs, it waits only as long as the script specifies.
 const (
 	patience = "TEST_PATIENCE=60"
 	hurry    = "TEST_PATIENCE="
 )
 
-// tools makes a directory of programs.
+// tools creates a directory of programs.
 func tools(t *testing.T, programs map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -164,14 +164,14 @@ func tools(t *testing.T, programs map[string]string) string {
 	return dir
 }
 
-// write writes the script as it is shipped, and returns the file.
+// write writes the script as shipped and returns the file.
 func (v Variant) write(t *testing.T) string {
 	t.Helper()
 	return filepath.Join(tools(t, map[string]string{"etcd-join": v.Text}), "etcd-join")
 }
 
-// run runs the script, in a hurry, with exactly the given environment, besides
-// PATH and the directory of etcd.
+// run runs the script without pauses, with exactly the given environment in
+// addition to PATH and the directory of etcd.
 func (sh shell) run(t *testing.T, env ...string) result {
 	t.Helper()
 	file := sh.script.write(t)
@@ -184,9 +184,9 @@ func (sh shell) run(t *testing.T, env ...string) result {
 	ctx, cancel := context.WithTimeout(t.Context(), etcdtest.WaitLimit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, sh.argv[0], append(sh.argv[1:], file)...)
-	cmd.WaitDelay = time.Second // what it has started may hold the pipes
+	cmd.WaitDelay = time.Second // a process it started may hold the pipes
 	cmd.Dir = t.TempDir()
-	cmd.Env = append([]string{"PATH=" + path, "ETCD_JOIN_BIN=" + hurried, fmt.Sprintf("TEST_NOW=%d", time.Now().Unix())}, env...) // the last one counts
+	cmd.Env = append([]string{"PATH=" + path, "ETCD_JOIN_BIN=" + hurried, fmt.Sprintf("TEST_NOW=%d", time.Now().Unix())}, env...) // the last one takes precedence
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
@@ -214,8 +214,8 @@ func (sh shell) run(t *testing.T, env ...string) result {
 	return r
 }
 
-// want checks the exit code, the whole of standard output, and that standard
-// error holds reason (is empty, if reason is).
+// want checks the exit code, the entire standard output, and that standard
+// error contains reason (or is empty if reason is).
 func (r result) want(t *testing.T, code int, stdout, reason string) {
 	t.Helper()
 	if r.code != code {
@@ -232,15 +232,15 @@ func (r result) want(t *testing.T, code int, stdout, reason string) {
 	}
 }
 
-// joined is what the script prints for a member that starts with cluster.
+// joined returns the script's output for a member that starts with cluster.
 func joined(name, urls, cluster string) string {
 	return "ETCD_NAME=" + name + "\nETCD_INITIAL_ADVERTISE_PEER_URLS=" + urls + "\n" +
 		"ETCD_INITIAL_CLUSTER=" + cluster + "\nETCD_INITIAL_CLUSTER_STATE=existing\n" +
 		noDiscovery
 }
 
-// started is what the script prints for the founder "us" of a registry that has
-// these registrations.
+// started returns the script's output for the initial member "us" of a token
+// with these registrations.
 func started(token string, registrations ...string) string {
 	return "ETCD_NAME=us\nETCD_INITIAL_ADVERTISE_PEER_URLS=" + own + "\nETCD_INITIAL_CLUSTER=" + strings.Join(registrations, ",") +
 		"\nETCD_INITIAL_CLUSTER_STATE=new\n" + noDiscovery + "ETCD_INITIAL_CLUSTER_TOKEN=" + token + "\n"

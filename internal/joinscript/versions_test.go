@@ -17,9 +17,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// Members that know nothing of a v3 token bootstrap through it, once each, and ten
-// times with ETCD_TEST_FULL=1. A founder that is wiped before there is a cluster
-// starts, and one that is wiped afterwards does not, nor does a fourth.
+// Test that members without v3 support bootstrap through a v3 token, once each, and
+// ten times with ETCD_TEST_FULL=1. An initial member that is wiped before the
+// cluster forms starts, but not if it is wiped later; nor does a fourth member.
 func TestFoundersOlderThanTheirProtocol(t *testing.T) {
 	t.Parallel()
 	times := 1
@@ -61,8 +61,8 @@ func TestFoundersOlderThanTheirProtocol(t *testing.T) {
 	}
 }
 
-// Founders that etcd registers itself, without the script, and those that the script
-// registers, whatever their version is, form one cluster. The registry restarts while they wait.
+// Test that initial members with and without the script, of any version, form
+// one cluster. The discovery cluster restarts while they wait.
 func TestFoundersWithAndWithoutTheScript(t *testing.T) {
 	t.Parallel()
 	for i, one := range []struct{ registry, members etcdtest.Version }{{etcdtest.V36, etcdtest.V35}, {etcdtest.V37, etcdtest.V36}} {
@@ -76,7 +76,7 @@ func TestFoundersWithAndWithoutTheScript(t *testing.T) {
 			a.Supervise(supervised)
 			logged(t, a, waiting(g, a.Version))
 			b.Version = one.members
-			b.Env["ETCD_JOIN_BIN"] = tools(t, hurried) // with an etcd that says to be older
+			b.Env["ETCD_JOIN_BIN"] = tools(t, hurried) // with an etcd that reports an older version
 			b.Supervise(supervised)
 			logged(t, b, "etcd-join: registered: waiting for the other initial members")
 			g.process.Kill()
@@ -91,9 +91,9 @@ func TestFoundersWithAndWithoutTheScript(t *testing.T) {
 	}
 }
 
-// A registry with TLS and authentication: its HTTP gateway takes a client
-// certificate without a common name, and a user. A common name is a user over gRPC
-// only, for which etcdctl is needed.
+// Test a discovery cluster with TLS and authentication. Its HTTP gateway
+// accepts a client certificate without a common name, and a user. A common name
+// is a user only over gRPC, which requires etcdctl.
 func TestRegistryWithAuthentication(t *testing.T) {
 	t.Parallel()
 	for i, v := range []etcdtest.Version{etcdtest.V36, etcdtest.V37} {
@@ -165,7 +165,7 @@ func TestRegistryWithAuthentication(t *testing.T) {
 					t.Errorf("etcdctl is called with the password, or not at all: %q, %v", said, err)
 				}
 			}
-			// It may be on PATH, too.
+			// etcdctl may also be on PATH.
 			bin, _ := withEtcdctl(t, v)
 			sh.path = strings.TrimPrefix(bin+":"+sh.path, ":")
 			r, want = try("on-path", named)
@@ -174,8 +174,8 @@ func TestRegistryWithAuthentication(t *testing.T) {
 	}
 }
 
-// allow adds a user who may write below a prefix; without a password, one whose
-// certificate has that name.
+// allow adds a user with write permission below a prefix. Without a password,
+// the user is the common name of a certificate.
 func allow(t *testing.T, client *clientv3.Client, prefix, user, password string) {
 	t.Helper()
 	for _, do := range []func() error{
@@ -196,8 +196,8 @@ func allow(t *testing.T, client *clientv3.Client, prefix, user, password string)
 	}
 }
 
-// withEtcdctl returns a directory with etcdctl, and the file in which it leaves
-// the arguments that it is called with.
+// withEtcdctl returns a directory with etcdctl, and the file to which it writes
+// its arguments.
 func withEtcdctl(t *testing.T, v etcdtest.Version) (dir, args string) {
 	t.Helper()
 	real, err := exec.LookPath(etcdtest.EtcdctlBinary(t, v))

@@ -12,8 +12,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// Advice words what an operator should know about a cluster that is only
-// looked at; s is the look.
+// Advice returns the text of a warning about a cluster that is only observed. s
+// is the observation.
 func Advice(w membership.Warning, s membership.Snapshot) string {
 	f := w.Facts
 	n := len(f.Others)
@@ -44,15 +44,15 @@ func Advice(w membership.Warning, s membership.Snapshot) string {
 	}
 }
 
-// survivor says who has the most data once the quorum is lost, and what follows.
+// survivor names the member with the most data after a loss of quorum, with advice.
 func survivor(id membership.MemberID, s membership.Snapshot) string {
 	a := s.Answer(id)
 	return sprintf("%s has the most data of the members that answer: raft index %d applied, in term %d, %s. If the others cannot come back, save it before anything else "+
 		"(resource etcd_snapshot with member = %q), then restore the cluster from that file.", Member(s, id), a.Applied, a.Term, bytes(a.DBSize), reference(s, id))
 }
 
-// reference is what an argument takes for a member: its name if no other member
-// has it, or else its ID.
+// reference returns what an argument accepts for a member: its name if the name
+// is unique, otherwise its ID.
 func reference(s membership.Snapshot, id membership.MemberID) string {
 	if m, ok := s.Member(id); ok && len(s.Find(m.Name)) == 1 {
 		return m.Name
@@ -60,7 +60,7 @@ func reference(s membership.Snapshot, id membership.MemberID) string {
 	return id.String()
 }
 
-// ClusterUnreachable is the advice where nobody gave a member list.
+// ClusterUnreachable returns the advice if no endpoint gave a member list.
 func ClusterUnreachable(err error) string {
 	if len(endpointsOf(err)) == 0 {
 		return "The cluster could not be read: " + answer(err) + "."
@@ -68,22 +68,22 @@ func ClusterUnreachable(err error) string {
 	return "No endpoint gave a member list. " + answered(err) + "."
 }
 
-// LookRefused is the error for a cluster that refuses the provider's
-// credentials or certificate, or offers one that cannot be trusted.
+// LookRefused returns the error for a cluster that refuses the provider's credentials
+// or certificate, or offers a certificate that the provider does not trust.
 func LookRefused(err error) Message {
 	return newMessage("Cannot read the cluster", "The endpoints that respond refuse the credentials of the provider, or have a certificate that it does not trust.%s", own(answers(err)))
 }
 
-// LookUnknown is the error for a look that is asked for before the provider's
+// LookUnknown is the error for an observation before the provider's
 // configuration is known.
 var LookUnknown = newMessage("Cannot read the cluster yet",
 	"The provider's configuration is known after apply only, and a data source is read while the plan is made. "+
 		"Give it depends_on with what the endpoints come from, or its own endpoints: then it is read during the apply.")
 
-// NobodyToLookAt is the error for a look without endpoints.
+// NobodyToLookAt is the error for an observation without endpoints.
 var NobodyToLookAt = newMessage("No endpoints", "Neither the provider nor the data source has endpoints. Set them in one of the two, such as [\"https://10.0.1.10:2379\"].")
 
-// versions shows who runs what, as in "3.5.35 (a), 3.6.16 (b and c)".
+// versions lists which members run which version, as in "3.5.35 (a), 3.6.16 (b and c)".
 func versions(s membership.Snapshot) string {
 	run := map[string][]membership.MemberID{}
 	for _, m := range s.Members {

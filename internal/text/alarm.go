@@ -10,7 +10,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// raisedAlarm says who raised which alarm, and what it means.
+// raisedAlarm says which members raised which alarm, and what it means.
 func raisedAlarm(f membership.Facts, s membership.Snapshot) string {
 	raised := sprintf("%s raised the alarm %s", capital(members(s, f.Others)), f.Detail)
 	switch f.Detail {
@@ -23,7 +23,7 @@ func raisedAlarm(f membership.Facts, s membership.Snapshot) string {
 	}
 }
 
-// alarmFirst is what has to be done before an alarm is disarmed.
+// alarmFirst says what to do before an alarm is disarmed.
 func alarmFirst(kind string) string {
 	switch kind {
 	case membership.AlarmNoSpace:
@@ -35,13 +35,12 @@ func alarmFirst(kind string) string {
 	}
 }
 
-// alarmWayOut is what to do about an alarm; last is the end of it, "" if nothing
-// follows.
+// alarmWayOut says what to do about an alarm. last is the final step, or "".
 func alarmWayOut(kind, last string) string {
 	return alarmFirst(kind) + " Then disarm" + disarm(last)
 }
 
-// disarm is the end of a sentence that begins with "Disarm", with the command.
+// disarm returns the end of a sentence that begins with "Disarm", with the command.
 func disarm(last string) string {
 	if last == "" {
 		return " the alarm (etcdctl alarm disarm)."
@@ -49,7 +48,7 @@ func disarm(last string) string {
 	return sprintf(" the alarm (the action etcd_disarm_alarm does the same) and %s:\n\n  etcdctl alarm disarm", last)
 }
 
-// alarmRaised words the refusal of a change under an alarm, or the alarm alone.
+// alarmRaised describes a change refused because of an alarm, or only the alarm.
 func (c finding) alarmRaised() string {
 	if c.held == "" {
 		return raisedAlarm(c.f, c.s) + " " + alarmWayOut(c.f.Detail, "")
@@ -63,17 +62,17 @@ func (c finding) alarmRaised() string {
 	}
 	listed := slices.ContainsFunc(c.f.Others, func(id membership.MemberID) bool { _, ok := c.s.Member(id); return ok })
 	next := alarmWayOut(c.f.Detail, "apply again")
-	if c.f.Detail == membership.AlarmCorrupt && !listed { // its removal does not disarm the alarm
+	if c.f.Detail == membership.AlarmCorrupt && !listed { // the removal of the member does not disarm the alarm
 		next = "The corrupt member is no longer in the cluster. Disarm" + disarm("apply again")
 	}
 	return raisedAlarm(c.f, c.s) + " Nothing can be written until the alarm is disarmed" + why + c.held + " " + next
 }
 
-// underAlarm words the warning for a removal under an alarm.
+// underAlarm returns the warning for a removal under an alarm.
 func underAlarm(doing string, f membership.Facts, s membership.Snapshot) Message {
 	next := alarmWayOut(f.Detail, "apply again")
 	if f.Detail == membership.AlarmCorrupt && slices.Equal(f.Others, []membership.MemberID{f.Subject}) {
-		next = "Disarm" + disarm("apply again") // the corrupt member itself goes
+		next = "Disarm" + disarm("apply again") // the corrupt member itself is removed
 	}
 	return Message{
 		doing + " under the alarm " + f.Detail,

@@ -15,15 +15,15 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// unreachable says that no endpoint could be used, what each of them answered
-// and what to do about it. action completes "Cannot ...". Nothing may have
+// unreachable returns the error if no endpoint can be used: what each answered
+// and what to do. action completes "Cannot ...". Use it only if nothing has
 // been changed.
 func unreachable(action string, err error) Message {
 	return Message{"Cannot " + action, "No endpoint can be used. Nothing was changed. " + wayOut(err) + answers(err)}
 }
 
-// endpointsOf returns what each endpoint answered, none where err is no answer
-// of an endpoint.
+// endpointsOf returns what each endpoint answered, or nil if err did not come
+// from an endpoint.
 func endpointsOf(err error) []connection.Answer {
 	if gone, ok := errors.AsType[*connection.Unreachable](err); ok {
 		return gone.Answers
@@ -34,7 +34,7 @@ func endpointsOf(err error) []connection.Answer {
 	return nil
 }
 
-// answerLines are the endpoints, each with what it answered.
+// answerLines returns one line for each endpoint and its answer.
 func answerLines(err error) []string {
 	var out []string
 	for _, a := range endpointsOf(err) {
@@ -43,13 +43,13 @@ func answerLines(err error) []string {
 	return out
 }
 
-// answered is what the endpoints answered, within a sentence, or what err is.
+// answered describes the answers of the endpoints, or err, within a sentence.
 func answered(err error) string {
 	return cmp.Or(strings.Join(answerLines(err), "; "), answer(err))
 }
 
-// answers lists what the endpoints answered on lines of their own, or says what
-// err is, in a paragraph of its own.
+// answers lists the answers of the endpoints, one per line, or describes err in
+// a separate paragraph.
 func answers(err error) string {
 	lines := answerLines(err)
 	if len(lines) == 0 && !errors.As(err, new(*connection.Unreachable)) {
@@ -74,7 +74,7 @@ func answer(err error) string {
 }
 
 // wayOut says what to do about the answers: one sentence for each kind of
-// answer there is, in the order of the endpoints.
+// answer, in the order of the endpoints.
 func wayOut(err error) string {
 	var sentences []string
 	for _, a := range endpointsOf(err) {
@@ -85,7 +85,7 @@ func wayOut(err error) string {
 	return cmp.Or(strings.Join(sentences, " "), kindRemedy(connection.KindOf(err)))
 }
 
-// unusable says whether the endpoints answered at all.
+// unusable reports in a sentence whether the endpoints answered at all.
 func unusable(err error) string {
 	if cluster.TurnedAway(err) {
 		return "No endpoint can be used."
@@ -93,7 +93,7 @@ func unusable(err error) string {
 	return "The cluster does not answer."
 }
 
-// remedy is what to do about what the endpoints answered.
+// remedy says what to do about the answers of the endpoints.
 func remedy(action reconfigure.Action, err error) string {
 	switch {
 	case cluster.TurnedAway(err):
@@ -105,7 +105,7 @@ func remedy(action reconfigure.Action, err error) string {
 	}
 }
 
-// noLogin says what it means that members answered and completed no login.
+// noLogin explains that members answered but completed no login, or returns "".
 func noLogin(err error) string {
 	if !slices.ContainsFunc(endpointsOf(err), func(a connection.Answer) bool { return connection.KindOf(a.Err) == connection.NoLogin }) {
 		return ""
@@ -113,7 +113,7 @@ func noLogin(err error) string {
 	return " " + kindRemedy(connection.NoLogin)
 }
 
-// remedies are the ways out where endpoints answered that.
+// remedies maps kinds of answers to advice.
 var remedies = map[connection.Kind]string{
 	connection.WrongPassword:    "Check username and password.",
 	connection.AuthRequired:     "The cluster requires credentials: set username and password, or a client certificate whose common name is a user's.",
@@ -134,11 +134,11 @@ var remedies = map[connection.Kind]string{
 	connection.DNS:          "Check the host names, and that they can be resolved from here.",
 }
 
-// recoverySteps is the end of a sentence about a cluster that does not come back.
+// recoverySteps is the end of a sentence about a cluster that is lost.
 const recoverySteps = "the guide \"Disaster recovery\" has the steps (" + guides + "disaster-recovery)."
 
-// checkMachines is the way out where an endpoint gave any other answer, or none.
+// checkMachines is the advice for any other answer, or none.
 const checkMachines = "Check that its machines run and can be reached from here."
 
-// kindRemedy is the way out where endpoints answered that.
+// kindRemedy returns the advice for a kind of answer.
 func kindRemedy(k connection.Kind) string { return cmp.Or(remedies[k], checkMachines) }

@@ -10,26 +10,26 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// startOver is the way out where a bootstrap cannot be used again. It follows
-// the condition, such as "If the cluster is gone for good".
+// startOver is the advice if a bootstrap cannot be used again. It follows the
+// condition, such as "If the cluster is gone for good".
 const startOver = ", destroy what is left of it and start again:\n\n  terraform destroy -refresh=false\n  terraform apply"
 
-// untaint is the way out for a resource that is replaced because it is tainted.
-// Until a moved block is applied, the CLI knows the resource by its former address,
-// and a diagnostic has the new one.
+// untaint is the advice for a resource that is replaced because it is tainted.
+// Until a moved block is applied, the CLI uses the former address of the
+// resource, and a diagnostic the new address.
 const untaint = "If the resource is tainted, keep it. " + Shown + ", or the one after \"from\" in a moved block that has not been applied yet:\n\n  terraform untaint 'ADDRESS'"
 
-// renamed is the way out for a resource that is created because its address has
-// changed. The CLI refuses a moved block from an address that the configuration has,
-// as when two resources exchange theirs.
+// renamed is the advice for a resource that is created because its address
+// changed. The CLI refuses a moved block from an address that is still in the
+// configuration, for example if two resources swap addresses.
 const renamed = "If the resource had another address before (OLD_ADDRESS), add this block:\n\n" +
 	"  moved {\n    from = OLD_ADDRESS\n    to   = ADDRESS\n  }\n\n" +
 	"If OLD_ADDRESS is still in the configuration, Terraform refuses the block. Run this command instead. " +
 	"If something else is at ADDRESS in the state, move that to an unused address first:\n\n" +
 	"  terraform state mv 'OLD_ADDRESS' 'ADDRESS'"
 
-// BootstrapKept warns that a member that was never seen in a cluster does not
-// follow its bootstrap.
+// BootstrapKept returns the warning that a member that was never seen in a
+// cluster does not follow its bootstrap.
 func BootstrapKept(name string) Message {
 	return newMessage("Configuration of "+name+" keeps its bootstrap",
 		"The bootstrap that it is given now has another token, and it is not known whether %s has formed a cluster with the former one. "+
@@ -37,8 +37,8 @@ func BootstrapKept(name string) Message {
 		name)
 }
 
-// BootstrapWindowOver warns that a member is created whose cluster does not answer,
-// and that the first initial member may not form that cluster any more since end.
+// BootstrapWindowOver returns the warning for a new member whose cluster does
+// not answer, if the bootstrap window of the first initial member ended at end.
 func BootstrapWindowOver(first string, end time.Time) Message {
 	return newMessage(sprintf("Bootstrap window of %s is over", first),
 		"The cluster does not answer, and %s, the first initial member, was allowed to form it until %s"+
@@ -50,8 +50,8 @@ func BootstrapWindowOver(first string, end time.Time) Message {
 		first, end.UTC().Format(time.RFC3339))
 }
 
-// ClusterGone is for a new member whose bootstrap is complete while no cluster
-// answers. err is that of the observation.
+// ClusterGone returns the error for a new member if its bootstrap is complete
+// but no cluster answers. err is the error of the observation.
 func ClusterGone(name string, err error) Message {
 	if cluster.TurnedAway(err) || noLogin(err) != "" {
 		return Explain(reconfigure.ActionConfigure, name, &reconfigure.NoCluster{Name: name, Cause: err})

@@ -16,9 +16,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// TestBootstrapTexts compares every text about the replacement of a bootstrap
-// with the one in testdata/bootstrap.txt. UPDATE=1 writes the file anew. Every
-// refusal of a plan names the command that destroys everything instead.
+// TestBootstrapTexts compares the texts about the replacement of a bootstrap
+// with testdata/bootstrap.txt. UPDATE=1 rewrites the file. Every refusal of a
+// plan contains the command that destroys everything instead.
 func TestBootstrapTexts(t *testing.T) {
 	const at = "https://10.0.0.1:2379"
 	answers := &connection.Unreachable{Answers: []connection.Answer{{Endpoint: at, Err: errors.New("connection refused")}}}

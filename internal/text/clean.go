@@ -13,32 +13,32 @@ import (
 	"unicode/utf8"
 )
 
-// Names, URLs, errors of servers, holders of locks, the values of records and
-// what the user wrote are data. They enter a text through [sprintf] and [Clean]
-// only, so they cannot move the cursor, begin a line, or be a command to the
-// program that reads the log. The server of the provider passes every
-// diagnostic through [Lines] besides, whoever worded it.
+// Names, URLs, errors of servers, holders of locks, values of records and user
+// input are data. They enter a text only through [sprintf] and [Clean], so they
+// cannot move the cursor, begin a line, or act as a command to the program that
+// reads the log. In addition, the provider server passes every summary through
+// [Clean] and every detail through [Lines], whatever the source.
 
-// Bounds of what is shown of a text from outside, in characters.
+// Limits of what is shown of a text from outside, in characters.
 const (
 	longestWord  = 200
 	longestError = 1000
 )
 
-// tokens are what a registry or this provider makes as discovery tokens. Until
-// its bootstrap is complete a token is a capability, so its beginning is shown only.
+// tokens matches discovery tokens that a service or this provider makes. An
+// incomplete token is a capability, so only its beginning is shown.
 var tokens = regexp.MustCompile(`\b([0-9a-f]{8})[0-9a-f]{24}\b`)
 
-// userinfo is the user and the password of a URL.
+// userinfo matches the user and the password of a URL.
 var userinfo = regexp.MustCompile(`://[^\s,;]*@`)
 
-// word is a part of a text that no line can be broken in.
+// word matches a part of a text that cannot be wrapped.
 var word = regexp.MustCompile(`[^\s,;]+`)
 
-// Clean returns a text from outside as it is shown: one line in which every
-// character can be printed. Others are written as \xNN, \uNNNN or \UNNNNNNNN,
-// line breaks and tabs as a space. A word is cut after 200 characters, a
-// discovery token after 8, and the user and the password of a URL are masked.
+// Clean returns a text from outside in displayable form: one line of printable
+// characters. Other characters become \xNN, \uNNNN or \UNNNNNNNN, line breaks
+// and tabs become spaces. A word is cut after 200 characters and a discovery
+// token after 8. The user and the password of a URL are masked.
 func Clean(s string) string { return strings.TrimSpace(clean(s)) }
 
 func clean(s string) string {
@@ -64,7 +64,7 @@ func clean(s string) string {
 	return brief(b.String())
 }
 
-// brief cuts what is too long, and hides what is not for everybody.
+// brief cuts long words and hides secrets.
 func brief(s string) string {
 	return word.ReplaceAllStringFunc(s, func(w string) string {
 		w = userinfo.ReplaceAllString(w, "://***@")
@@ -72,10 +72,10 @@ func brief(s string) string {
 	})
 }
 
-// isCommand reports whether the character at i is the first of what a program
-// that runs Terraform in a pipeline takes for a command: "::name" where a line
-// begins, "##[name]" and "##vso[name]" anywhere. Long lines are wrapped, so every
-// word may begin one.
+// isCommand reports whether a command to a program that runs Terraform in a
+// pipeline may begin at i: "::name" at the beginning of a line, or "##" (as in
+// "##[name]" and "##vso[name]") anywhere. Long lines are wrapped, so every word
+// may begin a line.
 func isCommand(s string, i int) bool {
 	if strings.HasPrefix(s[i:], "##") {
 		return true
@@ -84,7 +84,7 @@ func isCommand(s string, i int) bool {
 	return len(name) < len(s[i:]) && (i == 0 || strings.ContainsAny(s[i-1:i], " \t\r\n")) && name != "" && unicode.IsLetter(rune(name[0]))
 }
 
-// begun shows the beginning of a discovery token that may be any text.
+// begun returns the beginning of a discovery token, which may be any text.
 func begun(token string) string { return cut(token, 8) }
 
 func cut(s string, most int) string {
@@ -94,8 +94,8 @@ func cut(s string, most int) string {
 	return string([]rune(s)[:most]) + "…"
 }
 
-// Lines returns a finished text as it is shown: it keeps the line breaks, which
-// are our own, and the spaces that lines begin with; otherwise see [Clean].
+// Lines returns a finished text in displayable form. It keeps line breaks,
+// which are our own, and leading spaces; otherwise see [Clean].
 func Lines(s string) string {
 	lines := strings.Split(s, "\n")
 	for i, line := range lines {
@@ -104,13 +104,13 @@ func Lines(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// errorText returns the text of an error as it is shown.
+// errorText returns the text of an error in displayable form.
 func errorText(err error) string { return cut(Clean(err.Error()), longestError) }
 
-// own is what this package has worded; [sprintf] keeps its line breaks.
+// own is a text from this package. [sprintf] keeps its line breaks.
 type own string
 
-// sprintf is fmt.Sprintf with every text and error among its arguments cleaned.
+// sprintf is like fmt.Sprintf, but cleans every text and error among its arguments.
 func sprintf(format string, args ...any) string {
 	for i, arg := range args {
 		args[i] = argument(arg)
@@ -143,20 +143,20 @@ func argument(arg any) any {
 	return arg
 }
 
-// outside is a text from outside. Every way of formatting it cleans it.
+// outside is a text from outside. All formatting cleans it.
 type outside string
 
 // Format implements [fmt.Formatter].
 func (o outside) Format(f fmt.State, verb rune) {
 	format := fmt.FormatString(f, verb)
-	if verb == 'q' { // which has its own way to write what cannot be printed
+	if verb == 'q' { // %q has its own escapes for unprintable characters
 		_, _ = io.WriteString(f, clean(fmt.Sprintf(format, brief(string(o)))))
 		return
 	}
 	_, _ = fmt.Fprintf(f, format, clean(string(o)))
 }
 
-// cleaned is [clean] for a list.
+// cleaned is like [clean] for a list.
 func cleaned(texts []string) []string {
 	out := make([]string, len(texts))
 	for i, t := range texts {

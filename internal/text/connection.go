@@ -3,13 +3,13 @@
 
 package text
 
-// NoEndpoints says that nobody told where the cluster is. There is no default:
-// a plaintext localhost:2379 would be somebody else's cluster one day.
+// NoEndpoints is the error if no endpoints are configured. There is no default:
+// a plaintext localhost:2379 could be another cluster.
 var NoEndpoints = newMessage("No etcd endpoints",
 	"Neither the provider nor this resource says where the cluster is. Set endpoints in the provider block, such as [\"https://10.0.1.10:2379\"], "+
 		"or the environment variable ETCDCTL_ENDPOINTS.")
 
-// InvalidDuration is for a text that is no duration of more than zero.
+// InvalidDuration returns the error for a text that is not a positive duration.
 func InvalidDuration(attribute, value string) Message {
 	return newMessage("Invalid duration",
 		"%s is %q, which is not a duration of more than zero. Expected a number with a unit, such as 500ms, 90s, 5m or 1h30m.", attribute, value)

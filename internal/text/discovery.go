@@ -10,8 +10,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// DiscoveryTokenExists refuses to take a token that someone else made. size is
-// 0 where it is not a number.
+// DiscoveryTokenExists returns the error for a token that already exists. size
+// is 0 if it is not a number.
 func DiscoveryTokenExists(token, prefix string, size int, importID string) Message {
 	what := sprintf("for size %d", size)
 	if size == 0 {
@@ -23,8 +23,8 @@ func DiscoveryTokenExists(token, prefix string, size int, importID string) Messa
 		begun(token), prefix, what, importID)
 }
 
-// DiscoveryOccupied refuses to make a token among keys of something else. others
-// says what is there.
+// DiscoveryOccupied returns the error for a new token among keys of another
+// program. others describes the keys.
 func DiscoveryOccupied(token, prefix, others string) Message {
 	return newMessage("The discovery token's place is not empty",
 		"Below %s/%s/ %s. A token is created only where no other key exists. Nothing was changed.\n\n"+
@@ -32,38 +32,38 @@ func DiscoveryOccupied(token, prefix, others string) Message {
 		prefix, token, others)
 }
 
-// DiscoveryLeft warns of keys that outlive a token. others says what is there.
+// DiscoveryLeft returns the warning for the keys that outlive a token (others).
 func DiscoveryLeft(token, prefix, others string) Message {
 	return newMessage("Keys were left below the discovery token",
 		"Token %s and its registrations are gone from the discovery cluster. Below %s/%s/ %s. They were not created with the token and were not deleted.", token, prefix, token, others)
 }
 
-// DiscoveryNoEndpoints says that the provider has no discovery cluster to speak to.
+// DiscoveryNoEndpoints is the error if the provider has no discovery endpoints.
 var DiscoveryNoEndpoints = newMessage("No discovery cluster to ask",
 	"The provider of this resource has no endpoints. Set endpoints in the provider block that the resource uses, or the environment variable ETCDCTL_ENDPOINTS, "+
 		"to the client URLs of the etcd that holds the token.")
 
-// DiscoveryUnreachable says that no endpoint gave a usable answer; doing is
-// what was attempted, such as "create the token". Nothing was written.
+// DiscoveryUnreachable returns the error if no endpoint gave a usable answer.
+// doing is the attempt, such as "create the token". Nothing was written.
 func DiscoveryUnreachable(doing string, err error) Message {
 	return newMessage("The discovery cluster does not answer",
 		"Cannot %s; nothing was changed. %s Check that the discovery cluster runs and can be reached from here, then apply again.", doing, registryAnswers(err))
 }
 
-// DiscoveryDenied says that the discovery cluster refused the credentials. permission is
-// what it takes on the prefix, "read" or "readwrite".
+// DiscoveryDenied returns the error for refused credentials. permission is the
+// required permission on the prefix, "read" or "readwrite".
 func DiscoveryDenied(doing, answer, permission, prefix string) Message {
 	return newMessage("The discovery cluster denies access",
 		"Cannot %s; nothing was changed. %s.\n\nCheck username and password of the provider. %s",
 		doing, answer, own(grantPrefix(permission, prefix+"/")))
 }
 
-// DiscoveryFailed passes on any other error.
+// DiscoveryFailed returns the error for any other failure.
 func DiscoveryFailed(doing string, err error) Message {
 	return newMessage("Discovery failed", "Cannot %s: %v. Fix what the discovery cluster reports, then apply again.", doing, err)
 }
 
-// DiscoveryUnsure warns that a token may or may not have been written.
+// DiscoveryUnsure returns the warning that a token may or may not have been written.
 func DiscoveryUnsure(token string, err error) Message {
 	return newMessage("Not known whether the token was written",
 		"The discovery cluster took the request for token %s and did not answer. The token is kept in the state, so that no second one is made: the next plan looks for it, "+
@@ -71,15 +71,15 @@ func DiscoveryUnsure(token string, err error) Message {
 		begun(token), registryAnswers(err))
 }
 
-// DiscoveryUnwritten warns that an unsure token turned out to be missing, and
+// DiscoveryUnwritten returns the warning that an unsure token is missing and
 // that this apply writes it.
 func DiscoveryUnwritten(token string) Message {
 	return newMessage("The token was not written last time",
 		"The discovery cluster answers now and has no token %s. This plan writes it, under the same name.", begun(token))
 }
 
-// DiscoveryVanished warns of a token that went before it was known to be
-// complete.
+// DiscoveryVanished returns the warning for a token that was removed before it
+// was known to be complete.
 func DiscoveryVanished(token, prefix string, size int) Message {
 	return newMessage("Discovery token removed from the discovery cluster",
 		"Token %s is no longer under %s. At the last refresh its %d initial %s had not all registered. It is kept in the state, because the cluster may have formed since then. "+
@@ -88,7 +88,7 @@ func DiscoveryVanished(token, prefix string, size int) Message {
 		begun(token), prefix, size, plural(size, "member", "members"))
 }
 
-// DiscoverySizeOverwritten warns of a size that someone changed.
+// DiscoverySizeOverwritten returns the warning for a changed size.
 func DiscoverySizeOverwritten(token string, found, made int) Message {
 	return newMessage("The size of the discovery token was changed",
 		"Token %s was made for size %d and says %d now. Members go by what it says. As long as fewer than both have registered, the plan replaces the token; "+
@@ -96,21 +96,21 @@ func DiscoverySizeOverwritten(token string, found, made int) Message {
 		begun(token), made, found)
 }
 
-// DiscoverySizeBad warns of a size that is not a number.
+// DiscoverySizeBad returns the warning for a size that is not a number.
 func DiscoverySizeBad(token, value string) Message {
 	return newMessage("Discovery token has an invalid size",
 		"Token %s says %q where its size should be. Members that start with it exit with \"discovery: size key is bad\". The plan replaces the token, unless all may have registered before.",
 		begun(token), value)
 }
 
-// DiscoveryReadSkipped warns that a refresh could not ask the discovery cluster.
+// DiscoveryReadSkipped returns the warning that a refresh could not read the token.
 func DiscoveryReadSkipped(token string, err error) Message {
 	return newMessage("Discovery token not checked",
 		"What the state says of token %s is kept as it is. %s", begun(token), registryAnswers(err))
 }
 
-// DiscoveryCompleted stops a replacement of a token that was completed since
-// the plan was made.
+// DiscoveryCompleted returns the error for the replacement of a token that was
+// completed after the plan.
 func DiscoveryCompleted(token string, names []string) Message {
 	return newMessage("The discovery token is complete",
 		"Token %s was incomplete when this plan was made; since then %d %s registered: %s. Their cluster has formed, so the token is not replaced, and nothing was changed. "+
@@ -118,22 +118,22 @@ func DiscoveryCompleted(token string, names []string) Message {
 		begun(token), len(names), plural(len(names), "has", "have"), sorted(names))
 }
 
-// DiscoveryDestroyIncomplete warns of members that had registered with a token
-// that is removed.
+// DiscoveryDestroyIncomplete returns the warning that members had registered
+// with a token that is removed.
 func DiscoveryDestroyIncomplete(token string, size int, names []string) Message {
 	return newMessage("Removed an incomplete discovery token",
 		"Token %s waited for %d %s, of which %d %s registered: %s. A process of theirs that still runs never forms this cluster: stop it, and empty its data directory.",
 		begun(token), size, plural(size, "initial member", "initial members"), len(names), plural(len(names), "has", "have"), sorted(names))
 }
 
-// DiscoveryForgotten warns of a token that could not be removed.
+// DiscoveryForgotten returns the warning for a token that could not be removed.
 func DiscoveryForgotten(token, prefix string, err error) Message {
 	return newMessage("Discovery token forgotten, not removed",
 		"The discovery cluster does not answer, so token %s is only removed from the state. What is left of it is under %s/%s/ and does no harm; it can be removed by hand. %s",
 		begun(token), prefix, begun(token), registryAnswers(err))
 }
 
-// DiscoveryImportID refuses an import ID.
+// DiscoveryImportID returns the error for an invalid import ID.
 func DiscoveryImportID(id, problem string) Message {
 	return newMessage("Invalid import ID",
 		"%q %s. Import by token (\"3e86b59982e49066c5d813af1c2e2579\"), with its prefix before it where that is not /_etcd/registry (\"/my/registry:TOKEN\"), "+
@@ -141,13 +141,13 @@ func DiscoveryImportID(id, problem string) Message {
 		membership.Masked(id), problem)
 }
 
-// DiscoveryImportMissing says that there is no such token to import.
+// DiscoveryImportMissing returns the error for the import of a missing token.
 func DiscoveryImportMissing(token, prefix string) Message {
 	return newMessage("No such discovery token",
 		"The discovery cluster answers and has no token %s under %s. Nothing was imported.", begun(token), prefix)
 }
 
-// registryAnswers lists the endpoints, each with what it answered.
+// registryAnswers lists the endpoints and their answers.
 func registryAnswers(err error) own {
 	if gone, ok := errors.AsType[*connection.Unreachable](err); ok && len(gone.Answers) == 0 {
 		return "The provider has no endpoints."

@@ -5,8 +5,8 @@ package text
 
 import "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 
-// DiscoveryTokenInvalid refuses a token of the user's own. The problem ends
-// the sentence.
+// DiscoveryTokenInvalid returns the error for an invalid token of the user.
+// problem ends the sentence.
 func DiscoveryTokenInvalid(token, problem string) Message {
 	return newMessage("Invalid discovery token",
 		"token = %q %s. Every member puts the token into a key of the discovery cluster, so it may hold letters, digits, \"-\", \"_\" and \".\" only. "+
@@ -14,13 +14,13 @@ func DiscoveryTokenInvalid(token, problem string) Message {
 		begun(token), problem)
 }
 
-// DiscoveryPrefixInvalid refuses a prefix.
+// DiscoveryPrefixInvalid returns the error for an invalid prefix.
 func DiscoveryPrefixInvalid(prefix, problem string) Message {
 	return newMessage("Invalid prefix",
 		"prefix = %q %s. It is an absolute key, such as \"/_etcd/registry\".", prefix, problem)
 }
 
-// DiscoveryPrefixUnusual warns of a v3 prefix that members do not look under.
+// DiscoveryPrefixUnusual returns the warning for a v3 prefix that members do not use.
 func DiscoveryPrefixUnusual(prefix string) Message {
 	return newMessage("Members look for the token elsewhere",
 		"With protocol \"v3\" etcd looks for tokens under /_etcd/registry only. prefix = %q works where the machines reach the discovery cluster through an "+
@@ -28,17 +28,17 @@ func DiscoveryPrefixUnusual(prefix string) Message {
 		prefix)
 }
 
-// DiscoverySizeInvalid refuses a size outside of 1 to most.
+// DiscoverySizeInvalid returns the error for a size outside of 1 to most.
 func DiscoverySizeInvalid(size string, most int) Message {
 	return newMessage("Invalid size",
 		"size = %s; it is the number of members that form the cluster together, from 1 to %d.", size, most)
 }
 
-// DiscoverySizeMissing asks for founders or size.
+// DiscoverySizeMissing is the error if neither founders nor size is set.
 var DiscoverySizeMissing = newMessage("Neither founders nor size",
 	"Set founders to the names of the members that form the cluster together, or size to their number.")
 
-// DiscoverySizeDisagrees refuses a size that is not the number of founders.
+// DiscoverySizeDisagrees returns the error if size is not the number of founders.
 func DiscoverySizeDisagrees(size int, founders []string) Message {
 	return newMessage("size and founders disagree",
 		"size = %d, but founders names %d %s: %s. A token that waits for more members than there are is never complete, and one for fewer turns the rest away. "+
@@ -46,31 +46,31 @@ func DiscoverySizeDisagrees(size int, founders []string) Message {
 		size, len(founders), plural(len(founders), "member", "members"), sorted(founders))
 }
 
-// DiscoveryFoundersEmpty refuses an empty set of founders.
+// DiscoveryFoundersEmpty is the error for an empty set of founders.
 var DiscoveryFoundersEmpty = newMessage("No initial members",
 	"founders is empty; a cluster is formed by at least one member.")
 
-// DiscoverySizeEven warns of an even number of founders.
+// DiscoverySizeEven returns the warning for an even number of initial members.
 func DiscoverySizeEven(size int) Message {
 	return newMessage("Even number of initial members",
 		"A cluster of %d survives the loss of %d %s, as one of %d does, and has one member more that can fail. Prefer %d or %d.",
 		size, (size-1)/2, plural((size-1)/2, "member", "members"), size-1, size-1, size+1)
 }
 
-// DiscoverySizeLarge warns of more founders than etcd's authors advise.
+// DiscoverySizeLarge returns the warning for more initial members than etcd recommends.
 func DiscoverySizeLarge(size int) Message {
 	return newMessage("Many initial members",
 		"%d initial members: every write waits for a majority of them, and more than 7 members make a cluster slower rather than safer. 3 survive the loss of one member, 5 of two, 7 of three.",
 		size)
 }
 
-// DiscoveryProtocolUnknown refuses a protocol that does not exist.
+// DiscoveryProtocolUnknown returns the error for an unknown protocol.
 func DiscoveryProtocolUnknown(protocol string) Message {
 	return newMessage("Unknown protocol",
 		"protocol = %q is none of \"v3\" (members of any version), \"v2\" (members up to 3.6, a discovery cluster up to 3.5) and \"service\" (members up to 3.6).", protocol)
 }
 
-// DiscoveryArgumentUnused refuses an argument that means nothing to the protocol.
+// DiscoveryArgumentUnused returns the error for an argument without effect.
 func DiscoveryArgumentUnused(name, protocol string) Message {
 	why := map[string]string{
 		"service_url":          "the discovery cluster of \"v2\" and \"v3\" is given by the provider's endpoints",
@@ -83,41 +83,41 @@ func DiscoveryArgumentUnused(name, protocol string) Message {
 		"%s cannot be set with protocol = %q: %s.", name, protocol, why)
 }
 
-// DiscoveryServiceURLInvalid refuses the URL of a service.
+// DiscoveryServiceURLInvalid returns the error for an invalid URL of a service.
 func DiscoveryServiceURLInvalid(url, problem string) Message {
 	return newMessage("Invalid URL of a discovery service",
 		"service_url = %q %s. It is what /new is added to, such as \"https://discovery.example.com\".", membership.Masked(url), problem)
 }
 
-// DiscoveryAdvertisedEmpty refuses an empty list of advertised endpoints.
+// DiscoveryAdvertisedEmpty is the error for an empty list of advertised endpoints.
 var DiscoveryAdvertisedEmpty = newMessage("No advertised endpoints",
 	"advertised_endpoints is empty, so the machines would have no discovery cluster to dial. Leave it out to give them the provider's endpoints.")
 
-// DiscoveryAdvertisedInvalid refuses an advertised endpoint.
+// DiscoveryAdvertisedInvalid returns the error for an invalid advertised endpoint.
 func DiscoveryAdvertisedInvalid(endpoint, problem string) Message {
 	return newMessage("Invalid advertised endpoint",
 		"advertised_endpoints holds %q, which %s.", endpoint, problem)
 }
 
-// MachinePathInvalid refuses a path of machine_access.
+// MachinePathInvalid returns the error for an invalid path in machine_access.
 func MachinePathInvalid(name, value string) Message {
 	return newMessage("Invalid path in machine_access",
 		"machine_access.%s = %q is not an absolute path of printable ASCII characters. Set it to the path of the file on the machines, such as \"/etc/etcd/pki/ca.pem\".",
 		name, value)
 }
 
-// MachineUserPassword refuses a user with a password. The value is not shown.
+// MachineUserPassword is the error for a user with a password. It omits the value.
 var MachineUserPassword = newMessage("Password in machine_access",
 	"machine_access.username contains \":\", which separates a password from the user in ETCD_DISCOVERY_USER. The password would be in the state and in user data. "+
 		"Set username to the user alone, and set ETCD_DISCOVERY_PASSWORD on the machines.")
 
-// MachineUserInvalid refuses a user of machine_access.
+// MachineUserInvalid returns the error for an invalid user in machine_access.
 func MachineUserInvalid(value string) Message {
 	return newMessage("Invalid username in machine_access",
 		"machine_access.username = %q is not a user of printable ASCII characters. Set it to the user that the machines have in the discovery cluster.", value)
 }
 
-// DiscoveryPublicService warns of the public service.
+// DiscoveryPublicService returns the warning for the public service.
 func DiscoveryPublicService(url string) Message {
 	return newMessage("The public discovery service is no longer maintained",
 		"%s is no longer maintained and may not answer (etcd-io/etcd#21915); it deletes tokens after some days, and everyone who knows a token can register. "+
@@ -125,7 +125,7 @@ func DiscoveryPublicService(url string) Message {
 		url)
 }
 
-// DiscoveryOldProtocol warns of the versions that a protocol is not for.
+// DiscoveryOldProtocol returns the warning that a protocol is for older members.
 func DiscoveryOldProtocol(protocol string) Message {
 	return newMessage("For members up to etcd 3.6",
 		"With protocol = %q the members must be etcd 3.6 or older: 3.7 ignores ETCD_DISCOVERY, and each member forms a cluster of its own. "+
@@ -133,9 +133,9 @@ func DiscoveryOldProtocol(protocol string) Message {
 		protocol)
 }
 
-// DiscoveryServiceFailed passes on what a service answered; answer is a whole
-// sentence without its full stop. minting is true where it was asked for a
-// token, limited where it answered 429.
+// DiscoveryServiceFailed returns the error for a service's answer. answer is a
+// whole sentence without its full stop. minting is true for a request for a
+// token, limited for status 429.
 func DiscoveryServiceFailed(doing, answer string, minting, limited bool) Message {
 	advice := "Nothing was changed."
 	switch {
@@ -148,7 +148,7 @@ func DiscoveryServiceFailed(doing, answer string, minting, limited bool) Message
 		"Cannot %s: %s. %s", doing, answer, advice)
 }
 
-// DiscoveryServiceNoToken warns that a service cannot find an incomplete token.
+// DiscoveryServiceNoToken returns the warning for an incomplete token not found.
 func DiscoveryServiceNoToken(token, url string) Message {
 	return newMessage("The discovery service cannot find the token",
 		"%s answers \"unable to GET token\" for token %s. It says so of a token that it has deleted, and also while its own storage fails, so the state is kept. "+
@@ -156,7 +156,7 @@ func DiscoveryServiceNoToken(token, url string) Message {
 		url, begun(token))
 }
 
-// DiscoveryKept says that a token outlives its resource.
+// DiscoveryKept returns the warning that a token outlives its resource.
 func DiscoveryKept(token, url string) Message {
 	return newMessage("Discovery token forgotten, not removed",
 		"A discovery service does not delete tokens on request. Token %s stays at %s until the service collects it.", begun(token), url)

@@ -3,8 +3,8 @@
 
 package text
 
-// DiscoveryBootstrapped refuses to replace (or change) a token whose cluster
-// has formed. doing is "replace" or "change".
+// DiscoveryBootstrapped returns the error for the replacement (or change) of a
+// token whose cluster has formed. doing is "replace" or "change".
 func DiscoveryBootstrapped(doing string, names []string) Message {
 	return newMessage("Cannot "+doing+" the discovery token",
 		"The bootstrap is complete: %s. A token serves one cluster. With another token, initial members would form a second cluster. "+
@@ -21,8 +21,8 @@ func registeredNames(names []string) string {
 	return sprintf("its %s registered (%s)", plural(len(names), "initial member has", "initial members have"), sorted(names))
 }
 
-// DiscoveryMayHaveFormed refuses to replace (or change) a token of which it is
-// not known whether its cluster has formed. why is a whole sentence.
+// DiscoveryMayHaveFormed returns the error for the replacement (or change) of a
+// token whose cluster may have formed. why is a whole sentence.
 func DiscoveryMayHaveFormed(doing, why string) Message {
 	return newMessage("Cannot "+doing+" the discovery token",
 		"It is not known whether the cluster of this token has formed. %s If it has formed, its members would be replaced by a second cluster. "+
@@ -32,18 +32,18 @@ func DiscoveryMayHaveFormed(doing, why string) Message {
 		why)
 }
 
-// DiscoveryEndpointsLater is why a discovery cluster cannot be asked during a plan.
+// DiscoveryEndpointsLater explains why a plan cannot ask a discovery cluster.
 var DiscoveryEndpointsLater = "The configuration of the provider depends on values that are known after apply only, so the discovery cluster cannot be asked."
 
-// DiscoveryTokenGone is why a discovery cluster that answers knows nothing of a token.
+// DiscoveryTokenGone explains what a token missing from a discovery cluster means.
 var DiscoveryTokenGone = "The discovery cluster answers and does not have the token, which may have been complete before it was removed there."
 
-// DiscoverySizeDoubtful is why the registrations are no evidence.
+// DiscoverySizeDoubtful explains why the registrations are not evidence.
 func DiscoverySizeDoubtful(least int, names []string) string {
 	return sprintf("The size of the token was changed in the discovery cluster. It was %d before, and %d %s registered: %s.", least, len(names), plural(len(names), "has", "have"), sorted(names))
 }
 
-// DiscoverySilent is why there is no answer.
+// DiscoverySilent explains that there is no usable answer.
 func DiscoverySilent(err error) string {
 	return "The discovery cluster gave no usable answer. " + string(registryAnswers(err))
 }

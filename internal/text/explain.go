@@ -11,8 +11,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// summary names what failed. Only the actions that do not read as
-// "Cannot ... member" need words of their own.
+// summary returns the summary of a failed action. Only actions that do not read
+// as "Cannot ... member" need their own words.
 func summary(action reconfigure.Action, name string) string {
 	switch action {
 	case reconfigure.ActionReach:
@@ -24,10 +24,10 @@ func summary(action reconfigure.Action, name string) string {
 	}
 }
 
-// forgetAll is the one command that empties a state whose cluster is gone.
+// forgetAll is the command that empties a state whose cluster is lost.
 const forgetAll = "\n\n  ETCD_FORCE_DESTROY=true terraform destroy -refresh=false"
 
-// goneForGood is the way out if no cluster can decide about a removal any more.
+// goneForGood is the advice if no cluster can decide about a removal any more.
 const goneForGood = "\n\nIf the cluster is gone for good, destroy everything that is in the state. Members that no cluster can remove are then forgotten:" + forgetAll
 
 func wayOutOfRemoval(action reconfigure.Action) string {
@@ -37,8 +37,8 @@ func wayOutOfRemoval(action reconfigure.Action) string {
 	return ""
 }
 
-// agreed is the action that a refusal is about: to join a member that is in the
-// list already is to promote it.
+// agreed returns the action that a refusal is about: for a member that is
+// already in the list, joining means promoting it.
 func agreed(action, refused reconfigure.Action) reconfigure.Action {
 	if action == reconfigure.ActionPromote && refused == reconfigure.ActionAdd {
 		return action
@@ -46,28 +46,28 @@ func agreed(action, refused reconfigure.Action) reconfigure.Action {
 	return refused
 }
 
-// otherCluster words endpoints that lead to another cluster than the state.
+// otherCluster describes endpoints of another cluster than that in the state.
 func otherCluster(o *reconfigure.OtherCluster) string {
 	return sprintf("The member in state belongs to cluster %s, and the endpoints answer for cluster %s (%s). Nothing was changed. "+
 		"Point endpoints at cluster %s, then apply again.%s", o.Want, o.Got, strings.Join(o.Endpoints, ", "), o.Want, own(goneForGood))
 }
 
-// EndpointNotUsed is the warning for a member whose endpoints in state cannot
-// be used.
+// EndpointNotUsed returns the warning for a member whose endpoints in state
+// cannot be used.
 func EndpointNotUsed(name string, e *connection.EndpointError) Message {
 	return newMessage("Endpoints of member "+name+" cannot be used",
 		"The state has the endpoint %q, which %s. It was left out. Correct endpoints of this resource, then apply: that changes the state only.", e.Endpoint, e.Reason)
 }
 
-// OtherClusterSeen is the warning of a refresh whose endpoints lead to another
-// cluster than the state.
+// OtherClusterSeen returns the warning for a refresh whose endpoints belong to
+// another cluster than the state.
 func OtherClusterSeen(o *reconfigure.OtherCluster) Message {
 	return newMessage("The endpoints answer for another cluster",
 		"The state was not refreshed. %s", own(otherCluster(o)))
 }
 
-// OtherClusterPlanned refuses a plan that would add a member to another cluster
-// than the one that the state knows by the same endpoints.
+// OtherClusterPlanned returns the error for a plan that would add a member to
+// another cluster than the state has for the same endpoints.
 func OtherClusterPlanned(name string, o *reconfigure.OtherCluster) Message {
 	return newMessage("Cannot add member "+name,
 		"Members in state belong to cluster %s, and the same endpoints answer for cluster %s now (%s): %s would be added there. Nothing was changed. "+
@@ -75,7 +75,7 @@ func OtherClusterPlanned(name string, o *reconfigure.OtherCluster) Message {
 		o.Want, o.Got, strings.Join(o.Endpoints, ", "), name, o.Want)
 }
 
-// BadID is for a member in state whose IDs cannot be read.
+// BadID returns the error for a member in state whose IDs cannot be parsed.
 func BadID(name string, err error) Message {
 	return newMessage("Cannot read the ID of member "+name,
 		"%s. No version of this provider writes that, so the state was changed by something else. Nothing was changed in the cluster. "+
@@ -83,7 +83,7 @@ func BadID(name string, err error) Message {
 		sentence(err), name)
 }
 
-// NoSuchLearner is for a learner_id that no member has.
+// NoSuchLearner returns the error for a learner_id that no member has.
 func NoSuchLearner(id membership.MemberID, s membership.Snapshot) Message {
 	return newMessage("No member has the learner_id",
 		"learner_id is %s, and cluster %s has no member with that ID. Its members: %s. Nothing was changed. "+

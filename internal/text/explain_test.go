@@ -12,8 +12,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// Whatever failed, the summary says what it was, of which member, and the detail
-// holds the cause.
+// Test that the summary names the failed action and the member, and that the
+// detail contains the cause.
 func TestEveryActionHasASummary(t *testing.T) {
 	seen := map[string]reconfigure.Action{}
 	for _, action := range reconfigure.Actions() {
@@ -29,8 +29,8 @@ func TestEveryActionHasASummary(t *testing.T) {
 	}
 }
 
-// A refusal is worded as what was asked for: the promotion of a member is one
-// also where the join that it is part of calls it an addition.
+// Test that a refusal names the requested action: promotion, even if it is part
+// of a join that calls it an addition.
 func TestRefusalAgreesWithTheAction(t *testing.T) {
 	for _, action := range []reconfigure.Action{reconfigure.ActionAdd, reconfigure.ActionPromote, reconfigure.ActionRemove, reconfigure.ActionUpdate} {
 		refused := []reconfigure.Action{action}

@@ -10,8 +10,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// FailoverEvidence says which voters are lost, and what stands between the
-// standby and its vote.
+// FailoverEvidence says which voters are lost, and what the promotion of the
+// standby waits for.
 func FailoverEvidence(s membership.Snapshot, f membership.Failover) string {
 	text := strings.Join(each(s, f.Lost, FailureEvidence), " ")
 	if f.First {
@@ -21,13 +21,13 @@ func FailoverEvidence(s membership.Snapshot, f membership.Failover) string {
 	return text
 }
 
-// FailoverPlanned is the warning that goes with the promotion of a standby.
+// FailoverPlanned returns the warning for the promotion of a standby.
 func FailoverPlanned(name, evidence string) Message {
 	return newMessage("Standby "+name+" is promoted by this plan",
 		"%s A promotion cannot be undone. If the voter is only rebooting, wait and plan again.", evidence)
 }
 
-// FailoverHeldUp is the warning of a standby that stayed one.
+// FailoverHeldUp returns the warning for a standby that was not promoted.
 func FailoverHeldUp(name string, h *reconfigure.HeldUp) Message {
 	if h.Back {
 		return newMessage("Standby "+name+" was not promoted",

@@ -11,8 +11,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// foundedAlone is for founders that did not understand their bootstrap, each of
-// which has formed a cluster of its own.
+// foundedAlone describes initial members that ignored their bootstrap and each
+// formed a separate cluster.
 func foundedAlone(u *reconfigure.Unidentified) string {
 	s := u.Snapshot
 	a := s.Answer(u.Identity.Facts.Subject)
@@ -44,8 +44,8 @@ func foundedAlone(u *reconfigure.Unidentified) string {
 		u.Founders, Member(s, u.Identity.Facts.Subject), version, plural(len(shown), "cluster", "clusters"), listed(shown))
 }
 
-// missing is for a cluster that did not form, and initial members for which this
-// apply has created no configuration.
+// missing returns advice for a cluster that did not form, if this apply created
+// no configuration for some initial members.
 func missing(founders []string) string {
 	if len(founders) == 0 {
 		return ""
@@ -54,8 +54,8 @@ func missing(founders []string) string {
 		"If there is none, make the names in founders (etcd_discovery_token) or members (etcd_initial_cluster) those of the configurations.", listed(cleaned(founders)))
 }
 
-// FounderURLs is for a configuration that has the name of an initial member and
-// other peer URLs.
+// FounderURLs returns the error for a configuration that has the name of an
+// initial member but other peer URLs.
 func FounderURLs(name string, own, given []string) Message {
 	return newMessage("Member "+name+" contradicts its bootstrap",
 		"The configuration of %s has the peer URLs %s, and its etcd_initial_cluster has %s for it. etcd does not start as an initial member with other peer URLs than the initial cluster says. "+
@@ -63,8 +63,8 @@ func FounderURLs(name string, own, given []string) Message {
 		name, listed(own), listed(given))
 }
 
-// FounderName is for a configuration that has a peer URL of an initial member and
-// another name.
+// FounderName returns the error for a configuration that has a peer URL of an
+// initial member but another name.
 func FounderName(name, founder, url string) Message {
 	return newMessage("Member "+name+" contradicts its bootstrap",
 		"The configuration of %s has the peer URL %s, and its etcd_initial_cluster names the initial member there %s. %s would join a cluster that does not form without %s. "+
@@ -72,8 +72,8 @@ func FounderName(name, founder, url string) Message {
 		name, url, founder, name, founder, name)
 }
 
-// RegistryIsCluster is for a member whose discovery cluster is the cluster that is
-// to be formed.
+// RegistryIsCluster returns the error for a member whose discovery cluster is
+// the cluster that is being formed.
 func RegistryIsCluster(name, url string) Message {
 	return newMessage("The discovery token is in the cluster itself",
 		"%s is to find the other initial members through the discovery cluster at %s, which is its own cluster: that cannot answer before it is formed. "+

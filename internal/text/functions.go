@@ -3,19 +3,19 @@
 
 package text
 
-// NullPeerURL is for a null among the peer URLs of a member.
+// NullPeerURL returns the error for a null among the peer URLs of a member.
 func NullPeerURL(name string) Message {
 	return newMessage("Invalid peer URL", "Member %s has a peer URL that is null. Give a URL, or leave the member out.", name)
 }
 
-// EnvironmentName is for a name that no variable can bear.
+// EnvironmentName returns the error for an invalid variable name.
 func EnvironmentName(name string) Message {
 	return newMessage("Invalid name of a variable",
 		"%q cannot be the name of a variable: expected letters, digits and \"_\", and no digit first, such as ETCD_NAME.", name)
 }
 
-// EnvironmentValue is for a value that may not become part of user data. The
-// value itself may be a secret and is not shown.
+// EnvironmentValue returns the error for a value that must not become part of
+// user data. The message omits the value, which may be a secret.
 func EnvironmentValue(name string, unfit rune) Message {
 	return newMessage("Invalid value of a variable",
 		"The value of %s holds the character %U. User data must not hold control characters and line breaks, because they can end a value there. "+
@@ -23,7 +23,7 @@ func EnvironmentValue(name string, unfit rune) Message {
 		name, unfit, name)
 }
 
-// NoVoters is for a quorum of nobody.
+// NoVoters returns the error for a number of voters below one.
 func NoVoters(n int64) Message {
 	return newMessage("Invalid number of voters", "A cluster has at least one voter; %d was given.", n)
 }

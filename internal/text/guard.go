@@ -13,20 +13,20 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// The texts of what a plan is refused for. Terraform does not tell a provider the
-// addresses of resources: a command says ADDRESS, and the text which one that is.
+// The errors of refused plans. Terraform does not pass the addresses of resources to a
+// provider: a command contains ADDRESS, and the text explains which address that is.
 
 // DestroyInstead ends every refusal of a plan. Terraform makes a normal plan
-// before it plans a destroy, so that the refusal stands in the way of both.
+// before it plans a destroy, so the refusal blocks both.
 const DestroyInstead = "\n\nTo destroy everything instead, run:\n\n  terraform destroy -refresh=false"
 
 const replaceCommand = "\n\n  terraform apply -replace='ADDRESS'"
 
-// replaceTogether is [replaceCommand] if one plan may refuse several members for the
-// same reason: the refusal of the others would stop the replacement of one.
+// replaceTogether is [replaceCommand] if one plan may refuse several members
+// for the same reason: the other refusals would stop a single replacement.
 const replaceTogether = replaceCommand + "\n\nIf several members are refused for this reason, replace their configurations in one command, with a -replace for each."
 
-// Shown says that ADDRESS is the resource on which the diagnostic is raised.
+// Shown says that ADDRESS is the resource of the diagnostic.
 const Shown = `ADDRESS is the address after "with"`
 
 // ConfigOf says that ADDRESS is the configuration of a member.
@@ -35,9 +35,9 @@ func ConfigOf(name string) string { return "ADDRESS is the etcd_member_config of
 // endangered is the summary of what [membership.GuardPlan] refuses.
 const endangered = "This plan would endanger the cluster"
 
-// PlanRefused words what [membership.GuardPlan] and [membership.GuardUnobserved]
-// refuse. address says which resource ADDRESS is in a command that replaces a
-// configuration, [Shown] or [ConfigOf].
+// PlanRefused returns the error for a refusal of [membership.GuardPlan] or
+// [membership.GuardUnobserved]. address says which resource ADDRESS is in a
+// command that replaces a configuration, [Shown] or [ConfigOf].
 func PlanRefused(d membership.Decision, s membership.Snapshot, address string) Message {
 	return newMessage(endangered, "%s"+DestroyInstead, own(planRefused(d, s, address)))
 }
@@ -84,7 +84,7 @@ func planRefused(d membership.Decision, s membership.Snapshot, address string) s
 	}
 }
 
-// PlanWarning words the warnings of [membership.GuardPlan].
+// PlanWarning returns the text of a warning of [membership.GuardPlan].
 func PlanWarning(w membership.Warning, s membership.Snapshot) Message {
 	if w.Code == membership.LearnerSlotTaken {
 		return newMessage("A learner may block the successor of "+short(s, w.Facts.Subject),
@@ -98,8 +98,8 @@ func PlanWarning(w membership.Warning, s membership.Snapshot) Message {
 		members(s, w.Facts.Others))
 }
 
-// NodeRefused words what [membership.GuardNode] refuses. was and now are the IDs
-// of the machine, now is empty while it is not known.
+// NodeRefused returns the error for a refusal of [membership.GuardNode]. was
+// and now are the IDs of the machine; now is empty if it is not known yet.
 func NodeRefused(code membership.Code, name, was, now string) Message {
 	const together = "Configuration, machine and member are replaced together or not at all. Nothing has been changed."
 	replace := sprintf("run this command. %s:%s", ConfigOf(name), own(replaceCommand))
@@ -134,8 +134,8 @@ func NodeRefused(code membership.Code, name, was, now string) Message {
 	return t
 }
 
-// untaintMachine keeps a machine. It is the way out that nothing else in the plan
-// stands in the way of: to replace the node is refused while another one is
+// untaintMachine returns advice to keep a machine, which nothing else in the
+// plan blocks. The replacement of the node is refused while another is
 // replaced, while another member has failed, and for one of two voters.
 func untaintMachine(was string) string {
 	if was == "" {
@@ -145,8 +145,8 @@ func untaintMachine(was string) string {
 		sprintf("  terraform state list -id=%s\n  terraform untaint 'MACHINE'", was)
 }
 
-// MemberTainted is for the removal of a tainted member, of which the plan could
-// not tell that it is tainted.
+// MemberTainted returns the error for the removal of a tainted member that the
+// plan could not recognise as tainted.
 func MemberTainted(name string) Message {
 	return newMessage("Member "+name+" would be replaced alone",
 		"The resource is tainted, and its configuration stays: the member would be removed and added again, and a member that has been removed cannot start again. "+
@@ -154,15 +154,15 @@ func MemberTainted(name string) Message {
 			"To replace the member, replace its etcd_member_config.")
 }
 
-// NotAdopted is [Explain] for a member that cannot be added, as the plan can tell
-// already.
+// NotAdopted is like [Explain] for a member that cannot be added, if the plan
+// already detects this.
 func NotAdopted(u *reconfigure.Unidentified) Message {
 	t := Explain(reconfigure.ActionAdd, u.Name, u)
 	t.Detail += DestroyInstead
 	return t
 }
 
-// SecondHolder is for a new resource for a member that another one stands for.
+// SecondHolder returns the error for a second resource for the same member.
 func SecondHolder(name string) Message {
 	return newMessage("Another resource stands for member "+name,
 		"The plan creates a resource for this member, and the state or the plan has another one for it. The member would be removed and added again, or two resources would manage it. "+
@@ -172,8 +172,8 @@ func SecondHolder(name string) Message {
 			"If two blocks are for the same member, remove one of them."+DestroyInstead)
 }
 
-// StillHeld is for the removal of a member for which another resource stays in the
-// state.
+// StillHeld returns the error for the removal of a member if another resource
+// for it stays in the state.
 func StillHeld(name, id string) Message {
 	return newMessage("Two resources stand for member "+name,
 		"The plan removes or replaces the member with one of them, and the other one stays. A member that has been removed cannot start again. Nothing has been changed.\n\n"+
@@ -184,8 +184,8 @@ func StillHeld(name, id string) Message {
 		id)
 }
 
-// MemberInTheWay is for a new configuration of the name or a peer URL of a member
-// that lives, or may.
+// MemberInTheWay returns the error for a new configuration with the name or a
+// peer URL of a member that is or may be alive.
 func MemberInTheWay(name string, m membership.Member, s membership.Snapshot) Message {
 	return newMessage("Cannot configure member "+name+": it runs",
 		"The plan creates a configuration, and the cluster has the member %s with the same name or peer URL (%s). %s "+
@@ -193,9 +193,9 @@ func MemberInTheWay(name string, m membership.Member, s membership.Snapshot) Mes
 		Member(s, m.ID), strings.Join(m.PeerURLs, ", "), MemberAnswer(s, m.ID), own(fourWaysOut(name)))
 }
 
-// MemberMayRun is [MemberInTheWay] for a cluster that cannot be observed, because
-// of err. complete is whether the bootstrap of the member tells that it has run;
-// otherwise the state has a configuration of its name.
+// MemberMayRun is like [MemberInTheWay] for a cluster that cannot be observed
+// because of err. If complete is true, the bootstrap shows that the member has
+// run; otherwise the state has a configuration of its name.
 func MemberMayRun(name string, complete bool, err error) Message {
 	why := "The plan creates a configuration, the state has one for the same member, and the cluster cannot be observed from here."
 	if complete {
@@ -226,7 +226,7 @@ func fourWaysOut(name string) string {
 		"If another node gives up the name or the URL, remove that node in a first apply and create this one in a second.", name)
 }
 
-// SameAddress is for two members of one plan with the same peer URL.
+// SameAddress returns the error for two members of a plan with the same peer URL.
 func SameAddress(name, other, url string) Message {
 	return newMessage("Members "+name+" and "+other+" have one peer URL",
 		"Both %s and %s have the peer URL %s. Peer URLs are unique in a cluster. Nothing has been changed. Give one of them another peer URL, then run:\n\n  terraform apply"+
@@ -234,22 +234,22 @@ func SameAddress(name, other, url string) Message {
 		name, other, url)
 }
 
-// NoMachineID is the warning for a configured member without a machine_id.
+// NoMachineID returns the warning for a configured member without a machine_id.
 func NoMachineID(name string) Message {
 	return newMessage("Member "+name+" has no machine_id",
 		"Without machine_id Terraform does not know that the member depends on its machine: it may destroy the machine before the member is removed, "+
 			"and a machine that is replaced alone is not noticed. Set machine_id to the ID of the machine that runs the member.")
 }
 
-// MemberBack is for a member that was to be replaced because it had failed, and
-// that responds again.
+// MemberBack returns the error for a member that was to be replaced because it
+// had failed, but responds again.
 func MemberBack(name string) Message {
 	return newMessage("Member "+name+" responds again",
 		"The plan replaces the member because it had failed. It responds now, so it was not removed. Nothing was changed. Make a new plan:\n\n  terraform apply")
 }
 
-// AnotherCluster is the warning for endpoints that answer for another cluster
-// than the one in which the members were found.
+// AnotherCluster returns the warning for endpoints that belong to another
+// cluster than the members in the state.
 func AnotherCluster(was string, s membership.Snapshot) Message {
 	return newMessage("The endpoints lead to another cluster",
 		"The state knows members of cluster %s, and the endpoints answer for cluster %s. The state is kept as it was. "+

@@ -11,35 +11,35 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
-// HeartbeatName refuses the name of a heartbeat; problem completes "name ...".
+// HeartbeatName returns the error for an invalid name. problem completes "name ...".
 func HeartbeatName(name, problem string) Message {
 	return newMessage("Invalid name of a heartbeat",
 		"name = %q %s. It becomes the last part of a key, such as /running/web1.", name, problem)
 }
 
-// HeartbeatPrefix refuses a prefix; problem completes "prefix ...".
+// HeartbeatPrefix returns the error for a prefix. problem completes "prefix ...".
 func HeartbeatPrefix(prefix, problem string) Message {
 	return newMessage("Invalid prefix of heartbeats",
 		"prefix = %q %s. It is an absolute key without a slash at its end, such as /running.", prefix, problem)
 }
 
-// HeartbeatAPI refuses an API.
+// HeartbeatAPI returns the error for an unknown API.
 func HeartbeatAPI(api string) Message {
 	return newMessage("Unknown API",
 		"api = %q is neither \"v3\" (leases, etcd 3.0 and later) nor \"v2\" (TTL keys, etcd up to 3.5 with --enable-v2).", api)
 }
 
-// HeartbeatValueEmpty refuses an empty value.
+// HeartbeatValueEmpty is the error for an empty value.
 var HeartbeatValueEmpty = newMessage("Empty value of a heartbeat",
 	"value is what tells this owner from any other, so it must not be empty. Leave it out to have a unique one made.")
 
-// HeartbeatTTL refuses a time to live.
+// HeartbeatTTL returns the error for a time to live that is too short.
 func HeartbeatTTL(ttl string, least time.Duration) Message {
 	return newMessage("Time to live too short",
 		"ttl = %q is less than %s, the least that etcd keeps a claim for. Several beats must fit into it.", ttl, least)
 }
 
-// HeartbeatInterval refuses an interval.
+// HeartbeatInterval returns the error for an interval that is too long.
 func HeartbeatInterval(interval, ttl string) Message {
 	return newMessage("Interval too long",
 		"interval = %q is more than half of ttl (%s): one beat that comes late would be one too many. "+
@@ -47,7 +47,7 @@ func HeartbeatInterval(interval, ttl string) Message {
 		interval, ttl)
 }
 
-// HeartbeatHeld says that someone else beats under the name.
+// HeartbeatHeld returns the error for a name that another owner uses.
 func HeartbeatHeld(name string, e claim.Entry) Message {
 	t := Message{Summary: "Another owner beats as " + name}
 	if e.Forever {
@@ -60,7 +60,7 @@ func HeartbeatHeld(name string, e claim.Entry) Message {
 	return t
 }
 
-// HeartbeatLost says that the claim was lost while it was to be held.
+// HeartbeatLost returns the error for a claim that was lost while it was needed.
 func HeartbeatLost(name, key string, lost *claim.LostError) Message {
 	t := Message{Summary: "The heartbeat of " + name + " was lost"}
 	switch {
@@ -75,14 +75,14 @@ func HeartbeatLost(name, key string, lost *claim.LostError) Message {
 	return t
 }
 
-// HeartbeatLeft warns of a key that could not be deleted at the end.
+// HeartbeatLeft returns the warning for a key that could not be deleted at the end.
 func HeartbeatLeft(name, key string, err error) Message {
 	return newMessage("The heartbeat of "+name+" was left to expire",
 		"%s could not be deleted; it goes when its time to live is over, and those who watch it see a missed beat rather than a stop.%s", key, own(answers(err)))
 }
 
-// HeartbeatFailed words any other error. doing completes "Cannot ..."; permission
-// is what it takes on the prefix, "read" or "readwrite".
+// HeartbeatFailed returns the error for any other failure. doing completes "Cannot
+// ..."; permission is the required permission on the prefix, "read" or "readwrite".
 func HeartbeatFailed(doing, permission, prefix string, err error) Message {
 	summary := "Cannot " + doing
 	var alarm *claim.AlarmError

@@ -14,7 +14,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
-// Bad input and what a lost heartbeat says are tested with a real Terraform.
+// Invalid input and texts about a lost heartbeat are tested with a real Terraform.
 func TestHeartbeatTexts(t *testing.T) {
 	const key = "/running/web1"
 	refused := &connection.Error{Endpoint: "http://10.0.0.1:2379", Kind: connection.Refused, Err: syscall.ECONNREFUSED}

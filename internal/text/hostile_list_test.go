@@ -3,7 +3,7 @@
 
 package text
 
-// everyText is every exported function that words something.
+// everyText contains every exported function that returns a text.
 var everyText = map[string]any{
 	"AbandonedHasQuorum":          AbandonedHasQuorum,
 	"AbandonedStays":              AbandonedStays,

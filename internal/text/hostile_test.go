@@ -26,9 +26,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// hostile is what an attacker, or an accident, puts into a name, a URL, a record
-// or an error: it clears the screen, begins lines, is a command to a pipeline,
-// reverses the text, and holds a password and a discovery token.
+// hostile simulates a malicious or accidental name, URL, record or error: it
+// clears the screen, begins lines, contains commands for a pipeline, reverses
+// the text, and contains a password and a discovery token.
 const (
 	hostileToken = "5a3c7d0e4b1f4c52a9e86b1d0f7c2e93"
 	hostile      = "evil\x1b[2J\x1b[1;1H\u0085\r\n::error::Apply complete! \t::set-env name=A::b\n##[add-mask]x ##vso[task]y\u202e\u2028\x9b\xff\x00" +
@@ -38,10 +38,10 @@ const (
 
 var commandLine = regexp.MustCompile(`(^|\s)::[a-z]|##`)
 
-// Whatever the words of an attacker are, every text has the lines that it has
-// with harmless ones, and shows them in characters that can be printed. A
-// diagnostic is judged as it leaves the provider: its summary is one line, see
-// package lean; a text that goes into the state is judged as it is.
+// Test that with hostile words every text has the same lines as with harmless
+// words, and only printable characters. A diagnostic is tested as the provider
+// sends it: its summary is one line (cleanAll in package provider). A text for
+// the state is tested as it is.
 func TestHostileTexts(t *testing.T) {
 	complete(t)
 	codes := constants(t, "../membership", "Code")
@@ -108,17 +108,17 @@ func mustBeHarmless(t *testing.T, name string, c choice, got, want []string) boo
 	return true
 }
 
-// choice is how the arguments of a text are filled in.
+// choice selects how the arguments of a text are filled.
 type choice struct {
 	code string // a membership.Code
-	err  int    // which kind of error
+	err  int    // the kind of error
 	n    int    // lists, numbers and enumerations
 }
 
-// errorShapes are the errors that the texts take apart.
+// errorShapes are the errors that the texts distinguish.
 func errorShapes() []reflect.Type {
 	return []reflect.Type{
-		nil, // a plain one
+		nil, // a plain error
 		reflect.TypeFor[*connection.Error](), reflect.TypeFor[*connection.EndpointError](), reflect.TypeFor[*connection.TLSError](),
 		reflect.TypeFor[*connection.Unreachable](), reflect.TypeFor[*cluster.Malformed](), reflect.TypeFor[*cluster.NotDeleted](),
 		reflect.TypeFor[*claim.BusyError](), reflect.TypeFor[*claim.LostError](), reflect.TypeFor[*claim.HeldError](), reflect.TypeFor[*claim.AlarmError](),
@@ -129,7 +129,7 @@ func errorShapes() []reflect.Type {
 	}
 }
 
-// rendered calls a text with arguments made of words; ok is false if it panics.
+// rendered calls a text with arguments made of words. ok is false if it panics.
 func rendered(f any, c choice, words string) (out []string, ok bool) {
 	defer func() { ok = recover() == nil }()
 	call := reflect.ValueOf(f)
@@ -157,8 +157,7 @@ func rendered(f any, c choice, words string) (out []string, ok bool) {
 	return out, true
 }
 
-// fill makes a value of words. IDs are 1 to 3, so that what refers to a member
-// finds it.
+// fill makes a value of words. IDs are 1 to 3, so references to a member match.
 func fill(v reflect.Value, c choice, words string, depth int) {
 	if depth > 6 || !v.CanSet() {
 		return
@@ -221,7 +220,7 @@ func fill(v reflect.Value, c choice, words string, depth int) {
 	}
 }
 
-// holds reports whether values of a type can be found in the arguments.
+// holds reports whether the arguments can contain values of a type.
 func holds(t, wanted reflect.Type, depth int) bool {
 	if t == wanted {
 		return true
@@ -244,8 +243,8 @@ func holds(t, wanted reflect.Type, depth int) bool {
 	return false
 }
 
-// complete fails the test unless every exported function of the package that
-// words something is in everyText, and every text is formatted by sprintf.
+// complete fails the test unless everyText contains every exported function
+// that returns a text and every text is formatted by sprintf.
 func complete(t *testing.T) {
 	t.Helper()
 	files, err := filepath.Glob("*.go")
@@ -273,7 +272,7 @@ func complete(t *testing.T) {
 	}
 }
 
-// constants are the values of all constants of a type in a package.
+// constants returns the values of all constants of a type in a package.
 func constants(t *testing.T, dir, typ string) (out []string) {
 	t.Helper()
 	files, err := filepath.Glob(dir + "/*.go")

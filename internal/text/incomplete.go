@@ -10,7 +10,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// joinIncomplete words a join that did not get to its goal in time.
+// joinIncomplete returns the error for a join that did not finish in time.
 func joinIncomplete(i *reconfigure.Incomplete) Message {
 	r := i.Request
 	who := sprintf("%s (%s)", r.Name, i.Member.ID)
@@ -63,8 +63,8 @@ func joinIncomplete(i *reconfigure.Incomplete) Message {
 	return t
 }
 
-// newIdentity is the way out for a member that cannot start as the one that it was,
-// under that condition.
+// newIdentity returns advice for a member that, under the given condition,
+// cannot start with its identity.
 func newIdentity(r reconfigure.JoinRequest, condition string) string {
 	out := "\n\nIf " + condition + ", it cannot start under this identity."
 	if r.Configured {
@@ -73,8 +73,8 @@ func newIdentity(r reconfigure.JoinRequest, condition string) string {
 	return out
 }
 
-// logCauses are the lines in etcd's log (3.4 to 3.7) that tell why a new member
-// does not start.
+// logCauses lists the lines in etcd's log (3.4 to 3.7) that show why a new
+// member does not start.
 const logCauses = " The log of the machine tells the cause:" +
 	"\n  - \"etcd-join:\": the line of the join script says what it waits for, or why the member never starts (exit status 78)." +
 	"\n  - \"the data-dir used by this member must be removed\": its disk has the data of a member that was removed." +

@@ -12,7 +12,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// InitialClusterFormed refuses to replace a bootstrap whose cluster has formed.
+// InitialClusterFormed returns the error for replacing a cluster that has formed.
 func InitialClusterFormed(id string) Message {
 	return newMessage("Cannot replace the initial cluster",
 		"Its cluster %s has formed. Another bootstrap would make initial members of a second cluster out of its members. Nothing was changed.\n\n"+untaint+"\n\n"+
@@ -21,9 +21,9 @@ func InitialClusterFormed(id string) Message {
 		id)
 }
 
-// InitialClusterMayHaveFormed refuses to replace a bootstrap of which it is not
-// known whether its cluster has formed. why is a whole sentence, members is
-// what the bootstrap was made with.
+// InitialClusterMayHaveFormed returns the error for the replacement of a
+// bootstrap whose cluster may have formed. why is a whole sentence. members are
+// the initial members of the bootstrap.
 func InitialClusterMayHaveFormed(id, why string, members map[string][]string) Message {
 	return newMessage("Cannot replace the initial cluster",
 		"It is not known whether its cluster %s has formed. %s A cluster that is stopped or unreachable looks the same as one that never formed, and replacing it would destroy its data. "+
@@ -34,7 +34,7 @@ func InitialClusterMayHaveFormed(id, why string, members map[string][]string) Me
 		id, why, own(membersArgument(members)))
 }
 
-// WhyNotFormed is what answered instead of the cluster: another one, or nothing.
+// WhyNotFormed says what answered instead of the cluster: another cluster, or nothing.
 func WhyNotFormed(s membership.Snapshot, err error) string {
 	if err == nil {
 		return sprintf("Cluster %s answers at the provider's endpoints, which may have been started in its place.", s.ClusterID)
@@ -45,7 +45,7 @@ func WhyNotFormed(s membership.Snapshot, err error) string {
 	return "The cluster does not answer at the provider's endpoints (" + answered(err) + ")."
 }
 
-// membersArgument writes the argument members.
+// membersArgument formats the argument members.
 func membersArgument(members map[string][]string) string {
 	var b strings.Builder
 	b.WriteString("  members = {\n")
@@ -63,7 +63,7 @@ func quoted(words []string) string {
 	return strings.Join(out, ", ")
 }
 
-// ClusterExists refuses to create a bootstrap where a cluster answers already.
+// ClusterExists returns the error for a new bootstrap if a cluster already answers.
 func ClusterExists(s membership.Snapshot) Message {
 	return newMessage("A cluster exists already",
 		"This plan creates a bootstrap, and cluster %s answers at the provider's endpoints, with %s. Its members must not become initial members of a second cluster. "+
@@ -78,9 +78,9 @@ func ClusterExists(s membership.Snapshot) Message {
 		s.ClusterID, members(s, ids(s.Members)), s.ClusterID)
 }
 
-// ClusterRefusesUs refuses to create a bootstrap where something answers and
-// refuses this provider: it may be the cluster of a bootstrap that is tainted
-// or whose state was lost.
+// ClusterRefusesUs returns the error for a new bootstrap if a server answers
+// but refuses this provider: it may be the cluster of a bootstrap that is
+// tainted or whose state was lost.
 func ClusterRefusesUs(err error) Message {
 	return newMessage("Cannot tell whether a cluster exists",
 		"This plan creates a bootstrap, and something answers at the provider's endpoints that refuses this provider. It may be the cluster, whose members must not become "+
@@ -89,21 +89,21 @@ func ClusterRefusesUs(err error) Message {
 		own(remedy(reconfigure.ActionConfigure, err)), own(answers(err)))
 }
 
-// ImportClusterID refuses an import ID.
+// ImportClusterID returns the error for an invalid import ID.
 func ImportClusterID(id string) Message {
 	return newMessage("Invalid import ID",
 		"%q is not a cluster ID. It is a hexadecimal number of up to 16 digits, such as the cluster_id of an etcd_member.", id)
 }
 
-// ImportOtherCluster refuses to import a cluster that is not the one that
-// answers.
+// ImportOtherCluster returns the error for the import of a cluster other than
+// the cluster that answers.
 func ImportOtherCluster(want string, s membership.Snapshot) Message {
 	return newMessage("Cannot import cluster "+want,
 		"At the provider's endpoints cluster %s answers, with %s. Nothing was imported. If it is the one, import it by its ID. ADDRESS is the address to import to.\n\n  terraform import 'ADDRESS' %s",
 		s.ClusterID, members(s, ids(s.Members)), s.ClusterID)
 }
 
-// ImportClusterSilent says that there is no cluster to import.
+// ImportClusterSilent returns the error for importing a cluster that does not answer.
 func ImportClusterSilent(want string, err error) Message {
 	return newMessage("Cannot import cluster "+want,
 		"An import asks the cluster at the provider's endpoints, and no endpoint gave a member list. Nothing was imported.%s%s", own(remedy(reconfigure.ActionImport, err)), own(answers(err)))

@@ -12,8 +12,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// lockHeld words an error about the lock on membership changes, "" where err
-// is none.
+// lockHeld describes an error about the lock on membership changes, or returns
+// "" for any other error.
 func lockHeld(err error) string {
 	var busy *claim.BusyError
 	var queued *reconfigure.Queued
@@ -38,7 +38,7 @@ func lockHeld(err error) string {
 
 var lockWayOut = "Let that run end, then apply again. If it was killed, its lock expires by itself " + seconds(claim.LockTTL) + " after its last sign of life."
 
-// holderOf names who holds a lock, with what is known of it.
+// holderOf describes the holder of a lock as far as it is known.
 func holderOf(e claim.Entry) string {
 	h := claim.HolderOf(e)
 	if h.Who == "" {
@@ -47,7 +47,7 @@ func holderOf(e claim.Entry) string {
 	return h.String()
 }
 
-// lockLost says what became of an operation whose lock was lost.
+// lockLost describes the outcome of an operation that lost its lock.
 func lockLost(l *reconfigure.LockLost) string {
 	why := "it is gone"
 	var lost *claim.LostError
@@ -70,11 +70,11 @@ func lockLost(l *reconfigure.LockLost) string {
 		"It stopped before its next step. %s Apply again: it carries on from there.", why, now)
 }
 
-// LockWaited is the warning for a change that had to wait for another run.
+// LockWaited returns the warning for a change that waited for another Terraform run.
 func LockWaited(name string, w reconfigure.Waited) Message {
 	return newMessage("Waited for another run before changing member "+name,
 		"For %s the lock on membership changes was held by %s. Members change one at a time.", seconds(w.For), w.Holder)
 }
 
-// seconds rounds a duration to what a reader cares for.
+// seconds rounds a duration to seconds for display.
 func seconds(d time.Duration) string { return d.Round(time.Second).String() }

@@ -10,7 +10,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// FailureEvidence is what both views say of a silent member.
+// FailureEvidence describes what provider and leader observe of a silent member.
 func FailureEvidence(s membership.Snapshot, id membership.MemberID) string {
 	leader, _, ok := s.MajorityLeader()
 	if !ok {
@@ -19,7 +19,7 @@ func FailureEvidence(s membership.Snapshot, id membership.MemberID) string {
 	return sprintf("%s The leader, %s, has no connection to it.", MemberAnswer(s, id), Member(s, leader))
 }
 
-// MemberFailed is the warning that goes with the replacement of a failed member.
+// MemberFailed returns the warning for the replacement of a failed member.
 func MemberFailed(name string, since time.Time, evidence string) Message {
 	return newMessage("Member "+name+" has failed and is replaced",
 		"It has not answered since %s. %s\n\nThe plan removes the failed member first, then a new machine joins in its place. "+
@@ -27,13 +27,13 @@ func MemberFailed(name string, since time.Time, evidence string) Message {
 		since.Format(time.RFC3339), evidence)
 }
 
-// MemberFailedToo is for a failed member that has to wait for another one.
+// MemberFailedToo returns the warning for a failed member that is replaced later.
 func MemberFailedToo(name string, since time.Time, evidence string) Message {
 	return newMessage("Member "+name+" has failed too",
 		"It has not answered since %s. %s One member is replaced per apply; this one follows with the next.", since.Format(time.RFC3339), evidence)
 }
 
-// MemberSilent is for a silent member whose replacement is not proposed.
+// MemberSilent returns the warning for a silent member that is not replaced.
 func MemberSilent(name string, since time.Time, evidence string) Message {
 	return newMessage("Member "+name+" does not answer",
 		"It has not answered since %s. %s If it has permanently failed, replace it with its machine. "+Shown+":"+
@@ -41,8 +41,8 @@ func MemberSilent(name string, since time.Time, evidence string) Message {
 		since.Format(time.RFC3339), evidence)
 }
 
-// MemberRetired is the warning that goes with the replacement of a member that is
-// not in the cluster any more.
+// MemberRetired returns the warning for the replacement of a member that is no
+// longer in the cluster.
 func MemberRetired(name string) Message {
 	return newMessage("Member "+name+" is replaced: it was removed",
 		"It has run and is no longer in the cluster: it was removed outside Terraform, or its replacement did not finish. etcd does not start with the data of a removed member, and the identity must not be used again with an empty disk. "+
@@ -50,7 +50,7 @@ func MemberRetired(name string) Message {
 		name)
 }
 
-// QuorumIsLost is the warning at refresh for a cluster without a quorum.
+// QuorumIsLost returns the warning of a refresh for a cluster without a quorum.
 func QuorumIsLost(d membership.Decision, s membership.Snapshot) Message {
 	return Message{"The cluster has lost its quorum", refused(reconfigure.ActionReplace, "", d, s).Detail}
 }

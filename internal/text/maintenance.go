@@ -16,7 +16,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// Maintenance words the error of an action. action completes "Cannot ...".
+// Maintenance returns the error of an action. action completes "Cannot ...".
 func Maintenance(action string, err error) Message {
 	t := Message{Summary: "Cannot " + action}
 	var unfinished *reconfigure.Unfinished
@@ -126,13 +126,13 @@ func maintenanceRefused(d membership.Decision, s membership.Snapshot) string {
 	}
 }
 
-// databaseSize shows how large a database is, of what it may be.
+// databaseSize describes the size of a database and its quota.
 func databaseSize(s membership.Snapshot, id membership.MemberID) string {
 	a := s.Answer(id)
 	return sprintf("%s: %s of %s, %s in use", short(s, id), bytes(a.DBSize), bytes(a.DBQuota), bytes(a.DBInUse))
 }
 
-// bytes shows a size for people.
+// bytes formats a size for display.
 func bytes(n int64) string {
 	const step = 1 << 10
 	if n < step {
@@ -147,19 +147,19 @@ func bytes(n int64) string {
 	return sprintf("%.1f TiB", size/step)
 }
 
-// DisarmPlanned is the warning with which an alarm is disarmed: what has to be
-// done first.
+// DisarmPlanned returns the warning for a planned disarm. It says what to do
+// before.
 func DisarmPlanned(kind string) Message {
 	return newMessage("The alarm "+kind+" will be disarmed", "That only helps where its cause is gone. %s", own(alarmFirst(kind)))
 }
 
-// AlarmKind is for a text that is no kind of alarm.
+// AlarmKind returns the error for a text that is not a kind of alarm.
 func AlarmKind(kind string) Message {
 	return newMessage("Unknown alarm", "alarm = %q is neither %q nor %q.", kind, membership.AlarmNoSpace, membership.AlarmCorrupt)
 }
 
-// snapshotFile is for a file that is there already, or has no directory. err
-// names it.
+// snapshotFile returns the error for a file that already exists or has no
+// directory. err names the path.
 func snapshotFile(summary string, err error) Message {
 	var dir *reconfigure.NoDirectory
 	if errors.As(err, &dir) {
@@ -176,7 +176,7 @@ func snapshotFile(summary string, err error) Message {
 	return Message{summary, name + " is there already, and was left alone. Choose another path, such as one with the time in it; or set overwrite = true. If a restore needs the file, move it to another place first: overwrite replaces it."}
 }
 
-// MaintenanceMember is for a text that names no member, or several.
+// MaintenanceMember returns the error for a text that matches no member, or several.
 func MaintenanceMember(attribute, text string, found []membership.Member, s membership.Snapshot) Message {
 	if len(found) > 1 {
 		return newMessage("Several members of one name", "%s = %q is the name of %s. Give the ID of the one that is meant.", attribute, text, members(s, ids(found)))
@@ -184,22 +184,22 @@ func MaintenanceMember(attribute, text string, found []membership.Member, s memb
 	return newMessage("No such member", "%s = %q is neither the name nor the ID of a member. The cluster has %s.", attribute, text, members(s, ids(s.ByName())))
 }
 
-// UnknownProvider is for an action, an import or a list while the provider's
-// configuration is not known.
+// UnknownProvider returns the error for an action, an import or a list if the
+// provider's configuration is not known yet.
 func UnknownProvider(what string) Message {
 	return newMessage("Cannot "+what, "The provider's configuration holds values that are not known yet, so there is no cluster to ask. Apply what they come from first.")
 }
 
-// ListUnconfirmed is the warning for a member list that no quorum stands behind.
+// ListUnconfirmed is the warning for a member list that no quorum has confirmed.
 var ListUnconfirmed = newMessage("The list may be behind",
 	"It is what those who answer have, and no quorum has confirmed it: members may have been added or removed since. Check the cluster (data \"etcd_cluster\") before anything is imported.")
 
-// SnapshotStale is the warning for a snapshot that no quorum stands behind.
+// SnapshotStale returns the warning for a snapshot that no quorum has confirmed.
 func SnapshotStale(w membership.Warning, of membership.MemberID, s membership.Snapshot) Message {
 	return newMessage("The snapshot may be behind", "It is of %s alone, with no quorum behind it. %s", Member(s, of), Advice(w, s))
 }
 
-// Progress words a step for who watches an action.
+// Progress describes a step of an action.
 func Progress(p reconfigure.Step) string {
 	who := Member(p.Snapshot, p.Member)
 	switch p.Kind {
@@ -227,7 +227,7 @@ func Progress(p reconfigure.Step) string {
 	}
 }
 
-// SnapshotSaved says what was saved where.
+// SnapshotSaved describes a saved snapshot.
 func SnapshotSaved(path string, saved reconfigure.Saved) string {
 	return sprintf("Saved %s of %s at revision %d with %d %s to %s; the file has the SHA-256 %s.", bytes(saved.Size), Member(saved.Snapshot, saved.Member),
 		saved.Contents.Revision, saved.Contents.Keys, plural(int(saved.Contents.Keys), "key", "keys"), path, saved.SHA256)

@@ -10,8 +10,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// Member shows a member as people know it and as etcdctl does: its name and
-// its ID, or, while it has no name, its ID and its peer URLs.
+// Member describes a member like etcdctl: its name and its ID, or its ID and
+// its peer URLs if it has no name yet.
 func Member(s membership.Snapshot, id membership.MemberID) string {
 	m, ok := s.Member(id)
 	switch {
@@ -24,12 +24,12 @@ func Member(s membership.Snapshot, id membership.MemberID) string {
 	}
 }
 
-// members shows several members, as in "a (1), b (2) and c (3)".
+// members lists several members, as in "a (1), b (2) and c (3)".
 func members(s membership.Snapshot, ids []membership.MemberID) string {
 	return listed(each(s, ids, Member))
 }
 
-// each shows several members, each by itself.
+// each calls show for each member.
 func each(s membership.Snapshot, ids []membership.MemberID, show func(membership.Snapshot, membership.MemberID) string) []string {
 	shown := make([]string, 0, len(ids))
 	for _, id := range ids {
@@ -38,7 +38,7 @@ func each(s membership.Snapshot, ids []membership.MemberID, show func(membership
 	return shown
 }
 
-// short is how a member is called once it has been introduced.
+// short returns the short form of a member that was already introduced.
 func short(s membership.Snapshot, id membership.MemberID) string {
 	if m, ok := s.Member(id); ok && m.Name != "" {
 		return Clean(m.Name)
@@ -46,7 +46,7 @@ func short(s membership.Snapshot, id membership.MemberID) string {
 	return "member " + id.String()
 }
 
-// orOwn is the name that was given, or else what the list knows of the member.
+// orOwn returns name if it is given, otherwise the member's name in the list or its ID.
 func orOwn(name string, s membership.Snapshot, id membership.MemberID) string {
 	if name != "" {
 		return Clean(name)
@@ -69,11 +69,11 @@ func listed(words []string) string {
 	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
-// sorted lists names in the order of the alphabet.
+// sorted lists names in alphabetical order.
 func sorted(names []string) string { return listed(slices.Sorted(slices.Values(names))) }
 
-// MemberAnswer says in a sentence what a member answered when it was asked, or
-// why it could not be.
+// MemberAnswer returns a sentence about what a member answered, or why it could
+// not be asked.
 func MemberAnswer(s membership.Snapshot, id membership.MemberID) string {
 	m, _ := s.Member(id)
 	a := s.Answer(id)
@@ -96,12 +96,12 @@ func MemberAnswer(s membership.Snapshot, id membership.MemberID) string {
 	}
 }
 
-// memberAnswers has one sentence for each member.
+// memberAnswers returns one sentence for each member.
 func memberAnswers(s membership.Snapshot, ids []membership.MemberID) string {
 	return strings.Join(each(s, ids, MemberAnswer), " ")
 }
 
-// because shows the endpoint and what came back from it.
+// because returns the endpoint and its answer, in parentheses.
 func because(a membership.Answer) string {
 	switch {
 	case a.Endpoint == "" && a.Detail == "":
@@ -126,10 +126,10 @@ func capital(s string) string {
 	if strings.HasPrefix(s, "member ") || strings.HasPrefix(s, "unnamed member ") {
 		return strings.ToUpper(s[:1]) + s[1:]
 	}
-	return s // a name is written as it is
+	return s // a name stays unchanged
 }
 
-// plural picks the form for a count.
+// plural returns the form for a count.
 func plural(n int, one, many string) string {
 	if n == 1 {
 		return one

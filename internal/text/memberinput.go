@@ -11,20 +11,20 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// PeerURL words an unusable peer URL.
+// PeerURL returns the error for an invalid peer URL.
 func PeerURL(err *membership.URLError) Message {
 	return Message{"Invalid peer URL", peerURLDetail(err)}
 }
 
-// URLIn words an unusable URL in an argument. at is the argument, or the
-// element of it.
+// URLIn returns the error for an invalid URL in an argument. at is the argument
+// or its element.
 func URLIn(at string, err *membership.URLError) Message {
 	argument, _, _ := strings.Cut(at, "[")
 	return newMessage("Invalid URL in "+argument, "%s: %s", argument, own(peerURLDetail(err)))
 }
 
-// InvalidAddress is for the address of a member that is none. The URL of the
-// error is the address.
+// InvalidAddress returns the error for an invalid address of a member. err.URL
+// is the address.
 func InvalidAddress(err *membership.URLError) Message {
 	const expected = " Expected an IP address or a host name without scheme, port and brackets, such as 10.0.1.10 or fd00::a. Use peer_urls for another port."
 	t := Message{Summary: "Invalid address"}
@@ -39,20 +39,20 @@ func InvalidAddress(err *membership.URLError) Message {
 	return t
 }
 
-// NullIn is for a list or set of URLs with an element that is null.
+// NullIn returns the error for a list or set of URLs with a null element.
 func NullIn(argument string) Message {
 	return newMessage("Invalid URL in "+argument,
 		"%s has an element that is null. Leave the element out, or give the URL that it stands for.", argument)
 }
 
-// TwiceIn is for a URL that an argument holds twice, perhaps written in
-// different ways.
+// TwiceIn returns the error for a duplicate URL in an argument, possibly in
+// different spellings.
 func TwiceIn(argument, url string) Message {
 	return newMessage("Duplicate URL in "+argument,
 		"%s contains %s twice. Leave one of them out.", argument, url)
 }
 
-// urlProblems say what is wrong with a URL, which is the one word of each format.
+// urlProblems are formats that describe what is wrong with a URL, their only argument.
 var urlProblems = map[membership.URLProblem]string{
 	membership.URLNoScheme:   "%s has no scheme." + wantURL,
 	membership.URLScheme:     "%s is neither http nor https." + wantURL,
@@ -77,7 +77,7 @@ func peerURLDetail(err *membership.URLError) string {
 	return sprintf(cmp.Or(urlProblems[err.Problem], urlProblems[membership.URLUnreadable]), err.URL)
 }
 
-// MemberName words an unusable member name.
+// MemberName returns the error for an invalid member name.
 func MemberName(err *membership.NameError) Message {
 	return Message{"Invalid member name", memberNameDetail(err)}
 }
@@ -98,7 +98,7 @@ func memberNameDetail(err *membership.NameError) string {
 	}
 }
 
-// InitialCluster words an error of [membership.ParseInitialCluster].
+// InitialCluster returns the error for an error of [membership.ParseInitialCluster].
 func InitialCluster(err *membership.EntryError) Message {
 	t := Message{Summary: "Invalid initial cluster"}
 	var urlErr *membership.URLError
@@ -122,17 +122,17 @@ func InitialCluster(err *membership.EntryError) Message {
 
 const toConfig = "Set config to its etcd_member_config, the whole resource, such as config = etcd_member_config.node[each.key]."
 
-// NeitherConfigNorName is for a member that is named by nothing.
+// NeitherConfigNorName is the error for a member with neither config nor name.
 var NeitherConfigNorName = newMessage("Neither config nor name",
 	toConfig+"\nFor a process that something else starts, set name and peer_urls instead.")
 
-// NameBesideConfig is for a name where the configuration has one.
+// NameBesideConfig returns the error for a name in addition to a configuration.
 func NameBesideConfig(name string) Message {
 	return newMessage("Both config and name",
 		"name = %q is set in addition to config, and the configuration has a name. Leave name out.", name)
 }
 
-// NoPeerURLs is for a member without a configuration and without peer URLs.
+// NoPeerURLs returns the error for a member with neither a configuration nor peer URLs.
 func NoPeerURLs(name string) Message {
 	return newMessage("Missing peer_urls",
 		"name = %q is set without peer_urls. Give the URLs at which the other members reach it, such as [\"https://10.0.0.1:2380\"].\n"+
@@ -140,7 +140,7 @@ func NoPeerURLs(name string) Message {
 		name)
 }
 
-// PeerURLsBesideConfig is for peer URLs where the configuration has some.
+// PeerURLsBesideConfig returns the error for peer URLs in two places.
 func PeerURLsBesideConfig(name string) Message {
 	return newMessage("Peer URLs in two places",
 		"peer_urls is set, and the etcd_member_config of %s has peer URLs as well. Leave peer_urls out here.\n"+
@@ -148,8 +148,8 @@ func PeerURLsBesideConfig(name string) Message {
 		name)
 }
 
-// NoPeerURLsInConfig is for a member whose configuration leaves the peer URLs
-// open.
+// NoPeerURLsInConfig returns the error for a member whose configuration has no
+// peer URLs.
 func NoPeerURLsInConfig(name string) Message {
 	return newMessage("Missing peer_urls",
 		"The etcd_member_config of %s has no peer URLs. Give peer_urls here, from an attribute of the machine, such as [\"https://${example_vm.node[each.key].ip}:2380\"].\n"+

@@ -8,8 +8,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// WarningText words a warning about a change that goes on. action, name and s
-// are as in [refused].
+// WarningText returns the warning about a change that continues. action, name
+// and s are as in [refused].
 func WarningText(action reconfigure.Action, name string, w membership.Warning, s membership.Snapshot) Message {
 	f := w.Facts
 	name = orOwn(name, s, f.Subject)

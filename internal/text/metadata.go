@@ -11,8 +11,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
-// malformed says what stands where the provider keeps something, and how to get
-// past it.
+// malformed describes a key of the provider with unexpected content, and how to
+// recover.
 func malformed(m *cluster.Malformed) string {
 	key := shellWord(m.Key)
 	if m.Newer {
@@ -23,14 +23,14 @@ func malformed(m *cluster.Malformed) string {
 		"Find out who wrote it:\n\n  etcdctl get %s\n\n%s", m.Kind, shown(m.Key), sentence(m.Err), m.Value, key, own(deleteKey(key)))
 }
 
-// deleteKey is the way out where nothing needs a key any more.
+// deleteKey returns the advice for a key that is no longer needed.
 func deleteKey(key string) string {
 	return "If nothing needs it, delete it and apply again. Without an ownership record the provider does not remove a member that it added and that is not in the state, " +
 		"so compare the member list with the state first:\n\n  etcdctl member list\n  etcdctl del " + key
 }
 
-// TurnLeft is the warning for a configuration that is destroyed while the record
-// of its member's replacement cannot be deleted. prefix is the metadata prefix.
+// TurnLeft returns the warning for a destroyed configuration if the record of
+// its member's replacement cannot be deleted. prefix is the metadata prefix.
 func TurnLeft(name, prefix string, err error) Message {
 	t := Message{Summary: "Replacement of member " + name + " is still on record"}
 	t.Detail = "The configuration was destroyed. The record of a replacement of " + Clean(name) + " that has not ended, if there is one, could not be deleted (" + sentence(err) + "). " +
@@ -44,7 +44,7 @@ func TurnLeft(name, prefix string, err error) Message {
 	return t
 }
 
-// shown is a key as a sentence may show it.
+// shown returns a key in displayable form.
 func shown(key string) string {
 	if connection.Plain(key) != nil {
 		return connection.Quote(key)
@@ -52,8 +52,8 @@ func shown(key string) string {
 	return key
 }
 
-// shellWord returns a key from the cluster as one word of a shell's command
-// line. It never runs anything, whatever the key is.
+// shellWord returns a key from the cluster as one word of a shell command line.
+// No key can run a command.
 func shellWord(key string) string {
 	const harmless = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/_-.:@%+="
 	switch {

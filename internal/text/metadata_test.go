@@ -49,7 +49,7 @@ func TestMalformedTexts(t *testing.T) {
 	}
 }
 
-// Whatever the key is, a shell takes it for one word.
+// Test that a shell parses any key as one word.
 func TestShellWord(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {

@@ -10,21 +10,21 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
-// A user who may not do something is told which permission is missing, and the
-// commands that give it. NAME and ROLE are for the reader to fill in: the server
-// does not say which user a certificate or token stands for.
+// These texts name the missing permission and the commands that grant it. The
+// reader replaces NAME and ROLE: the server does not say which user a
+// certificate or token belongs to.
 
-// grantPrefix is the way out for a user who lacks a permission, "read" or
+// grantPrefix returns advice for a user without a permission, "read" or
 // "readwrite", on all keys that begin with prefix.
 func grantPrefix(permission, prefix string) string {
 	return sprintf("The user's role needs %s on the prefix %s. ROLE is that role:\n\n  etcdctl role grant-permission ROLE --prefix=true %s %s",
 		permission, prefix, permission, prefix)
 }
 
-// grantRoot is the way out for a user who lacks the root role.
+// grantRoot is the advice for a user without the root role.
 const grantRoot = "The user needs the role root. etcd has no lesser role for this. NAME is the user:\n\n  etcdctl user grant-role NAME root"
 
-// deniedRoot words that the cluster refused a user who needs the role root.
+// deniedRoot describes a refusal because the user lacks the root role.
 func deniedRoot(err error) string {
 	said := "The cluster denied it: " + strings.TrimPrefix(sentence(err), cluster.ErrPermission.Error()+": ") + ". Nothing was changed.\n\n"
 	switch kind := connection.KindOf(err); kind {

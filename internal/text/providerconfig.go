@@ -9,16 +9,16 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
-// The source of a value in the texts below is an argument of the provider
-// block, such as endpoints[0], or an environment variable.
+// In the functions below, source is the origin of a value: an argument of the
+// provider block, such as endpoints[0], or an environment variable.
 
-// InvalidEndpoint words an unusable client URL.
+// InvalidEndpoint returns the error for an invalid client URL.
 func InvalidEndpoint(source string, err *connection.EndpointError) Message {
 	return newMessage("Invalid endpoint",
 		"%s: %q %s. Expected a scheme, a host and a port, such as https://10.0.1.10:2379.", source, err.Endpoint, err.Reason)
 }
 
-// InvalidAddressMap words an unusable pair of address_map.
+// InvalidAddressMap returns the error for an invalid pair of address_map.
 func InvalidAddressMap(source string, err *connection.EndpointError) Message {
 	return newMessage("Invalid address map",
 		"%s: %q %s. Each pair leads an advertised client URL to the URL that can be dialled from here, such as "+
@@ -26,7 +26,7 @@ func InvalidAddressMap(source string, err *connection.EndpointError) Message {
 		source, err.Endpoint, err.Reason)
 }
 
-// InvalidMetadataPrefix refuses a prefix for the provider's own keys.
+// InvalidMetadataPrefix returns the error for an invalid prefix of the provider's keys.
 func InvalidMetadataPrefix(value string) Message {
 	return newMessage("Invalid metadata prefix",
 		"metadata_prefix is %q. It is where the provider keeps its ownership records and locks in the cluster: "+
@@ -34,14 +34,14 @@ func InvalidMetadataPrefix(value string) Message {
 		value, connection.DefaultMetadataPrefix)
 }
 
-// InvalidBool refuses an environment variable that should be true or false.
+// InvalidBool returns the error for an environment variable that is not true or false.
 func InvalidBool(source, value, argument string) Message {
 	return newMessage("Invalid environment variable",
 		"%s is %q. Expected true or false. To override it, set %s in the provider block.", source, value, argument)
 }
 
-// PasswordMissing refuses a user name without a password: etcd's client would
-// silently leave out both.
+// PasswordMissing returns the error for a user name without a password: etcd's
+// client would silently ignore both.
 func PasswordMissing(source, username string) Message {
 	return newMessage("User name without password",
 		"%s names the user %q, and there is no password. Set password in the provider block, or the environment variable "+
@@ -49,7 +49,7 @@ func PasswordMissing(source, username string) Message {
 		source, username)
 }
 
-// UsernameMissing refuses a password without a user name.
+// UsernameMissing returns the error for a password without a user name.
 func UsernameMissing(source string) Message {
 	return newMessage("Password without user name",
 		"%s is set, and there is no user name. Set username in the provider block, or the environment variable ETCDCTL_USER; "+
@@ -57,13 +57,13 @@ func UsernameMissing(source string) Message {
 		source)
 }
 
-// TwoPasswords refuses an environment that gives two of them.
+// TwoPasswords is the error for an environment with two passwords.
 var TwoPasswords = newMessage("Two passwords in the environment",
 	"ETCDCTL_USER holds a password after its colon, and ETCDCTL_PASSWORD is set as well. Leave one of them out; "+
 		"or set username and password in the provider block, which win.")
 
-// TLSMaterial words what is wrong with the CA, the client's certificate or its
-// key. source is what err.Argument was taken from.
+// TLSMaterial returns the error for an invalid CA, client certificate or key.
+// source is the origin of err.Argument.
 func TLSMaterial(source string, err *connection.TLSError) Message {
 	if err.Path != "" {
 		source = sprintf("%s (%s)", source, err.Path)

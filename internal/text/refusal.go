@@ -11,18 +11,18 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// refused words a decision that is not "go" or "done". name is what the operator
-// calls the member; s is the snapshot that the decision was taken on. A decision
-// to wait has a text as well, for the moment when time has run out.
+// refused returns the error for a decision that is not "go" or "done". name is
+// the operator's name for the member; s is the snapshot of the decision. A
+// decision to wait has a text too, which is shown after a timeout.
 func refused(action reconfigure.Action, name string, d membership.Decision, s membership.Snapshot) Message {
 	name = orOwn(name, s, d.Facts.Subject)
 	c := finding{action, name, d, d.Facts, s, " Nothing was changed.", ", then apply again"}
 	return Message{summary(action, name), c.detail()}
 }
 
-// finding is a code with what it was found on. Each code has one wording: where a
-// change was refused it says so (held) and ends with what to do after it (again);
-// both are empty where the cluster was only looked at.
+// finding is a code and its context. Each code has one wording. If a change was
+// refused, held says so and again says what to do next. Both are empty if the
+// cluster was only observed.
 type finding struct {
 	action reconfigure.Action
 	name   string
@@ -33,7 +33,7 @@ type finding struct {
 	held, again string
 }
 
-// wordings are the cause and the advice for each code.
+// wordings maps each code to its cause and advice.
 var wordings = map[membership.Code]func(finding) string{
 	membership.QuorumLost:       finding.quorumLost,
 	membership.NoLeader:         finding.noLeader,
@@ -81,7 +81,7 @@ func (c finding) turnOfAnother() string {
 	return "A live member is removed for its replacement only when no other replacement is under way. " + turns(c.f.Turns) + " Nothing was changed. " + turnsWayOut(c.f.Turns)
 }
 
-// turns says which replacements are not over.
+// turns lists the replacements that are not complete.
 func turns(open []membership.Turn) string {
 	var out []string
 	for _, t := range open {
@@ -113,7 +113,7 @@ func (c finding) memberGone() string {
 		why = "Servers of this version add a member only while every voter is connected."
 	}
 	stays := ""
-	if c.f.Subject != 0 { // a promotion, perhaps within an addition
+	if c.f.Subject != 0 { // a promotion, possibly as part of an addition
 		stays = sprintf(" %s stays a learner.", capital(short(c.s, c.f.Subject)))
 	}
 	return sprintf("%s %s%s Bring %s back, or remove %s first, then apply again.",
@@ -141,7 +141,7 @@ func (c finding) belowQuorum() string {
 		Member(c.s, c.f.Subject), c.f.Alive, c.f.Voters, c.f.Quorum, memberAnswers(c.s, c.f.Others), c.remedy())
 }
 
-// remedy is what to do about the others.
+// remedy says what to do about the other members.
 func (c finding) remedy() string {
 	who := shorts(c.s, c.f.Others)
 	if c.d.Verdict == membership.Wait {

@@ -12,7 +12,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// The findings about the cluster as a whole.
+// The findings about the whole cluster.
 
 func (c finding) quorumLost() string {
 	answer, back := c.f.Voters-len(c.f.Others), shorts(c.s, c.f.Others)
@@ -78,8 +78,8 @@ func (c finding) notProbed() string {
 	return memberAnswers(c.s, c.f.Others) + " " + depends + c.wayTo()
 }
 
-// wayTo says how members that could not be asked can be: by another address, or
-// with the credentials where they must not go yet.
+// wayTo says how members that could not be asked can be reached: at another
+// address, or by trusting their hosts with the credentials.
 func (c finding) wayTo() string {
 	for _, m := range c.s.Members {
 		if a := c.s.Answer(m.ID); a.State == membership.Unprobed && strings.HasPrefix(a.Detail, string(connection.NotAsked)) {

@@ -10,7 +10,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// The refusals whose reason is the member itself.
+// The refusals because of the member itself.
 
 func (c finding) notMember() string {
 	return sprintf("The member list of cluster %s has no member %s: it was removed. An ID that was removed never returns; remove it from the state or replace it, so that it joins as a new member.", c.s.ClusterID, c.f.Subject)
@@ -39,7 +39,7 @@ func (c finding) notAlive() string {
 	m, _ := c.s.Member(c.f.Subject)
 	said := MemberAnswer(c.s, c.f.Subject)
 	switch {
-	case c.s.Alive(c.f.Subject): // it answers, but not as what it should be
+	case c.s.Alive(c.f.Subject): // it answers, but not as expected
 		return sprintf("%s is a learner in the member list, but %s. Apply again; if this stays so, remove the member and add it again.", capital(Member(c.s, c.f.Subject)), c.f.Detail)
 	case m.Learner:
 		return said + " A learner that does not answer is not promoted: it stays a learner. Bring it back, then apply again."
@@ -88,7 +88,7 @@ func (c finding) notOurs() string {
 		capital(Member(c.s, c.f.Subject)), strings.Join(m.PeerURLs, ", "), c.f.Detail)
 }
 
-// otherName words a member whose process bears another name than its
+// otherName describes a member whose process has another name than its
 // etcd_member.
 func otherName(u *reconfigure.Unidentified, m membership.Member) string {
 	stays := "It stays a learner."
@@ -103,7 +103,7 @@ func otherName(u *reconfigure.Unidentified, m membership.Member) string {
 
 func (c finding) versionTooOld() string {
 	run := sprintf("%s %s etcd %s", capital(members(c.s, c.f.Others)), plural(len(c.f.Others), "runs", "run"), c.f.Detail)
-	if c.action != reconfigure.ActionUpdate && c.f.Subject != 0 { // a promotion, perhaps within an addition
+	if c.action != reconfigure.ActionUpdate && c.f.Subject != 0 { // a promotion, possibly as part of an addition
 		return run + ", by which a cluster of one cannot promote a learner (etcd-io/etcd#11633). Upgrade to 3.4.4 or later, then apply again."
 	}
 	if c.action == reconfigure.ActionUpdate {

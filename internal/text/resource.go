@@ -14,15 +14,15 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// MemberID words a text that is no member ID.
+// MemberID returns the error for an invalid member ID.
 func MemberID(err error) Message { return newMessage("Invalid member ID", "%s.", sentence(err)) }
 
-// ClusterID words a text that is no cluster ID.
+// ClusterID returns the error for an invalid cluster ID.
 func ClusterID(err error) Message { return newMessage("Invalid cluster ID", "%s.", sentence(err)) }
 
 func sentence(err error) string { return strings.TrimSuffix(errorText(err), ".") }
 
-// SecondAnnouncement is for two learners of one plan that are only announced.
+// SecondAnnouncement returns the error for a second `announced` learner in a plan.
 func SecondAnnouncement(names []string) Message {
 	return newMessage("Several learners would be added before their machines",
 		"%s would all be added (wait_until = \"announced\") before any of their machines is created, and a cluster takes one learner at a time: "+
@@ -31,7 +31,7 @@ func SecondAnnouncement(names []string) Message {
 		strings.Join(names, ", "))
 }
 
-// SecondReaddress is for two members of one plan that get other peer URLs.
+// SecondReaddress returns the error for two changes of peer URLs in one plan.
 func SecondReaddress(names []string) Message {
 	return newMessage("Peer URLs of several members would change",
 		"The peer URLs of %s are all to change. Until the process of a member listens at its new URLs the others cannot reach it, so each one has to be restarted "+
@@ -39,8 +39,8 @@ func SecondReaddress(names []string) Message {
 		strings.Join(names, ", "))
 }
 
-// LastVoterForgotten is the warning for the last voter of a cluster that is
-// being taken down.
+// LastVoterForgotten returns the warning for the last voter of a cluster that
+// is being destroyed.
 func LastVoterForgotten(name string, id membership.MemberID) Message {
 	return newMessage("Member "+name+" was the last voter",
 		"%s (%s) is the only voter left, so no other member can lead, and etcd cannot remove it. "+
@@ -48,7 +48,7 @@ func LastVoterForgotten(name string, id membership.MemberID) Message {
 		name, id)
 }
 
-// ForgottenByForce is the warning of force_destroy.
+// ForgottenByForce returns the warning of force_destroy.
 func ForgottenByForce(name string, id membership.MemberID, err error) Message {
 	return newMessage("Member "+name+" was forgotten, not removed",
 		"%s (%s) was removed from the state only, because force_destroy or ETCD_FORCE_DESTROY is set. The cluster could not decide, and nothing was changed in it. "+
@@ -56,8 +56,8 @@ func ForgottenByForce(name string, id membership.MemberID, err error) Message {
 		name, id, own(cause(err)))
 }
 
-// GoneUnconfirmed is the warning of a refresh that did not find a member in the
-// list of the one member that was asked, while no majority confirms that list.
+// GoneUnconfirmed returns the warning of a refresh if a member is missing from the
+// list of the only member that was asked, and no majority confirms that list.
 func GoneUnconfirmed(name string, err error) Message {
 	return Message{
 		"Cannot confirm that member " + name + " is gone",
@@ -65,8 +65,8 @@ func GoneUnconfirmed(name string, err error) Message {
 	}
 }
 
-// NotRefreshed is the warning for a cluster that cannot be read at refresh: its
-// endpoints do not answer, or refuse the provider.
+// NotRefreshed returns the warning for a cluster that cannot be read at
+// refresh: its endpoints do not answer, or refuse the provider.
 func NotRefreshed(err error) Message {
 	step := noLogin(err)
 	if step == "" {
@@ -81,7 +81,7 @@ func NotRefreshed(err error) Message {
 	return t
 }
 
-// NameInCluster is for a configuration whose name a member bears already.
+// NameInCluster returns the error for a configuration whose name a member already has.
 func NameInCluster(name string, m membership.Member) Message {
 	return newMessage("Member name "+name+" is taken",
 		"%s\n\nIf it is this very member, import its configuration. "+Shown+":\n\n  terraform import 'ADDRESS' %s\n\n"+
@@ -94,7 +94,7 @@ func nameTaken(name string, m membership.Member) string {
 		name, m.ID, strings.Join(m.PeerURLs, ", "))
 }
 
-// FounderMissing is for a founder without which the cluster was formed.
+// FounderMissing returns the error for an initial member that is not in the cluster.
 func FounderMissing(name string, s membership.Snapshot) Message {
 	return newMessage("Initial member "+name+" is not in the cluster",
 		"The bootstrap counts %s among the initial members, but cluster %s was formed without it (its members: %s). "+
@@ -111,7 +111,7 @@ func ids(members []membership.Member) []membership.MemberID {
 	return out
 }
 
-// cause is why a removal could not be decided.
+// cause says why a removal could not be decided.
 func cause(err error) string {
 	var refusal *reconfigure.Refusal
 	if errors.As(err, &refusal) {
@@ -120,7 +120,7 @@ func cause(err error) string {
 	return answers(err)
 }
 
-// Explain words the error of an operation on a member.
+// Explain returns the error for a failed operation on a member.
 func Explain(action reconfigure.Action, name string, err error) Message {
 	var refusal *reconfigure.Refusal
 	var unidentified *reconfigure.Unidentified
@@ -173,7 +173,7 @@ func Explain(action reconfigure.Action, name string, err error) Message {
 	}
 }
 
-// noCluster words that no endpoint led a new member to a cluster.
+// noCluster says that a new member found no cluster at its endpoints.
 func noCluster(action reconfigure.Action, none *reconfigure.NoCluster) string {
 	switch {
 	case cluster.TurnedAway(none.Cause) || noLogin(none.Cause) != "":
@@ -187,7 +187,7 @@ func noCluster(action reconfigure.Action, none *reconfigure.NoCluster) string {
 	}
 }
 
-// notOurs words what [membership.Identify] refuses.
+// notOurs returns the error for a refusal of [membership.Identify].
 func notOurs(summary string, u *reconfigure.Unidentified) Message {
 	f := u.Identity.Facts
 	m, _ := u.Snapshot.Member(f.Subject)
@@ -226,7 +226,7 @@ func notOurs(summary string, u *reconfigure.Unidentified) Message {
 	return t
 }
 
-// ImportNotFound is for an import ID that means no member, or several.
+// ImportNotFound returns the error for an import ID that matches no member, or several.
 func ImportNotFound(wanted string, found []membership.Member, s membership.Snapshot) Message {
 	t := Message{Summary: "Cannot import member " + wanted}
 	if len(found) > 1 {
@@ -237,8 +237,8 @@ func ImportNotFound(wanted string, found []membership.Member, s membership.Snaps
 	return t
 }
 
-// ImportOtherRole is for a learner that is imported as a member, or the other
-// way round.
+// ImportOtherRole returns the error for the import of a learner as a member, or
+// of a voting member as a learner.
 func ImportOtherRole(id membership.MemberID, s membership.Snapshot) Message {
 	m, _ := s.Member(id)
 	if m.Learner {
@@ -247,7 +247,7 @@ func ImportOtherRole(id membership.MemberID, s membership.Snapshot) Message {
 	return newMessage("Cannot import learner "+m.Name, "%s is a voting member. Import it as an etcd_member.", capital(Member(s, id)))
 }
 
-// RestartNow is the warning that follows an update of peer URLs.
+// RestartNow returns the warning after an update of peer URLs.
 func RestartNow(name string, urls []string) Message {
 	return newMessage("Restart member "+name+" with its new peer URLs",
 		"The cluster now reaches %s at %s. Until its process listens there (ETCD_LISTEN_PEER_URLS, ETCD_INITIAL_ADVERTISE_PEER_URLS), "+
@@ -255,8 +255,8 @@ func RestartNow(name string, urls []string) Message {
 		name, strings.Join(urls, ", "))
 }
 
-// NobodyToAsk is for a joiner's configuration without any address of the
-// cluster.
+// NobodyToAsk returns the error for a new member's configuration without any
+// address of the cluster.
 func NobodyToAsk(name string) Message {
 	return newMessage("No endpoints for the cluster of "+name,
 		"%s joins an existing cluster, and neither endpoints of the provider nor join_peer_urls of its etcd_member_config are set.\n\n"+
@@ -265,8 +265,8 @@ func NobodyToAsk(name string) Message {
 		name)
 }
 
-// Renamed is the warning for a member that bears another name than the state
-// says.
+// Renamed returns the warning for a member whose name differs from that in the
+// state.
 func Renamed(state string, m membership.Member) Message {
 	return newMessage("Member "+state+" bears another name",
 		"The process of member %s now calls itself %s (ETCD_NAME); the state says %s. The member is the same, because its ID is. "+

@@ -17,9 +17,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// TestResourceTexts compares every text about resources with the one in
-// testdata/resource.txt, so that each can be read there as a user would.
-// UPDATE=1 writes the file anew.
+// TestResourceTexts compares the texts about resources with
+// testdata/resource.txt, where they can be read like a user sees them. UPDATE=1
+// rewrites the file.
 func TestResourceTexts(t *testing.T) {
 	const peer = "https://10.0.0.4:2380"
 	a := membership.Member{ID: 0xa1, Name: "a", PeerURLs: []string{"https://10.0.0.1:2380"}, ClientURLs: []string{"https://10.0.0.1:2379"}}

@@ -9,34 +9,34 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// RestoreSnapshotInvalid refuses where a snapshot is. The value may be a secret, so
-// it is not shown. The problem ends a sentence.
+// RestoreSnapshotInvalid returns the error for an invalid location of a snapshot.
+// The message omits the value, which may be a secret. problem ends a sentence.
 func RestoreSnapshotInvalid(problem string) Message {
 	return newMessage("Invalid snapshot",
 		"restore.snapshot %s.\n\nGive an https:// or http:// URL, or the absolute path of the file on every machine of an initial member.", problem)
 }
 
-// RestoreSHA256Invalid refuses what is no SHA-256.
+// RestoreSHA256Invalid returns the error for an invalid SHA-256.
 func RestoreSHA256Invalid(value string) Message {
 	return newMessage("Invalid SHA-256",
 		"restore.sha256 = %q is not 64 hexadecimal digits.\n\nGive what sha256sum prints for the file, or the sha256 of an etcd_snapshot.", value)
 }
 
-// RestoreBumpInvalid refuses a revision_bump and a mark_compacted of which only one
-// is given.
+// RestoreBumpInvalid is the error if only one of revision_bump and
+// mark_compacted is set.
 var RestoreBumpInvalid = newMessage("Invalid revision_bump",
 	"etcdutl takes revision_bump and mark_compacted together, or neither of them.\n\n"+
 		"Set revision_bump to more than 0 and mark_compacted = true, or leave out both.")
 
-// RestoreIgnored warns of a restore that has no effect on a cluster that exists.
+// RestoreIgnored returns the warning for a restore that an existing cluster ignores.
 func RestoreIgnored(cluster string) Message {
 	return newMessage("The cluster exists, and nothing is restored",
 		"Cluster %s was created without this restore, which has an effect only when a cluster is created.\n\n"+
 			"If the cluster is lost and the snapshot replaces it, confirm that with its ID:\n\n  restore = {\n    replaces_cluster = %q\n  }", cluster, cluster)
 }
 
-// RestoreRefused refuses to plan a restore in place of a cluster. cluster is the one
-// in the state, "" for none, and confirmed the one that is to be replaced.
+// RestoreRefused returns the error for a planned restore in place of a cluster. cluster
+// is the cluster in the state, or "", and confirmed the cluster to be replaced.
 func RestoreRefused(code membership.Code, cluster, confirmed string) Message {
 	const summary = "Cannot restore the cluster"
 	switch code {
@@ -64,7 +64,7 @@ func RestoreRefused(code membership.Code, cluster, confirmed string) Message {
 	}
 }
 
-// RestoreQuorum refuses to abandon a cluster that may have its quorum.
+// RestoreQuorum returns the error for abandoning a cluster that may have its quorum.
 func RestoreQuorum(s membership.Snapshot) Message {
 	return newMessage("The cluster has not lost its quorum",
 		"restore.replaces_cluster confirms that cluster %s is lost, but the cluster answers, with %s. "+
@@ -73,16 +73,16 @@ func RestoreQuorum(s membership.Snapshot) Message {
 		s.ClusterID, members(s, ids(s.Members)))
 }
 
-// RestoreUnasked refuses to abandon a cluster of which something answers that
-// refuses this provider.
+// RestoreUnasked returns the error for abandoning a cluster if a server answers
+// but refuses this provider.
 func RestoreUnasked(cluster string, err error) Message {
 	return newMessage("Cannot tell whether the cluster is lost",
 		"restore.replaces_cluster confirms that cluster %s is lost, but a server at the provider's endpoints answers and refuses this provider. Nothing was changed.\n\n"+
 			"If the server is a member of that cluster, correct the credentials, or stop etcd on its machines, then plan again.%s", cluster, own(answers(err)))
 }
 
-// RestorePlanned warns of what a restore in place of a cluster gives up. names are
-// those of the initial members of the old cluster, revision is that of the snapshot.
+// RestorePlanned returns the warning about what a restore discards. names are
+// the initial members of the old cluster, revision is that of the snapshot.
 func RestorePlanned(cluster string, names []string, revision int64) Message {
 	return newMessage("A snapshot takes the place of a cluster",
 		"The plan gives up cluster %s. It replaces or destroys every member of that cluster%s with its machine, and removes none of them from it. "+
@@ -98,8 +98,8 @@ func named(names []string) string {
 	return sprintf(" (its initial members: %s)", strings.Join(names, ", "))
 }
 
-// AbandonedStays refuses to keep a member, or a configuration, of a cluster that is
-// abandoned.
+// AbandonedStays returns the error for a plan that keeps a member, or a
+// configuration, of an abandoned cluster.
 func AbandonedStays(name, cluster string) Message {
 	return newMessage("Member of an abandoned cluster",
 		"%s is a member of cluster %s, which a restored snapshot replaces, and this plan keeps it. All members of that cluster must be replaced or removed in one plan. Nothing was changed.\n\n"+
@@ -107,8 +107,8 @@ func AbandonedStays(name, cluster string) Message {
 			"If the plan was limited by -target, plan without it.", name, cluster)
 }
 
-// AbandonedHasQuorum refuses to forget a member of a cluster that was planned to be
-// abandoned.
+// AbandonedHasQuorum returns the error for forgetting a member of a cluster
+// that was planned to be abandoned but may have its quorum.
 func AbandonedHasQuorum(name string, s membership.Snapshot) Message {
 	return newMessage("Cannot abandon member "+name,
 		"The plan restores a snapshot in the place of cluster %s, which had lost its quorum when the plan was made. The cluster may have its quorum again: it answers, with %s. Nothing was changed.\n\n"+

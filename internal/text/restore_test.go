@@ -12,8 +12,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// TestRestoreTexts compares every text about a restore with the one in
-// testdata/restore.txt. UPDATE=1 writes the file anew.
+// TestRestoreTexts compares the texts about a restore with
+// testdata/restore.txt. UPDATE=1 rewrites the file.
 func TestRestoreTexts(t *testing.T) {
 	const at = "https://10.0.0.1:2379"
 	denied := &connection.Unreachable{Answers: []connection.Answer{{Endpoint: at, Err: &connection.Error{Endpoint: at, Kind: connection.PermissionDenied, Err: errors.New("the original error")}}}}

@@ -12,16 +12,16 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// RolloutNotLooked is the reason of a rollout that has not been refreshed.
+// RolloutNotLooked is the reason of a rollout that was never refreshed.
 const RolloutNotLooked = "the members have not been read since the rollout was created"
 
-// RolloutUnknown is for a rollout whose desired values are not known at plan.
+// RolloutUnknown is the error for a rollout whose desired values are unknown at plan.
 var RolloutUnknown = newMessage("desired is not known at plan",
 	"A rollout over members that exist decides at plan who is let through, so what is desired must be known then: an image's name or hash that is a variable, a local or "+
 		"the result of a data source, not the ID of something that this very plan creates. Create that in an apply of its own first, then plan again."+DestroyInstead)
 
-// RolloutTakes is for names that enter a rollout and are those of members
-// already. have is what the other names of the rollout have, nil for a new one.
+// RolloutTakes returns the error for new names in a rollout that are names of existing
+// members. have are the values of the rollout's other names, or nil for a new rollout.
 func RolloutTakes(taken []string, have, desired map[string]string) Message {
 	values, held := map[string]string{}, have != nil
 	maps.Copy(values, have)
@@ -45,7 +45,7 @@ func RolloutTakes(taken []string, have, desired map[string]string) Message {
 		what, plural(len(taken), "member", "members"), strings.Join(taken, ", "), which, own(ways), own(how), own(command), own(others))
 }
 
-// importWord is the ID with which a rollout is imported, as a word for a shell.
+// importWord returns the import ID of a rollout as a shell word.
 func importWord(values map[string]string) string {
 	id, err := json.Marshal(values)
 	if err != nil {
@@ -54,7 +54,7 @@ func importWord(values map[string]string) string {
 	return "'" + strings.ReplaceAll(string(id), "'", `\u0027`) + "'"
 }
 
-// RolloutImportID is for an import ID that is not what each member has.
+// RolloutImportID returns the error for an invalid import ID of a rollout.
 func RolloutImportID(err error) Message {
 	return newMessage("Invalid import ID of a rollout",
 		"The ID is not a JSON object of names and texts, of at least one: %s. It says what each member has at present. For example:\n\n  "+
@@ -62,14 +62,14 @@ func RolloutImportID(err error) Message {
 		err)
 }
 
-// RolloutReplaced is for a plan that replaces a rollout.
+// RolloutReplaced is the error for a plan that replaces a rollout.
 var RolloutReplaced = newMessage("A rollout cannot be replaced",
 	"The plan replaces an etcd_rollout. The new one would not know what members have, and would pass what is desired on to all of them at once. "+
 		"There is nothing outside the state that could be made again. Nothing has been changed. Leave out -replace, and replace_triggered_by in its lifecycle block. Then run:\n\n  "+
 		"terraform apply"+DestroyInstead)
 
-// Rollout says who is let through and who waits for what. say is false where
-// there is nothing to say.
+// Rollout says which member is replaced next, and which members wait for what.
+// say is false if there is nothing to say.
 func Rollout(r membership.Rollout, desired map[string]string, reason string, singleApply bool) (t Message, say bool) {
 	switch r.Reason {
 	case membership.RolloutNext:
@@ -96,7 +96,7 @@ func Rollout(r membership.Rollout, desired map[string]string, reason string, sin
 	return t, true
 }
 
-// RolloutNotAlone is for a single_apply rollout over n names.
+// RolloutNotAlone returns the error for a single_apply rollout over n names.
 func RolloutNotAlone(n int) Message {
 	return newMessage("single_apply needs a rollout for each node",
 		"desired has %d names. A rollout changes only after every member that depends on it has left, so members that share one cannot take turns. "+
@@ -104,8 +104,8 @@ func RolloutNotAlone(n int) Message {
 		n)
 }
 
-// NodesDependOnEachOther is for nodes that cannot take turns in one apply: the
-// resource of the node of that name was not planned while others waited.
+// NodesDependOnEachOther returns the error for nodes that cannot take turns in
+// one apply: the resource of the node name was not planned while others waited.
 func NodesDependOnEachOther(resource, name string, waiting []string) Message {
 	return newMessage("The nodes cannot be replaced in one apply",
 		"single_apply is true, and while the %s of %s waited, the %s of %s could not be planned. Nothing has been changed.\n\n"+
@@ -119,14 +119,14 @@ func wait(names []string) string {
 	return strings.Join(names, ", ") + " " + plural(len(names), "waits", "wait")
 }
 
-// RolloutReason names what is not well, "" if everything is.
+// RolloutReason lists what is unhealthy, or returns "".
 func RolloutReason(unhealthy []membership.UnhealthyMember, s membership.Snapshot) string {
 	var out []string
 	for _, o := range unhealthy {
 		switch {
 		case o.Member == 0:
 			out = append(out, o.Name+" is not in the cluster")
-		case s.Alive(o.Member): // it is in another's place, and not there yet
+		case s.Alive(o.Member): // it replaces another member, and is not a voter yet
 			out = append(out, sprintf("%s (%s) is not a voting member yet", o.Name, o.Member))
 		default:
 			out = append(out, strings.TrimSuffix(MemberAnswer(s, o.Member), "."))
@@ -135,8 +135,8 @@ func RolloutReason(unhealthy []membership.UnhealthyMember, s membership.Snapshot
 	return strings.Join(out, "; ")
 }
 
-// RolloutCannotLook is the reason of a rollout whose cluster does not answer,
-// or whose user may not read below the metadata prefix.
+// RolloutCannotLook returns the reason if the cluster does not answer or the
+// user may not read below the metadata prefix.
 func RolloutCannotLook(metadataPrefix string, err error) string {
 	if connection.KindOf(err) == connection.PermissionDenied {
 		return "the user may not read the keys below " + metadataPrefix + " (etcdctl role grant-permission ROLE --prefix=true read " + metadataPrefix + ")"
@@ -144,8 +144,8 @@ func RolloutCannotLook(metadataPrefix string, err error) string {
 	return "the members cannot be asked (" + answered(err) + ")"
 }
 
-// Upgrade words what is wrong with a step from one version of etcd to another,
-// or what to know about it.
+// Upgrade returns the error or the warning for a step from one version of etcd
+// to another.
 func Upgrade(step membership.VersionStep, code membership.UpgradeCode, s membership.Snapshot) Message {
 	from := " to " + Clean(step.To)
 	if step.From != "" {
@@ -183,7 +183,7 @@ func runs(s membership.Snapshot, ids []membership.MemberID) string {
 	return capital(members(s, ids)) + " " + plural(len(ids), "runs", "run")
 }
 
-// minorOf leaves the patch version away, as etcdctl wants it.
+// minorOf returns the version without the patch number, as etcdctl expects it.
 func minorOf(version string) string {
 	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
 	return strings.Join(parts[:min(2, len(parts))], ".")

@@ -3,28 +3,28 @@
 
 package text
 
-// SnapshotPathTaken is for two resources that make the same file.
+// SnapshotPathTaken returns the error for two resources with the same file.
 func SnapshotPathTaken(path string) Message {
 	return newMessage("Two snapshots at one path", "Another etcd_snapshot of this configuration makes the file %s too, and each would replace the other's. Give each of them a path of its own.", path)
 }
 
-// SnapshotChanged is the warning for a file that is not as the resource made it.
-// now and made are hashes.
+// SnapshotChanged returns the warning for a file that differs from the file
+// that the resource made. now and made are hashes.
 func SnapshotChanged(path, now, made string) Message {
 	return newMessage("The snapshot file has changed", "%s has the SHA-256 %s. It was made with the SHA-256 %s. The apply takes a new snapshot and replaces the file. To keep the file, move it to another place first.", path, now, made)
 }
 
-// SnapshotUnread is the warning for a file that cannot be read during a refresh.
+// SnapshotUnread returns the warning for a file that a refresh cannot read.
 func SnapshotUnread(path string, err error) Message {
 	return newMessage("Cannot check the snapshot file", "%s cannot be read, so this Terraform run assumes that it has not changed: %s.", path, sentence(err))
 }
 
-// SnapshotNotOurs is the warning for a file that has changed and is not deleted.
+// SnapshotNotOurs returns the warning for a file that has changed and is not deleted.
 func SnapshotNotOurs(path string) Message {
 	return newMessage("The snapshot file was kept", "%s has changed since the snapshot was taken, so it may be another file. Delete it by hand if it is not needed.", path)
 }
 
-// SnapshotKept is the warning for a file that could not be deleted.
+// SnapshotKept returns the warning for a file that could not be deleted.
 func SnapshotKept(path string, err error) Message {
 	return newMessage("The snapshot file was kept", "%s could not be deleted: %s. Delete it by hand.", path, sentence(err))
 }

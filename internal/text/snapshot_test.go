@@ -44,8 +44,8 @@ func TestSnapshotTexts(t *testing.T) {
 	}
 }
 
-// A snapshot that needs a quorum names the member that can be saved without one;
-// what was received and is no database is not kept.
+// Test that a snapshot that requires a quorum names the member that can be
+// saved without it, and that received data that is not a database is not kept.
 func TestSnapshotOfSurvivor(t *testing.T) {
 	s := seen(silent, ok, silent)
 	s.Linearizable = false

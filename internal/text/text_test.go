@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A guide that a text names exists under that name.
+// Test that every guide that a text names exists.
 func TestGuidesExist(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil {

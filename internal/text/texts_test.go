@@ -22,9 +22,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// TestInputTexts compares every text about discovery, heartbeats and the
-// provider's configuration with the one in testdata/input.txt. UPDATE=1 writes
-// the file anew.
+// TestInputTexts compares the texts about discovery, heartbeats and the
+// provider's configuration with testdata/input.txt. UPDATE=1 rewrites the file.
 func TestInputTexts(t *testing.T) {
 	const tk, prefix, ep = "5a3c7d0e4b1f4c52a9e86b1d0f7c2e93", "/_etcd/registry", "https://registry.example.com:2379"
 	answers := &connection.Unreachable{Answers: []connection.Answer{{Endpoint: ep, Err: errors.New("connection refused")}, {Endpoint: "https://10.0.0.9:2379", Err: context.DeadlineExceeded}}}
@@ -154,12 +153,11 @@ func TestInputTexts(t *testing.T) {
 	mustBeGolden(t, "input.txt", b.String())
 }
 
-// arguments begin with a small letter wherever they stand.
+// arguments match texts that may begin with a small letter.
 var arguments = regexp.MustCompile(`^(size|desired|single_apply)\b`)
 
-// mustFollowPattern fails the test unless a text is made as all of them are:
-// one line that is no sentence, and whole sentences below it, with nothing left
-// unfilled.
+// mustFollowPattern fails the test unless the summary is one line without a
+// full stop and the detail is whole sentences without unfilled placeholders.
 func mustFollowPattern(t *testing.T, text Message) {
 	t.Helper()
 	if s := text.Summary; s == "" || strings.HasSuffix(s, ".") || strings.ContainsAny(s, "\n") || s[:1] != strings.ToUpper(s[:1]) && !arguments.MatchString(s) {
@@ -184,8 +182,7 @@ func mustBeShort(t *testing.T, text Message) {
 	}
 }
 
-// TestEveryTextIsRendered finds texts that no test of this package renders, so
-// that none is added without one.
+// TestEveryTextIsRendered fails for texts that no test of this package renders.
 func TestEveryTextIsRendered(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil {
@@ -218,7 +215,7 @@ func TestEveryTextIsRendered(t *testing.T) {
 					}
 				}
 			case *ast.Ident:
-				if inTest && file != "hostile_list_test.go" { // which renders no text for a reader
+				if inTest && file != "hostile_list_test.go" { // which does not render texts for users
 					called[n.Name] = true
 				}
 			}
@@ -235,8 +232,8 @@ func TestEveryTextIsRendered(t *testing.T) {
 	}
 }
 
-// mustBeGolden compares texts with a file under testdata. UPDATE=1 writes the file
-// anew.
+// mustBeGolden compares texts with a file under testdata. UPDATE=1 rewrites the
+// file.
 func mustBeGolden(t *testing.T, name, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", name)
@@ -254,9 +251,9 @@ func mustBeGolden(t *testing.T, name, got string) {
 	}
 }
 
-// Every refusal that tells to untaint a resource says which address it has while a
-// move is pending; and every refusal of a machine says how it is kept, which is the
-// one way out that nothing else in a plan can stand in the way of.
+// Test that every refusal that advises untaint explains the address during a
+// pending move, and that every refusal about a machine says how to keep it,
+// which nothing else in a plan can block.
 func TestEveryRefusalLeadsToUntaint(t *testing.T) {
 	resources, machines := 0, 0
 	for _, file := range []string{"bootstrap.txt", "resource.txt"} {
@@ -265,7 +262,7 @@ func TestEveryRefusalLeadsToUntaint(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, text := range strings.Split(string(golden), "\n== ") {
-			if strings.Contains(text, "untaint 'ADDRESS'") && !strings.HasPrefix(text, "member tainted\n") { // said at apply: all moves are done
+			if strings.Contains(text, "untaint 'ADDRESS'") && !strings.HasPrefix(text, "member tainted\n") { // shown at apply, after all moves
 				resources++
 				if !strings.Contains(text, untaint) {
 					t.Errorf("nothing is said of a moved block:\n%s", text)

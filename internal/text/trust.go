@@ -10,9 +10,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
-// HostsNotTrusted says which members are not asked, because the credentials must
-// not go to hosts or URLs that only the members name. trusted is what the
-// provider block trusts already.
+// HostsNotTrusted returns the warning about members that are not asked, because
+// only the members name these hosts or URLs, which must not receive the
+// credentials. trusted is what the provider block already trusts.
 func HostsNotTrusted(trusted []connection.HostPattern, hosts, plain []string) Message {
 	var b strings.Builder
 	b.WriteString("The provider does not ask members at the addresses below. If a member has no other address, a change that needs its answer is refused.")
@@ -35,15 +35,15 @@ func HostsNotTrusted(trusted []connection.HostPattern, hosts, plain []string) Me
 	return Message{"Some addresses of members are not asked", b.String()}
 }
 
-// InvalidTrustedHost refuses an element of trusted_hosts.
+// InvalidTrustedHost returns the error for an invalid element of trusted_hosts.
 func InvalidTrustedHost(source string, err *connection.HostError) Message {
 	return newMessage("Invalid trusted host",
 		"%s: %s %s. Expected a host name, an IP address or a CIDR, such as \"etcd1.example.com\", \"10.0.1.10\" or \"10.0.1.0/24\".",
 		source, connection.Quote(err.Text), err.Reason)
 }
 
-// NotVerified warns that no server certificate is verified. source is the
-// argument or the environment variable that says so.
+// NotVerified returns the warning that server certificates are not verified. source
+// is the argument or the environment variable that disables the verification.
 func NotVerified(source string) Message {
 	fix := "Remove it, and set ca_cert to the CA that signed the servers' certificates."
 	if strings.HasPrefix(source, "ETCDCTL_") {
@@ -53,7 +53,7 @@ func NotVerified(source string) Message {
 		"%s is true. Any host between this machine and the cluster can read the password and control the cluster.\n\n%s", source, fix)
 }
 
-// PasswordInTheClear warns of endpoints that get the password without TLS.
+// PasswordInTheClear returns the warning for sending the password without TLS.
 func PasswordInTheClear(endpoints []string) Message {
 	return newMessage("The password is sent in clear text",
 		"A password is configured, and these endpoints are http: %s. Any host between this machine and the cluster can read the password.\n\n"+
@@ -61,7 +61,7 @@ func PasswordInTheClear(endpoints []string) Message {
 		strings.Join(endpoints, ", "))
 }
 
-// NoScheme says which scheme endpoints without one have got.
+// NoScheme returns the warning for endpoints configured without a scheme.
 func NoScheme(endpoints []string, scheme string) Message {
 	why := "TLS arguments are set"
 	if scheme == "http" {
@@ -72,7 +72,7 @@ func NoScheme(endpoints []string, scheme string) Message {
 		strings.Join(endpoints, ", "), scheme, why)
 }
 
-// PlainService warns of a discovery service over http.
+// PlainService returns the warning for a discovery service over http.
 func PlainService(url string) Message {
 	return newMessage("The discovery service is asked over http",
 		"service_url is %s. Any host between this machine and the service can replace the discovery URL that the service returns, "+

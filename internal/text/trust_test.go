@@ -10,7 +10,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// A member at a host that is not trusted needs no other address.
+// Test that a member at an untrusted host needs no other address.
 func TestWayToAMemberThatIsNotAsked(t *testing.T) {
 	s := membership.Snapshot{ClusterID: 1, Members: []membership.Member{{ID: 2, Name: "b", ClientURLs: []string{"https://b:2379"}}}}
 	for detail, want := range map[string]string{

@@ -10,8 +10,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// Anybody who may write there can put a replacement on record that is never
-// over. Its key is named, as one word of a command.
+// Test a record of a replacement that never ends, which any user with write
+// permission can create. The text names its key, as one word of a command.
 func TestTurnsWayOutNamesTheKey(t *testing.T) {
 	t.Parallel()
 	got := turnsWayOut([]membership.Turn{{Name: "b", Key: "/_terraform/etcd/1f/turns/b"}, {Name: "x; reboot", Key: "/_terraform/etcd/1f/turns/x; reboot"}})

@@ -9,8 +9,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/userdata"
 )
 
-// UserDataOption is for an option of cloud_config or ignition that cannot be
-// used. What may be secret is not shown.
+// UserDataOption returns the error for an invalid option of cloud_config or
+// ignition. It omits what may be secret.
 func UserDataOption(e *userdata.OptionError) Message {
 	expected := map[userdata.Problem]string{
 		userdata.NotObject:        " Expected an object.",
@@ -43,8 +43,8 @@ func UserDataOption(e *userdata.OptionError) Message {
 	return newMessage("Invalid user data option", "Option %s%s.%s%s", e.Path, own(is), own(expected), own(allowed))
 }
 
-// UserDataFormat is for a configuration that a later version of the provider has
-// made.
+// UserDataFormat returns the error for a configuration that a later version of
+// the provider made.
 func UserDataFormat(format int) Message {
 	return newMessage("Unknown user data format",
 		"user_data_format of the configuration is %d, which this version of the provider does not know. A later version has created the configuration. "+

@@ -10,7 +10,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/userdata"
 )
 
-// Each problem of an option says what is expected.
+// Test that each problem of an option says what is expected.
 func TestUserDataTexts(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder

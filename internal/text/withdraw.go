@@ -7,11 +7,11 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// The texts of a configuration that is destroyed while its member is, or may
-// be, in the cluster.
+// The texts for a destroyed configuration whose member is, or may be, in the
+// cluster.
 
-// BackstopSkipped is the warning for a configuration that is destroyed for good
-// while the cluster cannot decide about its member.
+// BackstopSkipped returns the warning for a configuration that is destroyed
+// permanently while the cluster cannot decide about its member.
 func BackstopSkipped(name string, err error) Message {
 	return newMessage("Could not check what was added for "+name,
 		"The configuration was destroyed, and the cluster did not answer or has no quorum. Nothing was changed in the cluster. "+
@@ -20,8 +20,8 @@ func BackstopSkipped(name string, err error) Message {
 		name, own(cause(err)))
 }
 
-// BackstopBlocked is for a configuration that is to be replaced while the
-// cluster cannot decide about its member.
+// BackstopBlocked returns the error for a configuration that is to be replaced
+// while the cluster cannot decide about its member.
 func BackstopBlocked(name string, err error) Message {
 	return newMessage("Could not check what was added for "+name,
 		"The configuration is to be replaced, and the cluster does not answer or has no quorum: the former member may still be in it. "+
@@ -46,7 +46,7 @@ func vote(s membership.Snapshot, id membership.MemberID) string {
 	return "it is not known to be dead, because the leader may still have a connection to it"
 }
 
-// unmanaged is the warning for a voter that outlives its configuration.
+// unmanaged returns the warning for a voter that outlives its configuration.
 func unmanaged(name string, f membership.Facts, s membership.Snapshot) Message {
 	return newMessage("Member "+name+" is no longer managed",
 		"The configuration of %s was destroyed, and its member %s is still a voting member: %s. A voter that lives is never removed with its configuration, "+
@@ -55,7 +55,7 @@ func unmanaged(name string, f membership.Facts, s membership.Snapshot) Message {
 		name, Member(s, f.Subject), vote(s, f.Subject), f.Subject, f.Subject)
 }
 
-// recordDisagrees is the warning for a record that is not believed.
+// recordDisagrees returns the warning for a record that contradicts the member list.
 func recordDisagrees(name string, f membership.Facts, s membership.Snapshot) Message {
 	return newMessage("The record of member "+name+" is wrong",
 		"The ownership record of this configuration names %s. Record, configuration and member list do not agree on its owner, its name or its peer URLs. "+

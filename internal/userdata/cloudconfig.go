@@ -13,8 +13,8 @@ import (
 )
 
 // CloudConfig returns user data for cloud-init on Debian and Ubuntu. Every
-// value is JSON, which YAML reads as it is, so that none can end its line or
-// begin a key.
+// value is JSON, which is valid YAML, so no value can end its line or begin a
+// key.
 func CloudConfig(c Config, o Options) (string, error) {
 	m, err := newMachine(c, o, "/usr/local/bin")
 	if err != nil {
@@ -27,7 +27,7 @@ func CloudConfig(c Config, o Options) (string, error) {
 			w["encoding"] = "gz+b64"
 		}
 		if f.owned {
-			// The user is made after the files, except the deferred ones.
+			// cloud-init creates the user after the files, except the deferred ones.
 			w["owner"], w["defer"] = user+":"+user, true
 		}
 		writes = append(writes, w)
@@ -55,8 +55,8 @@ func CloudConfig(c Config, o Options) (string, error) {
 	return "#cloud-config\n" + lines(doc), nil
 }
 
-// merge adds the keys of extra to doc: lists behind lists, and other keys only
-// if they are new.
+// merge adds the keys of extra to doc. It appends lists to lists, and adds
+// other keys only if doc does not have them.
 func merge(doc, extra map[string]any) error {
 	for _, key := range slices.Sorted(maps.Keys(extra)) {
 		ours, taken := doc[key]
@@ -74,8 +74,8 @@ func merge(doc, extra map[string]any) error {
 	return nil
 }
 
-// lines writes a document, a line for each key, and one for each element of a
-// list.
+// lines encodes a document with one line for each key and for each list
+// element.
 func lines(doc map[string]any) string {
 	var b strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(doc)) {
@@ -92,8 +92,8 @@ func lines(doc map[string]any) string {
 	return b.String()
 }
 
-// inline returns a value as JSON on one line. What YAML does not take in a
-// quoted text is escaped.
+// inline returns a value as JSON on one line. It escapes characters that YAML
+// does not accept in a quoted text.
 func inline(v any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -16,11 +16,11 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
 )
 
-// writers are the functions by the extension of their golden files.
+// writers maps extensions of golden files to functions.
 var writers = map[string]func(Config, Options) (string, error){".yaml": CloudConfig, ".ign": Ignition}
 
-// member is a configuration with TLS. The script of a golden file is no
-// real one, which may change.
+// member returns a configuration with TLS. Golden files do not contain a real
+// script, because that may change.
 func member(format int, script string) Config {
 	return Config{Format: format, JoinScriptBase64Gzip: script, Environment: map[string]string{
 		"ETCD_NAME":                        "a",
@@ -40,7 +40,7 @@ func paths() map[string]any {
 	return map[string]any{"ca": "/etc/etcd/pki/ca.pem", "cert": "/etc/etcd/pki/server.pem", "key": "/etc/etcd/pki/server-key.pem"}
 }
 
-// goldens are options by the name of their golden files.
+// goldens returns options by the name of their golden files.
 func goldens(t *testing.T) map[string]map[string]any {
 	t.Helper()
 	inline := func(side string) map[string]any {
@@ -61,9 +61,9 @@ func goldens(t *testing.T) map[string]map[string]any {
 	}
 }
 
-// The user data of each format is what it was when the format was released, byte
-// by byte: other user data is another machine. UPDATE=1 writes the files of a
-// format that is not released yet.
+// Test that user data of each format stays as released, byte by byte: a
+// difference would replace the machine. UPDATE=1 rewrites the files of a format
+// that is not released yet.
 func TestFormats(t *testing.T) {
 	t.Parallel()
 	for format := 1; format <= Format; format++ {
@@ -91,7 +91,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// A configuration that a later version has made is not written in another
+// Test that a configuration of a later version is not written in another
 // format.
 func TestUnknownFormats(t *testing.T) {
 	t.Parallel()
@@ -104,7 +104,7 @@ func TestUnknownFormats(t *testing.T) {
 	}
 }
 
-// cloud-init and Ignition take what is written for them.
+// Test that cloud-init and Ignition accept their user data.
 func TestSchemaOfCloudInit(t *testing.T) {
 	t.Parallel()
 	program := etcdtest.Need(t, "cloud-init")
@@ -133,7 +133,7 @@ func TestValidatorOfIgnition(t *testing.T) {
 			t.Errorf("%s: %v\n%s", file, err, out)
 		}
 	}
-	// It would say so.
+	// Ignition rejects an invalid file.
 	bad := filepath.Join(t.TempDir(), "bad.ign")
 	if err := os.WriteFile(bad, []byte(strings.Replace(read(t, newest(t, ".ign")[0]), `"mode":`, `"mod":`, 1)), 0o600); err != nil {
 		t.Fatal(err)
@@ -152,7 +152,7 @@ func newest(t *testing.T, extension string) []string {
 	return files
 }
 
-// Amazon EC2 takes 16 KiB. A static configuration leaves room for more.
+// Amazon EC2 accepts 16 KiB. A static configuration leaves room for more.
 func TestSizes(t *testing.T) {
 	t.Parallel()
 	pki := etcdtest.NewPKI(t)

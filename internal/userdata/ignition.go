@@ -9,12 +9,11 @@ import (
 	"strconv"
 )
 
-// ignitionVersion is the version of the specification that is written. Every
-// Ignition since 2.7 (2020) reads it.
+// ignitionVersion is the version of the specification in use. Ignition 2.7
+// (2020) and later accept it.
 const ignitionVersion = "3.1.0"
 
-// Ignition returns a configuration for Ignition, as Fedora CoreOS and Flatcar
-// read it.
+// Ignition returns an Ignition configuration for Fedora CoreOS and Flatcar.
 func Ignition(c Config, o Options) (string, error) {
 	m, err := newMachine(c, o, "/opt/bin") // Flatcar's /usr is read-only
 	if err != nil {
@@ -22,7 +21,7 @@ func Ignition(c Config, o Options) (string, error) {
 	}
 	var entries []any
 	for _, f := range m.files {
-		mode, _ := strconv.ParseInt(f.mode, 8, 32) // constants
+		mode, _ := strconv.ParseInt(f.mode, 8, 32) // all modes are constants
 		contents := map[string]any{"source": "data:," + url.PathEscape(f.content)}
 		if f.base64Gzip {
 			contents = map[string]any{"compression": "gzip", "source": "data:;base64," + f.content}
@@ -54,7 +53,7 @@ func Ignition(c Config, o Options) (string, error) {
 	}) + "\n", nil
 }
 
-// mountUnit is the name of the unit that mounts a directory
+// mountUnit returns the name of the unit that mounts a directory
 // (systemd-escape --path).
 func mountUnit(dir string) string {
 	var name []byte

@@ -1,10 +1,10 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package userdata writes the user data of a machine that runs one member: for
-// cloud-init and for Ignition. The result depends on the arguments alone, and
-// on a format number that each configuration keeps from its creation, so that
-// the user data of a machine that runs never changes by itself.
+// Package userdata generates the user data of a machine that runs one member,
+// for cloud-init and Ignition. The result depends only on the arguments and on
+// a format number that each configuration keeps from its creation, so the user
+// data of a running machine never changes by itself.
 package userdata
 
 import (
@@ -14,19 +14,19 @@ import (
 	"strings"
 )
 
-// Format is the number of the newest format. A format that was released never
-// changes: what differs gets a new number. The golden files hold each one.
+// Format is the newest format number. A released format never changes: any
+// difference gets a new number. The golden files cover each format.
 const Format = 1
 
-// FormatError is a format that this version does not know: a later version has
-// made the configuration.
+// FormatError is a format number that this version does not support, because a
+// later version made the configuration.
 type FormatError int
 
 // Error implements error.
 func (e FormatError) Error() string { return fmt.Sprintf("userdata: unknown format %d", int(e)) }
 
-// Config is what the user data takes of an etcd_member_config. All of it is
-// frozen when the configuration is created.
+// Config holds the parts of an etcd_member_config that user data contains. All
+// are frozen when the configuration is created.
 type Config struct {
 	Environment          map[string]string // ETCD_* of the member
 	JoinScriptBase64Gzip string
@@ -43,22 +43,22 @@ const (
 	defaultDataDir = "/var/lib/etcd"
 )
 
-// file is a file of the machine.
+// file is a file on the machine.
 type file struct {
 	path, content string
 	mode          string // octal, with a leading zero
 	base64Gzip    bool   // content is base64 of gzip
-	owned         bool   // by the user etcd, else by root
+	owned         bool   // by the user etcd, otherwise by root
 }
 
-// machine is what runs a member, for cloud-init and Ignition alike.
+// machine holds what runs a member, for both cloud-init and Ignition.
 type machine struct {
 	files []file
 	unit  string
 }
 
 // newMachine returns the files and the unit of a member. programs is the
-// directory for what the user data brings.
+// directory for programs that the user data installs.
 func newMachine(c Config, o Options, programs string) (machine, error) {
 	if c.Format < 1 || c.Format > Format {
 		return machine{}, FormatError(c.Format)
@@ -91,8 +91,8 @@ func newMachine(c Config, o Options, programs string) (machine, error) {
 	return machine{files: files, unit: unit(o, programs)}, nil
 }
 
-// certificates returns the files of the certificates that are given as text,
-// and adds the variables of all.
+// certificates returns the files of the certificates given as text, and sets
+// the variables of all certificates.
 func (o Options) certificates(variables map[string]string) []file {
 	var files []file
 	for _, part := range []struct {
@@ -113,8 +113,8 @@ func (o Options) certificates(variables map[string]string) []file {
 	return files
 }
 
-// schemes returns an error if the URLs at which the process listens do not go
-// with its certificates: etcd would not start, or would take no notice of them.
+// schemes returns an error if the listen URLs of the process do not match its
+// certificates: etcd would not start, or would ignore the certificates.
 func schemes(variables map[string]string) error {
 	for _, side := range []struct{ urls, prefix, option string }{
 		{"ETCD_LISTEN_CLIENT_URLS", "ETCD_", "tls"},
@@ -134,8 +134,8 @@ func schemes(variables map[string]string) error {
 	return nil
 }
 
-// reserved reports whether a variable is the configuration's to set: how the
-// member starts is decided there and by the join script.
+// reserved reports whether only the configuration may set a variable. The
+// configuration and the join script decide how the member starts.
 func reserved(name string) bool {
 	for _, prefix := range []string{"ETCD_INITIAL_", "ETCD_DISCOVERY", "ETCD_JOIN_", "ETCD_FORCE_NEW_CLUSTER", "ETCD_CONFIG_FILE"} {
 		if strings.HasPrefix(name, prefix) {
@@ -145,8 +145,8 @@ func reserved(name string) bool {
 	return slices.Contains([]string{"ETCD_NAME", "ETCD_WAL_DIR", "ETCD_ADVERTISE_CLIENT_URLS"}, name)
 }
 
-// unit is the service of the member, for format 1. One process runs all the
-// way, because systemd heeds RestartPreventExitStatus for the main process
+// unit returns the service unit of the member, for format 1. It runs a single
+// process, because systemd applies RestartPreventExitStatus to the main process
 // only.
 func unit(o Options, programs string) string {
 	install := "ExecStartPre=+" + programs + joinName + " install\n"
@@ -180,11 +180,11 @@ WantedBy=multi-user.target
 `
 }
 
-// EnvironmentFile writes variables, one a line and sorted by name, as systemd's
-// EnvironmentFile= and a POSIX shell read them. The values have no line breaks.
+// EnvironmentFile returns variables in the format of systemd's EnvironmentFile= and of
+// a POSIX shell, one per line and sorted by name. The values have no line breaks.
 //
-// Within double quotes systemd takes away a backslash before " $ ` and \ and
-// keeps it before anything else (env-file.c), as a POSIX shell does.
+// Within double quotes, systemd removes a backslash before " $ ` and \ and keeps it
+// before other characters (env-file.c), like a POSIX shell.
 func EnvironmentFile(variables map[string]string) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(variables)) {

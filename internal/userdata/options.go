@@ -13,35 +13,35 @@ import (
 	"strings"
 )
 
-// Options are what a machine has besides its configuration.
+// Options are the settings of a machine that its configuration does not have.
 type Options struct {
-	// release is what the machine downloads, nil if the image has etcd.
+	// release is what the machine downloads, or nil if the image has etcd.
 	release *release
-	// bin is the directory in which the image has etcd, "" with a release.
+	// bin is the directory of etcd in the image, or "" with a release.
 	bin string
-	// tls is for clients, peerTLS for peers; nil without. Peers that listen on
-	// https:// use tls if peerTLS is nil.
+	// tls is for clients and peerTLS for peers. Either may be nil. Peers that
+	// listen on https:// use tls if peerTLS is nil.
 	tls, peerTLS *certificates
 	// dataDir is the data directory.
 	dataDir string
-	// dataDisk is mounted at dataDir, nil for the root disk.
+	// dataDisk is mounted at dataDir. It is nil for the root disk.
 	dataDisk *dataDisk
-	// Environment is more ETCD_* variables.
+	// Environment holds additional ETCD_* variables.
 	Environment map[string]string
-	// extra is merged into the result: a cloud-config, or an Ignition
-	// configuration. Nil without.
+	// extra is a cloud-config or an Ignition configuration that is merged into
+	// the result, or nil.
 	extra map[string]any
 }
 
 // release is an archive of a release of etcd.
 type release struct{ url, sha256 string }
 
-// dataDisk is a block device for the data directory. A disk without a file
-// system gets one; one that has a file system keeps it.
+// dataDisk is a block device for the data directory. It is formatted only if it
+// has no file system.
 type dataDisk struct{ device, filesystem string }
 
-// certificates are an authority, a certificate and its key: each the text of a
-// PEM file, or the path of one that the machine has.
+// certificates are a CA, a certificate and its key. Each is the text of a PEM
+// file or the path of one on the machine.
 type certificates struct {
 	ca, cert, key string
 	peer          bool
@@ -72,10 +72,10 @@ func (t certificates) files() []tlsFile {
 
 func isPEM(text string) bool { return strings.HasPrefix(text, "-----BEGIN ") }
 
-// Unknown stands for a value that is not known yet.
+// Unknown represents a value that is not known yet.
 type Unknown struct{}
 
-// Problem is what is wrong with an option.
+// Problem is a kind of problem with an option.
 type Problem string
 
 // The problems of options.
@@ -98,25 +98,25 @@ const (
 	Taken            Problem = "taken"
 )
 
-// OptionError is an option that cannot be used. It never holds a value that
-// may be secret.
+// OptionError means that an option cannot be used. It never contains a value
+// that may be secret.
 type OptionError struct {
 	Path    string // such as tls.key
 	Problem Problem
-	Value   string   // what was given, if it can be shown
-	Allowed []string // the keys or values that exist, if there are few
+	Value   string   // the given value, if it can be shown
+	Allowed []string // the valid keys or values, if there are few
 }
 
 // Error implements error.
 func (e *OptionError) Error() string { return "userdata: " + e.Path + ": " + string(e.Problem) }
 
 // filesystems are those that etcd's documentation recommends. Every image can
-// make the first one.
+// create the first one.
 var filesystems = []string{"ext4", "xfs"}
 
-// Parse reads options: maps of texts and maps, with [Unknown] for what is not
-// known yet. It checks the keys, and the values that are known. known is false
-// if anything is not known, and the options are then incomplete.
+// Parse parses options: maps of texts and maps, with [Unknown] for unknown
+// values. It checks the keys and the known values. known is false if any value
+// is unknown, and the options are then incomplete.
 func Parse(given map[string]any) (o Options, known bool, err error) {
 	r := &reader{known: true}
 	root := r.object("", given, "etcd", "tls", "peer_tls", "data_dir", "data_disk", "environment", "extra")
@@ -145,7 +145,7 @@ func Parse(given map[string]any) (o Options, known bool, err error) {
 	return o, r.known, r.err
 }
 
-// reader reads options, and keeps the first error.
+// reader parses options and keeps the first error.
 type reader struct {
 	known bool
 	err   error
@@ -187,7 +187,7 @@ func at(path, key string) string {
 	return path + "." + key
 }
 
-// anyObject returns an object without its nulls.
+// anyObject returns an object without its null values.
 func (r *reader) anyObject(path string, v any) map[string]any {
 	if v == nil || !r.is(v) {
 		return nil
@@ -202,7 +202,7 @@ func (r *reader) anyObject(path string, v any) map[string]any {
 	return m
 }
 
-// object is [reader.anyObject] for one that has no other keys than these.
+// object is like [reader.anyObject], but rejects other keys than these.
 func (r *reader) object(path string, v any, keys ...string) map[string]any {
 	m := r.anyObject(path, v)
 	for _, key := range slices.Sorted(maps.Keys(m)) {
@@ -221,7 +221,7 @@ func (r *reader) required(path string, m map[string]any, key string) any {
 	return v
 }
 
-// text returns a text, "" where it is not known or none.
+// text returns a text, or "" if it is unknown or null.
 func (r *reader) text(path string, v any) string {
 	if v == nil || !r.is(v) {
 		return ""
@@ -298,7 +298,7 @@ func (r *reader) tls(name string, v any, peer bool) *certificates {
 	return t
 }
 
-// file returns the text of a PEM file with blocks of some types, or a path.
+// file returns the text of a PEM file with blocks of the given types, or a path.
 func (r *reader) file(name string, m map[string]any, key string, types ...string) string {
 	v := r.required(name, m, key)
 	s := r.text(at(name, key), v)
@@ -306,7 +306,7 @@ func (r *reader) file(name string, m map[string]any, key string, types ...string
 		return s
 	}
 	if !isPEM(s) {
-		if strings.Contains(s, "\n") { // it may be a key: nothing of it is shown
+		if strings.Contains(s, "\n") { // it may be a key, so the value is not shown
 			r.fail(at(name, key), NotPEM, "")
 			return s
 		}

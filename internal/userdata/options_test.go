@@ -73,7 +73,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// No value can end its line or begin a key, and none changes another one.
+// FuzzCloudConfig tests that no value can end its line, begin a key or change others.
 func FuzzCloudConfig(f *testing.F) {
 	f.Add("ETCD_A", "a\"b\\c$d`e: - #", "/var/lib/etcd")
 	f.Fuzz(func(t *testing.T, name, value, dir string) {
