@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Logs are turned down only where nobody asks for any.
+// Log levels are lowered only if the environment does not ask for logs.
 func TestQuiet(t *testing.T) {
 	down := []string{"TF_LOG_SDK", "TF_LOG_SDK_PROTO", "TF_LOG_SDK_FRAMEWORK", "TF_LOG_PROVIDER_ETCD"}
 	for _, tt := range []struct {

@@ -21,7 +21,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// token is a resource that needs the provider for one key.
+// token is a resource that uses the provider to write one key.
 const token = `
 resource "etcd_discovery_token" "this" {
   size  = 3
@@ -31,7 +31,7 @@ resource "etcd_discovery_token" "this" {
 
 const password = "swordfish-3141592653"
 
-// clearEnvironment keeps the developer's own etcdctl settings out.
+// clearEnvironment removes the developer's own etcdctl settings.
 func clearEnvironment(t *testing.T) {
 	t.Helper()
 	for _, entry := range os.Environ() {
@@ -41,7 +41,7 @@ func clearEnvironment(t *testing.T) {
 	}
 }
 
-// message matches a text in spite of the lines that the CLI breaks it into.
+// message matches a text regardless of the CLI's line breaks.
 func message(text string) *regexp.Regexp {
 	words := strings.Fields(text)
 	for i, w := range words {
@@ -50,8 +50,8 @@ func message(text string) *regexp.Regexp {
 	return regexp.MustCompile(strings.Join(words, `[\s│╷╵]+`))
 }
 
-// mustHold fails the test unless the token of a configuration that has been
-// applied is in the registry.
+// mustHold fails the test unless the discovery cluster has the token of an
+// applied configuration.
 func mustHold(t *testing.T, cluster *etcdtest.Cluster) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -62,7 +62,7 @@ func mustHold(t *testing.T, cluster *etcdtest.Cluster) {
 	}
 }
 
-// write writes a file that goes when the test ends, and returns its path.
+// write writes a file that is deleted when the test ends, and returns its path.
 func write(t *testing.T, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "content")
@@ -72,9 +72,9 @@ func write(t *testing.T, content string) string {
 	return path
 }
 
-// Password and client certificate together; and nothing of either in what is
-// logged on the way. (The password comes from a file: the test framework itself
-// logs configurations.)
+// A password and a client certificate together; the logs must contain neither.
+// (The password comes from a file, because the test framework itself logs
+// configurations.)
 func TestAccPasswordAndClientCertificate(t *testing.T) {
 	clearEnvironment(t)
 	pki := etcdtest.NewPKI(t)
@@ -153,7 +153,7 @@ func TestAccEnvironment(t *testing.T) {
 }
 
 // Endpoints that come from another resource are unknown at the first plan, and
-// one apply works all the same.
+// one apply still succeeds.
 func TestAccUnknownEndpoints(t *testing.T) {
 	clearEnvironment(t)
 	cluster := etcdtest.Start(t, 1, etcdtest.Options{})
@@ -174,8 +174,8 @@ provider "etcd" {
 	})
 }
 
-// The cluster is reached through an address that its certificate does not name
-// and that nobody advertises.
+// The cluster is reached at an address that its certificate does not contain
+// and that no member advertises.
 func TestAccAddressMap(t *testing.T) {
 	clearEnvironment(t)
 	pki := etcdtest.NewPKI(t)
@@ -199,8 +199,8 @@ func TestAccAddressMap(t *testing.T) {
 	})
 }
 
-// What the provider says about a bad block reaches the person who wrote it.
-// The texts themselves are compared in TestBadSettings.
+// The user gets the provider's message about an invalid block. TestBadSettings
+// compares the messages themselves.
 func TestAccBadProviderBlock(t *testing.T) {
 	clearEnvironment(t)
 	var steps []resource.TestStep

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// callContext is the context of one call, which lets go of all that belongs to
-// the call (its stream, its loggers) when the call is over: whoever keeps it
-// keeps nothing.
+// callContext is the context of one call. When the call is over, it releases
+// all that belongs to the call (its stream, its loggers), even if a reference
+// to the callContext remains.
 type callContext struct {
 	call atomic.Pointer[context.Context]
 }
@@ -29,8 +29,8 @@ var ended = func() context.Context {
 	return ctx
 }()
 
-// over ends the context and lets go of the call. What was derived from the
-// context ends with the call's own, which gRPC ends when the call has returned.
+// over ends the context and releases the call. Contexts derived from it end
+// with the call's own context, which gRPC ends when the call has returned.
 func (c *callContext) over() { c.call.Store(&ended) }
 
 // Deadline implements [context.Context].

@@ -14,8 +14,8 @@ import (
 
 type contextKey struct{}
 
-// As long as a call lasts, its context is the call's: what is derived from it
-// ends with the call.
+// During a call, its context is the call's: contexts derived from it end with
+// the call.
 func TestCallContextDuringTheCall(t *testing.T) {
 	call, cancel := context.WithCancel(context.WithValue(t.Context(), contextKey{}, 1))
 	ctx := newCallContext(call)
@@ -31,8 +31,8 @@ func TestCallContextDuringTheCall(t *testing.T) {
 	}
 }
 
-// After the call whoever keeps a context that was derived from it, as the
-// framework does, keeps nothing of the call.
+// After the call, a context derived from it, which the framework keeps, does
+// not keep anything of the call alive.
 func TestCallContextAfterTheCall(t *testing.T) {
 	collected := make(chan struct{})
 	child := func() context.Context {

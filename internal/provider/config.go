@@ -18,25 +18,25 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// reader turns the provider block and the environment into settings. What the
-// block says wins, also where it says "".
+// reader turns the provider block and the environment into settings. A value in
+// the block takes precedence, even if it is "".
 type reader struct {
 	getenv func(string) string
 	now    time.Time
-	// files says whether files are read: not to validate, because they may
-	// come to be before the plan.
+	// files reports whether files are read. Validation does not read them,
+	// because they may be created before the plan.
 	files bool
 
 	diags diag.Diagnostics
-	// warnings are of what is configured and insecure, for [Provider.Configure].
+	// warnings are about insecure settings, for [Provider.Configure].
 	warnings []text.Message
-	// bare are the endpoints without a scheme, as they are written.
+	// bare are the endpoints without a scheme, as written.
 	bare []string
-	// unknown becomes true where a value is not known yet.
+	// unknown becomes true if a value is not known yet.
 	unknown bool
 }
 
-// settings reads everything that is known. It dials nothing.
+// settings reads every value that is known. It does not connect to a server.
 func (r *reader) settings(m model) connection.Settings {
 	s := connection.Settings{
 		DialTimeout:    r.duration(m.DialTimeout, "dial_timeout", envDialTimeout, connection.DefaultDialTimeout),
@@ -46,7 +46,7 @@ func (r *reader) settings(m model) connection.Settings {
 	s.Username, s.Password = r.credentials(m)
 	material, sources := r.tlsMaterial(m)
 	partly := m.tlsUnknown()
-	// Assumed where it cannot be told yet: that refuses nothing too early.
+	// If not all is known, assume TLS, so that nothing is refused too early.
 	secure := partly || material != connection.TLSMaterial{}
 	if err := r.loadTLS(&s, material, partly); err != nil {
 		if problem, ok := errors.AsType[*connection.TLSError](err); ok {
@@ -64,8 +64,8 @@ func (r *reader) settings(m model) connection.Settings {
 	return s
 }
 
-// loadTLS fills in s.TLS as far as that is possible now. partly says that some
-// of the material is not known yet.
+// loadTLS sets s.TLS as far as the known values allow. partly reports whether
+// some of the material is not known yet.
 func (r *reader) loadTLS(s *connection.Settings, material connection.TLSMaterial, partly bool) error {
 	if err := material.Check(); err != nil {
 		if problem, ok := errors.AsType[*connection.TLSError](err); partly && ok && problem.Problem != connection.BothGiven {
@@ -89,7 +89,7 @@ func (r *reader) fail(at path.Path, words text.Message) {
 	r.diags.AddAttributeError(at, words.Summary, words.Detail)
 }
 
-// argumentPath is the path of an argument; empty for an environment variable.
+// argumentPath returns the path of an argument. It is empty for an environment variable.
 func argumentPath(source string) path.Path {
 	if strings.HasPrefix(source, "ETCDCTL_") {
 		return path.Empty()
@@ -97,8 +97,8 @@ func argumentPath(source string) path.Path {
 	return path.Root(source)
 }
 
-// text returns the value of an argument; given is false where the environment
-// may speak instead.
+// text returns the value of an argument. given is false if the argument is
+// null, so that the environment applies.
 func (r *reader) text(v types.String) (value string, given bool) {
 	if v.IsUnknown() {
 		r.unknown = true
@@ -106,7 +106,7 @@ func (r *reader) text(v types.String) (value string, given bool) {
 	return v.ValueString(), !v.IsNull()
 }
 
-// either is [reader.text] with the environment asked.
+// either is [reader.text], with the environment variable as the default.
 func (r *reader) either(v types.String, argument, variable string) (value, source string) {
 	if value, given := r.text(v); given {
 		return value, argument
@@ -162,7 +162,7 @@ func (r *reader) endpoints(v types.List, secure bool) []string {
 	return out
 }
 
-// each calls take with the elements of a list that are known.
+// each calls take with each known element of a list.
 func (r *reader) each(v types.List, argument string, take func(at path.Path, value string)) {
 	r.unknown = r.unknown || attribute.SomeUnknown(v)
 	for i, e := range v.Elements() {

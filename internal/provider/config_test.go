@@ -22,11 +22,11 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 )
 
-// block is a provider block: Go strings, bools, []string and
+// block is a provider block of Go strings, bools, []string and
 // map[string]string, or tftypes values.
 type block map[string]any
 
-// config returns the block as Terraform hands it over.
+// config returns the block in the form that Terraform passes.
 func config(t *testing.T, b block) tfsdk.Config {
 	t.Helper()
 	var schema provider.SchemaResponse
@@ -61,10 +61,10 @@ func config(t *testing.T, b block) tfsdk.Config {
 	return tfsdk.Config{Raw: tftypes.NewValue(kind, values), Schema: schema.Schema}
 }
 
-// now is when the tests' certificates are valid.
+// now is a time at which the tests' certificates are valid.
 var now = time.Now()
 
-// read reads a block and an environment as Configure does.
+// read reads a block and an environment like Configure.
 func read(t *testing.T, b block, environment map[string]string) (connection.Settings, *reader) {
 	t.Helper()
 	var m model
@@ -373,7 +373,7 @@ func TestBadSettings(t *testing.T) {
 	}
 }
 
-// expiry is when a certificate expired, as a text says it.
+// expiry returns the time at which a certificate expires, as text.
 func expiry(t *testing.T, pki *etcdtest.PKI, cert etcdtest.Cert) string {
 	t.Helper()
 	leaf, err := x509.ParseCertificate(pki.ClientConfig(cert).Certificates[0].Certificate[0])
@@ -435,8 +435,8 @@ func TestValidateReadsNoFiles(t *testing.T) {
 	}
 }
 
-// The block wins over the environment, and what is not known yet holds nothing
-// up.
+// The block takes precedence over the environment, and an unknown value does
+// not block anything.
 func TestForceDestroy(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -14,7 +14,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// credentials returns user name and password, both or neither. As with
+// credentials returns the user name and the password, both or neither. As in
 // etcdctl, ETCDCTL_USER may hold both, separated by a colon.
 func (r *reader) credentials(m model) (string, connection.Secret) {
 	user, password, both := strings.Cut(r.getenv(envUser), ":")
@@ -29,8 +29,8 @@ func (r *reader) credentials(m model) (string, connection.Secret) {
 	userSource, passwordSource := envUser, envPassword
 	if value, given := r.text(m.Username); given {
 		if value != user {
-			// The environment's password is that of the environment's user,
-			// unless it names none.
+			// The environment's password belongs to the environment's user,
+			// unless the environment does not name a user.
 			if user != "" {
 				password = ""
 			}
@@ -49,7 +49,7 @@ func (r *reader) credentials(m model) (string, connection.Secret) {
 		r.fail(argumentPath(userSource), text.PasswordMissing(userSource, user))
 		return "", ""
 	case user == "" && password != "" && userSource == "username" && passwordSource == envPassword:
-		// username = "" switches the environment's credentials off.
+		// username = "" disables the environment's credentials.
 		return "", ""
 	case user == "" && password != "":
 		r.fail(argumentPath(passwordSource), text.UsernameMissing(passwordSource))
@@ -58,9 +58,9 @@ func (r *reader) credentials(m model) (string, connection.Secret) {
 	return user, connection.Secret(password)
 }
 
-// tlsMaterial returns the TLS material, and for each argument that the
-// environment gave instead, its variable. A client certificate and its key come
-// from the same place, both from the block or both from the environment.
+// tlsMaterial returns the TLS material. sources maps each argument that may
+// come from the environment to its variable. A client certificate and its key
+// come from the same place: both from the block or both from the environment.
 func (r *reader) tlsMaterial(m model) (material connection.TLSMaterial, sources map[string]string) {
 	sources = map[string]string{}
 	block := func(v types.String) (value string) { value, _ = r.text(v); return value }
@@ -91,7 +91,7 @@ func (r *reader) tlsMaterial(m model) (material connection.TLSMaterial, sources 
 	return material, sources
 }
 
-// boolean reads an environment variable that stands for an argument.
+// boolean reads an environment variable that corresponds to an argument.
 func (r *reader) boolean(variable, argument string) bool {
 	value := r.getenv(variable)
 	if value == "" {
@@ -104,8 +104,8 @@ func (r *reader) boolean(variable, argument string) bool {
 	return b
 }
 
-// forceDestroy is what the block or the environment says. It matters to an
-// apply alone, so that a value which is not known at plan holds nothing up.
+// forceDestroy returns the value of the block or of the environment. Only an
+// apply uses it, so a value that is unknown at plan does not delay anything.
 func (r *reader) forceDestroy(m model) bool {
 	if !m.ForceDestroy.IsNull() {
 		return m.ForceDestroy.ValueBool()

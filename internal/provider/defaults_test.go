@@ -26,7 +26,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider"
 )
 
-// described is what attributes of every kind of schema have in common.
+// described is the interface that the attributes of every kind of schema share.
 type described interface {
 	IsOptional() bool
 	GetDescription() string
@@ -116,8 +116,8 @@ func defaultOf(a described) string {
 	return ""
 }
 
-// Every optional attribute says what holds if it is not given, and in those
-// words. An attribute without a default is in the list below, with the reason.
+// Every optional attribute documents its default, with the exact value. An
+// attribute without a default is in the list below, with the reason.
 func TestDefaultsAreDocumented(t *testing.T) {
 	all := everyOptional(t)
 	for _, path := range slices.Sorted(maps.Keys(all)) {
@@ -142,8 +142,8 @@ func TestDefaultsAreDocumented(t *testing.T) {
 	}
 }
 
-// withoutDefault are the attributes for which nothing stands if they are not
-// given, and why: what they say is not so then, or another argument says it.
+// withoutDefault are the attributes that have no default, and the reason: the
+// setting is then absent, or another argument gives it.
 var withoutDefault = map[string]string{
 	"provider.username": "", "provider.password": "", "provider.cert": "", "provider.key": "", "provider.cert_pem": "", "provider.key_pem": "",
 	"provider.ca_cert_pem":   "instead of ca_cert",
@@ -167,8 +167,8 @@ var withoutDefault = map[string]string{
 	"etcd_member_config.bootstrap.token": "given as a whole", "etcd_member_config.bootstrap.window": "given as a whole",
 }
 
-// Durations and IDs are refused where they are written. The provider's own are
-// read by its ValidateConfig, together with the environment.
+// Invalid durations and IDs are refused in the configuration. ValidateConfig of
+// the provider checks the provider's own, together with the environment.
 func TestDurationsAndIDsAreValidated(t *testing.T) {
 	ctx := context.Background()
 	durations, ids := 0, 0

@@ -15,11 +15,11 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// skipVerify is the argument that switches off the verification of servers.
+// skipVerify is the argument that disables the verification of servers.
 const skipVerify = "insecure_skip_tls_verify"
 
-// trustedHosts reads the hosts that may get the credentials besides those of the
-// endpoints and of the address map.
+// trustedHosts reads the hosts that may receive the credentials in addition to
+// those of the endpoints and of the address map.
 func (r *reader) trustedHosts(v types.List) []connection.HostPattern {
 	var out []connection.HostPattern
 	r.each(v, "trusted_hosts", func(at path.Path, host string) {
@@ -33,9 +33,9 @@ func (r *reader) trustedHosts(v types.List) []connection.HostPattern {
 	return out
 }
 
-// warn notes what is insecure and allowed. What is sent to a loopback address
-// stays on this machine (a tunnel, a test), so a password in the clear is not
-// reported there. Endpoints are judged by what is dialled for them.
+// warn records settings that are insecure but allowed. Data sent to a loopback address
+// stays on this machine (a tunnel, a test), so a cleartext password to such an address
+// is not reported. For an endpoint in the address map, the mapped address counts.
 func (r *reader) warn(s connection.Settings, material connection.TLSMaterial, sources map[string]string, secure bool) {
 	if material.InsecureSkipVerify {
 		r.warnings = append(r.warnings, text.NotVerified(sources[skipVerify]))

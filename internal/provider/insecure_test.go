@@ -64,7 +64,7 @@ func TestInsecureIsReported(t *testing.T) {
 	}
 }
 
-// Once in a process: Terraform configures a provider again and again.
+// Once per process: Terraform configures a provider repeatedly.
 func TestWarnedOnce(t *testing.T) {
 	t.Setenv("ETCDCTL_INSECURE_SKIP_TLS_VERIFY", "true")
 	p := New("test")()

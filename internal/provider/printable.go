@@ -14,7 +14,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// served is all that the framework serves.
+// served is the set of interfaces that the framework serves.
 type served interface {
 	tfprotov6.ProviderServer
 	tfprotov6.ListResourceServer
@@ -22,13 +22,13 @@ type served interface {
 	tfprotov6.StateStoreServer
 }
 
-// Server is the framework's server for p, whose texts can all be printed.
+// Server returns the framework's server for p, with every text made printable.
 //
 // The framework keeps a cancel function, and with it the context, of every call
 // until the provider is stopped: registerContext in
-// terraform-plugin-framework/internal/proto6server/serve.go:24 of v1.19.0, for
-// which there is no issue upstream. That is some 60 kB for each resource, so
-// each call gets a [callContext].
+// terraform-plugin-framework/internal/proto6server/serve.go:24 of v1.19.0.
+// There is no upstream issue for this. It keeps about 60 kB for each resource,
+// so each call gets a [callContext].
 func Server(p provider.Provider) tfprotov6.ProviderServer {
 	whole := providerserver.NewProtocol6(p)()
 	if all, ok := whole.(served); ok {
@@ -37,13 +37,13 @@ func Server(p provider.Provider) tfprotov6.ProviderServer {
 	return whole
 }
 
-// printable is the last thing that a text passes on its way to a terminal or a
-// log: every diagnostic, the error of a function, the progress of an action and
-// the name of a listed resource. Whoever worded it, and whatever a server put
-// into it, it holds no character that cannot be printed, see [text.Lines].
+// printable is the last step for every text on its way to a terminal or a log:
+// every diagnostic, the error of a function, the progress of an action and the
+// name of a listed resource. It removes characters that cannot be printed,
+// whatever the origin of the text, see [text.Lines].
 type printable struct{ served }
 
-// shown makes a call with a context of its own, and cleans what it shows.
+// shown makes a call with a context of its own, and cleans the texts of the response.
 func shown[Q, R any](ctx context.Context, req Q, call func(context.Context, Q) (R, error)) (R, error) {
 	own := newCallContext(ctx)
 	defer own.over()
@@ -52,8 +52,8 @@ func shown[Q, R any](ctx context.Context, req Q, call func(context.Context, Q) (
 	return resp, err
 }
 
-// clean cleans the fields of an answer, a pointer to a struct or nil, that are
-// shown.
+// clean cleans the displayed fields of a response, which is a pointer to a
+// struct or nil.
 func clean(answer reflect.Value) {
 	if answer.Kind() != reflect.Pointer || answer.IsNil() {
 		return

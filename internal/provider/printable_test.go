@@ -20,7 +20,7 @@ const (
 	harmless = `evil\x1b[2J\x85 \x3a:error::x\u202e`
 )
 
-// talker says hostile things in every way in which a provider says something.
+// talker returns hostile texts in every kind of response of a provider.
 type talker struct{ served }
 
 func said() []*tfprotov6.Diagnostic {
@@ -86,8 +86,8 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
-// Nothing that the provider answers gets past it. (The provider has no state
-// stores.)
+// Every response of the provider passes through printable. (The provider has no
+// state stores.)
 func TestPrintableIsComplete(t *testing.T) {
 	if _, ok := Server(nothing{}).(*printable); !ok {
 		t.Fatal("what is served is not printable")
@@ -98,7 +98,7 @@ func TestPrintableIsComplete(t *testing.T) {
 			name := part.Method(i).Name
 			method, _ := own.MethodByName(name)
 			file, _ := runtime.FuncForPC(method.Func.Pointer()).FileLine(method.Func.Pointer())
-			if !strings.HasSuffix(file, "printable.go") && name != "StopProvider" { // which shows nothing
+			if !strings.HasSuffix(file, "printable.go") && name != "StopProvider" { // which shows no text
 				t.Errorf("%s is not printable's own (%s)", name, file)
 			}
 		}

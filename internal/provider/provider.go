@@ -1,8 +1,8 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package provider is the provider itself: its configuration, and what it
-// serves.
+// Package provider implements the provider: its configuration, and the list of
+// its resources, data sources, actions and functions.
 package provider
 
 import (
@@ -38,7 +38,7 @@ import (
 type Provider struct {
 	version string
 	pool    *connection.Pool
-	// said are the warnings that this process has given.
+	// said are the warnings that this process has already reported.
 	said sync.Map
 }
 
@@ -50,13 +50,13 @@ var (
 	_ provider.ProviderWithActions            = (*Provider)(nil)
 )
 
-// New returns what makes a provider of the given version, with connections of
-// its own.
+// New returns a function that creates a provider of the given version, with a
+// connection pool of its own.
 func New(version string) func() provider.Provider {
 	return func() provider.Provider { return NewWithPool(version, &connection.Pool{})() }
 }
 
-// NewWithPool is [New] with connections that the caller closes.
+// NewWithPool is [New] with a connection pool that the caller closes.
 func NewWithPool(version string, pool *connection.Pool) func() provider.Provider {
 	return func() provider.Provider { return &Provider{version: version, pool: pool} }
 }
@@ -74,8 +74,8 @@ func (p *Provider) Schema(_ context.Context, _ provider.SchemaRequest, resp *pro
 	}
 }
 
-// ValidateConfig implements provider.ProviderWithValidateConfig. It looks at
-// everything but files.
+// ValidateConfig implements provider.ProviderWithValidateConfig. It checks
+// everything except files.
 func (p *Provider) ValidateConfig(ctx context.Context, req provider.ValidateConfigRequest, resp *provider.ValidateConfigResponse) {
 	var m model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
@@ -88,8 +88,8 @@ func (p *Provider) ValidateConfig(ctx context.Context, req provider.ValidateConf
 	resp.Diagnostics.Append(r.diags...)
 }
 
-// Configure implements provider.Provider. It dials nothing: at plan the
-// machines may not exist yet, and the configuration may hold unknown values.
+// Configure implements provider.Provider. It does not connect to a server: at plan
+// the machines may not exist yet, and the configuration may hold unknown values.
 func (p *Provider) Configure(ctx context.Context, req provider.ConfigureRequest, resp *provider.ConfigureResponse) {
 	var m model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)

@@ -31,7 +31,7 @@ type model struct {
 	ForceDestroy          types.Bool   `tfsdk:"force_destroy"`
 }
 
-// The environment variables are those of etcdctl, but for the last one.
+// The environment variables are those of etcdctl, except the last one.
 const (
 	envEndpoints      = "ETCDCTL_ENDPOINTS"
 	envUser           = "ETCDCTL_USER"

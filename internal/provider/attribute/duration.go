@@ -15,7 +15,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// Duration checks that a text is a duration of more than zero, such as "90s".
+// Duration checks that a text is a positive duration, such as "90s".
 func Duration() validator.String {
 	return Checked("must be a duration of more than zero, such as 90s or 5m", func(argument, value string) *text.Message {
 		if d, err := time.ParseDuration(value); err == nil && d > 0 {
@@ -25,8 +25,8 @@ func Duration() validator.String {
 	})
 }
 
-// Timeouts is [timeouts.Attributes] with every duration checked by [Duration]:
-// the library's own check accepts what is over before it begins.
+// Timeouts is [timeouts.Attributes] with every duration checked by [Duration].
+// The check of the library accepts durations that are not positive.
 func Timeouts(ctx context.Context, o timeouts.Opts) schema.Attribute {
 	all, ok := timeouts.Attributes(ctx, o).(schema.SingleNestedAttribute)
 	if !ok {
@@ -41,7 +41,7 @@ func Timeouts(ctx context.Context, o timeouts.Opts) schema.Attribute {
 	return all
 }
 
-// DurationText is a duration as it is written in the configuration: "10m", not
+// DurationText returns a duration in the form of the configuration: "10m", not
 // "10m0s".
 func DurationText(d time.Duration) string {
 	s := d.String()

@@ -21,14 +21,14 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// URLs checks every element of a list or set of URLs: what passes can be used
-// by every later read, change and destroy. Elements that are not known yet pass;
-// Terraform asks again when they are.
+// URLs checks every element of a list or set of URLs. Every later read, change
+// and destroy can use the URLs that pass. Unknown elements pass; Terraform
+// validates them again when they are known.
 type URLs struct {
 	Described
-	// normal returns the form in which two spellings of one URL are equal.
+	// normal returns a URL in a form that is equal for all spellings of that URL.
 	normal func(string) (string, error)
-	// again is whether the same URL may occur twice.
+	// again reports whether the same URL may occur twice.
 	again bool
 }
 
@@ -37,7 +37,7 @@ var (
 	_ validator.Set  = URLs{}
 )
 
-// Advertised checks URLs at which others reach the member.
+// Advertised checks URLs at which other processes reach the member.
 func Advertised() URLs {
 	return URLs{"must be URLs with scheme http or https, a host and a port, such as https://10.0.1.10:2380", membership.NormalizeURL, false}
 }
@@ -47,8 +47,8 @@ func Listened() URLs {
 	return URLs{"must be URLs with scheme http or https, an IP address and a port, such as https://0.0.0.0:2380", membership.NormalizeListenURL, false}
 }
 
-// Endpoints checks client URLs at which the cluster is asked. Scheme and port
-// may be left out.
+// Endpoints checks client URLs of the cluster. The scheme and the port are
+// optional.
 func Endpoints() URLs {
 	parse := func(s string) (string, error) { return connection.ParseEndpoint(s, false) }
 	return URLs{"must be client URLs, such as https://10.0.1.10:2379", parse, true}
@@ -94,9 +94,9 @@ func (u URLs) check(argument, at path.Path, element attr.Value, seen map[string]
 	seen[normal] = true
 }
 
-// SameURLs keeps the URLs of the state where the configuration only writes the
-// same ones differently (case, a trailing slash, order). The framework asks a
-// type for semantic equality after Create, Read and Update only, not for a plan.
+// SameURLs keeps the URLs of the state if the configuration only spells them
+// differently (case, a trailing slash, order). The framework checks semantic
+// equality of a type only after Create, Read and Update, not for a plan.
 func SameURLs() planmodifier.Set { return sameURLs{"the same URLs written differently are no change"} }
 
 type sameURLs struct{ Described }
@@ -108,8 +108,8 @@ func (sameURLs) PlanModifySet(_ context.Context, req planmodifier.SetRequest, re
 	}
 }
 
-// AreSameURLs reports whether two sets hold the same URLs, in any spelling. Sets
-// that are null are the same; what is unknown is the same as nothing.
+// AreSameURLs reports whether two sets hold the same URLs, in any spelling. Two
+// null sets are the same. A set with an unknown value is not the same as any other.
 func AreSameURLs(a, b types.Set) bool {
 	switch {
 	case a.IsNull() || b.IsNull():
@@ -120,10 +120,10 @@ func AreSameURLs(a, b types.Set) bool {
 	return membership.SameURLs(Texts(a), Texts(b))
 }
 
-// NormalURLs returns the URLs as etcd is told them, in order: those at which
-// others reach the member, and those that its process listens on. What cannot be
-// normalised was refused by [Advertised] and [Listened] before, and is passed on
-// as it is.
+// NormalURLs returns the URLs in the form that etcd gets, in order. They are
+// URLs at which other processes reach the member, or URLs that its process
+// listens on. [Advertised] and [Listened] have already refused any URL that
+// cannot be normalised; NormalURLs returns such a URL unchanged.
 func NormalURLs(urls []string) []string {
 	out := make([]string, len(urls))
 	for i, u := range urls {

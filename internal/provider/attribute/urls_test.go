@@ -14,7 +14,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
-// What passes as an element can be used later, and what is not known yet waits.
+// An element that passes can be used later, and an unknown element passes.
 func TestURLs(t *testing.T) {
 	s, null, unknown := types.StringValue, types.StringNull(), types.StringUnknown()
 	for _, c := range []struct {
@@ -57,8 +57,8 @@ func TestURLs(t *testing.T) {
 	}
 }
 
-// A new member has a name that its machine starts with; one that exists keeps
-// its own.
+// A new member needs a name that its machine can start with; an existing member
+// keeps its name.
 func TestNewName(t *testing.T) {
 	for _, c := range []struct {
 		was, now types.String
@@ -79,7 +79,7 @@ func TestNewName(t *testing.T) {
 	}
 }
 
-// What etcd is told has no white space around it, wildcards included.
+// The URLs that etcd gets have no white space around them, wildcards included.
 func TestNormalURLs(t *testing.T) {
 	got := NormalURLs([]string{"http://0.0.0.0:2380\n", " HTTPS://Infra1:2380/ ", "https://[::]:2379\u0085"})
 	if want := []string{"http://0.0.0.0:2380", "https://[::]:2379", "https://infra1:2380"}; !slices.Equal(got, want) {

@@ -17,8 +17,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// Checked validates texts that are known: problem returns what is wrong with the
-// value of an argument, nil if nothing is.
+// Checked validates known texts. problem returns the problem with the value of
+// an argument, nil if there is none.
 func Checked(description Described, problem func(argument, value string) *text.Message) validator.String {
 	return checked{description, problem}
 }
@@ -38,8 +38,8 @@ func (c checked) ValidateString(_ context.Context, req validator.StringRequest, 
 	}
 }
 
-// Refuse adds an error about an argument that is given and has a problem, which
-// ends a sentence.
+// Refuse adds an error about an argument that is given and has a problem. The
+// problem is the end of a sentence.
 func Refuse(argument string, v types.String, problem func(value string) string, words func(value, problem string) text.Message, diags *diag.Diagnostics) {
 	value := v.ValueString()
 	if p := problem(value); IsGiven(v) && p != "" {
@@ -47,8 +47,8 @@ func Refuse(argument string, v types.String, problem func(value string) string, 
 	}
 }
 
-// Name checks the name of a member, which may exist already. What a new one can
-// be called is the business of [NewName].
+// Name checks the name of a member that may already exist. [NewName] checks the
+// name of a new member.
 func Name() validator.String {
 	return Checked("must be a member name: not empty, without '=' and ','", func(_, value string) *text.Message {
 		return nameProblem(membership.ValidateListedName(value))
@@ -72,8 +72,8 @@ func id[ID any](of Described, parse func(string) (ID, error), words func(error) 
 	})
 }
 
-// NewName refuses at plan to give a new member a name that its machine cannot
-// start with. A name that the state has already stays as it is.
+// NewName refuses at plan a name with which the machine of a new member cannot
+// start. It accepts a name that is already in the state.
 func NewName() planmodifier.String {
 	return newName{"the name of a new member is made of letters, digits and . _ : @ % + ~ -"}
 }

@@ -1,9 +1,9 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package attribute is what the attributes of several resources have in common:
-// durations, URLs, names and IDs of members, and collections of texts. The rules
-// are those of package membership.
+// Package attribute holds the code that attributes of several resources share:
+// durations, URLs, names and IDs of members, and collections of texts. The
+// rules are those of package membership.
 package attribute
 
 import (
@@ -19,7 +19,7 @@ type Described string
 // Description implements validator.Describer and planmodifier.Describer.
 func (d Described) Description(context.Context) string { return string(d) }
 
-// MarkdownDescription is [Described.Description].
+// MarkdownDescription returns [Described.Description].
 func (d Described) MarkdownDescription(context.Context) string { return string(d) }
 
 // IsGiven reports whether a value is neither null nor unknown.
@@ -36,7 +36,7 @@ type collection interface {
 	IsUnknown() bool
 }
 
-// SomeUnknown reports whether a list or set, or anything in it, is unknown.
+// SomeUnknown reports whether a list or set, or any of its elements, is unknown.
 func SomeUnknown(c collection) bool {
 	for _, e := range c.Elements() {
 		if e.IsUnknown() {
@@ -56,7 +56,7 @@ func Texts(c collection) (out []string) {
 	return out
 }
 
-// SetOf returns the texts as a set, null for nil.
+// SetOf returns the texts as a set, or null if texts is nil.
 func SetOf(texts []string) types.Set {
 	if texts == nil {
 		return types.SetNull(types.StringType)

@@ -16,12 +16,12 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// abandonTimeout is for a look at a cluster that most likely is gone.
+// abandonTimeout limits the observation of a cluster that is probably gone.
 const abandonTimeout = 3 * time.Second
 
-// Abandon forgets a member of a cluster that is abandoned, or its configuration.
-// It changes nothing in that cluster. It refuses if the cluster may have its
-// quorum again, which it had not when the plan was made.
+// Abandon forgets a member of an abandoned cluster, or its configuration. It
+// does not change that cluster. It refuses if the cluster may have regained the
+// quorum that it did not have when the plan was made.
 func (c *Cluster) Abandon(ctx context.Context, id membership.ClusterID, name string, diags *diag.Diagnostics) {
 	ctx, cancel := context.WithTimeout(ctx, abandonTimeout)
 	defer cancel()
@@ -36,8 +36,8 @@ func (c *Cluster) Abandon(ctx context.Context, id membership.ClusterID, name str
 	}
 }
 
-// ClearReplaced deletes what the cluster, which the plan knows to be restored in
-// the place of others, has on record about those. Without it these records do no
+// ClearReplaced deletes the records of the clusters that the cluster replaces.
+// The plan knows that it is restored in their place. Records that remain do no
 // harm.
 func (c *Cluster) ClearReplaced(ctx context.Context, in membership.ClusterID, plan *Plan) {
 	for _, id := range plan.Abandoned.Keys() {

@@ -1,9 +1,9 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package backend is what the provider hands to its resources and data
-// sources: the connection settings, and what is shared between them in one
-// process (connections, locks, hints).
+// Package backend holds what the provider passes to its resources and data
+// sources: the connection settings, and what they share in one process
+// (connections, locks, hints).
 package backend
 
 import (
@@ -19,51 +19,51 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/syncmap"
 )
 
-// Backend is made once for each configured provider.
+// Backend is created once for each configured provider.
 type Backend struct {
-	// Unknown is true while the provider's configuration holds values that are
-	// not known yet (normal at plan, when the machines are made in the same
-	// apply). Nothing may be dialled then: reads keep the prior state and plan
+	// Unknown is true if the provider's configuration holds values that are not
+	// known yet (normal at plan, if the same apply creates the machines).
+	// Resources must not connect then: reads keep the prior state and plan
 	// checks are skipped.
 	Unknown bool
-	// Settings are the provider's own. Endpoints may be empty: then each
-	// resource must bring its own, or fail with text.NoEndpoints.
+	// Settings are the provider's own. If Endpoints is empty, each resource
+	// must have its own, or fail with text.NoEndpoints.
 	Settings connection.Settings
-	// ForceDestroy makes every member that is destroyed for good do what its own
-	// force_destroy does.
+	// ForceDestroy has the effect of force_destroy on every member that is
+	// destroyed permanently.
 	ForceDestroy bool
-	// Pool holds the connections that everything in this process shares.
+	// Pool holds the connections that this process shares.
 	Pool *connection.Pool
 
-	// Plan is what the plan that is being made does, as far as it has been made.
+	// Plan holds the actions of the current plan, as far as it has been made.
 	Plan Plan
-	// Order is the order in which that plan comes by its nodes.
+	// Order is the order in which that plan reaches its nodes.
 	Order PlanOrder
-	// Configured are the configurations that this apply has made, by ID.
+	// Configured are the configurations that this apply has created, by ID.
 	Configured syncmap.Map[string, Configured]
-	// SnapshotFiles are the files that resources etcd_snapshot in the state have made,
-	// or have just left; false for one that a resource has made since. SnapshotPlans
-	// says for each file of the plan which resource makes it.
+	// SnapshotFiles are the files of etcd_snapshot resources in the state, or just
+	// deleted from it; the value is false if a resource has created the file since.
+	// SnapshotPlans maps each file of the plan to the resource that creates it.
 	SnapshotFiles syncmap.Map[string, bool]
 	SnapshotPlans syncmap.Map[string, string]
-	// claims are those that this process holds for its user, by ID, from one call
-	// of Terraform to the next; see [Backend.Hold].
+	// claims are the claims that this process holds for its user, by ID, across
+	// calls of Terraform; see [Backend.Hold].
 	claims syncmap.Map[string, *claim.Claim]
 
 	state    reconfigure.ProcessState
 	clusters syncmap.Map[string, *Cluster] // by their endpoints
 	guards   syncmap.Map[membership.ClusterID, *Guard]
 	reported syncmap.Map[string, bool]
-	// changes counts what this process has changed, in any cluster: several
-	// [Cluster] may be the same one by other endpoints. A look from before a
-	// change is worth nothing after it, however young it is: a data source that
-	// depends on a member must see that member.
+	// changes counts the changes of this process in all clusters, because
+	// several [Cluster] values may be the same cluster at different endpoints.
+	// An observation from before a change is invalid after it, however recent
+	// it is: a data source that depends on a member must see that member.
 	changes atomic.Uint64
 }
 
-// From returns the Backend in the ProviderData of a configure request, nil while
+// From returns the Backend in the ProviderData of a configure request, nil if
 // the provider is not configured yet (validation). The framework makes one such
-// request for each resource that it begins to read, to plan or to apply.
+// request for each resource that it begins to read, plan or apply.
 func From(data any, diags *diag.Diagnostics) *Backend {
 	b, ok := data.(*Backend)
 	if !ok && data != nil {
@@ -75,28 +75,28 @@ func From(data any, diags *diag.Diagnostics) *Backend {
 	return b
 }
 
-// FirstTime reports true once for each key: a warning that every resource of a
-// cluster would repeat is worth reading once.
+// FirstTime reports true once for each key, so that a warning about a cluster
+// is not repeated for every resource.
 func (b *Backend) FirstTime(key string) bool {
 	reported, _ := b.reported.Set(key, true)
 	return !reported
 }
 
-// Configured is a configuration that this apply has made.
+// Configured is a configuration that this apply has created.
 type Configured struct {
 	Name string
-	// InitialCluster is the one in the environment, which stays as it is.
+	// InitialCluster is the value in the environment, which does not change.
 	InitialCluster string
-	// Token is that of the bootstrap, and Founders are those that form the cluster,
-	// if it is still to be formed and they are known.
+	// Token is the token of the bootstrap. Founders are the initial members, if
+	// they are known and the cluster does not exist yet.
 	Token    string
 	Founders []string
 }
 
-// MissingFounders returns the founders of the cluster of a configuration for which
-// this apply has made no configuration, nil if it has not made that one either. A
-// plan cannot tell: their resources may be planned later, or be left out by
-// -target.
+// MissingFounders returns the initial members of a configuration's cluster for
+// which this apply has not created a configuration. It returns nil if it has
+// not created that configuration either. A plan cannot check this: their
+// resources may be planned later, or be excluded by -target.
 func (b *Backend) MissingFounders(config string) (names []string) {
 	of, _ := b.Configured.Get(config)
 	made := map[string]bool{}
@@ -113,11 +113,11 @@ func (b *Backend) MissingFounders(config string) (names []string) {
 	return names
 }
 
-// Hold keeps a claim until [Backend.Release] with the same ID.
+// Hold stores a claim until [Backend.Release] with the same ID.
 func (b *Backend) Hold(id string, c *claim.Claim) { b.claims.Set(id, c) }
 
-// Release returns the claim that was kept under an ID, nil if there is none.
-// It is the caller's then.
+// Release returns the claim stored under an ID, nil if there is none. The
+// caller then owns it.
 func (b *Backend) Release(id string) *claim.Claim {
 	c, _ := b.claims.Get(id)
 	b.claims.Delete(id)

@@ -18,7 +18,7 @@ import (
 
 var errNobody = errors.New("nobody is there")
 
-// countingPort counts the looks, all of which fail.
+// countingPort counts the observations, all of which fail.
 type countingPort struct {
 	cluster.Cluster
 	looks int
@@ -45,7 +45,7 @@ func (noRecords) Get(context.Context, string) (cluster.Record, bool, error) {
 	return cluster.Record{}, false, errNobody
 }
 
-// Looks are shared within a moment, but not across an attempt at a change.
+// Observations are shared for a short time, but not across an attempted change.
 func TestViewIsForgottenByChanges(t *testing.T) {
 	b := &Backend{Settings: connection.Settings{Endpoints: []string{"http://h:1"}}}
 	c, err := b.Cluster(nil)
@@ -64,7 +64,7 @@ func TestViewIsForgottenByChanges(t *testing.T) {
 	if first, second := looksOf(), looksOf(); first != 1 || second != 0 {
 		t.Errorf("looked %d times, then %d times", first, second)
 	}
-	// The same cluster, by another of its endpoints.
+	// The same cluster, at another of its endpoints.
 	other, err := b.Cluster([]string{"http://i:1"})
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func TestViewIsForgottenByChanges(t *testing.T) {
 	}
 }
 
-// wellPort counts the looks, all of which find the same cluster.
+// wellPort counts the observations, all of which return the same cluster.
 type wellPort struct {
 	cluster.Cluster
 	looks int
@@ -102,7 +102,7 @@ func (p *wellPort) Look(context.Context, membership.ClusterID) (membership.Snaps
 	return membership.Snapshot{ClusterID: 1}, nil
 }
 
-// handClock is a clock that a test moves.
+// handClock is a clock that a test advances.
 type handClock struct {
 	clock.System
 	now time.Time
@@ -110,8 +110,8 @@ type handClock struct {
 
 func (c *handClock) Now() time.Time { return c.now }
 
-// One look serves whoever expects the cluster and whoever expects none, and one
-// that has got old does not keep a newer one from serving.
+// An observation serves callers that expect the cluster and callers that expect
+// none. An old observation does not keep a newer one from being used.
 func TestViewIsShared(t *testing.T) {
 	b := &Backend{Settings: connection.Settings{Endpoints: []string{"http://h:1"}}}
 	c, err := b.Cluster(nil)

@@ -15,25 +15,24 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/syncmap"
 )
 
-// Cluster is one cluster as the resources of a provider share it.
+// Cluster is a cluster that the resources of a provider share.
 type Cluster struct {
 	*reconfigure.Engine
-	// Added are the names of the members that the plan which is being made adds
-	// through these endpoints. The order in which resources are planned is not
-	// known, so whoever comes second, the new member or one that is in state,
-	// finds the other.
+	// Added are the names of the members that the current plan adds through
+	// these endpoints. The order in which resources are planned is not known,
+	// so the later of a new member and a member in the state finds the other.
 	Added syncmap.Map[string, bool]
 
 	backend *Backend
-	// settings are those that the cluster is reached with.
+	// settings are the connection settings of the cluster.
 	settings connection.Settings
 	views
 	inState atomic.Uint64 // see [Cluster.ExpectCluster]
 }
 
-// Cluster returns the cluster at the given endpoints, or at the provider's own
-// if there are none. The error is [cluster.ErrNoEndpoints], or an
-// [*connection.EndpointError] for one that is not a URL. It dials nothing.
+// Cluster returns the cluster at the given endpoints, or at the provider's own if there
+// are none. The error is [cluster.ErrNoEndpoints], or an [*connection.EndpointError]
+// for an endpoint that is not a URL. Cluster does not connect.
 func (b *Backend) Cluster(endpoints []string) (*Cluster, error) {
 	settings := b.Settings
 	if len(endpoints) > 0 {
@@ -49,8 +48,8 @@ func (b *Backend) Cluster(endpoints []string) (*Cluster, error) {
 	return b.cluster(settings), nil
 }
 
-// Where is [Backend.Cluster] for URLs that are known only from what members
-// advertised: they are asked, and get no credentials for that.
+// Where is [Backend.Cluster] for URLs known only because members advertised
+// them. Requests go to them, but that does not make their hosts trusted.
 func (b *Backend) Where(learned []string) *Cluster { return b.cluster(b.Settings.Where(learned)) }
 
 func (b *Backend) cluster(settings connection.Settings) *Cluster {
@@ -63,14 +62,14 @@ func (b *Backend) cluster(settings connection.Settings) *Cluster {
 	})
 }
 
-// ExpectCluster notes which cluster the state knows a member of, and where that was
-// reached, for [Cluster.ExpectedCluster].
+// ExpectCluster records the cluster of a member in the state, and the URLs at
+// which it was reached, for [Cluster.ExpectedCluster].
 func (c *Cluster) ExpectCluster(want membership.ClusterID, clientURLs []string) {
 	c.Cluster.AddFallbackEndpoints(clientURLs)
 	c.inState.Store(uint64(want))
 }
 
-// ExpectedCluster returns the cluster that [Cluster.ExpectCluster] was told of, 0 before.
+// ExpectedCluster returns the cluster set by [Cluster.ExpectCluster], or 0.
 func (c *Cluster) ExpectedCluster() membership.ClusterID {
 	return membership.ClusterID(c.inState.Load())
 }

@@ -15,44 +15,44 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// Guard collects what the plan that is being made would do to the members of one
-// cluster, however many sets of endpoints lead to it. A plan is made in one
-// process, resource by resource; each is noted once, whatever number of times it
-// is planned.
+// Guard collects the effects of the current plan on the members of one cluster,
+// however many sets of endpoints lead to it. A plan is made in one process,
+// resource by resource. Each resource is noted once, however often it is
+// planned.
 type Guard struct {
 	ID membership.ClusterID
-	// Cluster is where the cluster can be asked.
+	// Cluster is the cluster at endpoints where it can be observed.
 	Cluster *Cluster
 
-	// Kept are the names of members that are in state and stay; Created those of
-	// new members, or of new configurations; InTurn those of members that may be
-	// replaced in one plan, one after the other.
+	// Kept are the names of members in the state that stay, Created the names
+	// of new members or new configurations, and InTurn the names of members
+	// that one plan may replace one after the other.
 	Kept, Created, InTurn syncmap.Map[string, bool]
 	// AddOnly are the names of learners whose creation returns before their
-	// machines are made, Readdressed those of members whose peer URLs change in
-	// place.
+	// machines exist. Readdressed are the names of members whose peer URLs
+	// change in place.
 	AddOnly, Readdressed syncmap.Map[string, bool]
-	// Removed are members that are removed for good, by themselves or with their
-	// configurations; Replaced those that make room for a successor, or whose
-	// configurations do.
+	// Removed are members that are removed permanently, directly or through
+	// their configurations. Replaced are members that a successor replaces,
+	// directly or through their configurations.
 	Removed, Replaced syncmap.Map[membership.MemberID, bool]
 
 	reported syncmap.Map[membership.Verdict, bool]
 }
 
-// Guard returns the guard of that cluster, 0 where none is known yet.
+// Guard returns the guard of cluster id, which is 0 if it is not known yet.
 func (b *Backend) Guard(id membership.ClusterID, at *Cluster) *Guard {
 	return b.guards.GetOrMake(id, func() *Guard { return &Guard{ID: id, Cluster: at} })
 }
 
 // GuardOf returns the guard of the cluster that has a member of that name, or
-// of the only cluster there is; nil for neither.
+// of the only known cluster; nil if there is none or more than one.
 func (b *Backend) GuardOf(name string) (found *Guard) {
 	all := b.guards.Keys()
 	for _, id := range all {
 		if g, _ := b.guards.Get(id); g.Kept.Has(name) || len(all) == 1 {
 			if found != nil {
-				return nil // two of them: it may be either
+				return nil // ambiguous
 			}
 			found = g
 		}
@@ -60,8 +60,8 @@ func (b *Backend) GuardOf(name string) (found *Guard) {
 	return found
 }
 
-// Report adds to a resource's diagnostics what is decided about the plan as far as
-// it has been noted. address is as in [text.PlanRefused].
+// Report adds the decision about the plan so far to a resource's diagnostics.
+// address is as in [text.PlanRefused].
 func (g *Guard) Report(ctx context.Context, snap membership.Snapshot, address string, diags *diag.Diagnostics) {
 	d := g.judge(ctx, snap)
 	if d.Verdict == membership.Refuse {
@@ -72,14 +72,14 @@ func (g *Guard) Report(ctx context.Context, snap membership.Snapshot, address st
 	}
 }
 
-// judge decides about the plan. It returns the same refusal, or warning, once
-// only: the plan as a whole is refused, not each of its resources.
+// judge decides about the plan. It returns each verdict only once, because the
+// plan as a whole is refused, not each of its resources.
 func (g *Guard) judge(ctx context.Context, snap membership.Snapshot) membership.Decision {
 	p := membership.PlannedChanges{
 		Removed: g.Removed.Keys(), Replaced: g.Replaced.Keys(), Created: len(g.Created.Keys()), InTurn: g.InTurn.Keys(),
 	}
 	if len(p.Replaced) > 0 {
-		// What cannot be read now is read again before a member is removed.
+		// If the turns cannot be read now, they are read again before a removal.
 		p.Turns, _ = g.Cluster.OpenTurns(ctx, snap)
 	}
 	d := membership.GuardPlan(snap, p)

@@ -16,7 +16,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
-// self is this process as those see it who wait for its locks.
+// self identifies this process to the processes that wait for its locks.
 var self = sync.OnceValue(func() claim.Holder {
 	who, host := "unknown", "unknown"
 	if u, err := user.Current(); err == nil {
@@ -28,8 +28,8 @@ var self = sync.OnceValue(func() claim.Holder {
 	return claim.Holder{Who: who + "@" + host, PID: os.Getpid(), Run: uuid.NewString()}
 })
 
-// Claims are where a provider's heartbeats are kept: on the v2 API, or on v3.
-// It dials nothing.
+// Claims returns the store of a provider's heartbeats, on the v2 API or on v3.
+// It does not connect.
 func (b *Backend) Claims(v2 bool) claim.Store {
 	if v2 {
 		return claim.NewV2(b.Settings)
@@ -37,8 +37,8 @@ func (b *Backend) Claims(v2 bool) claim.Store {
 	return claim.NewV3(cluster.New(b.Settings, b.Pool), b.Settings, b.Pool)
 }
 
-// lockOf returns the lock on membership changes that is kept in the cluster
-// itself, beside the ownership records.
+// lockOf returns the lock on membership changes. The lock is stored in the
+// cluster itself, next to the ownership records.
 func lockOf(route *cluster.Client, s connection.Settings, pool *connection.Pool) *claim.Lock {
 	return &claim.Lock{
 		Store: claim.NewV3(route, s, pool), Prefix: s.MetadataPrefix, Self: self(),

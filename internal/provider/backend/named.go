@@ -19,9 +19,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// namedKey is where a resource keeps the URLs that its configuration gives for
-// the member it manages. The state holds what the member advertises as well,
-// and a refresh or a destroy sees no configuration.
+// namedKey is the key of the URLs that a resource's configuration gives for its
+// member. The state also holds the URLs that the member advertises, and a
+// refresh or a destroy does not get the configuration.
 const namedKey = "named"
 
 // attributes is a configuration, a plan or a state.
@@ -29,8 +29,8 @@ type attributes interface {
 	GetAttribute(context.Context, path.Path, any) diag.Diagnostics
 }
 
-// Naming returns ctx for the member that a configuration or plan gives the URLs
-// of, in the arguments of these names; see [connection.Naming].
+// Naming returns ctx for the member whose URLs a configuration or plan gives in
+// the named arguments; see [connection.Naming].
 func Naming(ctx context.Context, from attributes, arguments ...string) context.Context {
 	return connection.Naming(ctx, urlsOf(ctx, from, arguments)...)
 }
@@ -39,7 +39,7 @@ func urlsOf(ctx context.Context, from attributes, arguments []string) (urls []st
 	for _, name := range arguments {
 		var set types.Set
 		if from.GetAttribute(ctx, path.Root(name), &set).HasError() {
-			continue // said by who reads the whole
+			continue // reported when the whole is read
 		}
 		urls = append(urls, attribute.Texts(set)...)
 	}
@@ -47,20 +47,20 @@ func urlsOf(ctx context.Context, from attributes, arguments []string) (urls []st
 	return urls
 }
 
-// KeepNamed keeps the URLs for [Named], of a plan that has been carried out.
+// KeepNamed stores the URLs of an applied plan for [Named].
 func KeepNamed(ctx context.Context, to private.Writer, from attributes, diags *diag.Diagnostics, arguments ...string) {
 	private.Keep(ctx, to, namedKey, urlsOf(ctx, from, arguments), diags)
 }
 
-// Named is [Naming] with what [KeepNamed] kept: nothing for a resource that was
-// imported and has not been changed since.
+// Named is [Naming] with the URLs that [KeepNamed] stored. There are none for a
+// resource that was imported and has not been changed since.
 func Named(ctx context.Context, from private.Reader) context.Context {
-	var unread diag.Diagnostics // then nothing is named
+	var unread diag.Diagnostics // on an error, no URL is named
 	return connection.Naming(ctx, private.Kept[[]string](ctx, from, namedKey, &unread)...)
 }
 
-// FindMember returns the member that an argument names, by name or ID; 0 where it
-// names none. doing completes "Cannot ...".
+// FindMember returns the member that an argument gives by name or ID, 0 if the
+// argument is empty. doing completes "Cannot ...".
 func (c *Cluster) FindMember(ctx context.Context, doing, argument, name string, diags *diag.Diagnostics) membership.MemberID {
 	if name == "" {
 		return 0
@@ -78,10 +78,10 @@ func (c *Cluster) FindMember(ctx context.Context, doing, argument, name string, 
 	return found[0].ID
 }
 
-// WarnUntrusted says once which members are not asked, because the credentials
-// must not go to the URLs that they advertise, and what makes them askable. It
-// goes by the provider's arguments alone, so that the list is the same whichever
-// resource comes first.
+// WarnUntrusted warns once about the members that get no requests, because the
+// credentials must not go to the URLs that they advertise, and how to change
+// that. It uses only the provider's arguments, so that the list does not depend
+// on which resource comes first.
 func (c *Cluster) WarnUntrusted(snap membership.Snapshot, diags *diag.Diagnostics) {
 	var urls []string
 	for _, m := range snap.Members {

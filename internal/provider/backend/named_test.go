@@ -17,7 +17,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// trustPort shows in a snapshot which of its members would be asked.
+// trustPort is a cluster in which only trusted members respond.
 type trustPort struct {
 	cluster.Cluster
 	settings connection.Settings
@@ -47,10 +47,10 @@ func trusting(t *testing.T) *Cluster {
 	return c
 }
 
-// Whichever resource looks first, each sees what its own configuration allows.
+// Whichever resource is first, each sees what its own configuration allows.
 func TestViewsDoNotShareTrust(t *testing.T) {
 	none, b, c := t.Context(), connection.Naming(t.Context(), "https://b:2380"), connection.Naming(t.Context(), "https://c:2380")
-	alsoA := connection.Naming(t.Context(), "https://a:2380") // which is named anyway
+	alsoA := connection.Naming(t.Context(), "https://a:2380") // which is trusted anyway
 	for name, order := range map[string][]context.Context{
 		"none first": {none, b, c, alsoA}, "b first": {b, none, alsoA, c}, "c first": {c, b, none, alsoA}, "a first": {alsoA, c, b, none},
 	} {
@@ -74,7 +74,7 @@ func TestViewsDoNotShareTrust(t *testing.T) {
 	}
 }
 
-// keptState is private state.
+// keptState is the private state.
 type keptState map[string][]byte
 
 func (p keptState) GetKey(_ context.Context, key string) ([]byte, diag.Diagnostics) {
@@ -95,8 +95,8 @@ func (w written) GetAttribute(ctx context.Context, at path.Path, target any) dia
 	return diags
 }
 
-// A refresh and a destroy trust what was configured, whatever the state has
-// taken over from the cluster since.
+// A refresh and a destroy trust the configured hosts, whatever the state has
+// adopted from the cluster since.
 func TestNamedIsWhatWasConfigured(t *testing.T) {
 	plan := written{"peer_urls": {"https://b:2380"}, "client_urls": {"https://c:2379"}}
 	s := trusting(t).settings
@@ -116,7 +116,7 @@ func TestNamedIsWhatWasConfigured(t *testing.T) {
 	}
 }
 
-// One warning has the complete line, whichever resource is the first to give it.
+// There is one warning with the complete list, whichever resource reports it first.
 func TestUntrustedHostsAreReportedOnce(t *testing.T) {
 	c := trusting(t)
 	var diags diag.Diagnostics
@@ -132,7 +132,7 @@ func TestUntrustedHostsAreReportedOnce(t *testing.T) {
 	}
 }
 
-// Addresses from the state are asked, and get nothing for being there.
+// Addresses from the state get requests, but no trust for being in the state.
 func TestWhereNamesNoHost(t *testing.T) {
 	b := &Backend{Settings: connection.Settings{Username: "root", Password: "x"}, Pool: &connection.Pool{}}
 	const u = "https://b:2379"

@@ -12,27 +12,26 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 )
 
-// PlanOrder finds out, while a plan is made, whether the nodes that are to be
-// replaced in one apply depend on each other. Whoever replaces several takes
-// turns: a member leaves only after the successor of the one before has joined.
-// That ends nowhere where Terraform destroys all old members before it creates a
-// new one, which is so with for_each; or where -parallelism is below the number of
-// members that wait.
+// PlanOrder detects, while a plan is made, whether the nodes that are to be replaced in
+// one apply depend on each other. In such an apply the members take turns: a member is
+// removed only after the successor of the previous member has joined. That never ends
+// if Terraform destroys all old members before it creates a new member, as with
+// for_each, or if -parallelism is below the number of members that wait.
 //
-// Neither can be asked for. But a plan goes through the same graph: so each
-// node's rollout is held back until the one before has been planned through to
-// its member. With for_each that never happens, because every rollout comes
-// before any configuration; with too low a -parallelism neither, because those
-// that are held back are all that Terraform has begun. The zero value is ready.
+// Terraform does not expose either fact. But a plan walks the same graph, so the
+// rollout of each node is held back until the previous node has been planned up to its
+// member. With for_each that never happens, because every rollout precedes any
+// configuration. It also never happens if -parallelism is too low, because Terraform
+// has only started the resources that are held back. The zero value is ready to use.
 type PlanOrder struct {
 	mu sync.Mutex
-	// changed is signalled whenever something below has changed.
+	// changed is signalled when any field below changes.
 	changed sync.Cond
-	// current is the name that is being planned, "" if none is; configured
-	// whether its configuration has been.
+	// current is the name that is being planned, "" if there is none.
+	// configured reports whether its configuration has been planned.
 	current    string
 	configured bool
-	// progress is when this provider last began to read or to plan a resource.
+	// progress is the time at which this provider last began to read or plan a resource.
 	progress time.Time
 	waiting  []string
 	applying bool
@@ -40,9 +39,9 @@ type PlanOrder struct {
 }
 
 // NodesDependOnEachOther means that nodes cannot be replaced in one apply: a
-// resource of one was not planned while the rollouts of others were held back.
+// resource of one node was not planned while the rollouts of others were held back.
 type NodesDependOnEachOther struct {
-	// Resource is the type of that resource, Name the node's name.
+	// Resource is the type of that resource, Name the name of the node.
 	Resource, Name string
 	Waiting        []string
 }
@@ -53,19 +52,19 @@ func (e *NodesDependOnEachOther) Error() string {
 }
 
 const (
-	// configLimit is how long nothing may happen before the configuration is
-	// planned: it follows on its rollout as soon as Terraform may begin with it.
+	// configLimit is the longest time without progress before the configuration
+	// is planned. It follows its rollout as soon as Terraform can start it.
 	configLimit = 30 * time.Second
-	// memberLimit is the same for the member, which follows on its machine. That
-	// is another provider's, so this process does not see it being refreshed.
+	// memberLimit is the same for the member, which follows its machine. Another
+	// provider manages the machine, so this process does not see its refresh.
 	memberLimit = 10 * time.Minute
 )
 
-// progressed notes that this provider begins to read or to plan a resource.
+// progressed notes that this provider begins to read or plan a resource.
 func (o *PlanOrder) progressed() { o.note(func() {}) }
 
-// StartApply notes that something is being changed: no plan is being made any
-// more, only planned values are computed again, and nothing is to be found out.
+// StartApply notes that a change begins. From then on Terraform does not make a
+// plan, it only recomputes planned values, so there is nothing to detect.
 func (o *PlanOrder) StartApply() { o.note(func() { o.applying = true }) }
 
 // Config notes that the configuration of that name is being planned.
@@ -73,7 +72,7 @@ func (o *PlanOrder) Config(name string) {
 	o.note(func() { o.configured = o.configured || name == o.current })
 }
 
-// Member notes that the member of that name has been planned: its node is done.
+// Member notes that the member of that name, and so its node, has been planned.
 func (o *PlanOrder) Member(name string) {
 	o.note(func() {
 		if name == o.current {
@@ -97,9 +96,9 @@ func (o *PlanOrder) IsApplying() bool {
 	return o.applying
 }
 
-// Enter is called with each name that is to be replaced in turn, when its
-// rollout is planned; it returns when the one before has been planned to its
-// end. The error is [*NodesDependOnEachOther], or ctx's.
+// Enter is called when the rollout of a name that is to be replaced in turn is
+// planned. It returns when the previous name has been planned completely. The
+// error is [*NodesDependOnEachOther], or that of ctx.
 func (o *PlanOrder) Enter(ctx context.Context, name string) error {
 	defer context.AfterFunc(ctx, o.wake)()
 	o.mu.Lock()

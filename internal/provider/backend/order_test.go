@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Nodes that are planned each by itself pass one after the other, also where a
-// machine is refreshed for minutes before its member is planned.
+// Independent nodes are planned one after the other, even if the refresh of a
+// machine takes minutes before its member is planned.
 func TestPlanOrderOfNodesOfTheirOwn(t *testing.T) {
 	for _, machine := range []time.Duration{0, 59 * time.Second, 61 * time.Second, memberLimit - time.Second} {
 		synctest.Test(t, func(t *testing.T) {
@@ -42,7 +42,7 @@ func TestPlanOrderOfNodesOfTheirOwn(t *testing.T) {
 	}
 }
 
-// As long as the provider reads or plans any resource, the plan gets on.
+// While the provider reads or plans any resource, the plan makes progress.
 func TestPlanOrderWaitsForProgress(t *testing.T) {
 	for what, configured := range map[string]bool{"etcd_member_config": false, "etcd_member": true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -73,7 +73,7 @@ func TestPlanOrderWaitsForProgress(t *testing.T) {
 	}
 }
 
-// Where nothing of the first is planned while the others wait, all are refused.
+// If nothing of the first node is planned while the others wait, all are refused.
 func TestPlanOrderOfNodesThatDependOnEachOther(t *testing.T) {
 	for name, steps := range map[string]func(*PlanOrder){
 		"every rollout before any configuration": func(*PlanOrder) {},
@@ -104,7 +104,7 @@ func TestPlanOrderOfNodesThatDependOnEachOther(t *testing.T) {
 	}
 }
 
-// While a plan is applied nothing is held back, nor if the plan is interrupted.
+// Nothing is held back during an apply, or after the plan is interrupted.
 func TestPlanOrderWhileApplying(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o PlanOrder

@@ -13,25 +13,25 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/syncmap"
 )
 
-// Plan collects what is known, without asking any cluster, of the resources that
-// the plan which is being made has come by. The zero value is empty.
+// Plan collects facts about the resources that the current plan has reached,
+// without requests to a cluster. The zero value is empty.
 type Plan struct {
-	// Replaced are the configurations that are replaced, by ID; Failed those of
-	// which that is because the member has failed.
+	// Replaced are the configurations that are replaced, by ID. Failed are
+	// those that are replaced because the member has failed.
 	Replaced, Failed syncmap.Map[string, bool]
-	// Stays are the names of members that stay as they are, by the ID of their
+	// Stays are the names of members that do not change, by the ID of their
 	// configuration.
 	Stays syncmap.Map[string, string]
-	// WindowClosed is when the bootstrap window of a configuration closed.
+	// WindowClosed is the time at which the bootstrap window of a configuration closed.
 	WindowClosed syncmap.Map[string, time.Time]
 	// ReplacedBootstraps are the tokens of bootstraps that are replaced because
-	// they are known to have formed no cluster.
+	// they are known not to have formed a cluster.
 	ReplacedBootstraps syncmap.Map[string, bool]
-	// Abandoned are the clusters in whose place a snapshot is restored, in this
-	// plan or in an earlier one: see [membership.DecideRestore].
+	// Abandoned are the clusters that a restored snapshot replaces, in this
+	// plan or in an earlier plan: see [membership.DecideRestore].
 	Abandoned syncmap.Map[membership.ClusterID, bool]
 
-	// configs are the configurations that the state holds, by token and name.
+	// configs are the configurations in the state, by token and name.
 	configs syncmap.Map[string, bool]
 	// taken is the name of the failed member that is replaced.
 	taken syncmap.Map[string, string]
@@ -39,24 +39,24 @@ type Plan struct {
 	addresses syncmap.Map[string, []string]
 
 	mu sync.Mutex
-	// counted is what happens to configurations whose cluster cannot be observed.
+	// counted are the changes to configurations whose cluster cannot be observed.
 	counted map[configKey]Half
-	// held and made are the resources that the state holds for a member, and those
-	// that are new, by the owner of its ownership record.
+	// held are the resources that the state holds for a member, and made the
+	// new resources, by the owner of its ownership record.
 	held, made syncmap.Map[string, Holder]
-	// holders are the resources that the state has for a member, by its ID.
+	// holders are the resources in the state for a member, by its ID.
 	holders map[memberKey]membership.Holders
 	refused bool
 }
 
-// memberKey is a member of a cluster.
+// memberKey identifies a member of a cluster.
 type memberKey struct{ cluster, id string }
 
-// HoldConfig notes the name of a configuration that the state holds, with its
-// bootstrap token: another cluster may have a member of the same name.
+// HoldConfig notes the name of a configuration in the state, with its bootstrap
+// token, because another cluster may have a member of the same name.
 func (p *Plan) HoldConfig(token, name string) { p.configs.Set(fmt.Sprintf("%q %q", token, name), true) }
 
-// HoldsConfig reports whether [Plan.HoldConfig] was told of that name with that
+// HoldsConfig reports whether [Plan.HoldConfig] was called with that name and
 // token.
 func (p *Plan) HoldsConfig(token, name string) bool {
 	return p.configs.Has(fmt.Sprintf("%q %q", token, name))
@@ -66,19 +66,19 @@ func (p *Plan) HoldsConfig(token, name string) bool {
 type Half uint8
 
 // The halves of a replacement. A configuration that gets another key without a
-// moved block has both without being replaced.
+// moved block has both halves although it is not replaced.
 const (
 	Removed Half = 1 << iota
 	Created
 )
 
-// configKey is a configuration that nothing but its resource tells of.
+// configKey identifies a configuration that is known only from its resource.
 type configKey struct{ token, name string }
 
-// Count notes what happens to the configuration of that name although its cluster
-// cannot be observed, and decides about all of which that was noted with the same
-// bootstrap token, or with none. founders is how many members are known to have
-// formed that cluster.
+// Count notes a change of the configuration of that name, whose cluster cannot
+// be observed. It decides about all changes noted with the same bootstrap
+// token, or without a token. founders is the number of members that are known
+// to have formed that cluster.
 func (p *Plan) Count(token, name string, h Half, founders int) membership.Decision {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -101,10 +101,10 @@ func (p *Plan) Count(token, name string, h Half, founders int) membership.Decisi
 	return d
 }
 
-// Holder is the kind of a resource that stands for a member.
+// Holder is the kind of a resource that manages a member.
 type Holder uint8
 
-// The holders of a member. A member may have two at a time: the etcd_learner
+// The holders of a member. A member may have two at the same time: the etcd_learner
 // that added it, and the etcd_member that adopts that learner by learner_id.
 const (
 	noHolder Holder = iota
@@ -112,7 +112,7 @@ const (
 	LearnerHolder
 	// AdopterHolder is an etcd_member that adopts a learner.
 	AdopterHolder
-	// RemovedHolder leaves the state: another one would be in its place.
+	// RemovedHolder is removed from the state: another holder would replace it.
 	RemovedHolder
 )
 
@@ -129,8 +129,8 @@ func (h Holder) excludes(other Holder) bool {
 	}
 }
 
-// Hold notes a resource that the state holds for a member, and reports whether
-// the plan creates another one that cannot stand beside it, or in its place.
+// Hold notes a resource that the state holds for a member. It reports whether
+// the plan creates another resource that conflicts with it or would replace it.
 func (p *Plan) Hold(member string, h Holder) (twice bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -141,8 +141,8 @@ func (p *Plan) Hold(member string, h Holder) (twice bool) {
 	return h.excludes(made)
 }
 
-// Make notes a new resource for a member, and reports whether the state or the
-// plan has one beside which it cannot stand, or in whose place it would be.
+// Make notes a new resource for a member. It reports whether the state or the
+// plan has a resource that conflicts with it or that it would replace.
 func (p *Plan) Make(member string, h Holder) (twice bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -151,8 +151,8 @@ func (p *Plan) Make(member string, h Holder) (twice bool) {
 	return h.excludes(held) || h.excludes(made)
 }
 
-// CountHolders notes one resource more, or less, that stands for a member, and
-// decides about all of them. The IDs are those of the cluster and of the member.
+// CountHolders adds to the numbers of kept and removed resources of a member,
+// and decides about all of them. cluster and id identify the member.
 func (p *Plan) CountHolders(cluster, id string, kept, gone int) membership.Decision {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -167,8 +167,8 @@ func (p *Plan) CountHolders(cluster, id string, kept, gone int) membership.Decis
 	return membership.GuardHolders(h)
 }
 
-// Address notes the peer URLs that a member has after the apply, and returns one
-// of them that another member has as well, and the name of that one. It is for
+// Address notes the peer URLs that a member has after the apply. It returns a
+// URL that another member also has, and the name of that member. It is for
 // members of the cluster at the provider's own endpoints.
 func (p *Plan) Address(name string, peerURLs []string) (url, other string) {
 	var mine []string
@@ -187,8 +187,8 @@ func (p *Plan) Address(name string, peerURLs []string) (url, other string) {
 	return "", ""
 }
 
-// TakeFailed reports whether the failed member of that name is the one that this
-// plan replaces: of several, the first that asks.
+// TakeFailed reports whether the failed member of that name is the member that
+// this plan replaces: of several, that of the first call.
 func (p *Plan) TakeFailed(name string) bool {
 	return p.taken.GetOrMake("failed", func() string { return name }) == name
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// A member has one resource, or the learner that added it and the member that
-// adopts that learner; whichever of them is planned first.
+// A member has one resource, or both the learner that added it and the member
+// that adopts that learner, whichever is planned first.
 func TestHolders(t *testing.T) {
 	together := func(held, made Holder) bool {
 		return held == noHolder || held == LearnerHolder && made == AdopterHolder || held == AdopterHolder && made == LearnerHolder
@@ -37,8 +37,8 @@ func TestHolders(t *testing.T) {
 	}
 }
 
-// A member is not removed while another resource stays for it: whichever of the two
-// is planned first, and if it first seems to stay.
+// A member is not removed while another resource keeps it, whichever is planned
+// first, even if the removed resource first seems to stay.
 func TestCountHolders(t *testing.T) {
 	type call struct{ kept, gone int }
 	var (
@@ -72,8 +72,8 @@ func TestCountHolders(t *testing.T) {
 	}
 }
 
-// Of the configurations of one bootstrap, or of none, one is replaced in a plan
-// whose cluster cannot be observed. One with another key counts as replaced.
+// If the cluster cannot be observed, a plan replaces only one of the configurations
+// of one bootstrap, or of none. A configuration with a new key counts as replaced.
 func TestCount(t *testing.T) {
 	const replaced = Removed | Created
 	type step struct {
@@ -120,7 +120,7 @@ func TestPlanNotes(t *testing.T) {
 	}
 }
 
-// A refusal of the whole plan is printed once.
+// The refusal of a whole plan is printed once.
 func TestReportOnce(t *testing.T) {
 	snap := membership.Snapshot{ClusterID: 1, Answers: map[membership.MemberID]membership.Answer{}}
 	b := &Backend{}

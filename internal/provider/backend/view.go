@@ -12,60 +12,60 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// freshness is how long one look at the cluster serves the refresh of many
-// resources. It is far below the time in which a person can act between.
+// freshness is how long one observation of the cluster serves the refresh of
+// many resources. It is far shorter than the time that a person needs to act.
 const freshness = 2 * time.Second
 
-// look is a look at the cluster, under way or over. While it is under way it goes
-// on as long as anyone waits for it.
+// look is an observation of the cluster, in progress or complete. An
+// observation in progress continues as long as a caller waits for it.
 type look struct {
-	// changes is how many changes there were when it began.
+	// changes is the number of changes at its start.
 	changes uint64
 	waiting int
 	cancel  context.CancelFunc
-	// over is closed at the end, when what follows is known.
+	// over is closed at the end, when the fields below are set.
 	over chan struct{}
 	at   time.Time
 	snap membership.Snapshot
 	err  error
 }
 
-// serves reports whether the look is as good as one for the wanted cluster.
+// serves reports whether the observation can replace an observation of the wanted cluster.
 func (l *look) serves(want membership.ClusterID) bool {
 	switch {
 	case l.err != nil:
 		return false
-	case want == 0: // with one cluster alone it makes no difference which was expected
+	case want == 0: // with a single cluster, it does not matter which is expected
 		return len(l.snap.Others) == 0
 	default:
 		return l.snap.ClusterID == want
 	}
 }
 
-// views are the latest looks at a cluster, and those that are under way.
+// views are the latest observations of a cluster, and those in progress.
 type views struct {
 	viewing sync.Mutex
 	latest  map[viewKey]*look
 	flights map[string]*look // by trust
 }
 
-// viewKey tells looks apart: by the cluster that was expected, and by the hosts
-// that were asked because of the resource that the look was for
+// viewKey distinguishes observations by the expected cluster, and by the hosts
+// that are trusted because of the resource that is observed
 // ([connection.Settings.Trust]).
 type viewKey struct {
 	want  membership.ClusterID
 	trust string
 }
 
-// View returns a look at the cluster that may be up to two seconds old, so
-// that the refresh of any number of resources makes one; but none that began
-// before the end of a change which this process made. want is the cluster that
-// is expected, 0 if none is. The error is that of the look, or ctx's: a caller
-// that gives up does so at once, and the others keep their look. It is to show
-// and to plan by; what changes something looks for itself
-// ([cluster.Cluster.Observe]).
+// View returns an observation of the cluster. It may be up to two seconds old,
+// so that the refresh of any number of resources needs only one, but it began
+// after the end of every change made by this process. want is the expected
+// cluster, 0 if there is none. The error is that of the observation or of ctx.
+// A caller that gives up returns at once, and the others keep their
+// observation. View is for display and for plans; code that changes the cluster
+// observes it directly ([cluster.Cluster.Observe]).
 func (c *Cluster) View(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error) {
-	// A change that ends from now on does not make the look of this call old.
+	// A change that ends after this point does not invalidate this observation.
 	changes := c.backend.changes.Load()
 	key := viewKey{want, c.settings.Trust(ctx)}
 	for {
@@ -99,7 +99,7 @@ func (c *Cluster) View(ctx context.Context, want membership.ClusterID) (membersh
 	}
 }
 
-// viewed returns a look that serves, nil if there is none.
+// viewed returns a valid observation, nil if there is none.
 func (c *Cluster) viewed(key viewKey, changes uint64) *look {
 	now := c.Clock.Now()
 	valid := func(l *look) bool { return l != nil && l.changes >= changes && now.Sub(l.at) <= freshness }
@@ -114,8 +114,8 @@ func (c *Cluster) viewed(key viewKey, changes uint64) *look {
 	return nil
 }
 
-// look begins a look. It does not end with ctx, whose values it keeps, but when
-// the last caller that waits for it has given up.
+// look starts an observation. The observation keeps the values of ctx but does not
+// end with it. It ends early when the last caller that waits for it has given up.
 func (c *Cluster) look(ctx context.Context, key viewKey) *look {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	l := &look{changes: c.backend.changes.Load(), cancel: cancel, over: make(chan struct{})}
@@ -128,7 +128,7 @@ func (c *Cluster) look(ctx context.Context, key viewKey) *look {
 		c.viewing.Lock()
 		defer c.viewing.Unlock()
 		delete(c.flights, key.trust)
-		if ctx.Err() == nil { // otherwise it was cut short, and says nothing
+		if ctx.Err() == nil { // otherwise it was cancelled and has no result
 			l.at = c.Clock.Now()
 			c.latest[key] = l
 		}

@@ -15,8 +15,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// stuckPort is a cluster of which each look takes until the test lets it go, or
-// its context ends.
+// stuckPort is a cluster whose observations last until the test releases them
+// or their context ends.
 type stuckPort struct {
 	cluster.Cluster
 	looks atomic.Int32
@@ -74,7 +74,7 @@ func soon[T any](t *testing.T, what string, from <-chan T) T {
 	}
 }
 
-// waiters waits until that many callers wait for the look under way.
+// waiters waits until n callers wait for the observation in progress.
 func waiters(t *testing.T, c *Cluster, n int) {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
@@ -89,8 +89,8 @@ func waiters(t *testing.T, c *Cluster, n int) {
 	t.Fatalf("not within 10 s: %d callers wait", n)
 }
 
-// A caller whose time is over returns at once, while the look goes on for the
-// others: also for those that expect a certain cluster.
+// A caller whose time is over returns at once, while the observation continues
+// for the others, including those that expect a certain cluster.
 func TestViewHonoursEachCallersContext(t *testing.T) {
 	t.Parallel()
 	c, port := stuck(t)
@@ -117,7 +117,7 @@ func TestViewHonoursEachCallersContext(t *testing.T) {
 	}
 }
 
-// A look for which nobody waits any more ends, and the next caller looks again.
+// An observation without waiting callers ends, and the next caller starts another.
 func TestAbandonedView(t *testing.T) {
 	t.Parallel()
 	c, port := stuck(t)
@@ -137,8 +137,8 @@ func TestAbandonedView(t *testing.T) {
 	}
 }
 
-// A look that began before the end of a change does not serve a caller that
-// came after it, also if it is still under way.
+// An observation that began before the end of a change does not serve a caller
+// that came after the change, even if it is still in progress.
 func TestViewDuringAChange(t *testing.T) {
 	t.Parallel()
 	c, port := stuck(t)

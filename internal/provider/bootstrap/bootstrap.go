@@ -1,10 +1,10 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package bootstrap is the object that passes from the resources that decide
-// how a cluster is first formed (etcd_discovery_token) to the one that
-// configures its members (etcd_member_config). Both sides take its type from
-// here, so that one can be assigned to the other as it is.
+// Package bootstrap defines the object that passes from the resources that
+// decide how a cluster is first formed (such as etcd_discovery_token) to the
+// resource that configures its members (etcd_member_config). Both sides use its
+// type, so that a value can be assigned unchanged.
 package bootstrap
 
 import (
@@ -27,56 +27,55 @@ import (
 
 // Values of [Bootstrap.Protocol].
 const (
-	// ProtocolV3 is discovery through any v3 key space (members of any version; etcd
-	// before 3.6 leaves it to the join script).
+	// ProtocolV3 is discovery through any v3 key space (members of any version;
+	// before etcd 3.6, the join script does it).
 	ProtocolV3 = "v3"
 	// ProtocolV2 is discovery through the v2 keys API (members up to 3.6).
 	ProtocolV2 = "v2"
-	// ProtocolService is discovery through a service that speaks as
-	// discovery.etcd.io does (members up to 3.6).
+	// ProtocolService is discovery through a service with the protocol of
+	// discovery.etcd.io (members up to 3.6).
 	ProtocolService = "service"
-	// ProtocolStatic is a list of members given to each of them: it asks no registry.
+	// ProtocolStatic is a list of members given to each of them, without discovery.
 	ProtocolStatic = "static"
 )
 
-// Bootstrap is the Go form of the object. Every field may be unknown while a
-// plan is made.
+// Bootstrap is the Go form of the object. At plan, every field may be unknown.
 type Bootstrap struct {
 	// Protocol is one of the Protocol constants.
 	Protocol types.String `tfsdk:"protocol"`
 	// Token is the discovery token, or the static cluster's token.
 	Token types.String `tfsdk:"token"`
-	// Founders are the names of those who may bootstrap; null if only their
-	// number is known. The object has them in one text, separated by commas,
-	// because every member's plan prints them.
+	// Founders are the names of the initial members; null if only their number
+	// is known. The object has them in one text, separated by commas, because
+	// every member's plan prints them.
 	Founders types.Set    `tfsdk:"-"`
 	Names    types.String `tfsdk:"founders"`
-	// Size is the number of founders.
+	// Size is the number of initial members.
 	Size types.Int64 `tfsdk:"size"`
-	// Complete is true once every founder has registered (discovery) or the
-	// cluster has answered (static). It never turns false again.
+	// Complete is true once every initial member has registered (discovery) or
+	// the cluster has responded (static). It never becomes false again.
 	Complete types.Bool `tfsdk:"complete"`
-	// Environment holds the ETCD_* variables that a founder needs to
-	// bootstrap, beside its name and its URLs.
+	// Environment holds the ETCD_* variables that an initial member needs to
+	// bootstrap, in addition to its name and its URLs.
 	Environment types.Map `tfsdk:"environment"`
 	// ClusterID is the cluster's ID, 16 hexadecimal digits; null for a
-	// discovery, which cannot tell it.
+	// discovery, which does not contain it.
 	ClusterID types.String `tfsdk:"cluster_id"`
-	// RegistryEndpoints are the client URLs of the registry as a machine dials
-	// them; null for a static bootstrap.
+	// RegistryEndpoints are the client URLs of the discovery cluster to which a
+	// machine connects; null for a static bootstrap.
 	RegistryEndpoints types.List `tfsdk:"registry_endpoints"`
-	// Window is how long after the creation of its configuration the first
-	// founder of a static bootstrap, by name, may start to form the cluster, as
-	// time.ParseDuration reads it; null for a discovery.
+	// Window is the time after the creation of its configuration during which the
+	// first initial member of a static bootstrap, by name, may start to form the
+	// cluster, in the format of time.ParseDuration; null for a discovery.
 	Window types.String `tfsdk:"window"`
-	// ReplacesCluster is the ID of the cluster whose place this one takes with a
-	// snapshot; null for none.
+	// ReplacesCluster is the ID of the cluster that this cluster replaces with
+	// a restored snapshot; null if there is none.
 	ReplacesCluster types.String `tfsdk:"replaces_cluster"`
-	// Retry is null, except in a plan that changes a bootstrap which is known
-	// to have formed no cluster: there it is unknown. It is the only way in
-	// which the provider of the bootstrap can tell that of the members, which
-	// may be another process: a value that is unknown in the plan may become
-	// anything, so nothing has to be known of it when the plan is applied.
+	// Retry is null, except that it is unknown in a plan that changes a
+	// bootstrap which is known not to have formed a cluster. This is the only
+	// way to pass that fact to the provider of the members, which may be
+	// another process: an unknown value may become any value, so the apply does
+	// not need to know it.
 	Retry types.Bool `tfsdk:"retry"`
 }
 
@@ -91,11 +90,11 @@ func With(object types.Object, attribute string, value attr.Value) types.Object 
 }
 
 // IsRetry reports whether the plan starts the bootstrap again because it is
-// known to have formed no cluster. Only then does a member follow it.
+// known not to have formed a cluster. Only then does a member adopt it.
 func (b *Bootstrap) IsRetry() bool { return b.Retry.IsUnknown() }
 
-// Replaces returns the cluster whose place this one takes with a snapshot, 0 for
-// none, and while that is not known.
+// Replaces returns the cluster that this cluster replaces with a restored
+// snapshot, 0 if there is none or if it is not known.
 func (b *Bootstrap) Replaces() membership.ClusterID {
 	id, err := membership.ParseClusterID(b.ReplacesCluster.ValueString())
 	if err != nil {
@@ -104,7 +103,7 @@ func (b *Bootstrap) Replaces() membership.ClusterID {
 	return id
 }
 
-// objectType follows from the attributes of the object.
+// objectType is derived from the attributes of the object.
 var objectType = types.ObjectType{AttrTypes: attribute.TypesOf(describe(true))}
 
 // AttrTypes returns the object's attribute types.
@@ -113,8 +112,8 @@ func AttrTypes() map[string]attr.Type { return objectType.AttrTypes }
 // Type returns the object's type.
 func Type() types.ObjectType { return objectType }
 
-// Object returns b as the value of an attribute of [Type]. Collections that
-// were never set become null.
+// Object returns b as the value of an attribute of [Type]. A collection that
+// was never set becomes null.
 func (b Bootstrap) Object() types.Object {
 	if b.Environment.IsNull() {
 		b.Environment = types.MapNull(types.StringType)
@@ -129,8 +128,8 @@ func (b Bootstrap) Object() types.Object {
 	})
 }
 
-// From reads the value of an attribute of [Type]. A null object gives nil, and
-// so does one that is wholly unknown: ask IsUnknown of the object first.
+// From reads the value of an attribute of [Type]. It returns nil for a null
+// object and for an unknown object: check IsUnknown of the object first.
 func From(ctx context.Context, object types.Object, diags *diag.Diagnostics) *Bootstrap {
 	if object.IsNull() || object.IsUnknown() {
 		return nil
@@ -144,7 +143,7 @@ func From(ctx context.Context, object types.Object, diags *diag.Diagnostics) *Bo
 	return &b
 }
 
-// joined returns the names in order, separated by commas: no name has one.
+// joined returns the names, sorted and separated by commas, which no name contains.
 func joined(names types.Set) types.String {
 	switch {
 	case names.IsNull():
@@ -155,7 +154,7 @@ func joined(names types.Set) types.String {
 	return types.StringValue(strings.Join(slices.Sorted(slices.Values(attribute.Texts(names))), ","))
 }
 
-// split is the other way of [joined].
+// split is the inverse of [joined].
 func split(names types.String) types.Set {
 	switch {
 	case names.IsNull():
@@ -166,11 +165,11 @@ func split(names types.String) types.Set {
 	return attribute.SetOf(strings.FieldsFunc(names.ValueString(), func(r rune) bool { return r == ',' }))
 }
 
-// largeSize is the greatest number of founders that is planned without a
+// largeSize is the largest number of initial members that does not cause a
 // warning.
 const largeSize = 9
 
-// AdviseSize warns of a number of founders that is of little use.
+// AdviseSize warns about a number of initial members that is of little use.
 func AdviseSize(n int, diags *diag.Diagnostics) {
 	switch {
 	case n > largeSize:
@@ -180,7 +179,7 @@ func AdviseSize(n int, diags *diag.Diagnostics) {
 	}
 }
 
-// ComputedAttribute is the attribute of the resources that give a bootstrap.
+// ComputedAttribute returns the attribute for resources that produce a bootstrap.
 func ComputedAttribute() schema.SingleNestedAttribute {
 	return schema.SingleNestedAttribute{
 		Computed:            true,
@@ -189,8 +188,8 @@ func ComputedAttribute() schema.SingleNestedAttribute {
 	}
 }
 
-// InputAttribute is the attribute of the resource that takes a bootstrap,
-// optional; add plan modifiers and validators to it there.
+// InputAttribute returns the optional attribute for the resource that takes a
+// bootstrap, which adds plan modifiers and validators.
 func InputAttribute() schema.SingleNestedAttribute {
 	return schema.SingleNestedAttribute{
 		Optional:            true,
@@ -199,7 +198,7 @@ func InputAttribute() schema.SingleNestedAttribute {
 	}
 }
 
-// describe returns the attributes of the object, computed or else optional.
+// describe returns the attributes of the object, either computed or optional.
 func describe(computed bool) map[string]schema.Attribute {
 	text := func(description string, validators ...validator.String) schema.Attribute {
 		return schema.StringAttribute{Computed: computed, Optional: !computed, MarkdownDescription: description, Validators: validators}

@@ -35,14 +35,14 @@ func TestObjectRoundTrip(t *testing.T) {
 	if got := object.Attributes()["founders"]; !got.Equal(types.StringValue("a,b")) {
 		t.Errorf("founders are %v, want them in order", got)
 	}
-	// What was not set is null of the right type, not an error.
+	// A value that was not set is a null of the right type, not an error.
 	if !out.Environment.IsNull() || !out.RegistryEndpoints.IsNull() || !out.ClusterID.IsNull() {
 		t.Errorf("environment %v, registry_endpoints %v, cluster_id %v: want nulls", out.Environment, out.RegistryEndpoints, out.ClusterID)
 	}
 }
 
-// Founders stay what they are on the way through the object: null, unknown as a
-// whole or in part, none.
+// Founders do not change on the way through the object: null, unknown as a
+// whole or in part, or empty.
 func TestFoundersRoundTrip(t *testing.T) {
 	ctx := context.Background()
 	unknown := types.SetUnknown(types.StringType)
@@ -74,7 +74,7 @@ func TestFromNothing(t *testing.T) {
 	}
 }
 
-// What one resource gives must be assignable to what another takes.
+// The object that one resource produces must be assignable to another.
 func TestAttributesHaveTheObjectsType(t *testing.T) {
 	want := bootstrap.Type()
 	if got := bootstrap.ComputedAttribute().GetType(); !got.Equal(want) {

@@ -38,7 +38,7 @@ func list(texts ...string) knownvalue.Check {
 	return knownvalue.ListExact(checks)
 }
 
-// matching is a list of texts that match.
+// matching checks for a list of texts that match the expressions.
 func matching(expressions ...string) knownvalue.Check {
 	var checks []knownvalue.Check
 	for _, e := range expressions {
@@ -47,7 +47,7 @@ func matching(expressions ...string) knownvalue.Check {
 	return knownvalue.ListExact(checks)
 }
 
-// message matches a text in spite of the lines that the CLI breaks it into.
+// message matches a text regardless of the CLI's line breaks.
 func message(text string) *regexp.Regexp {
 	words := strings.Fields(text)
 	for i, w := range words {
@@ -56,8 +56,8 @@ func message(text string) *regexp.Regexp {
 	return regexp.MustCompile(strings.Join(words, `[\s│╷╵]+`))
 }
 
-// Over mutual TLS and with a password, as Terraform sees it: all well; one
-// dead, which is a warning of the check and no error; a password that is wrong.
+// Mutual TLS and a password, through Terraform: a healthy cluster; a dead
+// member, which makes the check warn without an error; a wrong password.
 func TestAccTLSAndPassword(t *testing.T) {
 	t.Parallel()
 	const password = "swordfish-2718281828"
@@ -92,7 +92,7 @@ func TestAccTLSAndPassword(t *testing.T) {
 			{
 				PreConfig: func() {
 					b.Member("infra3").Kill()
-					b.Leader(t) // while there is none, nobody is let in with a password
+					b.Leader(t) // without a leader, no login with a password is possible
 				},
 				Config: config + "check \"etcd\" {\n assert {\n condition = data.etcd_cluster.this.healthy\n error_message = \"unhealthy\"\n }\n}\n",
 				ConfigStateChecks: []statecheck.StateCheck{
@@ -110,7 +110,7 @@ func TestAccTLSAndPassword(t *testing.T) {
 	})
 }
 
-// A plan is possible while nobody answers, and the endpoints are said.
+// A plan is possible if no endpoint responds, and the advice names the endpoints.
 func TestAccNobodyAnswers(t *testing.T) {
 	t.Parallel()
 	nobody := etcdtest.NewProcess(t, etcdtest.Options{}).ClientURL()
@@ -127,8 +127,8 @@ func TestAccNobodyAnswers(t *testing.T) {
 	})
 }
 
-// Endpoints of its own; and endpoints of the provider that are known after
-// apply only, for which it has to wait.
+// The data source's own endpoints; and provider endpoints that are known only
+// after the apply, for which the data source has to wait.
 func TestAccEndpoints(t *testing.T) {
 	t.Parallel()
 	b := etcdtest.Start(t, 1, etcdtest.Options{})

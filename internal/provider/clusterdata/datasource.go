@@ -1,8 +1,8 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package clusterdata is the data source etcd_cluster: what can be seen of a
-// cluster from here.
+// Package clusterdata implements the data source etcd_cluster: the observable
+// state of a cluster.
 package clusterdata
 
 import (
@@ -24,8 +24,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// pause lies between the two looks that tell a learner that stands still from
-// one that is on its way.
+// pause is the time between the two observations that distinguish a stalled
+// learner from a learner that makes progress.
 const pause = time.Second
 
 // clusterData implements data "etcd_cluster".
@@ -46,8 +46,8 @@ func (d *clusterData) Configure(_ context.Context, req datasource.ConfigureReque
 	d.backend = backend.From(req.ProviderData, &resp.Diagnostics)
 }
 
-// Read implements [datasource.DataSource]. It reports whatever it finds; only a
-// configuration that leads nowhere is an error.
+// Read implements [datasource.DataSource]. It reports whatever it observes.
+// Only a configuration without a usable cluster is an error.
 func (d *clusterData) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
 	var m model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
@@ -94,18 +94,18 @@ func (m model) clusterOf(b *backend.Backend) (*backend.Cluster, diag.Diagnostics
 	return c, diags
 }
 
-// look is what was seen, and what helps to understand it.
+// look is an observation, with what helps to interpret it.
 type look struct {
 	now membership.Snapshot
-	// before is a look a moment earlier, taken where a learner lags.
+	// before is an earlier observation, kept if a learner lags.
 	before membership.Snapshot
-	// seen are the connections of one member to the others, asked for where
-	// somebody does not answer here.
+	// seen are the connections of one member to the others, requested if a
+	// member does not respond to Terraform.
 	seen map[membership.MemberID]bool
 }
 
-// observe looks at all members at once, and once more after a moment where only
-// that can tell whether a learner moves.
+// observe observes all members at the same time. It observes them again after a
+// pause if a learner lags, to see whether the learner makes progress.
 func observe(ctx context.Context, c *backend.Cluster) (look, error) {
 	var l look
 	var err error
@@ -119,13 +119,13 @@ func observe(ctx context.Context, c *backend.Cluster) (look, error) {
 		}
 	}
 	if witness, down := l.now.Witness(), l.now.Down(); witness != 0 && len(down) > 0 {
-		// Without an answer the advice is that of a member that is down.
+		// On an error, the advice is that for a member that is down.
 		l.seen, _ = c.Cluster.Peers(ctx, witness, down)
 	}
 	return l, ctx.Err()
 }
 
-// hex shows an ID, null for none.
+// hex returns an ID as a value, null for 0.
 func hex[ID interface {
 	~uint64
 	String() string

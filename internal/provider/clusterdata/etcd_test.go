@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(etcdtest.Collected{M: m}) }
 
-// All is well, on every version, and one endpoint is enough to see it.
+// A healthy cluster, on every version; one endpoint suffices to observe it.
 func TestAllWell(t *testing.T) {
 	for _, v := range etcdtest.Versions() {
 		t.Run(string(v), func(t *testing.T) {
@@ -59,8 +59,8 @@ func TestOneDead(t *testing.T) {
 	s.mustAdvise(t, dead.Name+" (", "No further voter may fail: 2 of 3 voters are alive; quorum is 2.")
 }
 
-// A frozen member costs one look at all, and that look one request timeout: it
-// is over long before a second could be.
+// A frozen member costs a single observation, and that costs a single request
+// timeout: it ends long before a second observation could.
 func TestOneFrozen(t *testing.T) {
 	for _, which := range []string{"a follower", "the leader"} {
 		t.Run(which, func(t *testing.T) {
@@ -102,8 +102,8 @@ func TestOneFrozen(t *testing.T) {
 	}
 }
 
-// Over mutual TLS. (With a password each login is an entry of the log, so that
-// two looks never agree: TestAccTLSAndPassword.)
+// Mutual TLS. (With a password, each login is an entry of the log, so two
+// observations never agree: TestAccTLSAndPassword.)
 func TestMutualTLS(t *testing.T) {
 	t.Parallel()
 	pki := etcdtest.NewPKI(t)
@@ -118,8 +118,8 @@ func TestMutualTLS(t *testing.T) {
 	s.mustAdvise(t)
 }
 
-// A learner that is well, and one that is cut off from the others and stands
-// still while they go on.
+// A healthy learner, and a learner that is cut off from the others and makes no
+// progress while they continue.
 func TestLearner(t *testing.T) {
 	t.Parallel()
 	b := etcdtest.Start(t, 1, etcdtest.Options{Links: true})
@@ -145,7 +145,7 @@ func TestLearner(t *testing.T) {
 		})
 	}
 	writers.Wait()
-	c.Changed() // look anew
+	c.Changed() // observe again
 	count.observed = 0
 	s = lookAt(t, c)
 	m := s.member(t, "learner1")
@@ -161,10 +161,10 @@ func TestNoQuorum(t *testing.T) {
 	c, _ := reach(t, nil, b.Endpoints()...)
 	b.Member("infra2").Kill()
 	b.Member("infra3").Kill()
-	// Until the survivor has noticed it takes itself for a leader.
+	// Until the survivor has noticed, it considers itself the leader.
 	var s seen
 	for end := time.Now().Add(40 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-		c.Changed() // look anew
+		c.Changed() // observe again
 		if s = lookAt(t, c); s.Leader == "" && strings.HasPrefix(strings.Join(s.Advice, ""), "The cluster has lost its quorum") {
 			break
 		}
@@ -198,7 +198,7 @@ func TestNobody(t *testing.T) {
 	s.mustAdvise(t, fmt.Sprintf("No endpoint gave a member list. %s: connection refused; %s: connection refused.", first, second))
 }
 
-// An alarm, as each version tells it.
+// An alarm, as each version reports it.
 func TestAlarm(t *testing.T) {
 	for _, v := range etcdtest.Versions() {
 		t.Run(string(v), func(t *testing.T) {
@@ -247,8 +247,8 @@ func TestMixedVersions(t *testing.T) {
 		fmt.Sprintf("The members run different versions: %s (infra1 and infra2), %s (infra3 and infra4). Finish the upgrade.", older, newer))
 }
 
-// Only one address leads to the cluster, and whoever is behind it answers. It
-// takes an address map to see more.
+// Only one address leads to the cluster, to any of its members. More can be
+// observed only with an address map.
 func TestSharedAddress(t *testing.T) {
 	t.Parallel()
 	b := etcdtest.Start(t, 3, etcdtest.Options{})

@@ -25,7 +25,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 )
 
-// seen is the data source in Go's own types.
+// seen is the data source in Go types.
 type seen struct {
 	ClusterID, Leader               string
 	Reachable, Healthy              bool
@@ -109,8 +109,8 @@ func (s seen) member(t *testing.T, name string) memberSeen {
 	return memberSeen{}
 }
 
-// mustAdvise fails the test unless exactly one sentence for each of these is
-// there, in that order.
+// mustAdvise fails the test unless the advice consists of one sentence for each
+// of these beginnings, in that order.
 func (s seen) mustAdvise(t *testing.T, beginnings ...string) {
 	t.Helper()
 	ok := len(s.Advice) == len(beginnings)
@@ -122,7 +122,7 @@ func (s seen) mustAdvise(t *testing.T, beginnings ...string) {
 	}
 }
 
-// counting counts the looks at a cluster.
+// counting counts the observations of a cluster.
 type counting struct {
 	cluster.Cluster
 	mu                sync.Mutex
@@ -152,13 +152,13 @@ func (c *counting) Peers(ctx context.Context, of membership.MemberID, doubted []
 
 const requestTimeout = 2 * time.Second
 
-// reach returns the cluster at the endpoints, and what counts its looks.
+// reach returns the cluster at the endpoints, and the counter of its observations.
 func reach(t *testing.T, addressMap map[string]string, endpoints ...string) (*backend.Cluster, *counting) {
 	t.Helper()
 	return reachWith(t, connection.Settings{Endpoints: endpoints, RequestTimeout: requestTimeout, AddressMap: addressMap})
 }
 
-// reachWith is reach with all settings.
+// reachWith is reach with other settings.
 func reachWith(t *testing.T, s connection.Settings) (*backend.Cluster, *counting) {
 	t.Helper()
 	pool := &connection.Pool{}
@@ -174,7 +174,7 @@ func reachWith(t *testing.T, s connection.Settings) (*backend.Cluster, *counting
 	return c, count
 }
 
-// ctlStatus is what etcdctl endpoint status prints of one member.
+// ctlStatus is the output of etcdctl endpoint status for one member.
 type ctlStatus struct {
 	Endpoint string
 	Status   struct {
@@ -199,8 +199,8 @@ type ctlMember struct {
 	IsLearner            bool
 }
 
-// etcdctl runs it and decodes what it prints. A status ends with an error where
-// a member is down, and prints the others; it does not wait long for them.
+// etcdctl runs etcdctl and decodes its output. If a member is down, endpoint
+// status prints the others and fails; it does not wait long for that member.
 func etcdctl(t *testing.T, b *etcdtest.Cluster, into any, args ...string) {
 	t.Helper()
 	patience := "--command-timeout=20s"
@@ -213,8 +213,8 @@ func etcdctl(t *testing.T, b *etcdtest.Cluster, into any, args ...string) {
 	}
 }
 
-// agreed looks until etcdctl says the same before and after, so that nothing
-// moved in between, and returns both.
+// agreed observes until etcdctl prints the same before and after, so that
+// nothing has changed in between, and returns both.
 func agreed(t *testing.T, b *etcdtest.Cluster, c *backend.Cluster) (seen, []ctlStatus) {
 	t.Helper()
 	for end := time.Now().Add(40 * time.Second); time.Now().Before(end); c.Changed() {
@@ -230,13 +230,13 @@ func agreed(t *testing.T, b *etcdtest.Cluster, c *backend.Cluster) (seen, []ctlS
 	return seen{}, nil
 }
 
-// mustMatch compares every field with what etcdctl prints: of those that answer
-// it, and of the member list, which a quorum gives, or where there is none any
-// of them (etcdctl 3.6 and later).
+// mustMatch compares every field with the output of etcdctl, for the members
+// that respond to it, and with the member list. The list comes from a quorum
+// or, without one, from any member (etcdctl 3.6 and later).
 func mustMatch(t *testing.T, b *etcdtest.Cluster, c *backend.Cluster, learners ...*etcdtest.Process) seen {
 	t.Helper()
 	for _, p := range learners {
-		b.Track(p) // for etcdctl to ask it as well
+		b.Track(p) // so that etcdctl asks it too
 		defer b.Untrack(p)
 	}
 	s, statuses := agreed(t, b, c)

@@ -15,7 +15,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// model is the data source as Terraform holds it.
+// model is the data source in Terraform's form.
 type model struct {
 	Endpoints        types.List   `tfsdk:"endpoints"`
 	ClusterID        types.String `tfsdk:"cluster_id"`
@@ -52,7 +52,7 @@ type memberModel struct {
 	Lag              types.Int64  `tfsdk:"lag"`
 }
 
-// survivorModel is the member to save once the quorum is lost.
+// survivorModel is the member to save after the quorum is lost.
 type survivorModel struct {
 	ID               types.String `tfsdk:"id"`
 	Name             types.String `tfsdk:"name"`
@@ -64,7 +64,7 @@ type survivorModel struct {
 	RaftAppliedIndex types.Int64  `tfsdk:"raft_applied_index"`
 }
 
-// setSurvivor fills in the survivor, null where there is none.
+// setSurvivor sets the survivor, null if there is none.
 func (m *model) setSurvivor(ctx context.Context, s membership.Snapshot) diag.Diagnostics {
 	m.Survivor = types.ObjectNull(attribute.TypesOf(survivorAttributes))
 	id, left := s.Survivor()
@@ -86,8 +86,8 @@ type alarmModel struct {
 	Alarm    types.String `tfsdk:"alarm"`
 }
 
-// fromError fills in what is known where nobody gave a member list: nothing
-// but what the endpoints answered.
+// fromError sets what is known if no member returned a member list: only the
+// responses of the endpoints.
 func (m *model) fromError(ctx context.Context, err error) diag.Diagnostics {
 	m.ClusterID, m.Leader, m.Term = types.StringNull(), types.StringNull(), types.Int64Null()
 	m.Voters, m.Quorum, m.FailureTolerance = types.Int64Null(), types.Int64Null(), types.Int64Null()
@@ -96,7 +96,7 @@ func (m *model) fromError(ctx context.Context, err error) diag.Diagnostics {
 	return m.lists(ctx, []memberModel{}, []string{}, []alarmModel{}, []string{text.ClusterUnreachable(err)})
 }
 
-// fromLook fills in what was seen.
+// fromLook sets the attributes from an observation.
 func (m *model) fromLook(ctx context.Context, l look) diag.Diagnostics {
 	s := l.now
 	leader, term, led := s.MajorityLeader()
@@ -128,7 +128,7 @@ func (m *model) fromLook(ctx context.Context, l look) diag.Diagnostics {
 	return append(diags, m.lists(ctx, members, voters, alarms, advice)...)
 }
 
-// lists fills in the lists, none of which is nil.
+// lists sets the lists, none of which is nil.
 func (m *model) lists(ctx context.Context, members []memberModel, voters []string, alarms []alarmModel, advice []string) diag.Diagnostics {
 	var diags diag.Diagnostics
 	for _, l := range []struct {
@@ -146,8 +146,8 @@ func (m *model) lists(ctx context.Context, members []memberModel, voters []strin
 	return diags
 }
 
-// memberOf is what was seen of one member. What only the member itself can say
-// is null where it did not answer.
+// memberOf returns the observation of one member. Values that only the member
+// itself can report are null if it did not respond.
 func memberOf(s membership.Snapshot, member membership.Member, leader membership.MemberID) memberModel {
 	out := memberModel{
 		ID: hex(member.ID), Name: types.StringValue(member.Name), Role: types.StringValue("voter"),
@@ -173,7 +173,7 @@ func memberOf(s membership.Snapshot, member membership.Member, leader membership
 	return out
 }
 
-// number is a raft index or term; none comes near the limit of 63 bits.
+// number returns a raft index or term as a value; it never exceeds 63 bits.
 func number(n uint64) types.Int64 {
 	return types.Int64Value(int64(n)) //nolint:gosec // see above
 }

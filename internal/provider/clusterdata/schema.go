@@ -77,7 +77,7 @@ var alarmObject = schema.NestedAttributeObject{Attributes: map[string]schema.Att
 	"alarm":     schema.StringAttribute{Computed: true, MarkdownDescription: "`NOSPACE` or `CORRUPT`."},
 }}
 
-// survivorAttributes are those of survivor.
+// survivorAttributes are the attributes of survivor.
 var survivorAttributes = map[string]schema.Attribute{
 	"id":                 schema.StringAttribute{Computed: true, MarkdownDescription: "ID in hexadecimal."},
 	"name":               schema.StringAttribute{Computed: true, MarkdownDescription: "Name."},

@@ -21,7 +21,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// Terraform itself tells a replacement from a removal as the protocol tests do.
+// Terraform itself distinguishes a replacement from a removal as the protocol tests do.
 func TestAccCompletedSinceThePlan(t *testing.T) {
 	t.Parallel()
 	fake := newFake()
@@ -49,7 +49,7 @@ func TestAccCompletedSinceThePlan(t *testing.T) {
 	}
 }
 
-// planAction does something between plan and apply.
+// planAction runs between plan and apply.
 type planAction func()
 
 // CheckPlan implements [plancheck.PlanCheck].
@@ -57,8 +57,8 @@ func (f planAction) CheckPlan(context.Context, plancheck.CheckPlanRequest, *plan
 	f()
 }
 
-// A token that was not written when its registry died is written by the next
-// apply, under the same name.
+// A token that was not written because the discovery cluster died is written by
+// the next apply, under the same name.
 func TestAccUnsureCreate(t *testing.T) {
 	t.Parallel()
 	fake := newFake()
@@ -89,8 +89,8 @@ func TestAccUnsureCreate(t *testing.T) {
 	}
 }
 
-// The discovery cluster may be made in the same apply, so that nobody knows its
-// endpoints at plan.
+// The discovery cluster may be created in the same apply, so that its endpoints
+// are not known at plan.
 func TestAccUnknownEndpoints(t *testing.T) {
 	t.Parallel()
 	registry := etcdtest.Start(t, 1, etcdtest.Options{})
@@ -128,8 +128,8 @@ resource "etcd_discovery_token" "this" {
 	})
 }
 
-// A hundred refreshes and plans leave a real registry as it was: its revision
-// with v3, its index with v2.
+// A hundred refreshes and plans do not change a real discovery cluster: its
+// revision with v3, its index with v2.
 func TestHundredRefreshesOnARealRegistry(t *testing.T) {
 	t.Parallel()
 	registry := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
@@ -144,7 +144,7 @@ func TestHundredRefreshesOnARealRegistry(t *testing.T) {
 		config := attributes{"founders": []string{"a", "b", "c"}, "protocol": protocol}
 		empty, _ := version()
 		s := newSession(t, realProvider(t), registry.Endpoints())
-		want(t, s.carryOut(s.plan(config))) // v2 has its advice at plan
+		want(t, s.carryOut(s.plan(config))) // v2 adds advice to the plan
 		before, made := version()
 		for range 100 {
 			want(t, s.refresh())
@@ -160,7 +160,7 @@ func TestHundredRefreshesOnARealRegistry(t *testing.T) {
 	}
 }
 
-// v2Keys returns what the v2 API holds of tokens, and its index.
+// v2Keys returns the token keys of the v2 API, and its index.
 func v2Keys(t *testing.T, registry *etcdtest.Cluster) (keys, index string) {
 	t.Helper()
 	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Get(registry.Endpoints()[0] + "/v2/keys/_etcd/registry?recursive=true")
@@ -181,7 +181,7 @@ func v2Keys(t *testing.T, registry *etcdtest.Cluster) (keys, index string) {
 	return fmt.Sprint(answer.Node.Nodes), resp.Header.Get("X-Etcd-Index")
 }
 
-// What the framework itself finds wrong.
+// Errors that the framework itself detects.
 func TestAccBadInput(t *testing.T) {
 	t.Parallel()
 	var steps []resource.TestStep

@@ -41,7 +41,7 @@ resource "etcd_discovery_token" "this" {
 
 const founders = `founders = ["a", "b", "c"]`
 
-// plan asserts the action that is planned.
+// plan checks the planned action.
 func plan(action plancheck.ResourceActionType, more ...plancheck.PlanCheck) resource.ConfigPlanChecks {
 	return resource.ConfigPlanChecks{PreApply: append([]plancheck.PlanCheck{plancheck.ExpectResourceAction(address, action)}, more...)}
 }
@@ -66,7 +66,7 @@ func jsonPath(path []string) tfjsonpath.Path {
 	return p
 }
 
-// registryKeys returns what is in a discovery cluster, with the revision.
+// registryKeys returns the keys in a discovery cluster, and the revision.
 func registryKeys(t *testing.T, client *clientv3.Client) (map[string]string, int64) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
@@ -82,8 +82,8 @@ func registryKeys(t *testing.T, client *clientv3.Client) (map[string]string, int
 	return keys, got.Header.Revision
 }
 
-// A cluster is formed from the token, by real members and a real registry.
-// The plan is empty from then on, whatever becomes of the discovery cluster.
+// Real members form a cluster from the token in a real discovery cluster. From
+// then on the plan is empty, whatever happens to the latter.
 func TestAccFormsACluster(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ registry, members etcdtest.Version }{
@@ -120,7 +120,7 @@ func TestAccFormsACluster(t *testing.T) {
 						},
 					},
 					{
-						// Nothing is written or minted by refresh and plan.
+						// Refresh and plan do not write or create anything.
 						Config:           config(registry.Endpoints(), founders),
 						ConfigPlanChecks: plan(plancheck.ResourceActionNoop),
 						Check: func(s *terraform.State) error {
@@ -163,11 +163,11 @@ func TestAccFormsACluster(t *testing.T) {
 	}
 }
 
-// Form is form, for the tests that need the whole provider.
+// Form is form, for tests with the whole provider.
 var Form = form
 
-// form starts three members with the environment of the token, and what is
-// added on the machine, and waits until they are one cluster.
+// form starts three members with the environment of the token and the added
+// variables of the machine, and waits until they are one cluster.
 func form(t *testing.T, version etcdtest.Version, attributes, added map[string]string) error {
 	var processes []*etcdtest.Process
 	for _, name := range []string{"a", "b", "c"} {
@@ -198,7 +198,7 @@ func form(t *testing.T, version etcdtest.Version, attributes, added map[string]s
 	return nil
 }
 
-// The same over the v2 API, with members of the versions that speak it.
+// The same over the v2 API, with members of versions that support it.
 func TestAccV2FormsACluster(t *testing.T) {
 	t.Parallel()
 	registry := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
@@ -295,7 +295,7 @@ func TestAccChangesBeforeCompletion(t *testing.T) {
 				Check: one("mine", "5"),
 			},
 			{
-				// Where the size stays, the names of the founders are added.
+				// If the size stays the same, the names of the initial members are added.
 				Config: config(registry.Endpoints(), "founders = [\"a\", \"b\", \"c\", \"d\", \"e\"]\n token = \"mine\""),
 				ConfigPlanChecks: plan(plancheck.ResourceActionUpdate,
 					isPlanned(knownvalue.SetSizeExact(5), "founders")),
@@ -316,7 +316,7 @@ func TestAccChangesBeforeCompletion(t *testing.T) {
 				Check: one("", ""),
 			},
 			{
-				// It is removed from the discovery cluster: its cluster may have formed before.
+				// The token is gone from the discovery cluster; the cluster may have formed.
 				PreConfig: func() {
 					if _, err := client.Delete(t.Context(), "/_etcd/", clientv3.WithPrefix()); err != nil {
 						t.Fatal(err)

@@ -21,8 +21,8 @@ import (
 
 const password = "correct horse"
 
-// A registry with mutual TLS and authentication: the machines get in with the
-// files and the user that machine_access names, and a password of their own.
+// A discovery cluster with mutual TLS and authentication: the machines get access
+// with the files and the user in machine_access, and a password of their own.
 func TestAccRegistryWithTLSAndPassword(t *testing.T) {
 	t.Parallel()
 	for _, version := range []etcdtest.Version{etcdtest.V36, etcdtest.V37} {

@@ -21,10 +21,10 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// reading is what the data source does, as the end of "Cannot …".
+// reading completes "Cannot …".
 const reading = "read the token"
 
-// readTimeout is for all endpoints together.
+// readTimeout is the limit for all endpoints together.
 const readTimeout = 30 * time.Second
 
 // tokenData implements data "etcd_discovery_token".
@@ -38,7 +38,7 @@ var (
 	_ datasource.DataSourceWithValidateConfig = (*tokenData)(nil)
 )
 
-// dataModel is the data source as Terraform holds it.
+// dataModel is the data source in Terraform's form.
 type dataModel struct {
 	ID       types.String `tfsdk:"id"`
 	Token    types.String `tfsdk:"token"`
@@ -136,8 +136,8 @@ func (m dataModel) validate(diags *diag.Diagnostics) {
 	}
 }
 
-// Read implements [datasource.DataSource]. Every failure is an error: there is
-// no earlier state to keep.
+// Read implements [datasource.DataSource]. Every failure is an error, because
+// there is no prior state to keep.
 func (d *tokenData) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
 	var m dataModel
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
@@ -170,8 +170,8 @@ func (d *tokenData) Read(ctx context.Context, req datasource.ReadRequest, resp *
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
 
-// registry returns where to ask, and fills in what follows from the URL or
-// from defaults.
+// registry returns the token's discovery cluster, and sets the attributes that
+// the URL or the defaults determine.
 func (d *tokenData) registry(m *dataModel, diags *diag.Diagnostics) discovery.Registry {
 	settings := d.backend.Settings
 	if !m.URL.IsNull() {

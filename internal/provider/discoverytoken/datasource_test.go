@@ -20,7 +20,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// dataSession reads the data source as Terraform does.
+// dataSession reads the data source like Terraform.
 type dataSession struct{ session }
 
 func newDataSession(t *testing.T, endpoints any) *dataSession {
@@ -111,7 +111,7 @@ func TestDataOfAService(t *testing.T) {
 		server.URL+"/"+firstToken+" answered 400 unable to GET token. Nothing was changed.")
 }
 
-// Tokens that someone made with etcdctl and curl, as the manual says.
+// Tokens created with etcdctl and curl, as in the manual.
 func TestAccData(t *testing.T) {
 	t.Parallel()
 	registry := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})

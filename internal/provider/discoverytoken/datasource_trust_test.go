@@ -17,8 +17,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 )
 
-// A discovery URL is passed around: what is at its host gets neither the
-// password nor the client certificate, unless it is an endpoint itself.
+// A discovery URL may come from others: its host gets neither the password nor
+// the client certificate, unless it is an endpoint itself.
 func TestDataURLGetsNoSecret(t *testing.T) {
 	pki := etcdtest.NewPKI(t)
 	var passwords, certificates atomic.Int32

@@ -80,7 +80,7 @@ func TestDestroy(t *testing.T) {
 	})
 }
 
-// A token that was completed after the plan is not replaced, though it may be
+// A token that was completed after the plan is not replaced, although it may be
 // removed.
 func TestCompletedSinceThePlan(t *testing.T) {
 	fake := newFake()
@@ -112,7 +112,7 @@ func TestImport(t *testing.T) {
 	}
 	wantAttribute(t, s, `tftypes.Number<"3">`, "size")
 	wantAction(t, s.plan(attributes{"size": 3}), "no-op")
-	// Names for founders that had been a number replace nothing.
+	// Names for initial members that were only a number do not replace anything.
 	wantAction(t, s.plan(threeFounders), "update")
 	wantAction(t, s.plan(attributes{"founders": []string{"a", "b", "c", "d", "e"}}), "replace")
 	s.up(threeFounders)

@@ -17,13 +17,13 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// imported is what an import ID says.
+// imported is the content of an import ID.
 type imported struct{ protocol, prefix, serviceURL, token, url string }
 
 // ImportState implements [resource.ResourceWithImportState]. The ID is the
-// token, with "prefix:" before it where the prefix is not the default one, and
-// "v2:" before that for protocol v2; for a service it is "service:" and the
-// URL that the service gave.
+// token, after "prefix:" if the prefix is not the default, and after "v2:"
+// before that for protocol v2. For a service it is "service:" and the URL that
+// the service returned.
 func (r *tokenResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
 	what, problem := parseImportID(req.ID)
 	if problem != "" {
@@ -39,7 +39,7 @@ func (r *tokenResource) ImportState(ctx context.Context, req resource.ImportStat
 	}
 }
 
-// importID is what [parseImportID] reads, for v2 and v3.
+// importID returns an ID that [parseImportID] reads, for v2 and v3.
 func importID(protocol, prefix, token string) string {
 	id := token
 	if prefix != discovery.DefaultPrefix {
@@ -81,10 +81,10 @@ func parseImportID(id string) (what imported, problem string) {
 	return what, ""
 }
 
-// isImport tells a state that holds nothing yet but what the import ID says.
+// isImport reports whether the state holds only the values of an import ID.
 func (m *model) isImport() bool { return m.Size.IsNull() }
 
-// finishImport fills in the rest from the registry, which must answer.
+// finishImport sets the rest from the discovery cluster, which must respond.
 func (r *tokenResource) finishImport(ctx context.Context, state *model, status discovery.Status, err error, resp *resource.ReadResponse) {
 	token := state.Token.ValueString()
 	var bad *discovery.BadSizeError

@@ -23,7 +23,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/environment"
 )
 
-// model is the resource as Terraform holds it: configuration, plan and state.
+// model is the resource in Terraform's form: configuration, plan or state.
 type model struct {
 	ID                  types.String   `tfsdk:"id"`
 	Founders            types.Set      `tfsdk:"founders"`
@@ -42,8 +42,8 @@ type model struct {
 	Timeouts            timeouts.Value `tfsdk:"timeouts"`
 }
 
-// equal tells whether nothing differs. To find that out costs far less than to
-// write a model that is the same as before.
+// equal reports whether two models are equal. The comparison costs far less
+// than writing an unchanged model.
 func (m *model) equal(o *model) bool {
 	return m.ID.Equal(o.ID) && m.Founders.Equal(o.Founders) && m.Size.Equal(o.Size) && m.Protocol.Equal(o.Protocol) &&
 		m.ServiceURL.Equal(o.ServiceURL) && m.Prefix.Equal(o.Prefix) && m.Token.Equal(o.Token) &&
@@ -60,7 +60,7 @@ type accessModel struct {
 	Username types.String `tfsdk:"username"`
 }
 
-// addTo adds the variables that stand for what is given.
+// addTo adds the variables of the arguments that are given.
 func (a accessModel) addTo(environment map[string]string) {
 	for name, value := range map[string]types.String{
 		"ETCD_DISCOVERY_CACERT": a.CACert, "ETCD_DISCOVERY_CERT": a.Cert, "ETCD_DISCOVERY_KEY": a.Key, "ETCD_DISCOVERY_USER": a.Username,
@@ -78,8 +78,8 @@ type memberModel struct {
 	PeerURLs []string     `tfsdk:"peer_urls"`
 }
 
-// fromStatus takes over what the registry knows of the token. A token that was
-// complete once stays so.
+// fromStatus sets the attributes from the discovery cluster's status of the
+// token. A token that was complete stays complete.
 func (m *model) fromStatus(ctx context.Context, s discovery.Status, diags *diag.Diagnostics) {
 	m.Members = membersOf(ctx, s, diags)
 	m.Size = number(s.Size)
@@ -92,7 +92,7 @@ func (m *model) fromStatus(ctx context.Context, s discovery.Status, diags *diag.
 	m.setBootstrap(ctx)
 }
 
-// membersOf returns the registrations as the attribute members holds them.
+// membersOf returns the registrations as the value of the attribute members.
 func membersOf(ctx context.Context, s discovery.Status, diags *diag.Diagnostics) types.List {
 	members := make([]memberModel, 0, len(s.Members))
 	for _, member := range s.Members {
@@ -107,12 +107,12 @@ func membersOf(ctx context.Context, s discovery.Status, diags *diag.Diagnostics)
 	return list
 }
 
-// fromPlace takes over where the token is, and with it what the machines need.
-// endpoints are the provider's; they count where none are advertised.
+// fromPlace sets the token's location and the values that machines need.
+// endpoints are the provider's; they are used if none are advertised.
 func (m *model) fromPlace(ctx context.Context, place discovery.Place, endpoints []string, diags *diag.Diagnostics) {
 	dialled := m.registryEndpoints(endpoints)
 	if m.is(bootstrap.ProtocolV2) && len(dialled) > 0 {
-		// A member takes one URL only.
+		// A member accepts only one URL.
 		place.URL = discovery.V2URL(dialled[0], m.Prefix.ValueString(), place.Token)
 	}
 	m.ID = types.StringValue(place.Token)
@@ -130,7 +130,7 @@ func (m *model) fromPlace(ctx context.Context, place discovery.Place, endpoints 
 	} else {
 		m.URL = types.StringValue(place.URL)
 		variables["ETCD_DISCOVERY"] = place.URL
-		// etcd 3.4 and 3.5 would live on as proxies where the cluster is full.
+		// etcd 3.4 and 3.5 would otherwise run as proxies if the cluster is full.
 		variables["ETCD_DISCOVERY_FALLBACK"] = "exit"
 	}
 	made, d := environment.Map(ctx, variables)
@@ -139,15 +139,15 @@ func (m *model) fromPlace(ctx context.Context, place discovery.Place, endpoints 
 	m.setBootstrap(ctx)
 }
 
-// place is where the token is, as the state has it.
+// place returns the location of the token in the state.
 func (m *model) place() discovery.Place {
 	return discovery.Place{Token: m.Token.ValueString(), URL: m.URL.ValueString()}
 }
 
-// is tells whether the protocol is known to be this one.
+// is reports whether the protocol is known to be this protocol.
 func (m *model) is(protocol string) bool { return m.Protocol.ValueString() == protocol }
 
-// registryEndpoints are the URLs that a machine dials.
+// registryEndpoints returns the URLs to which a machine connects.
 func (m *model) registryEndpoints(endpoints []string) []string {
 	if m.AdvertisedEndpoints.IsNull() {
 		return endpoints
@@ -161,8 +161,8 @@ func (m *model) registryEndpoints(endpoints []string) []string {
 	return advertised
 }
 
-// setBootstrap derives bootstrap from the other attributes, unknown ones
-// included.
+// setBootstrap derives bootstrap from the other attributes, including unknown
+// values.
 func (m *model) setBootstrap(ctx context.Context) {
 	m.Bootstrap = bootstrap.Bootstrap{
 		Protocol:          m.Protocol,
@@ -176,11 +176,11 @@ func (m *model) setBootstrap(ctx context.Context) {
 	}.Object()
 }
 
-// number is n as a value of the size, which is a number of any kind for
-// Terraform, so that a fraction can be refused in words of our own.
+// number returns n as a value of size. The attribute accepts any number, so
+// that a fraction can be refused with our own message.
 func number(n int) types.Number { return types.NumberValue(big.NewFloat(float64(n))) }
 
-// size is the size, 0 while it is null, unknown or no whole number.
+// size returns the size, 0 if it is null, unknown or not a whole number.
 func (m *model) size() int {
 	if !attribute.IsGiven(m.Size) || !m.Size.ValueBigFloat().IsInt() {
 		return 0
@@ -189,7 +189,7 @@ func (m *model) size() int {
 	return int(min(max(n, math.MinInt32), math.MaxInt32)) // an int may have 32 bits
 }
 
-// wholeSize is the size as bootstrap takes it.
+// wholeSize returns the size in the type of bootstrap.
 func (m *model) wholeSize() types.Int64 {
 	switch {
 	case m.Size.IsUnknown():
@@ -200,8 +200,8 @@ func (m *model) wholeSize() types.Int64 {
 	return types.Int64Value(int64(m.size()))
 }
 
-// dialled reads the registry's endpoints back from the environment, which
-// holds them as they were when it was made.
+// dialled returns the discovery cluster's endpoints in the environment, as they
+// were when the environment was created.
 func (m *model) dialled(ctx context.Context) types.List {
 	unknown := types.ListUnknown(types.StringType)
 	if m.Environment.IsUnknown() {
@@ -219,14 +219,14 @@ func (m *model) dialled(ctx context.Context) types.List {
 	return list
 }
 
-// founderNames returns the founders, sorted; ok is false while any is unknown.
+// founderNames returns the initial members, sorted. ok is false if any is unknown.
 func founderNames(founders types.Set) (names []string, ok bool) {
 	names = attribute.Texts(founders)
 	slices.Sort(names)
 	return names, attribute.IsGiven(founders) && len(names) == len(founders.Elements())
 }
 
-// names returns the names of those who registered.
+// names returns the names of the registered members.
 func names(members []discovery.Member) []string {
 	out := make([]string, len(members))
 	for i, m := range members {

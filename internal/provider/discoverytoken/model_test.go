@@ -12,8 +12,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
-// Models are equal when every attribute is; an attribute that is added later
-// is noticed as well.
+// Models are equal if every attribute is. The test also covers attributes that
+// are added later.
 func TestModelEqual(t *testing.T) {
 	strings := types.StringType
 	object := map[string]attr.Type{"a": strings}

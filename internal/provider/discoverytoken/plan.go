@@ -22,12 +22,12 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// ModifyPlan implements [resource.ResourceWithModifyPlan]. What it plans follows
-// from configuration and state alone. It asks the registry only whether a change
-// may be made at all, see [tokenResource.mayChange].
+// ModifyPlan implements [resource.ResourceWithModifyPlan]. The plan depends on
+// configuration and state alone. It reads the discovery cluster only to check
+// whether a change is allowed, see [tokenResource.mayChange].
 func (r *tokenResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	// Delete has to know whether it is a part of a replacement: the pure
-	// removal is the one that is planned without a plan.
+	// Delete needs to know whether it is part of a replacement. A plain removal
+	// is planned without a planned value.
 	private.Keep(ctx, resp.Private, flagRemoval, req.Plan.Raw.IsNull(), &resp.Diagnostics)
 	if req.Plan.Raw.IsNull() {
 		return
@@ -63,8 +63,8 @@ func (r *tokenResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanR
 	}
 }
 
-// modifyCreate plans a token without prior state: a new one, or, if a record of
-// it was left, the second half of a replacement.
+// modifyCreate plans a token without prior state: a new token or, if a record
+// of the old token was stored, the second half of a replacement.
 func (r *tokenResource) modifyCreate(ctx context.Context, plan *model, config model, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	was := private.Kept[*record](ctx, req.Private, keyRecord, &resp.Diagnostics)
 	if was != nil && !r.mayChange(ctx, "replace", *was, &resp.Diagnostics) {
@@ -79,8 +79,8 @@ func (r *tokenResource) modifyCreate(ctx context.Context, plan *model, config mo
 	r.warnOfService(plan, &resp.Diagnostics)
 }
 
-// warnOfService warns, once in a process, of a service over http. On loopback
-// nothing leaves this machine.
+// warnOfService warns, once in a process, about a service over http. Traffic to
+// a loopback address does not leave this machine.
 func (r *tokenResource) warnOfService(plan *model, diags *diag.Diagnostics) {
 	base := plan.ServiceURL.ValueString()
 	if plan.is(bootstrap.ProtocolService) && strings.HasPrefix(base, "http:") && !membership.IsLoopback(base) &&
@@ -89,7 +89,7 @@ func (r *tokenResource) warnOfService(plan *model, diags *diag.Diagnostics) {
 	}
 }
 
-// modifyUpdate plans for a token that is in the state.
+// modifyUpdate plans for a token in the state.
 func (r *tokenResource) modifyUpdate(ctx context.Context, plan *model, config model, prior *model, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	was := recordOf(ctx, prior, leastSize(ctx, req.Private, prior, &resp.Diagnostics), &resp.Diagnostics)
 	private.Keep(ctx, resp.Private, keyRecord, was, &resp.Diagnostics)
@@ -97,9 +97,9 @@ func (r *tokenResource) modifyUpdate(ctx context.Context, plan *model, config mo
 	replace := plan.planUpdate(ctx, config, *prior, unwritten)
 	resp.RequiresReplace = append(resp.RequiresReplace, replace...)
 	if len(replace) > 0 || resp.Diagnostics.HasError() {
-		return // what is to be said about a replacement is said to its second half
+		return // the second half of a replacement reports its problems
 	}
-	// Machines that wait on the token are built again with other access to it.
+	// If access changes, the machines that wait for the token are recreated.
 	if !was.Complete && !unwritten && plan.Environment.IsUnknown() && r.mayChange(ctx, "change", was, &resp.Diagnostics) {
 		plan.Bootstrap = bootstrap.Retrying(plan.Bootstrap)
 	}
@@ -108,7 +108,7 @@ func (r *tokenResource) modifyUpdate(ctx context.Context, plan *model, config mo
 	}
 }
 
-// fromDefaults fills in what the configuration leaves open.
+// fromDefaults sets the values that the configuration does not give.
 func (m *model) fromDefaults(config model) {
 	m.Size, m.Founders = wantedSize(config), config.Founders
 	switch {
@@ -131,8 +131,8 @@ func unknownUnlessGiven(v types.String) types.String {
 	return v
 }
 
-// wantedSize is the size that the configuration asks for, unknown while it
-// cannot be told.
+// wantedSize returns the size that the configuration requires, unknown if it is
+// not known yet.
 func wantedSize(config model) types.Number {
 	if !config.Size.IsNull() {
 		return config.Size
@@ -143,9 +143,9 @@ func wantedSize(config model) types.Number {
 	return types.NumberUnknown()
 }
 
-// planCreate fills in what is known of a token before it is made: everything
-// but its name (unless given) and what the machines need, which depends on
-// where the registry is.
+// planCreate sets the known values of a token before it is created: all except
+// its name (unless given) and the values for machines, which depend on the
+// location of the discovery cluster.
 func (m *model) planCreate(ctx context.Context, config model) {
 	m.ID, m.Token = config.Token, config.Token
 	if config.Token.IsNull() {
@@ -161,9 +161,9 @@ func (m *model) planCreate(ctx context.Context, config model) {
 	m.setBootstrap(ctx)
 }
 
-// planUpdate plans for a token that exists: nothing for what has been decided
-// by a bootstrap that is complete, a new token for one that is not. It returns
-// the arguments that ask for a new token.
+// planUpdate plans for an existing token: no change of the arguments that a
+// complete bootstrap has decided, and a new token if the bootstrap is not
+// complete. It returns the arguments that require a new token.
 func (m *model) planUpdate(ctx context.Context, config, prior model, unwritten bool) path.Paths {
 	wanted := *m
 	if config.Token.IsNull() {
@@ -191,15 +191,15 @@ func (m *model) planUpdate(ctx context.Context, config, prior model, unwritten b
 		m.setBootstrap(ctx)
 	}
 	if unwritten {
-		// The plan needs a difference to become an update.
+		// The plan becomes an update only if it has a difference.
 		m.Members = types.ListUnknown(memberObject.Type())
 	}
 	return nil
 }
 
-// takeMissing takes over what is configured and not in the state. Terraform
-// accepts a plan that keeps a prior value instead of the configured one, but
-// not one that keeps nothing. The bootstrap stays as it is.
+// takeMissing sets configured values that the state does not have. Terraform
+// accepts a plan that keeps a prior value instead of the configured value, but
+// not a plan that keeps a null value. The bootstrap does not change.
 func (m *model) takeMissing(config model) {
 	if m.Founders.IsNull() {
 		m.Founders = config.Founders
@@ -216,7 +216,7 @@ func (m *model) takeMissing(config model) {
 	}
 }
 
-// differences returns the arguments whose change asks for a new token.
+// differences returns the changed arguments that require a new token.
 func (m *model) differences(prior model) path.Paths {
 	var paths path.Paths
 	changed := func(name string, now, before attr.Value) {
@@ -237,14 +237,14 @@ func (m *model) differences(prior model) path.Paths {
 	return paths
 }
 
-// adoptsFounders tells whether names are only given to founders that had been
-// a number so far, as after an import. Whether that number is the same shows
-// in the size.
+// adoptsFounders reports whether names replace a mere number of initial
+// members, as after an import. A different number shows as a change of the
+// size.
 func adoptsFounders(before, now types.Set) bool {
 	return before.IsNull() && !now.IsNull() && !now.IsUnknown()
 }
 
-// advise says what is worth knowing before a token is made.
+// advise warns about facts to consider before a token is created.
 func (m *model) advise(diags *diag.Diagnostics) {
 	switch {
 	case m.is(bootstrap.ProtocolService) && m.ServiceURL.ValueString() == discovery.PublicService:

@@ -19,9 +19,9 @@ import (
 
 const typeName = "etcd_discovery_token"
 
-// session plays Terraform's part of the protocol for one resource, and shows
-// what Terraform's test framework does not: the warnings. What real Terraform
-// makes of it is for the acceptance tests.
+// session acts as Terraform in the protocol for one resource, and exposes the
+// warnings, which Terraform's test framework does not. The acceptance tests
+// cover the behaviour of real Terraform.
 type session struct {
 	t       *testing.T
 	server  tfprotov6.ProviderServer
@@ -29,16 +29,16 @@ type session struct {
 	state   tftypes.Value
 	private []byte
 
-	// What the test of every plan reads once.
+	// Read once for the tests of every plan.
 	schema *schema.Schema
 	prior  *model
 }
 
-// attributes is a configuration: null where an attribute is missing, and any
-// Go value that JSON can hold, or unknown.
+// attributes is a configuration: null for a missing attribute, else any Go
+// value that JSON can represent, or unknown.
 type attributes map[string]any
 
-// unknown is a value that is known after apply only.
+// unknown is a value that is known only after the apply.
 type unknown struct{}
 
 func newSession(t *testing.T, p provider.Provider, endpoints any) *session {
@@ -123,7 +123,7 @@ func (s *session) validate(config attributes) []string {
 	return texts(resp.Diagnostics)
 }
 
-// planned is what a plan says.
+// planned is the result of a plan.
 type planned struct {
 	action string // create, update, replace, no-op
 	value  tftypes.Value
@@ -133,8 +133,8 @@ type planned struct {
 	private []byte
 }
 
-// plan plans for config, and plans the create leg of a replacement as
-// Terraform does: without prior state, with the private state of before.
+// plan plans for config. It plans the create leg of a replacement as Terraform
+// does: without prior state, with the previous private state.
 func (s *session) plan(values attributes) planned {
 	s.t.Helper()
 	config := s.object(s.typ, values)
@@ -177,8 +177,8 @@ func (s *session) planFrom(prior, config tftypes.Value, private []byte) *tfproto
 	return resp
 }
 
-// proposed is what Terraform proposes: the configuration, and the prior values
-// of computed attributes that are not configured.
+// proposed returns the state that Terraform proposes: the configuration, and
+// the prior values of computed attributes that are not configured.
 func (s *session) proposed(prior, config tftypes.Value) tftypes.Value {
 	if config.IsNull() || prior.IsNull() {
 		return config
@@ -191,7 +191,7 @@ func (s *session) proposed(prior, config tftypes.Value) tftypes.Value {
 		s.t.Fatal(err)
 	}
 	optional := map[string]bool{"machine_access": true, "advertised_endpoints": true, "timeouts": true}
-	now = maps.Clone(now) // it is the value's own
+	now = maps.Clone(now) // the map belongs to the value
 	for name, value := range now {
 		if value.IsNull() && !optional[name] {
 			now[name] = before[name]
@@ -260,7 +260,7 @@ func (s *session) refresh() []string {
 	return texts(resp.Diagnostics)
 }
 
-// destroy plans a removal and carries it out.
+// destroy plans and applies a removal.
 func (s *session) destroy() []string {
 	s.t.Helper()
 	null := tftypes.NewValue(s.typ, nil)
@@ -283,8 +283,8 @@ func (s *session) importState(id string) []string {
 	return s.refresh()
 }
 
-// attributeOf returns an attribute of a value, "" for null, "(unknown)", or its
-// text; collections in the syntax of tftypes.
+// attributeOf returns the text of an attribute of a value, "" for null, or
+// "(unknown)"; collections are in the syntax of tftypes.
 func attributeOf(v tftypes.Value, path ...string) string {
 	for _, name := range path {
 		if !v.IsKnown() {

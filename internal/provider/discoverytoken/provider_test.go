@@ -28,8 +28,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(etcdtest.Collected{M: m}) }
 
-// testProvider has endpoints for its only argument, and the resource under
-// test for its only resource.
+// testProvider has endpoints as its only argument, and the resource under test
+// as its only resource.
 type testProvider struct {
 	resource func() *tokenResource
 	pool     *connection.Pool
@@ -73,7 +73,7 @@ func (p *testProvider) DataSources(context.Context) []func() datasource.DataSour
 	return []func() datasource.DataSource{NewDataSource}
 }
 
-// realProvider has the resource as users get it.
+// realProvider returns a provider with the resource that users get.
 func realProvider(t *testing.T) provider.Provider {
 	t.Helper()
 	pool := &connection.Pool{}
@@ -81,7 +81,7 @@ func realProvider(t *testing.T) provider.Provider {
 	return &testProvider{pool: pool, resource: func() *tokenResource { return NewResource().(*tokenResource) }}
 }
 
-// fakeProvider has the resource on a discovery cluster of the test's own.
+// fakeProvider returns a provider whose resource uses a fake discovery cluster.
 func fakeProvider(fake *fakeRegistry) provider.Provider {
 	return &testProvider{resource: func() *tokenResource {
 		return &tokenResource{
@@ -95,18 +95,18 @@ func factories(p provider.Provider) map[string]func() (tfprotov6.ProviderServer,
 	return map[string]func() (tfprotov6.ProviderServer, error){"etcd": providerserver.NewProtocol6WithError(p)}
 }
 
-// fakeRegistry is a discovery cluster in memory, whose answers the test decides. As an
-// [io.Reader] it is the randomness of tokens: they come out as 0101…, 0202….
+// fakeRegistry is a discovery cluster in memory with configurable responses. As
+// an [io.Reader] it is the randomness of tokens: 0101…, 0202….
 type fakeRegistry struct {
 	mu     sync.Mutex
 	tokens map[string]discovery.Status
 	made   byte
 
-	// Errors that the methods return when set, without doing anything; with
-	// lateCreate Create does its work all the same.
+	// Errors that the methods return if set, without any effect; with
+	// lateCreate, Create takes effect anyway.
 	createErr, statusErr, deleteErr error
 	lateCreate                      bool
-	// Calls, by method.
+	// Number of calls, by method.
 	calls map[string]int
 }
 
@@ -173,7 +173,7 @@ func (f *fakeRegistry) Delete(_ context.Context, token string) error {
 	return nil
 }
 
-// register lets members register, as far as the size allows.
+// register registers members, up to the size.
 func (f *fakeRegistry) register(token string, names ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -188,7 +188,7 @@ func (f *fakeRegistry) register(token string, names ...string) {
 	f.tokens[token] = s
 }
 
-// resize writes another size over a token.
+// resize overwrites the size of a token.
 func (f *fakeRegistry) resize(token string, size int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -197,14 +197,14 @@ func (f *fakeRegistry) resize(token string, size int) {
 	f.tokens[token] = s
 }
 
-// forget loses a token.
+// forget deletes a token.
 func (f *fakeRegistry) forget(token string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.tokens, token)
 }
 
-// unreachable is how every endpoint fails when the discovery cluster is gone.
+// unreachable returns the error of every endpoint if the discovery cluster is gone.
 func unreachable() error {
 	return &connection.Unreachable{Answers: []connection.Answer{
 		{Endpoint: "http://10.0.0.1:2379", Err: errRefused},
@@ -212,7 +212,7 @@ func unreachable() error {
 	}}
 }
 
-// unsure is a create whose answer was lost.
+// unsure returns the error of a create whose response was lost.
 func unsure() error {
 	return &discovery.UnsureError{Place: discovery.Place{Token: firstToken}, Err: unreachable()}
 }

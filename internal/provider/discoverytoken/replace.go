@@ -18,15 +18,15 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// A token may be replaced, or changed in what its machines are given, only
-// while it is known that its cluster has not formed; and only the registry
-// knows that. What the state says may be behind, and a registry that does not
-// answer says nothing.
+// A token may be replaced, or the values for its machines changed, only if its
+// cluster is known not to have formed. Only the discovery cluster or service
+// has that information: the state may be out of date. If it does not respond,
+// that proves nothing.
 
-// record is the token that the first plan of a resource finds in the state. It
-// is left in the private data, where the second plan of a replacement, which
-// is made without a prior state, finds it. A taint leaves none, nor does the
-// creation at apply: they look like a first creation.
+// record describes the token in the state. The first plan of a resource stores
+// it in the private data for the second plan of a replacement, which has no
+// prior state. A taint does not store a record, nor does the creation at apply:
+// both look like a first creation.
 type record struct {
 	Token      string   `json:"token"`
 	Protocol   string   `json:"protocol"`
@@ -37,7 +37,7 @@ type record struct {
 	Members    []string `json:"members"`
 }
 
-// recordOf describes the token of a state. least is what [leastSize] gave.
+// recordOf describes the token of a state. least is the result of [leastSize].
 func recordOf(ctx context.Context, m *model, least int, diags *diag.Diagnostics) record {
 	var members []memberModel
 	diags.Append(m.Members.ElementsAs(ctx, &members, true)...)
@@ -51,15 +51,15 @@ func recordOf(ctx context.Context, m *model, least int, diags *diag.Diagnostics)
 	return r
 }
 
-// model is the record as a registry is opened by.
+// model returns the record in the form that [openRegistry] takes.
 func (r record) model() model {
 	return model{
 		Protocol: types.StringValue(r.Protocol), Prefix: types.StringValue(r.Prefix), ServiceURL: types.StringValue(r.ServiceURL),
 	}
 }
 
-// mayChange asks the registry whether a plan may do that to the token: it may
-// if its cluster is known not to have formed. doing is "replace" or "change".
+// mayChange asks the discovery cluster whether a plan may change the token in that way:
+// only if its cluster is known not to have formed. doing is "replace" or "change".
 func (r *tokenResource) mayChange(ctx context.Context, doing string, was record, diags *diag.Diagnostics) bool {
 	if was.Complete {
 		report.Error(diags, text.DiscoveryBootstrapped(doing, was.Members))
@@ -81,9 +81,9 @@ func (r *tokenResource) mayChange(ctx context.Context, doing string, was record,
 	return was.unformed(doing, status, err, text.DiscoveryBootstrapped(doing, names(status.Members)), diags)
 }
 
-// mayGo reports whether a token may be removed as a part of a replacement, by
-// what the registry answered. A plan of a complete one is refused, but a taint
-// gets here, because its plan cannot be told from a first creation.
+// mayGo reports whether a token may be removed as part of a replacement, by the
+// discovery cluster's response. The plan for a complete token is refused, but a
+// tainted token reaches mayGo, because its plan looks like a first creation.
 func (r *tokenResource) mayGo(ctx context.Context, kept private.Reader, m *model, status discovery.Status, err error, diags *diag.Diagnostics) bool {
 	was := recordOf(ctx, m, leastSize(ctx, kept, m, diags), diags)
 	if was.Complete {
@@ -93,8 +93,8 @@ func (r *tokenResource) mayGo(ctx context.Context, kept private.Reader, m *model
 	return was.unformed("replace", status, err, text.DiscoveryCompleted(was.Token, names(status.Members)), diags)
 }
 
-// unformed reports whether the registry's answer shows that the cluster has not
-// formed. formed words that it has.
+// unformed reports whether the discovery cluster's response shows that the
+// cluster has not formed. formed is the message if it has.
 func (r record) unformed(doing string, status discovery.Status, err error, formed text.Message, diags *diag.Diagnostics) bool {
 	switch discovery.Judge(status, err, r.Least) {
 	case discovery.Unformed:
@@ -107,7 +107,7 @@ func (r record) unformed(doing string, status discovery.Status, err error, forme
 	return false
 }
 
-// whyUnknown is what the registry answered instead of evidence.
+// whyUnknown returns the reason why the discovery cluster's response is not conclusive.
 func whyUnknown(status discovery.Status, err error, least int) string {
 	switch {
 	case errors.Is(err, discovery.ErrNotFound), errors.Is(err, discovery.ErrNoToken):
@@ -119,14 +119,14 @@ func whyUnknown(status discovery.Status, err error, least int) string {
 	}
 }
 
-// leastSize is the least size that a token in state is known to have had.
+// leastSize returns the smallest size that a token in the state is known to have had.
 func leastSize(ctx context.Context, kept private.Reader, m *model, diags *diag.Diagnostics) int {
 	before := private.Kept[int](ctx, kept, keyLeast, diags)
 	switch {
 	case before <= 0:
 		return m.size()
 	case m.size() == 0:
-		return before // the size in the registry is not a number
+		return before // the size in the discovery cluster is not a number
 	}
 	return min(before, m.size())
 }

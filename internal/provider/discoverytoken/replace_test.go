@@ -13,7 +13,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// replaceAnyway plans as -replace does: a plan with the prior state, and one
+// replaceAnyway plans like -replace: a plan with the prior state, and a plan
 // without it that has the private data of the first.
 func (s *session) replaceAnyway(values attributes) planned {
 	s.t.Helper()
@@ -30,8 +30,8 @@ func (s *session) taint(values attributes) planned {
 	return planned{action: "replace", value: s.value(resp.PlannedState), texts: texts(resp.Diagnostics), config: config, private: resp.PlannedPrivate}
 }
 
-// Only the discovery cluster knows that a cluster has not formed, and only an answer
-// about this token says so.
+// Only the discovery cluster has the information that a cluster has not formed,
+// and only its response about this token proves it.
 func TestReplacement(t *testing.T) {
 	registered := []string{"a", "b", "c"}
 	for name, c := range map[string]struct {
@@ -100,7 +100,7 @@ func TestReplacement(t *testing.T) {
 
 func pointer(t text.Message) *text.Message { return &t }
 
-// A creation, and a taint that looks like one, say nothing to the members.
+// A creation, and a taint that looks like one, do not set bootstrap.retry.
 func TestCreationIsNoRetry(t *testing.T) {
 	fake := newFake()
 	s := newSession(t, fakeProvider(fake), registryEndpoints)
@@ -117,8 +117,8 @@ func TestCreationIsNoRetry(t *testing.T) {
 	}
 }
 
-// The plan of a tainted token cannot be told from a first creation, so its
-// removal decides.
+// The plan of a tainted token looks like a first creation, so the check runs at
+// its removal.
 func TestTaint(t *testing.T) {
 	for name, c := range map[string]struct {
 		set  func(fake *fakeRegistry)
@@ -168,8 +168,8 @@ func TestTaint(t *testing.T) {
 	}
 }
 
-// Other access to the discovery cluster is for machines that still wait on the token. It
-// is given while it is known that they do.
+// Changed access to the discovery cluster is for machines that still wait for
+// the token. The change is allowed while they are known to wait.
 func TestChangeOfAccess(t *testing.T) {
 	changed := attributes{"founders": []string{"a", "b", "c"}, "advertised_endpoints": []string{"https://registry.example:2379"}}
 	fake := newFake()

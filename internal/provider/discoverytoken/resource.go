@@ -1,8 +1,8 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package discoverytoken is the resource etcd_discovery_token: one bootstrap,
-// named in a registry.
+// Package discoverytoken implements the resource etcd_discovery_token: one
+// bootstrap, identified by a token in a discovery cluster or discovery service.
 package discoverytoken
 
 import (
@@ -25,14 +25,14 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// How long an operation lasts where timeouts says nothing.
+// The default timeouts of the operations.
 const (
 	defaultCreate = time.Minute
 	defaultRead   = 20 * time.Second
 	defaultDelete = 30 * time.Second
 )
 
-// What is being done, as the end of "Cannot …".
+// The operations, as the end of "Cannot …".
 const (
 	creating  = "create the token"
 	removing  = "remove the token"
@@ -51,7 +51,7 @@ func NewResource() resource.Resource {
 	return &tokenResource{random: rand.Reader, open: openRegistry}
 }
 
-// openRegistry returns the registry that a token belongs to. It connects to nothing.
+// openRegistry returns the discovery cluster or service of a token, unconnected.
 func openRegistry(b *backend.Backend, m model) discovery.Registry {
 	switch {
 	case m.is(bootstrap.ProtocolV2):
@@ -80,9 +80,9 @@ func (r *tokenResource) Configure(_ context.Context, req resource.ConfigureReque
 	r.backend = backend.From(req.ProviderData, &resp.Diagnostics)
 }
 
-// Create implements [resource.Resource]. A token of which it is not known
-// whether it was written goes into the state all the same, with a warning: an
-// error would leave no state, and the next apply would make a second token.
+// Create implements [resource.Resource]. If it is not known whether the token
+// was written, it still goes into the state, with a warning: an error would
+// leave no state, and the next apply would create a second token.
 func (r *tokenResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	var plan model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
@@ -109,8 +109,8 @@ func (r *tokenResource) Create(ctx context.Context, req resource.CreateRequest, 
 	resp.Diagnostics.Append(resp.State.Set(ctx, &plan)...)
 }
 
-// write makes a token as planned, and says whether its outcome is unsure. A
-// service does not take the name.
+// write creates a token as planned, and reports whether its outcome is unsure.
+// A service chooses the name of the token itself.
 func (r *tokenResource) write(ctx context.Context, timeout time.Duration, plan *model, token string, diags *diag.Diagnostics) (unsure bool) {
 	call, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -139,8 +139,8 @@ func (r *tokenResource) write(ctx context.Context, timeout time.Duration, plan *
 	return unsure
 }
 
-// Read implements [resource.Resource]. What is complete is not asked for
-// again: it cannot change any more, and the registry may be gone.
+// Read implements [resource.Resource]. It does not read a complete token again:
+// it can no longer change, and the discovery cluster may be gone.
 func (r *tokenResource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
@@ -179,7 +179,7 @@ func (r *tokenResource) Read(ctx context.Context, req resource.ReadRequest, resp
 		private.Keep(ctx, resp.Private, flagUnwritten, true, &resp.Diagnostics)
 		return
 	case errors.Is(err, discovery.ErrNotFound):
-		// It may have been complete before: it stays in the state.
+		// It may have been complete before, so it stays in the state.
 		report.Warn(&resp.Diagnostics, text.DiscoveryVanished(token, state.Prefix.ValueString(), state.size()))
 		return
 	case errors.Is(err, discovery.ErrNoToken):
@@ -196,8 +196,8 @@ func (r *tokenResource) Read(ctx context.Context, req resource.ReadRequest, resp
 	}
 }
 
-// Update implements [resource.Resource]. The registry is written to only where
-// the creation was unsure and its token is missing.
+// Update implements [resource.Resource]. It writes to the discovery cluster
+// only if the creation was unsure and the token is missing.
 func (r *tokenResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
 	var plan, state model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
@@ -228,8 +228,8 @@ func (r *tokenResource) Update(ctx context.Context, req resource.UpdateRequest, 
 	resp.Diagnostics.Append(resp.State.Set(ctx, &plan)...)
 }
 
-// Delete implements [resource.Resource]. It never stands in the way of a
-// destroy because a registry is gone.
+// Delete implements [resource.Resource]. It never blocks a destroy because a
+// discovery cluster is gone.
 func (r *tokenResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
@@ -243,7 +243,7 @@ func (r *tokenResource) Delete(ctx context.Context, req resource.DeleteRequest, 
 	defer cancel()
 	registry, token := r.open(r.backend, state), state.Token.ValueString()
 
-	// The members are of no use where nothing is removed and nobody is stopped.
+	// The members do not matter if nothing is removed and nothing is refused.
 	var status discovery.Status
 	var err error
 	if !state.is(bootstrap.ProtocolService) || !removal {
@@ -268,7 +268,7 @@ func (r *tokenResource) Delete(ctx context.Context, req resource.DeleteRequest, 
 		report.Warn(&resp.Diagnostics, text.DiscoveryKept(token, state.ServiceURL.ValueString()))
 	case errors.As(err, new(*connection.Unreachable)):
 		if ctx.Err() != nil {
-			// Interrupted by the user: what is not done stays in the state.
+			// The user interrupted it: the token stays in the state.
 			report.Error(&resp.Diagnostics, failure(removing, state, err))
 			return
 		}
@@ -278,8 +278,8 @@ func (r *tokenResource) Delete(ctx context.Context, req resource.DeleteRequest, 
 	}
 }
 
-// hasEndpoints says whether there is a registry to speak to, and adds an error
-// where there is none.
+// hasEndpoints reports whether there is a discovery cluster or service to
+// connect to, and adds an error if there is none.
 func (r *tokenResource) hasEndpoints(m model, diags *diag.Diagnostics) bool {
 	if m.is(bootstrap.ProtocolService) || len(r.backend.Settings.Endpoints) > 0 {
 		return true
@@ -288,7 +288,7 @@ func (r *tokenResource) hasEndpoints(m model, diags *diag.Diagnostics) bool {
 	return false
 }
 
-// failure words an error after which nothing has changed.
+// failure returns the message for an error after which nothing has changed.
 func failure(doing string, m model, err error) text.Message {
 	var denied *discovery.DeniedError
 	var service *discovery.ServiceError

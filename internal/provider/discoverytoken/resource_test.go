@@ -17,8 +17,7 @@ var (
 	threeFounders     = attributes{"founders": []string{"a", "b", "c"}}
 )
 
-// want compares diagnostics.
-// want compares diagnostics. Of a token they show the first 8 digits.
+// want compares diagnostics. They show the first 8 digits of a token.
 func want(t *testing.T, got []string, want ...string) {
 	t.Helper()
 	for i := range want {
@@ -83,7 +82,7 @@ func TestCreate(t *testing.T) {
 	wantAction(t, s.plan(threeFounders), "no-op")
 }
 
-// Refreshes and plans write nothing and mint nothing.
+// Refreshes and plans do not write or create anything.
 func TestHundredRefreshes(t *testing.T) {
 	fake := newFake()
 	s := newSession(t, fakeProvider(fake), registryEndpoints)
@@ -97,7 +96,7 @@ func TestHundredRefreshes(t *testing.T) {
 	}
 }
 
-// Before completion each of these makes a new token, after it none does.
+// Before completion each of these creates a new token, after it none does.
 func TestChanges(t *testing.T) {
 	base := attributes{"founders": []string{"a", "b", "c"}, "prefix": "/one", "token": "mine"}
 	changes := map[string]attributes{
@@ -127,9 +126,9 @@ func TestChanges(t *testing.T) {
 				t.Errorf("complete %t, %s: planned %s, want %s", complete, name, p.action, action)
 			}
 		}
-		// One of one's own that is no longer given stays.
+		// A configured token that is no longer given stays.
 		wantAction(t, s.plan(attributes{"founders": []string{"a", "b", "c"}, "prefix": "/one"}), "no-op")
-		// Timeouts are nobody's business.
+		// A change of timeouts does not affect the token.
 		wantAction(t, s.plan(attributes{"founders": []string{"a", "b", "c"}, "prefix": "/one", "token": "mine", "timeouts": map[string]any{
 			"create": "5m", "read": nil, "update": nil, "delete": nil,
 		}}), "update")
@@ -152,7 +151,7 @@ func TestAdvertisedEndpointsChangeInPlace(t *testing.T) {
 	}
 }
 
-// What a machine needs to get in is names of files, and of a user.
+// The access of a machine consists of the names of files and of a user.
 func TestMachineAccess(t *testing.T) {
 	s := newSession(t, fakeProvider(newFake()), registryEndpoints)
 	s.up(threeFounders)
@@ -169,7 +168,7 @@ func TestMachineAccess(t *testing.T) {
 	}
 }
 
-// A complete token is not asked for again: it may be gone, or the discovery cluster.
+// A complete token is not read again: the token, or the discovery cluster, may be gone.
 func TestCompleteIsSticky(t *testing.T) {
 	fake := newFake()
 	s := newSession(t, fakeProvider(fake), registryEndpoints)
@@ -310,8 +309,8 @@ func TestCreateFailures(t *testing.T) {
 		"or the environment variable ETCDCTL_ENDPOINTS, to the client URLs of the etcd that holds the token.")
 }
 
-// The discovery cluster dies between the write and its answer: the next apply has the
-// same token, and there is no second one.
+// The discovery cluster dies between the write and its response: the next apply
+// uses the same token and does not create a second one.
 func TestUnsureCreate(t *testing.T) {
 	warning := "warning: Not known whether the token was written: The discovery cluster took the request for token " + firstToken + " and did not answer. " +
 		"The token is kept in the state, so that no second one is made: the next plan looks for it, and the next apply writes it if it is missing. " +
@@ -324,7 +323,7 @@ func TestUnsureCreate(t *testing.T) {
 		want(t, s.carryOut(s.plan(threeFounders)), warning)
 		wantAttribute(t, s, firstToken, "token")
 
-		// Still away: nothing is decided.
+		// Still unreachable: no decision is made.
 		fake.createErr, fake.statusErr = nil, unreachable()
 		s.refresh()
 		wantAction(t, s.plan(threeFounders), "no-op")
@@ -343,7 +342,7 @@ func TestUnsureCreate(t *testing.T) {
 		if len(fake.tokens) != 1 || fake.tokens[firstToken].Size != 3 {
 			t.Errorf("in the discovery cluster: %v, want the first token alone", fake.tokens)
 		}
-		// From here on it is a token as any other.
+		// From here on it behaves like any other token.
 		want(t, s.refresh())
 		wantAction(t, s.plan(threeFounders), "no-op")
 		fake.forget(firstToken)

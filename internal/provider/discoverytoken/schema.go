@@ -29,14 +29,14 @@ func (r *tokenResource) Schema(ctx context.Context, _ resource.SchemaRequest, re
 	maps.Copy(resp.Schema.Attributes, whatTheRegistryHas())
 }
 
-// whichToken are the arguments that say which token it is; a change of them asks
-// for a new one.
+// whichToken returns the arguments that identify the token; a change of them
+// requires a new token.
 func whichToken() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"founders": schema.SetAttribute{
 			ElementType: types.StringType,
 			Optional:    true,
-			// Computed so that they can stay when they are taken out of the
+			// Computed, so that they can stay after they are removed from the
 			// configuration of a complete token.
 			Computed:   true,
 			Validators: []validator.Set{setvalidator.NoNullValues()},
@@ -79,7 +79,7 @@ func whichToken() map[string]schema.Attribute {
 	}
 }
 
-// howItIsReached are the arguments that change in place.
+// howItIsReached returns the arguments that change in place.
 func howItIsReached(ctx context.Context) map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"advertised_endpoints": schema.ListAttribute{
@@ -110,7 +110,7 @@ func howItIsReached(ctx context.Context) map[string]schema.Attribute {
 	}
 }
 
-// whatTheRegistryHas are the attributes that follow from the token and its registry.
+// whatTheRegistryHas returns the attributes determined by token and registry.
 func whatTheRegistryHas() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"id": schema.StringAttribute{

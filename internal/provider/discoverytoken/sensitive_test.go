@@ -10,8 +10,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 )
 
-// A token is a capability until it is complete. What goes into user data is not
-// sensitive all the same, because Terraform would then hide all of the user data
+// A token is a capability until it is complete. The values for user data are
+// still not sensitive, because Terraform would then hide all of the user data
 // in plans.
 func TestSensitive(t *testing.T) {
 	var made resource.SchemaResponse

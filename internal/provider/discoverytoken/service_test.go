@@ -22,8 +22,8 @@ type service struct {
 	mu       sync.Mutex
 	minted   int
 	asked    int
-	wrote    int // requests that are no GET
-	refusing int // status that is answered to everything
+	wrote    int // requests other than GET
+	refusing int // status of every response
 	lost     bool
 	members  []string
 }
@@ -68,7 +68,7 @@ func (s *service) set(change func()) {
 func TestService(t *testing.T) {
 	server := newService(t)
 	config := attributes{"founders": []string{"a", "b", "c"}, "protocol": "service", "service_url": server.URL}
-	s := newSession(t, realProvider(t), nil) // it needs no endpoints
+	s := newSession(t, realProvider(t), nil) // needs no endpoints
 	p := s.plan(config)
 	wantAction(t, p, "create")
 	for path, want := range map[string]string{"url": "(unknown)", "token": "(unknown)", "prefix": "", "service_url": server.URL} {
@@ -91,7 +91,7 @@ func TestService(t *testing.T) {
 		t.Errorf("minted %d tokens, want 1; wrote %d times, want none", server.minted, server.wrote)
 	}
 
-	// It cannot find the token, or says so: nothing is decided on that.
+	// The service cannot find the token, or claims so: neither leads to a decision.
 	server.set(func() { server.lost = true })
 	want(t, s.refresh(), "warning: The discovery service cannot find the token: "+server.URL+" answers \"unable to GET token\" for token "+firstToken+". "+
 		"It says so of a token that it has deleted, and also while its own storage fails, so the state is kept. "+
@@ -102,7 +102,7 @@ func TestService(t *testing.T) {
 	want(t, s.refresh(), "warning: Discovery token not checked: What the state says of token "+firstToken+" is kept as it is. "+
 		"What each endpoint answered: "+server.URL+"/"+firstToken+" answered 503 Service Unavailable (Retry-After: 30).")
 
-	// A change before completion: the old one is left to the service.
+	// A change before completion leaves the old token in the service.
 	server.set(func() { server.refusing = 0 })
 	kept := func(token string) string {
 		return "warning: Discovery token forgotten, not removed: A discovery service does not delete tokens on request. Token " + token + " stays at " + server.URL +
@@ -150,7 +150,7 @@ func TestServiceRefuses(t *testing.T) {
 	}
 }
 
-// Whatever a service answers, the user reads what it was, and that no token was
+// Whatever a service responds, the error contains the response, and no token is
 // kept.
 func TestServiceNonsense(t *testing.T) {
 	text := func(kind, body string) http.HandlerFunc {
@@ -184,7 +184,7 @@ func TestServiceNonsense(t *testing.T) {
 	}
 }
 
-// A server without the v2 API answers "404 page not found".
+// A server without the v2 API responds "404 page not found".
 func TestV2IsOff(t *testing.T) {
 	registry := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V36})
 	s := newSession(t, realProvider(t), registry.Endpoints())

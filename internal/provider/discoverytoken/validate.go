@@ -27,8 +27,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// ValidateConfig implements [resource.ResourceWithValidateConfig]. Inputs that
-// are not known yet are left to a later call.
+// ValidateConfig implements [resource.ResourceWithValidateConfig]. A later call
+// checks the values that are not known yet.
 func (r *tokenResource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
 	var config model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
@@ -44,7 +44,7 @@ func (r *tokenResource) ValidateConfig(ctx context.Context, req resource.Validat
 	validateAccess(ctx, config, &resp.Diagnostics)
 }
 
-// validateAccess refuses what cannot be a path on a machine, or a user there.
+// validateAccess refuses values that cannot be a path or a user on a machine.
 func validateAccess(ctx context.Context, config model, diags *diag.Diagnostics) {
 	if !attribute.IsGiven(config.MachineAccess) {
 		return
@@ -72,8 +72,7 @@ func validateAccess(ctx context.Context, config model, diags *diag.Diagnostics) 
 	}
 }
 
-// isPrintable reports whether a text is made of the characters of ASCII that
-// can be printed.
+// isPrintable reports whether a text consists of printable ASCII characters.
 func isPrintable(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
 }
@@ -105,8 +104,8 @@ func validateFounders(config model, diags *diag.Diagnostics) {
 	}
 }
 
-// validateProtocol refuses a protocol that does not exist, and arguments that
-// mean nothing to the one that is set.
+// validateProtocol refuses an unknown protocol, and arguments that the protocol
+// does not use.
 func validateProtocol(config model, diags *diag.Diagnostics) {
 	if config.Protocol.IsUnknown() {
 		return

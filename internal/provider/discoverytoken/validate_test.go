@@ -91,7 +91,7 @@ func TestBadInput(t *testing.T) {
 		}
 	}
 
-	// Right, or not known yet.
+	// Valid, or not known yet.
 	for _, config := range []attributes{
 		{"size": 1}, {"size": 3, "founders": []string{"a", "b", "c"}}, {"founders": []string{"a"}},
 		{"size": unknown{}}, {"founders": unknown{}}, {"size": 3, "founders": unknown{}}, {"size": unknown{}, "founders": []string{"a"}},
@@ -120,7 +120,7 @@ func TestAdviceAtPlan(t *testing.T) {
 	} {
 		want(t, s.plan(test.config).texts, test.want...)
 	}
-	// What exists is not advised on again.
+	// There is no advice about an existing token.
 	s.carryOut(s.plan(attributes{"size": 2}))
 	want(t, s.plan(attributes{"size": 2}).texts)
 }

@@ -21,8 +21,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 )
 
-// origins are the tokens that a configuration may meet, each made or imported
-// with its first configuration.
+// origins are the existing tokens for the plans, each created or imported with
+// its first configuration.
 var origins = map[string]attributes{
 	"founders":                 {"founders": []string{"a", "b", "c"}},
 	"size":                     {"size": 3},
@@ -41,7 +41,7 @@ var importIDs = map[string]string{
 	"imported": "mine", "imported, v2": "v2:mine", "imported from a service": "service:https://d.example/" + firstToken, "imported with its prefix": "/one:mine",
 }
 
-// variants are what may be configured for each argument; nil is nothing.
+// variants are the possible values of each argument; nil means not configured.
 var variants = map[string][]any{
 	"founders":             {nil, []string{"a", "b", "c"}, []string{"a", "x", "y"}, []string{"a"}, unknown{}},
 	"size":                 {nil, 3, 5, unknown{}},
@@ -54,9 +54,9 @@ var variants = map[string][]any{
 	"timeouts":             {nil, map[string]any{"create": "5m", "read": nil, "update": nil, "delete": nil}},
 }
 
-// Whatever is configured for a token, complete or not, made or imported, the
-// plan is one that Terraform accepts. All combinations are tried on what decides,
-// each argument by itself on the whole resource.
+// Terraform accepts the plan for any configuration of a token, complete or not,
+// created or imported. The test tries all combinations of the arguments that
+// decide, and each argument by itself on the whole resource.
 func TestEveryPlanIsValid(t *testing.T) {
 	var all []configured
 	for name := range origins {
@@ -89,7 +89,7 @@ func TestEveryPlanIsValid(t *testing.T) {
 	}
 }
 
-// combinations are all configurations of these arguments.
+// combinations returns all configurations of these arguments.
 func combinations(arguments ...string) []attributes {
 	out := []attributes{{}}
 	for _, name := range arguments {
@@ -108,13 +108,13 @@ func combinations(arguments ...string) []attributes {
 	return out
 }
 
-// configured is a configuration as the resource reads it.
+// configured is a configuration in the form that the resource reads.
 type configured struct {
 	values attributes
 	model  model
 }
 
-// configured reads the configurations that are valid.
+// configured reads the valid configurations.
 func (s *session) configured(all []attributes) []configured {
 	s.t.Helper()
 	var out []configured
@@ -145,11 +145,11 @@ func (s *session) model(v tftypes.Value) model {
 }
 
 // mustDecideValidly is mustPlanValidly for the arguments that a complete token
-// may keep, and for what decides about them alone.
+// may keep. It tests only the code that decides about them.
 func (s *session) mustDecideValidly(c configured, complete bool) {
 	s.t.Helper()
 	prior := *s.prior
-	plan := c.model // as the framework proposes it
+	plan := c.model // as proposed by the framework
 	for to, otherwise := range map[*types.String]types.String{
 		&plan.Protocol: types.StringValue("v3"), &plan.Prefix: types.StringValue(discovery.DefaultPrefix),
 		&plan.Token: types.StringUnknown(), &plan.ServiceURL: types.StringUnknown(),
@@ -165,7 +165,7 @@ func (s *session) mustDecideValidly(c configured, complete bool) {
 	}
 	before := prior
 	if len(replace) > 0 {
-		before = model{} // the second plan, which is made without a prior state
+		before = model{} // the second plan, which has no prior state
 	}
 	for name, v := range map[string][3]attr.Value{
 		"founders": {plan.Founders, c.model.Founders, before.Founders}, "size": {plan.Size, c.model.Size, before.Size},
@@ -208,7 +208,7 @@ func originate(t *testing.T, name string, complete bool) *session {
 	return s
 }
 
-// mustPlanValidly plans, and fails the test unless Terraform would accept it.
+// mustPlanValidly plans, and fails the test unless Terraform would accept the plan.
 func (s *session) mustPlanValidly(values attributes, complete bool) {
 	s.t.Helper()
 	config := s.object(s.typ, values)
@@ -223,10 +223,10 @@ func (s *session) mustPlanValidly(values attributes, complete bool) {
 	}
 }
 
-// mustBeValid holds a plan against what Terraform demands of it
-// (AssertPlanValid in its package objchange): the value of an argument is the
-// configured one, or the prior one where both are set, or anything where none
-// is configured and it is computed.
+// mustBeValid checks a plan against Terraform's rules (AssertPlanValid in its
+// package objchange): the value of an argument is the configured value, or the
+// prior value if both are set, or any value if the argument is computed and not
+// configured.
 func (s *session) mustBeValid(values attributes, prior, config tftypes.Value, resp *tfprotov6.PlanResourceChangeResponse) {
 	s.t.Helper()
 	for _, d := range resp.Diagnostics {

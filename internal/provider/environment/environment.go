@@ -1,9 +1,9 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package environment is the gate through which everything goes that a machine
-// gets as ETCD_* variables: what passes is one line for every program that
-// reads user data, so that a value cannot become a key of its own.
+// Package environment checks all ETCD_* variables that a machine gets. Every
+// program that reads user data sees an accepted value as one line, so that a
+// value cannot become a separate key.
 package environment
 
 import (
@@ -23,9 +23,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// Unfit returns the first character of a value that must not stand in user
-// data, and whether there is one: control characters, what YAML takes for a line
-// break besides (U+0085, U+2028, U+2029), and bytes that are not UTF-8.
+// Unfit returns the first character of a value that user data must not contain,
+// and whether there is one: a control character, another line break of YAML
+// (U+0085, U+2028, U+2029), or a byte that is not UTF-8.
 func Unfit(value string) (rune, bool) {
 	for i, r := range value {
 		switch {
@@ -40,13 +40,13 @@ func Unfit(value string) (rune, bool) {
 	return 0, false
 }
 
-// IsName reports whether a variable can bear the name.
+// IsName reports whether name is a valid name of a variable.
 func IsName(name string) bool {
 	return name != "" && (name[0] < '0' || name[0] > '9') &&
 		strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
 }
 
-// Problem returns what is wrong with the variables, nil if nothing is.
+// Problem returns the problem with the variables, nil if there is none.
 func Problem(variables map[string]string) *text.Message {
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
 		if !IsName(name) {
@@ -59,8 +59,8 @@ func Problem(variables map[string]string) *text.Message {
 	return nil
 }
 
-// Map returns the variables as the value of the attribute environment. Every
-// attribute with variables for a machine is made by it.
+// Map returns the variables as the value of the attribute environment. It makes
+// every attribute with variables for a machine.
 func Map(ctx context.Context, variables map[string]string) (types.Map, diag.Diagnostics) {
 	if t := Problem(variables); t != nil {
 		var diags diag.Diagnostics
@@ -70,7 +70,7 @@ func Map(ctx context.Context, variables map[string]string) (types.Map, diag.Diag
 	return types.MapValueFrom(ctx, types.StringType, variables)
 }
 
-// Planned is [Map] for a plan in which some variables are not known yet.
+// Planned is [Map] for a plan in which some variables are unknown.
 func Planned(ctx context.Context, variables map[string]string, unknown ...string) (types.Map, diag.Diagnostics) {
 	known, diags := Map(ctx, variables)
 	elements := known.Elements()
@@ -82,8 +82,8 @@ func Planned(ctx context.Context, variables map[string]string, unknown ...string
 	return planned, diags
 }
 
-// InBootstrap checks the environment of a bootstrap that is given as an
-// argument, perhaps by hand.
+// InBootstrap checks the environment of a bootstrap argument, which may be
+// written by hand.
 func InBootstrap() validator.Object {
 	return inBootstrap{"environment must hold variables without control characters"}
 }
@@ -99,7 +99,7 @@ func (inBootstrap) ValidateObject(_ context.Context, req validator.ObjectRequest
 	variables := map[string]string{}
 	for name, element := range given.Elements() {
 		if value, ok := element.(types.String); ok {
-			variables[name] = value.ValueString() // "" while it is unknown
+			variables[name] = value.ValueString() // "" if it is unknown
 		}
 	}
 	if t := Problem(variables); t != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
-// What is not one line to every reader of user data passes neither the gate nor
-// the validator before it.
+// A value that is not one line for every reader of user data passes neither Map
+// nor the validator before it.
 func TestGate(t *testing.T) {
 	for value, fits := range map[string]bool{
 		"": true, "a b": true, `$(id) "'\`: true, "é": true, "\u00a0": true, "\ufffd": true,
@@ -50,8 +50,8 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// Whatever holds ETCD_* variables for a machine is made by Map or Planned: no other code of
-// the resources writes a literal with one and turns it into a value.
+// Every value with ETCD_* variables for a machine is made by Map or Planned: no other code of
+// the resources writes a literal with such a variable and turns it into a value.
 func TestEveryEnvironmentPassesTheGate(t *testing.T) {
 	var seen, gates int
 	err := filepath.WalkDir("..", func(file string, _ fs.DirEntry, err error) error {

@@ -16,7 +16,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
 )
 
-// known is a configuration whose members are known when it is planned.
+// known is a configuration whose members are known at plan.
 const known = `
 locals {
   members = { b = ["http://localhost:23812", "http://127.0.0.1:23802"], a = toset(["http://127.0.0.1:23801"]) }
@@ -24,8 +24,8 @@ locals {
 }
 `
 
-// unknown is the same with values that are known after apply only, one of them
-// deep within the members.
+// unknown is the same with values that are known only after the apply,
+// including a value deep within the members.
 const unknown = `
 resource "terraform_data" "url" {
   input = "http://127.0.0.1:23801"
@@ -76,8 +76,8 @@ func results() []statecheck.StateCheck {
 	}
 }
 
-// What Terraform itself makes of the functions, of values that are unknown
-// while it plans, and of null.
+// Calls of the functions by Terraform itself, with values that are unknown at
+// plan, and with null.
 func TestAccFunctions(t *testing.T) {
 	t.Parallel()
 	resource.Test(t, resource.TestCase{
@@ -113,7 +113,7 @@ func TestAccFunctions(t *testing.T) {
 	})
 }
 
-// message matches a text in spite of the lines that the CLI breaks it into.
+// message matches a text regardless of the CLI's line breaks.
 func message(text string) *regexp.Regexp {
 	words := strings.Fields(text)
 	for i, w := range words {

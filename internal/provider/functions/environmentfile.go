@@ -49,7 +49,7 @@ func environmentFile(ctx context.Context, arguments function.ArgumentsData) (any
 	return formatEnvironment(variables)
 }
 
-// formatEnvironment writes the variables, a line each. The error is worded.
+// formatEnvironment writes the variables, one per line. Its error is a message for the user.
 func formatEnvironment(variables map[string]string) (string, error) {
 	if t := environment.Problem(variables); t != nil {
 		return "", errors.New(t.Detail)

@@ -21,7 +21,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/environment"
 )
 
-// nasty holds values that a reader might take for something else.
+// nasty returns values that a reader could misread.
 func nasty() map[string]string {
 	values := []string{
 		"", " ", "a", " a ", "a b", `\`, `\\`, `a\`, `\a`, `\n`, `"`, `""`, `\"`, `'`, `''`, `a'b"c`,
@@ -36,7 +36,7 @@ func nasty() map[string]string {
 	return out
 }
 
-// broken holds values that are not one line for every reader, or not a text.
+// broken returns values that are not one line for every reader, or not text.
 func broken() []string {
 	return []string{
 		"\t", "\n", "a\n", "\na", "a\n\nb", "a\\\nb", "a\nETCD_INJECTED=1", "\"\nETCD_INJECTED=1\n\"", "a\r", "\x00", "\x1b[2J", "\x7f", "\x9b",
@@ -56,7 +56,7 @@ func TestEnvironmentFileRefuses(t *testing.T) {
 // readEnvironment reads an environment file.
 type readEnvironment func(t *testing.T, path string) map[string]string
 
-// readers are a POSIX shell, the model of systemd's rules, and systemd.
+// readers returns readers: POSIX shells, the model of systemd's rules, and systemd.
 func readers() map[string]readEnvironment {
 	out := maps.Clone(readBySystemd)
 	out["the model of systemd"] = func(t *testing.T, path string) map[string]string {
@@ -76,7 +76,7 @@ func readers() map[string]readEnvironment {
 	return out
 }
 
-// command runs a reader and returns what it prints.
+// command runs a reader and returns its output.
 func command(t *testing.T, argv ...string) []byte {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -92,7 +92,7 @@ func command(t *testing.T, argv ...string) []byte {
 	return text
 }
 
-// assignments keeps the variables of the test.
+// assignments returns the variables of the test.
 func assignments(lines []string) map[string]string {
 	out := map[string]string{}
 	for _, line := range lines {
@@ -103,8 +103,8 @@ func assignments(lines []string) map[string]string {
 	return out
 }
 
-// Everybody who reads the file reads the values that were given: systemd's own
-// parser, POSIX shells, and the model that the fuzzer below goes by.
+// Every reader of the file gets the given values: systemd's own parser, POSIX
+// shells, and the model that the fuzzer below uses.
 func TestEnvironmentFileIsRead(t *testing.T) {
 	want := nasty()
 	text, err := formatEnvironment(want)
@@ -130,9 +130,9 @@ func TestEnvironmentFileIsRead(t *testing.T) {
 	}
 }
 
-// The model reads as systemd does where a file is not of our making, too;
-// otherwise the fuzzer would prove nothing. What is expected was read by
-// systemd 252, and is asked again where systemd is installed.
+// The model also reads files that we did not write as systemd does; otherwise
+// the fuzzer would not prove anything. The expected values were read by systemd
+// 252, and the installed systemd is checked against them, if there is one.
 func TestModelReadsAsSystemd(t *testing.T) {
 	text := bytes.Join([][]byte{
 		[]byte("# comment\n; comment\nETCD_A=a b \nETCD_B='a\\b'\nETCD_C=\"a\\b\\$\\\"\"\nETCD_D=a\\ b\\\nc\n  ETCD_E = e\nETCD_F='a'b\"c\"\n"),
@@ -158,8 +158,8 @@ func TestModelReadsAsSystemd(t *testing.T) {
 	}
 }
 
-// readAsSystemd is a second statement of systemd's rules for the file, for
-// values that systemd takes.
+// readAsSystemd is a second implementation of systemd's rules for the file, for
+// values that systemd accepts.
 func readAsSystemd(text string) map[string]string {
 	out := map[string]string{}
 	r := reader{text: text}
@@ -197,11 +197,11 @@ func (r *reader) until(set string) string {
 	return r.text[start:r.i]
 }
 
-// value reads a value. Quotes count only where it begins, or behind another
+// value reads a value. Quotes count only at its beginning, or after another
 // quote.
 func (r *reader) value() string {
 	var b []byte
-	keep := 0 // up to here white space at the end stays
+	keep := 0 // trailing white space before this index stays
 	for begins := true; !r.end() && !r.at("\n\r"); {
 		switch c := r.next(); {
 		case c == ' ' || c == '\t':
@@ -246,7 +246,7 @@ func (r *reader) quoted() []byte {
 	return b
 }
 
-// Whatever is written is read again, as one variable with that value.
+// A file that is written is read as one variable with that value.
 func FuzzEnvironmentFile(f *testing.F) {
 	for name, value := range nasty() {
 		f.Add(name, value)

@@ -1,8 +1,8 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package functions holds the provider's functions. They are pure: the same
-// arguments give the same result, and nobody is asked.
+// Package functions implements the provider's functions. They are pure: the
+// same arguments give the same result, and they make no requests.
 package functions
 
 import (
@@ -17,19 +17,19 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// All returns the functions, for the provider to serve.
+// All returns the functions that the provider serves.
 func All() []func() function.Function {
 	return []func() function.Function{
 		newInitialCluster, newParseInitialCluster, newEnvironmentFile, newQuorum, newMemberID, newCloudConfig, newIgnition,
 	}
 }
 
-// pure is a function whose result follows from arguments that are all known.
+// pure is a function whose result depends only on arguments that are all known.
 type pure struct {
 	name       string
 	definition function.Definition
-	// run returns the result. Its errors are about the first argument, unless
-	// they are of the framework.
+	// run returns the result. An error is about the first argument, unless it
+	// is an error of the framework.
 	run func(context.Context, function.ArgumentsData) (any, error)
 }
 
@@ -63,8 +63,8 @@ func (p pure) Run(ctx context.Context, req function.RunRequest, resp *function.R
 	resp.Error = resp.Result.Set(ctx, result)
 }
 
-// known reports whether nothing within the value is unknown. Terraform does not
-// call a function before all is known; another caller may.
+// known reports whether the value has no unknown part. Terraform calls a
+// function only if all of it is known; other callers may not.
 func known(ctx context.Context, v attr.Value) (bool, *function.FuncError) {
 	raw, err := v.ToTerraformValue(ctx)
 	if err != nil {
@@ -73,7 +73,7 @@ func known(ctx context.Context, v attr.Value) (bool, *function.FuncError) {
 	return raw.IsFullyKnown(), nil
 }
 
-// refused words an error about the first argument.
+// refused returns the message for an error about the first argument.
 func refused(err error) *function.FuncError {
 	if worded, ok := errors.AsType[*function.FuncError](err); ok {
 		return worded
@@ -90,7 +90,7 @@ func refused(err error) *function.FuncError {
 	return badArgument(0, words)
 }
 
-// badArgument is an error about an argument. The CLI ends it with a full stop.
+// badArgument returns an error about an argument. The CLI adds a full stop.
 func badArgument(position int64, words string) *function.FuncError {
 	return function.NewArgumentFuncError(position, strings.TrimSuffix(words, "."))
 }

@@ -139,7 +139,7 @@ func TestFunctions(t *testing.T) {
 		"quorum of nobody":   {f: newQuorum(), arguments: []attr.Value{types.Int64Value(0)}, fails: "A cluster has at least one voter; 0 was given"},
 		"quorum of negative": {f: newQuorum(), arguments: []attr.Value{types.Int64Value(-3)}, fails: "A cluster has at least one voter; -3 was given"},
 
-		// Of a real server; see TestComputeIDsAsServersDo.
+		// From a real server; see TestComputeIDsAsServersDo.
 		"member_id": {
 			f: newMemberID(), arguments: []attr.Value{setOf("http://localhost:23812", "http://127.0.0.1:23802/"), str("tok-1")}, want: str("6085adc6bb1f46fc"),
 		},
@@ -176,15 +176,15 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// What is wrong for Terraform already is refused before a function runs: null
-// where a parameter does not allow it, a fraction of a voter.
+// Terraform refuses some values before a function runs: null if a parameter
+// does not allow it, a fraction of a voter.
 func TestNoParameterTakesNull(t *testing.T) {
 	for _, f := range All() {
 		_, ofUserData := f().(userData)
 		var definition function.DefinitionResponse
 		f().Definition(t.Context(), function.DefinitionRequest{}, &definition)
 		for _, p := range definition.Definition.Parameters {
-			// An option that is wrong shall be refused in the first plan.
+			// A wrong option must be refused in the first plan.
 			if p.GetAllowNullValue() || p.GetAllowUnknownValues() != ofUserData {
 				t.Errorf("%s takes null or unknown", p.GetName())
 			}
@@ -198,7 +198,7 @@ func TestNoParameterTakesNull(t *testing.T) {
 	}
 }
 
-// Every quorum is more than half, and the quorum of one voter fewer is never more.
+// Every quorum is more than half, and the quorum of fewer voters is never larger.
 func TestQuorumIsAMajority(t *testing.T) {
 	before := int64(0)
 	for n := int64(1); n < 100; n++ {
@@ -215,8 +215,8 @@ func TestQuorumIsAMajority(t *testing.T) {
 	}
 }
 
-// parse_initial_cluster and initial_cluster undo each other: what one reads the
-// other writes, and reading that again changes nothing.
+// parse_initial_cluster and initial_cluster are inverse: initial_cluster writes
+// what parse_initial_cluster reads, and reading that again changes nothing.
 func FuzzInitialCluster(f *testing.F) {
 	for _, s := range []string{"a=http://h:1", "a=http://h:1/,b=HTTP://h:2,a=http://H:3", "a", "=,=", " a = http://h:1 ", "é=http://[::1]:1"} {
 		f.Add(s)
@@ -228,7 +228,7 @@ func FuzzInitialCluster(f *testing.F) {
 		}
 		written, err := run(t, newInitialCluster(), parsed)
 		if err != nil && strings.Contains(err.Error(), "contains a character other than letters") {
-			return // the name of a member that exists, and of no new one
+			return // valid for an existing member, but not for a new one
 		}
 		if err != nil {
 			t.Fatalf("%q was read as %s, which cannot be written: %v", text, parsed, err)

@@ -14,8 +14,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// urlsByName is the type of members: peer URLs by name, always a set, so that
-// a member with one URL is written as one with two.
+// urlsByName returns the type of members: peer URLs by name, always as a set,
+// so that a member with one URL is written like a member with two.
 func urlsByName() types.MapType {
 	return types.MapType{ElemType: types.SetType{ElemType: types.StringType}}
 }

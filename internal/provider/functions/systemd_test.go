@@ -15,13 +15,12 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// readBySystemd are the ways in which systemd itself reads an environment file: a
-// service that a systemd of the test's own starts with it, and the function that
-// EnvironmentFile= is read with, called from outside. What cannot be had is
-// skipped.
+// readBySystemd are the ways in which systemd itself reads an environment file:
+// a service that a systemd of the test starts with it, and a direct call of the
+// function that reads EnvironmentFile=. A way that is not available is skipped.
 var readBySystemd = map[string]readEnvironment{
 	"a service of systemd": func(t *testing.T, path string) map[string]string {
-		etcdtest.Need(t, "systemd-analyze") // comes with it
+		etcdtest.Need(t, "systemd-analyze") // part of systemd
 		run, why := manager()
 		if why != "" {
 			t.Skip(why)
@@ -48,7 +47,7 @@ var readBySystemd = map[string]readEnvironment{
 	},
 }
 
-// loadEnvironment calls the function that EnvironmentFile= is read with.
+// loadEnvironment calls the function that reads EnvironmentFile=.
 const loadEnvironment = `
 import ctypes, json, sys
 read = ctypes.CDLL(sys.argv[1]).load_env_file
@@ -64,7 +63,7 @@ print(json.dumps(lines))
 `
 
 // startService starts a service manager for one service and waits for its end.
-// A manager refuses to run where no systemd was booted, which it tells by a
+// A manager refuses to run if systemd was not booted, which it detects by a
 // directory; so it gets a /run of its own.
 const startService = `
 mount -t tmpfs none /run && mkdir -p /run/systemd/system /run/user &&
@@ -72,8 +71,8 @@ exec timeout 50 env -i PATH="$PATH" HOME="$2" XDG_RUNTIME_DIR=/run/user XDG_CONF
 	"$1" --user --unit=reads.service
 `
 
-// manager returns the command that runs a shell with mounts of its own, and
-// behind it the path of systemd; or why there is none.
+// manager returns the command that runs a shell with its own mounts, followed
+// by the path of systemd; or the reason why there is none.
 func manager() (run []string, why string) {
 	path := ""
 	for _, p := range []string{"/usr/lib/systemd/systemd", "/lib/systemd/systemd"} {
@@ -95,7 +94,7 @@ func manager() (run []string, why string) {
 	return append(run, "sh", "-c", startService, "sh", path), ""
 }
 
-// service returns the environment of a service that has the file as its
+// service returns the environment of a service with the file as its
 // EnvironmentFile=.
 func service(t *testing.T, run []string, path string) map[string]string {
 	t.Helper()

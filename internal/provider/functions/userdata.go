@@ -115,8 +115,8 @@ func (f userData) Run(ctx context.Context, req function.RunRequest, resp *functi
 	resp.Error = resp.Result.Set(ctx, written)
 }
 
-// parseOptions checks the options as far as they are known. The error is
-// worded.
+// parseOptions checks the options as far as they are known. Its error is a
+// message for the user.
 func parseOptions(given types.Dynamic) (o userdata.Options, known bool, err error) {
 	var plain map[string]any
 	switch v := plainOf(given).(type) {
@@ -169,7 +169,7 @@ func optionRefused(err error) *function.FuncError {
 }
 
 // plainOf returns a value as maps, lists, texts, numbers and booleans, nil for
-// null, and [userdata.Unknown] for what is not known.
+// null, and [userdata.Unknown] for an unknown value.
 func plainOf(v attr.Value) any {
 	if d, ok := v.(types.Dynamic); ok && !d.IsUnknown() {
 		v = d.UnderlyingValue()

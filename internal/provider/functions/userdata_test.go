@@ -13,14 +13,14 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/userdata"
 )
 
-// valueOf is a value as Terraform gives it to a dynamic parameter.
+// valueOf returns a value as Terraform passes it to a dynamic parameter.
 func valueOf(v any) attr.Value {
 	switch v := v.(type) {
 	case map[string]any:
 		kinds, values := map[string]attr.Type{}, map[string]attr.Value{}
 		for key, element := range v {
 			values[key] = valueOf(element)
-			kinds[key] = values[key].Type(nil) //nolint:staticcheck // no type asks its context
+			kinds[key] = values[key].Type(nil) //nolint:staticcheck // no type uses its context
 		}
 		return types.ObjectValueMust(kinds, values)
 	case string:
@@ -51,7 +51,7 @@ func TestUserData(t *testing.T) {
 		options any
 		unknown bool
 		fails   string
-		of      int64 // the argument that is at fault
+		of      int64 // the invalid argument
 	}{
 		"complete":                          {config: config, options: map[string]any{"etcd": image, "environment": map[string]any{"ETCD_LOG_LEVEL": "debug"}}},
 		"a map of options":                  {config: config, options: types.MapValueMust(types.MapType{ElemType: types.StringType}, map[string]attr.Value{"etcd": variables(map[string]attr.Value{"path": str("/usr/bin")})})},
@@ -98,7 +98,7 @@ func TestUserData(t *testing.T) {
 	}
 }
 
-// The function writes what the package userdata does, of all that it is given.
+// The function writes the same as the package userdata, from all of its input.
 func TestUserDataIsThatOfThePackage(t *testing.T) {
 	t.Parallel()
 	given := map[string]any{

@@ -27,8 +27,8 @@ import (
 
 func TestMain(m *testing.M) { acctest.Main(m) }
 
-// bench is a server, a real CLI with a configuration, and a watcher of what
-// beats there.
+// bench is a server, a real CLI with a configuration, and a watcher of the
+// heartbeats on the server.
 type bench struct {
 	*acctest.Workspace
 	store claim.Store
@@ -81,22 +81,22 @@ provider "etcd" {
 %s`, endpoint, config))
 }
 
-// seen returns the events so far, each run of beats as one.
+// seen returns the events so far, with successive equal events merged.
 func (b *bench) seen() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Compact(slices.Clone(b.events))
 }
 
-// forget leaves out the events so far.
+// forget drops the events so far.
 func (b *bench) forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.events = nil
 }
 
-// job is a configuration that beats as "deploy" while a command waits for the
-// file "go", and fails if that says so.
+// job is a configuration with a heartbeat named "deploy". A command waits for
+// the file "go", and exits with the code in it.
 const job = `
 ephemeral "etcd_heartbeat" "deploy" {
   name     = "deploy"
@@ -116,7 +116,7 @@ resource "terraform_data" "deploy" {
 }
 `
 
-// file waits for a file that the configuration makes.
+// file waits for a file that the configuration creates.
 func (b *bench) file(t *testing.T, name string) {
 	t.Helper()
 	etcdtest.Eventually(t, name, func() error { _, err := os.Stat(filepath.Join(b.Dir, name)); return err })
@@ -133,8 +133,8 @@ func (b *bench) entry(t *testing.T) claim.Entry {
 	return e
 }
 
-// A run beats for as long as it lasts, under a value of its own, however long
-// that is; and stops when it ends. Plan and apply beat each for themselves.
+// A Terraform run sends heartbeats while it lasts, however long, under a value of
+// its own, and stops at its end. Plan and apply each have their own heartbeat.
 func TestAccHeartbeatOfARun(t *testing.T) {
 	for _, c := range []struct {
 		api     string
@@ -158,7 +158,7 @@ func TestAccHeartbeatOfARun(t *testing.T) {
 			want := []string{"deploy started", "deploy beat", "deploy stopped"}
 			got := b.seen()
 			if len(got) > 3 && got[1] == "deploy stopped" {
-				got = got[2:] // the plan was too short for a beat
+				got = got[2:] // the plan was too short for another beat
 			} else if len(got) > 3 {
 				got = got[3:]
 			}
@@ -172,8 +172,8 @@ func TestAccHeartbeatOfARun(t *testing.T) {
 	}
 }
 
-// What ends a run otherwise leaves nothing behind either, as long as the
-// provider lives to see it; only a provider that is killed misses its beats.
+// A Terraform run that ends in another way leaves nothing behind either, if the
+// provider survives to clean up; only a killed provider misses its beats.
 func TestAccHeartbeatAfterTheEnd(t *testing.T) {
 	for name, test := range map[string]struct {
 		end  func(b *bench, run *acctest.Running)
@@ -216,8 +216,8 @@ func TestAccHeartbeatAfterTheEnd(t *testing.T) {
 	}
 }
 
-// Two of one name: the second is told whose value is there and how long it has
-// to live, and takes over only when it is asked to.
+// Two owners of one name: the second gets an error with the first one's value
+// and remaining time to live, and takes the name only with takeover = true.
 func TestAccHeartbeatOfSomeoneElse(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, etcdtest.V36, "v3", fmt.Sprintf(job, "v3", "30s", false, "1"))
@@ -245,15 +245,15 @@ func TestAccHeartbeatOfSomeoneElse(t *testing.T) {
 	}
 }
 
-// cut returns what is between two texts.
+// cut returns the text between two texts.
 func cut(s, after, before string) string {
 	_, s, _ = strings.Cut(s, after)
 	s, _, _ = strings.Cut(s, before)
 	return s
 }
 
-// A run that was frozen for longer than its time to live wakes up, finds that
-// its claim is gone or somebody else's, and says so at its end.
+// A Terraform run that was frozen for longer than its time to live finds, after it
+// resumes, that its claim is gone or has another owner, and reports that at its end.
 func TestAccHeartbeatOfAFrozenRun(t *testing.T) {
 	const after = "From then on this run did not hold the name, and another owner may have done the same work. The keys of other owners were not changed."
 	for name, test := range map[string]struct {
@@ -301,8 +301,8 @@ func TestAccHeartbeatOfAFrozenRun(t *testing.T) {
 	}
 }
 
-// While the endpoints are not known, at plan, there is nobody to tell; the same
-// apply beats as soon as they are.
+// If the endpoints are not known at plan, there is no server for a heartbeat;
+// the same apply starts it as soon as they are known.
 func TestAccHeartbeatWithEndpointsOfTheSameApply(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, etcdtest.V36, "v3", fmt.Sprintf(job, "v3", "2s", false, "1"))

@@ -20,7 +20,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// output returns an output of the state.
+// output returns an output value of the state.
 func (b *bench) output(t *testing.T, name string) any {
 	t.Helper()
 	var v any
@@ -30,7 +30,7 @@ func (b *bench) output(t *testing.T, name string) any {
 	return v
 }
 
-// beat lives as name, with a short interval, until it is stopped.
+// beat sends heartbeats as name, with a short interval, until it is stopped.
 func (b *bench) beat(t *testing.T, name string) *claim.Claim {
 	t.Helper()
 	c, err := claim.Start(context.Background(), b.store, clock.System{}, claim.Options{
@@ -43,8 +43,8 @@ func (b *bench) beat(t *testing.T, name string) *claim.Claim {
 	return c
 }
 
-// Who is alive, who is missed, who is not expected, and what happens meanwhile,
-// on both APIs.
+// Live, missing and unexpected names, and the events during the watch, on both
+// APIs.
 func TestAccHeartbeats(t *testing.T) {
 	for _, c := range []struct {
 		api     string
@@ -72,8 +72,8 @@ func TestAccHeartbeats(t *testing.T) {
 			`, c.api, c.api, c.api))
 			web1, stranger := b.beat(t, "web1"), b.beat(t, "stranger")
 			run := b.Start("apply")
-			// Somebody starts and dies, again and again: whenever the run watches,
-			// it sees both.
+			// A process starts and dies repeatedly, so that every watch of the
+			// Terraform run sees both.
 			etcdtest.Eventually(t, "the run ends", func() error {
 				if !run.Ended() {
 					_, _ = b.store.Create(context.Background(), "/running/web2", "short", time.Second)
@@ -87,7 +87,7 @@ func TestAccHeartbeats(t *testing.T) {
 				t.Fatalf("%v", b.output(t, "all"))
 			}
 			alive, _ := all["alive"].(map[string]any)
-			delete(alive, "web2") // alive or not, as it happens
+			delete(alive, "web2") // may be alive or not
 			for name, v := range alive {
 				e, _ := v.(map[string]any)
 				if left, ok := e["ttl_left"].(float64); !ok || left < 15 || left > 20 || e["value"] != "value of "+name {
@@ -125,7 +125,7 @@ func TestAccHeartbeats(t *testing.T) {
 }
 
 // The example for check blocks: a server that misses its beat is a warning at
-// plan and at apply, one that beats is none.
+// plan and at apply, a server that beats is not.
 func TestAccHeartbeatsInACheck(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, etcdtest.V37, "v3", `
@@ -146,7 +146,7 @@ check "web_servers_beat" {
 		t.Fatal(err)
 	}
 	b.Apply().MustSucceed().MustBeQuiet()
-	// From now on it beats no more.
+	// From now on it does not beat.
 	if err := b.store.Delete(context.Background(), web2); err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ check "web_servers_beat" {
 			t.Errorf("%s: %v", what, warnings)
 		}
 	}
-	// A cluster that does not answer is a warning there, too.
+	// A cluster that does not respond is a warning there, too.
 	b.configure("http://127.0.0.1:1", b.Read("main.tf")[strings.Index(b.Read("main.tf"), "check"):])
 	warnings := b.Apply().MustSucceed().Warnings()
 	found := false

@@ -34,7 +34,7 @@ var (
 	_ datasource.DataSourceWithValidateConfig = (*heartbeats)(nil)
 )
 
-// dataModel is the data source as Terraform holds it.
+// dataModel is the data source in Terraform's form.
 type dataModel struct {
 	Prefix     types.String `tfsdk:"prefix"`
 	Expected   types.Set    `tfsdk:"expected"`
@@ -136,7 +136,7 @@ func (d *heartbeats) Read(ctx context.Context, req datasource.ReadRequest, resp 
 		return
 	}
 	m.Prefix, m.API = orDefault(m.Prefix, defaultPrefix), orDefault(m.API, apiV3)
-	// Validated already; nothing is watched for no time.
+	// Already validated; without a duration, Read does not watch.
 	watch, _ := time.ParseDuration(m.Watch.ValueString())
 	alive, events, err := look(ctx, d.backend.Claims(m.API.ValueString() == apiV2), m.Prefix.ValueString(), watch)
 	if err != nil {
@@ -147,10 +147,10 @@ func (d *heartbeats) Read(ctx context.Context, req datasource.ReadRequest, resp 
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
 
-// maxEvents is how many events are kept, all of them in the state.
+// maxEvents is the maximum number of events, which are all stored in the state.
 const maxEvents = 10_000
 
-// look watches for a while and returns what it saw, and who is alive at the
+// look watches for a while and returns the events, and the live entries at the
 // end.
 func look(ctx context.Context, store claim.Store, prefix string, watch time.Duration) (alive []claim.Entry, events []claim.Event, err error) {
 	alive, revision, err := store.List(ctx, prefix)
@@ -179,7 +179,7 @@ func look(ctx context.Context, store claim.Store, prefix string, watch time.Dura
 	return alive, events, err
 }
 
-// fill turns what was seen into the model.
+// fill sets the attributes of the model.
 func (m *dataModel) fill(alive []claim.Entry, events []claim.Event, expected []string) {
 	living := map[string]attr.Value{}
 	missing, unexpected := []attr.Value{}, []attr.Value{}

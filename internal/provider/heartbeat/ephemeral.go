@@ -36,7 +36,7 @@ var (
 	_ ephemeral.EphemeralResourceWithClose          = (*Heartbeat)(nil)
 )
 
-// model is the ephemeral resource as Terraform holds it.
+// model is the ephemeral resource in Terraform's form.
 type model struct {
 	Prefix   types.String `tfsdk:"prefix"`
 	Name     types.String `tfsdk:"name"`
@@ -122,7 +122,7 @@ func (h *Heartbeat) ValidateConfig(ctx context.Context, req ephemeral.ValidateCo
 	raw := orDefault(m.TTL, defaultTTL).ValueString()
 	ttl, err := time.ParseDuration(raw)
 	switch {
-	case err != nil || ttl <= 0: // the validator says so
+	case err != nil || ttl <= 0: // the validator reports it
 		return
 	case ttl < leastTTL:
 		report.ErrorOn(&resp.Diagnostics, "ttl", text.HeartbeatTTL(raw, leastTTL))
@@ -133,7 +133,7 @@ func (h *Heartbeat) ValidateConfig(ctx context.Context, req ephemeral.ValidateCo
 	}
 }
 
-// complete fills in the defaults and returns the claim that is meant.
+// complete sets the defaults and returns the options of the claim.
 func (m *model) complete() claim.Options {
 	m.Prefix, m.API, m.TTL = orDefault(m.Prefix, defaultPrefix), orDefault(m.API, apiV3), orDefault(m.TTL, defaultTTL)
 	m.Value = orDefault(m.Value, uuid.NewString())
@@ -147,7 +147,7 @@ func (m *model) complete() claim.Options {
 	}
 }
 
-// kept is what Close needs to know.
+// kept is the data that Close needs.
 type kept struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
@@ -156,9 +156,9 @@ type kept struct {
 
 const keptKey = "claim"
 
-// Open implements [ephemeral.EphemeralResource]. While the provider's
-// configuration is not known yet, there is nobody to tell: then the values are
-// made up as they will be, and nothing is claimed.
+// Open implements [ephemeral.EphemeralResource]. If the provider's
+// configuration is not known yet, Open sets the values as they will be, but
+// does not start a claim.
 func (h *Heartbeat) Open(ctx context.Context, req ephemeral.OpenRequest, resp *ephemeral.OpenResponse) {
 	var m model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
@@ -177,7 +177,7 @@ func (h *Heartbeat) Open(ctx context.Context, req ephemeral.OpenRequest, resp *e
 	private.Keep(ctx, resp.Private, keptKey, now, &resp.Diagnostics)
 }
 
-// start takes the claim and keeps it under the ID.
+// start starts the claim and stores it under the ID.
 func (h *Heartbeat) start(ctx context.Context, m model, o claim.Options, id string) *text.Message {
 	if len(h.backend.Settings.Endpoints) == 0 {
 		return new(text.NoEndpoints)
@@ -196,7 +196,7 @@ func (h *Heartbeat) start(ctx context.Context, m model, o claim.Options, id stri
 	}
 }
 
-// closeTimeout is for giving a claim up: it expires by itself.
+// closeTimeout limits the release of a claim, which expires by itself.
 const closeTimeout = 5 * time.Second
 
 // Close implements [ephemeral.EphemeralResourceWithClose].
@@ -204,7 +204,7 @@ func (h *Heartbeat) Close(ctx context.Context, req ephemeral.CloseRequest, resp 
 	was := private.Kept[kept](ctx, req.Private, keptKey, &resp.Diagnostics)
 	c := h.backend.Release(was.ID)
 	if c == nil {
-		return // nothing was claimed
+		return // there is no claim
 	}
 	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()

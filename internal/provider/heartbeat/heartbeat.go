@@ -1,8 +1,8 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package heartbeat is how a run says that it lives, and sees who else does:
-// the ephemeral resource etcd_heartbeat and the data source etcd_heartbeats.
+// Package heartbeat publishes the heartbeat of a Terraform run with the ephemeral
+// resource etcd_heartbeat, and reads heartbeats with the data source etcd_heartbeats.
 package heartbeat
 
 import (
@@ -18,18 +18,18 @@ import (
 )
 
 const (
-	// defaultPrefix is where programs of the v2 era say that they live.
+	// defaultPrefix is the prefix that programs of the v2 era use for heartbeats.
 	defaultPrefix = "/running"
 	defaultTTL    = "30s"
 	apiV2         = "v2"
 	apiV3         = "v3"
 )
 
-// leastTTL is about the least for which etcd keeps a lease: one and a half
+// leastTTL is close to the shortest lease that etcd grants: one and a half
 // times its election timeout.
 const leastTTL = 2 * time.Second
 
-// checkPlace validates what both have in common.
+// checkPlace validates the arguments that both share.
 func checkPlace(prefix, api types.String, diags *diag.Diagnostics) {
 	if p := prefix.ValueString(); attribute.IsGiven(prefix) {
 		switch {

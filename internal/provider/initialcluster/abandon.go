@@ -19,8 +19,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// restoreRequest is what a configuration asks of the bootstrap in the state, was,
-// nil for none.
+// restoreRequest returns the request of a configuration for the bootstrap in
+// the state, was, which is nil if there is none.
 func restoreRequest(ctx context.Context, config model, was *record, diags *diag.Diagnostics) membership.RestoreRequest {
 	restored := restoreOf(ctx, config.Restore, diags)
 	request := membership.RestoreRequest{InState: was != nil, Unknown: config.Restore.IsUnknown(), SnapshotKnown: restored.isKnown()}
@@ -42,8 +42,8 @@ func restoreRequest(ctx context.Context, config model, was *record, diags *diag.
 	return request
 }
 
-// planReplaced plans the replacement of the bootstrap in the state, if a snapshot
-// takes the place of its cluster.
+// planReplaced plans the replacement of the bootstrap in the state if a
+// restored snapshot replaces its cluster.
 func (r *clusterResource) planReplaced(ctx context.Context, config, prior model, resp *resource.ModifyPlanResponse) bool {
 	was := recordOf(ctx, prior, &resp.Diagnostics)
 	request := restoreRequest(ctx, config, &was, &resp.Diagnostics)
@@ -52,7 +52,7 @@ func (r *clusterResource) planReplaced(ctx context.Context, config, prior model,
 	case membership.Go:
 		r.abandon(request.Confirmed)
 		resp.RequiresReplace = append(resp.RequiresReplace, path.Root("restore"))
-		// Terraform shows no warnings of the second half of a replacement.
+		// Terraform does not show warnings of the second half of a replacement.
 		warnRestore(ctx, config, slices.Sorted(maps.Keys(was.Members)), &resp.Diagnostics)
 		return true
 	case membership.Refuse:
@@ -61,8 +61,8 @@ func (r *clusterResource) planReplaced(ctx context.Context, config, prior model,
 	return false
 }
 
-// planAbandoned returns the cluster whose place the new bootstrap takes, 0 for
-// none. was is the bootstrap that the state had, nil for none.
+// planAbandoned returns the cluster that the new bootstrap replaces, 0 if there
+// is none. was is the bootstrap that was in the state, nil if there was none.
 func (r *clusterResource) planAbandoned(ctx context.Context, config model, was *record, resp *resource.ModifyPlanResponse) membership.ClusterID {
 	diags := &resp.Diagnostics
 	request := restoreRequest(ctx, config, was, diags)
@@ -88,14 +88,14 @@ func (r *clusterResource) planAbandoned(ctx context.Context, config model, was *
 	return request.Confirmed
 }
 
-// warnRestore warns of what a restore in place of a cluster gives up. names are the
-// members of that cluster, as far as they are known.
+// warnRestore warns about what is lost if a restored snapshot replaces a
+// cluster. names are the known members of that cluster.
 func warnRestore(ctx context.Context, config model, names []string, diags *diag.Diagnostics) {
 	restored := restoreOf(ctx, config.Restore, diags)
 	report.WarnAt(diags, path.Root("restore"), text.RestorePlanned(restored.ReplacesCluster.ValueString(), names, restored.Revision.ValueInt64()))
 }
 
-// abandon notes a cluster for the guards of the plan.
+// abandon notes an abandoned cluster for the guards of the plan.
 func (r *clusterResource) abandon(id membership.ClusterID) {
 	if r.backend != nil && id != 0 {
 		r.backend.Plan.Abandoned.Set(id, true)

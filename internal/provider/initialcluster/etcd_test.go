@@ -18,7 +18,7 @@ import (
 
 func stringValue(s string) types.String { return types.StringValue(s) }
 
-// The IDs are those of real clusters, of every version.
+// The computed IDs are those of real clusters, on every version.
 func TestIDsOfRealClusters(t *testing.T) {
 	for _, v := range etcdtest.Versions() {
 		t.Run(string(v), func(t *testing.T) {

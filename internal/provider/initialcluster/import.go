@@ -18,8 +18,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// ImportState implements [resource.ResourceWithImportState]. The ID is that of
-// a cluster, which must answer.
+// ImportState implements [resource.ResourceWithImportState]. The ID is the ID
+// of a cluster, which must respond.
 func (r *clusterResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
 	id, err := membership.ParseClusterID(req.ID)
 	switch {
@@ -44,11 +44,11 @@ func (r *clusterResource) ImportState(ctx context.Context, req resource.ImportSt
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
 
-// imported is the bootstrap of a cluster that exists. How it was bootstrapped
-// cannot be read back. Its arguments are not null all the same: Terraform
-// accepts a plan that keeps a prior value instead of the configured one, but
-// not one that keeps nothing. So members are those of today, and the token is
-// empty.
+// imported returns the bootstrap of an existing cluster. How it was
+// bootstrapped cannot be read back, but its arguments must not be null:
+// Terraform accepts a plan that keeps a prior value instead of the configured
+// value, but not a plan that keeps a null value. So members are the present
+// members, and the token is empty.
 func imported(ctx context.Context, snap membership.Snapshot) (model, diag.Diagnostics) {
 	members := map[string][]string{}
 	for _, member := range snap.Members {

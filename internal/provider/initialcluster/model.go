@@ -19,7 +19,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// model is the resource as Terraform holds it: configuration, plan and state.
+// model is the resource in Terraform's form: configuration, plan or state.
 type model struct {
 	Members        types.Map    `tfsdk:"members"`
 	ClusterToken   types.String `tfsdk:"cluster_token"`
@@ -32,8 +32,8 @@ type model struct {
 	Bootstrap      types.Object `tfsdk:"bootstrap"`
 }
 
-// founders returns the peer URLs by name, as etcd_member_config writes them.
-// known is false while any of them, or any name, is unknown.
+// founders returns the peer URLs by name, in the form that etcd_member_config
+// writes. known is false if any name or URL is unknown.
 func (m model) founders(ctx context.Context, diags *diag.Diagnostics) (founders map[string][]string, known bool) {
 	if !attribute.IsGiven(m.Members) {
 		return nil, false
@@ -48,8 +48,8 @@ func (m model) founders(ctx context.Context, diags *diag.Diagnostics) (founders 
 	return founders, known
 }
 
-// fromArguments fills in what follows from the members, the token, and whether the
-// cluster has formed; what follows from something unknown is unknown.
+// fromArguments sets the values derived from the members, the token, and whether
+// the cluster has formed. A value derived from an unknown value is unknown.
 func (m *model) fromArguments(ctx context.Context, diags *diag.Diagnostics) {
 	m.InitialCluster, m.ClusterID = types.StringUnknown(), types.StringUnknown()
 	m.MemberIDs = types.MapUnknown(types.StringType)
@@ -77,7 +77,7 @@ func (m *model) fromArguments(ctx context.Context, diags *diag.Diagnostics) {
 	m.Bootstrap = boot.Object()
 }
 
-// fromFounders fills in what follows from members that are all known.
+// fromFounders sets the values derived from members that are all known.
 func (m *model) fromFounders(ctx context.Context, founders map[string][]string, restored *restore, boot *bootstrap.Bootstrap, diags *diag.Diagnostics) {
 	initial, err := membership.InitialClusterOf(founders)
 	if bad, ok := errors.AsType[*membership.EntryError](err); ok {
@@ -92,7 +92,7 @@ func (m *model) fromFounders(ctx context.Context, founders map[string][]string, 
 	} else {
 		variables["ETCD_INITIAL_CLUSTER_TOKEN"] = m.ClusterToken.ValueString()
 	}
-	// The configurations compare themselves with it.
+	// The configurations compare their own arguments with it.
 	planned, d := environment.Planned(ctx, variables, unknown...)
 	boot.Environment = planned
 	diags.Append(d...)

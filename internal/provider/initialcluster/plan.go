@@ -20,12 +20,12 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// ModifyPlan implements [resource.ResourceWithModifyPlan]: once it is made, a
-// bootstrap is never replaced, but by a snapshot that takes the place of its
-// cluster. Nothing is planned where its cluster is known to have formed; where that
-// is not known, a change of its members or its token is refused.
+// ModifyPlan implements [resource.ResourceWithModifyPlan]. An existing
+// bootstrap is replaced only if a restored snapshot replaces its cluster. If
+// the cluster is known to have formed, a change of the members or the token
+// plans nothing. If that is not known, such a change is refused.
 func (r *clusterResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	// Terraform does not tell Delete whether another object follows.
+	// Terraform does not tell Delete whether another object replaces this one.
 	private.Keep(ctx, resp.Private, keyRemoval, req.Plan.Raw.IsNull(), &resp.Diagnostics)
 	if req.Plan.Raw.IsNull() {
 		return
@@ -51,7 +51,7 @@ func (r *clusterResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 	}
 	changed := changes(ctx, config, prior, &resp.Diagnostics)
 	if !prior.Complete.ValueBool() {
-		resp.RequiresReplace = append(resp.RequiresReplace, changed...) // which its second half refuses
+		resp.RequiresReplace = append(resp.RequiresReplace, changed...) // refused in the second half
 	}
 	if prior.Complete.ValueBool() || len(changed) == 0 {
 		window := prior.Window
@@ -60,8 +60,8 @@ func (r *clusterResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 			prior.Bootstrap = bootstrap.With(prior.Bootstrap, "window", prior.Window)
 		}
 		if prior.Restore.IsNull() && !config.Restore.IsNull() {
-			// Terraform accepts no plan that leaves out what is configured, unless the
-			// state has another value.
+			// Terraform does not accept a plan without a configured value,
+			// unless the state has another value.
 			prior.Restore = config.Restore
 			report.WarnAt(&resp.Diagnostics, path.Root("restore"), text.RestoreIgnored(prior.ClusterID.ValueString()))
 		}
@@ -69,8 +69,8 @@ func (r *clusterResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 	}
 }
 
-// planCreate plans a bootstrap without prior state: a new one, or, if a record
-// of it was left, the second half of a replacement.
+// planCreate plans a bootstrap without prior state: a new bootstrap or, if a
+// record of the old bootstrap was stored, the second half of a replacement.
 func (r *clusterResource) planCreate(ctx context.Context, config model, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	was := private.Kept[*record](ctx, req.Private, keyRecord, &resp.Diagnostics)
 	abandoned := r.planAbandoned(ctx, config, was, resp)
@@ -88,7 +88,7 @@ func (r *clusterResource) planCreate(ctx context.Context, config model, req reso
 	}
 	plan.Complete = types.BoolValue(false)
 	if !config.ClusterToken.IsNull() {
-		plan.Complete = types.BoolUnknown() // it may have formed already
+		plan.Complete = types.BoolUnknown() // the cluster may already exist
 	}
 	if !config.Members.IsUnknown() && len(config.Members.Elements()) == 0 {
 		report.ErrorOn(&resp.Diagnostics, "members", text.NoFounders)
@@ -99,7 +99,7 @@ func (r *clusterResource) planCreate(ctx context.Context, config model, req reso
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
 }
 
-// changes returns the arguments that ask for another cluster.
+// changes returns the arguments that require another cluster.
 func changes(ctx context.Context, config, prior model, diags *diag.Diagnostics) (changed path.Paths) {
 	now, known := config.founders(ctx, diags)
 	was, _ := prior.founders(ctx, diags)
@@ -112,5 +112,5 @@ func changes(ctx context.Context, config, prior model, diags *diag.Diagnostics) 
 	return changed
 }
 
-// names returns the names of founders, sorted.
+// names returns the names of the initial members, sorted.
 func names(founders map[string][]string) []string { return slices.Sorted(maps.Keys(founders)) }

@@ -14,13 +14,13 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// A static bootstrap is never replaced, but by a snapshot whose restore confirms
-// that the cluster is lost. That its cluster has formed shows when the cluster
-// answers; that it has not formed shows nowhere. An initial member
-// without a quorum of the others accepts connections and answers nothing, as
-// one of a cluster that has lost its quorum; one that is refused may have lost
-// its power a minute ago; and where another cluster answers, this one may have
-// been there before.
+// A static bootstrap is replaced only by a restore that confirms that the
+// cluster is lost. A response of the cluster proves that it has formed, but
+// nothing proves that it has not. An initial member without a quorum accepts
+// connections and does not respond, like a member of a cluster that has lost
+// its quorum. A machine that refuses connections may have lost its power a
+// minute ago. If another cluster responds, this cluster may have been there
+// before.
 
 const (
 	// keyRemoval tells Delete whether the plan removes the resource (true) or
@@ -28,20 +28,20 @@ const (
 	keyRemoval = "removal"
 	// keyRecord holds the [record] of the bootstrap that is in the state.
 	keyRecord = "record"
-	// keyAbandoned tells Delete that a snapshot takes the place of the cluster.
+	// keyAbandoned tells Delete that a restored snapshot replaces the cluster.
 	keyAbandoned = "abandoned"
 )
 
-// record is the bootstrap that the first plan of a resource finds in the state,
-// left in the private data for the second plan of a replacement, which is made
-// without a prior state. A taint leaves none, nor does the creation at apply:
-// they look like a first creation.
+// record describes the bootstrap in the state. The first plan of a resource
+// stores it in the private data for the second plan of a replacement, which has
+// no prior state. A taint does not store a record, nor does the creation at
+// apply: both look like a first creation.
 type record struct {
 	ClusterID string              `json:"cluster_id"`
 	Formed    bool                `json:"complete"`
 	Members   map[string][]string `json:"members"`
 	Token     string              `json:"token"`
-	// Replaced is the cluster whose place this one has taken, "" for none.
+	// Replaced is the cluster that this cluster has replaced, "" if there is none.
 	Replaced string `json:"replaced"`
 }
 
@@ -54,8 +54,8 @@ func recordOf(ctx context.Context, m model, diags *diag.Diagnostics) record {
 	return rec
 }
 
-// refuseReplacement refuses to replace a bootstrap, and says what is known of
-// its cluster.
+// refuseReplacement refuses to replace a bootstrap, and reports what is known
+// about its cluster.
 func (r *clusterResource) refuseReplacement(ctx context.Context, was record, diags *diag.Diagnostics) {
 	why := "The configuration of the provider depends on values that are known after apply only, so the cluster cannot be asked."
 	if !was.Formed && r.backend != nil && !r.backend.Unknown {
@@ -74,14 +74,14 @@ func (r *clusterResource) refuseReplacement(ctx context.Context, was record, dia
 	report.Error(diags, text.InitialClusterMayHaveFormed(was.ClusterID, why, was.Members))
 }
 
-// refuseExisting refuses to create a bootstrap where a cluster answers, unless
-// it is the one that the arguments describe, or the one that is abandoned. A taint
-// and a lost state look like a first creation.
+// refuseExisting refuses to create a bootstrap if a cluster responds, unless it
+// is the cluster of the arguments or the abandoned cluster. A taint and a lost
+// state look like a first creation.
 func (r *clusterResource) refuseExisting(ctx context.Context, plan model, abandoned membership.ClusterID, diags *diag.Diagnostics) {
 	if r.backend == nil || r.backend.Unknown || diags.HasError() {
 		return
 	}
-	want, _ := membership.ParseClusterID(plan.ClusterID.ValueString()) // 0 while it is not known
+	want, _ := membership.ParseClusterID(plan.ClusterID.ValueString()) // 0 if it is not known
 	snap, err := r.look(ctx, r.backend, want, true)
 	switch {
 	case err == nil && snap.ClusterID == abandoned: // decided already

@@ -1,8 +1,8 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package initialcluster is the resource etcd_initial_cluster: a bootstrap for
-// which nobody has to be asked.
+// Package initialcluster implements the resource etcd_initial_cluster: a
+// bootstrap that does not need a discovery service.
 package initialcluster
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// lookTimeout is for a look at a cluster that most likely does not exist yet.
+// lookTimeout limits the observation of a cluster that probably does not exist yet.
 const lookTimeout = 3 * time.Second
 
 // clusterResource implements etcd_initial_cluster.
@@ -35,7 +35,7 @@ type clusterResource struct {
 // NewResource returns the resource etcd_initial_cluster.
 func NewResource() resource.Resource { return &clusterResource{random: rand.Reader, look: look} }
 
-// look returns a look at the cluster, a new one where it must be fresh.
+// look returns an observation of the cluster, a new one if it must be fresh.
 func look(ctx context.Context, b *backend.Backend, want membership.ClusterID, fresh bool) (membership.Snapshot, error) {
 	c, err := b.Cluster(nil)
 	if err != nil {
@@ -48,7 +48,7 @@ func look(ctx context.Context, b *backend.Backend, want membership.ClusterID, fr
 	defer cancel()
 	snap, err := c.Cluster.Observe(ctx, want)
 	if snap.ClusterID != 0 {
-		return snap, nil // the time ran out for a member that does not answer, while others did
+		return snap, nil // a member used up the time without a response, but others responded
 	}
 	return snap, err
 }
@@ -70,8 +70,8 @@ func (r *clusterResource) Configure(_ context.Context, req resource.ConfigureReq
 	r.backend = backend.From(req.ProviderData, &resp.Diagnostics)
 }
 
-// Create implements [resource.Resource]. With a token of the user's own the
-// cluster may exist already: then its state was lost, and it is found again.
+// Create implements [resource.Resource]. With a configured token, the cluster
+// may already exist if its state was lost. Create then finds it again.
 func (r *clusterResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	var m model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
@@ -98,11 +98,11 @@ func (r *clusterResource) Create(ctx context.Context, req resource.CreateRequest
 		m.fromArguments(ctx, &resp.Diagnostics)
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
-	resp.Diagnostics.Append(resp.Private.SetKey(ctx, keyAbandoned, nil)...) // that was the one before
+	resp.Diagnostics.Append(resp.Private.SetKey(ctx, keyAbandoned, nil)...) // the predecessor's
 }
 
-// Read implements [resource.Resource]. A cluster that has formed is not asked
-// for again.
+// Read implements [resource.Resource]. It does not observe a cluster that is
+// known to have formed.
 func (r *clusterResource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
 	var m model
 	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
@@ -120,9 +120,9 @@ func (r *clusterResource) Read(ctx context.Context, req resource.ReadRequest, re
 	}
 }
 
-// isFormed says whether the cluster has formed: whether anybody answers for it.
-// A founder serves no client before its cluster has had a leader, and so a
-// quorum (observed on 3.4 to 3.7). other is the cluster that answers instead.
+// isFormed reports whether the cluster has formed, which it has if it responds. An
+// initial member does not serve clients before its cluster has had a leader, and so
+// a quorum (observed on 3.4 to 3.7). other is the cluster that responds instead.
 func (r *clusterResource) isFormed(ctx context.Context, m model, fresh bool) (formed bool, other *membership.Snapshot) {
 	id, err := membership.ParseClusterID(m.ClusterID.ValueString())
 	if err != nil {
@@ -138,8 +138,8 @@ func (r *clusterResource) isFormed(ctx context.Context, m model, fresh bool) (fo
 	return true, nil
 }
 
-// Update implements [resource.Resource]. Only bootstrap_window changes in place,
-// for configurations that are still to come.
+// Update implements [resource.Resource]. Only bootstrap_window changes in
+// place, for configurations that are created later.
 func (r *clusterResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
 	var m model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
@@ -148,9 +148,9 @@ func (r *clusterResource) Update(ctx context.Context, req resource.UpdateRequest
 	}
 }
 
-// Delete implements [resource.Resource]. There is nothing anywhere but in the
-// state. A replacement is refused at plan; one that gets here is that of a
-// tainted resource while no cluster answered.
+// Delete implements [resource.Resource]. It only removes the resource from the
+// state. A plan refuses a replacement, so a replacement here is that of a
+// tainted resource whose cluster did not respond at plan.
 func (r *clusterResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	var m model
 	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)

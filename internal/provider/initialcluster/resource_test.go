@@ -34,13 +34,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(etcdtest.Collected{M: m}) }
 
-// world is what the resource under test sees: who answers, and to which look.
+// world is what the resource under test observes: which cluster responds, and when.
 type world struct {
 	mu      sync.Mutex
-	answers membership.ClusterID // 0 for nobody
-	all     bool                 // whoever is asked for answers
-	stale   bool                 // only a fresh look sees it
-	fails   error                // what everyone answers instead
+	answers membership.ClusterID // 0 for none
+	all     bool                 // every cluster that is asked for responds
+	stale   bool                 // only a fresh observation sees it
+	fails   error                // every response is this error instead
 	looks   int
 }
 
@@ -63,7 +63,7 @@ func (w *world) look(_ context.Context, _ *backend.Backend, want membership.Clus
 	return membership.Snapshot{ClusterID: w.answers, Members: []membership.Member{{ID: 1, Name: "x"}}}, nil
 }
 
-// testProvider has no arguments, and the resource under test alone.
+// testProvider has no arguments, and only the resource under test.
 type testProvider struct{ *world }
 
 func (p testProvider) Metadata(_ context.Context, _ provider.MetadataRequest, resp *provider.MetadataResponse) {
@@ -98,7 +98,7 @@ func config(arguments string) string {
 
 const (
 	three = `members = { a = ["http://127.0.0.1:23801"], b = ["http://localhost:23812", "http://127.0.0.1:23802"], c = ["http://127.0.0.1:23803"] }`
-	// other is three, written differently.
+	// other is three, spelled differently.
 	other = `members = { c = ["HTTP://127.0.0.1:23803/"], a = ["http://127.0.0.1:23801"], b = ["http://127.0.0.1:23802", "http://localhost:23812"] }`
 	five  = `members = { for i in range(5) : "m${i}" => ["http://10.0.0.${i + 1}:2380"] }`
 
@@ -131,7 +131,7 @@ func has(value knownvalue.Check, path ...string) statecheck.StateCheck {
 
 func exactly(s string) knownvalue.Check { return knownvalue.StringExact(s) }
 
-// The whole life: planned, made, unknown, formed, and frozen all the time.
+// The whole life: planned, created, unknown, formed, and frozen throughout.
 func TestAccLife(t *testing.T) {
 	t.Parallel()
 	w := &world{}
@@ -157,21 +157,21 @@ func TestAccLife(t *testing.T) {
 					has(exactly("static"), "bootstrap", "protocol"), has(knownvalue.Null(), "bootstrap", "registry_endpoints"),
 				},
 			},
-			// Nobody answers, and nothing changes, however it is written.
+			// No cluster responds, and another spelling changes nothing.
 			{Config: config(other), ConfigPlanChecks: plan(plancheck.ResourceActionNoop)},
-			// While nobody answers it may have formed and be unreachable: any
+			// While no cluster responds, it may have formed and be unreachable:
 			// other arguments are refused.
 			{Config: config(five), ExpectError: message("It is not known whether its cluster")},
 			{Config: config("members = {}"), ExpectError: message("It is not known whether its cluster")},
 			{Config: config(three + "\n cluster_token = \"tok-1\""), ExpectError: message("It is not known whether its cluster")},
-			// Another cluster answers: that is none of ours, and says nothing
-			// of ours.
+			// Another cluster responds: it is not ours, and proves nothing
+			// about ours.
 			{
 				PreConfig: w.set(func(w *world) { w.answers = 7 }),
 				Config:    config(three), ConfigPlanChecks: plan(plancheck.ResourceActionNoop, planned(knownvalue.Bool(false), "complete")),
 			},
 			{Config: config(five), ExpectError: message("Cluster 7 answers at the provider's endpoints, which may have been started in its place.")},
-			// The state is behind.
+			// The state is out of date.
 			{
 				PreConfig: w.set(func(w *world) { w.all, w.stale = true, true }),
 				Config:    config(five), ExpectError: message("has formed. Another bootstrap would make initial members of a second cluster"),
@@ -183,7 +183,7 @@ func TestAccLife(t *testing.T) {
 			},
 			{
 				PreConfig: w.set(func(w *world) { w.answers, w.all, w.stale, w.looks = 0, false, false, 0 }),
-				Config:    config("members = {}\n cluster_token = \"tok-2\""), // as when all founders have been replaced
+				Config:    config("members = {}\n cluster_token = \"tok-2\""), // as if all initial members were replaced
 				ConfigPlanChecks: plan(plancheck.ResourceActionNoop, planned(knownvalue.MapSizeExact(3), "members"),
 					planned(exactly(token), "cluster_token"), planned(knownvalue.Bool(true), "complete")),
 			},
@@ -194,7 +194,7 @@ func TestAccLife(t *testing.T) {
 	}
 }
 
-// With members and token of its own a resource finds the cluster that it once
+// With configured members and token, a resource finds the cluster that it once
 // described.
 func TestAccFoundAgain(t *testing.T) {
 	t.Parallel()
@@ -216,8 +216,8 @@ func TestAccFoundAgain(t *testing.T) {
 	})
 }
 
-// A cluster that answers needs no bootstrap, unless it is the one described. A
-// taint looks like a creation, and so does a state that was lost.
+// A cluster that responds needs no bootstrap, unless it is the described
+// cluster. A taint looks like a creation, and so does a lost state.
 func TestAccClusterExists(t *testing.T) {
 	t.Parallel()
 	w := &world{answers: 7}
@@ -248,8 +248,8 @@ func TestAccClusterExists(t *testing.T) {
 			{
 				Config: config(three), ResourceName: address, ImportState: true, ImportStateId: "7", ImportStatePersist: true,
 			},
-			// What cannot be read back is no reason for a difference, whatever
-			// the configuration says.
+			// Values that cannot be read back do not cause a difference,
+			// whatever the configuration has.
 			{Config: config(three), ConfigPlanChecks: plan(plancheck.ResourceActionNoop, planned(knownvalue.Bool(true), "complete"))},
 			{
 				PreConfig: w.set(func(w *world) { w.answers = 0 }),
@@ -261,7 +261,7 @@ func TestAccClusterExists(t *testing.T) {
 	})
 }
 
-// Addresses that are known after apply only.
+// Addresses that are known only after the apply.
 func TestAccUnknownMembers(t *testing.T) {
 	t.Parallel()
 	w := &world{}
@@ -301,7 +301,7 @@ func TestAccBadInput(t *testing.T) {
 	resource.Test(t, resource.TestCase{ProtoV6ProviderFactories: (&world{}).factories(), Steps: steps})
 }
 
-// message matches a text in spite of the lines that the CLI breaks it into.
+// message matches a text regardless of the CLI's line breaks.
 func message(text string) *regexp.Regexp {
 	words := strings.Fields(text)
 	for i, w := range words {
@@ -331,12 +331,12 @@ func TestIsFormed(t *testing.T) {
 	}
 }
 
-// restoreArgument is an argument restore that is in order.
+// restoreArgument returns a valid argument restore.
 func restoreArgument(more string) string {
 	return "restore = {\n snapshot = \"/backup.db\"\n sha256 = \"" + strings.Repeat("AB", 32) + "\"\n" + more + "\n}\n"
 }
 
-// What etcdutl or the machine would refuse is refused before there is a machine.
+// Arguments that etcdutl or the machine would refuse are refused before there is a machine.
 func TestAccRestoreInput(t *testing.T) {
 	t.Parallel()
 	w := &world{}
@@ -365,7 +365,7 @@ func TestAccRestoreInput(t *testing.T) {
 	})
 }
 
-// The snapshot is part of how the cluster begins, for good.
+// The snapshot is part of the start of the cluster, permanently.
 func TestAccRestoreLife(t *testing.T) {
 	t.Parallel()
 	w := &world{}

@@ -27,8 +27,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// restore is the argument restore: the snapshot that the initial members start
-// with.
+// restore is the argument restore: the snapshot that the initial members
+// restore.
 type restore struct {
 	Snapshot        types.String `tfsdk:"snapshot"`
 	SHA256          types.String `tfsdk:"sha256"`
@@ -48,8 +48,8 @@ func restoreOf(ctx context.Context, object types.Object, diags *diag.Diagnostics
 	return &r
 }
 
-// variables are those of an initial member; unknown are the names of the ones
-// whose values are not known.
+// variables returns the variables of an initial member. unknown are the names
+// of the variables whose values are not known.
 func (r *restore) variables() (known map[string]string, unknown []string) {
 	known = map[string]string{}
 	if r == nil {
@@ -78,7 +78,7 @@ func (r *restore) isKnown() bool {
 	return r != nil && attribute.IsGiven(r.SHA256) && attribute.IsGiven(r.Revision) && !r.Snapshot.IsUnknown()
 }
 
-// validate refuses what etcdutl would refuse on the machine.
+// validate refuses arguments that etcdutl would refuse on the machine.
 func (r *restore) validate(diags *diag.Diagnostics) {
 	if r == nil || r.RevisionBump.IsUnknown() || r.MarkCompacted.IsUnknown() {
 		return
@@ -90,7 +90,7 @@ func (r *restore) validate(diags *diag.Diagnostics) {
 
 var isSHA256 = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
 
-// snapshotProblem ends a sentence about where the snapshot is, "" if it is in order.
+// snapshotProblem returns the end of a sentence about the location, "" if it is valid.
 func snapshotProblem(value string) string {
 	if _, unfit := environment.Unfit(value); unfit {
 		return "has control characters"
@@ -110,7 +110,7 @@ func snapshotProblem(value string) string {
 	return ""
 }
 
-// kept ends the description of what is decided when the cluster is created.
+// kept is the end of the description of a value that is fixed when the cluster is created.
 const kept = " A later change has no effect."
 
 func restoreAttribute() schema.SingleNestedAttribute {
@@ -127,7 +127,7 @@ func restoreAttribute() schema.SingleNestedAttribute {
 	}
 }
 
-// snapshotAttributes say which snapshot it is.
+// snapshotAttributes are the arguments that identify the snapshot.
 func snapshotAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"snapshot": schema.StringAttribute{
@@ -154,8 +154,8 @@ func snapshotAttributes() map[string]schema.Attribute {
 	}
 }
 
-// revisionAttributes say what becomes of its revision, and of the cluster that it is
-// of.
+// revisionAttributes are the arguments about the snapshot's revision and the
+// replaced cluster.
 func revisionAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"revision_bump": schema.Int64Attribute{

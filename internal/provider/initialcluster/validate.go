@@ -17,8 +17,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// ValidateConfig implements [resource.ResourceWithValidateConfig]. Inputs that
-// are not known yet are left to a later call.
+// ValidateConfig implements [resource.ResourceWithValidateConfig]. A later call
+// checks the values that are not known yet.
 func (r *clusterResource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
 	var m model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
@@ -34,7 +34,7 @@ func (r *clusterResource) ValidateConfig(ctx context.Context, req resource.Valid
 	_, err := membership.InitialClusterOf(founders)
 	var bad *membership.EntryError
 	switch {
-	case len(founders) == 0: // after the last founder was replaced that is in order, see ModifyPlan
+	case len(founders) == 0: // valid after the last initial member was replaced, see ModifyPlan
 	case errors.As(err, &bad):
 		report.ErrorOn(&resp.Diagnostics, "members", text.InitialCluster(bad))
 	default:
@@ -42,8 +42,8 @@ func (r *clusterResource) ValidateConfig(ctx context.Context, req resource.Valid
 	}
 }
 
-// validateLoopback refuses a founder that the others cannot reach because it
-// names its own machine, unless all of them do.
+// validateLoopback refuses an initial member with a loopback address, which the
+// others cannot reach, unless all of them have one.
 func validateLoopback(founders map[string][]string, diags *diag.Diagnostics) {
 	var inside, outside, url string
 	for _, name := range names(founders) {

@@ -66,7 +66,7 @@ func (*disarmAlarm) ValidateConfig(ctx context.Context, req action.ValidateConfi
 	}
 }
 
-// ModifyPlan implements [action.ActionWithModifyPlan]: it says what to do first.
+// ModifyPlan implements [action.ActionWithModifyPlan]. It warns what to do first.
 func (*disarmAlarm) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest, resp *action.ModifyPlanResponse) {
 	var m disarmModel
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)

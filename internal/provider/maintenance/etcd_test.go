@@ -21,8 +21,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// fill writes and compacts, so that there is something to save and to give
-// back.
+// fill writes and compacts, so that there is data to save and space to free.
 func fill(t *testing.T, b *etcdtest.Cluster) {
 	t.Helper()
 	client := b.Client(t)
@@ -40,7 +39,7 @@ func fill(t *testing.T, b *etcdtest.Cluster) {
 	}
 }
 
-// A snapshot of each version is whole, and another cluster can be made of it.
+// A snapshot of each version is complete, and a cluster can be restored from it.
 func TestSnapshot(t *testing.T) {
 	t.Parallel()
 	for _, v := range etcdtest.Versions() {
@@ -58,12 +57,12 @@ func TestSnapshot(t *testing.T) {
 			}
 			mustBeWhole(t, path, last)
 
-			// Where there is no directory nothing is asked.
+			// If the directory is missing, no member is asked.
 			missing := filepath.Join(filepath.Dir(path), "backup")
 			f.run("etcd_snapshot", map[string]tftypes.Value{"path": text(missing + "/etcd.db"), "overwrite": yes()}).mustPlan(
 				"error: Cannot save a snapshot: There is no directory " + missing + " on the machine that runs Terraform\\. .*")
 
-			// A second one changes nothing, unless it may.
+			// A second snapshot changes nothing, unless overwrite is set.
 			before, err := os.Stat(path)
 			if err != nil {
 				t.Fatal(err)
@@ -86,8 +85,8 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// mustBeWhole fails the test unless the file is what etcdutl takes for a
-// snapshot, and nobody else can read it.
+// mustBeWhole fails the test unless etcdutl accepts the file as a snapshot, and
+// only its owner can read it.
 func mustBeWhole(t *testing.T, path, told string) {
 	t.Helper()
 	info, err := os.Stat(path)
@@ -113,8 +112,8 @@ func mustBeWhole(t *testing.T, path, told string) {
 	}
 }
 
-// Without a quorum nothing is saved unless a member is named; then it is, with a
-// word of warning.
+// Without a quorum no snapshot is saved, unless a member is named; then it is
+// saved, with a warning.
 func TestSnapshotWithoutQuorum(t *testing.T) {
 	t.Parallel()
 	b := etcdtest.Start(t, 3, etcdtest.Options{})
@@ -137,8 +136,7 @@ func TestSnapshotWithoutQuorum(t *testing.T) {
 	}
 }
 
-// One after the other, the leader last; the databases are smaller afterwards,
-// and somebody who writes meanwhile hardly notices.
+// One after the other, the leader last; the databases are smaller afterwards.
 func TestDefragment(t *testing.T) {
 	t.Parallel()
 	for _, v := range etcdtest.Versions() {
@@ -172,8 +170,8 @@ func TestDefragment(t *testing.T) {
 	}
 }
 
-// Nobody is defragmented while somebody else is down, nor where the cluster
-// would stand still; and nobody after one that failed.
+// No member is defragmented while another is down, if the cluster would stop,
+// or after a member whose defragmentation failed.
 func TestDefragmentRefused(t *testing.T) {
 	t.Parallel()
 	t.Run("one of three is down", func(t *testing.T) {
@@ -215,8 +213,8 @@ func TestDefragmentRefused(t *testing.T) {
 	})
 }
 
-// Leadership goes to who is asked for, or to whoever is fit; and to nobody who
-// is not.
+// Leadership moves to the requested member, or to any suitable member, but
+// never to an unsuitable one.
 func TestMoveLeader(t *testing.T) {
 	t.Parallel()
 	b := etcdtest.Start(t, 3, etcdtest.Options{})
@@ -245,7 +243,7 @@ func TestMoveLeader(t *testing.T) {
 	}
 }
 
-// An alarm is disarmed once there is space again, and not before.
+// An alarm is disarmed when there is space again, and not before.
 func TestDisarmAlarm(t *testing.T) {
 	t.Parallel()
 	for _, v := range etcdtest.Versions() {
@@ -270,7 +268,7 @@ func TestDisarmAlarm(t *testing.T) {
 			tells := v == etcdtest.V36 || v == etcdtest.V37
 			refused := "error: Cannot disarm the alarm NOSPACE: " + called("infra1") + " does not tell whether the cause of the alarm NOSPACE has been fixed\\. .*Then set confirmed = true\\."
 			if tells {
-				// However sure the operator is.
+				// Even if the operator confirms.
 				arguments["confirmed"] = yes()
 				refused = "error: Cannot disarm the alarm NOSPACE: The database of " + called("infra1") + " is still as large as the quota allows \\(infra1: .* of 4\\.0 MiB, .* in use\\): .*"
 			}
@@ -282,7 +280,7 @@ func TestDisarmAlarm(t *testing.T) {
 			if _, err := client.Compact(t.Context(), revision); err != nil {
 				t.Fatal(err)
 			}
-			// Under the alarm no lock can be had; this goes on all the same.
+			// The lock cannot be acquired under the alarm; defragmentation works anyway.
 			f.run("etcd_defragment", map[string]tftypes.Value{"allow_interruption": yes()}).mustSay()
 			delete(arguments, "confirmed")
 			if !tells {
@@ -301,8 +299,8 @@ func TestDisarmAlarm(t *testing.T) {
 	}
 }
 
-// No word of a password, and everything works with one, the snapshot of a learner
-// too, which lets nobody log in.
+// Everything works with a password, and no output contains it. This includes
+// the snapshot of a learner, which does not allow a login.
 func TestWithPassword(t *testing.T) {
 	t.Parallel()
 	const password = "swordfish-1618033988"
@@ -328,7 +326,7 @@ func TestWithPassword(t *testing.T) {
 	nobody.run("etcd_move_leader", nil).mustSay("error: Cannot move leadership: .*")
 }
 
-// listed is what a list gives: display name, identity and name of each.
+// listed returns the display name, the identity and the name of each list result.
 func (f *terraform) listed(name string, limit int64, include bool) (out []string, diags []string) {
 	f.t.Helper()
 	identities, err := f.server.GetResourceIdentitySchemas(f.t.Context(), &tfprotov6.GetResourceIdentitySchemasRequest{})
@@ -380,8 +378,8 @@ func values(t *testing.T, v tftypes.Value, names ...string) string {
 	return strings.Join(out, " ")
 }
 
-// The lists hold what etcdctl lists, each with its identity, and the resource
-// where that is asked for.
+// The lists hold the members that etcdctl lists, each with its identity, and
+// with the resource if requested.
 func TestLists(t *testing.T) {
 	t.Parallel()
 	b := etcdtest.Start(t, 3, etcdtest.Options{})

@@ -1,7 +1,7 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package maintenance is the actions: etcd_snapshot, etcd_defragment,
+// Package maintenance implements the actions etcd_snapshot, etcd_defragment,
 // etcd_move_leader and etcd_disarm_alarm. They need Terraform 1.14.
 package maintenance
 
@@ -23,7 +23,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// configured is what all actions have in common.
+// configured is the part that all actions share.
 type configured struct {
 	name    string
 	backend *backend.Backend
@@ -53,7 +53,7 @@ func timeoutAttribute(what string, by time.Duration) schema.Attribute {
 	}
 }
 
-// within is the duration that was given, or by default another.
+// within returns the given duration, or by if there is none.
 func within(given types.String, by time.Duration) time.Duration {
 	if d, err := time.ParseDuration(given.ValueString()); err == nil && d > 0 {
 		return d
@@ -75,7 +75,7 @@ func (c *configured) at(doing string, given types.List, diags *diag.Diagnostics)
 	return cluster
 }
 
-// telling passes progress on to who watches.
+// telling returns a function that sends progress to the user.
 func telling(resp *action.InvokeResponse) func(reconfigure.Step) {
 	return func(s reconfigure.Step) { say(resp, text.Progress(s)) }
 }

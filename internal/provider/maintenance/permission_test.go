@@ -14,11 +14,11 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// Every action needs the role root, and says so to a user who may read and write
-// all keys. Both lists need no role at all.
+// Every action needs the role root, and reports that to a user with read and
+// write access to all keys. Both lists need no role at all.
 func TestPermissionsOfActions(t *testing.T) {
 	t.Parallel()
-	versions := []etcdtest.Version{etcdtest.V35, etcdtest.V36} // up to 3.5 the maintenance calls deny in other words
+	versions := []etcdtest.Version{etcdtest.V35, etcdtest.V36} // up to 3.5 the error text differs
 	if os.Getenv("ETCD_TEST_FULL") != "" {
 		versions = append(versions, etcdtest.V37)
 	}
@@ -34,7 +34,7 @@ func TestPermissionsOfActions(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			etcdtest.RaiseCorrupt(t, b.Client(t), 0x1234) // of a member that there is not: it stands in nobody's way
+			etcdtest.RaiseCorrupt(t, b.Client(t), 0x1234) // of a member that does not exist: it blocks nothing
 			as := func(name string) *terraform {
 				return newTerraform(t, b.Endpoints(), map[string]tftypes.Value{"username": text(name), "password": text("pw")})
 			}

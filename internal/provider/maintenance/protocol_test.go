@@ -22,8 +22,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// terraform plays the part of a Terraform that knows actions and lists, which
-// not every CLI that the tests run with does.
+// terraform acts as a Terraform that supports actions and lists, which not
+// every CLI of the tests does.
 type terraform struct {
 	t       *testing.T
 	server  tfprotov6.ProviderServer
@@ -32,7 +32,7 @@ type terraform struct {
 	schemas *tfprotov6.GetProviderSchemaResponse
 }
 
-// newTerraform configures the provider: endpoints, and values for other
+// newTerraform configures the provider with endpoints, and values for other
 // arguments.
 func newTerraform(t *testing.T, endpoints []string, more map[string]tftypes.Value) *terraform {
 	t.Helper()
@@ -82,7 +82,7 @@ func set(all ...string) tftypes.Value {
 	return tftypes.NewValue(tftypes.Set{ElementType: tftypes.String}, elements(all))
 }
 
-// object is a value of a schema, null where nothing is given.
+// object returns a value of a schema, with null for values that are not given.
 func (f *terraform) object(schema *tfprotov6.Schema, values map[string]tftypes.Value) *tfprotov6.DynamicValue {
 	f.t.Helper()
 	typ, ok := schema.ValueType().(tftypes.Object)
@@ -103,7 +103,7 @@ func (f *terraform) object(schema *tfprotov6.Schema, values map[string]tftypes.V
 	return &d
 }
 
-// outcome is what came of an action.
+// outcome is the result of an action.
 type outcome struct {
 	t *testing.T
 	// planned and said are the diagnostics of the plan and of the invocation,
@@ -120,8 +120,8 @@ func lines(diags []*tfprotov6.Diagnostic) []string {
 	return out
 }
 
-// run validates, plans and invokes an action, as Terraform does: no further
-// after an error. each is called with each word of progress.
+// run validates, plans and invokes an action, as Terraform does; it stops after
+// an error. each is called with each progress message.
 func (f *terraform) run(name string, values map[string]tftypes.Value, each ...func(string)) *outcome {
 	f.t.Helper()
 	schema, ok := f.schemas.ActionSchemas[name]
@@ -166,7 +166,7 @@ func (f *terraform) run(name string, values map[string]tftypes.Value, each ...fu
 	return o
 }
 
-// matching reports whether each text matches the expression in its place.
+// matching reports whether each text matches the expression at its index.
 func matching(got []string, want ...string) bool {
 	if len(got) != len(want) {
 		return false
@@ -208,7 +208,7 @@ const hex = `\([0-9a-f]+\)`
 
 func called(name string) string { return regexp.QuoteMeta(name) + " " + hex }
 
-// Every action and list is described, with every argument of it.
+// Every action and list has a description, and so has each of its arguments.
 func TestSchemas(t *testing.T) {
 	t.Parallel()
 	f := newTerraform(t, []string{"http://127.0.0.1:1"}, nil)
@@ -237,8 +237,8 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// What is wrong with a configuration is said before anything is asked, and who
-// does not answer when it is.
+// A problem with the configuration is reported before any request, an endpoint
+// that does not respond after it.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	f := newTerraform(t, []string{"http://127.0.0.1:1"}, nil)

@@ -14,7 +14,7 @@ func (g *guard) isAbandoned() bool {
 	return err == nil && g.b != nil && g.b.Plan.Abandoned.Has(id)
 }
 
-// checkAbandoned refuses to keep a member of a cluster that is abandoned.
+// checkAbandoned refuses to keep a member of an abandoned cluster.
 func (g *guard) checkAbandoned() {
 	if g.step == updated && (g.was.Config == "" || fate(g.was.Config, g.now.config().ID) != membership.Changes) {
 		g.refuse(text.AbandonedStays(g.was.Name, g.was.Cluster))

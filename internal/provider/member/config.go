@@ -19,8 +19,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// arguments are those that say which member it is: a configuration, which may
-// leave the peer URLs open, or a name and peer URLs.
+// arguments are the arguments that identify a member: a configuration, which
+// may omit the peer URLs, or a name and peer URLs.
 type arguments struct {
 	config   types.Object
 	name     types.String
@@ -34,8 +34,8 @@ func argumentsOf(ctx context.Context, config tfsdk.Config, diags *diag.Diagnosti
 	return a
 }
 
-// check refuses arguments that leave the name or the peer URLs open, or give
-// them twice. What is not known yet passes.
+// check refuses arguments that omit the name or the peer URLs, or give them
+// twice. Unknown values pass.
 func (a arguments) check(diags *diag.Diagnostics) {
 	refuse := func(attribute string, t text.Message) {
 		report.ErrorAt(diags, path.Root(attribute), t)
@@ -65,7 +65,7 @@ func (a arguments) check(diags *diag.Diagnostics) {
 	}
 }
 
-// planEnvironment plans no environment for a new member whose configuration has it.
+// planEnvironment plans a null environment for a new member whose configuration has it.
 func (a arguments) planEnvironment(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	if !attribute.IsGiven(a.config) || !req.State.Raw.IsNull() {
 		return
@@ -74,19 +74,19 @@ func (a arguments) planEnvironment(ctx context.Context, req resource.ModifyPlanR
 	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("initial_cluster"), types.StringNull())...)
 }
 
-// sameConfig reports whether the state has the configuration that is planned.
+// sameConfig reports whether the state has the planned configuration.
 func sameConfig(was, now types.Object) bool {
 	a, b := memberconfig.MemberOf(was).ID, memberconfig.MemberOf(now).ID
 	return !a.IsNull() && a.Equal(b) && !b.IsUnknown()
 }
 
-// planConfig replaces a member that gets another configuration. The one that it
-// has stays as the state holds it if it only says the same in another way.
+// planConfig replaces a member that gets another configuration. It keeps the
+// value in the state if the peer URLs are only spelled differently.
 type planConfig struct{ attribute.Described }
 
 func (planConfig) PlanModifyObject(_ context.Context, req planmodifier.ObjectRequest, resp *planmodifier.ObjectResponse) {
 	if req.StateValue.IsNull() || req.PlanValue.IsNull() {
-		return // imported, or the member goes on without a configuration
+		return // imported, or the configuration is dropped
 	}
 	if !sameConfig(req.StateValue, req.PlanValue) {
 		resp.RequiresReplace = true
@@ -98,8 +98,8 @@ func (planConfig) PlanModifyObject(_ context.Context, req planmodifier.ObjectReq
 	}
 }
 
-// planName plans the name that the configuration gives. Another name is another
-// member.
+// planName plans the name that the configuration gives. Another name means
+// another member.
 type planName struct{ attribute.Described }
 
 func (planName) PlanModifyString(ctx context.Context, req planmodifier.StringRequest, resp *planmodifier.StringResponse) {
@@ -117,12 +117,12 @@ func (planName) PlanModifyString(ctx context.Context, req planmodifier.StringReq
 	default:
 		resp.PlanValue = memberconfig.MemberOf(a.config).Name
 	}
-	// An import does not know the name of a member that has not published one.
+	// An imported member that has not published its name has none in the state.
 	resp.RequiresReplace = !req.StateValue.IsNull() && !req.StateValue.Equal(resp.PlanValue)
 }
 
-// planPeerURLs plans the peer URLs that the configuration gives, or the member's
-// own where it leaves them open.
+// planPeerURLs plans the peer URLs of the configuration, or the member's own if
+// the configuration has none.
 type planPeerURLs struct{ attribute.Described }
 
 func (planPeerURLs) PlanModifySet(ctx context.Context, req planmodifier.SetRequest, resp *planmodifier.SetResponse) {

@@ -28,11 +28,11 @@ const (
 	defaultLeave = 5 * time.Minute
 )
 
-// join is [reconfigure.Engine.Join], or a way to it.
+// join is [reconfigure.Engine.Join] or a function that ends in it.
 type join func(*reconfigure.Engine, context.Context, reconfigure.JoinRequest) (reconfigure.Joined, error)
 
-// ensure joins the member and fills the model in. action is what the user asked
-// for: to add or to promote it.
+// ensure joins the member and sets the fields of the model. action is the
+// user's request: to add or to promote the member.
 func (m *model) ensure(ctx context.Context, b *backend.Backend, action reconfigure.Action, join join, req reconfigure.JoinRequest, diags *diag.Diagnostics) {
 	b.Order.StartApply()
 	c := m.clusterOf(b, diags)
@@ -61,7 +61,7 @@ func (m *model) ensure(ctx context.Context, b *backend.Backend, action reconfigu
 	m.fromJoined(ctx, joined, diags)
 }
 
-// promote gives the member its vote.
+// promote promotes the member to a voter.
 func (m *model) promote(ctx context.Context, b *backend.Backend, join join, diags *diag.Diagnostics) {
 	timeout, d := m.Timeouts.Update(ctx, defaultJoin)
 	diags.Append(d...)
@@ -76,8 +76,8 @@ func (m *model) promote(ctx context.Context, b *backend.Backend, join join, diag
 	m.ensure(ctx, b, reconfigure.ActionPromote, join, req, diags)
 }
 
-// refresh brings the model up to date. present is false when the member is no
-// longer in the cluster.
+// refresh updates the model. present is false if the member is no longer in the
+// cluster.
 func (m *model) refresh(ctx context.Context, b *backend.Backend, diags *diag.Diagnostics) (present bool) {
 	if b.Unknown {
 		return true
@@ -112,11 +112,11 @@ func (m *model) refresh(ctx context.Context, b *backend.Backend, diags *diag.Dia
 	c.WarnUntrusted(snap, diags)
 	listed, ok := snap.Member(id)
 	if !ok && !snap.Linearizable {
-		return true // a list that no quorum stands behind may be out of date
+		return true // a list that a quorum does not confirm may be out of date
 	}
 	if !ok {
-		// One member's list is enough to show. Only a list that a majority
-		// confirms lets go of a member.
+		// The list of one member suffices for display. Only a list that a
+		// majority confirms allows the member to be dropped from the state.
 		if snap, err = c.Confirmed(ctx, cluster, reconfigure.ActionRead, m.Name.ValueString()); err != nil {
 			report.Warn(diags, text.GoneUnconfirmed(m.Name.ValueString(), err))
 			return true
@@ -127,7 +127,7 @@ func (m *model) refresh(ctx context.Context, b *backend.Backend, diags *diag.Dia
 	}
 	switch {
 	case m.Name.IsNull() && listed.Name != "":
-		m.Name = types.StringValue(listed.Name) // imported before it had one
+		m.Name = types.StringValue(listed.Name) // imported before it had a name
 	case listed.Name != "" && listed.Name != m.Name.ValueString():
 		report.Warn(diags, text.Renamed(m.Name.ValueString(), listed))
 	}
@@ -135,8 +135,8 @@ func (m *model) refresh(ctx context.Context, b *backend.Backend, diags *diag.Dia
 	return true
 }
 
-// leave takes the member out. was is the owner on record, if that is another
-// than the model's own.
+// leave removes the member. was is the recorded owner if it is not the model's
+// own, otherwise "".
 func (m model) leave(ctx context.Context, b *backend.Backend, reason deleteReason, was string, diags *diag.Diagnostics) {
 	b.Order.StartApply()
 	timeout, d := m.Timeouts.Delete(ctx, defaultLeave)
@@ -145,8 +145,8 @@ func (m model) leave(ctx context.Context, b *backend.Backend, reason deleteReaso
 		return
 	}
 	name := m.Name.ValueString()
-	// To forget half of a replacement would end its machine while the rest of
-	// the cluster may still need it.
+	// Forgetting half of a replacement would destroy its machine while the rest
+	// of the cluster may still need it.
 	force := reason == deleteRemoval && (m.ForceDestroy.ValueBool() || b.ForceDestroy)
 	var bad diag.Diagnostics
 	id, cluster := m.ids(&bad)
@@ -196,7 +196,7 @@ func (m model) leave(ctx context.Context, b *backend.Backend, reason deleteReaso
 	}
 }
 
-// readdress updates the member's peer URLs, if they have changed.
+// readdress updates the member's peer URLs if they have changed.
 func (m *model) readdress(ctx context.Context, b *backend.Backend, state model, diags *diag.Diagnostics) {
 	b.Order.StartApply()
 	want := m.peers()
@@ -222,9 +222,9 @@ func (m *model) readdress(ctx context.Context, b *backend.Backend, state model, 
 	report.Warn(diags, text.RestartNow(name, want))
 }
 
-// own puts the member on record for the owner that it has now: an imported one
-// that was given its configuration, one whose learner_id was left out, or one
-// that was moved. was is the owner before, state what the cluster knows.
+// own records the present owner of the member: for an imported member that got
+// its configuration, a member without its former learner_id, or a moved member.
+// was is the previous owner, state what the cluster has on record.
 func (m model) own(ctx context.Context, b *backend.Backend, was string, state model, diags *diag.Diagnostics) {
 	if m.owner() == was {
 		return

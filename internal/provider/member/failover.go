@@ -19,17 +19,17 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// failoverKey is where Read leaves what it saw of lost voters, for the plan to
-// go by: what is planned must come to the same when it is applied.
+// failoverKey is the key under which Read stores the lost voters for the plan,
+// because a plan must give the same result when it is applied.
 const failoverKey = "failover"
 
-// lostVoters is what was seen of them; without evidence nothing was.
+// lostVoters are the lost voters that were observed; none if Evidence is empty.
 type lostVoters struct {
 	Lost     []membership.MemberID `json:"lost"`
 	Evidence string                `json:"evidence"`
 }
 
-// lookForLost notes which voters are lost.
+// lookForLost stores which voters are lost.
 func (m model) lookForLost(ctx context.Context, b *backend.Backend, resp *resource.ReadResponse) {
 	var seen lostVoters
 	if m.Failover.ValueBool() && m.Role.ValueString() == string(roleLearner) && !b.Unknown {
@@ -38,7 +38,7 @@ func (m model) lookForLost(ctx context.Context, b *backend.Backend, resp *resour
 	private.Keep(ctx, resp.Private, failoverKey, seen, &resp.Diagnostics)
 }
 
-// lost looks from both sides, for as long as an election may take.
+// lost observes from Terraform and from the leader, for as long as an election may take.
 func (m model) lost(ctx context.Context, b *backend.Backend) lostVoters {
 	var bad diag.Diagnostics
 	_, id := m.ids(&bad)
@@ -50,7 +50,7 @@ func (m model) lost(ctx context.Context, b *backend.Backend) lostVoters {
 	c.WatchLoss(ctx, m.Name.ValueString(), func() (membership.Loss, time.Duration) {
 		snap, err := c.View(ctx, id)
 		if err != nil {
-			return membership.Unreachable, 0 // said by the refresh
+			return membership.Unreachable, 0 // the refresh reports it
 		}
 		f := membership.JudgeFailover(snap, cluster.SeenByLeader(ctx, c.Cluster, snap, snap.Down()))
 		switch {
@@ -66,7 +66,7 @@ func (m model) lost(ctx context.Context, b *backend.Backend) lostVoters {
 	return seen
 }
 
-// planFailover shows that a standby is to get a vote.
+// planFailover shows in the plan that a standby is to be promoted.
 func (g *guard) planFailover(ctx context.Context) {
 	evidence := private.Kept[lostVoters](ctx, g.req.Private, failoverKey, &g.resp.Diagnostics).Evidence
 	if g.step != updated || g.resp.Diagnostics.HasError() || evidence == "" ||
@@ -77,9 +77,9 @@ func (g *guard) planFailover(ctx context.Context) {
 	report.Warn(&g.resp.Diagnostics, text.FailoverPlanned(g.state.Name.ValueString(), evidence))
 }
 
-// takeOver gives the standby its vote. Where a lost voter would have to leave
-// first, and nobody takes it out, it stays a learner, with a warning: everything
-// else in the apply goes on.
+// takeOver promotes the standby. If a lost voter must be removed first and
+// nothing removes it, the standby stays a learner with a warning, and the rest
+// of the apply continues.
 func takeOver(lost []membership.MemberID) join {
 	return func(e *reconfigure.Engine, ctx context.Context, req reconfigure.JoinRequest) (reconfigure.Joined, error) {
 		return e.Failover(ctx, req, lost)

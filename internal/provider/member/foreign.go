@@ -16,9 +16,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// checkForeign refuses a plan that adds a member through endpoints which lead to
-// another cluster than that of the members in state: their refresh only warns of
-// it.
+// checkForeign refuses a plan that adds a member through endpoints of another
+// cluster than that of the members in the state. The refresh of those members
+// only warns about it.
 func (g *guard) checkForeign(ctx context.Context) {
 	c := g.asked()
 	if c == nil {
@@ -38,8 +38,8 @@ func (g *guard) checkForeign(ctx context.Context) {
 	g.refuse(text.OtherClusterPlanned(added[0], reconfigure.NewOtherCluster(want, snap)))
 }
 
-// checkLearnerID refuses a new member whose learner_id the cluster does not
-// know, before its machine has booted.
+// checkLearnerID refuses a new member whose learner_id is not in the cluster,
+// before its machine boots.
 func (g *guard) checkLearnerID(ctx context.Context) {
 	id, err := membership.ParseMemberID(g.now.learnerID.ValueString())
 	c := g.asked()
@@ -55,8 +55,8 @@ func (g *guard) checkLearnerID(ctx context.Context) {
 	}
 }
 
-// asked is the cluster at the endpoints of a plan that is in order so far, nil
-// while they are not known. What is wrong with them is said where it matters.
+// asked returns the cluster at the endpoints of a plan that is valid so far, nil if
+// they are not known. Problems with the endpoints are reported where they are used.
 func (g *guard) asked() *backend.Cluster {
 	if g.b == nil || g.b.Unknown || g.step == removed || g.resp.Diagnostics.HasError() || attribute.SomeUnknown(g.now.Endpoints) {
 		return nil

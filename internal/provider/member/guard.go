@@ -21,7 +21,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// guard is the part of one member in the guard of the plan.
+// guard is the part of the plan's guard that concerns one member.
 type guard struct {
 	b          *backend.Backend
 	role       role
@@ -32,14 +32,14 @@ type guard struct {
 	resp       *resource.ModifyPlanResponse
 }
 
-// step is what is planned for the resource, as far as one call tells.
+// step is the planned action for the resource, as far as one call shows it.
 type step uint8
 
 const (
-	updated   step = iota // it stays; a replacement shows first as this
-	removed               // for good
+	updated   step = iota // the member stays; the first call of a replacement has this step, too
+	removed               // removed permanently
 	successor             // the second half of a replacement
-	created               // anew, or tainted
+	created               // new, or tainted
 )
 
 func newGuard(ctx context.Context, r *Resource, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) *guard {
@@ -68,9 +68,9 @@ func newGuard(ctx context.Context, r *Resource, req resource.ModifyPlanRequest, 
 
 func (g *guard) refuse(t text.Message) { report.Error(&g.resp.Diagnostics, t) }
 
-// check refuses what would leave a part of the node behind, or make the cluster
-// lose its quorum. It runs while a plan is made: when the plan is applied, the
-// same calls come with less in view.
+// check refuses a plan that would leave a part of the node behind, or make the
+// cluster lose its quorum. It checks only while a plan is made: during an
+// apply, the same calls get less information.
 func (g *guard) check(ctx context.Context) {
 	if g.b == nil || g.resp.Diagnostics.HasError() || g.b.Order.IsApplying() {
 		return
@@ -81,7 +81,7 @@ func (g *guard) check(ctx context.Context) {
 	g.checkAddress()
 	if g.isAbandoned() && g.step != created {
 		g.checkAbandoned()
-		return // what answers of the cluster has no say any more
+		return // responses of the cluster no longer matter
 	}
 	if g.b.Unknown || g.resp.Diagnostics.HasError() {
 		return
@@ -91,10 +91,10 @@ func (g *guard) check(ctx context.Context) {
 	}
 }
 
-// checkHolder refuses a second resource for one member, and one in the place of
-// another: a tainted one, or one that has got another key or type without a
-// moved block. Both would remove the member and add it again. It refuses as well
-// to remove a member for which the state has another resource.
+// checkHolder refuses a second resource for one member. It refuses a resource
+// that would replace another: a tainted resource, or a resource with a new key
+// or type and no moved block. Both would remove the member and add it again. It
+// also refuses to remove a member that has another resource in the state.
 func (g *guard) checkHolder(ctx context.Context) {
 	twice := false
 	switch g.step {
@@ -113,23 +113,23 @@ func (g *guard) checkHolder(ctx context.Context) {
 	switch g.step {
 	case removed:
 		g.countHolders(g.was, 0, g.takes(ctx))
-	case updated: // as long as it is not replaced: that is the next call
+	case updated: // unless it is replaced, which the next call shows
 		g.countHolders(g.was, 1, 0)
 	case successor:
 		g.countHolders(g.was, -1, g.takes(ctx))
 	}
 }
 
-// countHolders is [backend.Plan.CountHolders] for a member. What is refused already
-// needs no second reason.
+// countHolders is [backend.Plan.CountHolders] for a member. It adds no error to
+// a plan that is already refused.
 func (g *guard) countHolders(m prior, kept, gone int) {
 	if d := g.b.Plan.CountHolders(m.Cluster, m.ID, kept, gone); d.Verdict == membership.Refuse && !g.resp.Diagnostics.HasError() {
 		g.refuse(text.StillHeld(m.Name, m.ID))
 	}
 }
 
-// takes is 1 if the member goes with its resource, and 0 for a learner that an
-// etcd_member has adopted.
+// takes returns 1 if the member is removed with its resource, and 0 for a
+// learner that an etcd_member has adopted.
 func (g *guard) takes(ctx context.Context) int {
 	var at *backend.Guard
 	if g.role == roleLearner && !g.b.Unknown {
@@ -148,8 +148,8 @@ func (g *guard) takes(ctx context.Context) int {
 	return 1
 }
 
-// checkWindow warns of a member that waits for a cluster which nobody may form any
-// more.
+// checkWindow warns about a member that waits for a cluster whose bootstrap
+// window is closed.
 func (g *guard) checkWindow() {
 	end, over := g.b.Plan.WindowClosed.Get(g.now.configID())
 	if over && g.step == created {
@@ -157,20 +157,20 @@ func (g *guard) checkWindow() {
 	}
 }
 
-// checkNode refuses to replace some parts of a node and leave others behind.
+// checkNode refuses to replace some parts of a node without the others.
 func (g *guard) checkNode() {
 	if !g.now.config().ID.IsNull() && g.now.MachineID.IsNull() && g.step != removed {
 		report.WarnAt(&g.resp.Diagnostics, path.Root("machine_id"), text.NoMachineID(g.now.Name.ValueString()))
 	}
 	n := membership.NodePlan{HasRun: g.was.HasRun, Config: fate(g.was.Config, g.now.config().ID), Machine: fate(g.was.Machine, g.now.MachineID)}
 	if g.was.Machine == "" && g.was.HasRun && g.now.MachineID.IsUnknown() {
-		n.Machine = membership.Changes // a member that has run has a machine, and the plan makes another one
+		n.Machine = membership.Changes // a member that has run has a machine, and the plan creates another
 	}
 	switch g.step {
 	case updated:
 		n.Member = membership.Stays
 		if g.was.Config != "" && n.Config == membership.Changes {
-			return // it is replaced: that is the next call
+			return // it is replaced, which the next call checks
 		}
 		if g.was.Config != "" {
 			g.b.Plan.Stays.Set(g.was.Config, g.was.Name)
@@ -193,8 +193,8 @@ func (g *guard) checkNode() {
 	}
 }
 
-// fate is what becomes of a part of the node. One that is named for the first
-// time, or no more, is not known to change.
+// fate returns what happens to a part of the node. A part that is given for the
+// first time, or no longer given, is not known to change.
 func fate(was string, now types.String) membership.Fate {
 	switch {
 	case was == "" || now.IsNull():
@@ -206,8 +206,8 @@ func fate(was string, now types.String) membership.Fate {
 	}
 }
 
-// checkAddress refuses a peer URL that another member has after the apply. For a
-// member with a configuration that is the configuration's business.
+// checkAddress refuses a peer URL that another member has after the apply. For
+// a member with a configuration, the configuration checks it.
 func (g *guard) checkAddress() {
 	if g.step == removed || !g.now.config().ID.IsNull() || !g.now.learnerID.IsNull() || !g.now.Endpoints.IsNull() || attribute.SomeUnknown(g.now.PeerURLs) {
 		return
@@ -218,12 +218,12 @@ func (g *guard) checkAddress() {
 	}
 }
 
-// note notes what is planned for the member and judges the plan as far as it has
-// been made. It stays silent if the cluster cannot be observed: then nothing is
-// known of its voters, and configurations are counted instead.
+// note notes the plan for the member and judges the plan as made so far. If the
+// cluster cannot be observed, it does not judge, because the voters are not
+// known; configurations are counted instead.
 func (g *guard) note(ctx context.Context, at *backend.Guard) {
 	name := g.now.Name.ValueString()
-	member, _ := membership.ParseMemberID(g.was.ID) // zero, which is no member, if there is none
+	member, _ := membership.ParseMemberID(g.was.ID) // 0, which is not a member, if there is none
 	switch {
 	case g.step == removed:
 		at.Removed.Set(member, true)
@@ -248,10 +248,10 @@ func (g *guard) note(ctx context.Context, at *backend.Guard) {
 	}
 }
 
-// checkIdentity refuses a new member that the cluster has already, or cannot take
-// again: one that has to be imported; one that has run and was removed, whose
-// process has no identity to return under; and one that runs while the plan
-// creates a machine for it.
+// checkIdentity refuses a new member that the cluster already has or cannot
+// accept again: a member that must be imported; a member that has run and was
+// removed, whose process cannot return under its old identity; and a member
+// that runs while the plan creates a machine for it.
 func (g *guard) checkIdentity(ctx context.Context, c *backend.Cluster, snap membership.Snapshot) {
 	if g.step != created || g.now.key() == "" || !g.now.learnerID.IsNull() || attribute.SomeUnknown(g.now.PeerURLs) ||
 		!snap.Linearizable || len(snap.Others) > 0 {
@@ -260,7 +260,7 @@ func (g *guard) checkIdentity(ctx context.Context, c *backend.Cluster, snap memb
 	join := g.now.toRequest(&g.resp.Diagnostics)
 	found, err := c.Identify(ctx, join, snap)
 	if err != nil || g.resp.Diagnostics.HasError() {
-		return // said when it is joined
+		return // the join reports it
 	}
 	if found.Step == membership.StepAdopt {
 		g.countHolders(prior{ID: found.ID.String(), Cluster: snap.ClusterID.String(), Name: join.Name}, 1, 0)
@@ -276,10 +276,10 @@ func (g *guard) checkIdentity(ctx context.Context, c *backend.Cluster, snap memb
 	}
 }
 
-// guardOf returns the guard of the member's cluster: by its ID if the member is
-// in state, by asking for a new one. Endpoints that are known after apply only
-// are a new machine's: then it is the cluster that has a member of the name, or
-// the only one there is. nil means that nothing can be known.
+// guardOf returns the guard of the member's cluster: by its ID for a member in the state, by
+// observing the cluster for a new member. Endpoints that are known only after the apply are
+// those of a new machine. Then guardOf takes the cluster that has a member of the name, or
+// the only cluster. It returns nil if the cluster cannot be determined.
 func (g *guard) guardOf(ctx context.Context) *backend.Guard {
 	if !g.req.State.Raw.IsNull() {
 		cluster, err := membership.ParseClusterID(g.state.ClusterID.ValueString())
@@ -292,7 +292,7 @@ func (g *guard) guardOf(ctx context.Context) *backend.Guard {
 		}
 		c := g.reach(at)
 		if c == nil {
-			return nil // said where it matters
+			return nil // reported where it matters
 		}
 		c.ExpectCluster(cluster, attribute.Texts(g.state.ClientURLs))
 		return g.b.Guard(cluster, c)
@@ -312,7 +312,7 @@ func (g *guard) guardOf(ctx context.Context) *backend.Guard {
 }
 
 // reach returns the cluster at the endpoints, nil after an error. A new member
-// without any endpoints is an error; what is in state can be read without.
+// without endpoints is an error; a member in the state can be read without.
 func (g *guard) reach(at types.List) *backend.Cluster {
 	c, err := g.b.Cluster(attribute.Texts(at))
 	if err == nil {
@@ -324,8 +324,8 @@ func (g *guard) reach(at types.List) *backend.Cluster {
 	return nil
 }
 
-// readdress refuses a second member whose peer URLs change in place: the process
-// of the first has to be restarted before.
+// readdress refuses a second member whose peer URLs change in place: the
+// process of the first must be restarted first.
 func (g *guard) readdress(at *backend.Guard) {
 	replaced := g.was.Config != "" && fate(g.was.Config, g.now.config().ID) == membership.Changes
 	if replaced || g.now.PeerURLs.IsUnknown() || g.now.PeerURLs.Equal(g.state.PeerURLs) {
@@ -336,8 +336,8 @@ func (g *guard) readdress(at *backend.Guard) {
 	}
 }
 
-// addOnly refuses a second learner that is added ahead of its machine: it would
-// wait for the slot of the first, whose machine waits for it.
+// addOnly refuses a second learner that is added before its machine exists: it
+// would wait for the slot of the first learner, whose machine would wait for it.
 func (g *guard) addOnly(at *backend.Guard) {
 	if g.now.WaitUntil.ValueString() != waitAnnounced {
 		return

@@ -19,7 +19,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 )
 
-// refreshed reads the resource of a member through those endpoints.
+// refreshed reads the resource of a member through the endpoints of s.
 func refreshed(t *testing.T, name string, id, cluster uint64, s connection.Settings) (present bool, warned []string) {
 	t.Helper()
 	pool := &connection.Pool{}
@@ -43,8 +43,8 @@ func refreshed(t *testing.T, name string, id, cluster uint64, s connection.Setti
 	return present, warned
 }
 
-// A member is dropped from the state when a majority says that it is gone, not when
-// one endpoint does: neither one that lies, nor the only one that can be reached.
+// A member is dropped from the state if a majority reports that it is gone, but not
+// if a single endpoint does: not a lying endpoint, and not the only reachable one.
 func TestOneListDropsNobody(t *testing.T) {
 	t.Parallel()
 	b := etcdtest.Start(t, 3, etcdtest.Options{Names: []string{"a", "b", "c"}})

@@ -13,8 +13,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
-// identity is what makes a member this very one: member IDs are unique within
-// their cluster, permanently.
+// identity identifies a member: member IDs are unique within their cluster,
+// permanently.
 type identity struct {
 	ClusterID types.String `tfsdk:"cluster_id"`
 	MemberID  types.String `tfsdk:"member_id"`
@@ -34,8 +34,8 @@ func (r *Resource) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRe
 	}}
 }
 
-// setIdentity sets the identity, which older CLIs want in every answer, also in
-// the one that lets go of the resource.
+// setIdentity sets the identity. Older CLIs require it in every response, even
+// in a response that drops the resource.
 func (m model) setIdentity(ctx context.Context, to *tfsdk.ResourceIdentity) diag.Diagnostics {
 	if to == nil {
 		return nil

@@ -21,8 +21,8 @@ import (
 
 const typeName = "etcd_member"
 
-// protocol plays the part of a Terraform that knows resource identities, which
-// not every CLI that the tests run with does.
+// protocol acts as a Terraform that supports resource identities, which not
+// every CLI of the tests does.
 type protocol struct {
 	t        *testing.T
 	server   tfprotov6.ProviderServer
@@ -61,7 +61,7 @@ func newProtocol(t *testing.T, endpoints []string) *protocol {
 	return p
 }
 
-// object is a value of typ, null where nothing is given.
+// object returns a value of typ, with null for values that are not given.
 func (p *protocol) object(typ tftypes.Object, values map[string]tftypes.Value) tftypes.Value {
 	out := map[string]tftypes.Value{}
 	for name, attribute := range typ.AttributeTypes {
@@ -155,9 +155,8 @@ func (p *protocol) change(prior *tfprotov6.DynamicValue, identity *tfprotov6.Res
 	return applied.NewState, applied.NewIdentity
 }
 
-// A member is imported by its identity, and every answer about it bears the
-// identity: of its creation, its update, its refresh, and the refresh that
-// finds it gone.
+// A member is imported by its identity. Every response about it contains the
+// identity: creation, update, refresh, and the refresh that finds it gone.
 func TestIdentity(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Start(t, 3, etcdtest.Options{Names: []string{"a", "b", "c"}})
@@ -217,7 +216,7 @@ func TestIdentity(t *testing.T) {
 		time.Sleep(200 * time.Millisecond)
 	}
 	var gone *tfprotov6.ReadResourceResponse
-	for { // one look serves for a while
+	for { // an observation serves for a while
 		gone = read()
 		v, err := gone.NewState.Unmarshal(p.typ)
 		if err == nil && v.IsNull() {

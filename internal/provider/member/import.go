@@ -21,8 +21,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// ImportState implements resource.ResourceWithImportState: by hexadecimal ID,
-// name, peer URL, or identity.
+// ImportState implements resource.ResourceWithImportState. The ID is a
+// hexadecimal ID, a name, a peer URL or an identity.
 func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
 	fail := func(t text.Message) { report.Error(&resp.Diagnostics, t) }
 	wanted, cluster := req.ID, ""
@@ -64,7 +64,7 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 	resp.Diagnostics.Append(resp.State.Set(ctx, m.stored())...)
 }
 
-// ofMember is what can be known of a member that nobody here has made.
+// ofMember returns the known attributes of a member that this provider did not create.
 func ofMember(ctx context.Context, r role, snap membership.Snapshot, it membership.Member, diags *diag.Diagnostics) model {
 	m := model{role: r, Promote: types.BoolValue(false), Failover: types.BoolValue(false), common: common{
 		Name: types.StringNull(), Config: types.ObjectNull(memberconfig.MemberTypes()), MachineID: types.StringNull(),
@@ -85,7 +85,7 @@ func ofMember(ctx context.Context, r role, snap membership.Snapshot, it membersh
 	return m
 }
 
-// match finds the members that a text may mean: an ID before a name before a
+// match returns the members that match a text: by ID, else by name, else by
 // peer URL.
 func match(snap membership.Snapshot, words string) []membership.Member {
 	if found := snap.Find(words); len(found) > 0 {

@@ -21,8 +21,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// List is list "etcd_member" and list "etcd_learner": the members there are, to
-// be imported.
+// List implements list "etcd_member" and list "etcd_learner": the existing
+// members, to be imported.
 type List struct {
 	role    role
 	backend *backend.Backend
@@ -30,10 +30,10 @@ type List struct {
 
 var _ fwlist.ListResourceWithConfigure = (*List)(nil)
 
-// NewList returns list "etcd_member": the members that have a vote.
+// NewList returns list "etcd_member", which lists the voting members.
 func NewList() fwlist.ListResource { return &List{role: roleVoter} }
 
-// NewLearnerList returns list "etcd_learner": those that have none.
+// NewLearnerList returns list "etcd_learner", which lists the learners.
 func NewLearnerList() fwlist.ListResource { return &List{role: roleLearner} }
 
 // listModel is the configuration of a list.
@@ -68,10 +68,10 @@ func (l *List) ListResourceConfigSchema(_ context.Context, _ fwlist.ListResource
 	}
 }
 
-// List implements [fwlist.ListResource]: in order of name, those that never
-// started at the end. A cluster that does not answer is an error: an empty list
-// would say that there are no members. Without a quorum it is the list of those
-// who answer, with a warning.
+// List implements [fwlist.ListResource]. It sorts by name, with members that
+// never started at the end. A cluster that does not respond is an error,
+// because an empty list would mean that there are no members. Without a quorum
+// it lists the members that the responding member returns, with a warning.
 func (l *List) List(ctx context.Context, req fwlist.ListRequest, stream *fwlist.ListResultsStream) {
 	members, snap, diags := l.members(ctx, req)
 	if diags.HasError() {

@@ -1,7 +1,7 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package member is the resources etcd_member and etcd_learner.
+// Package member implements the resources etcd_member and etcd_learner.
 package member
 
 import (
@@ -16,10 +16,10 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// role tells etcd_member, whose members have a vote, from etcd_learner.
+// role distinguishes etcd_member, for voting members, from etcd_learner.
 type role string
 
-// typeName is the name of the resource and of the list for the role.
+// typeName returns the name of the resource and of the list for the role.
 func (r role) typeName(provider string) string {
 	if r == roleLearner {
 		return provider + "_learner"
@@ -63,8 +63,8 @@ func (r *Resource) ValidateConfig(ctx context.Context, req resource.ValidateConf
 	argumentsOf(ctx, req.Config, &resp.Diagnostics).check(&resp.Diagnostics)
 }
 
-// Create implements resource.Resource. An error leaves no state: what was
-// announced is recorded in the cluster, and the next create carries on.
+// Create implements resource.Resource. An error leaves no state, but the cluster
+// has a record of an added member, and the next Create continues from there.
 func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	ctx = backend.Naming(ctx, req.Plan, named)
 	m := r.role.model(ctx, req.Plan, &resp.Diagnostics)
@@ -83,7 +83,7 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	if !resp.Diagnostics.HasError() {
 		resp.Diagnostics.Append(resp.State.Set(ctx, m.stored())...)
 		resp.Diagnostics.Append(m.setIdentity(ctx, resp.Identity)...)
-		resp.Diagnostics.Append(resp.Private.SetKey(ctx, movedKey, nil)...) // that was the one before
+		resp.Diagnostics.Append(resp.Private.SetKey(ctx, movedKey, nil)...) // the predecessor's
 		backend.KeepNamed(ctx, resp.Private, req.Plan, &resp.Diagnostics, named)
 	}
 }
@@ -104,7 +104,7 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	switch {
 	case !present:
 		resp.State.RemoveResource(ctx)
-		// Terraform plans what comes in its place with its private data.
+		// Terraform plans the replacement with the private data of this resource.
 		for _, key := range []string{priorKey, movedKey} {
 			resp.Diagnostics.Append(resp.Private.SetKey(ctx, key, nil)...)
 		}
@@ -116,9 +116,9 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	}
 }
 
-// Update implements resource.Resource: it gives the member the vote it has not
-// got yet, an etcd_learner only with promote = true or where it takes over.
-// Everything else that changes in place only concerns this resource.
+// Update implements resource.Resource. It updates the ownership record and the
+// peer URLs, and promotes a learner, for etcd_learner only with promote = true
+// or in a failover. Other changes concern only this resource.
 func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
 	ctx = backend.Naming(ctx, req.Plan, named)
 	diags := &resp.Diagnostics
@@ -150,8 +150,8 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	}
 }
 
-// Delete implements resource.Resource. A learner that an etcd_member has taken
-// over is that member's from then on.
+// Delete implements resource.Resource. It does not remove a learner that an
+// etcd_member has adopted.
 func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	ctx = backend.Named(ctx, req.Private)
 	diags := &resp.Diagnostics

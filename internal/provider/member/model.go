@@ -31,7 +31,7 @@ const (
 	roleLearner role = "learner"
 )
 
-// common is what members and learners have in common.
+// common are the attributes that members and learners share.
 type common struct {
 	ID           types.String `tfsdk:"id"`
 	ClusterID    types.String `tfsdk:"cluster_id"`
@@ -54,20 +54,20 @@ type common struct {
 	InitialCluster types.String `tfsdk:"initial_cluster"`
 }
 
-// memberModel is etcd_member as Terraform holds it.
+// memberModel is etcd_member in Terraform's form.
 type memberModel struct {
 	common
 	LearnerID types.String `tfsdk:"learner_id"`
 }
 
-// learnerModel is etcd_learner as Terraform holds it.
+// learnerModel is etcd_learner in Terraform's form.
 type learnerModel struct {
 	common
 	Promote  types.Bool `tfsdk:"promote"`
 	Failover types.Bool `tfsdk:"failover"`
 }
 
-// model is either of them. What the other has is null.
+// model is either of them. The attributes of the other are null.
 type model struct {
 	common
 	role              role
@@ -89,7 +89,7 @@ func (r role) model(ctx context.Context, from interface {
 	return model{common: m.common, role: r, learnerID: m.LearnerID}
 }
 
-// stored is the model as the role's schema has it.
+// stored returns the model in the form of the role's schema.
 func (m model) stored() any {
 	if m.role == roleLearner {
 		return &learnerModel{common: m.common, Promote: m.Promote, Failover: m.Failover}
@@ -97,10 +97,10 @@ func (m model) stored() any {
 	return &memberModel{common: m.common, LearnerID: m.learnerID}
 }
 
-// peers are the member's peer URLs, normalised and sorted.
+// peers returns the member's peer URLs, normalised and sorted.
 func (m model) peers() []string { return attribute.NormalURLs(attribute.Texts(m.PeerURLs)) }
 
-// goal is the stage that wait_until names.
+// goal returns the stage that wait_until names.
 func (m model) goal() reconfigure.Stage {
 	switch m.WaitUntil.ValueString() {
 	case waitAnnounced:
@@ -117,9 +117,9 @@ func (m model) goal() reconfigure.Stage {
 	}
 }
 
-// owner is the key of the ownership record: the configuration's ID, so that
-// its destroy finds what was announced for it. A member that takes a learner
-// over has a record of its own, so that destroying the learner leaves it alone.
+// owner returns the key of the ownership record. It is the configuration's ID, so that
+// a destroy of the configuration finds the member added for it. A member that adopts a
+// learner has a record of its own, so that destroying the learner does not affect it.
 func (m model) owner() string {
 	switch id := m.configID(); {
 	case id != "" && m.holder() != backend.AdopterHolder:
@@ -131,13 +131,13 @@ func (m model) owner() string {
 	}
 }
 
-// config is the member's configuration.
+// config returns the member's configuration.
 func (m model) config() memberconfig.Member { return memberconfig.MemberOf(m.Config) }
 
-// configID is the ID of the member's configuration, "" if it has none.
+// configID returns the ID of the member's configuration, "" if it has none.
 func (m model) configID() string { return m.config().ID.ValueString() }
 
-// holder tells the owners of one member apart.
+// holder returns the kind of the resource, which distinguishes the owners of a member.
 func (m model) holder() backend.Holder {
 	switch {
 	case m.role == roleLearner:
@@ -149,9 +149,9 @@ func (m model) holder() backend.Holder {
 	}
 }
 
-// key is what the member is known by, whatever resource stands for it: its
-// configuration, or its name and where its cluster is if it has none; "" while
-// that is not known.
+// key identifies the member, whatever resource manages it: by its
+// configuration, or without one by its name and the endpoints of its cluster.
+// It is "" if that is not known yet.
 func (m model) key() string {
 	switch id := m.config().ID; {
 	case id.IsUnknown() || m.Name.IsUnknown():
@@ -165,7 +165,7 @@ func (m model) key() string {
 	}
 }
 
-// toRequest is the request that makes the model so.
+// toRequest returns the request that creates the model's member.
 func (m model) toRequest(diags *diag.Diagnostics) reconfigure.JoinRequest {
 	config := m.config()
 	stall, err := parseDuration(cmp.Or(m.StallTimeout.ValueString(), defaultStall))
@@ -180,13 +180,13 @@ func (m model) toRequest(diags *diag.Diagnostics) reconfigure.JoinRequest {
 	}
 }
 
-// fromJoined keeps what came of a join.
+// fromJoined stores the result of a join.
 func (m *model) fromJoined(ctx context.Context, j reconfigure.Joined, diags *diag.Diagnostics) {
 	m.ID = types.StringValue(j.Member.ID.String())
 	m.ClusterID = types.StringValue(j.Cluster.String())
 	m.fromMember(j.Member, j.Answer)
 	switch {
-	case !m.Config.IsNull(): // it has the environment
+	case !m.Config.IsNull(): // the configuration has the environment
 		if m.Environment.IsUnknown() {
 			m.Environment, m.InitialCluster = types.MapNull(types.StringType), types.StringNull()
 		}
@@ -204,8 +204,8 @@ func (m *model) fromJoined(ctx context.Context, j reconfigure.Joined, diags *dia
 	}
 }
 
-// fromMember keeps what the list and the member itself say. What the member did
-// not say keeps its former value.
+// fromMember stores the values of the member list and of the member itself.
+// Values that the member did not return do not change.
 func (m *model) fromMember(listed membership.Member, a membership.Answer) {
 	m.Role = types.StringValue(string(roleVoter))
 	if listed.Learner {
@@ -223,8 +223,8 @@ func (m *model) fromMember(listed membership.Member, a membership.Answer) {
 	}
 }
 
-// keepUnknown gives what the plan left open, and no promotion filled in, its
-// former value.
+// keepUnknown restores the former value of each attribute that is still
+// unknown.
 func (m *model) keepUnknown(state model) {
 	if m.Role.IsUnknown() {
 		m.Role = state.Role

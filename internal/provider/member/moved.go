@@ -14,16 +14,16 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 )
 
-// movedKey is where a move leaves the owner that the member has on record, until
-// an update has put it on record for its new resource.
+// movedKey is the key under which a move stores the member's recorded owner,
+// until an update records the new resource as the owner.
 const movedKey = "moved"
 
 // ownAddress is this provider's address without the registry's host.
 const ownAddress = "terraform-provider-etcd/etcd"
 
-// MoveState implements resource.ResourceWithMoveState. An etcd_learner becomes
-// an etcd_member, and the next update promotes it. An etcd_member becomes an
-// etcd_learner: a promotion cannot be undone, so that of a voter stands as promoted.
+// MoveState implements resource.ResourceWithMoveState. An etcd_learner becomes an
+// etcd_member, and the next update promotes it. An etcd_member becomes an etcd_learner;
+// a voter then has promote = true, because a promotion cannot be undone.
 func (r *Resource) MoveState(ctx context.Context) []resource.StateMover {
 	before, waitBefore, wait := roleLearner, waitCaughtUp, waitVoting
 	if r.role == roleLearner {
@@ -51,26 +51,26 @@ func (r *Resource) MoveState(ctx context.Context) []resource.StateMover {
 }
 
 // movesFrom reports whether the state is that of the other resource of this
-// provider, whatever registry it was installed from. OpenTofu before 1.11.12 and
-// 1.12.4 names the provider by its type alone (opentofu/opentofu#4352).
+// provider, from any registry. OpenTofu before 1.11.12 and 1.12.4 names the
+// provider by its type alone (opentofu/opentofu#4352).
 func movesFrom(resourceType string, req resource.MoveStateRequest) bool {
 	from := req.SourceProviderAddress
 	return req.SourceState != nil && req.SourceTypeName == resourceType &&
 		(from == "etcd" || from == ownAddress || strings.HasSuffix(from, "/"+ownAddress))
 }
 
-// moved sets the identity and, if the owner changes, notes which one it was.
+// moved sets the identity and, if the owner changes, stores the previous owner.
 func (m model) moved(ctx context.Context, was string, req resource.MoveStateRequest, resp *resource.MoveStateResponse) {
 	resp.Diagnostics.Append(m.setIdentity(ctx, resp.TargetIdentity)...)
-	// One that was moved before, and not updated since, has the owner of then.
+	// A resource that was moved before, but not updated since, keeps its original owner.
 	was = cmp.Or(private.Kept[string](ctx, req.SourcePrivate, movedKey, &resp.Diagnostics), was)
 	if was != m.owner() {
 		private.Keep(ctx, resp.TargetPrivate, movedKey, was, &resp.Diagnostics)
 	}
 }
 
-// planMoved plans an update for a member that was moved, if its record has to
-// be written for the new owner: the move by itself is none.
+// planMoved plans an update for a moved member whose record must get the new
+// owner. A move alone does not plan an update.
 func (g *guard) planMoved(ctx context.Context) {
 	owner := private.Kept[string](ctx, g.req.Private, movedKey, &g.resp.Diagnostics)
 	if g.step == updated && owner != "" && !g.resp.Diagnostics.HasError() {

@@ -19,36 +19,36 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// reasonKey is where the plan leaves word for Delete: Terraform does not tell it
-// whether the member goes for good or makes room for its successor. priorKey is
-// where the first call of a plan leaves what the state holds, for the second one:
-// for a replacement Terraform plans again, without the state.
+// reasonKey is the key under which the plan stores the reason for Delete: Terraform
+// does not tell Delete whether the member is removed permanently or replaced.
+// priorKey is the key under which the first call of a plan stores the state for the
+// second: for a replacement, Terraform plans a second time, without the state.
 const (
 	reasonKey = "delete_reason"
 	priorKey  = "prior"
 )
 
-// deleteReason is what a Delete is part of. A pure removal is always planned, so
-// anything else is half a replacement, which is the stricter of the two.
+// deleteReason is the reason for a Delete. A plain removal is always planned,
+// so any other reason is half of a replacement, which has the stricter rules.
 type deleteReason string
 
 const (
-	deleteRemoval deleteReason = "removal" // planned with nothing to follow
+	deleteRemoval deleteReason = "removal" // planned without a successor
 	deleteOther   deleteReason = "other"
-	deleteInTurn  deleteReason = "in turn" // if a replacement, then one of several that take turns
-	deleteFailed  deleteReason = "failed"  // if a replacement, then of a member that has failed
-	// deleteAbandoned is planned for a member of a cluster that is abandoned: it is
+	deleteInTurn  deleteReason = "in turn" // if a replacement, then one of several in turn
+	deleteFailed  deleteReason = "failed"  // if a replacement, then of a failed member
+	// deleteAbandoned is planned for a member of an abandoned cluster: it is
 	// forgotten, not removed.
 	deleteAbandoned deleteReason = "abandoned"
-	// deleteAlone is planned for a new member whose configuration stays. Delete gets
-	// it for a tainted one only, which Terraform plans as if it were new.
+	// deleteAlone is planned for a new member whose configuration stays. Delete
+	// gets it only for a tainted member, which Terraform plans like a new member.
 	deleteAlone deleteReason = "alone"
 )
 
-// named is the argument that names where the member is; see [backend.Naming].
+// named is the argument that gives the member's URLs; see [backend.Naming].
 const named = "peer_urls"
 
-// prior is what the state holds of a member that is replaced.
+// prior is the state of a member that is replaced.
 type prior struct {
 	ID      string `json:"id"`
 	Cluster string `json:"cluster"`
@@ -67,11 +67,11 @@ func (m model) prior() prior {
 	}
 }
 
-// ModifyPlan implements resource.ResourceWithModifyPlan: it leaves word for
-// Delete, refuses what the guard of the plan refuses, and plans the promotion of a
-// member that has no vote yet.
+// ModifyPlan implements resource.ResourceWithModifyPlan. It stores the reason
+// for Delete, applies the guard of the plan, and plans the promotion of a
+// learner.
 func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	if req.Plan.Raw.IsNull() { // and there is no configuration
+	if req.Plan.Raw.IsNull() { // there is no configuration either
 		ctx = backend.Named(ctx, req.Private)
 	} else {
 		ctx = backend.Naming(ctx, req.Plan, named)
@@ -97,7 +97,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	g.planMoved(ctx)
 }
 
-// reason is the word for Delete.
+// reason returns the reason for Delete.
 func (g *guard) reason(ctx context.Context) deleteReason {
 	if g.isAbandoned() && g.step != updated && g.step != created {
 		return deleteAbandoned
@@ -130,7 +130,7 @@ func (g *guard) planVote(ctx context.Context) {
 	}
 }
 
-// planPromotion leaves open what a vote changes.
+// planPromotion plans unknown values for the attributes that a promotion changes.
 func (g *guard) planPromotion(ctx context.Context) {
 	g.plan(ctx, "role", types.StringUnknown())
 	g.plan(ctx, "client_urls", types.SetUnknown(types.StringType))
@@ -141,7 +141,7 @@ func (g *guard) plan(ctx context.Context, attribute string, value any) {
 	g.resp.Diagnostics.Append(g.resp.Plan.SetAttribute(ctx, path.Root(attribute), value)...)
 }
 
-// demotion replaces a learner that was promoted: a promotion cannot be undone.
+// demotion replaces a promoted learner, because a promotion cannot be undone.
 type demotion struct{ attribute.Described }
 
 func (demotion) PlanModifyBool(ctx context.Context, req planmodifier.BoolRequest, resp *planmodifier.BoolResponse) {
@@ -153,8 +153,8 @@ func (demotion) PlanModifyBool(ctx context.Context, req planmodifier.BoolRequest
 	resp.RequiresReplace = role.ValueString() == string(roleVoter)
 }
 
-// refuseDelete refuses what a plan could not see: that a member whose
-// configuration stays is tainted, or that one which had failed responds again.
+// refuseDelete refuses problems that a plan could not see: a tainted member
+// whose configuration stays, or a failed member that responds again.
 func (m model) refuseDelete(ctx context.Context, c *backend.Cluster, reason deleteReason, id membership.MemberID, cluster membership.ClusterID) *text.Message {
 	if reason != deleteAlone && reason != deleteFailed {
 		return nil

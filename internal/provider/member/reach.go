@@ -18,8 +18,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// clusterOf returns the cluster at the model's endpoints or the provider's: for
-// a model that is planned, whose endpoints were validated.
+// clusterOf returns the cluster at the model's endpoints or the provider's. It
+// is for a planned model, whose endpoints were validated.
 func (m model) clusterOf(b *backend.Backend, diags *diag.Diagnostics) *backend.Cluster {
 	c, err := b.Cluster(attribute.Texts(m.Endpoints))
 	if err != nil {
@@ -28,11 +28,11 @@ func (m model) clusterOf(b *backend.Backend, diags *diag.Diagnostics) *backend.C
 	return c
 }
 
-// reach returns the cluster of a member that is in state. What was accepted into
-// the state once must not keep the member there: an endpoint that cannot be used
-// is left out and returned as bad. If none is left, the provider's endpoints are
-// asked, then the client URLs at which the member was reached, which names no
-// host.
+// reach returns the cluster of a member in the state. A bad endpoint in the
+// state must not block the removal of the member: reach skips an endpoint that
+// cannot be used and returns it as bad. If none is left, it uses the provider's
+// endpoints, then the client URLs at which the member was reached, which do not
+// add a trusted host.
 func (m model) reach(b *backend.Backend) (c *backend.Cluster, bad *connection.EndpointError, err error) {
 	var endpoints []string
 	for _, e := range attribute.Texts(m.Endpoints) {
@@ -70,8 +70,8 @@ func (m model) ids(diags *diag.Diagnostics) (membership.MemberID, membership.Clu
 	return id, cluster
 }
 
-// asWarnings lets a refresh say what is wrong without keeping Terraform from
-// planning a correction or a destroy.
+// asWarnings turns errors into warnings, so that Terraform can still plan a
+// correction or a destroy after a refresh.
 func asWarnings(diags diag.Diagnostics) (out diag.Diagnostics) {
 	for _, d := range diags {
 		out.AddWarning(d.Summary(), d.Detail())

@@ -44,7 +44,7 @@ const memberDescription = "Adds a voting member to a cluster, and removes it fro
 
 const learnerDescription = "Adds a learner to a cluster: a member that receives all data and does not vote."
 
-// memberAttributes are those that etcd_member alone has, or has of its own.
+// memberAttributes are the attributes that differ from etcd_learner.
 func memberAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"wait_until": waitUntil(waitVoting, "`announced`: the member is added. `started`: its process runs. `voting`: it is promoted and responds. "+
@@ -60,7 +60,7 @@ func memberAttributes() map[string]schema.Attribute {
 	}
 }
 
-// learnerAttributes are those that etcd_learner alone has, or has of its own.
+// learnerAttributes are the attributes that differ from etcd_member.
 func learnerAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"wait_until": waitUntil(waitCaughtUp, "`announced`: the learner is added, which is the first phase of a two-phase add. `started`: its process runs. `caught_up`: it has caught up with the leader. Default: `caught_up`.",
@@ -86,7 +86,7 @@ func waitUntil(otherwise, description string, stages ...string) schema.Attribute
 	}
 }
 
-// identityAttributes are the arguments that say which member it is, and where.
+// identityAttributes are the arguments that identify the member and its cluster.
 func identityAttributes() map[string]schema.Attribute {
 	config := memberconfig.MemberAttribute()
 	config.PlanModifiers = []planmodifier.Object{planConfig{"another configuration replaces it"}}
@@ -118,7 +118,7 @@ func identityAttributes() map[string]schema.Attribute {
 	}
 }
 
-// changeAttributes are the arguments that say how it is added, promoted and removed.
+// changeAttributes are the arguments about how it is added, promoted and removed.
 func changeAttributes(ctx context.Context) map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"max_lag": schema.Int64Attribute{
@@ -144,7 +144,7 @@ func changeAttributes(ctx context.Context) map[string]schema.Attribute {
 	}
 }
 
-// computedAttributes are the attributes that the cluster gives.
+// computedAttributes are the attributes that the cluster sets.
 func computedAttributes() map[string]schema.Attribute {
 	known := []planmodifier.String{stringplanmodifier.UseStateForUnknown()}
 	return map[string]schema.Attribute{
@@ -162,8 +162,8 @@ func computedAttributes() map[string]schema.Attribute {
 	}
 }
 
-// anotherLearner is about what a member came from. Once it is in the cluster
-// that no longer matters, so that the argument may go, or come.
+// anotherLearner requires a replacement for another learner_id. The origin of a member
+// no longer matters once it has joined, so learner_id may be added or left out.
 func anotherLearner(_ context.Context, req planmodifier.StringRequest, resp *stringplanmodifier.RequiresReplaceIfFuncResponse) {
 	resp.RequiresReplace = !req.StateValue.IsNull() && !req.PlanValue.IsNull()
 }

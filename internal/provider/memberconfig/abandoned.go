@@ -18,10 +18,10 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// isAbandonedFor reports whether a bootstrap takes the place of the cluster of a
-// configuration with a snapshot: the cluster in which the member was found, or
-// the one of its bootstrap. One of which neither is known, because a discovery
-// does not tell, belongs to the cluster whose bootstrap its own is changed for.
+// isAbandonedFor reports whether a bootstrap with a snapshot replaces the cluster
+// of a configuration: the cluster in which the member was found, or that of its
+// bootstrap. If neither is known, because a discovery does not contain it, any
+// replacement of the configuration's bootstrap by such a bootstrap counts.
 func (p prior) isAbandonedFor(boot *bootstrap.Bootstrap) bool {
 	if boot == nil || boot.Replaces() == 0 || p.Token != "" && boot.Token.ValueString() == p.Token {
 		return false
@@ -35,8 +35,8 @@ func (p prior) isAbandonedFor(boot *bootstrap.Bootstrap) bool {
 	})
 }
 
-// findAbandoned finds out whether the cluster of the configuration is abandoned,
-// leaves word for Delete, and refuses to keep a configuration of such a cluster.
+// findAbandoned determines whether the cluster of the configuration is abandoned,
+// stores the result for Delete, and refuses to keep a configuration of such a cluster.
 func (g *guard) findAbandoned(ctx context.Context, req resource.ModifyPlanRequest, kept bool) {
 	diags := &g.resp.Diagnostics
 	var given types.Object
@@ -66,15 +66,15 @@ func (g *guard) findAbandoned(ctx context.Context, req resource.ModifyPlanReques
 	}
 }
 
-// noteAbandoned notes the cluster whose place a bootstrap takes.
+// noteAbandoned notes the cluster that a bootstrap replaces.
 func (g *guard) noteAbandoned(boot *bootstrap.Bootstrap) {
 	if boot != nil && boot.Replaces() != 0 {
 		g.b.Plan.Abandoned.Set(boot.Replaces(), true)
 	}
 }
 
-// isRestored reports whether the new configuration is for a cluster that is still
-// to be made of a snapshot, in the place of another one.
+// isRestored reports whether the new configuration is for a cluster that is yet
+// to be created from a snapshot, in place of another cluster.
 func (g *guard) isRestored(ctx context.Context) bool {
 	boot := bootstrap.From(ctx, g.plan.Bootstrap, &g.resp.Diagnostics)
 	return boot != nil && boot.Replaces() != 0 && !boot.Complete.ValueBool()

@@ -11,8 +11,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 )
 
-// A configuration follows a bootstrap that takes the place of its own cluster with
-// a snapshot, and no other one.
+// A configuration adopts a bootstrap with a snapshot that replaces the
+// configuration's own cluster, and no other bootstrap.
 func TestIsAbandonedFor(t *testing.T) {
 	t.Parallel()
 	boot := func(token, replaces types.String) *bootstrap.Bootstrap {

@@ -27,7 +27,7 @@ const (
 	schemeHTTPS = "https" // the default
 )
 
-// where is what a configuration gives to say where its member is.
+// where holds the arguments of a configuration that give the addresses of its member.
 type where struct {
 	address, scheme      types.String
 	peerURLs, clientURLs types.Set
@@ -42,8 +42,8 @@ func whereOf(ctx context.Context, config interface {
 	return w, diags
 }
 
-// peers returns the peer URLs: those given, or what follows from the address;
-// null if neither is given, unknown while what they follow from is.
+// peers returns the peer URLs: those given, or those derived from the address. They
+// are null if neither is given, and unknown if the address or the scheme is.
 func (w where) peers() types.Set {
 	switch {
 	case !w.peerURLs.IsNull():
@@ -121,7 +121,7 @@ func schemeAttribute() schema.StringAttribute {
 	}
 }
 
-// addressValidator checks an address that others reach.
+// addressValidator checks the address at which other processes reach the member.
 func addressValidator() validator.String {
 	return attribute.Checked("must be an IP address or a host name, without scheme and port", func(_, value string) *text.Message {
 		_, err := membership.URLAt(schemeHTTPS, value, membership.PeerPort)

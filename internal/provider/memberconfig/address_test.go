@@ -63,7 +63,7 @@ func TestURLsFollow(t *testing.T) {
 	}
 }
 
-// What the process binds to follows from derived URLs as from those given.
+// The listen URLs follow from derived URLs as from given URLs.
 func TestListenURLsFollow(t *testing.T) {
 	for address, want := range map[string][2]string{
 		"10.0.1.10":     {"https://10.0.1.10:2380", "https://10.0.1.10:2379"},

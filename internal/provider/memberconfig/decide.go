@@ -30,15 +30,15 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/userdata"
 )
 
-// plan is how a member comes into the cluster.
+// plan describes how a member enters the cluster.
 type plan struct {
 	role     role
 	boot     *bootstrap.Bootstrap
 	founders []string
 }
 
-// size is how many members are to form the cluster together; 0 where it is
-// formed already, or their number is not known.
+// size returns the number of members that form the cluster together; 0 if it
+// exists already, or if their number is not known.
 func (p plan) size() int {
 	if p.role == roleJoiner || p.boot == nil {
 		return 0
@@ -46,10 +46,10 @@ func (p plan) size() int {
 	return int(min(max(p.boot.Size.ValueInt64(), 0), math.MaxInt32))
 }
 
-// unformed reports whether what answers is not the cluster that is being
-// formed: it is the one that is abandoned for it, or a founder that did not
-// understand its bootstrap has formed one of its own. What is decided now must hold
-// for the one that is still to come, and etcd_member refuses this one.
+// unformed reports whether the responding cluster is not the cluster to be
+// formed: it is the cluster abandoned for it, or a cluster of one initial
+// member that did not understand its bootstrap. The decision made now must hold
+// for the future cluster, and etcd_member refuses the responding cluster.
 func (p plan) unformed(snap membership.Snapshot) bool {
 	if p.role != roleJoiner && p.boot != nil && snap.ClusterID != 0 && snap.ClusterID == p.boot.Replaces() {
 		return true
@@ -58,14 +58,14 @@ func (p plan) unformed(snap membership.Snapshot) bool {
 	return alone && p.size() > 1
 }
 
-// planOf decides from the state of the bootstrap alone: a name among the
-// founders while it is incomplete, or any name where only the size is known.
+// planOf decides from the state of the bootstrap alone. While it is incomplete,
+// a member is initial if Founders has its name, or if only the size is known.
 func (m model) planOf(ctx context.Context, diags *diag.Diagnostics) plan {
 	p := plan{role: roleJoiner, boot: bootstrap.From(ctx, m.Bootstrap, diags)}
 	if p.boot == nil || p.boot.Complete.ValueBool() {
 		return p
 	}
-	p.role = roleFounder // also while the names are unknown: the safer guess
+	p.role = roleFounder // also if the names are unknown: the safer guess
 	if attribute.IsGiven(p.boot.Founders) {
 		p.founders = append([]string{}, attribute.Texts(p.boot.Founders)...)
 		if !slices.Contains(p.founders, m.Name.ValueString()) {
@@ -75,8 +75,8 @@ func (m model) planOf(ctx context.Context, diags *diag.Diagnostics) plan {
 	return p
 }
 
-// fromCluster fills in everything that is computed at creation. c is nil where
-// the provider has no endpoints, because no address is known before the machines.
+// fromCluster sets every value that is computed at creation. c is nil if the
+// provider has no endpoints, because no address is known before the machines exist.
 func (m *model) fromCluster(ctx context.Context, c *backend.Cluster, diags *diag.Diagnostics) {
 	name := m.Name.ValueString()
 	p := m.planOf(ctx, diags)
@@ -121,9 +121,9 @@ func (m *model) fromCluster(ctx context.Context, c *backend.Cluster, diags *diag
 	m.fromMembers(ctx, p, members, diags)
 }
 
-// scriptFor returns the join script of a configuration. It follows from what the
-// bootstrap is, not from how far it is, so that a configuration that takes the
-// place of another one has the same.
+// scriptFor returns the join script of a configuration. It depends on the kind
+// of the bootstrap, not on its progress, so that a replacement of a
+// configuration has the same script.
 func scriptFor(boot *bootstrap.Bootstrap) joinscript.Variant {
 	if boot != nil && boot.Protocol.ValueString() != bootstrap.ProtocolStatic {
 		return joinscript.Discovery()
@@ -136,8 +136,8 @@ func scriptFor(boot *bootstrap.Bootstrap) joinscript.Variant {
 	return joinscript.Static()
 }
 
-// fromMembers fills in the environment. members are those of the cluster, none
-// while it is not formed.
+// fromMembers sets the environment. members are those of the cluster, none if
+// it does not exist yet.
 func (m *model) fromMembers(ctx context.Context, p plan, members []membership.Member, diags *diag.Diagnostics) {
 	name, u := m.Name.ValueString(), m.urls()
 	peers := attribute.Texts(m.JoinPeerURLs)
@@ -172,8 +172,8 @@ func (m *model) fromMembers(ctx context.Context, p plan, members []membership.Me
 	}
 }
 
-// contradiction compares the plan with what the cluster says, and corrects it
-// where that is safe.
+// contradiction compares the plan with the observed cluster, and corrects the
+// plan if that is safe.
 func (m model) contradiction(p *plan, snap membership.Snapshot, err error) *text.Message {
 	name := m.Name.ValueString()
 	if errors.Is(err, cluster.ErrNoEndpoints) {
@@ -201,7 +201,7 @@ func (m model) contradiction(p *plan, snap membership.Snapshot, err error) *text
 		return new(text.NameInCluster(name, snap.Members[listed]))
 	}
 	if p.role == roleFounder {
-		// The cluster exists: the state that said otherwise is behind.
+		// The cluster exists: the state that says otherwise is out of date.
 		if p.founders != nil {
 			return new(text.FounderMissing(name, snap))
 		}

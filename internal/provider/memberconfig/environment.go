@@ -19,11 +19,11 @@ type urls struct {
 	listenPeer, listenClient []string
 }
 
-// environment returns the ETCD_* variables of a member's process. bootstrap is
-// what the bootstrap adds to those of a founder, or of one that awaits the cluster,
-// initialCluster what a joiner starts with ("" if there is
-// no cluster yet: then the join script fills it in), peers whom the join script
-// asks (etcd itself takes no notice of them).
+// environment returns the ETCD_* variables of a member's process. bootstrap
+// holds the variables that the bootstrap adds for an initial member or for a
+// member that awaits the cluster. initialCluster is the value for a new member,
+// "" if there is no cluster yet: then the join script sets it. peers are the
+// URLs to which the join script sends requests; etcd ignores them.
 func environment(name string, u urls, founder bool, bootstrap map[string]string, initialCluster string, peers []string) map[string]string {
 	env := map[string]string{"ETCD_NAME": name}
 	set := func(key string, values []string) {
@@ -48,10 +48,10 @@ func environment(name string, u urls, founder bool, bootstrap map[string]string,
 	return env
 }
 
-// toAsk returns what a member that awaits its cluster gets of the founders'
-// bootstrap, for its join script: the registry in which they find each other, or
-// their peer URLs. The variables of the registry bear other names than etcd's
-// own, because etcd would register there.
+// toAsk returns the part of the bootstrap for the join script of a member that
+// awaits its cluster: the discovery cluster in which the initial members find
+// each other, or their peer URLs. The discovery variables have other names than
+// etcd's own, because etcd would register there.
 func toAsk(bootstrap map[string]string) (variables map[string]string, peers []string) {
 	variables = map[string]string{}
 	for key, value := range bootstrap {
@@ -59,11 +59,11 @@ func toAsk(bootstrap map[string]string) (variables map[string]string, peers []st
 		case "ETCD_DISCOVERY", "ETCD_DISCOVERY_TOKEN", "ETCD_DISCOVERY_ENDPOINTS":
 			variables[strings.Replace(key, "ETCD_", "ETCD_JOIN_", 1)] = value
 		case "ETCD_DISCOVERY_CACERT", "ETCD_DISCOVERY_CERT", "ETCD_DISCOVERY_KEY", "ETCD_DISCOVERY_USER":
-			variables[key] = value // nothing to etcd without a token
+			variables[key] = value // etcd ignores them without a token
 		case "ETCD_INITIAL_CLUSTER":
 			founders, err := membership.ParseInitialCluster(value)
 			if err != nil {
-				continue // nobody but a person can have written that
+				continue // only possible if written by hand
 			}
 			for _, urls := range founders {
 				peers = append(peers, urls...)
@@ -73,9 +73,9 @@ func toAsk(bootstrap map[string]string) (variables map[string]string, peers []st
 	return variables, peers
 }
 
-// orListen returns the listen URLs: those given, or what the advertised ones
-// say. etcd binds to addresses only, so a host name becomes the wildcard
-// address with the same port.
+// orListen returns the listen URLs: those given, or those derived from the
+// advertised URLs. etcd binds to addresses only, so a host name becomes the
+// wildcard address with the same port.
 func orListen(given, advertised []string) []string {
 	if len(given) > 0 {
 		return given

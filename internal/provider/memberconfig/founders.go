@@ -21,10 +21,10 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// checkBootstrap refuses a new configuration that cannot serve the bootstrap which
-// it is given. It goes by the configuration and its bootstrap alone, which the
-// graph hands over, so that it holds with -target, in modules, and for a bootstrap
-// of another provider block, which is another process.
+// checkBootstrap refuses a new configuration that does not fit its bootstrap.
+// It uses only the configuration and its bootstrap, which the graph passes, so
+// that it also works with -target, in modules, and for a bootstrap of another
+// provider block, which is another process.
 func (r *Resource) checkBootstrap(ctx context.Context, m model, resp *resource.ModifyPlanResponse) {
 	boot := bootstrap.From(ctx, m.Bootstrap, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() || boot == nil || boot.Complete.ValueBool() || m.Name.IsUnknown() {
@@ -47,7 +47,7 @@ func (r *Resource) checkBootstrap(ctx context.Context, m model, resp *resource.M
 	}
 }
 
-// knownURLs are the URLs of which every element is known.
+// knownURLs returns the URLs; those of a set with an unknown element are nil.
 func (m model) knownURLs() urls {
 	u := m.urls()
 	if attribute.SomeUnknown(m.PeerURLs) {
@@ -59,8 +59,8 @@ func (m model) knownURLs() urls {
 	return u
 }
 
-// founders are the peer URLs of the founders of a static bootstrap, nil for a
-// discovery and while they are not known.
+// founders returns the peer URLs of the initial members of a static bootstrap.
+// It returns nil for a discovery, and if they are not known.
 func founders(boot *bootstrap.Bootstrap) map[string][]string {
 	initial, ok := boot.Environment.Elements()["ETCD_INITIAL_CLUSTER"].(types.String)
 	if !ok || initial.IsUnknown() {
@@ -68,14 +68,14 @@ func founders(boot *bootstrap.Bootstrap) map[string][]string {
 	}
 	out, err := membership.ParseInitialCluster(initial.ValueString())
 	if err != nil {
-		return nil // only a person can have written that
+		return nil // only possible if written by hand
 	}
 	return out
 }
 
-// misfit says how a configuration contradicts the founders of its bootstrap: it
-// has the name of one and other peer URLs, or a peer URL of one and another name.
-// Nobody forms the cluster as that founder then, or etcd refuses to start.
+// misfit returns how a configuration contradicts the initial members of its bootstrap:
+// it has the name of an initial member and other peer URLs, or a peer URL of an initial
+// member and another name. Then that member never starts, or etcd refuses to start.
 func misfit(name string, peers []string, founders map[string][]string) *text.Message {
 	if len(peers) == 0 || len(founders) == 0 {
 		return nil
@@ -94,8 +94,8 @@ func misfit(name string, peers []string, founders map[string][]string) *text.Mes
 	return nil
 }
 
-// shared returns the first of the URLs that leads to the same host and port as one
-// of the others, "" if none does.
+// shared returns the first of the URLs that has the same host and port as one
+// of the others, "" if there is none.
 func shared(urls, others []string) string {
 	for _, u := range urls {
 		if slices.ContainsFunc(others, func(o string) bool { return hostPort(u) != "" && hostPort(u) == hostPort(o) }) {
@@ -105,15 +105,15 @@ func shared(urls, others []string) string {
 	return ""
 }
 
-// hostPort returns host and port of a URL in one spelling, "" if it has none.
+// hostPort returns the host and port of a URL in normal form, "" if it has none.
 func hostPort(raw string) string {
 	normal, _ := membership.NormalizeURL(raw) // "" after an error
 	_, at, _ := strings.Cut(normal, "://")
 	return at
 }
 
-// noteConfigured notes a configuration that was made, and whether that is for a
-// cluster that is still to be formed by founders whose names are known.
+// noteConfigured notes a created configuration, and the initial members of its
+// cluster if the cluster does not exist yet and their names are known.
 func (r *Resource) noteConfigured(m model, p plan) {
 	c := backend.Configured{Name: m.Name.ValueString(), InitialCluster: m.InitialCluster.ValueString()}
 	if p.role != roleJoiner && p.boot != nil && p.founders != nil {

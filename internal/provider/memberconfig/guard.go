@@ -24,19 +24,19 @@ import (
 )
 
 const (
-	// priorKey is where the first call of a plan leaves what the state holds,
-	// for the second one: for a replacement Terraform plans again, without the
-	// state.
+	// priorKey is the key under which the first call of a plan stores the state
+	// for the second: for a replacement, Terraform plans a second time, without
+	// the state.
 	priorKey = "prior"
-	// abandonedKey is where the plan leaves word for Delete: the ID of the member's
-	// cluster if that is abandoned, else "".
+	// abandonedKey is the key of the plan's message to Delete: the ID of the
+	// member's cluster if the cluster is abandoned, else "".
 	abandonedKey = "abandoned"
-	// clusterKey is where Read leaves the ID of the cluster in which it found the
-	// member, so that another cluster's member list is not taken for its own.
+	// clusterKey is the key under which Read stores the ID of the cluster in
+	// which it found the member, to detect the member list of another cluster.
 	clusterKey = "cluster"
 )
 
-// prior is what the state holds of a configuration that is replaced or removed.
+// prior is the state of a configuration that is replaced or removed.
 type prior struct {
 	ID       string   `json:"id"`
 	Name     string   `json:"name"`
@@ -45,8 +45,8 @@ type prior struct {
 	Cluster  string   `json:"cluster"`
 	// Formed is the cluster that the bootstrap forms, "" for a discovery.
 	Formed string `json:"formed"`
-	// Founders is how many members formed the cluster, if this is one of them; 0
-	// where no member of it was ever seen.
+	// Founders is the number of members that formed the cluster, if the member
+	// is one of them; 0 if it was never seen in the cluster.
 	Founders int `json:"founders"`
 }
 
@@ -67,22 +67,22 @@ func priorOf(ctx context.Context, m model, kept private.Reader, diags *diag.Diag
 	return p
 }
 
-// guard is the part of one configuration in the guard of the plan. A member
-// whose configuration is replaced, or removed, counts as replaced or removed: its
-// machine goes with it, whether or not its etcd_member is in the plan.
+// guard is the part of the plan's guard that concerns one configuration. A
+// member counts as replaced or removed if its configuration is, because its
+// machine is destroyed too, whether or not the plan contains its etcd_member.
 type guard struct {
 	b        *backend.Backend
 	was      prior
 	replaced bool // the second half of a replacement
-	// abandoned is the cluster of the configuration, if that is abandoned.
+	// abandoned is the configuration's cluster if it is abandoned, else 0.
 	abandoned membership.ClusterID
 	plan      model // the zero value if it is removed
-	err       error // why the cluster cannot be observed, where that is known
+	err       error // why the cluster cannot be observed, if known
 	resp      *resource.ModifyPlanResponse
 }
 
-// guardPlan feeds the guard, which runs while a plan is made: when the plan is
-// applied, the same calls come with less in view.
+// guardPlan runs the guard. It checks only while a plan is made: during an
+// apply, the same calls get less information.
 func (r *Resource) guardPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	g := &guard{b: r.backend, resp: resp}
 	exists, stays := !req.State.Raw.IsNull(), !req.Plan.Raw.IsNull()
@@ -126,9 +126,9 @@ func (g *guard) checkAddress() {
 	}
 }
 
-// observe returns the guard of the configuration's cluster, and what is observed
-// of it. ok is false if it cannot be observed: no endpoints, no answer, or
-// answers for another cluster.
+// observe returns the guard of the configuration's cluster, and an observation
+// of it. ok is false if it cannot be observed: no endpoints, no response, or a
+// response from another cluster.
 func (g *guard) observe(ctx context.Context) (at *backend.Guard, snap membership.Snapshot, ok bool) {
 	if g.b.Unknown {
 		return nil, snap, false
@@ -149,22 +149,22 @@ func (g *guard) observe(ctx context.Context) (at *backend.Guard, snap membership
 	return g.b.Guard(snap.ClusterID, c), snap, true
 }
 
-// isClusterOf reports whether what was observed is the cluster in which the member
-// was found before, want, or one that was restored from it: that has another ID,
-// and a member of the same name at the same addresses.
+// isClusterOf reports whether the observed cluster is want, in which the member
+// was found before, or a cluster restored from it: with another ID, but with a
+// member of the same name at the same addresses.
 func isClusterOf(snap membership.Snapshot, want membership.ClusterID, name string, peerURLs []string) bool {
 	m, listed := snap.MemberOf(name, peerURLs)
 	return want == 0 || snap.ClusterID == want || listed && m.Name == name && membership.SameURLs(m.PeerURLs, peerURLs)
 }
 
-// remove notes a configuration that is removed for good.
+// remove notes a configuration that is removed permanently.
 func (g *guard) remove(ctx context.Context) {
 	if g.abandoned != 0 {
 		return
 	}
 	at, snap, ok := g.observe(ctx)
 	if !ok {
-		g.count(g.was.Name, backend.Removed) // members that are in the plan are noted by themselves
+		g.count(g.was.Name, backend.Removed) // members in the plan are noted by their own resources
 		return
 	}
 	if m, listed := snap.MemberOf(g.was.Name, g.was.PeerURLs); listed {
@@ -173,8 +173,8 @@ func (g *guard) remove(ctx context.Context) {
 	}
 }
 
-// create notes a configuration that is new, or takes the place of another one.
-// It may not be for a member that lives: Terraform would replace its machine.
+// create notes a new configuration, or a replacement. It refuses a configuration
+// for a running member, because Terraform would replace its machine.
 func (g *guard) create(ctx context.Context) {
 	if g.replaced {
 		g.b.Plan.Replaced.Set(g.was.ID, true)
@@ -183,11 +183,11 @@ func (g *guard) create(ctx context.Context) {
 			return
 		}
 		if g.was.Token != "" && g.b.Plan.ReplacedBootstraps.Has(g.was.Token) {
-			return // its cluster is known never to have formed: what answers is another
+			return // its cluster is known not to have formed: another cluster responds
 		}
 	}
 	if g.abandoned != 0 || g.isRestored(ctx) {
-		return // what answers is not its cluster
+		return // its cluster is not the one that responds
 	}
 	at, snap, ok := g.observe(ctx)
 	if !ok {
@@ -207,10 +207,10 @@ func (g *guard) create(ctx context.Context) {
 	}
 }
 
-// createUnobserved counts a replacement. A configuration that is not known to be
-// one is refused if its member may live: the state has a configuration of the
-// name, which is tainted then or has got another key, or the member is one of
-// those that formed the cluster.
+// createUnobserved counts a replacement. It refuses any other configuration if
+// its member may be running: the state has a configuration of that name, which
+// is tainted or has a new key, or the member is one of those that formed the
+// cluster.
 func (g *guard) createUnobserved(ctx context.Context) {
 	name := g.plan.Name.ValueString()
 	switch {
@@ -223,14 +223,14 @@ func (g *guard) createUnobserved(ctx context.Context) {
 	}
 }
 
-// isHeld reports whether the state has a configuration of that name for the same
-// bootstrap.
+// isHeld reports whether the state has a configuration of that name for the
+// same bootstrap.
 func (g *guard) isHeld(ctx context.Context, name string) bool {
 	token, known := tokenOf(ctx, g.plan.Bootstrap)
 	return known && g.b.Plan.HoldsConfig(token, name)
 }
 
-// tokenOf returns the token of a bootstrap, "" for none.
+// tokenOf returns the token of a bootstrap, "" if there is no bootstrap.
 func tokenOf(ctx context.Context, object types.Object) (token string, known bool) {
 	var diags diag.Diagnostics
 	boot := bootstrap.From(ctx, object, &diags)
@@ -256,11 +256,11 @@ func (g *guard) count(name string, h backend.Half) {
 	}
 }
 
-// checkInTheWay refuses a configuration for a member that lives: one that answers,
-// or of which it is not certain that it does not.
+// checkInTheWay refuses a configuration for a running member: a member that
+// responds, or that is not certain not to.
 func (g *guard) checkInTheWay(ctx context.Context, c *backend.Cluster, snap membership.Snapshot, instead membership.MemberID) {
 	if g.plan.planOf(ctx, &g.resp.Diagnostics).unformed(snap) || g.resp.Diagnostics.HasError() {
-		return // what answers is not the cluster that is being formed
+		return // the cluster that responds is not the one to be formed
 	}
 	var urls []string
 	if !attribute.SomeUnknown(g.plan.PeerURLs) {

@@ -19,7 +19,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// decided makes the configuration of a new member d, through those endpoints.
+// decided creates the configuration of a new member d, through the endpoints of s.
 func decided(t *testing.T, s connection.Settings) (model, *text.Message) {
 	t.Helper()
 	pool := &connection.Pool{}
@@ -48,8 +48,8 @@ func decided(t *testing.T, s connection.Settings) (model, *text.Message) {
 	return m, nil
 }
 
-// What a new machine starts with is not what one lying member of three says, and
-// nothing is made on the word of the only member that can be reached.
+// A lying member of three does not affect the settings of a new machine, and
+// the word of the only reachable member is not enough to create anything.
 func TestNothingIsRenderedOnOneWord(t *testing.T) {
 	t.Parallel()
 	b := etcdtest.Start(t, 3, etcdtest.Options{Names: []string{"a", "b", "c"}})

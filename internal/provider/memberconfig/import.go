@@ -22,9 +22,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/userdata"
 )
 
-// ImportState implements resource.ResourceWithImportState: by the name of a
-// member that is in the cluster. It becomes a joiner, which is what it will be
-// when its machine is replaced; nothing about the present machine changes.
+// ImportState implements resource.ResourceWithImportState. The ID is the name of a
+// member in the cluster. The configuration has the role of a new member, as it will
+// be when its machine is replaced; the present machine does not change.
 func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
 	fail := func(t text.Message) { report.Error(&resp.Diagnostics, t) }
 	if r.backend == nil || r.backend.Unknown {
@@ -64,9 +64,9 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
 
-// recordedID is the ID of the configuration that the ownership record of the
-// member names, so that one whose state was lost is the same as before, and its
-// machine and its etcd_member stay as they are; "" if no record tells.
+// recordedID returns the ID of the configuration in the member's ownership
+// record, "" if there is none. If the configuration's state was lost, it keeps
+// its ID, and its machine and its etcd_member do not change.
 func recordedID(ctx context.Context, c *backend.Cluster, snap membership.Snapshot, it membership.Member) (string, error) {
 	owners, err := c.Cluster.Records(snap.ClusterID).Owners(ctx, it.ID)
 	if err != nil {
@@ -78,8 +78,8 @@ func recordedID(ctx context.Context, c *backend.Cluster, snap membership.Snapsho
 	return "", nil
 }
 
-// importedModel is the configuration with which the member would join now. id is
-// that of the configuration that it had before, "" if none is known.
+// importedModel returns the configuration with which the member would join now.
+// id is the ID of its former configuration, "" if it is not known.
 func importedModel(ctx context.Context, snap membership.Snapshot, it membership.Member, id string) (model, error) {
 	if id == "" {
 		var err error

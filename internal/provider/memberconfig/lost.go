@@ -22,21 +22,21 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// silenceKey is where Read leaves what it saw of a silent member, for the next
-// Read and for the plan.
+// silenceKey is the key under which Read stores its observations of a silent
+// member, for the next Read and for the plan.
 const silenceKey = "silence"
 
-// silence is what was seen of a member that does not answer.
+// silence describes a member that does not respond.
 type silence struct {
-	// Since is when it was first found silent in both views.
+	// Since is the time at which it was first found silent in both views.
 	Since time.Time `json:"since"`
-	// Evidence is for people.
+	// Evidence is a text for the operator.
 	Evidence string `json:"evidence"`
 }
 
-// watch follows a member that may be lost and returns its status. With
-// replace_unreachable_after set it looks until the member comes back or has been
-// silent for that long, counted from when an earlier refresh found it so.
+// watch observes a member that may be lost and returns its status. If
+// replace_unreachable_after is set, it observes until the member responds or has
+// been silent for that long, counted from the first refresh that found it silent.
 func (m model) watch(ctx context.Context, c *backend.Cluster, was silence) (string, silence) {
 	after, err := time.ParseDuration(m.ReplaceUnreachableAfter.ValueString())
 	patient := err == nil
@@ -58,8 +58,8 @@ func (m model) watch(ctx context.Context, c *backend.Cluster, was silence) (stri
 	case loss == membership.Present:
 		return statusMember, silence{}
 	case loss != membership.Vanished:
-		// Nothing is proposed on one view; the count goes on, because it is
-		// only broken by the member itself.
+		// One view is not enough to propose a replacement. The time continues
+		// to count, because only a response of the member itself ends it.
 		return statusUnreachable, silence{Since: was.Since}
 	case patient && left() <= 0 && m.confirmedLost(ctx, c):
 		return statusFailed, was
@@ -68,8 +68,8 @@ func (m model) watch(ctx context.Context, c *backend.Cluster, was silence) (stri
 	}
 }
 
-// confirmedLost reports whether the member is lost by a list that a majority
-// confirms as well: its replacement follows.
+// confirmedLost reports whether the member is also lost by a list that a
+// majority confirms, because its replacement follows.
 func (m model) confirmedLost(ctx context.Context, c *backend.Cluster) bool {
 	snap, err := c.Confirmed(ctx, 0, reconfigure.ActionRead, m.Name.ValueString())
 	if err != nil {
@@ -79,7 +79,7 @@ func (m model) confirmedLost(ctx context.Context, c *backend.Cluster) bool {
 	return loss == membership.Vanished
 }
 
-// judge takes one look from both sides.
+// judge makes one observation from Terraform and from the leader.
 func (m model) judge(ctx context.Context, c *backend.Cluster) (membership.Loss, string) {
 	snap, err := c.View(ctx, 0)
 	if err != nil {
@@ -88,7 +88,7 @@ func (m model) judge(ctx context.Context, c *backend.Cluster) (membership.Loss, 
 	return m.judgeBy(ctx, c, snap)
 }
 
-// judgeBy is [model.judge] by a look that was taken.
+// judgeBy is [model.judge] with a given observation.
 func (m model) judgeBy(ctx context.Context, c *backend.Cluster, snap membership.Snapshot) (membership.Loss, string) {
 	it, ok := m.find(snap.Members)
 	if !ok {
@@ -109,13 +109,13 @@ func (m model) find(members []membership.Member) (membership.Member, bool) {
 	return membership.Member{}, false
 }
 
-// recorded is the status of a member that is not in the list where its
-// configuration says, from what is on record of its replacement and of its owner;
-// otherwise the status that the list alone gives. A member whose turn is open was
-// removed to be replaced, and its configuration is the one that was to follow.
+// recorded returns the status of a member that is not listed where its configuration
+// says, from the records of its replacement and of its owner. Without such a record it
+// returns otherwise, the status from the list alone. A member with an open turn was
+// removed for a replacement, and its configuration is the one that was to follow.
 func (m model) recorded(ctx context.Context, c *backend.Cluster, snap membership.Snapshot, otherwise string) string {
 	if !snap.Linearizable {
-		return otherwise // a list that may be behind is no ground for anything
+		return otherwise // a list that may be out of date proves nothing
 	}
 	turns, err := c.OpenTurns(ctx, snap)
 	if err == nil && otherwise == statusRemoved && slices.ContainsFunc(turns, func(t membership.Turn) bool { return t.Name == m.Name.ValueString() }) {
@@ -131,9 +131,9 @@ func (m model) recorded(ctx context.Context, c *backend.Cluster, snap membership
 	return statusRetired
 }
 
-// planLost proposes the replacement of a member that was removed outside Terraform,
-// or by a replacement that was cut short; and of a failed one, of several the first
-// that is planned, or says what the operator can do.
+// planLost proposes the replacement of a member that was removed outside Terraform or by an
+// interrupted replacement. It also proposes that of the first failed member that is planned.
+// For other failed or silent members it warns with what the operator can do.
 func (r *Resource) planLost(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	var state model
 	var after types.String

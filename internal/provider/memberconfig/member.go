@@ -16,10 +16,10 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 )
 
-// Member is what etcd_member and etcd_learner take of a configuration in their
-// argument config. Terraform drops the other attributes when it converts the
-// resource to this object. All attributes but peer_urls, which can be unknown
-// before the machine, are frozen at the creation of the configuration.
+// Member holds the attributes of a configuration that etcd_member and etcd_learner use
+// in their argument config. Terraform drops the other attributes when it converts the
+// resource to this object. All attributes are fixed at the creation of the
+// configuration, except peer_urls, which can be unknown before the machine exists.
 type Member struct {
 	ID, Name types.String
 	PeerURLs types.Set
@@ -27,7 +27,7 @@ type Member struct {
 	Founders types.Int64
 }
 
-// MemberTypes are the attributes of [Member].
+// MemberTypes returns the attribute types of [Member].
 func MemberTypes() map[string]attr.Type {
 	return map[string]attr.Type{
 		"id": types.StringType, "name": types.StringType, "peer_urls": types.SetType{ElemType: types.StringType},
@@ -35,8 +35,8 @@ func MemberTypes() map[string]attr.Type {
 	}
 }
 
-// MemberOf returns what an object of [MemberTypes] holds: nulls of a null object,
-// unknown values of an unknown one.
+// MemberOf returns the values in an object of [MemberTypes]: null values for a
+// null object, unknown values for an unknown object.
 func MemberOf(o types.Object) Member {
 	m := Member{PeerURLs: types.SetNull(types.StringType)}
 	if o.IsUnknown() {
@@ -64,7 +64,7 @@ func MemberOf(o types.Object) Member {
 	return m
 }
 
-// Bootstrap returns how the member comes into the cluster.
+// Bootstrap returns how the member enters the cluster.
 func (m Member) Bootstrap() membership.Bootstrap {
 	if m.Founder.ValueBool() {
 		return membership.Founder
@@ -72,11 +72,11 @@ func (m Member) Bootstrap() membership.Bootstrap {
 	return membership.Joiner
 }
 
-// AwaitsCluster reports whether the cluster was still to be formed when the
+// AwaitsCluster reports whether the cluster did not exist yet when the
 // configuration was created.
 func (m Member) AwaitsCluster() bool { return m.Founder.ValueBool() || !m.Founders.IsNull() }
 
-// MemberAttribute is the argument config of etcd_member and etcd_learner.
+// MemberAttribute returns the argument config of etcd_member and etcd_learner.
 func MemberAttribute() schema.SingleNestedAttribute {
 	return schema.SingleNestedAttribute{
 		Optional: true,

@@ -86,8 +86,8 @@ ETCD_NAME=a`},
 	}
 }
 
-// Nothing of what makes a founder register reaches the etcd of one that awaits
-// the cluster.
+// No variable that makes an initial member register reaches the etcd of a
+// member that awaits the cluster.
 func TestToAsk(t *testing.T) {
 	for name, c := range map[string]struct {
 		bootstrap, want map[string]string
@@ -117,8 +117,8 @@ func TestToAsk(t *testing.T) {
 	}
 }
 
-// The window is for the first founder of a static bootstrap, from its own creation
-// on.
+// The window is for the first initial member of a static bootstrap, and begins
+// when its configuration is created.
 func TestWindow(t *testing.T) {
 	static := &bootstrap.Bootstrap{Protocol: types.StringValue(bootstrap.ProtocolStatic), Window: types.StringValue("90m")}
 	now := time.Unix(1_800_000_000, 999)
@@ -150,8 +150,8 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// What etcd_member takes of a configuration says how the member comes into its
-// cluster.
+// The attributes that etcd_member takes from a configuration determine how the
+// member enters its cluster.
 func TestMemberOf(t *testing.T) {
 	object := func(founder types.Bool, founders types.Int64) types.Object {
 		return types.ObjectValueMust(MemberTypes(), map[string]attr.Value{

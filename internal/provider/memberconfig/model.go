@@ -42,25 +42,25 @@ const (
 	statusAnnounced = "announced" // in the list, never started
 	statusMember    = "member"    // in the list, has run
 	statusRemoved   = "removed"   // was a member, and is not in the list
-	// Was a member, and somebody else removed it: it cannot come back.
+	// Was a member that was removed outside Terraform and cannot return.
 	statusRetired = "retired"
-	// A member that does not answer, in one view or without the time for it set.
+	// A member that does not respond in one view, or for which no time is set.
 	statusUnreachable = "unreachable"
-	// A member that has been silent in both views for the time that is set.
+	// A member that has been silent in both views for the configured time.
 	statusFailed = "failed"
-	statusStale  = "stale" // the frozen environment cannot start any more
+	statusStale  = "stale" // the frozen environment can no longer be used to start
 )
 
-// role is how a member comes into its cluster.
+// role is the way in which a member enters its cluster.
 type role uint8
 
 const (
 	roleJoiner   role = iota // the cluster exists
-	roleFounder              // it forms the cluster, with the other founders
-	roleAwaiting             // it joins a cluster that is formed in the same apply, and waits for it
+	roleFounder              // it forms the cluster, with the other initial members
+	roleAwaiting             // it waits for a cluster that the same apply forms, and joins it
 )
 
-// isID is what [newID] makes.
+// isID matches the IDs that [newID] creates.
 var isID = regexp.MustCompile(`^config-[0-9a-f]{16}$`)
 
 func newID() (string, error) {

@@ -20,12 +20,12 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/userdata"
 )
 
-// keepBootstrap lets bootstrap stay what it was at creation. A bootstrap that
-// merely completed, or that is none of the member's business any more, plans
-// nothing. Every member of a cluster that is abandoned follows the bootstrap that
-// takes its place ([prior.isAbandonedFor]). A founder that was never seen in a cluster follows a bootstrap that
-// starts again only if that is known to have formed no cluster
-// ([bootstrap.Bootstrap.IsRetry]): a cluster that cannot be observed may live.
+// keepBootstrap keeps the value of bootstrap from the creation. A bootstrap that only
+// completed, or no longer matters to the member, plans no change. Every member of an
+// abandoned cluster gets the bootstrap that replaces that cluster ([prior.isAbandonedFor]).
+// An initial member that was never seen in a cluster gets a retried bootstrap only if the
+// first attempt is known not to have formed a cluster ([bootstrap.Bootstrap.IsRetry]),
+// because a cluster that cannot be observed may be running.
 type keepBootstrap struct{ attribute.Described }
 
 func (keepBootstrap) PlanModifyObject(ctx context.Context, req planmodifier.ObjectRequest, resp *planmodifier.ObjectResponse) {
@@ -58,8 +58,8 @@ func (keepBootstrap) PlanModifyObject(ctx context.Context, req planmodifier.Obje
 	resp.PlanValue = req.StateValue
 }
 
-// noteRetry notes for the guards of the plan that the bootstrap of this
-// configuration is replaced because it formed no cluster.
+// noteRetry notes for the guards of the plan that this configuration's
+// bootstrap is replaced because it did not form a cluster.
 func (r *Resource) noteRetry(ctx context.Context, req resource.ModifyPlanRequest, diags *diag.Diagnostics) {
 	var config, state types.Object
 	diags.Append(req.Config.GetAttribute(ctx, path.Root("bootstrap"), &config)...)
@@ -70,11 +70,11 @@ func (r *Resource) noteRetry(ctx context.Context, req resource.ModifyPlanRequest
 	}
 }
 
-// planScript plans the join script of a configuration that takes another one's
-// place: it is the same as long as the provider is, so that the plan does not print
-// it. That of a configuration that is new is not planned, for the same reason. When
-// the plan is applied there is no telling one from the other any more; then it is
-// planned, because what is planned once must stay.
+// planScript plans the join script of a replacement: it does not change with
+// the same provider, so the plan does not print it. The script of a new
+// configuration is not planned, for the same reason. During an apply the two
+// cases cannot be distinguished; then the script is planned, because a planned
+// value must not change.
 func (r *Resource) planScript(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	set := func(name string, value any) {
 		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root(name), value)...)
@@ -93,9 +93,9 @@ func (r *Resource) planScript(ctx context.Context, req resource.ModifyPlanReques
 	}
 }
 
-// planRole plans whether a new configuration's member is a founder, where it
-// cannot turn out otherwise: a founder by name, and everyone who is none. If only
-// the number of founders is known, the cluster may exist by the time of the apply.
+// planRole plans whether a new configuration is for an initial member, if that is
+// certain: for a name among the initial members, and for every other name if the names
+// are known. If only their number is known, the cluster may exist by the apply.
 func (m model) planRole(ctx context.Context, resp *resource.ModifyPlanResponse) {
 	if resp.Diagnostics.HasError() || m.Bootstrap.IsUnknown() || m.Name.IsUnknown() {
 		return
@@ -109,15 +109,15 @@ func (m model) planRole(ctx context.Context, resp *resource.ModifyPlanResponse) 
 	}
 }
 
-// leftOut reports whether a founder was left out: the bootstrap is complete, and
-// the cluster that was formed has no such member. Another configuration makes
-// it a joiner.
+// leftOut reports whether an initial member was left out: the bootstrap is
+// complete, and the cluster has formed without that member. With another
+// configuration it joins the cluster.
 func leftOut(status types.String, was, now bootstrap.Bootstrap) bool {
 	return status.ValueString() == statusStale && !was.Complete.ValueBool() && now.Complete.ValueBool()
 }
 
-// neverFormed reports whether a member of that status has never been seen as a
-// part of the cluster.
+// neverFormed reports whether a member of that status has never been seen in
+// the cluster.
 func neverFormed(status string) bool {
 	switch status {
 	case statusMember, statusRemoved, statusRetired, statusUnreachable, statusFailed:
@@ -127,7 +127,7 @@ func neverFormed(status string) bool {
 	}
 }
 
-// keepSet lets a set stay what it was at creation.
+// keepSet keeps the value of a set from the creation.
 type keepSet struct{ attribute.Described }
 
 func (keepSet) PlanModifySet(_ context.Context, req planmodifier.SetRequest, resp *planmodifier.SetResponse) {

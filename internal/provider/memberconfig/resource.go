@@ -1,8 +1,8 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package memberconfig is the resource etcd_member_config: how the process of
-// a member starts.
+// Package memberconfig implements the resource etcd_member_config: how the
+// process of a member starts.
 package memberconfig
 
 import (
@@ -26,21 +26,21 @@ import (
 )
 
 const (
-	// lookTimeout is for a founder's look whether the cluster exists already:
-	// at the first apply there are no machines yet, and addresses that do not
-	// exist should not cost more.
+	// lookTimeout limits the check of an initial member whether the cluster
+	// exists: at the first apply there are no machines yet, and unused
+	// addresses should not cost more time.
 	lookTimeout = 3 * time.Second
-	// observeTimeout is how long a joiner looks for the cluster through a change of
-	// leader or a restart.
+	// observeTimeout limits a new member's search for the cluster, long enough
+	// for a change of leader or a restart.
 	observeTimeout = 10 * time.Second
 )
 
-// named are the attributes that name where the member is, given or derived from
-// what is; see [backend.Naming].
+// named are the attributes that hold the member's URLs, given or derived; see
+// [backend.Naming].
 var named = []string{"peer_urls", "client_urls"}
 
-// goesKey is where the plan leaves word for Delete: true if the configuration
-// goes for good, false if another one follows.
+// goesKey is the key of the plan's message to Delete: true if the configuration
+// is removed permanently, false if another configuration follows.
 const goesKey = "goes"
 
 // Resource is etcd_member_config.
@@ -65,8 +65,8 @@ func (r *Resource) Configure(_ context.Context, req resource.ConfigureRequest, r
 	r.backend = backend.From(req.ProviderData, &resp.Diagnostics)
 }
 
-// ModifyPlan implements resource.ResourceWithModifyPlan: a member that is
-// certain to join, and has nobody to ask, is refused before anything is made.
+// ModifyPlan implements resource.ResourceWithModifyPlan. It refuses a member
+// that is certain to join but has no member to ask, before anything is created.
 func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	if req.Plan.Raw.IsNull() {
 		ctx = backend.Named(ctx, req.Private)
@@ -125,7 +125,7 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 		return
 	}
 	r.noteConfigured(m, m.planOf(ctx, &resp.Diagnostics))
-	resp.Diagnostics.Append(resp.Private.SetKey(ctx, clusterKey, nil)...) // that was the one before
+	resp.Diagnostics.Append(resp.Private.SetKey(ctx, clusterKey, nil)...) // the predecessor's
 	backend.KeepNamed(ctx, resp.Private, req.Plan, &resp.Diagnostics, named...)
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
@@ -135,7 +135,7 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	ctx = backend.Named(ctx, req.Private)
 	var m model
 	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
-	// Terraform refreshes a tainted resource, and then plans it as if it were new.
+	// Terraform refreshes a tainted resource, and then plans it like a new one.
 	token, _ := tokenOf(ctx, m.Bootstrap)
 	r.backend.Plan.HoldConfig(token, m.Name.ValueString())
 	if resp.Diagnostics.HasError() || r.backend.Unknown {
@@ -143,7 +143,7 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	}
 	c, err := r.backend.Cluster(nil)
 	if err != nil {
-		return // without endpoints there is nothing to ask, and nothing to lose
+		return // without endpoints there is no cluster to observe
 	}
 	snap, err := c.View(ctx, 0)
 	if err != nil {
@@ -161,12 +161,12 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 		return
 	}
 	if m.Founder.ValueBool() && m.planOf(ctx, &resp.Diagnostics).unformed(snap) {
-		return // nothing there is the member that was configured
+		return // the configured member is not in this cluster
 	}
 	status := m.status(ctx, c, snap)
 	if follows(status) && status != m.Status.ValueString() {
-		// One member's list is enough to show. What leads to a replacement
-		// rests on a list that a majority confirms.
+		// The list of one member suffices for display. A status that leads to a
+		// replacement needs a list that a majority confirms.
 		if snap, err = c.Confirmed(ctx, snap.ClusterID, reconfigure.ActionRead, m.Name.ValueString()); err != nil {
 			report.Warn(&resp.Diagnostics, text.GoneUnconfirmed(m.Name.ValueString(), err))
 			return
@@ -189,14 +189,14 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
 
-// follows reports whether a status says that the member is not in the cluster, or
-// cannot come into it, so that something follows from it.
+// follows reports whether a status means that the member is not in the cluster
+// or cannot join it, so that a replacement may follow.
 func follows(status string) bool {
 	return status == statusRemoved || status == statusRetired || status == statusStale
 }
 
-// status is what the member list and the ownership record say of the
-// configuration's member.
+// status returns the status of the configuration's member, from the member list
+// and the ownership record.
 func (m model) status(ctx context.Context, c *backend.Cluster, snap membership.Snapshot) string {
 	status := m.statusIn(snap)
 	if status != statusMember && status != statusAnnounced {
@@ -205,11 +205,11 @@ func (m model) status(ctx context.Context, c *backend.Cluster, snap membership.S
 	return status
 }
 
-// statusIn is what the member list says of the configuration's member.
+// statusIn returns the status of the configuration's member, from the member list.
 func (m model) statusIn(snap membership.Snapshot) string {
 	before := m.Status.ValueString()
 	if member, listed := m.find(snap.Members); listed {
-		// A founder is in the list because the cluster has formed with it.
+		// The list has an initial member because the cluster has formed with it.
 		if !neverFormed(before) || m.Founder.ValueBool() || len(member.ClientURLs) > 0 {
 			return statusMember
 		}
@@ -219,7 +219,7 @@ func (m model) statusIn(snap membership.Snapshot) string {
 	case !neverFormed(before):
 		return statusRemoved
 	case m.Founder.ValueBool() && snap.Linearizable && !slices.ContainsFunc(snap.Members, func(x membership.Member) bool { return x.Name == m.Name.ValueString() }):
-		return statusStale // the cluster was formed without it
+		return statusStale // the cluster has formed without it
 	case m.InitialCluster.ValueString() != "" && !sameOthers(m.InitialCluster.ValueString(), attribute.Texts(m.PeerURLs), snap.Members):
 		return statusStale
 	default:
@@ -227,8 +227,8 @@ func (m model) statusIn(snap membership.Snapshot) string {
 	}
 }
 
-// sameOthers reports whether a frozen initial cluster still names the members
-// that are in the cluster, beside the one at the peer URLs self.
+// sameOthers reports whether a frozen initial cluster still matches the members
+// in the cluster, apart from the member at the peer URLs self.
 func sameOthers(frozen string, self []string, members []membership.Member) bool {
 	was, err := membership.ParseInitialCluster(frozen)
 	if err != nil {
@@ -248,8 +248,8 @@ func sameOthers(frozen string, self []string, members []membership.Member) bool 
 	return membership.SameURLs(before, now)
 }
 
-// Update implements resource.Resource. Nothing in a configuration changes in
-// place but what never reaches the machine.
+// Update implements resource.Resource. Only arguments that do not reach the
+// machine change in place.
 func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
 	ctx = backend.Naming(ctx, req.Plan, named...)
 	var m model
@@ -260,9 +260,9 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	}
 }
 
-// Delete implements resource.Resource: the backstop for a member that is still
-// in the cluster, or may be, when its configuration is destroyed. By graph order
-// its etcd_member and its machine went first.
+// Delete implements resource.Resource. It is the backstop for a member that is,
+// or may be, still in the cluster when its configuration is destroyed. In graph
+// order its etcd_member and its machine are destroyed first.
 func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	ctx = backend.Named(ctx, req.Private)
 	r.backend.Order.StartApply()
@@ -292,7 +292,7 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 	switch undecidable := err != nil && reconfigure.Undecidable(err) && !cluster.Hopeless(err); {
 	case err == nil:
 	case undecidable && m.Founder.ValueBool() && neverFormed(m.Status.ValueString()):
-		// The cluster was never formed with it, and a founder is not added.
+		// The cluster never formed with it, and an initial member is not added.
 	case goes && (undecidable || r.backend.ForceDestroy):
 		report.Warn(&resp.Diagnostics, text.BackstopSkipped(name, err))
 	case undecidable:

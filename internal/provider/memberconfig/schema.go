@@ -35,7 +35,7 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 	}
 }
 
-// nameAttributes are the arguments that say which member it is.
+// nameAttributes are the arguments that identify the member.
 func nameAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"name": schema.StringAttribute{
@@ -49,7 +49,7 @@ func nameAttributes() map[string]schema.Attribute {
 	}
 }
 
-// advertisedAttributes are the URLs at which others reach the member.
+// advertisedAttributes are the URLs at which other processes reach the member.
 func advertisedAttributes() map[string]schema.Attribute {
 	const others = "a change replaces it, unless the machine fills in all URLs from now on"
 	replaceURLs := func(urls func(where) types.Set) []planmodifier.Set {
@@ -101,8 +101,8 @@ func listenAttributes() map[string]schema.Attribute {
 	}
 }
 
-// bootstrapAttributes are the arguments that say how the member comes into its cluster,
-// and when another one takes its place.
+// bootstrapAttributes are the arguments about how the member enters its
+// cluster, and when another member replaces it.
 func bootstrapAttributes() map[string]schema.Attribute {
 	boot := bootstrap.InputAttribute()
 	boot.PlanModifiers = append(boot.PlanModifiers, keepBootstrap{"stays as it was at creation, unless a founder that never formed a cluster gets another bootstrap"})
@@ -164,8 +164,8 @@ func computedAttributes() map[string]schema.Attribute {
 	}
 }
 
-// machineAttributes are the attributes that user data is made of: computed at
-// creation, and never again.
+// machineAttributes are the attributes for user data. They are computed at
+// creation and never change.
 func machineAttributes() map[string]schema.Attribute {
 	fixed := []planmodifier.String{stringplanmodifier.UseStateForUnknown()}
 	return map[string]schema.Attribute{
@@ -198,16 +198,16 @@ func machineAttributes() map[string]schema.Attribute {
 	}
 }
 
-// toOthers lets an imported configuration, which has the URLs that the member
-// list shows, be one whose machine fills them in: neither address nor peer_urls
-// nor client_urls are given.
+// toOthers allows an imported configuration, which has the URLs from the member
+// list, to leave the URLs to the machine: then address, peer_urls and
+// client_urls are not given.
 func toOthers(ctx context.Context, req planmodifier.SetRequest, resp *setplanmodifier.RequiresReplaceIfFuncResponse) {
 	w, diags := whereOf(ctx, req.Config)
 	resp.Diagnostics.Append(diags...)
 	resp.RequiresReplace = !w.address.IsNull() || !w.peerURLs.IsNull() || !w.clientURLs.IsNull()
 }
 
-// otherThanNothing lets an imported configuration be given its trigger.
+// otherThanNothing lets a configuration without a trigger, such as an imported one, get one.
 func otherThanNothing(_ context.Context, req planmodifier.DynamicRequest, resp *dynamicplanmodifier.RequiresReplaceIfFuncResponse) {
 	resp.RequiresReplace = !req.StateValue.IsNull()
 }

@@ -17,9 +17,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 )
 
-// windowOf returns the variable that gives the first founder of a static cluster
-// the time in which it may form it, from now on. Only one founder has it, so that
-// two that do not see each other never form two clusters.
+// windowOf returns the variable that gives the first initial member of a static
+// cluster the time during which it may form the cluster, from now on. Only one
+// has it, so that two that do not reach each other never form two clusters.
 func (p plan) windowOf(name string, now time.Time) (map[string]string, error) {
 	if p.role != roleFounder || p.boot.Protocol.ValueString() != bootstrap.ProtocolStatic || len(p.founders) == 0 || name != slices.Min(p.founders) {
 		return nil, nil
@@ -31,16 +31,16 @@ func (p plan) windowOf(name string, now time.Time) (map[string]string, error) {
 	return map[string]string{joinscript.WindowVariable: fmt.Sprintf("%d-%d", now.Unix(), now.Add(window).Unix())}, nil
 }
 
-// windowEnd is when the window of an environment closes; ok is false if it has
-// none.
+// windowEnd returns the time at which the window of an environment closes. ok
+// is false if it has none.
 func windowEnd(environment map[string]string) (end time.Time, ok bool) {
 	_, until, _ := strings.Cut(environment[joinscript.WindowVariable], "-")
 	seconds, err := strconv.ParseInt(until, 10, 64)
 	return time.Unix(seconds, 0), err == nil
 }
 
-// noteWindow notes that the cluster of a configuration cannot form any more, as
-// far as this resource can tell: if the plan creates the etcd_member of it, the
+// noteWindow notes that the cluster of a configuration can no longer form, as
+// far as this resource can see. If the plan creates its etcd_member, the
 // cluster has not formed.
 func (r *Resource) noteWindow(ctx context.Context, state model, diags *diag.Diagnostics) {
 	var environment map[string]string

@@ -1,7 +1,7 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package private keeps values in the private data of a resource, as JSON.
+// Package private stores values in the private data of a resource, as JSON.
 package private
 
 import (
@@ -21,7 +21,7 @@ type Writer interface {
 	SetKey(ctx context.Context, key string, value []byte) diag.Diagnostics
 }
 
-// Keep leaves a value in the private data.
+// Keep stores a value in the private data.
 func Keep(ctx context.Context, to Writer, key string, value any, diags *diag.Diagnostics) {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -31,7 +31,7 @@ func Keep(ctx context.Context, to Writer, key string, value any, diags *diag.Dia
 	diags.Append(to.SetKey(ctx, key, text)...)
 }
 
-// Kept returns what [Keep] left, the zero value if it left nothing.
+// Kept returns the value that [Keep] stored, or the zero value.
 func Kept[T any](ctx context.Context, from Reader, key string, diags *diag.Diagnostics) (value T) {
 	text, d := from.GetKey(ctx, key)
 	diags.Append(d...)

@@ -1,7 +1,7 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package report puts what package diag has worded into Terraform's diagnostics.
+// Package report adds the messages of package diag to Terraform's diagnostics.
 package report
 
 import (
@@ -29,7 +29,7 @@ func WarnAt(to *diag.Diagnostics, at path.Path, t text.Message) {
 	to.AddAttributeWarning(at, t.Summary, t.Detail)
 }
 
-// Done adds the warnings of a change that was made, and for whom it had to wait.
+// Done adds the warnings of a change, and a warning if the change waited for a lock.
 func Done(to *diag.Diagnostics, action reconfigure.Action, name string, warnings []membership.Warning, snap membership.Snapshot, waited *reconfigure.Waited) {
 	for _, w := range warnings {
 		Warn(to, text.WarningText(action, name, w, snap))
@@ -39,7 +39,7 @@ func Done(to *diag.Diagnostics, action reconfigure.Action, name string, warnings
 	}
 }
 
-// ErrorOn is [ErrorAt] for an argument of the resource itself.
+// ErrorOn is [ErrorAt] for a top-level argument of the resource.
 func ErrorOn(to *diag.Diagnostics, argument string, t text.Message) {
 	ErrorAt(to, path.Root(argument), t)
 }

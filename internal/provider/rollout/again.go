@@ -18,12 +18,12 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// heldKey is where the first call of a plan leaves word that the state has the
-// rollout, for the second one: for a replacement Terraform plans again, without the
-// state.
+// heldKey is the key under which the first call of a plan tells the second call
+// that the state has the rollout. For a replacement, Terraform plans a second
+// time, without the state.
 const heldKey = "held"
 
-// isReplaced reports whether the rollout takes the place of the one in the state.
+// isReplaced reports whether the rollout replaces the rollout in the state.
 func isReplaced(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) bool {
 	if !req.State.Raw.IsNull() {
 		resp.Diagnostics.Append(resp.Private.SetKey(ctx, heldKey, []byte("true"))...)
@@ -34,7 +34,7 @@ func isReplaced(ctx context.Context, req resource.ModifyPlanRequest, resp *resou
 	return len(held) > 0
 }
 
-// nameList is the names of a map, nil if they are not known.
+// nameList holds the names of a map, nil if they are not known.
 type nameList []string
 
 func names(m types.Map) nameList {
@@ -48,13 +48,13 @@ func (l nameList) without(have map[string]string) nameList {
 	return slices.DeleteFunc(l, func(name string) bool { _, has := have[name]; return has })
 }
 
-// taken returns which of the names that enter the rollout belong to members, see
-// [membership.RolloutTakes]. A cluster that cannot be observed may be one that is
-// still to be formed; then the guard of the plan lets one member be replaced at most.
+// taken returns the names new to the rollout that belong to members, see
+// [membership.RolloutTakes]. A cluster that cannot be observed may not exist
+// yet; then the guard of the plan allows the replacement of one member at most.
 func (r *Resource) taken(ctx context.Context, entering nameList) []string {
 	none := entering != nil && len(entering) == 0
 	if none || r.isApplying() {
-		return nil // once something has been changed it is too late
+		return nil // too late once an apply has changed something
 	}
 	_, snap, err := r.view(ctx)
 	if err != nil {
@@ -63,9 +63,9 @@ func (r *Resource) taken(ctx context.Context, entering nameList) []string {
 	return membership.RolloutTakes(snap, entering)
 }
 
-// ImportState implements resource.ResourceWithImportState. The ID is a JSON object
-// of what each member has, by its name: nothing else knows it. What is desired is
-// the same until the next plan.
+// ImportState implements resource.ResourceWithImportState. The ID is a JSON
+// object of the present value of each member, by name, which is not stored
+// anywhere else. The desired values are the same until the next plan.
 func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
 	present, err := parseImportID(req.ID)
 	if err != nil {

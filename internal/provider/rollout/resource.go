@@ -1,8 +1,8 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package rollout is the resource etcd_rollout: a change that would recreate
-// every machine, let through one member at a time.
+// Package rollout implements the resource etcd_rollout, which passes on a
+// change that would recreate every machine to one member at a time.
 package rollout
 
 import (
@@ -40,9 +40,9 @@ var (
 // NewResource returns the resource.
 func NewResource() resource.Resource { return &Resource{} }
 
-// model is the resource's state. Healthy and Reason are what the last refresh
-// saw: what a plan lets through must come to the same when it is applied, so
-// it goes by them and not by what is the case at the moment.
+// model is the resource's state. Healthy and Reason are the result of the last
+// refresh. A plan must give the same result when it is applied, so it uses
+// these values and not the present health.
 type model struct {
 	Desired         types.Map    `tfsdk:"desired"`
 	SingleApply     types.Bool   `tfsdk:"single_apply"`
@@ -105,8 +105,8 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 	}
 }
 
-// ModifyPlan implements resource.ResourceWithModifyPlan: it decides who is let
-// through, from the configuration and the prior state alone.
+// ModifyPlan implements resource.ResourceWithModifyPlan. It decides which
+// member is updated, from the configuration and the prior state alone.
 func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	if req.Plan.Raw.IsNull() {
 		return
@@ -153,19 +153,19 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	if t, say := text.Rollout(out, desired, state.Reason.ValueString(), singleApply); say && exists {
 		report.Warn(&resp.Diagnostics, t)
 	}
-	// When the plan is applied the member has left: to refuse then is too late.
+	// When the plan is applied the member is already removed: too late to refuse.
 	if exists && out.Reason != membership.RolloutDone && !r.isApplying() {
 		resp.Diagnostics.Append(r.checkUpgrade(ctx, effective, desired)...)
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
 }
 
-// takeTurns lets the name's member be replaced in one plan with others, and
-// reports whether the plan may go on.
+// takeTurns allows one plan to replace the member of that name together with
+// others. It reports whether the plan may continue.
 func (r *Resource) takeTurns(ctx context.Context, name string, diags *diag.Diagnostics) bool {
 	c, snap, err := r.view(ctx)
 	if err != nil {
-		return true // then the guard lets one alone be replaced
+		return true // then the guard allows only one replacement
 	}
 	r.backend.Guard(snap.ClusterID, c).InTurn.Set(name, true)
 	err = r.backend.Order.Enter(ctx, name)
@@ -179,7 +179,7 @@ func (r *Resource) takeTurns(ctx context.Context, name string, diags *diag.Diagn
 
 var errUnknown = errors.New("the provider's configuration is not known yet")
 
-// view looks at the cluster at the provider's endpoints, if that can be looked at.
+// view observes the cluster at the provider's endpoints, if that is possible.
 func (r *Resource) view(ctx context.Context) (*backend.Cluster, membership.Snapshot, error) {
 	if r.backend == nil || r.backend.Unknown {
 		return nil, membership.Snapshot{}, errUnknown
@@ -203,9 +203,9 @@ func (r *Resource) ValidateConfig(ctx context.Context, req resource.ValidateConf
 	}
 }
 
-// checkUpgrade refuses, or warns about, steps from one version of etcd to
-// another that the cluster would not let in. It stays silent where the cluster
-// cannot be asked: then nobody is let through either.
+// checkUpgrade refuses, or warns about, version changes of etcd that the
+// cluster would not accept. It returns nil if the cluster cannot be observed,
+// because then no member is updated either.
 func (r *Resource) checkUpgrade(ctx context.Context, effective, desired map[string]string) (diags diag.Diagnostics) {
 	_, snap, err := r.view(ctx)
 	if err != nil {
@@ -224,7 +224,7 @@ func (r *Resource) checkUpgrade(ctx context.Context, effective, desired map[stri
 	return diags
 }
 
-// values returns the texts of a map; known is false while one is not known.
+// values returns the texts of a map. known is false if any of them is unknown.
 func values(m types.Map) (out map[string]string, known bool) {
 	if m.IsUnknown() {
 		return nil, false
@@ -262,7 +262,7 @@ func (m *model) setHealth(reason, unhealthy string) {
 	}
 }
 
-// Create implements resource.Resource: everybody starts with what is desired.
+// Create implements resource.Resource. Every member starts with its desired value.
 func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	var m model
 	r.backend.Order.StartApply()
@@ -275,8 +275,8 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	}
 }
 
-// Read implements resource.Resource: it stores how the members are, for the
-// plan to go by.
+// Read implements resource.Resource. It stores the health of the members for
+// the plan.
 func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
 	var m model
 	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
@@ -287,8 +287,8 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
 
-// look returns what is not well, "" if everything is, and the name if it is
-// that of one alone.
+// look returns the reason why the cluster is not healthy, "" if it is, and the
+// name of the unhealthy member if there is only one.
 func (r *Resource) look(ctx context.Context, m model) (reason, unhealthy string) {
 	c, snap, err := r.view(ctx)
 	if err != nil {
@@ -297,7 +297,7 @@ func (r *Resource) look(ctx context.Context, m model) (reason, unhealthy string)
 	effective, _ := values(m.Effective)
 	names := slices.Sorted(maps.Keys(effective))
 	var open []membership.Turn
-	if snap.Linearizable { // without a quorum nothing could be read
+	if snap.Linearizable { // without a quorum the turns cannot be read
 		if open, err = c.OpenTurns(ctx, snap); err != nil {
 			return text.RolloutCannotLook(r.backend.Settings.MetadataPrefix, err), ""
 		}
@@ -306,8 +306,8 @@ func (r *Resource) look(ctx context.Context, m model) (reason, unhealthy string)
 	return text.RolloutReason(found, snap), membership.OnlyUnhealthy(snap, found)
 }
 
-// Update implements resource.Resource. It never fails: by graph order the
-// member that makes room has left already when it is called.
+// Update implements resource.Resource. It never fails, because in graph order
+// the member to be replaced has already been removed when it is called.
 func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
 	r.backend.Order.StartApply()
 	var m model
@@ -317,5 +317,5 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	}
 }
 
-// Delete implements resource.Resource. There is nothing outside the state.
+// Delete implements resource.Resource. It only removes the resource from the state.
 func (r *Resource) Delete(context.Context, resource.DeleteRequest, *resource.DeleteResponse) {}

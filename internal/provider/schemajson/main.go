@@ -1,9 +1,9 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Command schemajson prints the schemas of the provider as "terraform providers
-// schema -json" does. The generator of docs/ reads them. They do not depend on
-// the version of a CLI, of which many know neither actions nor list resources.
+// Command schemajson prints the schemas of the provider in the format of "terraform
+// providers schema -json", for the generator of docs/. They do not depend on the
+// version of a CLI. Many CLIs support neither actions nor list resources.
 package main
 
 import (
@@ -32,8 +32,8 @@ func main() {
 	}
 }
 
-// schemas returns what the CLI prints, with the provider under its short name,
-// by which the generator knows it.
+// schemas returns the output of the CLI, with the provider under the short name
+// that the generator expects.
 func schemas(ctx context.Context, server tfprotov6.ProviderServer) (object, error) {
 	all, err := server.GetProviderSchema(ctx, &tfprotov6.GetProviderSchemaRequest{})
 	if err != nil {

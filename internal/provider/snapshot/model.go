@@ -10,7 +10,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// model is the resource as Terraform holds it.
+// model is the resource in Terraform's form.
 type model struct {
 	Path        types.String   `tfsdk:"path"`
 	Triggers    types.Map      `tfsdk:"triggers"`
@@ -38,18 +38,18 @@ func (m *model) setUnknown() {
 	m.Size, m.Revision, m.TotalKeys = number, number, number
 }
 
-// keep plans the snapshot that there is.
+// keep plans the existing snapshot.
 func (m *model) keep(state model) {
 	m.SHA256, m.Version, m.ClusterID, m.MemberID, m.MemberName = state.SHA256, state.Version, state.ClusterID, state.MemberID, state.MemberName
 	m.Size, m.Revision, m.TotalKeys = state.Size, state.Revision, state.TotalKeys
 }
 
-// setFile fills in what the file is.
+// setFile sets the attributes of the file.
 func (m *model) setFile(sum string, size int64) {
 	m.SHA256, m.Size = types.StringValue(sum), types.Int64Value(size)
 }
 
-// fromSaved fills in what was saved.
+// fromSaved sets the attributes of the saved snapshot.
 func (m *model) fromSaved(s reconfigure.Saved) {
 	m.setFile(s.SHA256, s.Size)
 	of, _ := s.Snapshot.Member(s.Member)

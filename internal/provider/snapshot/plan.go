@@ -16,13 +16,13 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// plannerKey is where a resource keeps what tells it from others in one plan. For a
-// replacement Terraform plans twice, with the same private data.
+// plannerKey is the key of the identifier that distinguishes a resource from others in
+// one plan. For a replacement, Terraform plans twice, with the same private data.
 const plannerKey = "planner"
 
-// ModifyPlan implements [resource.ResourceWithModifyPlan]: a new snapshot is taken
-// if the triggers or the path change, or the file is not as it was made. Else all
-// stays as it is, whatever other argument changes.
+// ModifyPlan implements [resource.ResourceWithModifyPlan]. It plans a new snapshot
+// if the triggers or the path change, or if the file has changed since it was
+// saved. Otherwise it keeps the snapshot, whatever other argument changes.
 func (r *snapshotResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	if req.Plan.Raw.IsNull() {
 		return
@@ -57,7 +57,7 @@ func (r *snapshotResource) ModifyPlan(ctx context.Context, req resource.ModifyPl
 		report.ErrorAt(&resp.Diagnostics, pathRoot, text.SnapshotPathTaken(plan.Path.ValueString()))
 		return
 	}
-	// What is in the way of a file of our own is found when it is made.
+	// A problem with the resource's own file is found when the file is saved.
 	request := reconfigure.SaveRequest{Path: plan.Path.ValueString(), Overwrite: plan.Overwrite.ValueBool() || plan.Overwrite.IsUnknown(), Receipt: true}
 	if moves && !r.backend.SnapshotFiles.Has(file) {
 		if err := reconfigure.Free(ctx, request); err != nil {
@@ -68,7 +68,7 @@ func (r *snapshotResource) ModifyPlan(ctx context.Context, req resource.ModifyPl
 	}
 }
 
-// alone reports whether no other resource of this plan makes the same file.
+// alone reports whether no other resource of this plan creates the same file.
 func (r *snapshotResource) alone(ctx context.Context, file string, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) bool {
 	self := private.Kept[string](ctx, req.Private, plannerKey, &resp.Diagnostics)
 	if self == "" {

@@ -1,7 +1,7 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package snapshot is the resource etcd_snapshot: a backup of a cluster in a file.
+// Package snapshot implements the resource etcd_snapshot: a backup of a cluster in a file.
 package snapshot
 
 import (
@@ -41,11 +41,11 @@ const saving = "save a snapshot"
 
 const defaultTimeout = 30 * time.Minute
 
-// madeKey is where the resource keeps the [made] file. The state has what the file
-// is now.
+// madeKey is the key under which the resource stores the [made] file. The state
+// describes the present file.
 const madeKey = "made"
 
-// made is the file as the resource made it.
+// made describes the file as the resource saved it.
 type made struct {
 	SHA256 string
 	Size   int64
@@ -70,7 +70,7 @@ func (r *snapshotResource) Create(ctx context.Context, req resource.CreateReques
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	// A replacement has kept the file of the one before.
+	// In a replacement, the file of the predecessor is still there.
 	own := r.backend.SnapshotFiles.Has(identity(plan.Path.ValueString()))
 	r.save(ctx, &plan, own, timeout, resp.Private, &resp.Diagnostics)
 	if !resp.Diagnostics.HasError() {
@@ -79,8 +79,8 @@ func (r *snapshotResource) Create(ctx context.Context, req resource.CreateReques
 	}
 }
 
-// save takes a snapshot as planned. own is true where the resource has a file of
-// that name already.
+// save takes a snapshot as planned. own reports whether the resource already
+// has a file of that name.
 func (r *snapshotResource) save(ctx context.Context, plan *model, own bool, timeout time.Duration, to private.Writer, diags *diag.Diagnostics) {
 	if r.backend.Unknown {
 		report.Error(diags, text.UnknownProvider(saving))
@@ -111,8 +111,8 @@ func (r *snapshotResource) save(ctx context.Context, plan *model, own bool, time
 	private.Keep(ctx, to, madeKey, made{saved.SHA256, saved.Size}, diags)
 }
 
-// Read implements [resource.Resource]. It reads the file, whole: what has rotted on
-// a disk has its size and its time still. No cluster is asked.
+// Read implements [resource.Resource]. It reads the whole file, because a file
+// damaged on disk keeps its size and its time. It does not contact a cluster.
 func (r *snapshotResource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
@@ -168,7 +168,7 @@ func (r *snapshotResource) Update(ctx context.Context, req resource.UpdateReques
 	resp.Diagnostics.Append(resp.State.Set(ctx, &plan)...)
 }
 
-// Delete implements [resource.Resource]. No cluster is asked.
+// Delete implements [resource.Resource]. It does not contact a cluster.
 func (r *snapshotResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
@@ -178,7 +178,7 @@ func (r *snapshotResource) Delete(ctx context.Context, req resource.DeleteReques
 	}
 	name := state.Path.ValueString()
 	if left, known := r.backend.SnapshotFiles.Get(identity(name)); known && !left {
-		return // it is the file of the successor, which was created before
+		return // the file belongs to the successor, which was created first
 	}
 	r.backend.SnapshotFiles.Set(identity(name), true)
 	reconfigure.ForgetReceipt(name)
@@ -190,8 +190,8 @@ func (r *snapshotResource) Delete(ctx context.Context, req resource.DeleteReques
 	}
 }
 
-// remove deletes a file if it is still as the resource made it, and says why it did
-// not. One that is gone already is no matter.
+// remove deletes a file that has not changed since the resource saved it, or
+// returns the reason why it did not. A missing file is not an error.
 func remove(ctx context.Context, name string, was made) *text.Message {
 	sum, _, err := reconfigure.Fingerprint(ctx, name)
 	if err == nil && sum != was.SHA256 {
@@ -211,7 +211,7 @@ func (r *snapshotResource) ImportState(_ context.Context, _ resource.ImportState
 	report.Error(&resp.Diagnostics, text.SnapshotImport)
 }
 
-// identity names the file that a path leads to, whether it is there or not.
+// identity returns a unique name of the file at a path, whether it exists or not.
 func identity(name string) string {
 	dir, err := filepath.Abs(filepath.Dir(name))
 	if err != nil {
@@ -223,5 +223,5 @@ func identity(name string) string {
 	return filepath.Join(dir, filepath.Base(name))
 }
 
-// pathRoot is the argument that most is said about.
+// pathRoot is the argument that most messages are about.
 var pathRoot = path.Root("path")
