@@ -1,7 +1,7 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package internal_test holds rules about the packages together.
+// Package internal_test tests rules that concern several packages.
 package internal_test
 
 import (
@@ -26,12 +26,12 @@ import (
 
 const module = "github.com/terraform-provider-etcd/terraform-provider-etcd"
 
-// support are packages for tests and tools. What they call counts, what they
-// export does not.
+// support are packages for tests and tools. Their calls count, their exports do
+// not.
 var support = []string{"acctest", "bench", "demo", "etcdtest", "model", "release"}
 
-// What failed is said with an action that package reconfigure names, not with a
-// text, of which the summary of a diagnostic would be made.
+// Failed actions are named by constants of package reconfigure, not by texts,
+// because the summary of a diagnostic is made from them.
 func TestNoOtherActions(t *testing.T) {
 	t.Parallel()
 	h, actions := load(t, "..", "./..."), 0
@@ -50,7 +50,7 @@ func TestNoOtherActions(t *testing.T) {
 	}
 }
 
-// A contributor reads DESIGN.md first.
+// Contributors read DESIGN.md first.
 func TestDesignIsShort(t *testing.T) {
 	const limit = 200
 	text, err := os.ReadFile("../DESIGN.md")
@@ -70,7 +70,7 @@ func isName(e ast.Expr) bool {
 	return false
 }
 
-// An exported identifier has a caller in another package; others are unexported.
+// An exported identifier has a caller in another package.
 func TestExportedHasACaller(t *testing.T) {
 	t.Parallel()
 	for _, found := range uncalled(t, load(t, "..", "./...")) {
@@ -78,7 +78,7 @@ func TestExportedHasACaller(t *testing.T) {
 	}
 }
 
-// The search finds each kind of identifier that nobody calls, and nothing else.
+// uncalled finds each kind of identifier without a caller, and nothing else.
 func TestUncalledIsFound(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -144,17 +144,16 @@ func init() { a.ByATest() }
 	}
 }
 
-// house are the packages of a module, each read from its source.
+// house contains the packages of a module, each parsed from its source.
 type house struct {
 	set    *token.FileSet
 	rooms  []*types.Package
 	info   map[*types.Package]*types.Info
-	tests  map[string][]*ast.File // by the path of the package that they test
+	tests  map[string][]*ast.File // by the path of the package under test
 	shared map[string]*types.Package
 }
 
-// load reads the packages that match. What they import comes from the build
-// cache.
+// load parses the packages that match. Their imports come from the build cache.
 func load(t *testing.T, dir, pattern string) house {
 	t.Helper()
 	list := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-json=ImportPath,Export,Dir,GoFiles,TestGoFiles,XTestGoFiles,Module", pattern)
@@ -217,14 +216,14 @@ func (h house) parse(t *testing.T, dir string, names []string) (files []*ast.Fil
 	return files
 }
 
-// key names an object across packages: one that was read from its source and one
-// that was imported are two.
+// key identifies an object across packages: an object that was parsed and the
+// same object that was imported are different values.
 func (h house) key(o types.Object) string {
 	p := h.set.Position(o.Pos())
 	return fmt.Sprintf("%s:%d %s.%s", p.Filename, p.Line, o.Pkg().Name(), o.Name())
 }
 
-// uncalled are the exported identifiers of a house without a caller elsewhere.
+// uncalled returns the exported identifiers that no other package uses.
 func uncalled(t *testing.T, h house) (out []string) {
 	t.Helper()
 	called := h.calls()
@@ -247,7 +246,7 @@ func uncalled(t *testing.T, h house) (out []string) {
 	return out
 }
 
-// members are the fields without a tag and the methods of a type.
+// members returns the fields without a tag and the methods of a type.
 func members(o types.Object) (out []types.Object) {
 	named, ok := o.Type().(*types.Named)
 	if _, is := o.(*types.TypeName); !ok || !is {
@@ -266,16 +265,16 @@ func members(o types.Object) (out []types.Object) {
 	return out
 }
 
-// enumerated reports whether an object is one value of a type of its package.
-// Such values are exported together.
+// enumerated reports whether an object is a constant of a type of its package.
+// Such constants are exported together.
 func enumerated(o types.Object) bool {
 	_, constant := o.(*types.Const)
 	named, ok := o.Type().(*types.Named)
 	return constant && ok && named.Obj().Pkg() == o.Pkg()
 }
 
-// calls are the keys of what is used outside of its package, and of the types that
-// a caller gets without their names.
+// calls returns the keys of objects that are used outside their packages, and
+// of types that a caller gets without using their names.
 func (h house) calls() map[string]bool {
 	called := map[string]bool{}
 	var mark func(o types.Object)
@@ -317,7 +316,7 @@ func (h house) calls() map[string]bool {
 			}
 		}
 	}
-	names := map[string]map[string]bool{} // what tests select, by the package that they test
+	names := map[string]map[string]bool{} // names that tests select, by the package under test
 	for path, files := range h.tests {
 		names[path] = map[string]bool{}
 		for _, file := range files {
@@ -349,7 +348,7 @@ func (h house) calls() map[string]bool {
 	return called
 }
 
-// origin is the declaration of a method or a field of a generic type.
+// origin returns the declaration of a method or a field of a generic type.
 func origin(o types.Object) types.Object {
 	switch o := o.(type) {
 	case *types.Func:
@@ -360,8 +359,8 @@ func origin(o types.Object) types.Object {
 	return o
 }
 
-// signature names a method with the types of its parameters and results, so that
-// methods of types that were read twice compare equal.
+// signature formats a method with the types of its parameters and results, so
+// that methods of types that were parsed twice compare equal.
 func signature(m types.Object) string {
 	f, ok := m.Type().(*types.Signature)
 	if !ok {
@@ -378,8 +377,8 @@ func signature(m types.Object) string {
 	return out
 }
 
-// interfaces are the sets of methods of all interfaces that the house can see, by
-// each of their methods.
+// interfaces returns the method sets of all visible interfaces, by each of
+// their methods.
 func (h house) interfaces() map[string][][]string {
 	out := map[string][][]string{}
 	add := func(t types.Type) {
@@ -395,7 +394,7 @@ func (h house) interfaces() map[string][][]string {
 			out[m] = append(out[m], all)
 		}
 	}
-	// Packages errors, fmt and encoding/json ask for these.
+	// Packages errors, fmt and encoding/json use these methods.
 	for _, m := range []string{"Unwrap()(error,)", "Unwrap()([]error,)", "Is(error,)(bool,)", "String()(string,)", "MarshalText()([]byte,error,)"} {
 		out[m] = append(out[m], []string{m})
 	}
@@ -429,8 +428,8 @@ func (h house) interfaces() map[string][][]string {
 	return out
 }
 
-// fulfils reports whether a method of a type is one of an interface that the type
-// implements.
+// fulfils reports whether a method of a type belongs to an interface that the
+// type implements.
 func fulfils(o, member types.Object, interfaces map[string][][]string) bool {
 	if _, ok := member.(*types.Func); !ok || o == member {
 		return false

@@ -17,7 +17,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// slowMachines makes the machines that are made from now on take their time.
+// slowMachines makes the creation of further machines slow.
 const slowMachines = `
 resource "terraform_data" "machine" {
   provisioner "local-exec" {
@@ -42,8 +42,8 @@ resource "terraform_data" "machine" {
 }
 `
 
-// How long a member stands in the list before its process runs, on a machine
-// that takes long to boot.
+// measureBoot measures how long a member is listed before its process runs, on
+// a machine that boots slowly.
 func measureBoot(t *testing.T, c campaign) []bench.Row {
 	boot := 3 * time.Second
 	if c.whole {
@@ -106,7 +106,7 @@ func measureBoot(t *testing.T, c campaign) []bench.Row {
 	return rows
 }
 
-// etcdctlOf runs etcdctl against the nodes of a fleet.
+// etcdctlOf returns a function that runs etcdctl against the nodes of a fleet.
 func etcdctlOf(t *testing.T, f *acctest.Fleet) func(...string) (string, error) {
 	return func(args ...string) (string, error) {
 		var endpoints []string
@@ -125,7 +125,7 @@ func etcdctlOf(t *testing.T, f *acctest.Fleet) func(...string) (string, error) {
 	}
 }
 
-// printedValue is the value that etcdctl member add printed for a variable.
+// printedValue returns the value that etcdctl member add printed for a variable.
 func printedValue(t *testing.T, printed, key string) string {
 	t.Helper()
 	for line := range strings.Lines(printed) {
@@ -137,7 +137,7 @@ func printedValue(t *testing.T, printed, key string) string {
 	return ""
 }
 
-// machineScript runs a machine of a fleet by hand.
+// machineScript runs the script of a fleet's machine directly.
 func machineScript(t *testing.T, command, dir string, env ...string) {
 	t.Helper()
 	cmd := exec.CommandContext(within(t, limit), "sh", filepath.Join("..", "..", "examples", "local-cluster", "machine.sh"), command, dir)

@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// Line is a row as it stands in a document, in the words of Table.
+// Line is a row of a document, in the words of Table.
 type Line struct {
 	Measure, Case, Rounds, Here, Rival, Against, Ratio, Goal, Verdict string
 }
 
-// Lines reads the rows of all tables that Table has written in a document.
+// Lines parses the rows of all tables in a document that Table has written.
 func Lines(document string) []Line {
 	var lines []Line
 	inside, measure := false, ""
@@ -42,7 +42,7 @@ func Lines(document string) []Line {
 	return lines
 }
 
-// Find returns the row of a measure and a case against a rival whose name
+// Find returns the row with this measure and case, and with a rival whose name
 // contains the text.
 func Find(lines []Line, measure, what, rival string) (Line, error) {
 	for _, l := range lines {
@@ -53,14 +53,14 @@ func Find(lines []Line, measure, what, rival string) (Line, error) {
 	return Line{}, fmt.Errorf("the tables have no row %q, %q against %q", measure, what, rival)
 }
 
-// The blocks that Renew computes from the tables.
+// These are the blocks that Renew computes from the tables.
 const (
 	summaryBlock = "summary"
 	missedBlock  = "missed"
 )
 
-// Renew replaces one block of a document, such as a part of the campaign, and
-// what follows from the tables of all parts: the summary and the missed goals.
+// Renew replaces one block of a document, such as a part of the campaign, and updates the
+// blocks that follow from the tables of all parts: the summary and the missed goals.
 func Renew(document, name, text string) (string, error) {
 	document, err := replaceBlock(document, name, text)
 	if err != nil {
@@ -77,7 +77,7 @@ func Renew(document, name, text string) (string, error) {
 	return replaceBlock(document, missedBlock, missed(lines))
 }
 
-// replaceBlock replaces what is between the comments of a block.
+// replaceBlock replaces the text between the comments of a block.
 func replaceBlock(document, name, text string) (string, error) {
 	begin, end := "<!-- make bench: "+name+" -->\n", "<!-- end of "+name+" -->\n"
 	before, rest, found := strings.Cut(document, begin)
@@ -88,13 +88,13 @@ func replaceBlock(document, name, text string) (string, error) {
 	return before + begin + text + end + after, nil
 }
 
-// LongestGap is what the chart shows, too.
+// LongestGap is a measure that the chart also shows.
 const LongestGap = "longest gap between acknowledged writes"
 
-// Replacement is the measure of a rollout of n members of three.
+// Replacement returns the measure of a rollout of n of three members.
 func Replacement(n int) string { return fmt.Sprintf("replacement of %d of 3 members", n) }
 
-// summarise writes the four numbers at the head.
+// summarise writes the four numbers at the top of the document.
 func summarise(lines []Line) (string, error) {
 	var b strings.Builder
 	b.WriteString("| | provider | without it |\n|---|--:|---|\n")
@@ -115,10 +115,10 @@ func summarise(lines []Line) (string, error) {
 
 var quartiles = regexp.MustCompile(` \([^)]*\)`)
 
-// median is the figure without its quartiles.
+// median returns the figure without its quartiles.
 func median(cell string) string { return quartiles.ReplaceAllString(cell, "") }
 
-// missed writes a row for each goal that is missed.
+// missed writes a row for each missed goal.
 func missed(lines []Line) string {
 	var b strings.Builder
 	b.WriteString("| measure | provider | goal | why |\n|---|--:|---|---|\n")
@@ -144,11 +144,11 @@ func missed(lines []Line) string {
 	return b.String()
 }
 
-// NoReason stands where nobody has explained yet why a goal is missed.
+// NoReason is the text for a missed goal without an explanation.
 const NoReason = "not explained yet"
 
-// reasons say why a goal is missed. The first whose measure and part of a case
-// fit counts.
+// reasons explain missed goals. The first entry whose measure and part of a
+// case match applies.
 var reasons = []struct{ measure, part, text string }{
 	{Joining, "by snapshot", "After a snapshot, etcd often serves clients only after a timeout of 7 s. The provider waits for it."},
 	{Joining, "", "The provider waits until the learner itself has answered twice: about 50 ms."},
@@ -157,7 +157,7 @@ var reasons = []struct{ measure, part, text string }{
 	{"replacement of", "", "Each join may meet the timeout of 7 s."},
 }
 
-// The measures whose goals are explained.
+// These are the measures whose goals have explanations.
 const (
 	Joining = "new member, from added to voting"
 	Waiting = "member added, etcd not started"

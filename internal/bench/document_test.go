@@ -11,7 +11,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/bench"
 )
 
-// document is BENCHMARKS.md as it is committed.
+// document returns the committed BENCHMARKS.md.
 func document(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("../../BENCHMARKS.md")
@@ -21,8 +21,8 @@ func document(t *testing.T) string {
 	return string(text)
 }
 
-// The four numbers and the missed goals follow from the tables below them, each
-// part of the campaign has its table, and each missed goal has its reason.
+// The four numbers and the missed goals match the tables below them, each part
+// of the campaign has a table, and each missed goal has a reason.
 func TestTheDocumentFollowsFromItsTables(t *testing.T) {
 	t.Parallel()
 	text := document(t)
@@ -43,7 +43,7 @@ func TestTheDocumentFollowsFromItsTables(t *testing.T) {
 	}
 }
 
-// What Table writes is read back, wherever it stands.
+// Lines reads back the tables of Table anywhere in a document.
 func TestLines(t *testing.T) {
 	t.Parallel()
 	table := bench.Table([]bench.Row{
@@ -66,7 +66,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// A part that is measured again replaces its own table, and the head follows.
+// A part that is measured again replaces its own table and updates the head.
 func TestRenew(t *testing.T) {
 	t.Parallel()
 	text := document(t)

@@ -14,19 +14,19 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// writeInterval is the pause between two writes through the same member, of
-// three: what a gap cannot be measured below.
+// writeInterval is the pause between two writes through the same one of three
+// members: the shortest gap that can be measured.
 const writeInterval = 5 * time.Millisecond
 
-// replacing is how the member that leads is taken out, and another brought in.
+// replacing is a way to remove the leader and to add another member.
 type replacing struct {
 	name   string
 	remove func(*testing.T, *etcdtest.Cluster, *etcdtest.Process)
 	join   func(*testing.T, *etcdtest.Cluster, *etcdtest.Process)
 }
 
-// The longest time without an acknowledged write while the member that leads
-// is removed, and while it is replaced by another.
+// measureGap measures the longest time without an acknowledged write while the
+// leader is removed, and while it is replaced.
 func measureGap(t *testing.T, c campaign) []bench.Row {
 	removed, replaced := map[string]bench.Sample{}, map[string]bench.Sample{}
 	failed := map[string]bench.Sample{}
@@ -47,14 +47,14 @@ func measureGap(t *testing.T, c campaign) []bench.Row {
 			from := time.Now()
 			r.remove(t, cl, leader)
 			cl.Untrack(leader)
-			// What the removal leads to belongs to it: writes go on and there is a
-			// leader, whoever waits for that.
+			// The consequences of the removal count too: measure until writes
+			// continue and there is a leader.
 			if err := cl.WaitHealthy(within(t, limit)); err != nil {
 				t.Fatal(err)
 			}
 			pause(t, 500*time.Millisecond)
 			removed[r.name] = append(removed[r.name], 1000*seconds(w.LongestGapSince(from).Duration()))
-			leader.PowerOff() // as its machine goes
+			leader.PowerOff() // like the loss of its machine
 			p := cl.NewJoiner(t, "d")
 			seen := watch(t, cl.ClientFor(t, cl.Members()[0]), p.PeerURL())
 			startOnceListed(t, seen, p)
@@ -83,7 +83,7 @@ func measureGap(t *testing.T, c campaign) []bench.Row {
 	}
 }
 
-// engineRemoves is what the provider does.
+// engineRemoves removes a member as the provider does.
 func engineRemoves(t *testing.T, c *etcdtest.Cluster, p *etcdtest.Process) {
 	t.Helper()
 	ctx := within(t, limit)
@@ -100,7 +100,7 @@ func engineRemoves(t *testing.T, c *etcdtest.Cluster, p *etcdtest.Process) {
 	}
 }
 
-// plainRemove is one command.
+// plainRemove removes a member with one command.
 func plainRemove(t *testing.T, c *etcdtest.Cluster, p *etcdtest.Process) {
 	t.Helper()
 	if _, err := c.Etcdctl("member", "remove", fmt.Sprintf("%x", c.MemberID(t, p))); err != nil {

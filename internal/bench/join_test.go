@@ -19,21 +19,21 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// store is what a cluster has when a member joins.
+// store describes the data of a cluster when a member joins.
 type store struct {
 	name  string
 	bytes int
-	// old is a cluster that has lived for a while: it keeps little log, so that
-	// a newcomer is sent a snapshot.
+	// old means that the cluster keeps only a short log, so that it sends a
+	// snapshot to a new member.
 	old bool
-	// version is "" for the newest.
+	// version is empty for the newest version.
 	version etcdtest.Version
 	rounds  int
 	rivals  []joiner
 }
 
-// From a member's announcement to its vote. Everybody's machine is started at
-// the moment at which the member is listed.
+// measureJoin measures the time from the addition of a member to its promotion.
+// For all rivals, the machine starts when the member is listed.
 func measureJoin(t *testing.T, c campaign) []bench.Row {
 	few := closest()
 	stores := []store{{name: "empty", rounds: 1, rivals: few}}
@@ -55,13 +55,13 @@ func measureJoin(t *testing.T, c campaign) []bench.Row {
 	return joinEach(t, stores)
 }
 
-// The same on etcd 3.5, which sends a newcomer its log for the first hundred
-// thousand entries; 3.6 and 3.7 send a snapshot after a hundred.
+// measureJoinByLog measures the same on etcd 3.5, which sends its log to a new
+// member for the first 100,000 entries. 3.6 and 3.7 send a snapshot after 100.
 func measureJoinByLog(t *testing.T, c campaign) []bench.Row {
 	return joinEach(t, []store{{name: "etcd 3.5, empty, by log", version: etcdtest.V35, rounds: c.rounds(9), rivals: closest()}})
 }
 
-// closest are the rivals that ask most often.
+// closest returns the rivals that poll most often.
 func closest() []joiner {
 	return []joiner{
 		{"etcdctl member promote every 20 ms", bench.Goal{Bound: bench.Ratio, Limit: 1.2}, tightLoop},
@@ -79,7 +79,7 @@ func joinEach(t *testing.T, stores []store) []bench.Row {
 	return rows
 }
 
-// joinAt measures joins to three members with such a store.
+// joinAt measures joins to three members with this store.
 func joinAt(t *testing.T, s store) []bench.Row {
 	o := etcdtest.Options{Version: s.version, QuotaBytes: 8 << 30}
 	if s.old {
@@ -122,15 +122,15 @@ func joinAt(t *testing.T, s store) []bench.Row {
 	for _, r := range s.rivals {
 		rows = append(rows, bench.Row{Measure: measure, Case: s.name, Unit: "s", Here: vote[here], Rival: r.name, Against: vote[r.name], Goal: r.goal})
 	}
-	// A vote may be given to a member that serves nobody yet: etcdctl does, the
-	// provider does not.
+	// A promoted member may not serve clients yet: etcdctl promotes such a
+	// member, the provider does not.
 	tight := s.rivals[0]
 	return append(rows,
 		bench.Row{Measure: measure, Case: s.name + ": until it serves clients", Unit: "s", Here: serving[here], Rival: tight.name, Against: serving[tight.name], Goal: tight.goal},
 		bench.Row{Measure: measure, Case: s.name + ": the whole operation", Unit: "s", Here: call[here], Rival: tight.name, Against: call[tight.name]})
 }
 
-// outlive makes more entries than the cluster keeps in its log.
+// outlive writes more entries than the cluster keeps in its log.
 func outlive(t *testing.T, c *etcdtest.Cluster, entries int) {
 	t.Helper()
 	client := c.Client(t)
@@ -142,8 +142,8 @@ func outlive(t *testing.T, c *etcdtest.Cluster, entries int) {
 	}
 }
 
-// startOnceListed starts the machine at the moment at which its member is
-// listed, and passes that moment on.
+// startOnceListed starts the machine when its member is listed, and sends that
+// time to the returned channel.
 func startOnceListed(t *testing.T, seen *spectator, p *etcdtest.Process) chan time.Time {
 	t.Helper()
 	listed, over, done := make(chan time.Time, 1), make(chan struct{}), make(chan struct{})
@@ -160,8 +160,8 @@ func startOnceListed(t *testing.T, seen *spectator, p *etcdtest.Process) chan ti
 	return listed
 }
 
-// removeDead ends a member and takes it out, and waits until the cluster may
-// be changed again.
+// removeDead ends the process of a member, removes the member, and waits until
+// the cluster accepts changes again.
 func removeDead(t *testing.T, c *etcdtest.Cluster, p *etcdtest.Process) {
 	t.Helper()
 	id := c.MemberID(t, p)
@@ -179,7 +179,7 @@ func removeDead(t *testing.T, c *etcdtest.Cluster, p *etcdtest.Process) {
 	pause(t, time.Second)
 }
 
-// fill writes that much, in values of 16 KiB under keys of their own.
+// fill writes this many bytes, in values of 16 KiB under different keys.
 func fill(t *testing.T, c *etcdtest.Cluster, bytes int) {
 	t.Helper()
 	const value, perTxn = 16 << 10, 32

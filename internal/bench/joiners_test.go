@@ -24,12 +24,12 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// healthInterval is how long etcd wants its peers to have been connected
-// before it calls them healthy.
+// healthInterval is how long peers must be connected before etcd considers them
+// healthy.
 const healthInterval = 5 * time.Second
 
-// engineFor is an engine as a provider process of its own has it: with no
-// connection open yet.
+// engineFor returns an engine as in a new provider process: without an open
+// connection.
 func engineFor(t *testing.T, endpoints []string) *reconfigure.Engine {
 	t.Helper()
 	s := connection.Settings{
@@ -48,14 +48,14 @@ func engineFor(t *testing.T, endpoints []string) *reconfigure.Engine {
 	}
 }
 
-// joiner brings the member that p is to be into the cluster.
+// joiner adds the member of p to the cluster and promotes it.
 type joiner struct {
 	name string
 	goal bench.Goal
 	join func(t *testing.T, c *etcdtest.Cluster, p *etcdtest.Process)
 }
 
-// engineJoins is what the provider does.
+// engineJoins adds a member as the provider does.
 func engineJoins(t *testing.T, c *etcdtest.Cluster, p *etcdtest.Process) {
 	t.Helper()
 	_, err := engineFor(t, c.Endpoints()).Join(within(t, limit), reconfigure.JoinRequest{
@@ -69,27 +69,27 @@ func engineJoins(t *testing.T, c *etcdtest.Cluster, p *etcdtest.Process) {
 
 var addedMember = regexp.MustCompile(`Member +([0-9a-f]+) added`)
 
-// tightLoop is a person's script around etcdctl.
+// tightLoop adds a member as a person's etcdctl script does.
 func tightLoop(t *testing.T, c *etcdtest.Cluster, p *etcdtest.Process) {
 	t.Helper()
 	_, id := etcdctlAdds(t, c.Etcdctl, p.Name, p.PeerURL())
 	etcdctlPromotes(t, c.Etcdctl, id)
 }
 
-// etcdctlPromotes asks for a vote until the member has it.
+// etcdctlPromotes requests the promotion until the member is a voter.
 func etcdctlPromotes(t *testing.T, etcdctl func(...string) (string, error), id string) {
 	t.Helper()
 	until(t, 20*time.Millisecond, func(context.Context) error {
 		_, err := etcdctl("member", "promote", id)
 		if err != nil && strings.HasSuffix(strings.TrimSpace(err.Error()), "can only promote a learner member") {
-			return nil // an earlier call succeeded, and its answer was an error
+			return nil // an earlier call succeeded although its answer was an error
 		}
 		return err
 	})
 }
 
-// etcdctlAdds announces a learner. As a person would, it asks again until the
-// cluster thinks itself healthy enough.
+// etcdctlAdds adds a learner. Like a person, it tries again until the cluster
+// considers itself healthy enough.
 func etcdctlAdds(t *testing.T, etcdctl func(...string) (string, error), name, peerURL string) (printed, id string) {
 	t.Helper()
 	until(t, 20*time.Millisecond, func(context.Context) (err error) {
@@ -103,8 +103,8 @@ func etcdctlAdds(t *testing.T, etcdctl func(...string) (string, error), name, pe
 	return printed, found[1]
 }
 
-// pollEvery is a program that asks for the promotion at that interval, the
-// first time right after the announcement, over a connection that it keeps.
+// pollEvery is a program that requests the promotion at that interval, starting
+// right after the addition, over a persistent connection.
 func pollEvery(interval time.Duration) func(*testing.T, *etcdtest.Cluster, *etcdtest.Process) {
 	return func(t *testing.T, c *etcdtest.Cluster, p *etcdtest.Process) {
 		t.Helper()
@@ -143,12 +143,12 @@ func until(t *testing.T, interval time.Duration, do func(context.Context) error)
 	}
 }
 
-// spectator sees a member come, from the list of a member that stays.
+// spectator records when a member appears in the list of a remaining member.
 type spectator struct {
 	listed, started, voting chan time.Time
 }
 
-// watch looks every 3 ms until the member votes.
+// watch polls every 3 ms until the member is a voter.
 func watch(t *testing.T, client *clientv3.Client, peerURL string) *spectator {
 	t.Helper()
 	s := &spectator{make(chan time.Time, 1), make(chan time.Time, 1), make(chan time.Time, 1)}
@@ -190,7 +190,7 @@ func watch(t *testing.T, client *clientv3.Client, peerURL string) *spectator {
 	return s
 }
 
-// wait returns when it was seen.
+// wait returns the time at which the event was seen.
 func wait(t *testing.T, what string, seen chan time.Time) time.Time {
 	t.Helper()
 	select {

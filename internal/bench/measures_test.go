@@ -19,23 +19,23 @@ import (
 
 func TestMain(m *testing.M) { acctest.Main(m) }
 
-// documentVariable names the document that keeps the results of the measures:
-// set, it asks for the whole campaign. Each measure replaces its own table.
+// documentVariable names the document for the results of the measures. If it is
+// set, the whole campaign runs. Each measure replaces its own table.
 const documentVariable = "ETCD_BENCH"
 
-// here is the name of the side that is the provider.
+// here is the name of the provider's side.
 const here = "provider"
 
-// limit is how long one step of a measure may take before the test gives up.
+// limit is the longest time that one step of a measure may take.
 const limit = 4 * time.Minute
 
-// campaign is how much is measured.
+// campaign is the scope of the measurements.
 type campaign struct {
 	whole bool
 }
 
-// rounds is how often a measure is taken: n times in the whole campaign, once
-// in its short form.
+// rounds returns how often a measure is taken: n times in the whole campaign,
+// once in its short form.
 func (c campaign) rounds(n int) int {
 	if c.whole {
 		return n
@@ -43,7 +43,7 @@ func (c campaign) rounds(n int) int {
 	return 1
 }
 
-// measure is one line of the issue's table.
+// measure is one line of the table in the issue.
 type measure struct {
 	name string
 	run  func(*testing.T, campaign) []bench.Row
@@ -62,9 +62,9 @@ func measures() []measure {
 	}
 }
 
-// Each measure, against its rivals. The short form takes each once, with small
-// sizes, all at the same time: its figures mean nothing, only that everything
-// works.
+// TestMeasures runs each measure against its rivals. The short form runs each
+// one once, with small sizes and in parallel: its figures mean nothing, and it
+// only shows that everything works.
 func TestMeasures(t *testing.T) {
 	document := os.Getenv(documentVariable)
 	c := campaign{whole: document != ""}
@@ -98,7 +98,7 @@ func TestMeasures(t *testing.T) {
 	})
 }
 
-// load is the machine's load average; "?" where there is none to be read.
+// load returns the machine's load average, or "?" if it cannot be read.
 func load() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -107,7 +107,7 @@ func load() string {
 	return strings.Fields(string(text))[0]
 }
 
-// renew writes what was measured into the document.
+// renew writes a measured table into the document.
 func renew(t *testing.T, document, name, measured string) {
 	t.Helper()
 	text, err := os.ReadFile(document)
@@ -123,7 +123,7 @@ func renew(t *testing.T, document, name, measured string) {
 	}
 }
 
-// conditions are the programs and the machine that were measured with.
+// conditions returns the versions of the programs and the kind of machine.
 func conditions(t *testing.T) string {
 	t.Helper()
 	cli, _, _ := strings.Cut(string(acctest.NewWorkspace(t, acctest.WorkspaceOptions{}).Run("version").MustSucceed().Stdout), "\n")
@@ -144,12 +144,12 @@ func pause(t *testing.T, d time.Duration) {
 	<-within(t, d).Done()
 }
 
-// seconds is a duration as it stands in a row.
+// seconds returns a duration as the number for a row.
 func seconds(d time.Duration) float64 { return d.Seconds() }
 
-// turns calls each of the named functions in every round, each time another
-// one first, so that what drifts does so for all. Each has a scope of its own:
-// what it starts ends with it.
+// turns calls each of the sides in every round. The order rotates, so that
+// drift affects all of them. Each side runs as its own subtest: its resources
+// end with it.
 func turns(t *testing.T, rounds int, sides ...side) {
 	t.Helper()
 	for round := range rounds {
@@ -162,7 +162,7 @@ func turns(t *testing.T, rounds int, sides ...side) {
 	}
 }
 
-// side is one of those that are compared.
+// side is one of the compared sides.
 type side struct {
 	name string
 	run  func(*testing.T)

@@ -44,8 +44,8 @@ resource "etcd_member" "node" {
 }
 `
 
-// The refresh of all members of a cluster, next to as many resources that ask
-// nobody, and next to itself while one member is frozen.
+// measureMembers measures the refresh of all members of a cluster, compared
+// with as many resources that send no requests, and with one member frozen.
 func measureMembers(t *testing.T, c campaign) []bench.Row {
 	n := 3
 	if c.whole {

@@ -5,7 +5,7 @@ package bench_test
 
 import "math/rand/v2"
 
-// random makes values that do not compress.
+// random generates values that cannot be compressed.
 type random struct{ *rand.ChaCha8 }
 
 func newRandom() random { return random{rand.NewChaCha8([32]byte{})} }

@@ -72,13 +72,13 @@ resource "bare_%s" "this" {
 }
 `
 
-// bareSource is where the bare provider is installed.
+// bareSource is the address of the installed bare provider.
 const bareSource = "terraform-provider-etcd/bare"
 
-// The refresh of tokens that are not complete, which are asked for each time,
-// next to that of as many resources that ask nobody: the CLI's own, for which
-// no provider is called, and those of a bare provider of the framework, which
-// are what the CLI and the framework need for as many calls.
+// measureRefresh measures the refresh of incomplete tokens, each of which sends
+// requests. It compares them with as many resources that send none: those of
+// the CLI, which call no provider, and those of a bare framework provider,
+// which cost only what the CLI and the framework need for as many calls.
 func measureRefresh(t *testing.T, c campaign) []bench.Row {
 	registry := etcdtest.Start(t, 1, etcdtest.Options{Names: []string{"registry"}})
 	link := etcdtest.Proxy(t, strings.TrimPrefix(registry.Endpoints()[0], "http://"))
@@ -134,7 +134,7 @@ func measureRefresh(t *testing.T, c campaign) []bench.Row {
 	return append(rows, memory)
 }
 
-// workspace applies a configuration with n resources.
+// workspace returns a workspace with an applied configuration of n resources.
 func workspace(t *testing.T, text string, n int, others map[string]string) *acctest.Workspace {
 	t.Helper()
 	w := acctest.NewWorkspace(t, acctest.WorkspaceOptions{Others: others})
@@ -144,16 +144,16 @@ func workspace(t *testing.T, text string, n int, others map[string]string) *acct
 	return w
 }
 
-// planned makes a plan that must be empty. rss is the most memory that its
-// provider took, in MB.
+// planned runs a plan that must be empty. rss is the peak memory of its
+// provider, in MB.
 func planned(t *testing.T, w *acctest.Workspace) (o *acctest.Outcome, rss float64) {
 	t.Helper()
 	r := w.Begin("plan", "-input=false", "-detailed-exitcode")
 	stop, done := make(chan struct{}), make(chan float64)
 	go func() {
 		most := 0.0
-		// Not more often: each look goes through all processes, on the same
-		// processors. What is read is the most so far, so little is missed.
+		// Do not poll more often: each poll lists all processes, on the same
+		// processors. The values are peaks, so little is missed.
 		tick := time.NewTicker(50 * time.Millisecond)
 		defer tick.Stop()
 		for {
@@ -171,12 +171,12 @@ func planned(t *testing.T, w *acctest.Workspace) (o *acctest.Outcome, rss float6
 	o = r.Wait()
 	close(stop)
 	rss = <-done
-	o.MustSucceed() // with the exit code 2 it would not be empty
+	o.MustSucceed() // exit code 2 would mean a plan with changes
 	return o, rss
 }
 
-// residentMB is the most memory that a process has taken so far, in MB; 0
-// when it has ended. (Linux only.)
+// residentMB returns the peak memory of a process in MB, or 0 if it has ended.
+// (Linux only.)
 func residentMB(pid int) float64 {
 	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
 	if err != nil {
@@ -191,14 +191,14 @@ func residentMB(pid int) float64 {
 	return 0
 }
 
-// served is how many requests a server has begun to serve.
+// served is the number of requests that a server has started to serve.
 type served struct {
 	all, lists int
 }
 
 var startedCalls = regexp.MustCompile(`(?m)^grpc_server_started_total\{.*grpc_method="([A-Za-z]+)".*\} ([0-9.e+]+)$`)
 
-// requests asks a server for its own count.
+// requests reads the count from a server's metrics.
 func requests(t *testing.T, p *etcdtest.Process) served {
 	t.Helper()
 	pool := &connection.Pool{}

@@ -35,7 +35,7 @@ resource "etcd_member_config" "node" {
 }
 `
 
-// Every machine of a cluster of three is replaced, one after the other.
+// measureRollout replaces every machine of a cluster of three, one after the other.
 func measureRollout(t *testing.T, c campaign) []bench.Row {
 	n := 1
 	if c.whole {
@@ -93,9 +93,9 @@ func measureRollout(t *testing.T, c campaign) []bench.Row {
 	}
 }
 
-// replaceByHand is the manual's procedure for one member: it is removed, its
-// machine made anew, announced as a learner, started with what etcdctl printed
-// and promoted; the next one has its turn when all are healthy.
+// replaceByHand follows the manual's procedure for one member: remove it,
+// rebuild its machine, add it as a learner, start it with the output of
+// etcdctl, promote it, and wait until all members are healthy.
 func replaceByHand(t *testing.T, f *acctest.Fleet, node string) {
 	etcdctl := etcdctlOf(t, f)
 	id := uint64(0)
@@ -104,7 +104,7 @@ func replaceByHand(t *testing.T, f *acctest.Fleet, node string) {
 			id = m.ID
 		}
 	}
-	// A script that is told to remove who is gone already would never end.
+	// A retry after the member was removed would never succeed.
 	until(t, 20*time.Millisecond, func(context.Context) error {
 		_, err := etcdctl("member", "remove", fmt.Sprintf("%x", id))
 		for _, m := range f.Members() {

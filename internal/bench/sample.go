@@ -1,10 +1,10 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package bench measures the provider against what people do without it, each
-// measure side by side with its rivals in one run. `make bench` prints the
-// table; the tests run a short form of it, which fails on broken behaviour and
-// never on time.
+// Package bench measures the provider against the alternatives, each measure
+// together with its rivals in one run. `make bench` prints the table. The tests
+// run a short form of it, which fails on broken behaviour and never because of
+// timing.
 package bench
 
 import (
@@ -13,11 +13,11 @@ import (
 	"strconv"
 )
 
-// Sample is what was measured, in the order of measuring.
+// Sample is a list of measured values, in the order of measurement.
 type Sample []float64
 
-// Quantile returns the value below which the part q of the sample lies (0 to
-// 1), interpolated linearly between neighbours; NaN for an empty sample.
+// Quantile returns the value below which the fraction q (0 to 1) of the sample lies,
+// interpolated linearly between neighbours. It returns NaN for an empty sample.
 func (s Sample) Quantile(q float64) float64 {
 	if len(s) == 0 {
 		return math.NaN()
@@ -29,11 +29,11 @@ func (s Sample) Quantile(q float64) float64 {
 	return sorted[low] + (at-float64(low))*(sorted[high]-sorted[low])
 }
 
-// Median returns the middle of the sample.
+// Median returns the median of the sample.
 func (s Sample) Median() float64 { return s.Quantile(0.5) }
 
-// text is the median with the quartiles, or with the two ends of a sample
-// that is too small to have quartiles.
+// text returns the median with the quartiles, or with the minimum and maximum
+// of a sample that is too small for quartiles.
 func (s Sample) text(unit string) string {
 	if len(s) == 0 {
 		return "–"
@@ -49,7 +49,7 @@ func (s Sample) text(unit string) string {
 	return out + " " + unit
 }
 
-// figure writes a number with three significant digits.
+// figure formats a number with three significant digits.
 func figure(x float64) string {
 	if x == 0 || math.IsNaN(x) || math.IsInf(x, 0) {
 		return strconv.FormatFloat(x, 'g', -1, 64)

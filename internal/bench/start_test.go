@@ -21,8 +21,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/bench"
 )
 
-// From the start of a provider's process until its schema is here, as the CLI
-// asks for it.
+// measureStart measures the time from the start of a provider's process until
+// it has returned its schema, requested as the CLI does.
 func measureStart(t *testing.T, c campaign) []bench.Row {
 	took := map[string]bench.Sample{}
 	starting := func(name, binary string, least int) side {
@@ -41,7 +41,7 @@ func measureStart(t *testing.T, c campaign) []bench.Row {
 	}}
 }
 
-// buildBare builds the bare provider as the real one is built.
+// buildBare builds the bare provider with the flags of the real one.
 func buildBare(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "terraform-provider-bare")
@@ -53,8 +53,8 @@ func buildBare(t *testing.T) string {
 	return path
 }
 
-// startProvider starts a provider's process, asks for its schema over gRPC,
-// and kills it. size is that of the schema.
+// startProvider starts a provider's process, requests its schema over gRPC, and
+// kills the process. size is the size of the schema.
 func startProvider(t *testing.T, binary string) (took time.Duration, size int) {
 	t.Helper()
 	ctx := within(t, limit)
@@ -94,7 +94,7 @@ func startProvider(t *testing.T, binary string) (took time.Duration, size int) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	// The request has no fields, and what the answer holds is kept as it is.
+	// The request has no fields. The answer is kept as unknown fields.
 	var schema emptypb.Empty
 	if err := conn.Invoke(ctx, "/tfplugin6.Provider/GetProviderSchema", &emptypb.Empty{}, &schema); err != nil {
 		t.Fatal(err)

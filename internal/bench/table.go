@@ -8,45 +8,44 @@ import (
 	"strings"
 )
 
-// Bound is what a goal limits.
+// Bound is the kind of limit of a goal.
 type Bound string
 
-// The bounds. All of them look at medians.
+// These are the bounds. All of them compare medians.
 const (
-	// Ratio limits what was measured here by a multiple of the rival's.
+	// Ratio limits the provider's value to a multiple of the rival's.
 	Ratio Bound = "×"
-	// Excess limits by how much the rival's is exceeded, in the row's unit.
+	// Excess limits the provider's value minus the rival's, in the row's unit.
 	Excess Bound = "+"
-	// Below wants less than the rival's.
+	// Below requires a value below the rival's.
 	Below Bound = "<"
-	// Value limits what was measured here, whatever the rival's.
+	// Value limits the provider's value, independently of the rival's.
 	Value Bound = "="
-	// None is a row for information.
+	// None is for a row without a goal.
 	None Bound = ""
 )
 
-// Goal is what a row is to reach.
+// Goal is the goal of a row.
 type Goal struct {
 	Bound Bound
-	// Limit is a factor for a Ratio, else in the row's unit.
+	// Limit is a factor for a Ratio, otherwise a value in the row's unit.
 	Limit float64
 }
 
-// Row is one measure against one rival.
+// Row is one measure compared with one rival.
 type Row struct {
-	// Measure is the measure that the row belongs to, Case what exactly was
-	// measured.
+	// Measure is the measure of the row, Case the exact case that was measured.
 	Measure, Case string
-	// Unit is that of both samples: s, ms, MB, or what was counted.
+	// Unit is the unit of both samples: s, ms, MB, or the counted things.
 	Unit string
 	Here Sample
-	// Rival says what Against is; both are empty without a rival.
+	// Rival describes Against. Both are empty without a rival.
 	Rival   string
 	Against Sample
 	Goal    Goal
 }
 
-// Met reports whether the goal is reached. A row without a goal reaches it.
+// Met reports whether the goal is reached. It is true for a row without a goal.
 func (r Row) Met() bool {
 	here, there := r.Here.Median(), r.Against.Median()
 	switch r.Goal.Bound {
@@ -98,8 +97,8 @@ func (r Row) verdict() string {
 
 const tableHead = "| measure | | n | provider | against | | ratio | goal | |"
 
-// Table writes the rows as a table in Markdown: medians, and in parentheses
-// the quartiles (of less than five values the least and the greatest).
+// Table formats the rows as a Markdown table: medians, and in parentheses the
+// quartiles (for fewer than five values the minimum and the maximum).
 func Table(rows []Row) string {
 	var b strings.Builder
 	b.WriteString(tableHead + "\n|---|---|--:|--:|---|--:|--:|---|---|\n")

@@ -55,7 +55,7 @@ func TestGoals(t *testing.T) {
 		{row(80, 10, bench.Value, 80), true},
 		{row(81, 90, bench.Value, 80), false},
 		{row(9, 1, bench.None, 0), true},
-		{bench.Row{Goal: bench.Goal{Bound: bench.Value, Limit: 1}}, false}, // nothing measured reaches nothing
+		{bench.Row{Goal: bench.Goal{Bound: bench.Value, Limit: 1}}, false}, // a row without values does not reach its goal
 	} {
 		if got := c.row.Met(); got != c.want {
 			t.Errorf("%+v: met is %v", c.row, got)

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// member is what the cluster says of a member, and what the member says of
-// itself.
+// member is a member as the cluster lists it, with the status that the member
+// itself reports.
 type member struct {
 	ID         uint64   `json:"ID"`
 	Name       string   `json:"name"`
@@ -25,7 +25,7 @@ type member struct {
 	version string
 }
 
-// hexID is the ID as etcdctl prints it, without leading zeros.
+// hexID returns the ID as etcdctl prints it, without leading zeros.
 func (m member) hexID() string { return fmt.Sprintf("%x", m.ID) }
 
 func (m member) role() string {
@@ -35,7 +35,7 @@ func (m member) role() string {
 	return "voter"
 }
 
-// etcdctl asks a cluster, as a person would.
+// etcdctl runs etcdctl against a cluster, as a person would.
 type etcdctl struct{ path string }
 
 func (e etcdctl) run(ctx context.Context, endpoints []string, args ...string) (code int, stdout string, err error) {
@@ -50,8 +50,8 @@ func (e etcdctl) run(ctx context.Context, endpoints []string, args ...string) (c
 	return code, stdout, err
 }
 
-// members returns the cluster's list, in order of name, with what each member
-// answers.
+// members returns the member list, sorted by name, with the status of each
+// member.
 func (e etcdctl) members(ctx context.Context, endpoints []string) ([]member, error) {
 	_, out, err := e.run(ctx, endpoints, "member", "list", "--write-out=json")
 	if err != nil {
@@ -73,7 +73,7 @@ func (e etcdctl) members(ctx context.Context, endpoints []string) ([]member, err
 	return list.Members, nil
 }
 
-// ask fills in what the member says of itself. No answer is an answer.
+// ask adds the status that the member reports. No answer is not an error.
 func (e etcdctl) ask(ctx context.Context, m *member) {
 	if len(m.ClientURLs) == 0 {
 		return
@@ -99,7 +99,7 @@ func (e etcdctl) ask(ctx context.Context, m *member) {
 	m.leader = answers[0].Status.Leader == m.ID
 }
 
-// put and get write and read one key.
+// put writes one key; get reads it.
 func (e etcdctl) put(ctx context.Context, endpoints []string, key, value string) error {
 	_, _, err := e.run(ctx, endpoints, "put", key, value)
 	return err
@@ -141,8 +141,8 @@ func tolerance(n int) string {
 	return fmt.Sprintf("%d may fail", n)
 }
 
-// expect compares the members with the roles that they should have by name:
-// all of them alive, one of them the leader.
+// expect returns an error unless the members have the roles in roles, all of
+// them are alive, and one is the leader.
 func expect(members []member, roles map[string]string) error {
 	var wrong []string
 	seen := map[string]bool{}
@@ -176,7 +176,7 @@ func expect(members []member, roles map[string]string) error {
 	return failed("The cluster is not as it should be: %s.", strings.Join(wrong, "; "))
 }
 
-// leaderOf returns the leader's name.
+// leaderOf returns the name of the leader.
 func leaderOf(members []member) string {
 	for _, m := range members {
 		if m.leader {

@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// exitTimeout is how long a command that was interrupted may take to end in good
-// order before it is killed.
+// exitTimeout is how long an interrupted command may take to end before it is
+// killed.
 const exitTimeout = 10 * time.Second
 
 // lookPath returns the absolute path of a program.
@@ -30,16 +30,16 @@ func lookPath(program string) (string, error) {
 	return filepath.Abs(found)
 }
 
-// command is one run of a program.
+// command is one call of a program.
 type command struct {
 	dir  string
 	env  []string // added to the cleaned environment
-	args []string // the program first
+	args []string // beginning with the program
 }
 
-// run runs the command to its end and returns its exit code and its output. The
-// error is about a program that could not be run or that was interrupted;
-// another exit code than 0 is none.
+// run runs the command to its end and returns its exit code and its output. It
+// returns an error if the program could not be run or was interrupted. An exit
+// code other than 0 is not an error.
 func (c command) run(ctx context.Context) (code int, stdout, all string, err error) {
 	cmd := exec.CommandContext(ctx, c.args[0], c.args[1:]...)
 	cmd.Dir = c.dir
@@ -63,8 +63,8 @@ func (c command) run(ctx context.Context) (code int, stdout, all string, err err
 	return cmd.ProcessState.ExitCode(), out.String(), both.String(), nil
 }
 
-// environment is the one that this process was given, without what a person
-// has set for his own use of Terraform, etcd and etcdctl.
+// environment returns the environment of this process, without the variables
+// that a user may have set for Terraform, etcd and etcdctl.
 func environment() []string {
 	return append(slices.DeleteFunc(os.Environ(), func(kv string) bool {
 		for _, prefix := range []string{"TF_", "TOFU_", "ETCD", "MACHINE_", "no_proxy=", "NO_PROXY="} {
@@ -73,10 +73,10 @@ func environment() []string {
 			}
 		}
 		return false
-	}), "no_proxy=*") // everything is on this computer
+	}), "no_proxy=*") // all connections are local
 }
 
-// sharedBuffer takes what several goroutines write.
+// sharedBuffer is a buffer to which several goroutines can write.
 type sharedBuffer struct {
 	mu     sync.Mutex
 	buffer bytes.Buffer

@@ -21,7 +21,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// built holds the provider and the demo, built once for all tests.
+// built returns a directory with the provider and the demo, built once for all tests.
 var built = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "demo-built-")
 	if err != nil {
@@ -53,8 +53,8 @@ func program(t *testing.T, name string) string {
 	return filepath.Join(dir, name)
 }
 
-// cli returns the CLI that TF_ACC_TERRAFORM_PATH names, else the first one on
-// PATH.
+// cli returns the CLI that TF_ACC_TERRAFORM_PATH names, or else the first one
+// on PATH.
 func cli(t *testing.T) string {
 	t.Helper()
 	for _, candidate := range []string{os.Getenv("TF_ACC_TERRAFORM_PATH"), "terraform", "tofu"} {
@@ -66,14 +66,14 @@ func cli(t *testing.T) string {
 	return ""
 }
 
-// performance is a run of the demo as a process of its own.
+// performance is a run of the demo in a separate process.
 type performance struct {
 	cmd *exec.Cmd
 	tmp string
 	out sharedBuffer
 }
 
-// perform starts the demo, with a directory of its own for temporary files.
+// perform starts the demo with its own directory for temporary files.
 func perform(t *testing.T, etcd string) *performance {
 	t.Helper()
 	p := &performance{tmp: t.TempDir()}
@@ -83,7 +83,7 @@ func perform(t *testing.T, etcd string) *performance {
 		"-cli", cli(t), "-provider", program(t, "terraform-provider-etcd"),
 		"-etcd", etcd, "-etcdctl", etcdtest.EtcdctlBinary(t, etcdtest.V36), "-example", "../../examples/local-cluster")
 	p.cmd.Env = append(os.Environ(), "TMPDIR="+p.tmp,
-		// What a person may have set for himself does not matter.
+		// Variables that a user may have set have no effect.
 		"TF_LOG=error", "TF_CLI_ARGS_plan=-no-such-flag", "TF_VAR_directory=/nowhere", "ETCDCTL_ENDPOINTS=nowhere:1", "ETCD_NAME=nobody")
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.out
 	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(os.Interrupt) }
@@ -94,8 +94,8 @@ func perform(t *testing.T, etcd string) *performance {
 	return p
 }
 
-// end waits for the end, which must leave neither process nor file, and
-// returns the output.
+// end waits for the demo to end, checks that it leaves neither processes nor
+// files behind, and returns the output.
 func (p *performance) end(t *testing.T, code int) string {
 	t.Helper()
 	err := p.cmd.Wait()
@@ -120,7 +120,7 @@ func (p *performance) end(t *testing.T, code int) string {
 }
 
 // processesIn returns the processes whose command line or working directory
-// shows the directory.
+// contains the directory.
 func processesIn(t *testing.T, dir string) []string {
 	t.Helper()
 	procs, err := filepath.Glob("/proc/[0-9]*")
@@ -129,7 +129,7 @@ func processesIn(t *testing.T, dir string) []string {
 	}
 	var found []string
 	for _, proc := range procs {
-		command, _ := os.ReadFile(proc + "/cmdline") // it may have ended meanwhile
+		command, _ := os.ReadFile(proc + "/cmdline") // it may have ended already
 		cwd, _ := os.Readlink(proc + "/cwd")
 		if bytes.Contains(command, []byte(dir)) || strings.HasPrefix(cwd, dir) {
 			found = append(found, fmt.Sprintf("%s in %s: %q", proc, cwd, command))
@@ -170,8 +170,8 @@ func TestDemo(t *testing.T) {
 	if strings.Contains(out, "\x1b") {
 		t.Error("there are escape sequences in what is no terminal")
 	}
-	// The picture of the demo shows a run whose leader was one of a, b and c, as
-	// nearly every run is.
+	// The picture of the demo shows a run whose leader was one of a, b and c,
+	// as in nearly every run.
 	if strings.Contains(out, ", the leader, is removed") {
 		text, err := os.ReadFile("../pictures/demo.txt")
 		if err != nil {
@@ -184,7 +184,7 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// shape is the output without what differs between two runs.
+// shape returns the output without the parts that differ between two runs.
 func shape(out string) string {
 	for _, varies := range []struct{ pattern, as string }{
 		{`(Terraform|OpenTofu) v\S+`, "CLI"},
@@ -204,11 +204,11 @@ func shape(out string) string {
 	return out
 }
 
-// A person who has seen enough.
+// A user interrupts the demo.
 func TestDemoInterrupted(t *testing.T) {
 	t.Parallel()
 	p := perform(t, etcdtest.Binary(t, etcdtest.V36))
-	// In the middle of the first apply: machines run, members are waited for.
+	// In the middle of the first apply: machines run and members are not ready yet.
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		events, _ := filepath.Glob(filepath.Join(p.tmp, "*", "*", "machines.events"))
 		if len(events) == 1 {
@@ -230,7 +230,7 @@ func TestDemoInterrupted(t *testing.T) {
 	}
 }
 
-// An etcd that does not start.
+// An etcd fails to start.
 func TestDemoFails(t *testing.T) {
 	t.Parallel()
 	etcd := filepath.Join(t.TempDir(), "etcd")
@@ -263,7 +263,7 @@ func TestDemoSaysWhatIsMissing(t *testing.T) {
 	}
 }
 
-// Two runs have one shape, and another text has another.
+// Two runs have the same shape, and a changed text has another one.
 func TestShape(t *testing.T) {
 	const run = "Terraform v1.11.4, etcd 3.6.16, everything in /tmp/x/001\n   apply  3 added     5.9 s\n" +
 		"   a     fbc09ed73dce8e0e  voter    leader  3.6.16   yes    http://127.0.0.1:38793\n   b     cf5956c7c5e3a10   learner          3.6.16   yes    http://127.0.0.1:1\n" +

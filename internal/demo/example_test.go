@@ -10,8 +10,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// TestExamplesLocalCluster applies the example as it is, but for its ports, on
-// the newest etcd: from nothing in one apply, an empty plan, and destroyed.
+// TestExamplesLocalCluster applies the example unchanged except for its ports, on the
+// newest etcd: one apply creates it, the next plan is empty, and it is destroyed.
 func TestExamplesLocalCluster(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -78,7 +78,7 @@ func TestExamplesLocalCluster(t *testing.T) {
 	}
 }
 
-// explain is an error with the logs that belong to it.
+// explain returns the text of an error with its logs.
 func explain(err error) string {
 	r := newReport(&sharedBuffer{})
 	r.failed(err)

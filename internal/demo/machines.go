@@ -18,22 +18,22 @@ import (
 	"time"
 )
 
-// machines are the directories in which the example runs its processes.
+// machines are the directories in which the processes of the example run.
 type machines struct {
 	script string
 	dir    string
 	ports  []int
 }
 
-// event is a start or an end of an etcd, as the machines record it.
+// event is a start or an exit of an etcd, as the machines record it.
 type event struct {
 	at      time.Time
 	machine string
 	what    string // start, exit, never
-	detail  string // of a start the pid, else a code
+	detail  string // the process ID of a start, otherwise an exit code
 }
 
-// events returns what has happened on all machines so far, in order.
+// events returns all events of all machines so far, in order.
 func (m machines) events() ([]event, error) {
 	text, err := os.ReadFile(m.dir + ".events")
 	if err != nil {
@@ -54,8 +54,8 @@ func (m machines) events() ([]event, error) {
 	return all, nil
 }
 
-// pids returns the processes that were ever started: each etcd, and the
-// supervisors that are there now.
+// pids returns the processes that were ever started: each etcd, and the current
+// supervisors.
 func (m machines) pids() []int {
 	var pids []int
 	add := func(text string) {
@@ -81,7 +81,7 @@ func (m machines) pids() []int {
 	return pids
 }
 
-// down ends whatever runs in any of the directories and removes it.
+// down ends all processes of all directories and removes the directories.
 func (m machines) down() error {
 	dirs, err := os.ReadDir(m.dir)
 	if err != nil {
@@ -91,7 +91,7 @@ func (m machines) down() error {
 		return err
 	}
 	for _, dir := range dirs {
-		// Not the demo's own context, which has ended when this matters most.
+		// The context of the demo is already done when this matters most.
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		code, _, all, down := command{args: []string{"sh", m.script, "down", filepath.Join(m.dir, dir.Name())}}.run(ctx)
 		cancel()
@@ -103,8 +103,8 @@ func (m machines) down() error {
 	return err
 }
 
-// nothingLeft returns an error if any of the processes runs, any of the ports
-// is served or the directory is there.
+// nothingLeft returns an error if a process runs, a port is served or the
+// directory exists.
 func (m machines) nothingLeft(pids []int) error {
 	for _, pid := range pids {
 		if alive(pid) {
@@ -125,7 +125,7 @@ func (m machines) nothingLeft(pids []int) error {
 	return nil
 }
 
-// logged is a line that an etcd wrote.
+// logged is a line of an etcd log.
 type logged struct {
 	At      time.Time `json:"ts"`
 	Message string    `json:"msg"`
@@ -134,7 +134,7 @@ type logged struct {
 	machine string
 }
 
-// first returns the earliest line of any etcd's log that matches.
+// first returns the earliest matching line of all etcd logs.
 func (m machines) first(match func(logged) bool) (logged, error) {
 	var earliest logged
 	files, err := filepath.Glob(filepath.Join(m.dir, "*", "etcd.log"))
@@ -148,7 +148,7 @@ func (m machines) first(match func(logged) bool) (logged, error) {
 		}
 		for line := range bytes.Lines(text) {
 			l := logged{machine: filepath.Base(filepath.Dir(path))}
-			// The join script writes to the same file, and not JSON.
+			// The join script writes to the same file, but not JSON.
 			if json.Unmarshal(line, &l) == nil && match(l) && (earliest.At.IsZero() || l.At.Before(earliest.At)) {
 				earliest = l
 			}
@@ -157,7 +157,7 @@ func (m machines) first(match func(logged) bool) (logged, error) {
 	return earliest, nil
 }
 
-// left returns when the cluster removed the member.
+// left returns the time at which the cluster removed the member.
 func (m machines) left(name, id string) (time.Time, error) {
 	line, err := m.first(func(l logged) bool { return l.Message == "removed member" && l.Removed == id })
 	if err == nil && line.At.IsZero() {
@@ -166,7 +166,7 @@ func (m machines) left(name, id string) (time.Time, error) {
 	return line.At, err
 }
 
-// led returns who first came to lead after that time, and when.
+// led returns the first member that became leader after that time, and when.
 func (m machines) led(after time.Time) (name string, at time.Time, err error) {
 	line, err := m.first(func(l logged) bool {
 		return l.At.After(after) && strings.Contains(l.Message, " became leader at term ")
@@ -177,7 +177,7 @@ func (m machines) led(after time.Time) (name string, at time.Time, err error) {
 	return line.machine, line.At, err
 }
 
-// ended returns when the process of a machine ended that ran at that time.
+// ended returns when a process of a machine ended that was running at ranAt.
 func (m machines) ended(name string, ranAt time.Time) (time.Time, error) {
 	events, err := m.events()
 	if err != nil {
@@ -200,10 +200,10 @@ func (m machines) ended(name string, ranAt time.Time) (time.Time, error) {
 	return time.Time{}, failed("No process of %s ran at %s and has ended since.", name, clock(ranAt))
 }
 
-// clock is a time of day as it is told.
+// clock formats a time of day for the output.
 func clock(t time.Time) string { return t.Local().Format("15:04:05.000") }
 
-// logs returns the ends of the machines' logs, for a failure.
+// logs returns the last lines of the machines' logs, for a failure.
 func (m machines) logs() []excerpt {
 	var all []excerpt
 	files, _ := filepath.Glob(filepath.Join(m.dir, "*", "etcd.log"))

@@ -1,12 +1,12 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Demo takes examples/local-cluster through its life with a real Terraform (or
-// OpenTofu), the built provider and real etcd: form a cluster, let a learner
-// in, give it its vote, take a member out, destroy it all. Each step says what
-// it did and checks what came of it by asking the cluster itself. It ends with
-// 0 only if everything was as it should be; whatever happens it leaves nothing
-// behind, neither a process nor a file.
+// Demo runs examples/local-cluster with a real Terraform (or OpenTofu), the
+// built provider and real etcd: it forms a cluster, adds a learner, promotes
+// it, removes a member and destroys everything. Each step prints its actions
+// and checks their result by asking the cluster. The exit code is 0 only if all
+// checks succeed. In every case the demo leaves neither processes nor files
+// behind.
 package main
 
 import (
@@ -24,26 +24,26 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// The exit codes besides 0.
+// These are the exit codes other than 0.
 const (
 	exitFailed      = 1
 	exitUsage       = 2
 	exitInterrupted = 130
 )
 
-// options are the programs and files that the demo works with.
+// options are the programs and files that the demo uses.
 type options struct {
 	cli      string // Terraform or OpenTofu
 	provider string // the built provider
-	mirror   string // file system mirror to install it from instead, or ""
+	mirror   string // file system mirror to install it from instead, or empty
 	etcd     string
 	etcdctl  string
 	example  string // directory of the configuration
-	record   string // file for a recording, or ""
+	record   string // file for a recording, or empty
 }
 
 func main() {
-	// Also the end of a terminal and of a pipe: machines outlive this process
+	// Also when the terminal or a pipe is closed: machines outlive this process
 	// unless it ends them.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
@@ -51,7 +51,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run is main without the process.
+// run is main without the exit.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args, stderr)
 	if err != nil {
@@ -89,7 +89,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// parse reads the flags and makes every path absolute.
+// parse parses the flags and makes every path absolute.
 func parse(args []string, stderr io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("demo", flag.ContinueOnError)

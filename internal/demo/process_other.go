@@ -7,8 +7,8 @@ package main
 
 import "os/exec"
 
-// The machines of the example are shell scripts: there is no demo without a
-// Unix. These let the package compile elsewhere.
+// The machines of the example are shell scripts, so the demo requires Unix.
+// These functions let the package compile on other systems.
 
 func ownGroup(*exec.Cmd) {}
 

@@ -13,16 +13,16 @@ import (
 	"syscall"
 )
 
-// ownGroup gives the command a process group of its own: an interrupt typed at
-// the terminal reaches it once, from here, and not a second time directly,
-// which Terraform takes for an order to drop everything.
+// ownGroup gives the command its own process group: an interrupt typed at the
+// terminal reaches it only once, from this process. Terraform would treat a
+// second interrupt as an order to exit at once.
 func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// endGroup kills what is left of the group of a command that has ended.
+// endGroup kills the remaining processes in the group of an ended command.
 func endGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }
 
-// alive reports whether a process runs. One that has ended and only waits to
-// be reaped does not.
+// alive reports whether a process runs. A process that has ended but was not
+// yet reaped does not.
 func alive(pid int) bool {
 	if pid <= 0 || syscall.Kill(pid, 0) != nil {
 		return false

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// recorder keeps what is written, each line with the second at which it was
-// complete.
+// recorder records complete lines, each with the second at which it was
+// completed.
 type recorder struct {
 	begun   time.Time
 	lines   bytes.Buffer

@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// indent stands before everything that belongs to a step.
+// indent precedes all output of a step.
 const indent = "   "
 
-// report is what the person at the terminal sees.
+// report writes the output for the user.
 type report struct {
 	out      io.Writer
-	terminal bool // something may be overwritten
+	terminal bool // lines can be overwritten
 	colour   bool
 	begun    time.Time
 	step     string
@@ -35,7 +35,7 @@ func newReport(out io.Writer) *report {
 	return r
 }
 
-// The colours, as SGR codes.
+// These are the colours, as SGR codes.
 const (
 	bold  = "1"
 	faint = "2"
@@ -50,39 +50,39 @@ func (r *report) paint(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// logf is for what is reported from below.
+// logf prints the log lines of other packages.
 func (r *report) logf(format string, args ...any) {
 	fmt.Fprintln(r.out, indent+fmt.Sprintf(format, args...))
 }
 
-// title says what this is all about.
+// title prints the title of the demo.
 func (r *report) title(format string, args ...any) {
 	fmt.Fprintln(r.out, fmt.Sprintf(format, args...))
 }
 
-// begin begins a step.
+// begin starts a step.
 func (r *report) begin(what string) {
 	r.steps++
 	r.step = what
 	fmt.Fprintf(r.out, "\n%s\n", r.paint(bold, fmt.Sprintf("%d  %s", r.steps, what)))
 }
 
-// say tells something about the step.
+// say prints a line about the step.
 func (r *report) say(format string, args ...any) {
 	fmt.Fprintln(r.out, indent+fmt.Sprintf(format, args...))
 }
 
-// verified tells what has been checked.
+// verified prints the result of a check.
 func (r *report) verified(format string, args ...any) {
 	fmt.Fprintln(r.out, indent+r.paint(green, fmt.Sprintf(format, args...)))
 }
 
-// ran tells which command ran, what it said and how long it took.
+// ran prints a command, its result and its duration.
 func (r *report) ran(command, said string, took time.Duration) {
 	fmt.Fprintf(r.out, "%s%-6s %-40s %s\n", indent, command, said, r.paint(faint, seconds(took)))
 }
 
-// during shows what goes on until f returns, on a terminal, and how long f took.
+// during shows what on a terminal until f returns, and returns the duration of f.
 func (r *report) during(what string, f func()) time.Duration {
 	begun := time.Now()
 	if !r.terminal {
@@ -113,7 +113,7 @@ func (r *report) during(what string, f func()) time.Duration {
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
 
-// table prints rows under a head, in columns.
+// table prints a head and rows in columns.
 func (r *report) table(head []string, rows [][]string) {
 	width := make([]int, len(head))
 	for _, row := range append([][]string{head}, rows...) {
@@ -134,8 +134,8 @@ func (r *report) table(head []string, rows [][]string) {
 	}
 }
 
-// failure is what ends the demo: a reason, and what the programs involved had
-// to say.
+// failure is the error that ends the demo: a reason, and excerpts of the logs
+// of the programs involved.
 type failure struct {
 	reason string
 	logs   []excerpt

@@ -15,14 +15,14 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// ports are those of one machine.
+// ports are the ports of one machine.
 type ports struct {
 	Client  int  `json:"client_port"`
 	Peer    int  `json:"peer_port"`
 	Promote bool `json:"promote,omitempty"`
 }
 
-// variables are those of the configuration.
+// variables are the variables of the configuration.
 type variables struct {
 	Nodes     map[string]ports `json:"nodes"`
 	Learners  map[string]ports `json:"learners"`
@@ -31,20 +31,20 @@ type variables struct {
 	Etcd      string           `json:"etcd"`
 }
 
-// story is the demo as it goes.
+// story is the state of the demo.
 type story struct {
 	r        *report
 	w        *workspace
 	etcdctl  etcdctl
 	machines machines
 	vars     variables
-	spare    ports             // for the machine that comes later
-	ids      map[string]string // of the members, by name, as etcd gave them
-	members  []member          // as of the last look
+	spare    ports             // for the later machine
+	ids      map[string]string // of the members, by name, as etcd assigned them
+	members  []member          // as last observed
 }
 
-// tell goes through all steps. Whatever happens, tb's cleanups end what was
-// started.
+// tell runs all steps. The cleanups of tb end all processes, also after an
+// error.
 func tell(ctx context.Context, tb etcdtest.TB, o options, r *report) error {
 	s, err := prepare(ctx, tb, o, r)
 	if err != nil {
@@ -58,7 +58,7 @@ func tell(ctx context.Context, tb etcdtest.TB, o options, r *report) error {
 	return nil
 }
 
-// withLogs adds the machines' logs to a failure, while they are there.
+// withLogs adds the machines' logs to a failure, while they exist.
 func (s *story) withLogs(err error) error {
 	var f *failure
 	if !errors.As(err, &f) {
@@ -68,7 +68,7 @@ func (s *story) withLogs(err error) error {
 	return f
 }
 
-// prepare makes the workspace and picks the ports.
+// prepare creates the workspace and chooses the ports.
 func prepare(ctx context.Context, tb etcdtest.TB, o options, r *report) (*story, error) {
 	root := tb.TempDir()
 	port := func() ports { return ports{Client: etcdtest.ReservePort(tb), Peer: etcdtest.ReservePort(tb)} }
@@ -113,7 +113,7 @@ func firstLine(text string) string {
 	return strings.Replace(line, "etcd Version:", "etcd", 1)
 }
 
-// endpoints are those of the nodes, which are there from first to last.
+// endpoints returns those of the nodes, which always exist.
 func (v variables) endpoints() []string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(v.Nodes)) {
@@ -122,10 +122,10 @@ func (v variables) endpoints() []string {
 	return all
 }
 
-// counts are what a plan announces and an apply reports.
+// counts are the numbers of resources in a plan and an apply.
 type counts struct{ add, change, destroy int }
 
-// apply plans, applies, and compares what both say with what it should be.
+// apply plans, applies, and compares both summaries with want.
 func (s *story) apply(ctx context.Context, want counts, args ...string) error {
 	if err := s.w.variables(s.vars); err != nil {
 		return err
@@ -161,8 +161,8 @@ func (s *story) plan(ctx context.Context, args ...string) (summary string, err e
 	return summary, err
 }
 
-// look asks the cluster and shows its members, which should have these roles,
-// and the IDs that they had before.
+// look reads and shows the members. It checks that they have these roles and
+// still the same IDs.
 func (s *story) look(ctx context.Context, roles map[string]string) error {
 	members, err := s.etcdctl.members(ctx, s.vars.endpoints())
 	if err != nil {
@@ -192,7 +192,7 @@ func (s *story) look(ctx context.Context, roles map[string]string) error {
 	return nil
 }
 
-// The key that is written in the first step and read in a later one.
+// key is written in the first step and read in a later one.
 const key, value = "greeting", "written by the first members"
 
 func (s *story) form(ctx context.Context) error {
@@ -250,7 +250,7 @@ func (s *story) promote(ctx context.Context) error {
 }
 
 func (s *story) leave(ctx context.Context) error {
-	// The leader is the one whose going could hurt.
+	// Removing the leader carries the most risk.
 	name := leaderOf(s.members)
 	_, leads := s.vars.Nodes[name]
 	if leads {

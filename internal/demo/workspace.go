@@ -15,11 +15,11 @@ import (
 	"strings"
 )
 
-// version is that of the provider in the mirror. Any will do.
+// version is the version of the provider in the mirror. Its value is arbitrary.
 const version = "0.0.1"
 
-// workspace is a copy of the configuration, with whatever the CLI needs to work
-// there, all in one directory that goes in the end.
+// workspace is a copy of the configuration with the files that the CLI needs,
+// all in one directory that is removed at the end.
 type workspace struct {
 	cli    string
 	root   string
@@ -27,8 +27,8 @@ type workspace struct {
 	mirror string
 }
 
-// newWorkspace copies the example and, unless there is a mirror, builds one that
-// holds the provider for both registries' host names.
+// newWorkspace copies the example and, unless there is a mirror, builds one
+// that contains the provider for the host names of both registries.
 func newWorkspace(root string, o options) (*workspace, error) {
 	w := &workspace{
 		cli: o.cli, root: root,
@@ -37,8 +37,7 @@ func newWorkspace(root string, o options) (*workspace, error) {
 	if err := os.Mkdir(w.config, 0o700); err != nil {
 		return nil, err
 	}
-	// Only what makes up the configuration: someone may have used the example
-	// where it is.
+	// Copy only the configuration: the user may have run the example in place.
 	for _, pattern := range []string{"*.tf", "*.sh"} {
 		files, err := filepath.Glob(filepath.Join(o.example, pattern))
 		if err != nil {
@@ -88,15 +87,15 @@ func copyFile(to, from string, mode os.FileMode) (err error) {
 	return err
 }
 
-// settings is the CLI's configuration file: an empty one in place of the
-// person's own.
+// settings returns the path of the CLI's configuration file: an empty file that
+// replaces the user's own.
 func (w *workspace) settings() string { return filepath.Join(w.root, "cli.tfrc") }
 
-// name is what the CLI is called in what is told.
+// name returns the name of the CLI for the output.
 func (w *workspace) name() string { return filepath.Base(w.cli) }
 
-// run runs the CLI and returns its exit code and its standard output. An exit
-// code that is not among those allowed is an error, with what was said.
+// run runs the CLI and returns its exit code and its standard output. It
+// returns an error with the output if the exit code is not among those allowed.
 func (w *workspace) run(ctx context.Context, allowed string, args ...string) (int, string, error) {
 	code, stdout, all, err := command{
 		dir:  w.config,
@@ -118,7 +117,7 @@ func (w *workspace) run(ctx context.Context, allowed string, args ...string) (in
 	return code, stdout, nil
 }
 
-// fromFirstError leaves out what a plan says before it says what is wrong.
+// fromFirstError omits the output before the first error.
 func fromFirstError(text string) string {
 	if i := strings.Index(text, "Error: "); i >= 0 {
 		return text[i:]
@@ -126,7 +125,7 @@ func fromFirstError(text string) string {
 	return text
 }
 
-// variables writes the values of the configuration's variables.
+// variables writes the values of the variables of the configuration.
 func (w *workspace) variables(values any) error {
 	text, err := json.MarshalIndent(values, "", "  ")
 	if err != nil {
@@ -135,7 +134,7 @@ func (w *workspace) variables(values any) error {
 	return os.WriteFile(filepath.Join(w.config, "terraform.tfvars.json"), text, 0o600)
 }
 
-// planFile is where plan puts what apply applies.
+// planFile is the plan that plan writes and apply applies.
 const planFile = "step.tfplan"
 
 // noChanges is the summary of an empty plan.
@@ -148,7 +147,7 @@ var (
 	warned   = regexp.MustCompile(`(?m)^Warning: .*$`)
 )
 
-// plan plans and returns the summary, as "1 to add, 0 to change, 0 to destroy".
+// plan plans and returns the summary, such as "1 to add, 0 to change, 0 to destroy".
 func (w *workspace) plan(ctx context.Context, args ...string) (string, error) {
 	code, out, err := w.run(ctx, "02", append([]string{"plan", "-detailed-exitcode", "-out=" + planFile}, args...)...)
 	if err != nil {
@@ -167,8 +166,8 @@ func (w *workspace) plan(ctx context.Context, args ...string) (string, error) {
 	return found[1], nil
 }
 
-// apply applies what was planned and returns the summary, as "1 added, 0
-// changed, 0 destroyed", and the first line of each warning.
+// apply applies the plan and returns the summary, such as "1 added, 0 changed,
+// 0 destroyed", and the first line of each warning.
 func (w *workspace) apply(ctx context.Context) (said string, warnings []string, err error) {
 	_, out, err := w.run(ctx, "0", "apply", planFile)
 	if err != nil {
@@ -180,13 +179,13 @@ func (w *workspace) apply(ctx context.Context) (said string, warnings []string, 
 	return said, warned.FindAllString(out, -1), nil
 }
 
-// output is what the configuration says of a member.
+// output is the configuration's output for a member.
 type output struct {
 	ID   string `json:"id"`
 	Role string `json:"role"`
 }
 
-// members returns the output of that name.
+// members returns the output members.
 func (w *workspace) members(ctx context.Context) (map[string]output, error) {
 	_, out, err := w.run(ctx, "0", "output", "-json", "members")
 	if err != nil {

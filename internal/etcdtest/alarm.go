@@ -11,8 +11,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// RaiseCorrupt raises the alarm CORRUPT in the name of a member, as that member
-// does when it finds that its data differs from the others'. clientv3 cannot
+// RaiseCorrupt raises the alarm CORRUPT for a member, as the member itself does
+// when it finds that its data differs from that of the others. clientv3 cannot
 // raise alarms.
 func RaiseCorrupt(tb testing.TB, client *clientv3.Client, member uint64) {
 	tb.Helper()

@@ -22,18 +22,18 @@ const (
 	probeTimeout = time.Second // one request to one member
 )
 
-// errNotForLearners is a learner's answer to most calls; package rpctypes has
-// only the server's form of it.
+// errNotForLearners is the error that a learner returns to most calls. Package
+// rpctypes exports only its server form.
 var errNotForLearners = rpctypes.Error(rpctypes.ErrGRPCNotSupportedForLearner)
 
-// clientConfig is for the options' TLS and, if asked for, password.
+// clientConfig returns a configuration with TLS and, if wanted, the password.
 func (o Options) clientConfig(withPassword bool, endpoints ...string) clientv3.Config {
 	cfg := clientv3.Config{
 		Endpoints:   endpoints,
 		DialTimeout: dialTimeout,
 		Logger:      zap.NewNop(),
-		// A server that has just been started is to be found at once; gRPC
-		// would wait a second after the first refusal.
+		// Connect quickly to a server that has just started: by default gRPC
+		// waits a second after the first refused connection.
 		DialOptions: []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: 20 * time.Millisecond, Multiplier: 1.5, Jitter: 0.2, MaxDelay: 250 * time.Millisecond},
 			MinConnectTimeout: dialTimeout,
@@ -58,18 +58,18 @@ func newClient(tb TB, cfg clientv3.Config) *clientv3.Client {
 	return client
 }
 
-// Client returns a client of this process alone, with TLS and password if the
-// options have them. It is closed when the test ends. With a password the
-// process must serve already.
+// Client returns a client of this process only, with TLS and password if the
+// options have them. The client is closed when the test ends. With a password,
+// the process must already serve.
 func (p *Process) Client(tb TB) *clientv3.Client {
 	tb.Helper()
 	return newClient(tb, p.opts.clientConfig(true, p.ClientURL()))
 }
 
-// WaitReady waits until the process serves: as a voter once a linearizable
-// read through it succeeds, as a learner once it tells its status (learners
-// serve no such reads). If the process ends meanwhile and nobody restarts it,
-// WaitReady returns at once.
+// WaitReady waits until the process serves. A voter serves when a linearizable
+// read through it succeeds. A learner, which does not serve such reads, serves
+// when it returns its status. If the process ends in the meantime and no
+// supervisor restarts it, WaitReady returns at once.
 func (p *Process) WaitReady(ctx context.Context) error {
 	dialer := net.Dialer{Timeout: probeTimeout}
 	err := poll(ctx, 10*time.Millisecond, func(ctx context.Context) error {
@@ -99,7 +99,7 @@ func (p *Process) waitServing(ctx context.Context) error {
 	defer func() { _ = plain.Close() }()
 	reader := plain
 	if p.opts.Password != "" {
-		reader = nil // made once the process answers: it asks for a token
+		reader = nil // created when the process answers: it requests a token
 	}
 	defer func() {
 		if reader != nil && reader != plain {
@@ -113,8 +113,8 @@ func (p *Process) waitServing(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 		defer cancel()
 		status, err := plain.Status(ctx, p.ClientURL())
-		// With authentication on, newer versions keep the status to
-		// themselves; but a learner does say that it lets nobody log in.
+		// With authentication on, newer versions refuse status requests, but a
+		// learner reports that it does not allow logins.
 		if err != nil && !errors.Is(err, rpctypes.ErrUserEmpty) {
 			return fmt.Errorf("status: %w", err)
 		}
@@ -138,7 +138,7 @@ func (p *Process) waitServing(ctx context.Context) error {
 	})
 }
 
-// gone is an error if the process has ended for good.
+// gone returns an error if the process has ended and will not be restarted.
 func (p *Process) gone() error {
 	r := p.currentRun()
 	if r == nil {

@@ -25,9 +25,9 @@ type Cluster struct {
 	links   *partition // nil without Options.Links
 }
 
-// Start forms a cluster of n members by static bootstrap and returns once a
-// linearizable read through every one of them succeeds, and authentication is
-// on if the options ask for it.
+// Start forms a cluster of n members by static bootstrap. It returns when a
+// linearizable read through every member succeeds and, if the options have a
+// password, authentication is on.
 func Start(tb TB, n int, opts Options) *Cluster {
 	tb.Helper()
 	c := newCluster(tb, opts)
@@ -72,7 +72,7 @@ func (c *Cluster) newProcess(tb TB, name string, v Version) *Process {
 	opts := c.opts
 	opts.Name, opts.Version, opts.Versions = name, v, nil
 	if opts.V2 && !v.servesV2() {
-		opts.V2 = false // one of mixed versions
+		opts.V2 = false // this version of a mixed cluster does not serve it
 	}
 	p := NewProcess(tb, opts)
 	setDefault(p.Env, "ETCD_INITIAL_CLUSTER_TOKEN", c.token)
@@ -106,21 +106,21 @@ func (c *Cluster) enableAuth(ctx context.Context, tb TB) {
 	if _, err := client.AuthEnable(ctx); err != nil {
 		tb.Fatalf("etcdtest: auth enable: %v", err)
 	}
-	// Members apply it one after the other; a read through each shows it has.
+	// Members apply it one after the other; a read through each one proves it.
 	if err := c.waitReady(ctx); err != nil {
 		tb.Fatalf("etcdtest: after auth enable: %v", err)
 	}
 }
 
-// Members returns the processes that Start formed the cluster of and those
-// that Track added, without those that Untrack took out.
+// Members returns the processes with which Start formed the cluster and those
+// that Track added, without those that Untrack removed.
 func (c *Cluster) Members() []*Process {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.members)
 }
 
-// Member returns the process of that name; none fails the test.
+// Member returns the process with that name. It fails the test if there is none.
 func (c *Cluster) Member(name string) *Process {
 	c.tb.Helper()
 	for _, p := range c.Members() {
@@ -132,8 +132,8 @@ func (c *Cluster) Member(name string) *Process {
 	return nil
 }
 
-// Track counts p among the members from now on: a joiner that has come to
-// vote. It changes nothing in etcd.
+// Track adds p, a new member that was promoted, to the members of c. It does
+// not change etcd.
 func (c *Cluster) Track(p *Process) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -142,8 +142,8 @@ func (c *Cluster) Track(p *Process) {
 	}
 }
 
-// Untrack no longer counts p among the members: one that was removed. It
-// changes nothing in etcd.
+// Untrack deletes p, a removed member, from the members of c. It does not
+// change etcd.
 func (c *Cluster) Untrack(p *Process) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -162,7 +162,7 @@ func (c *Cluster) Endpoints() []string {
 	return urls
 }
 
-// ClientConfig returns what [Cluster.Client] dials with.
+// ClientConfig returns the configuration that [Cluster.Client] uses.
 func (c *Cluster) ClientConfig() clientv3.Config {
 	return c.opts.clientConfig(true, c.Endpoints()...)
 }
@@ -180,7 +180,7 @@ func (c *Cluster) ClientFor(tb TB, p *Process) *clientv3.Client {
 	return p.Client(tb)
 }
 
-// waitReady waits for each member at once.
+// waitReady waits for all members concurrently.
 func (c *Cluster) waitReady(ctx context.Context) error {
 	members := c.Members()
 	errs := make([]error, len(members))

@@ -41,7 +41,7 @@ func TestClusterOfOneOnEachVersion(t *testing.T) {
 				if err := p.WaitReady(WaitContext(t)); err == nil || !strings.Contains(err.Error(), "it has ended with exit code") {
 					t.Errorf("a stopped process: %v", err)
 				}
-				p.Stop() // again: nothing to do
+				p.Stop() // a second Stop does nothing
 				p.Start()
 				noError(t, p.WaitReady(WaitContext(t)))
 			})
@@ -109,7 +109,7 @@ func TestTLSAndPassword(t *testing.T) {
 	}
 }
 
-// Members of two versions form a cluster, and one is upgraded in place.
+// TestMixedVersions forms a cluster of two versions and upgrades a member in place.
 func TestMixedVersions(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 2, Options{Versions: []Version{V36, V37}, Names: []string{"old", "new"}})
@@ -131,8 +131,8 @@ func TestMixedVersions(t *testing.T) {
 	}
 }
 
-// A learner is ready though it serves no linearizable reads and lets nobody log
-// in.
+// A learner is ready although it serves no linearizable reads and does not
+// allow logins.
 func TestLearnerJoinsAndIsPromoted(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string]Options{

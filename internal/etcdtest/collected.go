@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// Collected is the tests of a package whose goroutines are counted at the end,
-// after the garbage has been collected: a provider that was served within the
-// test has two goroutines that read from pipes, and go-plugin leaves the
-// closing of those pipes to the collector.
+// Collected runs the garbage collector after the tests of a package and before
+// their goroutines are counted. A provider that was served within a test has
+// two goroutines that read from pipes, and go-plugin leaves it to the collector
+// to close those pipes.
 type Collected struct{ *testing.M }
 
 // Run runs the tests.

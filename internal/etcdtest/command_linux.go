@@ -12,19 +12,18 @@ import (
 	"syscall"
 )
 
-// prepareCommand makes the kernel kill the process when this one goes,
-// whatever way that happens. The signal is tied to the thread that starts the
-// process, which therefore must live as long as it; see [run.loop].
-// A process group of its own keeps an interrupt typed at a terminal from
-// ending etcd before the test has seen it, and lets a script be ended together
-// with what it started.
+// prepareCommand makes the kernel kill the process when this process ends for
+// any reason. The signal is tied to the thread that starts the process, so this
+// thread must live as long as the process; see [run.loop]. The process gets its
+// own process group: an interrupt typed at a terminal does not end etcd before
+// the test has seen it, and a script is ended together with its children.
 func prepareCommand(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// frozen reports whether every thread of the process has stopped, or the
-// process has gone. SIGSTOP takes its time where the processors are busy, and
-// a thread that still runs may still answer.
+// frozen reports whether every thread of the process has stopped or the process
+// has ended. On a busy machine SIGSTOP takes time, and a thread that still runs
+// can still answer.
 func frozen(pid int) bool {
 	stats, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	if err != nil {
@@ -35,8 +34,8 @@ func frozen(pid int) bool {
 		if err != nil {
 			continue // the thread has ended
 		}
-		// The state follows the command's name, which stands in parentheses
-		// and may hold any character.
+		// The state follows the name of the command, which is in parentheses
+		// and can contain any character.
 		if _, state, ok := bytes.Cut(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" ")); ok && len(state) > 0 && state[0] != 'T' {
 			return false
 		}

@@ -10,11 +10,11 @@ import (
 	"syscall"
 )
 
-// prepareCommand gives the process a group of its own; see the Linux variant,
-// which also ties its life to this process.
+// prepareCommand gives the process its own process group. The Linux variant
+// also ties the life of the process to this one.
 func prepareCommand(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 }
 
-// frozen cannot be told here; the signal has been sent.
+// frozen always returns true: this system does not show it. The signal was sent.
 func frozen(int) bool { return true }

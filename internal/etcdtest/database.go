@@ -14,8 +14,8 @@ import (
 	"slices"
 )
 
-// Database returns a database of etcd that holds keys, few and short ones, each put
-// once from revision 2 on. Its pages are of 4 KiB, and it has three.
+// Database returns an etcd database that contains keys, which must be few and short.
+// Each key is put once, starting at revision 2. The database has three pages of 4 KiB.
 func Database(keys ...string) []byte {
 	const pageSize = 4096
 	order := binary.LittleEndian
@@ -59,20 +59,20 @@ func Database(keys ...string) []byte {
 	return db
 }
 
-// Snapshot returns a snapshot of such a database: with its hash behind it.
+// Snapshot returns a snapshot of such a database, followed by its hash.
 func Snapshot(keys ...string) []byte {
 	db := Database(keys...)
 	hash := sha256.Sum256(db)
 	return slices.Concat(db, hash[:])
 }
 
-// SnapshotStatus is what etcdutl snapshot status prints of a snapshot.
+// SnapshotStatus is the output of etcdutl snapshot status.
 type SnapshotStatus struct {
 	Revision, TotalKey, TotalSize int64
 }
 
-// EtcdutlStatus asks etcdutl about a snapshot in a file. It reads the whole
-// database, and fails the test unless that is consistent.
+// EtcdutlStatus runs etcdutl snapshot status on the file at path. etcdutl reads
+// the whole database; the test fails unless it is consistent.
 func EtcdutlStatus(tb TB, path string) (out SnapshotStatus) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), WaitLimit)

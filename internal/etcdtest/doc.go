@@ -2,34 +2,33 @@
 // SPDX-License-Identifier: MPL-2.0
 
 // Package etcdtest runs real etcd processes of any built version for tests: on
-// reserved loopback ports, with TLS and authentication, to be started, stopped,
-// killed, frozen, wiped, supervised, and cut off from each other. The binaries
-// come from `make tools`.
+// reserved loopback ports, with TLS and authentication. Tests can start, stop,
+// kill, freeze, wipe and supervise them, and cut them off from each other. The
+// binaries come from `make tools`.
 //
 // # A cluster
 //
-// [Start] forms a cluster that serves before Start returns, and [Cluster.Client]
-// reaches it:
+// [Start] forms a cluster and returns when it serves. [Cluster.Client] connects
+// to it:
 //
 //	c := etcdtest.Start(t, 3, etcdtest.Options{Version: etcdtest.V36, TLS: etcdtest.NewPKI(t)})
 //	c.Leader(t).Freeze()
 //	_, err := c.Client(t).Put(ctx, "key", "value")
 //
-// Everything ends with the test: processes are killed, clients and connections
-// closed, directories removed. If the test failed, the end of each process's
-// log is shown first. Should the test binary die, the kernel kills the
-// processes (on Linux). A test binary that checks for leaked goroutines finds
-// none.
+// When the test ends, processes are killed, clients and connections closed, and
+// directories removed. If the test failed, the end of the log of each process
+// is shown first. If the test binary dies, the kernel kills the processes (on
+// Linux). A test binary that checks for leaked goroutines finds none.
 //
-// After any start etcd takes 5 s to call its members healthy; until then it may
-// refuse changes of membership with "unhealthy cluster". [Cluster.AddLearner]
-// and [Cluster.Promote] wait for it, [Cluster.WaitHealthy] does not.
+// For 5 s after it starts, etcd does not consider its members healthy and can
+// refuse membership changes with "unhealthy cluster". [Cluster.AddLearner] and
+// [Cluster.Promote] wait for this, [Cluster.WaitHealthy] does not.
 //
-// # A process by itself
+// # A single process
 //
-// [NewProcess] prepares an etcd and reserves its ports; [Cluster.NewJoiner]
-// prepares one that is to join. What configures it is the map [Process.Env],
-// which a test fills with what the provider says:
+// [NewProcess] prepares an etcd and reserves its ports. [Cluster.NewJoiner]
+// prepares a new member. The map [Process.Env] configures the process, and a
+// test fills it with the values of the provider:
 //
 //	p := c.NewJoiner(t, "infra4")
 //	maps.Copy(p.Env, environment)              // ETCD_INITIAL_CLUSTER and so on
@@ -37,7 +36,7 @@
 //	p.Supervise(100 * time.Millisecond)        // as Restart=always
 //	err := p.WaitReady(ctx)
 //
-// How processes end, and what a supervisor makes of it:
+// These methods end or stop a process:
 //
 //	Stop      SIGTERM; supervision ends     systemctl stop
 //	Kill      SIGKILL; started again        a crash
@@ -45,22 +44,23 @@
 //	Freeze    SIGSTOP                       the machine hangs
 //	Wipe      no data directory             the disk is gone
 //
-// An exit with code 78 ends the supervision (RestartPreventExitStatus); any
-// other, as 75 from a pre-start command that asks for another try, is followed
-// by a start. An upgrade is Stop, another [Process.Version], Start.
+// Exit code 78 ends the supervision (RestartPreventExitStatus). After any other
+// exit code, such as 75 from a pre-start command that wants to be run again,
+// the process is started again. To upgrade, Stop, set [Process.Version] and
+// Start.
 //
 // # Networks
 //
-// A [Link], made by [Proxy], stands between a client and a server and can be
-// cut. With Options.Links each member's peer port has one, and
+// A [Link], created by [Proxy], is a proxy between a client and a server that
+// can be cut. With Options.Links the peer port of each member has a link, and
 // [Cluster.Isolate], [Cluster.Split] and [Cluster.Heal] cut members off from
-// each other while clients reach all of them. Frozen and cut-off differ: a
-// frozen member answers no client either.
+// each other while clients still reach all of them. A frozen member, in
+// contrast, does not answer clients either.
 //
 // # Writes
 //
-// A [Writer] writes all the while, follows the members, and tells afterwards
-// how long no write was acknowledged and which acknowledged writes were lost:
+// A [Writer] writes continuously and follows the member list. Afterwards it
+// reports the longest time without an acknowledged write, and lost writes:
 //
 //	w := c.NewWriter(t, etcdtest.WriterOptions{})
 //	... // the change
@@ -70,6 +70,6 @@
 //
 // # Without package testing
 //
-// All functions take a [TB], which *testing.T is. A program that is no test
-// gets one from [Run].
+// All functions take a [TB], which *testing.T implements. A program that is not
+// a test gets one from [Run].
 package etcdtest

@@ -12,7 +12,7 @@ import (
 
 // Etcdctl runs etcdctl of the cluster's version against all members, with TLS
 // and password if the options have them, and returns its standard output. The
-// error holds the standard error. After a minute etcdctl is killed.
+// error contains the standard error. etcdctl is killed after [WaitLimit].
 func (c *Cluster) Etcdctl(args ...string) (string, error) {
 	c.tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), WaitLimit)

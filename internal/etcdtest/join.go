@@ -16,9 +16,9 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// NewJoiner prepares a process that is to join: its initial cluster is the
-// members of this moment and itself, its state existing. It is neither
-// announced nor started nor tracked.
+// NewJoiner prepares the process of a new member: its initial cluster is the
+// current members and itself, and its state is existing. NewJoiner does not add
+// the member to the cluster, and neither starts nor tracks the process.
 func (c *Cluster) NewJoiner(tb TB, name string) *Process {
 	tb.Helper()
 	p := c.newProcess(tb, name, c.opts.version(len(c.opts.Versions)))
@@ -37,7 +37,7 @@ func (c *Cluster) NewJoiner(tb TB, name string) *Process {
 	for _, m := range list.Members {
 		for _, url := range m.PeerURLs {
 			if _, ok := initial[url]; !ok {
-				// One that has not run has no name yet; any will do.
+				// A member that was never started has no name; any name will do.
 				initial[url] = m.Name
 				if m.Name == "" {
 					initial[url] = fmt.Sprintf("unstarted-%x", m.ID)
@@ -54,8 +54,8 @@ func (c *Cluster) NewJoiner(tb TB, name string) *Process {
 	return p
 }
 
-// AddLearner announces a new member as a learner, starts its process and
-// waits until it serves. The process is not tracked.
+// AddLearner adds a new member as a learner, starts its process and waits until
+// it serves. It does not track the process.
 func (c *Cluster) AddLearner(tb TB, name string) *Process {
 	tb.Helper()
 	p := c.NewJoiner(tb, name)
@@ -72,12 +72,11 @@ func (c *Cluster) AddLearner(tb TB, name string) *Process {
 	return p
 }
 
-// Promote makes a learner a voter, waits until it serves as one, and tracks
-// it.
+// Promote promotes a learner, waits until it serves as a voter, and tracks it.
 func (c *Cluster) Promote(tb TB, p *Process) {
 	tb.Helper()
 	id := c.MemberID(tb, p)
-	// Through the leader: others fail with authentication on, etcd#20757.
+	// Through the leader: other members fail with authentication on, etcd#20757.
 	leader := c.Leader(tb)
 	c.changeThrough(tb, c.opts.clientConfig(true, leader.ClientURL()), "promote "+p.Name,
 		func(ctx context.Context, client *clientv3.Client) error {
@@ -95,8 +94,8 @@ func (c *Cluster) Promote(tb TB, p *Process) {
 	c.Track(p)
 }
 
-// MemberID returns the ID under which the cluster lists p, by its peer URL;
-// none fails the test.
+// MemberID returns the ID of the listed member that has the peer URL of p. It
+// fails the test if there is none.
 func (c *Cluster) MemberID(tb TB, p *Process) uint64 {
 	tb.Helper()
 	var id uint64
@@ -123,8 +122,8 @@ func (c *Cluster) change(tb TB, what string, do func(context.Context, *clientv3.
 	c.changeThrough(tb, c.ClientConfig(), what, do, again...)
 }
 
-// changeThrough calls do until it succeeds or fails with an error other than
-// those that are worth another try.
+// changeThrough calls do until it succeeds or returns an error that is not one
+// of again.
 func (c *Cluster) changeThrough(tb TB, cfg clientv3.Config, what string, do func(context.Context, *clientv3.Client) error, again ...error) {
 	tb.Helper()
 	client, err := clientv3.New(cfg)

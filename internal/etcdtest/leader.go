@@ -13,9 +13,9 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// WaitHealthy waits until every member serves, as [Process.WaitReady] says,
-// and all name the same leader. It does not wait for the 5 s that etcd wants a
-// peer to have been connected before it calls it healthy.
+// WaitHealthy waits until every member serves, as [Process.WaitReady] defines
+// it, and all name the same leader. It does not wait for the 5 s for which a
+// peer must be connected before etcd considers it healthy.
 func (c *Cluster) WaitHealthy(ctx context.Context) error {
 	if err := c.waitReady(ctx); err != nil {
 		return err
@@ -24,9 +24,9 @@ func (c *Cluster) WaitHealthy(ctx context.Context) error {
 	return err
 }
 
-// Leader returns the member that a majority of the members names as leader
-// and that takes itself for it, once there is one. None within [WaitLimit]
-// fails the test.
+// Leader waits for a member that a majority of the members, and the member
+// itself, name as the leader, and returns it. It fails the test if there is no
+// such member within [WaitLimit].
 func (c *Cluster) Leader(tb TB) *Process {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), WaitLimit)
@@ -50,7 +50,7 @@ func (c *Cluster) waitLeader(ctx context.Context, enough func(votes, members int
 		ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 		defer cancel()
 		if client == nil {
-			// With a password this is a login, which takes a leader.
+			// With a password, New logs in, which requires a leader.
 			fresh, err := clientv3.New(c.ClientConfig())
 			if err != nil {
 				return err
@@ -71,8 +71,8 @@ func (c *Cluster) waitLeader(ctx context.Context, enough func(votes, members int
 	return leader, err
 }
 
-// askWhoLeads asks every member at once. It returns the process that most of
-// those name which answer, and how many those are.
+// askWhoLeads asks all members concurrently. It returns the process that most
+// of the answers name as leader, and the number of these answers.
 func askWhoLeads(ctx context.Context, client *clientv3.Client, members []*Process) (*Process, int, error) {
 	type answer struct {
 		id, leader uint64
@@ -103,8 +103,7 @@ func askWhoLeads(ctx context.Context, client *clientv3.Client, members []*Proces
 	var leader *Process
 	most := 0
 	for i, a := range answers {
-		// After a split there can be a second one that still takes itself
-		// for the leader.
+		// After a split, a second member can still consider itself the leader.
 		if a.err == nil && a.leader != 0 && a.leader == a.id && votes[a.id] > most {
 			leader, most = members[i], votes[a.id]
 		}

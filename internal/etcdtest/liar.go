@@ -16,8 +16,8 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Lies are the answers of a [Liar]. A nil answer has an empty message sent. Set
-// them with [Liar.Tell]; answers must not be changed afterwards.
+// Lies are the answers of a [Liar]. For a nil answer, the liar sends an empty
+// message. Set them with [Liar.Tell]; answers must not be changed afterwards.
 type Lies struct {
 	// Status is the answer to a status request, Members to every member list,
 	// Range to every read, Txn to every transaction.
@@ -25,21 +25,21 @@ type Lies struct {
 	Members *pb.MemberListResponse
 	Range   *pb.RangeResponse
 	Txn     *pb.TxnResponse
-	// Snapshot is what a snapshot consists of, Pieces times over.
+	// Snapshot is one piece of a snapshot. It is sent Pieces times.
 	Snapshot []byte
 	Pieces   int
 }
 
-// Liar is a server that speaks etcd's protocol and answers what a test tells it
-// to: the answers that no real server can be brought to give. It knows nothing of
-// authentication, and speaks without TLS.
+// Liar is a server that speaks etcd's protocol and returns the answers that a
+// test sets, including those that no real server gives. It has neither
+// authentication nor TLS.
 type Liar struct {
 	pb.UnimplementedKVServer
 	pb.UnimplementedLeaseServer
 	pb.UnimplementedClusterServer
 	pb.UnimplementedMaintenanceServer
 
-	// URL is where it listens.
+	// URL is the URL on which the liar listens.
 	URL string
 
 	lies     atomic.Pointer[Lies]
@@ -49,8 +49,8 @@ type Liar struct {
 	calls map[string]int
 }
 
-// NewLiar starts a liar on a port of a loopback address, such as 127.0.0.1; it
-// ends with the test.
+// NewLiar starts a liar on a port of a loopback address, such as 127.0.0.1. It
+// stops when the test ends.
 func NewLiar(tb TB, host string, lies Lies) *Liar {
 	tb.Helper()
 	listener, err := net.Listen("tcp4", net.JoinHostPort(host, "0"))
@@ -82,14 +82,14 @@ func NewLiar(tb TB, host string, lies Lies) *Liar {
 	return l
 }
 
-// Tell makes it answer something else from now on.
+// Tell replaces the answers.
 func (l *Liar) Tell(lies Lies) { l.lies.Store(&lies) }
 
-// Accepted is how many connections it has accepted.
+// Accepted returns the number of accepted connections.
 func (l *Liar) Accepted() int { return int(l.accepted.Load()) }
 
-// Calls is how many requests of a full method name, such as
-// "/etcdserverpb.Cluster/MemberList", it has had.
+// Calls returns the number of requests for a full method name, such as
+// "/etcdserverpb.Cluster/MemberList".
 func (l *Liar) Calls(method string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -148,7 +148,7 @@ func (c *countedListener) Accept() (net.Conn, error) {
 	return conn, err
 }
 
-// Truth is what a member answers, for a [Liar] to change.
+// Truth returns the answers of a real member, for a [Liar] to change.
 func Truth(tb TB, p *Process) Lies {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
@@ -169,8 +169,8 @@ func Truth(tb TB, p *Process) Lies {
 	return Lies{Status: (*pb.StatusResponse)(status), Members: (*pb.MemberListResponse)(list), Range: (*pb.RangeResponse)(read)}
 }
 
-// Advertise starts a member again that advertises one more client URL, and returns
-// when the others list it.
+// Advertise restarts a member with one more advertised client URL, and returns
+// when the member list contains that URL.
 func (c *Cluster) Advertise(tb TB, p *Process, clientURL string) {
 	tb.Helper()
 	p.Stop()

@@ -14,11 +14,10 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 )
 
-// Link is a TCP connection point that passes everything on to its target, and
-// that can be cut. Members and clients that dial it instead of the target can
-// be cut off from the target, and the target goes on.
+// Link is a TCP proxy in front of a target. It can be cut: members and clients
+// that dial the link are then cut off from the target, which keeps running.
 type Link struct {
-	targets  []string // one after the other
+	targets  []string // used in turn
 	listener net.Listener
 	ctx      context.Context // until the test ends
 	wg       sync.WaitGroup
@@ -26,30 +25,30 @@ type Link struct {
 	mu      sync.Mutex
 	count   int
 	cut     bool
-	cutFrom map[*Process]bool // whose connections are cut, though the link is not
+	cutFrom map[*Process]bool // processes whose connections are cut while the link is not
 	cutWay  [2]bool           // by direction
 	delay   [2]func() time.Duration
 	changed chan struct{} // closed and replaced when one of these changes
 	conns   map[*linkConn]struct{}
-	source  func(net.Conn) *Process // who dialled; nil where that is not asked
+	source  func(net.Conn) *Process // returns the dialling process; nil if this is not needed
 }
 
-// linkConn is a connection that was accepted, with the one to the target.
+// linkConn is an accepted connection together with the one to the target.
 type linkConn struct {
 	ctx   context.Context // until it is closed
 	close func()
 	from  *Process // nil if unknown
 }
 
-// Proxy starts a link to target ("host:port") on a loopback port; it ends
+// Proxy starts a link to target ("host:port") on a loopback port. The link ends
 // with the test.
 func Proxy(tb TB, target string) *Link {
 	tb.Helper()
 	return Balance(tb, target)
 }
 
-// Balance is [Proxy] for several targets, as a load balancer is: every
-// connection leads to the next one.
+// Balance is [Proxy] for several targets: like a load balancer, it uses the
+// next target for each connection.
 func Balance(tb TB, targets ...string) *Link {
 	tb.Helper()
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -78,32 +77,32 @@ func Balance(tb TB, targets ...string) *Link {
 // Addr returns the address to dial, "127.0.0.1:port".
 func (l *Link) Addr() string { return l.listener.Addr().String() }
 
-// Accepted returns how many connections were accepted so far.
+// Accepted returns the number of connections accepted so far.
 func (l *Link) Accepted() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.count
 }
 
-// Cut makes the link a black hole: what is connected stalls, and who dials
-// gets no answer. (The kernel completes the handshake of TCP, nothing else.)
-// Nothing that was sent is lost: it arrives after [Link.Heal].
+// Cut makes the link a black hole: existing connections stall, and new ones get
+// no answer. (The kernel still completes the TCP handshake.) Data that was sent
+// is not lost: it arrives after [Link.Heal].
 func (l *Link) Cut() { l.change(func() { l.cut = true }) }
 
 // Way is a direction through a link.
 type Way uint8
 
-// In is what goes to the target, Out what comes from it.
+// In is the direction to the target, Out the direction from it.
 const (
 	In Way = iota
 	Out
 )
 
-// CutWay is [Link.Cut] for one direction: the other one goes on.
+// CutWay is [Link.Cut] for one direction only.
 func (l *Link) CutWay(w Way) { l.change(func() { l.cutWay[w] = true }) }
 
-// Delay holds up what goes in a direction: each piece by what by returns, which
-// is called for each.
+// Delay delays each piece of data in a direction by the result of by, which is
+// called for each piece.
 func (l *Link) Delay(w Way, by func() time.Duration) { l.change(func() { l.delay[w] = by }) }
 
 // Heal undoes [Link.Cut], [Link.CutWay] and [Link.Delay].
@@ -111,8 +110,8 @@ func (l *Link) Heal() {
 	l.change(func() { l.cut, l.cutWay, l.delay = false, [2]bool{}, [2]func() time.Duration{} })
 }
 
-// Reset resets all connections there are; new ones are welcome unless the
-// link is cut.
+// Reset resets all existing connections. New connections are accepted unless
+// the link is cut.
 func (l *Link) Reset() {
 	l.mu.Lock()
 	conns := l.conns
@@ -123,7 +122,7 @@ func (l *Link) Reset() {
 	}
 }
 
-// setCutFrom cuts, or heals, the link for the connections of one process.
+// setCutFrom cuts or heals the link for the connections of one process.
 func (l *Link) setCutFrom(p *Process, cut bool) {
 	l.change(func() {
 		if cut {
@@ -142,7 +141,7 @@ func (l *Link) change(how func()) {
 	l.changed = make(chan struct{})
 }
 
-// linger waits for as long as a piece in that direction is held up.
+// linger waits for the delay of a piece of data in that direction.
 func (l *Link) linger(ctx context.Context, way Way) error {
 	l.mu.Lock()
 	by := l.delay[way]
@@ -153,7 +152,7 @@ func (l *Link) linger(ctx context.Context, way Way) error {
 	return clock.System{}.Sleep(ctx, by())
 }
 
-// wait returns once nothing stalls a connection, or ctx is done.
+// wait returns when stalls returns false or ctx is done.
 func (l *Link) wait(ctx context.Context, stalls func() bool) error {
 	for {
 		l.mu.Lock()
@@ -177,13 +176,13 @@ func (l *Link) accept() {
 			return
 		}
 		if err != nil {
-			continue // the dialler has gone again
+			continue // the client has disconnected already
 		}
 		l.wg.Go(func() { l.serve(conn) })
 	}
 }
 
-// serve connects in with the target until either side ends, or the link does.
+// serve connects in to the target until either side ends or the link is closed.
 func (l *Link) serve(in net.Conn) {
 	ctx, cancel := context.WithCancel(l.ctx)
 	c := &linkConn{ctx: ctx, close: sync.OnceFunc(func() { cancel(); abort(in) })}
@@ -217,13 +216,13 @@ func (l *Link) serve(in net.Conn) {
 	pumps.Go(func() { l.pump(c, In, out, in) })
 	pumps.Go(func() { l.pump(c, Out, in, out) })
 	pumps.Wait()
-	if ctx.Err() == nil { // both have said all; a reset would discard some
+	if ctx.Err() == nil { // both sides are done; a reset would discard data
 		_, _ = in.Close(), out.Close()
 	}
 }
 
-// pump passes on what src sends, until it has sent all or the connection is
-// broken.
+// pump copies data from src to dst until src has sent all or the connection
+// breaks.
 func (l *Link) pump(c *linkConn, way Way, dst, src net.Conn) {
 	buf := make([]byte, 32<<10)
 	for {
@@ -237,7 +236,7 @@ func (l *Link) pump(c *linkConn, way Way, dst, src net.Conn) {
 		}
 		if errors.Is(readErr, io.EOF) {
 			if half, ok := dst.(interface{ CloseWrite() error }); ok {
-				_ = half.CloseWrite() // what goes wrong shows in the other pump
+				_ = half.CloseWrite() // errors show in the other pump
 			}
 			return
 		}

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// echo starts a server that sends back what it gets.
+// echo starts a server that sends back the data that it receives.
 func echo(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -43,7 +43,7 @@ func dial(t *testing.T, addr string) net.Conn {
 	return conn
 }
 
-// expect reads as much as want is long within d.
+// expect reads len(want) bytes within d and compares them with want.
 func expect(conn net.Conn, want string, d time.Duration) error {
 	if err := conn.SetReadDeadline(time.Now().Add(d)); err != nil {
 		return err
@@ -96,8 +96,8 @@ func TestLinkBalances(t *testing.T) {
 	}
 }
 
-// call dials, and expects back what it sends. Where nobody is behind the
-// address the reset may come before the dial has returned.
+// call dials and expects to receive the data that it sends. If no server
+// listens at the target, the reset can arrive before the dial has returned.
 func call(addr string) (err error) {
 	conn, err := net.DialTimeout("tcp", addr, 5*time.Second)
 	if err != nil {
@@ -117,7 +117,7 @@ func TestLinkReset(t *testing.T) {
 	send(t, conn, "hello")
 	noError(t, expect(conn, "hello", WaitLimit))
 	link.Cut()
-	link.Reset() // also what stalls
+	link.Reset() // also resets stalled connections
 	if err := expect(conn, "x", WaitLimit); !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, io.EOF) {
 		t.Errorf("after Reset: %v", err)
 	}
@@ -134,7 +134,7 @@ func TestLinkPassesEndOfStreamOn(t *testing.T) {
 	if !ok {
 		t.Fatal("no TCP connection")
 	}
-	text := strings.Repeat("much ", 1<<18) // more than any buffer holds
+	text := strings.Repeat("much ", 1<<18) // larger than any buffer
 	go func() {
 		_, _ = io.WriteString(conn, text)
 		_ = conn.CloseWrite()

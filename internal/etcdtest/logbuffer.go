@@ -10,22 +10,22 @@ import (
 	"sync"
 )
 
-// Bounds of a [logBuffer], in bytes: what a process says first and what it
-// says last are both kept. A process gone wild wrote 2.6 MB a second.
+// logHead and logTail are the limits of a [logBuffer] in bytes. Both the
+// beginning and the end of a log are kept. A runaway process wrote 2.6 MB/s.
 const (
 	logHead = 256 << 10
 	logTail = 1 << 20
 )
 
-// logBuffer keeps the beginning and the end of what is written to it.
+// logBuffer keeps the beginning and the end of the data written to it.
 type logBuffer struct {
 	mu      sync.Mutex
 	head    []byte
-	tail    []byte // at most 2*logTail long, so that it is cut seldom
+	tail    []byte // at most 2*logTail long, so that it is rarely cut
 	dropped int64
 }
 
-// Write implements io.Writer; it never fails.
+// Write implements io.Writer. It never fails.
 func (b *logBuffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -44,12 +44,12 @@ func (b *logBuffer) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// notef adds a line of the package's own.
+// notef adds a line of this package to the log.
 func (b *logBuffer) notef(format string, args ...any) {
 	fmt.Fprintf(b, "--- etcdtest: "+format+"\n", args...)
 }
 
-// String returns what was kept.
+// String returns the kept data.
 func (b *logBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -62,7 +62,7 @@ func (b *logBuffer) String() string {
 	return s.String()
 }
 
-// contains reports whether text occurs in what was kept.
+// contains reports whether text occurs in the kept data.
 func (b *logBuffer) contains(text string) bool { return strings.Contains(b.String(), text) }
 
 // lastLines returns the last n lines.

@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// Skipper is what [Need] needs of a test.
+// Skipper is the part of a test that [Need] uses.
 type Skipper interface {
 	Helper()
 	Skipf(format string, args ...any)
 	Fatalf(format string, args ...any)
 }
 
-// Need returns the path of a program without which a test can test nothing: one
-// on PATH, or a path to what make builds. Where it is missing the test is
-// skipped, and says so. With CI set that is a failure, unless CI_MISSING (names
-// with spaces between them) says that it could not be installed.
+// Need returns the path of a program that the test requires. program is a name on
+// PATH or the path of a file that make builds. If it is missing, Need skips the
+// test and logs the reason. With CI set, Need fails the test instead, unless
+// CI_MISSING (names separated by spaces) lists the program as not installable.
 func Need(t Skipper, program string) string {
 	t.Helper()
 	path, err := exec.LookPath(program)

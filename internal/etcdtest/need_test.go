@@ -5,7 +5,7 @@ package etcdtest
 
 import "testing"
 
-// verdict notes what becomes of a test.
+// verdict records the outcome of a test.
 type verdict string
 
 func (*verdict) Helper()                 {}
@@ -19,7 +19,7 @@ func TestNeed(t *testing.T) {
 	}{
 		{"sh", "true", "", ""},
 		{"no-such-program", "", "", "skipped"},
-		{"no-such-program", "true", "", "failed skipped"}, // here Fatalf returns
+		{"no-such-program", "true", "", "failed skipped"}, // this Fatalf returns
 		{"no-such-program", "true", " other no-such-program", "skipped"},
 		{"no-such", "true", "no-such-program", "failed skipped"},
 	} {

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// Running reports whether etcd itself runs, frozen or not; a pre-start command
+// Running reports whether etcd itself runs, frozen or not. A pre-start command
 // does not count.
 func (p *Process) Running() bool { return p.PID() != 0 }
 
-// PID returns the process ID of etcd, 0 if it does not run.
+// PID returns the process ID of etcd, or 0 if it does not run.
 func (p *Process) PID() int {
 	if r := p.currentRun(); r != nil {
 		return r.pid()
@@ -22,17 +22,17 @@ func (p *Process) PID() int {
 	return 0
 }
 
-// ExitCode returns the code that etcd, or its pre-start command, last exited
-// with; -1 if it was ended by a signal (etcd ends itself by SIGTERM when it
-// was sent one) or has never exited.
+// ExitCode returns the latest exit code of etcd or its pre-start command. It is
+// -1 if a signal ended the process (etcd sends itself SIGTERM after it received
+// one) or if it has never exited.
 func (p *Process) ExitCode() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.exitCode
 }
 
-// Exits returns how many starts have come to an end, be it that etcd or its
-// pre-start command exited.
+// Exits returns how many starts have ended because etcd or its pre-start
+// command exited.
 func (p *Process) Exits() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -46,7 +46,7 @@ func (p *Process) Starts() int {
 	return p.starts
 }
 
-// Attempts returns how many times a start was tried, those included that a
+// Attempts returns the number of attempted starts, including those that a
 // pre-start command ended.
 func (p *Process) Attempts() int {
 	p.mu.Lock()
@@ -54,13 +54,13 @@ func (p *Process) Attempts() int {
 	return p.attempts
 }
 
-// Log returns what the process and its pre-start command wrote to standard
-// output and standard error, over all starts: the first 256 KiB and the last
-// MiB at least. (The pre-start command's standard output is shown as well.)
+// Log returns the standard output and standard error of the process and its
+// pre-start command, over all starts: at least the first 256 KiB and the last
+// MiB. (It includes the standard output of the pre-start command.)
 func (p *Process) Log() string { return p.log.String() }
 
-// WaitExit waits until the process has ended and is not going to be started
-// again by a supervisor, and returns its exit code as [Process.ExitCode] does.
+// WaitExit waits until the process has ended and no supervisor will start it
+// again. It returns the exit code as [Process.ExitCode] does.
 func (p *Process) WaitExit(ctx context.Context) (int, error) {
 	if r := p.currentRun(); r != nil {
 		select {

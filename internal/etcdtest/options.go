@@ -8,53 +8,53 @@ import (
 	"time"
 )
 
-// Options say which etcd runs, and how. The zero value is an etcd of
-// [DefaultVersion] without TLS, with etcd's own timing.
+// Options select the etcd version and its configuration. The zero value is an
+// etcd of [DefaultVersion] without TLS, with etcd's own timing.
 type Options struct {
-	// Name is the member's name with [NewProcess]; empty means infra1.
+	// Name is the name of the member for [NewProcess]. Empty means infra1.
 	Name string
-	// Names are the members' names with [Start]; missing ones are infra1,
+	// Names are the names of the members for [Start]. Missing names are infra1,
 	// infra2 and so on.
 	Names []string
-	// Version is what runs; empty means [DefaultVersion].
+	// Version is the version of etcd. Empty means [DefaultVersion].
 	Version Version
-	// Versions are the versions of each member with [Start], in the order of
-	// Names; Version where there is none.
+	// Versions are the versions of the members for [Start], in the order of
+	// Names. Members without one have Version.
 	Versions []Version
-	// TLS asks for mutual TLS on client and peer ports.
+	// TLS enables mutual TLS on client and peer ports.
 	TLS *PKI
-	// Password turns authentication on once the cluster has formed, with the
-	// user root.
+	// Password enables authentication with the user root after the cluster has
+	// formed.
 	Password string
-	// V2 serves the v2 API (3.4 and 3.5 only).
+	// V2 enables the v2 API (3.4 and 3.5 only).
 	V2 bool
-	// Env is added to the environment of every process, over what the package
-	// sets itself.
+	// Env is added to the environment of every process. It overrides the
+	// variables of this package.
 	Env map[string]string
 	// Args are flags for every process. etcd refuses a flag whose variable is
 	// set as well.
 	Args []string
-	// Advertise are client URLs that every process advertises besides its own.
+	// Advertise are client URLs that every process advertises in addition to its own.
 	Advertise []string
 	// PreStart is a command to run before each start; see [Process].
 	PreStart []string
-	// Fsync makes every write durable against a crash of the machine, as
-	// etcd does by itself. Without it --unsafe-no-fsync is set (not on 3.4,
-	// which lacks it), which survives the death of the process all the same.
+	// Fsync makes every write durable against a crash of the machine, which is
+	// etcd's default. Without it --unsafe-no-fsync is set (except on 3.4, which
+	// lacks it); writes then still survive the death of the process.
 	Fsync bool
-	// QuotaBytes limits the size of the store; 0 means etcd's own limit.
+	// QuotaBytes limits the size of the store. 0 means etcd's own limit.
 	QuotaBytes int64
-	// Heartbeat and Election are raft's intervals; 0 means etcd's own (100 ms
-	// and 1 s). Election must be at least five times Heartbeat.
+	// Heartbeat and Election are the intervals of raft. 0 means etcd's own (100
+	// ms and 1 s). Election must be at least five times Heartbeat.
 	Heartbeat time.Duration
 	Election  time.Duration
-	// Links puts a [Link] in front of every member's peer port, so that
-	// members can be cut off from each other: [Cluster.Isolate],
-	// [Cluster.Split]. Linux only.
+	// Links puts a [Link] in front of the peer port of every member, so that
+	// [Cluster.Isolate] and [Cluster.Split] can cut members off from each
+	// other. Linux only.
 	Links bool
 }
 
-// user is the user name that goes with Options.Password.
+// user is the user to which Options.Password belongs.
 const user = "root"
 
 func (o Options) version(i int) Version {
@@ -68,7 +68,7 @@ func (o Options) version(i int) Version {
 	return v
 }
 
-// clone keeps what the caller does to his maps and slices later out of here.
+// clone protects o from later changes of the caller to its maps and slices.
 func (o Options) clone() Options {
 	o.Names = append([]string(nil), o.Names...)
 	o.Versions = append([]Version(nil), o.Versions...)

@@ -15,15 +15,15 @@ import (
 	"sync"
 )
 
-// newPeerLink is the link in front of a process's peer port.
+// newPeerLink returns a link in front of the peer port of a process.
 func newPeerLink(tb TB, p *Process) *Link {
 	tb.Helper()
 	return Proxy(tb, fmt.Sprintf("127.0.0.1:%d", p.peer))
 }
 
-// partition knows all processes whose peer ports have links, and who is cut
-// off from whom. All members dial a member at the same URL, so its link must
-// tell them apart: it asks the kernel which process holds the other end.
+// partition contains all processes whose peer ports have links, and cuts them off
+// from each other. All members dial a member at the same URL. To tell them apart,
+// the link asks the kernel which process holds the other end of a connection.
 type partition struct {
 	mu        sync.Mutex
 	processes []*Process
@@ -46,7 +46,7 @@ func (n *partition) all() []*Process {
 	return slices.Clone(n.processes)
 }
 
-// separate cuts, or heals, what runs between processes of different sides.
+// separate cuts the links between processes of different sides, and heals all other links.
 func (n *partition) separate(side map[*Process]int) {
 	all := n.all()
 	for _, to := range all {
@@ -58,11 +58,11 @@ func (n *partition) separate(side map[*Process]int) {
 	}
 }
 
-// source returns the process that has dialled conn, nil if it is none of them.
+// source returns the process that dialled conn, or nil if none of them did.
 func (n *partition) source(conn net.Conn) *Process {
 	inode, err := socketInode(conn.RemoteAddr(), conn.LocalAddr())
 	if err != nil {
-		return nil // it has hung up again
+		return nil // the client has disconnected already
 	}
 	for _, p := range n.all() {
 		if pid := p.PID(); pid != 0 && holdsSocket(pid, inode) {
@@ -72,10 +72,9 @@ func (n *partition) source(conn net.Conn) *Process {
 	return nil
 }
 
-// Isolate cuts the members given off from every other process of the cluster,
-// and from each other, as far as peers are concerned; clients still reach
-// them. It replaces what an earlier Isolate or Split did. Options.Links must
-// have been set.
+// Isolate cuts the given members off from every other process of the cluster
+// and from each other. Clients still reach them. It replaces the effect of an
+// earlier Isolate or Split. Options.Links must be set.
 func (c *Cluster) Isolate(members ...*Process) {
 	c.tb.Helper()
 	side := map[*Process]int{}
@@ -85,9 +84,9 @@ func (c *Cluster) Isolate(members ...*Process) {
 	c.separate(side)
 }
 
-// Split parts the cluster in two, as far as peers are concerned: the members
-// given, and all others. It replaces what an earlier Isolate or Split did.
-// Options.Links must have been set.
+// Split separates the peers of the cluster into two sides: the given members
+// and all others. It replaces the effect of an earlier Isolate or Split.
+// Options.Links must be set.
 func (c *Cluster) Split(members ...*Process) {
 	c.tb.Helper()
 	side := map[*Process]int{}
@@ -123,8 +122,8 @@ func (c *Cluster) separate(side map[*Process]int) {
 // tcpTable is Linux's list of IPv4 TCP sockets.
 const tcpTable = "/proc/net/tcp"
 
-// socketInode finds the inode of the IPv4 loopback socket with these ends, as
-// seen from it.
+// socketInode returns the inode of the IPv4 loopback socket with these local
+// and remote addresses.
 func socketInode(local, remote net.Addr) (string, error) {
 	table, err := os.ReadFile(tcpTable)
 	if err != nil {
@@ -147,8 +146,8 @@ func socketInode(local, remote net.Addr) (string, error) {
 	return "", os.ErrNotExist
 }
 
-// tableAddress writes an address as tcpTable does: its four bytes as one
-// number of the machine's byte order.
+// tableAddress formats an address as in tcpTable: its four bytes are one number
+// in the byte order of the machine.
 func tableAddress(addr net.Addr) (string, error) {
 	tcp, ok := addr.(*net.TCPAddr)
 	if !ok || tcp.IP.To4() == nil {
@@ -161,7 +160,7 @@ func holdsSocket(pid int, inode string) bool {
 	dir := fmt.Sprintf("/proc/%d/fd", pid)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return false // it has just ended
+		return false // the process has just ended
 	}
 	for _, e := range entries {
 		if target, err := os.Readlink(filepath.Join(dir, e.Name())); err == nil && target == "socket:["+inode+"]" {

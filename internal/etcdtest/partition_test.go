@@ -17,8 +17,8 @@ func put(ctx context.Context, c *clientv3.Client) error {
 	return err
 }
 
-// The leader, cut off from the rest, no longer gets a write through, while the
-// rest elect another; clients reach both sides all the while.
+// A leader that is cut off from the other members no longer completes writes,
+// and the others elect a new leader. Clients reach both sides all the time.
 func TestIsolatedLeader(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 3, Options{Version: V36, Links: true, TLS: NewPKI(t)})
@@ -43,7 +43,7 @@ func TestIsolatedLeader(t *testing.T) {
 	noError(t, put(WaitContext(t), client))
 }
 
-// Two of four on each side: neither has three.
+// Two of four members on each side: neither side has the quorum of three.
 func TestSplit(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 4, Options{Links: true})
@@ -54,7 +54,7 @@ func TestSplit(t *testing.T) {
 			t.Errorf("%s: a write was acknowledged by two of four", p.Name)
 		}
 	}
-	// Three against one: the three write again.
+	// Three against one: the three accept writes again.
 	c.Split(m[0])
 	noError(t, put(WaitContext(t), m[1].Client(t)))
 	c.Heal()

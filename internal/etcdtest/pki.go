@@ -20,17 +20,17 @@ import (
 	"time"
 )
 
-// clientName is the common name of the certificate that the package's own
-// clients show. It is no user's.
+// clientName is the common name of the certificate that the clients of this
+// package present. It is not the name of a user.
 const clientName = "etcdtest"
 
-// PKI is a certificate authority with certificates for etcd on loopback: the
-// files that etcd is given, and those that negative tests want.
+// PKI is a certificate authority with certificates for etcd on loopback: files
+// for etcd, and files for negative tests.
 type PKI struct {
-	// CAFile holds the certificate of the authority, in PEM.
+	// CAFile is the path of the authority's certificate, in PEM.
 	CAFile string
-	// Server is for client ports, Peer for peer ports; both name 127.0.0.1,
-	// ::1 and localhost and serve as client certificates too.
+	// Server is the certificate for client ports, Peer for peer ports. Both name
+	// 127.0.0.1, ::1 and localhost and are also valid as client certificates.
 	Server Cert
 	Peer   Cert
 
@@ -44,7 +44,7 @@ type PKI struct {
 	foreign *PKI
 }
 
-// Cert is a certificate with its key, in PEM, on disk.
+// Cert is the paths of a certificate and its key, in PEM.
 type Cert struct {
 	CertFile string
 	KeyFile  string
@@ -52,8 +52,8 @@ type Cert struct {
 
 const day = 24 * time.Hour
 
-// NewPKI makes an authority with certificates that are valid for a day. Its
-// files go when the test ends.
+// NewPKI creates an authority with certificates that are valid for a day. Its
+// files are removed when the test ends.
 func NewPKI(tb TB) *PKI {
 	tb.Helper()
 	pki := &PKI{tb: tb, dir: tb.TempDir(), issued: map[string]Cert{}}
@@ -84,39 +84,39 @@ func NewPKI(tb TB) *PKI {
 	return pki
 }
 
-// Host returns a certificate like Server for a host with these addresses.
-// Certificates of the same name are the same.
+// Host returns a certificate like Server that also names these addresses. Calls
+// with the same name return the same certificate.
 func (k *PKI) Host(name string, addresses ...string) Cert {
 	k.tb.Helper()
 	return k.issue("host-"+name, "", true, day, addresses...)
 }
 
-// Client returns a client certificate with the common name cn; with
-// authentication on, etcd takes it for the user of that name. Certificates of
-// the same name are the same. It may be called from the test's goroutine only.
+// Client returns a client certificate with the common name cn. With authentication
+// on, etcd accepts it as the user of that name. Calls with the same name return the
+// same certificate. Only the test's goroutine may call Client.
 func (k *PKI) Client(cn string) Cert { k.tb.Helper(); return k.issue("client-"+cn, cn, false, day) }
 
-// ExpiringClient returns a client certificate that expires in d from now.
+// ExpiringClient returns a client certificate that expires after d.
 func (k *PKI) ExpiringClient(cn string, d time.Duration) Cert {
 	k.tb.Helper()
 	return k.issue("expiring-client-"+cn, cn, false, d)
 }
 
-// ExpiredClient returns a client certificate that has expired an hour ago.
+// ExpiredClient returns a client certificate that expired an hour ago.
 func (k *PKI) ExpiredClient(cn string) Cert {
 	k.tb.Helper()
 	return k.issue("expired-client-"+cn, cn, false, -time.Hour)
 }
 
-// ExpiredServer returns a server certificate like Server that has expired an
-// hour ago. To use it set ETCD_CERT_FILE and ETCD_KEY_FILE.
+// ExpiredServer returns a server certificate like Server that expired an hour
+// ago. To use it, set ETCD_CERT_FILE and ETCD_KEY_FILE.
 func (k *PKI) ExpiredServer() Cert {
 	k.tb.Helper()
 	return k.issue("expired-server", "", true, -time.Hour)
 }
 
-// Foreign returns another authority, whose certificates this one's servers
-// and clients do not accept. It is always the same.
+// Foreign returns another authority, whose certificates the servers and clients
+// of k do not accept. It always returns the same one.
 func (k *PKI) Foreign() *PKI {
 	k.tb.Helper()
 	k.mu.Lock()
@@ -127,8 +127,8 @@ func (k *PKI) Foreign() *PKI {
 	return k.foreign
 }
 
-// ClientConfig returns a TLS configuration of a client that trusts this
-// authority and shows cert; the zero Cert shows none.
+// ClientConfig returns the TLS configuration of a client that trusts k and
+// presents cert, or no certificate if cert is the zero Cert.
 func (k *PKI) ClientConfig(cert Cert) *tls.Config {
 	k.tb.Helper()
 	pool := x509.NewCertPool()
@@ -144,7 +144,7 @@ func (k *PKI) ClientConfig(cert Cert) *tls.Config {
 	return cfg
 }
 
-// environment asks etcd for mutual TLS on both its ports.
+// environment returns the variables that enable mutual TLS on both ports.
 func (k *PKI) environment() map[string]string {
 	return map[string]string{
 		"ETCD_CERT_FILE":             k.Server.CertFile,
@@ -158,8 +158,8 @@ func (k *PKI) environment() map[string]string {
 	}
 }
 
-// issue makes a certificate that expires in d from now, or returns the one of
-// that file name.
+// issue creates a certificate that expires after d, or returns the existing one
+// with that file name.
 func (k *PKI) issue(file, cn string, server bool, d time.Duration, addresses ...string) Cert {
 	k.tb.Helper()
 	k.mu.Lock()
@@ -180,8 +180,8 @@ func (k *PKI) issue(file, cn string, server bool, d time.Duration, addresses ...
 		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}
 	if server {
-		// etcd shows its server certificates as client certificates as well:
-		// to its peers, and to itself.
+		// etcd also presents its server certificates as client certificates, to
+		// its peers and to itself.
 		template.ExtKeyUsage = append(template.ExtKeyUsage, x509.ExtKeyUsageServerAuth)
 		template.DNSNames = []string{"localhost"}
 		template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}

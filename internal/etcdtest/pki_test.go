@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// health asks a member for its health over TLS.
+// health requests the health of a member over TLS.
 func health(t *testing.T, p *Process, cfg *tls.Config) error {
 	t.Helper()
 	transport := &http.Transport{TLSClientConfig: cfg, DisableKeepAlives: true}

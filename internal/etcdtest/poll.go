@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// poll tries until there is no error or ctx is done; the latest error is then
-// part of what it returns.
+// poll calls try until it returns nil or a finalError, or ctx is done. In the
+// last case the result includes the latest error of try.
 func poll(ctx context.Context, every time.Duration, try func(context.Context) error) error {
 	for {
 		err := try(ctx)

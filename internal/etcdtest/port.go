@@ -3,24 +3,24 @@
 
 package etcdtest
 
-// ReservePort returns a TCP port of 127.0.0.1 that the kernel chose and that
-// nobody else is given until the test ends, so that a server may be started,
+// ReservePort returns a TCP port of 127.0.0.1 that the kernel chose and does
+// not give to another process until the test ends. A server can be started,
 // stopped and started again on it.
 //
-// On Linux a bound socket that does not listen keeps the port for the test's
-// life. It has SO_REUSEADDR, as have the listeners of Go programs (etcd), so
-// these may bind the port and listen, while the kernel gives it neither to
-// someone who asks for any port nor to an outgoing connection. A server
-// without SO_REUSEADDR cannot use the port. Elsewhere the port is only
-// remembered within this process: another process may come first.
+// On Linux a bound socket that does not listen reserves the port for the test.
+// It has SO_REUSEADDR, as the listeners of Go programs (etcd) have, so these
+// can bind the port and listen. The kernel gives the port neither to processes
+// that ask for any port nor to outgoing connections. A server without
+// SO_REUSEADDR cannot use the port. On other systems only this process
+// remembers the port, and another process can take it.
 func ReservePort(tb TB) int { tb.Helper(); return reserve(tb, "127.0.0.1") }
 
-// ReserveIPv6Port is [ReservePort] for a port of ::1. A port of the one address
-// says nothing of the same port of the other.
+// ReserveIPv6Port is [ReservePort] for a port of ::1. The same port of
+// 127.0.0.1 is independent of it.
 func ReserveIPv6Port(tb TB) int { tb.Helper(); return reserve(tb, "::1") }
 
-// ReserveTwoPorts is [ReservePort] for a port and the one after it, of which it
-// returns the first: for configurations that compute the one from the other.
+// ReserveTwoPorts is [ReservePort] for two consecutive ports, for
+// configurations that compute one from the other. It returns the first one.
 func ReserveTwoPorts(tb TB) int {
 	tb.Helper()
 	var err error

@@ -10,14 +10,14 @@ import (
 	"syscall"
 )
 
-// reservePort reserves that port, any if it is 0.
+// reservePort reserves the port want, or any port if want is 0.
 func reservePort(loopback string, want int) (port int, release func(), err error) {
 	family, address := syscall.AF_INET, syscall.Sockaddr(&syscall.SockaddrInet4{Port: want, Addr: [4]byte{127, 0, 0, 1}})
 	if loopback == "::1" {
 		family, address = syscall.AF_INET6, &syscall.SockaddrInet6{Port: want, Addr: [16]byte{15: 1}}
 	}
-	// Close-on-exec from the start: a child that inherited the socket would
-	// keep the port beyond the test.
+	// Set close-on-exec at creation: a child that inherited the socket would
+	// hold the port after the test.
 	fd, err := syscall.Socket(family, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return 0, nil, os.NewSyscallError("socket", err)

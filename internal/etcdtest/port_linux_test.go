@@ -13,10 +13,10 @@ import (
 )
 
 // ipLocalPortRange is Linux's IP_LOCAL_PORT_RANGE (6.3), which package syscall
-// does not have: the ports that the kernel may choose from for a socket.
+// lacks: the ports from which the kernel may choose for a socket.
 const ipLocalPortRange = 51
 
-// exclusive takes away the SO_REUSEADDR that package net sets.
+// exclusive unsets the SO_REUSEADDR that package net sets.
 func exclusive(_, _ string, raw syscall.RawConn) error { return setReuse(raw, 0) }
 
 func setReuse(raw syscall.RawConn, value int) (err error) {
@@ -26,7 +26,7 @@ func setReuse(raw syscall.RawConn, value int) (err error) {
 	return errors.Join(ctlErr, err)
 }
 
-// onlyPort leaves the kernel no choice but that port.
+// onlyPort restricts the choice of the kernel to that port.
 func onlyPort(port int) func(_, _ string, raw syscall.RawConn) error {
 	return func(_, _ string, raw syscall.RawConn) (err error) {
 		ctlErr := raw.Control(func(fd uintptr) {
@@ -36,9 +36,9 @@ func onlyPort(port int) func(_, _ string, raw syscall.RawConn) error {
 	}
 }
 
-// What the reservation rests on: asked to choose among the reserved port
-// alone, the kernel chooses none, neither for a listener nor for an outgoing
-// connection; a port that is not reserved it does choose.
+// The reservation depends on this behaviour of the kernel: if it may choose
+// only the reserved port, it chooses none, neither for a listener nor for an
+// outgoing connection. It does choose a port that is not reserved.
 func TestKernelGivesReservedPortToNobodyElse(t *testing.T) {
 	server, err := net.Listen("tcp4", "127.0.0.1:0")
 	noError(t, err)
@@ -81,7 +81,7 @@ func TestKernelGivesReservedPortToNobodyElse(t *testing.T) {
 }
 
 // guessReservedPort is for kernels before 6.3, where the choice cannot be
-// narrowed down: among many ports that the kernel gives out, none is reserved.
+// restricted: none of many ports that the kernel gives out is a reserved one.
 func guessReservedPort(t *testing.T) {
 	t.Helper()
 	reserved := map[int]bool{}

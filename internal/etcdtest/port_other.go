@@ -12,15 +12,15 @@ import (
 	"sync"
 )
 
-// reserved holds the ports given out by this process and not yet released.
-// Other kernels do not let a listener bind beside a bound socket, so the port
-// has to be let go before the server starts.
+// reserved holds the ports that this process has given out and not yet
+// released. Other kernels do not let a listener bind the port of a bound
+// socket, so the port must be released before the server starts.
 var reserved = struct {
 	sync.Mutex
 	ports map[string]bool
 }{ports: map[string]bool{}}
 
-// reservePort reserves that port, any if it is 0.
+// reservePort reserves the port want, or any port if want is 0.
 func reservePort(loopback string, want int) (port int, release func(), err error) {
 	reserved.Lock()
 	defer reserved.Unlock()

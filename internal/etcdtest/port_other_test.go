@@ -7,5 +7,5 @@ package etcdtest
 
 import "syscall"
 
-// exclusive: only Linux's listeners share a port with a reservation.
+// exclusive does nothing: only on Linux do listeners share a reserved port.
 func exclusive(_, _ string, _ syscall.RawConn) error { return nil }

@@ -20,8 +20,8 @@ func TestReservedPortsAreDistinctAndCanBeServed(t *testing.T) {
 					t.Fatalf("port %d twice", port)
 				}
 				seen[port] = true
-				// A server that is restarted, with a connection of the first one
-				// still around.
+				// A server that restarts while a connection of the first one
+				// still exists.
 				for range 2 {
 					l, err := net.Listen("tcp", net.JoinHostPort(loopback, strconv.Itoa(port)))
 					noError(t, err)
@@ -30,7 +30,7 @@ func TestReservedPortsAreDistinctAndCanBeServed(t *testing.T) {
 					in, err := l.Accept()
 					noError(t, err)
 					noError(t, l.Close())
-					noError(t, in.Close()) // the server's side goes to TIME_WAIT
+					noError(t, in.Close()) // the server's side enters TIME_WAIT
 					noError(t, out.Close())
 				}
 			}

@@ -17,42 +17,42 @@ import (
 	"time"
 )
 
-// ExitNever is the exit code after which a supervisor does not start a
-// process again: systemd's RestartPreventExitStatus, as the provider's join
-// script uses it. Any other exit is followed by another start, among them
-// that of a pre-start command with [ExitLater].
+// ExitNever is the exit code after which a supervisor does not start a process
+// again: systemd's RestartPreventExitStatus, as the provider's join script uses
+// it. After any other exit code the supervisor starts the process again, also
+// after a pre-start command exits with [ExitLater].
 const (
 	ExitLater = 75
 	ExitNever = 78
 )
 
-// stopTimeout is how long a process may take to end on SIGTERM before it is
+// stopTimeout is how long a process may take to end after SIGTERM before it is
 // killed.
 const stopTimeout = 10 * time.Second
 
-// Process is one etcd, running or not, with two ports and a data directory of
-// its own, for the life of a test. Make it with [NewProcess], [Start] or
-// [Cluster.NewJoiner].
+// Process is an etcd process, running or not, with two ports and its own data
+// directory, which exist until the test ends. Create it with [NewProcess],
+// [Start] or [Cluster.NewJoiner].
 //
-// The exported fields may be changed while nothing runs; [Process.Start] and
-// [Process.Supervise] read them. The methods may be called from any goroutine,
-// except those that can fail the test: NewProcess, Start, Supervise, Freeze,
-// Thaw and Wipe.
+// The exported fields may be changed while the process does not run;
+// [Process.Start] and [Process.Supervise] read them. The methods may be called
+// from any goroutine, except those that can fail the test: NewProcess, Start,
+// Supervise, Freeze, Thaw and Wipe.
 type Process struct {
 	// Name is the member's name.
 	Name string
-	// Version is the etcd that runs; change it to upgrade.
+	// Version is the version of etcd. Change it to upgrade.
 	Version Version
-	// Env are the variables, ETCD_* mostly, that the process is started with
-	// beside those of this process that do not begin with ETCD.
+	// Env contains the variables of the process, mostly ETCD_*. They are added
+	// to those variables of this process that do not begin with ETCD.
 	Env map[string]string
-	// Args are flags. etcd refuses a flag whose variable is set as well.
+	// Args are flags. etcd refuses a flag whose variable is also set.
 	Args []string
-	// PreStart, if not empty, is a command that runs with the same
-	// environment before each start of etcd, as systemd's ExecStartPre does.
-	// Its standard output holds assignments (NAME=value, one a line) that are
-	// added to the environment of that start. If it exits other than with 0,
-	// etcd is not started, and its exit code is the process's.
+	// PreStart, if not empty, is a command that runs with the same environment
+	// before each start of etcd, like systemd's ExecStartPre. Its standard
+	// output consists of assignments (NAME=value, one per line) that are added
+	// to the environment of that start. If its exit code is not 0, etcd is not
+	// started, and this code becomes the exit code of the process.
 	PreStart []string
 
 	tb      TB
@@ -65,17 +65,17 @@ type Process struct {
 	log     *logBuffer
 
 	mu       sync.Mutex
-	run      *run // the latest; nil before the first
+	run      *run // the latest; nil before the first start
 	exitCode int
 	exits    int
 	starts   int
 	attempts int
 }
 
-// NewProcess prepares an etcd and starts nothing. Its ports are reserved, and
-// Env holds name, data directory, URLs, TLS and what the options ask for, but
-// nothing about the cluster it is to form or to join. The process is killed
-// when the test ends, and the end of its log shown if the test failed.
+// NewProcess prepares an etcd process without starting it. It reserves the
+// ports and sets the name, data directory, URLs, TLS and other options in Env,
+// but not the initial cluster. When the test ends, the process is killed, and
+// if the test failed, the end of its log is shown.
 func NewProcess(tb TB, opts Options) *Process {
 	tb.Helper()
 	opts = opts.clone()
@@ -96,7 +96,7 @@ func NewProcess(tb TB, opts Options) *Process {
 	if p.Name == "" {
 		p.Name = "infra1"
 	}
-	// TempDir before Cleanup: directories go after the processes in them.
+	// TempDir before Cleanup: directories are removed after the processes end.
 	p.dir = filepath.Join(tb.TempDir(), p.Name+".etcd")
 	p.client, p.peer = ReservePort(tb), ReservePort(tb)
 	p.peerURL = p.listenPeerURL()
@@ -118,9 +118,9 @@ func (p *Process) listenPeerURL() string {
 	return fmt.Sprintf("%s://127.0.0.1:%d", p.opts.scheme(), p.peer)
 }
 
-// Frugal is the environment of an etcd that mostly waits: it costs an eighth to a
-// quarter less when its Go has one processor to look for work on. make bench
-// measures servers without it.
+// Frugal returns the environment of an etcd that is mostly idle: with one
+// processor for its Go runtime, it costs an eighth to a quarter less. make
+// bench measures servers without it.
 func Frugal() map[string]string {
 	if os.Getenv("ETCD_BENCH") != "" {
 		return nil
@@ -128,7 +128,7 @@ func Frugal() map[string]string {
 	return map[string]string{"GOMAXPROCS": "1"}
 }
 
-// environment is Env as NewProcess leaves it.
+// environment returns the initial value of Env.
 func (p *Process) environment() map[string]string {
 	o := p.opts
 	env := map[string]string{
@@ -144,8 +144,8 @@ func (p *Process) environment() map[string]string {
 		maps.Copy(env, o.TLS.environment())
 	}
 	if o.Password != "" {
-		// The least there is: a login costs 50 ms of processor otherwise, and
-		// a member that restarts has forgotten all logins.
+		// The minimum: otherwise a login costs 50 ms of processor time, and a
+		// member that restarts has lost all logins.
 		env["ETCD_BCRYPT_COST"] = "4"
 	}
 	if o.V2 {
@@ -164,49 +164,49 @@ func (p *Process) environment() map[string]string {
 	return env
 }
 
-// ClientURL returns the URL that the process serves clients on.
+// ClientURL returns the URL on which the process serves clients.
 func (p *Process) ClientURL() string {
 	return fmt.Sprintf("%s://127.0.0.1:%d", p.opts.scheme(), p.client)
 }
 
-// PeerURL returns the URL that the process is announced with: that of its
-// peer port or, with Options.Links, of the link before it.
+// PeerURL returns the peer URL that the process advertises: that of its peer
+// port or, with Options.Links, that of the link in front of it.
 func (p *Process) PeerURL() string { return p.peerURL }
 
-// Dir returns the data directory; it need not exist.
+// Dir returns the data directory, which may not exist.
 func (p *Process) Dir() string { return p.dir }
 
-// PeerLink returns the link in front of the peer port, nil without
+// PeerLink returns the link in front of the peer port, or nil without
 // Options.Links.
 func (p *Process) PeerLink() *Link { return p.link }
 
-// Start starts the process and returns once it, or its pre-start command,
-// runs. It does not wait until it serves: [Process.WaitReady]. Failing to
-// start at all, or running already, fails the test.
+// Start starts the process and returns when it or its pre-start command runs.
+// It does not wait until the process serves; see [Process.WaitReady]. The test
+// fails if the process cannot be started or already runs.
 func (p *Process) Start() {
 	p.tb.Helper()
 	p.launch(false, 0)
 }
 
-// Supervise starts the process and keeps it running as systemd's
-// Restart=always does: delay after each exit, its own or that of its
-// pre-start command, it is started again, until [Process.Stop] or
-// [Process.PowerOff], or an exit with [ExitNever].
+// Supervise starts the process and keeps it running like systemd's
+// Restart=always: delay after each exit of the process or its pre-start
+// command, the process is started again, until [Process.Stop],
+// [Process.PowerOff] or an exit with [ExitNever].
 func (p *Process) Supervise(delay time.Duration) {
 	p.tb.Helper()
 	p.launch(true, delay)
 }
 
-// Stop ends the process with SIGTERM, and the supervision if there is one,
-// and waits for it. After 10 s it is killed. A process that does not run is
-// left as it is.
+// Stop ends the process with SIGTERM, ends its supervision and waits for the
+// exit. After 10 s it kills the process. Stop does nothing if the process does
+// not run.
 func (p *Process) Stop() {
 	r := p.currentRun()
 	if r == nil {
 		return
 	}
 	r.end(signalTerminate)
-	// A frozen process takes the signal only when it goes on.
+	// A frozen process handles the signal only when it continues.
 	_, _ = r.signal(signalThaw)
 	timer := time.NewTimer(stopTimeout)
 	defer timer.Stop()
@@ -220,8 +220,8 @@ func (p *Process) Stop() {
 	<-r.done
 }
 
-// PowerOff ends the process with SIGKILL, and the supervision if there is
-// one, and waits for it: the machine is gone.
+// PowerOff ends the process with SIGKILL, ends its supervision and waits for
+// the exit, as if the machine were gone.
 func (p *Process) PowerOff() {
 	if r := p.currentRun(); r != nil {
 		r.end(signalKill)
@@ -229,8 +229,8 @@ func (p *Process) PowerOff() {
 	}
 }
 
-// Kill ends the process with SIGKILL and waits for it. A supervised process
-// is started again by its supervisor, as after a crash; see
+// Kill ends the process with SIGKILL and waits for the exit. The supervisor of
+// a supervised process starts it again, as after a crash; see
 // [Process.PowerOff].
 func (p *Process) Kill() {
 	r := p.currentRun()
@@ -247,9 +247,9 @@ func (p *Process) Kill() {
 	}
 }
 
-// Freeze stops the process in its tracks with SIGSTOP and returns once it
-// stands still: its connections stay open and it answers nothing. A process
-// that does not run fails the test.
+// Freeze stops the process with SIGSTOP and returns when it has stopped: its
+// connections stay open, and it does not answer. The test fails if the process
+// does not run.
 func (p *Process) Freeze() {
 	p.tb.Helper()
 	p.mustSignal("freeze", signalFreeze)
@@ -266,7 +266,7 @@ func (p *Process) Freeze() {
 	}
 }
 
-// Thaw lets a frozen process go on.
+// Thaw continues a frozen process.
 func (p *Process) Thaw() {
 	p.tb.Helper()
 	p.mustSignal("thaw", signalThaw)
@@ -283,8 +283,8 @@ func (p *Process) mustSignal(what string, sig syscall.Signal) {
 	}
 }
 
-// Wipe removes the data directory, as when a machine's disk is lost. A
-// process that runs, or would be started again, fails the test.
+// Wipe removes the data directory, as if the disk of a machine were lost. The
+// test fails if the process runs or will be started again.
 func (p *Process) Wipe() {
 	p.tb.Helper()
 	if r := p.currentRun(); r != nil && !r.ended() {

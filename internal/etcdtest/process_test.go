@@ -37,7 +37,7 @@ func TestSuperviseRestarts(t *testing.T) {
 	}
 }
 
-// A joiner that knocks before it is announced is restarted until it is let in.
+// The supervisor restarts a new member until it has been added to the cluster.
 func TestSupervisedJoinerGetsInOnceAnnounced(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 1, Options{})
@@ -99,8 +99,8 @@ func TestPreStartNever(t *testing.T) {
 	}
 }
 
-// Without a supervisor 75 is the end as well, and what is no assignment keeps
-// etcd from being started.
+// Without a supervisor, exit code 75 ends the process too. Output that is not
+// an assignment prevents the start of etcd.
 func TestPreStartOnce(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{"exit 75\n": 75, "echo no assignment\n": 1, "kill -9 $$\n": -1} {
@@ -190,12 +190,12 @@ func TestLogsAreShownOnFailureOnly(t *testing.T) {
 	}
 }
 
-// orphanVariable makes this test binary the parent in
+// orphanVariable makes this test binary the parent process in
 // TestProcessesDoNotOutliveTheTestBinary.
 const orphanVariable = "ETCDTEST_ORPHAN"
 
-// orphanParent starts a process that never writes anything: etcd itself dies
-// of a broken pipe as soon as it logs.
+// orphanParent starts a process that writes nothing more: etcd itself would die
+// of a broken pipe when it logs.
 func orphanParent() {
 	err := Run("orphan", func(string, ...any) {}, func(tb TB) {
 		p := NewProcess(tb, Options{PreStart: []string{"sh", "-c", "echo pid=$$. >&2; exec sleep 600"}})
@@ -229,15 +229,15 @@ func TestProcessesDoNotOutliveTheTestBinary(t *testing.T) {
 	if _, err := fmt.Sscan(line, &pid, &dir); err != nil {
 		t.Fatalf("%q: %v", line, err)
 	}
-	// The kernel shows no environment while the shell becomes sleep.
+	// The kernel shows no environment while the shell executes sleep.
 	Until(t, "alive to begin with", func() bool { return alive(pid, dir) })
 	noError(t, cmd.Process.Signal(syscall.SIGKILL))
 	_ = cmd.Wait()
 	Until(t, "gone with its parent", func() bool { return !alive(pid, dir) })
 }
 
-// alive reports whether pid is a process with that data directory, so that
-// nobody else's process of the same number is taken for it.
+// alive reports whether pid is a process with that data directory, so that an
+// unrelated process with the same ID does not count.
 func alive(pid int, dir string) bool {
 	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	return err == nil && strings.Contains(string(env), "ETCD_DATA_DIR="+dir)

@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// run is one life of a process: from Start to its end, or from Supervise over
-// all restarts to the last end.
+// run is one life of a process: from Start to its exit, or from Supervise over
+// all restarts to the last exit.
 type run struct {
 	p          *Process
 	supervised bool
@@ -30,20 +30,20 @@ type run struct {
 	preStart   []string
 	env        map[string]string
 
-	began chan error    // one value: how the first start went
+	began chan error    // receives one value: the error of the first start
 	stop  chan struct{} // closed when no further start is wanted
-	done  chan struct{} // closed when all is over
+	done  chan struct{} // closed when the run has ended
 
 	mu       sync.Mutex
 	stopping bool
-	child    *child // nil while nothing runs
+	child    *child // nil while no child runs
 }
 
 // child is one operating system process.
 type child struct {
 	cmd  *exec.Cmd
-	etcd bool          // rather than the pre-start command
-	done chan struct{} // closed when it has been waited for
+	etcd bool          // false for the pre-start command
+	done chan struct{} // closed after it was waited for
 }
 
 func (p *Process) launch(supervised bool, delay time.Duration) {
@@ -77,9 +77,9 @@ func (p *Process) launch(supervised bool, delay time.Duration) {
 	}
 }
 
-// loop starts the process, again and again if it is supervised. It keeps its
-// operating system thread to itself: the kernel kills the child when the
-// thread that started it ends, and Go ends threads as it likes.
+// loop starts the process once, or repeatedly if it is supervised. It locks its
+// operating system thread: the kernel kills the child when the thread that
+// started it ends, and the Go runtime may end threads at any time.
 func (r *run) loop() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -110,8 +110,8 @@ func (r *run) loop() {
 	}
 }
 
-// once runs the pre-start command, if there is one, and then etcd. An error
-// means that something could not be started at all.
+// once runs the pre-start command, if there is one, and then etcd. It returns
+// an error if one of them cannot be started.
 func (r *run) once() (exitCode int, err error) {
 	r.p.mu.Lock()
 	r.p.attempts++
@@ -141,18 +141,18 @@ func (r *run) command(env map[string]string, name string, args []string, stdout 
 		cmd.Env = append(cmd.Env, key+"="+env[key])
 	}
 	cmd.Stdout, cmd.Stderr = stdout, r.p.log
-	// What a killed script leaves behind may hold the pipes open.
+	// Children that a killed script leaves behind can hold the pipes open.
 	cmd.WaitDelay = time.Second
 	prepareCommand(cmd)
 	return cmd
 }
 
-// inheritedEnvironment leaves out what would configure etcd or etcdctl.
+// inheritedEnvironment omits the variables that configure etcd or etcdctl.
 func inheritedEnvironment() []string {
 	return slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, "ETCD") })
 }
 
-// exec runs cmd to its end, unless the run is to stop.
+// exec runs cmd until it exits. It does not start cmd if the run is stopping.
 func (r *run) exec(cmd *exec.Cmd, etcd bool) (exitCode int, err error) {
 	c := &child{cmd: cmd, etcd: etcd, done: make(chan struct{})}
 	if started, err := r.begin(c); !started {
@@ -195,7 +195,7 @@ func (r *run) begin(c *child) (started bool, err error) {
 	return true, nil
 }
 
-// end makes this the last start and sends sig to what runs.
+// end prevents further starts and sends sig to the current child.
 func (r *run) end(sig syscall.Signal) {
 	r.mu.Lock()
 	if !r.stopping {
@@ -206,8 +206,8 @@ func (r *run) end(sig syscall.Signal) {
 	_, _ = r.signal(sig)
 }
 
-// signal sends sig to what runs, and returns it. It is an error that nothing
-// runs, or that it has just ended.
+// signal sends sig to the current child and returns it. It returns an error if
+// there is no child or it has just ended.
 func (r *run) signal(sig syscall.Signal) (*child, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -217,7 +217,7 @@ func (r *run) signal(sig syscall.Signal) (*child, error) {
 	if r.child.etcd {
 		return r.child, r.child.cmd.Process.Signal(sig)
 	}
-	return r.child, signalGroup(r.child.cmd.Process, sig) // a script, and what it waits for
+	return r.child, signalGroup(r.child.cmd.Process, sig) // a script and its children
 }
 
 func (r *run) pid() int {
@@ -238,10 +238,10 @@ func (r *run) ended() bool {
 	}
 }
 
-// parseAssignments reads lines of the form NAME=value as systemd's
-// EnvironmentFile= has them: empty lines and comments are passed over, and a
-// value may stand in single quotes (taken as it is) or in double quotes
-// (where a backslash precedes the character that is meant).
+// parseAssignments parses lines of the form NAME=value as systemd does for
+// EnvironmentFile=. It ignores empty lines and comments. A value may be in
+// single quotes (taken literally) or in double quotes (where a backslash
+// escapes the next character).
 func parseAssignments(text string) (map[string]string, error) {
 	env := map[string]string{}
 	for line := range strings.Lines(text) {

@@ -14,7 +14,7 @@ import (
 	"sync"
 )
 
-// Scope is a [TB] for a program that is no test; [Run] makes it.
+// Scope is a [TB] for a program that is not a test. [Run] creates it.
 type Scope struct {
 	name string
 	logf func(format string, args ...any)
@@ -22,18 +22,18 @@ type Scope struct {
 	mu       sync.Mutex
 	failure  error
 	cleanups []func()
-	root     string // of the temporary directories; "" while there are none
+	root     string // of the temporary directories; empty if there are none
 	dirs     int
 }
 
-// Run calls f with a [Scope] of that name, then the cleanups that were
-// registered with it, the last one first, and removes its temporary
-// directories. It returns what Fatalf said, if it was called. Lines for the
-// reader go to logf.
+// Run calls f with a [Scope] of that name. It then calls the registered
+// cleanups, the last one first, and removes the temporary directories of the
+// scope. It returns the messages of Fatalf, if it was called, as an error. Log
+// lines go to logf.
 func Run(name string, logf func(format string, args ...any), f func(TB)) error {
 	s := &Scope{name: name, logf: logf}
 	done := make(chan struct{})
-	go func() { // a goroutine of its own, for Fatalf to end
+	go func() { // a separate goroutine, which Fatalf can end
 		defer close(done)
 		defer s.cleanup()
 		f(s)
@@ -44,7 +44,7 @@ func Run(name string, logf func(format string, args ...any), f func(TB)) error {
 	return s.failure
 }
 
-// cleanup goes on with the next one when one calls Fatalf.
+// cleanup continues with the next cleanup if one calls Fatalf.
 func (s *Scope) cleanup() {
 	s.mu.Lock()
 	n := len(s.cleanups)
@@ -70,11 +70,11 @@ func (s *Scope) Helper() {}
 // Name returns the name given to [Run].
 func (s *Scope) Name() string { return s.name }
 
-// Logf writes a line for the reader.
+// Logf writes a log line.
 func (s *Scope) Logf(format string, args ...any) { s.logf(format, args...) }
 
-// Fatalf notes the failure that Run returns and ends the calling goroutine,
-// which must be that of Run's f.
+// Fatalf records the failure that Run returns and ends the calling goroutine,
+// which must be the one that runs f.
 func (s *Scope) Fatalf(format string, args ...any) {
 	s.mu.Lock()
 	s.failure = errors.Join(s.failure, fmt.Errorf(format, args...))
@@ -96,7 +96,7 @@ func (s *Scope) Cleanup(f func()) {
 	s.cleanups = append(s.cleanups, f)
 }
 
-// TempDir returns a new directory, which goes when Run returns, after all
+// TempDir returns a new directory. Run removes it before it returns, after all
 // cleanups.
 func (s *Scope) TempDir() string {
 	s.mu.Lock()
@@ -119,7 +119,7 @@ func (s *Scope) tempDir() (dir string, err error) {
 	return dir, os.Mkdir(dir, 0o700)
 }
 
-// words are the parts of a name that may stand in a file name anywhere.
+// words returns the parts of a name that are valid in a file name on any system.
 func words(name string) func(yield func(string) bool) {
 	return strings.FieldsFuncSeq(name, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')

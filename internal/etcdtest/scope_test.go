@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// lines collects what is written for the reader.
+// lines collects log lines.
 type lines struct {
 	mu  sync.Mutex
 	all []string

@@ -13,19 +13,19 @@ import (
 	"sync/atomic"
 )
 
-// DiscoveryService answers as discovery.etcd.io does, over an etcd 3.5 that
+// DiscoveryService answers like discovery.etcd.io, backed by an etcd 3.5 that
 // serves the v2 API.
 type DiscoveryService struct {
-	// URL is where it is, without a slash at its end.
+	// URL is the URL of the service, without a trailing slash.
 	URL string
-	// Registry is the base URL of the tokens in the v2 API behind it.
+	// Registry is the base URL of the tokens in the v2 API of the backend.
 	Registry string
 
 	minted, asked atomic.Int32
 }
 
-// NewDiscoveryService starts a service, with TLS where a PKI is given. It ends
-// with the test.
+// NewDiscoveryService starts a service, with TLS if pki is not nil. It stops
+// when the test ends.
 func NewDiscoveryService(tb TB, pki *PKI) *DiscoveryService {
 	tb.Helper()
 	c := Start(tb, 1, Options{Names: []string{"backend"}, Version: V35, V2: true})
@@ -42,21 +42,21 @@ func NewDiscoveryService(tb TB, pki *PKI) *DiscoveryService {
 		server.Start()
 	}
 	tb.Cleanup(func() {
-		// Members that wait for others hold a request open.
-		_ = server.Config.Close() // the listener first: who dials again would be waited for
+		// Members that wait for other members hold a request open. Close the
+		_ = server.Config.Close() // listener first: Close would wait for clients that dial again
 		server.Close()
 	})
 	s.URL = server.URL
 	return s
 }
 
-// Minted is how many tokens it has made.
+// Minted returns the number of tokens that the service has created.
 func (s *DiscoveryService) Minted() int { return int(s.minted.Load()) }
 
-// Asked is how many requests it has had.
+// Asked returns the number of requests that the service has received.
 func (s *DiscoveryService) Asked() int { return int(s.asked.Load()) }
 
-// ServeHTTP answers as was observed of discovery.etcd.io's own server.
+// ServeHTTP answers as the real server of discovery.etcd.io was observed to.
 func (s *DiscoveryService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.asked.Add(1)
 	if r.URL.Path == "/new" {
@@ -88,7 +88,7 @@ func (s *DiscoveryService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for name, values := range resp.Header {
 		w.Header()[name] = values
 	}
-	w.Header().Del("Content-Length") // the keys get shorter
+	w.Header().Del("Content-Length") // the keys become shorter
 	w.WriteHeader(resp.StatusCode)
 	answer, err := io.ReadAll(resp.Body)
 	if err != nil {

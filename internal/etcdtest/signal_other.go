@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// Without Unix signals a process can only be ended; the other signals are
-// refused by the operating system.
+// Without Unix signals a process can only be killed. The operating system
+// refuses the other signals.
 const (
 	signalTerminate = syscall.SIGKILL
 	signalKill      = syscall.SIGKILL
@@ -24,5 +24,5 @@ func signalGroup(process *os.Process, sig syscall.Signal) error { return process
 
 func prepareCommand(*exec.Cmd) {}
 
-// frozen cannot be told here; the signal has been sent.
+// frozen always returns true: this system does not show it. The signal was sent.
 func frozen(int) bool { return true }

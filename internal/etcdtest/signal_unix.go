@@ -17,7 +17,7 @@ const (
 	signalThaw      = syscall.SIGCONT
 )
 
-// signalGroup sends sig to the process and to all that it started.
+// signalGroup sends sig to the process group: the process and its children.
 func signalGroup(process *os.Process, sig syscall.Signal) error {
 	return syscall.Kill(-process.Pid, sig)
 }

@@ -20,7 +20,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// Call is one request that came through a [Tap].
+// Call is a request that passed through a [Tap].
 type Call struct {
 	// Method is the last part of a gRPC method, such as MemberAdd, or the
 	// method and path of a plain HTTP request, such as "GET /metrics".
@@ -32,13 +32,13 @@ type Call struct {
 // String implements fmt.Stringer.
 func (c Call) String() string { return fmt.Sprintf("%s %d", c.Method, c.Nth) }
 
-// Moment is a moment in the course of a call.
+// Moment is a point in time during a call.
 type Moment uint8
 
 const (
-	// Before: the client has sent the request, and the server has not got it.
+	// Before: the client has sent the request, and the server has not received it.
 	Before Moment = iota
-	// After: the server has answered, and the client has not heard it.
+	// After: the server has answered, and the client has not received the answer.
 	After
 )
 
@@ -50,8 +50,8 @@ func (m Moment) String() string {
 	return "before"
 }
 
-// Tap stands between a client and several servers, passes everything on byte by
-// byte, and knows each call by name. At one moment of one call it stops and
+// Tap is a proxy between a client and several servers. It forwards all data
+// byte by byte and identifies each call. At one moment of one call it stops and
 // lets the test act.
 type Tap struct {
 	tb     TB
@@ -68,7 +68,7 @@ type Tap struct {
 	fired bool
 }
 
-// NewTap returns a tap without any server; it ends with the test.
+// NewTap returns a tap without servers. It stops when the test ends.
 func NewTap(tb TB) *Tap {
 	ctx, cancel := context.WithCancel(context.Background())
 	t := &Tap{tb: tb, ctx: ctx, count: map[string]int{}}
@@ -108,9 +108,9 @@ func (t *Tap) Front(target string) string {
 	return "http://" + listener.Addr().String()
 }
 
-// Watch forgets the calls so far. When the call at comes to that moment, act is
-// called, once; the call goes on if act returns true, and its connection is
-// reset otherwise. With a nil act nothing is waited for.
+// Watch clears the recorded calls. When the call at reaches the moment when,
+// the tap calls act once. The call continues if act returns true; otherwise its
+// connection is reset. If act is nil, the tap only records calls.
 func (t *Tap) Watch(at Call, when Moment, act func() (goOn bool)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -125,14 +125,14 @@ func (t *Tap) Calls() []Call {
 	return slices.Clone(t.calls)
 }
 
-// Fired reports whether the moment of the last Watch has come.
+// Fired reports whether the moment of the last Watch has been reached.
 func (t *Tap) Fired() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.fired
 }
 
-// note numbers a call.
+// note records and numbers a call.
 func (t *Tap) note(method string) Call {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -142,7 +142,7 @@ func (t *Tap) note(method string) Call {
 	return c
 }
 
-// moment acts if this is what was waited for, and reports whether to go on.
+// moment calls act if c is the watched call, and reports whether to continue.
 func (t *Tap) moment(c Call, when Moment) bool {
 	t.mu.Lock()
 	act := t.act
@@ -161,7 +161,7 @@ type tapped struct {
 	in, out net.Conn
 
 	mu      sync.Mutex
-	streams map[uint32]Call // that were not answered yet
+	streams map[uint32]Call // calls without an answer so far
 }
 
 func (t *Tap) serve(in net.Conn, target string) {
@@ -169,7 +169,7 @@ func (t *Tap) serve(in net.Conn, target string) {
 	var dialer net.Dialer
 	out, err := dialer.DialContext(t.ctx, "tcp", target)
 	if err != nil {
-		return // the client hears a reset where it would hear a refusal
+		return // the client sees a reset instead of a refused connection
 	}
 	defer abort(out)
 	stop := context.AfterFunc(t.ctx, func() { abort(in); abort(out) })
@@ -187,7 +187,7 @@ func (t *Tap) serve(in net.Conn, target string) {
 	pass(from, bufio.NewReaderSize(out, 64<<10))
 }
 
-// passHTTP1 passes one request on.
+// passHTTP1 forwards one request.
 func (c *tapped) passHTTP1(from, back *bufio.Reader) {
 	line, err := from.ReadString('\n')
 	if err != nil {
@@ -224,12 +224,12 @@ func (c *tapped) passHTTP2(from, back *bufio.Reader) {
 	_ = c.frames(from, c.out, c.request)
 }
 
-// frames passes frames on, each after see has seen it, until see returns false
-// or a side ends. A header block that continues is seen, and passed on, as one.
+// frames calls see with each frame, then forwards it, until see returns false
+// or a side ends. A continued header block is seen and forwarded as one frame.
 func (c *tapped) frames(from io.Reader, to io.Writer, see func(http2.Frame) bool) error {
 	var raw bytes.Buffer
 	framer := http2.NewFramer(nil, io.TeeReader(from, &raw))
-	// Every header block must be decoded: each depends on those before.
+	// Every header block must be decoded: each depends on earlier ones.
 	framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	framer.SetMaxReadFrameSize(1<<24 - 1)
 	for {
@@ -247,7 +247,7 @@ func (c *tapped) frames(from io.Reader, to io.Writer, see func(http2.Frame) bool
 	}
 }
 
-// request sees the frames of the client.
+// request handles the frames of the client.
 func (c *tapped) request(frame http2.Frame) bool {
 	headers, ok := frame.(*http2.MetaHeadersFrame)
 	if !ok || headers.PseudoValue("path") == "" {
@@ -261,8 +261,8 @@ func (c *tapped) request(frame http2.Frame) bool {
 	return c.tap.moment(call, Before)
 }
 
-// answer sees the frames of the server: a call is answered with the first
-// header block of its stream.
+// answer handles the frames of the server: the first header block of a stream
+// answers its call.
 func (c *tapped) answer(frame http2.Frame) bool {
 	headers, ok := frame.(*http2.MetaHeadersFrame)
 	if !ok {

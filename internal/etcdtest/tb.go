@@ -3,12 +3,12 @@
 
 package etcdtest
 
-// TB is what the package needs of a test. *testing.T, *testing.B and
-// *testing.F have it, and so has the [Scope] that [Run] gives to a program
-// which is no test.
+// TB is the part of a test that this package uses. *testing.T, *testing.B and
+// *testing.F implement it, and so does the [Scope] that [Run] passes to a
+// program that is not a test.
 //
-// As in package testing, Fatalf ends the calling goroutine; whatever takes a
-// TB is therefore to be called from the test's own goroutine.
+// As in package testing, Fatalf ends the calling goroutine. Functions that take
+// a TB must therefore be called from the goroutine of the test.
 type TB interface {
 	Helper()
 	Name() string

@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 )
 
-// Trap listens on a port of the host that must get nothing. It closes each
-// connection at once, and counts them.
+// Trap listens on a port of host that must not receive connections. It closes
+// each connection at once and counts it.
 func Trap(tb TB, host string) (address string, connections *atomic.Int32) {
 	tb.Helper()
 	connections = &atomic.Int32{}

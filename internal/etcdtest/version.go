@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 )
 
-// Version is a minor release of etcd, such as "3.6", of which a binary has
-// been built.
+// Version is a minor release of etcd, such as "3.6", for which there is a
+// binary.
 type Version string
 
-// The versions that `make tools` builds.
+// These are the versions that `make tools` builds.
 const (
 	V34 Version = "3.4"
 	V35 Version = "3.5"
@@ -20,7 +20,7 @@ const (
 	V37 Version = "3.7"
 )
 
-// DefaultVersion is what runs where [Options] name none.
+// DefaultVersion is the version if [Options] do not name one.
 const DefaultVersion = V37
 
 // Versions returns every version, oldest first.
@@ -32,12 +32,12 @@ func (v Version) servesV2() bool { return v == V34 || v == V35 }
 // skipsFsync reports whether the version has --unsafe-no-fsync; 3.4 lacks it.
 func (v Version) skipsFsync() bool { return v != V34 }
 
-// binDirVariable overrides where the binaries are looked for.
+// binDirVariable names the directory of the binaries.
 const binDirVariable = "ETCDTEST_BIN"
 
-// Binary returns the path of the etcd server of version v, from the directory
-// that ETCDTEST_BIN names, else from bin/ at the root of the module. A missing
-// binary fails the test.
+// Binary returns the path of the etcd server of version v, in the directory
+// that ETCDTEST_BIN names, or else in bin/ at the root of the module. It fails
+// the test if there is no such binary.
 func Binary(tb TB, v Version) string {
 	tb.Helper()
 	return findBinary(tb, "etcd-"+string(v))
@@ -50,14 +50,14 @@ func ClockBinary(tb TB) string {
 	return findBinary(tb, "etcd-"+string(DefaultVersion)+"-clock")
 }
 
-// EtcdctlBinary returns the path of etcdctl of version v, as [Binary] does.
+// EtcdctlBinary returns the path of etcdctl of version v, like [Binary].
 func EtcdctlBinary(tb TB, v Version) string {
 	tb.Helper()
 	return findBinary(tb, "etcdctl-"+string(v))
 }
 
-// EtcdutlBinary returns the path of etcdutl of version v, as [Binary] does.
-// 3.4 has none.
+// EtcdutlBinary returns the path of etcdutl of version v, like [Binary]. There
+// is none for 3.4.
 func EtcdutlBinary(tb TB, v Version) string {
 	tb.Helper()
 	return findBinary(tb, "etcdutl-"+string(v))
@@ -84,8 +84,8 @@ func findBinary(tb TB, name string) string {
 	return path
 }
 
-// moduleRoot is the nearest directory above the working directory that holds
-// a go.mod: tests run in their package's directory.
+// moduleRoot returns the nearest directory with a go.mod, starting at the
+// working directory: tests run in the directory of their package.
 func moduleRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

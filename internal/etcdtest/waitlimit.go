@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// WaitLimit is how long a test waits for what has to come. It is far more than
-// anything takes: on a machine under load a test becomes slow, and does not fail.
+// WaitLimit is the longest time that a test waits for an expected event. It is much
+// longer than necessary, so that a loaded machine slows a test but does not fail it.
 const WaitLimit = 5 * time.Minute
 
-// WaitContext returns a context for such waits. It ends with the test.
+// WaitContext returns a context with the timeout [WaitLimit]. It ends with the test.
 func WaitContext(t interface {
 	Helper()
 	Context() context.Context
@@ -25,8 +25,8 @@ func WaitContext(t interface {
 	return ctx
 }
 
-// Eventually waits until is returns nil, and fails the test with its latest error
-// if that takes longer than [WaitLimit].
+// Eventually calls is until it returns nil. It fails the test with the latest
+// error if that takes longer than [WaitLimit].
 func Eventually(tb TB, what string, is func() error) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), WaitLimit)
@@ -36,7 +36,7 @@ func Eventually(tb TB, what string, is func() error) {
 	}
 }
 
-// Until is [Eventually] for what is true or not.
+// Until is [Eventually] for a function that returns a bool.
 func Until(tb TB, what string, is func() bool) {
 	tb.Helper()
 	Eventually(tb, what, func() error {

@@ -9,8 +9,8 @@ import (
 	"net/http/httptest"
 )
 
-// WebServer starts a web server with the servers' certificate, which asks for a
-// client certificate and goes on without. It ends with the test.
+// WebServer starts a web server with the certificate Server. It requests, but
+// does not require, a client certificate. It stops when the test ends.
 func (k *PKI) WebServer(handler http.Handler) *httptest.Server {
 	k.tb.Helper()
 	pair, err := tls.LoadX509KeyPair(k.Server.CertFile, k.Server.KeyFile)

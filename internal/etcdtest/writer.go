@@ -15,26 +15,25 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// WriterOptions say how a [Writer] writes.
+// WriterOptions configure a [Writer].
 type WriterOptions struct {
-	// Prefix is what all keys begin with; empty means /etcdtest/writer/ and
-	// some random characters.
+	// Prefix is the prefix of all keys. Empty means /etcdtest/writer/ followed
+	// by random characters.
 	Prefix string
-	// Interval is the time between two writes through the same member, more
-	// where many wait for their answers; 0 means 10 ms.
+	// Interval is the time between two writes through the same member. It grows
+	// if many writes wait for their answers. 0 means 10 ms.
 	Interval time.Duration
-	// Timeout is how long a write waits for its acknowledgement; 0 means 2 s.
+	// Timeout is how long a write waits for its acknowledgement. 0 means 2 s.
 	Timeout time.Duration
 }
 
-// Writer writes to a cluster steadily, to find out what a change costs it: how
-// long no write was acknowledged by anybody, and whether an acknowledged write
-// was lost.
+// Writer writes to a cluster steadily to measure the cost of a change: how long
+// no member acknowledged a write, and whether an acknowledged write was lost.
 //
-// It writes through every voter, each by a client of its own, and follows the
-// list of members. Writes are begun whether or not earlier ones were answered,
-// so that one that hangs (because it was sent to a leader that died) does not
-// pass for a cluster that takes no writes.
+// It writes through every voter, with one client for each, and follows the
+// member list. A write starts whether or not earlier ones were answered. Thus a
+// write that hangs (because it was sent to a leader that died) is not mistaken
+// for a cluster that accepts no writes.
 type Writer struct {
 	cfg  clientv3.Config
 	opts WriterOptions
@@ -50,7 +49,7 @@ type Writer struct {
 	end       time.Time // zero until Stop
 }
 
-// Write is a write that was acknowledged.
+// Write is an acknowledged write.
 type Write struct {
 	Key, Value string
 	Revision   int64
@@ -58,7 +57,7 @@ type Write struct {
 	Acked      time.Time
 }
 
-// Gap is a time without any acknowledged write.
+// Gap is a period without an acknowledged write.
 type Gap struct{ From, To time.Time }
 
 // Duration returns how long the gap is.
@@ -69,15 +68,15 @@ func (g Gap) String() string {
 	return fmt.Sprintf("%v from %s", g.Duration().Round(time.Millisecond), g.From.Format("15:04:05.000"))
 }
 
-// NewWriter starts a writer through the voters of the cluster and returns once
-// a write was acknowledged. It writes until [Writer.Stop] or the test's end.
+// NewWriter starts a writer through the voters of the cluster and returns after the
+// first acknowledged write. The writer runs until [Writer.Stop] or the end of the test.
 func (c *Cluster) NewWriter(tb TB, opts WriterOptions) *Writer {
 	tb.Helper()
 	return NewWriter(tb, c.ClientConfig(), opts)
 }
 
-// NewWriter starts a writer to the cluster that cfg reaches; the voters are
-// dialled at the client URLs which they advertise. See [Cluster.NewWriter].
+// NewWriter starts a writer for the cluster that cfg reaches. It dials the
+// voters at the client URLs that they advertise. See [Cluster.NewWriter].
 func NewWriter(tb TB, cfg clientv3.Config, opts WriterOptions) *Writer {
 	tb.Helper()
 	if opts.Prefix == "" {
@@ -107,7 +106,7 @@ func NewWriter(tb TB, cfg clientv3.Config, opts WriterOptions) *Writer {
 	return w
 }
 
-// follow keeps a lane for each voter.
+// follow runs a lane for each voter.
 func (w *Writer) follow(ctx context.Context) {
 	client := w.dialUntil(ctx, w.cfg.Endpoints...)
 	if client == nil {
@@ -118,7 +117,7 @@ func (w *Writer) follow(ctx context.Context) {
 	for ctx.Err() == nil {
 		voters, err := w.voters(ctx, client)
 		if err != nil {
-			w.failed(err) // the lanes stay as they are
+			w.failed(err) // the lanes do not change
 		} else if !slices.Equal(voters, slices.Sorted(maps.Keys(lanes))) {
 			for _, url := range voters {
 				if lanes[url] == nil {
@@ -139,7 +138,7 @@ func (w *Writer) follow(ctx context.Context) {
 	}
 }
 
-// voters asks for the client URL of each voter; they are sorted.
+// voters returns the sorted client URLs of the voters, one for each.
 func (w *Writer) voters(ctx context.Context, client *clientv3.Client) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, w.opts.Timeout)
 	defer cancel()
@@ -157,8 +156,8 @@ func (w *Writer) voters(ctx context.Context, client *clientv3.Client) ([]string,
 	return urls, nil
 }
 
-// dialUntil makes a client, which with a password may take several tries; it
-// is nil if ctx is done before.
+// dialUntil creates a client. With a password this can take several attempts.
+// It returns nil if ctx is done first.
 func (w *Writer) dialUntil(ctx context.Context, endpoints ...string) *clientv3.Client {
 	cfg := w.cfg
 	cfg.Endpoints, cfg.Context = endpoints, ctx
@@ -194,9 +193,9 @@ func (w *Writer) lane(ctx context.Context, url string) {
 			defer inFlight.Add(-1)
 			w.put(ctx, client, fmt.Sprintf("%s%d/%08d", w.opts.Prefix, lane, n))
 		})
-		// The more are waiting for an answer, the slower: a member that comes
-		// back, and with a password asks all of them to log in again, is not
-		// to be knocked over by them.
+		// The more writes wait for an answer, the slower the lane: a member
+		// that comes back, and with a password requires all of them to log in
+		// again, must not be overloaded.
 		pause(ctx, w.opts.Interval*time.Duration(1+inFlight.Load()/8))
 	}
 }
@@ -228,7 +227,7 @@ func (w *Writer) failed(err error) {
 	}
 }
 
-// Stop ends the writing; once is enough.
+// Stop ends the writing. Further calls do nothing.
 func (w *Writer) Stop() {
 	w.mu.Lock()
 	if w.end.IsZero() {
@@ -239,7 +238,7 @@ func (w *Writer) Stop() {
 	w.wg.Wait()
 }
 
-// Acknowledged returns the acknowledged writes, roughly in order of their
+// Acknowledged returns the acknowledged writes, roughly in the order of
 // acknowledgement.
 func (w *Writer) Acknowledged() []Write {
 	w.mu.Lock()
@@ -247,19 +246,19 @@ func (w *Writer) Acknowledged() []Write {
 	return slices.Clone(w.acks)
 }
 
-// Failures returns how many calls failed and the latest error. A write that
-// failed may have been carried out all the same.
+// Failures returns the number of failed calls and the latest error. A failed
+// write may still have been applied.
 func (w *Writer) Failures() (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.failures, w.lastError
 }
 
-// LongestGap returns the longest time without an acknowledged write, from the
-// first one until Stop, or until now.
+// LongestGap returns the longest period without an acknowledged write, from the
+// first acknowledgement until Stop, or until now.
 func (w *Writer) LongestGap() Gap { return w.LongestGapSince(time.Time{}) }
 
-// LongestGapSince is LongestGap from the given moment on.
+// LongestGapSince is LongestGap starting at from.
 func (w *Writer) LongestGapSince(from time.Time) Gap {
 	w.mu.Lock()
 	end := w.end
@@ -270,7 +269,7 @@ func (w *Writer) LongestGapSince(from time.Time) Gap {
 	return longestGap(w.Acknowledged(), from, end)
 }
 
-// longestGap looks from the first acknowledgement on if from is zero.
+// longestGap starts at the first acknowledgement if from is zero.
 func longestGap(acks []Write, from, end time.Time) Gap {
 	times := make([]time.Time, 0, len(acks)+1)
 	for _, a := range acks {
@@ -293,8 +292,8 @@ func longestGap(acks []Write, from, end time.Time) Gap {
 	return longest
 }
 
-// Lost reads all keys back, by linearizable reads of one revision, and returns
-// the acknowledged writes that are not there.
+// Lost reads all keys, by linearizable reads of one revision, and returns the
+// acknowledged writes that are missing.
 func (w *Writer) Lost(ctx context.Context, client *clientv3.Client) ([]Write, error) {
 	acks := w.Acknowledged()
 	found := map[string]string{}
@@ -322,7 +321,7 @@ func (w *Writer) Lost(ctx context.Context, client *clientv3.Client) ([]Write, er
 	}), nil
 }
 
-// pause waits d, or until ctx is done.
+// pause waits for d, or until ctx is done.
 func pause(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

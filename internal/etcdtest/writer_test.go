@@ -14,7 +14,7 @@ func at(ms int) time.Time { return time.Unix(1000, 0).Add(time.Duration(ms) * ti
 func TestLongestGap(t *testing.T) {
 	t.Parallel()
 	var acks []Write
-	for _, ms := range []int{130, 100, 110, 500, 520} { // not quite in order
+	for _, ms := range []int{130, 100, 110, 500, 520} { // not sorted
 		acks = append(acks, Write{Acked: at(ms)})
 	}
 	for name, c := range map[string]struct {
@@ -53,8 +53,8 @@ func TestWriterSeesALeaderDieAndNothingLost(t *testing.T) {
 		return acks[len(acks)-1].Sent.After(begin.Add(500 * time.Millisecond))
 	})
 	gap := w.LongestGapSince(begin)
-	// On a busy machine the others may have missed heartbeats before the leader
-	// died, and elect one at once.
+	// On a busy machine the other members may have missed heartbeats before the
+	// leader died, and then elect a new leader at once.
 	t.Logf("longest gap before: %v, after: %v", calm, gap)
 	if gap.Duration() <= 0 {
 		t.Error("there is no gap between two writes")
@@ -75,7 +75,7 @@ func TestWriterSeesALeaderDieAndNothingLost(t *testing.T) {
 		t.Errorf("lost: %v, %v", lost, err)
 	}
 
-	// That something is lost is seen: one key deleted, one overwritten.
+	// Lost detects lost writes: one key is deleted, one overwritten.
 	gone, changed := acks[3], acks[len(acks)-1]
 	_, err = client.Delete(WaitContext(t), gone.Key)
 	noError(t, err)
@@ -87,7 +87,7 @@ func TestWriterSeesALeaderDieAndNothingLost(t *testing.T) {
 	}
 }
 
-// All members are replaced, one after the other; the writer ends up on the
+// All members are replaced, one after the other. At the end the writer uses the
 // new ones.
 func TestWriterFollowsTheMembers(t *testing.T) {
 	t.Parallel()

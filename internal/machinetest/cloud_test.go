@@ -22,20 +22,20 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// cloud makes and destroys machines for a test, over HTTP as a cloud does:
+// cloud creates and destroys machines for a test, with an HTTP API like a cloud's:
 //
 //	PUT    /NAME?address=10.83.1.11&image=3.6&late=30s   the body is the user data
 //	DELETE /NAME
 //
-// A machine exists when the answer to PUT comes; it has not booted yet, and
-// begins to do so only when it is late enough.
+// A machine exists when PUT is answered. It has not booted then, and boots only
+// after the delay late.
 type cloud struct {
 	url string
 	// trusted is a certificate authority that every image trusts, in PEM.
 	trusted string
 
 	t      *testing.T
-	number int // of the cloud, for names and addresses
+	number int // number of the cloud, for names and addresses
 	dir    string
 
 	mu       sync.Mutex
@@ -57,7 +57,7 @@ func newCloud(t *testing.T) *cloud {
 	return c
 }
 
-// address is an address in the network of the cloud.
+// address returns an address in the network of the cloud.
 func (c *cloud) address(host int) string { return fmt.Sprintf("10.83.%d.%d", c.number, host) }
 
 func (c *cloud) serve(w http.ResponseWriter, r *http.Request) {
@@ -110,7 +110,7 @@ func (c *cloud) create(name, address, image, userData string, late time.Duration
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.machines[name] == m {
-			_ = m.powerOn() // the test waits for it
+			_ = m.powerOn() // the test waits for the machine
 		}
 	})
 	return nil
@@ -130,7 +130,7 @@ func (c *cloud) destroy(name string) error {
 	return nil
 }
 
-// machine returns a machine that exists.
+// machine returns an existing machine.
 func (c *cloud) machine(name string) *machine {
 	c.t.Helper()
 	c.mu.Lock()
@@ -142,15 +142,15 @@ func (c *cloud) machine(name string) *machine {
 	return m
 }
 
-// all are the machines that exist, by name.
+// all returns the existing machines by name.
 func (c *cloud) all() map[string]*machine {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return maps.Clone(c.machines)
 }
 
-// end removes all machines. Those of a test that failed tell first what they
-// know.
+// end removes all machines. If the test failed, it first logs the report of
+// each machine.
 func (c *cloud) end() {
 	for name, m := range c.all() {
 		if c.t.Failed() {
@@ -162,7 +162,7 @@ func (c *cloud) end() {
 	}
 }
 
-// report is the end of what the machine has said.
+// report returns the end of the machine's output.
 func (m *machine) report() string {
 	console, _ := os.ReadFile(filepath.Join(m.dir, "console"))
 	etcd, err := m.run("journalctl", "--no-pager", "--unit=etcd", "--lines=40")
@@ -179,8 +179,8 @@ func tail(text string, lines int) string {
 	return strings.Join(all[max(0, len(all)-lines):], "")
 }
 
-// image returns the layers of an image. Its name is the version of etcd that it
-// has, or "plain" if it has none.
+// image returns the layers of an image. Its name is the version of etcd in it,
+// or "plain" for an image without etcd.
 func (c *cloud) image(name string) ([]string, error) {
 	if layers := c.layers[name]; layers != nil {
 		return layers, nil
@@ -225,13 +225,13 @@ func (c *cloud) image(name string) ([]string, error) {
 	return layers, nil
 }
 
-// settingsOfAll are the files that every image has over Debian's own. A link
-// enables a unit, or disables it.
+// settingsOfAll are the files that every image has in addition to Debian's. A
+// link enables or disables a unit.
 var settingsOfAll = map[string]string{
 	"/etc/hostname":            "guest\n",
 	"/etc/hosts":               "127.0.0.1 localhost\n::1 localhost\n",
 	"/etc/resolv.conf":         "",
-	"/etc/apt/sources.list":    "", // there is no way to any
+	"/etc/apt/sources.list":    "", // no package source is reachable
 	"/var/lib/dbus/machine-id": "->/etc/machine-id",
 	// There is no router to wait for.
 	"/etc/systemd/network/10-cloud-init-host0.network.d/router.conf": "[Network]\nIPv6AcceptRA=no\n",

@@ -25,7 +25,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// node is a member as the configuration has it; see testdata/main.tf.
+// node is a member in the configuration; see testdata/main.tf.
 type node struct {
 	Address string `json:"address"`
 	Image   string `json:"image"`
@@ -45,8 +45,8 @@ type cluster struct {
 	more  map[string]any           // variables
 }
 
-// newCluster writes a configuration with founders a, b and c, of which nothing
-// exists yet. The bootstrap is a file of testdata.
+// newCluster writes a configuration with the initial members a, b and c, none
+// of which exists yet. bootstrap is a file of testdata.
 func newCluster(t *testing.T, bootstrap, image string) *cluster {
 	t.Helper()
 	need(t)
@@ -65,13 +65,13 @@ func newCluster(t *testing.T, bootstrap, image string) *cluster {
 	return c
 }
 
-// provider writes the block of the provider.
+// provider writes the provider block.
 func (c *cluster) provider(more string) {
 	c.t.Helper()
 	c.Write("provider.tf", "provider \"etcd\" {\n  endpoints = [for node in values(var.nodes) : \"${var.scheme}://${node.address}:2379\"]\n"+more+"}\n")
 }
 
-// secure gives each node a certificate of one authority.
+// secure gives each node a certificate of the same authority.
 func (c *cluster) secure() {
 	c.t.Helper()
 	c.pki = etcdtest.NewPKI(c.t)
@@ -82,7 +82,7 @@ func (c *cluster) secure() {
 	}
 }
 
-// add adds nodes; the first has the address 11 of its network.
+// add adds nodes. The first one has the host address 11 in its network.
 func (c *cluster) add(names ...string) {
 	for _, name := range names {
 		c.nodes[name] = &node{Address: c.cloud.address(11 + int(name[0]-'a')), Image: c.image}
@@ -109,7 +109,7 @@ func (c *cluster) save() {
 	c.Write("terraform.tfvars.json", string(text))
 }
 
-// file returns the text of a file.
+// file returns the contents of a file.
 func (c *cluster) file(path string) string {
 	c.t.Helper()
 	text, err := os.ReadFile(path)
@@ -119,22 +119,22 @@ func (c *cluster) file(path string) string {
 	return string(text)
 }
 
-// apply applies the configuration as it is now.
+// apply applies the current configuration.
 func (c *cluster) apply(args ...string) *acctest.Outcome {
 	c.t.Helper()
 	c.save()
 	return c.Apply(args...).MustSucceed()
 }
 
-// plan plans the configuration as it is now.
+// plan plans the current configuration.
 func (c *cluster) plan(args ...string) *acctest.Plan {
 	c.t.Helper()
 	c.save()
 	return c.Plan(args...)
 }
 
-// mustStand fails the test unless every node votes and answers, no other member
-// is there, and there is nothing to change.
+// mustStand fails the test unless every node is a voter and answers, there are
+// no other members, and the plan is empty.
 func (c *cluster) mustStand() {
 	c.t.Helper()
 	client := c.client()
@@ -170,7 +170,7 @@ func (c *cluster) scheme() string {
 	return "http"
 }
 
-// endpoints are the client URLs of all nodes.
+// endpoints returns the client URLs of all nodes.
 func (c *cluster) endpoints() []string {
 	var urls []string
 	for _, n := range c.nodes {
@@ -188,7 +188,7 @@ func (c *cluster) clientConfig() clientv3.Config {
 	return cfg
 }
 
-// client returns a client of all nodes, which ends with the test.
+// client returns a client of all nodes. It is closed when the test ends.
 func (c *cluster) client() *clientv3.Client {
 	c.t.Helper()
 	client, err := clientv3.New(c.clientConfig())
@@ -199,8 +199,8 @@ func (c *cluster) client() *clientv3.Client {
 	return client
 }
 
-// members are the members of the cluster by name; one that has not started has
-// none.
+// members returns the members of the cluster by name. The name of a member that
+// was never started is empty.
 func (c *cluster) members(client *clientv3.Client) (map[string]*etcdserverpb.Member, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -215,7 +215,7 @@ func (c *cluster) members(client *clientv3.Client) (map[string]*etcdserverpb.Mem
 	return members, nil
 }
 
-// on runs a command on a machine, which must succeed.
+// on runs a command on a machine. The test fails if the command fails.
 func (c *cluster) on(name string, args ...string) string {
 	c.t.Helper()
 	out, err := c.cloud.machine(name).run(args...)

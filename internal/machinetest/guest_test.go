@@ -24,10 +24,10 @@ import (
 	"time"
 )
 
-// machine is a container with a disk of its own: what is written lies in a
-// directory over the image, and stays when the machine is off.
+// machine is a container with its own disk: its writes go to a directory over
+// the image, which remains when the machine is off.
 type machine struct {
-	name    string // the container's
+	name    string // of the container
 	dir     string // disk, work and console
 	cgroups []string
 
@@ -36,10 +36,10 @@ type machine struct {
 	stopped bool          // switched off from outside: a reboot does not switch it on
 }
 
-// root is the file system of the machine.
+// root returns the path of the machine's file system.
 func (m *machine) root() string { return filepath.Join(m.dir, "root") }
 
-// newMachine makes the disk of a machine. The first layer is the uppermost.
+// newMachine creates the disk of a machine. The first layer is the uppermost.
 func newMachine(name, dir string, layers []string, files map[string]string) (*machine, error) {
 	m := &machine{
 		name: name, dir: dir, cgroups: cgroups(os.Getenv(insideVariable), name),
@@ -65,7 +65,7 @@ func newMachine(name, dir string, layers []string, files map[string]string) (*ma
 	return m, nil
 }
 
-// writeFiles writes files below dir; one whose text begins with -> is a link.
+// writeFiles writes files below dir. A text that begins with -> creates a link.
 func writeFiles(dir string, files map[string]string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -88,7 +88,7 @@ func writeFiles(dir string, files map[string]string) error {
 	return nil
 }
 
-// rebootCode is the exit code of systemd-nspawn for a machine that reboots.
+// rebootCode is the exit code of systemd-nspawn when a machine reboots.
 const rebootCode = 133
 
 // powerOn boots the machine.
@@ -110,7 +110,7 @@ func (m *machine) powerOn() error {
 	return nil
 }
 
-// supervise boots the machine again as often as it reboots.
+// supervise boots the machine again after each reboot.
 func (m *machine) supervise(cmd *exec.Cmd, off chan struct{}) {
 	defer close(off)
 	for {
@@ -128,10 +128,10 @@ func (m *machine) supervise(cmd *exec.Cmd, off chan struct{}) {
 	}
 }
 
-// boot starts the container in a cgroup of its own: several in one would end
-// each other's processes.
+// boot starts the container in its own cgroup: containers in the same one would
+// end each other's processes.
 func (m *machine) boot() (*exec.Cmd, error) {
-	_ = ip("link delete vb-" + m.name) // a killed one leaves it for a moment
+	_ = ip("link delete vb-" + m.name) // a killed machine leaves it for a moment
 	console, err := os.OpenFile(filepath.Join(m.dir, "console"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func (m *machine) boot() (*exec.Cmd, error) {
 	return cmd, cmd.Start()
 }
 
-// powerOff ends every process of the machine at once, as a loss of power does.
+// powerOff kills every process of the machine at once, like a power failure.
 func (m *machine) powerOff() error {
 	m.mu.Lock()
 	m.stopped = true
@@ -181,7 +181,7 @@ func (m *machine) remove() error {
 	return errors.Join(removeCgroups(m.cgroups), os.RemoveAll(m.dir))
 }
 
-// processes are the process IDs of the machine, its container's own included.
+// processes returns the process IDs of the machine, including the container's own.
 func (m *machine) processes() []int {
 	var pids []int
 	for _, dir := range m.cgroups {
@@ -200,8 +200,8 @@ func (m *machine) processes() []int {
 	return pids
 }
 
-// removeCgroups removes cgroups and those below them, once their last processes
-// are gone.
+// removeCgroups removes cgroups and their descendants after their last
+// processes have ended.
 func removeCgroups(cgroups []string) error {
 	var dirs []string
 	for _, dir := range cgroups {
@@ -226,12 +226,12 @@ func removeCgroups(cgroups []string) error {
 	return nil
 }
 
-// leader is the process that is the machine's first, 0 if it is off.
+// leader returns the first process of the machine, or 0 if it is off.
 func (m *machine) leader() int {
 	for _, pid := range m.processes() {
 		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 		for line := range bytes.Lines(status) {
-			// Its ID here, and in the machine.
+			// The process ID here, and the one in the machine.
 			if f := bytes.Fields(line); len(f) == 3 && string(f[0]) == "NSpid:" && string(f[2]) == "1" {
 				return pid
 			}
@@ -240,7 +240,7 @@ func (m *machine) leader() int {
 	return 0
 }
 
-// run runs a command on the machine and returns what it prints.
+// run runs a command on the machine and returns its output.
 func (m *machine) run(args ...string) (string, error) {
 	leader := m.leader()
 	if leader == 0 {

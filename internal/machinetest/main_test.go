@@ -3,13 +3,12 @@
 
 //go:build linux
 
-// Package machinetest boots machines and lets one apply make clusters of them:
-// containers of systemd-nspawn with Debian's own systemd and cloud-init, each
-// with a disk, a network and processes of its own. Tests alone.
+// Package machinetest boots machines and creates clusters of them with one apply. The
+// machines are containers of systemd-nspawn with Debian's own systemd and cloud-init,
+// each with its own disk, network and processes. It contains only tests.
 //
-// The tests run in namespaces of their own. The kernel ends all machines, and
-// takes their networks and their mounts away, when the last process of the tests
-// has ended, however it ended.
+// The tests run in their own namespaces. When the last process of the tests ends for
+// any reason, the kernel ends all machines and removes their networks and mounts.
 package machinetest
 
 import (
@@ -29,13 +28,13 @@ import (
 )
 
 const (
-	// askedVariable asks for these tests.
+	// askedVariable enables these tests.
 	askedVariable = "ETCD_TEST_MACHINES"
 	// guestVariable names the file system that tools/guest has built.
 	guestVariable = "ETCD_TEST_GUEST"
-	// tableVariable names the file for the table of scenarios, if there is to be one.
+	// tableVariable names the file for the table of scenarios, if it is wanted.
 	tableVariable = "ETCD_TEST_MACHINES_TABLE"
-	// insideVariable is set in the namespaces: to the process ID outside.
+	// insideVariable is set inside the namespaces, to the process ID outside.
 	insideVariable = "ETCD_TEST_MACHINES_INSIDE"
 )
 
@@ -52,10 +51,10 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// programs are what the host needs.
+// programs are the programs that the host needs.
 var programs = []string{"systemd-nspawn", "ip", "nsenter", "curl"}
 
-// need skips a test that cannot boot machines, and says why.
+// need skips the test with a reason if machines cannot boot.
 func need(t *testing.T) {
 	t.Helper()
 	if os.Getenv(askedVariable) == "" {
@@ -69,7 +68,7 @@ func need(t *testing.T) {
 	}
 }
 
-// obstacle says why no machine can boot here, "" if machines can.
+// obstacle returns the reason why machines cannot boot here, or "" if they can.
 func obstacle() string {
 	for _, program := range programs {
 		if _, err := exec.LookPath(program); err != nil {
@@ -93,7 +92,7 @@ func obstacle() string {
 	return ""
 }
 
-// guest is the directory that tools/guest has built.
+// guest returns the directory that tools/guest has built.
 func guest() string {
 	if dir := os.Getenv(guestVariable); dir != "" {
 		return dir
@@ -101,8 +100,8 @@ func guest() string {
 	return filepath.Join("..", "..", "bin", "guest")
 }
 
-// hierarchies are those of cgroups that systemd uses: the unified one, its own of
-// version 1, or both.
+// hierarchies returns the cgroup hierarchies that systemd uses: the unified
+// one, its own of version 1, or both.
 func hierarchies() []string {
 	var used []string
 	for _, dir := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/systemd", "/sys/fs/cgroup/unified"} {
@@ -113,8 +112,8 @@ func hierarchies() []string {
 	return used
 }
 
-// cgroups are the cgroups of all machines of one run, one in each hierarchy, or
-// those of one machine. pid is the run's process outside.
+// cgroups returns the cgroups of all machines of a test run, one in each hierarchy,
+// or those of one machine. pid is the process ID of the test run outside.
 func cgroups(pid string, machine ...string) []string {
 	var dirs []string
 	for _, dir := range hierarchies() {
@@ -123,9 +122,9 @@ func cgroups(pid string, machine ...string) []string {
 	return dirs
 }
 
-// enter runs the tests in namespaces of their own and returns their exit code.
+// enter runs the tests in new namespaces and returns their exit code.
 func enter() int {
-	runtime.LockOSThread() // whose end is what Pdeathsig means
+	runtime.LockOSThread() // Pdeathsig refers to the end of this thread
 	program, err := os.Executable()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "machinetest:", err)
@@ -151,9 +150,9 @@ func enter() int {
 	return 0
 }
 
-// first is the first process of the namespaces. It runs the tests, returns their
-// exit code, and reaps what others leave behind: a machine ends only when the last
-// process that entered it is reaped.
+// first is the first process in the namespaces. It runs the tests, returns
+// their exit code, and reaps orphaned processes: a machine ends only when the
+// last process that entered it is reaped.
 func first() int {
 	program, err := os.Executable()
 	if err == nil {
@@ -184,8 +183,8 @@ func first() int {
 	}
 }
 
-// namespaces start a process in namespaces of its own, in which it is the first
-// one: its end is the end of all. It ends with the thread that starts it.
+// namespaces starts a process as the first one in new namespaces: when it ends,
+// all their processes end. It ends with the thread that starts it.
 func namespaces() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{
 		Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS,
@@ -193,8 +192,8 @@ func namespaces() *syscall.SysProcAttr {
 	}
 }
 
-// settle prepares the namespaces: nothing that is mounted from here on is seen
-// outside, and the only network is a bridge that leads nowhere.
+// settle prepares the namespaces: further mounts are not visible outside, and
+// the only network is an isolated bridge.
 func settle() error {
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("making mounts private: %w", err)
@@ -202,7 +201,7 @@ func settle() error {
 	if err := syscall.Mount("proc", "/proc", "proc", 0, ""); err != nil {
 		return fmt.Errorf("mounting /proc: %w", err)
 	}
-	// systemd-nspawn keeps locks there, by the names of machines.
+	// systemd-nspawn keeps locks there, named after machines.
 	if err := os.MkdirAll("/run/systemd", 0o755); err != nil {
 		return err
 	}

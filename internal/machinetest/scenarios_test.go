@@ -18,8 +18,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// Each cluster is made from nothing, lives, and is destroyed. One after the
-// other: what is measured is not to be measured under load.
+// Each cluster is created, used and destroyed. The tests run one after the
+// other, so that load does not affect the measurements.
 func TestMachines(t *testing.T) {
 	need(t)
 	defer table.write(t)
@@ -29,7 +29,7 @@ func TestMachines(t *testing.T) {
 	t.Run("tls", certificates)
 }
 
-// A cluster with a static bootstrap, and what happens to machines in their life.
+// static tests a cluster with a static bootstrap, and events in the life of machines.
 func static(t *testing.T) {
 	c := newCluster(t, "static", "3.6")
 	c.fromNothing("static bootstrap")
@@ -70,8 +70,8 @@ func static(t *testing.T) {
 	c.destroys()
 }
 
-// mustRefuseToStart wipes the disk of the data, and fails the test unless etcd
-// stays down then and says why.
+// mustRefuseToStart removes the data of a member. It fails the test unless etcd
+// then stays down and systemctl status shows the reason.
 func (c *cluster) mustRefuseToStart(name string) {
 	c.t.Helper()
 	m := c.cloud.machine(name)
@@ -93,8 +93,8 @@ func (c *cluster) mustRefuseToStart(name string) {
 	})
 }
 
-// replacesAFailedMachine loses a machine for good. A plan replaces it, and its
-// member, without being told.
+// replacesAFailedMachine switches a machine off permanently. A plan without
+// -replace replaces the machine and its member.
 func (c *cluster) replacesAFailedMachine(name string) {
 	c.t.Helper()
 	c.more["unreachable"] = "5s"
@@ -113,7 +113,7 @@ func (c *cluster) replacesAFailedMachine(name string) {
 	c.apply()
 }
 
-// rolls changes the image of all machines; each apply lets one through.
+// rolls changes the image of all machines. Each apply replaces one of them.
 func (c *cluster) rolls(image string) {
 	c.t.Helper()
 	c.image = image
@@ -133,8 +133,8 @@ func (c *cluster) rolls(image string) {
 	}
 }
 
-// A machine that boots late, and one that reboots while it joins, with a registry
-// that the same apply makes. The etcd of a knows nothing of v3 discovery.
+// discoveryV3 tests a machine that boots late, and one that reboots during its join,
+// with a discovery cluster from the same apply. The etcd of a lacks v3 discovery.
 func discoveryV3(t *testing.T) {
 	c := newCluster(t, "discovery", "3.6")
 	c.more["registry"] = map[string]string{"address": c.cloud.address(10), "image": "3.6", "protocol": "v3"}
@@ -160,7 +160,7 @@ func discoveryV3(t *testing.T) {
 			}
 			return nil
 		})
-		c.reboot("d", "--force", "--force") // at once, without stopping anything
+		c.reboot("d", "--force", "--force") // at once, without stopping services
 		run.Wait().MustSucceed()
 		c.mustStand()
 	})
@@ -174,7 +174,7 @@ func discoveryV2(t *testing.T) {
 	c.destroys()
 }
 
-// fromNothing makes the cluster by one apply.
+// fromNothing creates the cluster with one apply.
 func (c *cluster) fromNothing(how string) {
 	c.t.Helper()
 	c.scenario("one apply from nothing: "+how, func() string {
@@ -199,8 +199,8 @@ func (c *cluster) destroys() {
 	}
 }
 
-// mustHaveBooted fails the test unless systemd and cloud-init have done all that
-// they were to do.
+// mustHaveBooted fails the test unless systemd and cloud-init have completed
+// the boot without failures.
 func (c *cluster) mustHaveBooted(name string) {
 	c.t.Helper()
 	etcdtest.Until(c.t, name+" has booted", func() bool {
@@ -224,8 +224,8 @@ func (c *cluster) reboot(name string, options ...string) {
 		_, err := m.run("true")
 		return err
 	})
-	// Whether it has rebooted is not asked on the machine: systemd stops whatever
-	// runs there at its end, and nsenter then stops for good.
+	// Do not check for the reboot on the machine: systemd stops processes there
+	// when it shuts down, and nsenter then stops permanently.
 	before := m.leader()
 	etcdtest.Until(c.t, name+" takes the command to reboot", func() bool {
 		_, err := m.run(append([]string{"systemctl", "reboot"}, options...)...)

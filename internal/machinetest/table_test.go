@@ -15,12 +15,12 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// rows is what was measured, in order.
+// rows are the rows of the table, in the order of measurement.
 type rows []string
 
 var table rows
 
-// write writes the table to the log, and to the file that was asked for.
+// write writes the table to the log, and to the file that tableVariable names.
 func (r *rows) write(t *testing.T) {
 	text := "| scenario | seconds | longest gap between acknowledged writes |\n|---|--:|--:|\n" + strings.Join(*r, "")
 	t.Log("\n" + text)
@@ -31,7 +31,7 @@ func (r *rows) write(t *testing.T) {
 	}
 }
 
-// scenario measures what is done, and notes it with the gap that it returns.
+// scenario measures the time of do and records it with the gap that do returns.
 func (c *cluster) scenario(name string, do func() (gap string)) {
 	c.t.Helper()
 	begin := time.Now()
@@ -42,7 +42,7 @@ func (c *cluster) scenario(name string, do func() (gap string)) {
 }
 
 // underWriter is [cluster.scenario] while a writer writes through every voter.
-// No write that was acknowledged may be lost.
+// The test fails if an acknowledged write is lost.
 func (c *cluster) underWriter(name string, do func()) {
 	c.t.Helper()
 	writer := etcdtest.NewWriter(c.t, c.clientConfig(), etcdtest.WriterOptions{Interval: 25 * time.Millisecond})

@@ -25,7 +25,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// A cluster with TLS, of machines whose image has no etcd, and new certificates.
+// certificates tests a cluster with TLS, an image without etcd, and new certificates.
 func certificates(t *testing.T) {
 	c := newCluster(t, "static", "plain")
 	c.secure()
@@ -49,8 +49,8 @@ func certificates(t *testing.T) {
 	c.destroys()
 }
 
-// renew writes a new certificate and its key on a machine, as whatever renews
-// certificates does, and fails the test unless etcd shows it.
+// renew writes a new certificate and its key on a machine, as a renewal does,
+// and fails the test unless etcd presents it.
 func (c *cluster) renew(name string) {
 	c.t.Helper()
 	c.mustShow(name, c.certs[name])
@@ -62,7 +62,7 @@ func (c *cluster) renew(name string) {
 	c.mustShow(name, c.certs[name])
 }
 
-// mustShow fails the test unless the member shows this certificate to a client.
+// mustShow fails the test unless the member presents this certificate to a client.
 func (c *cluster) mustShow(name string, want etcdtest.Cert) {
 	c.t.Helper()
 	pair, err := tls.LoadX509KeyPair(want.CertFile, want.KeyFile)
@@ -80,7 +80,7 @@ func (c *cluster) mustShow(name string, want etcdtest.Cert) {
 	})
 }
 
-// release serves a release of etcd over HTTPS, from an authority that the
+// release serves an etcd release over HTTPS, with a certificate that the
 // machines trust, and returns the option for the user data.
 func (c *cluster) release(v etcdtest.Version) map[string]any {
 	c.t.Helper()
@@ -98,7 +98,7 @@ func (c *cluster) release(v etcdtest.Version) map[string]any {
 	return map[string]any{"url": fmt.Sprintf("https://%s/etcd-linux.tar.gz", listener.Addr()), "sha256": hex.EncodeToString(sum[:])}
 }
 
-// archive packs the programs of a version as a release does.
+// archive packs the programs of a version like a release.
 func (c *cluster) archive(v etcdtest.Version) []byte {
 	c.t.Helper()
 	var packed bytes.Buffer

@@ -8,24 +8,24 @@ import (
 	"time"
 )
 
-// campaign is a set of scenarios, with what may go wrong in each of them.
+// campaign is a set of scenarios with a limit on the failures in each of them.
 type campaign struct {
 	name    string
 	budget  budget
 	options options
-	members uint8 // at most
-	tasks   int   // at most
+	members uint8 // maximum
+	tasks   int   // maximum
 }
 
-// orderly is the world as it should be; in the other two, what nobody can
-// fence off happens as well, and the servers' own checks are counted on.
+// orderly is the normal world. In the other two, events happen that no client
+// can prevent, and the model relies on the servers' own checks.
 var (
 	orderly = options{fenced: true}
 	rude    = options{fenced: true, rude: true, guard: true}
 	late    = options{guard: true}
 )
 
-// campaigns run each time: seven million states, some ten seconds of one
+// campaigns always run: seven million states, about ten seconds of one
 // processor.
 var campaigns = []campaign{
 	{"one fault", budget{faults: 1}, orderly, 4, 5},
@@ -36,7 +36,7 @@ var campaigns = []campaign{
 	{"a fault, and a change that comes late", budget{faults: 1, ambiguous: 1}, late, 2, 2},
 }
 
-// longCampaigns run as well with ETCD_TEST_FULL=1.
+// longCampaigns also run with ETCD_TEST_FULL=1.
 var longCampaigns = []campaign{
 	{"one fault among five", budget{faults: 1}, orderly, 5, 5},
 	{"two faults", budget{faults: 2}, orderly, 5, 5},
@@ -48,15 +48,15 @@ var longCampaigns = []campaign{
 	{"a fault, and a change that comes late", budget{faults: 1, ambiguous: 1}, late, 5, 5},
 }
 
-// TestApply visits every state that one or two applies can get a cluster of up
-// to five members into, while a stated number of things goes wrong, and checks
-// in each of them what [state.happens], [state.wrong] and [search.stuck] check:
+// TestApply visits every state that one or two applies can reach with a cluster
+// of up to five members and a given number of failures. In each state it checks
+// the conditions of [state.happens], [state.wrong] and [search.stuck]:
 //
-//   - no change of ours takes the quorum away, unless something has failed
-//     since it was decided; nobody is given a vote who is not alive, or without
-//     whom the others would be too few; no leader goes before it handed over;
-//   - whatever was announced is owned, by a record or by a state;
-//   - while every machine is alive the end can be reached from everywhere.
+//   - no change of ours loses the quorum, unless something has failed since it
+//     was decided; a member is not promoted if it is not alive, or if the other
+//     voters would be too few without it; no leader leaves before it hands over;
+//   - every added member has an owner, in a record or in a state;
+//   - while every machine is alive, the end is reachable from every state.
 func TestApply(t *testing.T) {
 	list := campaigns
 	if full() {
@@ -87,9 +87,9 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// TestOneAfterTheOther: with one operation at a time, in whatever order
-// Terraform takes them, nobody waits for one that cannot begin before he ends.
-// Nothing goes wrong here, nobody gives up, and there is no second apply.
+// TestOneAfterTheOther: with one operation at a time, in any order that Terraform
+// chooses, no operation waits for one that can start only after it. There are no
+// failures here, no operation gives up, and there is no second apply.
 func TestOneAfterTheOther(t *testing.T) {
 	searched, states := 0, 0
 	for n := range uint8(maxNodes) {
@@ -123,8 +123,8 @@ func TestOneAfterTheOther(t *testing.T) {
 	t.Logf("%d scenarios, %d states", searched, states)
 }
 
-// TestDestroyWithTheDead: of five with two machines gone, all that are to leave
-// do, in whatever order they get their turn.
+// TestDestroyWithTheDead: in a cluster of five with two dead machines, all
+// members are removed, in any order.
 func TestDestroyWithTheDead(t *testing.T) {
 	q := search{quiet: true, sc: scenario{
 		name: "destroy", voters: 5, deadNodes: []uint8{3, 4}, tasks: everybody(5), parallel: [maxProcs]uint8{5, 5}, options: orderly,

@@ -7,11 +7,11 @@ import (
 	"fmt"
 )
 
-// happens carries a change out in the cluster and says what is wrong with it,
-// if something is. It is called with a quorum only: without one nothing happens.
+// happens applies a change to the cluster and returns what is wrong with it, if
+// anything. It is called only with a quorum: without one nothing happens.
 //
-// A change is measured against what was true when it was decided. What failed
-// since then (change.fault) excuses it: no decision can know the future.
+// A change is judged by the state in which it was decided. A failure since then
+// (change.fault) excuses it: no decision can foresee it.
 func (s *state) happens(c change, sc *scenario) (wrong string) {
 	n := &s.nodes[c.node]
 	had := s.quorum()
@@ -45,8 +45,8 @@ func (s *state) happens(c change, sc *scenario) (wrong string) {
 		}
 		if s.leader == c.node {
 			s.leader = none
-			// It costs a second of writes, no more. Where calls come late or
-			// the lock runs out in the middle, nothing can be done about it.
+			// This costs only a second of writes. It cannot be prevented if
+			// calls arrive late or the lock expires between check and call.
 			if voters, _ := s.count(); n.lives() && voters > 1 && !c.fault && sc.orderly() {
 				wrong = fmt.Sprintf("%s was removed while it led", nameOf(c.node))
 			}
@@ -54,12 +54,12 @@ func (s *state) happens(c change, sc *scenario) (wrong string) {
 		if c.owner != none && n.owner != c.owner {
 			wrong = fmt.Sprintf("%s was removed by somebody who did not announce it", nameOf(c.node))
 		}
-		if c.backstop && n.seat == voter && n.lives() && !c.fault && sc.orderly() { // else a promotion may come late
+		if c.backstop && n.seat == voter && n.lives() && !c.fault && sc.orderly() { // otherwise a promotion may arrive late
 			wrong = fmt.Sprintf("the backstop removed %s, a voter that lives", nameOf(c.node))
 		}
 		*n = node{gen: n.gen, machine: dead, owner: none}
 		if sc.rejoins(c.node) {
-			n.machine = knocking // a new one, in its place
+			n.machine = knocking // a new machine in its place
 		}
 		if voters, _ := s.count(); voters == 0 {
 			wrong = "the last voter was removed"
@@ -71,7 +71,7 @@ func (s *state) happens(c change, sc *scenario) (wrong string) {
 	return wrong
 }
 
-// takes reports whether the cluster accepts a change when it is asked to.
+// takes reports whether the cluster accepts a change.
 func (s *state) takes(c change, guard bool) bool {
 	voters, living := s.count()
 	n := s.nodes[c.node]
@@ -84,8 +84,8 @@ func (s *state) takes(c change, guard bool) bool {
 		}
 		return n.seat == outside && (!guard || voters == 1 || 2*living > voters+1)
 	case promote:
-		// It asks for the log, and whether it has ever started; never whether
-		// it is alive.
+		// etcd checks the log, and whether the member was ever started, but not
+		// whether it is alive.
 		return n.seat == learner && n.gen == c.gen && n.started && n.synced
 	default:
 		if n.seat == outside || n.gen != c.gen || n.seat == voter && voters == 1 {
@@ -95,11 +95,11 @@ func (s *state) takes(c change, guard bool) bool {
 	}
 }
 
-// wrong says which of the sentences does not hold in this state.
+// wrong returns the condition that does not hold in this state.
 func (s *state) wrong(sc *scenario) string {
 	for i, n := range s.nodes {
 		if n.seat == outside || n.owner == none || !sc.fenced {
-			continue // what comes late may come when nobody speaks of it any more
+			continue // a late addition may arrive after its record is gone
 		}
 		if !s.owned(sc, uint8(i)) {
 			return fmt.Sprintf("%s is announced, and neither a record nor a state says by whom", nameOf(uint8(i)))
@@ -113,8 +113,8 @@ func (s *state) wrong(sc *scenario) string {
 	return ""
 }
 
-// owned reports whether the member at a node can be found again by who has
-// announced it: by the record, or by the state of Terraform.
+// owned reports whether the owner of the member at a node can find it again: by
+// the record, or by the state of Terraform.
 func (s *state) owned(sc *scenario, n uint8) bool {
 	m := s.nodes[n]
 	r := s.records[m.owner]
@@ -129,9 +129,9 @@ func (s *state) owned(sc *scenario, n uint8) bool {
 	return false
 }
 
-// environment emits what happens without us: machines start and catch up, fail
-// and come back; leaders are elected; locks expire; changes that were on their
-// way arrive or do not.
+// environment emits the events that we do not cause: machines start, catch up,
+// fail and come back; leaders are elected; locks expire; changes in transit
+// arrive or are lost.
 func (m *machinery) environment(s *state) {
 	quorum, led := s.quorum(), s.led()
 	for i := range s.nodes {
@@ -222,7 +222,7 @@ func (m *machinery) faults(s *state, at uint8) {
 }
 
 // sending reports whether the process has checked its lock and not yet made the
-// call that the check was for.
+// call that follows the check.
 func (s *state) sending(proc uint8, sc *scenario) bool {
 	for i, t := range sc.tasks {
 		if t.proc == proc && s.tasks[i].pc.sends() {

@@ -21,7 +21,7 @@ func (w *walk) Turns(id membership.ClusterID) cluster.Turns {
 	return walkTurns{w}
 }
 
-// mustBeKnown fails the test if something is read or written about another
+// mustBeKnown fails the test if the engine reads or writes data of another
 // cluster.
 func (w *walk) mustBeKnown(id membership.ClusterID) {
 	if id != clusterID {
@@ -86,7 +86,7 @@ func (w walkRecords) Delete(context.Context, string) error { return w.delete("Re
 func (w *walk) delete(name string) error {
 	w.pass()
 	if w.s.tasks[0].pc == lForget && !w.s.led() {
-		return cluster.ErrAmbiguous // it is tried again for a while
+		return cluster.ErrAmbiguous // the engine retries for a while
 	}
 	if !w.call(name, lForget, wDrop) {
 		return cluster.ErrAmbiguous
@@ -94,12 +94,12 @@ func (w *walk) delete(name string) error {
 	return nil
 }
 
-// List is asked for what other runs left for the same member; there is nothing.
+// List returns records that other runs left for the same member; there are none.
 func (w walkRecords) List(context.Context) ([]cluster.Record, []*cluster.Malformed, error) {
 	return nil, nil, nil
 }
 
-// Owners is asked about learners that somebody may have taken over; there are none.
+// Owners returns the owners of learners that may have been adopted; there are none.
 func (w walkRecords) Owners(context.Context, membership.MemberID) ([]string, error) { return nil, nil }
 
 type walkTurns struct{ *walk }

@@ -15,10 +15,10 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// walk is the model as the cluster that a real engine works on. Whatever the
-// engine asks for must be what the model says comes next; then the model makes
-// that step, and what has come of it is the answer. Between two calls anything
-// may happen that the model lets happen.
+// walk is the model in the role of the cluster of a real engine. Each call of
+// the engine must be a possible next step of the model. The model then makes
+// this step, and its result is the answer. Between two calls, any event can
+// happen that the model allows.
 type walk struct {
 	cluster.Cluster // AddFallbackEndpoints is never called
 	t               *testing.T
@@ -29,9 +29,9 @@ type walk struct {
 	cancel          context.CancelFunc
 	log             []string
 	calls           int
-	// mayFail: the model would have let the operation fail at the latest step.
+	// mayFail: at the latest step, the operation could also fail in the model.
 	mayFail bool
-	// loose is the next call that is part of the step before.
+	// loose is the next call that belongs to the previous step.
 	loose string
 }
 
@@ -40,8 +40,8 @@ type outcome struct {
 	next state
 }
 
-// successors are the steps that may be made: those of the operation, or those
-// that happen by themselves.
+// successors returns the possible steps: those of the operation, or those of
+// the environment.
 func (w *walk) successors(own bool) (out []outcome) {
 	w.m.emit = func(st step, s state, wrong string) {
 		if wrong != "" {
@@ -57,7 +57,7 @@ func (w *walk) successors(own bool) (out []outcome) {
 	return out
 }
 
-// pass lets time pass before a call.
+// pass lets events happen before a call.
 func (w *walk) pass() {
 	if w.calls++; w.calls > 2000 {
 		w.cancel()
@@ -84,7 +84,7 @@ func (w *walk) pass() {
 
 func (w *walk) note(st step) { w.log = append(w.log, "\n  "+(&search{sc: *w.m.sc}).say(st)) }
 
-// settle decides what becomes of a change that was on its way.
+// settle decides the outcome of a change in transit.
 func (w *walk) settle() {
 	for w.s.pending.what != noChange {
 		all := w.successors(false)
@@ -96,8 +96,8 @@ func (w *walk) settle() {
 	}
 }
 
-// call is a call of the engine's: the model must be at one of those steps. It
-// returns false where the call gets no answer.
+// call handles a call of the engine: the model must be at one of those steps.
+// It returns false if the call gets no answer.
 func (w *walk) call(name string, at ...pc) bool {
 	w.t.Helper()
 	w.log = append(w.log, "\n  engine: "+name)
@@ -112,7 +112,7 @@ func (w *walk) call(name string, at ...pc) bool {
 		return false
 	}
 	if w.s.led() && (here.sends() || here == jSureAdd || here == jSureUndo || here == jSureVote || here == lSure || here == wSure || here == lForget || here == jAnnounced || here == jRan) {
-		w.settle() // what stands in the log comes before this write
+		w.settle() // entries in the log precede this write
 	}
 	var ways []outcome
 	w.mayFail = false
@@ -134,8 +134,8 @@ func (w *walk) call(name string, at ...pc) bool {
 	return led && w.s.left.ambiguous == before
 }
 
-// snapshot is that of the state, with an entry more than at the last look: the
-// record is written in between.
+// snapshot returns a snapshot of the state with one more log entry than the
+// last observation had: the record is written in between.
 func (w *walk) snapshot() membership.Snapshot {
 	snap := w.s.snapshot()
 	for id, a := range snap.Answers {
@@ -176,9 +176,9 @@ func (w *walk) Ask(_ context.Context, m membership.Member, _ membership.ClusterI
 	return w.s.snapshot().Answer(m.ID)
 }
 
-// change is a call that alters the membership; via must be who led when it was
-// decided: a promotion through a follower fails with authentication on before
-// 3.5.28 and 3.6.6 (etcd-io/etcd#20757).
+// change handles a call that changes the membership. via must be the leader at
+// the time of the decision: a promotion through a follower fails with
+// authentication on before 3.5.28 and 3.6.6 (etcd-io/etcd#20757).
 func (w *walk) change(name string, via membership.MemberID, at ...pc) error {
 	if n, _ := nodeOf(via); n != w.s.tasks[0].leader {
 		w.t.Errorf("%s is sent to %s, and %s leads%v", name, nameOf(n), nameOf(w.s.tasks[0].leader), w.log)
@@ -218,7 +218,7 @@ func (w *walk) MoveLeader(_ context.Context, leader, to membership.MemberID) err
 	return w.change("MoveLeader", leader, lMove)
 }
 
-// Now and Sleep make it a clock.
+// Now and Sleep implement a clock.
 func (w *walk) Now() time.Time { return w.now }
 
 func (w *walk) Sleep(ctx context.Context, d time.Duration) error {
@@ -226,11 +226,11 @@ func (w *walk) Sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// Acquire, Check and the rest make it a lock.
+// Acquire, Check and the rest implement a lock.
 func (w *walk) Acquire(_ context.Context, id membership.ClusterID, _ string, _ func(claim.Holder)) (claim.Hold, error) {
 	w.mustBeKnown(id)
 	w.pass()
-	if w.s.claim == orphaned { // it is waited for until it expires
+	if w.s.claim == orphaned { // the engine waits until it expires
 		w.s.claim = 0
 	}
 	if !w.call("Acquire", jSureUndo, jSureAdd, jSureVote, lSure, wSure) {
@@ -250,8 +250,8 @@ func (w *walk) Err() error                 { return nil }
 func (w *walk) Stop(context.Context) error { return nil }
 
 // TestEngineTakesTheSteps walks the real engine through the model, many times
-// and at random: it makes no other calls than those that the searches know, in
-// no other order, and ends where they say it does.
+// and at random. The engine makes only the calls of the searches, in the same
+// order, and ends where they end.
 func TestEngineTakesTheSteps(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -282,8 +282,8 @@ func TestEngineTakesTheSteps(t *testing.T) {
 	}
 }
 
-// backstops are what a join leaves that was broken off, with the announcement
-// on its way.
+// backstops returns scenarios that begin with an interrupted join whose
+// addition is in transit.
 func backstops() (out []scenario) {
 	for n := range uint8(maxNodes - 1) {
 		out = append(out, scenario{
@@ -294,7 +294,7 @@ func backstops() (out []scenario) {
 	return out
 }
 
-// stroll is one walk of the engine through the model.
+// stroll runs one walk of the engine through the model.
 func stroll(t *testing.T, sc *scenario, random *rand.Rand) (*walk, error) {
 	begin := sc.begin()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -322,7 +322,7 @@ func stroll(t *testing.T, sc *scenario, random *rand.Rand) (*walk, error) {
 		_, err = e.Withdraw(ctx, reconfigure.WithdrawRequest{Owner: "o", Name: nameOf(task.node), PeerURLs: []string{urlOf(task.node)}})
 	}
 	switch {
-	case err == nil && w.s.tasks[0].pc == lForget && ctx.Err() != nil: // the record was not to be had
+	case err == nil && w.s.tasks[0].pc == lForget && ctx.Err() != nil: // the record could not be read or written
 	case err == nil && w.s.tasks[0].pc != done:
 		t.Errorf("%s: the engine is done, the model at step %d%v", sc.name, w.s.tasks[0].pc, w.log)
 	case err != nil && ctx.Err() == nil && !w.mayFail:

@@ -3,8 +3,8 @@
 
 package model
 
-// stuck looks for a state, with every machine alive, from which the end cannot
-// be reached any more although nothing else goes wrong.
+// stuck looks for a state with every machine alive from which the end is not
+// reachable even without further failures.
 func (q *search) stuck() {
 	n := len(q.queue)
 	q.first = append(q.first, uint32(len(q.edges)))
@@ -46,14 +46,14 @@ func (q *search) stuck() {
 	}
 }
 
-// table numbers hashes.
+// table assigns numbers to hashes.
 type table struct {
 	keys []uint64
 	vals []uint32
 	used int
 }
 
-// number returns the number of a hash; a new one gets next.
+// number returns the number of a hash. A new hash gets next.
 func (t *table) number(h uint64, next uint32) (id uint32, known bool) {
 	if h == 0 {
 		h = 1

@@ -7,8 +7,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// intend is the next call of an announcement: the record of the intent, unless
-// it says so already.
+// intend returns the next call of an addition: to record the intent, unless it
+// is recorded already.
 func (m *machinery) intend(s *state, i uint8) pc {
 	if s.tasks[i].rec == (record{state: intended, node: m.sc.tasks[i].node}) {
 		return jAdd
@@ -41,7 +41,7 @@ func (m *machinery) join(s *state, i uint8) {
 		back := func(s *state) { m.release(s, i); s.tasks[i] = run{pc: jLock, leader: none, to: none} }
 		m.call(s, i, "announces its member", c, func(s *state) {
 			s.tasks[i].id, s.tasks[i].pc, s.tasks[i].tried = c.gen, jAnnounced, false
-			if m.sc.mistake == announceUnrecorded { // it reads the record only now
+			if m.sc.mistake == announceUnrecorded { // the record is read only now
 				s.tasks[i].rec, s.tasks[i].recFresh = s.records[t.owner], true
 			}
 		}, back, back)
@@ -72,19 +72,19 @@ func (m *machinery) join(s *state, i uint8) {
 	}
 }
 
-// expires emits that the time for a join is over: an error without state, the
-// member stays announced.
+// expires emits that the time for a join is over: it fails without a state, and
+// the member stays added.
 func (m *machinery) expires(s *state, i uint8) {
 	if !m.quiet {
 		m.fail(s, i, "runs out of time")
 	}
 }
 
-// put writes the record by compare and swap; join.write and join.put.
+// put writes the record with compare-and-swap; it stands for join.write and join.put.
 func (m *machinery) put(s *state, i uint8, what string, rec record, then pc) {
 	t, r := m.sc.tasks[i], &s.tasks[i]
 	switch {
-	case !s.led() && then == jWatch: // it waits on, with its lock
+	case !s.led() && then == jWatch: // it keeps waiting, and keeps its lock
 		m.expires(s, i)
 		return
 	case !s.led():
@@ -102,14 +102,14 @@ func (m *machinery) put(s *state, i uint8, what string, rec record, then pc) {
 	unheard := next
 	m.announcedNow(&next, i, then)
 	m.emit(m.by(i, what), next, "")
-	if s.left.ambiguous > 0 && then != jWatch { // while it waits, it reads it back
+	if s.left.ambiguous > 0 && then != jWatch { // while the join waits, it reads the record back
 		unheard.left.ambiguous--
 		m.again(&unheard, i, what+", but the answer is lost", jLock, false)
 	}
 }
 
-// announcedNow goes on after a write of the record: where the member votes
-// already, there is nothing left to change, and the lock is given up.
+// announcedNow continues after a write of the record. If the member already
+// votes, there is nothing left to change, and the lock is released.
 func (m *machinery) announcedNow(s *state, i uint8, then pc) {
 	s.tasks[i].pc = then
 	if then == jMembers {
@@ -120,7 +120,7 @@ func (m *machinery) announcedNow(s *state, i uint8, then pc) {
 	}
 }
 
-// write puts a record in place; whoever has read it before has read an old one.
+// write replaces a record. Operations that read it earlier have an outdated one.
 func (s *state) write(sc *scenario, owner uint8, rec record) {
 	s.records[owner] = rec
 	for i, t := range sc.tasks {

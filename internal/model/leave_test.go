@@ -7,7 +7,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// leavingNow stands for ProcessState.leaving: who is on his way out of this process.
+// leavingNow stands for ProcessState.leaving: the members that this process removes.
 func (m *machinery) leavingNow(s *state, p uint8) (out uint8) {
 	for i, t := range m.sc.tasks {
 		if t.kind != join && t.proc == p && s.active(uint8(i)) && s.tasks[i].pc < wRecord {
@@ -19,8 +19,8 @@ func (m *machinery) leavingNow(s *state, p uint8) (out uint8) {
 	return out
 }
 
-// subject is the ID that a removal is about: the one in state, or the one that
-// the backstop found.
+// subject returns the ID of the member to remove: the one in state, or the one
+// that the backstop found.
 func (m *machinery) subject(s *state, i uint8) uint8 {
 	if m.sc.tasks[i].kind == withdraw {
 		return s.tasks[i].id
@@ -63,12 +63,12 @@ func (m *machinery) leave(s *state, i uint8) {
 		sent := func(s *state) { look(s); s.tasks[i].tried = true }
 		refused := look
 		if n := s.nodes[t.node]; n.seat == outside || n.gen != c.gen {
-			refused = sent // not found: gone already
+			refused = sent // not found: already removed
 		}
 		m.call(s, i, "removes its member", c, sent, refused, look)
 	case lForget:
 		if !m.writes(s) {
-			// It is tried for a while; then the record stays as it is.
+			// It is retried for a while; then the record does not change.
 			if !s.led() {
 				m.finish(*s, i, "has left")
 			}
@@ -79,8 +79,8 @@ func (m *machinery) leave(s *state, i uint8) {
 	}
 }
 
-// withdraw emits the steps of reconfigure's backstop, up to where a removal
-// like any other begins.
+// withdraw emits the steps of reconfigure's backstop, up to the point where an
+// ordinary removal begins.
 func (m *machinery) withdraw(s *state, i uint8) {
 	t, r := m.sc.tasks[i], &s.tasks[i]
 	next := *s
@@ -127,7 +127,7 @@ func (m *machinery) withdraw(s *state, i uint8) {
 	case wDrop:
 		if m.writes(s) {
 			if n := &next.nodes[t.node]; r.left && n.owner == t.owner {
-				n.owner = none // the operator is told that it is no longer managed
+				n.owner = none // a warning tells the operator that it is no longer managed
 			}
 			next.write(m.sc, t.owner, record{})
 			m.finish(next, i, "deletes the record")
@@ -137,7 +137,7 @@ func (m *machinery) withdraw(s *state, i uint8) {
 	}
 }
 
-// clearTurns takes those off the record that are over; the end of leave.begin.
+// clearTurns deletes the turns that are over; it stands for the end of leave.begin.
 func (s *state) clearTurns(own uint8) {
 	_, living := s.count()
 	for i, voters := range s.turns {
@@ -156,13 +156,13 @@ func (m *machinery) forget(s *state, i uint8) {
 		s.turns[t.node] = 0
 		s.write(m.sc, t.owner, record{})
 	case rec.state != noRecord && rec.state != intended && rec.gen == m.subject(s, i):
-		rec.state, rec.ran = removed, true // whoever leaves was seen to have run
+		rec.state, rec.ran = removed, true // a member that leaves was seen running
 		s.write(m.sc, t.owner, rec)
 	}
 }
 
-// attempt stands for leave.look: one look, DecideRemove, and what follows
-// from it. The lock is kept from the first change until it has settled.
+// attempt stands for leave.look: one observation, DecideRemove and its
+// consequences. The lock is held from the first change until it has settled.
 func (m *machinery) attempt(s *state, i uint8) {
 	t, r := m.sc.tasks[i], &s.tasks[i]
 	q := s.ask('r', t.node, m.subject(s, i))
@@ -204,8 +204,8 @@ func (m *machinery) attempt(s *state, i uint8) {
 	}
 }
 
-// stale stands for withdrawal.still: the backstop would not remove the member
-// any more.
+// stale stands for withdrawal.still: the backstop would no longer remove the
+// member.
 func (m *machinery) stale(s *state, i uint8) bool {
 	t, r := m.sc.tasks[i], &s.tasks[i]
 	if t.kind != withdraw {

@@ -11,14 +11,14 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// in puts another rule in the place of one of the code's.
+// in returns the rules with one of them replaced.
 func in(change func(*rules)) rules {
 	r := theRules
 	change(&r)
 	return r
 }
 
-// instead takes some reasons not to go on for leave to go on.
+// instead ignores some reasons that prevent a change.
 func instead(d membership.Decision, codes ...membership.Code) membership.Decision {
 	if slices.Contains(codes, d.Code) {
 		return membership.Decision{Verdict: membership.Go}
@@ -26,14 +26,14 @@ func instead(d membership.Decision, codes ...membership.Code) membership.Decisio
 	return d
 }
 
-// with is a scenario in a world with a mistake.
+// with adds a mistake to the options of a scenario.
 func with(o options, m mistake, r rules) options {
 	o.mistake, o.rules = m, r
 	return o
 }
 
-// TestSearchFindsMistakes puts mistakes into the rules and into the protocol
-// around them. The search must find where each of them leads, and show the way.
+// TestSearchFindsMistakes adds mistakes to the rules and to the protocol around
+// them. The search must find the consequence of each one and show its trace.
 func TestSearchFindsMistakes(t *testing.T) {
 	o0, i0 := replaces(0, 0, 0, 0)
 	o1, i1 := replaces(1, 1, 1, 2)
@@ -137,7 +137,7 @@ func TestSearchFindsMistakes(t *testing.T) {
 		{"a member makes room without a word to the others", scenario{
 			voters: 4, tasks: []task{o0, i0, o1, i1}, options: with(orderly, turnUnrecorded, rules{}),
 		}, "m2 makes room before m1 has come back"},
-		// What no client can prevent, and the servers' own check is for.
+		// No client can prevent this; the servers' own check is for it.
 		{"the process sleeps between check and call, and the server checks nothing", scenario{
 			voters: 4, tasks: pair, budget: budget{faults: 1, freezes: 1}, options: options{fenced: true, rude: true},
 		}, "1 of 2 voters are alive after a change"},

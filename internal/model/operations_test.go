@@ -7,25 +7,25 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// pc is the next remote call of an operation, or what it waits for.
+// pc is the next remote call of an operation, or the event that it waits for.
 type pc uint8
 
 const (
 	idle pc = iota
 	done
-	failed // with an error; an apply may take it up again
+	failed // with an error; another apply may retry it
 
 	jLock      // guarded.acquire: Engine.lock, the lock of this process
 	jRecord    // join.look: Records.Get
 	jLook      // join.look: Observe; join.act decides
 	jSureUndo  // join.takeBack: hold.ensure
-	jUndo      //   Remove of a wrong announcement of ours
+	jUndo      //   Remove of our own wrong addition
 	jSureAdd   // join.add: hold.ensure
 	jIntend    //   join.write(Intended): Records.Put
 	jAdd       //   AddLearner
 	jAnnounced // join.write(Announced): Records.Put
 	jMembers   // join.advance: Members, until the name is published
-	jRan       // join.write(Announced): Records.Put, that it has run
+	jRan       // join.write(Announced): Records.Put, that the member has run
 	jWatch     // join.advance: Observe; join.promote or join.voting decide
 	jSureVote  // join.promote: hold.ensure
 	jPromote   //   Promote
@@ -46,7 +46,7 @@ const (
 )
 
 // sends reports whether the operation is between the check of its lock and the
-// call that the check was for.
+// call that follows the check.
 func (p pc) sends() bool {
 	switch p {
 	case jUndo, jIntend, jAdd, jPromote, lMove, lBegin, lRemove, wDrop:
@@ -55,27 +55,27 @@ func (p pc) sends() bool {
 	return false
 }
 
-// step is what happened, for a trace.
+// step is an event, for a trace.
 type step struct {
 	what string
-	task uint8 // none: it happened by itself
+	task uint8 // none for an event that no task causes
 	node uint8
-	harm bool // something went wrong
+	harm bool // it is a failure
 }
 
 func happening(what string, n uint8) step { return step{what: what, task: none, node: n} }
 func harm(what string, n uint8) step      { return step{what: what, task: none, node: n, harm: true} }
 
-// machinery makes the steps of one scenario.
+// machinery generates the steps of one scenario.
 type machinery struct {
 	sc   *scenario
 	mind *mind
 	emit func(step, state, string)
-	// quiet leaves out what goes wrong by itself, and what gives up.
+	// quiet omits failures of the environment and operations that give up.
 	quiet bool
 }
 
-// next emits everything that can happen in a state.
+// next emits all possible steps in a state.
 func (m *machinery) next(s *state) {
 	m.environment(s)
 	for p := range uint8(maxProcs) {
@@ -86,15 +86,15 @@ func (m *machinery) next(s *state) {
 	}
 }
 
-// active: the operation runs.
+// active reports whether the operation runs.
 func (s *state) active(i uint8) bool { return s.tasks[i].pc > failed }
 
-// by is a step of an operation.
+// by returns a step of an operation.
 func (m *machinery) by(i uint8, what string) step {
 	return step{what: what, task: i, node: m.sc.tasks[i].node}
 }
 
-// operation emits what one operation may do next.
+// operation emits the possible next steps of one operation.
 func (m *machinery) operation(s *state, i uint8) {
 	t, r := m.sc.tasks[i], &s.tasks[i]
 	switch {
@@ -155,15 +155,15 @@ func (m *machinery) operation(s *state, i uint8) {
 	}
 }
 
-// to emits that the operation goes on with something else.
+// to emits that the operation continues at p.
 func (m *machinery) to(s *state, i uint8, what string, p pc) {
 	next := *s
 	next.tasks[i].pc = p
 	m.emit(m.by(i, what), next, "")
 }
 
-// sure stands for hold.ensure: the lock that spans processes is checked, or taken,
-// and then everything is looked at again.
+// sure stands for hold.ensure: it checks or takes the lock between processes.
+// After the lock was taken, everything is observed again.
 func (m *machinery) sure(s *state, i uint8, send, look pc) {
 	t, r := m.sc.tasks[i], &s.tasks[i]
 	next := *s
@@ -186,7 +186,7 @@ func (m *machinery) sure(s *state, i uint8, send, look pc) {
 		switch look {
 		case wRecord:
 			m.expires(s, i)
-		case lLook: // it keeps the lock of its process and looks again
+		case lLook: // it keeps the lock of its process and observes again
 			m.to(s, i, "cannot take the lock", look)
 			m.expires(s, i)
 		case jWatch:
@@ -202,7 +202,7 @@ func (m *machinery) writes(s *state) bool {
 	return s.led() && (!m.sc.fenced || s.pending.what == noChange)
 }
 
-// release gives up what the operation holds; hold.release.
+// release releases the locks of the operation; it stands for hold.release.
 func (m *machinery) release(s *state, i uint8) {
 	t, r := m.sc.tasks[i], &s.tasks[i]
 	if s.locks[t.proc] == i {
@@ -211,7 +211,7 @@ func (m *machinery) release(s *state, i uint8) {
 	if r.claim && m.sc.mistake != lockKept {
 		r.claim = false
 		if s.claim == t.proc+1 {
-			// It is deleted, or left to expire.
+			// The lock is deleted, or expires later.
 			if s.claim = 0; !s.led() {
 				s.claim = orphaned
 			}
@@ -219,7 +219,7 @@ func (m *machinery) release(s *state, i uint8) {
 	}
 }
 
-// end is the operation after its last step: nothing of what it knew matters.
+// end ends the operation. Only its ID still matters, and only if it succeeded.
 func (m *machinery) end(s *state, i uint8, p pc) {
 	m.release(s, i)
 	s.tasks[i] = run{pc: p, id: s.tasks[i].id, leader: none, to: none}
@@ -239,8 +239,8 @@ func (m *machinery) fail(s *state, i uint8, what string) {
 	m.emit(m.by(i, what), next, "")
 }
 
-// again emits that the operation lets go of its lock and starts over; where it
-// may also give up, that it does.
+// again emits that the operation releases its lock and starts again and, if
+// mayFail, that it gives up.
 func (m *machinery) again(s *state, i uint8, what string, p pc, mayFail bool) {
 	next := *s
 	m.release(&next, i)
@@ -259,7 +259,7 @@ func (m *machinery) again(s *state, i uint8, what string, p pc, mayFail bool) {
 func (m *machinery) call(s *state, i uint8, what string, c change, answered func(*state), refused, unanswered func(*state)) {
 	at := m.by(i, what)
 	if m.sc.fenced && s.pending.what != noChange || !s.led() {
-		// It hangs until its deadline.
+		// The call hangs until its deadline.
 		if !s.led() {
 			next := *s
 			unanswered(&next)
@@ -294,7 +294,7 @@ func (m *machinery) call(s *state, i uint8, what string, c change, answered func
 	}
 }
 
-// verdictOf names an answer for a trace.
+// verdictOf returns the text of an answer for a trace.
 func verdictOf(a answer) string {
 	if a.verdict == membership.Wait {
 		return "must wait: " + string(a.code)

@@ -11,21 +11,21 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// planRules are what the search for mistakes puts others in the place of.
+// planRules are the rules that the search for mistakes replaces.
 type planRules struct {
 	guard    func(membership.Snapshot, membership.PlannedChanges) membership.Decision
 	withdraw func(membership.Snapshot, membership.WithdrawRequest) membership.Decision
 	// bootReplaced: a bootstrap that has formed its cluster may be replaced.
-	// blind: configurations that are replaced are not counted. believing: a new
-	// configuration is taken for that of the member that is on record.
+	// blind: replaced configurations are not counted. believing: a new
+	// configuration is treated as that of the recorded member.
 	bootReplaced, blind, believing bool
 }
 
 var thePlanRules = planRules{guard: membership.GuardPlan, withdraw: membership.DecideWithdraw}
 
-// refuses reports whether the provider refuses a plan, as its resources are
-// planned: memberconfig.guard.create, member.guard.checkNode and checkIdentity,
-// and initialcluster's planCreate.
+// refuses reports whether the provider refuses a plan, as its resources plan
+// it: memberconfig.guard.create, member.guard.checkNode and checkIdentity, and
+// initialcluster's planCreate.
 func (r planRules) refuses(w typed, nodes [places]planned, boot bool) bool {
 	if boot && !r.bootReplaced {
 		return true
@@ -64,7 +64,7 @@ func (r planRules) refuses(w typed, nodes [places]planned, boot bool) bool {
 		}
 		switch node := (membership.NodePlan{Config: fate(configPart), Machine: fate(machinePart), HasRun: true}); {
 		case p.state[memberPart] == tainted:
-			return true // Another resource stands for the member
+			return true // error "Another resource stands for the member"
 		case p.state[memberPart] == absent:
 			if r.refusesMember(w, at, n, snap) {
 				return true
@@ -86,16 +86,16 @@ func (r planRules) refuses(w typed, nodes [places]planned, boot bool) bool {
 	return r.guard(snap, changes).Verdict == membership.Refuse
 }
 
-// refusesMember is about a member that the state does not have.
+// refusesMember handles a member that is not in the state.
 func (r planRules) refusesMember(w typed, at uint8, n planned, snap membership.Snapshot) bool {
 	if n.made[configPart] {
-		return false // who it is will be known after the apply
+		return false // the apply determines the member
 	}
 	found := membership.Identify(snap, membership.IdentifyRequest{Name: nameOf(at), PeerURLs: []string{urlOf(at)}, Ownership: w.places[at].ownership(at)})
 	return found.Step == membership.StepRefuse || found.Step == membership.StepAdopt && n.made[machinePart]
 }
 
-// connected is what the leader's connections show.
+// connected returns the members to which the leader is connected.
 func (w typed) connected() map[membership.MemberID]bool {
 	out := map[membership.MemberID]bool{}
 	for i, p := range w.places {
@@ -104,8 +104,8 @@ func (w typed) connected() map[membership.MemberID]bool {
 	return out
 }
 
-// carry applies a plan: what goes, from the members down, then what comes, from
-// the bootstrap up. It stops where the provider does, and returns what is wrong.
+// carry applies a plan: first the destroys, from the members down, then the creates,
+// from the bootstrap up. It stops where the provider stops, and returns what is wrong.
 func (r planRules) carry(w typed, nodes [places]planned, boot bool) (typed, string) {
 	for part := memberPart; part >= configPart; part-- {
 		for i := range w.places {
@@ -133,7 +133,7 @@ func (r planRules) carry(w typed, nodes [places]planned, boot bool) (typed, stri
 	return w, ""
 }
 
-// destroy takes one resource away. ok is false if the provider does not.
+// destroy destroys one resource. ok is false if the provider refuses.
 func (r planRules) destroy(w *typed, at uint8, part part, n planned) (ok bool, wrong string) {
 	p := &w.places[at]
 	snap := w.seen()
@@ -171,13 +171,13 @@ func (r planRules) destroy(w *typed, at uint8, part part, n planned) (ok bool, w
 	return true, ""
 }
 
-// create makes one resource. It is false where that fails.
+// create creates one resource. It returns false if that fails.
 func (w *typed) create(at uint8, part part) bool {
 	p := &w.places[at]
 	switch part {
 	case configPart:
 		if p.listed {
-			return false // memberconfig.contradiction: the name is in the cluster
+			return false // memberconfig.contradiction: the cluster has the name
 		}
 		p.config, p.changed = p.config+1, false
 	case machinePart:
@@ -202,7 +202,7 @@ func (w *typed) create(at uint8, part part) bool {
 	return true
 }
 
-// types carries a command out. wrong is what it must not come to.
+// types executes a command. wrong is a condition that must not occur.
 func (r planRules) types(w typed, c command) (next typed, wrong string) {
 	next = w
 	switch c.what {
@@ -248,7 +248,7 @@ func (r planRules) types(w typed, c command) (next typed, wrong string) {
 	return next, wrong
 }
 
-// refresh drops from the state who is no member any more.
+// refresh drops from the state the members that no longer exist.
 func (w *typed) refresh() {
 	for i := range w.places {
 		if p := &w.places[i]; !p.listed || p.state[memberPart] == kept && p.member != p.config && p.machine == p.config {
@@ -257,14 +257,14 @@ func (w *typed) refresh() {
 	}
 }
 
-// machineAlone is what a provider cannot see while a plan is made, and is left out:
-// a machine that is replaced while neither its configuration nor its member are.
+// machineAlone reports a case that a provider cannot see in a plan and that is left
+// out: a machine is replaced, but neither its configuration nor its member is.
 func machineAlone(n planned) bool {
 	return n.gone[machinePart] && !n.inPlan[memberPart] && !n.made[configPart]
 }
 
-// wayOut does what the refusals say until nothing is left to do: untaint, import
-// what is a member, replace what is not, and apply.
+// wayOut follows the advice of the refusals until nothing is left to do:
+// untaint, import existing members, replace the others, and apply.
 func (r planRules) wayOut(w typed) bool {
 	for range 4 * places {
 		if w.boot != kept {
@@ -297,8 +297,8 @@ func (r planRules) wayOut(w typed) bool {
 	return false
 }
 
-// searchPlans visits everything that so many commands can lead to, and returns
-// what is wrong first, with the way to it.
+// searchPlans visits everything that depth commands can lead to. It returns the
+// first fault with the commands that lead to it.
 func (r planRules) searchPlans(depth int) (found string, visited, tried int) {
 	type way struct {
 		w    typed
@@ -331,9 +331,9 @@ func (r planRules) searchPlans(depth int) (found string, visited, tried int) {
 	return "", len(known), tried
 }
 
-// TestPlans types every three commands (four with ETCD_TEST_FULL=1) on three
-// members. None of them takes a quorum away, none replaces a bootstrap, no
-// machine goes without its member, and there is always a way out.
+// TestPlans runs every sequence of three commands (four with ETCD_TEST_FULL=1)
+// on three members. None of them loses a quorum, replaces a bootstrap or
+// destroys a machine without its member, and there is always a way out.
 func TestPlans(t *testing.T) {
 	t.Parallel()
 	depth := 3
@@ -347,7 +347,7 @@ func TestPlans(t *testing.T) {
 	t.Logf("%d commands, %d in a row: %d states, %d steps", len(commands()), depth, visited, tried)
 }
 
-// TestPlansFindsMistakes: the search finds what the soak of commands has to find.
+// TestPlansFindsMistakes: the search finds the mistakes that the soak must find.
 func TestPlansFindsMistakes(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*planRules){

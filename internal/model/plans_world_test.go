@@ -10,15 +10,15 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// What follows is a second model: not of what an apply does step by step, but
-// of what people type. Its steps are whole commands (an apply of everything, of
-// what is targeted, with replacements; a resource dropped from the state, or
-// tainted; all configurations changed) on three members, whose resources stand
-// in for_each. What a plan holds is Terraform's business and restated here; what
-// is refused is decided by membership.GuardPlan, GuardNode, InTheWay and
-// Identify, and what is removed by DecideRemove and DecideWithdraw.
+// The following is a second model: not of the steps of an apply, but of the
+// commands that users type. Its steps are whole commands (an apply of
+// everything or of targets, with replacements; a resource dropped from the
+// state or tainted; all configurations changed) on three members whose
+// resources use for_each. The contents of a plan are up to Terraform and are
+// restated here. membership.GuardPlan, GuardNode, InTheWay and Identify decide
+// about refusals, DecideRemove and DecideWithdraw about removals.
 
-// places is how many members there are.
+// places is the number of members.
 const places = 3
 
 // part is a resource: the one that all nodes share, or one of a node.
@@ -33,7 +33,7 @@ const (
 
 var partNames = []string{"bootstrap", "configuration", "machine", "member"}
 
-// held is what the state has of a resource.
+// held is the status of a resource in the state.
 type held uint8
 
 const (
@@ -42,22 +42,22 @@ const (
 	tainted
 )
 
-// place is a node: what the state has of it, and what there is.
+// place is a node: its resources in the state, and the real objects.
 type place struct {
-	state [memberPart + 1]held // without the bootstrap's
-	// config is which of its configurations the state has, or had last;
-	// machine is which of them its machine was made for.
+	state [memberPart + 1]held // without the bootstrap
+	// config is the configuration that the state has, or had last; machine is
+	// the configuration for which the machine was created.
 	config, machine uint8
-	// changed: its configuration is another one in the text.
+	// changed: the text has a different configuration.
 	changed bool
-	// listed: it is a member, as config; alive: that runs.
+	// listed: it is a member, as config; alive: the member runs.
 	listed, alive bool
 	member        uint8
 	// left: the record says that Terraform has removed the member.
 	left bool
 }
 
-// typed is all that a command can find. It is comparable.
+// typed is everything on which a command depends. It is comparable.
 type typed struct {
 	places [places]place
 	boot   held
@@ -73,7 +73,7 @@ func newTyped() typed {
 	return w
 }
 
-// seen is what a look at the cluster shows.
+// seen returns an observation of the cluster.
 func (w typed) seen() membership.Snapshot {
 	s := state{leader: none}
 	for i, p := range w.places {
@@ -89,7 +89,7 @@ func (w typed) seen() membership.Snapshot {
 	return s.snapshot()
 }
 
-// living is how many voters there are, and how many of them live.
+// living returns the number of voters, and how many of them are alive.
 func (w typed) living() (voters, alive int) {
 	for _, p := range w.places {
 		if p.listed {
@@ -107,7 +107,7 @@ func (w typed) quorum() bool {
 	return 2*alive > voters
 }
 
-// claim is what the record of the node's configuration says.
+// ownership returns the contents of the record of the node's configuration.
 func (p place) ownership(n uint8) membership.Ownership {
 	switch {
 	case p.listed && p.member == p.config:
@@ -119,11 +119,11 @@ func (p place) ownership(n uint8) membership.Ownership {
 	}
 }
 
-// command is what is typed.
+// command is a command that a user types.
 type command struct {
 	what string
-	// part and places are what it is about; an apply of everything has no
-	// targets.
+	// targets and replaced are the arguments of the command. An apply of
+	// everything has no targets.
 	targets, replaced []address
 }
 
@@ -150,7 +150,7 @@ func (c command) String() string {
 	return text
 }
 
-// everywhere are the addresses of all resources.
+// everywhere returns the addresses of all resources.
 func everywhere() []address {
 	out := []address{{part: bootPart}}
 	for i := range uint8(places) {
@@ -159,12 +159,12 @@ func everywhere() []address {
 	return out
 }
 
-// commands are all that are searched.
+// commands returns all commands of the search.
 func commands() []command {
 	out := []command{{what: "apply"}, {what: "change all"}, {what: "change back"}}
 	for _, a := range everywhere() {
 		out = append(out, command{what: "taint", targets: []address{a}})
-		if a.part != machinePart { // whoever drops a machine has to import it himself
+		if a.part != machinePart { // a user who drops a machine has to import it
 			out = append(out, command{what: "state rm", targets: []address{a}})
 		}
 		out = append(out, command{what: "apply", targets: []address{a}}, command{what: "apply", replaced: []address{a}})
@@ -178,15 +178,15 @@ func commands() []command {
 	return out
 }
 
-// planned is what a plan does to the resources of a node.
+// planned is the effect of a plan on the resources of a node.
 type planned struct {
 	inPlan [memberPart + 1]bool
-	// made: a new object comes, in the place of one that the state has if gone.
+	// made: a new object is created; it replaces the one in the state if gone.
 	made, gone [memberPart + 1]bool
 }
 
-// plan is what Terraform makes of a command. With for_each a target draws in
-// every instance of what it depends on.
+// plan returns Terraform's plan for a command. With for_each, a target includes
+// every instance of its dependencies.
 func (w typed) plan(c command) (nodes [places]planned, boot bool) {
 	is := func(list []address, a address) bool { return slices.Contains(list, a) }
 	whole := [memberPart + 1]bool{}
@@ -205,7 +205,7 @@ func (w typed) plan(c command) (nodes [places]planned, boot bool) {
 				continue
 			}
 			n.inPlan[part] = true
-			var follows bool // what it depends on is another one
+			var follows bool // one of its dependencies changes
 			switch part {
 			case configPart:
 				follows = p.changed

@@ -3,7 +3,7 @@
 
 package model
 
-// mayStart: Terraform starts the operation now.
+// mayStart reports whether Terraform can start the operation now.
 func (m *machinery) mayStart(s *state, i uint8) bool {
 	t := m.sc.tasks[i]
 	if s.tasks[i].pc != idle || t.after != none && s.tasks[t.after].pc != done {
@@ -21,8 +21,8 @@ func (m *machinery) mayStart(s *state, i uint8) bool {
 	return running < m.sc.parallel[t.proc]
 }
 
-// crash emits the death of a process, and that it is run again: with the state
-// it had, or with one in which nothing of this run was saved.
+// crash emits that a process is killed and run again: with its state, or with a
+// state in which nothing of this Terraform run was saved.
 func (m *machinery) crash(s *state, p uint8) {
 	some, failures := false, false
 	for i, t := range m.sc.tasks {
@@ -70,7 +70,7 @@ func (m *machinery) restart(s *state, p uint8, saved bool) {
 	}
 }
 
-// replaced: another task is to be done once this one was broken off.
+// replaced reports whether another task follows if this one is interrupted.
 func (sc *scenario) replaced(i int) bool {
 	for _, t := range sc.tasks {
 		if t.insteadOf != none && int(t.insteadOf) == i {
@@ -80,7 +80,7 @@ func (sc *scenario) replaced(i int) bool {
 	return false
 }
 
-// rejoins: whoever leaves the node makes room for a new machine there.
+// rejoins reports whether a member that leaves the node makes room for a new machine.
 func (sc *scenario) rejoins(n uint8) bool {
 	for _, t := range sc.tasks {
 		if t.node == n && t.kind == leave && t.replacement {

@@ -7,72 +7,72 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// kind is what an operation does.
+// kind is the kind of an operation.
 type kind uint8
 
 const (
 	join     kind = iota // Engine.Join: etcd_member's create
-	leave                // Engine.Leave: its delete
+	leave                // Engine.Leave: etcd_member's delete
 	withdraw             // Engine.Withdraw: etcd_member_config's delete
 )
 
-// task is an operation that a Terraform process is to carry out.
+// task is an operation of a Terraform process.
 type task struct {
 	kind  kind
 	proc  uint8
 	node  uint8
 	owner uint8
-	// after is a task that must be done first, none for none: the graph.
+	// after is a task that must be done first, because of the graph; or none.
 	after uint8
-	// gen is the ID in state of a member that leaves; 0 is a founder's.
+	// gen is the ID in state of a member that leaves; 0 for an initial member.
 	gen uint8
 	// replacement: it leaves to make room for a successor; its record stays.
 	replacement bool
-	// insteadOf is a task that was broken off and is not to be taken up again:
-	// this one is what the operator does instead; none for none.
+	// insteadOf is an interrupted task that is not resumed: the operator runs
+	// this task instead; or none.
 	insteadOf uint8
 }
 
-// scenario is where a search begins, and what is to be done.
+// scenario is the start and the tasks of a search.
 type scenario struct {
 	name   string
 	voters uint8
 	// deadNodes are dead from the beginning.
 	deadNodes []uint8
 	tasks     []task
-	// parallel is how many operations a process has under way at once.
+	// parallel is how many operations a process runs at once.
 	parallel [maxProcs]uint8
 	budget   budget
-	// endless: what is to be done cannot always be done, and is refused.
+	// endless: some tasks cannot always be done, and are refused.
 	endless bool
 	options
 }
 
-// options are the ways in which the world may differ, and the mistakes that are
-// put into the protocol to see that they are found.
+// options are the variants of the world, and the mistakes that are added to the
+// protocol to test that they are found.
 type options struct {
 	// guard: the servers refuse what etcd refuses (strict-reconfig-check).
-	// Without it the decisions alone must be enough.
+	// Without it the decisions alone must be sufficient.
 	guard bool
-	// fenced: a change whose answer was lost stands in the leader's log or is
-	// dropped, so it has happened, if ever, before the next write is answered.
-	// Without it, it may happen at any time.
+	// fenced: a change whose answer was lost is in the leader's log or is
+	// dropped, so that it happens, if at all, before the next write is
+	// answered. Without fenced, it may happen at any time.
 	fenced bool
 	// rude: a process may freeze between the check of its lock and the call
-	// that follows. Nothing can be done against that but what the servers do.
+	// that follows. Only the servers' checks protect against that.
 	rude bool
 
 	mistake mistake
 	rules   rules
 }
 
-// orderly: a call is made while the lock is held, and is over when the next
-// one begins. Only then can it be promised that the leader never goes without
-// handing over, and that one more failure can be borne; that the quorum lives
-// must be true in every world.
+// orderly reports whether calls are made only while the lock is held and end
+// before the next one begins. Only then can the model promise that the leader
+// always hands over before it leaves, and that one more failure is tolerated.
+// The quorum must survive in every world.
 func (o options) orderly() bool { return o.fenced && !o.rude }
 
-// mistake is put into the protocol.
+// mistake is a mistake in the protocol.
 type mistake uint8
 
 const (
@@ -87,7 +87,7 @@ const (
 	turnUnrecorded
 )
 
-// rules are the decisions. Searches for mistakes put others in their place.
+// rules are the decisions. Searches for mistakes replace them.
 type rules struct {
 	identify func(membership.Snapshot, membership.IdentifyRequest) membership.Identity
 	add      func(membership.Snapshot, membership.AddRequest) membership.Decision
@@ -98,7 +98,7 @@ type rules struct {
 
 var theRules = rules{membership.Identify, membership.DecideAdd, membership.DecidePromote, membership.DecideRemove, membership.DecideWithdraw}
 
-// question is all that a decision depends on, so that each is asked once.
+// question is everything on which a decision depends, so that each is asked once.
 type question struct {
 	what   uint8
 	node   uint8
@@ -107,7 +107,7 @@ type question struct {
 	leader uint8
 	rec    record
 	before seen
-	more   uint8 // who is leaving, one bit for each node
+	more   uint8 // the members that leave, one bit for each node
 	flag   bool  // it is to be replaced
 	turns  [maxNodes]uint8
 }
@@ -117,9 +117,9 @@ type answer struct {
 	code    membership.Code
 	moveTo  uint8
 	step    membership.Step
-	gen     uint8 // whom Identify or DecideWithdraw found
+	gen     uint8 // the member that Identify or DecideWithdraw found
 	found   uint8
-	// unmanaged: the member stays, and the operator is told.
+	// unmanaged: the member stays, and a warning tells the operator.
 	unmanaged bool
 }
 
@@ -162,7 +162,7 @@ func (m *mind) answer(s *state, q question) answer {
 		if q.before != notSeen {
 			r.Before = snap.Answer(id)
 			r.Before.State, r.Before.MemberID, r.Before.ClusterID, r.Before.Learner = membership.Answered, id, clusterID, true
-			r.Before.Applied = max(1, r.Before.Applied) - 1 // the record is written between two looks
+			r.Before.Applied = max(1, r.Before.Applied) - 1 // the record is written between two observations
 			if q.before == seenThen {
 				r.Before.Term--
 			}
@@ -201,7 +201,7 @@ func (m *mind) answer(s *state, q question) answer {
 	return a
 }
 
-// claim is what a record says.
+// ownership returns the contents of a record.
 func (r record) ownership() membership.Ownership {
 	if r.state == noRecord {
 		return membership.Ownership{}
@@ -213,8 +213,8 @@ func (r record) ownership() membership.Ownership {
 	return c
 }
 
-// withdrawal is the request of the backstop: the configuration goes for good,
-// and the leader is connected to every member that lives.
+// withdrawal returns the request of the backstop: the configuration is
+// destroyed permanently, and the leader is connected to every living member.
 func (s *state) withdrawal(q question) membership.WithdrawRequest {
 	r := membership.WithdrawRequest{
 		Owner: "o", RecordOwner: "o", Name: nameOf(q.node), PeerURLs: []string{urlOf(q.node)},

@@ -10,8 +10,8 @@ import (
 
 func full() bool { return os.Getenv("ETCD_TEST_FULL") != "" }
 
-// joins, leaves and the like make the tasks of scenarios; the n-th founder is
-// node n, newcomers come after them.
+// joins, leaves and the like create the tasks of scenarios. The n-th initial
+// member is node n; new members follow.
 func joins(proc, n, owner uint8) task {
 	return task{kind: join, proc: proc, node: n, owner: owner, after: none, insteadOf: none}
 }
@@ -20,8 +20,8 @@ func leaves(proc, n, owner uint8) task {
 	return task{kind: leave, proc: proc, node: n, owner: owner, after: none, insteadOf: none}
 }
 
-// replaces is a member that leaves and its successor that joins, from a new
-// configuration; at is the number that the first of the two tasks has in its
+// replaces returns a member that leaves and its successor that joins, from a
+// new configuration. at is the number of the first of the two tasks in their
 // scenario.
 func replaces(proc, n, owner, at uint8) (out, in task) {
 	out, in = leaves(proc, n, owner), joins(proc, n, owner+2)
@@ -31,7 +31,7 @@ func replaces(proc, n, owner, at uint8) (out, in task) {
 
 func (t task) instead(of uint8) task { t.insteadOf = of; return t }
 
-// everybody leaves.
+// everybody returns tasks in which all n members leave.
 func everybody(n uint8) (out []task) {
 	for i := range n {
 		out = append(out, leaves(0, i, i))
@@ -39,7 +39,7 @@ func everybody(n uint8) (out []task) {
 	return out
 }
 
-// members is how many members the scenario may have at once.
+// members returns the largest number of members of the scenario.
 func (sc *scenario) members() uint8 {
 	n := sc.voters
 	for _, t := range sc.tasks {
@@ -48,8 +48,8 @@ func (sc *scenario) members() uint8 {
 	return n
 }
 
-// scenarios returns what is searched: every way in which one or two applies of
-// one or two changes each meet clusters of up to five members.
+// scenarios returns the scenarios of a search: every combination of one or two
+// applies with one or two changes each, on clusters of up to five members.
 func scenarios(b budget, o options) []scenario {
 	var out []scenario
 	add := func(name string, voters int, parallel uint8, tasks ...task) *scenario {
@@ -75,7 +75,7 @@ func scenarios(b budget, o options) []scenario {
 			add("two applies add to a cluster", n, 1, joins(0, last, 0), joins(1, last+1, 1))
 			add("one apply adds two to a cluster", n, 2, joins(0, last, 0), joins(0, last+1, 1))
 			wrong := add("a wrong URL is corrected in a cluster", n, 1, joins(0, last, 0), joins(1, last+1, 0).instead(0))
-			wrong.endless = !o.fenced // what comes late takes the learner slot, and is nobody's
+			wrong.endless = !o.fenced // a late addition takes the learner slot and has no owner
 		}
 		add("one leaves a cluster", n, 1, leaves(0, 0, 0))
 		if b.faults+b.crashes+b.freezes+b.ambiguous <= 1 && (n < maxNodes || full()) {
@@ -85,7 +85,7 @@ func scenarios(b budget, o options) []scenario {
 			o0, i0 := replaces(0, 0, 0, 0)
 			add("one is replaced in a cluster", n, 1, o0, i0)
 			two := add("two applies, one leaves and one is replaced in a cluster", n, 1, o0, i0, leaves(1, 1, 1))
-			two.endless = n == 2 // the only voter that is left is never replaced
+			two.endless = n == 2 // the only remaining voter is never replaced
 			o1, i1 := replaces(1, 1, 1, 2)
 			add("two applies replace in a cluster", n, 1, o0, i0, o1, i1)
 			add("two applies take out of a cluster", n, 1, leaves(0, 0, 0), leaves(1, 1, 1))

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// search visits every state that can be reached, nearest first. States are told
-// apart by 64 bits of hash; that two of a hundred million fell together, and
-// one were left out, has a chance of one in three thousand.
+// search visits every reachable state, nearest first. It distinguishes states
+// by a 64-bit hash. The probability that two of a hundred million collide, and
+// one is not visited, is one in three thousand.
 type search struct {
 	sc    scenario
 	quiet bool
-	// trails is set to remember how each state was reached.
+	// trails enables the recording of how each state was reached.
 	trails bool
 
 	seed  maphash.Seed
@@ -23,7 +23,7 @@ type search struct {
 	head  int
 	steps int
 	trail []crumb
-	// edges of the graph without what goes wrong by itself, for [search.stuck].
+	// edges are those of the graph without failures, for [search.stuck].
 	edges []uint32
 	first []uint32 // where the edges of each state begin
 	goals []uint32
@@ -36,7 +36,7 @@ type crumb struct {
 	step step
 }
 
-// failure is a state that must not be, and how it was reached.
+// failure is a forbidden state and the steps that lead to it.
 type failure struct {
 	what  string
 	state uint32
@@ -70,14 +70,14 @@ func (sc *scenario) begin() []state {
 		if t.kind == join && t.node >= sc.voters {
 			s.nodes[t.node].machine = knocking
 		}
-		if t.kind == leave && t.owner < maxOwners { // it was announced by the owner, long ago
+		if t.kind == leave && t.owner < maxOwners { // the owner added it long ago
 			s.records[t.owner] = record{announced, t.node, 0, true}
 			s.nodes[t.node].owner = t.owner
 		}
 	}
 	for i, t := range sc.tasks {
 		if t.kind == join && sc.replaced(i) && sc.tasks[i+1].kind == join {
-			s.nodes[t.node].machine = dead // nobody is at the wrong URL
+			s.nodes[t.node].machine = dead // no process runs at the wrong URL
 		}
 	}
 	for _, n := range sc.deadNodes {
@@ -94,8 +94,8 @@ func (sc *scenario) begin() []state {
 	return out
 }
 
-// canonical makes states the same that differ only in which of the voters that
-// no operation is about is which.
+// canonical makes states equal that differ only by a permutation of those
+// voters that no operation concerns.
 func (q *search) canonical(s *state) {
 	var like [maxNodes]int
 	n := 0
@@ -112,7 +112,7 @@ func (q *search) canonical(s *state) {
 	}
 }
 
-// concerns reports whether an operation is about the node.
+// concerns reports whether an operation concerns the node.
 func (sc *scenario) concerns(n uint8) bool {
 	for _, t := range sc.tasks {
 		if t.node == n {
@@ -122,7 +122,7 @@ func (sc *scenario) concerns(n uint8) bool {
 	return false
 }
 
-// rank orders nodes that are otherwise alike.
+// rank orders nodes that are otherwise equal.
 func (s *state) rank(i int) uint32 {
 	n := uint8(i)
 	r := uint32(s.viewOf(i)) << 8
@@ -157,7 +157,7 @@ func (s *state) swap(a, b uint8) {
 	}
 }
 
-// run searches until everything is visited or something is wrong.
+// run searches until all states are visited or one is wrong.
 func (q *search) run() {
 	q.seed = maphash.MakeSeed()
 	rules := q.sc.rules
@@ -203,7 +203,7 @@ func (q *search) run() {
 	}
 }
 
-// visit returns the number of a state, a new one if it is new.
+// visit returns the number of a state. A new state gets a new number.
 func (q *search) visit(s state, from uint32, st step) uint32 {
 	q.canonical(&s)
 	id, known := q.known.number(maphash.Comparable(q.seed, s), uint32(len(q.queue)))
@@ -216,7 +216,7 @@ func (q *search) visit(s state, from uint32, st step) uint32 {
 	return id
 }
 
-// reached: everything that was to be done is done.
+// reached reports whether all tasks are done.
 func (sc *scenario) reached(s *state) bool {
 	for i, t := range sc.tasks {
 		other := t.insteadOf

@@ -1,28 +1,28 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package model is an apply as a small state machine: the members of a cluster
-// and their machines, up to two Terraform processes with their operations, the
-// lock between them, the ownership records, and what may go wrong at any
-// moment. Every state that can be reached is visited, and a few sentences are
-// checked in each of them. There is nothing in it but tests.
+// Package model models an apply as a small state machine: the members of a
+// cluster and their machines, up to two Terraform processes with their
+// operations, the lock between them, the ownership records, and failures at any
+// moment. The tests visit every reachable state and check a few conditions in
+// each of them. The package contains only tests.
 //
-// What is decided is decided by the code itself: membership.DecideAdd,
-// DecidePromote, DecideRemove and Identify, on the Snapshot of the state. What
-// package reconfigure does around them is restated, one remote call to a step;
-// each step says which function it stands for, and [TestEngineTakesTheSteps]
-// walks the real engine through the model to see that it takes no others.
+// The decisions are made by the real code: membership.DecideAdd, DecidePromote,
+// DecideRemove and Identify, on the Snapshot of the state. The surrounding code
+// of package reconfigure is restated, one remote call per step. Each step names
+// the function that it stands for, and [TestEngineTakesTheSteps] walks the real
+// engine through the model to check that it makes no other steps.
 //
-// What is assumed, and therefore not shown here: a look at the cluster is one
-// moment (it is confirmed by a second list); a cluster in which a quorum of
-// voters can talk has a leader after an election, which ends; a change whose
-// answer was lost stands in the leader's log, or is not made at all. Two worlds
-// do without: in one a process falls asleep between the check of its lock and
-// the call that follows, in the other a change may arrive however late. No
-// client can prevent either, so there the servers' own checks are counted on,
-// and less is promised, see [options]. Everywhere else these checks are off,
-// except that etcd takes one learner at a time and no URL twice: the decisions
-// alone must be enough.
+// The model assumes, and therefore does not prove: an observation of the
+// cluster is atomic (a second list confirms it); a cluster in which a quorum of
+// voters can communicate has a leader after an election, which ends; a change
+// whose answer was lost is in the leader's log or is not made at all. Two
+// worlds drop an assumption: in one, a process can freeze between the check of
+// its lock and the call that follows; in the other, a change can arrive at any
+// later time. No client can prevent either, so there the model relies on the
+// servers' own checks and promises less, see [options]. Everywhere else these
+// checks are off, except that etcd accepts only one learner at a time and no
+// URL twice: the decisions alone must be sufficient.
 package model
 
 import (
@@ -36,10 +36,10 @@ const (
 	maxProcs  = 2
 )
 
-// none stands for no node, no task, no process.
+// none means no node, no task or no process.
 const none = 0xff
 
-// seat is what the member list says of a node.
+// seat is the entry of a node in the member list.
 type seat uint8
 
 const (
@@ -48,43 +48,43 @@ const (
 	voter
 )
 
-// machine is how the process at a node's address does.
+// machine is the condition of the process at a node's address.
 type machine uint8
 
 const (
-	knocking machine = iota // it runs, and is waiting to be let in
-	up                      // it has started as a member
+	knocking machine = iota // it runs and waits to be added
+	up                      // it was started as a member
 	dead                    // it never comes back
 )
 
-// link is who can talk to a node.
+// link is the connectivity of a node.
 type link uint8
 
 const (
 	linked link = iota
-	cut         // not its peers; we can
-	hidden      // not we; its peers can
+	cut         // reachable from here, but not for its peers
+	hidden      // reachable for its peers, but not from here
 )
 
-// node is a machine with one peer URL, and the member that has it.
+// node is a machine with one peer URL, and the member that has this URL.
 type node struct {
 	seat seat
-	// gen counts the announcements of the URL: with the node it is the
+	// gen counts the additions of the URL. Together with the node, it is the
 	// member's ID.
 	gen     uint8
 	machine machine
 	link    link
 	started bool // it has published its name
 	synced  bool // it has the leader's log
-	// owner is who announced it, for the checks alone; none for a founder.
+	// owner is the owner that added it, only for the checks; none for an initial member.
 	owner uint8
 }
 
 // record is the ownership record of one owner.
 type record struct {
 	state recordState
-	node  uint8 // whose peer URL it names
-	gen   uint8 // the ID it names, with node; 0 for none
+	node  uint8 // the node whose peer URL it contains
+	gen   uint8 // the ID that it contains, together with node; 0 for none
 	ran   bool  // that member has run
 }
 
@@ -97,30 +97,30 @@ const (
 	removed
 )
 
-// run is what one operation knows, and how far it is.
+// run is the knowledge and the progress of one operation.
 type run struct {
 	pc pc
-	// id is the gen of the member it works on, 0 while it is not known.
+	// id is the gen of the member on which it works, 0 if unknown.
 	id uint8
-	// rec is the record as it was read, recFresh whether nobody has written it
-	// since: then a write by compare and swap succeeds.
+	// rec is the record as read. recFresh means that it was not written since:
+	// then a write with compare-and-swap succeeds.
 	rec      record
 	recFresh bool
-	// claim is true while it believes to hold the lock that spans processes.
+	// claim: the operation believes that it holds the lock between processes.
 	claim bool
-	// before is what the learner answered last time.
+	// before is the previous answer of the learner.
 	before seen
-	// leader is who led in the snapshot the decision was taken on, to whom
-	// leadership is to move, none if it need not.
+	// leader is the leader in the snapshot of the decision; to is the new
+	// leader, or none if the leadership need not move.
 	leader, to uint8
-	// tried: the removal was sent; of a join, that its member has run.
+	// tried: the removal was sent; for a join, its member has run.
 	tried bool
 	begun bool // its turn is on record
-	// unseen: its member did not answer from here, for the checks alone.
+	// unseen: its member did not answer from here, only for the checks.
 	unseen bool
 	// left: the backstop leaves the member in the cluster.
 	left bool
-	// fault: something has failed since the look, for the checks alone.
+	// fault: something has failed since the observation, only for the checks.
 	fault bool
 }
 
@@ -132,16 +132,16 @@ const (
 	seenThen      // before an election
 )
 
-// change is a call to the cluster that alters the membership.
+// change is a call to the cluster that changes the membership.
 type change struct {
 	what  changeKind
 	node  uint8
 	gen   uint8
 	owner uint8
 	fault bool
-	// replace: a removal that makes room for a successor.
-	// unseen: one that did not answer when that was decided, so that it was
-	// taken for dead, which may go at any time.
+	// replace: a removal that makes room for a successor. unseen: a removal of
+	// a member that did not answer when it was decided. It was considered dead,
+	// and may be removed at any time.
 	replace, unseen bool
 	// backstop: a removal by the backstop.
 	backstop bool
@@ -156,22 +156,22 @@ const (
 	remove
 )
 
-// state is everything. It is a value, comparable, and holds no pointer.
+// state is the whole state. It is a comparable value without pointers.
 type state struct {
 	nodes  [maxNodes]node
 	leader uint8
-	// claim is the lock between processes: who holds it, as a process plus
-	// one; 0 is free, orphaned means that its holder is gone.
+	// claim is the lock between processes: the number of the holding process
+	// plus one; 0 means free, orphaned means that its holder is gone.
 	claim   uint8
 	locks   [maxProcs]uint8 // the lock of each process: the task that has it, or none
 	tasks   [maxTasks]run
 	records [maxOwners]record
-	// turns are the replacements on record: how many voters there were when the
-	// member of the node went; 0 for none.
+	// turns are the recorded replacements: the number of voters when the member
+	// of the node left, or 0 for none.
 	turns [maxNodes]uint8
-	// out is what should be on record, for the checks alone.
+	// out is the expected content of the records, only for the checks.
 	out [maxNodes]uint8
-	// pending is a change whose caller got no answer and which may still happen.
+	// pending is a change without an answer that may still happen.
 	pending change
 	left    budget
 	// killed: a machine has died since the beginning.
@@ -180,25 +180,25 @@ type state struct {
 
 const orphaned = 0xfe
 
-// budget is how often something may still go wrong.
+// budget is the number of failures that may still happen.
 type budget struct {
-	faults    uint8 // a node is killed, cut off, or hidden from us
+	faults    uint8 // a node is killed, cut off, or unreachable from here
 	crashes   uint8 // a Terraform process is killed
-	freezes   uint8 // a process sleeps for longer than its lock lives
-	ambiguous uint8 // a call's answer is lost
+	freezes   uint8 // a process freezes for longer than its lock lives
+	ambiguous uint8 // the answer of a call is lost
 }
 
-// idOf is the ID of the member that has the node's URL for the gen-th time.
+// idOf returns the ID of the member after the gen-th addition of the node's URL.
 func idOf(n, gen uint8) membership.MemberID {
 	return membership.MemberID(uint64(n+1)<<8 | uint64(gen))
 }
 
 func nodeOf(id membership.MemberID) (n, gen uint8) { return uint8(id>>8) - 1, uint8(id) }
 
-// lives: it takes part in what the cluster decides.
+// lives reports whether the node takes part in the decisions of the cluster.
 func (n node) lives() bool { return n.seat != outside && n.machine == up && n.link != cut }
 
-// count returns how many voters there are and how many of them live.
+// count returns the number of voters, and how many of them are alive.
 func (s *state) count() (voters, living int) {
 	for _, n := range s.nodes {
 		if n.seat == voter {
@@ -211,13 +211,13 @@ func (s *state) count() (voters, living int) {
 	return voters, living
 }
 
-// quorum reports whether the cluster can decide anything.
+// quorum reports whether the cluster can decide.
 func (s *state) quorum() bool {
 	voters, living := s.count()
 	return 2*living > voters
 }
 
-// led: there is a quorum, and a leader that leads it.
+// led reports whether there is a quorum with a leader.
 func (s *state) led() bool {
 	return s.leader != none && s.nodes[s.leader].seat == voter && s.nodes[s.leader].lives() && s.quorum()
 }
@@ -231,7 +231,7 @@ const (
 func urlOf(n uint8) string  { return "http://10.0.0." + string(rune('1'+n)) + ":2380" }
 func nameOf(n uint8) string { return "m" + string(rune('1'+n)) }
 
-// view is what a look sees of one node, and all that a decision depends on.
+// view is the observable state of one node, on which a decision depends.
 type view uint16
 
 func (s *state) viewOf(i int) view {
@@ -249,7 +249,7 @@ func (s *state) viewOf(i int) view {
 	return v
 }
 
-// snapshot is what cluster.Client.Observe would say of the state.
+// snapshot returns the result of cluster.Client.Observe in this state.
 func (s *state) snapshot() membership.Snapshot {
 	led := s.led()
 	snap := membership.Snapshot{ClusterID: clusterID, Linearizable: led, Answers: map[membership.MemberID]membership.Answer{}}
@@ -277,7 +277,7 @@ func (s *state) snapshot() membership.Snapshot {
 			a.Applied = leadIndex
 		}
 		switch {
-		case n.link == cut && at == s.leader: // it does not know yet
+		case n.link == cut && at == s.leader: // it has not noticed the loss yet
 			a.Leader, a.Term, a.ReadOK = m.ID, oldTerm, false
 		case n.link == cut:
 			a.Term, a.ReadOK = oldTerm, false

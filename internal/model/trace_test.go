@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// explain finds out how the failure came about, in a second search that
-// remembers its way.
+// explain finds the steps that lead to the failure, by a second search that
+// records them.
 func (q *search) explain() {
 	if !q.trails {
 		again := search{sc: q.sc, quiet: q.quiet, trails: true}
@@ -47,7 +47,7 @@ func (q *search) say(st step) string {
 	return st.what
 }
 
-// describe says where everybody is.
+// describe describes the state of all members and operations.
 func (s *state) describe(sc *scenario) string {
 	var out []string
 	for i, n := range s.nodes {

@@ -12,8 +12,8 @@ import (
 // colour is an SVG colour.
 type colour string
 
-// The colours of lines and of text on the panel. The panel is part of every
-// picture, so the colours hold on a light and on a dark page.
+// These are the colours of lines and of text on the panel. The panel is part of
+// every picture, so the colours work on light and dark pages.
 const (
 	paper colour = "#ffffff"
 	edge  colour = "#d0d7de"
@@ -25,10 +25,10 @@ const (
 	grape colour = "#6639ba"
 )
 
-// tone is the colour of an area and of the text on it.
+// tone is the colour of an area and of the text in it.
 type tone struct{ fill, text colour }
 
-// The areas. They differ in lightness as well as in hue.
+// These are the areas. They differ in lightness and in hue.
 var (
 	plain    = tone{"#f6f8fa", ink}
 	voting   = tone{blue, paper}
@@ -38,23 +38,23 @@ var (
 	calm     = tone{"#dff3e4", "#0f5132"}
 )
 
-// tones are all areas, for the test of their contrast.
+// tones contains all areas, for the test of their contrast.
 var tones = []tone{plain, voting, learning, absent, warned, calm, screen}
 
-// sans and mono are fonts that every system has an equal of.
+// sans and mono are fonts with an equivalent on every system.
 const (
 	sans = "-apple-system, 'Segoe UI', 'Noto Sans', 'DejaVu Sans', Helvetica, Arial, sans-serif"
 	mono = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 )
 
-// width is that of all pictures.
+// width is the width of all pictures.
 const width = 1010
 
 // canvas collects the elements of one picture.
 type canvas struct{ b strings.Builder }
 
-// newCanvas returns a picture with its panel. The description is what a screen
-// reader says.
+// newCanvas returns a picture with its panel. Screen readers read the
+// description.
 func newCanvas(height int, description string, panel tone) *canvas {
 	c := &canvas{}
 	c.add(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img" font-family="%s">`, width, height, width, height, sans)
@@ -71,19 +71,19 @@ func (c *canvas) add(format string, args ...any) { fmt.Fprintf(&c.b, format+"\n"
 func escape(text string) string {
 	var b strings.Builder
 	if err := xml.EscapeText(&b, []byte(text)); err != nil {
-		panic(err) // a strings.Builder takes everything
+		panic(err) // a strings.Builder accepts all writes
 	}
 	return b.String()
 }
 
-// The places of a text relative to its point.
+// These are the positions of a text relative to its point.
 const (
 	left   = "start"
 	middle = "middle"
 	right  = "end"
 )
 
-// lettering is how a text looks.
+// lettering is the style of a text.
 type lettering struct {
 	size   int
 	fill   colour
@@ -92,7 +92,7 @@ type lettering struct {
 	mono   bool
 }
 
-// text writes one line, with the base line at y.
+// text writes one line with its baseline at y.
 func (c *canvas) text(x, y int, l lettering, text string) {
 	more := ""
 	if l.bold {
@@ -109,7 +109,7 @@ func (c *canvas) box(x, y, width, height int, t tone, border colour) {
 	c.add(`<rect x="%d" y="%d" width="%d" height="%d" rx="6" fill="%s" stroke="%s" stroke-width="1.5"/>`, x, y, width, height, t.fill, border)
 }
 
-// dashed draws an area that stands for something that is not there.
+// dashed draws an area for something that does not exist.
 func (c *canvas) dashed(x, y, width, height int, t tone) {
 	c.add(`<rect x="%d" y="%d" width="%d" height="%d" rx="6" fill="%s" stroke="%s" stroke-width="1.5" stroke-dasharray="5 4"/>`, x, y, width, height, t.fill, muted)
 }
@@ -119,8 +119,8 @@ func (c *canvas) line(x1, y1, x2, y2 int, stroke colour) {
 	c.add(`<line x1="%d" y1="%d" x2="%d" y2="%d" stroke="%s" stroke-width="1"/>`, x1, y1, x2, y2, stroke)
 }
 
-// arrow draws a line through the points, rounded where it turns, with a head at
-// its end. The last two points must be on one horizontal or vertical line.
+// arrow draws a line through the points, with round corners and a head at its
+// end. The last two points must be on one horizontal or vertical line.
 func (c *canvas) arrow(stroke colour, points ...[2]int) {
 	const head = 11
 	last, before := points[len(points)-1], points[len(points)-2]

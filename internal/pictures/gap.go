@@ -12,7 +12,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/bench"
 )
 
-// bars are two figures that are compared, in milliseconds.
+// bars are two compared figures, in milliseconds.
 type bars struct {
 	title, by         string
 	provider, without float64
@@ -43,7 +43,7 @@ func gaps(document string) ([]bars, error) {
 	return all, nil
 }
 
-// milliseconds reads the median of a figure in ms.
+// milliseconds parses the median of a figure in ms.
 func milliseconds(figure string) (float64, error) {
 	number, _, _ := strings.Cut(figure, " ")
 	if !strings.HasSuffix(figure, " ms") {
@@ -52,7 +52,7 @@ func milliseconds(figure string) (float64, error) {
 	return strconv.ParseFloat(number, 64)
 }
 
-// gapAlt is the chart in words.
+// gapAlt returns the alternative text of the chart.
 func gapAlt(all []bars) string {
 	var b strings.Builder
 	b.WriteString("Longest time without an acknowledged write, with the provider and without it.")
@@ -62,7 +62,7 @@ func gapAlt(all []bars) string {
 	return b.String()
 }
 
-// inWords is a figure as it stands at a bar.
+// inWords formats a figure for the label of a bar.
 func inWords(ms float64) string { return strconv.FormatFloat(ms, 'f', -1, 64) + " ms" }
 
 // chart draws the figures as bars on a logarithmic scale from 1 ms to 10 s.

@@ -9,20 +9,20 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// state is what a node is at one time.
+// state is the state of a node at one time.
 type state byte
 
-// The states of a node, as the letters of a lane.
+// These are the states of a node, as the letters of a lane.
 const (
 	votes    state = 'v'
 	learns   state = 'l'
 	rebuilt  state = 'm' // removed; its machine is replaced
-	boots    state = 'b' // its machine waits to be added
+	boots    state = 'b' // machine runs but is not added yet
 	finished state = 'r' // removed; its machine is destroyed
 	nowhere  state = '.'
 )
 
-// appearance is how a state is drawn.
+// appearance is the style of a state.
 type appearance struct {
 	tone   tone
 	dashed bool
@@ -38,20 +38,20 @@ var appearances = map[state]appearance{
 	finished: {absent, true, "removed", "removed, machine is destroyed"},
 }
 
-// lane is one node over time: a letter for each step.
+// lane is one node over time: one letter per step.
 type lane struct{ name, steps string }
 
-// span is a number of steps that have something in common.
+// span is a number of steps with a common label.
 type span struct {
 	label string
 	steps int
 }
 
-// replacement is how the members of a cluster are replaced over time.
+// replacement shows how the members of a cluster are replaced over time.
 type replacement struct {
 	lanes []lane
-	// applies are the Terraform runs, from left to right. The label of one that
-	// stands for no run is empty.
+	// applies are the Terraform runs, from left to right. A span that is not a
+	// run has an empty label.
 	applies []span
 }
 
@@ -111,8 +111,8 @@ func runs[T comparable](values []T, label func(T) string) []span {
 	return out
 }
 
-// swimLanes draws a replacement, with the failures that the cluster tolerates
-// above.
+// swimLanes draws a replacement. Above it, it shows the failures that the
+// cluster tolerates.
 func swimLanes(description string, r replacement) string {
 	const (
 		names, end   = 186, 990
@@ -160,7 +160,7 @@ func swimLanes(description string, r replacement) string {
 	return c.svg()
 }
 
-// cells draws numbers that hold for some steps each.
+// cells draws numbers, each for a number of steps.
 func (c *canvas) cells(y int, numbers []span, x func(int) int, of func(string) tone) {
 	step := 0
 	for _, n := range numbers {
@@ -172,7 +172,7 @@ func (c *canvas) cells(y int, numbers []span, x func(int) int, of func(string) t
 	}
 }
 
-// segment draws a node's state over some time.
+// segment draws one state of a node.
 func (c *canvas) segment(x, y, width int, a appearance) {
 	const height = 32
 	if a.dashed {
@@ -183,7 +183,7 @@ func (c *canvas) segment(x, y, width int, a appearance) {
 	c.text(x+width/2, y+height/2+5, lettering{size: 13, fill: a.tone.text, anchor: middle}, a.label)
 }
 
-// legend says what the states mean.
+// legend explains the states.
 func (c *canvas) legend(y int, used map[state]bool) {
 	x := 24
 	for _, s := range []state{votes, learns, rebuilt, boots, finished} {

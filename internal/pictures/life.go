@@ -3,7 +3,7 @@
 
 package main
 
-// phase is a state in a member's life.
+// phase is a state in the life of a member.
 type phase struct {
 	name string
 	// status reports whether the name is a value of status of
@@ -13,7 +13,7 @@ type phase struct {
 	tone   tone
 }
 
-// The columns and the rows of the picture.
+// These are the columns and the rows of the picture.
 const (
 	column1, column2, column3, column4, column5 = 92, 287, 482, 677, 872
 	row1, row2, row3                            = 142, 300, 446
@@ -33,7 +33,7 @@ var phases = []phase{
 	{"failed", true, column5, row3, warned},
 }
 
-// actor is who takes a member from one state to the next.
+// actor is the cause of a state change.
 type actor struct {
 	name   string
 	colour colour
@@ -48,7 +48,7 @@ var (
 	change     = actor{"the members change", ink}
 )
 
-// passage is an arrow, with who acts and what happens.
+// passage is an arrow with the actor and the action.
 type passage struct {
 	who    actor
 	what   []string
@@ -81,7 +81,7 @@ var passages = []passage{
 	{terraform, []string{"replaces configuration, machine and member: a new member with a new ID"}, [][2]int{{column4, row3 + phaseHeight/2}, {column4, 506}, {column1 - 24, 506}, {column1 - 24, below}}, column1 - 12, 526, left},
 }
 
-// life shows the states of a member, and who takes it from one to the next.
+// life draws the states of a member and the actors that change them.
 func life(description string) string {
 	c := newCanvas(620, description, tone{paper, ink})
 	c.arrow(grape, [2]int{column3, row3 + phaseHeight/2}, [2]int{column3, 505})
@@ -105,7 +105,7 @@ func life(description string) string {
 	return c.svg()
 }
 
-// key says what the areas and the letters of the picture mean.
+// key explains the areas and the fonts of the picture.
 func (c *canvas) key() {
 	x := 32
 	for _, k := range []struct {

@@ -1,10 +1,10 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Pictures draws the pictures of the documentation, as SVG, from what they
-// show: states, figures, and a recording of the demo. It also renews the head of
-// BENCHMARKS.md from its tables. The tests fail if a committed file differs from
-// what is drawn here.
+// Pictures draws the pictures of the documentation, as SVG, from their data:
+// states, figures, and a recording of the demo. It also updates the head of
+// BENCHMARKS.md from its tables. The tests fail if a committed file differs
+// from its output.
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 // picture is one file.
 type picture struct{ name, alt, svg string }
 
-// The alternative texts, in the files and on the pages.
+// These are the alternative texts, in the files and on the pages.
 const (
 	orderingAlt = "Terraform creates in this order: etcd_initial_cluster or etcd_discovery_token, etcd_member_config, your machine, etcd_member or etcd_learner. " +
 		"A new member is added to etcd only in the last step. Terraform destroys in the opposite order: the member is removed first, while its machine still runs."
@@ -34,7 +34,7 @@ const (
 	demoAlt = "Recording of make demo. Three machines form a cluster. A second plan is empty. A fourth machine joins as a learner and is promoted. The leader is removed. Everything is destroyed."
 )
 
-// pictures draws all of them. The document is BENCHMARKS.md.
+// pictures draws all pictures. The document is BENCHMARKS.md.
 func pictures(document string) ([]picture, error) {
 	all, err := gaps(document)
 	if err != nil {
@@ -54,11 +54,11 @@ func pictures(document string) ([]picture, error) {
 	}, nil
 }
 
-// Where the files are, from the root of the project.
+// These paths are relative to the root of the project.
 const (
 	folder     = ".github/img"
 	benchmarks = "BENCHMARKS.md"
-	// chartName is the chart, whose alternative text has figures.
+	// chartName is the chart, whose alternative text contains figures.
 	chartName = "write-gap.svg"
 )
 
@@ -69,7 +69,7 @@ func main() {
 	}
 }
 
-// write renews all files.
+// write updates all files.
 func write() error {
 	text, err := os.ReadFile(benchmarks)
 	if err != nil {

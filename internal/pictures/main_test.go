@@ -29,7 +29,7 @@ func read(t *testing.T, name string) string {
 	return string(text)
 }
 
-// all are the pictures as they should be.
+// all returns the pictures as currently drawn.
 func all(t *testing.T) []picture {
 	t.Helper()
 	drawn, err := pictures(read(t, benchmarks))
@@ -39,7 +39,7 @@ func all(t *testing.T) []picture {
 	return drawn
 }
 
-// The committed pictures are what is drawn here, and there are no others.
+// The committed pictures are up to date, and there are no others.
 func TestTheCommittedPicturesAreCurrent(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{}
@@ -63,15 +63,15 @@ func TestTheCommittedPicturesAreCurrent(t *testing.T) {
 	}
 }
 
-// shown finds the pictures on a page.
+// shown matches the pictures on a page.
 var shown = regexp.MustCompile(`!\[([^\]]*)\]\(([^()\s]+)\)`)
 
-// published is where the pictures are for a reader of a registry, which shows
-// no others.
+// published is the address of the pictures for readers of a registry, which
+// shows no other pictures.
 const published = "https://raw.githubusercontent.com/terraform-provider-etcd/terraform-provider-etcd/main/" + folder + "/"
 
-// Every picture stands on a page, each time with its alternative text, and in
-// the registry's pages by its whole address.
+// Every picture is on a page, always with its alternative text, and with its
+// full address on the pages of the registry.
 func TestPagesShowThePictures(t *testing.T) {
 	t.Parallel()
 	alts, seen := map[string]string{}, map[string]int{}
@@ -111,7 +111,7 @@ func TestPagesShowThePictures(t *testing.T) {
 	}
 }
 
-// element is one of a picture's.
+// element is an element of a picture.
 type element struct {
 	name, text string
 	attributes map[string]string
@@ -141,7 +141,7 @@ func elements(t *testing.T, svg string) []element {
 	}
 }
 
-// A picture is whole in itself, holds on any page, and has all its text on the
+// A picture is self-contained, works on any page, and has all its text on the
 // panel, also in a wide font.
 func TestPicturesStandAlone(t *testing.T) {
 	t.Parallel()
@@ -193,7 +193,7 @@ func TestPicturesStandAlone(t *testing.T) {
 	}
 }
 
-// Text can be read on what it stands on: WCAG asks for 4.5.
+// Text has enough contrast: WCAG requires 4.5.
 func TestContrast(t *testing.T) {
 	t.Parallel()
 	for _, on := range tones {
@@ -216,7 +216,7 @@ func TestContrast(t *testing.T) {
 	}
 }
 
-// contrast is the ratio of WCAG 2.
+// contrast returns the contrast ratio of WCAG 2.
 func contrast(t *testing.T, a, b colour) float64 {
 	t.Helper()
 	light := func(c colour) float64 {
@@ -240,7 +240,7 @@ func contrast(t *testing.T, a, b colour) float64 {
 	return max(x, y) / min(x, y)
 }
 
-// The figures above the lanes follow from the lanes, and are those of the
+// The figures above the lanes are computed from the lanes and match the
 // alternative text.
 func TestTolerance(t *testing.T) {
 	t.Parallel()
@@ -273,8 +273,7 @@ func TestTolerance(t *testing.T) {
 	}
 }
 
-// A member is voting or about to be: no step of a replacement has two members
-// that change at once, and none leaves fewer voters than a quorum of before.
+// No step of a replacement changes the number of voters by more than one.
 func TestOneChangeAtATime(t *testing.T) {
 	t.Parallel()
 	for _, r := range []replacement{rolling, blueGreen} {
@@ -287,7 +286,7 @@ func TestOneChangeAtATime(t *testing.T) {
 	}
 }
 
-// What the life of a member shows as a status is one.
+// Each status in the picture of a member's life is documented.
 func TestStatuses(t *testing.T) {
 	t.Parallel()
 	reference := read(t, "docs/resources/member_config.md")
@@ -321,7 +320,7 @@ func TestRecording(t *testing.T) {
 	}
 }
 
-// A table without the figures of the chart, or in another unit, draws none.
+// A table without the figures of the chart, or in another unit, gives an error.
 func TestChartWithoutFigures(t *testing.T) {
 	t.Parallel()
 	text := read(t, benchmarks)

@@ -3,11 +3,11 @@
 
 package main
 
-// stage is one column of the picture of the order.
+// stage is one column of the picture.
 type stage struct {
 	names   []string // of the resources
 	purpose string
-	// created and destroyed say what is in etcd once the resource is.
+	// created and destroyed describe etcd after the resource is created or destroyed.
 	created, destroyed []string
 }
 
@@ -22,7 +22,7 @@ var stages = []stage{
 		[]string{"new member: learner,", "then promoted to voting"}, []string{"member removed, while", "its machine still runs"}},
 }
 
-// ordering shows in which order Terraform creates and destroys.
+// ordering shows the order in which Terraform creates and destroys.
 func ordering(description string) string {
 	const (
 		first, wide, gap = 116, 205, 18

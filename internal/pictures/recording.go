@@ -17,7 +17,7 @@ import (
 //go:embed demo.txt
 var recorded string
 
-// screen is a terminal, and the others are the colours of its text.
+// screen is the tone of a terminal. The others are the colours of its text.
 var screen = tone{"#0d1117", "#e6edf3"}
 
 const (
@@ -28,7 +28,7 @@ const (
 	sky    colour = "#79c0ff"
 )
 
-// hues say how a line looks; the first that fits counts.
+// hues are the styles of lines. The first match applies.
 var hues = []struct {
 	line   *regexp.Regexp
 	colour colour
@@ -43,8 +43,8 @@ var hues = []struct {
 	{regexp.MustCompile(`^   (\d\d:|d has |All )`), green, false},
 }
 
-// recording shows the output of the demo. The lines appear at the times at
-// which they came, once; what shows no animation shows all of them.
+// recording draws the output of the demo. The lines appear once, at their
+// recorded times. A viewer without animation shows all of them.
 func recording(description, text string) (string, error) {
 	const top, size, height = 62, 14, 18
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
@@ -69,7 +69,7 @@ func recording(description, text string) (string, error) {
 	return c.svg(), nil
 }
 
-// output writes a line of the terminal that appears at a second.
+// output writes a line of the terminal that appears at that second.
 func (c *canvas) output(y int, at float64, text string) {
 	fill, weight := screen.text, ""
 	for _, h := range hues {
@@ -80,7 +80,7 @@ func (c *canvas) output(y int, at float64, text string) {
 			break
 		}
 	}
-	// A non-breaking space keeps columns where xml:space is ignored.
+	// Non-breaking spaces keep columns aligned if xml:space is ignored.
 	text = strings.ReplaceAll(escape(text), " ", "\u00a0")
 	c.add(`<text class="l" style="animation-delay:%.1fs" x="24" y="%d" fill="%s"%s>%s</text>`, at, y, fill, weight, text)
 }

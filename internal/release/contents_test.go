@@ -13,18 +13,18 @@ import (
 	"testing"
 )
 
-// accepted are the licences that what is linked into the provider may have, by
+// accepted are the accepted licences of modules linked into the provider, by
 // SPDX identifier.
 var accepted = []string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MPL-2.0"}
 
-// misread are the licences that the detection takes for others, as somebody
-// has read them.
+// misread contains the licences, checked by a person, of modules for which the
+// detection reports a different one.
 var misread = map[string]string{
 	"golang.org/x/net": "BSD-3-Clause", "golang.org/x/sys": "BSD-3-Clause", "golang.org/x/text": "BSD-3-Clause",
 	"std": "BSD-3-Clause",
 }
 
-// Every module in the binary has a licence that may be distributed with it.
+// Every module in the binary has a licence that permits its distribution.
 func TestLicences(t *testing.T) {
 	t.Parallel()
 	cyclonedx := tool(t, "cyclonedx-gomod")
@@ -61,7 +61,7 @@ func TestLicences(t *testing.T) {
 	}
 }
 
-// The registry is told of the protocol that main serves.
+// The manifest for the registry names the protocol that main serves.
 func TestManifest(t *testing.T) {
 	t.Parallel()
 	var manifest struct {
@@ -78,8 +78,8 @@ func TestManifest(t *testing.T) {
 	}
 }
 
-// Workflows name the actions that they use by commit, with the release that it
-// is: a tag can be moved. A workflow of this project is of the same commit.
+// Workflows pin actions by commit, with the release in a comment, because a tag
+// can be moved. Workflows of this project are used from the same commit.
 func TestWorkflowsArePinned(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join(root, ".github", "workflows", "*.yml"))
@@ -103,7 +103,7 @@ func TestWorkflowsArePinned(t *testing.T) {
 	}
 }
 
-// Fragments of the changelog become a release's part of it, in order of kind.
+// Changelog fragments become the section of a release, sorted by kind.
 func TestChangelog(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -1,7 +1,7 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package release tests what a release is made of: the archives as the
-// registries want them, what is in them and under which licences, the
-// changelog, and the workflows that publish it. There is nothing else in it.
+// Package release tests the parts of a release: the archives in the format of
+// the registries, their contents and licences, the changelog, and the workflows
+// that publish it. It contains only tests.
 package release

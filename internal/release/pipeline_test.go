@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// modules returns the directories with a go.mod, as "/" and "/tools/…".
+// modules returns the directories with a go.mod, such as "/" and "/tools/…".
 func modules(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, "tools", "*", "go.mod"))
@@ -28,9 +28,9 @@ func modules(t *testing.T) []string {
 	return out
 }
 
-// Everything is built with one Go: a certain patch of it, which the workflows
-// take from go.mod. (What setup-go makes of a go line without a patch is its
-// first one.)
+// All modules use the same Go: a fixed patch release, which the workflows read
+// from go.mod. (For a go line without a patch, setup-go uses the first patch
+// release.)
 func TestOneToolchain(t *testing.T) {
 	t.Parallel()
 	line := regexp.MustCompile(`(?m)^toolchain go(1\.\d+)\.\d+$`)
@@ -53,9 +53,9 @@ func TestOneToolchain(t *testing.T) {
 	}
 }
 
-// A release is built only from what has passed every check, by approval, and
-// with its origin attested; and the checks are run without more rights than they
-// need, and with all that they need.
+// A release requires that every check has passed, an approval, and an
+// attestation of its origin. The checks run without unnecessary rights and with
+// all programs that they need.
 func TestReleaseDependsOnTheChecks(t *testing.T) {
 	t.Parallel()
 	has := func(name string, expressions ...string) {
@@ -96,7 +96,7 @@ func TestReleaseDependsOnTheChecks(t *testing.T) {
 	}
 }
 
-// Each module, and every action, is kept up to date.
+// Dependabot updates each module and every action.
 func TestEverythingIsKeptUpToDate(t *testing.T) {
 	t.Parallel()
 	config := read(t, filepath.Join(root, ".github", "dependabot.yml"))
@@ -113,8 +113,8 @@ func TestEverythingIsKeptUpToDate(t *testing.T) {
 	}
 }
 
-// Where the database cannot be reached that is said, and is a failure where the
-// check is required.
+// If the database cannot be reached, the output says so. This is a failure if
+// the check is required.
 func TestVulncheckWithoutADatabase(t *testing.T) {
 	t.Parallel()
 	for variable, fails := range map[string]bool{"": false, "VULNCHECK=required": true} {
@@ -128,7 +128,7 @@ func TestVulncheckWithoutADatabase(t *testing.T) {
 	}
 }
 
-// How old the toolchain is, is said and never fails.
+// The age of the toolchain is printed and never causes a failure.
 func TestAgeOfTheToolchain(t *testing.T) {
 	t.Parallel()
 	pinned := regexp.MustCompile(`(?m)^toolchain go((1\.\d+)\.(\d+))$`).FindStringSubmatch(read(t, filepath.Join(root, "go.mod")))
@@ -136,7 +136,7 @@ func TestAgeOfTheToolchain(t *testing.T) {
 	if pinned == nil || err != nil {
 		t.Fatal(pinned, err)
 	}
-	// proxy is a module proxy that has these releases of Go.
+	// proxy returns the URL of a module proxy with these releases of Go.
 	proxy := func(versions ...string) string {
 		dir := t.TempDir()
 		at := filepath.Join(dir, "golang.org", "toolchain", "@v")
@@ -168,8 +168,8 @@ func TestAgeOfTheToolchain(t *testing.T) {
 	}
 }
 
-// What could not be checked stands in the last lines of .ci/run, and so does the
-// age of the toolchain. (Everything that it calls is a stand-in here.)
+// The last lines of .ci/run list the skipped checks and the age of the
+// toolchain. (All programs that it calls are stand-ins here.)
 func TestLastLinesOfCI(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -50,9 +50,9 @@ func run(t *testing.T, env []string, program string, args ...string) string {
 	return string(out)
 }
 
-// snapshot makes a release of this platform into a directory of the test's, by
-// the project's own configuration, signed with a key of the test's if there is
-// a gpg. Everything else is as for all platforms, which `make snapshot` makes.
+// snapshot builds a release for this platform into a test directory, with the
+// project's own configuration. It signs with the key in env, if there is one.
+// Everything else is as for all platforms, which `make snapshot` builds.
 func snapshot(t *testing.T, goreleaser string, env []string) string {
 	t.Helper()
 	dist := filepath.Join(t.TempDir(), "dist")
@@ -72,8 +72,8 @@ func snapshot(t *testing.T, goreleaser string, env []string) string {
 	if !slices.ContainsFunc(env, func(s string) bool { return strings.HasPrefix(s, "GPG_FINGERPRINT=") }) {
 		skip += ",sign"
 	}
-	// A clone has a remote, and without one goreleaser takes no notice of the
-	// commit and its time.
+	// A clone has a remote. Without one, goreleaser ignores the commit and its
+	// time.
 	env = append(slices.Clone(env), "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=remote.origin.url",
 		"GIT_CONFIG_VALUE_0=https://github.com/terraform-provider-etcd/terraform-provider-etcd")
 	run(t, append(env, "PATH="+filepath.Dir(goreleaser)+string(filepath.ListSeparator)+os.Getenv("PATH")),
@@ -81,8 +81,8 @@ func snapshot(t *testing.T, goreleaser string, env []string) string {
 	return dist
 }
 
-// signer returns an environment with a signing key in it that expires
-// tomorrow, nil where there is no gpg.
+// signer returns an environment with a signing key that expires tomorrow, or
+// nil if there is no gpg.
 func signer(t *testing.T) []string {
 	t.Helper()
 	gpg, err := exec.LookPath("gpg")
@@ -96,7 +96,7 @@ func signer(t *testing.T) []string {
 	}
 	env := []string{"GNUPGHOME=" + home}
 	t.Cleanup(func() {
-		kill := exec.Command("gpgconf", "--kill", "all") // the agent that gpg has started
+		kill := exec.Command("gpgconf", "--kill", "all") // the agent that gpg started
 		kill.Env = append(os.Environ(), env...)
 		if err := kill.Run(); err != nil {
 			t.Errorf("gpgconf: %v", err)
@@ -112,9 +112,9 @@ func signer(t *testing.T) []string {
 	return append(env, "GPG_FINGERPRINT="+fingerprint[1])
 }
 
-// The archives are as the registries want them, the same whenever they are
-// made, and install from a file system mirror into Terraform and OpenTofu, on
-// which the demo then runs.
+// The archives have the format of the registries, are reproducible, and install
+// from a file system mirror into Terraform and OpenTofu. The demo then runs on
+// both.
 func TestSnapshot(t *testing.T) {
 	t.Parallel()
 	goreleaser := tool(t, "goreleaser")
@@ -192,7 +192,7 @@ func TestSnapshot(t *testing.T) {
 	}
 	for name, find := range map[string]func(t *testing.T) string{
 		"tofu": func(t *testing.T) string { return tool(t, "tofu") },
-		// It is not built here, for its licence's sake.
+		// It is not built here because of its licence.
 		"terraform": func(t *testing.T) string {
 			path, err := exec.LookPath("terraform")
 			if err != nil {

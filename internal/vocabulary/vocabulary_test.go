@@ -1,10 +1,10 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package vocabulary holds the words that the project does not use, and the test
-// that finds them in what people read: the documentation, the diagnostics, the
-// messages of the join script, and the comments of exported identifiers. Code and
-// quoted output do not count.
+// Package vocabulary contains the words that the project does not use, and the
+// test that finds them in texts for readers: the documentation, the
+// diagnostics, the messages of the join script, and the comments of exported
+// identifiers. Code and quoted output do not count.
 package vocabulary
 
 import (
@@ -20,16 +20,16 @@ import (
 	"testing"
 )
 
-// rule is a phrase and what to write instead.
+// rule is a phrase and its replacement.
 type rule struct {
 	phrase  *regexp.Regexp
 	instead string
-	// comments is whether the phrase is looked for in comments as well.
+	// comments reports whether the rule also applies to comments.
 	comments bool
 }
 
-// rules reads vocabulary.txt: a line for each phrase, a tab, and what to write
-// instead. What follows the line [documentation] is not looked for in comments.
+// rules parses vocabulary.txt: on each line a phrase, a tab, and its replacement.
+// The rules after the line [documentation] do not apply to comments.
 func rules(t *testing.T) []rule {
 	t.Helper()
 	var out []rule
@@ -50,19 +50,19 @@ func rules(t *testing.T) []rule {
 }
 
 var (
-	// notProse is what of a Markdown text is code, a target of a link, or a quotation.
+	// notProse matches code, link targets and quotations in Markdown.
 	notProse = regexp.MustCompile("(?ms)^ *```.*?^ *```|`[^`]*`|\\]\\([^)]*\\)|<!--.*?-->|^>.*?$|^---\n.*?^---$|\\{\\{.*?\\}\\}")
-	// said are the messages of the join script.
+	// said matches the messages of the join script.
 	said = regexp.MustCompile(`(?m)\b(?:say|later|never) "([^"]*)"`)
-	// argument is an argument with its value, within a text.
+	// argument matches an argument with its value in a text.
 	argument = regexp.MustCompile(`\b\w+ = "\w+"`)
 )
 
-// blank replaces code by its line breaks, so that the numbers of lines stay.
+// blank replaces code by its line breaks, so that line numbers do not change.
 func blank(code string) string { return "·" + strings.Repeat("\n", strings.Count(code, "\n")) }
 
-// passages returns what people read of a file, by the number of the line where
-// each begins, and whether it is a comment in Go.
+// passages returns the texts for readers in a file, by the number of their
+// first line, and whether they are Go comments.
 func passages(t *testing.T, path, text string) (out map[int]string, comments bool) {
 	t.Helper()
 	switch {
@@ -91,7 +91,7 @@ func parse(t *testing.T, path, text string) (*token.FileSet, *ast.File) {
 	return set, file
 }
 
-// literals returns the texts in a file of Go.
+// literals returns the string literals of a Go file.
 func literals(t *testing.T, path, text string) map[int]string {
 	set, file := parse(t, path, text)
 	out := map[int]string{}
@@ -129,7 +129,7 @@ func exported(t *testing.T, path, text string) map[int]string {
 	return out
 }
 
-// checked are the files that people read, by their paths from the root.
+// checked returns the files that people read, by their paths from the root.
 func checked(t *testing.T) []string {
 	t.Helper()
 	list := exec.Command("git", "ls-files", "-co", "--exclude-standard", "--", "*.md", "*.md.tmpl", "*.go", "*/join.sh", ":!templates/*.md.tmpl")
@@ -147,7 +147,7 @@ func checked(t *testing.T) []string {
 	return out
 }
 
-// What people read has no phrase that the vocabulary replaces.
+// Texts for readers do not contain phrases of the vocabulary.
 func TestVocabulary(t *testing.T) {
 	t.Parallel()
 	list, files := rules(t), checked(t)
@@ -157,7 +157,7 @@ func TestVocabulary(t *testing.T) {
 	for _, path := range files {
 		text, err := os.ReadFile(filepath.Join("..", "..", path))
 		if os.IsNotExist(err) {
-			continue // deleted, and not committed yet
+			continue // deleted but not committed yet
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -176,7 +176,7 @@ func TestVocabulary(t *testing.T) {
 	}
 }
 
-// The rules find what they are for, and nothing in code or quotations.
+// The rules find their phrases, but not in code or quotations.
 func TestVocabularyFinds(t *testing.T) {
 	t.Parallel()
 	list := rules(t)

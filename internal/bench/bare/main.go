@@ -1,8 +1,8 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Command bare is a provider that has nothing but resources that ask nobody:
-// what a start and a call cost that no provider of the framework can do without.
+// Command bare is a provider whose resources send no requests. It shows the
+// cost of a start and a call that every provider of the framework has.
 package main
 
 import (

@@ -12,17 +12,17 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 )
 
-// thing is a resource whose state is what its plan says. It has input, and as
-// many other attributes as it is told, which are null.
+// thing is a resource whose state equals its plan. It has the attribute input
+// and the given number of other attributes, which are null.
 type thing struct {
 	name   string
 	others int
 }
 
-// newThing is the least that a resource can be.
+// newThing returns a minimal resource.
 func newThing() resource.Resource { return thing{name: "_thing"} }
 
-// newWide has as many attributes as a discovery token, though all are simple.
+// newWide has as many attributes as a discovery token, but all are simple.
 func newWide() resource.Resource { return thing{name: "_wide", others: 14} }
 
 // Metadata implements [resource.Resource].
@@ -43,8 +43,8 @@ func (r thing) Create(_ context.Context, req resource.CreateRequest, resp *resou
 	resp.State.Raw = req.Plan.Raw
 }
 
-// Read implements [resource.Resource]. The state stays as it is; it is looked
-// at, as a resource that asks somebody would.
+// Read implements [resource.Resource]. The state does not change. Read decodes
+// it, as a resource that sends a request would.
 func (r thing) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
 	var input string
 	resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("input"), &input)...)
