@@ -11,12 +11,12 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// late is a value that is known after apply only.
+// late is an expression whose value is known only after apply.
 const late = "terraform_data.late.output"
 
-// What a plan refuses where it is written is refused at apply where it is known
-// only then, with nothing done. The corrected configuration applies, and what
-// came of it can be destroyed.
+// Invalid values that a plan refuses are refused at apply if they become known
+// only then, and nothing is changed. The corrected configuration applies, and
+// its result can be destroyed.
 func TestAccRefusedInTime(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1, etcdtest.Options{})
@@ -29,8 +29,8 @@ func TestAccRefusedInTime(t *testing.T) {
 	config := func(argument string) string {
 		return fmt.Sprintf("resource \"etcd_member_config\" \"x\" {\n  name = \"x\"\n  %s\n}\n", argument)
 	}
-	// OpenTofu leaves an ephemeral resource that is not known at plan closed, unless
-	// something uses it.
+	// OpenTofu does not open an ephemeral resource with values unknown at plan
+	// unless something uses it.
 	const beating = "ephemeral \"etcd_heartbeat\" \"x\" {\n  name = %s\n}\nresource \"terraform_data\" \"user\" {\n" +
 		"  provisioner \"local-exec\" {\n    command = \"true\"\n    environment = { HEARTBEAT = ephemeral.etcd_heartbeat.x.key }\n  }\n}\n"
 	for _, v := range []struct {
@@ -83,7 +83,7 @@ func TestAccRefusedInTime(t *testing.T) {
 	}
 }
 
-// An ID that no member has is refused by the plan that could look.
+// A plan that can reach the cluster refuses a learner_id that no member has.
 func TestAccLearnerIDOfNoMember(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1, etcdtest.Options{})
@@ -92,7 +92,7 @@ func TestAccLearnerIDOfNoMember(t *testing.T) {
 	w.Plan().MustSay("No member has the learner_id").mustContain(t, "No member has the learner_id", "learner_id is abc", "terraform destroy -refresh=false")
 }
 
-// tamper changes a text in the state.
+// tamper replaces a text in the state.
 func (w *Workspace) tamper(t *testing.T, from, to string) {
 	t.Helper()
 	was := w.Read("terraform.tfstate")
@@ -150,7 +150,7 @@ func TestAccStateThatCannotBeUsed(t *testing.T) {
 	})
 }
 
-// mustWarn fails the test unless there is exactly this warning.
+// mustWarn fails the test unless the only warning has this summary.
 func (o *Outcome) mustWarn(summary string) Diagnostic {
 	o.tb.Helper()
 	warnings := o.Warnings()

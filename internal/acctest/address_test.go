@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// located are configurations that await a cluster each.
+// located has one configuration for each entry, each with its own initial cluster.
 const located = `
 variable "nodes" {
   type = map(object({
@@ -42,10 +42,10 @@ resource "etcd_member_config" "node" {
 }
 `
 
-// place is where a configuration of located says that its member is.
+// place contains the arguments that locate a member in located.
 type place map[string]any
 
-// locate writes where the members are.
+// locate writes the places of the members.
 func locate(t *testing.T, w *Workspace, nodes map[string]place) {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{"nodes": nodes})
@@ -55,9 +55,9 @@ func locate(t *testing.T, w *Workspace, nodes map[string]place) {
 	w.Write("nodes.auto.tfvars.json", string(text))
 }
 
-// The URLs follow from the address in the plan already, unless it is not known
-// yet, and a change of it is a change of them: the same URLs replace nothing,
-// however they are written.
+// The plan computes the URLs from the address unless the address is unknown. A
+// changed address changes the URLs. The same URLs in a different notation do
+// not replace anything.
 func TestAccAddress(t *testing.T) {
 	t.Parallel()
 	const peer, client = "https://10.255.1.20:2380", "https://10.255.1.20:2379"
@@ -76,7 +76,7 @@ func TestAccAddress(t *testing.T) {
 		"same-peer-urls":   {place{"peer_urls": []string{peer + "/"}}, "update"},
 		"same-scheme":      {at("scheme", "https"), "update"},
 		"same-client-urls": {at("client_urls", []string{client}), ""},
-		"filled-in":        {place{}, "update"}, // by the machine, from now on
+		"filled-in":        {place{}, "update"}, // from now on by the machine
 		"address":          {place{"address": "10.255.1.21"}, "delete create"},
 		"scheme":           {at("scheme", "http"), "delete create"},
 		"peer-port":        {place{"peer_urls": []string{"https://10.255.1.20:2381"}}, "delete create"},

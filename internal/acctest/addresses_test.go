@@ -14,9 +14,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// tunnels gives nodes addresses that cannot be dialled from here, as in a
-// network behind a bastion, and returns the ways to them by advertised URL: a
-// proxy for each.
+// tunnels gives nodes client addresses that cannot be dialled from here, as in
+// a network behind a bastion. It returns a proxy URL for each advertised URL.
 func (f *Fleet) tunnels(names ...string) map[string]string {
 	f.tb.Helper()
 	out := map[string]string{}
@@ -33,7 +32,7 @@ func (f *Fleet) tunnels(names ...string) map[string]string {
 	return out
 }
 
-// through writes the provider block with that address map.
+// through writes the provider block with this address map.
 func (f *Fleet) through(ways map[string]string) {
 	f.tb.Helper()
 	var b strings.Builder
@@ -45,9 +44,9 @@ func (f *Fleet) through(ways map[string]string) {
 	f.Write("provider.tf", b.String())
 }
 
-// A cluster whose client URLs lead nowhere from here: with a way to each member
-// everything works; with one way for all of them, those who cannot be asked are
-// named, and nothing is changed.
+// The client URLs of the cluster are unreachable from here. With a proxy for
+// each member everything works. With the same proxy for all, the errors name
+// the members that cannot be asked, and nothing is changed.
 func TestAccTunnels(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
@@ -83,7 +82,7 @@ func TestAccTunnels(t *testing.T) {
 	}
 	balancer := etcdtest.Balance(t, behind...)
 	shared("http://" + balancer.Addr())
-	for range 3 { // whoever is asked in the place of whom
+	for range 3 { // whichever member answers for another one
 		f.Plan().MustBeEmpty()
 	}
 	if balancer.Accepted() == 0 {
@@ -103,13 +102,13 @@ func TestAccTunnels(t *testing.T) {
 	f.MustList("a", "c", "d")
 
 	f.through(ways)
-	f.Apply().MustSucceed() // and warns that two are no tolerance
+	f.Apply().MustSucceed() // with the warning that two voters tolerate no failure
 	f.MustVote("a", "c")
 	f.Plan().MustBeEmpty()
 }
 
-// IPv6, host names, several peer URLs and client URLs of one member, one of
-// them in a network that cannot be reached from here.
+// IPv6, host names, and several peer URLs and client URLs of one member, one of
+// which is in a network that is unreachable from here.
 func TestAccAddresses(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// mustWarnOfEnd fails the test unless a run says that often that every voter
-// goes.
+// mustWarnOfEnd fails the test unless this number of warnings says that every
+// voter is removed.
 func (o *Outcome) mustWarnOfEnd(times int) {
 	o.tb.Helper()
 	n := 0
@@ -24,9 +24,9 @@ func (o *Outcome) mustWarnOfEnd(times int) {
 	}
 }
 
-// Terraform destroys whatever depends on what is targeted, which with for_each
-// and count is every member: the plan says so, and so does a whole destroy. A
-// plain shrink says nothing.
+// Terraform also destroys the dependents of a target; with for_each and count
+// these are all members. The plan warns about that, as for a full destroy.
+// Removing only some members gives no such warning.
 func TestAccAroundTheEnd(t *testing.T) {
 	t.Parallel()
 	tryAll(t, variants(flat), []attempt{
@@ -34,7 +34,7 @@ func TestAccAroundTheEnd(t *testing.T) {
 			last := l.members[l.size-1]
 			every := 1
 			if l.in == moduleEach {
-				every = 0 // it is that node alone
+				every = 0 // only this node
 			}
 			for _, resource := range []string{"terraform_data.machine", "etcd_member_config"} {
 				p := l.Plan("-destroy", "-target="+l.addr(resource, last))
@@ -94,14 +94,14 @@ func TestAccAroundTheEnd(t *testing.T) {
 	})
 }
 
-// deleteByHand makes a machine vanish, which Terraform then finds gone.
+// deleteByHand deletes a machine outside of Terraform.
 func (l *lab) deleteByHand(name string) {
 	l.t.Helper()
 	l.Run("state", "rm", l.addr("terraform_data.machine", name)).MustSucceed()
 	l.Lose(name)
 }
 
-// mustDestroy destroys everything: at once, or as the refusals say.
+// mustDestroy destroys everything, directly or with the command in the refusals.
 func (l *lab) mustDestroy() {
 	l.t.Helper()
 	before := l.see()

@@ -15,19 +15,19 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// variant is a cluster for which the plan rules are tested.
+// variant is a kind of cluster for the tests of the plan rules.
 type variant struct {
 	layout  layout
 	size    int
 	version etcdtest.Version
 }
 
-// String names a subtest.
+// String returns the name of a subtest.
 func (v variant) String() string { return fmt.Sprintf("%s %d %s", v.layout, v.size, v.version) }
 
-// variants are the clusters that a test of the plan rules runs on: of three
-// members on 3.6 in these layouts; with ETCD_TEST_FULL=1 of three and of five in
-// every layout, and of three on 3.5 and 3.7.
+// variants returns the clusters for a test of the plan rules: three members on
+// 3.6 in these layouts; with ETCD_TEST_FULL=1 three and five members in every
+// layout, and three on 3.5 and 3.7.
 func variants(short ...layout) []variant {
 	if !full() {
 		var out []variant
@@ -43,7 +43,7 @@ func variants(short ...layout) []variant {
 	return out
 }
 
-// counting rewrites what is said of each node of a for_each for count.
+// counting rewrites a configuration with for_each for count.
 var counting = strings.NewReplacer(
 	"etcd_member_config.node[each.key]", "etcd_member_config.node[count.index]",
 	"terraform_data.machine[each.key]", "terraform_data.machine[count.index]",
@@ -51,8 +51,8 @@ var counting = strings.NewReplacer(
 	"each.value", "var.nodes[local.keys[count.index]]",
 )
 
-// countedText is the flat configuration with count = length(list). It has no
-// learners, and either every node is a member or none.
+// countedText returns the flat configuration with count = length(list). It has
+// no learners, and either every node is a member or none is.
 func countedText(tb testing.TB) string {
 	tb.Helper()
 	text, _, _ := strings.Cut(fleetText, "resource \"etcd_learner\"")
@@ -64,8 +64,8 @@ func countedText(tb testing.TB) string {
 	return counting.Replace(text) + "\nlocals {\n  keys = sort(keys(var.nodes))\n}\n"
 }
 
-// dynamicText is the flat configuration with machines that choose their
-// addresses themselves: the configurations and the provider have none, and the
+// dynamicText returns the flat configuration with machines that choose their
+// own addresses: the configurations and the provider have no addresses, and the
 // members read them from the machines.
 func dynamicText(tb testing.TB) string {
 	tb.Helper()
@@ -89,7 +89,7 @@ func dynamicText(tb testing.TB) string {
 	return text
 }
 
-// substitute is [strings.Replace] of something that must be there once.
+// substitute is [strings.Replace] for a text that must occur exactly once.
 func substitute(tb testing.TB, text, was, now string) string {
 	tb.Helper()
 	if strings.Count(text, was) != 1 {
@@ -98,7 +98,7 @@ func substitute(tb testing.TB, text, was, now string) string {
 	return strings.Replace(text, was, now, 1)
 }
 
-// addr is the address of a resource of a node, which is written as for
+// addr returns the address of a resource of a node. resource has the format of
 // [address].
 func (l *lab) addr(resource, key string) string {
 	l.t.Helper()
@@ -122,7 +122,7 @@ func (l *lab) addrs(resource string, keys ...string) []string {
 	return out
 }
 
-// each puts an option before every address.
+// each returns an option for every address.
 func each(option string, addresses ...string) []string {
 	var out []string
 	for _, a := range addresses {
@@ -131,7 +131,7 @@ func each(option string, addresses ...string) []string {
 	return out
 }
 
-// file is the path of a file beside the resources of the nodes.
+// file returns the path of a file in the directory of the nodes' resources.
 func (l *lab) file(name string) string {
 	if l.in == moduleEach || l.in == moduleForEach {
 		return filepath.Join("node", name)
@@ -139,8 +139,8 @@ func (l *lab) file(name string) string {
 	return name
 }
 
-// beside writes a file beside the resources of the nodes, in the words of the
-// flat layout. Without a text it removes the file.
+// beside writes a file to the directory of the nodes' resources. The text is
+// written for the flat layout. An empty text removes the file.
 func (l *lab) beside(name, text string) {
 	l.t.Helper()
 	if text == "" {
@@ -155,7 +155,7 @@ func (l *lab) beside(name, text string) {
 	l.Write(l.file(name), text)
 }
 
-// withoutMembers takes the block of etcd_member out of the configuration until
+// withoutMembers removes the block of etcd_member from the configuration until
 // undo is called.
 func (l *lab) withoutMembers() (undo func()) {
 	l.t.Helper()

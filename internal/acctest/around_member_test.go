@@ -81,7 +81,7 @@ func TestAccAroundOneOfThree(t *testing.T) {
 	})
 }
 
-// idOf is the ID of a node's resource in the state.
+// idOf returns the ID of a node's resource in the state.
 func (l *lab) idOf(resource, name string) string {
 	l.t.Helper()
 	a := l.addr(resource, name)
@@ -95,8 +95,8 @@ func (l *lab) idOf(resource, name string) string {
 	return ""
 }
 
-// mustRefuseLate applies with these arguments and fails the test unless that
-// fails with everything as it was, at plan or later.
+// mustRefuseLate applies with these arguments. It fails the test unless the
+// apply fails, at plan or later, and changes nothing.
 func (l *lab) mustRefuseLate(args ...string) {
 	l.t.Helper()
 	before := l.see()
@@ -109,8 +109,8 @@ func (l *lab) mustRefuseLate(args ...string) {
 	}
 }
 
-// inPlace has machines that take new user data while they run, as some clouds'
-// do: a configuration is replaced, and the machine keeps the old one's identity.
+// inPlace uses machines that accept new user data while they run, as in some clouds: a
+// configuration is replaced, and the machine keeps the identity of the old one.
 func inPlace(l *lab) {
 	more := ""
 	if l.in == dynamic {
@@ -129,13 +129,13 @@ func inPlace(l *lab) {
 	l.refuse("apply")
 	l.refuse("apply", "-target="+l.addr("etcd_member", "b"))
 	undo()
-	// An override cannot add replace_triggered_by, which the text names; what the
-	// machine had before does the same.
+	// An override cannot add the replace_triggered_by that the text names. The
+	// previous triggers of the machine have the same effect.
 	l.beside("machine_override.tf", "")
 	l.replaceOne(e)
 }
 
-// leftAlone has machines that are not changed at all by their configurations.
+// leftAlone uses machines that never change when their configurations do.
 func leftAlone(l *lab) {
 	l.beside("alone_override.tf", "resource \"terraform_data\" \"machine\" {\n  lifecycle {\n    ignore_changes = all\n  }\n}\n")
 	e := l.refuse("apply", "-replace="+l.addr("etcd_member_config", "b"))
@@ -146,8 +146,8 @@ func leftAlone(l *lab) {
 	l.replaceOne(e)
 }
 
-// A learner that has its vote does not lose it, and one that becomes a member
-// by another block stays who it is.
+// A promoted learner cannot be demoted, and a learner that becomes a member
+// through another block keeps its identity.
 func TestAccAroundLearners(t *testing.T) {
 	t.Parallel()
 	learner := func(l *lab, promote bool) {
@@ -166,7 +166,7 @@ func TestAccAroundLearners(t *testing.T) {
 			l.Nodes["x"].Promote = false
 			e := l.refuse("apply")
 			l.refuse("apply", "-refresh=false")
-			l.replaceOne(e) // which makes it a learner again
+			l.replaceOne(e) // this makes it a learner again
 			members, err := l.list()
 			if got := summary(members); err != nil || !slices.Contains(got, "x (learner)") {
 				l.t.Fatalf("the members are %v, and x should be a learner; %v", got, err)
@@ -195,7 +195,7 @@ func TestAccAroundLearners(t *testing.T) {
 	})
 }
 
-// Without machine_id nothing orders the machine and its member.
+// Without machine_id Terraform does not order the machine and its member.
 func TestAccAroundNoMachine(t *testing.T) {
 	t.Parallel()
 	tryAll(t, variants(flat), []attempt{{name: "machine_id forgotten", run: func(l *lab) {

@@ -15,7 +15,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// What the plan rules must let through.
+// The plan rules must allow these changes.
 func TestAccAroundPasses(t *testing.T) {
 	t.Parallel()
 	tryAll(t, variants(flat), []attempt{
@@ -66,7 +66,7 @@ func TestAccAroundPasses(t *testing.T) {
 				return err
 			})
 			l.kill(run)
-			l.expireLock() // which would end by itself after 20 s
+			l.expireLock() // the lock would expire by itself after 20 s
 			l.converge()
 		}},
 		{name: "killed while a machine boots", run: func(l *lab) {
@@ -106,7 +106,7 @@ func TestAccAroundPasses(t *testing.T) {
 }
 
 // awaitCreating returns when a run has begun to create these members: it then
-// waits for them, and writes no state in which it could be cut short.
+// waits for them, and does not write a state that a kill could truncate.
 func (l *lab) awaitCreating(run *Running, names ...string) {
 	l.t.Helper()
 	for _, name := range names {
@@ -123,8 +123,8 @@ func (l *lab) awaitCreating(run *Running, names ...string) {
 	}
 }
 
-// kill ends a run of the CLI and its providers, but not while it writes its
-// state: Terraform empties the file first.
+// kill kills a run of the CLI and its providers, but not while the CLI writes
+// its state: Terraform truncates the file first.
 func (l *lab) kill(run *Running) {
 	l.t.Helper()
 	providers := run.Providers()
@@ -142,7 +142,7 @@ func (l *lab) kill(run *Running) {
 	awaitEnd(providers...)
 }
 
-// converge applies, once.
+// converge applies once.
 func (l *lab) converge() {
 	l.t.Helper()
 	if o := l.Apply("-lock-timeout=10s"); o.ExitCode != 0 {
@@ -150,8 +150,8 @@ func (l *lab) converge() {
 	}
 }
 
-// The first apply from nothing is killed once the machines boot; the next one
-// forms the cluster.
+// The first apply is killed while the machines boot. The next one forms the
+// cluster.
 func TestAccAroundFirstApplyKilled(t *testing.T) {
 	t.Parallel()
 	if keepsStateBack(t) {

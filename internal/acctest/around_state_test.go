@@ -17,8 +17,8 @@ import (
 // nodeResources are the resources of a node.
 var nodeResources = []string{"etcd_member_config", "terraform_data.machine", "etcd_member"}
 
-// The configuration of a member that lives would be created: lost state, another
-// key, taint, and an address that another member gives up look the same.
+// The plan would create the configuration of a living member. A lost state, another
+// key, a taint and an address that another member gives up all look the same.
 func TestAccAroundLivingMembers(t *testing.T) {
 	t.Parallel()
 	tryAll(t, variants(flat), []attempt{
@@ -42,12 +42,12 @@ func TestAccAroundLivingMembers(t *testing.T) {
 			l.forget(l.members...)
 			ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
 			defer cancel()
-			// As if the members had never been on record.
+			// As if the members had never been recorded.
 			if _, err := l.client(l.members...).Delete(ctx, "/_terraform/etcd/", clientv3.WithPrefix()); err != nil {
 				l.t.Fatal(err)
 			}
 			l.importConfigs()
-			// A machine that is targeted by itself is nothing that the provider sees.
+			// The provider does not see a plan that targets only a machine.
 			l.refuseAll("apply")
 			l.takeIn()
 		}},
@@ -116,7 +116,7 @@ func TestAccAroundLivingMembers(t *testing.T) {
 			l.Nodes["x"].Peer = was
 			l.Drop("x")
 		}},
-		// Without endpoints it is a first apply like any other.
+		// Without endpoints this looks like a first apply.
 		{name: "the whole state lost", not: []layout{dynamic}, run: func(l *lab) {
 			state := l.Read("terraform.tfstate")
 			l.Write("terraform.tfstate", "")
@@ -149,15 +149,15 @@ func TestAccAroundLivingMembers(t *testing.T) {
 }
 
 // forget drops the configurations and the members of these nodes from the
-// state; their machines are kept.
+// state, but keeps their machines.
 func (l *lab) forget(names ...string) {
 	l.t.Helper()
 	addresses := append(l.addrs("etcd_member_config", names...), l.addrs("etcd_member", names...)...)
 	l.Run(append([]string{"state", "rm"}, addresses...)...).MustSucceed()
 }
 
-// dropAndImport drops nodes from the state, all but their machines, and takes
-// them in again with the commands that the refusals print.
+// dropAndImport drops nodes, except their machines, from the state, and imports
+// them with the commands that the refusals print.
 func (l *lab) dropAndImport(names ...string) {
 	l.t.Helper()
 	l.forget(names...)
@@ -178,8 +178,8 @@ func (l *lab) importConfigs() {
 	}
 }
 
-// takeIn imports what the refusals name, with the machines as they are. Without
-// endpoints in the provider block the environment says where the cluster is.
+// takeIn imports the resources that the refusals name, and keeps the machines.
+// If the provider block has no endpoints, they are in the environment.
 func (l *lab) takeIn() {
 	l.t.Helper()
 	if l.in == dynamic {
@@ -191,14 +191,14 @@ func (l *lab) takeIn() {
 	l.leadOut("terraform import")
 }
 
-// freezeMachines keeps the machines as they are until they are replaced, as the
-// guide to importing has it.
+// freezeMachines makes Terraform ignore changes of the machines until they are
+// replaced, as the guide to importing says.
 func (l *lab) freezeMachines() {
 	l.t.Helper()
 	l.beside("frozen_override.tf", "resource \"terraform_data\" \"machine\" {\n  lifecycle {\n    ignore_changes = [triggers_replace, input]\n  }\n}\n")
 }
 
-// rekey gives a node another key; its member keeps the name.
+// rekey gives a node another key. Its member keeps the name.
 func (l *lab) rekey(was, now string) {
 	n := l.Nodes[was]
 	l.Drop(was)
@@ -206,7 +206,7 @@ func (l *lab) rekey(was, now string) {
 	l.Nodes[now] = n
 }
 
-// moved is the blocks that tell Terraform of another key.
+// moved returns the moved blocks for another key.
 func (l *lab) moved(was, now string) string {
 	text := ""
 	for _, resource := range nodeResources {

@@ -3,13 +3,13 @@
 
 package acctest
 
-// The summaries of the warnings that tests of the plan rules count. What is
-// refused they recognise by the outcome alone.
+// These are parts of the summaries of the warnings that tests of the plan rules
+// count. The tests identify refusals only by their outcome.
 const (
 	// everyVoterGoes is the summary for a plan that removes every voter.
 	everyVoterGoes = "This plan removes every voter"
 	// withoutMachine ends the summary for a configured member without
-	// machine_id; its name is in the summary too.
+	// machine_id, which also contains the member's name.
 	withoutMachine = "machine_id"
 )
 

@@ -20,33 +20,33 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// lab is a healthy cluster on which commands are tried that would harm it.
+// lab is a healthy cluster on which tests try harmful commands.
 type lab struct {
 	*Fleet
 	t    testing.TB
 	in   layout
 	size int
-	// members are those that vote, under their names, which are their keys
-	// unless a case says otherwise.
+	// members are the names of the voters, which are also their keys unless a
+	// case says otherwise.
 	members []string
-	urls    map[string]string // the client URL of each, also when its node goes
+	urls    map[string]string // the client URL of each node, also after its removal
 }
 
-// attempt is a way to harm a cluster, and that it does not, and how the operator
-// goes on from there.
+// attempt is a command that could harm a cluster, with a check that it does
+// not, and the operator's next steps.
 type attempt struct {
 	name string
-	// not are the layouts in which it means something else.
+	// not are the layouts in which the attempt has another meaning.
 	not []layout
-	// long: with ETCD_TEST_FULL=1 only.
+	// long: only with ETCD_TEST_FULL=1.
 	long bool
-	// last: the configuration is another one afterwards. gone: nothing is left.
+	// last: the configuration has changed afterwards. gone: nothing remains.
 	last, gone bool
 	run        func(l *lab)
 }
 
-// tryAll makes the attempts on each variant, one after the other on one cluster.
-// One that fails leaves nothing to go on with: the next has another cluster.
+// tryAll makes the attempts on each variant, one after the other on one
+// cluster. After an attempt that fails, the next one gets a new cluster.
 func tryAll(t *testing.T, in []variant, attempts []attempt) {
 	t.Helper()
 	for _, v := range in {
@@ -86,8 +86,8 @@ func newLab(t *testing.T, v variant) *lab {
 	return l
 }
 
-// end ends the machines, which would otherwise run until the end of the test.
-// A supervisor may start another etcd meanwhile.
+// end kills the machines, which would otherwise run until the end of the test. In
+// the meantime a supervisor can start another etcd, so it tries several times.
 func (l *lab) end() {
 	for range 3 {
 		for _, p := range processes() {
@@ -99,7 +99,7 @@ func (l *lab) end() {
 	}
 }
 
-// note remembers where the nodes are.
+// note records the client URLs of the nodes.
 func (l *lab) note() {
 	for key, n := range l.Nodes {
 		if n.Name != "" {
@@ -109,8 +109,8 @@ func (l *lab) note() {
 	}
 }
 
-// try makes an attempt while something writes. Afterwards nothing is left to
-// do, the members vote, and no write is lost; or everything is destroyed.
+// try makes an attempt under writes. Afterwards the plan is empty, the members
+// vote, and no write is lost; or everything is destroyed.
 func (l *lab) try(a attempt) {
 	l.t.Helper()
 	w := etcdtest.NewWriter(l.t, l.config(l.members...), etcdtest.WriterOptions{Interval: 50 * time.Millisecond})
@@ -159,7 +159,7 @@ func (l *lab) list() ([]*etcdserverpb.Member, error) {
 	return resp.Members, nil
 }
 
-// mustVote is [Fleet.MustVote], also of nodes under other keys.
+// mustVote is [Fleet.MustVote], also for nodes under other keys.
 func (l *lab) mustVote(want ...string) {
 	l.t.Helper()
 	members, err := l.list()
@@ -178,7 +178,7 @@ func (l *lab) mustVote(want ...string) {
 	}
 }
 
-// sight is what must stay as it is: the members, and the processes of their
+// sight is what must not change: the members, and the processes of their
 // machines.
 type sight struct {
 	members   string
@@ -206,7 +206,7 @@ func (l *lab) see() sight {
 	return out
 }
 
-// mustSee fails the test unless everything is as it was.
+// mustSee fails the test unless nothing has changed.
 func (l *lab) mustSee(before sight) {
 	l.t.Helper()
 	now := l.see()
@@ -218,11 +218,11 @@ func (l *lab) mustSee(before sight) {
 	}
 }
 
-// broken is what no diagnostic of a provider may lead to.
+// broken are words that must not occur in a diagnostic of a provider.
 var broken = []string{"inconsistent", "invalid plan", "invalid result", "panic", "plugin did not respond", "plugin crashed", "error in provider"}
 
-// refuse runs apply or destroy with these arguments, and fails the test unless
-// it is refused at plan, for one reason, with everything as it was.
+// refuse runs apply or destroy with these arguments. It fails the test unless
+// the plan is refused, with one error, and nothing is changed.
 func (l *lab) refuse(args ...string) Diagnostic {
 	l.t.Helper()
 	errors := l.refuseAll(args...)
@@ -232,8 +232,8 @@ func (l *lab) refuse(args ...string) Diagnostic {
 	return errors[0]
 }
 
-// refuseAll is [lab.refuse] where resources have a reason each: there is one
-// error for a resource.
+// refuseAll is [lab.refuse] for several reasons: there is at most one error for
+// each resource.
 func (l *lab) refuseAll(args ...string) []Diagnostic {
 	l.t.Helper()
 	before := l.see()
@@ -254,7 +254,7 @@ func (l *lab) refuseAll(args ...string) []Diagnostic {
 	return errors
 }
 
-// mustBeRefused fails the test unless a run failed before it began anything.
+// mustBeRefused fails the test unless a run failed before it started any change.
 func (l *lab) mustBeRefused(o *Outcome, before sight) {
 	l.t.Helper()
 	command := strings.Join(o.Args, " ")
@@ -287,9 +287,9 @@ func texts(diagnostics []Diagnostic) string {
 	return b.String()
 }
 
-// leadOut applies until that succeeds. Each time it fails everything is as it
-// was, and it follows, for each error, the first command that begins with one of
-// these.
+// leadOut applies until it succeeds. After each failure, it checks that nothing
+// has changed, and follows, for each error, the first command that contains one
+// of these texts.
 func (l *lab) leadOut(prefixes ...string) {
 	l.t.Helper()
 	for range 2*l.size + 1 {
@@ -315,7 +315,7 @@ func (l *lab) leadOut(prefixes ...string) {
 	l.t.Fatalf("what the refusals say does not lead out")
 }
 
-// resourceOf is the type of the resource at an address.
+// resourceOf returns the type of the resource at an address.
 func resourceOf(address string) string {
 	for _, r := range []string{"etcd_member_config", "etcd_member", "etcd_learner"} {
 		if strings.Contains("."+address, "."+r+".") {
@@ -325,7 +325,7 @@ func resourceOf(address string) string {
 	return address
 }
 
-// trigger changes triggers_replace of the configurations of these nodes, until
+// trigger changes triggers_replace of the configurations of these nodes until
 // undo is called.
 func (l *lab) trigger(names ...string) (undo func()) {
 	was := map[string]string{}
@@ -340,8 +340,8 @@ func (l *lab) trigger(names ...string) (undo func()) {
 	}
 }
 
-// replaceOne takes the way out that every refusal of a second replacement
-// names: one configuration, by itself.
+// replaceOne follows the command that every refusal of a second replacement
+// prints: it replaces only one configuration.
 func (l *lab) replaceOne(d Diagnostic) {
 	l.t.Helper()
 	l.follow(d, "terraform apply -replace=", "etcd_member_config").MustSucceed()

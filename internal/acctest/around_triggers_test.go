@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// The configurations of all nodes change at once, and no rollout takes turns:
-// no command, however it is narrowed, replaces two living voters.
+// The configurations of all nodes change at once, without a rollout: no
+// command, with or without targets, replaces two living voters.
 func TestAccAroundTriggers(t *testing.T) {
 	t.Parallel()
 	var attempts []attempt
@@ -30,7 +30,7 @@ func TestAccAroundTriggers(t *testing.T) {
 	add("everything", false, func(*lab) []string { return nil })
 	add("without a refresh", true, func(*lab) []string { return []string{"-refresh=false"} })
 	add("one operation at a time", true, func(*lab) []string { return []string{"-parallelism=1"} })
-	// With a module for each node these are one replacement.
+	// With one module per node, these are one replacement.
 	add("one member targeted", false, targets("etcd_member", 1), moduleEach)
 	add("one machine targeted", false, targets("terraform_data.machine", 1), moduleEach)
 	add("one machine targeted and replaced", true, func(l *lab) []string {
@@ -65,10 +65,10 @@ func TestAccAroundTriggers(t *testing.T) {
 	})))
 }
 
-// backstopAlone replaces one configuration, and neither its machine nor its
-// member are in the plan, which looks to the provider like any replacement. The
-// run fails and removes nothing that lives. Where the provider has no endpoints
-// it asks nobody, and what was left behind follows with the next apply.
+// backstopAlone replaces one configuration while neither its machine nor its member
+// is in the plan; the provider cannot tell this from any other replacement. The run
+// fails and removes no living member. If the provider has no endpoints, it sends no
+// requests, and the next apply completes the replacement.
 func backstopAlone(name string, narrow func(l *lab) (args []string, undo func())) attempt {
 	return attempt{name: name, run: func(l *lab) {
 		before := l.see()
@@ -85,9 +85,9 @@ func backstopAlone(name string, narrow func(l *lab) (args []string, undo func())
 	}}
 }
 
-// throughProvidersOfTheirOwn has a provider block for each node. Each is a
-// process that knows of its own node's changes alone: what the plan lets pass
-// stops at apply, with a quorum, and can be carried on with.
+// throughProvidersOfTheirOwn uses a provider block for each node. Each one is a
+// process that sees only the changes of its own node: a plan that passes stops
+// at apply, with a quorum, and can be continued.
 func throughProvidersOfTheirOwn(l *lab) {
 	layout := l.layout
 	aliases := ""
@@ -117,8 +117,8 @@ func throughProvidersOfTheirOwn(l *lab) {
 	}
 }
 
-// The members are not in the state, so no etcd_member of the plan counts what
-// is replaced.
+// The members are not in the state, so no etcd_member of the plan counts the
+// replacements.
 func TestAccAroundForgottenMembers(t *testing.T) {
 	t.Parallel()
 	forget := func(l *lab) {

@@ -13,7 +13,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// The provider reaches none of the members, which live: then it counts
+// The members live, but the provider reaches none of them. It then counts
 // configurations.
 func TestAccAroundUnseenCluster(t *testing.T) {
 	t.Parallel()
@@ -43,7 +43,7 @@ func TestAccAroundUnseenCluster(t *testing.T) {
 			l.Write("provider.tf", "provider \"etcd\" {}\n")
 			undo := l.trigger(l.members...)
 			before := l.see()
-			// More than one reason: nothing says where the cluster is.
+			// There is more than one reason: nothing says where the cluster is.
 			l.mustBeRefused(l.Apply(), before)
 			l.mustBeRefused(l.Apply(each("-target", l.addrs("etcd_member_config", "a", "b")...)...), before)
 			undo()
@@ -52,8 +52,8 @@ func TestAccAroundUnseenCluster(t *testing.T) {
 	})
 }
 
-// One living voter is not replaced while another does not answer; the one that
-// does not answer is.
+// A living voter is not replaced while another one is unreachable. The
+// unreachable one can be replaced.
 func TestAccAroundSilentVoter(t *testing.T) {
 	t.Parallel()
 	silence := func(name string, harm, heal func(l *lab)) attempt {
@@ -73,7 +73,7 @@ func TestAccAroundSilentVoter(t *testing.T) {
 				l.Apply("-replace=" + l.addr("etcd_member_config", "a")).MustSucceed()
 				return
 			}
-			// The refusal names the one to replace first.
+			// The refusal names the member to replace first.
 			for _, c := range e.commands() {
 				if strings.Contains(c, "-replace=") && l.meant(e, "etcd_member_config") != l.addr("etcd_member_config", "c") {
 					l.t.Errorf("%q is not for c:\n%s", c, e)

@@ -16,17 +16,17 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// authVariable, if it is not empty, gives every test authentication that does
-// not ask for it itself: each cluster of [start] has a password from the
-// beginning, each [Fleet] from the first apply that leaves a cluster, each
-// provider that a [Workspace] runs has it in its environment, and at the end of
-// the test it is checked where it was sent.
+// authVariable, if not empty, enables authentication in every test that does
+// not enable it itself: each cluster of [start] has a password from the
+// beginning, each [Fleet] after the first apply that leaves a cluster, and each
+// provider that a [Workspace] runs has it in its environment. At the end of the
+// test, the destinations of the password are checked.
 const authVariable = "ETCD_TEST_AUTH"
 
-// authPassword is root's, then.
+// authPassword is then the password of root.
 const authPassword = "every-cluster-has-this-one"
 
-// withoutAuth are the tests that [authVariable] leaves as they are, and why.
+// withoutAuth are the tests that ignore [authVariable], with the reasons.
 var withoutAuth = map[string]string{
 	"TestAccQuorumLost":                                     noLogin,
 	"TestAccDestroyWithThreeOfFiveDead":                     noLogin,
@@ -37,10 +37,10 @@ var withoutAuth = map[string]string{
 	"TestAccMisunderstoodBootstrap":                         "its members are clusters of their own",
 }
 
-// noLogin is what tests of a lost quorum cannot see with a password.
+// noLogin is why tests of a lost quorum cannot work with a password.
 const noLogin = "without a quorum no login completes, and without a login no member says anything: TestAccQuorumLostWithPassword tests what is said then"
 
-// authEverywhere reports whether [authVariable] holds for a test.
+// authEverywhere reports whether [authVariable] applies to a test.
 func authEverywhere(tb testing.TB) bool {
 	tb.Helper()
 	if os.Getenv(authVariable) == "" {
@@ -57,7 +57,7 @@ func authEverywhere(tb testing.TB) bool {
 	return !out
 }
 
-// start is [etcdtest.Start] for a cluster that the provider asks.
+// start is [etcdtest.Start] for a cluster that the provider uses.
 func start(tb testing.TB, n int, o etcdtest.Options) *etcdtest.Cluster {
 	tb.Helper()
 	if o.Password == "" && authEverywhere(tb) {
@@ -66,18 +66,18 @@ func start(tb testing.TB, n int, o etcdtest.Options) *etcdtest.Cluster {
 	return etcdtest.Start(tb, n, o)
 }
 
-// urlsInText are the addresses in URLs.
+// urlsInText matches the addresses in URLs.
 var urlsInText = regexp.MustCompile(`(?i)https?://([^"/\s]+)`)
 
-// names notes the addresses that a text of the configuration names.
+// names records the addresses in a text of the configuration.
 func (w *Workspace) names(text string) {
 	for _, found := range urlsInText.FindAllStringSubmatch(text, -1) {
 		w.trusted[strings.ToLower(found[1])] = true
 	}
 }
 
-// giveAuth gives every provider of the workspace the password, and checks at the
-// end of the test where it went.
+// giveAuth gives every provider of the workspace the password. At the end of
+// the test it checks to which addresses it was sent.
 func (w *Workspace) giveAuth() {
 	if w.auth = authEverywhere(w.tb); !w.auth {
 		return
@@ -85,7 +85,7 @@ func (w *Workspace) giveAuth() {
 	record := w.Record()
 	w.tb.Cleanup(func() {
 		if w.auth {
-			CheckSent(w.tb, record(), w.trusted, false) // with a certificate too: see checkSecrets
+			CheckSent(w.tb, record(), w.trusted, false) // also with a certificate: see checkSecrets
 		}
 	})
 }
@@ -93,7 +93,7 @@ func (w *Workspace) giveAuth() {
 // takeAuth leaves the credentials to the test.
 func (w *Workspace) takeAuth() { w.auth = false }
 
-// environment is what the tests' own settings come after.
+// environment returns variables that the test's own settings override.
 func (w *Workspace) environment() (out []string) {
 	if w.auth {
 		out = append(out, "ETCDCTL_USER=root", "ETCDCTL_PASSWORD="+authPassword)
@@ -104,7 +104,7 @@ func (w *Workspace) environment() (out []string) {
 	return out
 }
 
-// password is root's, "" where there is to be no authentication.
+// password returns the password of root, or "" without authentication.
 func (f *Fleet) password() string {
 	if f.auth {
 		return authPassword
@@ -112,18 +112,18 @@ func (f *Fleet) password() string {
 	return f.opts.Password
 }
 
-// login returns the configuration of a client that can log in, if that is needed
-// by now.
+// login adds credentials to the configuration of a client if authentication is
+// already on.
 func (f *Fleet) login(cfg clientv3.Config) clientv3.Config {
 	if f.AuthEnabled {
 		cfg.Username, cfg.Password = "root", f.password()
-		cfg.DialTimeout = 30 * time.Second // of the login, which waits for a member that restarts
+		cfg.DialTimeout = 30 * time.Second // for the login, which waits for a member that restarts
 	}
 	return cfg
 }
 
-// authFollows turns authentication on, if it is to be and is not, once there is
-// a cluster.
+// authFollows enables authentication, if the test requires it, when there is a
+// cluster.
 func (f *Fleet) authFollows() {
 	f.tb.Helper()
 	if !f.auth || f.AuthEnabled {
@@ -136,7 +136,7 @@ func (f *Fleet) authFollows() {
 	}
 }
 
-// mustHaveAuth fails a test that proves nothing with authentication.
+// mustHaveAuth fails the test if authentication was required but never enabled.
 func (f *Fleet) mustHaveAuth() {
 	if f.auth && !f.AuthEnabled && !f.tb.Failed() {
 		f.tb.Errorf("%s is set, and authentication was never turned on: let an apply of the test leave a cluster, or say in withoutAuth why none does", authVariable)

@@ -11,8 +11,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// Members that are no founders, in the very apply that forms the cluster: they
-// learn from the bootstrap whom to ask, wait, and are let in one after the other.
+// New members in the same apply that forms the cluster: their bootstrap names the
+// servers that they ask. They wait, and are added one after the other.
 func TestAccJoinersInTheFirstApply(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

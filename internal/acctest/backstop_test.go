@@ -16,8 +16,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// A configuration goes while its member lives and is in no state: the member
-// keeps its vote, and a warning says how to manage it again, or to remove it.
+// A configuration is destroyed while its member lives and is in no state: the
+// member stays a voter, and a warning says how to manage it again, or to remove it.
 func TestAccBackstopLeavesAVoterThatLives(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Founders: []string{"a"}})
@@ -48,8 +48,8 @@ func TestAccBackstopLeavesAVoterThatLives(t *testing.T) {
 	}
 }
 
-// A corrupt member is replaced by plan and apply. Its successor is let in once
-// the alarm, which outlasts the member, was disarmed.
+// Plan and apply replace a corrupt member. Its successor is added after the
+// alarm, which persists after the removal of the member, was disarmed.
 func TestAccCorruptMember(t *testing.T) {
 	t.Parallel()
 	versions := []etcdtest.Version{etcdtest.V36}
@@ -82,8 +82,8 @@ func TestAccCorruptMember(t *testing.T) {
 	}
 }
 
-// The name of etcd_member is not the one that its process bears: it is not
-// promoted, and what was added can be taken back, or corrected.
+// The name of etcd_member differs from the name of the process: the member is
+// not promoted, and can be removed again, or the name corrected.
 func TestAccOtherName(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Founders: []string{"a"}})

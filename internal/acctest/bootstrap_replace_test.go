@@ -15,7 +15,7 @@ import (
 
 const discoveryToken = "etcd_discovery_token.this"
 
-// asPrinted runs a command as a diagnostic prints it, with the address filled in.
+// asPrinted runs a command of a diagnostic, with the address filled in.
 func (f *Fleet) asPrinted(d Diagnostic, command, address string) *Outcome {
 	f.tb.Helper()
 	line := "terraform " + command
@@ -35,7 +35,7 @@ func (f *Fleet) asPrinted(d Diagnostic, command, address string) *Outcome {
 	return f.Run(args...).MustSucceed()
 }
 
-// machineIDs are the machines in the state, by node.
+// machineIDs returns the IDs of the machines in the state, by node.
 func (f *Fleet) machineIDs() map[string]string {
 	f.tb.Helper()
 	out := map[string]string{}
@@ -47,7 +47,7 @@ func (f *Fleet) machineIDs() map[string]string {
 	return out
 }
 
-// mustBeUntouched fails the test unless members and machines are as before.
+// mustBeUntouched fails the test unless members and machines have not changed.
 func (f *Fleet) mustBeUntouched(members string, machines map[string]string) {
 	f.tb.Helper()
 	if now := f.named(slices.Collect(maps.Keys(machines))...); now != members {
@@ -61,8 +61,8 @@ func (f *Fleet) mustBeUntouched(members string, machines map[string]string) {
 	}
 }
 
-// A static bootstrap whose cluster has formed is not replaced, whatever the
-// command, and is found again where its state was lost.
+// No command replaces a static bootstrap whose cluster has formed. It is
+// detected also if its state was lost.
 func TestAccReplaceInitialCluster(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Static: true})
@@ -70,7 +70,7 @@ func TestAccReplaceInitialCluster(t *testing.T) {
 	members, machines := f.named("a", "b", "c"), f.machineIDs()
 	id := fmt.Sprint(f.State(initialCluster)["cluster_id"])
 
-	// The state does not know yet that it has formed.
+	// The state does not yet show that the cluster has formed.
 	refused := f.Apply("-refresh=false", "-replace="+initialCluster).MustSay("Cannot replace the initial cluster")
 	f.mustBeUntouched(members, machines)
 	f.asPrinted(refused, "plan", "")
@@ -78,8 +78,8 @@ func TestAccReplaceInitialCluster(t *testing.T) {
 	f.mustBeUntouched(members, machines)
 	f.asPrinted(refused, "plan", "")
 
-	// A tainted one looks like a new one. A member that does not answer does
-	// not hide the others.
+	// A tainted resource looks like a new one. An unreachable member does not
+	// hide the others.
 	f.Run("taint", initialCluster).MustSucceed()
 	f.Signal("c", syscall.SIGSTOP)
 	frozen := f.Plan("-refresh=false")
@@ -90,7 +90,7 @@ func TestAccReplaceInitialCluster(t *testing.T) {
 	f.asPrinted(refused, "untaint 'ADDRESS'", initialCluster)
 	f.Plan().MustBeEmpty()
 
-	// So does one whose state was lost.
+	// So does a resource whose state was lost.
 	f.Run("state", "rm", initialCluster).MustSucceed()
 	refused = f.Apply().MustSay("A cluster exists already")
 	f.mustBeUntouched(members, machines)
@@ -98,7 +98,7 @@ func TestAccReplaceInitialCluster(t *testing.T) {
 	f.Plan().MustBeEmpty()
 	f.Apply("-replace=" + initialCluster).MustSay("Cannot replace the initial cluster")
 
-	// And it serves as before.
+	// The bootstrap works as before.
 	f.Add("d")
 	f.Founders = append(f.Founders, "d")
 	f.Plan().MustDo(changes("d", "create"))
@@ -110,8 +110,8 @@ func TestAccReplaceInitialCluster(t *testing.T) {
 	f.MustBeGone()
 }
 
-// Right after the first apply the state does not know that the cluster has
-// formed. While no endpoint answers it may have: other members replace nothing.
+// Right after the first apply the state does not show that the cluster has formed.
+// While no endpoint answers, it may have formed: changed members replace nothing.
 func TestAccInitialClusterUnreachable(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Static: true})
@@ -126,7 +126,7 @@ func TestAccInitialClusterUnreachable(t *testing.T) {
 		fmt.Sprintf("\n\n  members = {\n    \"a\" = [%q]\n    \"b\" = [%q]\n    \"c\" = [%q]\n  }\n\n", f.Nodes["a"].Peer, f.Nodes["b"].Peer, f.Nodes["c"].Peer))
 	f.mustBeUntouched(members, machines)
 
-	// A taint does not get further, and takes no configuration with it.
+	// A taint fails too, and does not affect the configurations.
 	f.Founders = []string{"a", "b", "c"}
 	f.Run("taint", initialCluster).MustSucceed()
 	tainted := f.Plan()
@@ -136,15 +136,15 @@ func TestAccInitialClusterUnreachable(t *testing.T) {
 	f.asPrinted(e, "untaint 'ADDRESS'", initialCluster)
 	f.Plan().MustBeEmpty()
 
-	// The members that it was made with, as printed, are the one way out; an
-	// answer of the cluster is the other.
+	// The original members, as printed, are one way out; an answer of the
+	// cluster is the other.
 	f.Write("provider.tf", reachable)
 	f.Founders = []string{"a", "b"}
 	f.asPrinted(e, "plan", "")
 	f.mustBeUntouched(members, machines)
 }
 
-// A complete token is not replaced, whatever the command.
+// No command replaces a complete token.
 func TestAccReplaceToken(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
@@ -159,8 +159,8 @@ func TestAccReplaceToken(t *testing.T) {
 		f.asPrinted(refused, "plan", "")
 	}
 
-	// The plan of a tainted one cannot be told from a first creation. It takes
-	// no configuration with it, and its apply changes nothing.
+	// The plan of a tainted token looks like a first creation. It does not
+	// include configurations, and its apply changes nothing.
 	f.Run("taint", discoveryToken).MustSucceed()
 	f.Plan().MustDo(map[string]string{discoveryToken: "delete create"})
 	refused := f.Apply().MustSay("Cannot replace the discovery token")
@@ -171,14 +171,14 @@ func TestAccReplaceToken(t *testing.T) {
 		t.Errorf("the token was %v and is %v", token, now)
 	}
 
-	// Nor is one while the registry is gone, which changes nothing else.
+	// Neither is a token while the discovery cluster is down, which changes nothing else.
 	f.Registry.Members()[0].Kill()
 	f.Plan().MustBeEmpty()
 	f.Apply("-replace=" + discoveryToken).MustSay("Cannot replace the discovery token")
 	f.mustBeUntouched(members, machines)
 }
 
-// A token of which the registry says nothing may be complete.
+// A token may be complete if the discovery cluster gives no usable answer.
 func TestAccReplaceTokenUnknown(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
@@ -204,7 +204,7 @@ func TestAccReplaceTokenUnknown(t *testing.T) {
 	f.Plan().MustBeEmpty()
 }
 
-// A complete bootstrap is given to new members while their cluster is gone.
+// New members get a complete bootstrap while its cluster is gone.
 func TestAccBootstrapWithoutItsCluster(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]FleetOptions{"token": {}, "static": {Static: true}} {
@@ -226,15 +226,15 @@ func TestAccBootstrapWithoutItsCluster(t *testing.T) {
 	}
 }
 
-// Whatever is configured for a complete token, its plans are valid, and empty
-// after what only Terraform wants is in the state.
+// Whatever is configured for a complete token, its plans are valid, and they
+// are empty once the values that only Terraform compares are in the state.
 func TestAccCompleteTokenConfiguredAnew(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Size: 3})
 	f.Form()
 	token := fmt.Sprint(f.State(discoveryToken)["token"])
 
-	f.opts.Size = 0 // founders instead
+	f.opts.Size = 0 // founders instead of size
 	f.Plan().MustBeEmpty()
 
 	f.Run("state", "rm", discoveryToken).MustSucceed()
@@ -255,7 +255,7 @@ func TestAccCompleteTokenConfiguredAnew(t *testing.T) {
 	f.MustBeGone()
 }
 
-// However the URL of a service is written, the token is asked for at its own.
+// In whatever notation the service URL is written, the token is read at its own URL.
 func TestAccImportFromServiceWithSlash(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Service: etcdtest.NewDiscoveryService(t, nil)})

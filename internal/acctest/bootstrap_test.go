@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// Two of three founders never run: the cluster does not form, and the token is
-// spoilt by the one that registered. With the machines mended and another token
-// it forms, without a hand on any machine or registry.
+// Two of three initial members never run: the cluster does not form, and the member
+// that registered makes the token unusable. With repaired machines and another
+// token it forms, without manual work on a machine or the discovery cluster.
 func TestAccBootstrapThatDied(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})

@@ -20,14 +20,14 @@ import (
 )
 
 // providerSource is the address of the provider in configurations, below the
-// host of whichever CLI runs.
+// registry host of the CLI.
 const providerSource = "terraform-provider-etcd/etcd"
 
-// mirrorVersion is the version that the built provider bears in a mirror.
+// mirrorVersion is the version of the built provider in a mirror.
 const mirrorVersion = "0.0.1"
 
-// CLI returns the Terraform or OpenTofu to run: what TF_ACC_TERRAFORM_PATH
-// names, or the first of terraform and tofu on PATH. None fails the test.
+// CLI returns the Terraform or OpenTofu to run: that of TF_ACC_TERRAFORM_PATH,
+// or the first of terraform and tofu on PATH. It fails the test if there is none.
 func CLI(tb testing.TB) string {
 	tb.Helper()
 	for _, name := range []string{os.Getenv("TF_ACC_TERRAFORM_PATH"), "terraform", "tofu"} {
@@ -44,7 +44,7 @@ func CLI(tb testing.TB) string {
 	return ""
 }
 
-// providerHost is the registry host of the CLI.
+// providerHost returns the registry host of the CLI.
 func providerHost(cli string) string {
 	own := "registry.terraform.io"
 	if strings.Contains(filepath.Base(cli), "tofu") {
@@ -61,8 +61,8 @@ var built struct {
 }
 
 // ProviderBinary builds the provider, once for each test binary, and returns
-// its path. It can record its connections; see [Workspace.Record]. [Main]
-// removes it.
+// its path. The provider can record its connections; see [Workspace.Record].
+// [Main] removes it.
 func ProviderBinary(tb testing.TB) string {
 	tb.Helper()
 	built.once.Do(func() {
@@ -99,7 +99,7 @@ func ProviderBinary(tb testing.TB) string {
 	return filepath.Join(built.dir, providerName)
 }
 
-// Main runs the tests of a package and removes what they shared.
+// Main runs the tests of a package and removes their shared files.
 func Main(m *testing.M) {
 	code := m.Run()
 	if built.dir != "" {
@@ -112,8 +112,8 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// moduleRoot is the nearest directory above the working directory that holds a
-// go.mod: tests run in their package's directory.
+// moduleRoot returns the nearest directory with a go.mod, starting at the
+// working directory: tests run in the directory of their package.
 func moduleRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -132,9 +132,9 @@ func moduleRoot() (string, error) {
 
 func mirrorIn(dir string) string { return filepath.Join(dir, "mirror") }
 
-// cliConfig writes a CLI configuration of the workspace's own, so that nobody's
-// personal settings count. With a mirror the provider is installed by init, as
-// a user's is; without, the CLI starts what was built, and there is no init.
+// cliConfig writes a CLI configuration for the workspace, so that personal
+// settings have no effect. With a mirror, init installs the provider, as for a
+// user. Without one, the CLI starts the built provider, and there is no init.
 func cliConfig(tb testing.TB, dir string, o WorkspaceOptions) string {
 	tb.Helper()
 	binary := ProviderBinary(tb)

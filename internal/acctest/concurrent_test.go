@@ -17,8 +17,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// sibling returns the same fleet in a directory of its own, with a copy of the
-// state as it is now: another person's, who has the same configuration.
+// sibling returns the same fleet in another directory with a copy of the
+// current state: that of another person with the same configuration.
 func (f *Fleet) sibling() *Fleet {
 	f.tb.Helper()
 	g := *f
@@ -35,16 +35,16 @@ func (f *Fleet) sibling() *Fleet {
 		f.tb.Fatal(err)
 	}
 	for _, path := range append(files, filepath.Join(f.Dir, "terraform.tfstate")) {
-		if name := filepath.Base(path); name != "provider_override.tf" { // a tap is one person's
+		if name := filepath.Base(path); name != "provider_override.tf" { // only one of them has a tap
 			g.Write(name, f.Read(name))
 		}
 	}
 	return &g
 }
 
-// Three people take a member out each, from three directories, at the same
-// time. The rules allow two removals, one after the other, and that the last
-// voter is forgotten: the cluster of one that is left has a leader.
+// Three people remove one member each, from three directories, at the same
+// time. The rules allow two removals, one after the other, and the last voter
+// is forgotten. The remaining cluster of one has a leader.
 func TestAccThreeDestroysAtOnce(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Static: true})
@@ -84,14 +84,14 @@ func TestAccThreeDestroysAtOnce(t *testing.T) {
 	if leader := f.Leader(last...); leader != last[0] {
 		t.Errorf("%s leads", leader)
 	}
-	f.Founders = last // who can be asked
+	f.Founders = last // the members that can be asked
 	if lock := f.lock(); lock != nil {
 		t.Errorf("the lock is held: %s", lock.Value)
 	}
 }
 
-// Two people add a member each, from two directories, at the same time: both
-// join, one after the other, and the one that waits says for whom.
+// Two people add one member each, from two directories, at the same time. Both
+// members join, one after the other, and the run that waited names the lock holder.
 func TestAccTwoAppliesAtOnce(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Static: true})
@@ -118,7 +118,7 @@ func TestAccTwoAppliesAtOnce(t *testing.T) {
 		_, err := os.Stat(filepath.Join(g.Machines, "e", "supervisor.pid"))
 		return err
 	})
-	time.Sleep(13 * time.Second) // a wait that is worth a word
+	time.Sleep(13 * time.Second) // long enough for a warning about the wait
 	if first.Ended() || second.Ended() {
 		t.Error("a run has ended")
 	}

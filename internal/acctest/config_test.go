@@ -13,8 +13,8 @@ import (
 )
 
 // A member is named once: by its configuration, or by a name and peer URLs. Its
-// peer URLs come from one place, too. What is known after apply only is refused
-// then, with nothing done.
+// peer URLs also come from one place. Values known only after apply are refused
+// then, and nothing is changed.
 func TestAccMemberArguments(t *testing.T) {
 	t.Parallel()
 	c := etcdtest.Start(t, 1, etcdtest.Options{})
@@ -55,8 +55,8 @@ func TestAccMemberArguments(t *testing.T) {
 	})
 }
 
-// The configuration reaches the member through a module's variable as well, of
-// whatever type the module gives it. The name is known before anything is made.
+// The configuration also works through a module's variable of any type. The
+// name is known before anything is created.
 func TestAccConfigThroughModule(t *testing.T) {
 	t.Parallel()
 	c := etcdtest.Start(t, 1, etcdtest.Options{})

@@ -16,8 +16,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// Whatever ends a run between the announcement and the state, the next one
-// finishes the join, and there is never a second member of the name.
+// If a run ends for any reason after it added the member and before it wrote the state,
+// the next run completes the join, and there is never a second member of the name.
 func TestAccCrashAfterAnnouncement(t *testing.T) {
 	t.Parallel()
 	for how, end := range map[string]func(r *Running){
@@ -48,9 +48,9 @@ func TestAccCrashAfterAnnouncement(t *testing.T) {
 	}
 }
 
-// Where not even the configuration got into the state (a remote one that is
-// written now and then, or that of a CLI which keeps it to itself until the
-// end), the next run makes another, and takes over what the first announced.
+// If not even the configuration is in the state (a remote state that is written
+// from time to time, or that of a CLI that writes it only at the end), the next
+// run creates another one and adopts the member that the first run added.
 func TestAccCrashWithoutState(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Founders: []string{"a"}, Static: true})
@@ -85,7 +85,7 @@ func TestAccCrashWithoutState(t *testing.T) {
 	f.MustBeGone()
 }
 
-// awaitAnnouncement returns when d is announced and on record.
+// awaitAnnouncement returns when d is added and recorded.
 func (f *Fleet) awaitAnnouncement() {
 	f.tb.Helper()
 	f.WaitList("a", "a", "? (learner)")
@@ -99,8 +99,8 @@ func (f *Fleet) awaitAnnouncement() {
 	})
 }
 
-// Where the operator gives the join up instead, the configuration's end takes
-// back what was announced for it.
+// If the operator gives up the join instead, the destroy of the configuration
+// removes the member that was added for it.
 func TestAccBackstop(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Founders: []string{"a"}})
@@ -117,9 +117,9 @@ func TestAccBackstop(t *testing.T) {
 	f.mustHaveRecords(t)
 }
 
-// A record that this version cannot read is no ground for a silent success: the
-// configuration stays, and so do the record and the learner, until the printed
-// command has been run.
+// A record that this version cannot read is not silently ignored: the
+// configuration, the record and the learner stay until the printed command has
+// been run.
 func TestAccBackstopOfAMalformedRecord(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Founders: []string{"a"}})
@@ -154,16 +154,16 @@ func TestAccBackstopOfAMalformedRecord(t *testing.T) {
 	if got, err := client.Get(ctx, key); err != nil || got.Count != 1 {
 		t.Errorf("the record: %v, %v", got, err)
 	}
-	if _, err := client.Delete(ctx, key); err != nil { // as printed
+	if _, err := client.Delete(ctx, key); err != nil { // the printed command
 		t.Fatal(err)
 	}
 	f.Apply().MustSucceed()
-	f.MustList("a", "? (learner)") // it is nobody's, as the text says
+	f.MustList("a", "? (learner)") // it has no owner, as the text says
 }
 
-// announceOnly adds d, whose etcd does not start, and ends the run that
-// announces it. It returns what lets etcd start. The machine is made by a run
-// of its own, because not every CLI has written the state when it is killed.
+// announceOnly adds d, whose etcd does not start, and ends the run after it has
+// added the member. open lets etcd start. A separate run creates the machine,
+// because not every CLI has written the state when it is killed.
 func announceOnly(t *testing.T, f *Fleet, end func(r *Running)) (open func()) {
 	t.Helper()
 	f.Add("d")

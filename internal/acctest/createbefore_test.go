@@ -5,9 +5,9 @@ package acctest
 
 import "testing"
 
-// A machine with create_before_destroy makes its configuration one as well. The
-// member leaves first all the same, and its successor has its vote before the old
-// machine is destroyed.
+// A machine with create_before_destroy applies that to its configuration too.
+// The member is still removed first, and its successor is promoted before the
+// old machine is destroyed.
 func TestAccCreateBeforeDestroy(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A machine that has died does not hold up the end of the cluster.
+// A dead machine does not block the destroy of the cluster.
 func TestAccDestroyWithDeadMachine(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
@@ -21,8 +21,8 @@ func TestAccDestroyWithDeadMachine(t *testing.T) {
 	f.MustBeGone()
 }
 
-// Where all machines have died there is no quorum to ask. The end comes soon
-// and says what to do: one command, without an edit and an apply.
+// If all machines have died, there is no quorum. The destroy fails soon and
+// prints the solution: one command, without an edit and an apply.
 func TestAccDestroyWithoutQuorum(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
@@ -78,7 +78,7 @@ func TestAccDestroyWithoutQuorum(t *testing.T) {
 	f.MustBeGone()
 }
 
-// A cluster that can decide does so, whatever may be forgotten.
+// A cluster with a quorum decides about removals, also with force_destroy.
 func TestAccForceDestroyOfAHealthyCluster(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Static: true})
@@ -102,7 +102,7 @@ func TestAccForceDestroyOfAHealthyCluster(t *testing.T) {
 	f.MustBeGone()
 }
 
-// Five members, two of whose machines have died: the end needs nobody's help.
+// Five members, two of whose machines have died: the destroy needs no manual help.
 func TestAccDestroyWithTwoOfFiveDead(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Founders: []string{"a", "b", "c", "d", "e"}, Static: true})
@@ -112,8 +112,8 @@ func TestAccDestroyWithTwoOfFiveDead(t *testing.T) {
 	f.MustBeGone()
 }
 
-// With three of five dead nobody can decide any more. That is said at once and
-// nothing is changed; with force_destroy it is an end.
+// With three of five dead, the cluster has no quorum. The destroy fails at once
+// and changes nothing; with force_destroy it succeeds.
 func TestAccDestroyWithThreeOfFiveDead(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Founders: []string{"a", "b", "c", "d", "e"}, Static: true})
@@ -168,7 +168,7 @@ func TestAccDestroyWithThreeOfFiveDead(t *testing.T) {
 	f.MustBeGone()
 }
 
-// refusals is what diagnostics say of endpoints at which nobody listens.
+// refusals returns the text of diagnostics for endpoints that refuse connections.
 func (f *Fleet) refusals() string {
 	return refusals(f.endpoints())
 }

@@ -22,13 +22,13 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// Whatever the founders find each other with, one apply forms the cluster, the
-// token is retired from then on, and a fourth configuration on it joins.
+// With any protocol, one apply forms the cluster, the token is retired
+// afterwards, and a fourth configuration on it joins.
 func TestAccDiscoveryProtocols(t *testing.T) {
 	t.Parallel()
 	type bootstrap struct {
 		options func(t *testing.T) FleetOptions
-		// members run these versions, a, b, c and then d.
+		// members are the versions of a, b, c and then d.
 		members []etcdtest.Version
 	}
 	old := []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V35, etcdtest.V36}
@@ -55,7 +55,7 @@ func TestAccDiscoveryProtocols(t *testing.T) {
 			f.MustVote("a", "b", "c")
 			f.Plan().MustBeEmpty()
 
-			// The founders are who they are, whoever the configuration now names.
+			// The initial members stay the same, even if the configuration names others.
 			f.Add("d")
 			run("d", 3)
 			f.Founders = []string{"a", "b", "c", "d"}
@@ -79,8 +79,8 @@ func TestAccDiscoveryProtocols(t *testing.T) {
 	}
 }
 
-// mustEndWithToken fails the test unless the destroy left neither a machine nor,
-// where one can be deleted, the token.
+// mustEndWithToken fails the test unless the destroy removed the machines and,
+// where possible, the token.
 func mustEndWithToken(t *testing.T, f *Fleet, destroyed *Outcome, token map[string]any) {
 	t.Helper()
 	f.MustBeGone()
@@ -103,7 +103,7 @@ func mustEndWithToken(t *testing.T, f *Fleet, destroyed *Outcome, token map[stri
 	}
 }
 
-// registered returns what the registry holds, in either of its two stores.
+// registered returns the keys of the discovery cluster, from its v2 or v3 store.
 func registered(t *testing.T, f *Fleet) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
@@ -137,9 +137,9 @@ func registered(t *testing.T, f *Fleet) string {
 	return strings.Join(keys, " ")
 }
 
-// Founders that do not understand their bootstrap form a cluster each, without
-// a word. None of these is taken over, nothing is announced to any, and the
-// corrected configuration forms the one that was meant.
+// Initial members that do not understand their bootstrap each form a cluster,
+// without an error. The provider adopts none of these clusters and adds no
+// member to them, and the corrected configuration forms the intended cluster.
 func TestAccMisunderstoodBootstrap(t *testing.T) {
 	t.Parallel()
 	replaced := func(f *Fleet) map[string]string {
@@ -152,7 +152,7 @@ func TestAccMisunderstoodBootstrap(t *testing.T) {
 	}
 	type wrong struct {
 		options FleetOptions
-		version string // of the members, as they say it
+		version string // version of the members, as they report it
 		correct func(f *Fleet) (plan map[string]string)
 	}
 	cases := map[string]wrong{
@@ -188,10 +188,10 @@ func TestAccMisunderstoodBootstrap(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := NewFleet(t, c.options)
-			f.Add("d") // is to join what the others are to form
+			f.Add("d") // it joins the cluster that the others form
 			for name, n := range f.Nodes {
 				n.Create = "30s"
-				if c.version == "3.5" && name != "d" { // with the script they would understand
+				if c.version == "3.5" && name != "d" { // with the script they would understand the bootstrap
 					n.Script = new(bool)
 				}
 			}
@@ -202,7 +202,7 @@ func TestAccMisunderstoodBootstrap(t *testing.T) {
 					t.Errorf("%s is in the state: %v", name, s)
 				}
 			}
-			// A refresh does not take these clusters for the one that is meant.
+			// A refresh does not treat these clusters as the intended one.
 			for _, name := range f.Founders {
 				mustBeAlone(t, f, name)
 			}
@@ -213,7 +213,7 @@ func TestAccMisunderstoodBootstrap(t *testing.T) {
 				}
 			}
 
-			f.Drop("d") // it joins once there is a cluster
+			f.Drop("d") // it joins when there is a cluster
 			want := c.correct(f)
 			want[address("etcd_member_config", "d")], want[address("terraform_data.machine", "d")] = "delete", "delete"
 			for _, n := range f.Nodes {
@@ -229,13 +229,13 @@ func TestAccMisunderstoodBootstrap(t *testing.T) {
 	}
 }
 
-// mustNameClusters fails the test unless there is one error for each member,
-// which names a founder that formed a cluster by itself, and clusters by ID.
+// mustNameClusters fails the test unless there is one error for each member. The error
+// names an initial member that formed a cluster by itself, and clusters by ID.
 func mustNameClusters(t *testing.T, f *Fleet, failed *Outcome, version string) {
 	t.Helper()
 	founders := slices.Clone(f.Founders)
 	slices.SortFunc(founders, func(x, y string) int { return strings.Compare(f.Nodes[x].Client, f.Nodes[y].Client) })
-	named := map[string]string{} // by founder
+	named := map[string]string{} // by initial member
 	said := ""
 	for _, name := range founders {
 		id := membership.ComputeMemberID([]string{f.Nodes[name].Peer}, "etcd-cluster", nil)
@@ -269,8 +269,8 @@ func mustNameClusters(t *testing.T, f *Fleet, failed *Outcome, version string) {
 	}
 }
 
-// mustBeAlone fails the test unless the node is its cluster's only member, and
-// nothing was written there.
+// mustBeAlone fails the test unless the node is the only member of its cluster
+// and nothing was written there.
 func mustBeAlone(t *testing.T, f *Fleet, name string) {
 	t.Helper()
 	f.MustList(name)
@@ -282,8 +282,8 @@ func mustBeAlone(t *testing.T, f *Fleet, name string) {
 	}
 }
 
-// While a founder is missing, other founders are another bootstrap; once the
-// cluster has formed they are nothing at all.
+// While an initial member is missing, different founders mean a different
+// bootstrap. After the cluster has formed, they have no effect.
 func TestAccFoundersChange(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
@@ -317,8 +317,8 @@ func TestAccFoundersChange(t *testing.T) {
 	f.Plan().MustBeEmpty()
 }
 
-// Of four founders on a token of three one is left out, whichever. It is told,
-// and joins with the next apply.
+// With four founders on a token of size three, any one of them is left out. An
+// error says so, and it joins with the next apply.
 func TestAccFourFoundersOfThree(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Size: 3, Founders: []string{"a", "b", "c", "d"}})
@@ -356,14 +356,13 @@ func TestAccFourFoundersOfThree(t *testing.T) {
 	f.Plan().MustBeEmpty()
 }
 
-// idIn is the ID in "name (ID)", such that texts sort as numbers do.
+// idIn returns the ID in "name (ID)", padded so that texts sort like numbers.
 func idIn(s string) string {
 	_, id, _ := strings.Cut(s, " (")
 	return fmt.Sprintf("%17s", id)
 }
 
-// A bootstrap that died half-way ends with a destroy, and nothing is left of it
-// anywhere.
+// The destroy of an incomplete bootstrap succeeds and leaves nothing behind.
 func TestAccDestroyHalfBootstrap(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]FleetOptions{
@@ -409,7 +408,7 @@ func halfWay(t *testing.T, f *Fleet) {
 		if e.Summary != "Cannot add member a" {
 			continue
 		}
-		// What each endpoint answers depends on how far its founder waits.
+		// The answer of each endpoint depends on how far its member has come.
 		if want := "The cluster did not form in time: no endpoint gave a member list. All initial members must run, and find each other, before one of them answers. " +
 			"Check the logs of their processes, fix what they report, and apply again.\n\nThe endpoints answered:\n"; !strings.HasPrefix(e.Detail, want) {
 			t.Errorf("got %s", e)

@@ -19,9 +19,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// A member that somebody else removed is planned anew, with nothing of the
-// others, and with its configuration and its machine: its identity is retired, of
-// a founder and of one that joined alike. An apply that did not look refuses.
+// A member that was removed outside Terraform is planned again, together with its
+// configuration and its machine, but without changes to the others: its identity is
+// retired, both for initial and for new members. An apply without a refresh refuses.
 func TestAccMemberDisappears(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
@@ -31,8 +31,8 @@ func TestAccMemberDisappears(t *testing.T) {
 	for _, name := range []string{"b", "d"} {
 		id := f.memberID(name)
 		if name == "d" {
-			// The update of an imported member leaves word of an object without a
-			// configuration, which says nothing of what is created after it.
+			// The update of an imported member leaves private data of an object without
+			// a configuration. It does not apply to an object that is created later.
 			member := address("etcd_member", name)
 			f.Run("state", "rm", member).MustSucceed()
 			f.Run("import", "-input=false", member, name).MustSucceed()
@@ -45,7 +45,7 @@ func TestAccMemberDisappears(t *testing.T) {
 			defer cancel()
 			_, err := client.MemberRemove(ctx, id)
 			if errors.Is(err, rpctypes.ErrMemberNotFound) {
-				return nil // by an attempt that ended in an error
+				return nil // an attempt that returned an error removed it
 			}
 			return err
 		})
@@ -75,7 +75,7 @@ func TestAccMemberDisappears(t *testing.T) {
 	f.MustVote("a", "b", "c", "d")
 }
 
-// What changes by itself is taken into the state, and plans nothing.
+// Values that change by themselves are stored in the state and plan no changes.
 func TestAccUpgradeIsNoDrift(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Founders: []string{"a"}, Version: etcdtest.V36})
@@ -92,8 +92,8 @@ func TestAccUpgradeIsNoDrift(t *testing.T) {
 	}
 }
 
-// A learner that somebody else promoted is a voter from the next refresh on,
-// and stays one.
+// A learner that was promoted outside Terraform is a voter after the next
+// refresh, and stays one.
 func TestAccLearnerPromotedByOthers(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Founders: []string{"a"}})
@@ -119,12 +119,12 @@ func TestAccLearnerPromotedByOthers(t *testing.T) {
 	}
 }
 
-// A replacement that ends after the member was removed, because its machine could
-// not be destroyed or the run was cut short, goes on with a plain apply.
+// A replacement can fail after the member was removed, because its machine cannot
+// be destroyed or the run is interrupted. A plain apply then continues it.
 func TestAccInterruptedReplacementGoesOn(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Founders: []string{"a", "b", "c"}, Static: true})
-	// The cloud does not destroy a machine while this file is there.
+	// The cloud does not destroy a machine while this file exists.
 	stuck := filepath.Join(f.Dir, "stuck")
 	const down = `command = "sh \"$MACHINE_SH\" down `
 	f.Write("main.tf", substitute(t, f.Read("main.tf"), down, `command = "test ! -e '`+stuck+`' && sh \"$MACHINE_SH\" down `))

@@ -16,15 +16,15 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// example is a directory of examples/, copied and with ports of the test's own;
-// beside it are the fleet's eyes and hands for its machines.
+// example is a copy of a directory of examples/ with ports of the test. The
+// embedded fleet observes and controls its machines.
 type example struct {
 	*Fleet
 	vars map[string]any
 }
 
-// newExample copies the example. vars are its variables, besides those that
-// all have.
+// newExample copies the example. vars are its variables, in addition to those
+// that all examples have.
 func newExample(t *testing.T, name string, vars map[string]any) *example {
 	t.Helper()
 	root, err := moduleRoot()
@@ -61,27 +61,27 @@ func (e *example) set() {
 	e.Write("terraform.tfvars.json", string(words))
 }
 
-// Plan is that of the workspace, with the variables up to date.
+// Plan is [Workspace.Plan] with the current variables.
 func (e *example) Plan(args ...string) *Plan {
 	e.tb.Helper()
 	e.set()
 	return e.Workspace.Plan(args...)
 }
 
-// Apply is that of the workspace, with the variables up to date.
+// Apply is [Workspace.Apply] with the current variables.
 func (e *example) Apply(args ...string) *Outcome {
 	e.tb.Helper()
 	e.set()
 	return e.Workspace.Apply(args...)
 }
 
-// Destroy is that of the workspace.
+// Destroy is [Workspace.Destroy].
 func (e *example) Destroy(args ...string) *Outcome {
 	e.tb.Helper()
 	return e.Workspace.Destroy(args...)
 }
 
-// join tells the test of the members that a cluster has besides.
+// join adds the other members of the cluster to the nodes that the test knows.
 func (e *example) join(cluster *etcdtest.Cluster) {
 	e.AuthEnabled = e.auth // from the beginning
 	for _, p := range cluster.Members() {
@@ -89,8 +89,8 @@ func (e *example) join(cluster *etcdtest.Cluster) {
 	}
 }
 
-// port returns an object with two ports, as the examples' variables have it,
-// and tells the test of the node.
+// port returns an object with two ports, in the format of the examples'
+// variables, and adds the node.
 func (e *example) port(name string) map[string]int {
 	e.tb.Helper()
 	client, peer := etcdtest.ReservePort(e.tb), etcdtest.ReservePort(e.tb)
@@ -102,8 +102,8 @@ func (e *example) port(name string) map[string]int {
 	return map[string]int{"client_port": client, "peer_port": peer}
 }
 
-// A group that makes its machine anew, without the disk, does not bring the
-// member back under its old identity; with its disk it does.
+// If a group rebuilds a machine without its disk, the member does not come back
+// under its old identity. With its disk it does.
 func TestAccExampleAutoscalingGroup(t *testing.T) {
 	t.Parallel()
 	cluster := start(t, 1, etcdtest.Options{Names: []string{"a"}})
@@ -156,12 +156,12 @@ func TestAccExampleAutoscalingGroup(t *testing.T) {
 	e.MustVote("a")
 }
 
-// All machines are replaced by new ones, first in and then out, under writes,
-// and the founders, whom the configuration goes on naming, are not missed.
+// All machines are replaced by new ones, which join before the old ones leave, under
+// writes. The configuration still names the initial members, which are not needed.
 func TestAccExampleSurge(t *testing.T) {
 	t.Parallel()
 	e := newExample(t, "surge", map[string]any{})
-	delete(e.vars, "machine_sh") // which the module knows
+	delete(e.vars, "machine_sh") // the module sets it
 	older := map[string]any{"a": e.port("a"), "b": e.port("b"), "c": e.port("c")}
 	newer := map[string]any{"x": e.port("x"), "y": e.port("y"), "z": e.port("z")}
 	changes := func(action string, names ...string) map[string]string {
@@ -199,7 +199,7 @@ func TestAccExampleSurge(t *testing.T) {
 	e.MustBeGone()
 }
 
-// machineFiles returns what a machine was made with.
+// machineFiles returns the environment and the join script of a machine.
 func (f *Fleet) machineFiles(name string) (env, script string) {
 	f.tb.Helper()
 	words, err := os.ReadFile(filepath.Join(f.Machines, name, "etcd.env"))
@@ -210,7 +210,7 @@ func (f *Fleet) machineFiles(name string) (env, script string) {
 	return string(words), string(join)
 }
 
-// The literal two-phase add; and then the block of the first phase goes.
+// The literal two-phase procedure, after which the block of the first phase is removed.
 func TestAccExampleTwoPhase(t *testing.T) {
 	t.Parallel()
 	cluster := start(t, 3, etcdtest.Options{Names: []string{"a", "b", "c"}})
@@ -253,8 +253,8 @@ func TestAccExampleTwoPhase(t *testing.T) {
 	e.MustVote("a", "b", "c")
 }
 
-// Of the literal flow one node fits into an apply: the second one would wait
-// for ever for the slot of the first.
+// With the literal procedure, one apply can add only one node: a second one
+// would wait for the learner slot of the first without end.
 func TestAccTwoPhaseOfTwo(t *testing.T) {
 	t.Parallel()
 	cluster := start(t, 1, etcdtest.Options{Names: []string{"a"}})
@@ -271,8 +271,8 @@ func TestAccTwoPhaseOfTwo(t *testing.T) {
 	e.MustVote("a")
 }
 
-// A standby learner is kept without a vote, gets it in place, and cannot give
-// it back.
+// A standby learner stays without a vote, is promoted in place, and cannot be
+// demoted.
 func TestAccStandby(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Founders: []string{"a", "b"}})
@@ -303,7 +303,7 @@ func TestAccStandby(t *testing.T) {
 	f.MustVote("a", "b", "d")
 }
 
-// Addresses that nobody knows before the machines have booted.
+// The addresses are unknown before the machines have booted.
 func TestAccExampleUnknownAddresses(t *testing.T) {
 	t.Parallel()
 	vars := map[string]any{"nodes": []string{"a", "b", "c", "d"}}
@@ -327,7 +327,7 @@ func TestAccExampleUnknownAddresses(t *testing.T) {
 	}
 	e.Apply().MustSucceed().MustBeQuiet()
 	e.look("a", "b", "c", "d")
-	e.MustVote("a", "b", "c", "d") // d is no founder: it asked the registry for them
+	e.MustVote("a", "b", "c", "d") // d is not an initial member: it asked the discovery cluster for them
 	e.Plan().MustBeEmpty()
 
 	t.Log("a fifth, which asks the founders that the token names")
@@ -357,8 +357,8 @@ func TestAccExampleUnknownAddresses(t *testing.T) {
 	e.MustBeGone()
 }
 
-// mustLeaveFirst fails the test unless each of these left the cluster before
-// its machine was taken down.
+// mustLeaveFirst fails the test unless each of these members was removed before
+// the destroy of its machine started.
 func mustLeaveFirst(t *testing.T, o *Outcome, names ...string) {
 	t.Helper()
 	for _, name := range names {
@@ -369,7 +369,7 @@ func mustLeaveFirst(t *testing.T, o *Outcome, names ...string) {
 	}
 }
 
-// look tells the test where machines are that chose their addresses.
+// look reads the addresses that machines have chosen.
 func (e *example) look(names ...string) {
 	e.tb.Helper()
 	for _, name := range names {

@@ -1,8 +1,8 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package acctest is what acceptance tests share: the provider as a real
-// Terraform or OpenTofu sees it, and its configuration.
+// Package acctest contains the shared parts of the acceptance tests: it runs
+// the provider under a real Terraform or OpenTofu, and configures it.
 package acctest
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider"
 )
 
-// ProtoV6ProviderFactories serves the provider in the test's own process, for
+// ProtoV6ProviderFactories serves the provider in the process of the test, for
 // resource.TestCase. Its connections are closed when the test ends.
 func ProtoV6ProviderFactories(t testing.TB) map[string]func() (tfprotov6.ProviderServer, error) {
 	t.Helper()
@@ -37,15 +37,15 @@ func ProtoV6ProviderFactories(t testing.TB) map[string]func() (tfprotov6.Provide
 
 // Access is how a configuration reaches a cluster.
 type Access struct {
-	// Alias is the alias of the provider block, "" for none.
+	// Alias is the alias of the provider block, or "" for none.
 	Alias     string
 	Endpoints []string
-	// PKI is nil without TLS. Cert is the client certificate to show.
+	// PKI is nil without TLS. Cert is the client certificate to present.
 	PKI  *etcdtest.PKI
 	Cert etcdtest.Cert
 	// Username and Password are empty without authentication.
 	Username, Password string
-	// Extra is more of the provider block, in HCL.
+	// Extra is additional HCL for the provider block.
 	Extra string
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// A standby gets a vote when a voter is lost: by the next apply, once the lost
-// one has left. While nobody takes that out it stays a learner.
+// If a voter is lost, the next apply after its removal promotes a standby.
+// Until the lost voter is removed, the standby stays a learner.
 func TestAccFailover(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})

@@ -30,7 +30,7 @@ var staticText string
 //go:embed testdata/discovery.tf
 var discoveryText string
 
-// Node is one member as the configuration has it; see testdata/fleet.tf.
+// Node is one member in the configuration; see testdata/fleet.tf.
 type Node struct {
 	Client  string `json:"client"`
 	Peer    string `json:"peer"`
@@ -44,17 +44,17 @@ type Node struct {
 	Joins   string `json:"joins,omitempty"`
 	Promote bool   `json:"promote,omitempty"`
 
-	// Name is the member's, where it is not the node's key.
+	// Name is the name of the member if it differs from the key of the node.
 	Name    string   `json:"name,omitempty"`
 	Peers   []string `json:"peers,omitempty"`
 	Clients []string `json:"clients,omitempty"`
-	// Listen is where clients are listened for, if not at Client.
+	// Listen is where the member listens for clients, if not at Client.
 	Listen []string `json:"listen,omitempty"`
-	// ListenPeer is where peers are listened for, if not at Peer.
+	// ListenPeer is where the member listens for peers, if not at Peer.
 	ListenPeer []string `json:"listen_peer,omitempty"`
 }
 
-// dial is where the test reaches the member.
+// dial returns the URL at which the test reaches the member.
 func (n *Node) dial() string {
 	if len(n.Listen) > 0 {
 		return n.Listen[0]
@@ -62,65 +62,65 @@ func (n *Node) dial() string {
 	return n.Client
 }
 
-// FleetOptions say what a [Fleet] is made of.
+// FleetOptions configure a [Fleet].
 type FleetOptions struct {
 	// Version is the etcd on the machines, [etcdtest.DefaultVersion] if empty.
 	Version etcdtest.Version
 	// Founders form the cluster; a, b and c if empty.
 	Founders []string
-	// TLS asks for mutual TLS between everyone.
+	// TLS enables mutual TLS for all connections.
 	TLS *etcdtest.PKI
 	// Password is configured for the provider from the start, with the user
-	// root. Authentication itself is for the test to turn on.
+	// root. The test itself enables authentication.
 	Password string
-	// Protocol is how the founders find each other, v3 if empty; Registry is the
-	// etcd that holds the tokens, [etcdtest.DefaultVersion] if empty.
+	// Protocol is the discovery protocol, v3 if empty. Registry is the version
+	// of the etcd with the tokens, [etcdtest.DefaultVersion] if empty.
 	Protocol string
 	Registry etcdtest.Version
-	// Size is how many founders there are to be, where they are not to be named.
+	// Size is the number of initial members, if they are not named.
 	Size int
 	// Service holds the tokens instead, with the protocol service. RegistryCA
 	// signed its certificate.
 	Service    *etcdtest.DiscoveryService
 	RegistryCA string
-	// Static bootstraps without a registry.
+	// Static bootstraps without a discovery cluster.
 	Static bool
 	// Mirror installs the provider with init.
 	Mirror bool
 }
 
-// Fleet is a workspace with the configuration that the documentation begins
-// with: a machine for each node, which is a directory with a supervised etcd.
-// Change Nodes and Founders between runs; Plan, Apply, Destroy and Start bring
-// the variables up to date.
+// Fleet is a workspace with the first configuration of the documentation: each
+// node has a machine, which is a directory with a supervised etcd. Change Nodes
+// and Founders between runs; Plan, Apply, Destroy and Start write the
+// variables.
 type Fleet struct {
 	*Workspace
 	Nodes    map[string]*Node
 	Founders []string
-	// Machines is where the machines are: a directory each, while it exists,
-	// and beside it its events and its log, which stay.
+	// Machines is the directory of the machines. Each existing machine has a
+	// subdirectory, and files for its events and its log, which stay.
 	Machines string
 	// Registry holds the discovery tokens; nil with a static bootstrap.
 	Registry *etcdtest.Cluster
-	// RegistryURL is where the registry is asked, if not at its own address.
+	// RegistryURL is the URL of the discovery cluster, if not its own address.
 	RegistryURL string
 
-	// AuthEnabled is whether clients of the test need the password.
+	// AuthEnabled reports whether clients of the test need the password.
 	AuthEnabled bool
 
-	// clients keeps the test's clients for the next time, by their endpoints;
-	// nil makes a new one each time.
+	// clients caches the clients of the test by endpoints. If it is nil, each
+	// call creates a new client.
 	clients map[string]*clientv3.Client
 
 	opts    FleetOptions
-	clocks  map[string]time.Duration // how far off a node's clock is
-	layout  func()                   // rewrites the configuration, nil for a fixed one
+	clocks  map[string]time.Duration // offset of a node's clock
+	layout  func()                   // rewrites the configuration, or nil
 	machine string                   // machine.sh
 	env     map[string]string
 }
 
-// NewFleet writes the configuration and starts nothing but the registry. The
-// machines end with the test, however it ends.
+// NewFleet writes the configuration and starts only the discovery cluster. The
+// machines end with the test in every case.
 func NewFleet(tb testing.TB, o FleetOptions) *Fleet {
 	tb.Helper()
 	root, err := moduleRoot()
@@ -150,7 +150,7 @@ func NewFleet(tb testing.TB, o FleetOptions) *Fleet {
 	case o.Service != nil:
 		f.Write("bootstrap.tf", discoveryText)
 		if o.RegistryCA != "" {
-			// Nothing of etcd's own says whom to trust for a discovery URL.
+			// etcd has no option for the CA of a discovery URL.
 			f.env["SSL_CERT_FILE"], f.env["CURL_CA_BUNDLE"] = o.RegistryCA, o.RegistryCA
 		}
 	default:
@@ -170,7 +170,7 @@ func NewFleet(tb testing.TB, o FleetOptions) *Fleet {
 		f.takeAuth()
 	}
 	if f.password() != "" {
-		f.env["ETCD_BCRYPT_COST"] = "4" // the least there is
+		f.env["ETCD_BCRYPT_COST"] = "4" // the minimum
 	}
 	f.Add(f.Founders...)
 	f.checkSecrets()
@@ -182,7 +182,7 @@ func NewFleet(tb testing.TB, o FleetOptions) *Fleet {
 	return f
 }
 
-// providerBlock has the key inline, so that it has every chance to leak.
+// providerBlock has the key inline, so that leaks of it are found.
 func (f *Fleet) providerBlock() string {
 	var cert etcdtest.Cert
 	if t := f.opts.TLS; t != nil {
@@ -208,7 +208,7 @@ func (f *Fleet) providerBlockWith(cert etcdtest.Cert) string {
 	return b.String()
 }
 
-// logMachines shows what the machines recorded, if the test failed.
+// logMachines logs the events and logs of the machines if the test failed.
 func (f *Fleet) logMachines() {
 	if !f.tb.Failed() {
 		return
@@ -226,7 +226,7 @@ func (f *Fleet) logMachines() {
 
 func (f *Fleet) version() etcdtest.Version { return cmp.Or(f.opts.Version, etcdtest.DefaultVersion) }
 
-// Add adds nodes with ports of their own.
+// Add adds nodes with new ports.
 func (f *Fleet) Add(names ...string) {
 	f.tb.Helper()
 	scheme := "http"
@@ -242,7 +242,7 @@ func (f *Fleet) Add(names ...string) {
 	}
 }
 
-// Drop takes nodes out of the configuration.
+// Drop removes nodes from the configuration.
 func (f *Fleet) Drop(names ...string) {
 	for _, name := range names {
 		delete(f.Nodes, name)
@@ -303,5 +303,5 @@ func (f *Fleet) Start(args ...string) *Running {
 	return f.Workspace.Start(args...)
 }
 
-// Form applies the configuration as it is, with the founders alone.
+// Form applies the configuration with the initial members.
 func (f *Fleet) Form() *Outcome { f.tb.Helper(); return f.Apply().MustSucceed() }

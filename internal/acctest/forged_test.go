@@ -16,8 +16,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// forger is a user who may write every key and has no say in the membership: an
-// application with "readwrite" on everything.
+// forger is a user who may write every key but may not change the membership:
+// an application with "readwrite" on everything.
 type forger struct {
 	t      *testing.T
 	client *clientv3.Client
@@ -70,7 +70,7 @@ func (f *forger) del(key string) {
 	}
 }
 
-// record is what the provider would write of an announced member.
+// record writes the record that the provider would write for an added member.
 func (f *forger) record(owner, name, peerURL string, id uint64, state string) {
 	f.put("members/"+owner, fmt.Sprintf(`{"format":1,"owner":%q,"name":%q,"peer_urls":[%q],"member_id":"%x","state":%q,"started":true}`, owner, name, peerURL, id, state))
 }
@@ -108,9 +108,9 @@ resource "etcd_learner" "new" {
 }
 `
 
-// Records, locks and turns are hints. Whatever a user writes there who has no
-// say in the membership: no member is removed, none is dropped from the state,
-// and what is stopped goes on once the key is gone.
+// Records, locks and turns are hints. Whatever a user without permission for
+// the membership writes there, no member is removed or dropped from the state,
+// and blocked changes continue when the key is gone.
 func TestAccForgedMetadata(t *testing.T) {
 	t.Parallel()
 	b := newSecured(t, logins["password"], etcdtest.V36, 3)
@@ -146,8 +146,8 @@ func TestAccForgedMetadata(t *testing.T) {
 		}
 	}
 
-	// Of configurations that have no member: as if it were the configuration's,
-	// as it is in the list, and under the configuration's name.
+	// Records of configurations without a member: as for the configuration, as
+	// in the list, and with the configuration's name.
 	pending := func(name string) string { return owner(fmt.Sprintf("etcd_member_config.pending[%q]", name)) }
 	f.record(pending("one"), "one", "http://127.0.0.11:2380", ids["infra3"], "announced")
 	f.record(pending("two"), "infra3", c.PeerURL(), ids["infra3"], "announced")
@@ -159,7 +159,7 @@ func TestAccForgedMetadata(t *testing.T) {
 	}
 	still("no member")
 
-	// Of the configuration of a member that lives.
+	// Records of the configuration of a living member.
 	mine := owner("etcd_member_config.c")
 	own := f.get("members/" + mine)
 	for what, forge := range map[string]func(){
@@ -176,7 +176,7 @@ func TestAccForgedMetadata(t *testing.T) {
 	}
 	f.put("members/"+mine, own)
 
-	// What cannot be read stops what depends on it, until it is gone.
+	// An unreadable record blocks the changes that depend on it until it is gone.
 	key := "members/" + owner("etcd_member_config.new")
 	f.put(key, "junk")
 	e := b.Destroy("-target=etcd_member_config.new").MustFail().Errors()[0]
@@ -211,8 +211,7 @@ func TestAccForgedMetadata(t *testing.T) {
 	stop()
 	f.del("lock")
 
-	// A turn that is never over stops the replacement of members that live, and
-	// nothing else.
+	// A turn that never ends blocks only the replacement of living members.
 	f.put("turns/ghost", `{"format":1,"voters":99,"since":"2026-11-22T00:00:00Z","by":"app"}`)
 	b.Apply().MustSucceed()
 	b.Destroy("-target=etcd_learner.new").MustSucceed()

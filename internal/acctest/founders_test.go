@@ -10,8 +10,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// Configurations that contradict their bootstrap are refused in the first plan,
-// although the token is not known there, and one by one, whatever else is planned.
+// The first plan refuses configurations that contradict their bootstrap, although
+// the token is unknown there, and each one separately, whatever else is planned.
 func TestAccFoundersMisfit(t *testing.T) {
 	t.Parallel()
 	const text = `
@@ -38,14 +38,14 @@ resource "etcd_member_config" "node" {
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	// A founder that is left out of the plan is not a mistake.
+	// An initial member that is missing from the plan is not a mistake.
 	write(`{ a = "10.255.1.10", b = "10.255.1.11", c = "10.255.1.12", d = "10.255.1.13" }`)
 	w.Plan("-target=" + at("d")).MustDo(map[string]string{"etcd_initial_cluster.this": "create", at("d"): "create"})
 	w.Plan().MustDo(map[string]string{"etcd_initial_cluster.this": "create", at("a"): "create", at("b"): "create", at("c"): "create", at("d"): "create"})
 }
 
-// A token in the cluster that it is to bootstrap, as from a provider block that
-// took the endpoints of another one, is found before any machine is made.
+// A token in the cluster that it bootstraps, for example because a provider
+// block has the endpoints of another one, is found before a machine is created.
 func TestAccRegistryIsCluster(t *testing.T) {
 	t.Parallel()
 	c := etcdtest.Start(t, 1, etcdtest.Options{})
@@ -71,8 +71,8 @@ resource "terraform_data" "machine" {
 	w.Plan().MustSay("The discovery token is in the cluster itself")
 }
 
-// An initial member without a configuration cannot be told from one that is
-// planned later. The apply that waited for its cluster in vain names it.
+// An initial member without a configuration looks like one that is planned
+// later. The apply that fails because its cluster does not form names it.
 func TestAccFounderMissing(t *testing.T) {
 	t.Parallel()
 	w := configuration(t, Access{Endpoints: []string{deadEndpoint(t)}}, `

@@ -12,8 +12,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// standstill is how long a member stands still: longer than an election and
-// longer than etcd's own patience with a member, shorter than any timeout.
+// standstill is how long a member is frozen: longer than an election and than
+// etcd's own timeouts for a member, shorter than any other timeout.
 const standstill = 10 * time.Second
 
 // calls returns how often the tap has seen the method.
@@ -27,16 +27,16 @@ func (m *matrix) calls(method string) int {
 	return n
 }
 
-// A member that stands still in the middle of an operation: the run waits, or
-// goes on where the others hold the quorum, and ends well by itself once the
-// member moves again; nobody gets a vote meanwhile, unless it was given before.
+// A member freezes in the middle of an operation. The run waits, or continues
+// if the others have the quorum, and succeeds by itself when the member runs
+// again. In the meantime no member is promoted unless it was before.
 func TestAccFrozenMember(t *testing.T) {
 	t.Parallel()
 	type moment struct {
 		step  step
 		at    etcdtest.Call
 		when  etcdtest.Moment
-		calls map[string]int // at most so often while somebody stands still
+		calls map[string]int // the maximum while a member is frozen
 	}
 	announced := moment{joining, etcdtest.Call{Method: "MemberAdd", Nth: 1}, etcdtest.After, map[string]int{"MemberPromote": 0}}
 	promoted := moment{joining, etcdtest.Call{Method: "MemberPromote", Nth: 1}, etcdtest.Before, map[string]int{"MemberPromote": 1}}
@@ -51,7 +51,7 @@ func TestAccFrozenMember(t *testing.T) {
 		moments []moment
 		short   bool
 	}{
-		// a is made leader, or not leader, before each operation.
+		// Before each operation, a becomes the leader, or another member does.
 		"the leader": {a, []moment{announced, leaves, learns, locked, aside}, false},
 		"a follower": {a, []moment{announced, leaves, learns, locked, aside}, true},
 		"the member": {d, []moment{promoted, leaves, learns, locked, aside}, false},
@@ -85,7 +85,7 @@ func TestAccFrozenMember(t *testing.T) {
 	}
 }
 
-// freeze does a step, during which a member stands still from the moment on.
+// freeze runs a step during which a member freezes at the given moment.
 func (m *matrix) freeze(s step, at etcdtest.Call, when etcdtest.Moment, victim string, most map[string]int) {
 	m.t.Helper()
 	m.begin(s)
@@ -118,19 +118,19 @@ func (m *matrix) freeze(s step, at etcdtest.Call, when etcdtest.Moment, victim s
 	m.mustHaveCome(s)
 }
 
-// A run that is frozen for longer than its lock lives wakes up in the middle
-// of what it did, while another one has taken its place. It notices, goes no
-// further, and says so; the next apply does the rest.
+// A run that is frozen for longer than its lock lives continues in the middle
+// of an operation, after another run has taken the lock. It notices this, stops
+// and reports it. The next apply does the rest.
 func TestAccFrozenRun(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		step step
-		// at is the call, counted from the lease of the lock on, after which the
+		// at is the call, counted from the lease of the lock, after which the
 		// run freezes.
 		at etcdtest.Call
-		// next is what it must not do any more; says is what it says of d.
+		// next is the call that it must not make; says is its report on d.
 		next, says string
-		// before is done undisturbed.
+		// before are steps that run undisturbed.
 		before []step
 	}{
 		{removing, etcdtest.Call{Method: "MoveLeader", Nth: 1}, "MemberRemove", " is a voter now.", []step{joining}},
@@ -164,8 +164,8 @@ func TestAccFrozenRun(t *testing.T) {
 			run := m.Start("apply")
 			started <- run
 			pids := <-frozen
-			// Its lock keeps everybody else out for as long as it lives; then the
-			// next one goes to work.
+			// Its lock blocks other runs until it expires. Then the next run
+			// starts.
 			other.Destroy("-target=" + address("etcd_member", "c")).MustSucceed()
 			if m.lock() != nil {
 				t.Error("the lock is held")
@@ -188,7 +188,7 @@ func TestAccFrozenRun(t *testing.T) {
 				"According to the member list d (", c.says, "Apply again: it carries on from there.")
 			m.tap.Watch(etcdtest.Call{}, etcdtest.Before, nil)
 
-			m.Drop("c") // as the other directory did
+			m.Drop("c") // as in the other directory
 			m.Apply().MustSucceed()
 			want := slices.DeleteFunc(slices.Clone(c.step.want), func(name string) bool { return name == "c" })
 			m.MustVote(want...)

@@ -11,19 +11,19 @@ import (
 	"testing"
 )
 
-// endangered is the summary of a plan that the guard refuses.
+// endangered is the summary of the error if the guard refuses a plan.
 const endangered = "This plan would endanger the cluster"
 
-// mustEndanger fails the test unless the plan is refused by the guard, once, and
-// the refusal says these texts in this order.
+// mustEndanger fails the test unless the guard refuses the plan, with one error
+// that contains these texts in this order.
 func (p *Plan) mustEndanger(texts ...string) {
 	p.tb.Helper()
 	e := p.MustSay(endangered)
 	e.mustContain(p.tb, e.Summary, append(texts, "terraform destroy -refresh=false")...)
 }
 
-// named writes members as diagnostics do, in the order of their IDs: the list
-// of the cluster is in that order.
+// named formats members as diagnostics do, in the order of their IDs, which is
+// the order of the member list.
 func (f *Fleet) named(names ...string) string {
 	f.tb.Helper()
 	var out []string
@@ -38,8 +38,8 @@ func (f *Fleet) named(names ...string) string {
 	return strings.Join(out[:len(out)-1], ", ") + " and " + out[len(out)-1]
 }
 
-// What no order of its steps can carry out safely is refused at plan, before
-// anything is touched; and the ways out that the refusal names are ways out.
+// Changes that are not safe in any order are refused at plan, before anything
+// is changed. The ways out in the refusal work.
 func TestAccPlanGuard(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})

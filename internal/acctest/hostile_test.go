@@ -14,8 +14,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// A name that no machine could start with is refused at plan. A member that
-// bears one is imported, shown and removed all the same.
+// A name with which a machine could not start is refused at plan. An existing
+// member with such a name can be imported, shown and removed.
 func TestAccOddName(t *testing.T) {
 	t.Parallel()
 	const odd = "node(1)"
@@ -42,8 +42,8 @@ func TestAccOddName(t *testing.T) {
 	w.Destroy().MustSucceed()
 }
 
-// The name of a member reaches a terminal in characters that can be printed, on
-// one line, whatever it is.
+// Any name of a member is shown on a terminal in printable characters, on one
+// line.
 func TestAccNameOnATerminal(t *testing.T) {
 	t.Parallel()
 	const hostile = "m0\x1b[2J\x1b[1;1H::error::Apply complete!"
@@ -61,11 +61,11 @@ func TestAccNameOnATerminal(t *testing.T) {
 	}
 }
 
-// A member of three advertises one more URL, at which something lies: that another
-// member has moved, and then that there are members whose names and URLs are code.
-// While nobody names its host it gets nothing at all. Where its host is trusted it
-// is outvoted; as the only endpoint it is refused, in characters that can be
-// printed, and nothing is rendered.
+// One of three members advertises an additional URL with a server that lies:
+// first that another member has moved, then that there are members with code in
+// their names and URLs. While the configuration does not name its host, it gets
+// no connections. If its host is trusted, it is outvoted. As the only endpoint
+// it is refused, in printable characters, and nothing is rendered.
 func TestAccHostileEndpoint(t *testing.T) {
 	t.Parallel()
 	b := etcdtest.Start(t, 3, etcdtest.Options{Names: []string{"a", "b", "c"}, Password: authPassword})
@@ -113,7 +113,7 @@ func TestAccHostileEndpoint(t *testing.T) {
 		crafted.Members = &pb.MemberListResponse{Header: lies.Members.Header, Members: append(slices.Clone(lies.Members.Members), m)}
 		liar.Tell(crafted)
 		w := configuration(t, Access{Endpoints: []string{liar.URL}}, resources)
-		w.takeAuth() // it is asked without credentials: it knows none
+		w.takeAuth() // it gets no credentials: it has no authentication
 		out := w.Run("apply", "-no-color", "-input=false", "-auto-approve").MustFail()
 		said := string(out.Stdout) + string(out.Stderr)
 		if strings.ContainsAny(said, "\x1b\u2028") || strings.Contains(said, "\nbootcmd") || !strings.Contains(said, "it lists member bad") {

@@ -17,8 +17,8 @@ import (
 //go:embed testdata/brownfield.tf
 var brownfieldText string
 
-// boot starts the fleet's machines by hand, as a cluster of their own that
-// Terraform has never seen.
+// boot starts the machines of the fleet directly, as a cluster that Terraform
+// does not know.
 func (f *Fleet) boot() {
 	f.tb.Helper()
 	names := slices.Sorted(maps.Keys(f.Nodes))
@@ -32,7 +32,7 @@ func (f *Fleet) boot() {
 	f.WaitList(names[0], names...)
 }
 
-// configure replaces the whole configuration but the provider's.
+// configure replaces the whole configuration except the provider's.
 func (f *Fleet) configure(text string) {
 	f.tb.Helper()
 	f.Write("main.tf", text)
@@ -55,7 +55,7 @@ func (f *Fleet) bootOne(name, state, initial string) {
 	f.sh("up", name, "ETCD_BIN="+n.Etcd, "MACHINE_ENV="+strings.Join(env, "\n"), "MACHINE_JOIN=")
 }
 
-// tie says whether the machines are in the configuration of brownfield.tf.
+// tie sets whether the machines are in the configuration of brownfield.tf.
 func (f *Fleet) tie(tied bool) {
 	f.Write("tied.auto.tfvars", fmt.Sprintf("tied = %v\n", tied))
 }
@@ -64,9 +64,9 @@ func importBlock(to, id string) string {
 	return fmt.Sprintf("import {\n  to = %s\n  id = %q\n}\n", to, id)
 }
 
-// importNodes imports the instances of a resource by their nodes' IDs. It is
-// one block, as in the guide: of several for one resource Terraform 1.16.0-rc2
-// heeds a single one.
+// importNodes returns an import block for the instances of a resource, by the
+// IDs of their nodes. It is one block, as in the guide: of several blocks for
+// one resource, Terraform 1.16.0-rc2 uses only one.
 func importNodes(resource string, ids map[string]string) string {
 	to := strings.TrimSuffix(address(resource, "X"), `["X"]`)
 	var b strings.Builder
@@ -78,8 +78,8 @@ func importNodes(resource string, ids map[string]string) string {
 	return b.String()
 }
 
-// mustImport fails the test unless that many are imported, and nothing else is
-// done.
+// mustImport fails the test unless the plan imports n resources and does
+// nothing else.
 func (p *Plan) mustImport(n int) {
 	p.tb.Helper()
 	p.MustDo(map[string]string{})
@@ -90,9 +90,9 @@ func (p *Plan) mustImport(n int) {
 	}
 }
 
-// A cluster that Terraform has never seen is taken into care, by ID, name and
-// peer URL, and from then on is one of its own: nothing is planned, and a
-// member is replaced with its machine.
+// An existing cluster is imported by ID, name and peer URL. Afterwards it is
+// like any other cluster: the plan is empty, and a member is replaced together
+// with its machine.
 func TestAccImport(t *testing.T) {
 	t.Parallel()
 	for _, version := range []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37} {
@@ -137,7 +137,7 @@ func TestAccImport(t *testing.T) {
 			replace := "-replace=" + address("etcd_member_config", "b")
 			f.Plan(replace).MustDo(flat.changes("delete create", "b"))
 			writer := f.Writer("a", "c")
-			f.Apply(replace).MustSucceed() // and warns that two of three is no tolerance
+			f.Apply(replace).MustSucceed() // with the warning that two of three tolerate no failure
 			f.mustNotPause(writer, pause, "a", "c")
 			f.MustVote("a", "b", "c")
 			for _, m := range members {
@@ -150,8 +150,8 @@ func TestAccImport(t *testing.T) {
 	}
 }
 
-// A learner is imported as one, and as nothing else; what is not there is said
-// not to be there.
+// A learner can only be imported as etcd_learner. The import of a missing
+// member fails.
 func TestAccImportLearner(t *testing.T) {
 	t.Parallel()
 	cluster := start(t, 1, etcdtest.Options{Names: []string{"a"}})

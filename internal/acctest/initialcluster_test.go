@@ -14,8 +14,8 @@ import (
 
 const initialCluster = "etcd_initial_cluster.this"
 
-// The first cluster there is, by one apply and without a registry; a fourth
-// member, although it is among the members now, joins what was formed.
+// One apply forms the first cluster without a discovery cluster. A fourth
+// member joins it, although it is now among the initial members.
 func TestAccInitialCluster(t *testing.T) {
 	t.Parallel()
 	for _, v := range []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37} {
@@ -63,10 +63,10 @@ func TestAccInitialCluster(t *testing.T) {
 	}
 }
 
-// One founder of three runs, and the two others never do: nothing forms. The
-// provider cannot know that, because a cluster that is unreachable looks the
-// same: so it replaces nothing by itself, and names the commands that start over,
-// with another token and every machine anew.
+// One of three initial members runs, and the others never do: no cluster forms.
+// The provider cannot tell this from an unreachable cluster. It replaces
+// nothing by itself and names the commands that start over with another token
+// and new machines.
 func TestAccInitialClusterThatDied(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Static: true})

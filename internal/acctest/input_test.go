@@ -22,7 +22,7 @@ const required = `terraform {
 }
 `
 
-// configuration makes a workspace with that access and these resources.
+// configuration returns a workspace with that access and these resources.
 func configuration(t *testing.T, access Access, resources string) *Workspace {
 	t.Helper()
 	w := NewWorkspace(t, WorkspaceOptions{})
@@ -30,12 +30,12 @@ func configuration(t *testing.T, access Access, resources string) *Workspace {
 	return w
 }
 
-// member is an etcd_member, or an etcd_learner, that waits for nothing.
+// member returns an etcd_member or etcd_learner that does not wait.
 func member(resource, name, url string) string {
 	return fmt.Sprintf("resource %q \"x\" {\n  name = %q\n  peer_urls = [%q]\n  wait_until = \"announced\"\n}\n", resource, name, url)
 }
 
-// What only a cluster can tell to be wrong.
+// Invalid input that only the cluster can detect.
 func TestAccBadInput(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1, etcdtest.Options{})
@@ -98,13 +98,13 @@ func TestAccBadInput(t *testing.T) {
 	}
 }
 
-// deadEndpoint is one at which nobody listens.
+// deadEndpoint returns an endpoint that refuses connections.
 func deadEndpoint(t *testing.T) string {
 	t.Helper()
 	return fmt.Sprintf("http://127.0.0.1:%d", etcdtest.ReservePort(t))
 }
 
-// A loopback URL could never be reached by a member on another machine.
+// A member on another machine could never reach a loopback URL.
 func TestAccLoopbackAmongOthers(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1, etcdtest.Options{})
@@ -119,7 +119,7 @@ func TestAccLoopbackAmongOthers(t *testing.T) {
 		"unnamed member (%x) at http://10.255.0.1:2380. Give the URL at which they reach this member.", added.Member.ID))
 }
 
-// A learner answers hardly anything; its endpoint is named.
+// A learner answers hardly any requests. The error names its endpoint.
 func TestAccEndpointOfALearner(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1, etcdtest.Options{})
@@ -129,8 +129,8 @@ func TestAccEndpointOfALearner(t *testing.T) {
 		"Give the endpoints of voters: a learner serves no logins and takes no changes.\n\nThe endpoints answered:\n  - "+learner.ClientURL()+": endpoint is a learner")
 }
 
-// Endpoints that lead to another cluster than the one in state change nothing
-// and add nothing there. A plan and, with one command, the end are possible.
+// If the endpoints lead to another cluster than the one in state, nothing is
+// changed or added there. A plan and, with one command, a destroy are possible.
 func TestAccOtherCluster(t *testing.T) {
 	t.Parallel()
 	first, second := start(t, 1, etcdtest.Options{}), start(t, 1, etcdtest.Options{})

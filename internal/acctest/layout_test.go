@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// layout is a way to write a fleet's nodes down.
+// layout is a way to write the nodes of a fleet.
 type layout string
 
-// The layouts.
+// These are the layouts.
 const (
 	// flat: each resource with for_each over all nodes.
 	flat layout = "flat"
@@ -25,13 +25,13 @@ const (
 	moduleEach layout = "a module for each"
 	// counted: each resource with count over the sorted names of the nodes.
 	counted layout = "count"
-	// dynamic: the flat one, with addresses that only the machines know, and no
+	// dynamic: like flat, with addresses that only the machines know, and no
 	// endpoints in the provider block.
 	dynamic layout = "dynamic addresses"
 )
 
-// useLayout writes the fleet's configuration in that layout. The module of the
-// other layouts is the flat configuration with one node.
+// useLayout writes the configuration of the fleet in that layout. The module of
+// the other layouts is the flat configuration with one node.
 func (f *Fleet) useLayout(l layout) {
 	f.tb.Helper()
 	switch l {
@@ -54,8 +54,8 @@ func (f *Fleet) useLayout(l layout) {
 	f.Write("node/main.tf", head+boot+resources)
 	known := map[string]bool{}
 	f.layout = func() {
-		// A block stays when its node goes: without it the local-exec that takes
-		// the machine down would be gone as well.
+		// The block of a removed node stays: without it, the local-exec that
+		// shuts the machine down would be gone too.
 		for name := range f.Nodes {
 			known[name] = true
 		}

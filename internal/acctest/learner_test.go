@@ -11,12 +11,12 @@ import (
 	"testing"
 )
 
-// everything reports whether the whole campaign is wanted rather than a sample.
+// everything reports whether to run the whole campaign instead of a sample.
 func everything() bool { return os.Getenv("ETCD_TEST_FULL") != "" }
 
-// A learner that died after it had caught up gets no vote: etcd itself would
-// give it one, and from one to two that is the end of the quorum. (With ETCD_TEST_FULL=1 either
-// death on either size of cluster.)
+// A learner that died after it had caught up is not promoted. etcd itself would
+// promote it, and a cluster of one would lose its quorum. (ETCD_TEST_FULL=1
+// tests both deaths with both cluster sizes.)
 func TestAccDeadLearnerIsNotPromoted(t *testing.T) {
 	t.Parallel()
 	for _, founders := range [][]string{{"a"}, {"a", "b", "c"}} {

@@ -16,13 +16,13 @@ import (
 
 func TestMain(m *testing.M) { Main(m) }
 
-// pause is the longest that writes may stop for while the membership changes:
-// more than an election takes on a busy machine, less than what a lost quorum
-// costs.
+// pause is the longest allowed pause of writes during a membership change:
+// longer than an election on a busy machine, shorter than the pause that a lost
+// quorum causes.
 const pause = 6 * time.Second
 
-// A cluster's whole life: formed by one apply, a member more by environment
-// alone and one by the join script, one less, its leader less, and destroyed.
+// The whole life of a cluster: one apply forms it, one member joins by environment only
+// and one by the join script, a follower and the leader leave, and it is destroyed.
 func TestAccLife(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -80,7 +80,7 @@ func grow(t *testing.T, f *Fleet, args ...string) {
 		script := name == "e"
 		f.Nodes[name].Script = &script
 		plan := f.Plan()
-		plan.MustDo(changes(name, "create")) // and nothing of the others
+		plan.MustDo(changes(name, "create")) // and no changes of the others
 		plan.MustNotKnow(address("etcd_member_config", name), "id", "founders", "environment", "initial_cluster", "join_script_base64gzip", "status")
 		writer := f.Writer(members...)
 		f.Apply(args...).MustSucceed().MustBeQuiet()
@@ -112,9 +112,9 @@ func shrink(t *testing.T, f *Fleet, args ...string) {
 	f.Plan().MustBeEmpty()
 }
 
-// remove takes one node out and returns the others. That the member left
-// before its process was ended is told by the log of those that stayed, the
-// machine's events and the CLI.
+// remove removes one node and returns the others. The log of the remaining
+// members, the machine's events and the output of the CLI show that the member
+// was removed before its process ended.
 func remove(t *testing.T, f *Fleet, members []string, name string, args ...string) []string {
 	t.Helper()
 	id := fmt.Sprint(f.State(address("etcd_member", name))["id"])
@@ -128,7 +128,7 @@ func remove(t *testing.T, f *Fleet, members []string, name string, args ...strin
 	f.MustVote(others...)
 
 	// Members apply the removal one after the other, and the process of the
-	// member itself ends when it does: the first one counts.
+	// removed member ends when it applies it: the first time counts.
 	left := time.Time{}
 	for _, m := range members {
 		for _, line := range f.Log(m, "removed member") {
@@ -158,9 +158,9 @@ func remove(t *testing.T, f *Fleet, members []string, name string, args ...strin
 	return others
 }
 
-// mustForgetLast fails the test unless exactly one warning says of one of
-// these that it was the last voter, and every other is on the tolerance that
-// shrinks on the way, or the one that the plan removes every voter.
+// mustForgetLast fails the test unless exactly one warning says that one of
+// these was the last voter, and the others are about the shrinking tolerance,
+// or that the plan removes every voter.
 func mustForgetLast(t *testing.T, o *Outcome, names ...string) {
 	t.Helper()
 	last, all := 0, 0
@@ -216,7 +216,7 @@ func address(resource, key string) string {
 	return fmt.Sprintf("%s[%q]", resource, key)
 }
 
-// changes is the same for the three resources of a node.
+// changes returns the same action for the three resources of a node.
 func changes(name, action string) map[string]string {
 	return map[string]string{
 		address("etcd_member_config", name):     action,

@@ -15,13 +15,13 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// lostAfter is longer than any machine is slow, and short enough to wait for.
+// lostAfter is longer than a slow machine needs, but short for a test.
 const lostAfter = 3 * time.Second
 
 func full() bool { return os.Getenv("ETCD_TEST_FULL") != "" }
 
-// A machine that is gone is replaced by the next apply, while writes go on:
-// a follower's, the leader's, and the one that the provider asks first.
+// The next apply replaces a lost machine while writes continue: that of a
+// follower, that of the leader, and that of the first endpoint.
 func TestAccLostMember(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
@@ -52,8 +52,8 @@ func TestAccLostMember(t *testing.T) {
 	}
 }
 
-// mustProposeReplacement plans, and fails the test unless the plan is to
-// replace just that member, and says why.
+// mustProposeReplacement plans. It fails the test unless the plan replaces only
+// that member, with an explanation.
 func (f *Fleet) mustProposeReplacement(t *testing.T, victim, id string) {
 	t.Helper()
 	p := f.Plan()
@@ -71,7 +71,7 @@ func others(all []string, name string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(s string) bool { return s == name })
 }
 
-// other is the first name that is not among those to leave out.
+// other returns the first name that is not in but.
 func other(all []string, but ...string) string {
 	for _, name := range all {
 		if !slices.Contains(but, name) {
@@ -81,8 +81,8 @@ func other(all []string, but ...string) string {
 	return ""
 }
 
-// Nothing is proposed for a member that comes back in time, or that the leader
-// sees. Without a quorum nothing is proposed either, but explained.
+// No replacement is planned for a member that comes back in time, or to which
+// the leader is connected. Without a quorum there is only an explanation.
 func TestAccSilentIsNotLost(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
@@ -133,8 +133,8 @@ func TestAccSilentIsNotLost(t *testing.T) {
 	f.MustVote("a", "b", "c")
 }
 
-// A member that cannot be reached from here, and that the leader sees, is not
-// lost, however long that lasts.
+// A member that is unreachable from here, but connected to the leader, has not
+// failed, however long this lasts.
 func TestAccUnreachableFromHereIsNotLost(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
@@ -165,8 +165,8 @@ func TestAccUnreachableFromHereIsNotLost(t *testing.T) {
 	f.Plan().MustBeEmpty()
 }
 
-// The others were started again after the loss: their leader has never met the
-// member, and shows no connection to it that could be gone.
+// The others restarted after the loss: their leader was never connected to the
+// member, so it cannot show a lost connection.
 func TestAccLostBeforeTheOthersRestarted(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
@@ -183,8 +183,8 @@ func TestAccLostBeforeTheOthersRestarted(t *testing.T) {
 	f.Plan().MustBeEmpty()
 }
 
-// Without replace_unreachable_after a warning names the command to type, and the
-// command works.
+// Without replace_unreachable_after, a warning names the command to replace the
+// member, and the command works.
 func TestAccLostMemberByHand(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
@@ -208,8 +208,8 @@ func TestAccLostMemberByHand(t *testing.T) {
 	f.Plan().MustBeEmpty()
 }
 
-// Of two lost members of five one is replaced per apply: the one that comes
-// first in the plan, which is either.
+// If two of five members are lost, each apply replaces one: the first one in
+// the plan, which can be either.
 func TestAccTwoOfFiveLost(t *testing.T) {
 	if !full() {
 		t.Log("one size of cluster only: ETCD_TEST_FULL is not set")
@@ -231,7 +231,7 @@ func TestAccTwoOfFiveLost(t *testing.T) {
 	p.says("Member " + first + " has failed and is replaced")
 	p.says("Member " + second + " has failed too")
 	ids := f.ids()
-	f.Run("apply", "-json", "-input=false", "plan.bin").MustSucceed() // just this one
+	f.Run("apply", "-json", "-input=false", "plan.bin").MustSucceed() // only this one
 	f.MustList(all...)
 	f.mustHaveReplaced(ids, first)
 	f.Plan().MustDo(changes(second, "delete create"))

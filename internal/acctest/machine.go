@@ -24,7 +24,7 @@ type Event struct {
 	What string // start PID, exit CODE
 }
 
-// Events returns what happened on a machine, also after it is gone.
+// Events returns the events of a machine, also after it was destroyed.
 func (f *Fleet) Events(name string) []Event {
 	f.tb.Helper()
 	text, err := os.ReadFile(filepath.Join(f.Machines, name+".events"))
@@ -50,7 +50,7 @@ type LogLine struct {
 	Fields map[string]any
 }
 
-// SetClock sets the wall clock of a node's next etcd off by so much. It waits
+// SetClock sets the offset of the wall clock of a node's next etcd, which waits
 // for open, as with [Fleet.Gate].
 func (f *Fleet) SetClock(name string, offset time.Duration) (open func()) {
 	f.tb.Helper()
@@ -62,8 +62,8 @@ func (f *Fleet) SetClock(name string, offset time.Duration) (open func()) {
 	return f.Gate(name, fmt.Sprintf("CLOCK_OFFSET=%d", int(offset.Seconds())))
 }
 
-// Log returns the lines of a machine's etcd that bear the message, over all
-// its starts, also after it is gone. Their times are those of the test's clock.
+// Log returns the log lines of a machine's etcd with the message, over all its starts,
+// also after it was destroyed. Their times are corrected by the offset of its clock.
 func (f *Fleet) Log(name, msg string) []LogLine {
 	f.tb.Helper()
 	text, err := os.ReadFile(filepath.Join(f.Machines, name+".json"))
@@ -88,7 +88,7 @@ func (f *Fleet) Log(name, msg string) []LogLine {
 	return out
 }
 
-// pid returns the process ID in a file of a machine, 0 if there is none.
+// pid returns the process ID in a file of a machine, or 0 if there is none.
 func (f *Fleet) pid(name, file string) int {
 	text, _ := os.ReadFile(filepath.Join(f.Machines, name, file))
 	first, _, _ := strings.Cut(string(text), "\n")
@@ -97,7 +97,7 @@ func (f *Fleet) pid(name, file string) int {
 }
 
 // Crash kills the machine's supervisor and its etcd, and waits for their end:
-// the machine is gone, its directory stays.
+// the machine is down, and its directory stays.
 func (f *Fleet) Crash(names ...string) {
 	f.tb.Helper()
 	killed := map[int]bool{}
@@ -152,7 +152,7 @@ func (f *Fleet) signal(name, file string, sig os.Signal) error {
 	return p.Signal(sig)
 }
 
-// Repair makes a machine that has crashed boot again, with its disk.
+// Repair boots a crashed machine again, with its disk.
 func (f *Fleet) Repair(names ...string) {
 	f.tb.Helper()
 	for _, name := range names {
@@ -166,8 +166,8 @@ func (f *Fleet) Repair(names ...string) {
 	}
 }
 
-// machineJoin is the variable that hands a join script, which may be empty, to
-// machine.sh.
+// machineJoin returns the variable that passes a join script, which may be
+// empty, to machine.sh.
 func machineJoin(script string) string {
 	if script == "" {
 		return "MACHINE_JOIN="
@@ -185,12 +185,11 @@ func (f *Fleet) sh(command, name string, env ...string) {
 	}
 }
 
-// MustBeGone fails the test if anything of the machines is left: a process, or
-// a directory.
+// MustBeGone fails the test if a process or a directory of a machine is left.
 func (f *Fleet) MustBeGone() {
 	f.tb.Helper()
-	// A sleep or a curl of a join script outlives it for a moment. systemd ends
-	// it with the service.
+	// A sleep or curl of a join script outlives it for a moment. systemd would
+	// end it with the service.
 	var left []string
 	for range 40 {
 		if left = ProcessesIn(filepath.Dir(f.Dir)); len(left) == 0 {
@@ -212,10 +211,10 @@ func (f *Fleet) MustBeGone() {
 	}
 }
 
-// Gate gives a node an etcd that waits, before it does anything, until open is
-// called: so that a test has its time between announcement and start.
+// Gate gives a node an etcd that waits at its start until open is called, so
+// that a test can act between the addition and the start of the member.
 //
-// environment is set for that etcd besides, as KEY=value.
+// environment is additionally set for that etcd, as KEY=value.
 func (f *Fleet) Gate(name string, environment ...string) (open func()) {
 	f.tb.Helper()
 	gate := filepath.Join(f.Machines, name+".open")
@@ -232,7 +231,7 @@ func (f *Fleet) Gate(name string, environment ...string) (open func()) {
 	}
 }
 
-// Break gives a node an etcd that fails, until repair is called.
+// Break gives a node an etcd that fails until repair is called.
 func (f *Fleet) Break(name string) (repair func()) {
 	f.tb.Helper()
 	marker := filepath.Join(f.Machines, name+".mended")
@@ -245,7 +244,7 @@ func (f *Fleet) Break(name string) (repair func()) {
 	}
 }
 
-// wrap puts shell commands before a node's etcd.
+// wrap runs shell commands before a node's etcd.
 func (f *Fleet) wrap(name, commands string) {
 	f.tb.Helper()
 	path := filepath.Join(f.Machines, name+".etcd")

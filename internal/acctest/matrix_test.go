@@ -21,15 +21,15 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// blow is what happens to a run at a moment. Its act reports whether the call
-// at which it happened goes on.
+// blow is an interruption of a run. act reports whether the call at which it
+// happened continues.
 type blow struct {
 	name string
 	act  func(r *Running) (goOn bool)
 }
 
 var (
-	// What the CLI started outlives it for a moment, and so do its calls.
+	// Child processes of the CLI outlive it for a moment, and so do their calls.
 	cliKilled = blow{"CLI killed", func(r *Running) bool {
 		_ = r.cmd.Process.Kill()
 		awaitEnd(r.cmd.Process.Pid)
@@ -56,7 +56,7 @@ func awaitEnd(pids ...int) {
 	}
 }
 
-// point is one place of the matrix.
+// point is one point of the matrix.
 type point struct {
 	at   etcdtest.Call
 	when etcdtest.Moment
@@ -65,12 +65,12 @@ type point struct {
 
 func (p point) String() string { return fmt.Sprintf("%s %s %s", p.blow.name, p.when, p.at) }
 
-// step is an operation on d, the fourth member, and what must have come of it.
+// step is an operation on d, the fourth member, and its expected result.
 type step struct {
 	name string
 	// edit changes the configuration.
 	edit func(m *matrix)
-	// lead makes d lead before.
+	// lead makes d the leader before the step.
 	lead bool
 	want []string
 }
@@ -98,14 +98,14 @@ type matrix struct {
 	*Fleet
 	t   *testing.T
 	tap *etcdtest.Tap
-	// d is the fourth node, the same one each time; fresh is what it was like.
+	// d is the fourth node, which is reused; fresh is its initial value.
 	d          *Node
 	fresh      Node
 	generation int
-	// ran and missed count the points whose moment came, and those whose did
-	// not, because the run looked less often than the one that was counted.
+	// ran and missed count the points whose moment was reached, and those whose
+	// moment was not, because the run polled less often than the counted one.
 	ran, missed int
-	slowest     time.Duration // end of an interrupted run
+	slowest     time.Duration // until the end of an interrupted run
 }
 
 func newMatrix(t *testing.T) *matrix {
@@ -118,13 +118,13 @@ func newMatrix(t *testing.T) *matrix {
 	m.fresh = *m.d
 	m.Drop("d")
 	m.Form()
-	// Until then etcd may call a cluster unhealthy that has just started, and
-	// announcements would be made several times.
+	// Until then etcd can call a cluster that has just started unhealthy, and
+	// members would be added in several attempts.
 	time.Sleep(healthInterval)
 	return m
 }
 
-// reachThrough makes the provider reach every node there is through the tap.
+// reachThrough makes the provider reach all current nodes through the tap.
 func (f *Fleet) reachThrough(tap *etcdtest.Tap) {
 	f.tb.Helper()
 	var entries []string
@@ -135,11 +135,11 @@ func (f *Fleet) reachThrough(tap *etcdtest.Tap) {
 	f.Write("provider_override.tf", "provider \"etcd\" {\n  address_map = { "+strings.Join(entries, ", ")+" }\n}\n")
 }
 
-// healthInterval is how long etcd wants every voter to have been connected
-// before a change.
+// healthInterval is how long every voter must be connected before etcd accepts
+// a change.
 const healthInterval = 5 * time.Second
 
-// undisturbed does a step and returns its calls.
+// undisturbed runs a step and returns its calls.
 func (m *matrix) undisturbed(s step) []etcdtest.Call {
 	m.t.Helper()
 	m.begin(s)
@@ -158,19 +158,19 @@ func (m *matrix) begin(s step) {
 	before := m.Nodes["d"]
 	s.edit(m)
 	if joins := m.d.Joins; before == nil && keepsStateBack(m.t) {
-		// The machine is made by a run of its own.
+		// A separate run creates the machine.
 		m.d.Joins = "not yet"
 		m.Apply().MustSucceed()
 		m.d.Joins = joins
 	}
 }
 
-// keepsStateBack reports whether the CLI writes the state at the end of a run
-// only, as OpenTofu does: killed earlier, it forgets what it made, and a learner
-// that has started meanwhile on a machine which nobody knows is not taken over.
+// keepsStateBack reports whether the CLI, like OpenTofu, writes the state only at
+// the end of a run. If it is killed earlier, it forgets what it created, and does
+// not adopt a learner that has started in the meantime on an unknown machine.
 func keepsStateBack(tb testing.TB) bool { return strings.Contains(filepath.Base(CLI(tb)), "tofu") }
 
-// disturbed does a step, with the blow at its point, and then applies again.
+// disturbed runs a step with the blow at its point, and then applies again.
 func (m *matrix) disturbed(s step, p point) {
 	m.t.Helper()
 	begin := time.Now()
@@ -205,8 +205,8 @@ func (m *matrix) disturbed(s step, p point) {
 	m.t.Logf("%s, %s: hit %v, over after %v, healed after %v", s.name, p, hit, half.Round(time.Millisecond), time.Since(begin).Round(time.Millisecond))
 }
 
-// mustKeepTrack fails the test if there is a member d in the cluster whose
-// configuration is not in the state, or that is not on record for it.
+// mustKeepTrack fails the test if the cluster has a member d whose configuration is
+// not in the state, or that has no record for this configuration.
 func (m *matrix) mustKeepTrack() {
 	m.t.Helper()
 	for _, member := range m.Members("a", "b", "c") {
@@ -224,8 +224,8 @@ func (m *matrix) mustKeepTrack() {
 	}
 }
 
-// mustHaveCome fails the test unless the step is complete: the members, one
-// record for d or none, no lock, and nothing left to do.
+// mustHaveCome fails the test unless the step is complete: the members match, d
+// has one record or none, the lock is free, and the plan is empty.
 func (m *matrix) mustHaveCome(s step) {
 	m.t.Helper()
 	m.MustList(slices.Clone(s.want)...)
@@ -242,8 +242,8 @@ func (m *matrix) mustHaveCome(s step) {
 	m.Plan().MustBeEmpty()
 }
 
-// isChange reports whether a call alters something. These come in the same
-// order in every run, while how often a run looks depends on how long it waits.
+// isChange reports whether a call changes something. These calls have the same
+// order in every run, while the number of reads depends on how long a run waits.
 func isChange(c etcdtest.Call) bool {
 	return slices.Contains([]string{
 		"Txn", "Put", "DeleteRange", "LeaseGrant", "LeaseRevoke", "LeaseKeepAlive", "MoveLeader",
@@ -251,12 +251,12 @@ func isChange(c etcdtest.Call) bool {
 	}, c.Method)
 }
 
-// looks is how many of the calls of an operation that only look are among its
-// points: there are some hundred, and between two of them nothing happens.
+// looks is how many of an operation's reads are among its points: there are
+// about a hundred, and nothing happens between two of them.
 const looks = 8
 
-// points returns the points of an operation: every call that changes something,
-// and some that only look, before and after, with each blow.
+// points returns the points of an operation: before and after every call that
+// changes something, and some reads, with each blow.
 func points(calls []etcdtest.Call) []point {
 	var chosen, reads []etcdtest.Call
 	for _, c := range calls {
@@ -280,7 +280,7 @@ func points(calls []etcdtest.Call) []point {
 	return out
 }
 
-// count words calls by their methods.
+// count formats the number of calls by method.
 func count(calls []etcdtest.Call) string {
 	n := map[string]int{}
 	for _, c := range calls {
@@ -289,20 +289,20 @@ func count(calls []etcdtest.Call) string {
 	return fmt.Sprintf("%d calls: %v", len(calls), n)
 }
 
-// Wherever a run is cut short, a plain apply afterwards finishes the work: one
-// member of the name, quorum all the time, and nothing left over. The moments
-// are those before and after each call to the cluster, of a run that lets a
-// member in, promotes it, replaces it or takes it out; what cuts it short is
-// the end of the CLI, the end of the provider, or the operator's Ctrl-C.
+// Wherever a run is interrupted, a plain apply afterwards completes the work:
+// there is one member with the name, the quorum is never lost, and nothing is
+// left over. The moments are before and after each call to the cluster, in runs
+// that add, promote, replace or remove a member. The interruption is the end of
+// the CLI, the end of the provider, or the operator's Ctrl-C.
 func TestAccCrashMatrix(t *testing.T) {
 	t.Parallel()
 	at := func(method string, nth int, when etcdtest.Moment, b blow) point {
 		return point{etcdtest.Call{Method: method, Nth: nth}, when, b}
 	}
 	for name, c := range map[string]struct {
-		// stages end where they began.
+		// stages end in the state in which they began.
 		stages []stage
-		// parts is into how many tests the long form is cut.
+		// parts is the number of tests into which the long form is divided.
 		parts int
 	}{
 		"join and remove": {[]stage{
@@ -345,7 +345,7 @@ func TestAccCrashMatrix(t *testing.T) {
 	}
 }
 
-// stage is a step, whether the long form goes through its points, and those of
+// stage is a step, whether the long form tests its points, and the points of
 // the short form.
 type stage struct {
 	step
@@ -353,7 +353,7 @@ type stage struct {
 	points  []point
 }
 
-// stripe is each nth of the points, from the one at part on.
+// stripe returns every n-th point, starting at part.
 func stripe(all []point, part, n int) []point {
 	var out []point
 	for i := part; i < len(all); i += n {
@@ -362,8 +362,7 @@ func stripe(all []point, part, n int) []point {
 	return out
 }
 
-// run goes through the stages again and again, until each has had all its
-// points, while somebody writes.
+// run repeats the stages until all their points are tested, under writes.
 func (m *matrix) run(stages []stage) {
 	m.t.Helper()
 	writer := m.Writer("a", "b", "c")
@@ -387,7 +386,7 @@ func (m *matrix) run(stages []stage) {
 	}
 }
 
-// makeLead moves leadership to a voter; from names those that may lead now.
+// makeLead moves the leadership to a voter; from names the possible current leaders.
 func (f *Fleet) makeLead(name string, from ...string) {
 	f.tb.Helper()
 	id := f.memberID(name)

@@ -15,8 +15,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// joined is an etcd_member or etcd_learner x for a process that something else
-// runs.
+// joined returns an etcd_member or etcd_learner x whose process Terraform does
+// not run.
 func joined(resource, url, more string) string {
 	return fmt.Sprintf("resource %q \"x\" {\n  name      = \"x\"\n  peer_urls = [%q]\n%s}\n", resource, url, more)
 }
@@ -42,7 +42,7 @@ func ownersOf(t *testing.T, c *etcdtest.Cluster) []string {
 	return owners
 }
 
-// recordOf fails the test unless that owner has the only record.
+// recordOf fails the test unless exactly these owners have records.
 func recordOf(t *testing.T, c *etcdtest.Cluster, want ...string) {
 	t.Helper()
 	got := ownersOf(t, c)
@@ -59,8 +59,8 @@ func recordOf(t *testing.T, c *etcdtest.Cluster, want ...string) {
 	}
 }
 
-// A learner that becomes a member by a moved block is promoted in place, one
-// that becomes a learner stays a voter, and the record is the new owner's.
+// A learner that becomes a member through a moved block is promoted in place. One
+// that becomes a learner stays a voter. The record belongs to the new owner.
 func TestAccMovedWithoutConfiguration(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1, etcdtest.Options{})
@@ -136,8 +136,8 @@ func mustBeMembers(t *testing.T, c *etcdtest.Cluster, want ...string) {
 	}
 }
 
-// With configuration and machine nothing but the type changes: the record is
-// the configuration's before and after.
+// With configuration and machine only the type changes: the record belongs to
+// the configuration before and after.
 func TestAccMovedWithConfiguration(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Founders: []string{"a"}, Static: true})

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// With a password nothing can be asked of a cluster that has lost its quorum, so
-// the members that must come back are known by their addresses only. Plans work,
-// changes are refused within a minute, and what was lost is there again when one
-// of the machines is.
+// With a password, a cluster without a quorum answers no requests, so the
+// unreachable members are known only by their addresses. Plans work, changes
+// are refused within a minute, and the cluster works again when one of the
+// machines is back.
 func TestAccQuorumLostWithPassword(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Static: true, Password: "Tr0ub4dor"})

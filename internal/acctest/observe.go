@@ -23,8 +23,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// Client returns a client of the nodes, all of them if none is named. It is
-// closed when the test ends.
+// Client returns a client of these nodes, or of all nodes if none are named. It
+// is closed when the test ends.
 func (f *Fleet) Client(names ...string) *clientv3.Client {
 	f.tb.Helper()
 	cfg := f.clientConfig(names...)
@@ -32,7 +32,7 @@ func (f *Fleet) Client(names ...string) *clientv3.Client {
 		return client
 	}
 	var client *clientv3.Client
-	// A login fails while leadership changes.
+	// A login fails while the leadership changes.
 	etcdtest.Eventually(f.tb, fmt.Sprintf("client of %v", cfg.Endpoints), func() (err error) {
 		client, err = clientv3.New(cfg)
 		return err
@@ -58,7 +58,7 @@ func (f *Fleet) clientConfig(names ...string) clientv3.Config {
 	return f.configOf(endpoints)
 }
 
-// configOf reads no nodes, which the test may be changing.
+// configOf does not read the nodes, which the test may be changing.
 func (f *Fleet) configOf(endpoints []string) clientv3.Config {
 	f.tb.Helper()
 	cfg := clientv3.Config{Endpoints: endpoints, DialTimeout: 2 * time.Second, Logger: zap.NewNop()}
@@ -84,7 +84,7 @@ func (f *Fleet) EnableAuth() {
 	clear(f.clients) // they have no password
 }
 
-// Members returns the member list, through a quorum.
+// Members returns the member list by a linearizable read.
 func (f *Fleet) Members(names ...string) []*etcdserverpb.Member {
 	f.tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
@@ -96,8 +96,8 @@ func (f *Fleet) Members(names ...string) []*etcdserverpb.Member {
 	return resp.Members
 }
 
-// MustVote fails the test unless exactly these are in the list, all of them
-// voters, and each answers a linearizable read itself.
+// MustVote fails the test unless exactly these members are listed, all of them
+// are voters, and each one answers a linearizable read.
 func (f *Fleet) MustVote(want ...string) {
 	f.tb.Helper()
 	f.MustList(want...)
@@ -111,9 +111,9 @@ func (f *Fleet) MustVote(want ...string) {
 	f.authFollows()
 }
 
-// MustList fails the test unless exactly these members are in the list, which
-// is asked of those that are among the nodes. A learner is written
-// "d (learner)", one that has not started "? (learner)".
+// MustList fails the test unless exactly these members are listed. It asks
+// those that are nodes of the fleet. A learner is written "d (learner)", or "?
+// (learner)" if it was not started.
 func (f *Fleet) MustList(want ...string) {
 	f.tb.Helper()
 	var ask []string
@@ -183,15 +183,15 @@ func (f *Fleet) WaitList(from string, want ...string) {
 	})
 }
 
-// Writer writes to the cluster steadily from now on; it begins at these nodes
-// and follows the members.
+// Writer starts a writer to the cluster, which begins with these nodes and
+// follows the members.
 func (f *Fleet) Writer(names ...string) *etcdtest.Writer {
 	f.tb.Helper()
 	return etcdtest.NewWriter(f.tb, f.clientConfig(names...), etcdtest.WriterOptions{Interval: 50 * time.Millisecond})
 }
 
-// mustNotPause ends the writer and fails the test if nobody acknowledged a
-// write for longer than limit, or one that was acknowledged is lost.
+// mustNotPause stops the writer. It fails the test if no write was acknowledged
+// for longer than limit, or an acknowledged write is lost.
 func (f *Fleet) mustNotPause(w *etcdtest.Writer, limit time.Duration, names ...string) {
 	f.tb.Helper()
 	w.Stop()
@@ -207,7 +207,7 @@ func (f *Fleet) mustNotPause(w *etcdtest.Writer, limit time.Duration, names ...s
 	}
 }
 
-// record is an ownership record, as it stands in the cluster.
+// record is an ownership record in the cluster.
 type record struct {
 	Owner string `json:"owner"`
 	Name  string `json:"name"`
@@ -244,7 +244,7 @@ func (f *Fleet) endpoints() []string {
 	return out
 }
 
-// refusals is what diagnostics say of endpoints at which nobody listens.
+// refusals returns the text of diagnostics for endpoints that refuse connections.
 func refusals(endpoints []string) string {
 	var b strings.Builder
 	b.WriteString("\n\nThe endpoints answered:")
@@ -255,8 +255,8 @@ func refusals(endpoints []string) string {
 	return b.String()
 }
 
-// metadataKey is where the provider keeps something about the cluster of a
-// client: under the cluster's ID.
+// metadataKey returns the provider's key with that name for the cluster of a
+// client. The key contains the cluster ID.
 func metadataKey(ctx context.Context, tb testing.TB, client *clientv3.Client, name string) string {
 	tb.Helper()
 	list, err := client.MemberList(ctx)
@@ -266,8 +266,7 @@ func metadataKey(ctx context.Context, tb testing.TB, client *clientv3.Client, na
 	return fmt.Sprintf("/_terraform/etcd/%x/%s", list.Header.ClusterId, name)
 }
 
-// lock returns the lock on membership changes as it stands, nil while it is
-// free.
+// lock returns the current lock on membership changes, or nil if it is free.
 func (f *Fleet) lock() *mvccpb.KeyValue {
 	f.tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
@@ -283,8 +282,8 @@ func (f *Fleet) lock() *mvccpb.KeyValue {
 	return resp.Kvs[0]
 }
 
-// expireLock lets the time of a lock be over whose holder has been killed: its
-// lease goes, as it would by itself 20 s after the last beat.
+// expireLock expires a lock whose holder was killed: it revokes the lease,
+// which would expire by itself 20 s after the last heartbeat.
 func (f *Fleet) expireLock() {
 	f.tb.Helper()
 	lock := f.lock()

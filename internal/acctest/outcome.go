@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Outcome is what came of one run of the CLI.
+// Outcome is the result of one run of the CLI.
 type Outcome struct {
 	Args     []string
 	ExitCode int
@@ -21,7 +21,7 @@ type Outcome struct {
 	Stderr   []byte
 	// Diagnostics are the errors and warnings, in order.
 	Diagnostics []Diagnostic
-	// Hooks are the beginning and the end of each change.
+	// Hooks are the start and the end of each change.
 	Hooks []Hook
 
 	tb       testing.TB
@@ -36,7 +36,7 @@ type Diagnostic struct {
 	Address  string `json:"address"`
 }
 
-// String is the diagnostic in one text.
+// String returns the diagnostic as one text.
 func (d Diagnostic) String() string {
 	return d.Severity + ": " + d.Summary + "\n" + d.Detail + "\n(" + d.Address + ")"
 }
@@ -50,7 +50,7 @@ type Hook struct {
 	At      time.Time
 }
 
-// devOverrides is a warning of the CLI's own.
+// devOverrides is a warning of the CLI itself.
 const devOverrides = "Provider development overrides are in effect"
 
 func (o *Outcome) parse() {
@@ -68,7 +68,7 @@ func (o *Outcome) parse() {
 			} `json:"hook"`
 		}
 		if json.Unmarshal(line, &l) != nil {
-			continue // not every command speaks JSON
+			continue // not every command prints JSON
 		}
 		if l.Type == "" {
 			continue
@@ -89,7 +89,7 @@ func (o *Outcome) parse() {
 	}
 }
 
-// String is the run for the log of a failed test.
+// String formats the run for the log of a failed test.
 func (o *Outcome) String() string {
 	text := strings.Join(o.messages, "\n")
 	if o.Args[0] == "init" {
@@ -149,8 +149,8 @@ func (o *Outcome) of(severity string) []Diagnostic {
 	return out
 }
 
-// MustSay fails the test unless there is exactly one error, with that summary,
-// and returns it.
+// MustSay fails the test unless there is exactly one error, with that summary.
+// It returns the error.
 func (o *Outcome) MustSay(summary string) Diagnostic {
 	o.tb.Helper()
 	errors := o.MustFail().Errors()
@@ -160,7 +160,7 @@ func (o *Outcome) MustSay(summary string) Diagnostic {
 	return errors[0]
 }
 
-// MustDetail fails the test unless the detail is exactly that.
+// MustDetail fails the test unless the detail equals want.
 func (d Diagnostic) MustDetail(tb testing.TB, want string) {
 	tb.Helper()
 	if d.Detail != want {
@@ -168,8 +168,8 @@ func (d Diagnostic) MustDetail(tb testing.TB, want string) {
 	}
 }
 
-// mustContain fails the test unless that is the summary and the detail holds
-// the texts, in this order.
+// mustContain fails the test unless the summary equals summary and the detail
+// contains the texts in this order.
 func (d Diagnostic) mustContain(tb testing.TB, summary string, texts ...string) {
 	tb.Helper()
 	rest := d.Detail
@@ -186,7 +186,7 @@ func (d Diagnostic) mustContain(tb testing.TB, summary string, texts ...string) 
 	}
 }
 
-// At returns when the step happened; it fails the test if it did not.
+// At returns the time of the step. It fails the test if the step did not happen.
 func (o *Outcome) At(kind, address, action string) time.Time {
 	o.tb.Helper()
 	for _, h := range o.Hooks {

@@ -16,7 +16,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// memberID returns the ID of the member in the list.
+// memberID returns the ID of the listed member with that name.
 func (f *Fleet) memberID(name string) uint64 {
 	f.tb.Helper()
 	for _, m := range f.Members() {
@@ -28,11 +28,11 @@ func (f *Fleet) memberID(name string) uint64 {
 	return 0
 }
 
-// Wipe makes a machine lose its data, and boots it again.
+// Wipe deletes the data of a machine and boots it again.
 func (f *Fleet) Wipe(name string) {
 	f.tb.Helper()
-	// Everything on the machine ends first: a join script that runs now has seen
-	// the data, and what it lets start would start without.
+	// First end all processes on the machine: a running join script has seen
+	// the data, and would start etcd without it.
 	dir := filepath.Join(f.Machines, name)
 	etcdtest.Eventually(f.tb, name+" stands still", func() error {
 		left := processesIn(dir)
@@ -51,7 +51,7 @@ func (f *Fleet) Wipe(name string) {
 }
 
 // Rewrite changes a machine's etcd.env, line by line, and restarts its etcd. It
-// returns when the next process is there.
+// returns when the next process runs.
 func (f *Fleet) Rewrite(name string, line func(string) string) {
 	f.tb.Helper()
 	path := filepath.Join(f.Machines, name, "etcd.env")
@@ -76,7 +76,7 @@ func (f *Fleet) Rewrite(name string, line func(string) string) {
 	})
 }
 
-// serves waits until a member answers a linearizable read itself.
+// serves waits until a member answers a linearizable read.
 func (f *Fleet) serves(name string) {
 	f.tb.Helper()
 	client := f.Client(name)
@@ -88,16 +88,16 @@ func (f *Fleet) serves(name string) {
 	})
 }
 
-// Only the etcd_member block goes: the member leaves and its machine stays. The
-// identity in its configuration has run and was removed, so it never joins
-// again; the command in the refusal gives the machine a new one.
+// Only the etcd_member block is removed: the member is removed and its machine
+// stays. The identity in its configuration has run and was removed, so it never
+// joins again. The command in the refusal gives the machine a new identity.
 func TestAccOnlyTheMemberGoes(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Founders: []string{"a", "b"}})
 	f.Form()
 	f.Add("d")
 	f.Apply().MustSucceed()
-	for _, name := range []string{"d", "b"} { // one that joined, and a founder
+	for _, name := range []string{"d", "b"} { // a new and an initial member
 		id := f.memberID(name)
 		f.Nodes[name].Joins = "nothing"
 		f.Plan().MustDo(map[string]string{address("etcd_member", name): "delete"})
@@ -131,8 +131,8 @@ func TestAccOnlyTheMemberGoes(t *testing.T) {
 	}
 }
 
-// A process that was given another name is the same member: that is explained,
-// and nothing is planned.
+// A process with a changed name is the same member: a warning explains this,
+// and the plan is empty.
 func TestAccRenamedOutside(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Founders: []string{"a"}})

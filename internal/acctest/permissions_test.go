@@ -17,8 +17,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// documentedRoles returns the commands of the guide that make the least users,
-// without "etcdctl".
+// documentedRoles returns the commands of the guide that create the least
+// privileged users, without "etcdctl".
 func documentedRoles(t *testing.T) [][]string {
 	t.Helper()
 	root, err := moduleRoot()
@@ -43,12 +43,12 @@ func documentedRoles(t *testing.T) [][]string {
 	return out
 }
 
-// login is a way to prove who one is.
+// login is a method of authentication.
 type login struct {
 	options func(t *testing.T) etcdtest.Options
 	// user completes "user add NAME".
 	user func(name string) []string
-	// access is that of a user.
+	// access returns the access of a user.
 	access func(b *secured, name string) Access
 }
 
@@ -58,8 +58,8 @@ func byPassword(_ *secured, name string) Access {
 
 func withPassword(name string) []string { return []string{name + ":" + name + "-pw"} }
 
-// logins are the three ways. The tokens of JWT live for so short a time that
-// every run needs several.
+// logins are the three methods. The JWT tokens expire so soon that every run
+// needs several.
 var logins = map[string]login{
 	"password": {
 		func(*testing.T) etcdtest.Options { return etcdtest.Options{} }, withPassword, byPassword,
@@ -95,7 +95,7 @@ var logins = map[string]login{
 	},
 }
 
-// secured is a cluster, of n members, with authentication, and with the users of the guide.
+// secured is a cluster of n members with authentication and the users of the guide.
 type secured struct {
 	*etcdtest.Cluster
 	*Workspace
@@ -126,7 +126,7 @@ func (b *secured) etcdctl(args ...string) {
 	}
 }
 
-// as makes the provider log in as that user from now on.
+// as makes the provider log in as that user.
 func (b *secured) as(name string) {
 	b.t.Helper()
 	a := b.login.access(b, name)
@@ -134,7 +134,7 @@ func (b *secured) as(name string) {
 	b.Write("provider.tf", required+a.ProviderConfig())
 }
 
-// members is how many members the cluster has.
+// members returns the number of members of the cluster.
 func (b *secured) members() int {
 	b.t.Helper()
 	got, err := b.Cluster.Client(b.t).MemberList(b.t.Context())
@@ -149,9 +149,9 @@ const (
 	grant     = "\n\n  etcdctl role grant-permission ROLE --prefix=true "
 )
 
-// Each thing that the provider has works for the user that the guide makes for
-// it, and for a user with less it says what is missing. (The actions:
-// TestPermissionsOfActions.)
+// Each feature of the provider works for the user that the guide creates for
+// it. For a user with fewer permissions, the error says what is missing. (For
+// actions see TestPermissionsOfActions.)
 func TestAccPermissions(t *testing.T) {
 	t.Parallel()
 	versions := []etcdtest.Version{etcdtest.V36}
@@ -174,7 +174,7 @@ func TestAccPermissions(t *testing.T) {
 	}
 }
 
-// membership: root changes it, a planner plans it, and nobody else does.
+// membership: root can change it, a planner can plan it, other users can do neither.
 func (b *secured) membership() {
 	b.t.Helper()
 	b.Write("main.tf", `
@@ -207,7 +207,7 @@ resource "etcd_rollout" "this" {
 	}
 	b.as("planner")
 	b.Destroy().MustSay("Cannot remove member d").mustContain(b.t, "Cannot remove member d", "permission denied", needsRoot)
-	// The backstop of the configuration alone.
+	// Only the backstop of the configuration.
 	b.Run("state", "rm", "etcd_learner.d").MustSucceed()
 	for _, user := range []string{"planner", "viewer"} {
 		b.as(user)
@@ -253,7 +253,7 @@ resource "terraform_data" "healthy" {
 	b.Destroy().MustSucceed()
 }
 
-// tokens: made with readwrite, seen with read.
+// tokens: readwrite permits creating them, read permits reading them.
 func (b *secured) tokens() {
 	b.t.Helper()
 	const denied = "The discovery cluster denies access"
@@ -273,7 +273,7 @@ func (b *secured) tokens() {
 	b.Destroy().MustSucceed().MustBeQuiet()
 }
 
-// heartbeats: beaten with readwrite, seen with read.
+// heartbeats: readwrite permits sending them, read permits reading them.
 func (b *secured) heartbeats() {
 	b.t.Helper()
 	b.Write("main.tf", `ephemeral "etcd_heartbeat" "this" { name = "deploy" }`)

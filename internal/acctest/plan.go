@@ -12,24 +12,23 @@ import (
 	"testing"
 )
 
-// Plan is a plan, and the run that made it.
+// Plan is a plan and the run that created it.
 type Plan struct {
 	*Outcome
-	// Changes are the changes of resources by address, without those that
-	// change nothing.
+	// Changes are the resource changes by address, without no-op changes.
 	Changes map[string]Change
-	// Drift are the changes that the refresh found, by address; not read from a
-	// plan in which nothing is to change.
+	// Drift are the changes that the refresh found, by address. It is not read
+	// from an empty plan.
 	Drift map[string]Change
 }
 
-// Change is what is planned for one resource.
+// Change is the planned change of one resource.
 type Change struct {
 	Actions []string       `json:"actions"`
 	Before  map[string]any `json:"before"`
 	After   map[string]any `json:"after"`
-	// Unknown holds true for each attribute that is known after apply only;
-	// collections and objects may hold it further down.
+	// Unknown contains true for each attribute that is known only after apply;
+	// in collections and objects it can be nested.
 	Unknown map[string]any `json:"after_unknown"`
 	// ReplacePaths are the attributes that force a replacement.
 	ReplacePaths [][]any `json:"replace_paths"`
@@ -60,7 +59,7 @@ func (p *Plan) decode(tb testing.TB, text []byte) {
 	}
 }
 
-// MustBeEmpty fails the test unless nothing is to change, outputs included.
+// MustBeEmpty fails the test unless the plan has no changes, including outputs.
 func (p *Plan) MustBeEmpty() {
 	p.tb.Helper()
 	if p.ExitCode != 0 || len(p.Changes) > 0 {
@@ -68,8 +67,8 @@ func (p *Plan) MustBeEmpty() {
 	}
 }
 
-// MustDo fails the test unless exactly these resources are to change, each in
-// this way: create, update, delete, "delete create".
+// MustDo fails the test unless exactly these resources change, each with this
+// action: create, update, delete or "delete create".
 func (p *Plan) MustDo(want map[string]string) {
 	p.tb.Helper()
 	if got := p.actions(); p.ExitCode == 1 || !maps.Equal(got, want) {
@@ -77,7 +76,7 @@ func (p *Plan) MustDo(want map[string]string) {
 	}
 }
 
-// MustKnow fails the test unless the attribute is planned with this value.
+// MustKnow fails the test unless the plan has this value for the attribute.
 func (p *Plan) MustKnow(address, attribute string, want any) {
 	p.tb.Helper()
 	c := p.Changes[address]
@@ -86,8 +85,8 @@ func (p *Plan) MustKnow(address, attribute string, want any) {
 	}
 }
 
-// MustNotKnow fails the test unless the attributes that are known after apply
-// only are exactly these.
+// MustNotKnow fails the test unless exactly these attributes are known only
+// after apply.
 func (p *Plan) MustNotKnow(address string, want ...string) {
 	p.tb.Helper()
 	var got []string
@@ -103,7 +102,7 @@ func (p *Plan) MustNotKnow(address string, want ...string) {
 	}
 }
 
-// isUnknown reports whether anything in a value is unknown.
+// isUnknown reports whether any part of a value is unknown.
 func isUnknown(v any) bool {
 	switch v := v.(type) {
 	case bool:

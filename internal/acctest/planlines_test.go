@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// userData gives the machines of a fleet what they boot from, as the examples for
-// clouds do. It is part of the machine, so that a plan prints it.
+// userData adds user data to the machines of a fleet, as in the cloud examples.
+// It is part of the machine, so that a plan prints it.
 const userData = `
 resource "terraform_data" "machine" {
   triggers_replace = etcd_member_config.node[each.key].id
@@ -30,7 +30,7 @@ resource "etcd_member" "node" {
 }
 `
 
-// printed is what a person reads of a plan.
+// printed is the human-readable output of a plan.
 type printed struct {
 	tb    testing.TB
 	name  string
@@ -46,7 +46,7 @@ func (f *Fleet) printed(name string, args ...string) printed {
 	return p
 }
 
-// mustBeShorterThan fails the test if there are that many lines.
+// mustBeShorterThan fails the test if there are limit lines or more.
 func (p printed) mustBeShorterThan(limit int) {
 	p.tb.Helper()
 	if len(p.lines) >= limit {
@@ -68,8 +68,8 @@ func (p printed) mustShow(expressions ...string) {
 	}
 }
 
-// A plan can be read: it shows names, addresses, who founds and who joins, and who
-// is next, and no text of many lines per node.
+// A plan is readable: it shows names, addresses, initial and new members, and
+// the next member of a rollout, but no long text per node.
 func TestAccPlansAreReadable(t *testing.T) {
 	t.Parallel()
 	names := []string{"a", "b", "c", "d", "e"}

@@ -16,8 +16,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// play is one of the examples that a reader plays on his own computer, as it
-// is but for its ports. What is done with it is what its README says to type.
+// play is an example for the reader's own computer, unchanged except for its
+// ports. The tests run the commands of its README.
 type play struct{ *Fleet }
 
 var (
@@ -76,10 +76,10 @@ func newPlay(t *testing.T, name string) *play {
 	return p
 }
 
-// Plan is that of the workspace: the example's own variables are not written.
+// Plan is [Workspace.Plan]: it does not write the example's own variables.
 func (p *play) Plan(args ...string) *Plan { p.tb.Helper(); return p.Workspace.Plan(args...) }
 
-// Apply is that of the workspace.
+// Apply is [Workspace.Apply].
 func (p *play) Apply(args ...string) *Outcome { p.tb.Helper(); return p.Workspace.Apply(args...) }
 
 // end destroys everything.
@@ -89,9 +89,9 @@ func (p *play) end() {
 	p.MustBeGone()
 }
 
-// mustRoll does what a pipeline does: it applies until there is nothing to do,
-// and fails the test unless that is once for each node. Of the sample it is the
-// beginning alone: elsewhere the same is done to the end.
+// mustRoll applies like a pipeline until nothing is left to do. It fails the
+// test unless that takes one apply per node. The short form does only the first
+// apply: other tests go to the end.
 func (p *play) mustRoll(nodes ...string) {
 	p.tb.Helper()
 	for range sample(nodes) {
@@ -102,7 +102,7 @@ func (p *play) mustRoll(nodes ...string) {
 	}
 }
 
-// sample is the first of the names, or all of them in the full run.
+// sample returns the first name, or all of them in the full run.
 func sample(names []string) []string {
 	if full() {
 		return names
@@ -110,7 +110,7 @@ func sample(names []string) []string {
 	return names[:1]
 }
 
-// The examples that replace members do what their READMEs say.
+// The examples that replace members work as their READMEs say.
 func TestAccExamplesThatReplace(t *testing.T) {
 	t.Parallel()
 	nodes := []string{"a", "b", "c"}
@@ -199,8 +199,8 @@ func (f *Fleet) ids() map[string]uint64 {
 	return out
 }
 
-// mustHaveReplaced fails the test unless the IDs of just these members are
-// others than before.
+// mustHaveReplaced fails the test unless exactly the IDs of these members have
+// changed.
 func (f *Fleet) mustHaveReplaced(before map[string]uint64, names ...string) {
 	f.tb.Helper()
 	for name, id := range f.ids() {

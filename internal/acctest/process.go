@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// process is an operating system process, as /proc shows it.
+// process is an operating system process in /proc.
 type process struct {
 	pid, parent int
 	exe, cwd    string
@@ -26,9 +26,9 @@ func processes() []process {
 	for _, path := range stats {
 		text, err := os.ReadFile(path)
 		if err != nil {
-			continue // it has ended meanwhile
+			continue // it has ended already
 		}
-		// The command in parentheses may hold anything.
+		// The command in parentheses can contain any character.
 		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 		pid, err1 := strconv.Atoi(filepath.Base(filepath.Dir(path)))
 		parent, err2 := strconv.Atoi(fields[1])
@@ -43,7 +43,7 @@ func processes() []process {
 	return out
 }
 
-// ProcessesIn describes the processes that work in dir or below (Linux only).
+// ProcessesIn describes the processes that work in or below dir (Linux only).
 func ProcessesIn(dir string) []string {
 	var out []string
 	for _, p := range processesIn(dir) {

@@ -17,8 +17,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// requireTerraform skips a test of what the CLI has not: a feature of Terraform
-// from 1.minor on, which OpenTofu does not have.
+// requireTerraform skips the test unless the CLI is Terraform 1.minor or later,
+// which has a feature that OpenTofu lacks.
 func requireTerraform(t *testing.T, minor int, feature string) {
 	t.Helper()
 	line, _, _ := strings.Cut(string(NewWorkspace(t, WorkspaceOptions{}).Run("version").MustSucceed().Stdout), "\n")
@@ -28,7 +28,7 @@ func requireTerraform(t *testing.T, minor int, feature string) {
 	}
 }
 
-// guide returns the blocks of configuration of a guide, as they stand there.
+// guide returns the configuration blocks of a guide.
 func guide(tb testing.TB, name string) []string {
 	tb.Helper()
 	root, err := moduleRoot()
@@ -48,8 +48,8 @@ func guide(tb testing.TB, name string) []string {
 
 const requiredProviders = "terraform {\n  required_providers {\n    etcd = {\n      source = \"terraform-provider-etcd/etcd\"\n    }\n  }\n}\n"
 
-// The members of a cluster that Terraform has never seen are found, and what is
-// generated for them imports them, and plans nothing.
+// A query finds the members of an existing cluster. The generated configuration
+// imports them, and its plan has no changes.
 func TestAccQuery(t *testing.T) {
 	t.Parallel()
 	requireTerraform(t, 14, "lists")
@@ -94,7 +94,7 @@ func TestAccQuery(t *testing.T) {
 	w.Apply().MustSucceed().MustBeQuiet()
 	w.Plan().MustBeEmpty()
 
-	// A list that nobody confirms is called that, and nobody there is no empty one.
+	// A warning says that a list is not confirmed. No answer is not an empty list.
 	for _, p := range cluster.Members()[1:] {
 		p.Kill()
 	}
@@ -108,8 +108,8 @@ func TestAccQuery(t *testing.T) {
 	}
 }
 
-// Actions are invoked by hand and by the life of a resource; each says what it
-// does, and what cannot be done is said before anything is.
+// Actions are invoked by hand and by lifecycle events. Each reports its
+// progress, and reports errors before it starts.
 func TestAccActions(t *testing.T) {
 	t.Parallel()
 	requireTerraform(t, 14, "actions")
@@ -143,7 +143,7 @@ action "etcd_disarm_alarm" "space" {
 	if err := os.Mkdir(filepath.Join(w.Dir, "backup"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	// What the actions say is not in the machine-readable output of each version.
+	// Not every version prints the messages of actions as JSON.
 	apply := func(args ...string) *Outcome {
 		t.Helper()
 		return w.Run(append([]string{"apply", "-no-color", "-input=false", "-auto-approve"}, args...)...).MustSucceed()
@@ -175,8 +175,8 @@ action "etcd_disarm_alarm" "space" {
 	w.Apply("-invoke=action.etcd_defragment.all").mustRefuse("Cannot defragment the members", "The cluster has lost its quorum: 1 of 3 voters answers; quorum is 2.")
 }
 
-// mustRefuse fails the test unless there is one error, and it holds these
-// texts: Terraform 1.14 gives the errors of actions a summary of its own.
+// mustRefuse fails the test unless there is one error that contains these
+// texts: Terraform 1.14 replaces the summary of errors of actions.
 func (o *Outcome) mustRefuse(texts ...string) {
 	o.tb.Helper()
 	errors := o.MustFail().Errors()
@@ -186,7 +186,7 @@ func (o *Outcome) mustRefuse(texts ...string) {
 	Diagnostic{Detail: errors[0].Summary + "\n" + errors[0].Detail}.mustContain(o.tb, "", texts...)
 }
 
-// mustTell fails the test unless the run printed these texts, in this order.
+// mustTell fails the test unless the run printed these texts in this order.
 func (o *Outcome) mustTell(texts ...string) {
 	o.tb.Helper()
 	Diagnostic{Detail: string(o.Stdout)}.mustContain(o.tb, "", texts...)

@@ -18,10 +18,10 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// Two of three are gone. Terraform says so and changes nothing; the commands of
-// the guide, run as they stand there, bring the cluster back from its survivor,
-// with its data and its ID; and then a plain plan is empty and a plain apply
-// grows it. (With ETCD_TEST_FULL=1 on each version.)
+// Two of three machines are lost. Terraform reports this and changes nothing.
+// The commands of the guide, run unchanged, recover the cluster from its
+// survivor, with its data and its ID. Then a plan is empty and an apply can
+// grow the cluster. (With ETCD_TEST_FULL=1 on each version.)
 func TestAccQuorumLost(t *testing.T) {
 	t.Parallel()
 	versions := []etcdtest.Version{etcdtest.V36}
@@ -43,12 +43,12 @@ func TestAccQuorumLost(t *testing.T) {
 }
 
 // loseQuorum forms a cluster of three, writes to it, and loses the machines of
-// b and c. It returns a's member as it is in state.
+// b and c. It returns the member a in the state.
 func loseQuorum(t *testing.T, v etcdtest.Version) (*Fleet, map[string]any) {
 	t.Helper()
 	f := NewFleet(t, FleetOptions{Static: true, Version: v})
 	f.Form()
-	f.Apply("-refresh-only").MustSucceed() // now it is in state that they are members
+	f.Apply("-refresh-only").MustSucceed() // stores in the state that they are members
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	if _, err := f.Client("a").Put(ctx, "kept", "value"); err != nil {
@@ -82,7 +82,7 @@ func (f *Fleet) mustChangeNothing(t *testing.T) {
 			gone("b"), gone("c"), "Bring at least 1 of ", " back, then apply again.",
 			"recover the cluster in two applies", "etcd_snapshot", "the argument restore of etcd_initial_cluster", `The guide "Disaster recovery" has the steps (https://registry.terraform.io/providers/terraform-provider-etcd/etcd/latest/docs/guides/disaster-recovery).`,
 		} {
-			e.mustContain(t, attempt.summary, says) // members stand in the order of their IDs
+			e.mustContain(t, attempt.summary, says) // members are in the order of their IDs
 		}
 		if refused.Took > time.Minute {
 			t.Errorf("%s: it took %v", attempt.summary, refused.Took)
@@ -99,7 +99,7 @@ func (f *Fleet) mustChangeNothing(t *testing.T) {
 	f.Drop("d")
 }
 
-// survivorsList is the member list as a has it; nobody confirms it.
+// survivorsList returns the unconfirmed member list of a.
 func (f *Fleet) survivorsList(t *testing.T) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -128,9 +128,9 @@ func (f *Fleet) mustBeRecovered(t *testing.T, was map[string]any) {
 	f.Apply().MustSucceed()
 }
 
-// follow runs the commands of a section of the guide, in their order and in one
-// shell: the blocks that are marked as sh. What the reader is to set stands in
-// blocks of another kind, and is set here.
+// follow runs the commands of a section of the guide, in order and in one
+// shell: the blocks that are marked as sh. Values that the reader has to set
+// are in other blocks and are set here.
 func (f *Fleet) follow(t *testing.T, v etcdtest.Version, section string) {
 	t.Helper()
 	root, err := moduleRoot()
@@ -162,8 +162,8 @@ func (f *Fleet) follow(t *testing.T, v etcdtest.Version, section string) {
 	f.command(t, v, script.String())
 }
 
-// systemctl stands for the service manager of a's machine. A setting goes to
-// the process that is started next, as systemctl set-environment does it.
+// systemctl is a stand-in for the service manager of a's machine. Like
+// systemctl set-environment, a setting applies to the next process.
 const systemctl = `#!/bin/sh
 set -eu
 case "$1 ${2:-}" in
@@ -190,8 +190,8 @@ unset-environment*) rm "$MACHINE.set.env" ;;
 esac
 `
 
-// command runs shell commands where Terraform runs, with etcdctl and etcdutl of
-// that version and with a's machine at hand. It stops at the first that fails.
+// command runs shell commands in the directory of Terraform, with etcdctl and
+// etcdutl of that version and access to a's machine. It stops at the first failure.
 func (f *Fleet) command(t *testing.T, v etcdtest.Version, script string) {
 	t.Helper()
 	f.save()

@@ -9,17 +9,17 @@ import (
 	"path/filepath"
 )
 
-// raceReports is how the race detector names its files in a directory.
+// raceReports is the prefix of the race detector's files in a directory.
 const raceReports = "race"
 
-// watchRaces makes the race detector of every process that is started from now
-// on, the CLI hands its environment to the provider, write into dir: what a
-// provider says on its standard error is lost in the log of its CLI.
+// watchRaces makes the race detector of processes that are started later write
+// to dir (the CLI passes its environment to the provider). The standard error
+// of a provider would be lost in the log of its CLI.
 func watchRaces(dir string) error {
 	return os.Setenv("GORACE", "log_path="+filepath.Join(dir, raceReports))
 }
 
-// races prints what was written, and reports whether there was anything.
+// races prints the reports, and reports whether there were any.
 func races(dir string) bool {
 	found, err := filepath.Glob(filepath.Join(dir, raceReports+".*"))
 	if err != nil {

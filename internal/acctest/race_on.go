@@ -5,6 +5,6 @@
 
 package acctest
 
-// underRace is true where the tests run under the race detector: the provider
-// that they build does as well.
+// underRace is true if the tests run under the race detector. The provider that
+// they build then uses it too.
 const underRace = true

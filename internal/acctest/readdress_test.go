@@ -13,7 +13,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// membersText is for members whose processes something else starts.
+// membersText is for members whose processes Terraform does not start.
 const membersText = `
 terraform {
   required_providers {
@@ -54,7 +54,7 @@ resource "etcd_member" "node" {
 }
 `
 
-// byHand returns a cluster of three that was started by hand, and imported.
+// byHand returns a cluster of three that was started by hand and imported.
 func byHand(t *testing.T) *Fleet {
 	t.Helper()
 	f := NewFleet(t, FleetOptions{Static: true})
@@ -66,7 +66,7 @@ func byHand(t *testing.T) *Fleet {
 	return f
 }
 
-// listens is what changes in the environment of a process that gets another
+// listens returns the change of the environment of a process that gets another
 // peer URL.
 func listens(to string) func(line string) string {
 	return func(line string) string {
@@ -79,8 +79,8 @@ func listens(to string) func(line string) string {
 	}
 }
 
-// mustSayRestart fails the test unless the warnings say to restart the member
-// with its new peer URLs, and nothing else but what the CLI says of -target.
+// mustSayRestart fails the test unless the only warnings are the one to restart
+// the member with its new peer URLs, and those of the CLI about -target.
 func (f *Fleet) mustSayRestart(o *Outcome, name string) {
 	f.tb.Helper()
 	said := 0
@@ -100,8 +100,8 @@ func (f *Fleet) mustSayRestart(o *Outcome, name string) {
 	}
 }
 
-// Peer URLs change in place, one member at a time, the leader's as well; each
-// process is restarted by whoever runs it.
+// Peer URLs change in place, one member at a time, including the leader. The
+// operator restarts each process.
 func TestAccReaddress(t *testing.T) {
 	t.Parallel()
 	f := byHand(t)
@@ -137,8 +137,8 @@ func TestAccReaddress(t *testing.T) {
 	}
 }
 
-// TLS is switched on between the members of a cluster that runs: first every
-// process can speak it, then one after the other listens with it.
+// TLS between the members of a running cluster is enabled: first every process
+// gets certificates, then one after the other listens with TLS.
 func TestAccPeerTLS(t *testing.T) {
 	t.Parallel()
 	f := byHand(t)

@@ -14,23 +14,23 @@ import (
 	"testing"
 )
 
-// recordVariable is connection.RecordVariable, which exists only with the tag
-// that [ProviderBinary] builds the provider with.
+// recordVariable is connection.RecordVariable, which exists only with the build
+// tag that [ProviderBinary] uses.
 const (
 	recordTag      = "etcdrecord"
 	recordVariable = "ETCD_RECORD_CONNECTIONS"
 )
 
-// Sent is one line of the provider's record of its connections: what it sent
-// ("none", "password", "token" or "certificate"), how and where.
+// Sent is one line of the provider's record of its connections: what it sent ("none",
+// "password", "token" or "certificate"), over which scheme, and to which address.
 type Sent struct {
 	Scheme  string `json:"scheme"`
 	Address string `json:"address"`
 	What    string `json:"sent"`
 }
 
-// Record makes every later run of the workspace record its connections, and
-// returns what reads the record so far.
+// Record makes every later run of the workspace record its connections. It
+// returns a function that reads the record so far.
 func (w *Workspace) Record() func() []Sent {
 	path := filepath.Join(filepath.Dir(w.Dir), "connections.json")
 	w.recordAt = path
@@ -54,9 +54,9 @@ func (w *Workspace) Record() func() []Sent {
 	}
 }
 
-// CheckSent fails the test if a secret went to an address that is not trusted,
-// or in the clear although it must not, and if there was none of a kind that
-// there has to be.
+// CheckSent fails the test if a secret was sent to an untrusted address, or
+// without TLS although tls is set, or if the record has no secret of one of
+// these kinds.
 func CheckSent(tb testing.TB, record []Sent, trusted map[string]bool, tls bool, kinds ...string) {
 	tb.Helper()
 	found, seen := map[string]bool{}, map[Sent]bool{}
@@ -80,8 +80,8 @@ func CheckSent(tb testing.TB, record []Sent, trusted map[string]bool, tls bool, 
 	}
 }
 
-// checkSecrets checks at the end of the test where the credentials went, if
-// there are any.
+// checkSecrets checks at the end of the test to which addresses credentials
+// were sent, if there are any.
 func (f *Fleet) checkSecrets() {
 	var kinds []string
 	if f.opts.TLS != nil {
@@ -97,7 +97,7 @@ func (f *Fleet) checkSecrets() {
 	f.tb.Cleanup(func() {
 		sent := record()
 		if f.auth && f.Registry != nil {
-			// It has the password of the environment too, and no TLS.
+			// It also gets the password of the environment, and has no TLS.
 			registry := strings.TrimPrefix(f.Registry.Endpoints()[0], "http://")
 			sent = slices.DeleteFunc(sent, func(s Sent) bool { return s.Address == registry })
 		}

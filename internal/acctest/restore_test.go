@@ -30,11 +30,11 @@ type restored struct {
 	file, sha256, replaces string
 	revision               int64
 	keys                   int
-	// from is the etcd_snapshot to which sha256 and revision refer, "" for none.
+	// from is the etcd_snapshot to which sha256 and revision refer, or empty.
 	from string
 }
 
-// restores writes the initial cluster with a restore, without one for nil.
+// restores writes the initial cluster with restore, or without it if r is nil.
 func (f *Fleet) restores(t *testing.T, r *restored) {
 	t.Helper()
 	argument := ""
@@ -52,7 +52,7 @@ func (f *Fleet) restores(t *testing.T, r *restored) {
 	f.Write("bootstrap.tf", strings.Replace(staticText, "  members = {", argument+"  members = {", 1))
 }
 
-// installUtl puts etcd and etcdutl of the fleet's version side by side on the machines.
+// installUtl puts etcd and etcdutl of the fleet's version into one directory.
 func (f *Fleet) installUtl(t *testing.T) {
 	t.Helper()
 	bin := t.TempDir()
@@ -64,7 +64,7 @@ func (f *Fleet) installUtl(t *testing.T) {
 	f.env["ETCD_JOIN_BIN"] = bin
 }
 
-// fill writes keys to a cluster.
+// fill writes n keys to a cluster.
 func (f *Fleet) fill(t *testing.T, n int, names ...string) {
 	t.Helper()
 	client, ctx := f.Client(names...), etcdtest.WaitContext(t)
@@ -79,7 +79,7 @@ func (f *Fleet) fill(t *testing.T, n int, names ...string) {
 	}
 }
 
-// backup takes a snapshot of what one member has.
+// backup takes a snapshot of one member's data.
 func (f *Fleet) backup(t *testing.T, keys int, name string) *restored {
 	t.Helper()
 	ctx := etcdtest.WaitContext(t)
@@ -104,8 +104,8 @@ func (f *Fleet) backup(t *testing.T, keys int, name string) *restored {
 	return r
 }
 
-// mustBeRestored expects the data of the snapshot, and nothing that was written
-// after it.
+// mustBeRestored checks that the cluster has the data of the snapshot, and
+// nothing written after it.
 func (f *Fleet) mustBeRestored(t *testing.T, r *restored, names ...string) {
 	t.Helper()
 	f.MustVote(names...)
@@ -126,8 +126,8 @@ func (f *Fleet) mustBeRestored(t *testing.T, r *restored, names ...string) {
 	f.Plan().MustBeEmpty()
 }
 
-// Everything is lost but a backup, the state too: one apply makes a cluster of it.
-// From then on the argument says how the cluster began, and nothing else.
+// Everything except a backup is lost, including the state: one apply creates a
+// cluster from it. Later the argument only documents how the cluster began.
 func TestAccRestore(t *testing.T) {
 	t.Parallel()
 	versions := []etcdtest.Version{etcdtest.V36}
@@ -154,7 +154,7 @@ func TestAccRestore(t *testing.T) {
 			f.mustBeRestored(t, r, "a", "b", "c")
 			id := f.State(initialCluster)["cluster_id"]
 
-			// Removed or changed, it plans nothing.
+			// Removing or changing it plans no changes.
 			f.restores(t, nil)
 			f.Plan().MustBeEmpty()
 			other := *r
@@ -162,7 +162,7 @@ func TestAccRestore(t *testing.T) {
 			f.restores(t, &other)
 			f.Plan().MustBeEmpty()
 
-			// A new member knows nothing of it.
+			// A new member does not get it.
 			f.Add("d")
 			f.Apply().MustSucceed()
 			f.MustVote("a", "b", "c", "d")
@@ -177,9 +177,9 @@ func TestAccRestore(t *testing.T) {
 	}
 }
 
-// Two disks of three are lost, and the survivor lacks what was written last. One
-// apply saves what it has, and changes nothing else; a second one, reviewed, makes
-// a new cluster of that. Whatever is not certain is refused.
+// Two disks of three are lost, and the survivor lacks the latest writes. One
+// apply saves its data and changes nothing else. A second one, after a review,
+// creates a new cluster from it. Uncertain cases are refused.
 func TestAccRecovery(t *testing.T) {
 	t.Parallel()
 	const keys, survivor = 300, "etcd_snapshot.survivor"
@@ -194,7 +194,7 @@ func TestAccRecovery(t *testing.T) {
 	}
 	stale := f.leaveRecords(t, old)
 
-	// A cluster that has its quorum is not given up.
+	// A cluster with a quorum is not abandoned.
 	r := f.backup(t, keys, "a")
 	r.replaces = old
 	f.restores(t, r)
@@ -235,7 +235,7 @@ func TestAccRecovery(t *testing.T) {
 	}
 	plan.MustDo(want)
 
-	// A part of it gives up nothing that the rest needs.
+	// A partial apply does not give up anything that the rest needs.
 	f.mustWarnOfRestore(t, f.Apply("-target="+address("etcd_member_config", "b")).MustSucceed(), old)
 	delete(want, initialCluster)
 	delete(want, address("etcd_member_config", "b"))
@@ -256,8 +256,8 @@ func TestAccRecovery(t *testing.T) {
 	f.Plan().MustBeEmpty()
 }
 
-// A member of the old cluster that the plan would keep, because its resource has no
-// configuration that follows, is named. Without it the plan is whole.
+// The error names a member of the old cluster that the plan would keep because
+// no configuration follows for its resource. Without it the plan is complete.
 func TestAccRecoveryKeepsNoMember(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Static: true})
@@ -282,9 +282,9 @@ func TestAccRecoveryKeepsNoMember(t *testing.T) {
 	f.Plan().MustDo(want)
 }
 
-// An apply that restores in the place of a cluster is ended again and again, at
-// each kind of step: CLI or provider. The next one carries on, and the last one
-// leaves the whole cluster.
+// An apply that restores in place of a cluster is interrupted repeatedly, at
+// each kind of step, by the end of the CLI or the provider. The next apply
+// continues, and the last one leaves the whole cluster.
 func TestAccRecoveryKilled(t *testing.T) {
 	t.Parallel()
 	if !full() {
@@ -302,8 +302,8 @@ func TestAccRecoveryKilled(t *testing.T) {
 		"etcd_member.node[\\\"b\\\"]: Creating", "etcd_member.node[\\\"b\\\"]: Creation complete",
 	}
 	all := len(steps)
-	// A run is at its next steps before it is killed, so one recovery does not end at
-	// each of them.
+	// A run reaches its next steps before it is killed, so one recovery is not
+	// interrupted at each of them.
 	for range 4 {
 		f.Apply("-refresh-only").MustSucceed()
 		r := f.backup(t, keys, "a")
@@ -321,8 +321,8 @@ func TestAccRecoveryKilled(t *testing.T) {
 	}
 }
 
-// endAt applies, and ends the run at the first of the steps that it prints. It
-// returns the other steps, and whether the run was ended.
+// endAt applies, and interrupts the run at the first of the steps that it
+// prints. It returns the other steps, and whether the run was interrupted.
 func (f *Fleet) endAt(t *testing.T, steps []string) (others []string, ended bool) {
 	t.Helper()
 	run, at := f.Start("apply"), -1
@@ -343,8 +343,8 @@ func (f *Fleet) endAt(t *testing.T, steps []string) (others []string, ended bool
 	return slices.Delete(slices.Clone(steps), at, at+1), true
 }
 
-// leaveRecords writes what the provider keeps about the cluster: an ownership
-// record and a turn, as if an apply had been ended. It returns their keys.
+// leaveRecords writes metadata of the provider: an ownership record and a turn,
+// as if an apply had been interrupted. It returns their keys.
 func (f *Fleet) leaveRecords(t *testing.T, id string) (keys []string) {
 	t.Helper()
 	client, ctx := f.Client("a"), etcdtest.WaitContext(t)
@@ -358,14 +358,14 @@ func (f *Fleet) leaveRecords(t *testing.T, id string) (keys []string) {
 		}
 		keys = append(keys, under+key)
 	}
-	// What the application has under a similar key is its own.
+	// A similar key of the application is not the provider's.
 	if _, err := client.Put(ctx, "app"+under, "value"); err != nil {
 		t.Fatal(err)
 	}
 	return keys
 }
 
-// mustBeCleared expects that these keys are gone, and no others.
+// mustBeCleared checks that these keys are gone, and no others.
 func (f *Fleet) mustBeCleared(t *testing.T, keys []string) {
 	t.Helper()
 	client, ctx := f.Client("a"), etcdtest.WaitContext(t)
@@ -379,8 +379,8 @@ func (f *Fleet) mustBeCleared(t *testing.T, keys []string) {
 	}
 }
 
-// loseAhead lets the others acknowledge writes that the survivor never gets, and
-// loses their machines.
+// loseAhead lets the other members acknowledge writes that the survivor never
+// gets, and loses their machines.
 func (f *Fleet) loseAhead(t *testing.T, survivor string, others ...string) (lost []string) {
 	t.Helper()
 	f.Signal(survivor, syscall.SIGSTOP)
@@ -406,8 +406,8 @@ func (f *Fleet) loseAhead(t *testing.T, survivor string, others ...string) (lost
 	return lost
 }
 
-// mustLack expects that none of the writes is there that only the lost members
-// had, and writes down which they are.
+// mustLack checks that the writes that only the lost members had are missing,
+// and logs them.
 func (f *Fleet) mustLack(t *testing.T, lost []string) {
 	t.Helper()
 	got, err := f.Client("a", "b", "c").Get(etcdtest.WaitContext(t), "lost/", clientv3.WithPrefix())
@@ -417,7 +417,7 @@ func (f *Fleet) mustLack(t *testing.T, lost []string) {
 	t.Logf("acknowledged by the members that were lost, and not restored: %v", lost)
 }
 
-// mustWarnOfRestore expects the warning that says what is given up.
+// mustWarnOfRestore checks the warning about what is given up.
 func (f *Fleet) mustWarnOfRestore(t *testing.T, o *Outcome, old string) {
 	t.Helper()
 	w := o.says("A snapshot takes the place of a cluster")

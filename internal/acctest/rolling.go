@@ -20,8 +20,8 @@ func (f *Fleet) replaceUnreachableAfter(d time.Duration) {
 	f.Write("lost_override.tf", fmt.Sprintf("resource \"etcd_member_config\" \"node\" {\n  replace_unreachable_after = %q\n}\n", d))
 }
 
-// rollout routes a value for every node through etcd_rollout; see [Fleet.want].
-// A value that is a version of etcd decides which etcd the machine runs.
+// rollout passes a value for every node through etcd_rollout; see [Fleet.want].
+// A value that is a version of etcd selects the etcd of the machine.
 func (f *Fleet) rollout(value string) {
 	f.tb.Helper()
 	f.Write("rollout.tf", f.rolloutBlock(""))
@@ -30,7 +30,7 @@ func (f *Fleet) rollout(value string) {
 	f.want(value)
 }
 
-// rolloutBlock is the rollout over all nodes that there are where it stands.
+// rolloutBlock returns the rollout over all nodes of its module.
 func (f *Fleet) rolloutBlock(arguments string) string {
 	f.tb.Helper()
 	binaries := map[string]string{}
@@ -56,7 +56,7 @@ resource "etcd_rollout" "this" {
 `, text, arguments)
 }
 
-// rolloutBinaries lets the machines run what the rollout says.
+// rolloutBinaries makes the machines run the version of the rollout.
 func (f *Fleet) rolloutBinaries(file string) {
 	f.tb.Helper()
 	was := f.Read(file)
@@ -67,8 +67,8 @@ func (f *Fleet) rolloutBinaries(file string) {
 	f.Write(file, now)
 }
 
-// rolloutInTurn is [Fleet.rollout] with a rollout for each node, in its module,
-// of those that take turns. The layout must be one with modules.
+// rolloutInTurn is [Fleet.rollout] with a rollout in the module of each node;
+// these take turns in one apply. The layout must be one with modules.
 func (f *Fleet) rolloutInTurn(value string) {
 	f.tb.Helper()
 	f.Write("want.tf", "variable \"want\" {\n  type = string\n}\n")
@@ -85,20 +85,19 @@ func (f *Fleet) rolloutInTurn(value string) {
 
 const rolloutOverride = "resource \"etcd_member_config\" \"node\" {\n  triggers_replace = etcd_rollout.this.effective[each.key]\n}\n"
 
-// rolloutAgain lets the rollout decide over the configurations.
+// rolloutAgain makes the rollout control the configurations.
 func (f *Fleet) rolloutAgain() {
 	f.tb.Helper()
 	f.Write("rollout_override.tf", rolloutOverride)
 }
 
-// want changes the value that everybody is to have.
+// want changes the desired value of all nodes.
 func (f *Fleet) want(value string) {
 	f.tb.Helper()
 	f.Write("want.auto.tfvars", fmt.Sprintf("want = %q\n", value))
 }
 
-// Lose makes machines vanish: their processes are killed, their directories
-// deleted.
+// Lose kills the processes of machines and deletes their directories.
 func (f *Fleet) Lose(names ...string) {
 	f.tb.Helper()
 	f.Crash(names...)
@@ -109,8 +108,8 @@ func (f *Fleet) Lose(names ...string) {
 	}
 }
 
-// Recreate makes a machine boot again with an empty disk, as if something else
-// than Terraform had made it again from the same user data.
+// Recreate boots a machine again with an empty disk, as if it had been
+// recreated outside Terraform from the same user data.
 func (f *Fleet) Recreate(name string) {
 	f.tb.Helper()
 	f.Crash(name)
@@ -120,8 +119,7 @@ func (f *Fleet) Recreate(name string) {
 	f.Repair(name)
 }
 
-// pids returns the process IDs of the nodes' etcd, to see later whether
-// anything was touched.
+// pids returns the process IDs of the nodes' etcd, for a later comparison.
 func (f *Fleet) pids(names ...string) map[string]int {
 	f.tb.Helper()
 	out := map[string]int{}
@@ -133,7 +131,7 @@ func (f *Fleet) pids(names ...string) map[string]int {
 	return out
 }
 
-// says returns the only warning or error with that summary.
+// says returns the only diagnostic with that summary.
 func (o *Outcome) says(summary string) Diagnostic {
 	o.tb.Helper()
 	var found []Diagnostic
@@ -158,7 +156,7 @@ func (o *Outcome) mustNotSay(text string) {
 	}
 }
 
-// node is the key of the node that a diagnostic is about, "" if none is.
+// node returns the key of the node of a diagnostic, or "" if there is none.
 func (d Diagnostic) node() string {
 	_, rest, _ := strings.Cut(d.Address, "[\"")
 	key, _, _ := strings.Cut(rest, "\"]")

@@ -11,8 +11,8 @@ import (
 
 const rolloutTakes = "Rollout does not know what members have"
 
-// leadOut runs the first command of a diagnostic that begins in this way, on the
-// rollout, with edit applied to it.
+// leadOut runs the first command of a diagnostic that begins with prefix, on
+// the rollout, after applying edit to it.
 func (f *Fleet) leadOut(d Diagnostic, prefix string, edit func(string) string) {
 	f.tb.Helper()
 	for _, c := range d.commands() {
@@ -32,8 +32,8 @@ func (f *Fleet) leadOut(d Diagnostic, prefix string, edit func(string) string) {
 	f.tb.Fatalf("no command begins with %q:\n%s", prefix, d)
 }
 
-// A rollout over members that it does not know lets nobody through, however it
-// came to that, and the commands that it prints lead on.
+// A rollout over members that it does not know changes no member, whatever the
+// cause, and the commands that it prints solve this.
 func TestAccRolloutIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Static: true})

@@ -16,18 +16,18 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// rolled is what a plan does that lets one name through.
+// rolled returns the actions of a plan that changes one node.
 func rolled(name string) map[string]string {
 	out := changes(name, "delete create")
 	out["etcd_rollout.this"] = "update"
 	return out
 }
 
-// handedOver is what the log of a leader says that moved leadership away.
+// handedOver is the log message of a leader that transferred its leadership.
 const handedOver = "leadership transfer finished"
 
-// mustHandOver fails the test unless the node handed leadership over since then,
-// or lost it to another one before it came to that.
+// mustHandOver fails the test unless the node transferred its leadership since
+// then, or lost it to another member before.
 func (f *Fleet) mustHandOver(t *testing.T, name string, since time.Time) {
 	t.Helper()
 	for _, msg := range []string{handedOver, "became follower"} {
@@ -41,9 +41,9 @@ func (f *Fleet) mustHandOver(t *testing.T, name string, since time.Time) {
 	t.Errorf("the log of %s does not say that it handed leadership over", name)
 }
 
-// roll applies until everybody has what is wanted, and fails the test unless
-// each plan lets through exactly the next name, each apply succeeds, a plan
-// after the last one is empty, and no acknowledged write is lost.
+// roll applies until all nodes have the desired value. It fails the test unless
+// each plan changes exactly the next name, each apply succeeds, the plan after
+// the last one is empty, and no acknowledged write is lost.
 func (f *Fleet) roll(t *testing.T, value string, each func(name string)) {
 	t.Helper()
 	names := slices.Sorted(maps.Keys(f.Nodes))
@@ -73,7 +73,7 @@ func (f *Fleet) roll(t *testing.T, value string, each func(name string)) {
 	f.Plan().MustBeEmpty()
 }
 
-// A change of image reaches one machine per apply; the writes go on.
+// A changed image reaches one machine per apply, and writes continue.
 func TestAccRolloutOfAnImage(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Founders: rolloutSize()})
@@ -119,9 +119,9 @@ func TestAccRolloutOfAnImage(t *testing.T) {
 	})
 }
 
-// A rollout that is cut short when the successor runs and has no vote yet is
-// not taken any further before it has: the next apply gives it its vote, the one
-// after lets the next name through.
+// A rollout is interrupted when the successor runs but is not promoted. It does
+// not continue before the promotion: the next apply promotes the successor, and
+// the one after that changes the next node.
 func TestAccRolloutCutShort(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
@@ -166,8 +166,8 @@ func rolloutSize() []string {
 	return []string{"a", "b", "c"}
 }
 
-// Around etcd_rollout the guard holds: a new image for all at once is refused,
-// and so is a plan that has been overtaken; no process is touched.
+// The guard also protects without etcd_rollout: a new image for all nodes at
+// once is refused, and so is an outdated plan. No process is restarted.
 func TestAccRolloutBypassed(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
@@ -222,8 +222,8 @@ func TestAccRolloutBypassed(t *testing.T) {
 	f.Plan().MustDo(rolled("a"))
 }
 
-// A machine that is gone from Terraform's sight, or recreated without its data,
-// never gets the vote of the one before.
+// A machine that Terraform no longer knows, or that was recreated without its
+// data, never becomes a voter under the previous identity.
 func TestAccMachineBehindTerraformsBack(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
@@ -246,7 +246,7 @@ func TestAccMachineBehindTerraformsBack(t *testing.T) {
 		want[machine] = "create"
 		return want
 	}())
-	f.Lose("b") // as it is with a machine that was deleted
+	f.Lose("b") // like a deleted machine
 	f.Apply(replace).MustSucceed()
 	f.MustVote("a", "b", "c")
 	f.Plan().MustBeEmpty()
@@ -275,7 +275,7 @@ func TestAccMachineBehindTerraformsBack(t *testing.T) {
 	f.Plan().MustBeEmpty()
 }
 
-// The only voter cannot be replaced, nor one of two. With two nodes more, it can.
+// The only voter cannot be replaced, nor one of two. After adding two nodes, it can.
 func TestAccOnlyVoterIsReplacedAmongThree(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Founders: []string{"a"}})
@@ -301,8 +301,8 @@ func TestAccOnlyVoterIsReplacedAmongThree(t *testing.T) {
 	f.Plan().MustBeEmpty()
 }
 
-// A machine that does not boot stops the roll with the others untouched. It can
-// be corrected by another image, or mended: the roll goes on.
+// A machine that does not boot stops the rollout, and the others are not changed.
+// It can be corrected by another image, or repaired; then the rollout continues.
 func TestAccRolloutOfAnImageThatDoesNotBoot(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
@@ -337,10 +337,10 @@ func TestAccRolloutOfAnImageThatDoesNotBoot(t *testing.T) {
 	f.Plan().MustDo(rolled("b"))
 }
 
-// Members go from one minor version of etcd to the next one by one.
+// Members are upgraded to the next minor version of etcd one by one.
 func TestAccRolloutOfVersions(t *testing.T) {
 	t.Parallel()
-	// 3.5 knows no discovery by the v3 API.
+	// 3.5 does not support discovery by the v3 API.
 	f := NewFleet(t, FleetOptions{Version: etcdtest.V35, Static: true})
 	f.rollout(string(etcdtest.V35))
 	f.Form()
@@ -360,8 +360,8 @@ func TestAccRolloutOfVersions(t *testing.T) {
 	f.Plan().MustSay("Rollout: a cannot go from 3.7 to 3.6").mustContain(t, "Rollout: a cannot go from 3.7 to 3.6", "Nothing has been changed.", "etcdctl downgrade enable 3.6, then restart")
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	// The leader looks every few seconds whether all members are of the newer
-	// version, and makes it the cluster's; before, there is nothing to go back from.
+	// Every few seconds the leader checks whether all members run the newer version, and
+	// then makes it the cluster version. Before that, there is nothing to downgrade.
 	etcdtest.Eventually(t, "the cluster can be downgraded", func() error {
 		_, err := f.Client().Downgrade(ctx, clientv3.DowngradeEnable, "3.6")
 		return err

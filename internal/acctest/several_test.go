@@ -14,7 +14,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// repetitions is how often what must never flake is done: ten times in the
+// repetitions is how often tests that must never flake run: ten times in the
 // full run.
 func repetitions() int {
 	if os.Getenv("ETCD_TEST_FULL") != "" {
@@ -23,9 +23,9 @@ func repetitions() int {
 	return 1
 }
 
-// From three to five in one apply, however the nodes are written down, and
-// then either back to three in one apply under load, or one in and one out in
-// one apply.
+// A cluster grows from three to five in one apply, in each layout. Then one
+// apply either shrinks it to three under load, or adds one member and removes
+// another one.
 func TestAccSeveralAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -51,11 +51,11 @@ func TestAccSeveralAtOnce(t *testing.T) {
 	}
 }
 
-// growByTwo adds d and e: two machines that boot and wait to be let in.
+// growByTwo adds d and e: two machines that boot and wait to be added.
 func growByTwo(t *testing.T, f *Fleet, l layout, args ...string) {
 	t.Helper()
 	f.Add("d", "e")
-	f.Plan().MustDo(l.changes("create", "d", "e")) // and nothing of the others
+	f.Plan().MustDo(l.changes("create", "d", "e")) // and no changes of the others
 	writer := f.Writer(f.Founders...)
 	grown := f.Apply(args...).MustSucceed().MustBeQuiet()
 	f.mustNotPause(writer, pause, f.Founders...)
@@ -64,7 +64,7 @@ func growByTwo(t *testing.T, f *Fleet, l layout, args ...string) {
 	f.Plan().MustBeEmpty()
 }
 
-// shrinkByTwo takes the leader and a follower out under a steady writer.
+// shrinkByTwo removes the leader and a follower under a steady writer.
 func shrinkByTwo(t *testing.T, f *Fleet, l layout, args ...string) {
 	t.Helper()
 	all := slices.Sorted(maps.Keys(f.Nodes))
@@ -73,7 +73,7 @@ func shrinkByTwo(t *testing.T, f *Fleet, l layout, args ...string) {
 	gone, left := []string{leader, others[0]}, others[1:]
 	f.Drop(gone...)
 	f.Plan().MustDo(l.changes("delete", gone...))
-	// Closer than elsewhere: the gap is what this is about.
+	// A shorter interval than elsewhere: this test is about the gap.
 	writer := etcdtest.NewWriter(t, f.clientConfig(left...), etcdtest.WriterOptions{Interval: 10 * time.Millisecond})
 	shrunk := f.Apply(args...).MustSucceed().MustBeQuiet()
 	f.mustNotPause(writer, pause, left...)
@@ -86,7 +86,7 @@ func shrinkByTwo(t *testing.T, f *Fleet, l layout, args ...string) {
 	f.Plan().MustBeEmpty()
 }
 
-// growAndShrink lets one in and the leader out in one apply.
+// growAndShrink adds one member and removes the leader in one apply.
 func growAndShrink(t *testing.T, f *Fleet, l layout, args ...string) {
 	t.Helper()
 	gone := f.Leader(slices.Sorted(maps.Keys(f.Nodes))...)
@@ -103,8 +103,8 @@ func growAndShrink(t *testing.T, f *Fleet, l layout, args ...string) {
 	f.Plan().MustBeEmpty()
 }
 
-// With the environment alone, and no join script, only one may join in an
-// apply: the second one is explained.
+// With only the environment, and no join script, an apply can add only one
+// member: the error explains this for the second one.
 func TestAccTwoJoinsByEnvironmentAlone(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Founders: []string{"a"}})
@@ -132,7 +132,7 @@ func TestAccTwoJoinsByEnvironmentAlone(t *testing.T) {
 		t.Errorf("the status of %s is %v", late, status)
 	}
 
-	// The way out that it names: the machine gets the script as well.
+	// The way out in the error: the machine also gets the script.
 	f.Nodes[late].Script, f.Nodes[late].Image, f.Nodes[late].Create = nil, "2", "60s"
 	f.Apply().MustSucceed()
 	f.MustVote("a", "d", "e")

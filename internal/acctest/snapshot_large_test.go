@@ -16,9 +16,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// A snapshot of 1 GiB, in large values and in small ones, under writes and with a
-// member down: it is consistent, and the provider stays small, at the plan that
-// reads the file too.
+// A snapshot of 1 GiB, with large and small values, under writes and with a
+// member down, is consistent. The provider's memory stays small, also in the
+// plan that reads the file.
 func TestAccSnapshotLarge(t *testing.T) {
 	if !full() {
 		t.Skip("it writes 3 GiB: set ETCD_TEST_FULL=1")
@@ -68,7 +68,7 @@ func TestAccSnapshotLarge(t *testing.T) {
 	}
 }
 
-// highWater is the most memory that a process has had in bytes, 0 if it is gone.
+// highWater returns the peak memory of a process in bytes, or 0 if it has ended.
 func highWater(pid int) int64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

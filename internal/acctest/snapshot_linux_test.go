@@ -12,8 +12,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// A directory in which nothing can be written: the error says so, and the file that
-// is there stays as it is.
+// In a read-only directory the apply fails with an error that says so, and the
+// existing file does not change.
 func TestAccSnapshotReadOnly(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {

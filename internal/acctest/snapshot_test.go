@@ -20,19 +20,19 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// ofSnapshot are the attributes that are known after a snapshot only.
+// ofSnapshot are the attributes that are known only after a snapshot.
 var ofSnapshot = []string{"cluster_id", "member_id", "member_name", "revision", "sha256", "size", "total_keys", "version"}
 
 const theSnapshot = "etcd_snapshot.this"
 
-// snapshots is a workspace for a cluster, in which each configuration is one
-// etcd_snapshot with these arguments in addition to its path, etcd.db.
+// snapshots is a workspace for a cluster. Each configuration in it is one
+// etcd_snapshot with these arguments and the path etcd.db.
 type snapshots struct {
 	*Workspace
 	t       *testing.T
 	cluster *etcdtest.Cluster
 	access  Access
-	// ids are those of the cluster, under "", and of its members by name.
+	// ids are the IDs of the cluster, under "", and of its members, by name.
 	ids map[string]string
 }
 
@@ -44,7 +44,7 @@ func newSnapshots(t *testing.T, b *etcdtest.Cluster) *snapshots {
 	return s
 }
 
-// know asks for the IDs, for which it takes a quorum.
+// know reads the IDs, which requires a quorum.
 func (s *snapshots) know() {
 	s.t.Helper()
 	list, err := s.cluster.Client(s.t).MemberList(etcdtest.WaitContext(s.t))
@@ -64,8 +64,8 @@ func (s *snapshots) configureAt(path, arguments string) {
 	s.Write("main.tf", requiredProviders+s.access.ProviderConfig()+fmt.Sprintf("resource \"etcd_snapshot\" \"this\" {\n  path = %q\n%s\n}\n", path, arguments))
 }
 
-// mustHold fails the test unless a file is the whole snapshot that the state tells
-// of, and returns it as etcdutl sees it, and the name of the member.
+// mustHold fails the test unless the file is the complete snapshot that the state
+// describes. It returns the status from etcdutl and the name of the member.
 func (s *snapshots) mustHold(name string) (status etcdtest.SnapshotStatus, of string) {
 	s.t.Helper()
 	path := filepath.Join(s.Dir, name)
@@ -92,7 +92,7 @@ func (s *snapshots) mustHold(name string) (status etcdtest.SnapshotStatus, of st
 	return status, of
 }
 
-// plainNumber undoes what JSON makes of large numbers.
+// plainNumber formats a large number as an integer: JSON decodes it as a float.
 func plainNumber(v any) any {
 	if f, ok := v.(float64); ok {
 		return strconv.FormatInt(int64(f), 10)
@@ -100,8 +100,8 @@ func plainNumber(v any) any {
 	return v
 }
 
-// mustHaveFiles fails the test unless these are the snapshots, and what belongs to
-// them, in the directory.
+// mustHaveFiles fails the test unless exactly these snapshots and related files
+// are in the directory.
 func (s *snapshots) mustHaveFiles(want ...string) {
 	s.t.Helper()
 	entries, err := os.ReadDir(s.Dir)
@@ -129,9 +129,9 @@ func (s *snapshots) write(keys int) {
 	}
 }
 
-// With a member down and under writes: a snapshot is what
-// etcdutl takes for one; it spares the leader; the plan after it is empty; and
-// new triggers take another. (With ETCD_TEST_FULL=1 on each version.)
+// With a member down and under writes, etcdutl accepts the snapshot, the leader
+// is not used for it, the next plan is empty, and new triggers take another
+// snapshot. (With ETCD_TEST_FULL=1 on each version.)
 func TestAccSnapshot(t *testing.T) {
 	t.Parallel()
 	versions := []etcdtest.Version{etcdtest.V37}
@@ -156,7 +156,7 @@ func TestAccSnapshot(t *testing.T) {
 			s.Plan().MustBeEmpty()
 			s.mustHaveFiles("etcd.db")
 
-			// One is down, clients write, and the next day comes.
+			// One member is down, clients write, and the triggers change.
 			down := b.Leader(t)
 			down.Kill()
 			b.Leader(t)
@@ -176,9 +176,9 @@ func TestAccSnapshot(t *testing.T) {
 	}
 }
 
-// A learner is asked first. Once the quorum is lost, the member with the most data
-// is named, its data alone is saved, and nothing else changes; and so is the
-// learner's, if that is asked for.
+// A learner is preferred. If the quorum is lost, the member with the most data
+// is named, only its data is saved, and nothing else changes. The learner's
+// data is saved if it is selected.
 func TestAccSnapshotOfSurvivor(t *testing.T) {
 	t.Parallel()
 	b := start(t, 3, etcdtest.Options{})
@@ -229,7 +229,7 @@ func TestAccSnapshotOfSurvivor(t *testing.T) {
 	s.mustHaveFiles("etcd.db", "etcd2.db", "etcd3.db")
 }
 
-// What becomes of the file, and of a file that is in the way.
+// The states of the file, and an existing file at its path.
 func TestAccSnapshotFile(t *testing.T) {
 	t.Parallel()
 	b := start(t, 1, etcdtest.Options{})
@@ -242,14 +242,14 @@ func TestAccSnapshotFile(t *testing.T) {
 		}
 	}
 
-	// One that is there before.
+	// Another file exists at the path.
 	other("another's")
 	s.Plan().MustSay("Cannot save a snapshot").MustDetail(t, "etcd.db is there already, and was left alone. Choose another path, such as one with the time in it; or set overwrite = true. If a restore needs the file, move it to another place first: overwrite replaces it.")
 	s.configure("overwrite = true")
 	s.Apply().MustSucceed().MustBeQuiet()
 	s.mustHold("etcd.db")
 
-	// An argument that says nothing of the snapshot takes no other.
+	// Changing an argument that does not affect the snapshot takes no new one.
 	was := s.State(theSnapshot)["sha256"]
 	s.write(1)
 	s.configure("require_file = true")
@@ -260,7 +260,7 @@ func TestAccSnapshotFile(t *testing.T) {
 	s.Apply().MustSucceed().MustBeQuiet()
 	s.mustHold("etcd.db")
 
-	// A bit that has rotted: size and time are as they were.
+	// One bit of the file has changed, but neither its size nor its time.
 	at, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)
@@ -281,7 +281,7 @@ func TestAccSnapshotFile(t *testing.T) {
 	s.mustHold("etcd.db")
 	s.Plan().MustBeEmpty()
 
-	// It is missing, which counts, or does not.
+	// The file is missing, with and without require_file.
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
@@ -290,14 +290,14 @@ func TestAccSnapshotFile(t *testing.T) {
 	s.Apply("-refresh=false").MustSucceed()
 	s.Plan().MustBeEmpty()
 
-	// Another path, and then a replacement, which keep the file there was.
+	// Another path, and then a replacement, which keep the previous file.
 	s.configureAt("etcd2.db", "delete_file = true")
 	s.Apply().MustSucceed().MustBeQuiet()
 	s.mustHold("etcd2.db")
 	s.configureAt("etcd3.db", "")
 	s.Apply().MustSucceed().MustBeQuiet()
 	s.Plan("-replace=" + theSnapshot).MustDo(map[string]string{theSnapshot: "delete create"})
-	s.mustHaveFiles("etcd3.db") // delete_file was true for the one before
+	s.mustHaveFiles("etcd3.db") // delete_file was true for the previous one
 	before := s.State(theSnapshot)["revision"]
 	s.write(1)
 	s.Apply("-replace=" + theSnapshot).MustSucceed().MustBeQuiet()
@@ -306,7 +306,7 @@ func TestAccSnapshotFile(t *testing.T) {
 		t.Errorf("the revision is still %v", after)
 	}
 
-	// The end needs no cluster, and deletes what is as it was made.
+	// The destroy needs no cluster, and deletes the unchanged file.
 	s.configureAt("etcd3.db", "delete_file = true")
 	s.Apply().MustSucceed().MustBeQuiet()
 	b.Members()[0].Kill()
@@ -315,8 +315,8 @@ func TestAccSnapshotFile(t *testing.T) {
 	s.mustHaveFiles()
 }
 
-// The new file is there before the old resource ends, which must not delete it. A
-// file that may not be overwritten is in the way.
+// The new file exists before the old resource is destroyed, which must not
+// delete it. A file that may not be overwritten blocks the replacement.
 func TestAccSnapshotCreatedBeforeDestroyed(t *testing.T) {
 	t.Parallel()
 	b := start(t, 1, etcdtest.Options{})
@@ -338,7 +338,7 @@ func TestAccSnapshotCreatedBeforeDestroyed(t *testing.T) {
 	s.mustHaveFiles()
 }
 
-// What cannot be is said at plan, and the end keeps a file that is another.
+// Invalid paths are refused at plan, and the destroy keeps a file that has changed.
 func TestAccSnapshotRefused(t *testing.T) {
 	t.Parallel()
 	b := start(t, 1, etcdtest.Options{})
@@ -354,9 +354,9 @@ func TestAccSnapshotRefused(t *testing.T) {
 	s.Write("main.tf", main)
 	s.Apply().MustSucceed().MustBeQuiet()
 	s.Run("import", "-input=false", theSnapshot+"2", "etcd.db").MustFail()
-	s.mustHaveFiles(".etcd.db.receipt", "etcd.db") // until it is known that the state has the file
+	s.mustHaveFiles(".etcd.db.receipt", "etcd.db") // until the state is known to contain the file
 
-	// The state was not written: the file is no obstacle.
+	// The state was not written: the file does not block the next apply.
 	if err := os.Remove(filepath.Join(s.Dir, "terraform.tfstate")); err != nil {
 		t.Fatal(err)
 	}
@@ -373,8 +373,8 @@ func TestAccSnapshotRefused(t *testing.T) {
 	s.mustHaveFiles("etcd.db")
 }
 
-// Interrupted or killed while the data comes, nothing has the file's name; what a
-// kill leaves is gone after the next apply.
+// If the apply is interrupted or killed during the transfer, no file has the
+// final name. The next apply removes the remains of a kill.
 func TestAccSnapshotKilled(t *testing.T) {
 	t.Parallel()
 	b := start(t, 1, etcdtest.Options{})

@@ -21,29 +21,29 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// actor takes the steps of a sequence, and looks after each command whether a
+// actor runs the steps of a sequence. After each command it checks whether a
 // rule was broken.
 type actor struct {
 	*lab
 	tr *trial
-	// now is the configuration, base the last one that was applied as a whole.
+	// now is the configuration, base the last one that was applied completely.
 	now, base setup
 	texts     map[layout]string
-	// known are the client URLs of all members that there ever were.
+	// known are the client URLs of all members that ever existed.
 	known  map[string]bool
 	writer *etcdtest.Writer
 	watch  *quorumWatch
-	// below is how much the watch had said before.
+	// below is the number of earlier reports of the watch.
 	below int
-	// going are the members of which a command has begun to destroy the member
-	// or the machine.
+	// going are the members for which a command has started to destroy the
+	// member or the machine.
 	going map[string]bool
-	// ended: a command removed every voter, and its plan had said so.
+	// ended: a command removed every voter, as its plan had warned.
 	ended bool
-	// saved is the plan for later, "" for none; savedEnd: it removes every voter.
-	// cut: the command that runs was cut short.
+	// saved is the saved plan, or "" for none; savedEnd: it removes every
+	// voter. cut: the current command was interrupted.
 	cut bool
-	// excused: the command that runs may remove every voter.
+	// excused: the current command may remove every voter.
 	excused  bool
 	saved    string
 	savedEnd bool
@@ -51,16 +51,15 @@ type actor struct {
 	frozen map[string]bool
 	runs   int
 	done   map[string]int
-	// used are the names that were ever given, forgotten the members of which
-	// something was dropped from the state.
+	// used are all names that were ever used, forgotten the members that had a
+	// resource dropped from the state.
 	used, forgotten map[string]bool
-	// tried are the ways out that have been followed, by what led to them.
+	// tried are the ways out that were already followed, by their error.
 	tried map[string]bool
 }
 
-// act takes the steps of a sequence on a cluster of its own, and looks at what
-// has become of it. provider is the binary, "" for the one that is built as it
-// is.
+// act runs the steps of a sequence on a new cluster and checks the result.
+// provider is the path of a provider binary, or "" for the regular build.
 func (a *actor) act(tr *trial, s sequence, provider string) {
 	begin := time.Now()
 	took := func() time.Duration {
@@ -122,7 +121,7 @@ func (a *actor) form(tr *trial, s sequence, provider string) {
 	a.writer = etcdtest.NewWriter(tr, l.config(names...), etcdtest.WriterOptions{Interval: 50 * time.Millisecond})
 }
 
-// useProvider gives the CLI another build of the provider.
+// useProvider makes the CLI use another build of the provider.
 func (a *actor) useProvider(binary string) {
 	text, err := os.ReadFile(a.Workspace.config)
 	if err != nil {
@@ -134,7 +133,7 @@ func (a *actor) useProvider(binary string) {
 	}
 }
 
-// cli runs a command to its end.
+// cli runs a command and waits for its end.
 func (a *actor) cli(args ...string) *Outcome {
 	a.write()
 	a.save()
@@ -149,8 +148,8 @@ func (a *actor) cli(args ...string) *Outcome {
 	return o
 }
 
-// apply runs apply; if it was about everything, and went through, there is a
-// new configuration to go back to.
+// apply runs apply. If it had no targets and succeeded, its configuration
+// becomes the one to which undo returns.
 func (a *actor) apply(args ...string) *Outcome {
 	o := a.cli(append([]string{"apply"}, args...)...)
 	if o.ExitCode == 0 && !slices.ContainsFunc(args, func(s string) bool { return !strings.HasPrefix(s, "-") || strings.HasPrefix(s, "-target") }) {
@@ -160,11 +159,11 @@ func (a *actor) apply(args ...string) *Outcome {
 	return o
 }
 
-// scene is what there is before a command.
+// scene is the situation before a command.
 type scene struct {
-	// voters are those that run and answer, by ID.
+	// voters are the running voters that answer, by ID.
 	voters map[uint64]string
-	// members are the members that the resources in the state are for.
+	// members are the members of the resources in the state.
 	members map[string]string
 	below   int
 }
@@ -172,8 +171,8 @@ type scene struct {
 func (a *actor) look() scene {
 	s := scene{voters: map[uint64]string{}, members: map[string]string{}}
 	for _, m := range a.list() {
-		// A frozen one has failed; one that starts and ends again, as with an old disk,
-		// has a process now and then, and never answers.
+		// A frozen member has failed. A member that starts and exits again and again,
+		// for example with an old disk, sometimes has a process but never answers.
 		if !m.IsLearner && !a.frozen[m.Name] && a.runsEtcd(m.Name) && a.serves(m) == nil {
 			s.voters[m.ID] = m.Name
 		}
@@ -182,7 +181,7 @@ func (a *actor) look() scene {
 	for address, e := range entries {
 		s.members[address] = e.member
 	}
-	for to, from := range a.pending() { // a plan shows the new address already
+	for to, from := range a.pending() { // a plan already shows the new address
 		s.members[to] = entries[from].member
 	}
 	_, below := a.watch.result()
@@ -190,16 +189,16 @@ func (a *actor) look() scene {
 	return s
 }
 
-// runsEtcd reports whether a machine has an etcd at the moment.
+// runsEtcd reports whether a machine runs an etcd now.
 func (a *actor) runsEtcd(name string) bool {
 	pid := a.pid(name, "etcd.pid")
 	return pid != 0 && slices.ContainsFunc(processes(), func(p process) bool { return p.pid == pid })
 }
 
-// leadsOn is what a text of an error has, if it says what to do.
+// leadsOn matches the text of an error that says what to do.
 var leadsOn = regexp.MustCompile(`(?i)apply|plan again|terraform |etcdctl |import`)
 
-// judge looks at what a command has come to.
+// judge checks the result of commands.
 func (a *actor) judge(before scene, outcomes ...*Outcome) {
 	a.t.Helper()
 	for _, o := range outcomes {
@@ -242,7 +241,7 @@ func (a *actor) judge(before scene, outcomes ...*Outcome) {
 	a.checkVoters(before, outcomes)
 }
 
-// checkQuorum finds that the watch has seen less than a quorum.
+// checkQuorum reports a violation if the watch has seen less than a quorum.
 func (a *actor) checkQuorum(outcomes []*Outcome) {
 	_, below := a.watch.result()
 	if len(below) > a.below {
@@ -255,9 +254,9 @@ const (
 	voterStayed  = "a machine went and its voter stayed"
 )
 
-// checkVoters finds that configuration, machine and member did not go together:
-// that a voter that lived is a member no more, although no command was to remove
-// it or its machine; or that its machine went, and it is a member still.
+// checkVoters reports a violation if configuration, machine and member were not
+// removed together: a living voter was removed although no command was to remove it
+// or its machine, or its machine was destroyed and it is still a member.
 func (a *actor) checkVoters(before scene, outcomes []*Outcome) {
 	now, machines := map[uint64]bool{}, map[string]bool{}
 	for _, m := range a.list() {
@@ -290,7 +289,7 @@ func commandsOf(outcomes []*Outcome) string {
 	return strings.Join(out, "; ")
 }
 
-// list returns the members, through a quorum.
+// list returns the members by a linearizable read.
 func (a *actor) list() (members []*etcdserverpb.Member) {
 	a.t.Helper()
 	a.ask(func(ctx context.Context, c *clientv3.Client) error {
@@ -303,11 +302,11 @@ func (a *actor) list() (members []*etcdserverpb.Member) {
 	return members
 }
 
-// answerTimeout is how long the cluster may take to answer: far longer than an
+// answerTimeout is how long the cluster may take to answer: much longer than an
 // election on a busy machine.
 const answerTimeout = 2 * time.Minute
 
-// ask asks one member after the other until one gives an answer.
+// ask asks one member after the other until one answers.
 func (a *actor) ask(f func(ctx context.Context, c *clientv3.Client) error) {
 	a.t.Helper()
 	end := time.Now().Add(answerTimeout)
@@ -327,7 +326,7 @@ func (a *actor) ask(f func(ctx context.Context, c *clientv3.Client) error) {
 }
 
 func (a *actor) askOne(url string, f func(ctx context.Context, c *clientv3.Client) error) error {
-	// A client of etcd would wait for one that is not there.
+	// A client of etcd would wait for a server that does not listen.
 	conn, err := net.DialTimeout("tcp", strings.TrimPrefix(url, "http://"), time.Second)
 	if err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// checkMembers finds members that are not configured, and nodes without one.
+// checkMembers finds members that are not configured, and nodes without a member.
 func (a *actor) checkMembers() {
 	var want []string
 	for _, key := range a.now.keys() {
@@ -37,16 +37,16 @@ func (a *actor) checkMembers() {
 	}
 }
 
-// leftToOthers reports whether a configuration waits for somebody to add its
-// member: it was made, or replaced, after the members were given up, and the
-// provider knows that it has none.
+// leftToOthers reports whether a configuration waits for its member to be added
+// outside Terraform: it was created or replaced after the members were given
+// up, and the provider knows that it has no member.
 func (a *actor) leftToOthers(name string) bool {
 	status := a.entries()[a.wanted()[name]["etcd_member_config"]].values["status"]
 	return a.now.removed && !a.holds(name, "etcd_member") && (status == "pending" || status == "stale") && a.idIn(name) == 0
 }
 
-// soon finds that something does not come about within the time that a lock
-// may outlive its holder, and some more.
+// soon reports a violation if f does not succeed within the time for which a
+// lock can outlive its holder, and some more.
 func (a *actor) soon(class string, f func() error) {
 	end := time.Now().Add(40 * time.Second)
 	for {
@@ -61,8 +61,8 @@ func (a *actor) soon(class string, f func() error) {
 	}
 }
 
-// checkKeys finds records of somebody who is gone, turns that are open, and a
-// lock that is held.
+// checkKeys finds records of members that no longer exist, open turns, and a
+// held lock.
 func (a *actor) checkKeys() {
 	a.soon("orphan key", func() error {
 		var problem error
@@ -87,12 +87,12 @@ func (a *actor) checkKeys() {
 	})
 }
 
-// orphans says what is wrong with the keys below the cluster's prefix.
+// orphans returns what is wrong with the keys below the prefix of the cluster.
 func (a *actor) orphans(keys map[string]string) error {
 	records := map[string]int{}
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		if name, turn := strings.CutPrefix(key, "turns/"); turn && a.now.has(name) {
-			continue // all are alive by now: it is over, and goes with the next removal
+			continue // all members are alive: it is over, and the next removal deletes it
 		}
 		if !strings.HasPrefix(key, "members/") {
 			return fmt.Errorf("nobody is at work, and there is %s = %s", key, keys[key])
@@ -102,7 +102,7 @@ func (a *actor) orphans(keys map[string]string) error {
 			return fmt.Errorf("%s: %w", key, err)
 		}
 		if !a.now.has(r.Name) && r.State == "removed" && a.forgotten[r.Name] {
-			continue // it ends with its configuration, or its successor: the former left the state without a word
+			continue // it is deleted with its configuration or successor: the resource was dropped from the state
 		}
 		if !a.now.has(r.Name) {
 			return fmt.Errorf("a record of somebody who is gone: %s = %s", key, keys[key])
@@ -115,7 +115,7 @@ func (a *actor) orphans(keys map[string]string) error {
 }
 
 // checkBootstrap finds that the bootstrap in the state is not that of the
-// cluster: once it has formed one, it is not replaced.
+// cluster: it must not be replaced after it has formed one.
 func (a *actor) checkBootstrap() {
 	e, held := a.entries()[bootstrapPart+".this"]
 	if !held {
@@ -134,7 +134,7 @@ func (a *actor) checkBootstrap() {
 	}
 }
 
-// checkWrites finds acknowledged writes that are not there.
+// checkWrites finds acknowledged writes that are missing.
 func (a *actor) checkWrites() {
 	a.writer.Stop()
 	var lost int

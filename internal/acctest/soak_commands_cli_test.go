@@ -17,8 +17,8 @@ import (
 // nodeParts are the parts that belong to one node.
 var nodeParts = parts[:3]
 
-// membershipParts are those whose loss from the state Terraform can recover
-// from: whoever drops a machine has to import it by himself.
+// membershipParts are those whose loss from the state Terraform can repair: a
+// user who drops a machine has to import it.
 var membershipParts = []string{"etcd_member_config", "etcd_member"}
 
 const (
@@ -26,7 +26,7 @@ const (
 	appliesPlan = "apply the saved plan"
 )
 
-// commandKinds are the commands that somebody types.
+// commandKinds returns the commands that a user types.
 func commandKinds() []kind {
 	return []kind{
 		{name: "apply", weight: 6, run: typed()},
@@ -52,7 +52,7 @@ func commandKinds() []kind {
 	}
 }
 
-// typed is apply with these options.
+// typed returns a step that runs apply with these options.
 func typed(options ...string) func(*actor, deed) bool {
 	return func(a *actor, _ deed) bool {
 		o := a.cli(append([]string{"apply"}, options...)...)
@@ -64,7 +64,7 @@ func typed(options ...string) func(*actor, deed) bool {
 	}
 }
 
-// on is apply with these options, each for the addresses of the step.
+// on returns a step that runs apply with these options, each for the step's addresses.
 func on(options ...string) func(*actor, deed) bool {
 	return func(a *actor, s deed) bool {
 		if s.part == "terraform_data.machine" && (a.unbound() || slices.Contains(options, "-target") && (len(options) > 1 || a.machinesAlone())) {
@@ -80,7 +80,7 @@ func on(options ...string) func(*actor, deed) bool {
 }
 
 // machinesAlone reports whether a machine is about to be replaced without its
-// configuration. Targeted by itself that is nothing that the provider sees.
+// configuration. The provider does not see this if the machine is the only target.
 func (a *actor) machinesAlone() bool {
 	for _, e := range a.entries() {
 		if e.resource == "terraform_data" && e.tainted {
@@ -90,15 +90,14 @@ func (a *actor) machinesAlone() bool {
 	return slices.ContainsFunc(a.now.keys(), func(key string) bool { return a.now.nodes[key].Image != a.base.nodes[key].Image })
 }
 
-// unbound reports whether members do not depend on their machines: the argument
-// machine_id has been dropped, or the members have. Then a machine that is replaced
-// by itself is nothing that the provider sees.
+// unbound reports whether members do not depend on their machines because the
+// argument machine_id or the members were dropped. The provider then does not
+// see the replacement of a single machine.
 func (a *actor) unbound() bool {
 	return a.now.removed || a.now.without["etcd_member"] == "machine_id" || a.base.removed || a.base.without["etcd_member"] == "machine_id"
 }
 
-// savePlan makes a plan for later, with a replacement if the step is about a
-// part.
+// savePlan saves a plan, with a replacement if the step has a part.
 func (a *actor) savePlan(s deed) bool {
 	file := filepath.Join(a.Dir, "saved.bin")
 	_ = os.Remove(file)
@@ -123,7 +122,7 @@ func (a *actor) applySaved(deed) bool {
 		return false
 	}
 	if a.savedEnd {
-		a.excused = true // its plan said so
+		a.excused = true // its plan had this warning
 	}
 	a.cli("apply", a.saved)
 	a.saved, a.excused = "", false
@@ -156,7 +155,7 @@ func (a *actor) stateRmBoth(s deed) bool {
 
 func (a *actor) stateRmBootstrap(deed) bool { return a.forgetState([]string{bootstrapPart + ".this"}) }
 
-// forgetState drops those of the resources that are in the state.
+// forgetState drops the resources that exist from the state.
 func (a *actor) forgetState(addresses []string) bool {
 	entries := a.entries()
 	addresses = slices.DeleteFunc(addresses, func(address string) bool { _, is := entries[address]; return !is })
@@ -188,7 +187,7 @@ func (a *actor) stateMv(s deed) bool {
 	return true
 }
 
-// importOne imports a resource that the state may have.
+// importOne imports a resource that the state may already have.
 func (a *actor) importOne(s deed) bool {
 	a.cli("import", "-input=false", a.targets(s)[0], a.now.memberName(a.key(s)))
 	return true
@@ -196,7 +195,8 @@ func (a *actor) importOne(s deed) bool {
 
 func (a *actor) destroyTarget(s deed) bool {
 	for _, e := range a.entries() {
-		// A machine that no member in the state depends on goes under its voter, and no provider sees it.
+		// The provider does not see the destroy of a machine on which no member
+		// in the state depends.
 		meant := s.part == bootstrapPart || s.part != "etcd_member" && e.member == a.now.memberName(a.key(s))
 		alone := !a.protects(e.member) || a.unbound() && !a.spares(e.member)
 		if meant && e.resource == "terraform_data" && alone && a.idIn(e.member) != 0 {
@@ -207,7 +207,7 @@ func (a *actor) destroyTarget(s deed) bool {
 	return true
 }
 
-// begin starts an apply that is to be cut short.
+// begin starts an apply that is to be interrupted.
 func (a *actor) begin(s deed) (*Running, scene) {
 	before := a.look()
 	args := []string{"apply"}
@@ -246,9 +246,9 @@ func (a *actor) judgeCut(before scene, run *Running) {
 }
 
 // twoRuns replaces two nodes at the same time, from two copies of the state.
-// What one of them has changed is written into the state of the other
-// afterwards, as one of two people would have to. A node that is still to be added
-// would be made by both of them.
+// Afterwards the changes of one are merged into the state of the other, as two
+// people would have to do. Both runs would create a node that is still to be
+// added, so there must be none.
 func (a *actor) twoRuns(s deed) bool {
 	s.also = max(1, s.also)
 	one, other := a.key(s), a.second(s)
@@ -267,8 +267,8 @@ func (a *actor) twoRuns(s deed) bool {
 	return true
 }
 
-// stateFile is what is needed of a state to take a part of it from another one;
-// the rest is kept as it is.
+// stateFile has the fields that are necessary to copy a part of a state from
+// another one; the rest does not change.
 type stateFile struct {
 	Version          int             `json:"version"`
 	TerraformVersion string          `json:"terraform_version"`
@@ -287,7 +287,7 @@ type stateResource struct {
 	Instances []json.RawMessage `json:"instances"`
 }
 
-// of reports whether an instance has one of these addresses.
+// of returns a function that reports whether an instance has one of these addresses.
 func (r stateResource) of(addresses map[string]bool) func(json.RawMessage) bool {
 	return func(instance json.RawMessage) bool {
 		var at struct {
@@ -297,7 +297,7 @@ func (r stateResource) of(addresses map[string]bool) func(json.RawMessage) bool 
 	}
 }
 
-// merge takes what the state of the other one says of a member.
+// merge copies the resources of a member from the state of g.
 func (a *actor) merge(g *Fleet, member string, entries map[string]entry) {
 	a.t.Helper()
 	theirs := map[string]bool{}
@@ -330,7 +330,7 @@ func (a *actor) merge(g *Fleet, member string, entries map[string]entry) {
 	a.Write("terraform.tfstate", string(text))
 }
 
-// indexOf is how an address ends for an instance key.
+// indexOf returns the end of an address with this instance key.
 func indexOf(key any) string {
 	switch key := key.(type) {
 	case string:

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// editKinds are the edits of a configuration. None of them runs a command.
+// editKinds returns the edits of a configuration. None of them runs a command.
 func editKinds() []kind {
 	return []kind{
 		{name: "add", weight: 4, run: add("member", false)},
@@ -47,10 +47,10 @@ func edit(change func(n *Node)) func(*actor, deed) bool {
 	}
 }
 
-// largestSoak is how many nodes a configuration has at most.
+// largestSoak is the maximum number of nodes of a configuration.
 const largestSoak = 6
 
-// free is a key that no node has or had.
+// free returns a key that no node has or had.
 func (a *actor) free() string {
 	for i := 0; ; i++ {
 		name := fmt.Sprintf("n%d", i)
@@ -78,7 +78,7 @@ func add(joins string, promote bool) func(*actor, deed) bool {
 	}
 }
 
-// promote turns promote of a learner over.
+// promote inverts promote of a learner.
 func (a *actor) promote(s deed) bool {
 	for i := range a.now.keys() {
 		s.who += min(i, 1)
@@ -91,7 +91,7 @@ func (a *actor) promote(s deed) bool {
 	return false
 }
 
-// promoteStandbys frees the slot for learners.
+// promoteStandbys promotes the learners to free the learner slot.
 func (a *actor) promoteStandbys() {
 	for key, n := range a.now.nodes {
 		if n.Joins == "learner" {
@@ -102,7 +102,7 @@ func (a *actor) promoteStandbys() {
 	}
 }
 
-// removeNode takes a node out.
+// removeNode removes a node.
 func (a *actor) removeNode(s deed) bool {
 	key := a.key(s)
 	if len(a.now.nodes) < 2 {
@@ -117,9 +117,9 @@ func (a *actor) removeNode(s deed) bool {
 	return true
 }
 
-// lost are the members under which the machine goes: the configuration has no node
-// for them any more, and the state no member, or the configuration gives the members
-// up. No provider sees that.
+// lost returns the members that lose their machines: the configuration no
+// longer has a node for them, and the state no member, or the configuration
+// gives the members up. The provider does not see this.
 func (a *actor) lost() (names []string) {
 	for _, e := range a.entries() {
 		if e.resource == "terraform_data" && !a.now.has(e.member) && !a.protects(e.member) && a.idIn(e.member) != 0 {
@@ -129,15 +129,15 @@ func (a *actor) lost() (names []string) {
 	return names
 }
 
-// endures reports whether the cluster endures that. It is one more machine that is
-// lost: one can be, if it is spared, and if its configuration tells the provider to
-// remove the member after it.
+// endures reports whether the cluster survives the edit. It loses at most one
+// machine, which it can spare, and the configuration in the state makes the
+// provider remove the member afterwards.
 func (a *actor) endures() bool {
 	lost := a.lost()
 	return len(lost) == 0 || len(lost) == 1 && a.holds(lost[0], "etcd_member_config") && a.spares(lost[0])
 }
 
-// protects reports whether a member is removed before its machine is destroyed: if
+// protects reports whether a member is removed before its machine is destroyed:
 // the state has it, and the configuration has not given it up.
 func (a *actor) protects(name string) bool {
 	return !a.now.removed && a.holds(name, "etcd_member", "etcd_learner")
@@ -153,7 +153,7 @@ func (a *actor) holds(name string, resources ...string) bool {
 	return false
 }
 
-// rename gives a node another key; its member keeps its name.
+// rename gives a node another key. Its member keeps its name.
 func rename(tell bool) func(*actor, deed) bool {
 	return func(a *actor, s deed) bool {
 		was, now := a.key(s), a.free()
@@ -166,7 +166,7 @@ func rename(tell bool) func(*actor, deed) bool {
 	}
 }
 
-// recount turns for_each into count, and back.
+// recount changes for_each to count, or back.
 func recount(tell bool) func(*actor, deed) bool {
 	return func(a *actor, _ deed) bool {
 		learns := slices.ContainsFunc(a.now.keys(), func(key string) bool { return a.now.nodes[key].Joins == "learner" })
@@ -183,7 +183,7 @@ func recount(tell bool) func(*actor, deed) bool {
 	}
 }
 
-// tell writes moved blocks for all that has another address now.
+// tell writes moved blocks for all resources with a changed address.
 func (a *actor) tell(really bool) {
 	a.now.moved = ""
 	if really {
@@ -227,7 +227,7 @@ func (a *actor) swap(s deed) bool {
 	return true
 }
 
-// changeFounders takes a founder out, or in.
+// changeFounders removes a founder from the list, or adds one.
 func (a *actor) changeFounders(s deed) bool {
 	key := a.key(s)
 	if i := slices.Index(a.now.founders, key); i >= 0 && len(a.now.founders) > 1 {
@@ -248,8 +248,7 @@ func drop(resource, argument string) func(*actor, deed) bool {
 	}
 }
 
-// giveMachine writes machine_id again, where it was dropped, in the same edit as
-// another image.
+// giveMachine restores a dropped machine_id in the same edit as another image.
 func (a *actor) giveMachine(s deed) bool {
 	if a.base.removed || a.now.removed || a.base.without["etcd_member"] != "machine_id" {
 		return false
@@ -258,8 +257,8 @@ func (a *actor) giveMachine(s deed) bool {
 	return edit(func(n *Node) { n.Image += "+" })(a, s)
 }
 
-// giveUp takes the members out of Terraform's care, without a word to the
-// cluster.
+// giveUp removes the members from the control of Terraform, without changing
+// the cluster.
 func (a *actor) giveUp(deed) bool {
 	if a.now.removed || a.now.layout == moduleEach || a.machinesAlone() {
 		return false
@@ -269,23 +268,23 @@ func (a *actor) giveUp(deed) bool {
 	return a.now.removed
 }
 
-// undo goes back to what was applied last.
+// undo returns to the last applied configuration.
 func (a *actor) undo(deed) bool {
 	was := a.now
 	a.now = a.base.clone()
 	for _, key := range was.keys() {
-		// One that was added since, and whose machine would be lost.
+		// This node was added since, and its machine would be lost.
 		if _, is := a.now.nodes[key]; !is && !a.now.has(was.memberName(key)) && !a.endures() {
 			a.now.nodes[key] = was.nodes[key]
 		}
 	}
-	// What has another address by now keeps it.
+	// Resources with another address in the state keep it.
 	a.write()
 	a.now.moved = a.movedBlocks()
 	return true
 }
 
-// has reports whether a configuration has a member of that name.
+// has reports whether a configuration has a member with that name.
 func (s setup) has(member string) bool {
 	return slices.ContainsFunc(s.keys(), func(key string) bool { return s.memberName(key) == member })
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// eventKinds are what happens to machines. None of them happens to a member
-// that the cluster cannot do without.
+// eventKinds returns the events that happen to machines. They happen only to
+// members that the cluster can spare.
 func eventKinds() []kind {
 	return []kind{
 		{name: "machine killed", weight: 3, run: event((*actor).killMachine)},
@@ -24,7 +24,7 @@ func eventKinds() []kind {
 	}
 }
 
-// event lets something happen to a machine that can be spared.
+// event calls happen for a machine that can be spared.
 func event(happen func(a *actor, name string)) func(*actor, deed) bool {
 	return func(a *actor, s deed) bool {
 		name := a.now.memberName(a.key(s))
@@ -36,8 +36,7 @@ func event(happen func(a *actor, name string)) func(*actor, deed) bool {
 	}
 }
 
-// spares reports whether a member runs, and its cluster has a quorum without
-// it.
+// spares reports whether a member runs and the cluster has a quorum without it.
 func (a *actor) spares(name string) bool {
 	if !a.runsEtcd(name) || a.pid(name, "supervisor.pid") == 0 || a.frozen[name] {
 		return false
@@ -72,7 +71,7 @@ func (a *actor) freeze(name string) {
 
 func (a *actor) dataOf(name string) string { return filepath.Join(a.Machines, name, "data") }
 
-// boot starts a machine again that has crashed, as it is.
+// boot boots a crashed machine again, without changing it.
 func (a *actor) boot(name string) {
 	a.t.Helper()
 	dir := filepath.Join(a.Machines, name)
@@ -84,9 +83,9 @@ func (a *actor) boot(name string) {
 	a.sh("up", name, "ETCD_BIN="+etcdtest.Binary(a.tb, a.version()), "MACHINE_ENV="+string(env), machineJoin(string(join)))
 }
 
-// oldDisk replaces a node, and gives the machine that takes its place the disk
-// of the one before: that of a member which was removed. (An older disk of the
-// same member is what etcd itself cannot survive.)
+// oldDisk replaces a node and gives the new machine the disk of the old one,
+// which belongs to a removed member. (etcd itself does not survive an older
+// disk of the same member.)
 func (a *actor) oldDisk(s deed) bool {
 	key := a.key(s)
 	name := a.now.memberName(key)
@@ -121,7 +120,7 @@ func (a *actor) oldDisk(s deed) bool {
 	return true
 }
 
-// idIn is the ID of the member of that name, 0 if there is none.
+// idIn returns the ID of the member with that name, or 0 if there is none.
 func (a *actor) idIn(name string) uint64 {
 	for _, m := range a.list() {
 		if m.Name == name {
@@ -131,8 +130,8 @@ func (a *actor) idIn(name string) uint64 {
 	return 0
 }
 
-// heal ends what can be ended by itself: machines boot again with what they
-// have, and wake up.
+// heal ends the failures that can be ended without a replacement: machines boot
+// again with their disks, and frozen processes continue.
 func (a *actor) heal() {
 	clear(a.frozen)
 	entries, err := os.ReadDir(a.Machines)

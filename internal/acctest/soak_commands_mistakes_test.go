@@ -16,21 +16,21 @@ import (
 	"time"
 )
 
-// mistake is a provider with an error put into it. It is built from other text
-// than what is shipped, which has no place for it.
+// mistake is a provider with a planted error. It is built from modified
+// sources, because the released sources have no hooks for it.
 type mistake struct {
 	name string
 	in   []replacement
-	// comes are the violations that it leads to.
+	// comes are the violations to which it leads.
 	comes []string
 	// shortest is a sequence that leads to one of them.
 	shortest sequence
 }
 
-// replacement is what stands in a file instead of the only text that matches.
+// replacement replaces the only text that matches in a file.
 type replacement struct{ file, was, now string }
 
-// mistakes are such as have been made.
+// mistakes are mistakes that were really made.
 var mistakes = []mistake{
 	{
 		name:  "the guard does not count configurations",
@@ -70,8 +70,7 @@ var mistakes = []mistake{
 	},
 }
 
-// overlay writes the texts with the mistake, and the file that tells the
-// compiler of them.
+// overlay writes the modified sources, and the overlay file for the compiler.
 func (m mistake) overlay(t testing.TB, root, dir string) string {
 	t.Helper()
 	texts := map[string]string{}
@@ -129,7 +128,7 @@ func (m mistake) build(t testing.TB) string {
 	return filepath.Join(dir, providerName)
 }
 
-// Each mistake still has its place in the code.
+// The pattern of each mistake still matches the code.
 func TestCommandMistakesFit(t *testing.T) {
 	t.Parallel()
 	root, err := moduleRoot()
@@ -141,14 +140,14 @@ func TestCommandMistakesFit(t *testing.T) {
 	}
 }
 
-// hit reports whether one of the violations is what the mistake leads to.
+// hit reports whether the mistake leads to one of the violations.
 func (m mistake) hit(found []violation) bool {
 	return slices.ContainsFunc(found, func(v violation) bool { return slices.Contains(m.comes, v.class) })
 }
 
-// The search finds each of the mistakes, in less than SOAK for each (half an
-// hour), with any seed; and what leads to it is seen. (With ETCD_TEST_FULL=1
-// only: it takes a while.)
+// The search finds each of the mistakes within SOAK (by default half an hour)
+// with any seed, and its shortest sequence fails. (Only with ETCD_TEST_FULL=1:
+// it takes a while.)
 func TestAccCommandMistakes(t *testing.T) {
 	t.Parallel()
 	if !full() {

@@ -17,9 +17,9 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// finish looks at what a sequence has come to: a plain apply, or what the
-// refusals say, leads to an empty plan, and then nothing is lost, and nothing is
-// left that is nobody's.
+// finish checks the result of a sequence: a plain apply, or the advice of the
+// refusals, must lead to an empty plan, without lost writes and without
+// leftovers that have no owner.
 func (a *actor) finish() {
 	if !a.ended {
 		a.heal()
@@ -35,9 +35,9 @@ func (a *actor) finish() {
 	a.checkWrites()
 }
 
-// converge applies, and follows what is said where that is refused, until the
-// plan is empty and everybody runs. What comes to the same again and again leads
-// nowhere: then the configuration goes back to the last one that was applied.
+// converge applies, and follows the advice of refusals, until the plan is empty
+// and all members run. If the same problem comes back several times, it returns
+// to the last applied configuration.
 func (a *actor) converge() {
 	var back bool
 	seen := map[string]int{}
@@ -60,8 +60,8 @@ func (a *actor) converge() {
 	a.tr.find("does not converge", "there is always something else")
 }
 
-// round applies once and does what that leads to. It returns what is still to
-// be done, "" if nothing is.
+// round applies once and follows the advice in its errors. It returns the
+// remaining problem, or "" if there is none.
 func (a *actor) round() string {
 	o := a.apply("-lock-timeout=30s")
 	if a.ended {
@@ -82,8 +82,8 @@ func (a *actor) round() string {
 	return ""
 }
 
-// replaceFailed replaces a member that does not run, as warnings and errors say,
-// and returns its name.
+// replaceFailed replaces a member that does not run, as warnings and errors
+// say, and returns its name.
 func (a *actor) replaceFailed() string {
 	if a.ended {
 		return ""
@@ -96,7 +96,7 @@ func (a *actor) replaceFailed() string {
 	return failed
 }
 
-// changes are the lines that say what a plan does.
+// changes returns the lines that describe a plan.
 func (o *Outcome) changes() []string {
 	var out []string
 	for _, m := range o.messages {
@@ -107,7 +107,7 @@ func (o *Outcome) changes() []string {
 	return out
 }
 
-// serves reports whether a voter answers a linearizable read.
+// serves returns an error unless a voter answers a linearizable read.
 func (a *actor) serves(m *etcdserverpb.Member) error {
 	if len(m.ClientURLs) == 0 {
 		return errors.New("it has never started")
@@ -118,8 +118,8 @@ func (a *actor) serves(m *etcdserverpb.Member) error {
 	})
 }
 
-// failed is the name of a member that does not run, "" if there is none. One
-// that has just been started gets its time.
+// failed returns the name of a member that does not run, or "" if there is
+// none. It waits for a member that has just been started.
 func (a *actor) failed() string {
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(200 * time.Millisecond) {
 		down := ""
@@ -127,10 +127,10 @@ func (a *actor) failed() string {
 			name := m.Name
 			for of, n := range a.byName() {
 				if slices.Contains(m.PeerURLs, n.Peer) {
-					name = of // also while it has not started
+					name = of // also before its first start
 				}
 			}
-			// One with somebody else's data starts, and ends again at once.
+			// A process with the data of another member starts and exits at once.
 			if name != "" && (!a.runsEtcd(name) || !m.IsLearner && a.serves(m) != nil) {
 				down = name
 			}
@@ -141,7 +141,7 @@ func (a *actor) failed() string {
 	}
 }
 
-// follow does what the errors of an apply say.
+// follow follows the advice in the errors of an apply.
 func (a *actor) follow(o *Outcome) {
 	together := slices.DeleteFunc(o.Errors(), func(e Diagnostic) bool { return !strings.Contains(e.Detail, "a -replace for each") })
 	if len(together) > 1 {
@@ -155,21 +155,21 @@ func (a *actor) follow(o *Outcome) {
 	told := a.now.moved
 	for _, e := range o.Errors() {
 		if a.ended || a.now.moved != "" && a.now.moved != told {
-			return // what is at another address is at its own after the next apply
+			return // a moved resource has its new address only after the next apply
 		}
 		if len(together) > 1 && strings.Contains(e.Detail, "a -replace for each") {
 			continue
 		}
 		if !strings.Contains(e.Address, "etcd_") {
-			a.now.moved = "" // the CLI's own, such as a move that cannot be
+			a.now.moved = "" // an error of the CLI, such as an impossible move
 			continue
 		}
 		a.lead(e)
 	}
 }
 
-// lead does what one error says: as a reader would who knows what was done
-// before.
+// lead follows the advice of one error, like a reader who remembers the
+// previous steps.
 func (a *actor) lead(e Diagnostic) {
 	a.write()
 	entries, commands := a.entries(), e.commands()
@@ -187,7 +187,7 @@ func (a *actor) lead(e Diagnostic) {
 	if strings.Contains(e.Detail, `the one after "from"`) {
 		at = a.stateAddress(at)
 	}
-	again := a.tried[e.String()] // a reader goes on to what is said next
+	again := a.tried[e.String()] // a reader then continues with the next advice
 	a.tried[e.String()] = true
 	switch blocks := a.movedBlocks(); {
 	case strings.Contains(e.Detail, "takes no more learners"):
@@ -203,7 +203,7 @@ func (a *actor) lead(e Diagnostic) {
 		a.shellLine(e, strings.ReplaceAll(keepMachine, "MACHINE", machine))
 	case strings.Contains(e.Detail, " state mv ") && a.exchanged(blocks):
 		a.moveInState(blocks)
-	case strings.Contains(e.Detail, "moved {") && blocks != "" && blocks != a.now.moved: // what is told already is no way out
+	case strings.Contains(e.Detail, "moved {") && blocks != "" && blocks != a.now.moved: // repeating the same blocks does not help
 		a.tr.Logf("THE WAY OUT: moved blocks\n%s", blocks)
 		a.now.moved = blocks
 	case imports != "" && !held:
@@ -217,13 +217,13 @@ func (a *actor) lead(e Diagnostic) {
 	case replaces != "":
 		a.shellLine(e, replaces)
 	case strings.Contains(e.Detail, "another node gives up"):
-		a.undo(deed{}) // what was typed before is no reason to go on with
+		a.undo(deed{}) // the previous edits are no reason to continue
 	case command("terraform apply") == "" && command("etcdctl ") != "":
 		a.shellLine(e, command("etcdctl "))
 	}
 }
 
-// configured are the addresses that the configuration has.
+// configured returns the addresses in the configuration.
 func (a *actor) configured() map[string]bool {
 	has := map[string]bool{}
 	for _, resources := range a.wanted() {
@@ -234,18 +234,18 @@ func (a *actor) configured() map[string]bool {
 	return has
 }
 
-// exchanged reports whether the configuration still has an address that a resource
-// is moved from: the CLI refuses such a block.
+// exchanged reports whether the configuration still has an address from which a
+// resource is moved: the CLI refuses such a block.
 func (a *actor) exchanged(blocks string) bool {
 	has := a.configured()
 	return slices.ContainsFunc(movedBlock.FindAllStringSubmatch(blocks, -1), func(m []string) bool { return has[m[1]] })
 }
 
-// ofType is the type of the resource at an address.
+// ofType matches the type of the resource at an address.
 var ofType = regexp.MustCompile(`(\w+)\.\w+(\[[^]]*\])?$`)
 
-// moveInState moves in the state what the blocks would move, by way of addresses
-// that nothing has.
+// moveInState makes the moves of the blocks in the state, through unused
+// addresses.
 func (a *actor) moveInState(blocks string) {
 	moves := movedBlock.FindAllStringSubmatch(blocks, -1)
 	aside := func(i int) string {
@@ -259,11 +259,11 @@ func (a *actor) moveInState(blocks string) {
 	}
 }
 
-// stateAddress is the address of a resource that the CLI knows: the former one
-// until a move has been applied.
+// stateAddress returns the address that the CLI knows: the previous one until a
+// move has been applied.
 func (a *actor) stateAddress(address string) string { return cmp.Or(a.pending()[address], address) }
 
-// plannedAddress is the address at which a plan has a resource of the state.
+// plannedAddress returns the address that a plan uses for a resource of the state.
 func (a *actor) plannedAddress(address string) string {
 	for to, from := range a.pending() {
 		if from == address {
@@ -273,8 +273,8 @@ func (a *actor) plannedAddress(address string) string {
 	return address
 }
 
-// machineOf is the address of the machine of the node that has a resource at this
-// address, "" if there is none.
+// machineOf returns the address of the machine of the node that has a resource
+// at this address, or "" if there is none.
 func (a *actor) machineOf(address string) string {
 	for _, resources := range a.wanted() {
 		for _, of := range resources {
@@ -286,13 +286,13 @@ func (a *actor) machineOf(address string) string {
 	return ""
 }
 
-// oneTooMany is how a text names the one of two resources that has to leave the
+// oneTooMany is the text that names which one of two resources has to leave the
 // state.
 const oneTooMany = "ADDRESS is the address of the one that the configuration does not have"
 
-// dropOne does what is said of two resources of one member: it asks Terraform for
-// their addresses, and takes the one out of the state that the configuration does
-// not have, or either of them if it has both.
+// dropOne follows the advice for two resources of one member: it asks Terraform
+// for their addresses, and drops from the state the one that the configuration
+// does not have, or either of them if it has both.
 func (a *actor) dropOne(e Diagnostic) {
 	a.t.Helper()
 	commands := e.commands()
@@ -316,12 +316,12 @@ func (a *actor) dropOne(e Diagnostic) {
 	a.judge(before, a.shell(line))
 }
 
-// shownAddress is how a text says that ADDRESS is the resource on which the
-// diagnostic is raised.
+// shownAddress matches the text that says that ADDRESS is the resource of the
+// diagnostic.
 var shownAddress = regexp.MustCompile(`ADDRESS is the address (shown )?after "with"`)
 
-// means is what ADDRESS means in a command of a diagnostic, "" if nothing says
-// so.
+// means returns the meaning of ADDRESS in a command of a diagnostic, or "" if
+// it is not explained.
 func (a *actor) means(e Diagnostic, command string) string {
 	if !strings.Contains(command, "ADDRESS") {
 		return ""
@@ -355,7 +355,7 @@ func (a *actor) shellLine(e Diagnostic, command string) {
 	a.judge(before, a.shell(line))
 }
 
-// destroyAll destroys what is left of a cluster whose end was announced.
+// destroyAll destroys the rest of a cluster after every voter was removed as warned.
 func (a *actor) destroyAll() {
 	a.writer.Stop()
 	a.heal()

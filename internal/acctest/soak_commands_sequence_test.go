@@ -12,33 +12,33 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// A sequence is what somebody types and does to a cluster that has just formed.
-// It is a value and nothing else: the same one can be made again from its seed,
-// run again, made shorter, and kept as a test.
+// sequence is a list of commands and events for a cluster that has just formed.
+// It is a pure value: it can be generated again from its seed, run again, made
+// shorter, and kept as a test.
 type sequence struct {
 	world
 	steps []deed
 }
 
-// world is the cluster that a sequence begins with.
+// world is the cluster at the beginning of a sequence.
 type world struct {
 	layout  layout
 	size    int
 	version etcdtest.Version
 }
 
-// deed is one command, or one event. It means something in every state that the
-// steps before may have left, so that any of them can be left out: nodes are
-// counted, not named.
+// deed is one command or one event. It is valid in every state that earlier
+// steps may have left, so that each of them can be omitted: nodes are
+// identified by position, not by name.
 type deed struct {
 	// kind is one of the names in kinds.
 	kind string
-	// who is the node, by its place among all, beginning again after the last;
-	// also is how many further on a second one is, 0 for none.
+	// who is the position of the node, modulo their number; also is the
+	// distance to a second node, or 0 for none.
 	who, also int
-	// part is one of parts, where a kind is about one resource.
+	// part is one of parts, if the kind is about one resource.
 	part string
-	// ms is how long something takes before it is cut short.
+	// ms is the time in milliseconds before the step is interrupted.
 	ms int
 }
 
@@ -48,21 +48,21 @@ const bootstrapPart = "etcd_initial_cluster"
 // parts are the resources that a command can name.
 var parts = []string{"etcd_member_config", "terraform_data.machine", "etcd_member", bootstrapPart}
 
-// kind is a sort of step.
+// kind is a kind of step.
 type kind struct {
 	name   string
 	weight int
-	// parts are those that it takes, nil for none.
+	// parts are the possible parts, or nil for none.
 	parts []string
-	// pair: it may take a second node.
+	// pair: it may have a second node.
 	pair bool
-	// waits: it is cut short after some time.
+	// waits: it is interrupted after some time.
 	waits bool
 	run   func(a *actor, s deed) bool
 }
 
-// kinds are all there are. A run reports whether there was anything to do: not
-// everything can be done in every state.
+// kinds returns all kinds. run reports whether there was anything to do: not
+// every step is possible in every state.
 func kinds() []kind { return append(append(editKinds(), commandKinds()...), eventKinds()...) }
 
 func kindOf(name string) kind {
@@ -74,11 +74,11 @@ func kindOf(name string) kind {
 	panic("there is no step of kind " + name)
 }
 
-// longestSequence is how many steps there are at most.
+// longestSequence is the maximum number of steps.
 const longestSequence = 7
 
-// newSequence makes up the n-th sequence of a seed: mostly an edit, or an
-// event, and then a command.
+// newSequence generates the n-th sequence of a seed: usually an edit or an
+// event, followed by a command.
 func newSequence(seed uint64, n int) sequence {
 	rng := rand.New(rand.NewPCG(seed, uint64(n)))
 	s := sequence{world: world{
@@ -104,7 +104,7 @@ func newSequence(seed uint64, n int) sequence {
 	return s
 }
 
-// draw makes up a step of one of these kinds.
+// draw generates a step of one of these kinds.
 func draw(rng *rand.Rand, from []kind) deed {
 	sum := 0
 	for _, k := range from {
@@ -133,7 +133,7 @@ func (k kind) step(rng *rand.Rand) deed {
 	return s
 }
 
-// String is a sequence as an element of a table of sequences.
+// String formats a sequence as an element of a table of sequences.
 func (s sequence) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "{world{%q, %d, %q}, []deed{\n", s.layout, s.size, s.version)
@@ -159,8 +159,8 @@ func (s deed) String() string {
 	return text + "}"
 }
 
-// The same seed makes the same sequences, another one makes others, and each
-// kind appears.
+// The same seed generates the same sequences, another seed generates others,
+// and each kind occurs.
 func TestCommandSequences(t *testing.T) {
 	t.Parallel()
 	text := func(seed uint64) string {

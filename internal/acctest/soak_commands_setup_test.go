@@ -14,17 +14,17 @@ import (
 	"strings"
 )
 
-// setup is a configuration as a value: edits change it, and it is written anew
+// setup is a configuration as a value: edits change it, and it is written again
 // before each command.
 type setup struct {
 	layout   layout
 	nodes    map[string]Node
 	founders []string
-	// without are the arguments that have been dropped, by their resource.
+	// without are the dropped arguments, by resource.
 	without map[string]string
-	// removed: the members are given up with a removed block.
+	// removed: a removed block gives the members up.
 	removed bool
-	// moved is what tells Terraform of other addresses.
+	// moved are moved blocks.
 	moved string
 }
 
@@ -33,13 +33,13 @@ func (s setup) clone() setup {
 	return s
 }
 
-// keys are the keys of the nodes, sorted.
+// keys returns the sorted keys of the nodes.
 func (s setup) keys() []string { return slices.Sorted(maps.Keys(s.nodes)) }
 
-// memberName is the name of the member of a node.
+// memberName returns the name of the member of a node.
 func (s setup) memberName(key string) string { return cmp.Or(s.nodes[key].Name, key) }
 
-// write makes the configuration in the workspace what the actor wants.
+// write writes the actor's configuration to the workspace.
 func (a *actor) write() {
 	a.in = a.now.layout
 	clear(a.Nodes)
@@ -76,8 +76,8 @@ func (a *actor) write() {
 	a.watch.follow(a.byName())
 }
 
-// byName are the nodes by the names of their members, which are those of their
-// machines too.
+// byName returns the nodes by the names of their members, which are also the
+// names of their machines.
 func (a *actor) byName() map[string]*Node {
 	out := map[string]*Node{}
 	for key := range a.now.nodes {
@@ -87,15 +87,14 @@ func (a *actor) byName() map[string]*Node {
 	return out
 }
 
-// key is the key of the node that a step is about, which begins to count from
-// the first one again after the last; ok is false if there is none that many
-// further on.
+// key returns the key of the first node of a step: the position is taken modulo
+// the number of nodes.
 func (a *actor) key(s deed) string {
 	keys := a.now.keys()
 	return keys[s.who%len(keys)]
 }
 
-// second is the other node of a step, "" if it is about one.
+// second returns the other node of a step, or "" if there is only one.
 func (a *actor) second(s deed) string {
 	keys := a.now.keys()
 	other := keys[(s.who+s.also)%len(keys)]
@@ -105,8 +104,7 @@ func (a *actor) second(s deed) string {
 	return other
 }
 
-// targets are the addresses of the part that a step is about, of one or two
-// nodes.
+// targets returns the addresses of the part of a step, for one or two nodes.
 func (a *actor) targets(s deed) []string {
 	if s.part == bootstrapPart {
 		return []string{bootstrapPart + ".this"}
@@ -118,8 +116,8 @@ func (a *actor) targets(s deed) []string {
 	return a.addrs(a.resource(s.part, keys[0]), keys...)
 }
 
-// resource is the type of the resource of a node that a part is: a learner is a
-// member too.
+// resource returns the resource type of a part of a node, which may be a
+// learner.
 func (a *actor) resource(part, key string) string {
 	if part == "etcd_member" && a.now.nodes[key].Joins == "learner" {
 		return "etcd_learner"
@@ -130,13 +128,13 @@ func (a *actor) resource(part, key string) string {
 // entry is a resource in the state.
 type entry struct {
 	address, resource string
-	// member is the name of the member that it is for.
+	// member is the name of its member.
 	member  string
 	tainted bool
 	values  map[string]any
 }
 
-// entries reads the state as it is, by address.
+// entries reads the current state, by address.
 func (a *actor) entries() map[string]entry {
 	a.t.Helper()
 	var doc struct {
@@ -169,8 +167,8 @@ func (a *actor) entries() map[string]entry {
 	return out
 }
 
-// memberOf is the name of the member that a resource is for, as its attributes
-// have it.
+// memberOf returns the name of the member of a resource, according to its
+// attributes.
 func memberOf(values map[string]any) string {
 	if name, ok := values["name"].(string); ok && name != "" {
 		return name
@@ -188,8 +186,8 @@ func memberOf(values map[string]any) string {
 	return ""
 }
 
-// wanted are the addresses that the configuration has for the resources of a
-// member, by type.
+// wanted returns the configured addresses of the resources of each member, by
+// type.
 func (a *actor) wanted() map[string]map[string]string {
 	out := map[string]map[string]string{}
 	for _, key := range a.now.keys() {
@@ -204,11 +202,11 @@ func (a *actor) wanted() map[string]map[string]string {
 	return out
 }
 
-// movedBlock is one block of moved.
+// movedBlock matches one moved block.
 var movedBlock = regexp.MustCompile(`from = (\S+)\n\s*to\s+= (\S+)`)
 
-// pending are the moves that the configuration tells of and the state has not seen:
-// the former address by the new one.
+// pending returns the configured moves that are not in the state yet: the
+// previous addresses by the new ones.
 func (a *actor) pending() map[string]string {
 	out, entries := map[string]string{}, a.entries()
 	for _, m := range movedBlock.FindAllStringSubmatch(a.now.moved, -1) {
@@ -219,8 +217,8 @@ func (a *actor) pending() map[string]string {
 	return out
 }
 
-// movedBlocks are the blocks for everything that the state has at another
-// address than the configuration.
+// movedBlocks returns the blocks for all resources with a different address in
+// the state and in the configuration.
 func (a *actor) movedBlocks() string {
 	wanted, text := a.wanted(), ""
 	entries := a.entries()

@@ -11,9 +11,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// shorten returns the shortest sequence it finds that still fails, leaving out
-// half of the steps, then a quarter, and so on to each by itself, and then a
-// second node of those that are left. fails is asked at most limit times.
+// shorten returns the shortest sequence that it finds and that still fails. It
+// omits half of the steps, then a quarter, and so on down to single steps, and then
+// the second nodes of the remaining steps. It calls fails at most limit times.
 func shorten(s sequence, limit int, fails func(sequence) bool) sequence {
 	ask := func(shorter sequence) bool {
 		if limit == 0 {
@@ -52,8 +52,8 @@ func shorten(s sequence, limit int, fails func(sequence) bool) sequence {
 	return s
 }
 
-// Whatever is needed stays, in its order, the rest goes; and the number of
-// replays is bounded.
+// All needed steps remain, in order, the others are removed, and the number of
+// replays is limited.
 func TestCommandShrink(t *testing.T) {
 	t.Parallel()
 	var long sequence

@@ -15,16 +15,16 @@ import (
 	"time"
 )
 
-// commandSeed is the seed where SOAK_SEED says nothing, and shortSequences how
-// many of its sequences are run where SOAK says nothing: a test that decides
-// whether a change may land does the same each time.
+// commandSeed is the seed without SOAK_SEED, and shortSequences the number of
+// its sequences that run without SOAK: a test that decides whether a change may
+// land does the same each time.
 const (
 	commandSeed    = 20
 	shortSequences = 2
 )
 
-// atOnce is how many sequences run at the same time where SOAK_PARALLEL says
-// nothing: their commands mostly wait.
+// atOnce is the number of concurrent sequences without SOAK_PARALLEL: their
+// commands mostly wait.
 const atOnce = 2
 
 func parallelSequences() int {
@@ -34,17 +34,17 @@ func parallelSequences() int {
 	return atOnce
 }
 
-// replays is how often a sequence that has failed is run again to make it
-// shorter, where SOAK_REPLAYS says nothing.
+// replays is how often a failed sequence is run again to make it shorter,
+// without SOAK_REPLAYS.
 const replays = 24
 
-// campaign runs sequences, and keeps count.
+// campaign runs sequences and counts the results.
 type campaign struct {
 	tb       testing.TB
 	seed     uint64
 	provider string
-	// more reports whether another sequence is to be begun; it is asked by one
-	// goroutine at a time.
+	// more reports whether to start another sequence. Only one goroutine at a
+	// time calls it.
 	more func(n int) bool
 
 	mu        sync.Mutex
@@ -55,22 +55,22 @@ type campaign struct {
 	failures  []failure
 }
 
-// failure is a sequence that came to a violation.
+// failure is a sequence that led to a violation.
 type failure struct {
 	number int
 	sequence
 	found []violation
 }
 
-// TestAccCommandSoak types commands at random, and lets things happen to
-// machines in between, on one cluster after another. After each sequence a
-// plain apply, or what the refusals say, must lead to an empty plan; and no rule
-// may have been broken on the way. See the checks of [actor].
+// TestAccCommandSoak runs random commands, with events on machines in between,
+// on one cluster after another. After each sequence a plain apply, or the
+// advice of the refusals, must lead to an empty plan, and no rule may have been
+// broken on the way. See the checks of [actor].
 //
-// SOAK is how long; without it a few sequences are run. SOAK_SEED says which
-// sequences ("random" for a new seed), SOAK_ONLY that only this one of them is
-// run, SOAK_PARALLEL how many run at a time, and SOAK_REPLAYS how often one that has failed is run again, at most, to
-// make it shorter.
+// SOAK is the duration; without it a few sequences run. SOAK_SEED selects the
+// sequences ("random" for a new seed), SOAK_ONLY runs only one of them,
+// SOAK_PARALLEL is the number of concurrent sequences, and SOAK_REPLAYS the
+// maximum number of repetitions to make a failed sequence shorter.
 func TestAccCommandSoak(t *testing.T) {
 	t.Parallel()
 	limit, seed := soakSettings(t)
@@ -143,8 +143,8 @@ func (c *campaign) attempt(s sequence) ([]violation, []string) {
 	return found, log
 }
 
-// report fails the test with what was found, and makes one sequence of each
-// class of violations shorter.
+// report fails the test with the failures, and shortens one sequence of each
+// class of violations.
 func (c *campaign) report() {
 	shown, limit := map[string]bool{}, replays
 	if n, err := strconv.Atoi(os.Getenv("SOAK_REPLAYS")); err == nil {
@@ -174,60 +174,60 @@ func classes(found []violation) []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// regressions are sequences that have come to a violation once, made as short
-// as they go.
+// regressions are sequences that once led to a violation, shortened as far as
+// possible.
 var regressions = []sequence{
-	// The refusal of a configuration whose peer URL another member has named that
-	// member to be imported.
+	// A configuration whose peer URL belongs to another member was refused,
+	// with the advice to import that other member.
 	{world{moduleEach, 3, "3.7"}, []deed{
 		{kind: "state rm", who: 2, also: 1, part: "etcd_member_config"},
 		{kind: "swap addresses"},
 	}},
-	// A plan removed the member of c with one resource, and kept another one for it
-	// in the state. After that nothing that was printed led on: the next create was
-	// taken for the second half of a replacement.
+	// A plan removed the member of c through one resource and kept another
+	// resource for it in the state. After that no printed command helped: the
+	// next create was treated as the second half of a replacement.
 	{world{flat, 3, "3.6"}, []deed{
 		{kind: "recount with moved", who: 3},
 		{kind: "import", who: 2, part: "etcd_member"},
 	}},
-	// A configuration was lost with the member that it was for: nothing led on, because
-	// the error of the apply had no command.
+	// A configuration and its member were dropped from the state, and no
+	// command helped, because the error of the apply had no command.
 	{world{flat, 3, "3.5"}, []deed{
 		{kind: "machine wiped"},
 		{kind: "state rm of config and member"},
 	}},
-	// A machine was replaced alone by the edit that wrote machine_id again.
+	// The edit that restored machine_id replaced a machine alone.
 	{world{flat, 3, "3.6"}, []deed{
 		{kind: "drop machine_id"},
 		{kind: "apply"},
 		{kind: "give machine_id with another image", who: 1},
 		{kind: "apply"},
 	}},
-	// Of two machines that would be replaced alone each refusal named a command that
-	// the other one stood in the way of.
+	// Two machines would be replaced alone, and each refusal named a command
+	// that the other machine blocked.
 	{world{flat, 3, "3.7"}, []deed{
 		{kind: "taint", also: 1, part: "terraform_data.machine"},
 	}},
-	// The record of a removed member outlived its configuration, which had left the
-	// state without a word, and its successor.
+	// The record of a removed member outlived its configuration, which had been
+	// dropped from the state, and its successor.
 	{world{counted, 3, "3.6"}, []deed{
 		{kind: "destroy target", who: 1, part: "etcd_member"},
 		{kind: "state rm of config and member", who: 1},
 	}},
-	// A replacement was killed after its configuration was destroyed, and before the state
-	// said so: the member's next creation advised what does not lead on.
+	// A replacement was killed after its configuration was destroyed and before the
+	// state recorded this: the next create of the member gave advice that did not help.
 	{world{flat, 5, "3.5"}, []deed{
 		{kind: "apply"},
 		{kind: "kill", who: 3, ms: 3461, part: "etcd_member_config"},
 	}},
-	// Of two machines that would be replaced alone, whose members the state had lost,
-	// each refusal named the replacement that the other one stood in the way of.
+	// Two machines whose members were dropped from the state would be replaced
+	// alone, and each refusal named a replacement that the other machine blocked.
 	{world{flat, 3, "3.6"}, []deed{
 		{kind: "state rm", also: 1, part: "etcd_member"},
 		{kind: "taint", also: 1, part: "terraform_data.machine"},
 	}},
-	// Nothing kept a tainted machine while another member had failed, which was not
-	// replaced because of that machine.
+	// Nothing kept a tainted machine while another member had failed, and the
+	// machine blocked the replacement of that member.
 	{world{flat, 3, "3.5"}, []deed{
 		{kind: "taint", who: 2, part: "terraform_data.machine"},
 		{kind: "machine wiped"},
@@ -236,8 +236,8 @@ var regressions = []sequence{
 	{world{moduleEach, 2, "3.6"}, []deed{
 		{kind: "taint", part: "terraform_data.machine"},
 	}},
-	// A tainted member had another address by now, and the refusal named only that one
-	// to untaint, which the CLI did not know yet.
+	// A tainted member had a new address, and the refusal named only this
+	// address for untaint, which the CLI did not know yet.
 	{world{flat, 3, "3.5"}, []deed{
 		{kind: "taint", who: 2, part: "etcd_member"},
 		{kind: "state mv", who: 2},
@@ -248,19 +248,19 @@ var regressions = []sequence{
 		{kind: "trigger", who: 1},
 		{kind: "target", who: 1, part: "terraform_data.machine"},
 	}},
-	// Two members were removed alone, and each refusal named the replacement that the
-	// other one stood in the way of.
+	// Two members were removed alone, and each refusal named a replacement that
+	// the other one blocked.
 	{world{flat, 3, "3.6"}, []deed{
 		{kind: "destroy target", part: "etcd_member"},
 		{kind: "destroy target", who: 1, part: "etcd_member"},
 	}},
-	// A configuration was replaced by one run while another one created its former
+	// One run replaced a configuration while another one created its previous
 	// member again, which adopted the new one.
 	{world{flat, 5, "3.5"}, []deed{
 		{kind: "state rm", who: 4, part: "etcd_member"},
 		{kind: "two runs", who: 4},
 	}},
-	// Two nodes exchanged their keys, and a moved block cannot say so.
+	// Two nodes exchanged their keys, which moved blocks cannot express.
 	{world{counted, 3, "3.5"}, []deed{
 		{kind: "rename", who: 4},
 		{kind: "drop machine_id", who: 4},
@@ -268,7 +268,7 @@ var regressions = []sequence{
 	}},
 }
 
-// What was found once is not found again. (All of it with ETCD_TEST_FULL=1,
+// Earlier violations do not occur again. (All of them with ETCD_TEST_FULL=1,
 // otherwise the first ones.)
 func TestAccCommandRegressions(t *testing.T) {
 	t.Parallel()

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// trial is a test within a test, whose failure is a finding: it can be run
-// again and again, and what it started ends with it.
+// trial is a test within a test whose failure is a finding: it can run
+// repeatedly, and its resources end with it.
 type trial struct {
 	testing.TB
 
@@ -25,14 +25,14 @@ type trial struct {
 	cleanups []func()
 }
 
-// violation is what a sequence came to that it must not come to.
+// violation is a forbidden result of a sequence.
 type violation struct {
-	// class is what two violations have in common that have one cause, most
-	// likely; text is all there is to know.
+	// class is the same for violations that probably have the same cause; text
+	// has all details.
 	class, text string
 }
 
-// try runs f as a trial, and returns what it found and what it had to say.
+// try runs f as a trial, and returns its violations and its log.
 func try(t testing.TB, f func(tr *trial)) (found []violation, log []string) {
 	tr := &trial{TB: t}
 	tr.alone(func() { f(tr) })
@@ -50,7 +50,7 @@ func try(t testing.TB, f func(tr *trial)) (found []violation, log []string) {
 	}
 }
 
-// alone calls f in a goroutine, which a failure ends.
+// alone calls f in a new goroutine, which a failure ends.
 func (tr *trial) alone(f func()) {
 	done := make(chan struct{})
 	go func() {
@@ -60,7 +60,7 @@ func (tr *trial) alone(f func()) {
 	<-done
 }
 
-// find notes a violation and ends the trial.
+// find records a violation and ends the trial.
 func (tr *trial) find(class, format string, args ...any) {
 	tr.note(class, fmt.Sprintf(format, args...))
 	runtime.Goexit()
@@ -73,17 +73,17 @@ func (tr *trial) note(class, text string) {
 	tr.found = append(tr.found, violation{class, text})
 }
 
-// variable is what differs from one failure to the next that is the same.
+// variable matches the parts in which two equal failures differ.
 var variable = regexp.MustCompile(`[0-9]+(\.[0-9]+)?|/\S+|\[[^\]]*\]`)
 
-// fail notes the failure of a helper.
+// fail records the failure of a helper.
 func (tr *trial) fail(text string) {
 	first, _, _ := strings.Cut(text, "\n")
 	class := variable.ReplaceAllString(first, "#")
 	tr.note(class[:min(len(class), 60)], text)
 }
 
-// What follows is [testing.TB] for the helpers.
+// The following methods implement [testing.TB] for the helpers.
 
 func (tr *trial) Helper() {}
 
@@ -139,8 +139,8 @@ func (tr *trial) TempDir() string {
 	return dir
 }
 
-// A failure ends the trial and not the test, and the cleanups are called, the
-// last one first, whatever they come to.
+// A failure ends the trial but not the test, and all cleanups are called, the
+// last one first, even if one fails.
 func TestCommandTrial(t *testing.T) {
 	t.Parallel()
 	var order []string

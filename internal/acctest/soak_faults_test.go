@@ -16,7 +16,7 @@ import (
 )
 
 // wires are the network of a fleet: every node advertises a link in front of
-// each of its ports, so that it can be cut off, slowed down and reset.
+// each of its ports, which can be cut, slowed down and reset.
 type wires struct {
 	tb testing.TB
 
@@ -47,12 +47,12 @@ func (w *wires) link(name, to string) string {
 	return "http://" + l.Addr()
 }
 
-// about is a delay that varies.
+// about returns a varying delay.
 func about(d, jitter time.Duration) func() time.Duration {
 	return func() time.Duration { return d - jitter + rand.N(2*jitter) }
 }
 
-// faults are what can befall a node's connections.
+// faults are the possible faults of a node's connections.
 var faults = map[string]func(l *etcdtest.Link){
 	"cut":     (*etcdtest.Link).Cut,
 	"cut in":  func(l *etcdtest.Link) { l.CutWay(etcdtest.In) },
@@ -62,7 +62,7 @@ var faults = map[string]func(l *etcdtest.Link){
 	"reset":   (*etcdtest.Link).Reset,
 }
 
-// disturb makes a fault of the network, heal ends all of them.
+// disturb causes a network fault, heal ends all of them.
 func (w *wires) disturb(name, kind string) { w.each(name, faults[kind]) }
 
 func (w *wires) heal(name string) { w.each(name, (*etcdtest.Link).Heal) }
@@ -75,15 +75,15 @@ func (w *wires) each(name string, do func(l *etcdtest.Link)) {
 	}
 }
 
-// inflict carries a fault out, beginning and end, unless ctx is done before it
-// begins. It reports whether it happened: a process may not be there to suffer.
+// inflict causes a fault and ends it, unless ctx is done before it begins. It
+// reports whether the fault happened: its target process may not exist.
 func (s *soak) inflict(ctx context.Context, fault soakFault, run *Running) bool {
 	select {
 	case <-ctx.Done():
 		return false
 	case <-time.After(fault.after):
 	}
-	// Its end does not hang on the run's.
+	// The end of the fault does not depend on that of the run.
 	wait := func() { time.Sleep(fault.lasts) }
 	switch fault.kind {
 	case "kill":
@@ -117,7 +117,7 @@ func (s *soak) inflict(ctx context.Context, fault soakFault, run *Running) bool 
 		wait()
 		return signalAll(pids, syscall.SIGCONT)
 	default:
-		// Again and again, for what connects meanwhile.
+		// Repeat the fault for new connections.
 		for end := time.Now().Add(fault.lasts); time.Now().Before(end); time.Sleep(150 * time.Millisecond) {
 			s.wires.disturb(fault.who, fault.kind)
 		}
@@ -126,7 +126,7 @@ func (s *soak) inflict(ctx context.Context, fault soakFault, run *Running) bool 
 	}
 }
 
-// signalAll reports whether there was anybody to send the signal to.
+// signalAll reports whether any process received the signal.
 func signalAll(pids []int, sig syscall.Signal) bool {
 	sent := false
 	for _, pid := range pids {
@@ -135,7 +135,7 @@ func signalAll(pids []int, sig syscall.Signal) bool {
 	return sent
 }
 
-// A node behind wires can be reached, cut off for a while, and reached again.
+// A node behind wires is reachable, cut off for a while, and reachable again.
 func TestSoakWires(t *testing.T) {
 	t.Parallel()
 	c := etcdtest.Start(t, 1, etcdtest.Options{})

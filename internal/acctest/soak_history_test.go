@@ -17,14 +17,14 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// registerInput is what a client asks of a key: its value, or to take one.
+// registerInput is an operation on a key: a read, or a write of a value.
 type registerInput struct {
 	key   string
 	write bool
 	value string
 }
 
-// register is the model of a key: a read returns what was last written.
+// register is the model of a key: a read returns the last written value.
 var register = porcupine.Model{
 	Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
 		byKey := map[string][]porcupine.Operation{}
@@ -48,8 +48,8 @@ var register = porcupine.Model{
 	},
 }
 
-// historian is some clients that read and write the same few keys all the
-// time, and what they did and saw.
+// historian runs clients that continuously read and write the same few keys,
+// and records their operations and results.
 type historian struct {
 	base   time.Time
 	cancel context.CancelFunc
@@ -79,7 +79,7 @@ func newHistorian(tb testing.TB, cfg func() clientv3.Config, n int, seed uint64)
 	return h
 }
 
-// session is some time of one client. A new session follows the endpoints.
+// session runs one client for a while. A new session uses the current endpoints.
 func (h *historian) session(ctx context.Context, cfg clientv3.Config, id int, rng *rand.Rand) {
 	client, err := clientv3.New(cfg)
 	if err != nil {
@@ -95,8 +95,8 @@ func (h *historian) session(ctx context.Context, cfg clientv3.Config, id int, rn
 	}
 }
 
-// once reads or writes a key. A write whose outcome is not known may take
-// effect at any time from its beginning on; a read that failed says nothing.
+// once reads or writes a key. A write with an unknown outcome can take effect
+// at any time after its start. A failed read is ignored.
 func (h *historian) once(ctx context.Context, client *clientv3.Client, id int, rng *rand.Rand) {
 	h.mu.Lock()
 	in := registerInput{key: fmt.Sprintf("%s%d", h.prefix, rng.IntN(4)), write: rng.IntN(2) == 0}
@@ -134,8 +134,8 @@ func (h *historian) once(ctx context.Context, client *clientv3.Client, id int, r
 	h.history = append(h.history, op)
 }
 
-// chapter begins new keys and returns what was done with those of the chapters
-// before the last two: what is still under way belongs to one of these.
+// chapter starts new keys. It returns the operations of chapters before the
+// last two: operations still in progress belong to one of these two.
 func (h *historian) chapter(number int) []porcupine.Operation {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -153,8 +153,8 @@ func (h *historian) chapter(number int) []porcupine.Operation {
 	return done
 }
 
-// mustBeLinearizable fails the test if no order of the operations explains
-// what the clients saw.
+// mustBeLinearizable fails the test if no order of the operations explains the
+// results that the clients saw.
 func mustBeLinearizable(tb testing.TB, history []porcupine.Operation) {
 	tb.Helper()
 	switch result := porcupine.CheckOperationsTimeout(register, history, time.Minute); result {
@@ -166,7 +166,7 @@ func mustBeLinearizable(tb testing.TB, history []porcupine.Operation) {
 	}
 }
 
-// The checker takes what may be and finds what may not.
+// The checker accepts valid histories and rejects invalid ones.
 func TestSoakHistory(t *testing.T) {
 	write := func(value string, call, end int64) porcupine.Operation {
 		return porcupine.Operation{Input: registerInput{"k", true, value}, Call: call, Return: end}

@@ -12,36 +12,36 @@ import (
 	"time"
 )
 
-// soakRound is a change to a fleet, and what goes wrong meanwhile. The rounds
-// of a soak follow from its seed and from nothing else.
+// soakRound is a change to a fleet, with the faults during the change. The
+// rounds of a soak depend only on its seed.
 type soakRound struct {
 	number int
 	// change is grow, shrink, swap (both at once), replace, rollout, lose, or
-	// rest: a plain apply, for which nothing is to do.
+	// rest: a plain apply without changes.
 	change string
-	// in are the names that come, out are those that go, lost is the one whose
-	// machine vanishes, or which is replaced by choice.
+	// in are the names of the new nodes, out those of the removed ones, lost is
+	// the one whose machine is lost, or which is replaced on request.
 	in, out []string
 	lost    string
 	faults  []soakFault
 }
 
-// soakFault is something that goes wrong for a while, some time after the
-// change was begun.
+// soakFault is a fault that lasts for a while and starts some time after the
+// change.
 type soakFault struct {
-	// kind is one of memberFaults, to which who belongs, or of runFaults.
+	// kind is one of memberFaults, which use who, or of runFaults.
 	kind  string
 	who   string
 	after time.Duration
 	lasts time.Duration
 }
 
-// memberFaults happen to one member: its process, or its network. cut drops
-// everything in both directions, cut in what others send to it and the answers
-// to its own requests, cut out the rest.
+// memberFaults affect one member: its process, or its network. cut drops all
+// data in both directions, cut in drops the data that others send to it and the
+// answers to its own requests, cut out drops the rest.
 var memberFaults = []string{"kill", "freeze", "cut", "cut in", "cut out", "delay", "reset"}
 
-// runFaults happen to the run of the CLI.
+// runFaults affect the run of the CLI.
 var runFaults = []string{"kill the CLI", "kill the provider", "freeze the provider", "interrupt"}
 
 const (
@@ -49,7 +49,7 @@ const (
 	soakLargest  = 5
 )
 
-// soakScript makes up one round after another.
+// soakScript generates one round after another.
 type soakScript struct {
 	rng   *rand.Rand
 	names []string
@@ -61,7 +61,7 @@ func newSoakScript(seed uint64, founders []string) *soakScript {
 	return &soakScript{rng: rand.New(rand.NewPCG(seed, 0)), names: slices.Sorted(slices.Values(founders))}
 }
 
-// next returns the next round and takes its change as done.
+// next returns the next round and assumes that its change succeeds.
 func (s *soakScript) next() soakRound {
 	s.round++
 	r := soakRound{number: s.round}
@@ -88,8 +88,8 @@ func (s *soakScript) next() soakRound {
 	stay := slices.DeleteFunc(slices.Clone(s.names), func(name string) bool {
 		return slices.Contains(r.out, name) || name == r.lost
 	})
-	// One member at a time, so that it is never the faults that take a quorum
-	// from a cluster which tolerates one.
+	// Disturb only one member at a time, so that the faults never take the
+	// quorum from a cluster that tolerates one failure.
 	if s.rng.IntN(3) > 0 {
 		r.faults = append(r.faults, s.fault(memberFaults, s.pick(stay)))
 	}
@@ -111,7 +111,7 @@ func (s *soakScript) fault(kinds []string, who string) soakFault {
 
 func (s *soakScript) pick(from []string) string { return from[s.rng.IntN(len(from))] }
 
-// invent returns names that nobody has had before.
+// invent returns names that were not used before.
 func (s *soakScript) invent(n int) []string {
 	var out []string
 	for range n {
@@ -127,7 +127,7 @@ func (s *soakScript) leave(n int) []string {
 	return out[:n]
 }
 
-// String is the round in one line.
+// String formats the round in one line.
 func (r soakRound) String() string {
 	words := []string{fmt.Sprintf("round %d: %s", r.number, r.change)}
 	if len(r.in) > 0 {
@@ -145,9 +145,9 @@ func (r soakRound) String() string {
 	return strings.Join(words, ", ")
 }
 
-// The same seed makes the same rounds, another one makes others; every round
-// leaves a cluster that tolerates a failure, and nobody who comes or goes has
-// a fault of its own.
+// The same seed generates the same rounds, and another seed generates others.
+// Every round leaves a cluster that tolerates a failure, and nodes that join or
+// leave have no faults of their own.
 func TestSoakScript(t *testing.T) {
 	founders := []string{"a", "b", "c"}
 	text := func(seed uint64) string {

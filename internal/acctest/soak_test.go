@@ -21,15 +21,15 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// soakFor is how long a soak goes on making rounds, where SOAK says nothing.
+// soakFor is the duration of the rounds without SOAK.
 const soakFor = 3 * time.Minute
 
-// soakSeed is the seed where SOAK_SEED says nothing: a test that decides
-// whether a change may land does the same each time. Its first eight rounds
-// hold every change, and nearly every fault.
+// soakSeed is the seed without SOAK_SEED: a test that decides whether a change
+// may land does the same each time. Its first eight rounds contain every change
+// and nearly every fault.
 const soakSeed = 79055
 
-// soak is a fleet that is changed round by round while things go wrong.
+// soak is a fleet that is changed round by round under faults.
 type soak struct {
 	tb    testing.TB
 	fleet *Fleet
@@ -45,14 +45,14 @@ type soak struct {
 }
 
 // TestAccSoak changes a cluster at random, with a real CLI, while members are
-// killed, frozen and cut off and runs are killed and interrupted; writers and
-// readers go on throughout. After each round one plain apply must bring
-// everything to what is configured, and the next plan be empty. No
-// acknowledged write may be lost, no read be stale, no quorum be lost except
-// by the test's own doing, and no member be left that is nobody's.
+// killed, frozen and cut off, runs are killed and interrupted, and writers and
+// readers continue. After each round one plain apply must bring everything to
+// the configured state, and the next plan must be empty. There must be no lost
+// acknowledged writes, no stale reads, no lost quorum except through the test
+// itself, and no members without an owner.
 //
-// SOAK is how long (3m); SOAK_SEED which rounds ("random" for a new seed);
-// SOAK_ETCD the version (3.5, 3.6, 3.7).
+// SOAK is the duration (3m), SOAK_SEED selects the rounds ("random" for a new
+// seed), and SOAK_ETCD the version (3.5, 3.6, 3.7).
 func TestAccSoak(t *testing.T) {
 	t.Parallel()
 	limit, seed := soakSettings(t)
@@ -129,8 +129,8 @@ func soakSettings(t *testing.T) (time.Duration, uint64) {
 	return limit, seed
 }
 
-// clients returns the configuration of a client that asks whoever is watched;
-// it does not go through the wires, which belong to members and to Terraform.
+// clients returns a function with the configuration of a client of all watched
+// nodes. It does not use the wires, which are only for members and Terraform.
 func (s *soak) clients() func() clientv3.Config {
 	base := s.fleet.clientConfig()
 	return func() clientv3.Config {
@@ -142,7 +142,7 @@ func (s *soak) clients() func() clientv3.Config {
 	}
 }
 
-// round carries a round out and waits until all is well again.
+// round runs a round and waits until the cluster is healthy again.
 func (s *soak) round(r soakRound) {
 	f := s.fleet
 	s.changes[r.change]++
@@ -188,7 +188,7 @@ func (s *soak) round(r soakRound) {
 	s.wait("every member that has a machine answers", func() error {
 		for name, n := range f.Nodes {
 			if f.pid(name, "etcd.pid") == 0 {
-				continue // still to come
+				continue // not added yet
 			}
 			cfg := f.clientConfig()
 			cfg.Endpoints = []string{n.dial()}
@@ -206,10 +206,10 @@ func (s *soak) round(r soakRound) {
 	s.watch.pardon()
 }
 
-// converge applies until the plan is empty: once where a run was broken off,
-// and once more for each name that a rollout has not reached. Every apply must
-// succeed, because nothing disturbs it. The machine that was lost, or replaced by
-// choice, if one was, must be there again.
+// converge applies until the plan is empty: once if a run was interrupted, and
+// once more for each node that a rollout has not reached. Every apply must
+// succeed, because nothing disturbs it. A machine that was lost, or replaced on
+// request, must run again.
 func (s *soak) converge(brokenOff bool, lost string) {
 	f := s.fleet
 	if brokenOff {
@@ -236,8 +236,8 @@ func (s *soak) converge(brokenOff bool, lost string) {
 	s.settled()
 }
 
-// settled fails the test unless the members are those that are configured, all
-// of them vote, and no record speaks of anybody else.
+// settled fails the test unless the members are the configured ones, all of
+// them vote, and no record belongs to another member.
 func (s *soak) settled() {
 	f := s.fleet
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)

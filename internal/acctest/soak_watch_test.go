@@ -14,26 +14,26 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// quorumWatch looks all the time whether a quorum of the voters has a process,
-// and says when none had. That depends on nobody's speed: the processes are
-// counted before and after the list is read, and who was there at either time
-// counts. Where nobody answers any more, although nothing has been done to the
-// cluster for silenceLimit, it is lost as well.
+// quorumWatch continuously checks whether a quorum of the voters has a process,
+// and records when it does not. This does not depend on timing: the processes
+// are counted before and after the list is read, and a process that runs at
+// either time counts. If no member answers for silenceLimit, although the test
+// has not disturbed the cluster, the quorum is also lost.
 type quorumWatch struct {
 	fleet *Fleet
 
 	mu      sync.Mutex
-	nodes   map[string]string // name to client URL
-	excused map[string]bool   // whom the test itself has harmed
-	since   time.Time         // of the last answer, or of the test's own doing
-	voters  []string          // of the last answer
+	nodes   map[string]string // client URLs by name
+	excused map[string]bool   // members that the test itself has disturbed
+	since   time.Time         // the time of the last answer, or of the last disturbance
+	voters  []string          // those of the last answer
 	looks   int
 	lost    []string
 }
 
-// silenceLimit is far above what an election takes on a busy machine. Where a
-// quorum of the voters that answered last has its processes, a machine that has
-// fifty times as much to do as it can is more likely than a lost quorum.
+// silenceLimit is much longer than an election on a busy machine. patientLimit
+// applies if a quorum of the last known voters has processes: a machine with
+// fifty times its capacity of work is then more likely than a lost quorum.
 const (
 	silenceLimit = 30 * time.Second
 	patientLimit = 5 * time.Minute
@@ -58,8 +58,7 @@ func newQuorumWatch(tb testing.TB, f *Fleet) *quorumWatch {
 	return w
 }
 
-// follow says whom to watch besides: those that go live on until they have
-// gone.
+// follow adds nodes to the watch. Removed nodes remain in it until forget.
 func (w *quorumWatch) follow(nodes map[string]*Node) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -68,7 +67,7 @@ func (w *quorumWatch) follow(nodes map[string]*Node) {
 	}
 }
 
-// forget ends the watch of those that have gone.
+// forget ends the watch of removed nodes.
 func (w *quorumWatch) forget(names ...string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -77,8 +76,8 @@ func (w *quorumWatch) forget(names ...string) {
 	}
 }
 
-// excuse counts a member as alive, because it is the test that has harmed it,
-// until pardon.
+// excuse counts members as alive until pardon, because the test itself has
+// disturbed them.
 func (w *quorumWatch) excuse(names ...string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -96,7 +95,7 @@ func (w *quorumWatch) pardon() {
 	clear(w.excused)
 }
 
-// alive adds those who have a process, or an excuse.
+// alive adds the members that have a process or an excuse.
 func (w *quorumWatch) alive(to map[string]bool) {
 	running := map[int]bool{}
 	for _, p := range processes() {
@@ -178,14 +177,14 @@ func (w *quorumWatch) silent(err error) {
 	}
 }
 
-// result returns how often was looked, and each time a quorum was not there.
+// result returns the number of checks, and the reports of missing quorums.
 func (w *quorumWatch) result() (int, []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.looks, w.lost
 }
 
-// answers reports whether the cluster answers a linearizable read.
+// answers returns an error unless the cluster answers a linearizable read.
 func answers(tb testing.TB, cfg clientv3.Config) error {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)

@@ -16,9 +16,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// A registry that answers slowly makes no difference but to the time it takes;
-// one that does not answer any more, with the token made and nobody registered,
-// is told of, and the next apply goes on with the same token.
+// A slow discovery cluster only takes more time. If it stops answering after
+// the token was created and before a member has registered, the errors say so,
+// and the next apply continues with the same token.
 func TestAccSlowRegistry(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
@@ -48,9 +48,9 @@ func TestAccSlowRegistry(t *testing.T) {
 	f.Plan().MustBeEmpty()
 }
 
-// A client certificate that expires while a member joins: the run says so, the
-// member it announced is not lost, and with a new certificate the next apply
-// finishes what was begun.
+// A client certificate expires while a member joins: the error says so, the
+// added member is not lost, and with a new certificate the next apply completes
+// the join.
 func TestAccCertificateExpires(t *testing.T) {
 	t.Parallel()
 	pki := etcdtest.NewPKI(t)
@@ -64,8 +64,8 @@ func TestAccCertificateExpires(t *testing.T) {
 	f.Write("provider.tf", f.providerBlockWith(pki.ExpiringClient("root", valid)))
 	run := f.Start("apply")
 	f.WaitList("a", "a", "b", "c", "? (learner)")
-	time.Sleep(time.Until(expires) + time.Second) // certificates count in whole seconds
-	// Connections live on; new ones are needed once the members restart.
+	time.Sleep(time.Until(expires) + time.Second) // certificates have a resolution of seconds
+	// Connections survive; new ones are necessary after the members restart.
 	for _, name := range []string{"a", "b", "c"} {
 		f.Signal(name, syscall.SIGKILL)
 		etcdtest.Eventually(t, name+" is back", func() error { return answers(t, f.clientConfig(name)) })
@@ -86,9 +86,9 @@ func TestAccCertificateExpires(t *testing.T) {
 	f.Plan().MustBeEmpty()
 }
 
-// Members whose clocks are hours and days apart are formed into a cluster, grow
-// by one, also where the provider is killed on the way and its lock has to expire,
-// lose their leader and end, as those are whose clocks agree.
+// Members whose clocks differ by hours and days behave like others: they form a
+// cluster, add a member, also if the provider is killed in between and its lock
+// has to expire, lose their leader and are destroyed.
 func TestAccClocksApart(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Static: true})
@@ -143,8 +143,8 @@ func (f *Fleet) idOf(name, peer string) uint64 {
 	return 0
 }
 
-// The database of the cluster fills up while a member joins: it keeps its place,
-// no quorum is lost, and with room again the next apply finishes the join.
+// The database of the cluster fills up while a member joins: the member stays, no
+// quorum is lost, and when there is space again, the next apply completes the join.
 func TestAccQuotaDuringJoin(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
@@ -153,7 +153,7 @@ func TestAccQuotaDuringJoin(t *testing.T) {
 	f.Form()
 	f.Add("d")
 	f.Nodes["d"].Create = "45s"
-	// A learner cannot be defragmented, and one over its quota raises an alarm.
+	// A learner cannot be defragmented, and raises an alarm if it exceeds its quota.
 	open := f.Gate("d", "ETCD_QUOTA_BACKEND_BYTES=0")
 	run := f.Start("apply")
 	f.WaitList("a", "a", "b", "c", "? (learner)")
@@ -189,7 +189,7 @@ func TestAccQuotaDuringJoin(t *testing.T) {
 	}
 	for _, name := range []string{"a", "b", "c"} {
 		c := f.Client(name)
-		// Each member compacts in its own time.
+		// Members compact at different times.
 		etcdtest.Eventually(t, name+" has room", func() error {
 			if _, err := c.Defragment(ctx, f.Nodes[name].dial()); err != nil {
 				return err
@@ -201,7 +201,7 @@ func TestAccQuotaDuringJoin(t *testing.T) {
 			return err
 		})
 	}
-	// All there are: each member raises its own.
+	// Disarm all alarms: each member raises its own.
 	if _, err := client.AlarmDisarm(ctx, &clientv3.AlarmMember{}); err != nil {
 		t.Fatal(err)
 	}

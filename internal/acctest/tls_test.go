@@ -13,9 +13,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// The whole life over mutual TLS, with a password that is configured before
-// there is anybody to ask for it, and that is asked for from then on. Nothing
-// of it may be read in the most talkative log there is.
+// The whole life of a cluster with mutual TLS and a password, which is
+// configured before authentication is on and required afterwards. Even the
+// trace log contains no secrets.
 func TestAccLifeWithTLSAndPassword(t *testing.T) {
 	t.Parallel()
 	const password = "Wq9zLkT4-not-to-be-seen"
@@ -43,7 +43,7 @@ func TestAccLifeWithTLSAndPassword(t *testing.T) {
 	mustNotHold(t, "the state", []byte(f.Read("terraform.tfstate")+f.Read("terraform.tfstate.backup")), password, pki)
 }
 
-// mustNotHold fails the test if the text holds the password, or a line of any
+// mustNotHold fails the test if the text contains the password or a line of a
 // private key.
 func mustNotHold(t *testing.T, what string, text []byte, password string, pki *etcdtest.PKI) {
 	t.Helper()

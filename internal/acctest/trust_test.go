@@ -11,9 +11,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// A member advertises its own host in the clear and another host over TLS. A
-// plan sends the password to the endpoint alone, and one warning has the line
-// that would let the other host have it.
+// A member advertises its own host without TLS and another host with TLS. A
+// plan sends the password only to the endpoint, and one warning contains the
+// line that would allow the other host.
 func TestAccNoSecretElsewhere(t *testing.T) {
 	t.Parallel()
 	const password, warning = "Tr0ub4dor", "Some addresses of members are not asked"
@@ -60,7 +60,7 @@ data "etcd_cluster" "two" {
 	trusted := map[string]bool{strings.TrimPrefix(c.Endpoints()[0], "https://"): true}
 	CheckSent(t, record(), trusted, true, "password", "certificate")
 
-	// Named, the host is asked; in the clear nothing is, whatever is named.
+	// A named host is used with TLS, but never without TLS.
 	access.Extra = `trusted_hosts = ["127.7.0.1", "127.0.0.1"]`
 	w.Write("provider.tf", access.ProviderConfig())
 	said := fmt.Sprint(w.Plan().MustSucceed().Warnings())
@@ -69,9 +69,9 @@ data "etcd_cluster" "two" {
 	}
 }
 
-// The host of a member that joins is known from its own configuration alone: its
-// etcd_member sends the password there. For other resources the host has to be
-// named in the provider block; one warning says how.
+// The host of a new member is known only from its own configuration: its
+// etcd_member sends the password there. For other resources the provider block
+// has to name the host; one warning says how.
 func TestAccOwnHostIsTrusted(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Founders: []string{"a"}, Password: "Tr0ub4dor", Static: true})

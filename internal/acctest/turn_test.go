@@ -14,8 +14,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// rolledInTurn is what a plan does that lets these through, each with a rollout
-// of its own.
+// rolledInTurn returns the actions of a plan that changes these nodes, each
+// with its own rollout.
 func rolledInTurn(names ...string) map[string]string {
 	out := moduleEach.changes("delete create", names...)
 	for _, name := range names {
@@ -24,8 +24,8 @@ func rolledInTurn(names ...string) map[string]string {
 	return out
 }
 
-// With a module block for each node a change of image reaches all machines in
-// one apply, one after the other; the writes go on.
+// With a module block for each node, a changed image reaches all machines in
+// one apply, one after the other, and writes continue.
 func TestAccRolloutInOneApply(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
@@ -52,8 +52,8 @@ func TestAccRolloutInOneApply(t *testing.T) {
 	f.Plan().MustBeEmpty()
 }
 
-// mustTakeTurns fails the test unless each of these left only after the one
-// before it had joined again.
+// mustTakeTurns fails the test unless each member was removed only after the
+// previous one had joined again.
 func (f *Fleet) mustTakeTurns(t *testing.T, o *Outcome, names ...string) {
 	t.Helper()
 	left := func(name string) time.Time {
@@ -74,8 +74,8 @@ func (f *Fleet) mustTakeTurns(t *testing.T, o *Outcome, names ...string) {
 	}
 }
 
-// A machine that does not boot stops the roll with the rest untouched. The next
-// plan carries on with it alone, corrected; the one after that with the rest.
+// A machine that does not boot stops the rollout without changes of the others.
+// After a correction, one plan continues with it alone, the next with the others.
 func TestAccRolloutInOneApplyWithAMachineThatDoesNotBoot(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
@@ -105,7 +105,7 @@ func TestAccRolloutInOneApplyWithAMachineThatDoesNotBoot(t *testing.T) {
 	f.Plan(replace).MustSay(endangered).mustContain(t, endangered, "It replaces "+f.named("c")+", and another replacement is not over. b was removed at ",
 		"Nothing has been changed. Let b join first: if no other run is at it, apply without this replacement.")
 	p := f.Plan()
-	p.MustDo(map[string]string{moduleEach.address("etcd_member", "b"): "create", "module.c.etcd_rollout.this": "update"}) // it says that c waits
+	p.MustDo(map[string]string{moduleEach.address("etcd_member", "b"): "create", "module.c.etcd_rollout.this": "update"}) // it shows that c waits
 	p.says("Rollout: no member is replaced by this plan").mustContain(t, "Rollout: no member is replaced by this plan", "b is not in the cluster")
 
 	t.Log("corrected by another image")
@@ -114,7 +114,7 @@ func TestAccRolloutInOneApplyWithAMachineThatDoesNotBoot(t *testing.T) {
 	want := rolledInTurn("b")
 	want[moduleEach.address("etcd_member", "b")] = "create"
 	for _, name := range []string{"a", "c"} {
-		want["module."+name+".etcd_rollout.this"] = "update" // that they wait
+		want["module."+name+".etcd_rollout.this"] = "update" // they show that both wait
 	}
 	f.Plan().MustDo(want)
 	f.Apply().MustSucceed()
@@ -128,8 +128,8 @@ func TestAccRolloutInOneApplyWithAMachineThatDoesNotBoot(t *testing.T) {
 	f.Plan().MustBeEmpty()
 }
 
-// Where nodes cannot take turns in one apply, a plan that would have them do so
-// is refused: no process is touched.
+// If nodes cannot take turns in one apply, a plan that requires it is refused,
+// and no process is restarted.
 func TestAccRolloutInOneApplyEntangled(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -170,8 +170,8 @@ func TestAccRolloutInOneApplyEntangled(t *testing.T) {
 	})
 }
 
-// A run that is killed while one member is out holds up every other
-// replacement, until a later run has brought that member back.
+// If a run is killed while one member is removed, every other replacement is
+// blocked until a later run has brought this member back.
 func TestAccRolloutInOneApplyKilled(t *testing.T) {
 	if !full() {
 		t.Log("what is on record is tested without a CLI: ETCD_TEST_FULL is not set")

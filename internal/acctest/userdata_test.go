@@ -15,9 +15,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/userdata"
 )
 
-// A machine that was made with an older format of user data, and an older join
-// script from another compressor, stays as it is: the plan is empty. There is a
-// state for each format.
+// A machine that was created with an older format of user data, and an older
+// join script from another compressor, does not change: the plan is empty.
+// There is a state for each format.
 func TestAccUserDataOfOlderStates(t *testing.T) {
 	t.Parallel()
 	for format := 1; format <= userdata.Format; format++ {
@@ -36,7 +36,7 @@ func TestAccUserDataOfOlderStates(t *testing.T) {
 			if plan := w.Plan(); plan.ExitCode != 0 {
 				t.Errorf("the plan is not empty\n%s", plan)
 			}
-			// Not because the functions are not called.
+			// Check that the functions are called at all.
 			plan := w.Run("plan", "-no-color", "-input=false", `-var=wrong={ data_dir = "/data" }`).MustSucceed()
 			if out := string(plan.Stdout); !strings.Contains(out, "terraform_data.cloud_init") || !strings.Contains(out, "terraform_data.ignition") || !strings.Contains(out, "0 to add, 2 to change, 0 to destroy") {
 				t.Errorf("another option changes nothing else than the machines\n%s", out)
@@ -45,7 +45,7 @@ func TestAccUserDataOfOlderStates(t *testing.T) {
 	}
 }
 
-// The first plan, in which the configuration is not known, refuses a wrong
+// The first plan, in which the configuration is unknown, refuses a wrong
 // option.
 func TestAccUserDataRefusesOptionsInTheFirstPlan(t *testing.T) {
 	t.Parallel()

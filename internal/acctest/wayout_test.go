@@ -13,11 +13,11 @@ import (
 	"testing"
 )
 
-// commandLine is a command on a line of its own, indented by two spaces, with
-// assignments to environment variables before it.
+// commandLine matches a command on its own line, indented by two spaces,
+// optionally with assignments to environment variables before it.
 var commandLine = regexp.MustCompile(`(?m)^  ((?:[A-Z_]+=\S+ )*(?:terraform|tofu|etcdctl|etcdutl) .*)$`)
 
-// commands returns the commands of a diagnostic as they are printed.
+// commands returns the commands of a diagnostic as printed.
 func (d Diagnostic) commands() []string {
 	var out []string
 	for _, m := range commandLine.FindAllStringSubmatch(d.Detail, -1) {
@@ -26,12 +26,12 @@ func (d Diagnostic) commands() []string {
 	return out
 }
 
-// placeholder is anything in a command that would have to be replaced first.
+// placeholder matches any part of a command that would have to be replaced first.
 var placeholder = regexp.MustCompile(`…|\.\.\.|<|>|\b(NAME|ID|OLD|NEW|TYPE|MEMBER|RESOURCE|URL)\b`)
 
-// mustBeComplete fails the test unless the commands of a refusal of a plan can
-// be run as they are printed but for ADDRESS, one of them leads on, and one
-// destroys everything instead.
+// mustBeComplete fails the test unless the commands in the refusal of a plan
+// can be run as printed except for ADDRESS, one of them solves the problem, and
+// one destroys everything instead.
 func (d Diagnostic) mustBeComplete(tb testing.TB) {
 	tb.Helper()
 	commands := d.commands()
@@ -55,11 +55,11 @@ func (d Diagnostic) mustBeComplete(tb testing.TB) {
 	}
 }
 
-// fillIn writes an address for ADDRESS.
+// fillIn replaces ADDRESS by an address.
 func fillIn(command, address string) string { return strings.ReplaceAll(command, "ADDRESS", address) }
 
-// shellWords lets a shell read a command line, and returns the program's
-// arguments and the variables that are set for it.
+// shellWords parses a command line with a shell, and returns the program's
+// arguments and the environment variables that are set for it.
 func shellWords(tb testing.TB, line string) (args, env []string) {
 	tb.Helper()
 	dir := tb.TempDir()
@@ -84,10 +84,10 @@ func shellWords(tb testing.TB, line string) (args, env []string) {
 	return read("args"), read("env")
 }
 
-// saidAddress is how a text says which resource of a member ADDRESS is.
+// saidAddress matches the text that says which resource of a member ADDRESS is.
 var saidAddress = regexp.MustCompile(`ADDRESS is the (etcd_[a-z_]+) (?:of|named|for) (?:member )?"?([A-Za-z0-9_-]+)`)
 
-// meant returns the address that a reader takes for ADDRESS, which must be that
+// meant returns the address that a reader would use for ADDRESS, which must be that
 // of such a resource: the one after "with", or the one that the text names.
 func (l *lab) meant(d Diagnostic, resource string) string {
 	l.t.Helper()
@@ -105,7 +105,7 @@ func (l *lab) meant(d Diagnostic, resource string) string {
 	return meant
 }
 
-// follow runs the first command of a diagnostic that begins in this way. ADDRESS
+// follow runs the first command of a diagnostic that contains prefix. ADDRESS
 // must be that of such a resource.
 func (l *lab) follow(d Diagnostic, prefix, resource string) *Outcome {
 	l.t.Helper()
@@ -123,7 +123,7 @@ func (l *lab) follow(d Diagnostic, prefix, resource string) *Outcome {
 	return nil
 }
 
-// shell runs a command line, without its questions.
+// shell runs a command line without interactive questions.
 func (l *lab) shell(line string) *Outcome {
 	l.t.Helper()
 	args, env := shellWords(l.t, line)

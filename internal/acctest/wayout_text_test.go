@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// The commands of a diagnostic are what a reader would paste, with the
-// environment that is set before them.
+// The commands of a diagnostic are those that a reader would paste, including
+// the environment variables before them.
 func TestWayOut(t *testing.T) {
 	t.Parallel()
 	d := Diagnostic{Severity: "error", Summary: "s", Address: "etcd_member_config.node[\"b\"]", Detail: `Run terraform apply, or not:

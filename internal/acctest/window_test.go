@@ -16,7 +16,7 @@ func (f *Fleet) window(window string) {
 	f.Write("bootstrap.tf", strings.Replace(staticText, "{\n", "{\n  bootstrap_window = \""+window+"\"\n", 1))
 }
 
-// windowOf returns the window in the environment of a node, the zero times if it
+// windowOf returns the window in the environment of a node, or zero times if it
 // has none.
 func (f *Fleet) windowOf(name string) (from, until time.Time) {
 	f.tb.Helper()
@@ -34,8 +34,8 @@ func (f *Fleet) windowOf(name string) (from, until time.Time) {
 	return time.Unix(begin, 0), time.Unix(end, 0)
 }
 
-// Machines that boot after the window of their bootstrap do not form a cluster;
-// the plan says what to do, and that opens a new window.
+// Machines that boot after the bootstrap window do not form a cluster. The plan
+// says what to do, and that opens a new window.
 func TestAccBootstrapWindow(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Static: true})
@@ -59,11 +59,11 @@ func TestAccBootstrapWindow(t *testing.T) {
 	const over = "Bootstrap window of a is over"
 	told := f.Plan().says(over)
 	told.mustContain(t, over, "a, the first initial member, was allowed to form it until "+until.UTC().Format(time.RFC3339))
-	f.Apply().MustFail() // and nothing has formed
+	f.Apply().MustFail() // no cluster has formed
 	f.Plan().says(over)
 
-	// A change of the argument does not open the window of a configuration that
-	// exists.
+	// Changing the argument does not open the window of an existing
+	// configuration.
 	f.window("30m")
 	f.Plan().MustDo(map[string]string{
 		initialCluster: "update", address("etcd_member", "a"): "create", address("etcd_member", "b"): "create", address("etcd_member", "c"): "create",
@@ -86,8 +86,8 @@ func TestAccBootstrapWindow(t *testing.T) {
 	f.MustBeGone()
 }
 
-// A cluster that has formed has nothing to do with its window any more, even where
-// the state does not know of it yet.
+// The window has no effect on a formed cluster, even if the state does not yet
+// show that it has formed.
 func TestAccBootstrapWindowOfAFormedCluster(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Static: true})
@@ -96,7 +96,7 @@ func TestAccBootstrapWindowOfAFormedCluster(t *testing.T) {
 	_, until := f.windowOf("a")
 	time.Sleep(time.Until(until.Add(time.Second)))
 	f.mustPlanNothing("-refresh=false")
-	// It is off, and boots again.
+	// The cluster is down, and boots again.
 	f.Crash("a", "b", "c")
 	off := f.Plan()
 	off.MustBeEmpty()
@@ -106,7 +106,7 @@ func TestAccBootstrapWindowOfAFormedCluster(t *testing.T) {
 	f.mustPlanNothing()
 }
 
-// mustPlanNothing fails the test unless the plan is empty and without a word.
+// mustPlanNothing fails the test unless the plan is empty and has no diagnostics.
 func (f *Fleet) mustPlanNothing(args ...string) {
 	f.tb.Helper()
 	plan := f.Plan(args...)

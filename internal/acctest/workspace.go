@@ -19,14 +19,14 @@ import (
 
 const providerName = "terraform-provider-etcd"
 
-// runLimit is how long one command of the CLI may take before it is killed and
-// the test fails, if the options say nothing else.
+// runLimit is how long one command of the CLI may take by default before it is
+// killed and the test fails.
 const runLimit = 4 * time.Minute
 
 // Workspace is a directory with a configuration, in which a real Terraform or
-// OpenTofu runs the built provider, each as a process of its own. The end of
-// the test kills what still runs. The methods may be called from the test's
-// goroutine only, those of [Running] from any.
+// OpenTofu runs the built provider, each in its own process. At the end of the
+// test, remaining processes are killed. Only the test's goroutine may call the
+// methods; those of [Running] may be called from any goroutine.
 type Workspace struct {
 	// Dir is the working directory of the CLI.
 	Dir string
@@ -38,18 +38,18 @@ type Workspace struct {
 	config string
 	limit  time.Duration
 
-	// auth is whether providers get the password of [authVariable].
+	// auth reports whether providers get the password of [authVariable].
 	auth bool
 	// trusted are the addresses that the configuration has named so far.
 	trusted map[string]bool
-	// recordAt is where connections are recorded, if they are.
+	// recordAt is the file for recorded connections, or empty.
 	recordAt string
 
 	mu   sync.Mutex
 	runs []*Running
 }
 
-// WorkspaceOptions say how the provider gets to the CLI.
+// WorkspaceOptions say how the CLI finds the provider.
 type WorkspaceOptions struct {
 	// Mirror installs the provider from a file system mirror with init.
 	Mirror bool
@@ -60,7 +60,7 @@ type WorkspaceOptions struct {
 	Limit time.Duration
 }
 
-// NewWorkspace makes an empty workspace.
+// NewWorkspace creates an empty workspace.
 func NewWorkspace(tb testing.TB, o WorkspaceOptions) *Workspace {
 	tb.Helper()
 	base := tb.TempDir()
@@ -74,10 +74,10 @@ func NewWorkspace(tb testing.TB, o WorkspaceOptions) *Workspace {
 	return w
 }
 
-// guardScript waits for the end of its standard input and then ends what is
-// left of a test: every process that works below the test's directory (the CLI,
-// its providers, machines), again and again because supervisors start others;
-// and, where there is no /proc to tell, the machines by their own means.
+// guardScript waits for the end of its standard input and then ends the remaining
+// processes of a test: every process that works below the test's directory (the
+// CLI, its providers, machines), repeatedly because supervisors start new ones. If
+// there is no /proc, it stops the machines with their own script.
 const guardScript = `trap '' HUP INT TERM; cat >/dev/null
 for round in 1 2 3 4 5 6 7 8 9 10; do
 	left=$(find /proc/[0-9]*/cwd -prune -lname "$1/*" 2>/dev/null)
@@ -90,9 +90,9 @@ for round in 1 2 3 4 5 6 7 8 9 10; do
 done
 for dir in "$1"/machines/*/; do [ -d "$dir" ] && sh "$2" down "$dir" & done; wait`
 
-// guard starts a process that ends what the test started when the test ends, or
-// when this process does, however that comes about: a provider outlives the CLI
-// that is killed, and a machine is a session of its own.
+// guard starts a process that ends all processes of the test when the test or
+// this process ends for any reason: a provider outlives a killed CLI, and a
+// machine is a separate session.
 func guard(tb testing.TB, dir string) {
 	tb.Helper()
 	root, err := moduleRoot()
@@ -118,8 +118,8 @@ func guard(tb testing.TB, dir string) {
 	})
 }
 
-// end kills what still runs and, if the test failed, shows what every run
-// printed.
+// end kills the remaining runs and, if the test failed, logs the output of
+// every run.
 func (w *Workspace) end() {
 	for _, r := range w.runs {
 		r.Kill()
@@ -138,7 +138,7 @@ func (w *Workspace) Write(name, text string) {
 	}
 }
 
-// Read returns a file of the workspace.
+// Read returns the contents of a file of the workspace.
 func (w *Workspace) Read(name string) string {
 	w.tb.Helper()
 	text, err := os.ReadFile(filepath.Join(w.Dir, name))
@@ -148,29 +148,29 @@ func (w *Workspace) Read(name string) string {
 	return string(text)
 }
 
-// Init runs init; it is needed with a mirror only.
+// Init runs init. It is necessary only with a mirror.
 func (w *Workspace) Init(args ...string) *Outcome {
 	w.tb.Helper()
 	return w.Run(append([]string{"init", "-input=false"}, args...)...).MustSucceed()
 }
 
-// Mirror is the directory of the mirror, if the options ask for one.
+// Mirror returns the directory of the mirror, if the options enable it.
 func (w *Workspace) Mirror() string { return mirrorIn(filepath.Dir(w.Dir)) }
 
-// Apply runs apply, whatever comes of it.
+// Apply runs apply and accepts any result.
 func (w *Workspace) Apply(args ...string) *Outcome {
 	w.tb.Helper()
 	return w.Start(append([]string{"apply"}, args...)...).Wait()
 }
 
-// Destroy runs destroy, whatever comes of it.
+// Destroy runs destroy and accepts any result.
 func (w *Workspace) Destroy(args ...string) *Outcome {
 	w.tb.Helper()
 	return w.Start(append([]string{"destroy"}, args...)...).Wait()
 }
 
-// Plan makes a plan, whatever comes of it. Its exit code is 0 for an empty
-// plan, 1 for an error and 2 for changes.
+// Plan runs plan and accepts any result. Its exit code is 0 for an empty plan,
+// 1 for an error and 2 for changes.
 func (w *Workspace) Plan(args ...string) *Plan {
 	w.tb.Helper()
 	file := filepath.Join(w.Dir, "plan.bin")
@@ -182,7 +182,7 @@ func (w *Workspace) Plan(args ...string) *Plan {
 	return p
 }
 
-// State returns the attributes of a resource in the state, nil if it is not
+// State returns the attributes of a resource in the state, or nil if it is not
 // there. It reads the file: the CLI would start the provider to print the same.
 func (w *Workspace) State(address string) map[string]any {
 	w.tb.Helper()
@@ -196,13 +196,13 @@ func (w *Workspace) State(address string) map[string]any {
 	return stateOf(w.tb, text, address)
 }
 
-// Run runs the CLI with just these arguments.
+// Run runs the CLI with only these arguments.
 func (w *Workspace) Run(args ...string) *Outcome { w.tb.Helper(); return w.launch(args).Wait() }
 
-// Begin starts the CLI with just these arguments.
+// Begin starts the CLI with only these arguments.
 func (w *Workspace) Begin(args ...string) *Running { w.tb.Helper(); return w.launch(args) }
 
-// Start starts apply or destroy, without asking, for machine-readable output.
+// Start starts apply or destroy without confirmation and with machine-readable output.
 func (w *Workspace) Start(args ...string) *Running {
 	w.tb.Helper()
 	return w.launch(slices.Concat(args[:1], []string{"-json", "-input=false", "-auto-approve"}, args[1:]))
@@ -213,8 +213,8 @@ func (w *Workspace) launch(args []string) *Running {
 	r := &Running{w: w, cmd: exec.Command(w.cli, args...), args: args, done: make(chan struct{})}
 	r.cmd.Dir = w.Dir
 	r.cmd.Env = append(cleanEnvironment(), "TF_CLI_CONFIG_FILE="+w.config, "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1")
-	// The CLI starts the provider three or four times, and makes keys and
-	// certificates for its connection with it each time: half of what a run costs.
+	// The CLI starts the provider three or four times, and each time creates
+	// keys and certificates for the connection: half of the cost of a run.
 	r.cmd.Env = append(r.cmd.Env, "TF_DISABLE_PLUGIN_TLS=1")
 	r.cmd.Env = append(append(r.cmd.Env, w.environment()...), w.Env...)
 	r.cmd.Stdout, r.cmd.Stderr = &r.stdout, &r.stderr
@@ -235,7 +235,7 @@ func (w *Workspace) launch(args []string) *Running {
 	return r
 }
 
-// cleanEnvironment leaves out what would configure the CLI, the provider or
+// cleanEnvironment omits the variables that configure the CLI, the provider or
 // etcd.
 func cleanEnvironment() []string {
 	return slices.DeleteFunc(os.Environ(), func(s string) bool {
@@ -250,13 +250,13 @@ type Running struct {
 	args       []string
 	begin, end time.Time
 	done       chan struct{}
-	err        error // once done
+	err        error // valid after done
 
 	stdout, stderr syncBuffer
 }
 
-// Wait waits for the end of the run. It fails the test when that takes longer
-// than any run may.
+// Wait waits for the end of the run. It fails the test if that takes longer
+// than the limit.
 func (r *Running) Wait() *Outcome {
 	r.w.tb.Helper()
 	timer := time.NewTimer(r.w.limit)
@@ -283,8 +283,8 @@ func (r *Running) Ended() bool {
 // Printed reports whether the run has printed the text so far.
 func (r *Running) Printed(text string) bool { return bytes.Contains(r.stdout.bytes(), []byte(text)) }
 
-// Kill ends the CLI with SIGKILL and waits for it. Its providers live on until
-// the test ends.
+// Kill ends the CLI with SIGKILL and waits for it. Its providers run until the
+// test ends.
 func (r *Running) Kill() {
 	if !r.Ended() {
 		_ = r.cmd.Process.Kill()
@@ -292,7 +292,7 @@ func (r *Running) Kill() {
 	<-r.done
 }
 
-// Interrupt sends the CLI what Ctrl-C sends.
+// Interrupt sends the CLI the signal of Ctrl-C.
 func (r *Running) Interrupt() { _ = r.cmd.Process.Signal(os.Interrupt) }
 
 // Providers returns the process IDs of the run's providers (Linux only).
@@ -313,7 +313,7 @@ func (r *Running) outcome() *Outcome {
 	return o
 }
 
-// syncBuffer can be read while it is written.
+// syncBuffer can be read during writes.
 type syncBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

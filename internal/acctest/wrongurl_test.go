@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// nowhere is a peer URL at which nobody answers, and which no process of this
-// computer can listen on.
+// nowhere is a peer URL without a server, at which no process of this computer
+// can listen.
 const nowhere = "http://10.255.0.9:2380"
 
-// A wrong peer URL costs an error and nothing else: the learner never starts,
-// the cluster writes all the time, and what corrects the configuration corrects
-// the cluster. (With ETCD_TEST_FULL=1 on either size of cluster.)
+// A wrong peer URL causes only an error: the learner never starts, writes
+// continue, and correcting the configuration corrects the cluster. (With
+// ETCD_TEST_FULL=1 on both sizes of cluster.)
 func TestAccWrongPeerURL(t *testing.T) {
 	t.Parallel()
 	for _, founders := range [][]string{{"a"}, {"a", "b", "c"}} {
@@ -85,8 +85,8 @@ func corrected(t *testing.T, f *Fleet, founders []string) {
 	f.mustHaveRecords(t, "d")
 }
 
-// mustHaveRecords fails the test unless these, and nobody else, have an
-// ownership record as a joiner, each of them one.
+// mustHaveRecords fails the test unless each of these has exactly one ownership
+// record, and no other member has one except initial members.
 func (f *Fleet) mustHaveRecords(t *testing.T, names ...string) {
 	t.Helper()
 	got := map[string]int{}

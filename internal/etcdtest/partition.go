@@ -46,7 +46,7 @@ func (n *partition) all() []*Process {
 	return slices.Clone(n.processes)
 }
 
-// separate cuts the links between processes of different sides, and heals all other links.
+// separate cuts the links between different sides, and heals all other links.
 func (n *partition) separate(side map[*Process]int) {
 	all := n.all()
 	for _, to := range all {

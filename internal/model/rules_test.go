@@ -108,7 +108,7 @@ type question struct {
 	rec    record
 	before seen
 	more   uint8 // the members that leave, one bit for each node
-	flag   bool  // it is to be replaced
+	flag   bool  // it will be replaced
 	turns  [maxNodes]uint8
 }
 

@@ -115,7 +115,7 @@ type run struct {
 	leader, to uint8
 	// tried: the removal was sent; for a join, its member has run.
 	tried bool
-	begun bool // its turn is on record
+	begun bool // its turn is recorded
 	// unseen: its member did not answer from here, only for the checks.
 	unseen bool
 	// left: the backstop leaves the member in the cluster.

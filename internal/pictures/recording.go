@@ -12,7 +12,7 @@ import (
 )
 
 // recorded is the output of the demo, each line with the second at which it
-// came. make recording renews it.
+// was printed. make recording renews it.
 //
 //go:embed demo.txt
 var recorded string
