@@ -192,3 +192,42 @@ func TestAccMachineAlone(t *testing.T) {
 	e.mustContain(t, e.Summary, fmt.Sprintf("machine_id changes from %s to a new machine", was), "Nothing has been changed.", "terraform apply -replace='ADDRESS'")
 	f.MustVote("a")
 }
+
+// A new machine replaces a member without an etcd_member_config, so a new image for
+// all machines cannot destroy every voter.
+func TestAccMachineWithoutConfiguration(t *testing.T) {
+	t.Parallel()
+	c := start(t, 3, etcdtest.Options{})
+	w := NewWorkspace(t, WorkspaceOptions{})
+	var nodes, imports strings.Builder
+	for _, m := range c.Members() {
+		fmt.Fprintf(&nodes, "    %s = %q\n", m.Name, m.PeerURL())
+		fmt.Fprintf(&imports, "import {\n  to = etcd_member.node[%q]\n  id = %q\n}\n", m.Name, m.Name)
+	}
+	base := required + Access{Endpoints: c.Endpoints()}.ProviderConfig() +
+		"variable \"image\" {\n  default = \"1\"\n}\nlocals {\n  nodes = {\n" + nodes.String() + "  }\n}\n" +
+		"resource \"terraform_data\" \"machine\" {\n  for_each = local.nodes\n  triggers_replace = var.image\n}\n"
+	members := "resource \"etcd_member\" \"node\" {\n  for_each = local.nodes\n  name = each.key\n  peer_urls = [each.value]\n  machine_id = terraform_data.machine[each.key].id\n  wait_until = \"announced\"\n}\n"
+	w.Write("main.tf", base)
+	w.Apply().MustSucceed()
+	w.Write("main.tf", base+members+imports.String())
+	w.Apply().MustSucceed()
+	w.Write("main.tf", base+members)
+	w.Plan().MustBeEmpty()
+
+	w.Plan("-var=image=2").MustSay("This plan would endanger the cluster")
+	machine, at := address("terraform_data.machine", "infra1"), `etcd_member.node["infra1"]`
+	w.Plan("-replace="+at).MustSay("Member infra1 would be replaced alone").
+		mustContain(t, "Member infra1 would be replaced alone", "and replaces no machine", "terraform destroy -target='ADDRESS'")
+	w.Write("main.tf", base+strings.Replace(members, "terraform_data.machine[each.key].id", `"vm-2"`, 1))
+	for _, e := range w.Plan().MustFail().Errors() {
+		e.mustContain(t, e.Summary, "to vm-2, which exists, and the member stays on its old machine")
+	}
+	mustBeMembers(t, c, "infra1", "infra2", "infra3")
+
+	w.Write("main.tf", base+members)
+	plan := w.Plan("-replace=" + machine)
+	plan.MustDo(map[string]string{machine: "delete create", at: "delete create"})
+	w.Apply("-replace=" + machine).MustSucceed()
+	mustBeMembers(t, c, "? (learner)", "infra2", "infra3")
+}

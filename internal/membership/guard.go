@@ -168,13 +168,18 @@ type NodePlan struct {
 
 // The codes of [GuardNode].
 const (
-	// MemberAlone: the member is replaced, but its configuration, or all that is
-	// known of its process, stays.
+	// MemberAlone: the member is replaced, and its configuration stays.
 	MemberAlone Code = "member replaced alone"
+	// ProcessStays: a member without a configuration is replaced, and the plan
+	// does not replace its machine.
+	ProcessStays Code = "process stays"
 	// MachineStays: configuration and member are replaced, the machine stays.
 	MachineStays Code = "machine stays"
 	// MachineAlone: the machine is replaced, the configuration stays.
 	MachineAlone Code = "machine replaced alone"
+	// ProcessAlone: a member without a configuration gets another machine that
+	// exists, and stays.
+	ProcessAlone Code = "process replaced alone"
 	// ConfigAlone: the configuration is replaced, the member stays.
 	ConfigAlone Code = "configuration replaced alone"
 )
@@ -189,10 +194,14 @@ func GuardNode(n NodePlan) Decision {
 		return Decision{Code: ConfigAlone}
 	case n.Member == Stays && n.Config == Stays && n.Machine == Changes:
 		return Decision{Code: MachineAlone}
+	case n.Member == Stays && n.Machine == Changes && n.HasRun:
+		return Decision{Code: ProcessAlone}
 	case n.Member != Changes || !n.HasRun:
 		return Decision{Verdict: Go}
-	case n.Config == Stays, n.Config == NotGiven && n.Machine != Changes:
+	case n.Config == Stays:
 		return Decision{Code: MemberAlone}
+	case n.Config == NotGiven && n.Machine != Changes:
+		return Decision{Code: ProcessStays}
 	case n.Machine == Stays:
 		return Decision{Code: MachineStays}
 	default:

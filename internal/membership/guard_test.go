@@ -185,8 +185,12 @@ func TestGuardNode(t *testing.T) {
 						want = ConfigAlone
 					case member == Stays && config == Stays && machine == Changes:
 						want = MachineAlone
-					case member == Changes && hasRun && (config == Stays || config == NotGiven && machine != Changes):
+					case member == Stays && config == NotGiven && machine == Changes && hasRun:
+						want = ProcessAlone
+					case member == Changes && hasRun && config == Stays:
 						want = MemberAlone
+					case member == Changes && hasRun && config == NotGiven && machine != Changes:
+						want = ProcessStays
 					case member == Changes && hasRun && machine == Stays:
 						want = MachineStays
 					}

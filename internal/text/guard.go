@@ -106,25 +106,30 @@ func NodeRefused(code membership.Code, name, was, now string) Message {
 	t := Message{Summary: "Member " + name + " would be replaced alone"}
 	switch code {
 	case membership.MemberAlone:
-		t.Detail = "The plan removes the member and adds it again, while its configuration or its machine stays. A member that has been removed cannot start again: " +
+		t.Detail = "The plan removes the member and adds it again, while its configuration stays. A member that has been removed cannot start again: " +
 			"etcd refuses its data directory, and without the data it must not return under the same identity. " + together + "\n\n" +
-			"If promote was changed to false, set it to true again: a promotion cannot be undone.\n\nTo replace all three, " + replace
+			keepPromoted + "\n\nTo replace all three, " + replace
+	case membership.ProcessStays:
+		t.Detail = "The plan removes the member and adds it again, and replaces no machine: its process would keep the data of the removed member, which etcd refuses. " +
+			"Nothing has been changed.\n\n" + keepPromoted + "\n\n" +
+			"To replace the member, destroy it first. " + Shown + ":" + destroyFirst
 	case membership.MachineStays:
 		t.Summary = "Member " + name + " would be replaced without its machine"
 		t.Detail = sprintf("Configuration and member are replaced, and machine_id stays %s: the machine is only updated in place, so that its process keeps the identity that is removed. %s\n\n"+
 			"Make the machine depend on the configuration, for example with this block in the machine's resource:\n\n"+
 			"  lifecycle {\n    replace_triggered_by = [ADDRESS.id]\n  }\n\n"+
 			"machine_id must be an attribute that changes when the machine is replaced. After that, %s", was, together, own(replace))
+	case membership.ProcessAlone:
+		t.Summary = "Member " + name + " would get another machine"
+		t.Detail = sprintf("machine_id changes from %s to %s, which exists, and the member stays on its old machine. Nothing has been changed.\n\n"+
+			"Set machine_id to the ID of the machine that runs the member. To move the member to the other machine, destroy it first. %s:%s",
+			was, now, Shown, own(destroyFirst))
 	case membership.MachineAlone:
-		changes := sprintf("machine_id changes from %s to %s", was, cmp.Or(now, "a new machine"))
-		if was == "" {
-			changes = "The member has run on a machine that the state does not tell of, the plan creates a new machine for it"
-		}
 		t.Summary = "Machine of member " + name + " would be replaced alone"
 		t.Detail = sprintf("%s, and the configuration stays: the new machine would start with the settings of the old member, without its data. %s\n\n"+
 			"%s\n\nTo replace all three, in a plan that replaces no other node, %s\n\n"+
 			"If a changed argument (an image, a size) replaces the machine, undo that change, put its value into triggers_replace of the etcd_member_config, "+
-			"and pass it through etcd_rollout, which replaces one member per apply.", changes, together, own(untaintMachine(was)), own(replace))
+			"and pass it through etcd_rollout, which replaces one member per apply.", machineChanges(was, now), together, own(untaintMachine(was)), own(replace))
 	default:
 		t.Summary = "Configuration of member " + name + " would be replaced alone"
 		t.Detail = "The configuration is replaced, and the etcd_member keeps the old one: its config is a fixed value, or ignore_changes holds it. " + together + "\n\n" +
@@ -133,6 +138,21 @@ func NodeRefused(code membership.Code, name, was, now string) Message {
 	t.Detail += DestroyInstead
 	return t
 }
+
+// destroyFirst replaces a member without a configuration.
+const destroyFirst = "\n\n  terraform destroy -target='ADDRESS'\n\n" +
+	"Then remove the data directory on its machine, unless Terraform destroyed the machine too, and apply again."
+
+// machineChanges says how the machine of a member changes.
+func machineChanges(was, now string) string {
+	if was == "" {
+		return "The member has run on a machine that the state does not tell of, the plan creates a new machine for it"
+	}
+	return sprintf("machine_id changes from %s to %s", was, cmp.Or(now, "a new machine"))
+}
+
+// keepPromoted is the way out for a learner that was promoted.
+const keepPromoted = "If promote was changed to false, set it to true again: a promotion cannot be undone."
 
 // untaintMachine returns advice to keep a machine, which nothing else in the
 // plan blocks. The replacement of the node is refused while another is

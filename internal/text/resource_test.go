@@ -102,6 +102,8 @@ func TestResourceTexts(t *testing.T) {
 		{"not adopted", NotAdopted(unidentified(membership.AlreadyMember, d))},
 		{"machine stays", NodeRefused(membership.MachineStays, "d", "vm-1", "vm-1")},
 		{"member replaced alone", NodeRefused(membership.MemberAlone, "d", "", "")},
+		{"member without a configuration gets another machine", NodeRefused(membership.ProcessAlone, "d", "vm-1", "vm-2")},
+		{"member without a configuration replaced", NodeRefused(membership.ProcessStays, "d", "", "")},
 		{"configuration replaced alone", NodeRefused(membership.ConfigAlone, "d", "", "")},
 		{"second holder", SecondHolder("d")},
 		{"still held", StillHeld("d", "00000000000000d4")},

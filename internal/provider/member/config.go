@@ -98,6 +98,19 @@ func (planConfig) PlanModifyObject(_ context.Context, req planmodifier.ObjectReq
 	}
 }
 
+// planMachine replaces a member without a configuration together with its
+// machine: the new machine has none of the member's data.
+type planMachine struct{ attribute.Described }
+
+func (planMachine) PlanModifyString(ctx context.Context, req planmodifier.StringRequest, resp *planmodifier.StringResponse) {
+	if req.StateValue.IsNull() || !req.PlanValue.IsUnknown() {
+		return
+	}
+	var was types.Object
+	resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("config"), &was)...)
+	resp.RequiresReplace = was.IsNull() && argumentsOf(ctx, req.Config, &resp.Diagnostics).config.IsNull()
+}
+
 // planName plans the name that the configuration gives. Another name means
 // another member.
 type planName struct{ attribute.Described }

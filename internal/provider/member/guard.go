@@ -163,14 +163,17 @@ func (g *guard) checkNode() {
 		report.WarnAt(&g.resp.Diagnostics, path.Root("machine_id"), text.NoMachineID(g.now.Name.ValueString()))
 	}
 	n := membership.NodePlan{HasRun: g.was.HasRun, Config: fate(g.was.Config, g.now.config().ID), Machine: fate(g.was.Machine, g.now.MachineID)}
-	if g.was.Machine == "" && g.was.HasRun && g.now.MachineID.IsUnknown() {
+	if g.was.Config != "" && g.was.Machine == "" && g.was.HasRun && g.now.MachineID.IsUnknown() {
 		n.Machine = membership.Changes // a member that has run has a machine, and the plan creates another
 	}
 	switch g.step {
 	case updated:
 		n.Member = membership.Stays
-		if g.was.Config != "" && n.Config == membership.Changes {
+		switch {
+		case g.was.Config != "" && n.Config == membership.Changes, g.was.Config == "" && g.now.config().ID.IsNull() && g.now.MachineID.IsUnknown():
 			return // it is replaced, which the next call checks
+		case g.was.Config != "" && n.Config == membership.NotGiven:
+			n.Config = membership.Stays // the plan drops it, and does not replace it
 		}
 		if g.was.Config != "" {
 			g.b.Plan.Stays.Set(g.was.Config, g.was.Name)

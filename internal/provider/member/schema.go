@@ -106,9 +106,9 @@ func identityAttributes() map[string]schema.Attribute {
 				"`config` has none because the machine sets them itself.",
 		},
 		"machine_id": schema.StringAttribute{
-			Optional: true,
+			Optional: true, PlanModifiers: []planmodifier.String{planMachine{"without config, a new machine replaces the member"}},
 			MarkdownDescription: "ID of the machine that runs the member. If the machine is replaced together with its configuration, the member is removed first. A plan that replaces the machine " +
-				"alone is refused, because the new machine would start with the settings of the old member. You can set it on an imported member in place, if the machine exists: with `config` in the state, a plan that creates the machine is refused. Default: none, with a warning if `config` is set.",
+				"alone is refused, because the new machine would start with the settings of the old member. Without `config`, a new machine replaces the member, and the ID of another existing machine is refused. You can set it on an imported member in place, if the machine exists: with `config` in the state, a plan that creates the machine is refused. Default: none, with a warning if `config` is set.",
 		},
 		"endpoints": schema.ListAttribute{
 			ElementType: types.StringType, Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), attribute.Endpoints()},
