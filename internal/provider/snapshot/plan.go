@@ -38,7 +38,7 @@ func (r *snapshotResource) ModifyPlan(ctx context.Context, req resource.ModifyPl
 		return
 	}
 	file := identity(plan.Path.ValueString())
-	if exists {
+	if exists && r.backend != nil {
 		r.backend.SnapshotFiles.Set(identity(state.Path.ValueString()), true)
 	}
 	moves := !attribute.IsGiven(plan.Path) || !exists || file != identity(state.Path.ValueString())
