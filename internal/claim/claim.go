@@ -13,7 +13,7 @@
 // its own claim. Claims are kept with leases on the v3 API ([V3]) and with TTL
 // keys on the v2 API ([V2]), in the layout of the v2 era (/running/<name>).
 //
-// [Lock], the lock that serializes the membership changes of several processes,
+// [Lock], the lock that serialises the membership changes of several processes,
 // is such a claim.
 package claim
 

@@ -34,7 +34,7 @@ func (h Holder) String() string {
 	return fmt.Sprintf("%s (process %d, since %s, to %s)", h.Who, h.PID, h.Since.UTC().Format(time.RFC3339), h.Doing)
 }
 
-// Lock serializes the membership changes of several processes. It is a claim in the
+// Lock serialises the membership changes of several processes. It is a claim in the
 // cluster itself that names its holder. It does not fence: etcd's membership calls
 // do not check the claim. So the holder checks it right before every change, and
 // must observe the result of a change that was in progress when it was lost.

@@ -21,7 +21,7 @@ import (
 // translate wraps err with its sentinel. clientv3 returns rpctypes.EtcdError
 // values, so the comparison is with rpctypes.ErrX, never with
 // rpctypes.ErrGRPCX. Some refusals reach the client with the code Unknown and
-// are recognized by their text.
+// are recognised by their text.
 func translate(err error) error {
 	if err == nil {
 		return nil

@@ -51,7 +51,7 @@ func (q *Queued) Error() string {
 // Unwrap returns ctx's error.
 func (q *Queued) Unwrap() error { return q.Err }
 
-// lock serializes the changes of one cluster in this process. It fails only if
+// lock serialises the changes of one cluster in this process. It fails only if
 // ctx ends, with [*Queued].
 func (b *ProcessState) lock(ctx context.Context, id membership.ClusterID, doing string) (unlock func(), err error) {
 	held := b.locks.GetOrMake(id, func() chan struct{} { return make(chan struct{}, 1) })

@@ -13,7 +13,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// Locker serializes the changes of several processes; *claim.Lock is a Locker.
+// Locker serialises the changes of several processes; *claim.Lock is a Locker.
 type Locker interface {
 	// Acquire waits until the lock of the cluster is free and takes it. It
 	// calls waiting for each holder that it waits for. Errors:

@@ -68,9 +68,8 @@ func newGuard(ctx context.Context, r *Resource, req resource.ModifyPlanRequest, 
 
 func (g *guard) refuse(t text.Message) { report.Error(&g.resp.Diagnostics, t) }
 
-// check refuses a plan that would leave a part of the node behind, or make the
-// cluster lose its quorum. It checks only while a plan is made: during an
-// apply, the same calls get less information.
+// check refuses a plan that would leave a part of the node behind, or lose the
+// quorum. During an apply it checks nothing: the calls get less information.
 func (g *guard) check(ctx context.Context) {
 	if g.b == nil || g.resp.Diagnostics.HasError() || g.b.Order.IsApplying() {
 		return
@@ -222,8 +221,7 @@ func (g *guard) checkAddress() {
 }
 
 // note notes the plan for the member and judges the plan as made so far. If the
-// cluster cannot be observed, it does not judge, because the voters are not
-// known; configurations are counted instead.
+// cluster cannot be observed, configurations are counted instead.
 func (g *guard) note(ctx context.Context, at *backend.Guard) {
 	name := g.now.Name.ValueString()
 	member, _ := membership.ParseMemberID(g.was.ID) // 0, which is not a member, if there is none
