@@ -190,7 +190,7 @@ func (c *trial) learner(b *bench, name string) (*etcdtest.Process, reconfigure.J
 	d := b.NewJoiner(c.T, name)
 	d.Supervise(100 * time.Millisecond)
 	r := request(d, reconfigure.CaughtUp)
-	got, err := b.engine.Join(within(c.T, time.Minute), r)
+	got, err := b.engine.Join(within(c.T, etcdtest.WaitLimit), r)
 	if err != nil {
 		c.Fatal(err)
 	}
