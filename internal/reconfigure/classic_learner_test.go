@@ -171,7 +171,7 @@ func notCaughtUp(c *trial) {
 	d, r := c.learner(b, "d")
 	b.Isolate(d)
 	fill(c.T, b, 1500, 10)
-	_, err := b.engine.Join(within(c.T, 10*time.Second), r)
+	_, err := b.engine.Join(within(c.T, 20*time.Second), r)
 	words := c.mustWait(err, membership.Lagging)
 	if !strings.Contains(words.Detail, "entries behind the leader; 1000 are allowed (max_lag). It stays a learner.") {
 		c.Errorf("got %s", words.Detail)
@@ -192,7 +192,7 @@ func cutOffAndIdle(c *trial) {
 	fill(c.T, b, 200, 10) // the server does not refuse a learner that lacks a few entries
 	d, r := c.learner(b, "d")
 	b.Isolate(d)
-	_, err := b.engine.Join(within(c.T, 8*time.Second), r)
+	_, err := b.engine.Join(within(c.T, 20*time.Second), r)
 	_ = c.mustWait(err, membership.Unconfirmed)
 	c.mustList(b, "infra1", "d (learner)")
 	c.mustWrite(b.Member("infra1"))

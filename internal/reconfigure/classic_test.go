@@ -14,8 +14,6 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
@@ -165,23 +163,10 @@ func (c *trial) eachWay(sample string, f func(c *trial)) {
 	}
 }
 
-// voters starts a cluster whose members can be cut off from each other. Observing a
-// member that is cut off costs a request timeout, so it is shorter than by default.
+// voters starts a cluster whose members can be cut off from each other.
 func (c *trial) voters(n int) *bench {
 	c.Helper()
-	b := start(c.T, n, etcdtest.Options{Version: c.version, Links: true})
-	b.engine = b.patient(c.T, 3*time.Second)
-	return b
-}
-
-// patient returns an engine with that request timeout.
-func (b *bench) patient(t *testing.T, d time.Duration) *reconfigure.Engine {
-	t.Helper()
-	pool := &connection.Pool{}
-	t.Cleanup(func() { _ = pool.Close() })
-	return newEngine(connection.Settings{
-		Endpoints: b.Endpoints(), MetadataPrefix: connection.DefaultMetadataPrefix, RequestTimeout: d,
-	}, pool, "alice@ops1", claim.LockTTL)
+	return start(c.T, n, etcdtest.Options{Version: c.version, Links: true})
 }
 
 // learner joins a supervised learner and returns it once it has caught up.
