@@ -29,9 +29,8 @@ func TestAccLife(t *testing.T) {
 		options FleetOptions
 		args    []string
 	}{
-		"3.6":                      {options: FleetOptions{Version: etcdtest.V36}},
+		"3.6 one operation a time": {options: FleetOptions{Version: etcdtest.V36}, args: []string{"-parallelism=1"}},
 		"3.7 installed by init":    {options: FleetOptions{Version: etcdtest.V37, Mirror: true}},
-		"3.7 one operation a time": {options: FleetOptions{Version: etcdtest.V37}, args: []string{"-parallelism=1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

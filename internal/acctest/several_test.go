@@ -33,10 +33,9 @@ func TestAccSeveralAtOnce(t *testing.T) {
 		then   func(t *testing.T, f *Fleet, l layout, args ...string)
 		args   []string
 	}{
-		"flat":              {layout: flat, then: shrinkByTwo},
+		"one at a time":     {layout: flat, then: growAndShrink, args: []string{"-parallelism=1"}},
 		"for_each module":   {layout: moduleForEach, then: growAndShrink},
 		"a module for each": {layout: moduleEach, then: shrinkByTwo},
-		"one at a time":     {layout: flat, then: growAndShrink, args: []string{"-parallelism=1"}},
 	} {
 		for i := range repetitions() {
 			t.Run(fmt.Sprintf("%s %d", name, i+1), func(t *testing.T) {

@@ -46,6 +46,7 @@ func TestAccSnapshotLarge(t *testing.T) {
 	b.Leader(t)
 	b.NewWriter(t, etcdtest.WriterOptions{})
 	s := newSnapshots(t, b)
+	s.Env = append(s.Env, "GOGC=100") // as users run it
 	largest := int64(0)
 	watched := func(r *Running) *Outcome {
 		for !r.Ended() {

@@ -164,7 +164,7 @@ func peakOf(t *testing.T, lies etcdtest.Lies) (bytes int64, dials int) {
 	t.Helper()
 	liar := etcdtest.NewLiar(t, "127.0.0.1", lies)
 	child := exec.CommandContext(t.Context(), os.Args[0])
-	child.Env = append(os.Environ(), childOf+"="+liar.URL)
+	child.Env = append(os.Environ(), childOf+"="+liar.URL, "GOGC=100") // as users run it
 	out, err := child.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
