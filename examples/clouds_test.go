@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -60,13 +59,13 @@ func TestExamplesOfClouds(t *testing.T) {
 			if plan.ExitCode != 2 {
 				t.Fatalf("the plan's exit code is %d, want 2: there is something to create\n%s", plan.ExitCode, plan)
 			}
-			for address, c := range plan.Changes {
-				if !slices.Equal(c.Actions, []string{"create"}) {
-					t.Errorf("%s: %v", address, c.Actions)
+			for address, action := range plan.Actions() {
+				if action != "create" {
+					t.Errorf("%s: %s", address, action)
 				}
 			}
 			said := count.FindStringSubmatch(w.Read("README.md"))
-			if planned := strconv.Itoa(len(plan.Changes)); said == nil || said[1] != planned {
+			if planned := strconv.Itoa(len(plan.Actions())); said == nil || said[1] != planned {
 				t.Errorf("the plan creates %s resources, and README.md says %q", planned, said)
 			}
 			other := maps.Clone(clouds[example])

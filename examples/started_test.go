@@ -45,7 +45,7 @@ func TestGettingStartedPlan(t *testing.T) {
 	if plan.ExitCode != 2 {
 		t.Fatalf("the plan's exit code is %d, want 2: there is something to create\n%s", plan.ExitCode, plan)
 	}
-	said := fmt.Sprintf("Plan: %d to add, 0 to change, 0 to destroy.\n", len(plan.Changes))
+	said := fmt.Sprintf("Plan: %d to add, 0 to change, 0 to destroy.\n", len(plan.Actions()))
 	for _, text := range []string{"README.md", "../../docs/guides/getting-started.md"} {
 		if have := read(t, filepath.Join(started, text)); !strings.Contains(have, said) {
 			t.Errorf("%s does not say %q", text, said)

@@ -159,11 +159,7 @@ func TestMachineRunsRealEtcd(t *testing.T) {
 				"ETCD_LISTEN_PEER_URLS=http://127.0.0.1:%[2]d\nETCD_INITIAL_ADVERTISE_PEER_URLS=http://127.0.0.1:%[2]d\n"+
 				"ETCD_LISTEN_CLIENT_URLS=%[3]s\nETCD_ADVERTISE_CLIENT_URLS=%[3]s\n", name, peer, endpoint)
 		}
-		begun := time.Now()
 		m.must(t, 0, "up", env("a"))
-		if took := time.Since(begun); took > 5*time.Second {
-			t.Errorf("up took %s: it waits for what it started", took)
-		}
 		c, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, DialTimeout: time.Second})
 		if err != nil {
 			t.Fatal(err)
@@ -346,8 +342,8 @@ func TestMachineDownKillsWhatHangs(t *testing.T) {
 		if out := m.must(t, 0, "down"); !strings.Contains(out, "had to be killed") {
 			t.Errorf("down says %q", out)
 		}
-		if took := time.Since(begun); took > 10*time.Second {
-			t.Errorf("down took %s", took)
+		if took := time.Since(begun); took < 5*time.Second {
+			t.Errorf("down killed it after %s", took)
 		}
 		etcdtest.Until(t, "it has ended", func() bool { return !alive(etcd) })
 	})

@@ -91,7 +91,7 @@ func TestAccAddress(t *testing.T) {
 	locate(t, w, nodes)
 	first := w.Plan()
 	for _, attribute := range []string{"peer_urls", "client_urls"} {
-		if v := first.Changes[address("etcd_member_config", "later")]; !isUnknown(v.Unknown[attribute]) {
+		if v := first.Changes()[address("etcd_member_config", "later")]; !isUnknown(v.Unknown[attribute]) {
 			t.Errorf("%s of an address that is not known is planned as %v", attribute, v.After[attribute])
 		}
 	}

@@ -57,9 +57,9 @@ func TestAccAroundTriggers(t *testing.T) {
 		l.beside("before_override.tf", "")
 	}}, attempt{
 		name: "two replaced, through a provider each", not: []layout{flat, counted, dynamic}, last: true, run: throughProvidersOfTheirOwn,
-	}, backstopAlone("one changed, and its configuration targeted", func(l *lab) (args []string, undo func()) {
+	}, backstopAlone("one changed, and its configuration targeted", true, func(l *lab) (args []string, undo func()) {
 		return each("-target", l.addr("etcd_member_config", "a")), l.trigger("a")
-	}), backstopAlone("one configuration targeted and replaced", func(l *lab) (args []string, undo func()) {
+	}), backstopAlone("one configuration targeted and replaced", false, func(l *lab) (args []string, undo func()) {
 		config := l.addr("etcd_member_config", "a")
 		return []string{"-target=" + config, "-replace=" + config}, func() {}
 	})))
@@ -69,8 +69,8 @@ func TestAccAroundTriggers(t *testing.T) {
 // is in the plan; the provider cannot tell this from any other replacement. The run
 // fails and removes no living member. If the provider has no endpoints, it sends no
 // requests, and the next apply completes the replacement.
-func backstopAlone(name string, narrow func(l *lab) (args []string, undo func())) attempt {
-	return attempt{name: name, run: func(l *lab) {
+func backstopAlone(name string, long bool, narrow func(l *lab) (args []string, undo func())) attempt {
+	return attempt{name: name, long: long, run: func(l *lab) {
 		before := l.see()
 		args, undo := narrow(l)
 		o := l.Apply(args...)

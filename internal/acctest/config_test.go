@@ -70,7 +70,7 @@ func TestAccConfigThroughModule(t *testing.T) {
 		w.Write("member/main.tf", required+"variable \"config\" {\n  type = "+variable+"\n}\nresource \"etcd_member\" \"x\" {\n  config = var.config\n}\n")
 		w.Run("get").MustSucceed()
 		p := w.Plan()
-		after := p.Changes["module.member.etcd_member.x"].After
+		after := p.Changes()["module.member.etcd_member.x"].After
 		if after["name"] != "x" || fmt.Sprint(after["peer_urls"]) != "[http://10.255.0.9:2380]" {
 			t.Errorf("with %s the plan is %v", variable, after)
 		}

@@ -23,7 +23,8 @@ import (
 )
 
 // With any protocol, one apply forms the cluster, the token is retired
-// afterwards, and a fourth configuration on it joins.
+// afterwards, and a fourth configuration on it joins. (With ETCD_TEST_FULL=1
+// also with the service without TLS.)
 func TestAccDiscoveryProtocols(t *testing.T) {
 	t.Parallel()
 	type bootstrap struct {
@@ -44,6 +45,9 @@ func TestAccDiscoveryProtocols(t *testing.T) {
 		"v3 on 3.5": {func(*testing.T) FleetOptions { return FleetOptions{Registry: etcdtest.V35} },
 			[]etcdtest.Version{etcdtest.V37, etcdtest.V37, etcdtest.V36, etcdtest.V37}},
 	} {
+		if name == "service" && !full() {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := NewFleet(t, c.options(t))

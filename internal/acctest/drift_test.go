@@ -57,7 +57,7 @@ func TestAccMemberDisappears(t *testing.T) {
 		if len(warnings) != 1 || warnings[0].Summary != "Member "+name+" is replaced: it was removed" {
 			t.Errorf("the warnings are %v", warnings)
 		}
-		if got := plan.Drift[address("etcd_member_config", name)].After["status"]; got != "retired" {
+		if got := plan.Drift()[address("etcd_member_config", name)].After["status"]; got != "retired" {
 			t.Errorf("the configuration's status is %v, want retired", got)
 		}
 		if name == "d" {
@@ -148,7 +148,7 @@ func TestAccInterruptedReplacementGoesOn(t *testing.T) {
 		}
 		plan := f.Plan()
 		plan.MustDo(want)
-		if got := plan.Drift[address("etcd_member_config", "b")].After["status"]; got != "retired" {
+		if got := plan.Drift()[address("etcd_member_config", "b")].After["status"]; got != "retired" {
 			t.Errorf("%s: the configuration's status is %v, want retired", machine, got)
 		}
 		f.Apply().MustSucceed()

@@ -318,8 +318,8 @@ func TestAccExampleUnknownAddresses(t *testing.T) {
 		e.names(fmt.Sprintf("http://127.0.0.1:%d", port))
 	}
 	first := e.Plan()
-	if len(first.Changes) != 14 || first.ExitCode != 2 {
-		t.Errorf("%d changes are planned, want 14: a registry, a token, and four times a configuration, a machine and a member", len(first.Changes))
+	if len(first.Actions()) != 14 || first.ExitCode != 2 {
+		t.Errorf("%d changes are planned, want 14: a registry, a token, and four times a configuration, a machine and a member", len(first.Actions()))
 	}
 	for _, name := range []string{"a", "b", "c", "d"} {
 		first.MustNotKnow(address("etcd_member", name), "id", "cluster_id", "role", "client_urls", "version",

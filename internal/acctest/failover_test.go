@@ -29,8 +29,8 @@ func TestAccFailover(t *testing.T) {
 	f.Crash("c")
 	promotion := map[string]string{address("etcd_learner", "d"): "update"}
 	etcdtest.Eventually(t, "the promotion is planned", func() error {
-		if p := f.Plan(); !maps.Equal(p.actions(), promotion) {
-			return fmt.Errorf("planned: %v", p.actions())
+		if p := f.Plan(); !maps.Equal(p.Actions(), promotion) {
+			return fmt.Errorf("planned: %v", p.Actions())
 		}
 		return nil
 	})
@@ -45,7 +45,7 @@ func TestAccFailover(t *testing.T) {
 	f.Repair("c")
 	etcdtest.Eventually(t, "c is back", func() error {
 		if p := f.Plan(); p.ExitCode != 0 {
-			return fmt.Errorf("planned: %v", p.actions())
+			return fmt.Errorf("planned: %v", p.Actions())
 		}
 		return nil
 	})

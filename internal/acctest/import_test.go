@@ -119,7 +119,7 @@ func TestAccImport(t *testing.T) {
 			plan := f.Plan()
 			plan.MustDo(updates)
 			for name := range f.Nodes {
-				c := plan.Changes[address("etcd_member", name)]
+				c := plan.Changes()[address("etcd_member", name)]
 				for attribute, was := range c.Before {
 					if now := c.After[attribute]; !slices.Contains([]string{"config", "machine_id"}, attribute) && fmt.Sprint(now) != fmt.Sprint(was) {
 						t.Errorf("%s of %s changes from %v to %v", attribute, name, was, now)

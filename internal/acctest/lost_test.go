@@ -58,7 +58,7 @@ func (f *Fleet) mustProposeReplacement(t *testing.T, victim, id string) {
 	t.Helper()
 	p := f.Plan()
 	p.MustDo(changes(victim, "delete create"))
-	config := p.Changes[address("etcd_member_config", victim)]
+	config := p.Changes()[address("etcd_member_config", victim)]
 	if config.Before["status"] != "failed" || !isUnknown(config.Unknown["status"]) || fmt.Sprint(config.ReplacePaths) != "[[status]]" {
 		t.Errorf("status is %v before, unknown after: %v, replaced because of %v", config.Before["status"], config.Unknown["status"], config.ReplacePaths)
 	}
@@ -224,14 +224,14 @@ func TestAccTwoOfFiveLost(t *testing.T) {
 	writer := f.Writer("a", "c", "e")
 	p := f.Plan()
 	first, second := "b", "d"
-	if _, ok := p.Changes[address("etcd_member", first)]; !ok {
+	if _, ok := p.Actions()[address("etcd_member", first)]; !ok {
 		first, second = second, first
 	}
 	p.MustDo(changes(first, "delete create"))
 	p.says("Member " + first + " has failed and is replaced")
 	p.says("Member " + second + " has failed too")
 	ids := f.ids()
-	f.Run("apply", "-json", "-input=false", "plan.bin").MustSucceed() // only this one
+	f.Run("apply", "-json", "-input=false", p.File).MustSucceed() // only this one
 	f.MustList(all...)
 	f.mustHaveReplaced(ids, first)
 	f.Plan().MustDo(changes(second, "delete create"))

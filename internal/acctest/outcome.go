@@ -26,6 +26,16 @@ type Outcome struct {
 
 	tb       testing.TB
 	messages []string
+	planned  []plannedChange
+}
+
+// plannedChange is the change of a resource as a plan prints it.
+type plannedChange struct {
+	Resource struct {
+		Addr     string `json:"addr"`
+		Resource string `json:"resource"` // without its module
+	} `json:"resource"`
+	Action string `json:"action"`
 }
 
 // Diagnostic is an error or a warning as the user reads it, not wrapped.
@@ -66,6 +76,7 @@ func (o *Outcome) parse() {
 				} `json:"resource"`
 				Action string `json:"action"`
 			} `json:"hook"`
+			Change plannedChange `json:"change"`
 		}
 		if json.Unmarshal(line, &l) != nil {
 			continue // not every command prints JSON
@@ -80,6 +91,8 @@ func (o *Outcome) parse() {
 			o.Diagnostics = append(o.Diagnostics, l.Diagnostic)
 			o.messages = append(o.messages, l.Diagnostic.String())
 			continue
+		case l.Type == "planned_change":
+			o.planned = append(o.planned, l.Change)
 		case l.Hook.Resource.Addr != "":
 			o.Hooks = append(o.Hooks, Hook{l.Type, l.Hook.Resource.Addr, l.Hook.Action, l.Time})
 		}

@@ -201,7 +201,7 @@ resource "etcd_rollout" "this" {
 	b.as("planner")
 	b.Plan().MustBeEmpty()
 	b.as("viewer")
-	got, _ := b.Plan("-refresh-only").Drift["etcd_rollout.this"].After["reason"].(string)
+	got, _ := b.Plan("-refresh-only").Drift()["etcd_rollout.this"].After["reason"].(string)
 	if !strings.Contains(got, "(etcdctl role grant-permission ROLE --prefix=true read /_terraform/etcd/)") {
 		b.t.Errorf("the rollout is held up by %q", got)
 	}

@@ -15,11 +15,31 @@ import (
 // Plan is a plan and the run that created it.
 type Plan struct {
 	*Outcome
-	// Changes are the resource changes by address, without no-op changes.
-	Changes map[string]Change
-	// Drift are the changes that the refresh found, by address. It is not read
-	// from an empty plan.
-	Drift map[string]Change
+	// File is the saved plan, in the directory of the workspace.
+	File string
+
+	w              *Workspace
+	changes, drift map[string]Change // nil until they are read from the file
+}
+
+// Changes returns the resource changes by address, without no-op changes.
+func (p *Plan) Changes() map[string]Change { p.tb.Helper(); p.read(); return p.changes }
+
+// Drift returns the changes that the refresh found, by address. They are not
+// read from an empty plan.
+func (p *Plan) Drift() map[string]Change { p.tb.Helper(); p.read(); return p.drift }
+
+// read reads the file at first use: for that the CLI starts again, which costs
+// as much as a plan, and often the printed actions are enough.
+func (p *Plan) read() {
+	p.tb.Helper()
+	if p.changes != nil {
+		return
+	}
+	p.changes, p.drift = map[string]Change{}, map[string]Change{}
+	if p.ExitCode == 2 {
+		p.decode(p.w.Run("show", "-json", p.File).MustSucceed().Stdout)
+	}
 }
 
 // Change is the planned change of one resource.
@@ -34,8 +54,8 @@ type Change struct {
 	ReplacePaths [][]any `json:"replace_paths"`
 }
 
-func (p *Plan) decode(tb testing.TB, text []byte) {
-	tb.Helper()
+func (p *Plan) decode(text []byte) {
+	p.tb.Helper()
 	type resource struct {
 		Address string `json:"address"`
 		Mode    string `json:"mode"`
@@ -46,24 +66,23 @@ func (p *Plan) decode(tb testing.TB, text []byte) {
 		Drift   []resource `json:"resource_drift"`
 	}
 	if err := json.Unmarshal(text, &doc); err != nil {
-		tb.Fatalf("acctest: the plan: %v", err)
+		p.tb.Fatalf("acctest: the plan: %v", err)
 	}
-	p.Changes, p.Drift = map[string]Change{}, map[string]Change{}
 	for _, r := range doc.Changes {
 		if r.Mode == "managed" && !slices.Equal(r.Change.Actions, []string{"no-op"}) {
-			p.Changes[r.Address] = r.Change
+			p.changes[r.Address] = r.Change
 		}
 	}
 	for _, r := range doc.Drift {
-		p.Drift[r.Address] = r.Change
+		p.drift[r.Address] = r.Change
 	}
 }
 
 // MustBeEmpty fails the test unless the plan has no changes, including outputs.
 func (p *Plan) MustBeEmpty() {
 	p.tb.Helper()
-	if p.ExitCode != 0 || len(p.Changes) > 0 {
-		p.tb.Fatalf("the plan is not empty: exit code %d, changes %v\n%s", p.ExitCode, p.actions(), p.diagnostics())
+	if p.ExitCode != 0 || len(p.Actions()) > 0 {
+		p.tb.Fatalf("the plan is not empty: exit code %d, changes %v\n%s", p.ExitCode, p.Actions(), p.diagnostics())
 	}
 }
 
@@ -71,7 +90,7 @@ func (p *Plan) MustBeEmpty() {
 // action: create, update, delete or "delete create".
 func (p *Plan) MustDo(want map[string]string) {
 	p.tb.Helper()
-	if got := p.actions(); p.ExitCode == 1 || !maps.Equal(got, want) {
+	if got := p.Actions(); p.ExitCode == 1 || !maps.Equal(got, want) {
 		p.tb.Fatalf("exit code %d, planned\n%s\nwant\n%s\n%s", p.ExitCode, list(got), list(want), p.diagnostics())
 	}
 }
@@ -79,7 +98,7 @@ func (p *Plan) MustDo(want map[string]string) {
 // MustKnow fails the test unless the plan has this value for the attribute.
 func (p *Plan) MustKnow(address, attribute string, want any) {
 	p.tb.Helper()
-	c := p.Changes[address]
+	c := p.Changes()[address]
 	if got := c.After[attribute]; fmt.Sprint(got) != fmt.Sprint(want) || isUnknown(c.Unknown[attribute]) {
 		p.tb.Errorf("%s: %s is planned as %v (unknown: %v), want %v", address, attribute, got, c.Unknown[attribute], want)
 	}
@@ -90,7 +109,7 @@ func (p *Plan) MustKnow(address, attribute string, want any) {
 func (p *Plan) MustNotKnow(address string, want ...string) {
 	p.tb.Helper()
 	var got []string
-	for attribute, unknown := range p.Changes[address].Unknown {
+	for attribute, unknown := range p.Changes()[address].Unknown {
 		if isUnknown(unknown) {
 			got = append(got, attribute)
 		}
@@ -119,10 +138,25 @@ func isUnknown(v any) bool {
 	return false
 }
 
-func (p *Plan) actions() map[string]string {
+// Actions returns the action of each resource that changes, as printed. What is
+// printed as a replacement is read from the file, which has its order.
+func (p *Plan) Actions() map[string]string {
+	p.tb.Helper()
 	out := map[string]string{}
-	for address, c := range p.Changes {
-		out[address] = strings.Join(c.Actions, " ")
+	for _, c := range p.planned {
+		_, twice := out[c.Resource.Addr]
+		switch {
+		case strings.HasPrefix(c.Resource.Resource, "data."):
+		case !twice && slices.Contains([]string{"create", "update", "delete"}, c.Action):
+			out[c.Resource.Addr] = c.Action
+		case slices.Contains([]string{"noop", "move", "import"}, c.Action):
+		default:
+			clear(out)
+			for address, c := range p.Changes() {
+				out[address] = strings.Join(c.Actions, " ")
+			}
+			return out
+		}
 	}
 	return out
 }

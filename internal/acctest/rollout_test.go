@@ -112,7 +112,7 @@ func TestAccRolloutOfAnImage(t *testing.T) {
 	p.says("Rollout: no member is replaced by this plan").mustContain(t, "Rollout: no member is replaced by this plan", "because not every member is healthy: x (", "does not answer")
 	f.Repair("x")
 	etcdtest.Eventually(t, "x is back", func() error {
-		if got := f.Plan().actions(); !maps.Equal(got, rolled("a")) {
+		if got := f.Plan().Actions(); !maps.Equal(got, rolled("a")) {
 			return fmt.Errorf("planned: %v", got)
 		}
 		return nil
@@ -145,7 +145,7 @@ func TestAccRolloutCutShort(t *testing.T) {
 	f.expireLock()
 
 	p := f.Plan()
-	if got := p.actions(); got[address("etcd_member", "b")] != "" || got[address("etcd_member", "c")] != "" {
+	if got := p.Actions(); got[address("etcd_member", "b")] != "" || got[address("etcd_member", "c")] != "" {
 		t.Errorf("planned before a has its vote: %v", got)
 	}
 	p.says("Rollout: no member is replaced by this plan").mustContain(t, "Rollout: no member is replaced by this plan", "a (", "is not a voting member yet")
@@ -212,7 +212,7 @@ func TestAccRolloutBypassed(t *testing.T) {
 	p.MustDo(rolled("a"))
 	c := f.named("c")
 	f.Crash("c")
-	late := f.Run("apply", "-json", "-input=false", "plan.bin")
+	late := f.Run("apply", "-json", "-input=false", p.File)
 	e := late.MustSay("Cannot remove member a")
 	e.mustContain(t, e.Summary, "A live member is removed for its replacement only while every other member is active. "+c+" does not answer", "Nothing was changed.")
 	untouched("a", "b")

@@ -274,7 +274,7 @@ func TestAccCommandRegressions(t *testing.T) {
 	t.Parallel()
 	tried := regressions
 	if !full() {
-		tried = tried[:min(len(tried), 3)]
+		tried = tried[:min(len(tried), 2)]
 	}
 	for n, s := range tried {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {

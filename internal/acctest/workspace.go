@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -45,8 +46,9 @@ type Workspace struct {
 	// recordAt is the file for recorded connections, or empty.
 	recordAt string
 
-	mu   sync.Mutex
-	runs []*Running
+	mu    sync.Mutex
+	runs  []*Running
+	plans int
 }
 
 // WorkspaceOptions say how the CLI finds the provider.
@@ -173,13 +175,11 @@ func (w *Workspace) Destroy(args ...string) *Outcome {
 // 1 for an error and 2 for changes.
 func (w *Workspace) Plan(args ...string) *Plan {
 	w.tb.Helper()
-	file := filepath.Join(w.Dir, "plan.bin")
-	_ = os.Remove(file)
-	p := &Plan{Outcome: w.Run(append([]string{"plan", "-json", "-input=false", "-detailed-exitcode", "-out=" + file}, args...)...)}
-	if p.ExitCode == 2 {
-		p.decode(w.tb, w.Run("show", "-json", file).MustSucceed().Stdout)
-	}
-	return p
+	w.mu.Lock()
+	w.plans++
+	file := fmt.Sprintf("plan-%d.bin", w.plans)
+	w.mu.Unlock()
+	return &Plan{Outcome: w.Run(append([]string{"plan", "-json", "-input=false", "-detailed-exitcode", "-out=" + file}, args...)...), File: file, w: w}
 }
 
 // State returns the attributes of a resource in the state, or nil if it is not

@@ -47,7 +47,7 @@ func TestALockThatDoesNotExpire(t *testing.T) {
 		if !errors.Is(err, claim.ErrForever) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if took := time.Since(begin); took > 4*time.Second {
+		if took := time.Since(begin); took > 30*time.Second {
 			t.Errorf("%s: only after %v", name, took)
 		}
 		want := `The lock on membership changes is held by the process that wrote "hands off" to ` + key + ", and it does not expire: it has no time to live, " +

@@ -24,14 +24,14 @@ func (b *bench) put(t *testing.T, name, value string) (key string) {
 }
 
 // mustBeAt fails the test unless the error quotes the value of the key and came
-// at once.
+// long before the timeout.
 func mustBeAt(t *testing.T, what, key string, begin time.Time, err error) {
 	t.Helper()
 	var bad *cluster.Malformed
 	if !errors.As(err, &bad) || bad.Key != key {
 		t.Errorf("%s: %v, want what stands at %s", what, err, key)
 	}
-	if took := time.Since(begin); took > 4*time.Second {
+	if took := time.Since(begin); took > 30*time.Second { // of the minute that it has
 		t.Errorf("%s: only after %v", what, took)
 	}
 }
