@@ -119,9 +119,9 @@ func (p *Process) listenPeerURL() string {
 }
 
 // Frugal returns the environment of an etcd that is mostly idle. With one
-// processor for its Go runtime, it costs an eighth to a quarter less, and with a
-// heartbeat every 200 ms instead of 100 ms, a third less again. A leader still
-// counts as lost after 1 s, as by default. make bench measures servers without
+// processor for its Go runtime, it costs an eighth to a quarter less; with a
+// heartbeat every 200 ms instead of 100 ms, another third less. A leader still
+// counts as lost after 1 s, etcd's default. make bench measures servers without
 // it.
 func Frugal() map[string]string {
 	if os.Getenv("ETCD_BENCH") != "" {
