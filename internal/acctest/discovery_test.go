@@ -174,7 +174,7 @@ func TestAccMisunderstoodBootstrap(t *testing.T) {
 			return replaced(f)
 		}},
 	}
-	if os.Getenv("ETCD_TEST_FULL") != "" {
+	if full() {
 		cases["v3 on 3.5 with another protocol"] = wrong{FleetOptions{Registry: etcdtest.V35, Version: etcdtest.V35}, "3.5", func(f *Fleet) map[string]string {
 			f.opts.Protocol = "v2"
 			return replaced(f)

@@ -5,14 +5,10 @@ package acctest
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"syscall"
 	"testing"
 )
-
-// everything reports whether to run the whole campaign instead of a sample.
-func everything() bool { return os.Getenv("ETCD_TEST_FULL") != "" }
 
 // A learner that died after it had caught up is not promoted. etcd itself would
 // promote it, and a cluster of one would lose its quorum. (ETCD_TEST_FULL=1
@@ -30,7 +26,7 @@ func TestAccDeadLearnerIsNotPromoted(t *testing.T) {
 				live: func(f *Fleet) { f.Signal("d", syscall.SIGCONT) },
 			},
 		} {
-			if sample := how == "killed" == (len(founders) == 1); !sample && !everything() {
+			if sample := how == "killed" == (len(founders) == 1); !sample && !full() {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s %d to %d", how, len(founders), len(founders)+1), func(t *testing.T) {

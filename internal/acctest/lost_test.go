@@ -18,6 +18,7 @@ import (
 // lostAfter is longer than a slow machine needs, but short for a test.
 const lostAfter = 3 * time.Second
 
+// full reports whether to run every campaign whole instead of a sample.
 func full() bool { return os.Getenv("ETCD_TEST_FULL") != "" }
 
 // The next apply replaces a lost machine while writes continue: that of a

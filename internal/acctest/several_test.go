@@ -6,7 +6,6 @@ package acctest
 import (
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -17,7 +16,7 @@ import (
 // repetitions is how often tests that must never flake run: ten times in the
 // full run.
 func repetitions() int {
-	if os.Getenv("ETCD_TEST_FULL") != "" {
+	if full() {
 		return 10
 	}
 	return 1

@@ -20,7 +20,7 @@ const nowhere = "http://10.255.0.9:2380"
 func TestAccWrongPeerURL(t *testing.T) {
 	t.Parallel()
 	for _, founders := range [][]string{{"a"}, {"a", "b", "c"}} {
-		if len(founders) == 3 || everything() {
+		if len(founders) == 3 || full() {
 			wrongPeerURL(t, founders)
 		}
 	}
