@@ -138,11 +138,15 @@ func isUnknown(v any) bool {
 	return false
 }
 
-// Actions returns the action of each resource that changes, as printed. What is
-// printed as a replacement is read from the file, which has its order.
+// Actions returns the action of each resource that changes, as printed; none if
+// the plan failed. What is printed as a replacement is read from the file, which
+// has its order.
 func (p *Plan) Actions() map[string]string {
 	p.tb.Helper()
 	out := map[string]string{}
+	if p.ExitCode == 1 {
+		return out
+	}
 	for _, c := range p.planned {
 		_, twice := out[c.Resource.Addr]
 		switch {

@@ -46,9 +46,8 @@ type Workspace struct {
 	// recordAt is the file for recorded connections, or empty.
 	recordAt string
 
-	mu    sync.Mutex
-	runs  []*Running
-	plans int
+	mu   sync.Mutex
+	runs []*Running
 }
 
 // WorkspaceOptions say how the CLI finds the provider.
@@ -176,8 +175,7 @@ func (w *Workspace) Destroy(args ...string) *Outcome {
 func (w *Workspace) Plan(args ...string) *Plan {
 	w.tb.Helper()
 	w.mu.Lock()
-	w.plans++
-	file := fmt.Sprintf("plan-%d.bin", w.plans)
+	file := fmt.Sprintf("plan-%d.bin", len(w.runs))
 	w.mu.Unlock()
 	return &Plan{Outcome: w.Run(append([]string{"plan", "-json", "-input=false", "-detailed-exitcode", "-out=" + file}, args...)...), File: file, w: w}
 }

@@ -55,7 +55,7 @@ func wrongURL(t *testing.T, f *Fleet, founders []string) {
 	f.mustNotPause(writer, pause, founders...)
 	e := failed.MustSay("Member d did not join in time")
 	took := failed.At("apply_errored", address("etcd_member", "d"), "create").Sub(failed.At("apply_start", address("etcd_member", "d"), "create"))
-	if took > limit+20*time.Second {
+	if took > limit+3*time.Second {
 		t.Errorf("the error came after %v, the timeout is %v", took, limit)
 	}
 	f.MustList(append([]string{"? (learner)"}, founders...)...)

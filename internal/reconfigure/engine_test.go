@@ -8,6 +8,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -47,6 +48,35 @@ func engineFor(t *testing.T, opts etcdtest.Options, endpoints []string) *reconfi
 	pool := &connection.Pool{}
 	t.Cleanup(func() { _ = pool.Close() })
 	return newEngine(s, pool, "alice@ops1", claim.LockTTL)
+}
+
+// pauses counts how often an engine waits before it tries again. On a busy
+// machine time passes without that.
+type pauses struct {
+	clock.System
+	n atomic.Int32
+}
+
+func (p *pauses) Sleep(ctx context.Context, d time.Duration) error {
+	p.n.Add(1)
+	return p.System.Sleep(ctx, d)
+}
+
+// few is how many pauses an answer at once may have: for the turn of a queue, or
+// for an election on a busy machine. A refusal in doubt has ten and more.
+const few = 3
+
+// since returns the number of pauses since its last call.
+func (p *pauses) since() int { return int(p.n.Swap(0)) }
+
+// countPauses counts the pauses of an engine and of its lock.
+func countPauses(e *reconfigure.Engine) *pauses {
+	p := &pauses{}
+	e.Clock = p
+	if lock, ok := e.Locker.(*claim.Lock); ok {
+		lock.Clock = p
+	}
+	return p
 }
 
 // newEngine returns an engine like that of a separate provider process.

@@ -4,13 +4,10 @@
 package reconfigure_test
 
 import (
-	"context"
 	"errors"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
@@ -45,15 +42,15 @@ func TestFoundedAlone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e, paused := engineFor(t, etcdtest.Options{}, c.endpoints), &pauses{}
-			e.Clock = paused
+			e := engineFor(t, etcdtest.Options{}, c.endpoints)
+			paused := countPauses(e)
 			_, err := e.Join(within(t, time.Minute), c.request)
 			var not *reconfigure.Unidentified
 			if !errors.As(err, &not) || not.Identity.Code != membership.FoundedAlone || not.Founders != c.request.Founders || len(not.Snapshot.Others) != c.others {
 				t.Fatalf("got %v", err)
 			}
-			if waited := paused.n.Load() > 0; waited != c.waits {
-				t.Errorf("the refusal came after %d pauses", paused.n.Load())
+			if n := paused.since(); c.waits && n == 0 || !c.waits && n > few {
+				t.Errorf("the refusal came after %d pauses", n)
 			}
 		})
 	}
@@ -67,15 +64,4 @@ func TestFoundedAlone(t *testing.T) {
 			}
 		}
 	})
-}
-
-// pauses is the real time. It counts how often it is waited for.
-type pauses struct {
-	clock.System
-	n atomic.Int32
-}
-
-func (p *pauses) Sleep(ctx context.Context, d time.Duration) error {
-	p.n.Add(1)
-	return p.System.Sleep(ctx, d)
 }
