@@ -17,8 +17,9 @@ import (
 type Incomplete struct {
 	Request JoinRequest
 	// Reached is the last stage reached; Member is set from Announced on.
-	Reached  Stage
-	Member   membership.Member
+	Reached Stage
+	Member  membership.Member
+	// Decision is the last one, and Snapshot what it was made on.
 	Decision membership.Decision
 	Snapshot membership.Snapshot
 	// FrozenCluster is the initial cluster in the configuration's environment,
@@ -48,7 +49,7 @@ func (j *join) incomplete(ctx context.Context, cause error) *Incomplete {
 		cause = ctx.Err()
 	}
 	i := &Incomplete{
-		Request: j.req, Reached: j.reached, Member: j.member, Decision: j.last, Snapshot: j.snap,
+		Request: j.req, Reached: j.reached, Member: j.member, Decision: j.last.Decision, Snapshot: j.last.Snapshot,
 		Cause:       cause,
 		Interrupted: errors.Is(ctx.Err(), context.Canceled),
 		Unsure:      j.member.ID == 0 && j.recorded && j.record.State == cluster.Intended && !j.refused,

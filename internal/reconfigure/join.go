@@ -142,8 +142,8 @@ type join struct {
 	succeeded []cluster.Record
 	owned     []membership.MemberID // members that other owners have on record
 	reached   Stage
-	last      membership.Decision
-	snap      membership.Snapshot
+	last      Refusal             // the latest decision, with the snapshot it was made on
+	snap      membership.Snapshot // the latest whole observation
 	warnings  []membership.Warning
 	full      []membership.MemberID // the learners with which the servers accept no more
 	refused   bool                  // the servers refused the latest request to add the member
@@ -176,7 +176,7 @@ func (j *join) ended(ctx context.Context, err error) error {
 }
 
 // look reads the record and the cluster, in this order, and acts on both.
-func (j *join) look(ctx context.Context) (err error) {
+func (j *join) look(ctx context.Context) error {
 	var unread error
 	// Without quorum this would wait for every endpoint, one after the other.
 	short, cancel := context.WithTimeout(ctx, healthInterval)
@@ -189,9 +189,11 @@ func (j *join) look(ctx context.Context) (err error) {
 	if unread != nil && classify(unread).next == stop {
 		return unread
 	}
-	if j.snap, err = j.observe(ctx, j.cluster); err != nil {
+	snap, err := j.observe(ctx, j.cluster)
+	if err != nil {
 		return err
 	}
+	j.snap = snap
 	if unread != nil {
 		return j.withoutRecord(unread)
 	}
@@ -203,10 +205,10 @@ func (j *join) look(ctx context.Context) (err error) {
 // get its quorum.
 func (j *join) withoutRecord(unread error) error {
 	d := j.snap.Gate(0)
-	if d.Verdict != membership.Go {
-		j.last = d
-	}
 	refusal := j.refusal(d)
+	if d.Verdict != membership.Go {
+		refusal = j.decided(d)
+	}
 	switch {
 	case d.Code != membership.QuorumLost:
 		return unread
@@ -219,6 +221,13 @@ func (j *join) withoutRecord(unread error) error {
 
 func (j *join) refusal(d membership.Decision) *Refusal {
 	return &Refusal{Action: j.action, Name: j.name, Decision: d, Snapshot: j.snap}
+}
+
+// decided keeps a decision as the reason of a join whose time runs out.
+func (j *join) decided(d membership.Decision) *Refusal {
+	refusal := j.refusal(d)
+	j.last = *refusal
+	return refusal
 }
 
 // Identify returns the member of the snapshot with which a join would continue,
@@ -284,8 +293,8 @@ func (j *join) unidentified(found membership.Identity) error {
 
 // takeBack removes an unstarted member with other peer URLs than requested.
 func (j *join) takeBack(ctx context.Context, id membership.MemberID) error {
-	if j.last = j.snap.Gate(0); j.last.Verdict != membership.Go {
-		return j.refusal(j.last)
+	if refusal := j.decided(j.snap.Gate(0)); refusal.Decision.Verdict != membership.Go {
+		return refusal
 	}
 	if err := j.hold.ensure(j.snap); err != nil {
 		return err
@@ -304,8 +313,8 @@ func (j *join) add(ctx context.Context) error {
 	d := membership.DecideAdd(j.snap, membership.AddRequest{
 		Name: j.name, PeerURLs: j.req.PeerURLs, AskServer: !slices.Equal(learners, j.full), // once for each set of learners
 	})
-	if j.last = d; d.Verdict != membership.Go {
-		return j.refusal(d)
+	if refusal := j.decided(d); d.Verdict != membership.Go {
+		return refusal
 	}
 	if gone, ok := j.Process.sinceLeft(j.req.PeerURLs, j.Clock.Now()); ok && gone < sameURL {
 		if err := j.Clock.Sleep(ctx, sameURL-gone); err != nil {

@@ -4,14 +4,18 @@
 package reconfigure_test
 
 import (
+	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // Leave does not wait for a long timeout if the whole cluster is gone.
@@ -59,5 +63,54 @@ func TestJoinWithAFrozenLearnerSaysHowFarItGot(t *testing.T) {
 		if reached != "" && (late.Reached != reconfigure.Started || late.Member.Name != "d") {
 			t.Errorf("within %v: got to %v with %+v", limit, late.Reached, late.Member)
 		}
+	}
+}
+
+// freezing freezes a member before the second observation after a refused add.
+type freezing struct {
+	cluster.Cluster
+	member *etcdtest.Process
+	left   int // observations until then, or 0 before the refusal
+}
+
+func (f *freezing) AddLearner(ctx context.Context, via membership.MemberID, urls []string) (membership.MemberID, error) {
+	id, err := f.Cluster.AddLearner(ctx, via, urls)
+	if err != nil && f.left == 0 {
+		f.left = 2
+	}
+	return id, err
+}
+
+func (f *freezing) Observe(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error) {
+	if f.left == 1 {
+		f.member.Freeze()
+	}
+	if f.left > 0 {
+		f.left--
+	}
+	return f.Cluster.Observe(ctx, want)
+}
+
+// The reason of a join whose time runs out is explained with what was observed
+// when it was found: a later observation that fails does not turn the learner in
+// the slot into a member that has never started.
+func TestAReasonIsExplainedWithItsObservation(t *testing.T) {
+	t.Parallel()
+	b := start(t, 1, etcdtest.Options{})
+	first := b.NewJoiner(t, "first")
+	first.Supervise(100 * time.Millisecond)
+	taken, err := b.engine.Join(within(t, etcdtest.WaitLimit), request(first, reconfigure.CaughtUp))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.engine.Cluster = &freezing{Cluster: b.engine.Cluster, member: b.Member("infra1")}
+	_, err = b.engine.Join(within(t, 15*time.Second), request(b.NewJoiner(t, "d"), reconfigure.Voting))
+	var late *reconfigure.Incomplete
+	if !errors.As(err, &late) || late.Decision.Code != membership.LearnerSlotTaken {
+		t.Fatalf("got %v, want to have waited for the slot", err)
+	}
+	got := text.Explain(reconfigure.ActionAdd, "d", err).Detail
+	if want := "the slot is taken by first (" + taken.Member.ID.String() + "). Promote or remove it"; !strings.Contains(got, want) {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

@@ -144,8 +144,8 @@ func (j *join) voting() error {
 		j.reached = Voting
 		return nil
 	}
-	j.last = membership.Decision{Verdict: membership.Wait, Code: membership.NotAlive,
-		Facts: membership.Facts{Subject: j.member.ID, Detail: a.Detail}}
+	j.decided(membership.Decision{Verdict: membership.Wait, Code: membership.NotAlive,
+		Facts: membership.Facts{Subject: j.member.ID, Detail: a.Detail}})
 	return retrying(note("the new voter does not answer as one yet"))
 }
 
@@ -155,7 +155,7 @@ func (j *join) voting() error {
 func (j *join) promote(ctx context.Context) error {
 	answer := j.snap.Answer(j.member.ID)
 	d := membership.DecidePromote(j.snap, membership.PromoteRequest{ID: j.member.ID, MaxLag: j.req.MaxLag, Before: j.before})
-	j.last = d
+	j.decided(d)
 	j.before = answer
 	if answer.State == membership.Answered && answer.Applied > j.progress {
 		j.progress, j.moved = answer.Applied, j.Clock.Now()

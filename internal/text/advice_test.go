@@ -5,6 +5,7 @@ package text
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
@@ -27,6 +28,8 @@ func TestAdvice(t *testing.T) {
 	}
 	mixed := s
 	mixed.Answers = map[membership.MemberID]membership.Answer{1: s.Answers[1], 2: s.Answers[2], 3: {State: membership.Answered, MemberID: 3, ClusterID: 0x2a, Version: "3.6.16"}}
+	unstarted := s
+	unstarted.Members = append(slices.Clone(s.Members), membership.Member{ID: 9, PeerURLs: []string{"http://d:2380"}})
 	others := func(ids ...membership.MemberID) membership.Facts { return membership.Facts{Others: ids} }
 	const recovery = " If that is not possible, recover the cluster in two applies: save the data of a survivor with etcd_snapshot, then restore it with the argument restore of etcd_initial_cluster. The guide \"Disaster recovery\" has the steps (https://registry.terraform.io/providers/terraform-provider-etcd/etcd/latest/docs/guides/disaster-recovery)."
 	for _, tt := range []struct {
@@ -44,7 +47,8 @@ func TestAdvice(t *testing.T) {
 		{s, membership.NotProbed, others(), "No voter is known. If the advertised client URLs cannot be dialled from here, or lead to a load balancer, map the URL of each member in the provider's address_map (https://registry.terraform.io/providers/terraform-provider-etcd/etcd/latest/docs/guides/bastions-and-load-balancers)."},
 		{s, membership.MemberDown, others(3), "c (3) does not answer (http://c:2379: connection refused). Bring c back, or replace it."},
 		{s, membership.SilentHere, others(3), "c (3) does not answer (http://c:2379: connection refused). The cluster is connected to c: the advertised client URL cannot be reached from here. Map it in the provider's address_map."},
-		{s, membership.MemberUnstarted, others(9), "Member 9 was added and has never started. Start member 9, or remove it first."},
+		{unstarted, membership.MemberUnstarted, others(9), "Unnamed member (9) at http://d:2380 was added and has never started. Start member 9, or remove it first."},
+		{s, membership.MemberDown, others(9), "Member 9 is not in the member list. Bring member 9 back, or replace it."},
 		{s, membership.LearnerStands, membership.Facts{Subject: 3, Lag: 5000}, "Learner c (3) is 5000 entries behind the leader and does not move. Look at its log and at the network between it and the leader."},
 		{s, membership.AlarmRaised, membership.Facts{Others: []membership.MemberID{1, 3}, Detail: "NOSPACE"}, "b (1) and c (3) raised the alarm NOSPACE: a database has reached its quota. First make space: compact (etcdctl compaction REVISION), then defragment every member (the action etcd_defragment); or start the members with a larger --quota-backend-bytes. Then disarm the alarm (etcdctl alarm disarm)."},
 		{s, membership.AlarmRaised, membership.Facts{Others: []membership.MemberID{1}, Detail: "CORRUPT"}, "b (1) raised the alarm CORRUPT: the data of b differs from the data of the other members. First find out whose data differs from the others' (etcdctl endpoint hashkv --cluster), and replace or remove that member. Then disarm the alarm (etcdctl alarm disarm)."},

@@ -75,7 +75,7 @@ func sorted(names []string) string { return listed(slices.Sorted(slices.Values(n
 // MemberAnswer returns a sentence about what a member answered, or why it could
 // not be asked.
 func MemberAnswer(s membership.Snapshot, id membership.MemberID) string {
-	m, _ := s.Member(id)
+	m, known := s.Member(id)
 	a := s.Answer(id)
 	who := capital(Member(s, id))
 	switch {
@@ -85,6 +85,8 @@ func MemberAnswer(s membership.Snapshot, id membership.MemberID) string {
 		return sprintf("At the address of %s%s a process answers for another cluster (%s).", Member(s, id), in(a.Endpoint), a.ClusterID)
 	case a.State == membership.Answered && a.MemberID == id:
 		return who + " answers, but serves no linearizable read" + because(a) + "."
+	case !known:
+		return who + " is not in the member list."
 	case !m.Started():
 		return who + " was added and has never started."
 	case a.State == membership.Silent:
