@@ -205,10 +205,10 @@ func (j *join) look(ctx context.Context) error {
 // get its quorum.
 func (j *join) withoutRecord(unread error) error {
 	d := j.snap.Gate(0)
-	refusal := j.refusal(d)
 	if d.Verdict != membership.Go {
-		refusal = j.decided(d)
+		j.decided(d)
 	}
+	refusal := j.refusal(d)
 	switch {
 	case d.Code != membership.QuorumLost:
 		return unread
@@ -224,11 +224,7 @@ func (j *join) refusal(d membership.Decision) *Refusal {
 }
 
 // decided keeps a decision as the reason of a join whose time runs out.
-func (j *join) decided(d membership.Decision) *Refusal {
-	refusal := j.refusal(d)
-	j.last = *refusal
-	return refusal
-}
+func (j *join) decided(d membership.Decision) { j.last = *j.refusal(d) }
 
 // Identify returns the member of the snapshot with which a join would continue,
 // as far as the ownership record of its owner tells; see [membership.Identify].
@@ -293,8 +289,9 @@ func (j *join) unidentified(found membership.Identity) error {
 
 // takeBack removes an unstarted member with other peer URLs than requested.
 func (j *join) takeBack(ctx context.Context, id membership.MemberID) error {
-	if refusal := j.decided(j.snap.Gate(0)); refusal.Decision.Verdict != membership.Go {
-		return refusal
+	d := j.snap.Gate(0)
+	if j.decided(d); d.Verdict != membership.Go {
+		return j.refusal(d)
 	}
 	if err := j.hold.ensure(j.snap); err != nil {
 		return err
@@ -313,8 +310,8 @@ func (j *join) add(ctx context.Context) error {
 	d := membership.DecideAdd(j.snap, membership.AddRequest{
 		Name: j.name, PeerURLs: j.req.PeerURLs, AskServer: !slices.Equal(learners, j.full), // once for each set of learners
 	})
-	if refusal := j.decided(d); d.Verdict != membership.Go {
-		return refusal
+	if j.decided(d); d.Verdict != membership.Go {
+		return j.refusal(d)
 	}
 	if gone, ok := j.Process.sinceLeft(j.req.PeerURLs, j.Clock.Now()); ok && gone < sameURL {
 		if err := j.Clock.Sleep(ctx, sameURL-gone); err != nil {
