@@ -65,8 +65,10 @@ func liveRegistry(t *testing.T, w *acctest.Workspace) {
 	}
 
 	t.Log("what the user of the registry may do, and what not")
+	// A login on a busy machine takes longer than etcdctl waits by default.
+	patience := (etcdtest.WaitLimit / 5).String()
 	as := func(user string, args ...string) (string, error) {
-		cmd := exec.Command(ctl, append([]string{"--endpoints=http://127.0.0.1:" + strconv.Itoa(port), "--user=" + user}, args...)...)
+		cmd := exec.Command(ctl, append([]string{"--endpoints=http://127.0.0.1:" + strconv.Itoa(port), "--user=" + user, "--command-timeout=" + patience}, args...)...)
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
@@ -98,7 +100,7 @@ func liveRegistry(t *testing.T, w *acctest.Workspace) {
 		}
 	}
 	forget := exec.Command("sh", filepath.Join(w.Dir, "cluster.sh"), "forget", "cluster-one")
-	forget.Env = append(os.Environ(), "ETCDCTL="+ctl, "ETCDCTL_ENDPOINTS=http://127.0.0.1:"+strconv.Itoa(port), "ROOT_PASSWORD=all", "no_proxy=*")
+	forget.Env = append(os.Environ(), "ETCDCTL="+ctl, "ETCDCTL_ENDPOINTS=http://127.0.0.1:"+strconv.Itoa(port), "ETCDCTL_COMMAND_TIMEOUT="+patience, "ROOT_PASSWORD=all", "no_proxy=*")
 	if out, err := forget.CombinedOutput(); err != nil {
 		t.Errorf("cluster.sh forget: %v\n%s", err, out)
 	}

@@ -94,7 +94,7 @@ locals {
 	w.Init()
 	w.Apply().MustSucceed()
 	empty()
-	ctl := exec.Command(etcdtest.EtcdctlBinary(t, etcdtest.V36), "member", "list")
+	ctl := exec.Command(etcdtest.EtcdctlBinary(t, etcdtest.V36), "member", "list", "--command-timeout=1m")
 	files := filepath.Join(filepath.Dir(w.Dir), "machines-of-started-pki", "root")
 	ctl.Env = append(os.Environ(), "ETCDCTL_ENDPOINTS="+outputs(t, w)["endpoints"].(string), "no_proxy=*",
 		"ETCDCTL_CACERT="+filepath.Join(files, "ca.pem"), "ETCDCTL_CERT="+filepath.Join(files, "cert.pem"), "ETCDCTL_KEY="+filepath.Join(files, "key.pem"))

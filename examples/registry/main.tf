@@ -12,6 +12,7 @@ terraform {
 
 locals {
   registry = "http://127.0.0.1:${var.registry_port}" # https, where there is a network between
+  patience = "60s"                                   # of etcdctl: a busy machine takes its time to check a password
 }
 
 provider "etcd" {
@@ -38,11 +39,12 @@ resource "terraform_data" "secured" {
   provisioner "local-exec" {
     command = "sh \"${abspath("${path.module}/secure.sh")}\""
     environment = {
-      no_proxy           = "*"
-      ETCDCTL            = var.etcdctl
-      ETCDCTL_ENDPOINTS  = local.registry
-      DISCOVERY_PASSWORD = var.discovery_password
-      ROOT_PASSWORD      = var.root_password
+      no_proxy                = "*"
+      ETCDCTL                 = var.etcdctl
+      ETCDCTL_ENDPOINTS       = local.registry
+      ETCDCTL_COMMAND_TIMEOUT = local.patience
+      DISCOVERY_PASSWORD      = var.discovery_password
+      ROOT_PASSWORD           = var.root_password
     }
   }
   depends_on = [module.registry]
@@ -62,13 +64,14 @@ resource "terraform_data" "user" {
   provisioner "local-exec" {
     command = "sh \"${abspath("${path.module}/cluster.sh")}\" allow \"$CLUSTER\" \"$TOKEN\""
     environment = {
-      no_proxy          = "*"
-      ETCDCTL           = var.etcdctl
-      ETCDCTL_ENDPOINTS = local.registry
-      ROOT_PASSWORD     = var.root_password
-      CLUSTER           = var.cluster
-      CLUSTER_PASSWORD  = var.cluster_password
-      TOKEN             = etcd_discovery_token.this.token
+      no_proxy                = "*"
+      ETCDCTL                 = var.etcdctl
+      ETCDCTL_ENDPOINTS       = local.registry
+      ETCDCTL_COMMAND_TIMEOUT = local.patience
+      ROOT_PASSWORD           = var.root_password
+      CLUSTER                 = var.cluster
+      CLUSTER_PASSWORD        = var.cluster_password
+      TOKEN                   = etcd_discovery_token.this.token
     }
   }
 }
