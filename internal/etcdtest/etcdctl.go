@@ -17,8 +17,8 @@ func (c *Cluster) Etcdctl(args ...string) (string, error) {
 	c.tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), WaitLimit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, EtcdctlBinary(c.tb, c.opts.version(0)), args...)
-	cmd.Env = append(inheritedEnvironment(), "ETCDCTL_API=3", "ETCDCTL_COMMAND_TIMEOUT="+(WaitLimit/5).String(), "ETCDCTL_ENDPOINTS="+strings.Join(c.Endpoints(), ","))
+	cmd := exec.CommandContext(ctx, EtcdctlBinary(c.tb, c.opts.version(0)), append([]string{"--command-timeout=" + (WaitLimit / 5).String()}, args...)...)
+	cmd.Env = append(inheritedEnvironment(), "ETCDCTL_API=3", "ETCDCTL_ENDPOINTS="+strings.Join(c.Endpoints(), ","))
 	if c.opts.TLS != nil {
 		cert := c.opts.TLS.Client(clientName)
 		cmd.Env = append(cmd.Env, "ETCDCTL_CACERT="+c.opts.TLS.CAFile, "ETCDCTL_CERT="+cert.CertFile, "ETCDCTL_KEY="+cert.KeyFile)
