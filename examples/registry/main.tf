@@ -12,7 +12,13 @@ terraform {
 
 locals {
   registry = "http://127.0.0.1:${var.registry_port}" # https, where there is a network between
-  patience = "60s"                                   # of etcdctl: a busy machine takes its time to check a password
+  as_root = {
+    no_proxy                = "*"
+    ETCDCTL                 = var.etcdctl
+    ETCDCTL_ENDPOINTS       = local.registry
+    ETCDCTL_COMMAND_TIMEOUT = "60s" # a busy machine takes its time to check a password
+    ROOT_PASSWORD           = var.root_password
+  }
 }
 
 provider "etcd" {
@@ -37,15 +43,8 @@ resource "terraform_data" "secured" {
   triggers_replace = module.registry
 
   provisioner "local-exec" {
-    command = "sh \"${abspath("${path.module}/secure.sh")}\""
-    environment = {
-      no_proxy                = "*"
-      ETCDCTL                 = var.etcdctl
-      ETCDCTL_ENDPOINTS       = local.registry
-      ETCDCTL_COMMAND_TIMEOUT = local.patience
-      DISCOVERY_PASSWORD      = var.discovery_password
-      ROOT_PASSWORD           = var.root_password
-    }
+    command     = "sh \"${abspath("${path.module}/secure.sh")}\""
+    environment = merge(local.as_root, { DISCOVERY_PASSWORD = var.discovery_password })
   }
   depends_on = [module.registry]
 }
@@ -63,16 +62,11 @@ resource "terraform_data" "user" {
 
   provisioner "local-exec" {
     command = "sh \"${abspath("${path.module}/cluster.sh")}\" allow \"$CLUSTER\" \"$TOKEN\""
-    environment = {
-      no_proxy                = "*"
-      ETCDCTL                 = var.etcdctl
-      ETCDCTL_ENDPOINTS       = local.registry
-      ETCDCTL_COMMAND_TIMEOUT = local.patience
-      ROOT_PASSWORD           = var.root_password
-      CLUSTER                 = var.cluster
-      CLUSTER_PASSWORD        = var.cluster_password
-      TOKEN                   = etcd_discovery_token.this.token
-    }
+    environment = merge(local.as_root, {
+      CLUSTER          = var.cluster
+      CLUSTER_PASSWORD = var.cluster_password
+      TOKEN            = etcd_discovery_token.this.token
+    })
   }
 }
 
