@@ -1,0 +1,128 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package internal_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A test that cannot run calls t.Skip. If it returns instead, it counts as passed.
+func TestNoTestPassesInSilence(t *testing.T) {
+	t.Parallel()
+	set, files := token.NewFileSet(), 0
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && slices.Contains([]string{"bin", "dist", ".git"}, d.Name()) {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		files++
+		file, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, at := range silent(file) {
+			t.Errorf("%s: this test returns without t.Skip", set.Position(at))
+		}
+		return nil
+	})
+	if err != nil || files < 100 {
+		t.Errorf("%d files: %v", files, err)
+	}
+}
+
+func TestSilenceIsFound(t *testing.T) {
+	t.Parallel()
+	file, err := parser.ParseFile(token.NewFileSet(), "a_test.go", `package a
+func TestA(t *testing.T) {
+	if missing { return }
+	if short() { t.Log("left out"); return }
+	t.Run("", func(t *testing.T) { if x { t.Logf("%v", x); return } })
+	if t.Failed() { return }
+	if x { f(); return }
+	if x { t.Skip(); return }
+	for { if x { break } }
+	each(func(m Member) { if m.Learner { return } })
+	if y { return z }
+}
+func helper(t *testing.T) { if x { return } }
+`, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := len(silent(file)); got != 3 {
+		t.Errorf("found %d, want 3", got)
+	}
+}
+
+// silent returns the ifs of the tests of a file that at most log before they
+// return from the test. After t.Failed() that is no pass.
+func silent(file *ast.File) (out []token.Pos) {
+	look := func(body *ast.BlockStmt) {
+		for _, s := range body.List {
+			if branch, ok := s.(*ast.IfStmt); ok && !calls(branch.Cond, "Failed") && onlyReturns(branch.Body.List) {
+				out = append(out, branch.Pos())
+			}
+		}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			if isTest(n.Type) && strings.HasPrefix(n.Name.Name, "Test") {
+				look(n.Body)
+			}
+		case *ast.FuncLit:
+			if isTest(n.Type) {
+				look(n.Body)
+			}
+		}
+		return true
+	})
+	return out
+}
+
+// isTest reports whether a function has one parameter, a *testing.T, and no result.
+func isTest(f *ast.FuncType) bool {
+	if f.Results != nil || f.Params.NumFields() != 1 {
+		return false
+	}
+	pointer, ok := f.Params.List[0].Type.(*ast.StarExpr)
+	if !ok {
+		return false
+	}
+	name, ok := pointer.X.(*ast.SelectorExpr)
+	return ok && name.Sel.Name == "T"
+}
+
+func onlyReturns(body []ast.Stmt) bool {
+	if len(body) == 0 {
+		return false
+	}
+	last, ok := body[len(body)-1].(*ast.ReturnStmt)
+	return ok && len(last.Results) == 0 && !slices.ContainsFunc(body[:len(body)-1], func(s ast.Stmt) bool {
+		e, ok := s.(*ast.ExprStmt)
+		return !ok || !calls(e.X, "Log", "Logf")
+	})
+}
+
+// calls reports whether e is a call of a method with one of the names.
+func calls(e ast.Expr, names ...string) bool {
+	call, ok := e.(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	method, ok := call.Fun.(*ast.SelectorExpr)
+	return ok && slices.Contains(names, method.Sel.Name)
+}
