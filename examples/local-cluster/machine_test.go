@@ -37,7 +37,8 @@ func eachShell(t *testing.T, etcd string, f func(t *testing.T, m machine)) {
 	for _, name := range []string{"dash", "sh"} {
 		path, err := exec.LookPath(name)
 		if err != nil {
-			t.Fatalf("%s is needed to test machine.sh: %v", name, err)
+			all[name] = []string{name} // skipped
+			continue
 		}
 		// On Debian sh is dash.
 		real, err := filepath.EvalSymlinks(path)

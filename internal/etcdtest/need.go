@@ -30,6 +30,6 @@ func Need(t Skipper, program string) string {
 	if os.Getenv("CI") != "" && !slices.Contains(strings.Fields(os.Getenv("CI_MISSING")), program) {
 		t.Fatalf("%v: this cannot be tested", err)
 	}
-	t.Skipf("%v", err)
+	t.Skipf("needs %s: %v", program, err) // tools/count and tools/wanting read this
 	return ""
 }
