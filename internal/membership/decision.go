@@ -20,7 +20,7 @@ const (
 )
 
 // Code says why a decision is not [Go], or what a warning is about. Package
-// diag has one text for each.
+// text has one text for each.
 type Code string
 
 // The codes. "The others" are the members in [Facts.Others].
@@ -117,7 +117,7 @@ func (c Code) Permanent() bool {
 	}
 }
 
-// Facts are the details behind a code; package diag turns them into sentences.
+// Facts are the details behind a code; package text turns them into sentences.
 type Facts struct {
 	// Subject is the member that the change is about, 0 if it is not added yet.
 	Subject MemberID

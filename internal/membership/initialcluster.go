@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 )
 
-// NameProblem says what is wrong with a member's name; package diag has the text.
+// NameProblem says what is wrong with a member's name; package text words it.
 type NameProblem string
 
 // The problems.
@@ -37,7 +37,7 @@ type NameError struct {
 	Problem NameProblem
 }
 
-// Error returns a short text for logs; package diag has the full sentences.
+// Error returns a short text for logs; package text words the diagnostics.
 func (e *NameError) Error() string {
 	return "member name " + strconv.Quote(e.Name) + ": " + string(e.Problem)
 }
@@ -123,7 +123,7 @@ type EntryError struct {
 	Err   error
 }
 
-// Error returns a short text for logs; package diag has the full sentences.
+// Error returns a short text for logs; package text words the diagnostics.
 func (e *EntryError) Error() string {
 	return fmt.Sprintf("initial cluster entry %q: %v", e.Entry, e.Err)
 }

@@ -6,7 +6,7 @@
 // Everything in it is a value or a pure function of values: no I/O, no clock, no
 // log, nothing but the standard library. A [Snapshot] holds what the cluster
 // answered; a [Decision] holds what may be done about it. A decision carries a
-// code and facts but no prose: package diag has the text.
+// code and facts but no prose: package text words it.
 package membership
 
 import (

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// URLProblem says what is wrong with a peer URL; package diag has the text.
+// URLProblem says what is wrong with a peer URL; package text words it.
 type URLProblem string
 
 // The problems.
@@ -42,7 +42,7 @@ type URLError struct {
 	Problem URLProblem
 }
 
-// Error returns a short text for logs; package diag has the full sentences.
+// Error returns a short text for logs; package text words the diagnostics.
 func (e *URLError) Error() string {
 	return "peer URL " + strconv.Quote(e.URL) + ": " + string(e.Problem)
 }

@@ -1,7 +1,7 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package report adds the messages of package diag to Terraform's diagnostics.
+// Package report adds the messages of package text to Terraform's diagnostics.
 package report
 
 import (
