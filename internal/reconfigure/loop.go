@@ -22,8 +22,10 @@ const (
 	// waited so far, so that no wait lasts much longer than necessary.
 	firstPoll = 10 * time.Millisecond
 	slowPoll  = 500 * time.Millisecond
-	// healthInterval is how long a refusal must hold before it is believed:
-	// restarts of members and a change of leader are over within it. It is
+	// healthInterval is how long a refusal must hold before it is believed, from
+	// the observation that first showed it to a later one: restarts of members and
+	// a change of leader are over within it. One observation is not enough, even if
+	// it takes longer than that: it waits for a machine that stands still. It is
 	// etcd's own HealthInterval, during which etcd refuses changes after a
 	// start (etcd-io/etcd#6305).
 	healthInterval = 5 * time.Second
@@ -130,9 +132,8 @@ func unrecoverable(err error) bool {
 // or ctx ends. If ctx ends, the error is that of the last step that ctx did not
 // cut short; an interruption is returned as such.
 func (e *Engine) repeat(ctx context.Context, action Action, name string, step func() error) error {
-	since := e.Clock.Now()
 	var last, answer error // answer is the last error that is not a note
-	var told time.Time
+	var doubted, told time.Time
 	var pause backoff
 	for {
 		err := step()
@@ -146,13 +147,15 @@ func (e *Engine) repeat(ctx context.Context, action Action, name string, step fu
 			return timedOut(ctx, o.cause, answer)
 		}
 		switch {
-		case o.next == stop, o.next == unsure && now.Sub(since) > healthInterval:
+		case o.next == stop, o.next == unsure && !doubted.IsZero() && now.Sub(doubted) > healthInterval:
 			log.Debug(ctx, log.Membership, "operation failed", "action", action, "member", name, "reason", o.cause)
 			return o.cause
 		case o.next == again:
-			since = now
+			doubted = time.Time{}
 		case o.next == soon:
-			since, pause = now, backoff{}
+			doubted, pause = time.Time{}, backoff{}
+		case doubted.IsZero():
+			doubted = now
 		}
 		if last == nil || last.Error() != o.cause.Error() || now.Sub(told) >= logEvery {
 			log.Debug(ctx, log.Membership, "observing again", "action", action, "member", name, "reason", o.cause)

@@ -64,6 +64,37 @@ func TestRepeat(t *testing.T) {
 	}
 }
 
+// One observation is not enough for a refusal, however long it takes: a machine
+// that stands still for longer than a request may take is healthy again in the
+// next one. The same holds for the first refusal after a reason to wait.
+func TestRepeatDoubtsAfterASlowStep(t *testing.T) {
+	doubt := doubting(&Refusal{Decision: membership.Decision{Code: membership.QuorumLost}})
+	for name, tt := range map[string]struct {
+		errs    []error
+		refused bool
+	}{
+		"once":                    {errs: []error{doubt, nil}},
+		"twice":                   {errs: []error{doubt, doubt, nil}, refused: true},
+		"after a reason to wait":  {errs: []error{retrying(note("wait")), doubt, nil}},
+		"around a reason to wait": {errs: []error{doubt, retrying(note("wait")), doubt, nil}},
+		"after a change":          {errs: []error{sent(nil, "sent"), doubt, nil}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				step := 0
+				err := (&Engine{Clock: clock.System{}}).repeat(t.Context(), ActionAdd, "d", func() error {
+					time.Sleep(healthInterval + time.Second)
+					step++
+					return tt.errs[step-1]
+				})
+				if (err != nil) != tt.refused {
+					t.Errorf("got %v after %d observations", err, step)
+				}
+			})
+		})
+	}
+}
+
 // A step that the timeout cuts short says nothing: the answer before it is the
 // error. An interruption is reported as such.
 func TestRepeatCutShort(t *testing.T) {
