@@ -266,6 +266,7 @@ func (j *join) act(ctx context.Context) error {
 	}
 	log.Debug(ctx, log.Membership, "member found in the list", "member", j.name, "id", found.ID)
 	j.member, _ = j.snap.Member(found.ID)
+	j.judge() // the reason if the time ends before another observation
 	return j.write(ctx, cluster.Announced, found.ID)
 }
 

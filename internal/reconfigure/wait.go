@@ -154,8 +154,7 @@ func (j *join) voting() error {
 // gained by giving up before the time is over.
 func (j *join) promote(ctx context.Context) error {
 	answer := j.snap.Answer(j.member.ID)
-	d := membership.DecidePromote(j.snap, membership.PromoteRequest{ID: j.member.ID, MaxLag: j.req.MaxLag, Before: j.before})
-	j.decided(d)
+	d := j.judge()
 	j.before = answer
 	if answer.State == membership.Answered && answer.Applied > j.progress {
 		j.progress, j.moved = answer.Applied, j.Clock.Now()
@@ -188,6 +187,13 @@ func (j *join) promote(ctx context.Context) error {
 		j.before = membership.Answer{}
 	}
 	return retrying(note("the promotion was sent"))
+}
+
+// judge decides on the latest observation whether the member may be promoted.
+func (j *join) judge() membership.Decision {
+	d := membership.DecidePromote(j.snap, membership.PromoteRequest{ID: j.member.ID, MaxLag: j.req.MaxLag, Before: j.before})
+	j.decided(d)
+	return d
 }
 
 // nudge makes a small write from time to time: a learner that received a
