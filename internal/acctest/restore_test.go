@@ -185,6 +185,7 @@ func TestAccRecovery(t *testing.T) {
 	const keys, survivor = 300, "etcd_snapshot.survivor"
 	f := NewFleet(t, FleetOptions{Static: true})
 	f.installUtl(t)
+	links := f.linkPeers(t)
 	f.Form()
 	f.Apply("-refresh-only").MustSucceed()
 	f.fill(t, keys, "a")
@@ -203,7 +204,7 @@ func TestAccRecovery(t *testing.T) {
 	f.MustVote("a", "b", "c")
 	f.restores(t, nil)
 
-	lost := f.loseAhead(t, "a", "b", "c")
+	lost := f.loseAhead(t, links, "a", "b", "c")
 
 	// Without a snapshot there is nothing to restore.
 	f.Write("survivor.tf", "data \"etcd_cluster\" \"this\" {}\n\nresource \"etcd_snapshot\" \"survivor\" {\n  path = \"${path.root}/survivor.db\"\n  member = data.etcd_cluster.this.survivor.name\n}\n")
@@ -228,6 +229,9 @@ func TestAccRecovery(t *testing.T) {
 	e = f.Apply().MustFail().MustSay("Cannot restore the cluster")
 	e.mustContain(t, e.Summary, "restore.replaces_cluster is 2a", old)
 	f.restores(t, r)
+	for _, n := range f.Nodes { // machines of the restored cluster have other addresses
+		n.Peer, n.ListenPeer = n.ListenPeer[0], nil
+	}
 	plan = f.Plan()
 	want := map[string]string{initialCluster: "delete create"}
 	for _, name := range []string{"a", "b", "c"} {
@@ -379,11 +383,29 @@ func (f *Fleet) mustBeCleared(t *testing.T, keys []string) {
 	}
 }
 
+// linkPeers puts a link in front of the peer port of each node, before its start.
+func (f *Fleet) linkPeers(t *testing.T) map[string]*etcdtest.Link {
+	t.Helper()
+	links := map[string]*etcdtest.Link{}
+	for name, n := range f.Nodes {
+		links[name] = etcdtest.Proxy(t, strings.TrimPrefix(n.Peer, "http://"))
+		n.Peer, n.ListenPeer = "http://"+links[name].Addr(), []string{n.Peer}
+	}
+	return links
+}
+
 // loseAhead lets the other members acknowledge writes that the survivor never
-// gets, and loses their machines.
-func (f *Fleet) loseAhead(t *testing.T, survivor string, others ...string) (lost []string) {
+// gets, and loses their machines. The survivor is frozen and cut off: into an open
+// connection the leader would write them all the same, and the survivor would read
+// them once it continues.
+func (f *Fleet) loseAhead(t *testing.T, links map[string]*etcdtest.Link, survivor string, others ...string) (lost []string) {
 	t.Helper()
 	f.Signal(survivor, syscall.SIGSTOP)
+	etcdtest.Until(t, survivor+" has stopped", func() bool { return etcdtest.Frozen(f.pid(survivor, "etcd.pid")) })
+	links[survivor].Cut()
+	for _, l := range links {
+		l.Reset() // it has dialled the others as well
+	}
 	client, ctx := f.Client(others...), etcdtest.WaitContext(t)
 	for i := range 5 {
 		key := fmt.Sprintf("lost/%d", i)

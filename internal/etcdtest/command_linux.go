@@ -21,10 +21,10 @@ func prepareCommand(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// frozen reports whether every thread of the process has stopped or the process
+// Frozen reports whether every thread of the process has stopped or the process
 // has ended. On a busy machine SIGSTOP takes time, and a thread that still runs
 // can still answer.
-func frozen(pid int) bool {
+func Frozen(pid int) bool {
 	stats, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	if err != nil {
 		return true

@@ -16,5 +16,5 @@ func prepareCommand(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 }
 
-// frozen always returns true: this system does not show it. The signal was sent.
-func frozen(int) bool { return true }
+// Frozen always returns true: this system does not show it. The signal was sent.
+func Frozen(int) bool { return true }

@@ -258,7 +258,7 @@ func (p *Process) Freeze() {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
 	err := poll(ctx, time.Millisecond, func(context.Context) error {
-		if pid := p.PID(); pid != 0 && !frozen(pid) {
+		if pid := p.PID(); pid != 0 && !Frozen(pid) {
 			return errors.New("it still runs")
 		}
 		return nil

@@ -24,5 +24,5 @@ func signalGroup(process *os.Process, sig syscall.Signal) error { return process
 
 func prepareCommand(*exec.Cmd) {}
 
-// frozen always returns true: this system does not show it. The signal was sent.
-func frozen(int) bool { return true }
+// Frozen always returns true: this system does not show it. The signal was sent.
+func Frozen(int) bool { return true }
