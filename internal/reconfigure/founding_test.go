@@ -6,7 +6,6 @@ package reconfigure_test
 import (
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -44,7 +43,7 @@ func TestFoundedAlone(t *testing.T) {
 			t.Parallel()
 			e := engineFor(t, etcdtest.Options{}, c.endpoints)
 			paused := countPauses(e)
-			_, err := e.Join(within(t, time.Minute), c.request)
+			_, err := e.Join(etcdtest.WaitContext(t), c.request)
 			var not *reconfigure.Unidentified
 			if !errors.As(err, &not) || not.Identity.Code != membership.FoundedAlone || not.Founders != c.request.Founders || len(not.Snapshot.Others) != c.others {
 				t.Fatalf("got %v", err)
@@ -59,7 +58,7 @@ func TestFoundedAlone(t *testing.T) {
 			if m := one.members(t); len(m) != 1 {
 				t.Errorf("%d members after refusals", len(m))
 			}
-			if got, ok, err := one.engine.Cluster.Records(one.id(t)).Get(within(t, 10*time.Second), "name:c"); ok || err != nil {
+			if got, ok, err := one.engine.Cluster.Records(one.id(t)).Get(etcdtest.WaitContext(t), "name:c"); ok || err != nil {
 				t.Errorf("there is a record: %+v, %v", got, err)
 			}
 		}

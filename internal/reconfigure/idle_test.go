@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
@@ -40,7 +39,7 @@ func TestJoinOnAnIdleCluster(t *testing.T) {
 			before := beforePeer(t, first)
 			first.Env["ETCD_INITIAL_CLUSTER"] = first.Name + "=" + before.URL
 			first.Start()
-			if err := first.WaitReady(within(t, time.Minute)); err != nil {
+			if err := first.WaitReady(etcdtest.WaitContext(t)); err != nil {
 				t.Fatal(err)
 			}
 			engine := engineFor(t, opts, []string{first.ClientURL()})
@@ -56,7 +55,7 @@ func TestJoinOnAnIdleCluster(t *testing.T) {
 			d.Env["ETCD_INITIAL_CLUSTER_STATE"] = "existing"
 			r := request(d, reconfigure.Announced)
 			r.PeerURLs = []string{beforeD.URL}
-			if _, err := engine.Join(within(t, time.Minute), r); err != nil {
+			if _, err := engine.Join(etcdtest.WaitContext(t), r); err != nil {
 				t.Fatal(err)
 			}
 			before.lose.Store(true)
@@ -67,13 +66,13 @@ func TestJoinOnAnIdleCluster(t *testing.T) {
 			beforeD.lose.Store(false)
 			// It tries again after 7 s.
 			etcdtest.Until(t, "d is caught", func() bool { return strings.Contains(d.Log(), "etcdserver: too many requests") })
-			members, _, err := engine.Cluster.Members(within(t, 20*time.Second))
+			members, _, err := engine.Cluster.Members(etcdtest.WaitContext(t))
 			if _, ok := named(members, "d"); ok || err != nil {
 				t.Fatalf("d has a name: %+v, %v", members, err)
 			}
 
 			r.Goal = reconfigure.Voting
-			got, err := engine.Join(within(t, 30*time.Second), r)
+			got, err := engine.Join(etcdtest.WaitContext(t), r)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -87,7 +86,7 @@ func TestJoinOnAnIdleCluster(t *testing.T) {
 // entries makes n small writes.
 func entries(t *testing.T, p *etcdtest.Process, n int) {
 	t.Helper()
-	client, ctx := p.Client(t), within(t, 2*time.Minute)
+	client, ctx := p.Client(t), etcdtest.WaitContext(t)
 	errs := make(chan error, 32)
 	for range cap(errs) {
 		go func() {

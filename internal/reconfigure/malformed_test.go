@@ -17,7 +17,7 @@ import (
 func (b *bench) put(t *testing.T, name, value string) (key string) {
 	t.Helper()
 	key = b.key(t, name)
-	if _, err := b.Client(t).Put(within(t, 10*time.Second), key, value); err != nil {
+	if _, err := b.Client(t).Put(etcdtest.WaitContext(t), key, value); err != nil {
 		t.Fatal(err)
 	}
 	return key
@@ -47,25 +47,25 @@ func TestARecordThatCannotBeRead(t *testing.T) {
 	key := b.put(t, "members/name:d", newer)
 
 	paused := countPauses(b.engine)
-	_, err := b.engine.Join(within(t, time.Minute), request(d, reconfigure.Announced))
+	_, err := b.engine.Join(etcdtest.WaitContext(t), request(d, reconfigure.Announced))
 	mustBeAt(t, "join", key, paused, err)
 	_ = paused.since()
-	_, err = b.engine.Withdraw(within(t, time.Minute), reconfigure.WithdrawRequest{Owner: "name:d", Name: "d"})
+	_, err = b.engine.Withdraw(etcdtest.WaitContext(t), reconfigure.WithdrawRequest{Owner: "name:d", Name: "d"})
 	mustBeAt(t, "backstop", key, paused, err)
 	_ = paused.since()
-	err = b.engine.Own(within(t, time.Minute), reconfigure.OwnRequest{Was: "x", Owner: "name:d", Cluster: b.id(t), ID: 0x2a, Name: "d", PeerURLs: []string{d.PeerURL()}})
+	err = b.engine.Own(etcdtest.WaitContext(t), reconfigure.OwnRequest{Was: "x", Owner: "name:d", Cluster: b.id(t), ID: 0x2a, Name: "d", PeerURLs: []string{d.PeerURL()}})
 	mustBeAt(t, "own", key, paused, err)
-	if got, err := b.Client(t).Get(within(t, 10*time.Second), key); err != nil || got.Count != 1 || string(got.Kvs[0].Value) != newer {
+	if got, err := b.Client(t).Get(etcdtest.WaitContext(t), key); err != nil || got.Count != 1 || string(got.Kvs[0].Value) != newer {
 		t.Errorf("the record is %v, %v", got, err)
 	}
 	if m := b.members(t); len(m) != 3 {
 		t.Errorf("%d members, want 3", len(m))
 	}
 
-	if _, err := b.Client(t).Delete(within(t, 10*time.Second), key); err != nil {
+	if _, err := b.Client(t).Delete(etcdtest.WaitContext(t), key); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.engine.Join(within(t, time.Minute), request(d, reconfigure.Announced)); err != nil {
+	if _, err := b.engine.Join(etcdtest.WaitContext(t), request(d, reconfigure.Announced)); err != nil {
 		t.Error(err)
 	}
 }
@@ -78,11 +78,11 @@ func TestAnotherOwnersRecordThatCannotBeRead(t *testing.T) {
 	d := b.NewJoiner(t, "d")
 	about := b.put(t, "members/other", `{"format":2,"owner":"other","name":"d","peer_urls":["`+d.PeerURL()+`"],"state":"moved"}`)
 	paused := countPauses(b.engine)
-	_, err := b.engine.Join(within(t, time.Minute), request(d, reconfigure.Announced))
+	_, err := b.engine.Join(etcdtest.WaitContext(t), request(d, reconfigure.Announced))
 	mustBeAt(t, "a record about the same member", about, paused, err)
 
 	b.put(t, "members/other", `{"format":2,"owner":"other","name":"e","peer_urls":["http://127.0.0.1:1"],"state":"moved"}`)
-	joined, err := b.engine.Join(within(t, time.Minute), request(d, reconfigure.Announced))
+	joined, err := b.engine.Join(etcdtest.WaitContext(t), request(d, reconfigure.Announced))
 	if err != nil {
 		t.Fatalf("a record about another member: %v", err)
 	}
@@ -91,13 +91,13 @@ func TestAnotherOwnersRecordThatCannotBeRead(t *testing.T) {
 	r := reconfigure.LeaveRequest{Owner: "name:d", ID: joined.Member.ID, Cluster: joined.Cluster, Name: "d", PeerURLs: []string{d.PeerURL()}, Shared: true}
 	taken := b.put(t, "members/other", `{"format":2,"member_id":"`+joined.Member.ID.String()+`"}`)
 	_ = paused.since()
-	_, err = b.engine.Leave(within(t, time.Minute), r)
+	_, err = b.engine.Leave(etcdtest.WaitContext(t), r)
 	mustBeAt(t, "a record that may claim the learner", taken, paused, err)
 	if b.learner(t) != joined.Member.ID {
 		t.Error("the learner is gone")
 	}
 	b.put(t, "members/other", `{"format":2,"member_id":"2a"}`)
-	if _, err := b.engine.Leave(within(t, time.Minute), r); err != nil {
+	if _, err := b.engine.Leave(etcdtest.WaitContext(t), r); err != nil {
 		t.Errorf("a record that claims another: %v", err)
 	}
 }
@@ -111,10 +111,10 @@ func TestATurnThatCannotBeRead(t *testing.T) {
 		r := b.replace(t, "a")
 		r.TurnTimeout = turns
 		paused := countPauses(b.engine)
-		_, err := b.engine.Leave(within(t, time.Minute), r)
+		_, err := b.engine.Leave(etcdtest.WaitContext(t), r)
 		mustBeAt(t, "a replacement, "+name, key, paused, err)
 	}
-	if _, err := b.engine.Leave(within(t, time.Minute), b.leaveRequest(t, "b")); err != nil {
+	if _, err := b.engine.Leave(etcdtest.WaitContext(t), b.leaveRequest(t, "b")); err != nil {
 		t.Error(err)
 	}
 }

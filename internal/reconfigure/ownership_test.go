@@ -4,6 +4,7 @@
 package reconfigure_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -25,7 +26,7 @@ func owned(p *etcdtest.Process, owner string, goal reconfigure.Stage) reconfigur
 // mustOwn fails the test unless these are all owners on record.
 func (b *bench) mustOwn(t *testing.T, want ...string) {
 	t.Helper()
-	all, _, err := b.engine.Cluster.Records(b.id(t)).List(within(t, 10*time.Second))
+	all, _, err := b.engine.Cluster.Records(b.id(t)).List(etcdtest.WaitContext(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +48,7 @@ func TestTheRecordOfARemovedMemberEndsWithItsSuccessor(t *testing.T) {
 	d := b.NewJoiner(t, "d")
 	removed := func(owner, name, url string) {
 		t.Helper()
-		if _, err := b.engine.Cluster.Records(b.id(t)).Put(within(t, 10*time.Second), cluster.Record{
+		if _, err := b.engine.Cluster.Records(b.id(t)).Put(etcdtest.WaitContext(t), cluster.Record{
 			Owner: owner, Name: name, PeerURLs: []string{url}, MemberID: "1d40a5c04518179a", State: cluster.Removed, Started: true,
 		}); err != nil {
 			t.Fatal(err)
@@ -56,7 +57,7 @@ func TestTheRecordOfARemovedMemberEndsWithItsSuccessor(t *testing.T) {
 	removed("first", "d", d.PeerURL())
 	removed("named", "e", d.PeerURL())
 	removed("placed", "d", "http://127.0.0.1:1")
-	if _, err := b.engine.Join(within(t, 30*time.Second), owned(d, "second", reconfigure.Announced)); err != nil {
+	if _, err := b.engine.Join(etcdtest.WaitContext(t), owned(d, "second", reconfigure.Announced)); err != nil {
 		t.Fatal(err)
 	}
 	b.mustOwn(t, "named", "placed", "second")
@@ -69,14 +70,10 @@ func TestAnAbandonedAnnouncementIsTakenOver(t *testing.T) {
 	t.Parallel()
 	for name, leave := range map[string]func(t *testing.T, b *bench, p *etcdtest.Process){
 		"announced": func(t *testing.T, b *bench, p *etcdtest.Process) {
-			_, err := b.process(t, "first@ops1", claim.LockTTL).Join(within(t, 3*time.Second), owned(p, "first", reconfigure.Voting))
-			var incomplete *reconfigure.Incomplete
-			if !errors.As(err, &incomplete) || incomplete.Member.ID == 0 {
-				t.Fatalf("the first run: %v", err)
-			}
+			b.announce(t, b.process(t, "first@ops1", claim.LockTTL), owned(p, "first", reconfigure.Voting))
 		},
 		"about to": func(t *testing.T, b *bench, p *etcdtest.Process) {
-			ctx := within(t, 10*time.Second)
+			ctx := etcdtest.WaitContext(t)
 			_, err1 := b.engine.Cluster.Records(b.id(t)).Put(ctx, cluster.Record{
 				Owner: "first", Name: p.Name, PeerURLs: []string{p.PeerURL()}, State: cluster.Intended, Awaited: true,
 			})
@@ -86,7 +83,7 @@ func TestAnAbandonedAnnouncementIsTakenOver(t *testing.T) {
 			}
 		},
 		"about to, in vain": func(t *testing.T, b *bench, p *etcdtest.Process) {
-			if _, err := b.engine.Cluster.Records(b.id(t)).Put(within(t, 10*time.Second), cluster.Record{
+			if _, err := b.engine.Cluster.Records(b.id(t)).Put(etcdtest.WaitContext(t), cluster.Record{
 				Owner: "first", Name: p.Name, PeerURLs: []string{p.PeerURL()}, State: cluster.Intended, Awaited: true,
 			}); err != nil {
 				t.Fatal(err)
@@ -104,7 +101,7 @@ func TestAnAbandonedAnnouncementIsTakenOver(t *testing.T) {
 			over := make(chan struct{})
 			go func() {
 				defer close(over)
-				got, err = b.engine.Join(within(t, time.Minute), owned(d, "second", reconfigure.Voting))
+				got, err = b.engine.Join(etcdtest.WaitContext(t), owned(d, "second", reconfigure.Voting))
 			}()
 			// A member that has started is not adopted.
 			etcdtest.Until(t, "on record for the second run, or over", func() bool {
@@ -159,15 +156,17 @@ func TestWhatIsNotAbandonedIsLeftAlone(t *testing.T) {
 		d := b.NewJoiner(t, "d")
 		first := make(chan error, 1)
 		go func() {
-			_, err := b.process(t, "first@ops1", claim.LockTTL).Join(within(t, 30*time.Second), owned(d, "first", reconfigure.Voting))
+			_, err := b.process(t, "first@ops1", claim.LockTTL).Join(etcdtest.WaitContext(t), owned(d, "first", reconfigure.Voting))
 			first <- err
 		}()
 		etcdtest.Until(t, "d is announced", func() bool { return b.learner(t) != 0 })
-		_, err := b.engine.Join(within(t, 3*time.Second), owned(d, "second", reconfigure.Voting))
-		var busy *claim.BusyError
-		if !errors.As(err, &busy) || busy.Holder.Who != "first@ops1" {
-			t.Errorf("the second run: %v", err)
-		}
+		_ = runOut(t, func(err error) bool {
+			busy, ok := errors.AsType[*claim.BusyError](err)
+			return ok && busy.Holder.Who == "first@ops1"
+		}, func(ctx context.Context) error {
+			_, err := b.engine.Join(ctx, owned(d, "second", reconfigure.Voting))
+			return err
+		})
 		b.mustOwn(t, "first")
 		d.Supervise(100 * time.Millisecond)
 		if err := <-first; err != nil {
@@ -178,16 +177,16 @@ func TestWhatIsNotAbandonedIsLeftAlone(t *testing.T) {
 		t.Parallel()
 		b := start(t, 1, etcdtest.Options{})
 		d := b.NewJoiner(t, "d")
-		if _, err := b.engine.Join(within(t, 30*time.Second), owned(d, "first", reconfigure.Announced)); err != nil {
+		if _, err := b.engine.Join(etcdtest.WaitContext(t), owned(d, "first", reconfigure.Announced)); err != nil {
 			t.Fatal(err)
 		}
-		_, err := b.engine.Join(within(t, 30*time.Second), owned(d, "second", reconfigure.Voting))
+		_, err := b.engine.Join(etcdtest.WaitContext(t), owned(d, "second", reconfigure.Voting))
 		refused(t, err, membership.AnnouncedElsewhere)
 		// The same holds after the interruption of a run that waits for the learner.
 		taker := owned(d, "taker", reconfigure.Voting)
 		taker.ID = b.learner(t)
-		_, _ = b.engine.Join(within(t, 2*time.Second), taker)
-		_, err = b.engine.Join(within(t, 30*time.Second), owned(d, "second", reconfigure.Voting))
+		b.announce(t, b.engine, taker)
+		_, err = b.engine.Join(etcdtest.WaitContext(t), owned(d, "second", reconfigure.Voting))
 		refused(t, err, membership.AnnouncedElsewhere)
 		b.mustOwn(t, "first", "taker")
 	})
@@ -195,10 +194,10 @@ func TestWhatIsNotAbandonedIsLeftAlone(t *testing.T) {
 		t.Parallel()
 		b := start(t, 1, etcdtest.Options{})
 		d := b.NewJoiner(t, "d")
-		_, _ = b.engine.Join(within(t, 3*time.Second), owned(d, "first", reconfigure.Voting))
+		b.announce(t, b.engine, owned(d, "first", reconfigure.Voting))
 		d.Supervise(100 * time.Millisecond)
 		etcdtest.Until(t, "d has started", func() bool { m, ok := named(b.members(t), "d"); return ok && m.Started() })
-		_, err := b.engine.Join(within(t, 30*time.Second), owned(d, "second", reconfigure.Voting))
+		_, err := b.engine.Join(etcdtest.WaitContext(t), owned(d, "second", reconfigure.Voting))
 		refused(t, err, membership.AlreadyMember)
 		b.mustOwn(t, "first")
 	})
@@ -206,10 +205,10 @@ func TestWhatIsNotAbandonedIsLeftAlone(t *testing.T) {
 		t.Parallel()
 		b := start(t, 1, etcdtest.Options{})
 		d := b.NewJoiner(t, "d")
-		_, _ = b.engine.Join(within(t, 3*time.Second), owned(d, "first", reconfigure.Voting))
+		b.announce(t, b.engine, owned(d, "first", reconfigure.Voting))
 		other := owned(d, "second", reconfigure.Voting)
 		other.Name = "e"
-		_, err := b.engine.Join(within(t, 30*time.Second), other)
+		_, err := b.engine.Join(etcdtest.WaitContext(t), other)
 		refused(t, err, membership.AnnouncedElsewhere)
 		b.mustOwn(t, "first")
 	})

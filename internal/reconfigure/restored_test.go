@@ -24,7 +24,7 @@ import (
 func TestABackupOfAnotherCluster(t *testing.T) {
 	t.Parallel()
 	b := start(t, 3, etcdtest.Options{})
-	ctx := within(t, 30*time.Second)
+	ctx := etcdtest.WaitContext(t)
 	before := b.id(t) + 1
 	d := b.NewJoiner(t, "d")
 	client := b.Client(t)
@@ -39,10 +39,10 @@ func TestABackupOfAnotherCluster(t *testing.T) {
 	d.Supervise(100 * time.Millisecond)
 	r := request(d, reconfigure.Voting)
 	r.Configured = true // its identity would count as having run
-	if _, err := b.engine.Join(within(t, time.Minute), r); err != nil {
+	if _, err := b.engine.Join(etcdtest.WaitContext(t), r); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.engine.Leave(within(t, time.Minute), b.replace(t, "infra1")); err != nil {
+	if _, err := b.engine.Leave(etcdtest.WaitContext(t), b.replace(t, "infra1")); err != nil {
 		t.Fatal(err)
 	}
 

@@ -31,7 +31,7 @@ func spendable(t *testing.T) (*bench, reconfigure.JoinRequest, reconfigure.Leave
 	d.Supervise(100 * time.Millisecond)
 	r := request(d, reconfigure.CaughtUp)
 	r.Owner, r.Configured = "joiner-1", true
-	if _, err := b.engine.Join(within(t, time.Minute), r); err != nil {
+	if _, err := b.engine.Join(etcdtest.WaitContext(t), r); err != nil {
 		t.Fatal(err)
 	}
 	l := b.leaveRequest(t, "d")
@@ -44,22 +44,22 @@ func spendable(t *testing.T) (*bench, reconfigure.JoinRequest, reconfigure.Leave
 func TestAnIdentityThatHasRunNeverJoinsAgain(t *testing.T) {
 	t.Parallel()
 	b, r, l := spendable(t)
-	if _, err := b.engine.Leave(within(t, time.Minute), l); err != nil {
+	if _, err := b.engine.Leave(etcdtest.WaitContext(t), l); err != nil {
 		t.Fatal(err)
 	}
-	_, err := b.engine.Join(within(t, time.Minute), r)
+	_, err := b.engine.Join(etcdtest.WaitContext(t), r)
 	mustBeUnidentified(t, "joining again", err, membership.IdentityRetired)
 	if n := len(b.members(t)); n != 1 {
 		t.Errorf("%d members", n)
 	}
 	// The same holds in another process, until the configuration is destroyed.
 	next := b.process(t, "next", time.Minute)
-	_, err = next.Join(within(t, time.Minute), r)
+	_, err = next.Join(etcdtest.WaitContext(t), r)
 	mustBeUnidentified(t, "joining again in the next run", err, membership.IdentityRetired)
-	if _, err := next.Withdraw(within(t, time.Minute), reconfigure.WithdrawRequest{Owner: r.Owner, Name: "d", Replacement: true}); err != nil {
+	if _, err := next.Withdraw(etcdtest.WaitContext(t), reconfigure.WithdrawRequest{Owner: r.Owner, Name: "d", Replacement: true}); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok, err := b.engine.Cluster.Records(b.id(t)).Get(within(t, 10*time.Second), r.Owner); ok || err != nil {
+	if _, ok, err := b.engine.Cluster.Records(b.id(t)).Get(etcdtest.WaitContext(t), r.Owner); ok || err != nil {
 		t.Errorf("the record is still there: %v, %v", ok, err)
 	}
 }
@@ -73,7 +73,7 @@ func TestThatAMemberHasRunIsSeen(t *testing.T) {
 		record func(*testing.T, *bench, cluster.Record)
 	}{
 		{"no record", func(t *testing.T, b *bench, r cluster.Record) {
-			if err := b.engine.Cluster.Records(b.id(t)).Delete(within(t, 10*time.Second), r.Owner); err != nil {
+			if err := b.engine.Cluster.Records(b.id(t)).Delete(etcdtest.WaitContext(t), r.Owner); err != nil {
 				t.Fatal(err)
 			}
 		}},
@@ -82,15 +82,15 @@ func TestThatAMemberHasRunIsSeen(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			b, r, l := spendable(t)
-			record, ok, err := b.engine.Cluster.Records(b.id(t)).Get(within(t, 10*time.Second), r.Owner)
+			record, ok, err := b.engine.Cluster.Records(b.id(t)).Get(etcdtest.WaitContext(t), r.Owner)
 			if err != nil || !ok {
 				t.Fatal(ok, err)
 			}
 			test.record(t, b, record)
-			if _, err := b.engine.Leave(within(t, time.Minute), l); err != nil {
+			if _, err := b.engine.Leave(etcdtest.WaitContext(t), l); err != nil {
 				t.Fatal(err)
 			}
-			_, err = b.engine.Join(within(t, time.Minute), r)
+			_, err = b.engine.Join(etcdtest.WaitContext(t), r)
 			mustBeUnidentified(t, "joining again", err, membership.IdentityRetired)
 		})
 	}
@@ -102,12 +102,12 @@ func TestATakenOverLearnerSpendsItsIdentity(t *testing.T) {
 	t.Parallel()
 	b, r, l := spendable(t)
 	m, _ := named(b.members(t), "d")
-	if err := b.engine.Own(within(t, 10*time.Second), reconfigure.OwnRequest{Was: "name:former", Owner: "name:d", Cluster: b.id(t), ID: m.ID, Name: "d", PeerURLs: m.PeerURLs, Started: true}); err != nil {
+	if err := b.engine.Own(etcdtest.WaitContext(t), reconfigure.OwnRequest{Was: "name:former", Owner: "name:d", Cluster: b.id(t), ID: m.ID, Name: "d", PeerURLs: m.PeerURLs, Started: true}); err != nil {
 		t.Fatal(err)
 	}
 	shared := l
 	shared.Shared = true
-	if _, err := b.engine.Leave(within(t, time.Minute), shared); err != nil {
+	if _, err := b.engine.Leave(etcdtest.WaitContext(t), shared); err != nil {
 		t.Fatal(err)
 	}
 	if _, there := named(b.members(t), "d"); !there {
@@ -115,10 +115,10 @@ func TestATakenOverLearnerSpendsItsIdentity(t *testing.T) {
 	}
 	taker := l
 	taker.Owner, taker.KeepRecord = "name:d", false
-	if _, err := b.engine.Leave(within(t, time.Minute), taker); err != nil {
+	if _, err := b.engine.Leave(etcdtest.WaitContext(t), taker); err != nil {
 		t.Fatal(err)
 	}
-	_, err := b.engine.Join(within(t, time.Minute), r)
+	_, err := b.engine.Join(etcdtest.WaitContext(t), r)
 	mustBeUnidentified(t, "joining again", err, membership.IdentityRetired)
 }
 
@@ -128,15 +128,15 @@ func TestAnIdentityThatNeverRanJoinsAgain(t *testing.T) {
 	b := start(t, 1, etcdtest.Options{})
 	r := request(b.NewJoiner(t, "d"), reconfigure.Announced)
 	r.Owner, r.Configured = "joiner-1", true
-	first, err := b.engine.Join(within(t, time.Minute), r)
+	first, err := b.engine.Join(etcdtest.WaitContext(t), r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	l := reconfigure.LeaveRequest{Owner: r.Owner, KeepRecord: true, ID: first.Member.ID, Cluster: first.Cluster, Name: "d", PeerURLs: r.PeerURLs}
-	if _, err := b.engine.Leave(within(t, time.Minute), l); err != nil {
+	if _, err := b.engine.Leave(etcdtest.WaitContext(t), l); err != nil {
 		t.Fatal(err)
 	}
-	second, err := b.engine.Join(within(t, time.Minute), r)
+	second, err := b.engine.Join(etcdtest.WaitContext(t), r)
 	if err != nil || second.Member.ID == first.Member.ID {
 		t.Errorf("again: %s after %s, %v", second.Member.ID, first.Member.ID, err)
 	}
@@ -151,24 +151,24 @@ func TestAnotherNameGetsNoVote(t *testing.T) {
 	d.Supervise(100 * time.Millisecond)
 	wrong := request(d, reconfigure.Voting)
 	wrong.Owner, wrong.Name, wrong.Configured = "joiner-1", "x", true
-	_, err := b.engine.Join(within(t, time.Minute), wrong)
+	_, err := b.engine.Join(etcdtest.WaitContext(t), wrong)
 	mustBeUnidentified(t, "joining", err, membership.OtherName)
 	m, ok := named(b.members(t), "d")
 	if !ok || !m.Learner {
 		t.Fatalf("it is %+v", m)
 	}
-	_, err = b.engine.Join(within(t, time.Minute), wrong)
+	_, err = b.engine.Join(etcdtest.WaitContext(t), wrong)
 	mustBeUnidentified(t, "joining again", err, membership.OtherName)
 
 	right := wrong
 	right.Name = "d"
-	if got, err := b.engine.Join(within(t, time.Minute), right); err != nil || got.Member.ID != m.ID || got.Member.Learner {
+	if got, err := b.engine.Join(etcdtest.WaitContext(t), right); err != nil || got.Member.ID != m.ID || got.Member.Learner {
 		t.Errorf("under its name: %+v, %v", got.Member, err)
 	}
 	// A member that a state has under another name can be destroyed.
 	l := b.leaveRequest(t, "d")
 	l.Owner, l.Name = right.Owner, "x"
-	if _, err := b.engine.Leave(within(t, time.Minute), l); err != nil {
+	if _, err := b.engine.Leave(etcdtest.WaitContext(t), l); err != nil {
 		t.Errorf("leaving under another name: %v", err)
 	}
 	if n := len(b.members(t)); n != 1 {
@@ -182,7 +182,7 @@ func TestAFounderOfAnotherName(t *testing.T) {
 	b := start(t, 1, etcdtest.Options{})
 	r := request(b.Members()[0], reconfigure.Voting)
 	r.Name, r.Bootstrap = "x", membership.Founder
-	_, err := b.engine.Join(within(t, time.Minute), r)
+	_, err := b.engine.Join(etcdtest.WaitContext(t), r)
 	mustBeUnidentified(t, "a founder", err, membership.FounderRenamed)
 }
 
@@ -193,9 +193,9 @@ func TestAnInitialMemberIsNotItsSuccessor(t *testing.T) {
 	b, r, _ := spendable(t)
 	before := r
 	before.Owner, before.Bootstrap = "initial-1", membership.Founder
-	_, err := b.process(t, "another", time.Minute).Join(within(t, time.Minute), before)
+	_, err := b.process(t, "another", time.Minute).Join(etcdtest.WaitContext(t), before)
 	mustBeUnidentified(t, "joining with the configuration that was replaced", err, membership.AlreadyMember)
-	if _, recorded, err := b.engine.Cluster.Records(b.id(t)).Get(within(t, 10*time.Second), before.Owner); recorded || err != nil {
+	if _, recorded, err := b.engine.Cluster.Records(b.id(t)).Get(etcdtest.WaitContext(t), before.Owner); recorded || err != nil {
 		t.Errorf("it has a record: %v, %v", recorded, err)
 	}
 }

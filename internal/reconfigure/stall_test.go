@@ -27,7 +27,7 @@ func TestStallClockStandsStillDuringASnapshot(t *testing.T) {
 			d := b.NewJoiner(t, "d")
 			d.Supervise(100 * time.Millisecond)
 			r := request(d, reconfigure.Started)
-			joined, err := b.engine.Join(within(t, time.Minute), r)
+			joined, err := b.engine.Join(etcdtest.WaitContext(t), r)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -36,7 +36,7 @@ func TestStallClockStandsStillDuringASnapshot(t *testing.T) {
 			d.PowerOff()
 			client := b.Client(t)
 			for i := range 300 {
-				if _, err := client.Put(within(t, 10*time.Second), fmt.Sprint("key", i), "value"); err != nil {
+				if _, err := client.Put(etcdtest.WaitContext(t), fmt.Sprint("key", i), "value"); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -44,14 +44,14 @@ func TestStallClockStandsStillDuringASnapshot(t *testing.T) {
 			d.Supervise(100 * time.Millisecond)
 			leader := membership.MemberID(b.MemberID(t, b.Members()[0]))
 			sending := func() bool {
-				is, err := b.engine.Cluster.Sending(within(t, 5*time.Second), leader, joined.Member.ID)
+				is, err := b.engine.Cluster.Sending(etcdtest.WaitContext(t), leader, joined.Member.ID)
 				return err == nil && is
 			}
 			etcdtest.Until(t, "the leader sends a snapshot", sending)
 			r.Goal, r.StallTimeout = reconfigure.Voting, 5*time.Second
 			result := make(chan error, 1)
 			go func() {
-				_, err := b.engine.Join(within(t, time.Minute), r)
+				_, err := b.engine.Join(etcdtest.WaitContext(t), r)
 				result <- err
 			}()
 			select {
@@ -86,18 +86,18 @@ func TestStalled(t *testing.T) {
 	d := b.NewJoiner(t, "d")
 	d.Supervise(100 * time.Millisecond)
 	r := request(d, reconfigure.Started)
-	if _, err := b.engine.Join(within(t, time.Minute), r); err != nil {
+	if _, err := b.engine.Join(etcdtest.WaitContext(t), r); err != nil {
 		t.Fatal(err)
 	}
 	d.Freeze()
 	r.Goal, r.StallTimeout = reconfigure.Voting, time.Second
-	_, err := b.engine.Join(within(t, time.Minute), r)
+	_, err := b.engine.Join(etcdtest.WaitContext(t), r)
 	var late *reconfigure.Incomplete
 	if !errors.As(err, &late) || !late.Stalled {
 		t.Errorf("got %v", err)
 	}
 	d.Thaw()
-	if _, err := b.engine.Join(within(t, time.Minute), r); err != nil {
+	if _, err := b.engine.Join(etcdtest.WaitContext(t), r); err != nil {
 		t.Error(err)
 	}
 }

@@ -6,7 +6,6 @@ package reconfigure_test
 import (
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -20,7 +19,7 @@ func TestUpdatePeerURLs(t *testing.T) {
 	b := start(t, 3, etcdtest.Options{})
 	update := func(name, url string) error {
 		r := b.leaveRequest(t, name)
-		_, err := b.engine.UpdatePeerURLs(within(t, 30*time.Second), reconfigure.UpdateRequest{
+		_, err := b.engine.UpdatePeerURLs(etcdtest.WaitContext(t), reconfigure.UpdateRequest{
 			Owner: r.Owner, ID: r.ID, Cluster: r.Cluster, Name: name, PeerURLs: []string{url},
 		})
 		return err

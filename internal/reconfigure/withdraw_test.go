@@ -164,7 +164,7 @@ func TestWithdrawLate(t *testing.T) {
 			t.Parallel()
 			s := &slow{members: c.members, late: c.late, record: &c.record, unsure: c.unsure}
 			e := &reconfigure.Engine{Cluster: s, Process: &reconfigure.ProcessState{}, Clock: &instantly{}, Locker: s}
-			_, err := e.Withdraw(within(t, time.Minute), reconfigure.WithdrawRequest{Owner: "o", Name: "d", PeerURLs: d.PeerURLs})
+			_, err := e.Withdraw(t.Context(), reconfigure.WithdrawRequest{Owner: "o", Name: "d", PeerURLs: d.PeerURLs})
 			var refusal *reconfigure.Refusal
 			if (err != nil) != c.fails || c.fails && !errors.As(err, &refusal) {
 				t.Fatal(err)
@@ -188,13 +188,13 @@ func TestSettle(t *testing.T) {
 	d := membership.Member{ID: 2, PeerURLs: []string{"http://10.0.0.2:2380"}, Learner: true}
 	s := &slow{members: []membership.Member{a, d}, leaderless: 7}
 	e := &reconfigure.Engine{Cluster: s, Process: &reconfigure.ProcessState{}, Clock: &s.clock, Locker: s}
-	if _, err := e.Leave(within(t, time.Minute), reconfigure.LeaveRequest{Owner: "o", ID: d.ID, Cluster: 1, PeerURLs: d.PeerURLs}); err != nil {
+	if _, err := e.Leave(t.Context(), reconfigure.LeaveRequest{Owner: "o", ID: d.ID, Cluster: 1, PeerURLs: d.PeerURLs}); err != nil {
 		t.Fatal(err)
 	}
 	if s.leaderless != 0 || s.looks < 8 {
 		t.Errorf("the removal was over after %d looks, %d before there was a leader", s.looks, s.leaderless)
 	}
-	if _, err := e.Join(within(t, time.Minute), reconfigure.JoinRequest{Owner: "o", Name: "d", PeerURLs: d.PeerURLs}); err != nil {
+	if _, err := e.Join(t.Context(), reconfigure.JoinRequest{Owner: "o", Name: "d", PeerURLs: d.PeerURLs}); err != nil {
 		t.Fatal(err)
 	}
 	if gone := s.addedAt.Sub(s.removedAt); gone < time.Second {
