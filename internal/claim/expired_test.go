@@ -42,7 +42,7 @@ func TestALeaseThatEndsBeforeTheKeyIsWritten(t *testing.T) {
 			t.Cleanup(func() { _ = pool.Close() })
 			s := settings(b.Endpoints())
 			route := &slow{Route: cluster.New(s, pool), before: func() {
-				client, ctx := b.Client(t), within(t, 10*time.Second)
+				client, ctx := b.Client(t), etcdtest.WaitContext(t)
 				leases, err := client.Leases(ctx)
 				if err != nil || len(leases.Leases) != 1 {
 					t.Errorf("the leases are %+v, %v", leases, err)
@@ -53,7 +53,7 @@ func TestALeaseThatEndsBeforeTheKeyIsWritten(t *testing.T) {
 				}
 			}}
 			c := take(t, claim.NewV3(route, s, pool), claim.Options{Value: "late", TTL: 30 * time.Second})
-			if err := c.Check(within(t, 5*time.Second)); err != nil {
+			if err := c.Check(etcdtest.WaitContext(t)); err != nil {
 				t.Error(err)
 			}
 			if got := value(t, bench{b, "v3"}.store(t)); got != "late" {

@@ -33,7 +33,7 @@ func TestOthersSeeOurBeatsV2(t *testing.T) {
 	t.Parallel()
 	b := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
 	s, _ := storeAt("v2", b.Endpoints())
-	ctx := within(t, 30*time.Second)
+	ctx := etcdtest.WaitContext(t)
 	watcher := keysAPI(t, b).Watcher("/running", &clientv2.WatcherOptions{AfterIndex: 1, Recursive: true})
 	sees := func(action, value string, seconds int64) {
 		t.Helper()
@@ -76,7 +76,7 @@ func TestWeSeeOthersBeatsV2(t *testing.T) {
 	t.Parallel()
 	b := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
 	s, _ := storeAt("v2", b.Endpoints())
-	keys, ctx := keysAPI(t, b), within(t, 30*time.Second)
+	keys, ctx := keysAPI(t, b), etcdtest.WaitContext(t)
 	_, revision, err := s.List(ctx, "/running")
 	if err != nil {
 		t.Fatal(err)
@@ -126,7 +126,7 @@ func TestWeSeeOthersBeatsV3(t *testing.T) {
 			b := etcdtest.Start(t, 1, etcdtest.Options{Version: v})
 			s, closeAll := storeAt("v3", b.Endpoints())
 			t.Cleanup(closeAll)
-			ctx := within(t, 30*time.Second)
+			ctx := etcdtest.WaitContext(t)
 			_, revision, err := s.List(ctx, "/running")
 			if err != nil {
 				t.Fatal(err)
@@ -181,7 +181,7 @@ func TestOthersSeeOurBeatsV3(t *testing.T) {
 	b := etcdtest.Start(t, 1, etcdtest.Options{})
 	s, closeAll := storeAt("v3", b.Endpoints())
 	t.Cleanup(closeAll)
-	client, ctx := b.Client(t), within(t, 30*time.Second)
+	client, ctx := b.Client(t), etcdtest.WaitContext(t)
 	watch, cancel := context.WithCancel(ctx)
 	t.Cleanup(cancel)
 	answers := client.Watch(watch, "/running/", clientv3.WithPrefix(), clientv3.WithCreatedNotify())

@@ -28,9 +28,8 @@ func child() int {
 	api, endpoint, _ := strings.Cut(os.Getenv(childVariable), " ")
 	s, closeAll := storeAt(api, []string{endpoint})
 	defer closeAll()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	c, err := claim.Start(ctx, s, realTime{}, claim.Options{Key: key, Value: "child", TTL: 2 * time.Second})
+	ctx := context.Background()
+	c, err := claim.Start(ctx, s, realTime{}, claim.Options{Key: key, Value: "child", TTL: 4 * time.Second})
 	if err != nil {
 		fmt.Println("cannot start:", err)
 		return 1
@@ -57,7 +56,7 @@ func TestFrozenHolder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cmd := exec.CommandContext(within(t, time.Minute), self)
+		cmd := exec.CommandContext(etcdtest.WaitContext(t), self)
 		cmd.Env = append(os.Environ(), childVariable+"="+b.api+" "+b.Endpoints()[0])
 		out, err := cmd.StdoutPipe()
 		if err != nil {
@@ -85,15 +84,16 @@ func TestFrozenHolder(t *testing.T) {
 		if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 			t.Fatal(err)
 		}
-		// Steps from before the signal may arrive late.
-		for quiet := false; !quiet; {
-			select {
-			case <-lines:
-			case <-time.After(300 * time.Millisecond):
-				quiet = true
+		etcdtest.Until(t, "the claim of the frozen process expires", func() bool {
+			for { // steps from before the signal may arrive late
+				select {
+				case <-lines:
+					continue
+				case <-time.After(300 * time.Millisecond):
+				}
+				return value(t, s) == ""
 			}
-		}
-		etcdtest.Until(t, "the claim of the frozen process expires", func() bool { return value(t, s) == "" })
+		})
 		take(t, s, claim.Options{Value: "successor", TTL: 30 * time.Second})
 		if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
 			t.Fatal(err)

@@ -85,13 +85,6 @@ func everyAPI(t *testing.T, test func(t *testing.T, b bench)) {
 	}
 }
 
-func within(t *testing.T, d time.Duration) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), d)
-	t.Cleanup(cancel)
-	return ctx
-}
-
 const key = "/running/web1"
 
 // take starts a claim on key that ends with the test.
@@ -100,18 +93,22 @@ func take(t *testing.T, s claim.Store, o claim.Options) *claim.Claim {
 	if o.Key == "" {
 		o.Key = key
 	}
-	c, err := claim.Start(within(t, 10*time.Second), s, realTime{}, o)
+	c, err := claim.Start(etcdtest.WaitContext(t), s, realTime{}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = c.Stop(within(t, 5*time.Second)) })
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second) // its server may be gone
+		defer cancel()
+		_ = c.Stop(ctx)
+	})
 	return c
 }
 
 // value returns the value of key, "" if there is none.
 func value(t *testing.T, s claim.Store) string {
 	t.Helper()
-	e, _, err := s.Get(within(t, 5*time.Second), key)
+	e, _, err := s.Get(etcdtest.WaitContext(t), key)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,8 +45,7 @@ func listed(id uint64, name string, clientURLs ...string) *pb.Member {
 // both calls Look and Observe, and returns the errors.
 func both(t *testing.T, c *Client) []error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
+	ctx := etcdtest.WaitContext(t)
 	_, look := c.Look(ctx, 0)
 	_, observed := c.Observe(ctx, 0)
 	_, _, members := c.Members(ctx)

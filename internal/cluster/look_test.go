@@ -20,8 +20,7 @@ import (
 
 func look(t *testing.T, c *Client, want membership.ClusterID) membership.Snapshot {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
+	ctx := etcdtest.WaitContext(t)
 	snap, err := c.Look(ctx, want)
 	if err != nil {
 		t.Fatal(err)
@@ -53,8 +52,7 @@ func essences(s membership.Snapshot) map[membership.MemberID]essence {
 // mustSeeTheSame fails the test unless Look and Observe give the same result.
 func mustSeeTheSame(t *testing.T, c *Client, want membership.ClusterID) membership.Snapshot {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
+	ctx := etcdtest.WaitContext(t)
 	seen := look(t, c, want)
 	observed, err := c.Observe(ctx, want)
 	if err != nil {
@@ -79,8 +77,7 @@ func TestLookSeesWhatObserveSees(t *testing.T) {
 			leader := b.Leader(t)
 			c := clientFor(t, settings(leader.ClientURL()))
 			d := b.NewJoiner(t, "d")
-			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-			defer cancel()
+			ctx := etcdtest.WaitContext(t)
 			client := b.Client(t)
 			for _, err := client.MemberAddAsLearner(ctx, []string{d.PeerURL()}); err != nil; _, err = client.MemberAddAsLearner(ctx, []string{d.PeerURL()}) {
 				if ctx.Err() != nil || !errors.Is(err, rpctypes.ErrUnhealthy) {

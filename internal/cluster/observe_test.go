@@ -38,8 +38,7 @@ func clientFor(t *testing.T, s connection.Settings) *Client {
 
 func observe(t *testing.T, c *Client) membership.Snapshot {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
+	ctx := etcdtest.WaitContext(t)
 	snap, err := c.Observe(ctx, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -130,8 +129,7 @@ func TestObserveTwoClusters(t *testing.T) {
 	one, two := etcdtest.Start(t, 1, etcdtest.Options{}), etcdtest.Start(t, 1, etcdtest.Options{})
 	c := clientFor(t, settings(append(one.Endpoints(), two.Endpoints()...)...))
 	first := observe(t, clientFor(t, settings(one.Endpoints()...)))
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
+	ctx := etcdtest.WaitContext(t)
 	snap, err := c.Observe(ctx, first.ClusterID)
 	if err != nil || snap.ClusterID != first.ClusterID {
 		t.Fatalf("asked for %s, got %s (%v)", first.ClusterID, snap.ClusterID, err)
@@ -228,8 +226,7 @@ func TestObserveWhereItWasKnown(t *testing.T) {
 	id := observe(t, clientFor(t, settings(b.Endpoints()...))).ClusterID
 	c := clientFor(t, settings(nobody))
 	c.AddFallbackEndpoints(b.Endpoints())
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
+	ctx := etcdtest.WaitContext(t)
 	var gone *connection.Unreachable
 	if _, err := c.Observe(ctx, 0); !errors.As(err, &gone) || len(gone.Answers) != 1 {
 		t.Errorf("without an expectation: %v, want one endpoint that does not answer", err)

@@ -5,7 +5,6 @@ package cluster
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"maps"
 	"net/http"
@@ -138,8 +137,7 @@ func (o *onlooker) find(t *testing.T) {
 // mustSay asks until the leader reports that state of the victim.
 func (o *onlooker) mustSay(t *testing.T, active bool, doubted ...membership.MemberID) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
+	ctx := etcdtest.WaitContext(t)
 	for {
 		peers, err := o.c.Peers(ctx, o.leader, doubted)
 		if seen, known := peers[o.id]; err == nil && known && seen == active {
@@ -237,8 +235,7 @@ func TestPeersOfAFollower(t *testing.T) {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()
 			o := lookOn(t, etcdtest.Options{Version: v})
-			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-			defer cancel()
+			ctx := etcdtest.WaitContext(t)
 			for _, p := range o.Members() {
 				of := membership.MemberID(o.MemberID(t, p))
 				if of == o.id || of == o.leader {
@@ -278,8 +275,7 @@ func TestPeersNeverMet(t *testing.T) {
 			}
 			o.Leader(t)
 			o.find(t)
-			ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-			defer cancel()
+			ctx := etcdtest.WaitContext(t)
 			peers, err := o.c.Peers(ctx, o.leader, nil)
 			if _, known := peers[o.id]; err != nil || known {
 				t.Errorf("without a doubt: %v, %v", peers, err)

@@ -20,8 +20,6 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
 	token3 = "3e86b59982e49066c5d813af1c2e2579"
-	// formTimeout limits the formation of a cluster from a token on a busy machine.
-	formTimeout = 60 * time.Second
 )
 
 // settings returns settings for the endpoints without TLS.
@@ -33,6 +31,7 @@ func settings(endpoints ...string) connection.Settings {
 	}
 }
 
+// within returns a context for a call that is to run out of time.
 func within(t *testing.T, d time.Duration) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)
@@ -42,7 +41,7 @@ func within(t *testing.T, d time.Duration) context.Context {
 
 func put(t *testing.T, c *clientv3.Client, key, value string) {
 	t.Helper()
-	if _, err := c.Put(within(t, 5*time.Second), key, value); err != nil {
+	if _, err := c.Put(etcdtest.WaitContext(t), key, value); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -50,7 +49,7 @@ func put(t *testing.T, c *clientv3.Client, key, value string) {
 // dump returns all keys of the discovery cluster with their values and versions.
 func dump(t *testing.T, c *clientv3.Client) map[string]string {
 	t.Helper()
-	got, err := c.Get(within(t, 5*time.Second), "/", clientv3.WithPrefix())
+	got, err := c.Get(etcdtest.WaitContext(t), "/", clientv3.WithPrefix())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +103,7 @@ func wantError(t *testing.T, got, want error) {
 // allReady waits until every process is ready.
 func allReady(t *testing.T, processes []*etcdtest.Process) {
 	t.Helper()
-	ctx := within(t, formTimeout)
+	ctx := etcdtest.WaitContext(t)
 	for _, p := range processes {
 		if err := p.WaitReady(ctx); err != nil {
 			t.Fatalf("%s: %v", p.Name, err)
@@ -117,7 +116,7 @@ func clusterIDs(t *testing.T, processes []*etcdtest.Process) map[uint64]int {
 	t.Helper()
 	out := map[uint64]int{}
 	for _, p := range processes {
-		got, err := p.Client(t).MemberList(within(t, 10*time.Second))
+		got, err := p.Client(t).MemberList(etcdtest.WaitContext(t))
 		if err != nil {
 			t.Fatal(err)
 		}

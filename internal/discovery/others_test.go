@@ -17,7 +17,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -41,7 +40,7 @@ func TestV3LeavesWhatIsNotItsOwn(t *testing.T) {
 		t.Run(string(version), func(t *testing.T) {
 			t.Parallel()
 			c := etcdtest.Start(t, 1, etcdtest.Options{Version: version})
-			client, r, ctx := c.Client(t), newV3(t, settings(c.Endpoints()...), "/registry"), within(t, time.Minute)
+			client, r, ctx := c.Client(t), newV3(t, settings(c.Endpoints()...), "/registry"), etcdtest.WaitContext(t)
 			pods := map[string]string{
 				"/registry/pods/kube-system/dns": "a pod", "/registry/pods/a": "another", "/registry/pods": "a sibling", "/registry/pods0": "a neighbour",
 			}
@@ -94,12 +93,12 @@ func TestDeleteLeavesNothingOfItsOwn(t *testing.T) {
 	other.Start()
 	for name, r := range map[string]Registry{"v3": v3, "v2": v2} {
 		etcdtest.Until(t, "a member registers with "+name, func() bool { return len(mustStatus(t, r, token3).Members) == 1 })
-		if err := r.Delete(within(t, 20*time.Second), token3); err != nil {
+		if err := r.Delete(etcdtest.WaitContext(t), token3); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		// The place is empty again.
 		mustCreate(t, r, token3, 1)
-		if err := r.Delete(within(t, 20*time.Second), token3); err != nil {
+		if err := r.Delete(etcdtest.WaitContext(t), token3); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -118,7 +117,7 @@ func TestV2LeavesWhatIsNotItsOwn(t *testing.T) {
 		t.Run(string(version), func(t *testing.T) {
 			t.Parallel()
 			c := etcdtest.Start(t, 1, etcdtest.Options{Version: version, V2: true})
-			r, ctx := NewV2(settings(c.Endpoints()...), "/registry"), within(t, time.Minute)
+			r, ctx := NewV2(settings(c.Endpoints()...), "/registry"), etcdtest.WaitContext(t)
 			at := func(key string) string { return c.Endpoints()[0] + "/v2/keys" + key }
 			there := func(key string) bool {
 				return !strings.Contains(request(t, http.MethodGet, at(key), ""), `"errorCode":100`)

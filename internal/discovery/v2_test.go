@@ -22,7 +22,7 @@ import (
 // request sends a request like curl and returns the answer.
 func request(t *testing.T, method, url, form string) string {
 	t.Helper()
-	req, err := http.NewRequestWithContext(within(t, 5*time.Second), method, url, strings.NewReader(form))
+	req, err := http.NewRequestWithContext(etcdtest.WaitContext(t), method, url, strings.NewReader(form))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestV2Create(t *testing.T) {
 			t.Parallel()
 			c := etcdtest.Start(t, 1, etcdtest.Options{Version: version, V2: true})
 			r := NewV2(settings(c.Endpoints()...), DefaultPrefix)
-			ctx := within(t, 30*time.Second)
+			ctx := etcdtest.WaitContext(t)
 			mustCreate(t, r, token3, 3)
 			base := V2URL(c.Endpoints()[0], DefaultPrefix, token3)
 			got := request(t, http.MethodGet, base+"/_config/size", "")
@@ -146,7 +146,7 @@ func TestV2FormsACluster(t *testing.T) {
 			}
 			fourth := v2Founder(t, url, "d", members)
 			fourth.Start()
-			if code, err := fourth.WaitExit(within(t, formTimeout)); err != nil || code != 1 {
+			if code, err := fourth.WaitExit(etcdtest.WaitContext(t)); err != nil || code != 1 {
 				t.Errorf("fourth: exit %d, %v; want 1", code, err)
 			}
 			if !strings.Contains(fourth.Log(), "discovery: cluster is full") {
@@ -174,7 +174,7 @@ func TestV2ExtraRegistrations(t *testing.T) {
 	}
 	for _, p := range processes {
 		wg.Go(func() {
-			if p.WaitReady(within(t, formTimeout)) == nil {
+			if p.WaitReady(etcdtest.WaitContext(t)) == nil {
 				mu.Lock()
 				defer mu.Unlock()
 				running[p.Name] = true
@@ -194,7 +194,7 @@ func TestV2Unreachable(t *testing.T) {
 	never := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V36})
 	on := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
 	dead := fmt.Sprintf("http://127.0.0.1:%d", etcdtest.ReservePort(t))
-	ctx := within(t, 30*time.Second)
+	ctx := etcdtest.WaitContext(t)
 
 	r := NewV2(settings(dead, off.Endpoints()[0], never.Endpoints()[0]), DefaultPrefix)
 	want := "no endpoint answered; " + dead + ": connection refused; " + off.Endpoints()[0] + ": " + connection.ErrNoV2.Error() + "; " + never.Endpoints()[0] + ": " + connection.ErrNoV2.Error()
@@ -299,7 +299,7 @@ func TestRegistryWithTLS(t *testing.T) {
 	foreign := etcdtest.NewPKI(t)
 	s.TLS = foreign.ClientConfig(foreign.Client("registrar"))
 	for _, r := range []Registry{NewV2(s, DefaultPrefix), newV3(t, s, DefaultPrefix)} {
-		_, err := r.Create(within(t, 10*time.Second), "other", 3)
+		_, err := r.Create(etcdtest.WaitContext(t), "other", 3)
 		wantType[*connection.Unreachable](t, err)
 		if !strings.Contains(err.Error(), ": certificate signed by an unknown authority") {
 			t.Errorf("%T: got %v", r, err)

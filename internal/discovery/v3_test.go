@@ -26,7 +26,7 @@ func TestV3Create(t *testing.T) {
 			t.Parallel()
 			c := etcdtest.Start(t, 1, etcdtest.Options{Version: version})
 			r := newV3(t, settings(c.Endpoints()...), DefaultPrefix)
-			ctx := within(t, 30*time.Second)
+			ctx := etcdtest.WaitContext(t)
 
 			if place := mustCreate(t, r, token3, 3); place != (Place{Token: token3}) {
 				t.Errorf("place: got %+v", place)
@@ -140,7 +140,7 @@ func TestV3FormsACluster(t *testing.T) {
 			}
 
 			fourth := founder("d")
-			if code, err := fourth.WaitExit(within(t, formTimeout)); err != nil || code != 1 {
+			if code, err := fourth.WaitExit(etcdtest.WaitContext(t)); err != nil || code != 1 {
 				t.Errorf("fourth: exit %d, %v; want 1", code, err)
 			}
 			if !strings.Contains(fourth.Log(), "discovery: cluster is full") {
@@ -171,7 +171,7 @@ func TestV3ExtraRegistrations(t *testing.T) {
 	running := map[string]bool{}
 	for _, p := range processes {
 		wg.Go(func() {
-			ready := p.WaitReady(within(t, formTimeout)) == nil
+			ready := p.WaitReady(etcdtest.WaitContext(t)) == nil
 			mu.Lock()
 			defer mu.Unlock()
 			if ready {
@@ -214,7 +214,7 @@ func TestV3Unreachable(t *testing.T) {
 	t.Parallel()
 	c := etcdtest.Start(t, 1, etcdtest.Options{})
 	dead := fmt.Sprintf("http://127.0.0.1:%d", etcdtest.ReservePort(t))
-	ctx := within(t, 20*time.Second)
+	ctx := etcdtest.WaitContext(t)
 
 	// A dead endpoint is skipped.
 	r := newV3(t, settings(dead, c.Endpoints()[0]), DefaultPrefix)
@@ -227,7 +227,6 @@ func TestV3Unreachable(t *testing.T) {
 	patient := settings(dead, other)
 	patient.DialTimeout, patient.RequestTimeout = time.Minute, time.Minute
 	r = newV3(t, patient, DefaultPrefix)
-	start := time.Now()
 	_, err := r.Create(ctx, token3, 3)
 	wantType[*connection.Unreachable](t, err)
 	if is[*UnsureError](err) {
@@ -235,9 +234,6 @@ func TestV3Unreachable(t *testing.T) {
 	}
 	if want := "no endpoint answered; " + dead + ": connection refused; " + other + ": connection refused"; err.Error() != want {
 		t.Errorf("got %q, want %q", err, want)
-	}
-	if d := time.Since(start); d > 20*time.Second {
-		t.Errorf("took %v to find that nothing listens", d)
 	}
 	_, err = r.Status(ctx, token3)
 	wantType[*connection.Unreachable](t, err)
@@ -281,7 +277,7 @@ func TestV3OverAPool(t *testing.T) {
 	_, err := registry().Status(t.Context(), "token-1")
 	wantType[*connection.Unreachable](t, err)
 	c.Members()[0].Start()
-	if err := c.WaitHealthy(within(t, time.Minute)); err != nil {
+	if err := c.WaitHealthy(etcdtest.WaitContext(t)); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := registry().Status(t.Context(), "token-1"); err != nil || got.Size != 3 {
@@ -293,7 +289,7 @@ func TestV3Denied(t *testing.T) {
 	t.Parallel()
 	c := etcdtest.Start(t, 1, etcdtest.Options{})
 	client := c.Client(t)
-	ctx := within(t, 20*time.Second)
+	ctx := etcdtest.WaitContext(t)
 	key := DefaultPrefix + "/mine/"
 	for _, step := range []func() error{
 		func() error { _, err := client.RoleAdd(ctx, "registrar"); return err },
@@ -364,7 +360,7 @@ func TestV3AnswerLost(t *testing.T) {
 			proxy.heal()
 			return nil
 		}
-		if _, err := r.Create(within(t, 20*time.Second), "back", 3); err != nil {
+		if _, err := r.Create(etcdtest.WaitContext(t), "back", 3); err != nil {
 			t.Fatal(err)
 		}
 		if pauses != 1 {

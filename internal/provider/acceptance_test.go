@@ -4,14 +4,12 @@
 package provider_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 	"github.com/hashicorp/terraform-plugin-testing/plancheck"
@@ -54,8 +52,7 @@ func message(text string) *regexp.Regexp {
 // applied configuration.
 func mustHold(t *testing.T, cluster *etcdtest.Cluster) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
+	ctx := etcdtest.WaitContext(t)
 	got, err := cluster.Client(t).Get(ctx, "/_etcd/registry/a-token/_config/size")
 	if err != nil || len(got.Kvs) != 1 || string(got.Kvs[0].Value) != "3" {
 		t.Errorf("the registry holds %v, %v", got, err)

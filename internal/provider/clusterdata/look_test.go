@@ -45,8 +45,7 @@ type memberSeen struct {
 // lookAt reads the data source.
 func lookAt(t *testing.T, c *backend.Cluster) seen {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
+	ctx := etcdtest.WaitContext(t)
 	l, err := observe(ctx, c)
 	var m model
 	if err != nil {

@@ -124,8 +124,7 @@ func (b *bench) file(t *testing.T, name string) {
 
 func (b *bench) entry(t *testing.T) claim.Entry {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
+	ctx := etcdtest.WaitContext(t)
 	e, _, err := b.store.Get(ctx, "/running/deploy")
 	if err != nil {
 		t.Fatal(err)

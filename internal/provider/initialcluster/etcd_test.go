@@ -4,10 +4,8 @@
 package initialcluster
 
 import (
-	"context"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -36,8 +34,7 @@ func TestIDsOfRealClusters(t *testing.T) {
 			if m.fromArguments(t.Context(), &diags); diags.HasError() {
 				t.Fatal(diags)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-			defer cancel()
+			ctx := etcdtest.WaitContext(t)
 			list, err := c.Client(t).MemberList(ctx)
 			if err != nil {
 				t.Fatal(err)

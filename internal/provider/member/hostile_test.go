@@ -4,7 +4,6 @@
 package member
 
 import (
-	"context"
 	"slices"
 	"testing"
 	"time"
@@ -30,8 +29,7 @@ func refreshed(t *testing.T, name string, id, cluster uint64, s connection.Setti
 		Name: types.StringValue(name), PeerURLs: types.SetNull(types.StringType), ClientURLs: types.SetNull(types.StringType),
 		Endpoints: types.ListNull(types.StringType), Environment: types.MapNull(types.StringType),
 	}}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
+	ctx := etcdtest.WaitContext(t)
 	var diags diag.Diagnostics
 	present = m.refresh(ctx, &backend.Backend{Pool: pool, Settings: s}, &diags)
 	if diags.HasError() {

@@ -4,7 +4,6 @@
 package memberconfig
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
@@ -29,8 +28,7 @@ func decided(t *testing.T, s connection.Settings) (model, *text.Message) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := etcdtest.WaitContext(t)
 	set := func(values ...string) types.Set {
 		out, _ := types.SetValueFrom(ctx, types.StringType, values)
 		return out
