@@ -26,27 +26,6 @@ func list(t *testing.T, c *Client) error {
 	})
 }
 
-// startTimeout is how long a server may take to start.
-const startTimeout = 30 * time.Second
-
-// eventually calls f until it succeeds or startTimeout expires.
-func eventually(t *testing.T, f func() error) error {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), startTimeout)
-	defer cancel()
-	for {
-		err := f()
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-}
-
 // client returns a client that is closed when the test ends.
 func client(t *testing.T, s Settings, endpoint string) *Client {
 	t.Helper()
@@ -173,7 +152,7 @@ func TestExpiredServerCertificate(t *testing.T) {
 	p.Start()
 	c := client(t, Settings{TLS: pki.ClientConfig(pki.Client("somebody"))}, p.ClientURL())
 	var err error
-	_ = eventually(t, func() error {
+	etcdtest.Eventually(t, "the server listens", func() error {
 		if err = list(t, c); KindOf(err) == Refused {
 			return err
 		}
@@ -219,16 +198,14 @@ func TestPasswordWhereAuthenticationComesLater(t *testing.T) {
 	p := cluster.Members()[0]
 	p.Kill()
 	p.Start()
-	if err := eventually(t, func() error { return users(c) }); err != nil {
-		t.Errorf("with a token from before the restart: %v", err)
-	}
+	etcdtest.Eventually(t, "with a token from before the restart", func() error { return users(c) })
 }
 
 func TestServerThatComesAndGoes(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Start(t, 1, etcdtest.Options{})
 	p := cluster.Members()[0]
-	s := Settings{RequestTimeout: 6 * time.Second, DialTimeout: 2 * time.Second}
+	s := Settings{RequestTimeout: 3 * time.Second}
 	c := client(t, s, p.ClientURL())
 	if err := list(t, c); err != nil {
 		t.Fatal(err)
@@ -237,12 +214,13 @@ func TestServerThatComesAndGoes(t *testing.T) {
 	p.Freeze()
 	begin := time.Now()
 	wantKind(t, list(t, c), Timeout, "no answer in time")
-	if took := time.Since(begin); took < s.RequestTimeout || took > 2*s.RequestTimeout {
+	if took := time.Since(begin); took < s.RequestTimeout {
 		t.Errorf("a request to a frozen server took %s", took)
 	}
+	dialling := Settings{RequestTimeout: time.Hour, DialTimeout: 2 * time.Second}
 	begin = time.Now()
-	wantKind(t, list(t, client(t, s, p.ClientURL())), Timeout, "no answer in time")
-	if took := time.Since(begin); took < s.DialTimeout || took > s.RequestTimeout {
+	wantKind(t, list(t, client(t, dialling, p.ClientURL())), Timeout, "no answer in time")
+	if took := time.Since(begin); took < dialling.DialTimeout {
 		t.Errorf("a connection to a frozen server took %s", took)
 	}
 	p.Thaw()
@@ -252,16 +230,10 @@ func TestServerThatComesAndGoes(t *testing.T) {
 
 	p.Kill()
 	for range 3 {
-		begin = time.Now()
 		wantKind(t, list(t, c), Refused, "connection refused")
-		if took := time.Since(begin); took > s.DialTimeout {
-			t.Errorf("a refused connection took %s", took)
-		}
 	}
 	p.Start()
-	ctx, cancel := context.WithTimeout(t.Context(), startTimeout)
-	defer cancel()
-	if err := p.WaitReady(ctx); err != nil {
+	if err := p.WaitReady(etcdtest.WaitContext(t)); err != nil {
 		t.Fatal(err)
 	}
 	if err := list(t, c); err != nil {
@@ -301,9 +273,7 @@ func TestLearner(t *testing.T) {
 					return err
 				})
 			}
-			if err := eventually(t, func() error { return status(c) }); err != nil {
-				t.Fatalf("status of the learner: %v", err)
-			}
+			etcdtest.Eventually(t, "status of the learner", func() error { return status(c) })
 
 			_, err = pool.Client(t.Context(), s, joiner.ClientURL())
 			wantKind(t, err, Learner, "endpoint is a learner")
@@ -312,9 +282,7 @@ func TestLearner(t *testing.T) {
 			// The borrowed token does not survive the learner's process.
 			joiner.Kill()
 			joiner.Start()
-			if err := eventually(t, func() error { return status(c) }); err != nil {
-				t.Errorf("status after the restart: %v", err)
-			}
+			etcdtest.Eventually(t, "status after the restart", func() error { return status(c) })
 
 			s.Password = "sword"
 			wrong, err := pool.Client(t.Context(), s.WithoutCredentials(), joiner.ClientURL())

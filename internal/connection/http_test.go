@@ -81,14 +81,12 @@ func TestMetricsOverOneConnection(t *testing.T) {
 		t.Error(err)
 	}
 	get() // leaves no connection open
-	if err := eventually(t, func() error {
+	etcdtest.Eventually(t, "every connection is closed", func() error {
 		if opened.Load() != 2 || closed.Load() != 2 {
 			return fmt.Errorf("%d of %d connections are closed", closed.Load(), opened.Load())
 		}
 		return nil
-	}); err != nil {
-		t.Error(err)
-	}
+	})
 }
 
 func TestMetricsFollowNoRedirect(t *testing.T) {

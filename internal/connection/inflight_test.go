@@ -109,10 +109,9 @@ func TestCancelledByTheCaller(t *testing.T) {
 	// The caller's context also ends a login that hangs.
 	ctx, cancel = context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	begin := time.Now()
 	go func() { <-entered }()
-	if _, err := (Settings{Endpoints: []string{endpoint}, Username: "root", Password: "x", DialTimeout: time.Minute, RequestTimeout: time.Minute}).Client(ctx, endpoint); err == nil || time.Since(begin) > 20*time.Second {
-		t.Errorf("got %v after %s", err, time.Since(begin))
+	if _, err := (Settings{Endpoints: []string{endpoint}, Username: "root", Password: "x", DialTimeout: time.Hour, RequestTimeout: time.Hour}).Client(ctx, endpoint); err == nil {
+		t.Error("it logged in")
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"net"
 	"testing"
-	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 )
@@ -40,11 +39,7 @@ func TestTokenThatIsStillOnItsWay(t *testing.T) {
 	if err := after(4); err != nil || renewals != 1 {
 		t.Errorf("%v after %d renewals, want none after one", err, renewals)
 	}
-	begin := time.Now()
 	if err := after(1000); !errors.Is(err, rpctypes.ErrInvalidAuthToken) || KindOf(err) != StaleToken {
 		t.Errorf("got %v", err)
-	}
-	if took := time.Since(begin); took > 5*time.Second {
-		t.Errorf("that took %v", took)
 	}
 }
