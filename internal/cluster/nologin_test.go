@@ -32,11 +32,7 @@ func TestNoLoginWithoutAQuorum(t *testing.T) {
 					want[m.ClientURL()] = connection.Refused
 				}
 			}
-			begin := time.Now()
 			_, err := clientFor(t, s).Observe(t.Context(), 0)
-			if took := time.Since(begin); took > 2*s.RequestTimeout {
-				t.Errorf("it took %v", took)
-			}
 			var gone *connection.Unreachable
 			if !errors.As(err, &gone) || len(gone.Answers) != len(want) {
 				t.Fatalf("got %v, want the answers of five", err)

@@ -6,6 +6,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -37,7 +38,7 @@ func TestPermissionIsDeniedAfterTheRead(t *testing.T) {
 				t.Errorf("healthy %v, confirmed %v: %+v", snap.Healthy(), snap.Linearizable, snap.Answers)
 			}
 
-			client, err := clientv3.New(clientv3.Config{Endpoints: []string{p.ClientURL()}, Username: "viewer", Password: "look", DialTimeout: 5 * time.Second})
+			client, err := clientv3.New(clientv3.Config{Endpoints: []string{p.ClientURL()}, Username: "viewer", Password: "look", DialTimeout: etcdtest.WaitLimit})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -48,9 +49,12 @@ func TestPermissionIsDeniedAfterTheRead(t *testing.T) {
 				_, err := client.Get(ctx, "/_terraform/etcd/", clientv3.WithCountOnly())
 				return err
 			}
-			if err := read(); !errors.Is(err, rpctypes.ErrPermissionDenied) {
-				t.Fatalf("with a quorum: %v, want that the permission is denied", err)
-			}
+			etcdtest.Eventually(t, "with a quorum the permission is denied", func() error {
+				if err := read(); !errors.Is(err, rpctypes.ErrPermissionDenied) {
+					return fmt.Errorf("got %w", err)
+				}
+				return nil
+			})
 			for _, other := range b.Members()[1:] {
 				other.Kill()
 			}

@@ -5,11 +5,11 @@ package cluster
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
@@ -81,21 +81,20 @@ func otherName(t *testing.T, o etcdtest.Options) (c *etcdtest.Cluster, second me
 	if err := p.WaitReady(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	deadline := time.Now().Add(20 * time.Second)
-	for time.Now().Before(deadline) {
+	etcdtest.Eventually(t, "the member advertises its other name", func() error {
 		list, err := c.Client(t).MemberList(t.Context())
 		if err != nil {
-			t.Fatal(err)
+			return err
 		}
 		for _, m := range list.Members {
 			if m.Name == p.Name && len(m.ClientURLs) == 1 && strings.Contains(m.ClientURLs[0], "localhost") {
-				return c, membership.MemberID(m.ID)
+				second = membership.MemberID(m.ID)
+				return nil
 			}
 		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	t.Fatal("the member does not advertise its other name")
-	return nil, 0
+		return fmt.Errorf("the members are %v", list.Members)
+	})
+	return c, second
 }
 
 // With a password, a member at a host that is not configured is not asked. A

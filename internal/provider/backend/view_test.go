@@ -6,12 +6,14 @@ package backend
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -68,8 +70,8 @@ func soon[T any](t *testing.T, what string, from <-chan T) T {
 	select {
 	case v := <-from:
 		return v
-	case <-time.After(10 * time.Second):
-		t.Fatalf("not within 10 s: %s", what)
+	case <-time.After(etcdtest.WaitLimit):
+		t.Fatalf("not within %v: %s", etcdtest.WaitLimit, what)
 		panic("unreachable")
 	}
 }
@@ -77,16 +79,12 @@ func soon[T any](t *testing.T, what string, from <-chan T) T {
 // waiters waits until n callers wait for the observation in progress.
 func waiters(t *testing.T, c *Cluster, n int) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	etcdtest.Until(t, fmt.Sprint(n, " callers wait"), func() bool {
 		c.viewing.Lock()
+		defer c.viewing.Unlock()
 		f := c.flights[""]
-		ok := f != nil && f.waiting == n
-		c.viewing.Unlock()
-		if ok {
-			return
-		}
-	}
-	t.Fatalf("not within 10 s: %d callers wait", n)
+		return f != nil && f.waiting == n
+	})
 }
 
 // A caller whose time is over returns at once, while the observation continues

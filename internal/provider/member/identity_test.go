@@ -4,15 +4,15 @@
 package member_test
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
@@ -202,30 +202,21 @@ func TestIdentity(t *testing.T) {
 		return resp
 	}
 	p.mustBe("refresh", read().NewIdentity, id, b)
-	end := time.Now().Add(20 * time.Second)
-	for {
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-		_, err := cluster.ClientFor(t, cluster.Member("a")).MemberRemove(ctx, b)
-		cancel()
-		if err == nil {
-			break
+	etcdtest.Eventually(t, "b is removed", func() error {
+		_, err := cluster.ClientFor(t, cluster.Member("a")).MemberRemove(etcdtest.WaitContext(t), b)
+		if errors.Is(err, rpctypes.ErrMemberNotFound) {
+			return nil
 		}
-		if time.Now().After(end) {
-			t.Fatal(err)
-		}
-		time.Sleep(200 * time.Millisecond)
-	}
+		return err
+	})
 	var gone *tfprotov6.ReadResourceResponse
-	for { // an observation serves for a while
+	etcdtest.Eventually(t, "b leaves the state", func() error { // an observation serves for a while
 		gone = read()
 		v, err := gone.NewState.Unmarshal(p.typ)
-		if err == nil && v.IsNull() {
-			break
+		if err != nil || !v.IsNull() {
+			return fmt.Errorf("b is in the state: %s, %v", v, err)
 		}
-		if err != nil || time.Now().After(end) {
-			t.Fatalf("b is in the state: %s, %v", v, err)
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
+		return nil
+	})
 	p.mustBe("the refresh that finds it gone", gone.NewIdentity, id, b)
 }
