@@ -4,7 +4,6 @@
 package acctest
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -122,9 +121,7 @@ func (l *lab) try(a attempt) {
 	l.Plan().MustBeEmpty()
 	l.mustVote(l.members...)
 	w.Stop()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	defer cancel()
-	if lost, err := w.Lost(ctx, l.client(l.members...)); err != nil || len(lost) > 0 {
+	if lost, err := w.Lost(etcdtest.WaitContext(l.t), l.client(l.members...)); err != nil || len(lost) > 0 {
 		l.t.Errorf("acknowledged and lost: %d writes; %v", len(lost), err)
 	}
 }
@@ -150,9 +147,7 @@ func (l *lab) client(names ...string) *clientv3.Client {
 
 func (l *lab) list() ([]*etcdserverpb.Member, error) {
 	l.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
-	defer cancel()
-	resp, err := l.client(l.members...).MemberList(ctx)
+	resp, err := l.client(l.members...).MemberList(etcdtest.WaitContext(l.t))
 	if err != nil {
 		return nil, fmt.Errorf("no member list: %w", err)
 	}
@@ -170,11 +165,10 @@ func (l *lab) mustVote(want ...string) {
 		l.t.Fatalf("the members are %v, want %v", got, want)
 	}
 	for _, name := range want {
-		ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
-		if _, err := l.client(name).Get(ctx, "acctest"); err != nil {
-			l.t.Errorf("%s does not answer a linearizable read: %v", name, err)
-		}
-		cancel()
+		etcdtest.Eventually(l.t, name+" answers a linearizable read", func() error {
+			_, err := l.client(name).Get(etcdtest.WaitContext(l.t), "acctest")
+			return err
+		})
 	}
 }
 

@@ -4,11 +4,9 @@
 package acctest
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -70,8 +68,7 @@ func TestAccCorruptMember(t *testing.T) {
 			e.mustContain(t, e.Summary, fmt.Sprintf("%x", b), "raised the alarm CORRUPT", "The corrupt member is no longer in the cluster.", "\n\n  etcdctl alarm disarm")
 			f.MustVote("a", "c")
 
-			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-			defer cancel()
+			ctx := etcdtest.WaitContext(t)
 			if _, err := client.AlarmDisarm(ctx, &clientv3.AlarmMember{MemberID: b, Alarm: pb.AlarmType_CORRUPT}); err != nil {
 				t.Fatal(err)
 			}

@@ -4,12 +4,10 @@
 package acctest
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -128,8 +126,7 @@ func TestAccBackstopOfAMalformedRecord(t *testing.T) {
 	announced(t, f)
 	f.expireLock()
 	f.Drop("d")
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := etcdtest.WaitContext(t)
 	client := f.Client("a")
 	got, err := client.Get(ctx, metadataKey(ctx, t, client, "members/"), clientv3.WithPrefix())
 	if err != nil {

@@ -110,8 +110,7 @@ func mustEndWithToken(t *testing.T, f *Fleet, destroyed *Outcome, token map[stri
 // registered returns the keys of the discovery cluster, from its v2 or v3 store.
 func registered(t *testing.T, f *Fleet) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
-	defer cancel()
+	ctx := etcdtest.WaitContext(t)
 	resp, err := f.Registry.Client(t).Get(ctx, "/_etcd/registry/", clientv3.WithPrefix(), clientv3.WithKeysOnly())
 	if err != nil {
 		t.Fatal(err)
@@ -278,8 +277,7 @@ func mustNameClusters(t *testing.T, f *Fleet, failed *Outcome, version string) {
 func mustBeAlone(t *testing.T, f *Fleet, name string) {
 	t.Helper()
 	f.MustList(name)
-	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
-	defer cancel()
+	ctx := etcdtest.WaitContext(t)
 	resp, err := f.Client(name).Get(ctx, "/", clientv3.WithPrefix(), clientv3.WithKeysOnly())
 	if err != nil || resp.Count != 0 {
 		t.Errorf("written to the cluster of %s: %v (%v)", name, resp, err)

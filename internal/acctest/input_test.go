@@ -4,11 +4,9 @@
 package acctest
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
@@ -108,8 +106,7 @@ func deadEndpoint(t *testing.T) string {
 func TestAccLoopbackAmongOthers(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1, etcdtest.Options{})
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	defer cancel()
+	ctx := etcdtest.WaitContext(t)
 	added, err := c.Client(t).MemberAddAsLearner(ctx, []string{"http://10.255.0.1:2380"})
 	if err != nil {
 		t.Fatal(err)
@@ -172,8 +169,7 @@ func TestAccOtherCluster(t *testing.T) {
 
 func clusterID(t *testing.T, c *etcdtest.Cluster) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	defer cancel()
+	ctx := etcdtest.WaitContext(t)
 	list, err := c.Client(t).MemberList(ctx)
 	if err != nil {
 		t.Fatal(err)

@@ -4,11 +4,9 @@
 package acctest
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -28,8 +26,7 @@ func moved(from, to string) string {
 // ownersOf returns the keys of the ownership records in a cluster.
 func ownersOf(t *testing.T, c *etcdtest.Cluster) []string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
-	defer cancel()
+	ctx := etcdtest.WaitContext(t)
 	const prefix = "/_terraform/etcd/"
 	resp, err := c.Client(t).Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
 	if err != nil {
@@ -125,8 +122,7 @@ func TestAccMovedAndDestroyed(t *testing.T) {
 
 func mustBeMembers(t *testing.T, c *etcdtest.Cluster, want ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
-	defer cancel()
+	ctx := etcdtest.WaitContext(t)
 	list, err := c.Client(t).MemberList(ctx)
 	if err != nil {
 		t.Fatal(err)

@@ -71,8 +71,7 @@ func (f *Fleet) configOf(endpoints []string) clientv3.Config {
 // EnableAuth creates the user root and turns authentication on.
 func (f *Fleet) EnableAuth() {
 	f.tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	defer cancel()
+	ctx := etcdtest.WaitContext(f.tb)
 	c := f.Client()
 	_, err1 := c.UserAdd(ctx, "root", f.password())
 	_, err2 := c.UserGrantRole(ctx, "root", "root")
@@ -84,29 +83,28 @@ func (f *Fleet) EnableAuth() {
 	clear(f.clients) // they have no password
 }
 
-// Members returns the member list by a linearizable read.
+// Members returns the member list by a linearizable read, which may have to wait
+// for an election.
 func (f *Fleet) Members(names ...string) []*etcdserverpb.Member {
 	f.tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
-	defer cancel()
-	resp, err := f.Client(names...).MemberList(ctx)
-	if err != nil {
-		f.tb.Fatalf("member list: %v", err)
-	}
+	var resp *clientv3.MemberListResponse
+	etcdtest.Eventually(f.tb, "member list", func() (err error) {
+		resp, err = f.Client(names...).MemberList(etcdtest.WaitContext(f.tb))
+		return err
+	})
 	return resp.Members
 }
 
-// MustVote fails the test unless exactly these members are listed, all of them
-// are voters, and each one answers a linearizable read.
+// MustVote fails the test unless exactly these members are listed and all of them
+// are voters, and waits until each one answers a linearizable read.
 func (f *Fleet) MustVote(want ...string) {
 	f.tb.Helper()
 	f.MustList(want...)
 	for _, name := range want {
-		ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
-		if _, err := f.Client(name).Get(ctx, "acctest"); err != nil {
-			f.tb.Errorf("%s does not answer a linearizable read: %v", name, err)
-		}
-		cancel()
+		etcdtest.Eventually(f.tb, name+" answers a linearizable read", func() error {
+			_, err := f.Client(name).Get(etcdtest.WaitContext(f.tb), "acctest")
+			return err
+		})
 	}
 	f.authFollows()
 }
@@ -199,8 +197,7 @@ func (f *Fleet) mustNotPause(w *etcdtest.Writer, limit time.Duration, names ...s
 		n, err := w.Failures()
 		f.tb.Errorf("writes paused: %v (%d failed, the last with: %v)", gap, n, err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	defer cancel()
+	ctx := etcdtest.WaitContext(f.tb)
 	lost, err := w.Lost(ctx, f.Client(names...))
 	if err != nil || len(lost) > 0 {
 		f.tb.Errorf("acknowledged and lost: %d writes; %v", len(lost), err)
@@ -217,8 +214,7 @@ type record struct {
 // records returns the ownership records.
 func (f *Fleet) records() []record {
 	f.tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
-	defer cancel()
+	ctx := etcdtest.WaitContext(f.tb)
 	client := f.Client(f.Founders...)
 	resp, err := client.Get(ctx, metadataKey(ctx, f.tb, client, "members/"), clientv3.WithPrefix())
 	if err != nil {
@@ -269,8 +265,7 @@ func metadataKey(ctx context.Context, tb testing.TB, client *clientv3.Client, na
 // lock returns the current lock on membership changes, or nil if it is free.
 func (f *Fleet) lock() *mvccpb.KeyValue {
 	f.tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
-	defer cancel()
+	ctx := etcdtest.WaitContext(f.tb)
 	client := f.Client(f.Founders...)
 	resp, err := client.Get(ctx, metadataKey(ctx, f.tb, client, "lock"))
 	if err != nil {
@@ -290,8 +285,7 @@ func (f *Fleet) expireLock() {
 	if lock == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
-	defer cancel()
+	ctx := etcdtest.WaitContext(f.tb)
 	if _, err := f.Client(f.Founders...).Revoke(ctx, clientv3.LeaseID(lock.Lease)); err != nil {
 		f.tb.Fatal(err)
 	}

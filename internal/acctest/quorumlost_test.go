@@ -49,8 +49,7 @@ func loseQuorum(t *testing.T, v etcdtest.Version) (*Fleet, map[string]any) {
 	f := NewFleet(t, FleetOptions{Static: true, Version: v})
 	f.Form()
 	f.Apply("-refresh-only").MustSucceed() // stores in the state that they are members
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	defer cancel()
+	ctx := etcdtest.WaitContext(t)
 	if _, err := f.Client("a").Put(ctx, "kept", "value"); err != nil {
 		t.Fatal(err)
 	}
@@ -102,8 +101,7 @@ func (f *Fleet) mustChangeNothing(t *testing.T) {
 // survivorsList returns the unconfirmed member list of a.
 func (f *Fleet) survivorsList(t *testing.T) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
+	ctx := etcdtest.WaitContext(t)
 	list, err := f.Client("a").MemberList(ctx, clientv3.WithSerializable())
 	if err != nil {
 		t.Fatal(err)
@@ -114,8 +112,7 @@ func (f *Fleet) survivorsList(t *testing.T) string {
 func (f *Fleet) mustBeRecovered(t *testing.T, was map[string]any) {
 	t.Helper()
 	f.MustVote("a", "b", "c")
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	defer cancel()
+	ctx := etcdtest.WaitContext(t)
 	got, err := f.Client("a", "b", "c").Get(ctx, "kept")
 	if err != nil || len(got.Kvs) != 1 || string(got.Kvs[0].Value) != "value" {
 		t.Errorf("what was written is now %v (%v)", got, err)

@@ -4,7 +4,6 @@
 package acctest
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -358,8 +357,7 @@ func TestAccRolloutOfVersions(t *testing.T) {
 
 	f.want(string(etcdtest.V36))
 	f.Plan().MustSay("Rollout: a cannot go from 3.7 to 3.6").mustContain(t, "Rollout: a cannot go from 3.7 to 3.6", "Nothing has been changed.", "etcdctl downgrade enable 3.6, then restart")
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
+	ctx := etcdtest.WaitContext(t)
 	// Every few seconds the leader checks whether all members run the newer version, and
 	// then makes it the cluster version. Before that, there is nothing to downgrade.
 	etcdtest.Eventually(t, "the cluster can be downgraded", func() error {

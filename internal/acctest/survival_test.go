@@ -4,7 +4,6 @@
 package acctest
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"syscall"
@@ -158,8 +157,7 @@ func TestAccQuotaDuringJoin(t *testing.T) {
 	run := f.Start("apply")
 	f.WaitList("a", "a", "b", "c", "? (learner)")
 	client := f.Client("a")
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
+	ctx := etcdtest.WaitContext(t)
 	var full error
 	for i := 0; full == nil; i++ {
 		_, full = client.Put(ctx, fmt.Sprintf("fill/%d", i), strings.Repeat("x", 100_000))
