@@ -102,7 +102,7 @@ func (c *Cluster) MemberID(tb TB, p *Process) uint64 {
 	c.change(tb, "member list", func(ctx context.Context, client *clientv3.Client) error {
 		list, err := client.MemberList(ctx)
 		if err != nil {
-			return err
+			return fmt.Errorf("%w: %w", errNotYet, err) // during an election
 		}
 		for _, m := range list.Members {
 			for _, url := range m.PeerURLs {
@@ -113,7 +113,7 @@ func (c *Cluster) MemberID(tb TB, p *Process) uint64 {
 			}
 		}
 		return fmt.Errorf("no member has the peer URL %s of %s", p.PeerURL(), p.Name)
-	})
+	}, errNotYet)
 	return id
 }
 

@@ -151,7 +151,7 @@ func (c *countedListener) Accept() (net.Conn, error) {
 // Truth returns the answers of a real member, for a [Liar] to change.
 func Truth(tb TB, p *Process) Lies {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), WaitLimit)
 	defer cancel()
 	client := p.Client(tb)
 	status, err := client.Status(ctx, p.ClientURL())
@@ -176,7 +176,7 @@ func (c *Cluster) Advertise(tb TB, p *Process, clientURL string) {
 	p.Stop()
 	p.Env["ETCD_ADVERTISE_CLIENT_URLS"] = p.ClientURL() + "," + clientURL
 	p.Start()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), WaitLimit)
 	defer cancel()
 	client := c.Client(tb)
 	err := poll(ctx, 20*time.Millisecond, func(ctx context.Context) error {
