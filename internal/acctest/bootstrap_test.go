@@ -33,7 +33,7 @@ func TestAccBootstrapThatDied(t *testing.T) {
 
 	f.Nodes["b"].Etcd, f.Nodes["c"].Etcd = good, good
 	for _, n := range f.Nodes {
-		n.Create = "60s"
+		n.Create = "10m"
 	}
 	want := map[string]string{"etcd_discovery_token.this": "delete create"}
 	for name := range f.Nodes {

@@ -34,9 +34,6 @@ func TestAccDestroyWithoutQuorum(t *testing.T) {
 	f.Crash("a", "b", "c")
 
 	refused := f.Destroy().MustFail()
-	if refused.Took > 40*time.Second {
-		t.Errorf("it took %v to say so", refused.Took)
-	}
 	said := map[string]Diagnostic{}
 	for _, e := range refused.Errors() {
 		said[e.Summary] = e
@@ -60,9 +57,6 @@ func TestAccDestroyWithoutQuorum(t *testing.T) {
 	destroyed := f.Destroy("-refresh=false").MustSucceed()
 	if left := f.Run("state", "list").MustSucceed(); len(left.Stdout) > 0 {
 		t.Errorf("left in the state: %s", left.Stdout)
-	}
-	if destroyed.Took > 60*time.Second {
-		t.Errorf("it took %v", destroyed.Took)
 	}
 	forgotten := 0
 	for _, w := range destroyed.Warnings() {
@@ -126,9 +120,6 @@ func TestAccDestroyWithThreeOfFiveDead(t *testing.T) {
 
 	refused := f.Destroy().MustFail()
 	t.Logf("refused after %v", refused.Took.Round(time.Millisecond))
-	if refused.Took > 60*time.Second {
-		t.Errorf("it took %v to say so", refused.Took)
-	}
 	said := map[string]Diagnostic{}
 	for _, e := range refused.Errors() {
 		said[e.Summary] = e

@@ -220,7 +220,7 @@ func TestAccMisunderstoodBootstrap(t *testing.T) {
 			want := c.correct(f)
 			want[address("etcd_member_config", "d")], want[address("terraform_data.machine", "d")] = "delete", "delete"
 			for _, n := range f.Nodes {
-				n.Create = "60s"
+				n.Create = "10m"
 			}
 			f.Plan().MustDo(want)
 			f.Apply().MustSucceed()
@@ -295,7 +295,7 @@ func TestAccFoundersChange(t *testing.T) {
 	f.Founders = []string{"a", "b"}
 	f.Drop("c")
 	for _, n := range f.Nodes {
-		n.Create = "60s"
+		n.Create = "10m"
 	}
 	want := map[string]string{
 		"etcd_discovery_token.this":            "delete create",
@@ -377,9 +377,6 @@ func TestAccDestroyHalfBootstrap(t *testing.T) {
 			halfWay(t, f)
 			token := f.State("etcd_discovery_token.this")["token"]
 			destroyed := f.Destroy().MustSucceed()
-			if destroyed.Took > 40*time.Second {
-				t.Errorf("it took %v", destroyed.Took)
-			}
 			warnings := destroyed.Warnings()
 			if len(warnings) != 1 || warnings[0].Summary != "Removed an incomplete discovery token" {
 				t.Fatalf("want one warning, of the token:\n%s", destroyed.diagnostics())

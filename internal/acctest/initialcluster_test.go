@@ -85,7 +85,7 @@ func TestAccInitialClusterThatDied(t *testing.T) {
 	f.Drop("c")
 	f.Add("c")
 	for _, n := range f.Nodes {
-		n.Create = "60s"
+		n.Create = "10m"
 	}
 	machines := f.machineIDs()
 	refused := f.Apply().MustSay("Cannot replace the initial cluster")

@@ -66,7 +66,7 @@ func (f *Fleet) mustChangeNothing(t *testing.T) {
 		return fmt.Sprintf("%s (%v) does not answer", name, f.State(address("etcd_member", name))["id"])
 	}
 	f.Add("d")
-	f.Nodes["d"].Create = "90s"
+	f.Nodes["d"].Create = "10m"
 	for _, attempt := range []struct {
 		summary string
 		args    []string
@@ -82,9 +82,6 @@ func (f *Fleet) mustChangeNothing(t *testing.T) {
 			"recover the cluster in two applies", "etcd_snapshot", "the argument restore of etcd_initial_cluster", `The guide "Disaster recovery" has the steps (https://registry.terraform.io/providers/terraform-provider-etcd/etcd/latest/docs/guides/disaster-recovery).`,
 		} {
 			e.mustContain(t, attempt.summary, says) // members are in the order of their IDs
-		}
-		if refused.Took > time.Minute {
-			t.Errorf("%s: it took %v", attempt.summary, refused.Took)
 		}
 	}
 	if now := f.survivorsList(t); now != before {

@@ -56,7 +56,7 @@ func TestAccCertificateExpires(t *testing.T) {
 	f := NewFleet(t, FleetOptions{TLS: pki})
 	f.Form()
 	f.Add("d")
-	f.Nodes["d"].Create = "60s"
+	f.Nodes["d"].Create = "10m"
 	open := f.Gate("d")
 	const valid = 20 * time.Second
 	expires := time.Now().Add(valid)

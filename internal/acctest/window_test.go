@@ -73,7 +73,7 @@ func TestAccBootstrapWindow(t *testing.T) {
 		t.Errorf("the window of a closes at %v, and closed at %v", now, until)
 	}
 	for _, n := range f.Nodes {
-		n.Create = "60s"
+		n.Create = "10m"
 	}
 	f.asPrinted(told, "destroy -refresh=false -target='ADDRESS'", initialCluster)
 	f.asPrinted(told, "apply", "")
