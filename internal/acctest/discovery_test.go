@@ -4,7 +4,6 @@
 package acctest
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -14,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -243,9 +241,7 @@ func mustNameClusters(t *testing.T, f *Fleet, failed *Outcome, version string) {
 	for _, name := range founders {
 		id := membership.ComputeMemberID([]string{f.Nodes[name].Peer}, "etcd-cluster", nil)
 		clusters := membership.ComputeClusterID([]membership.MemberID{id})
-		ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
-		s, err := f.Client(name).Status(ctx, f.Nodes[name].Client)
-		cancel()
+		s, err := f.Client(name).Status(etcdtest.WaitContext(t), f.Nodes[name].Client)
 		if err != nil || !strings.HasPrefix(s.Version, version+".") {
 			t.Fatalf("%s runs %v, want %s (%v)", name, s, version, err)
 		}

@@ -381,7 +381,7 @@ func (m *matrix) run(stages []stage) {
 	if !full() && m.missed > 0 {
 		m.t.Errorf("%d points did not come", m.missed)
 	}
-	if m.slowest > 20*time.Second {
+	if m.slowest > 50*time.Second { // less than any timeout of the configuration
 		m.t.Errorf("an interrupted run went on for %v", m.slowest)
 	}
 }

@@ -4,12 +4,10 @@
 package maintenance_test
 
 import (
-	"context"
 	"fmt"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
@@ -17,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider"
 )
 
@@ -130,8 +129,7 @@ func (f *terraform) run(name string, values map[string]tftypes.Value, each ...fu
 	}
 	o := &outcome{t: f.t}
 	config := f.object(schema.Schema, values)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
+	ctx := etcdtest.WaitContext(f.t)
 	valid, err := f.actions.ValidateActionConfig(ctx, &tfprotov6.ValidateActionConfigRequest{ActionType: name, Config: config})
 	if err != nil {
 		f.t.Fatal(err)
