@@ -213,10 +213,10 @@ func TestIdentity(t *testing.T) {
 	etcdtest.Eventually(t, "b leaves the state", func() error { // an observation serves for a while
 		gone = read()
 		v, err := gone.NewState.Unmarshal(p.typ)
-		if err != nil || !v.IsNull() {
-			return fmt.Errorf("b is in the state: %s, %v", v, err)
+		if err == nil && !v.IsNull() {
+			err = fmt.Errorf("b is in the state: %s", v)
 		}
-		return nil
+		return err
 	})
 	p.mustBe("the refresh that finds it gone", gone.NewIdentity, id, b)
 }
