@@ -272,6 +272,9 @@ func (c *Client) UpdatePeerURLs(ctx context.Context, via, id membership.MemberID
 
 // MoveLeader implements [Cluster].
 func (c *Client) MoveLeader(ctx context.Context, leader, to membership.MemberID) error {
+	if _, err := c.addressOf(leader); err != nil {
+		return err // any other member would refuse
+	}
 	return c.change(ctx, leader, func(ctx context.Context, cl *clientv3.Client) error {
 		_, err := cl.MoveLeader(ctx, uint64(to))
 		return err

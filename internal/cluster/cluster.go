@@ -64,7 +64,8 @@ type Cluster interface {
 	// UpdatePeerURLs replaces the peer URLs of a member.
 	UpdatePeerURLs(ctx context.Context, via, id membership.MemberID, peerURLs []string) error
 
-	// MoveLeader moves the leadership from the leader to another voter.
+	// MoveLeader moves the leadership from the leader to another voter. It asks
+	// the leader itself, and fails if no address of the leader is known.
 	MoveLeader(ctx context.Context, leader, to membership.MemberID) error
 
 	// Peers asks a member, preferably the leader, to which other members it has

@@ -88,3 +88,15 @@ func TestTranslate(t *testing.T) {
 		}
 	}
 }
+
+// Only the leader moves the leadership. Without an address of the leader no other
+// member is asked, which would refuse it again and again.
+func TestMoveLeaderAsksTheLeaderOnly(t *testing.T) {
+	t.Parallel()
+	pool := &connection.Pool{}
+	t.Cleanup(func() { _ = pool.Close() })
+	c := New(connection.Settings{Endpoints: []string{"http://127.0.0.1:1"}}, pool)
+	if err := c.MoveLeader(t.Context(), 7, 8); err == nil || connection.KindOf(err) != "" {
+		t.Errorf("an endpoint was asked: %v", err)
+	}
+}

@@ -67,6 +67,7 @@ func byName(a, b Member) int {
 //  2. The member leads already: done.
 //  3. The member is not in the list, is a learner, has not started, does not
 //     answer, names another leader or term, or lags (see [defaultMaxLag]).
+//  4. The leader cannot be asked, see [Snapshot.handOver].
 //
 // When the verdict is Go, MoveLeaderTo is the voter that should lead.
 func DecideMove(s Snapshot, to MemberID) Decision {
@@ -78,11 +79,10 @@ func DecideMove(s Snapshot, to MemberID) Decision {
 		return Decision{Verdict: Done, Facts: Facts{Subject: to}}
 	}
 	if to != 0 {
-		d := s.fitToLead(to, leader, term)
-		if d.Verdict == Go {
-			d.MoveLeaderTo = to
+		if d := s.fitToLead(to, leader, term); d.Verdict != Go {
+			return d
 		}
-		return d
+		return s.handOver(Decision{Verdict: Go}, leader, []MemberID{to}, nil)
 	}
 	var fit, others []MemberID
 	for _, m := range s.Voters() {
@@ -97,7 +97,7 @@ func DecideMove(s Snapshot, to MemberID) Decision {
 	if len(fit) == 0 {
 		return refuse(NoSuccessor, Facts{Subject: leader, Others: others})
 	}
-	return Decision{Verdict: Go, MoveLeaderTo: s.successor(fit, nil)}
+	return s.handOver(Decision{Verdict: Go}, leader, fit, nil)
 }
 
 func (s Snapshot) fitToLead(id, leader MemberID, term uint64) Decision {

@@ -282,6 +282,9 @@ func (w world) naiveRemove(subject int, replacement bool, leaving []int) verdict
 	}
 	out := says(Go, "")
 	if leader, _, _ := w.agreed(); leader == subject {
+		if !w.heard(leader) {
+			return says(Refuse, NotProbed, leader)
+		}
 		out.move = w.next(living, leaving)
 	}
 	all := w.which(w.voter)
@@ -295,7 +298,8 @@ func (w world) naiveRemove(subject int, replacement bool, leaving []int) verdict
 // naiveUpdate: the others cannot reach the member until its process is restarted,
 // so they must be a quorum without it. If there are no others, or if the member
 // has no vote, the update is safe. Of two voters both are needed, which no order
-// avoids. A leader hands over first, so that the others need not elect another.
+// avoids. A leader hands over first, so that the others need not elect another; a
+// leader that cannot be asked to do so is left alone.
 func (w world) naiveUpdate(subject int) verdict {
 	if v, ok := w.naiveGate(); !ok {
 		return v
@@ -316,6 +320,9 @@ func (w world) naiveUpdate(subject int) verdict {
 			v.warnings = []Code{ToleranceZero}
 		}
 		if leader, _, _ := w.agreed(); leader == subject {
+			if !w.heard(leader) {
+				return says(Refuse, NotProbed, leader)
+			}
 			v.move = w.next(living, nil)
 		}
 		return v

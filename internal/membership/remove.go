@@ -27,6 +27,7 @@ import (
 //  6. The last voter stays: there is no other voter to hand over to.
 //  7. The remaining voters have a quorum alive. (For a dead voter this follows
 //     from 1.)
+//  8. A leader can be asked to hand over, see [Snapshot.handOver].
 //
 // A refusal under 4 or 7 becomes [Wait] if members in Leaving cause it: the same
 // Terraform run removes them, and a dead member can always be removed. The last
@@ -74,16 +75,13 @@ func DecideRemove(s Snapshot, r RemoveRequest) Decision {
 	}
 
 	out := Decision{Verdict: Go, Warnings: s.alarmWarning(r.ID)}
-	if leader, _, _ := s.MajorityLeader(); r.ID == leader {
-		out.MoveLeaderTo = s.successor(rest.alive, union(r.Leaving, r.Next))
-	}
 	spare := len(s.tallyOf(voters, 0).alive) - s.Quorum()
 	stays := len(in(rest.alive, r.Leaving)) < len(rest.alive)
 	if f.Alive == f.Quorum && spare > 0 && stays {
 		f.Others = rest.missing()
 		out.Warnings = append(out.Warnings, Warning{ToleranceZero, f})
 	}
-	return out
+	return s.handOver(out, r.ID, rest.alive, union(r.Leaving, r.Next))
 }
 
 // ours refuses a member whose URLs differ from those in state, or, if none are
@@ -157,6 +155,23 @@ func (s Snapshot) lastVoter(r RemoveRequest) Decision {
 		return wait(LastVoter, f)
 	}
 	return refuse(LastVoter, f)
+}
+
+// handOver completes a decision to change the subject. If the subject leads, the
+// most advanced candidate leads before the change. Only the leader itself can move
+// the leadership: a leader that does not answer here is refused, because its
+// change would stop writes until the others elect another. A leader that is dead
+// passes this as soon as they have.
+func (s Snapshot) handOver(d Decision, subject MemberID, candidates, leaving []MemberID) Decision {
+	leader, _, _ := s.MajorityLeader()
+	switch {
+	case subject != leader:
+		return d
+	case !s.answers(leader):
+		return refuse(NotProbed, Facts{Subject: subject, Others: []MemberID{leader}})
+	}
+	d.MoveLeaderTo = s.successor(candidates, leaving)
+	return d
 }
 
 // successor returns the most advanced candidate. It prefers candidates that stay

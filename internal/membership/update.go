@@ -28,7 +28,7 @@ type UpdateRequest struct {
 //     URLs until it is restarted: the rest must be a quorum by itself. A cluster of
 //     one is exempt, because it has no peers. Two healthy voters get a warning only.
 //  6. Leadership moves away first: a leader that the others cannot reach is an
-//     outage until they elect another.
+//     outage until they elect another. See [Snapshot.handOver].
 func DecideUpdate(s Snapshot, r UpdateRequest) Decision {
 	if d, ok := usableURLs(r.PeerURLs); !ok {
 		d.Facts.Subject = r.ID
@@ -69,23 +69,19 @@ func DecideUpdate(s Snapshot, r UpdateRequest) Decision {
 	f, quorum := rest.project(r.ID, len(voters))
 	f.Others = rest.missing()
 	out := Decision{Verdict: Go}
-	if leader, _, _ := s.MajorityLeader(); r.ID == leader {
-		out.MoveLeaderTo = s.successor(rest.alive, nil)
-	}
 	switch {
 	case quorum == won:
-		return out
 	case len(voters) == 2 && len(rest.missing()) == 0:
 		// Two voters need both: in every order of restarts there is a moment in
 		// which the member with the new URLs is away.
 		out.Warnings = []Warning{{ToleranceZero, f}}
-		return out
 	case quorum == pending:
 		f.Others = rest.unprobed
 		return refuse(NotProbed, f)
 	default:
 		return refuse(BelowQuorum, f)
 	}
+	return s.handOver(out, r.ID, rest.alive, nil)
 }
 
 // forgetsLearner reports whether an update of a learner's peer URLs clears its

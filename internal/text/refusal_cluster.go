@@ -72,7 +72,10 @@ func (c finding) notProbed() string {
 		return "No voter is known. " + c.wayTo()
 	}
 	depends := ""
-	if c.again != "" {
+	switch leader, _, _ := c.s.MajorityLeader(); {
+	case c.f.Subject == leader && slices.Equal(c.f.Others, []membership.MemberID{leader}):
+		depends = "It leads the cluster, and only the leader itself can move the leadership away first. If it cannot be reached from here, restart its etcd, so that another voter leads. "
+	case c.again != "":
 		depends = sprintf("The change depends on how %s %s. ", shorts(c.s, c.f.Others), plural(len(c.f.Others), "is", "are"))
 	}
 	return memberAnswers(c.s, c.f.Others) + " " + depends + c.wayTo()

@@ -205,6 +205,7 @@ func textCases() map[string]textCase {
 		"member lists differ":                    adding(divided(seen(ok, ok, ok), 2, 3), membership.AddRequest{}),
 		"member lists differ, one of two":        adding(divided(seen(ok, ok), 2), membership.AddRequest{}),
 		"not probed, a voter":                    adding(seen(ok, unprobed, ok), membership.AddRequest{}),
+		"not probed, the leader":                 removing(seen(silent, ok, ok), 1),
 		"not probed, no list at all":             adding(membership.Snapshot{}, membership.AddRequest{}),
 		"not probed, quorum elsewhere":           adding(seen(ok, silent, silent), membership.AddRequest{}),
 		"not probed, a load balancer": promoting(seen(ok, both(learner, func(_ *membership.Member, a *membership.Answer) {
