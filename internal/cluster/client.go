@@ -134,7 +134,9 @@ func (c *Client) status(ctx context.Context, endpoint string) (*clientv3.StatusR
 // Anywhere sends a request to one endpoint after the other, first to the one
 // that answered last, until an endpoint gives an answer that the others would
 // not change. The request timeout limits each attempt. The error is a
-// [*connection.Unreachable], or the answer with its sentinel.
+// [*connection.Unreachable] however many endpoints were asked, or the answer with
+// its sentinel, or after the end of ctx the last error. It is [ErrAmbiguous] if an
+// endpoint may have carried out the request.
 func (c *Client) Anywhere(ctx context.Context, f func(context.Context, *clientv3.Client) error) error {
 	err := connection.Try(ctx, c.allowed(ctx, c.route(0)), final, func(endpoint string) error {
 		err := c.call(ctx, endpoint, f)
@@ -144,11 +146,13 @@ func (c *Client) Anywhere(ctx context.Context, f func(context.Context, *clientv3
 		return err
 	})
 	if gone, ok := errors.AsType[*connection.Unreachable](err); ok {
-		last := len(gone.Answers) - 1
-		if last > 0 && ctx.Err() == nil || last < 0 {
-			return gone
+		if n := len(gone.Answers); n > 0 && ctx.Err() != nil {
+			return translate(gone.Answers[n-1].Err)
 		}
-		err = gone.Answers[last].Err
+		if slices.ContainsFunc(gone.Answers, func(a connection.Answer) bool { return errors.Is(translate(a.Err), ErrAmbiguous) }) {
+			return fmt.Errorf("%w: %w", ErrAmbiguous, gone)
+		}
+		return gone
 	}
 	return translate(err)
 }

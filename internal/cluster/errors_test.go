@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -85,6 +86,33 @@ func TestTranslate(t *testing.T) {
 			if is := errors.Is(got, s); is != errors.Is(s, tt.want) {
 				t.Errorf("%v: %q is %v, want %v", tt.err, s, is, !is)
 			}
+		}
+	}
+}
+
+// One endpoint is treated as many: whatever it answers, the error is of the same
+// kind, and the loops that wait for the cluster treat it the same.
+func TestOneEndpointIsTreatedAsMany(t *testing.T) {
+	t.Parallel()
+	pool := &connection.Pool{}
+	t.Cleanup(func() { _ = pool.Close() })
+	ask := func(answer error, endpoints ...string) (gone, open, hopeless bool) {
+		c := New(connection.Settings{Endpoints: endpoints}, pool)
+		err := c.Anywhere(t.Context(), func(context.Context, *clientv3.Client) error { return answer })
+		return errors.As(err, new(*connection.Unreachable)), errors.Is(err, ErrAmbiguous), Hopeless(err)
+	}
+	answers := []error{errors.New("something else"), &connection.Error{Kind: connection.Server, Err: rpctypes.ErrNoLeader}}
+	for _, kind := range []connection.Kind{
+		connection.DNS, connection.Refused, connection.NoRoute, connection.Timeout, connection.Interrupted, connection.TLSOther, connection.NotEtcd,
+		connection.NotAsked, connection.Redirected, connection.StaleToken, connection.NoLogin, connection.Learner, connection.UnknownCA, connection.PermissionDenied,
+	} {
+		answers = append(answers, &connection.Error{Kind: kind, Err: errors.New("no such host")})
+	}
+	for _, answer := range answers {
+		gone1, open1, hopeless1 := ask(answer, "http://a:1")
+		gone2, open2, hopeless2 := ask(answer, "http://a:1", "http://b:1")
+		if gone1 != gone2 || open1 != open2 || hopeless1 != hopeless2 || open1 != errors.Is(translate(answer), ErrAmbiguous) {
+			t.Errorf("%v: unreachable %v, open %v, hopeless %v; from two endpoints %v, %v, %v", answer, gone1, open1, hopeless1, gone2, open2, hopeless2)
 		}
 	}
 }
