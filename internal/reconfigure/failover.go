@@ -36,7 +36,7 @@ func (h *HeldUp) Error() string {
 // be removed first, it waits for that without the lock, which the removal needs.
 // The error is [*HeldUp] if no operation removes it, or if all are healthy again.
 func (e *Engine) Failover(ctx context.Context, r JoinRequest, lost []membership.MemberID) (Joined, error) {
-	since := e.Clock.Now()
+	var held streak
 	err := e.repeat(ctx, ActionPromote, r.Name, func() error {
 		snap, err := e.observe(ctx, r.Cluster)
 		switch {
@@ -55,8 +55,8 @@ func (e *Engine) Failover(ctx context.Context, r JoinRequest, lost []membership.
 		leaving := e.Process.leaving.Keys()
 		switch {
 		case slices.ContainsFunc(f.Lost, func(id membership.MemberID) bool { return slices.Contains(leaving, id) }):
-			since = e.Clock.Now()
-		case e.Clock.Now().Sub(since) > successionTimeout:
+			held = streak{}
+		case held.lasts(e.Clock.Now()) > successionTimeout:
 			return &HeldUp{Lost: f.Lost, Snapshot: snap}
 		}
 		return retrying(note("a lost voter must leave first"))

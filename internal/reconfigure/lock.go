@@ -58,7 +58,7 @@ const (
 
 // errLockJustTaken requests another observation: the decision was made before
 // the lock was taken.
-var errLockJustTaken = outcome{next: soon, cause: note("the lock has just been taken"), keep: true}
+var errLockJustTaken = outcome{next: atOnce, cause: note("the lock has just been taken"), keep: true}
 
 // hold is one hold of a cluster's lock: from the start the lock of this
 // process, and from the first change on also the lock between processes. So

@@ -44,8 +44,11 @@ const (
 	// unsure: another step follows, until the error has held for
 	// [healthInterval].
 	unsure
-	// soon: a change was made, and another step follows without delay.
+	// soon: there was progress, and another step follows without delay.
 	soon
+	// atOnce: a lock was taken, and another step follows immediately. It was no
+	// progress: the pause after the step is as long as it would have been.
+	atOnce
 )
 
 // outcome is the error of a step that also says what follows.
@@ -133,7 +136,8 @@ func unrecoverable(err error) bool {
 // cut short; an interruption is returned as such.
 func (e *Engine) repeat(ctx context.Context, action Action, name string, step func() error) error {
 	var last, answer error // answer is the last error that is not a note
-	var doubted, told time.Time
+	var told time.Time
+	var doubt streak
 	var pause backoff
 	for {
 		err := step()
@@ -147,21 +151,19 @@ func (e *Engine) repeat(ctx context.Context, action Action, name string, step fu
 			return timedOut(ctx, o.cause, answer)
 		}
 		switch {
-		case o.next == stop, o.next == unsure && !doubted.IsZero() && now.Sub(doubted) > healthInterval:
+		case o.next == stop, o.next == unsure && doubt.lasts(now) > healthInterval:
 			log.Debug(ctx, log.Membership, "operation failed", "action", action, "member", name, "reason", o.cause)
 			return o.cause
-		case o.next == again:
-			doubted = time.Time{}
 		case o.next == soon:
-			doubted, pause = time.Time{}, backoff{}
-		case doubted.IsZero():
-			doubted = now
+			doubt, pause = streak{}, backoff{}
+		case o.next != unsure:
+			doubt = streak{}
 		}
 		if last == nil || last.Error() != o.cause.Error() || now.Sub(told) >= logEvery {
 			log.Debug(ctx, log.Membership, "observing again", "action", action, "member", name, "reason", o.cause)
 			told = now
 		}
-		if last = o.cause; pause.sleep(ctx, e.Clock) != nil {
+		if last = o.cause; o.next != atOnce && pause.sleep(ctx, e.Clock) != nil {
 			return timedOut(ctx, last, answer)
 		}
 		if !errors.As(last, new(note)) {
@@ -186,6 +188,19 @@ func timedOut(ctx context.Context, err, answer error) error {
 		refusal.Timeout = true
 	}
 	return err
+}
+
+// streak measures how long the same answer was given without interruption. It
+// begins with the first answer: what came before, such as a wait for a lock, does
+// not count. The zero value has not begun.
+type streak struct{ since time.Time }
+
+// lasts notes another answer, and returns the time since the first one.
+func (s *streak) lasts(now time.Time) time.Duration {
+	if s.since.IsZero() {
+		s.since = now
+	}
+	return now.Sub(s.since)
 }
 
 // backoff is the pause between observations: short at first, longer with time.

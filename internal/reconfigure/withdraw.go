@@ -71,7 +71,7 @@ func (e *Engine) Withdraw(ctx context.Context, r WithdrawRequest) (Withdrawn, er
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	w := &withdrawal{guarded: guarded{Engine: e, action: ActionRemove, name: r.Name}, req: r, since: e.Clock.Now()}
+	w := &withdrawal{guarded: guarded{Engine: e, action: ActionRemove, name: r.Name}, req: r}
 	defer w.release()
 	err := e.repeat(ctx, w.action, w.name, func() error {
 		err := w.look(ctx)
@@ -87,9 +87,9 @@ func (e *Engine) Withdraw(ctx context.Context, r WithdrawRequest) (Withdrawn, er
 type withdrawal struct {
 	guarded
 	req WithdrawRequest
-	// since is when it began, or last waited for a voter to end.
-	since time.Time
-	out   Withdrawn
+	// unmanaged is how long a voter that will no longer be managed is alive.
+	unmanaged streak
+	out       Withdrawn
 	// What is left of the member: the record, the cluster, and the decision
 	// about it.
 	record   cluster.Record
@@ -117,7 +117,7 @@ func (w *withdrawal) look(ctx context.Context) error {
 		// A voter that is alive may be about to end: its machine was just
 		// destroyed.
 		unmanaged := len(d.Warnings) > 0 && d.Warnings[0].Code == membership.Unmanaged
-		if unmanaged && w.Clock.Now().Sub(w.since) <= healthInterval {
+		if unmanaged && w.unmanaged.lasts(w.Clock.Now()) <= healthInterval {
 			return retrying(w.refusal())
 		}
 		w.out = Withdrawn{Warnings: d.Warnings, Snapshot: w.snap}
@@ -139,7 +139,7 @@ func (w *withdrawal) look(ctx context.Context) error {
 		w.out = Withdrawn{Warnings: left.Warnings, Waited: left.Waited, Snapshot: left.Snapshot}
 		return err
 	case d.Code == membership.VoterLives:
-		w.since = w.Clock.Now()
+		w.unmanaged = streak{}
 		return retrying(w.refusal())
 	default:
 		return doubting(w.refusal())
