@@ -35,7 +35,7 @@ func (m *machinery) join(s *state, i uint8) {
 		c := change{what: remove, node: r.to, gen: r.id, owner: t.owner, fault: r.fault}
 		m.call(s, i, "takes its wrong announcement back", c, back, back, back)
 	case jIntend:
-		m.put(s, i, "writes its intent", record{state: intended, node: t.node}, jAdd)
+		m.put(s, i, "writes its intent", record{state: intended, node: t.node}, jSureAdd)
 	case jAdd:
 		c := change{what: addLearner, node: t.node, gen: s.nodes[t.node].gen + 1, owner: t.owner, fault: r.fault}
 		back := func(s *state) { m.release(s, i); s.tasks[i] = run{pc: jLock, leader: none, to: none} }

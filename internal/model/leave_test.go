@@ -52,7 +52,7 @@ func (m *machinery) leave(s *state, i uint8) {
 		if m.writes(s) {
 			next.turns[t.node] = uint8(voters)
 			next.clearTurns(t.node)
-			next.tasks[i].begun, next.tasks[i].pc = true, lRemove
+			next.tasks[i].begun, next.tasks[i].pc = true, lSure
 			m.emit(m.by(i, "puts its turn on record"), next, "")
 		} else if !s.led() {
 			m.to(s, i, "cannot put its turn on record", lLook)

@@ -21,7 +21,7 @@ const (
 	jSureUndo  // join.takeBack: hold.ensure
 	jUndo      //   Remove of our own wrong addition
 	jSureAdd   // join.add: hold.ensure
-	jIntend    //   join.write(Intended): Records.Put
+	jIntend    //   join.write(Intended): Records.Put, then jSureAdd again
 	jAdd       //   AddLearner
 	jAnnounced // join.write(Announced): Records.Put
 	jMembers   // join.advance: Members, until the name is published
@@ -34,7 +34,7 @@ const (
 	lLook   // leave.look: Observe; DecideRemove
 	lSure   // leave.act: hold.ensure
 	lMove   //   MoveLeader
-	lBegin  //   leave.begin: Turns.Put
+	lBegin  //   leave.begin: Turns.Put, then lSure again
 	lRemove //   Remove
 	lForget // leave.forget: Records.Delete, or Get and Put
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
 // model is the provider block.
@@ -75,8 +76,9 @@ func attributes() map[string]schema.Attribute {
 			MarkdownDescription: "Whether to skip the verification of the servers' certificates. Any host between this machine and the cluster can then read the password and control the cluster. The " +
 				"provider warns. Default: `false`. Environment: `ETCDCTL_INSECURE_SKIP_TLS_VERIFY`.",
 		},
-		"dial_timeout":    text("Timeout for establishing one connection. Default: `" + attribute.DurationText(connection.DefaultDialTimeout) + "`. Environment: `ETCDCTL_DIAL_TIMEOUT`."),
-		"request_timeout": text("Timeout for one request to one endpoint. Default: `" + attribute.DurationText(connection.DefaultRequestTimeout) + "`. Environment: `ETCDCTL_COMMAND_TIMEOUT`."),
+		"dial_timeout": text("Timeout for establishing one connection. Default: `" + attribute.DurationText(connection.DefaultDialTimeout) + "`. Environment: `ETCDCTL_DIAL_TIMEOUT`."),
+		"request_timeout": text("Timeout for one request to one endpoint. Membership changes use at most `" + attribute.DurationText(reconfigure.ChangeLimit) +
+			"`. Default: `" + attribute.DurationText(connection.DefaultRequestTimeout) + "`. Environment: `ETCDCTL_COMMAND_TIMEOUT`."),
 		"address_map": schema.MapAttribute{
 			ElementType: types.StringType, Optional: true,
 			MarkdownDescription: "Map from the client URL that a member advertises to the URL at which Terraform reaches it, one for each member, for clusters behind a bastion or a load balancer. " +

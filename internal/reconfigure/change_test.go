@@ -5,10 +5,12 @@ package reconfigure
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
@@ -17,6 +19,58 @@ import (
 func joinD(ctx context.Context, e *Engine) error {
 	_, err := e.Join(ctx, JoinRequest{Owner: "name:d", Name: "d", PeerURLs: peerURL("d"), Goal: Voting, StallTimeout: time.Minute})
 	return err
+}
+
+// The check of the lock is the last call before every change, and the change ends
+// before a lock that was just checked can expire.
+func TestTheLockIsCheckedLast(t *testing.T) {
+	changes := []string{"AddLearner", "Promote", "Remove", "UpdatePeerURLs", "MoveLeader"}
+	for name, run := range map[string]func(context.Context, *fake, *Engine) error{
+		"add and promote": func(ctx context.Context, _ *fake, e *Engine) error { return joinD(ctx, e) },
+		"take an addition with other URLs back, and add": func(ctx context.Context, f *fake, e *Engine) error {
+			f.records["name:d"] = cluster.Record{Owner: "name:d", Name: "d", PeerURLs: peerURL("x"), State: cluster.Announced, MemberID: membership.MemberID(8).String()}
+			f.members = append(f.members, membership.Member{ID: 8, PeerURLs: peerURL("x"), Learner: true})
+			return joinD(ctx, e)
+		},
+		"update the leader": func(ctx context.Context, _ *fake, e *Engine) error {
+			_, err := e.UpdatePeerURLs(ctx, UpdateRequest{Owner: "name:a", ID: 1, Cluster: 9, Name: "a", PeerURLs: peerURL("x")})
+			return err
+		},
+		"move the leadership": func(ctx context.Context, _ *fake, e *Engine) error {
+			_, err := e.MoveLeader(ctx, 2, func(Step) {})
+			return err
+		},
+		"replace the leader": func(ctx context.Context, _ *fake, e *Engine) error {
+			_, err := e.Leave(ctx, LeaveRequest{Owner: "name:a", KeepRecord: true, ID: 1, Cluster: 9, Name: "a", PeerURLs: peerURL("a"), Replacement: true})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				f, e := fakeCluster()
+				if err := run(ctx, f, e); err != nil {
+					t.Fatal(err, f.calls)
+				}
+				made := 0
+				for i, call := range f.calls {
+					if !slices.Contains(changes, call) {
+						continue
+					}
+					if made++; f.calls[i-1] != "Check" {
+						t.Errorf("%s follows %s", call, f.calls[i-1])
+					}
+					if limit, limited := f.limits[call]; !limited || limit >= claim.LockTTL/3 {
+						t.Errorf("%s may take %v", call, limit)
+					}
+				}
+				if made == 0 {
+					t.Errorf("nothing was changed: %q", f.calls)
+				}
+			})
+		})
+	}
 }
 
 // A join that the servers refuse tries again after longer and longer pauses,

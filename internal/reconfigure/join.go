@@ -294,12 +294,13 @@ func (j *join) takeBack(ctx context.Context, id membership.MemberID) error {
 	if j.decided(d); d.Verdict != membership.Go {
 		return j.refusal(d)
 	}
-	if err := j.hold.ensure(j.snap); err != nil {
-		return err
-	}
-	log.Debug(ctx, log.Membership, "removing an unstarted member with other peer URLs", "member", j.name, "id", id)
 	via, _, _ := j.snap.MajorityLeader()
-	if err := j.Cluster.Remove(ctx, via, id); err != nil && !errors.Is(err, cluster.ErrNotFound) {
+	log.Debug(ctx, log.Membership, "removing an unstarted member with other peer URLs", "member", j.name, "id", id)
+	held, err := j.hold.change(j.snap, func(ctx context.Context) error { return j.Cluster.Remove(ctx, via, id) })
+	if held != nil {
+		return held
+	}
+	if err != nil && !errors.Is(err, cluster.ErrNotFound) {
 		return retrying(err)
 	}
 	return retrying(note("the wrong announcement was taken back"))
@@ -319,14 +320,18 @@ func (j *join) add(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := j.hold.ensure(j.snap); err != nil {
-		return err
-	}
-	if err := j.write(ctx, cluster.Intended, 0); err != nil {
+	if err := j.intend(ctx); err != nil {
 		return err
 	}
 	via, _, _ := j.snap.MajorityLeader()
-	id, err := j.Cluster.AddLearner(ctx, via, j.req.PeerURLs)
+	var id membership.MemberID
+	held, err := j.hold.change(j.snap, func(ctx context.Context) (err error) {
+		id, err = j.Cluster.AddLearner(ctx, via, j.req.PeerURLs)
+		return err
+	})
+	if held != nil {
+		return held
+	}
 	log.Debug(ctx, log.Membership, "member add", "member", j.name, "id", id, "answer", err)
 	j.refused = err != nil && !errors.Is(err, cluster.ErrAmbiguous) && ctx.Err() == nil
 	if err != nil {
@@ -336,8 +341,7 @@ func (j *join) add(ctx context.Context) error {
 		if errors.Is(err, cluster.ErrLearnerSlotTaken) {
 			j.full = learners
 		}
-		// After any other error, the list and the record of the intent decide
-		// what to do next.
+		// The list and the record of the intent decide what to do next.
 		return retrying(err)
 	}
 	j.warnings = append(j.warnings, d.Warnings...)

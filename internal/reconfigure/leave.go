@@ -244,17 +244,17 @@ func (l *leave) act(ctx context.Context, d membership.Decision) error {
 		}
 	}
 	l.out.Warnings, l.out.Snapshot = d.Warnings, l.snap
-	if err := l.hold.ensure(l.snap); err != nil {
-		return kept(err)
-	}
 	if d.MoveLeaderTo != 0 {
-		return l.moveLeader(ctx, l.snap, d.MoveLeaderTo)
+		return kept(l.moveLeader(ctx, l.hold, l.snap, d.MoveLeaderTo))
 	}
 	if err := l.begin(ctx); err != nil {
-		return sent(err, "")
+		return kept(err)
 	}
 	leader, _, _ := l.snap.MajorityLeader()
-	err := l.Cluster.Remove(ctx, leader, l.req.ID)
+	held, err := l.hold.change(l.snap, func(ctx context.Context) error { return l.Cluster.Remove(ctx, leader, l.req.ID) })
+	if held != nil {
+		return kept(held)
+	}
 	log.Debug(ctx, log.Membership, "member remove", "member", l.name, "id", l.req.ID, "answer", err)
 	if errors.Is(err, cluster.ErrNotFound) {
 		err = nil

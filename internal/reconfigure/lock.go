@@ -54,6 +54,10 @@ const (
 	longWait = 10 * time.Second
 	// releaseTimeout limits the release of the lock, which expires by itself.
 	releaseTimeout = 2 * time.Second
+	// ChangeLimit limits a change of the membership, whatever the request timeout.
+	// It is less than the third of its time to live that a lock has left after
+	// its check, see [claim.Claim.Check].
+	ChangeLimit = claim.LockTTL / 4
 )
 
 // errLockJustTaken requests another observation: the decision was made before
@@ -114,7 +118,21 @@ func (h *hold) release() {
 	h.unlock()
 }
 
-// ensure makes sure, right before a change, that no other process makes a change.
+// change makes a change of the membership. The check of the lock is the last call
+// before it, and the change ends before the lock that was checked can expire:
+// etcd's membership calls do not check the lock themselves. snap is the basis of
+// the change. If held is not nil, it is the error of [hold.ensure], and nothing
+// was sent. Otherwise err is that of send.
+func (h *hold) change(snap membership.Snapshot, send func(context.Context) error) (held, err error) {
+	if held := h.ensure(snap); held != nil {
+		return held, nil
+	}
+	ctx, cancel := context.WithTimeout(h.ctx, ChangeLimit)
+	defer cancel()
+	return nil, send(ctx)
+}
+
+// ensure makes sure, before a change, that no other process makes a change.
 // It checks that the lock is held, or takes it and requests another observation
 // ([errLockJustTaken]). Under an alarm no lock can be taken. An action that can
 // clear the alarm ([Action.liftsAlarm]) continues under the lock of this process

@@ -221,7 +221,7 @@ func (e *Engine) MoveLeader(ctx context.Context, to membership.MemberID, report 
 		to = d.MoveLeaderTo
 		leader, _, _ := s.MajorityLeader()
 		report(Step{Kind: StepMove, Member: leader, To: to, Snapshot: s})
-		return e.moveLeader(h.ctx, s, to)
+		return e.moveLeader(h.ctx, h, s, to)
 	})
 	if lost := h.lost(); lost != nil {
 		return to, &LockLost{Action: actionMove, Lost: lost}
@@ -230,9 +230,12 @@ func (e *Engine) MoveLeader(ctx context.Context, to membership.MemberID, report 
 }
 
 // moveLeader asks the leader to move the leadership.
-func (e *Engine) moveLeader(ctx context.Context, s membership.Snapshot, to membership.MemberID) error {
+func (e *Engine) moveLeader(ctx context.Context, h *hold, s membership.Snapshot, to membership.MemberID) error {
 	leader, _, _ := s.MajorityLeader()
-	err := e.Cluster.MoveLeader(ctx, leader, to)
+	held, err := h.change(s, func(ctx context.Context) error { return e.Cluster.MoveLeader(ctx, leader, to) })
+	if held != nil {
+		return held
+	}
 	log.Debug(ctx, log.Membership, "move leader", "from", leader, "to", to, "answer", err)
 	return sent(err, "leadership was moved")
 }

@@ -13,6 +13,14 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
+// intend records, under the lock, that the member is about to be added.
+func (j *join) intend(ctx context.Context) error {
+	if err := j.hold.ensure(j.snap); err != nil {
+		return err
+	}
+	return j.write(ctx, cluster.Intended, 0)
+}
+
 // write updates the record if it is not up to date.
 func (j *join) write(ctx context.Context, state cluster.RecordState, id membership.MemberID) error {
 	next := j.record

@@ -78,14 +78,17 @@ func (e *Engine) turnOfAnother(ctx context.Context, r LeaveRequest) (*Refusal, e
 // then allows only a failed member, or the member whose data is corrupt.
 func (l *leave) begin(ctx context.Context) error {
 	m, _ := l.snap.Member(l.req.ID)
-	if l.begun == l.hold || m.Learner || l.hold.unguarded {
+	if l.begun == l.hold || m.Learner {
 		return nil
+	}
+	if err := l.hold.ensure(l.snap); err != nil || l.hold.unguarded {
+		return err
 	}
 	l.endTurns(ctx, l.snap)
 	if l.req.Replacement {
 		t := membership.Turn{Name: cmp.Or(m.Name, l.req.Name), Voters: len(l.snap.Voters()), Since: l.Clock.Now(), By: l.Self}
 		if err := l.Cluster.Turns(l.snap.ClusterID).Put(ctx, t); err != nil {
-			return err
+			return sent(err, "")
 		}
 	}
 	l.begun = l.hold

@@ -63,15 +63,17 @@ func (u *update) look(ctx context.Context) error {
 	if d.Verdict != membership.Go {
 		return &Refusal{Action: u.action, Name: u.name, Decision: d, Snapshot: snap}
 	}
-	if err := u.hold.ensure(snap); err != nil {
-		return err
-	}
 	u.out.Warnings = d.Warnings
 	if d.MoveLeaderTo != 0 {
-		return u.moveLeader(ctx, snap, d.MoveLeaderTo)
+		return u.moveLeader(ctx, u.hold, snap, d.MoveLeaderTo)
 	}
 	via, _, _ := snap.MajorityLeader()
-	err = u.Cluster.UpdatePeerURLs(ctx, via, u.req.ID, u.req.PeerURLs)
+	held, err := u.hold.change(snap, func(ctx context.Context) error {
+		return u.Cluster.UpdatePeerURLs(ctx, via, u.req.ID, u.req.PeerURLs)
+	})
+	if held != nil {
+		return held
+	}
 	log.Debug(ctx, log.Membership, "member update", "member", u.name, "id", u.req.ID, "answer", err)
 	return sent(err, "the new peer URLs were sent")
 }

@@ -170,11 +170,11 @@ func (j *join) promote(ctx context.Context) error {
 		j.warnings = append(j.warnings, d.Warnings...)
 		return nil
 	}
-	if err := j.hold.ensure(j.snap); err != nil {
-		return err
-	}
 	leader, _, _ := j.snap.MajorityLeader()
-	err := j.Cluster.Promote(ctx, leader, j.member.ID)
+	held, err := j.hold.change(j.snap, func(ctx context.Context) error { return j.Cluster.Promote(ctx, leader, j.member.ID) })
+	if held != nil {
+		return held
+	}
 	log.Debug(ctx, log.Membership, "member promote", "member", j.name, "id", j.member.ID, "answer", err)
 	switch {
 	case err == nil:
