@@ -105,12 +105,13 @@ const (
 	RecordDisagrees Code = "record disagrees"
 )
 
-// Permanent reports whether a refusal depends on the request rather than on the
-// current state of the cluster, so that another observation cannot help.
+// Permanent reports whether a refusal depends on the request, or on something that
+// an operator must do first, rather than on the current state of the cluster, so
+// that another observation cannot help.
 func (c Code) Permanent() bool {
 	switch c {
 	case NameTaken, URLTaken, LoopbackURL, BadURL, MixedClusters, AlarmRaised, NotOurs, VersionTooOld, LastVoter,
-		NotMember, NotVoter, LearnerUnserved, Interrupts:
+		NotMember, NotVoter, LearnerUnserved, Interrupts, AlarmBehind, AlarmUnproven:
 		return true
 	default:
 		return false

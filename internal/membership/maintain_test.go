@@ -219,6 +219,9 @@ func TestDecideDisarm(t *testing.T) {
 		if got.Verdict != tt.want.Verdict || got.Code != tt.want.Code || got.Facts.Detail != tt.want.Facts.Detail || !slices.Equal(got.Facts.Others, tt.want.Facts.Others) {
 			t.Errorf("%s: %+v, want %+v", name, got, tt.want)
 		}
+		if got.Verdict == Refuse && !got.Code.Permanent() {
+			t.Errorf("%s: the refusal is observed again, although only an operator can lift it", name)
+		}
 	}
 }
 
