@@ -112,17 +112,34 @@ type relay struct {
 	emit func(Event)
 }
 
+// pass emits an event unless it was emitted before. event may ask a server: the
+// other watches do not wait for the answer.
 func (r *relay) pass(revision int64, key string, event func() Event) {
+	if r.passed(revision, key) {
+		return
+	}
+	e := event()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	switch {
-	case revision < r.last || revision == r.last && (r.keys == nil || r.keys[key]):
+	if r.has(revision, key) {
 		return
-	case revision > r.last:
+	}
+	if revision > r.last {
 		r.keys = map[string]bool{}
 	}
 	r.last, r.keys[key] = revision, true
-	r.emit(event())
+	r.emit(e)
+}
+
+func (r *relay) passed(revision int64, key string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.has(revision, key)
+}
+
+// has reports whether the event was emitted. r.mu must be held.
+func (r *relay) has(revision int64, key string) bool {
+	return revision < r.last || revision == r.last && (r.keys == nil || r.keys[key])
 }
 
 // next returns the revision at which a new watch begins. It is the last
