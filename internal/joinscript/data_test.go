@@ -97,7 +97,7 @@ func TestWithoutCurl(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, sh := range shells(t) {
+	eachShellWithRegistry(t, func(t *testing.T, sh shell) {
 		ask(t, sh, false, []string{dead}, "PATH="+dir).want(t, exitRetry, "", "curl is not on PATH")
 		data := filepath.Join(t.TempDir(), "data")
 		if err := os.MkdirAll(filepath.Join(data, "member/wal"), 0o700); err != nil {
@@ -107,7 +107,7 @@ func TestWithoutCurl(t *testing.T) {
 			t.Fatal(err)
 		}
 		ask(t, sh, false, []string{dead}, "PATH="+dir, "ETCD_DATA_DIR="+data).want(t, 0, "", "")
-	}
+	})
 }
 
 // Test that lists alone do not prevent a member with data from starting: after

@@ -61,7 +61,7 @@ func eachSize(t *testing.T, f func(t *testing.T, v etcdtest.Version, n int)) {
 func TestWipedInitialMemberNeverStarts(t *testing.T) {
 	t.Parallel()
 	eachSize(t, func(t *testing.T, v etcdtest.Version, n int) {
-		sh := shells(t)[0]
+		sh := nth(t, 0)
 		members := formed(t, sh, v, n)
 		oneCluster(t, n, members[0].Client(t), members...)
 
@@ -139,7 +139,7 @@ func TestMachinesThatBootLate(t *testing.T) {
 	for i, order := range orders {
 		t.Run(fmt.Sprint(order), func(t *testing.T) {
 			t.Parallel()
-			sh, v := shells(t)[0], versions[i%len(versions)]
+			sh, v := nth(t, 0), versions[i%len(versions)]
 			members := staticFounders(t, sh, v, 3)
 			for k, which := range order {
 				p := members[which]

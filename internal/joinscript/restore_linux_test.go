@@ -21,14 +21,13 @@ func TestRestoreOnAFullDisk(t *testing.T) {
 	}
 	file, sum, _ := backup(t, etcdtest.V36)
 	url := serve(t, file)
-	eachVersion(t, []etcdtest.Version{etcdtest.V36, etcdtest.V36, etcdtest.V36}, func(t *testing.T, v etcdtest.Version, sh shell) {
+	eachShellThatRestores(t, func(t *testing.T, sh shell) {
 		disk := t.TempDir()
 		if err := syscall.Mount("none", disk, "tmpfs", 0, "size=16k"); err != nil {
 			t.Skipf("no file system can be mounted: %v", err)
 		}
 		t.Cleanup(func() { _ = syscall.Unmount(disk, syscall.MNT_DETACH) })
-		bin := programs(t, v)
-		sh.script = Restore()
+		bin := programs(t, etcdtest.V36)
 		for _, c := range []struct{ snapshot, says string }{{file, "etcdutl says: "}, {url, "cannot download it: "}} {
 			env := []string{
 				"ETCD_INITIAL_CLUSTER=us=" + own, "ETCD_INITIAL_CLUSTER_TOKEN=T", window, at(created), "ETCD_DATA_DIR=" + filepath.Join(disk, "data"), "ETCD_JOIN_BIN=" + bin,

@@ -260,7 +260,7 @@ func TestRestoreFromASlowServer(t *testing.T) {
 	t.Cleanup(func() { close(release) })
 	bin := programs(t, etcdtest.V36)
 	dir := filepath.Join(t.TempDir(), "data")
-	sh := shells(t)[0]
+	sh := nth(t, 0)
 	sh.script = Restore()
 	ask(t, sh, true, nil, "ETCD_INITIAL_CLUSTER=us="+own, "ETCD_INITIAL_CLUSTER_TOKEN=T", window, at(created), "ETCD_DATA_DIR="+dir, "ETCD_JOIN_BIN="+bin,
 		RestoreVariable+"="+server.URL+"/x?secret", RestoreSHA256Variable+"="+strings.Repeat("ab", 32)).
@@ -276,7 +276,7 @@ func TestRestoredByALaterEtcdutl(t *testing.T) {
 	for _, utl := range []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37} {
 		t.Run(string(utl), func(t *testing.T) {
 			t.Parallel()
-			sh := shells(t)[0]
+			sh := nth(t, 0)
 			a := restoringFounders(t, sh, etcdtest.V35, 1, file, sum)[0]
 			link := filepath.Join(a.Env["ETCD_JOIN_BIN"], "etcdutl")
 			if err := errors.Join(os.Remove(link), os.Symlink(etcdtest.EtcdutlBinary(t, utl), link)); err != nil {

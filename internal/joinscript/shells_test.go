@@ -24,67 +24,74 @@ type shell struct {
 	name string
 	argv []string
 	path string
-	// need is a program that may be missing.
-	need string
+	// needs are the programs that a machine may lack.
+	needs []string
 	// script is the variant to run.
 	script Variant
-	// index is the position among the shells.
-	index int
+	// index is the position among the count shells.
+	index, count int
 }
 
 // busyboxTools are the programs that the script runs, in addition to curl.
-var busyboxTools = []string{"awk", "base64", "chmod", "chown", "date", "dirname", "ls", "mkdir", "mktemp", "mv", "od", "rm", "sed", "sh", "sha1sum", "sha256sum", "sleep", "sort", "sync", "tar", "tr"}
+var busyboxTools = []string{"awk", "base64", "cat", "chmod", "chown", "date", "dirname", "ls", "mkdir", "mktemp", "mv", "od", "rm", "sed", "sh", "sha1sum", "sha256sum", "sleep", "sort", "sync", "tar", "tr"}
 
-// shells returns the shells to test: dash (sh of Debian), bash with gawk
-// (Fedora CoreOS) and busybox (Alpine). dash, bash and curl are required.
+// shells returns the shells to test: dash (sh of Debian) and bash with the awk
+// of the machine. With ETCD_TEST_FULL=1 also bash with gawk (Fedora CoreOS) and
+// busybox (Alpine). What runs under a shell calls [shell.must] first.
 func shells(t *testing.T) []shell {
 	t.Helper()
-	var all []shell
-	for _, name := range []string{"dash", "bash"} {
-		path, err := exec.LookPath(name)
-		if err != nil {
-			t.Fatalf("%s is needed to test the join script: %v", name, err)
-		}
-		all = append(all, shell{name: name, argv: []string{path}, script: Discovery()})
-	}
 	// As sh, bash follows POSIX.
-	all[1].argv = append(all[1].argv, "--posix")
-	all[1].path, all[1].need = t.TempDir(), "gawk"
-	if gawk, err := exec.LookPath("gawk"); err == nil {
-		if err := os.Symlink(gawk, filepath.Join(all[1].path, "awk")); err != nil {
-			t.Fatal(err)
-		}
+	all := []shell{
+		{name: "dash", argv: []string{"dash"}, needs: []string{"dash"}},
+		{name: "bash", argv: []string{"bash", "--posix"}, needs: []string{"bash"}},
 	}
-	if _, err := exec.LookPath("curl"); err != nil {
-		t.Fatalf("curl is needed to test the join script: %v", err)
+	if whole() {
+		all = append(all,
+			shell{name: "gawk", argv: []string{"bash", "--posix"}, needs: []string{"bash", "gawk"}, path: links(t, "gawk", "awk")},
+			shell{name: "busybox", argv: []string{"busybox", "sh"}, needs: []string{"busybox"}, path: links(t, "busybox", busyboxTools...)})
 	}
-	dir := t.TempDir()
-	busybox, err := exec.LookPath("busybox")
-	if err == nil {
-		for _, tool := range busyboxTools {
-			if err := os.Symlink(busybox, filepath.Join(dir, tool)); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	all = append(all, shell{name: "busybox", argv: []string{busybox, "sh"}, path: dir, need: "busybox", script: Discovery()})
 	for i := range all {
-		all[i].index = i
+		all[i].needs = append(all[i].needs, "curl")
+		all[i].script, all[i].index, all[i].count = Discovery(), i, len(all)
 	}
 	return all
 }
 
+// nth returns the shell of the nth case, of those that take turns.
+func nth(t *testing.T, n int) shell {
+	t.Helper()
+	all := shells(t)
+	sh := all[n%len(all)]
+	sh.must(t)
+	return sh
+}
+
+// links returns a directory in which a program has these names, if the machine
+// has it.
+func links(t *testing.T, program string, names ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if path, err := exec.LookPath(program); err == nil {
+		for _, name := range names {
+			if err := os.Symlink(path, filepath.Join(dir, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return dir
+}
+
 // due reports whether the shell runs the nth case of a table. The shells take
 // turns; with ETCD_TEST_FULL=1 each runs all cases.
-func (sh shell) due(nth int) bool { return nth%3 == sh.index || whole() }
+func (sh shell) due(nth int) bool { return nth%sh.count == sh.index || whole() }
 
 func whole() bool { return os.Getenv("ETCD_TEST_FULL") != "" }
 
-// must skips the test if the shell is missing.
+// must skips the test if the machine cannot run the shell.
 func (sh shell) must(t *testing.T) {
 	t.Helper()
-	if sh.need != "" {
-		etcdtest.Need(t, sh.need)
+	for _, program := range sh.needs {
+		etcdtest.Need(t, program)
 	}
 }
 

@@ -34,8 +34,7 @@ func TestFoundersOlderThanTheirProtocol(t *testing.T) {
 			for k, v := range []etcdtest.Version{etcdtest.V34, etcdtest.V35} {
 				for i := range times {
 					t.Run(fmt.Sprint("members ", v, " ", i), func(t *testing.T) {
-						sh := shells(t)[(i+k)%3]
-						sh.must(t)
+						sh := nth(t, i+k)
 						token := fmt.Sprintf("%s-%d", v, i)
 						env := g.token(t, token)
 						a, b, c := founders(t, sh, v, env)
@@ -69,8 +68,7 @@ func TestFoundersWithAndWithoutTheScript(t *testing.T) {
 	for i, one := range []struct{ registry, members etcdtest.Version }{{etcdtest.V36, etcdtest.V35}, {etcdtest.V37, etcdtest.V36}} {
 		t.Run(fmt.Sprint("registry ", one.registry, " script on ", one.members), func(t *testing.T) {
 			t.Parallel()
-			sh := shells(t)[i]
-			sh.must(t)
+			sh := nth(t, i)
 			g := newRealRegistry(t, "v3", one.registry)
 			a, b, c := founders(t, sh, etcdtest.V36, g.token(t, "mixed"))
 			a.PreStart = nil
@@ -100,8 +98,7 @@ func TestRegistryWithAuthentication(t *testing.T) {
 	for i, v := range []etcdtest.Version{etcdtest.V36, etcdtest.V37} {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()
-			sh := shells(t)[i]
-			sh.must(t)
+			sh := nth(t, i)
 			pki := etcdtest.NewPKI(t)
 			registry := etcdtest.Start(t, 1, etcdtest.Options{Names: []string{"registry"}, Version: v, TLS: pki, Password: "the-root",
 				Env: map[string]string{"ETCD_BCRYPT_COST": "4"}})
