@@ -117,6 +117,9 @@ func TestRestore(t *testing.T) {
 		case "/cut":
 			w.Header().Set("Content-Length", fmt.Sprint(len(text)+1))
 			_, _ = w.Write(text)
+		case "/large":
+			w.Header().Set("Content-Length", fmt.Sprint(20<<30))
+			_ = http.NewResponseController(w).Flush()
 		case "/elsewhere":
 			http.Redirect(w, r, "/good", http.StatusFound)
 		default:
@@ -139,13 +142,14 @@ func TestRestore(t *testing.T) {
 		{name: "a log elsewhere", env: []string{"ETCD_WAL_DIR="}},
 		{name: "another file", env: []string{RestoreSHA256Variable + "=" + strings.Repeat("ab", 32)}, code: exitRetry, says: "its SHA-256 is " + sum + ", and should be abab"},
 		{name: "no checksum", env: []string{RestoreSHA256Variable + "="}, code: exitRetry, says: "its SHA-256 is " + sum},
-		{name: "no file", env: []string{RestoreVariable + "=/nowhere/x.db"}, code: exitRetry, says: "cannot read /nowhere/x.db"},
-		{name: "a directory", env: []string{RestoreVariable + "=/tmp"}, code: exitRetry, says: "cannot read /tmp"},
+		{name: "no file", env: []string{RestoreVariable + "=/nowhere/x.db"}, code: exitRetry, says: "cannot copy it: "},
+		{name: "a directory", env: []string{RestoreVariable + "=/tmp"}, code: exitRetry, says: "cannot copy it: "},
 		{name: "not found", env: []string{RestoreVariable + "=" + server.URL + "/none?secret"}, code: exitRetry, says: "cannot download it: The requested URL returned error: 404"},
 		{name: "broken off", env: []string{RestoreVariable + "=" + server.URL + "/cut?secret"}, code: exitRetry, says: "cannot download it: "},
+		{name: "too large", env: []string{RestoreVariable + "=" + server.URL + "/large?secret"}, code: exitRetry, says: "cannot download it: Maximum file size exceeded"},
 		{name: "redirected without TLS", env: []string{RestoreVariable + "=" + server.URL + "/elsewhere?secret"}, code: exitRetry, says: "cannot download it: "},
 		{name: "nobody there", env: []string{RestoreVariable + "=" + dead + "/x?secret"}, code: exitRetry, says: "cannot download it: "},
-		{name: "neither a URL nor a path", env: []string{RestoreVariable + "=ftp://x/secret"}, code: exitRetry, says: "cannot read ftp://x/"},
+		{name: "neither a URL nor a path", env: []string{RestoreVariable + "=ftp://x/secret"}, code: exitRetry, says: "cannot copy it: "},
 		{name: "etcdutl fails", utl: failing("Error: snapshot missing hash but --skip-hash-check=false"), code: exitRetry, says: "etcdutl says: snapshot missing hash"},
 		{name: "etcdutl before 3.5.10", utl: failing("Error: unknown flag: --bump-revision"), env: []string{RestoreBumpVariable + "=1000"}, code: exitRetry, says: "etcdutl says: unknown flag: --bump-revision"},
 		{name: "etcdutl crashes", utl: failing("panic: no space left on device"), code: exitRetry, says: "etcdutl says: panic: no space left on device"},
@@ -219,6 +223,35 @@ func TestRestore(t *testing.T) {
 				ask(t, sh, true, nil, env...).want(t, exitNever, "", "etcd was started here before")
 			})
 		}
+	})
+}
+
+// Test that what is restored is what was checked, and that a download ends at its
+// limit also if the server does not tell the size.
+func TestRestoredFileIsTheCheckedOne(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_ = http.NewResponseController(w).Flush() // without a Content-Length
+		_, _ = w.Write(make([]byte, 8<<10))
+	}))
+	t.Cleanup(server.Close)
+	eachShellThatRestores(t, func(t *testing.T, sh shell) {
+		file, sum := aSnapshot(t)
+		restore := func(url, sum string) (result, string) {
+			dir := filepath.Join(t.TempDir(), "data")
+			utl := strings.Replace(fakeUtl, "status) ", "status) echo other >'"+file+"'; ", 1)
+			return ask(t, sh, true, nil, "ETCD_INITIAL_CLUSTER=us="+own, window, at(created), "ETCD_DATA_DIR="+dir,
+				"ETCD_JOIN_BIN="+tools(t, map[string]string{"etcdutl": utl, "etcd": program}), RestoreVariable+"="+url, RestoreSHA256Variable+"="+sum), dir
+		}
+		r, dir := restore(file, sum)
+		if r.want(t, 0, "", "no peer answers"); !isRestored(t, dir) {
+			t.Error("nothing is restored")
+		}
+		sh.script.Text = strings.Replace(sh.script.Text, "download 33554432 ", "download 8 ", 1)
+		digest := sha256.Sum256(make([]byte, 8<<10))
+		r, dir = restore(server.URL, hex.EncodeToString(digest[:]))
+		r.want(t, exitRetry, "", "cannot restore the snapshot: cannot download it: ")
+		wantNothing(t, dir)
 	})
 }
 

@@ -146,6 +146,78 @@ func TestInstall(t *testing.T) {
 	}
 }
 
+// withCurl returns the shell with a curl that runs a line first.
+func (sh shell) withCurl(t *testing.T, line string) (changed shell, dir string) {
+	t.Helper()
+	dir = tools(t, map[string]string{"curl": "#!/bin/sh\n" + line + "\nexec " + etcdtest.Need(t, "curl") + " \"$@\"\n"})
+	sh.path = strings.TrimSuffix(dir+":"+sh.path, ":")
+	return sh, dir
+}
+
+// Test that a download ends if the server is silent. curl takes a second for 30
+// of the script.
+func TestSilentServer(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	server := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-release:
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(server.Close)
+	t.Cleanup(func() { close(release) })
+	eachShellThatRestores(t, func(t *testing.T, sh shell) {
+		sh, _ = sh.withCurl(t, `for a; do shift; [ "$a" != 30 ] || a=1; set -- "$@" "$a"; done; set -- "$@" -k`)
+		dir := tools(t, nil)
+		out, code := sh.command(t, "install", "ETCD_JOIN_BIN="+dir, "ETCD_JOIN_RELEASE_URL="+server.URL, "ETCD_JOIN_RELEASE_SHA256=ab")
+		if left, err := os.ReadDir(dir); code == 0 || !strings.Contains(out, "curl: (28) ") || err != nil || len(left) > 0 {
+			t.Errorf("exit code %d, %v, %v\n%s", code, left, err, out)
+		}
+		dir = filepath.Join(t.TempDir(), "data")
+		ask(t, sh, true, nil, hurry, "ETCD_INITIAL_CLUSTER=us="+own, "ETCD_INITIAL_CLUSTER_TOKEN=T", window, at(created), "ETCD_DATA_DIR="+dir,
+			RestoreVariable+"="+server.URL+"/x?secret", RestoreSHA256Variable+"="+strings.Repeat("ab", 32)).
+			want(t, exitRetry, "", "cannot restore the snapshot: cannot download it: Operation too slow")
+		wantNothing(t, dir)
+	})
+}
+
+// Test that no URL that may hold a secret is an argument of a process, and that
+// each download has limits.
+func TestNoSecretIsAnArgument(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(server.Close)
+	secret := server.URL + "/hidden?token=hidden"
+	eachShellThatRestores(t, func(t *testing.T, sh shell) {
+		sh, dir := sh.withCurl(t, `printf '%s\n' "$*" >>"${0%/*}/arguments"; set -- "$@" -k`)
+		called := func(urls ...string) {
+			t.Helper()
+			said, err := os.ReadFile(filepath.Join(dir, "arguments"))
+			if err != nil || strings.Contains(string(said), "hidden") {
+				t.Errorf("curl is called with %q, %v", said, err)
+			}
+			for _, u := range urls {
+				if !strings.Contains(string(said), u) {
+					t.Errorf("curl is called without %s: %q", u, said)
+				}
+			}
+		}
+		if out, code := sh.command(t, "install", "ETCD_JOIN_BIN="+t.TempDir(), "ETCD_JOIN_RELEASE_URL="+secret); code == 0 || !strings.Contains(out, "404") {
+			t.Errorf("exit code %d\n%s", code, out)
+		}
+		called("--max-time ", "--speed-time ", "--max-filesize ")
+		sh.script = Restore()
+		ask(t, sh, true, nil, "ETCD_INITIAL_CLUSTER=us="+own, window, at(created), "ETCD_DATA_DIR="+t.TempDir(), RestoreVariable+"="+secret).
+			want(t, exitRetry, "", "cannot download it: The requested URL returned error: 404")
+		called("=http,https ")
+		sh.script = Discovery()
+		ask(t, sh, true, nil, "ETCD_DISCOVERY="+server.URL+"/hidden", "ETCD_DISCOVERY_PROXY=http://u:hidden@127.0.0.1:2").want(t, exitRetry, "", "the discovery cluster does not answer")
+		ask(t, sh, true, nil, "ETCD_DISCOVERY="+server.URL+"/hidden").want(t, exitRetry, "", "the token cannot be used")
+		called()
+	})
+}
+
 // Test that "start" runs the script and then etcd with its output. Otherwise
 // the exit status is that of the script.
 func TestStart(t *testing.T) {

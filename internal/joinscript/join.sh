@@ -41,6 +41,21 @@ LC_ALL=C
 export LC_ALL
 umask 077
 
+# A string inside quotes, of JSON or of a curl configuration.
+quoted() { printf '%s' "$1" | sed 's/[\\"]/\\&/g'; }
+# A URL, for the standard input of curl: it may be a secret, and a process list
+# shows arguments.
+url() { printf 'url = "%s"\n' "$(quoted "$1" | tr -cd '!-~')"; }
+# download BLOCKS URL FILE ARGUMENT...: at most that many blocks of 512 bytes. curl
+# before 8.4 knows no limit if the server does not tell the size.
+download() (
+	most=$1 from=$2 to=$3
+	shift 3
+	trap '' XFSZ
+	ulimit -f "$most" 2>/dev/null || :
+	url "$from" | curl -q -K - -g -fsSL --connect-timeout 10 --speed-limit 1000 --speed-time 30 --max-filesize "$((most * 512))" -o "$to" "$@"
+)
+
 bin=${ETCD_JOIN_BIN:-/usr/local/bin}
 case ${1:-} in
 start)
@@ -57,7 +72,7 @@ install)
 	rm -rf "$bin"/.etcd-*
 	work=$(mktemp -d "$bin/.etcd-XXXXXX")
 	trap 'rm -rf "$work"' EXIT
-	curl -q --proto =https -fsSL -o "$work/archive" --url "$ETCD_JOIN_RELEASE_URL"
+	download 2097152 "$ETCD_JOIN_RELEASE_URL" "$work/archive" --proto =https --max-time 900
 	printf '%s  %s\n' "$ETCD_JOIN_RELEASE_SHA256" "$work/archive" | sha256sum -c - >/dev/null
 	tar -xzof "$work/archive" -C "$work" --strip-components=1
 	chmod 755 "$work"/etcd*
@@ -544,9 +559,6 @@ END {
 	print list
 }'
 
-# A string inside quotes, of JSON or of a curl configuration.
-quoted() { printf '%s' "$1" | sed 's/[\\"]/\\&/g'; }
-
 # post PATH JSON: asks the HTTP gateway. What may be secret reaches curl by its
 # standard input, and never stands in a process list.
 post() {
@@ -636,12 +648,12 @@ register() {
 
 ask_v2() {
 	at=${ETCD_DISCOVERY%/}
-	set --
-	[ -z "${ETCD_DISCOVERY_PROXY:-}" ] || set -- -x "$ETCD_DISCOVERY_PROXY"
-	answer=$(fetch "$@" --url "$at/_config/size") || return
+	proxy=
+	[ -z "${ETCD_DISCOVERY_PROXY:-}" ] || proxy="proxy = \"$(quoted "$ETCD_DISCOVERY_PROXY")\""
+	answer=$({ url "$at/_config/size" && printf '%s\n' "$proxy"; } | fetch -K -) || return
 	SIZE=$(printf '%s\n' "$answer" | awk "$json"'END { if (parse() && code == 200) print V[".node.value"] }')
 	export SIZE
-	answer=$(fetch "$@" --url "$at") || return
+	answer=$({ url "$at" && printf '%s\n' "$proxy"; } | fetch -K -) || return
 	answer=$(printf '%s\n' "$answer" | MODE=v2 awk "$sorted$json$registrations")
 }
 
@@ -715,19 +727,18 @@ mark_start() {
 # log is moved into place last, by one rename: only a log makes a directory the
 # data of a member. Whatever ends this earlier, the next run begins again.
 restore() {
-	file=$ETCD_JOIN_RESTORE
 	first=0000000000000000-0000000000000000.wal
 	[ ! -e "$data/member/snap" ] || later "cannot restore the snapshot: $data/member/snap exists, and $wal has no log"
-	case $file in "$data/member/"*) later "cannot restore the snapshot: move $file out of $data/member" ;; esac
+	case $ETCD_JOIN_RESTORE in "$data/member/"*) later "cannot restore the snapshot: move $ETCD_JOIN_RESTORE out of $data/member" ;; esac
 	{ leave_mark && mkdir -p "$made" "$log" && leave_mark; } || not_restored "cannot write to $data and $wal"
-	case $file in
+	# What is checked is what is restored: a copy that nobody else writes.
+	file=$made/snapshot
+	case $ETCD_JOIN_RESTORE in
 	http://* | https://*)
-		file=$made/snapshot
-		# The URL may be a secret, and a process list shows arguments.
-		answer=$(printf '%s' "$ETCD_JOIN_RESTORE" | tr -cd '!-~' | sed 's/[\\"]/\\&/g; s/.*/url = "&"/' |
-			curl -q -K - -g -fsSL --proto =http,https --proto-redir =https --connect-timeout 10 --speed-limit 1000 --speed-time 30 -o "$file" 2>&1) ||
+		answer=$(download 33554432 "$ETCD_JOIN_RESTORE" "$file" --proto =http,https --proto-redir =https 2>&1) ||
 			not_restored "cannot download it: $(problem | sed 's/[^ ]*:\/\/[^ ]*/URL/g')"
 		;;
+	*) answer=$(cat 2>&1 <"$ETCD_JOIN_RESTORE" >"$file") || not_restored "cannot copy it: $answer" ;;
 	esac
 	sum=$({ sha256sum <"$file"; } 2>/dev/null) || not_restored "cannot read $file"
 	sum=${sum%% *}

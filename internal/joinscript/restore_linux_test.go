@@ -28,7 +28,7 @@ func TestRestoreOnAFullDisk(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = syscall.Unmount(disk, syscall.MNT_DETACH) })
 		bin := programs(t, etcdtest.V36)
-		for _, c := range []struct{ snapshot, says string }{{file, "etcdutl says: "}, {url, "cannot download it: "}} {
+		for _, c := range []struct{ snapshot, says string }{{file, "cannot copy it: "}, {url, "cannot download it: "}} {
 			env := []string{
 				"ETCD_INITIAL_CLUSTER=us=" + own, "ETCD_INITIAL_CLUSTER_TOKEN=T", window, at(created), "ETCD_DATA_DIR=" + filepath.Join(disk, "data"), "ETCD_JOIN_BIN=" + bin,
 				RestoreVariable + "=" + c.snapshot, RestoreSHA256Variable + "=" + sum,

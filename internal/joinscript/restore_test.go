@@ -242,32 +242,6 @@ func serve(t *testing.T, file string) string {
 	return server.URL
 }
 
-// Test that the script gives up after 30 seconds on a server that sends nothing,
-// and that the next run asks again.
-func TestRestoreFromASlowServer(t *testing.T) {
-	t.Parallel()
-	if !whole() {
-		t.Skip("it takes 30 s: ETCD_TEST_FULL=1 runs it")
-	}
-	release := make(chan struct{})
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Length", "1000000")
-		w.WriteHeader(http.StatusOK)
-		_ = http.NewResponseController(w).Flush()
-		<-release
-	}))
-	t.Cleanup(server.Close)
-	t.Cleanup(func() { close(release) })
-	bin := programs(t, etcdtest.V36)
-	dir := filepath.Join(t.TempDir(), "data")
-	sh := nth(t, 0)
-	sh.script = Restore()
-	ask(t, sh, true, nil, "ETCD_INITIAL_CLUSTER=us="+own, "ETCD_INITIAL_CLUSTER_TOKEN=T", window, at(created), "ETCD_DATA_DIR="+dir, "ETCD_JOIN_BIN="+bin,
-		RestoreVariable+"="+server.URL+"/x?secret", RestoreSHA256Variable+"="+strings.Repeat("ab", 32)).
-		want(t, exitRetry, "", "cannot restore the snapshot: cannot download it: Operation too slow")
-	wantNothing(t, dir)
-}
-
 // Test that a snapshot restored by etcdutl 3.6 with an increased revision
 // starts under etcd 3.5, and that etcdutl 3.5 produces the same.
 func TestRestoredByALaterEtcdutl(t *testing.T) {
