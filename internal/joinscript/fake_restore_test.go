@@ -282,9 +282,24 @@ func TestRestoreOnlyToFoundACluster(t *testing.T) {
 		}
 		// The remains of an interrupted restore do not count as data of a new member.
 		half()
+		if err := os.MkdirAll(filepath.Join(dir, "member/wal/etcd-join-T-"), 0o700); err != nil {
+			t.Fatal(err)
+		}
 		a.list(ran(11, "a", a.url), nus)
 		ask(t, sh, true, nil, env...).want(t, 0, joined("us", own, "member-11="+a.url+",us="+own), "added to the cluster: starting")
 		wantNothing(t, dir)
+		// They may be its data if the disk of the log is not mounted.
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		half()
+		ask(t, sh, true, nil, env...).want(t, exitRetry, "", dir+"/member/restore.tmp tells of a restore, and "+dir+"/member/wal is not the directory of its log: mount its disk")
+		if _, err := os.Stat(filepath.Join(dir, "member/snap/db")); err != nil {
+			t.Error(err)
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
 		// Another cluster at the peer addresses: an old survivor.
 		a.listIn("bad", ran(11, "a", a.url))
 		ask(t, sh, true, nil, env...).want(t, exitRetry, "", "not added yet")

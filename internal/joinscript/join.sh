@@ -131,13 +131,21 @@ fi
 made=$data/member/restore.tmp
 log=$wal/restore.tmp
 # Removes what a restore has left, the directory that tells of it last. Without
-# a log none of it is data.
+# a log none of it is data, if the mark tells that the log would be here: the
+# disk of the log may not be mounted.
 tidy() {
-	if [ -n "$kept" ]; then rm -rf "${wal:?}/$mark"; else rm -rf "$data/member/snap"; fi
+	if [ -n "$kept" ]; then
+		rm -rf "${wal:?}/$mark"
+	elif [ -d "$wal/$mark" ]; then
+		rm -rf "$data/member/snap"
+	else
+		return
+	fi
 	rm -rf "$log"
 	rm -rf "$made"
 }
 [ ! -d "$made" ] || tidy
+[ ! -d "$made" ] || later "$made tells of a restore, and $wal is not the directory of its log: mount its disk"
 # --- end
 # URLs may contain [ ].
 set -f
@@ -730,7 +738,7 @@ restore() {
 	first=0000000000000000-0000000000000000.wal
 	[ ! -e "$data/member/snap" ] || later "cannot restore the snapshot: $data/member/snap exists, and $wal has no log"
 	case $ETCD_JOIN_RESTORE in "$data/member/"*) later "cannot restore the snapshot: move $ETCD_JOIN_RESTORE out of $data/member" ;; esac
-	{ leave_mark && mkdir -p "$made" "$log" && leave_mark; } || not_restored "cannot write to $data and $wal"
+	{ leave_mark && sync && mkdir -p "$made" "$log" && leave_mark; } || not_restored "cannot write to $data and $wal"
 	# What is checked is what is restored: a copy that nobody else writes.
 	file=$made/snapshot
 	case $ETCD_JOIN_RESTORE in
