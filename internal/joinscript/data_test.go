@@ -176,5 +176,12 @@ func TestOldListsKeepNobodyFromStarting(t *testing.T) {
 				ask(t, sh, false, []string{a.url, b.url}, "ETCD_DATA_DIR="+dir).want(t, c.code, "", c.reason)
 			})
 		}
+		t.Run("a peer names others that say so", func(t *testing.T) {
+			members, gone = []entry{ea, eb}, http.StatusGone
+			if err := os.WriteFile(filepath.Join(dir, "member/wal/0.wal"), log, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			ask(t, sh, false, []string{a.url, dead}, "ETCD_DATA_DIR="+dir).want(t, 0, "", "")
+		})
 	})
 }

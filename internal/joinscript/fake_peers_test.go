@@ -100,10 +100,10 @@ func ask(t *testing.T, sh shell, founder bool, peers []string, env ...string) re
 func TestJoiner(t *testing.T) {
 	t.Parallel()
 	eachShell(t, func(t *testing.T, sh shell) {
-		a, b, c, stale := newPeer(t), newPeer(t), newPeer(t), newPeer(t)
+		a, b, c, d, e, stale := newPeer(t), newPeer(t), newPeer(t), newPeer(t), newPeer(t), newPeer(t)
 		all := []string{a.url, b.url, c.url}
 		ea, eb, ec := ran(11, "a", a.url), ran(12, "b", b.url), ran(13, "c", c.url)
-		gone := ran(14, "gone", stale.url)
+		ed, ee, gone := ran(15, "d", d.url), ran(16, "e", e.url), ran(14, "gone", stale.url)
 		us := entry{ID: 20, PeerURLs: []string{own}, IsLearner: true}
 		usVoter := entry{ID: 20, PeerURLs: []string{own}}
 		usRan := ran(20, "us", own)
@@ -163,6 +163,32 @@ func TestJoiner(t *testing.T) {
 			{"one that was removed is the only one to answer", func() {
 				stale.list(ran(31, "x", dead), gone, us)
 			}, []string{stale.url}, exitRetry, "", "only 1 of its 2 other voters"},
+			{"one made a cluster of its own by force, and its new members say the same", func() {
+				for _, p := range []*peer{a, d, e} {
+					p.list(ea, ed, ee, us)
+				}
+				b.answer(503, "")
+				c.answer(503, "")
+			}, all, exitRetry, "", "only 1 of its 3 other voters give the same list of members, and 2 that ETCD_JOIN_PEERS lacks; no answer from "},
+			{"has run in such a cluster", func() {
+				for _, p := range []*peer{a, d, e} {
+					p.list(ea, ed, ee, usRan)
+				}
+			}, all, exitRetry, "", "only 1 of its 3 other voters"},
+			{"the cluster has grown since", func() {
+				for _, p := range []*peer{a, b, d, e} {
+					p.list(ea, eb, ec, ed, ee, gone, us)
+				}
+				c.answer(503, "")
+			}, all, 0, joined("us", own, abc+",member-14="+stale.url+",member-15="+d.url+",member-16="+e.url+",us="+own), "added to the cluster: starting"},
+			{"one peer of the environment was replaced, one is a learner", func() {
+				learner := eb
+				learner.IsLearner = true
+				for _, p := range []*peer{a, b, d} {
+					p.list(ea, learner, ed, us)
+				}
+				c.answer(503, "")
+			}, []string{a.url, b.url}, 0, joined("us", own, "member-11="+a.url+",member-12="+b.url+",member-15="+d.url+",us="+own), "added to the cluster: starting"},
 			{"two peers each have a cluster of their own by force", func() {
 				a.list(ea, us)
 				b.list(eb, us)

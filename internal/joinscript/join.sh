@@ -182,6 +182,9 @@ others() {
 }
 initial_urls=$(printf '%s\n' "${ETCD_INITIAL_CLUSTER:-}" | tr ',' '\n' | sed 's/^[^=]*=//')
 peers=$(others "${ETCD_JOIN_PEERS:-}" "$initial_urls")
+# The peers of the environment. Answers name more, which are asked too.
+TOLD=$peers
+export TOLD
 
 # How an initial member was told to find the others. One whose environment
 # already says "existing" holds what an earlier run printed: it was added.
@@ -367,7 +370,9 @@ ask() {
 # the URLs that answered. A verdict that lets etcd start, or forbids it for
 # ever, needs the same list from a majority of the voters on it other than this
 # member: a removed member that still runs, or one that is cut off, repeats an
-# old list.
+# old list. Peers of the environment vote. Voters that an answer names vote too if
+# a majority of the peers of the environment gives that answer, apart from those
+# that it lists as learners: one answer may come from a cluster of its own.
 #   ran              listed, and has run
 #   join CLUSTER     listed, has not run, and the cluster works
 #   absent REASON    the cluster works, and this member is not on its list
@@ -377,13 +382,14 @@ ask() {
 # The fourth line is 1 if a list has the name of this member, one of its URLs, or
 # somebody without a name, who may be it.
 judge='
+BEGIN { n = split(ENVIRON["TOLD"], a, " "); for (i = 1; i <= n; i++) told[a[i]] = 1 }
 $1 == "M" {
 	i = ++count[$2]
 	u = sorted($7)
 	id[$2, i] = $4; learner[$2, i] = $5; urls[$2, i] = u; raw[$2, i] = $7
 	sig[$2] = sig[$2] $4 "/" $5 "/" u ";"
 	if ($6) { formed = $2; started[$4] = 1 }
-	if (u == ENVIRON["OWN"]) listed = 1
+	if (u == ENVIRON["OWN"] && ($2 in told)) listed = 1
 	if ($8 == "-" || $8 == ENVIRON["OWN_NAME"]) known = 1
 	n = split(u, a, ",")
 	for (i = 1; i <= n; i++) {
@@ -411,18 +417,27 @@ END {
 		p = who_says[1]
 		voters = 0
 		split("", owner)
+		split("", learns)
 		for (i = 1; i <= count[p]; i++) {
-			if (learner[p, i] || urls[p, i] == ENVIRON["OWN"]) continue
-			voters++
+			if (urls[p, i] == ENVIRON["OWN"]) continue
 			n = split(urls[p, i], a, ",")
-			for (j = 1; j <= n; j++) owner[a[j]] = id[p, i]
+			for (j = 1; j <= n; j++) if (learner[p, i]) learns[a[j]] = 1; else owner[a[j]] = id[p, i]
+			voters += !learner[p, i]
 		}
-		split("", voted)
-		k = 0
-		for (i = 1; i in who_says; i++) if ((who_says[i] in owner) && !(owner[who_says[i]] in voted)) { voted[owner[who_says[i]]] = 1; k++ }
+		# A member with several URLs counts once.
+		split("", once)
+		all = ours = of_told = n = 0
+		for (i = 1; i in who_says; i++) {
+			u = who_says[i]
+			if (u in learns) continue
+			m = (u in owner) ? owner[u] : u
+			if ((u in owner) && !once["all", m]++) all++
+			if ((u in told) && !once["told", m]++) { of_told++; if (u in owner) ours++ }
+		}
 		split("", who_says)
-		if (k > best) { best = k; of = voters }
-		if (voters && 2 * k > voters) { majority++; view = p }
+		for (u in told) if (!(u in learns) && !once["n", (u in owner) ? owner[u] : u]++) n++
+		if (all > best || !of) { best = all; best_ours = ours; of = voters }
+		if (2 * ours > voters || (2 * of_told > n && 2 * all > voters)) { majority++; view = p }
 	}
 	sub(/^; /, "", silence)
 	if (!answers) {
@@ -435,7 +450,7 @@ END {
 	} else if (formed == "") {
 		print "forming " (listed ? 1 : 0)
 	} else if (!majority) {
-		print "wait only " best + 0 " of its " of + 0 " other voters give the same list of members" (silence == "" ? "" : "; no answer from " silence)
+		print "wait only " best_ours + 0 " of its " of + 0 " other voters give the same list of members" (best > best_ours ? ", and " best - best_ours " that ETCD_JOIN_PEERS lacks" : "") (silence == "" ? "" : "; no answer from " silence)
 	} else {
 		us = 0
 		near = ""
@@ -679,7 +694,8 @@ ask_registry() {
 	open) why="not all initial members have registered yet" ;;
 	full)
 		why="the token names no other initial member"
-		peers=$(others "$peers" "$(printf '%s\n' "$first" | tr ',' '\n' | sed 's/^[^=]*=//')")
+		set -- "$(printf '%s\n' "$first" | tr ',' '\n' | sed 's/^[^=]*=//')"
+		peers=$(others "$peers" "$1") TOLD=$(others "$TOLD" "$1")
 		;;
 	unknown) why="the token cannot be used: $first" ;;
 	*) registry=silent why="the discovery cluster does not answer: $at: $first" ;;
@@ -892,6 +908,7 @@ if [ -n "$kept" ]; then
 		1*) exit 0 ;;
 		absent*)
 			for peer in $heard; do
+				case " $TOLD " in *" $peer "*) ;; *) continue ;; esac
 				case $(fetch_peer -H "X-Etcd-Cluster-ID: ${2:-}" -H 'X-Server-Version: 3.0.0' "$peer/raft/stream/message/${1:-}") in
 				'HTTP/1.1 410'*) never "$name ($OWN) was removed from the cluster: replace the member" ;;
 				esac
