@@ -119,6 +119,39 @@ func TestAFormingClusterIsSeenTwice(t *testing.T) {
 	})
 }
 
+// Test that the first initial member founds late in its window only after its
+// peers were silent for a while: a machine that was recreated may not reach them
+// at once.
+func TestSilenceMustLastLateInTheWindow(t *testing.T) {
+	t.Parallel()
+	eachShell(t, func(t *testing.T, sh shell) {
+		for _, c := range []struct {
+			name                 string
+			late, silent, answer int // answer is the exit code
+			rounds               int32
+		}{
+			{"at once", 30, 100, 0, 2},
+			{"after 20 minutes", 1200, 100, 0, 5},
+			{"after 59 minutes", 3540, 100, 0, 7},
+			{"after 20 minutes, and a peer comes back", 1200, 3, exitNever, 4},
+		} {
+			t.Run(c.name, func(t *testing.T) {
+				a := newPeer(t)
+				a.handle(func(w http.ResponseWriter, _ *http.Request) {
+					if a.asked.Load() <= int32(c.silent) {
+						panic(http.ErrAbortHandler)
+					}
+					reply(w, "cdf8", ran(11, "a", a.url), ran(20, "us", own))
+				})
+				r := ask(t, sh, true, nil, "ETCD_INITIAL_CLUSTER=us="+own+",a="+a.url, window, at(created+c.late), "TEST_STEP=5", "ETCD_DATA_DIR="+filepath.Join(t.TempDir(), "data"))
+				if r.want(t, c.answer, "", "no peer answers"); a.asked.Load() != c.rounds {
+					t.Errorf("it asked %d times, want %d", a.asked.Load(), c.rounds)
+				}
+			})
+		}
+	})
+}
+
 // Test that a mark outside the data directory closes the window only if the
 // data is gone: etcd may have failed before it created its log.
 func TestMark(t *testing.T) {

@@ -822,7 +822,12 @@ found() {
 		if [ -z "$window" ]; then
 			why_not="waiting for $(printf '%s\n' "$ETCD_INITIAL_CLUSTER" | tr ',' '\n' | sed 's/=.*//' | sort | sed 1q), the first initial member: $why_not"
 		elif window_is_open; then
-			[ "$was" != "$1" ] || start_founder
+			# The later in the window, the more likely is a machine that was made
+			# again, whose peers only cannot be reached yet.
+			[ "$was" = "$1" ] || since=$now
+			need=$(((now - ${window%-*}) / 60))
+			[ "$need" -le 30 ] || need=30
+			[ "$was" != "$1" ] || [ $((now - since)) -lt "$need" ] || start_founder
 		fi
 		;;
 	# --- registry

@@ -133,15 +133,15 @@ type result struct {
 	stdout, stderr string
 }
 
-// hurried simulates programs: a clock that advances 50 seconds per read from TEST_NOW,
-// so a run takes two rounds; no pauses; and an etcd that does not register itself. It
+// hurried simulates programs: a clock that advances TEST_STEP seconds (50) per read
+// from TEST_NOW, so a run takes two rounds; no pauses; and an etcd that does not register itself. It
 // starts no program, because there are thousands of runs. curl waits for TEST_PATIENCE.
 var hurried = map[string]string{
 	"date": `#!/bin/sh
 looks=0
 [ ! -e "${0%/*}/looks" ] || read -r looks <"${0%/*}/looks"
 echo $((looks + 1)) >"${0%/*}/looks"
-case $TEST_NOW in *[!0-9]*) echo "$TEST_NOW" ;; *) echo $((TEST_NOW + 50 * looks)) ;; esac
+case $TEST_NOW in *[!0-9]*) echo "$TEST_NOW" ;; *) echo $((TEST_NOW + ${TEST_STEP:-50} * looks)) ;; esac
 `,
 	"sleep": "#!/bin/sh\n",
 	"etcd":  "#!/bin/sh\necho etcd Version: 3.5.0\n",

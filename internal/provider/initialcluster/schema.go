@@ -16,8 +16,10 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 )
 
-// defaultWindow is long enough for machines that are created in one apply.
-const defaultWindow = "1h"
+// defaultWindow is long enough for machines that are created in one apply, and
+// no longer: within it, a machine without data whose peers are all silent cannot
+// be told from a new one.
+const defaultWindow = "30m"
 
 const description = "Describes the initial members of a cluster whose addresses are known in advance (static bootstrap)."
 
