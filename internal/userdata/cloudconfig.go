@@ -74,13 +74,13 @@ func merge(doc, extra map[string]any) error {
 	return nil
 }
 
-// lines encodes a document with one line for each key and for each list
-// element.
+// lines encodes a document with one line for each key and for each element of a
+// list.
 func lines(doc map[string]any) string {
 	var b strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(doc)) {
-		list, isList := doc[key].([]any)
-		if !isList {
+		list, _ := doc[key].([]any)
+		if len(list) == 0 { // no lines would be null
 			b.WriteString(inline(key) + ": " + inline(doc[key]) + "\n")
 			continue
 		}

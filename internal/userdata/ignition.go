@@ -40,7 +40,7 @@ func Ignition(c Config, o Options) (string, error) {
 			"\nWhere=" + o.dataDir + "\nType=" + d.filesystem + "\n\n[Install]\nRequiredBy=local-fs.target\n"})
 	}
 	ignition := map[string]any{"version": ignitionVersion}
-	if o.extra != nil {
+	if len(o.extra) > 0 {
 		ignition["config"] = map[string]any{"merge": []any{map[string]any{
 			"source": "data:;base64," + base64.StdEncoding.EncodeToString([]byte(inline(o.extra))),
 		}}}

@@ -4,10 +4,14 @@
 package userdata
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"maps"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v2"
 )
 
 func aRelease() map[string]any {
@@ -123,4 +127,81 @@ func TestExtra(t *testing.T) {
 			t.Errorf("%s: %v\n%s", name, err, text)
 		}
 	}
+}
+
+// Test that each value of extra is in the result what it was, also if it is empty.
+func TestExtraKeepsItsKinds(t *testing.T) {
+	t.Parallel()
+	empty := []any{[]any{}, map[string]any{}, "", nil, false, int64(0), json.Number("0.0000001")}
+	extra := map[string]any{
+		"list": []any{}, "map": map[string]any{}, "text": "", "false": false, "zero": int64(0), "small": json.Number("0.0000001"), "elements": empty,
+		"nested": map[string]any{"list": []any{}, "map": map[string]any{}, "text": "", "null": nil, "elements": empty},
+	}
+	want, err := json.Marshal(extra)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Each of these is a key of the result, too.
+	merged := map[string]any{"runcmd": []any{}, "packages": []any{}, "users": []any{}, "write_files": []any{}}
+	maps.Copy(merged, extra)
+	o, _, err := Parse(map[string]any{"etcd": aRelease(), "extra": merged})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := CloudConfig(Config{Format: Format}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc map[string]any
+	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
+		t.Fatal(err)
+	}
+	maps.DeleteFunc(doc, func(key string, _ any) bool { return extra[key] == nil })
+	if got, err := json.Marshal(plain(doc)); err != nil || string(got) != strings.ReplaceAll(string(want), "0.0000001", "1e-7") || strings.Contains(text, "1e-7") {
+		t.Errorf("%v\n%s\nwant\n%s\nin\n%s", err, got, want, text)
+	}
+
+	o.extra = extra
+	var ign struct {
+		Ignition struct {
+			Config struct{ Merge []struct{ Source string } }
+		}
+	}
+	text, err = Ignition(Config{Format: Format}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(text), &ign); err != nil || len(ign.Ignition.Config.Merge) != 1 {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	got, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(ign.Ignition.Config.Merge[0].Source, "data:;base64,"))
+	if err != nil || string(got) != string(want) {
+		t.Errorf("%v\n%s\nwant\n%s", err, got, want)
+	}
+	// Nothing to merge is no configuration to merge, which would have no version.
+	o.extra = map[string]any{}
+	if text, err := Ignition(Config{Format: Format}, o); err != nil || strings.Contains(text, "merge") {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+// plain returns a value of YAML with maps that JSON can hold.
+func plain(v any) any {
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			v[i] = plain(v[i])
+		}
+	case map[string]any:
+		for key := range v {
+			v[key] = plain(v[key])
+		}
+	case map[any]any:
+		out := map[string]any{}
+		for key, element := range v {
+			out[key.(string)] = plain(element)
+		}
+		return out
+	}
+	return v
 }

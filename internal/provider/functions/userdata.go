@@ -5,6 +5,7 @@ package functions
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"math/big"
 
@@ -204,12 +205,13 @@ func plainOf(v attr.Value) any {
 	}
 }
 
+// plainNumber returns all digits of a number, as jsonencode does: cloud-init
+// reads 1e-07 as a text.
 func plainNumber(f *big.Float) any {
 	if i, accuracy := f.Int64(); accuracy == big.Exact {
 		return i
 	}
-	n, _ := f.Float64()
-	return n
+	return json.Number(f.Text('f', -1))
 }
 
 func plainMap(m map[string]attr.Value) map[string]any {

@@ -4,6 +4,7 @@
 package functions
 
 import (
+	"math/big"
 	"strings"
 	"testing"
 
@@ -94,6 +95,33 @@ func TestUserData(t *testing.T) {
 					t.Errorf("gave %s, %v", got, err)
 				}
 			})
+		}
+	}
+}
+
+// A number keeps its digits, and an empty value its kind.
+func TestExtraAsGiven(t *testing.T) {
+	t.Parallel()
+	number := func(text string) attr.Value {
+		f, _, err := big.ParseFloat(text, 10, 512, big.ToNearestEven)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return types.NumberValue(f)
+	}
+	options := map[string]any{"etcd": map[string]any{"path": "/usr/bin"}, "extra": map[string]any{
+		"bootcmd": types.TupleValueMust(nil, nil), "growpart": map[string]any{}, "hostname": str(""), "small": number("1e-7"), "large": number("18446744073709551615"), "power": number("1e21"),
+		"set": types.SetValueMust(types.StringType, nil), "minus": number("-0.5"), "map": types.MapValueMust(types.StringType, nil),
+	}}
+	got, err := run(t, newCloudConfig(), configOf(nil, str("H4sI"), types.Int64Value(1)), types.DynamicValue(valueOf(options)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`"bootcmd": []`, `"growpart": {}`, `"hostname": ""`, `"small": 0.0000001`, `"large": 18446744073709551615`, `"power": 1000000000000000000000`, `"set": []`, `"minus": -0.5`, `"map": {}`,
+	} {
+		if text := got.(types.String).ValueString(); !strings.Contains(text, want+"\n") {
+			t.Errorf("%s is not in\n%s", want, text)
 		}
 	}
 }
