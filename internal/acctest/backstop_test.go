@@ -34,7 +34,7 @@ func TestAccBackstopLeavesAVoterThatLives(t *testing.T) {
 	if !stays {
 		t.Errorf("d is no voter any more: %v", f.Members("a"))
 	}
-	f.mustHaveRecords(t)
+	f.mustHaveRecords()
 	w := o.Warnings()
 	if len(w) != 1 || w[0].Summary != "Member d is no longer managed" {
 		t.Fatalf("the warnings are %v", w)
@@ -106,6 +106,6 @@ func TestAccOtherName(t *testing.T) {
 		f.Drop("d")
 		f.Apply().MustSucceed().MustBeQuiet()
 		f.MustVote("a")
-		f.mustHaveRecords(t)
+		f.mustHaveRecords()
 	}
 }

@@ -9,11 +9,7 @@ import (
 	"slices"
 	"syscall"
 	"testing"
-
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
-
-const discoveryToken = "etcd_discovery_token.this"
 
 // asPrinted runs a command of a diagnostic, with the address filled in.
 func (f *Fleet) asPrinted(d Diagnostic, command, address string) *Outcome {
@@ -144,66 +140,6 @@ func TestAccInitialClusterUnreachable(t *testing.T) {
 	f.mustBeUntouched(members, machines)
 }
 
-// No command replaces a complete token.
-func TestAccReplaceToken(t *testing.T) {
-	t.Parallel()
-	f := NewFleet(t, FleetOptions{})
-	f.Form()
-	members, machines := f.named("a", "b", "c"), f.machineIDs()
-	token := f.State(discoveryToken)["token"]
-
-	for _, more := range [][]string{{"-refresh=false"}, nil} {
-		refused := f.Apply(append(more, "-replace="+discoveryToken)...).MustSay("Cannot replace the discovery token")
-		refused.mustContain(t, refused.Summary, "The bootstrap is complete: its initial members have registered (a, b and c).")
-		f.mustBeUntouched(members, machines)
-		f.asPrinted(refused, "plan", "")
-	}
-
-	// The plan of a tainted token looks like a first creation. It does not
-	// include configurations, and its apply changes nothing.
-	f.Run("taint", discoveryToken).MustSucceed()
-	f.Plan().MustDo(map[string]string{discoveryToken: "delete create"})
-	refused := f.Apply().MustSay("Cannot replace the discovery token")
-	f.mustBeUntouched(members, machines)
-	f.asPrinted(refused, "untaint 'ADDRESS'", discoveryToken)
-	f.Plan().MustBeEmpty()
-	if now := f.State(discoveryToken)["token"]; now != token {
-		t.Errorf("the token was %v and is %v", token, now)
-	}
-
-	// Neither is a token while the discovery cluster is down, which changes nothing else.
-	f.Registry.Members()[0].Kill()
-	f.Plan().MustBeEmpty()
-	f.Apply("-replace=" + discoveryToken).MustSay("Cannot replace the discovery token")
-	f.mustBeUntouched(members, machines)
-}
-
-// A token may be complete if the discovery cluster gives no usable answer.
-func TestAccReplaceTokenUnknown(t *testing.T) {
-	t.Parallel()
-	f := NewFleet(t, FleetOptions{})
-	halfWay(t, f)
-	token, machines := f.State(discoveryToken)["token"], f.machineIDs()
-	registry := f.Registry.Endpoints()[0]
-	f.RegistryURL = deadEndpoint(t)
-	refused := f.Apply("-replace=" + discoveryToken).MustSay("Cannot replace the discovery token")
-	refused.mustContain(t, refused.Summary, "It is not known whether the cluster of this token has formed. The discovery cluster gave no usable answer.")
-	if now := f.machineIDs(); f.State(discoveryToken)["token"] != token || !maps.Equal(now, machines) {
-		t.Errorf("the machines %v became %v", machines, now)
-	}
-
-	t.Log("the way out: everything anew")
-	f.RegistryURL = registry
-	good := etcdtest.Binary(t, etcdtest.DefaultVersion)
-	for _, n := range f.Nodes {
-		n.Etcd, n.Create = good, "60s"
-	}
-	f.asPrinted(refused, "destroy -refresh=false", "")
-	f.asPrinted(refused, "apply", "")
-	f.MustVote("a", "b", "c")
-	f.Plan().MustBeEmpty()
-}
-
 // New members get a complete bootstrap while its cluster is gone.
 func TestAccBootstrapWithoutItsCluster(t *testing.T) {
 	t.Parallel()
@@ -224,57 +160,4 @@ func TestAccBootstrapWithoutItsCluster(t *testing.T) {
 			f.Plan().MustBeEmpty()
 		})
 	}
-}
-
-// Whatever is configured for a complete token, its plans are valid, and they
-// are empty once the values that only Terraform compares are in the state.
-func TestAccCompleteTokenConfiguredAnew(t *testing.T) {
-	t.Parallel()
-	f := NewFleet(t, FleetOptions{Size: 3})
-	f.Form()
-	token := fmt.Sprint(f.State(discoveryToken)["token"])
-
-	f.opts.Size = 0 // founders instead of size
-	f.Plan().MustBeEmpty()
-
-	f.Run("state", "rm", discoveryToken).MustSucceed()
-	f.save()
-	f.Run("import", discoveryToken, token).MustSucceed()
-	f.Plan().MustBeEmpty()
-
-	f.opts.Service, f.opts.Protocol = &etcdtest.DiscoveryService{URL: "https://discovery.example"}, "service"
-	registry := f.Registry
-	f.Registry = nil
-	f.Plan().MustDo(map[string]string{discoveryToken: "update"})
-	f.Apply().MustSucceed()
-	f.Plan().MustBeEmpty()
-	f.opts.Service, f.opts.Protocol, f.Registry = nil, "", registry
-	f.Plan().MustBeEmpty()
-	f.MustVote("a", "b", "c")
-	f.Destroy().MustSucceed()
-	f.MustBeGone()
-}
-
-// In whatever notation the service URL is written, the token is read at its own URL.
-func TestAccImportFromServiceWithSlash(t *testing.T) {
-	t.Parallel()
-	f := NewFleet(t, FleetOptions{Service: etcdtest.NewDiscoveryService(t, nil)})
-	for name := range f.Nodes {
-		f.Nodes[name].Etcd = etcdtest.Binary(t, etcdtest.V36)
-	}
-	f.Apply("-target=" + discoveryToken).MustSucceed()
-	token := f.State(discoveryToken)
-	for _, end := range []string{"/", "//"} {
-		f.Run("state", "rm", discoveryToken).MustSucceed()
-		f.Run("import", discoveryToken, "service:"+fmt.Sprint(token["url"])+end).MustSucceed()
-		now := f.State(discoveryToken)
-		for _, attribute := range []string{"token", "url", "service_url"} {
-			if now[attribute] != token[attribute] {
-				t.Errorf("%s is %v, and was %v", attribute, now[attribute], token[attribute])
-			}
-		}
-	}
-	f.Form()
-	f.MustVote("a", "b", "c")
-	f.Plan().MustBeEmpty()
 }

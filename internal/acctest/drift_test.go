@@ -157,6 +157,6 @@ func TestAccInterruptedReplacementGoesOn(t *testing.T) {
 			t.Errorf("%s: b is still %x", machine, was)
 		}
 		f.Plan().MustBeEmpty()
-		f.mustHaveRecords(t)
+		f.mustHaveRecords()
 	}
 }

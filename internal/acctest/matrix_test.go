@@ -235,7 +235,7 @@ func (m *matrix) mustHaveCome(s step) {
 	} else if _, err := os.Stat(m.Machines + "/d"); !os.IsNotExist(err) {
 		m.t.Errorf("the machine of d is still there: %v", err)
 	}
-	m.mustHaveRecords(m.t, owners...)
+	m.mustHaveRecords(owners...)
 	if lock := m.lock(); lock != nil {
 		m.t.Errorf("the lock is held: %s", lock.Value)
 	}

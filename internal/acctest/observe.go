@@ -231,6 +231,27 @@ func (f *Fleet) records() []record {
 	return out
 }
 
+// mustHaveRecords fails the test unless each of these has exactly one ownership
+// record, and no other member has one except initial members.
+func (f *Fleet) mustHaveRecords(names ...string) {
+	f.tb.Helper()
+	got := map[string]int{}
+	for _, record := range f.records() {
+		if !slices.Contains(f.Founders, record.Name) || record.State != "announced" {
+			got[record.Name]++
+		}
+	}
+	for _, name := range names {
+		if got[name] != 1 {
+			f.tb.Errorf("%d ownership records of %s, want 1", got[name], name)
+		}
+		delete(got, name)
+	}
+	if len(got) > 0 {
+		f.tb.Errorf("ownership records that nobody needs: %v", got)
+	}
+}
+
 // endpoints returns the client URLs in the order of the names.
 func (f *Fleet) endpoints() []string {
 	var out []string

@@ -24,10 +24,6 @@ import (
 // quorum: case, outcome, and how the test causes and shows it. "Cut off" means
 // from peers; clients, and so the engine, still reach every member, which is
 // the harder case. "Frozen" members do not answer at all.
-//
-// Package acctest shows with a real CLI the plan and apply for some of them:
-// wrong URLs (TestAccWrongPeerURL), dead learners
-// (TestAccDeadLearnerIsNotPromoted), the standby (TestAccFailover).
 var classic = []struct {
 	name    string
 	outcome string
