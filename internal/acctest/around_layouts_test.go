@@ -29,7 +29,7 @@ func (v variant) String() string { return fmt.Sprintf("%s %d %s", v.layout, v.si
 // 3.6 in these layouts; with ETCD_TEST_FULL=1 three and five members in every
 // layout, and three on 3.5 and 3.7.
 func variants(short ...layout) []variant {
-	if !full() {
+	if !etcdtest.Full() {
 		var out []variant
 		for _, l := range short {
 			out = append(out, variant{l, 3, etcdtest.V36})

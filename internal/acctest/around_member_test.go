@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
 // Configuration, machine and member are replaced together or not at all.
@@ -36,7 +38,7 @@ func TestAccAroundOneOfThree(t *testing.T) {
 		}},
 		{name: "machine replaced", run: func(l *lab) {
 			e := l.refuse("apply", "-replace="+l.addr("terraform_data.machine", "b"))
-			if full() {
+			if etcdtest.Full() {
 				l.replaceOne(e)
 			}
 		}},

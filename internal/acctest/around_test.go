@@ -53,7 +53,7 @@ func tryAll(t *testing.T, in []variant, attempts []attempt) {
 			t.Parallel()
 			var l *lab
 			for _, a := range attempts {
-				if slices.Contains(a.not, v.layout) || a.long && !full() {
+				if slices.Contains(a.not, v.layout) || a.long && !etcdtest.Full() {
 					continue
 				}
 				if l == nil {

@@ -43,7 +43,7 @@ func TestAccDiscoveryProtocols(t *testing.T) {
 		"v3 on 3.5": {func(*testing.T) FleetOptions { return FleetOptions{Registry: etcdtest.V35} },
 			[]etcdtest.Version{etcdtest.V37, etcdtest.V37, etcdtest.V36, etcdtest.V37}},
 	} {
-		if name == "service" && !full() {
+		if name == "service" && !etcdtest.Full() {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -171,7 +171,7 @@ func TestAccMisunderstoodBootstrap(t *testing.T) {
 			return replaced(f)
 		}},
 	}
-	if full() {
+	if etcdtest.Full() {
 		cases["v3 on 3.5 with another protocol"] = wrong{FleetOptions{Registry: etcdtest.V35, Version: etcdtest.V35}, "3.5", func(f *Fleet) map[string]string {
 			f.opts.Protocol = "v2"
 			return replaced(f)

@@ -56,7 +56,7 @@ func TestAccFrozenMember(t *testing.T) {
 		"a follower": {a, []moment{announced, leaves, learns, locked, aside}, true},
 		"the member": {d, []moment{promoted, leaves, learns, locked, aside}, false},
 	} {
-		if !c.short && !full() {
+		if !c.short && !etcdtest.Full() {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestAccFrozenMember(t *testing.T) {
 			m := newMatrix(t)
 			writer := m.Writer("b", "c")
 			moments := c.moments
-			if !full() {
+			if !etcdtest.Full() {
 				moments = moments[:2]
 			}
 			for _, at := range moments {
@@ -137,7 +137,7 @@ func TestAccFrozenRun(t *testing.T) {
 		{joining, etcdtest.Call{Method: "MemberAdd", Nth: 1}, "MemberPromote", " is a learner now.", nil},
 		{promoting, etcdtest.Call{Method: "MemberList", Nth: 1}, "MemberPromote", " is a learner now.", []step{following}},
 	} {
-		if c.step.name != removing.name && !full() {
+		if c.step.name != removing.name && !etcdtest.Full() {
 			continue
 		}
 		t.Run(c.step.name, func(t *testing.T) {

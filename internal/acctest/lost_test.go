@@ -6,7 +6,6 @@ package acctest
 import (
 	"fmt"
 	"net/url"
-	"os"
 	"slices"
 	"syscall"
 	"testing"
@@ -17,9 +16,6 @@ import (
 
 // lostAfter is longer than a slow machine needs, but short for a test.
 const lostAfter = 3 * time.Second
-
-// full reports whether to run every campaign whole instead of a sample.
-func full() bool { return os.Getenv("ETCD_TEST_FULL") != "" }
 
 // The next apply replaces a lost machine while writes continue: that of a
 // follower, that of the leader, and that of the first endpoint.
@@ -212,7 +208,7 @@ func TestAccLostMemberByHand(t *testing.T) {
 // If two of five members are lost, each apply replaces one: the first one in
 // the plan, which can be either.
 func TestAccTwoOfFiveLost(t *testing.T) {
-	if !full() {
+	if !etcdtest.Full() {
 		t.Skip("another size of cluster: set ETCD_TEST_FULL=1")
 	}
 	t.Parallel()

@@ -319,7 +319,7 @@ func TestAccCrashMatrix(t *testing.T) {
 		}, 8},
 	} {
 		parts := c.parts
-		if !full() {
+		if !etcdtest.Full() {
 			parts = 1
 		}
 		for part := range parts {
@@ -330,7 +330,7 @@ func TestAccCrashMatrix(t *testing.T) {
 				if stages[0].lead {
 					m.undisturbed(joining)
 				}
-				if full() {
+				if etcdtest.Full() {
 					for i, s := range stages {
 						stages[i].points = nil
 						if calls := m.undisturbed(s.step); s.counted {
@@ -378,7 +378,7 @@ func (m *matrix) run(stages []stage) {
 	m.mustNotPause(writer, pause, "a", "b", "c")
 	m.t.Logf("%d points, %d more that did not come; longest gap between writes %v; an interrupted run ended within %v",
 		m.ran, m.missed, writer.LongestGap(), m.slowest.Round(time.Millisecond))
-	if !full() && m.missed > 0 {
+	if !etcdtest.Full() && m.missed > 0 {
 		m.t.Errorf("%d points did not come", m.missed)
 	}
 	if m.slowest > 50*time.Second { // less than any timeout of the configuration

@@ -155,7 +155,7 @@ const (
 func TestAccPermissions(t *testing.T) {
 	t.Parallel()
 	versions := []etcdtest.Version{etcdtest.V36}
-	if full() {
+	if etcdtest.Full() {
 		versions = []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37}
 	}
 	for _, v := range versions {
@@ -164,7 +164,7 @@ func TestAccPermissions(t *testing.T) {
 				t.Parallel()
 				b := newSecured(t, l, v, 1)
 				b.membership()
-				if name == "password" || full() {
+				if name == "password" || etcdtest.Full() {
 					b.sight()
 					b.tokens()
 					b.heartbeats()

@@ -97,14 +97,14 @@ func (p *play) mustRoll(nodes ...string) {
 	for range sample(nodes) {
 		p.Apply().MustSucceed()
 	}
-	if full() {
+	if etcdtest.Full() {
 		p.Plan().MustBeEmpty()
 	}
 }
 
 // sample returns the first name, or all of them in the full run.
 func sample(names []string) []string {
-	if full() {
+	if etcdtest.Full() {
 		return names
 	}
 	return names[:1]

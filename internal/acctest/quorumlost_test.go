@@ -25,7 +25,7 @@ import (
 func TestAccQuorumLost(t *testing.T) {
 	t.Parallel()
 	versions := []etcdtest.Version{etcdtest.V36}
-	if full() {
+	if etcdtest.Full() {
 		versions = []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37}
 	}
 	for _, v := range versions {

@@ -132,7 +132,7 @@ func TestAccRestore(t *testing.T) {
 	t.Parallel()
 	versions := []etcdtest.Version{etcdtest.V36}
 	keys := 500
-	if full() {
+	if etcdtest.Full() {
 		versions, keys = []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37}, 10000
 	}
 	for _, v := range versions {
@@ -291,7 +291,7 @@ func TestAccRecoveryKeepsNoMember(t *testing.T) {
 // continues, and the last one leaves the whole cluster.
 func TestAccRecoveryKilled(t *testing.T) {
 	t.Parallel()
-	if !full() {
+	if !etcdtest.Full() {
 		t.Skip("it takes minutes: set ETCD_TEST_FULL=1")
 	}
 	const keys = 100

@@ -159,7 +159,7 @@ func TestAccRolloutCutShort(t *testing.T) {
 }
 
 func rolloutSize() []string {
-	if full() {
+	if etcdtest.Full() {
 		return []string{"a", "b", "c", "d", "e"}
 	}
 	return []string{"a", "b", "c"}

@@ -16,7 +16,7 @@ import (
 // repetitions is how often tests that must never flake run: ten times in the
 // full run.
 func repetitions() int {
-	if full() {
+	if etcdtest.Full() {
 		return 10
 	}
 	return 1
@@ -36,7 +36,7 @@ func TestAccSeveralAtOnce(t *testing.T) {
 		"for_each module":   {layout: moduleForEach, then: growAndShrink},
 		"a module for each": {layout: moduleEach, then: shrinkByTwo},
 	} {
-		if c.layout == moduleForEach && !full() {
+		if c.layout == moduleForEach && !etcdtest.Full() {
 			continue
 		}
 		for i := range repetitions() {

@@ -20,7 +20,7 @@ import (
 // member down, is consistent. The provider's memory stays small, also in the
 // plan that reads the file.
 func TestAccSnapshotLarge(t *testing.T) {
-	if !full() {
+	if !etcdtest.Full() {
 		t.Skip("it writes 3 GiB: set ETCD_TEST_FULL=1")
 	}
 	const most = 80 << 20

@@ -135,7 +135,7 @@ func (s *snapshots) write(keys int) {
 func TestAccSnapshot(t *testing.T) {
 	t.Parallel()
 	versions := []etcdtest.Version{etcdtest.V37}
-	if full() {
+	if etcdtest.Full() {
 		versions = []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37}
 	}
 	for _, v := range versions {

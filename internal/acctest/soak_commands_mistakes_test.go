@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
 // mistake is a provider with a planted error. It is built from modified
@@ -150,7 +152,7 @@ func (m mistake) hit(found []violation) bool {
 // it takes a while.)
 func TestAccCommandMistakes(t *testing.T) {
 	t.Parallel()
-	if !full() {
+	if !etcdtest.Full() {
 		t.Skip("the search for planted mistakes takes hours: set ETCD_TEST_FULL=1")
 	}
 	limit, seed := soakSettings(t)

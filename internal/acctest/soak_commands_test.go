@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
 // commandSeed is the seed without SOAK_SEED, and shortSequences the number of
@@ -273,7 +275,7 @@ var regressions = []sequence{
 func TestAccCommandRegressions(t *testing.T) {
 	t.Parallel()
 	tried := regressions
-	if !full() {
+	if !etcdtest.Full() {
 		tried = tried[:min(len(tried), 2)]
 	}
 	for n, s := range tried {

@@ -173,7 +173,7 @@ func TestAccRolloutInOneApplyEntangled(t *testing.T) {
 // If a run is killed while one member is removed, every other replacement is
 // blocked until a later run has brought this member back.
 func TestAccRolloutInOneApplyKilled(t *testing.T) {
-	if !full() {
+	if !etcdtest.Full() {
 		t.Skip("what is on record is tested without a CLI: set ETCD_TEST_FULL=1")
 	}
 	t.Parallel()
