@@ -192,13 +192,16 @@ func TestV2IsOff(t *testing.T) {
 		"What each endpoint answered: "+registry.Endpoints()[0]+": does not serve the v2 API; etcd 3.4 and 3.5 do with --enable-v2, 3.6 and later never. Check that the discovery cluster runs and can be reached from here, then apply again.")
 }
 
+// In whatever notation the URL is written, the token is read at its own URL.
 func TestServiceImport(t *testing.T) {
 	server := newService(t)
-	s := newSession(t, realProvider(t), nil)
-	want(t, s.importState("service:"+server.URL+"/"+firstToken))
-	wantAttribute(t, s, server.URL, "service_url")
-	wantAttribute(t, s, server.URL+"/"+firstToken, "url")
-	wantAction(t, s.plan(attributes{"size": 3, "protocol": "service", "service_url": server.URL}), "no-op")
+	for _, end := range []string{"", "/", "//"} {
+		s := newSession(t, realProvider(t), nil)
+		want(t, s.importState("service:"+server.URL+"/"+firstToken+end))
+		wantAttribute(t, s, server.URL, "service_url")
+		wantAttribute(t, s, server.URL+"/"+firstToken, "url")
+		wantAction(t, s.plan(attributes{"size": 3, "protocol": "service", "service_url": server.URL}), "no-op")
+	}
 
 	server.lost = true
 	want(t, newSession(t, realProvider(t), nil).importState("service:"+server.URL+"/"+secondToken),
